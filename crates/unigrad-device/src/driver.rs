@@ -1,0 +1,107 @@
+//! What a backend implements.
+//!
+//! A driver finds devices and opens them; an open device owns memory, compiles kernels and runs them. All methods return `Result`,
+//! never panic, and may be called from any thread. Work is stream-ordered: a device with one queue runs launches and copies in the
+//! order they were given; `download` and `synchronize` wait.
+
+use crate::Error;
+use std::{any::Any, fmt, sync::Arc};
+use unigrad_kernel::Kernel;
+
+/// What a device is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Info {
+    /// Backend name: `cpu`, …
+    pub backend: &'static str,
+    /// Position among the backend's devices.
+    pub ordinal: usize,
+    /// The hardware's name.
+    pub name: String,
+    /// Driver or instruction-set version in the backend's words.
+    pub version: String,
+    /// Bytes of memory, and how many are free; 0 when unknown.
+    pub memory_total: u64,
+    /// See `memory_total`.
+    pub memory_free: u64,
+    /// Cores, multiprocessors, compute units.
+    pub compute_units: usize,
+    /// Names of features a kernel may use.
+    pub features: Vec<String>,
+    /// A software implementation of a GPU interface: only taken when asked for.
+    pub software: bool,
+    /// Place in the order of `best`: lower is better.
+    pub rank: u32,
+}
+
+/// What a driver found.
+#[derive(Clone, Debug, Default)]
+pub struct Discovery {
+    /// The devices, in ordinal order.
+    pub devices: Vec<Info>,
+    /// Why there is none (or fewer than expected), and what would help: `(cause, remedy)`.
+    pub problem: Option<(String, String)>,
+}
+
+/// One backend.
+pub trait Driver: Send + Sync {
+    /// The backend's name, the part of a device's name before the colon.
+    fn backend(&self) -> &'static str;
+    /// Lists the devices; never fails.
+    fn discover(&self) -> Discovery;
+    /// Opens one.
+    fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error>;
+}
+
+/// Memory of a device, as its driver handed it out. Freed only by [`OpenDevice::free`].
+#[derive(Debug)]
+pub struct RawBuffer {
+    /// The driver's handle: an address, or an index into its table.
+    pub handle: u64,
+    /// Size; at least what was asked for.
+    pub bytes: usize,
+}
+
+/// A part of a buffer: what a launch argument is.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice<'a> {
+    /// The memory.
+    pub buffer: &'a RawBuffer,
+    /// First byte; a multiple of 64.
+    pub offset: usize,
+    /// Bytes.
+    pub len: usize,
+}
+
+/// A compiled kernel.
+pub trait Program: Any + Send + Sync + fmt::Debug {
+    /// For the driver to get its own type back.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A device that is in use.
+pub trait OpenDevice: Send + Sync {
+    /// What it is, with memory figures as of now.
+    fn info(&self) -> Info;
+    /// Gets `bytes` (> 0) of memory aligned to 64 or more; contents are undefined.
+    fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error>;
+    /// Gives memory back once the work that uses it is done.
+    fn free(&self, buffer: RawBuffer);
+    /// Host to device.
+    fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error>;
+    /// Device to host; waits for the work that makes the data, and reports its errors.
+    fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error>;
+    /// Within the device; the ranges have one length and do not overlap.
+    fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error>;
+    /// Makes a kernel launchable. Drivers cache by content themselves where compiling is slow.
+    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error>;
+    /// Runs a program: one slice per [`Kernel::args`] entry and one word per [`Kernel::scalars`] entry. May return before the work is done.
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error>;
+    /// Waits for all work, and reports its errors.
+    fn synchronize(&self) -> Result<(), Error>;
+    /// Sets how many threads the device may use, where it is a matter of threads.
+    fn set_threads(&self, _threads: usize) {}
+    /// Whether `upload`ed host memory and device memory are the same, so that [`OpenDevice::host_bytes`] works.
+    fn host_bytes(&self, _slice: Slice<'_>) -> Option<*const u8> {
+        None
+    }
+}

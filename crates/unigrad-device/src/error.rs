@@ -1,0 +1,80 @@
+use thiserror::Error;
+
+/// What can go wrong with a device. Every variant names the cause; `help` names the remedy where there is one.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum Error {
+    /// Memory that cannot be had, after caches were released and the request tried again.
+    #[error(
+        "{device}: out of memory: {asked} bytes asked, {free} free of {total}; {in_use} in use{largest}\n help: use a smaller batch, or free tensors"
+    )]
+    OutOfMemory {
+        /// Which device.
+        device: String,
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes free.
+        free: u64,
+        /// Bytes the device has.
+        total: u64,
+        /// Bytes this process has in use.
+        in_use: u64,
+        /// The largest users, as text; may be empty.
+        largest: String,
+    },
+    /// No such device.
+    #[error("{asked}: {cause}\n help: {help}")]
+    NotAvailable {
+        /// What was asked for.
+        asked: String,
+        /// Why it is not there.
+        cause: String,
+        /// What would help.
+        help: String,
+    },
+    /// A kernel could not be compiled or does not fit the device.
+    #[error("{device}: kernel {kernel} cannot be compiled: {cause}")]
+    Compile {
+        /// Which device.
+        device: String,
+        /// The kernel's name.
+        kernel: String,
+        /// The compiler's words.
+        cause: String,
+    },
+    /// A launch failed.
+    #[error("{device}: kernel {kernel} failed: {cause}")]
+    Launch {
+        /// Which device.
+        device: String,
+        /// The kernel's name.
+        kernel: String,
+        /// The driver's words.
+        cause: String,
+    },
+    /// An index in a tensor was outside the axis it indexes.
+    #[error("index {index} is out of range for an axis of {size} elements (in {kernel})\n help: indices go from -{size} to {size} - 1")]
+    IndexOutOfRange {
+        /// The index.
+        index: i64,
+        /// The axis's length.
+        size: i64,
+        /// The kernel's name.
+        kernel: String,
+    },
+    /// A copy failed.
+    #[error("{device}: copy failed: {cause}")]
+    Copy {
+        /// Which device.
+        device: String,
+        /// Why.
+        cause: String,
+    },
+    /// The device is gone.
+    #[error("{device}: device lost: {cause}\n help: other devices still work; open the device again")]
+    DeviceLost {
+        /// Which device.
+        device: String,
+        /// Why.
+        cause: String,
+    },
+}

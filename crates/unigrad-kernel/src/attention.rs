@@ -1,0 +1,126 @@
+//! Attention without materialized scores (Dao et al., FlashAttention-2, arXiv:2307.08691), forward and backward.
+
+use crate::Arg;
+use unigrad_scalar::DType;
+
+/// Offset and strides, in elements, of a tensor indexed `[batch, head, position, feature]`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct Layout4 {
+    pub offset: i64,
+    pub strides: [i64; 4],
+}
+
+/// Dropout of attention probabilities: the probability at `(batch, head, i, j)` is kept, and multiplied by `1 / keep`, where the Philox word 0
+/// (see [`crate::InstOp::Philox`]) at index `((batch * heads + head) * q_len + i) * k_len + j`, as `(word >> 8) * 2^-24`, is below `keep`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Dropout {
+    /// Probability of keeping, as the bits of an `f32`.
+    pub keep_bits: u32,
+}
+
+/// `softmax(scale * q kᵀ + bias, masked) v`.
+///
+/// Query `i` sees key `j` when `j < kv_len`, and if `causal` also `j <= i + q_offset`, and with a `window` also `j > i + q_offset - window`.
+/// A query that sees nothing gives 0 (and `lse` = -inf).
+///
+/// Arguments: `q, k, v, [bias], out, lse`. Scalars: `kv_len: I64, q_offset: I64`, and with dropout `seed: U64, offset: U64`.
+/// `lse` is `[batch, heads, q_len]`, contiguous `F32` (`F64` for `F64` inputs): log of the sum of exponentials, for the gradient.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct Attention {
+    pub dtype: DType,
+    pub batch: usize,
+    /// Query heads; a multiple of `kv_heads`. Query head `h` uses key head `h / (heads / kv_heads)`.
+    pub heads: usize,
+    pub kv_heads: usize,
+    pub q_len: usize,
+    pub k_len: usize,
+    /// Features of a query and key.
+    pub qk_dim: usize,
+    /// Features of a value.
+    pub v_dim: usize,
+    /// The bits of the `f64` scale.
+    pub scale_bits: u64,
+    pub causal: bool,
+    pub window: Option<usize>,
+    pub dropout: Option<Dropout>,
+    pub q: Layout4,
+    pub k: Layout4,
+    pub v: Layout4,
+    pub out: Layout4,
+    /// Added to the scores: indexed `[batch, head, i, j]`, strides may be 0. Its dtype and length.
+    pub bias: Option<(Layout4, Arg)>,
+    /// Buffer lengths in elements.
+    pub q_buffer: usize,
+    pub k_buffer: usize,
+    pub v_buffer: usize,
+    pub out_buffer: usize,
+}
+
+impl Attention {
+    /// `F32`, or `F64` for `F64` inputs.
+    pub fn lse_dtype(&self) -> DType {
+        self.dtype.compute()
+    }
+
+    pub(crate) fn lse(&self, write: bool) -> Arg {
+        Arg { dtype: self.lse_dtype(), len: self.batch * self.heads * self.q_len, write }
+    }
+
+    fn inputs(&self) -> Vec<Arg> {
+        let read = |len| Arg { dtype: self.dtype, len, write: false };
+        let mut args = vec![read(self.q_buffer), read(self.k_buffer), read(self.v_buffer)];
+        args.extend(self.bias.map(|(_, arg)| arg));
+        args
+    }
+
+    pub(crate) fn args(&self) -> Vec<Arg> {
+        let mut args = self.inputs();
+        args.push(Arg { dtype: self.dtype, len: self.out_buffer, write: true });
+        args.push(self.lse(true));
+        args
+    }
+
+    pub(crate) fn scalars(&self) -> Vec<DType> {
+        let mut scalars = vec![DType::I64, DType::I64];
+        if self.dropout.is_some() {
+            scalars.extend([DType::U64, DType::U64]);
+        }
+        scalars
+    }
+
+    pub(crate) fn flops(&self) -> f64 {
+        let pairs = self.batch as f64 * self.heads as f64 * self.q_len as f64 * self.k_len as f64;
+        let seen = if self.causal && self.q_len == self.k_len { 0.5 } else { 1.0 };
+        2.0 * pairs * seen * (self.qk_dim + self.v_dim) as f64
+    }
+}
+
+/// The gradients of [`Attention`] with respect to `q`, `k`, `v`.
+///
+/// Arguments: `q, k, v, [bias], out, lse, dout, dq, dk, dv`; scalars as in the forward pass.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct AttentionGrad {
+    pub forward: Attention,
+    pub dout: Layout4,
+    pub dout_buffer: usize,
+    pub dq: Layout4,
+    pub dk: Layout4,
+    pub dv: Layout4,
+    /// Lengths of the three gradient buffers, in elements.
+    pub grad_buffers: [usize; 3],
+}
+
+impl AttentionGrad {
+    pub(crate) fn args(&self) -> Vec<Arg> {
+        let dtype = self.forward.dtype;
+        let mut args = self.forward.inputs();
+        args.push(Arg { dtype, len: self.forward.out_buffer, write: false });
+        args.push(self.forward.lse(false));
+        args.push(Arg { dtype, len: self.dout_buffer, write: false });
+        args.extend(self.grad_buffers.map(|len| Arg { dtype, len, write: true }));
+        args
+    }
+}

@@ -1,0 +1,103 @@
+//! Contraction: every matrix product, batched or not, every convolution and its gradients.
+//!
+//! `c[b, m, n] = Σ_k a[b, m, k] * b[b, k, n]`, where `m`, `n`, `k` and the batch are each a *list* of dimensions with their own
+//! strides. An element's address is therefore `base + Σ index * stride`, and a convolution is a contraction whose `k` runs
+//! over (channel, kernel row, kernel column) of a padded image: no im2col buffer, no copy.
+
+use crate::{Arg, Region};
+use smallvec::SmallVec;
+
+/// A dimension that `a`, `b` and `c` share, without summation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct BatchDim {
+    pub size: usize,
+    pub a: i64,
+    pub b: i64,
+    pub c: i64,
+}
+
+/// A dimension of `a` and `c`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct MDim {
+    pub size: usize,
+    pub a: i64,
+    pub c: i64,
+}
+
+/// A dimension of `b` and `c`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct NDim {
+    pub size: usize,
+    pub b: i64,
+    pub c: i64,
+}
+
+/// A dimension of `a` and `b`, summed over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct KDim {
+    pub size: usize,
+    pub a: i64,
+    pub b: i64,
+}
+
+/// A contraction; see the module's text. Lists are outermost first; an empty list is one point; sizes may be 0 (an empty sum is 0).
+///
+/// Arguments: `a`, `b`, then `c` if there is no epilogue, or the epilogue's own arguments if there is one.
+/// Floats accumulate in the compute dtype, integers in their own dtype, wrapping.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct Contract {
+    pub batch: SmallVec<[BatchDim; 2]>,
+    pub m: SmallVec<[MDim; 3]>,
+    pub n: SmallVec<[NDim; 3]>,
+    pub k: SmallVec<[KDim; 3]>,
+    /// Offset of the first element, in elements.
+    pub a_offset: i64,
+    pub b_offset: i64,
+    /// Buffer dtypes; `a` and `b` may differ from `c` (widened while packing), and so may each other among floats.
+    pub a: Arg,
+    pub b: Arg,
+    /// The output's dtype and size; with an epilogue, the dtype that [`crate::InstOp::Acc`] has (a compute dtype), and `c` strides and length are unused.
+    pub c: Arg,
+    /// A map whose axes are exactly `batch ++ m ++ n` (all parallel, in this order), in which `Acc` is the finished sum.
+    pub epilogue: Option<Box<Region>>,
+}
+
+impl Contract {
+    pub(crate) fn args(&self) -> Vec<Arg> {
+        let mut args = vec![self.a, self.b];
+        match &self.epilogue {
+            Some(region) => args.extend(region.args.iter().copied()),
+            None => args.push(self.c),
+        }
+        args
+    }
+
+    /// Points of the batch.
+    pub fn batch_len(&self) -> usize {
+        self.batch.iter().map(|d| d.size).product()
+    }
+
+    /// Rows of the product.
+    pub fn m_len(&self) -> usize {
+        self.m.iter().map(|d| d.size).product()
+    }
+
+    /// Columns of the product.
+    pub fn n_len(&self) -> usize {
+        self.n.iter().map(|d| d.size).product()
+    }
+
+    /// Length of the sums.
+    pub fn k_len(&self) -> usize {
+        self.k.iter().map(|d| d.size).product()
+    }
+
+    pub(crate) fn flops(&self) -> f64 {
+        2.0 * self.batch_len() as f64 * self.m_len() as f64 * self.n_len() as f64 * self.k_len() as f64
+    }
+}

@@ -1,0 +1,95 @@
+//! Kernels as data: what the compiler hands to a driver, and nothing about how a driver runs it.
+//!
+//! A [`Kernel`] is one launch. Most are a [`Region`]: a domain of parallel and reduce axes with a scalar program, made by
+//! fusion. The others are the few operations that deserve a hand-designed algorithm: [`Contract`], [`Attention`], …
+//!
+//! Always: buffers are typed and row-major strides are in elements; every index a kernel forms is in bounds where its mask is
+//! true, as [`Region::validate`] and the other `validate` functions check.
+//! Never: names a backend, a thread or an instruction set.
+
+mod attention;
+mod contract;
+mod indexed;
+mod region;
+
+pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
+pub use contract::{BatchDim, Contract, KDim, MDim, NDim};
+pub use indexed::{ArgSort, PoolIndex, Scan, Scatter, ScatterBase, TopK};
+pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Value};
+
+use unigrad_scalar::DType;
+
+/// One launch.
+///
+/// A launch passes one buffer per entry of [`Kernel::args`], in order, and one 64-bit word per entry of [`Kernel::scalars`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Kernel {
+    Region(Region),
+    Grouped(Grouped),
+    Contract(Contract),
+    Attention(Attention),
+    AttentionGrad(AttentionGrad),
+    Scan(Scan),
+    Scatter(Scatter),
+    ArgSort(ArgSort),
+    TopK(TopK),
+    PoolIndex(PoolIndex),
+}
+
+impl Kernel {
+    /// The buffers a launch passes, in order.
+    pub fn args(&self) -> Vec<Arg> {
+        match self {
+            Kernel::Region(k) => k.args.clone(),
+            Kernel::Grouped(k) => k.args(),
+            Kernel::Contract(k) => k.args(),
+            Kernel::Attention(k) => k.args(),
+            Kernel::AttentionGrad(k) => k.args(),
+            Kernel::Scan(k) => k.args(),
+            Kernel::Scatter(k) => k.args(),
+            Kernel::ArgSort(k) => k.args(),
+            Kernel::TopK(k) => k.args(),
+            Kernel::PoolIndex(k) => k.args(),
+        }
+    }
+
+    /// The dtypes of the run-time scalars a launch passes, in order. Each travels as [`unigrad_scalar::Literal::to_raw`].
+    pub fn scalars(&self) -> Vec<DType> {
+        match self {
+            Kernel::Region(k) => k.scalars.clone(),
+            Kernel::Grouped(k) => k.scalars(),
+            Kernel::Contract(k) => k.epilogue.as_ref().map(|e| e.scalars.clone()).unwrap_or_default(),
+            Kernel::Attention(k) => k.scalars(),
+            Kernel::AttentionGrad(k) => k.forward.scalars(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Short name of the kind, for plans: `map`, `row`, `contract`, …
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Kernel::Region(r) if r.n_parallel == r.axes.len() => "map",
+            Kernel::Region(_) => "row",
+            Kernel::Grouped(_) => "grouped",
+            Kernel::Contract(_) => "contract",
+            Kernel::Attention(_) => "attention",
+            Kernel::AttentionGrad(_) => "attention.grad",
+            Kernel::Scan(_) => "scan",
+            Kernel::Scatter(_) => "scatter",
+            Kernel::ArgSort(_) => "argsort",
+            Kernel::TopK(_) => "topk",
+            Kernel::PoolIndex(_) => "pool",
+        }
+    }
+
+    /// Floating-point operations of one launch, for reports; 0 where the notion is of no use.
+    pub fn flops(&self) -> f64 {
+        match self {
+            Kernel::Contract(k) => k.flops(),
+            Kernel::Attention(k) => k.flops(),
+            Kernel::AttentionGrad(k) => 2.5 * k.forward.flops(),
+            _ => 0.0,
+        }
+    }
+}

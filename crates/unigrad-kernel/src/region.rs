@@ -1,0 +1,256 @@
+//! The region: what fusion makes, and what every driver runs most.
+//!
+//! A region is a domain `axes[0] × … × axes[r-1]` in row-major order, the first `n_parallel` of them parallel and the rest
+//! reduce axes, with a scalar SSA program. Each instruction has a level (see [`Region::levels`]):
+//!
+//! - `Uniform`: the same at every point (constants, run-time scalars);
+//! - `Row`: one value per point of the parallel axes; evaluated once per row;
+//! - `Full`: one value per point of the whole domain.
+//!
+//! `Reduce` turns a full value into a row value, over all reduce axes. Row values may be used in full instructions again, so
+//! softmax is: load, reduce max, subtract, exp, reduce sum, divide, store. Instructions run in order, *stage by stage*: a
+//! reduction is complete before anything that uses it is evaluated. A map has no reduce axes.
+//!
+//! Always: stores are disjoint (no two points of the domain write one element), and no buffer is read where the same launch
+//! wrote it, but for an argument that is read and written with the same index by the same point (in-place update).
+//! Reductions have a fixed order for a given region, so reruns are bit-equal.
+
+use smallvec::SmallVec;
+use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
+
+/// An SSA value: the instruction that makes it, by position.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Value(pub u32);
+
+impl Value {
+    /// Its position in [`Region::insts`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A buffer argument.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Arg {
+    /// Element type as stored.
+    pub dtype: DType,
+    /// Elements the launch may touch: indices are below it.
+    pub len: usize,
+    /// Whether the launch writes it. A written argument may also be read, at the index that is written.
+    pub write: bool,
+}
+
+/// Where in a buffer a load or store goes: `offset + Σ strides[a] * index_of_axis(a) + Σ value * stride`, in elements.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Index {
+    /// Constant part.
+    pub offset: i64,
+    /// One stride per axis of the domain; 0 where the axis does not matter, negative for flips.
+    pub strides: SmallVec<[i64; 6]>,
+    /// Computed parts (`I64` values): gathers, and views that no affine map can express.
+    pub dynamic: SmallVec<[(Value, i64); 1]>,
+}
+
+/// One instruction: its operation and the dtype of its value.
+///
+/// Values of half dtypes are computed in `f32` and only rounded by a store or an explicit `Cast` to the half type.
+/// Narrow integers wrap after every operation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Inst {
+    /// What it does.
+    pub op: InstOp,
+    /// The dtype of its value; for a store, of the stored value.
+    pub dtype: DType,
+}
+
+/// What an instruction does.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum InstOp {
+    /// A constant.
+    Const(Literal),
+    /// The run-time scalar in this slot.
+    Scalar(u32),
+    /// The index along an axis, `I64`.
+    AxisIndex(u32),
+    /// The value that the enclosing kernel delivers at this point: a contraction's accumulator. Only in an epilogue.
+    Acc,
+    /// An element of a buffer. Where the mask (`Bool`) is false nothing is read and the value is zero.
+    Load {
+        /// Which buffer.
+        arg: u32,
+        /// Which element.
+        index: Index,
+        /// Where to read at all.
+        mask: Option<Value>,
+    },
+    /// One argument; the argument's dtype is its instruction's.
+    Unary(UnaryOp, Value),
+    /// Two arguments of one dtype. For comparisons `dtype` is `Bool`.
+    Binary(BinaryOp, Value, Value),
+    /// `if 0 { 1 } else { 2 }`.
+    Where(Value, Value, Value),
+    /// Conversion to the instruction's dtype. Float to integer truncates and saturates at the target's 64-bit (or 32-bit) range, then wraps;
+    /// anything to `Bool` is `!= 0`.
+    Cast(Value),
+    /// The same bits, read as the instruction's dtype (same size).
+    Bitcast(Value),
+    /// An index (`I64`) that must be in `-size..size`: negative ones count from the end. Outside, the launch fails with
+    /// an index error that tells the index and the size, and nothing out of bounds is touched.
+    Bounded {
+        /// The index as the user gave it.
+        index: Value,
+        /// Elements along the axis.
+        size: i64,
+    },
+    /// Word `word` of Philox4x32-10 with counter `(lo(index), hi(index), lo(offset), hi(offset))` and key `(lo(seed), hi(seed))`; `U32`.
+    Philox {
+        /// `U64` value, uniform.
+        seed: Value,
+        /// `U64` value, uniform.
+        offset: Value,
+        /// `I64` value: the element's index in the random tensor.
+        index: Value,
+        /// 0 to 3.
+        word: u8,
+    },
+    /// Full to row, over all reduce axes. Over an empty domain: the identity.
+    Reduce(ReduceOp, Value),
+    /// Full to row: the index (`I64`, row-major over the reduce axes) of the first extreme element.
+    ArgReduce(ArgReduceOp, Value),
+    /// Writes `value`, converted to the argument's dtype. A row value is written once per row (its index must not use reduce axes).
+    Store {
+        /// Which buffer.
+        arg: u32,
+        /// Which element.
+        index: Index,
+        /// What.
+        value: Value,
+    },
+}
+
+/// How often a value is evaluated; see the module's text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Level {
+    Uniform,
+    Row,
+    Full,
+}
+
+/// A fused kernel; see the module's text.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Region {
+    /// What it computes, for plans and messages: `gelu`, `layer_norm`, …
+    pub name: String,
+    /// Extents; parallel axes first. May be empty (a rank-0 domain has one point) and may hold zeros (then nothing runs,
+    /// but with an empty reduce domain and a non-empty parallel one the reductions still give their identities).
+    pub axes: SmallVec<[usize; 6]>,
+    /// How many of the axes are parallel.
+    pub n_parallel: usize,
+    /// Buffers.
+    pub args: Vec<Arg>,
+    /// Run-time scalars.
+    pub scalars: Vec<DType>,
+    /// The program, in SSA order.
+    pub insts: Vec<Inst>,
+}
+
+impl Region {
+    /// Points of the parallel axes.
+    pub fn rows(&self) -> usize {
+        self.axes[..self.n_parallel].iter().product()
+    }
+
+    /// Points of the reduce axes (1 for a map).
+    pub fn row_len(&self) -> usize {
+        self.axes[self.n_parallel..].iter().product()
+    }
+
+    /// The level of every instruction.
+    pub fn levels(&self) -> Vec<Level> {
+        let mut levels: Vec<Level> = Vec::with_capacity(self.insts.len());
+        let of_axis = |axis: usize| if axis >= self.n_parallel { Level::Full } else { Level::Row };
+        let of_index = |index: &Index, levels: &[Level]| {
+            let axes = index.strides.iter().enumerate().filter(|(axis, stride)| **stride != 0 && self.axes[*axis] != 1);
+            let axes = axes.map(|(axis, _)| of_axis(axis));
+            axes.chain(index.dynamic.iter().map(|(value, _)| levels[value.index()])).max().unwrap_or(Level::Uniform)
+        };
+        for inst in &self.insts {
+            let level = match &inst.op {
+                InstOp::Const(_) | InstOp::Scalar(_) => Level::Uniform,
+                InstOp::AxisIndex(axis) => of_axis(*axis as usize),
+                // An epilogue has no reduce axes: its rows are the points of the output.
+                InstOp::Acc => Level::Row,
+                InstOp::Load { index, mask, .. } => {
+                    of_index(index, &levels).max(mask.map_or(Level::Uniform, |mask| levels[mask.index()]))
+                }
+                InstOp::Reduce(..) | InstOp::ArgReduce(..) => Level::Row,
+                InstOp::Store { index, value, .. } => of_index(index, &levels).max(levels[value.index()]),
+                other => {
+                    let mut level = Level::Uniform;
+                    other.visit_values(|value| level = level.max(levels[value.index()]));
+                    level
+                }
+            };
+            levels.push(level);
+        }
+        levels
+    }
+}
+
+impl InstOp {
+    /// Calls `f` with every value the instruction uses.
+    pub fn visit_values(&self, mut f: impl FnMut(Value)) {
+        match self {
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::AxisIndex(_) | InstOp::Acc => {}
+            InstOp::Load { index, mask, .. } => {
+                index.dynamic.iter().for_each(|(value, _)| f(*value));
+                mask.iter().for_each(|value| f(*value));
+            }
+            InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) | InstOp::Reduce(_, a) | InstOp::ArgReduce(_, a) => f(*a),
+            InstOp::Bounded { index, .. } => f(*index),
+            InstOp::Binary(_, a, b) => {
+                f(*a);
+                f(*b);
+            }
+            InstOp::Where(a, b, c) => {
+                f(*a);
+                f(*b);
+                f(*c);
+            }
+            InstOp::Philox { seed, offset, index, .. } => {
+                f(*seed);
+                f(*offset);
+                f(*index);
+            }
+            InstOp::Store { index, value, .. } => {
+                index.dynamic.iter().for_each(|(value, _)| f(*value));
+                f(*value);
+            }
+        }
+    }
+}
+
+/// One map over many tensors of different sizes: an optimizer's update of all parameters in one launch.
+///
+/// `region` is a map with one axis, and every index in it is `offset` 0 with stride 1 or 0. Instance `i` runs it with the axis of
+/// extent `lens[i]`, the arguments `i * n_args ..` and the scalars `i * n_scalars ..` of the launch.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Grouped {
+    /// The shared body; its axis and argument lengths are those of the first instance.
+    pub region: Region,
+    /// Elements of each instance.
+    pub lens: Vec<usize>,
+}
+
+impl Grouped {
+    pub(crate) fn args(&self) -> Vec<Arg> {
+        let one = self.region.axes.first().copied().unwrap_or(1);
+        let scale = |arg: &Arg, len: usize| Arg { len: if arg.len == one { len } else { arg.len }, ..*arg };
+        self.lens.iter().flat_map(|len| self.region.args.iter().map(move |arg| scale(arg, *len))).collect()
+    }
+
+    pub(crate) fn scalars(&self) -> Vec<DType> {
+        self.lens.iter().flat_map(|_| self.region.scalars.iter().copied()).collect()
+    }
+}

@@ -1,0 +1,14 @@
+//! The vocabulary every room shares: element types, literals, and the scalar operations with their meaning.
+//!
+//! In: nothing. Out: [`DType`], [`Literal`], [`UnaryOp`], [`BinaryOp`], [`ReduceOp`] and friends.
+//! Always: an operation's meaning is stated once, by its `eval` on `f64` or on integers.
+//! Never: knows shapes, graphs, kernels or devices.
+
+mod dtype;
+mod literal;
+mod ops;
+
+pub use dtype::{DType, Element};
+pub use half::{bf16, f16};
+pub use literal::Literal;
+pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScanOp, ScatterMode, UnaryOp};

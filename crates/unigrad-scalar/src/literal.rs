@@ -1,0 +1,141 @@
+use crate::DType;
+use half::{bf16, f16};
+use std::fmt;
+
+/// One value of a given dtype.
+///
+/// Two literals are equal when dtype and bits are equal, so NaN equals itself and `0.0` differs from `-0.0`:
+/// that is what a cache key needs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Literal {
+    dtype: DType,
+    /// Floats: the bits of the value as `f64`, already rounded to the dtype. Integers: two's complement, sign-extended.
+    bits: u64,
+}
+
+impl Literal {
+    /// A float `value`, rounded to `dtype`; integers truncate toward zero and wrap, `Bool` is `value != 0`.
+    pub fn float(dtype: DType, value: f64) -> Literal {
+        match dtype {
+            DType::F64 => Literal { dtype, bits: value.to_bits() },
+            DType::F32 => Literal { dtype, bits: f64::from(value as f32).to_bits() },
+            DType::F16 => Literal { dtype, bits: f64::from(f16::from_f64(value)).to_bits() },
+            DType::BF16 => Literal { dtype, bits: f64::from(bf16::from_f64(value)).to_bits() },
+            DType::Bool => Literal { dtype, bits: u64::from(value != 0.0) },
+            DType::U64 => Literal { dtype, bits: value as u64 },
+            _ => Literal::int(dtype, value as i64),
+        }
+    }
+
+    /// An integer `value`, wrapped to `dtype`; floats round it, `Bool` is `value != 0`.
+    pub fn int(dtype: DType, value: i64) -> Literal {
+        let bits = match dtype {
+            DType::Bool => u64::from(value != 0),
+            DType::U8 => u64::from(value as u8),
+            DType::I8 => value as i8 as i64 as u64,
+            DType::U16 => u64::from(value as u16),
+            DType::I16 => value as i16 as i64 as u64,
+            DType::U32 => u64::from(value as u32),
+            DType::I32 => value as i32 as i64 as u64,
+            DType::U64 | DType::I64 => value as u64,
+            _ => return Literal::float(dtype, value as f64),
+        };
+        Literal { dtype, bits }
+    }
+
+    /// Zero, or `false`.
+    pub fn zero(dtype: DType) -> Literal {
+        Literal::int(dtype, 0)
+    }
+
+    /// One, or `true`.
+    pub fn one(dtype: DType) -> Literal {
+        Literal::int(dtype, 1)
+    }
+
+    /// The least value: `-inf` for floats.
+    pub fn min_value(dtype: DType) -> Literal {
+        match dtype {
+            d if d.is_float() => Literal::float(d, f64::NEG_INFINITY),
+            DType::I8 => Literal::int(dtype, i8::MIN.into()),
+            DType::I16 => Literal::int(dtype, i16::MIN.into()),
+            DType::I32 => Literal::int(dtype, i32::MIN.into()),
+            DType::I64 => Literal::int(dtype, i64::MIN),
+            _ => Literal::zero(dtype),
+        }
+    }
+
+    /// The greatest value: `inf` for floats.
+    pub fn max_value(dtype: DType) -> Literal {
+        match dtype {
+            d if d.is_float() => Literal::float(d, f64::INFINITY),
+            DType::I8 => Literal::int(dtype, i8::MAX.into()),
+            DType::I16 => Literal::int(dtype, i16::MAX.into()),
+            DType::I32 => Literal::int(dtype, i32::MAX.into()),
+            DType::I64 => Literal::int(dtype, i64::MAX),
+            DType::Bool => Literal::one(dtype),
+            _ => Literal::int(dtype, -1),
+        }
+    }
+
+    /// Its dtype.
+    pub fn dtype(self) -> DType {
+        self.dtype
+    }
+
+    /// The value as `f64` (64-bit integers may round).
+    pub fn as_f64(self) -> f64 {
+        match self.dtype {
+            d if d.is_float() => f64::from_bits(self.bits),
+            DType::U64 => self.bits as f64,
+            _ => self.bits as i64 as f64,
+        }
+    }
+
+    /// The value as `i64`: floats truncate, `U64` keeps its bits.
+    pub fn as_i64(self) -> i64 {
+        if self.dtype.is_float() { f64::from_bits(self.bits) as i64 } else { self.bits as i64 }
+    }
+
+    /// The same value in another dtype.
+    pub fn cast(self, dtype: DType) -> Literal {
+        if self.dtype.is_float() || (self.dtype == DType::U64 && dtype.is_float()) {
+            Literal::float(dtype, self.as_f64())
+        } else {
+            Literal::int(dtype, self.as_i64())
+        }
+    }
+
+    /// The raw element, little-endian, in the low `dtype.size()` bytes.
+    pub fn to_raw(self) -> u64 {
+        match self.dtype {
+            DType::F64 => self.bits,
+            DType::F32 => u64::from((self.as_f64() as f32).to_bits()),
+            DType::F16 => u64::from(f16::from_f64(self.as_f64()).to_bits()),
+            DType::BF16 => u64::from(bf16::from_f64(self.as_f64()).to_bits()),
+            d => self.bits & (u64::MAX >> (64 - 8 * d.size())),
+        }
+    }
+
+    /// The literal whose element has these raw bytes (the inverse of [`Literal::to_raw`]).
+    pub fn from_raw(dtype: DType, raw: u64) -> Literal {
+        match dtype {
+            DType::F64 => Literal::float(dtype, f64::from_bits(raw)),
+            DType::F32 => Literal::float(dtype, f32::from_bits(raw as u32).into()),
+            DType::F16 => Literal::float(dtype, f16::from_bits(raw as u16).into()),
+            DType::BF16 => Literal::float(dtype, bf16::from_bits(raw as u16).into()),
+            _ => Literal::int(dtype, raw as i64),
+        }
+    }
+}
+
+impl fmt::Debug for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.dtype {
+            d if d.is_float() => write!(f, "{}{d}", self.as_f64()),
+            DType::Bool => write!(f, "{}", self.bits != 0),
+            DType::U64 => write!(f, "{}u64", self.bits),
+            d => write!(f, "{}{d}", self.bits as i64),
+        }
+    }
+}
