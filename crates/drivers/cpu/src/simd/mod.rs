@@ -1,0 +1,46 @@
+//! Instruction-set tiers, chosen once at run time.
+
+use std::sync::OnceLock;
+
+/// What the machine can do, from least to most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Tier {
+    /// The target's baseline: SSE2 on x86-64, NEON on aarch64.
+    Baseline,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512 F, BW, DQ, VL.
+    Avx512,
+}
+
+/// The tier in use: the machine's best, or a lower one that `UNIGRAD_CPU_TIER` names (`baseline`, `avx2`, `avx512`).
+pub(crate) fn tier() -> Tier {
+    static TIER: OnceLock<Tier> = OnceLock::new();
+    *TIER.get_or_init(|| {
+        let best = detect();
+        match std::env::var("UNIGRAD_CPU_TIER").as_deref() {
+            Ok("baseline") => Tier::Baseline,
+            Ok("avx2") => best.min(Tier::Avx2),
+            _ => best,
+        }
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detect() -> Tier {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    match (avx2, avx512) {
+        (true, true) => Tier::Avx512,
+        (true, false) => Tier::Avx2,
+        _ => Tier::Baseline,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detect() -> Tier {
+    Tier::Baseline
+}
