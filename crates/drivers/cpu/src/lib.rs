@@ -15,3 +15,4 @@ mod simd;
 mod threads;
 
 pub use driver::CpuDriver;
+pub use threads::{set_threads, threads};
