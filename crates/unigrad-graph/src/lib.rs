@@ -1,1 +1,20 @@
-//! unigrad-graph
+//! The lazy tensor graph: nodes, shapes, ops by family, gradients.
+//!
+//! In: what the user wrote, one op at a time. Out: immutable nodes that the compiler reads.
+//! Always: a node's shape and dtype are known when it is made; inputs have smaller ids than their users; an invalid op gives an
+//! invalid node that carries its error, and everything made from it is invalid with the same error.
+//! Never: runs anything, knows a device beyond its number, recurses over the graph (a chain of a million ops builds and drops).
+
+mod autograd;
+mod error;
+mod node;
+mod op;
+pub mod ops;
+mod shape;
+
+pub use autograd::{gradients, vjp};
+pub use error::{Error, ErrorKind};
+pub use node::{NoGradGuard, grad_enabled, no_grad_guard, Expr, Inputs, Node, NodeId, Storage};
+pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
+pub use shape::{Shape, broadcast_shapes, contiguous_strides, numel};
+pub use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Element, Literal, ReduceOp, ScanOp, ScatterMode, UnaryOp, bf16, f16};

@@ -1,0 +1,48 @@
+use std::{fmt, panic::Location};
+
+/// Whose rule was broken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[allow(missing_docs)]
+pub enum ErrorKind {
+    Shape,
+    DType,
+    Device,
+    Axis,
+    Index,
+    /// A gradient that does not exist, or misuse of what autograd needs.
+    Autograd,
+    /// A value that makes no sense for the op: a negative size, a probability above 1.
+    Argument,
+}
+
+/// An op that could not be built: the cause, the user's place in the code, and the remedy.
+#[derive(Clone, Debug)]
+pub struct Error {
+    /// Whose rule was broken.
+    pub kind: ErrorKind,
+    /// The op's name.
+    pub op: String,
+    /// The cause, with shapes and dtypes.
+    pub message: String,
+    /// The remedy; may be empty.
+    pub help: String,
+    /// Where the user called the op.
+    pub place: &'static Location<'static>,
+    /// Where the op's inputs were made: name of the op, shape and dtype, place.
+    pub inputs: Vec<(String, &'static Location<'static>)>,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}\n   at {}:{}:{}", self.op, self.message, self.place.file(), self.place.line(), self.place.column())?;
+        for (what, place) in &self.inputs {
+            write!(f, "\n      {what} from {}:{}:{}", place.file(), place.line(), place.column())?;
+        }
+        if !self.help.is_empty() {
+            write!(f, "\n help: {}", self.help)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,287 @@
+//! Nodes, and the handle to one.
+
+use crate::{Error, ErrorKind, Op, Shape, VariableId, op::InvalidOp};
+use rustc_hash::FxHasher;
+use smallvec::SmallVec;
+use std::{
+    any::Any,
+    cell::Cell,
+    fmt,
+    hash::{Hash, Hasher},
+    panic::Location,
+    sync::{
+        Arc, OnceLock, RwLock, RwLockReadGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+use unigrad_scalar::{DType, Literal};
+
+/// A node's place in creation order: inputs come before their users.
+pub type NodeId = u64;
+
+/// A node's inputs.
+pub type Inputs = SmallVec<[Expr; 3]>;
+
+/// What a realized node holds: the tensor crate's buffer, opaque here.
+pub type Storage = Arc<dyn Any + Send + Sync>;
+
+/// One op of the graph. Immutable but for two things that evaluation does: it puts the result in, and lets the inputs go.
+pub struct Node {
+    id: NodeId,
+    op: Op,
+    dtype: DType,
+    shape: Shape,
+    device: u32,
+    fingerprint: u128,
+    needs_grad: bool,
+    place: &'static Location<'static>,
+    scalar: Option<Literal>,
+    inputs: RwLock<Inputs>,
+    data: OnceLock<Storage>,
+    consumed: AtomicBool,
+}
+
+/// A cheap, shared handle to a [`Node`]. The constructors of ops are in [`crate::ops`].
+#[derive(Clone)]
+pub struct Expr(Arc<Node>);
+
+thread_local! {
+    static NO_GRAD: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Ends the part of the program in which no gradients are recorded.
+#[derive(Debug)]
+pub struct NoGradGuard(());
+
+impl Drop for NoGradGuard {
+    fn drop(&mut self) {
+        NO_GRAD.with(|depth| depth.set(depth.get().saturating_sub(1)));
+    }
+}
+
+/// Until the guard drops, nodes made on this thread do not need gradients.
+pub fn no_grad_guard() -> NoGradGuard {
+    NO_GRAD.with(|depth| depth.set(depth.get() + 1));
+    NoGradGuard(())
+}
+
+/// Whether nodes made now on this thread may need gradients.
+pub fn grad_enabled() -> bool {
+    NO_GRAD.with(|depth| depth.get() == 0)
+}
+
+impl Expr {
+    /// Makes a node. Callers (the constructors in [`crate::ops`]) have checked the op's rules.
+    #[track_caller]
+    pub(crate) fn new(op: Op, inputs: impl IntoIterator<Item = Expr>, shape: Shape, dtype: DType) -> Expr {
+        let inputs: Inputs = inputs.into_iter().collect();
+        let device = inputs.first().map_or(0, |input| input.device());
+        Expr::with(op, inputs, shape, dtype, device, None)
+    }
+
+    #[track_caller]
+    pub(crate) fn with(op: Op, inputs: Inputs, shape: Shape, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        if let Some(invalid) = inputs.iter().find(|input| matches!(input.op(), Op::Invalid(_))) {
+            return invalid.clone();
+        }
+        let needs_grad = match &op {
+            Op::Variable(_) => true,
+            _ => dtype.is_float() && grad_enabled() && inputs.iter().any(Expr::needs_grad),
+        };
+        let fingerprint = fingerprint(&op, &shape, dtype, device);
+        Expr(Arc::new(Node {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            op,
+            dtype,
+            shape,
+            device,
+            fingerprint,
+            needs_grad,
+            place: Location::caller(),
+            scalar,
+            inputs: RwLock::new(inputs),
+            data: OnceLock::new(),
+            consumed: AtomicBool::new(false),
+        }))
+    }
+
+    /// A leaf that holds realized, contiguous data.
+    #[track_caller]
+    pub fn buffer(shape: Shape, dtype: DType, device: u32, data: Storage) -> Expr {
+        let expr = Expr::with(Op::Buffer, Inputs::new(), shape, dtype, device, None);
+        expr.set_data(data);
+        expr
+    }
+
+    /// `value` with a place for gradients to arrive at. Its gradient goes no further.
+    #[track_caller]
+    pub fn variable(id: VariableId, value: &Expr) -> Expr {
+        let (shape, dtype) = (value.shape().clone(), value.dtype());
+        Expr::new(Op::Variable(id), [value.clone()], shape, dtype)
+    }
+
+    /// A node that carries an error; so does everything made from it.
+    #[track_caller]
+    pub fn invalid(error: Error) -> Expr {
+        Expr::with(Op::Invalid(InvalidOp(Arc::new(error))), Inputs::new(), Shape::new(), DType::F32, 0, None)
+    }
+
+    /// An invalid node for `op`, whose error names the caller and where the inputs come from.
+    #[track_caller]
+    pub fn fail(kind: ErrorKind, op: &str, message: String, help: &str, inputs: &[&Expr]) -> Expr {
+        if let Some(invalid) = inputs.iter().find(|input| matches!(input.op(), Op::Invalid(_))) {
+            return (*invalid).clone();
+        }
+        let inputs = inputs.iter().map(|input| (format!("{} {:?} {}", input.op().name(), input.shape(), input.dtype()), input.place()));
+        Expr::invalid(Error { kind, op: op.into(), message, help: help.into(), place: Location::caller(), inputs: inputs.collect() })
+    }
+
+    /// The error of an invalid node.
+    pub fn error(&self) -> Option<&Arc<Error>> {
+        match self.op() {
+            Op::Invalid(error) => Some(&error.0),
+            _ => None,
+        }
+    }
+
+    /// Creation order; unique.
+    pub fn id(&self) -> NodeId {
+        self.0.id
+    }
+
+    /// The op.
+    pub fn op(&self) -> &Op {
+        &self.0.op
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.0.dtype
+    }
+
+    /// Sizes per axis.
+    pub fn shape(&self) -> &Shape {
+        &self.0.shape
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.0.shape.len()
+    }
+
+    /// Number of elements.
+    pub fn numel(&self) -> usize {
+        self.0.shape.iter().product()
+    }
+
+    /// The device's number.
+    pub fn device(&self) -> u32 {
+        self.0.device
+    }
+
+    /// A hash of op, attributes, dtype, shape and device, without the inputs: one word of a plan's key.
+    pub fn fingerprint(&self) -> u128 {
+        self.0.fingerprint
+    }
+
+    /// Whether a gradient may flow through it.
+    pub fn needs_grad(&self) -> bool {
+        self.0.needs_grad
+    }
+
+    /// Where the user made it.
+    pub fn place(&self) -> &'static Location<'static> {
+        self.0.place
+    }
+
+    /// The value of an `Op::Scalar`.
+    pub fn scalar_value(&self) -> Option<Literal> {
+        self.0.scalar
+    }
+
+    /// The inputs; empty for leaves and for nodes that evaluation has turned into one.
+    pub fn inputs(&self) -> RwLockReadGuard<'_, Inputs> {
+        self.0.inputs.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Input `i`, if there is one.
+    pub fn input(&self, i: usize) -> Option<Expr> {
+        self.inputs().get(i).cloned()
+    }
+
+    /// The realized data, once there is some.
+    pub fn data(&self) -> Option<&Storage> {
+        self.0.data.get()
+    }
+
+    /// Evaluation's result. The first one stays.
+    pub fn set_data(&self, data: Storage) {
+        let _ = self.0.data.set(data);
+    }
+
+    /// Lets the inputs go: the node is a leaf from now on. Only for nodes with data.
+    pub fn release_inputs(&self) {
+        let inputs = std::mem::take(&mut *self.0.inputs.write().unwrap_or_else(std::sync::PoisonError::into_inner));
+        drop_iteratively(inputs);
+    }
+
+    /// Whether a backward pass has gone through here and freed the graph: no second one can.
+    pub fn is_consumed(&self) -> bool {
+        self.0.consumed.load(Ordering::Relaxed)
+    }
+
+    /// See [`Expr::is_consumed`].
+    pub fn set_consumed(&self) {
+        self.0.consumed.store(true, Ordering::Relaxed);
+    }
+
+    /// How many handles and nodes refer to the node.
+    pub fn reference_count(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
+    /// Whether both are one node.
+    pub fn same(&self, other: &Expr) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+fn fingerprint(op: &Op, shape: &Shape, dtype: DType, device: u32) -> u128 {
+    let mut low = FxHasher::default();
+    (op, shape, dtype, device).hash(&mut low);
+    let low = low.finish();
+    // The second half has to be independent of the first: another start and another mixing of the same words.
+    let mut high = FxHasher::default();
+    (0x9e37_79b9_7f4a_7c15_u64, low.rotate_left(29), device, dtype, shape, op).hash(&mut high);
+    u128::from(low) | u128::from(high.finish()) << 64
+}
+
+/// Drops a chain of nodes of any length without recursion.
+fn drop_iteratively(inputs: Inputs) {
+    let mut stack = inputs;
+    while let Some(Expr(node)) = stack.pop() {
+        if let Some(mut node) = Arc::into_inner(node) {
+            stack.extend(std::mem::take(node.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)));
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let inputs = std::mem::take(self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner));
+        if !inputs.is_empty() {
+            drop_iteratively(inputs);
+        }
+    }
+}
+
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{} {} {:?} {}", self.id(), self.op().name(), self.shape(), self.dtype())?;
+        for input in self.inputs().iter() {
+            write!(f, " %{}", input.id())?;
+        }
+        Ok(())
+    }
+}

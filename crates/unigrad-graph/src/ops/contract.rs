@@ -1,0 +1,78 @@
+//! Matrix products and convolutions.
+
+use crate::{ConvSpec, Expr, Op, Shape};
+use std::sync::Arc;
+
+impl Expr {
+    /// `[batch.., m, k] @ [batch.., k, n]`, batch sizes equal, one dtype.
+    #[track_caller]
+    pub fn matmul(&self, other: &Expr) -> Expr {
+        if let Some(invalid) = Expr::check_inputs("matmul", &[self, other]) {
+            return invalid;
+        }
+        let (a, b, rank) = (self.shape(), other.shape(), self.rank());
+        if rank < 2 || other.rank() != rank || a[..rank - 2] != b[..rank - 2] {
+            return Expr::shape_error("matmul", format!("{a:?} @ {b:?}: batch sizes differ"), &[self, other]);
+        }
+        if a[rank - 1] != b[rank - 2] {
+            let message = format!("inner sizes differ: {a:?} @ {b:?} ({} against {})", a[rank - 1], b[rank - 2]);
+            return Expr::shape_error("matmul", message, &[self, other]);
+        }
+        if self.dtype() != other.dtype() {
+            return Expr::dtype_error("matmul", format!("dtypes differ: {} and {}", self.dtype(), other.dtype()), &[self, other]);
+        }
+        let mut shape = a.clone();
+        shape[rank - 1] = b[rank - 1];
+        Expr::new(Op::MatMul, [self.clone(), other.clone()], shape, self.dtype())
+    }
+
+    /// Convolution (cross-correlation, as in every framework): x `[n, c, spatial..]` with w `[o, c / groups, kernel..]`.
+    #[track_caller]
+    pub fn conv(&self, w: &Expr, spec: Arc<ConvSpec>) -> Expr {
+        if let Some(invalid) = Expr::check_inputs("conv", &[self, w]) {
+            return invalid;
+        }
+        let (x_shape, w_shape) = (self.shape(), w.shape());
+        let n = spec.stride.len();
+        let whole = self.rank() == n + 2 && w.rank() == n + 2 && spec.padding.len() == n && spec.dilation.len() == n;
+        if !whole || spec.groups == 0 || spec.stride.contains(&0) || spec.dilation.contains(&0) || w_shape[2..].contains(&0) {
+            return Expr::shape_error("conv", format!("{x_shape:?} with {w_shape:?} and {spec:?}"), &[self, w]);
+        }
+        if x_shape[1] != w_shape[1] * spec.groups || !w_shape[0].is_multiple_of(spec.groups) {
+            let message = format!("{} input channels, weight {w_shape:?}, {} groups", x_shape[1], spec.groups);
+            return Expr::shape_error("conv", message, &[self, w]);
+        }
+        if self.dtype() != w.dtype() {
+            return Expr::dtype_error("conv", format!("dtypes differ: {} and {}", self.dtype(), w.dtype()), &[self, w]);
+        }
+        let mut shape = Shape::from_slice(&[x_shape[0], w_shape[0]]);
+        for d in 0..n {
+            let span = spec.dilation[d] * (w_shape[d + 2] - 1) + 1;
+            let padded = x_shape[d + 2] + spec.padding[d].0 + spec.padding[d].1;
+            if padded < span {
+                let message = format!("the kernel spans {span} but the padded input has {padded} along spatial axis {d}");
+                return Expr::shape_error("conv", message, &[self, w]);
+            }
+            shape.push((padded - span) / spec.stride[d] + 1);
+        }
+        Expr::new(Op::Conv(spec), [self.clone(), w.clone()], shape, self.dtype())
+    }
+
+    /// The gradient of [`Expr::conv`] with respect to its input, of shape `x_shape`; also the transposed convolution.
+    #[track_caller]
+    pub fn conv_data_grad(dy: &Expr, w: &Expr, spec: Arc<ConvSpec>, x_shape: &[usize]) -> Expr {
+        if let Some(invalid) = Expr::check_inputs("conv.dx", &[dy, w]) {
+            return invalid;
+        }
+        Expr::new(Op::ConvDataGrad(spec), [dy.clone(), w.clone()], Shape::from_slice(x_shape), dy.dtype())
+    }
+
+    /// The gradient of [`Expr::conv`] with respect to its weight, of shape `w_shape`.
+    #[track_caller]
+    pub fn conv_weight_grad(x: &Expr, dy: &Expr, spec: Arc<ConvSpec>, w_shape: &[usize]) -> Expr {
+        if let Some(invalid) = Expr::check_inputs("conv.dw", &[x, dy]) {
+            return invalid;
+        }
+        Expr::new(Op::ConvWeightGrad(spec), [x.clone(), dy.clone()], Shape::from_slice(w_shape), x.dtype())
+    }
+}

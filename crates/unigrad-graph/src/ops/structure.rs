@@ -1,0 +1,42 @@
+//! Nodes that compute nothing: parts, barriers, copies, the user's own gradients.
+
+use crate::{CustomGradient, Expr, Op, op::CustomOp};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+impl Expr {
+    /// Part `i` of a node with several outputs.
+    #[track_caller]
+    pub fn part(&self, i: usize) -> Expr {
+        let inputs = self.inputs().clone();
+        let (shape, dtype) = match (self.op(), i) {
+            (Op::Attention(_), 1) => (SmallVec::from_slice(&self.shape()[..3]), self.dtype().compute()),
+            (Op::AttentionGrad(_), 1 | 2) if inputs.len() > i => (inputs[i].shape().clone(), self.dtype()),
+            _ => (self.shape().clone(), self.dtype()),
+        };
+        Expr::new(Op::Part(i), [self.clone()], shape, dtype)
+    }
+
+    /// The value, recomputed apart from any other use of the same expression, and not before `after` are there.
+    #[track_caller]
+    pub fn barrier(&self, after: &[Expr]) -> Expr {
+        let inputs = std::iter::once(self.clone()).chain(after.iter().cloned());
+        Expr::new(Op::Barrier, inputs, self.shape().clone(), self.dtype())
+    }
+
+    /// The value on another device.
+    #[track_caller]
+    pub fn copy_to(&self, device: u32) -> Expr {
+        if self.error().is_some() || self.device() == device {
+            return self.clone();
+        }
+        Expr::with(Op::Copy, SmallVec::from_iter([self.clone()]), self.shape().clone(), self.dtype(), device, None)
+    }
+
+    /// `value`, a function of `inputs`, with the user's gradient.
+    #[track_caller]
+    pub fn custom(gradient: Arc<dyn CustomGradient>, value: &Expr, inputs: &[Expr]) -> Expr {
+        let all = std::iter::once(value.clone()).chain(inputs.iter().cloned());
+        Expr::new(Op::Custom(CustomOp(gradient)), all, value.shape().clone(), value.dtype())
+    }
+}

@@ -1,0 +1,41 @@
+use smallvec::SmallVec;
+
+/// Sizes per axis, outermost first.
+pub type Shape = SmallVec<[usize; 6]>;
+
+/// Number of elements: 1 for rank 0.
+pub fn numel(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
+/// Row-major strides in elements.
+///
+/// ```
+/// assert_eq!(unigrad_graph::contiguous_strides(&[2, 3, 4]).as_slice(), [12, 4, 1]);
+/// ```
+pub fn contiguous_strides(shape: &[usize]) -> SmallVec<[i64; 6]> {
+    let mut strides: SmallVec<[i64; 6]> = SmallVec::from_elem(1, shape.len());
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis] as i64;
+    }
+    strides
+}
+
+/// The shape both broadcast to by NumPy's rule, or `None`.
+///
+/// ```
+/// assert_eq!(unigrad_graph::broadcast_shapes(&[4, 1], &[3]).unwrap().as_slice(), [4, 3]);
+/// assert!(unigrad_graph::broadcast_shapes(&[4], &[3]).is_none());
+/// ```
+pub fn broadcast_shapes(a: &[usize], b: &[usize]) -> Option<Shape> {
+    let rank = a.len().max(b.len());
+    let size = |shape: &[usize], axis: usize| if axis + shape.len() >= rank { shape[axis + shape.len() - rank] } else { 1 };
+    (0..rank)
+        .map(|axis| match (size(a, axis), size(b, axis)) {
+            (x, y) if x == y => Some(x),
+            (1, y) => Some(y),
+            (x, 1) => Some(x),
+            _ => None,
+        })
+        .collect()
+}

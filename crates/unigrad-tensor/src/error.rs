@@ -1,0 +1,16 @@
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Anything that can go wrong with tensors.
+#[derive(Clone, Debug, Error)]
+pub enum Error {
+    /// An op that could not be built; surfaces at the first read.
+    #[error("{0}")]
+    Graph(Arc<unigrad_graph::Error>),
+    /// A device, its memory, or a kernel.
+    #[error("{0}")]
+    Device(#[from] unigrad_device::Error),
+    /// A mistake of this library.
+    #[error("internal error: {0}\n help: please report it, with the program that shows it")]
+    Internal(String),
+}
