@@ -4,8 +4,18 @@
 //! Always: a driver is found through its [`Driver`] in the list it was registered with; the CPU is a driver like any other.
 //! Never: names a backend, knows a tensor or a graph, or panics because of a device.
 
+mod buffer;
+mod device;
 mod driver;
 mod error;
+mod pool;
+mod registry;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
+pub use buffer::Buffer;
+pub use device::{Counters, Device};
 pub use driver::{Discovery, Driver, Info, OpenDevice, Program, RawBuffer, Slice};
 pub use error::Error;
+pub use pool::{MemoryStats, TagStats, with_tag};
+pub use registry::{Available, Problem, register};

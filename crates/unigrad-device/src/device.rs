@@ -1,0 +1,274 @@
+//! An open device: what the upper rooms hold.
+//!
+//! In: kernels, bytes, sizes. Out: programs, buffers, typed errors; counters that tests read.
+//! Always: one `Device` per device and process, so handles are compared, copied and stored freely; a device lives as long as the
+//! process. A kernel is compiled once per device, whoever asks.
+//! Never: panics because of what a driver answers.
+
+use crate::{
+    Buffer, Error, Info, OpenDevice, Program, RawBuffer, Slice,
+    pool::{MemoryStats, Pool, current_tag},
+};
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::{Hash, Hasher},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+};
+use unigrad_kernel::Kernel;
+
+/// A device that is open. Handles of one device are equal.
+#[derive(Clone, Copy)]
+pub struct Device(&'static Inner);
+
+/// A compiled kernel, or the place where it will be; locked while it is compiled, so that nobody compiles it twice.
+type ProgramSlot = Arc<Mutex<Option<Arc<dyn Program>>>>;
+
+/// Programs kept before those that nobody uses are dropped.
+const MAX_PROGRAMS: usize = 8192;
+
+struct Inner {
+    id: u32,
+    name: String,
+    open: Arc<dyn OpenDevice>,
+    pool: Pool,
+    programs: Mutex<HashMap<Kernel, ProgramSlot>>,
+    lost: AtomicBool,
+    n_compiles: AtomicU64,
+    n_launches: AtomicU64,
+    n_uploads: AtomicU64,
+    n_downloads: AtomicU64,
+    n_copies: AtomicU64,
+}
+
+/// How often something was done on a device since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Allocations the driver made (what the pool served from its own is not counted).
+    pub allocations: u64,
+    /// Kernels the driver compiled.
+    pub compiles: u64,
+    /// Launches.
+    pub launches: u64,
+    /// Copies from the host.
+    pub uploads: u64,
+    /// Copies to the host.
+    pub downloads: u64,
+    /// Copies within the device.
+    pub copies: u64,
+}
+
+impl Device {
+    /// Lives as long as the process; the registry makes one per open device.
+    pub(crate) fn leak(id: u32, name: String, open: Arc<dyn OpenDevice>) -> Device {
+        Device(Box::leak(Box::new(Inner {
+            id,
+            name,
+            open,
+            pool: Pool::default(),
+            programs: Mutex::default(),
+            lost: AtomicBool::new(false),
+            n_compiles: AtomicU64::new(0),
+            n_launches: AtomicU64::new(0),
+            n_uploads: AtomicU64::new(0),
+            n_downloads: AtomicU64::new(0),
+            n_copies: AtomicU64::new(0),
+        })))
+    }
+
+    /// A small integer, stable within the process; [`Device::from_id`] is its inverse.
+    pub fn id(self) -> u32 {
+        self.0.id
+    }
+
+    /// Its name: `cpu:0`.
+    pub fn name(self) -> &'static str {
+        &self.0.name
+    }
+
+    /// What it is, with memory figures as of now.
+    pub fn info(self) -> Info {
+        self.0.open.info()
+    }
+
+    /// Whether it reported that it is gone. Opening it by name again makes a new device.
+    pub fn is_lost(self) -> bool {
+        self.0.lost.load(Relaxed)
+    }
+
+    fn note<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(Error::DeviceLost { .. }) = &result {
+            self.0.lost.store(true, Relaxed);
+        }
+        result
+    }
+
+    /// Memory for `bytes` bytes, from the pool; contents are undefined.
+    ///
+    /// If the device has none left, what the pool keeps for reuse is given back and the request tried once more; then
+    /// [`Error::OutOfMemory`] tells what was asked, what is free and who uses the rest. Other buffers stay as they are.
+    pub fn allocate(self, bytes: usize) -> Result<Buffer, Error> {
+        self.allocate_tagged(bytes, current_tag())
+    }
+
+    /// As [`Device::allocate`], accounted to `tag` instead of the thread's own ([`crate::with_tag`]).
+    pub fn allocate_tagged(self, bytes: usize, tag: &'static str) -> Result<Buffer, Error> {
+        let raw = match bytes {
+            0 => None,
+            _ => Some(self.note(self.0.pool.allocate(&*self.0.open, &self.0.name, bytes, tag))?),
+        };
+        Ok(Buffer::new(self, raw, bytes, tag))
+    }
+
+    /// A buffer with these bytes.
+    pub fn allocate_with(self, data: &[u8]) -> Result<Buffer, Error> {
+        let buffer = self.allocate(data.len())?;
+        buffer.upload(0, data)?;
+        Ok(buffer)
+    }
+
+    pub(crate) fn release(self, raw: RawBuffer, tag: &'static str) {
+        self.0.pool.release(raw, tag);
+    }
+
+    pub(crate) fn upload(self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.0.n_uploads.fetch_add(1, Relaxed);
+        self.note(self.0.open.upload(data, to))
+    }
+
+    pub(crate) fn download(self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.0.n_downloads.fetch_add(1, Relaxed);
+        self.note(self.0.open.download(from, data))
+    }
+
+    pub(crate) fn copy(self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
+        if to.len == 0 {
+            return Ok(());
+        }
+        self.0.n_copies.fetch_add(1, Relaxed);
+        self.note(self.0.open.copy(from, to))
+    }
+
+    /// Makes a kernel launchable. The same kernel, compared by content, is compiled once.
+    pub fn compile(self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+        let slot = {
+            let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
+            match programs.get(kernel) {
+                Some(slot) => Arc::clone(slot),
+                None => {
+                    if programs.len() >= MAX_PROGRAMS {
+                        programs.retain(|_, slot| in_use(slot));
+                    }
+                    Arc::clone(programs.entry(kernel.clone()).or_default())
+                }
+            }
+        };
+        let mut program = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = &*program {
+            return Ok(Arc::clone(program));
+        }
+        let compiled = self.note(self.0.open.compile(kernel))?;
+        self.0.n_compiles.fetch_add(1, Relaxed);
+        Ok(Arc::clone(program.insert(compiled)))
+    }
+
+    /// Runs a program: one slice per [`Kernel::args`] entry, of buffers of this device, and one word per [`Kernel::scalars`] entry.
+    /// May return before the work is done.
+    pub fn launch(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
+        self.0.n_launches.fetch_add(1, Relaxed);
+        self.note(self.0.open.launch(program, args, scalars))
+    }
+
+    /// Waits for all work, and reports its errors.
+    pub fn synchronize(self) -> Result<(), Error> {
+        self.note(self.0.open.synchronize())
+    }
+
+    /// Sets how many threads the device may use, where it is a matter of threads.
+    pub fn set_threads(self, threads: usize) {
+        self.0.open.set_threads(threads);
+    }
+
+    /// The bytes of a slice, where the host can see them; see [`OpenDevice::host_bytes`].
+    pub fn host_bytes(self, slice: Slice<'_>) -> Option<*const u8> {
+        self.0.open.host_bytes(slice)
+    }
+
+    /// Memory figures.
+    pub fn memory_stats(self) -> MemoryStats {
+        self.0.pool.stats(&*self.0.open)
+    }
+
+    /// Lets [`MemoryStats::peak`] start again from what is in use now.
+    pub fn reset_peak(self) {
+        self.0.pool.reset_peak();
+    }
+
+    /// Limits what the pool takes from the driver; `None` lifts the limit. What is in use stays. The environment variable
+    /// `UNIGRAD_MEMORY_CAP` (bytes, or with `K`, `M`, `G`) sets it when a device is opened.
+    pub fn set_memory_cap(self, bytes: Option<u64>) {
+        self.0.pool.set_cap(bytes);
+    }
+
+    /// Gives memory that waits for reuse back to the driver; returns how many bytes that was.
+    pub fn clear_cache(self) -> u64 {
+        self.0.pool.clear(&*self.0.open)
+    }
+
+    /// Drops compiled kernels that nobody else holds.
+    pub fn clear_programs(self) {
+        self.0.programs.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, slot| in_use(slot));
+    }
+
+    /// How often something was done so far.
+    pub fn counters(self) -> Counters {
+        Counters {
+            allocations: self.0.pool.n_allocations(),
+            compiles: self.0.n_compiles.load(Relaxed),
+            launches: self.0.n_launches.load(Relaxed),
+            uploads: self.0.n_uploads.load(Relaxed),
+            downloads: self.0.n_downloads.load(Relaxed),
+            copies: self.0.n_copies.load(Relaxed),
+        }
+    }
+}
+
+/// Whether somebody compiles the slot's program now, or holds it.
+fn in_use(slot: &ProgramSlot) -> bool {
+    Arc::strong_count(slot) > 1 || slot.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|p| Arc::strong_count(p) > 1)
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for Device {}
+
+impl Hash for Device {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.name)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.0.name)
+    }
+}

@@ -1,0 +1,306 @@
+//! The pool: driver memory in size classes, kept for reuse.
+//!
+//! In: sizes asked for. Out: blocks at least that large, and figures about them.
+//! Always: a block is in use by one owner or in the free list, never both; a block in the free list belongs to work already queued,
+//! and a driver runs work in order, so the next owner may use it at once. When memory runs out, the free list goes back to the
+//! driver and the request is tried once more, at its exact size.
+//! Never: calls the driver while the bookkeeping is locked, moves a block, or reads its contents.
+
+use crate::{Error, OpenDevice, RawBuffer};
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// The smallest block.
+const MIN_BLOCK: usize = 256;
+/// From here on blocks are multiples of [`LARGE_STEP`]: the classes' rounding would cost more than it saves.
+const LARGE: usize = 64 << 20;
+const LARGE_STEP: usize = 2 << 20;
+
+/// The block size that serves a request of `bytes` (> 0), or `None` if no such block can exist.
+pub(crate) fn block_size(bytes: usize) -> Option<usize> {
+    if bytes <= MIN_BLOCK {
+        return Some(MIN_BLOCK);
+    }
+    if bytes > isize::MAX as usize / 2 {
+        return None;
+    }
+    let step = if bytes > LARGE { LARGE_STEP } else { (bytes.next_power_of_two() / 8).max(64) };
+    Some(bytes.next_multiple_of(step))
+}
+
+thread_local! {
+    static TAG: Cell<&'static str> = const { Cell::new("other") };
+}
+
+/// Runs `work`; what this thread allocates meanwhile is accounted to `tag` (`"parameters"`, `"gradients"`, …).
+pub fn with_tag<T>(tag: &'static str, work: impl FnOnce() -> T) -> T {
+    struct Restore(&'static str);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            TAG.set(self.0);
+        }
+    }
+    let _restore = Restore(TAG.replace(tag));
+    work()
+}
+
+/// The tag of this thread's allocations; see [`with_tag`].
+pub(crate) fn current_tag() -> &'static str {
+    TAG.get()
+}
+
+/// Memory figures of one device, in bytes where not said otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemoryStats {
+    /// In blocks that buffers own.
+    pub allocated: u64,
+    /// Got from the driver: `allocated` and what waits for reuse.
+    pub reserved: u64,
+    /// The most that `allocated` has been (since [`crate::Device::reset_peak`]).
+    pub peak: u64,
+    /// Memory the device has, or the cap if one is set.
+    pub total: u64,
+    /// Memory that could still be got, without what waits for reuse; 0 when unknown.
+    pub free: u64,
+    /// Buffers alive.
+    pub n_buffers: u64,
+    /// Allocations the driver has made so far.
+    pub n_allocations: u64,
+    /// Per tag, largest user first.
+    pub tags: Vec<TagStats>,
+}
+
+/// What the buffers of one tag use.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TagStats {
+    /// See [`with_tag`].
+    pub tag: &'static str,
+    /// Bytes in use.
+    pub allocated: u64,
+    /// The most that was in use at once.
+    pub peak: u64,
+    /// Buffers alive.
+    pub n_buffers: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Free blocks by size; the last one freed is the first one reused, for it is likely still in a cache.
+    free: BTreeMap<usize, Vec<RawBuffer>>,
+    allocated: u64,
+    reserved: u64,
+    peak: u64,
+    n_buffers: u64,
+    cap: Option<u64>,
+    tags: Vec<TagStats>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    state: Mutex<State>,
+    n_allocations: AtomicU64,
+}
+
+impl State {
+    fn tag(&mut self, tag: &'static str) -> &mut TagStats {
+        let at = self.tags.iter().position(|t| t.tag == tag).unwrap_or_else(|| {
+            self.tags.push(TagStats { tag, ..TagStats::default() });
+            self.tags.len() - 1
+        });
+        &mut self.tags[at]
+    }
+
+    fn acquire(&mut self, bytes: usize, tag: &'static str) {
+        self.allocated += bytes as u64;
+        self.peak = self.peak.max(self.allocated);
+        self.n_buffers += 1;
+        let tag = self.tag(tag);
+        tag.allocated += bytes as u64;
+        tag.peak = tag.peak.max(tag.allocated);
+        tag.n_buffers += 1;
+    }
+
+    /// A free block of `size`, or one so little larger that it would not be missed.
+    fn take(&mut self, size: usize) -> Option<RawBuffer> {
+        let found = *self.free.range(size..=size + size / 4).next()?.0;
+        let blocks = self.free.get_mut(&found)?;
+        let block = blocks.pop();
+        if blocks.is_empty() {
+            self.free.remove(&found);
+        }
+        block
+    }
+
+    fn within_cap(&self, size: usize) -> bool {
+        self.cap.is_none_or(|cap| self.reserved.saturating_add(size as u64) <= cap)
+    }
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A block of at least `bytes` (> 0).
+    pub(crate) fn allocate(&self, device: &dyn OpenDevice, name: &str, bytes: usize, tag: &'static str) -> Result<RawBuffer, Error> {
+        let Some(size) = block_size(bytes) else {
+            return Err(self.out_of_memory(device, name, bytes));
+        };
+        {
+            let mut state = self.lock();
+            if let Some(block) = state.take(size) {
+                state.acquire(block.bytes, tag);
+                return Ok(block);
+            }
+        }
+        match self.from_driver(device, size, tag) {
+            Ok(Some(block)) => return Ok(block),
+            Ok(None) | Err(Error::OutOfMemory { .. }) => {}
+            Err(other) => return Err(other),
+        }
+        self.clear(device);
+        match self.from_driver(device, bytes.next_multiple_of(MIN_BLOCK), tag) {
+            Ok(Some(block)) => Ok(block),
+            Ok(None) | Err(Error::OutOfMemory { .. }) => Err(self.out_of_memory(device, name, bytes)),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// A new block; `None` if the cap forbids it.
+    fn from_driver(&self, device: &dyn OpenDevice, size: usize, tag: &'static str) -> Result<Option<RawBuffer>, Error> {
+        {
+            let mut state = self.lock();
+            if !state.within_cap(size) {
+                return Ok(None);
+            }
+            // Reserved before it is there, so that two threads cannot pass the cap together.
+            state.reserved += size as u64;
+        }
+        let result = device.allocate(size);
+        let mut state = self.lock();
+        match result {
+            Ok(block) => {
+                self.n_allocations.fetch_add(1, Ordering::Relaxed);
+                state.reserved = state.reserved - size as u64 + block.bytes as u64;
+                state.acquire(block.bytes, tag);
+                Ok(Some(block))
+            }
+            Err(error) => {
+                state.reserved -= size as u64;
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes a block back.
+    pub(crate) fn release(&self, block: RawBuffer, tag: &'static str) {
+        let mut state = self.lock();
+        let bytes = block.bytes as u64;
+        state.allocated -= bytes;
+        state.n_buffers -= 1;
+        let entry = state.tag(tag);
+        entry.allocated -= bytes;
+        entry.n_buffers -= 1;
+        state.free.entry(block.bytes).or_default().push(block);
+    }
+
+    /// Gives what waits for reuse back to the driver; returns how many bytes that was.
+    pub(crate) fn clear(&self, device: &dyn OpenDevice) -> u64 {
+        let blocks = std::mem::take(&mut self.lock().free);
+        let mut bytes = 0;
+        for block in blocks.into_values().flatten() {
+            bytes += block.bytes as u64;
+            device.free(block);
+        }
+        self.lock().reserved -= bytes;
+        bytes
+    }
+
+    pub(crate) fn set_cap(&self, cap: Option<u64>) {
+        self.lock().cap = cap;
+    }
+
+    pub(crate) fn reset_peak(&self) {
+        let mut state = self.lock();
+        state.peak = state.allocated;
+        state.tags.iter_mut().for_each(|t| t.peak = t.allocated);
+    }
+
+    pub(crate) fn n_allocations(&self) -> u64 {
+        self.n_allocations.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stats(&self, device: &dyn OpenDevice) -> MemoryStats {
+        let info = device.info();
+        let state = self.lock();
+        let mut stats = MemoryStats {
+            allocated: state.allocated,
+            reserved: state.reserved,
+            peak: state.peak,
+            total: info.memory_total,
+            free: info.memory_free,
+            n_buffers: state.n_buffers,
+            n_allocations: self.n_allocations(),
+            tags: state.tags.clone(),
+        };
+        if let Some(cap) = state.cap {
+            let left = cap.saturating_sub(state.reserved);
+            stats.free = if info.memory_total == 0 { left } else { stats.free.min(left) };
+            stats.total = if info.memory_total == 0 { cap } else { stats.total.min(cap) };
+        }
+        stats.tags.sort_by_key(|t| std::cmp::Reverse(t.allocated));
+        stats
+    }
+
+    fn out_of_memory(&self, device: &dyn OpenDevice, name: &str, bytes: usize) -> Error {
+        let stats = self.stats(device);
+        let users: Vec<String> = stats
+            .tags
+            .iter()
+            .filter(|t| t.allocated > 0)
+            .take(4)
+            .map(|t| format!("{} {} in {}", t.tag, t.allocated, t.n_buffers))
+            .collect();
+        let largest = if users.is_empty() { String::new() } else { format!(" (largest: {})", users.join(", ")) };
+        Error::OutOfMemory {
+            device: name.to_owned(),
+            asked: bytes as u64,
+            free: stats.free,
+            total: stats.total,
+            in_use: stats.allocated,
+            largest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_waste_little() {
+        for bytes in (1..5000usize).chain((1..200).map(|i| i * 1_234_567)) {
+            let size = block_size(bytes).unwrap();
+            assert!(size >= bytes && size % 64 == 0, "{bytes} {size}");
+            assert!(size <= MIN_BLOCK || size - bytes < bytes / 4 + 64, "{bytes} {size}");
+            assert_eq!(block_size(size), Some(size), "a class is its own class");
+        }
+        assert_eq!(block_size(usize::MAX), None);
+    }
+
+    #[test]
+    fn tags_nest() {
+        assert_eq!(current_tag(), "other");
+        with_tag("a", || {
+            with_tag("b", || assert_eq!(current_tag(), "b"));
+            assert_eq!(current_tag(), "a");
+        });
+        assert_eq!(current_tag(), "other");
+    }
+}

@@ -1,0 +1,216 @@
+//! Which devices there are: the list of drivers, discovery, opening by name.
+//!
+//! In: drivers, once per process; names. Out: open devices, one per name.
+//! Always: a name is honoured or refused, and a refusal says what there is instead. Only `best` chooses, and it never chooses a
+//! software implementation of a GPU interface.
+//! Never: knows which drivers exist; the facade registers them.
+
+use crate::{Device, Driver, Error, Info};
+use std::sync::{Arc, PoisonError, RwLock};
+
+#[derive(Default)]
+struct Registry {
+    drivers: Vec<Arc<dyn Driver>>,
+    /// By id.
+    open: Vec<Device>,
+}
+
+static REGISTRY: RwLock<Registry> = RwLock::new(Registry { drivers: Vec::new(), open: Vec::new() });
+
+/// What a machine has, and why it does not have more.
+#[derive(Clone, Debug, Default)]
+pub struct Available {
+    /// Every device of every driver, the one that [`Device::best`] would take first.
+    pub devices: Vec<Info>,
+    /// Drivers that found nothing, or less than expected.
+    pub problems: Vec<Problem>,
+}
+
+/// Why a driver found nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// The driver's name.
+    pub backend: &'static str,
+    /// What is missing.
+    pub cause: String,
+    /// What would help.
+    pub help: String,
+}
+
+impl Info {
+    /// The name that opens the device: `cpu:0`.
+    pub fn device(&self) -> String {
+        format!("{}:{}", self.backend, self.ordinal)
+    }
+}
+
+/// Adds a driver. Returns false, and changes nothing, if one of that name is there already.
+pub fn register(driver: impl Driver + 'static) -> bool {
+    let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
+    if registry.drivers.iter().any(|d| d.backend() == driver.backend()) {
+        return false;
+    }
+    registry.drivers.push(Arc::new(driver));
+    true
+}
+
+fn drivers() -> Vec<Arc<dyn Driver>> {
+    REGISTRY.read().unwrap_or_else(PoisonError::into_inner).drivers.clone()
+}
+
+fn refuse(asked: &str, cause: impl Into<String>, help: impl Into<String>) -> Error {
+    Error::NotAvailable { asked: asked.to_owned(), cause: cause.into(), help: help.into() }
+}
+
+/// What to write instead, in one line.
+fn choices() -> String {
+    let available = Device::all();
+    if available.devices.is_empty() {
+        return "no driver is registered, or none found a device: build with a backend's feature".to_owned();
+    }
+    let names: Vec<String> = available.devices.iter().map(Info::device).collect();
+    format!("this machine has {}", names.join(", "))
+}
+
+impl Device {
+    /// What the machine has. Asks every driver, opens nothing.
+    pub fn all() -> Available {
+        let mut available = Available::default();
+        for driver in drivers() {
+            let found = driver.discover();
+            available.devices.extend(found.devices);
+            if let Some((cause, help)) = found.problem {
+                available.problems.push(Problem { backend: driver.backend(), cause, help });
+            }
+        }
+        available.devices.sort_by_key(|info| (info.software, info.rank, info.ordinal));
+        available
+    }
+
+    /// The device of this name: `cpu`, `cpu:0`, in any case; without an ordinal the backend's first. Opened once per process.
+    pub fn open(name: &str) -> Result<Device, Error> {
+        let asked = name.trim().to_ascii_lowercase();
+        let (backend, ordinal) = match asked.split_once(':') {
+            Some((backend, ordinal)) => match ordinal.parse::<usize>() {
+                Ok(ordinal) => (backend, Some(ordinal)),
+                Err(_) => {
+                    return Err(refuse(name, format!("`{ordinal}` is not a device number"), format!("write `{backend}:0`; {}", choices())));
+                }
+            },
+            None => (asked.as_str(), None),
+        };
+        let Some(driver) = drivers().into_iter().find(|d| d.backend() == backend) else {
+            return Err(refuse(name, format!("there is no backend named `{backend}`"), choices()));
+        };
+        let ordinal = match ordinal {
+            Some(ordinal) => ordinal,
+            None if cached(&format!("{backend}:0")).is_some() => 0,
+            None => driver.discover().devices.first().map_or(0, |info| info.ordinal),
+        };
+        let name = format!("{backend}:{ordinal}");
+        if let Some(device) = cached(&name) {
+            return Ok(device);
+        }
+        let found = driver.discover();
+        if !found.devices.iter().any(|info| info.ordinal == ordinal) {
+            return Err(match found.problem {
+                Some((cause, help)) => refuse(&name, cause, format!("{help}, or choose another device: {}", choices())),
+                None => refuse(&name, format!("{backend} has {} devices", found.devices.len()), choices()),
+            });
+        }
+        open_new(&*driver, ordinal, name)
+    }
+
+    /// The device that `UNIGRAD_DEVICE` names, if it names one; else the machine's best that is not a software implementation.
+    pub fn best() -> Result<Device, Error> {
+        if let Ok(name) = std::env::var("UNIGRAD_DEVICE")
+            && !name.trim().is_empty()
+        {
+            return Device::open(&name).map_err(|error| match error {
+                Error::NotAvailable { asked, cause, help } => refuse(&format!("UNIGRAD_DEVICE={asked}"), cause, help),
+                other => other,
+            });
+        }
+        let available = Device::all();
+        let mut failed = Vec::new();
+        for info in available.devices.iter().filter(|info| !info.software) {
+            match Device::open(&info.device()) {
+                Ok(device) => {
+                    for error in failed {
+                        eprintln!("unigrad: using {device} because of: {error}");
+                    }
+                    return Ok(device);
+                }
+                Err(error) => failed.push(error),
+            }
+        }
+        let mut causes: Vec<String> = failed.iter().map(Error::to_string).collect();
+        causes.extend(available.problems.iter().map(|p| format!("{}: {} ({})", p.backend, p.cause, p.help)));
+        if causes.is_empty() {
+            causes.push("no driver found one".to_owned());
+        }
+        Err(refuse("best device", causes.join("; "), choices()))
+    }
+
+    /// The open device with this [`Device::id`].
+    pub fn from_id(id: u32) -> Option<Device> {
+        REGISTRY.read().unwrap_or_else(PoisonError::into_inner).open.get(id as usize).copied()
+    }
+}
+
+fn cached(name: &str) -> Option<Device> {
+    let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
+    registry.open.iter().rev().find(|d| d.name() == name && !d.is_lost()).copied()
+}
+
+fn open_new(driver: &dyn Driver, ordinal: usize, name: String) -> Result<Device, Error> {
+    let cap = memory_cap()?;
+    let open = driver.open(ordinal)?;
+    let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
+    // Another thread may have been faster; then its device is the one.
+    if let Some(device) = registry.open.iter().rev().find(|d| d.name() == name && !d.is_lost()) {
+        return Ok(*device);
+    }
+    let id = u32::try_from(registry.open.len()).map_err(|_| refuse(&name, "too many devices were opened", "start a new process"))?;
+    let device = Device::leak(id, name, open);
+    device.set_memory_cap(cap);
+    registry.open.push(device);
+    Ok(device)
+}
+
+fn memory_cap() -> Result<Option<u64>, Error> {
+    match std::env::var("UNIGRAD_MEMORY_CAP") {
+        Ok(text) if !text.trim().is_empty() => match parse_bytes(text.trim()) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(refuse(&format!("UNIGRAD_MEMORY_CAP={text}"), "not a size", "write a number of bytes, or `512M`, `2G`")),
+        },
+        _ => Ok(None),
+    }
+}
+
+fn parse_bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        _ => return None,
+    };
+    digits.trim().parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_bytes;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_bytes("4096"), Some(4096));
+        assert_eq!(parse_bytes("512M"), Some(512 << 20));
+        assert_eq!(parse_bytes("2 GiB"), Some(2 << 30));
+        assert_eq!(parse_bytes("-1"), None);
+        assert_eq!(parse_bytes("1T"), None);
+        assert_eq!(parse_bytes("99999999999G"), None);
+    }
+}

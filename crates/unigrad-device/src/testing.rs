@@ -1,0 +1,351 @@
+//! Drivers for tests: one that makes any other fail where a test wants it, and one that needs nothing.
+//!
+//! In: a driver, and a list of faults. Out: the same driver, until a fault's turn comes.
+//! Always: a fault is reported as the error a real driver would report, and strikes once; a lost device stays lost.
+//! Never: part of a release build.
+
+use crate::{Discovery, Driver, Error, Info, OpenDevice, Program, RawBuffer, Slice};
+use std::{
+    any::Any,
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use unigrad_kernel::Kernel;
+
+/// What can be made to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Operation {
+    Allocate,
+    Upload,
+    Download,
+    Copy,
+    Compile,
+    Launch,
+    Synchronize,
+}
+
+/// How it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The operation does nothing and reports its usual error.
+    Refused,
+    /// A copy moves its first half, then reports an error; other operations do nothing.
+    Halfway,
+    /// The device is gone, now and from now on.
+    Lost,
+}
+
+/// The faults of one driver; clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Arc<Mutex<Vec<(Operation, usize, Failure)>>>);
+
+impl Faults {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Operation, usize, Failure)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The `n`-th operation of this kind from now on fails (0 is the next one).
+    pub fn fail(&self, operation: Operation, n: usize, failure: Failure) {
+        self.lock().push((operation, n, failure));
+    }
+
+    /// Forgets the faults that have not struck.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// Whether every fault has struck.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn strike(&self, operation: Operation) -> Option<Failure> {
+        let mut faults = self.lock();
+        let mut struck = None;
+        faults.retain_mut(|(kind, n, failure)| {
+            if *kind != operation {
+                return true;
+            }
+            if *n == 0 && struck.is_none() {
+                struck = Some(*failure);
+                return false;
+            }
+            *n = n.saturating_sub(1);
+            true
+        });
+        struck
+    }
+}
+
+/// A driver under another name, whose devices fail as [`Faults`] say.
+pub struct FaultyDriver {
+    backend: &'static str,
+    inner: Box<dyn Driver>,
+    faults: Faults,
+}
+
+impl FaultyDriver {
+    /// `inner`, known as `backend`.
+    pub fn new(backend: &'static str, inner: impl Driver + 'static, faults: Faults) -> FaultyDriver {
+        FaultyDriver { backend, inner: Box::new(inner), faults }
+    }
+}
+
+impl Driver for FaultyDriver {
+    fn backend(&self) -> &'static str {
+        self.backend
+    }
+
+    fn discover(&self) -> Discovery {
+        let mut found = self.inner.discover();
+        for info in &mut found.devices {
+            info.backend = self.backend;
+            info.software = true; // so that `best` never takes it
+        }
+        found
+    }
+
+    fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        Ok(Arc::new(FaultyDevice {
+            name: format!("{}:{ordinal}", self.backend),
+            backend: self.backend,
+            inner: self.inner.open(ordinal)?,
+            faults: self.faults.clone(),
+            lost: AtomicBool::new(false),
+        }))
+    }
+}
+
+struct FaultyDevice {
+    name: String,
+    backend: &'static str,
+    inner: Arc<dyn OpenDevice>,
+    faults: Faults,
+    lost: AtomicBool,
+}
+
+impl FaultyDevice {
+    fn lost(&self) -> Error {
+        Error::DeviceLost { device: self.name.clone(), cause: "a test took it away".to_owned() }
+    }
+
+    fn strike(&self, operation: Operation) -> Result<Option<Failure>, Error> {
+        let failure = self.faults.strike(operation);
+        if failure == Some(Failure::Lost) {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+        if self.lost.load(Ordering::Relaxed) { Err(self.lost()) } else { Ok(failure) }
+    }
+
+    fn copy_failed(&self) -> Error {
+        Error::Copy { device: self.name.clone(), cause: "a test made it fail".to_owned() }
+    }
+
+    fn kernel_failed(&self, kernel: String) -> Error {
+        Error::Launch { device: self.name.clone(), kernel, cause: "a test made it fail".to_owned() }
+    }
+}
+
+impl OpenDevice for FaultyDevice {
+    fn info(&self) -> Info {
+        Info { backend: self.backend, software: true, ..self.inner.info() }
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error> {
+        match self.strike(Operation::Allocate)? {
+            None => self.inner.allocate(bytes),
+            Some(_) => Err(Error::OutOfMemory {
+                device: self.name.clone(),
+                asked: bytes as u64,
+                free: 0,
+                total: 0,
+                in_use: 0,
+                largest: String::new(),
+            }),
+        }
+    }
+
+    fn free(&self, buffer: RawBuffer) {
+        self.inner.free(buffer);
+    }
+
+    fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
+        match self.strike(Operation::Upload)? {
+            None => self.inner.upload(data, to),
+            Some(Failure::Halfway) => {
+                let half = data.len() / 2;
+                self.inner.upload(&data[..half], Slice { len: half, ..to })?;
+                Err(self.copy_failed())
+            }
+            Some(_) => Err(self.copy_failed()),
+        }
+    }
+
+    fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
+        match self.strike(Operation::Download)? {
+            None => self.inner.download(from, data),
+            Some(Failure::Halfway) => {
+                let half = data.len() / 2;
+                self.inner.download(Slice { len: half, ..from }, &mut data[..half])?;
+                Err(self.copy_failed())
+            }
+            Some(_) => Err(self.copy_failed()),
+        }
+    }
+
+    fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
+        match self.strike(Operation::Copy)? {
+            None => self.inner.copy(from, to),
+            Some(Failure::Halfway) => {
+                let half = from.len / 2;
+                self.inner.copy(Slice { len: half, ..from }, Slice { len: half, ..to })?;
+                Err(self.copy_failed())
+            }
+            Some(_) => Err(self.copy_failed()),
+        }
+    }
+
+    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+        match self.strike(Operation::Compile)? {
+            None => self.inner.compile(kernel),
+            Some(_) => {
+                Err(Error::Compile { device: self.name.clone(), kernel: kernel.kind().to_owned(), cause: "a test made it fail".to_owned() })
+            }
+        }
+    }
+
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
+        match self.strike(Operation::Launch)? {
+            None => self.inner.launch(program, args, scalars),
+            Some(_) => Err(self.kernel_failed(format!("{program:?}"))),
+        }
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        match self.strike(Operation::Synchronize)? {
+            None => self.inner.synchronize(),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
+    }
+
+    fn set_threads(&self, threads: usize) {
+        self.inner.set_threads(threads);
+    }
+
+    fn host_bytes(&self, slice: Slice<'_>) -> Option<*const u8> {
+        self.inner.host_bytes(slice)
+    }
+}
+
+/// A driver with one device: host memory, and launches that do nothing.
+#[derive(Debug, Default)]
+pub struct NullDriver {
+    /// Bytes the device has; 0 for no limit.
+    pub memory: usize,
+}
+
+#[derive(Debug, Default)]
+struct NullDevice {
+    memory: usize,
+    blocks: Mutex<(u64, HashMap<u64, Vec<u8>>)>,
+}
+
+#[derive(Debug)]
+struct NullProgram;
+
+impl Program for NullProgram {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Driver for NullDriver {
+    fn backend(&self) -> &'static str {
+        "null"
+    }
+
+    fn discover(&self) -> Discovery {
+        Discovery { devices: vec![NullDevice { memory: self.memory, ..NullDevice::default() }.info()], problem: None }
+    }
+
+    fn open(&self, _ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        Ok(Arc::new(NullDevice { memory: self.memory, ..NullDevice::default() }))
+    }
+}
+
+impl NullDevice {
+    fn lock(&self) -> MutexGuard<'_, (u64, HashMap<u64, Vec<u8>>)> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn used(&self) -> usize {
+        self.lock().1.values().map(Vec::len).sum()
+    }
+
+    fn with<T>(&self, slice: Slice<'_>, work: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
+        let lost = || Error::Copy { device: "null:0".to_owned(), cause: "no such memory".to_owned() };
+        let mut blocks = self.lock();
+        let block = blocks.1.get_mut(&slice.buffer.handle).ok_or_else(lost)?;
+        Ok(work(block.get_mut(slice.offset..slice.offset + slice.len).ok_or_else(lost)?))
+    }
+}
+
+impl OpenDevice for NullDevice {
+    fn info(&self) -> Info {
+        let free = self.memory.saturating_sub(self.used()) as u64;
+        Info { backend: "null", memory_total: self.memory as u64, memory_free: free, software: true, rank: 1000, ..Info::default() }
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error> {
+        let in_use = self.used();
+        if self.memory > 0 && in_use + bytes > self.memory {
+            let (free, total) = ((self.memory - in_use) as u64, self.memory as u64);
+            return Err(Error::OutOfMemory {
+                device: "null:0".to_owned(),
+                asked: bytes as u64,
+                free,
+                total,
+                in_use: in_use as u64,
+                largest: String::new(),
+            });
+        }
+        let mut blocks = self.lock();
+        blocks.0 += 1;
+        let handle = blocks.0;
+        blocks.1.insert(handle, vec![0xAA; bytes]);
+        Ok(RawBuffer { handle, bytes })
+    }
+
+    fn free(&self, buffer: RawBuffer) {
+        self.lock().1.remove(&buffer.handle);
+    }
+
+    fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
+        self.with(to, |block| block.copy_from_slice(data))
+    }
+
+    fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
+        self.with(from, |block| data.copy_from_slice(block))
+    }
+
+    fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
+        let data = self.with(from, |block| block.to_vec())?;
+        self.upload(&data, to)
+    }
+
+    fn compile(&self, _kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+        Ok(Arc::new(NullProgram))
+    }
+
+    fn launch(&self, _program: &dyn Program, _args: &[Slice<'_>], _scalars: &[u64]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
