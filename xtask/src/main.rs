@@ -1,2 +1,34 @@
-//! bin
-fn main() {}
+//! `cargo xtask`: the project's own tasks, in Rust so that a clone needs nothing else.
+//!
+//! `test` prepares the machine and runs every test of the workspace; `tidy` checks what ARCHITECTURE.md promises.
+
+mod setup;
+mod source;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask test [--no-setup] [CARGO TEST ARGUMENTS]
+    Installs the software devices that some tests use (PoCL, lavapipe) where it can, runs all tests of the workspace
+    (or what the arguments choose, as in `-p unigrad-plan`), and ends with one line: N passed, N failed, N skipped.
+
+cargo xtask tidy
+    Checks the invariants of ARCHITECTURE.md. They are tests too: `cargo test -p xtask`.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("test") => test::run(&arguments[1..]),
+        Some("tidy") if arguments.len() == 1 => tidy::run(),
+        Some("help" | "--help" | "-h") => {
+            println!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}

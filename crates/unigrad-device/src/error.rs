@@ -1,3 +1,5 @@
+//! What can go wrong with a device: each error names the device, the cause and, where there is one, the remedy.
+
 use thiserror::Error;
 
 /// What can go wrong with a device. Every variant names the cause; `help` names the remedy where there is one.

@@ -1,3 +1,5 @@
+//! The types of elements: their names, sizes and classes, and how two of them promote.
+
 use half::{bf16, f16};
 use std::fmt;
 

@@ -1,3 +1,5 @@
+//! Scalars with their type: what a constant in a graph or kernel holds, bit for bit.
+
 use crate::DType;
 use half::{bf16, f16};
 use std::fmt;

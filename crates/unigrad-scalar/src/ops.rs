@@ -1,3 +1,5 @@
+//! The scalar operations and what each one means: the definition that every interpreter, driver and reference follows.
+
 use std::fmt;
 
 macro_rules! scalar_ops {

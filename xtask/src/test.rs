@@ -1,0 +1,126 @@
+//! Runs the tests of the workspace and sums their results.
+//!
+//! In: arguments for `cargo test`. Out: its output as it comes, then one line `N passed, N failed, N skipped`.
+//! Always: a failure that prints no count (a test binary that crashes, code that does not compile) counts as one failed.
+//! Skipped are ignored tests, and tests that print a line beginning with `SKIPPED: ` and return.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::{setup, source};
+
+pub(crate) fn run(arguments: &[String]) -> ExitCode {
+    let (ours, theirs): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|argument| *argument == "--no-setup");
+    if ours.is_empty() {
+        setup::install_software_devices();
+    }
+    match cargo_test(&theirs) {
+        Ok(tally) => {
+            println!("{tally}");
+            if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("error: cannot run cargo test: {error}");
+            println!("{}", Tally { failed: 1, ..Tally::default() });
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn cargo_test(arguments: &[&String]) -> std::io::Result<Tally> {
+    let before_dashes = arguments.iter().position(|argument| *argument == "--").unwrap_or(arguments.len());
+    let (to_cargo, to_tests) = arguments.split_at(before_dashes);
+    let chosen = to_cargo.iter().any(|argument| argument.starts_with("-p") || argument.starts_with("--package"));
+    let mut cargo = Command::new(source::cargo());
+    cargo.current_dir(source::root()).args(["test", "--no-fail-fast"]);
+    if !chosen {
+        cargo.arg("--workspace");
+    }
+    cargo.args(to_cargo).args(["--", "--show-output"]).args(to_tests.iter().skip(1));
+    let mut child = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut tally = Tally::default();
+    if let Some(stdout) = child.stdout.take() {
+        // Bytes, not lines of UTF-8: a test may print anything.
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            tally.read(&line);
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() && tally.failed == 0 {
+        eprintln!("error: cargo test ended with {status} and no failed test: code that does not compile, or a test binary that crashed");
+        tally.failed = 1;
+    }
+    Ok(tally)
+}
+
+/// What all test binaries reported, together.
+#[derive(Default, Debug, PartialEq, Clone, Copy)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    said_skipped: u64,
+}
+
+impl Tally {
+    fn read(&mut self, line: &str) {
+        if line.starts_with("SKIPPED: ") {
+            self.said_skipped += 1;
+        }
+        let Some(counts) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else { return };
+        for count in counts.1.split("; ") {
+            let Some((number, what)) = count.split_once(' ') else { continue };
+            let Ok(number) = number.parse::<u64>() else { continue };
+            match what {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Tally {
+    /// A test that says it skipped has returned, so its binary counted it as passed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let passed = self.passed.saturating_sub(self.said_skipped);
+        write!(f, "{passed} passed, {} failed, {} skipped", self.failed, self.ignored + self.said_skipped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(output: &str) -> String {
+        let mut tally = Tally::default();
+        output.lines().for_each(|line| tally.read(line));
+        tally.to_string()
+    }
+
+    #[test]
+    fn results_of_all_binaries_are_summed() {
+        let output = "running 3 tests\n\
+            test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+            test result: FAILED. 10 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 1.25s\n\
+            all doctests ran in 0.42s; merged doctests compilation took 0.30s";
+        assert_eq!(tally(output), "13 passed, 2 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_test_that_says_it_skipped_did_not_pass() {
+        let output = "---- on_opencl stdout ----\n\
+            SKIPPED: no OpenCL device\n\
+            test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+        assert_eq!(tally(output), "1 passed, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn no_output_is_no_tests() {
+        assert_eq!(tally(""), "0 passed, 0 failed, 0 skipped");
+    }
+}

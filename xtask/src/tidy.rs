@@ -1,0 +1,258 @@
+//! The invariants of ARCHITECTURE.md, tested.
+//!
+//! Each check gives a list of offences, one line each with its remedy; an empty list is a tidy workspace. They run as tests
+//! (`cargo test -p xtask`) and from `cargo xtask tidy`.
+
+use std::process::ExitCode;
+
+use crate::source::{self, Crate, Line};
+
+/// Every crate, and those it may use (with what these may use). A new crate gets its line here and in ARCHITECTURE.md.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("unigrad-scalar", &[]),
+    ("unigrad-graph", &["unigrad-scalar"]),
+    ("unigrad-kernel", &["unigrad-scalar"]),
+    ("unigrad-device", &["unigrad-kernel"]),
+    ("unigrad-plan", &["unigrad-graph", "unigrad-kernel"]),
+    ("unigrad-tensor", &["unigrad-plan", "unigrad-device"]),
+    ("unigrad-derive", &[]),
+    ("unigrad-nn", &["unigrad-tensor", "unigrad-derive"]),
+    ("unigrad", &["unigrad-nn", DRIVERS]),
+    ("unigrad-cli", &["unigrad"]),
+    ("xtask", &[]),
+];
+
+/// Stands for every crate under `crates/drivers/`; what these may use.
+const DRIVERS: &str = "drivers";
+const DRIVERS_USE: &[&str] = &["unigrad-device"];
+
+/// Words that name a backend. In code and in messages they belong to its driver.
+const BACKENDS: &[&str] = &["cuda", "cudnn", "cublas", "nvrtc", "nccl", "opencl", "metal", "wgpu", "vulkan", "hip", "rocm", "unigrad_cpu"];
+
+/// Where a backend may be named outside its driver: who registers drivers, who lists devices for people, who spells dialects.
+const MAY_NAME_BACKENDS: &[&str] = &["crates/drivers/", "crates/unigrad/", "crates/unigrad-cli/", "crates/unigrad-kernel/src/render"];
+
+const PANICS: &[&str] = &[".unwrap()", ".expect(", "panic!(", "todo!(", "unimplemented!("];
+
+/// Offences, or why the check could not be made.
+type Verdict = Result<Vec<String>, String>;
+type Check = fn() -> Verdict;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("arrows point down", arrows),
+    ("a backend is named in its driver only", backend_names),
+    ("libraries do not panic", panics),
+    ("every file says what it is for", headers),
+    ("ARCHITECTURE.md maps what exists", map),
+];
+
+pub(crate) fn run() -> ExitCode {
+    let mut failed = false;
+    for (name, check) in CHECKS {
+        let offences = check().unwrap_or_else(|error| vec![error]);
+        println!("{} {name}", if offences.is_empty() { "ok  " } else { "FAIL" });
+        offences.iter().for_each(|offence| println!("     {offence}"));
+        failed |= !offences.is_empty();
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn is_driver(of: &Crate) -> bool {
+    of.folder.starts_with("crates/drivers/")
+}
+
+fn arrows() -> Verdict {
+    let crates = source::crates()?;
+    let mut offences = Vec::new();
+    for user in &crates {
+        let room = ROOMS.iter().find(|(name, _)| *name == user.name).map(|(_, knows)| *knows);
+        let Some(room) = room.or(is_driver(user).then_some(DRIVERS_USE)) else {
+            offences.push(format!("{} has no place: give it a line in ROOMS (xtask/src/tidy.rs) and in ARCHITECTURE.md", user.name));
+            continue;
+        };
+        for used in &user.uses {
+            let stands_for = if crates.iter().any(|c| c.name == *used && is_driver(c)) { DRIVERS } else { used };
+            if !reaches(room, stands_for) {
+                offences.push(format!("{} uses {used}, which is not below it: move the shared type down, or the caller up", user.name));
+            }
+        }
+    }
+    Ok(offences)
+}
+
+/// Whether `goal` is among `rooms` or below one of them.
+fn reaches(rooms: &[&str], goal: &str) -> bool {
+    let below = |room: &str| ROOMS.iter().find(|(name, _)| *name == room).map_or(DRIVERS_USE, |(_, knows)| *knows);
+    rooms.iter().any(|room| *room == goal || reaches(below(room), goal))
+}
+
+/// Runs a rule over every line of every source file of every crate under `crates/`, tests and comments apart.
+fn library_lines(mut rule: impl FnMut(&str, &[Line], usize) -> Option<String>) -> Verdict {
+    let mut offences = Vec::new();
+    for (path, text) in library_files()? {
+        let lines = source::lines(&text);
+        for (number, line) in lines.iter().enumerate() {
+            if line.is_test || line.bare.trim().is_empty() {
+                continue;
+            }
+            if let Some(offence) = rule(&path, &lines, number) {
+                offences.push(format!("{path}:{}: {offence}", number + 1));
+            }
+        }
+    }
+    Ok(offences)
+}
+
+/// Path (relative to the root, with `/`) and text of the library sources: not `tests/`, `benches/`, `examples/`, nor `tests.rs`.
+fn library_files() -> Result<Vec<(String, String)>, String> {
+    let mut files = Vec::new();
+    for of in source::crates()?.iter().filter(|of| of.folder.starts_with("crates/")) {
+        for path in source::rust_files(&source::root().join(&of.folder).join("src")) {
+            let relative = path.strip_prefix(source::root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            if relative.ends_with("/tests.rs") || relative.contains("/tests/") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).map_err(|error| format!("{relative}: {error}"))?;
+            files.push((relative, text));
+        }
+    }
+    Ok(files)
+}
+
+fn backend_names() -> Verdict {
+    library_lines(|path, lines, number| {
+        if MAY_NAME_BACKENDS.iter().any(|allowed| path.starts_with(allowed)) {
+            return None;
+        }
+        let name = backend_named(&lines[number].code)?;
+        Some(format!("names the backend `{name}`: ask the device for a property instead, or move this into the driver"))
+    })
+}
+
+fn backend_named(code: &str) -> Option<&'static str> {
+    let code = code.to_lowercase();
+    let words: Vec<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    BACKENDS.iter().copied().find(|name| words.contains(name))
+}
+
+fn panics() -> Verdict {
+    library_lines(|_, lines, number| {
+        let panic = PANICS.iter().find(|panic| lines[number].bare.contains(*panic))?;
+        (!says_invariant(lines, number))
+            .then(|| format!("`{panic}` in a library: return an error, or say after `// INVARIANT:` why it cannot happen"))
+    })
+}
+
+/// Whether this line, or the comment directly above, has an `INVARIANT:`.
+fn says_invariant(lines: &[Line], number: usize) -> bool {
+    let says = |line: &Line| line.comment.contains("INVARIANT:");
+    let above = lines[..number].iter().rev().take_while(|line| line.bare.trim().is_empty() && !line.comment.is_empty());
+    says(&lines[number]) || above.into_iter().any(says)
+}
+
+fn headers() -> Verdict {
+    let bare = library_files()?.into_iter().filter(|(_, text)| !text.trim_start().starts_with("//!"));
+    Ok(bare.map(|(path, _)| format!("{path}: begin with `//!`: what goes in, what comes out, what always and never holds")).collect())
+}
+
+fn map() -> Verdict {
+    let root = source::root();
+    let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).map_err(|error| format!("ARCHITECTURE.md: {error}"))?;
+    let crates = source::crates()?;
+    let mut folders: Vec<String> = crates.into_iter().map(|of| of.folder).collect();
+    let tops = ["scripts", "assets", "goldens", "examples", "docs", ".ci"];
+    folders.extend(tops.iter().filter(|top| root.join(top).is_dir()).map(|top| (*top).to_owned()));
+    let mut offences = map_offences(&page, &folders);
+    for path in paths_named(&page) {
+        if !root.join(path).exists() {
+            offences.push(format!("ARCHITECTURE.md names `{path}`, which does not exist"));
+        }
+    }
+    Ok(offences)
+}
+
+fn map_offences(page: &str, folders: &[String]) -> Vec<String> {
+    let named = paths_named(page);
+    let is_named = |folder: &String| named.iter().any(|path| path.trim_end_matches('/') == folder);
+    folders.iter().filter(|folder| !is_named(folder)).map(|folder| format!("ARCHITECTURE.md does not name `{folder}`")).collect()
+}
+
+/// What stands in backticks and is a path from the root: it begins with one of the folders there.
+fn paths_named(page: &str) -> Vec<&str> {
+    let tops = ["crates/", "xtask", "scripts", "assets", "goldens", "examples", "docs", ".ci", ".cargo"];
+    let prose = page.split("```").step_by(2);
+    let spans = prose.flat_map(|part| part.split('`').skip(1).step_by(2));
+    spans.filter(|span| tops.iter().any(|top| span.starts_with(top)) && !span.contains([' ', '*', '{', '<', ':'])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assert_tidy(check: Check) {
+        let offences = check().unwrap_or_else(|error| vec![error]);
+        assert!(offences.is_empty(), "\n{}\n", offences.join("\n"));
+    }
+
+    #[test]
+    fn arrows_point_down() {
+        assert_tidy(arrows);
+    }
+
+    #[test]
+    fn backends_are_named_in_their_drivers_only() {
+        assert_tidy(backend_names);
+    }
+
+    #[test]
+    fn libraries_do_not_panic() {
+        assert_tidy(panics);
+    }
+
+    #[test]
+    fn every_file_says_what_it_is_for() {
+        assert_tidy(headers);
+    }
+
+    #[test]
+    fn the_map_names_what_exists() {
+        assert_tidy(map);
+    }
+
+    #[test]
+    fn rooms_are_listed_from_below() {
+        for (at, (name, knows)) in ROOMS.iter().enumerate() {
+            for known in *knows {
+                let place = ROOMS.iter().position(|(room, _)| room == known);
+                assert!(*known == DRIVERS || place.is_some_and(|place| place < at), "{name} knows {known}, which is not above it in ROOMS");
+            }
+        }
+    }
+
+    #[test]
+    fn a_lower_room_does_not_reach_a_higher_one() {
+        assert!(reaches(&["unigrad"], "unigrad-scalar") && reaches(&["unigrad"], DRIVERS));
+        assert!(!reaches(&["unigrad-nn"], DRIVERS) && !reaches(&["unigrad-plan"], "unigrad-device"));
+    }
+
+    #[test]
+    fn backend_words_are_whole_words() {
+        assert_eq!(backend_named("Metal::new(1)"), Some("metal"));
+        assert_eq!(backend_named("let relationship = membership;"), None);
+        assert_eq!(backend_named("match name { \"cuda\" => 0, _ => 1 }"), Some("cuda"));
+    }
+
+    #[test]
+    fn invariants_excuse_the_line_below() {
+        let lines =
+            source::lines("a.unwrap();\n// INVARIANT: filled above,\n// and never emptied.\nb.unwrap();\nc.unwrap(); // INVARIANT: so");
+        assert_eq!([0, 3, 4].map(|number| says_invariant(&lines, number)), [false, true, true]);
+    }
+
+    #[test]
+    fn the_map_is_read_from_backticks() {
+        let page = "`crates/a` and `crates/b/src/c.rs`; `crates/*` no, `x` no.\n```\n`crates/z`\n```\n`xtask`";
+        assert_eq!(paths_named(page), ["crates/a", "crates/b/src/c.rs", "xtask"]);
+        assert_eq!(map_offences(page, &["crates/a".to_owned(), "crates/d".to_owned()]), ["ARCHITECTURE.md does not name `crates/d`"]);
+    }
+}
