@@ -82,7 +82,7 @@ impl Buffer {
     /// `len` bytes from `offset`, a multiple of 64, as a launch argument.
     pub fn slice(&self, offset: usize, len: usize) -> Result<Slice<'_>, Error> {
         self.check(offset, len)?;
-        if offset % 64 != 0 {
+        if !offset.is_multiple_of(64) {
             return Err(self.refuse(format!("offset {offset} is not a multiple of 64")));
         }
         Ok(Slice { buffer: self.raw(), offset, len })

@@ -159,13 +159,13 @@ impl Pool {
                 return Ok(block);
             }
         }
-        match self.from_driver(device, size, tag) {
+        match self.grow(device, size, tag) {
             Ok(Some(block)) => return Ok(block),
             Ok(None) | Err(Error::OutOfMemory { .. }) => {}
             Err(other) => return Err(other),
         }
         self.clear(device);
-        match self.from_driver(device, bytes.next_multiple_of(MIN_BLOCK), tag) {
+        match self.grow(device, bytes.next_multiple_of(MIN_BLOCK), tag) {
             Ok(Some(block)) => Ok(block),
             Ok(None) | Err(Error::OutOfMemory { .. }) => Err(self.out_of_memory(device, name, bytes)),
             Err(other) => Err(other),
@@ -173,7 +173,7 @@ impl Pool {
     }
 
     /// A new block; `None` if the cap forbids it.
-    fn from_driver(&self, device: &dyn OpenDevice, size: usize, tag: &'static str) -> Result<Option<RawBuffer>, Error> {
+    fn grow(&self, device: &dyn OpenDevice, size: usize, tag: &'static str) -> Result<Option<RawBuffer>, Error> {
         {
             let mut state = self.lock();
             if !state.within_cap(size) {
@@ -287,7 +287,7 @@ mod tests {
     fn blocks_waste_little() {
         for bytes in (1..5000usize).chain((1..200).map(|i| i * 1_234_567)) {
             let size = block_size(bytes).unwrap();
-            assert!(size >= bytes && size % 64 == 0, "{bytes} {size}");
+            assert!(size >= bytes && size.is_multiple_of(64), "{bytes} {size}");
             assert!(size <= MIN_BLOCK || size - bytes < bytes / 4 + 64, "{bytes} {size}");
             assert_eq!(block_size(size), Some(size), "a class is its own class");
         }

@@ -1,5 +1,360 @@
 //! The driver's face: discovery, memory, dispatch of kernels to the modules that run them.
+//!
+//! In: the calls of [`OpenDevice`]. Out: results in memory, or a typed error.
+//! Always: a launch is complete when it returns; its arguments are checked against the kernel before a module sees a pointer;
+//! a panic in a kernel becomes an error of that launch.
+//! Never: runs two kernels of one launch list out of order, or keeps memory that was freed.
 
-/// The CPU as a backend.
+use crate::{
+    attention,
+    contract::CompiledContract,
+    indexed,
+    memory::{self, Buf, Fault, NOWHERE},
+    region::CompiledRegion,
+    simd, threads,
+};
+use smallvec::SmallVec;
+use std::{
+    any::Any,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr::NonNull,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice, Program, RawBuffer, Slice};
+use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, PoolIndex, Scan, Scatter, TopK};
+
+const NAME: &str = "cpu:0";
+
+/// Below this, an allocation is only held against the total; above, also against what the system says is available.
+const LARGE: usize = 16 << 20;
+
+/// The CPU as a backend: one device, all cores.
 #[derive(Debug, Default)]
 pub struct CpuDriver;
+
+impl Driver for CpuDriver {
+    fn backend(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn discover(&self) -> Discovery {
+        Discovery { devices: vec![info()], problem: None }
+    }
+
+    fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        if ordinal != 0 {
+            return Err(Error::NotAvailable {
+                asked: format!("cpu:{ordinal}"),
+                cause: "all cores are one device".to_owned(),
+                help: format!("use {NAME}"),
+            });
+        }
+        Ok(Arc::new(Cpu { in_use: AtomicU64::new(0) }))
+    }
+}
+
+fn info() -> Info {
+    let physical = memory::physical();
+    Info {
+        backend: "cpu",
+        ordinal: 0,
+        name: model().to_owned(),
+        version: version().to_owned(),
+        memory_total: physical.map_or(0, |p| p.total),
+        memory_free: physical.map_or(0, |p| p.available),
+        compute_units: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        features: vec![version().to_owned()],
+        software: false,
+        rank: 1000,
+    }
+}
+
+/// The instruction set in use.
+fn version() -> &'static str {
+    match simd::tier() {
+        simd::Tier::Avx512 => "avx512",
+        simd::Tier::Avx2 => "avx2",
+        simd::Tier::Baseline if cfg!(target_arch = "aarch64") => "neon",
+        simd::Tier::Baseline => "baseline",
+    }
+}
+
+/// The processor's name, as the system spells it.
+fn model() -> &'static str {
+    static MODEL: OnceLock<String> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let field = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':')).map(str::trim);
+        field("model name").or_else(|| field("Model")).unwrap_or(std::env::consts::ARCH).to_owned()
+    })
+}
+
+/// A kernel, ready to run.
+struct CpuProgram {
+    name: String,
+    args: Vec<Arg>,
+    n_scalars: usize,
+    body: Body,
+}
+
+enum Body {
+    Region(CompiledRegion),
+    Grouped(Vec<CompiledRegion>),
+    Contract(CompiledContract),
+    Attention(Attention),
+    AttentionGrad(AttentionGrad),
+    Scan(Scan),
+    Scatter(Scatter),
+    ArgSort(ArgSort),
+    TopK(TopK),
+    PoolIndex(PoolIndex),
+}
+
+impl fmt::Debug for CpuProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Program for CpuProgram {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl CpuProgram {
+    /// # Safety
+    /// `bufs` match the kernel's arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
+    unsafe fn run(&self, bufs: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
+        // SAFETY (all arms): the caller's promise is the callee's requirement.
+        unsafe {
+            match &self.body {
+                Body::Region(region) => region.run(bufs, scalars)?,
+                Body::Grouped(regions) => {
+                    let (n_bufs, n_scalars) = (bufs.len() / regions.len().max(1), scalars.len() / regions.len().max(1));
+                    for (i, region) in regions.iter().enumerate() {
+                        region.run(&bufs[i * n_bufs..][..n_bufs], &scalars[i * n_scalars..][..n_scalars])?;
+                    }
+                }
+                Body::Contract(contract) => contract.run(bufs, scalars)?,
+                Body::Attention(kernel) => attention::forward(kernel, bufs, scalars),
+                Body::AttentionGrad(kernel) => attention::backward(kernel, bufs, scalars),
+                Body::Scan(kernel) => indexed::scan(kernel, bufs),
+                Body::Scatter(kernel) => indexed::scatter(kernel, bufs)?,
+                Body::ArgSort(kernel) => indexed::argsort(kernel, bufs),
+                Body::TopK(kernel) => indexed::topk(kernel, bufs),
+                Body::PoolIndex(kernel) => indexed::pool_index(kernel, bufs),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The kernel's name in messages.
+fn name(kernel: &Kernel) -> String {
+    match kernel {
+        Kernel::Region(region) => region.name.clone(),
+        Kernel::Grouped(grouped) => grouped.region.name.clone(),
+        Kernel::Contract(contract) => match &contract.epilogue {
+            Some(epilogue) if !epilogue.name.is_empty() => format!("contract.{}", epilogue.name),
+            _ => "contract".to_owned(),
+        },
+        other => other.kind().to_owned(),
+    }
+}
+
+/// The instances of a grouped map as maps of their own.
+fn instances(grouped: &unigrad_kernel::Grouped) -> Result<Vec<CompiledRegion>, String> {
+    let args = Kernel::Grouped(grouped.clone()).args();
+    let n_args = grouped.region.args.len();
+    let instance = |(i, len): (usize, &usize)| {
+        let mut region = grouped.region.clone();
+        region.axes = SmallVec::from_slice(&[*len]);
+        region.args = args[i * n_args..][..n_args].to_vec();
+        CompiledRegion::new(&region)
+    };
+    grouped.lens.iter().enumerate().map(instance).collect()
+}
+
+/// The open device.
+struct Cpu {
+    /// Bytes allocated and not freed. Fresh memory is not backed before it is used, so what the system calls available does not
+    /// know of it.
+    in_use: AtomicU64,
+}
+
+impl Cpu {
+    fn out_of_memory(&self, bytes: usize) -> Error {
+        let info = info();
+        Error::OutOfMemory {
+            device: NAME.to_owned(),
+            asked: bytes as u64,
+            free: info.memory_free,
+            total: info.memory_total,
+            in_use: self.in_use.load(Relaxed),
+            largest: String::new(),
+        }
+    }
+
+    /// Whether the machine can back `bytes` more.
+    fn has_room(bytes: usize, in_use_with_it: u64) -> bool {
+        static TOTAL: OnceLock<u64> = OnceLock::new();
+        let total = *TOTAL.get_or_init(|| memory::physical().map_or(u64::MAX, |p| p.total));
+        in_use_with_it <= total && (bytes < LARGE || memory::physical().is_none_or(|p| bytes as u64 <= p.available))
+    }
+}
+
+/// Where a slice's bytes are, if it lies within its buffer.
+fn bytes_of(slice: &Slice<'_>) -> Option<*mut u8> {
+    if slice.len == 0 {
+        return Some(NOWHERE);
+    }
+    let end = slice.offset.checked_add(slice.len)?;
+    if end > slice.buffer.bytes || slice.buffer.handle == 0 {
+        return None;
+    }
+    let start = std::ptr::with_exposed_provenance_mut::<u8>(slice.buffer.handle as usize);
+    // SAFETY: the handle is the start of a block of `buffer.bytes` bytes, and the offset lies in it.
+    Some(unsafe { start.add(slice.offset) })
+}
+
+fn copy_error(cause: impl Into<String>) -> Error {
+    Error::Copy { device: NAME.to_owned(), cause: cause.into() }
+}
+
+/// The text of a panic.
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")
+}
+
+/// The arguments as kernels see them, or why they do not fit the kernel.
+fn bind(program: &CpuProgram, args: &[Slice<'_>], scalars: &[u64]) -> Result<SmallVec<[Buf; 8]>, String> {
+    if args.len() != program.args.len() || scalars.len() != program.n_scalars {
+        let (n_args, n_scalars) = (program.args.len(), program.n_scalars);
+        return Err(format!("it takes {n_args} buffers and {n_scalars} scalars, not {} and {}", args.len(), scalars.len()));
+    }
+    let mut bufs = SmallVec::new();
+    for (i, (slice, arg)) in args.iter().zip(&program.args).enumerate() {
+        let needed = arg.len.checked_mul(arg.dtype.size()).ok_or_else(|| format!("argument {i} is larger than memory"))?;
+        if slice.len < needed {
+            return Err(format!("argument {i} has {} bytes, not the {needed} of {} {}", slice.len, arg.len, arg.dtype));
+        }
+        let ptr = bytes_of(slice).ok_or_else(|| format!("argument {i} leaves its buffer"))?;
+        if !(ptr as usize).is_multiple_of(64) {
+            return Err(format!("argument {i} starts at byte {}, not a multiple of 64", slice.offset));
+        }
+        bufs.push(Buf { ptr, len: arg.len, dtype: arg.dtype });
+    }
+    Ok(bufs)
+}
+
+impl OpenDevice for Cpu {
+    fn info(&self) -> Info {
+        info()
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error> {
+        let in_use = self.in_use.fetch_add(bytes as u64, Relaxed).saturating_add(bytes as u64);
+        let block = if Cpu::has_room(bytes, in_use) { memory::allocate(bytes) } else { None };
+        match block {
+            Some(block) => Ok(RawBuffer { handle: block.as_ptr().expose_provenance() as u64, bytes }),
+            None => {
+                self.in_use.fetch_sub(bytes as u64, Relaxed);
+                Err(self.out_of_memory(bytes))
+            }
+        }
+    }
+
+    fn free(&self, buffer: RawBuffer) {
+        if let Some(block) = NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(buffer.handle as usize)) {
+            // SAFETY: `allocate` made the buffer of this block and size, and a buffer is not copied. Launches are synchronous,
+            // so nothing uses it any more.
+            unsafe { memory::free(block, buffer.bytes) };
+            self.in_use.fetch_sub(buffer.bytes as u64, Relaxed);
+        }
+    }
+
+    fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
+        if data.len() != to.len {
+            return Err(copy_error(format!("{} bytes into a slice of {}", data.len(), to.len)));
+        }
+        let target = bytes_of(&to).ok_or_else(|| copy_error("the target leaves its buffer"))?;
+        // SAFETY: both have `len` bytes; `data` may be the same memory (from `host_bytes`), which `copy` allows.
+        unsafe { std::ptr::copy(data.as_ptr(), target, data.len()) };
+        Ok(())
+    }
+
+    fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
+        if data.len() != from.len {
+            return Err(copy_error(format!("a slice of {} bytes into {}", from.len, data.len())));
+        }
+        let source = bytes_of(&from).ok_or_else(|| copy_error("the source leaves its buffer"))?;
+        // SAFETY: as in `upload`.
+        unsafe { std::ptr::copy(source, data.as_mut_ptr(), data.len()) };
+        Ok(())
+    }
+
+    fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
+        if from.len != to.len {
+            return Err(copy_error(format!("a slice of {} bytes into one of {}", from.len, to.len)));
+        }
+        let source = bytes_of(&from).ok_or_else(|| copy_error("the source leaves its buffer"))?;
+        let target = bytes_of(&to).ok_or_else(|| copy_error("the target leaves its buffer"))?;
+        // SAFETY: as in `upload`.
+        unsafe { std::ptr::copy(source, target, from.len) };
+        Ok(())
+    }
+
+    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+        let body = || {
+            Ok(match kernel {
+                Kernel::Region(region) => Body::Region(CompiledRegion::new(region)?),
+                Kernel::Grouped(grouped) => Body::Grouped(instances(grouped)?),
+                Kernel::Contract(contract) => Body::Contract(CompiledContract::new(contract)?),
+                Kernel::Attention(kernel) => Body::Attention(kernel.clone()),
+                Kernel::AttentionGrad(kernel) => Body::AttentionGrad(kernel.clone()),
+                Kernel::Scan(kernel) => Body::Scan(kernel.clone()),
+                Kernel::Scatter(kernel) => Body::Scatter(kernel.clone()),
+                Kernel::ArgSort(kernel) => Body::ArgSort(kernel.clone()),
+                Kernel::TopK(kernel) => Body::TopK(kernel.clone()),
+                Kernel::PoolIndex(kernel) => Body::PoolIndex(kernel.clone()),
+            })
+        };
+        let compiled = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panic_message(&*panic).to_owned()));
+        let body = compiled.map_err(|cause| Error::Compile { device: NAME.to_owned(), kernel: name(kernel), cause })?;
+        Ok(Arc::new(CpuProgram { name: name(kernel), args: kernel.args(), n_scalars: kernel.scalars().len(), body }))
+    }
+
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
+        let Some(program) = program.as_any().downcast_ref::<CpuProgram>() else {
+            let cause = "it was compiled for another driver".to_owned();
+            return Err(Error::Launch { device: NAME.to_owned(), kernel: format!("{program:?}"), cause });
+        };
+        let failed = |cause: String| Error::Launch { device: NAME.to_owned(), kernel: program.name.clone(), cause };
+        let bufs = bind(program, args, scalars).map_err(failed)?;
+        // SAFETY: `bind` checked order and length, dtypes are the kernel's own, and the caller gives each launch its outputs alone.
+        let run = AssertUnwindSafe(|| unsafe { program.run(&bufs, scalars) });
+        match catch_unwind(run) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(Fault::Index { index, size })) => Err(Error::IndexOutOfRange { index, size, kernel: program.name.clone() }),
+            Err(panic) => Err(failed(panic_message(&*panic).to_owned())),
+        }
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn set_threads(&self, threads: usize) {
+        threads::set_threads(threads);
+    }
+
+    fn host_bytes(&self, slice: Slice<'_>) -> Option<*const u8> {
+        bytes_of(&slice).map(<*mut u8>::cast_const)
+    }
+}

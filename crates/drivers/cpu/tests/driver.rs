@@ -1,0 +1,75 @@
+//! The driver through the device layer: memory, checks of launches, errors.
+
+use unigrad_cpu::CpuDriver;
+use unigrad_device::{Device, Error, register};
+use unigrad_kernel::{Kernel, Scan};
+use unigrad_scalar::{DType, ScanOp};
+
+fn cpu() -> Device {
+    register(CpuDriver);
+    Device::open("cpu").unwrap()
+}
+
+fn cumsum(len: usize) -> Kernel {
+    Kernel::Scan(Scan { op: ScanOp::Sum, dtype: DType::F32, outer: 1, len, inner: 1, reverse: false })
+}
+
+#[test]
+fn says_what_it_is() {
+    let info = cpu().info();
+    assert_eq!(info.device(), "cpu:0");
+    assert!(!info.name.is_empty() && info.compute_units > 0 && !info.software);
+    assert!(info.memory_free <= info.memory_total);
+    assert!(matches!(Device::open("cpu:1"), Err(Error::NotAvailable { .. })));
+    assert_eq!(Device::best().unwrap(), cpu());
+}
+
+#[test]
+fn memory_keeps_bytes() {
+    let device = cpu();
+    for bytes in [0, 1, 64, 1000, 1 << 16, (8 << 20) + 5] {
+        let data: Vec<u8> = (0..bytes).map(|i| (i * 31 % 251) as u8).collect();
+        let buffer = device.allocate_with(&data).unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), data);
+        let copy = device.allocate(bytes).unwrap();
+        copy.copy_from(0, &buffer, 0, bytes).unwrap();
+        assert_eq!(copy.to_vec().unwrap(), data);
+    }
+}
+
+#[test]
+fn what_the_machine_lacks_is_refused() {
+    let device = cpu();
+    let kept = device.allocate_with(&[1; 100]).unwrap();
+    for bytes in [1 << 46, usize::MAX / 4, usize::MAX] {
+        let error = device.allocate(bytes).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { asked, .. } if asked == bytes as u64), "{error}");
+    }
+    // Each fits on its own; together they do not, though nobody has touched them.
+    let total = device.info().memory_total as usize;
+    if total > 0 {
+        let mut blocks = Vec::new();
+        let refused = (0..8).any(|_| device.allocate(total / 5).map(|block| blocks.push(block)).is_err());
+        assert!(refused);
+    }
+    assert_eq!(kept.to_vec().unwrap(), [1; 100]);
+}
+
+#[test]
+fn launches_are_checked() {
+    let device = cpu();
+    let program = device.compile(&cumsum(4)).unwrap();
+    let x = device.allocate_with(&[0; 16]).unwrap();
+    let out = device.allocate(16).unwrap();
+    device.launch(&*program, &[x.as_slice(), out.as_slice()], &[]).unwrap();
+    let short = out.slice(0, 15).unwrap();
+    for (args, scalars) in
+        [(vec![x.as_slice()], vec![]), (vec![x.as_slice(), out.as_slice()], vec![1]), (vec![x.as_slice(), short], vec![])]
+    {
+        let error = device.launch(&*program, &args, &scalars).unwrap_err();
+        assert!(matches!(&error, Error::Launch { kernel, .. } if kernel == "scan"), "{error}");
+    }
+    let empty = device.compile(&cumsum(0)).unwrap();
+    let nothing = device.allocate(0).unwrap();
+    device.launch(&*empty, &[nothing.as_slice(), nothing.as_slice()], &[]).unwrap();
+}
