@@ -1,2 +1,6 @@
-//! bin
+//! The `unigrad` command.
+
+#[allow(dead_code)] // until `train` writes one
+mod report;
+
 fn main() {}
