@@ -125,7 +125,7 @@ impl Chart {
     fn y_text(&self, value: f64, step: f64) -> String {
         let (value, step, unit) = if self.percent { (value * 100.0, step * 100.0, "%") } else { (value, step, "") };
         let digits = (-(step * 1.000_001).log10().floor()).clamp(0.0, 9.0) as usize;
-        if value != 0.0 && (step >= 1e6 || step < 1e-6) { format!("{value:.1e}{unit}") } else { format!("{value:.digits$}{unit}") }
+        if value != 0.0 && !(1e-6..1e6).contains(&step) { format!("{value:.1e}{unit}") } else { format!("{value:.digits$}{unit}") }
     }
 
     fn value_text(&self, value: f64) -> String {
