@@ -1,3 +1,5 @@
+//! Why a call cannot make a node: op, cause, place in the user's source and remedy.
+
 use std::{fmt, panic::Location};
 
 /// Whose rule was broken.

@@ -1,3 +1,5 @@
+//! Shapes, and the arithmetic on them: strides, broadcasting, axes.
+
 use smallvec::SmallVec;
 
 /// Sizes per axis, outermost first.

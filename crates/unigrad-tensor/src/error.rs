@@ -1,3 +1,5 @@
+//! What a tensor call can return: an invalid op, a plan that cannot be made, a device that fails.
+
 use std::sync::Arc;
 use thiserror::Error;
 
