@@ -319,10 +319,17 @@ impl OpenDevice for Cpu {
                 Kernel::Attention(kernel) => Body::Attention(kernel.clone()),
                 Kernel::AttentionGrad(kernel) => Body::AttentionGrad(kernel.clone()),
                 Kernel::Scan(kernel) => Body::Scan(kernel.clone()),
-                Kernel::Scatter(kernel) => Body::Scatter(kernel.clone()),
+                Kernel::Scatter(kernel) => {
+                    indexed::check_scatter(kernel)?;
+                    Body::Scatter(kernel.clone())
+                }
                 Kernel::ArgSort(kernel) => Body::ArgSort(kernel.clone()),
+                Kernel::TopK(kernel) if kernel.k > kernel.len => return Err(format!("the best {} of {}", kernel.k, kernel.len)),
                 Kernel::TopK(kernel) => Body::TopK(kernel.clone()),
-                Kernel::PoolIndex(kernel) => Body::PoolIndex(kernel.clone()),
+                Kernel::PoolIndex(kernel) => {
+                    indexed::check_pool(kernel)?;
+                    Body::PoolIndex(kernel.clone())
+                }
             })
         };
         let compiled = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panic_message(&*panic).to_owned()));

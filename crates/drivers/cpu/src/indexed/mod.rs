@@ -1,26 +1,18 @@
 //! Scans, sorts, scatters and index pooling on the CPU.
+//!
+//! In: a kernel of `unigrad_kernel`'s indexed family and its arguments. Out: the results, or the first index that is out of range.
+//! Always: what a kernel computes does not depend on how many threads compute it, nor on the instruction set.
+//! Never: touches the output before every index has been checked.
 
-use crate::memory::{Buf, Fault};
-use unigrad_kernel::{ArgSort, PoolIndex, Scan, Scatter, TopK};
+mod element;
+mod pool;
+mod scan;
+mod scatter;
+mod sort;
+#[cfg(test)]
+mod tests;
 
-/// # Safety
-/// `args` match the kernel's arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
-pub(crate) unsafe fn scan(_kernel: &Scan, _args: &[Buf]) {}
-
-/// # Safety
-/// As for `scan`.
-pub(crate) unsafe fn argsort(_kernel: &ArgSort, _args: &[Buf]) {}
-
-/// # Safety
-/// As for `scan`.
-pub(crate) unsafe fn topk(_kernel: &TopK, _args: &[Buf]) {}
-
-/// # Safety
-/// As for `scan`.
-pub(crate) unsafe fn scatter(_kernel: &Scatter, _args: &[Buf]) -> Result<(), Fault> {
-    Ok(())
-}
-
-/// # Safety
-/// As for `scan`.
-pub(crate) unsafe fn pool_index(_kernel: &PoolIndex, _args: &[Buf]) {}
+pub(crate) use pool::{check as check_pool, pool_index};
+pub(crate) use scan::scan;
+pub(crate) use scatter::{check as check_scatter, scatter};
+pub(crate) use sort::{argsort, topk};

@@ -1,0 +1,469 @@
+//! Against loops over [`Literal`]s, which know nothing of blocks, threads or element types. Results must agree bit for bit.
+
+use super::{argsort, check_pool, check_scatter, pool_index, scan, scatter, topk};
+use crate::{
+    memory::{Buf, Fault},
+    threads,
+};
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+use unigrad_kernel::{Arg, ArgSort, Kernel, PoolIndex, Scan, Scatter, ScatterBase, TopK};
+use unigrad_scalar::{BinaryOp, DType, Literal, ScanOp, ScatterMode};
+
+/// Reproducible numbers (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    /// Mostly small values, so that equal ones meet; sometimes an extreme one.
+    fn value(&mut self, dtype: DType) -> Literal {
+        match self.below(20) {
+            0 => Literal::max_value(dtype),
+            1 => Literal::min_value(dtype),
+            2 if dtype.is_float() => Literal::float(dtype, f64::NAN),
+            3 if dtype.is_float() => Literal::float(dtype, -0.0),
+            4..8 if dtype.is_float() => Literal::float(dtype, (self.next() as i32) as f64 * 1e-9),
+            8 => Literal::int(dtype, self.next() as i64),
+            _ => Literal::int(dtype, self.below(9) as i64 - 4),
+        }
+    }
+
+    fn values(&mut self, dtype: DType, n: usize) -> Memory {
+        let mut memory = Memory::new(dtype, n);
+        (0..n).for_each(|i| memory.set(i, self.value(dtype)));
+        memory
+    }
+}
+
+/// A cache line, so that memory is aligned as a device's is.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([u8; 64]);
+
+/// Typed memory.
+#[derive(Clone)]
+struct Memory {
+    dtype: DType,
+    len: usize,
+    lines: Vec<Line>,
+}
+
+impl Memory {
+    fn new(dtype: DType, len: usize) -> Memory {
+        Memory { dtype, len, lines: vec![Line([0x55; 64]); len * dtype.size() / 64 + 1] }
+    }
+
+    fn buf(&mut self) -> Buf {
+        Buf { ptr: self.lines.as_mut_ptr().cast(), len: self.len, dtype: self.dtype }
+    }
+
+    fn get(&self, i: usize) -> Literal {
+        assert!(i < self.len);
+        let size = self.dtype.size();
+        let mut raw = [0; 8];
+        // A size divides a line, so elements do not cross lines.
+        raw[..size].copy_from_slice(&self.lines[i * size / 64].0[i * size % 64..][..size]);
+        Literal::from_raw(self.dtype, u64::from_le_bytes(raw))
+    }
+
+    fn set(&mut self, i: usize, value: Literal) {
+        assert!(i < self.len && value.dtype() == self.dtype);
+        let size = self.dtype.size();
+        self.lines[i * size / 64].0[i * size % 64..][..size].copy_from_slice(&value.to_raw().to_le_bytes()[..size]);
+    }
+
+    fn to_vec(&self) -> Vec<Literal> {
+        (0..self.len).map(|i| self.get(i)).collect()
+    }
+
+    fn to_indices(&self) -> Vec<i64> {
+        (0..self.len).map(|i| self.get(i).as_i64()).collect()
+    }
+}
+
+fn same(a: Literal, b: Literal) -> bool {
+    a == b || (a.as_f64().is_nan() && b.as_f64().is_nan())
+}
+
+fn assert_same(got: &Memory, expected: &[Literal], what: &dyn std::fmt::Debug) {
+    for (i, (got, expected)) in got.to_vec().iter().zip(expected).enumerate() {
+        assert!(same(*got, *expected), "element {i}: {got:?}, expected {expected:?}, in {what:?}");
+    }
+    assert_eq!(got.len, expected.len());
+}
+
+/// A binary operation in the dtype of its arguments. The double rounding of `f64` arithmetic to `f32` is exact for these.
+fn combine(op: BinaryOp, a: Literal, b: Literal) -> Literal {
+    let dtype = a.dtype();
+    if dtype.is_float() {
+        Literal::float(dtype, op.eval(a.as_f64(), b.as_f64()))
+    } else {
+        Literal::int(dtype, op.eval_int(a.as_i64(), b.as_i64(), 8 * dtype.size() as u32, dtype.is_signed_int()))
+    }
+}
+
+/// NaN greatest, zeros equal.
+fn compare(a: Literal, b: Literal) -> Ordering {
+    match a.dtype() {
+        DType::U64 => (a.as_i64() as u64).cmp(&(b.as_i64() as u64)),
+        d if d.is_float() => {
+            let (a, b) = (a.as_f64(), b.as_f64());
+            a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+        }
+        _ => a.as_i64().cmp(&b.as_i64()),
+    }
+}
+
+#[test]
+fn scans() {
+    let mut random = Random(1);
+    for case in 0..1500 {
+        threads::set_threads(1 + case % 4);
+        let len = random.pick(&[0, 1, 2, 5, 17, 60]);
+        let kernel = Scan {
+            op: random.pick(ScanOp::ALL),
+            dtype: random.pick(&DType::ALL),
+            outer: random.pick(&[0, 1, 2, 3]),
+            len,
+            inner: random.pick(&[0, 1, 1, 2, 7, 300]),
+            reverse: random.below(2) == 0,
+        };
+        let n = kernel.outer * kernel.len * kernel.inner;
+        let mut x = random.values(kernel.dtype, n);
+        let mut out = Memory::new(kernel.dtype, n);
+        // SAFETY: the buffers are those of the kernel.
+        unsafe { scan(&kernel, &[x.buf(), out.buf()]) };
+        let op = match kernel.op {
+            ScanOp::Sum => BinaryOp::Add,
+            ScanOp::Prod => BinaryOp::Mul,
+            ScanOp::Max => BinaryOp::Max,
+            ScanOp::Min => BinaryOp::Min,
+        };
+        let mut expected = x.to_vec();
+        for o in 0..kernel.outer {
+            for i in 0..kernel.inner {
+                let mut acc: Option<Literal> = None;
+                for step in 0..len {
+                    let l = if kernel.reverse { len - 1 - step } else { step };
+                    let at = (o * len + l) * kernel.inner + i;
+                    let x = x.get(at).cast(kernel.dtype.compute());
+                    let next = acc.map_or(x, |acc| combine(op, acc, x));
+                    acc = Some(next);
+                    expected[at] = next.cast(kernel.dtype);
+                }
+            }
+        }
+        assert_same(&out, &expected, &kernel);
+    }
+}
+
+#[test]
+fn sorts() {
+    let mut random = Random(2);
+    for case in 0..700 {
+        threads::set_threads(1 + case % 4);
+        let (dtype, descending) = (random.pick(&DType::ALL), random.below(2) == 0);
+        let (outer, len, inner) = (random.below(4), random.pick(&[0, 1, 2, 9, 100, 1500]), random.pick(&[0, 1, 1, 3]));
+        let kernel = ArgSort { dtype, outer, len, inner, descending };
+        let mut x = random.values(dtype, outer * len * inner);
+        let mut out = Memory::new(DType::I64, x.len);
+        // SAFETY: the buffers are those of the kernel.
+        unsafe { argsort(&kernel, &[x.buf(), out.buf()]) };
+        let k = random.below(len + 1);
+        let best = TopK { dtype, outer, len, inner, k, largest: descending };
+        let mut top = Memory::new(DType::I64, outer * k * inner);
+        // SAFETY: as above.
+        unsafe { topk(&best, &[x.buf(), top.buf()]) };
+        for row in 0..outer * inner {
+            let (o, i) = (row / inner, row % inner);
+            let value = |l: usize| x.get((o * len + l) * inner + i);
+            let mut expected: Vec<usize> = (0..len).collect();
+            expected.sort_by(|a, b| if descending { compare(value(*b), value(*a)) } else { compare(value(*a), value(*b)) });
+            let got: Vec<usize> = (0..len).map(|l| out.get((o * len + l) * inner + i).as_i64() as usize).collect();
+            assert_eq!(got, expected, "{kernel:?}");
+            let got: Vec<usize> = (0..k).map(|l| top.get((o * k + l) * inner + i).as_i64() as usize).collect();
+            assert_eq!(got, expected[..k], "{best:?}");
+        }
+    }
+}
+
+/// A random view of `shape`: strides, offset, and the length of the buffer it needs. Some axes may be expanded.
+fn view(random: &mut Random, shape: &[usize], expand: bool) -> (SmallVec<[i64; 6]>, i64, usize) {
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    if random.below(3) == 0 {
+        for i in (1..order.len()).rev() {
+            order.swap(i, random.below(i + 1));
+        }
+    }
+    let (mut strides, mut offset, mut len) = (SmallVec::from_elem(0i64, shape.len()), 0, 1usize);
+    for d in order.into_iter().rev() {
+        if expand && random.below(3) == 0 {
+            continue;
+        }
+        strides[d] = len as i64;
+        if random.below(6) == 0 && shape[d] > 0 {
+            strides[d] = -(len as i64);
+            offset += (shape[d] as i64 - 1) * len as i64;
+        }
+        len *= shape[d];
+        if random.below(8) == 0 {
+            len += 3;
+        }
+    }
+    (strides, offset, len)
+}
+
+/// Every point of a shape, in row-major order.
+fn points(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
+    (0..shape.iter().product::<usize>()).map(move |mut n| {
+        let mut point = vec![0; shape.len()];
+        for d in (0..shape.len()).rev() {
+            point[d] = n % shape[d];
+            n /= shape[d];
+        }
+        point
+    })
+}
+
+fn place(point: &[usize], strides: &[i64], offset: i64) -> usize {
+    (offset + point.iter().zip(strides).map(|(p, s)| *p as i64 * s).sum::<i64>()) as usize
+}
+
+fn row_major(point: &[usize], shape: &[usize]) -> usize {
+    point.iter().zip(shape).fold(0, |n, (p, size)| n * size + p)
+}
+
+/// What a scatter gives, by its definition.
+fn scatter_oracle(kernel: &Scatter, base: &[Literal], index: &Memory, src: &Memory) -> Vec<Literal> {
+    let compute = kernel.dtype.compute();
+    let mut out: Vec<Literal> = base.iter().map(|x| x.cast(compute)).collect();
+    for mut p in points(&kernel.shape) {
+        let value = src.get(place(&p, &kernel.src_strides, kernel.src_offset)).cast(compute);
+        let index = index.get(place(&p, &kernel.index_strides, kernel.index_offset)).as_i64();
+        p[kernel.axis] = if index < 0 { index + kernel.out_shape[kernel.axis] as i64 } else { index } as usize;
+        let target = &mut out[row_major(&p, &kernel.out_shape)];
+        *target = match kernel.mode {
+            ScatterMode::Set => value,
+            ScatterMode::Add => combine(BinaryOp::Add, *target, value),
+            ScatterMode::Mul => combine(BinaryOp::Mul, *target, value),
+            ScatterMode::Max => combine(BinaryOp::Max, *target, value),
+            ScatterMode::Min => combine(BinaryOp::Min, *target, value),
+        };
+    }
+    out.into_iter().map(|x| x.cast(kernel.dtype)).collect()
+}
+
+const INTEGERS: [DType; 8] = [DType::U8, DType::I8, DType::U16, DType::I16, DType::U32, DType::I32, DType::U64, DType::I64];
+
+/// Runs a scatter on a random base, index and source, and compares.
+fn check_random_scatter(random: &mut Random, kernel: &Scatter) {
+    check_scatter(kernel).unwrap();
+    let size = kernel.out_shape[kernel.axis];
+    let mut index = Memory::new(kernel.index.dtype, kernel.index.len);
+    for i in 0..index.len {
+        let at = if size == 0 { 0 } else { random.below(size) as i64 };
+        let at = if kernel.index.dtype.is_signed_int() && random.below(4) == 0 { at - size as i64 } else { at };
+        index.set(i, Literal::int(kernel.index.dtype, at));
+    }
+    let mut src = random.values(kernel.dtype, kernel.src.len);
+    let n = kernel.out_shape.iter().product();
+    let mut out = random.values(kernel.dtype, n);
+    let (base, result) = match kernel.base {
+        ScatterBase::Fill(value) => {
+            let base = vec![value; n];
+            // SAFETY: the buffers are those of the kernel.
+            (base, unsafe { scatter(kernel, &[index.buf(), src.buf(), out.buf()]) })
+        }
+        ScatterBase::Arg if random.below(2) == 0 => {
+            let base = out.to_vec();
+            let buf = out.buf();
+            // SAFETY: as above.
+            (base, unsafe { scatter(kernel, &[buf, index.buf(), src.buf(), buf]) })
+        }
+        ScatterBase::Arg => {
+            let mut base = random.values(kernel.dtype, n);
+            // SAFETY: as above.
+            let result = unsafe { scatter(kernel, &[base.buf(), index.buf(), src.buf(), out.buf()]) };
+            (base.to_vec(), result)
+        }
+    };
+    result.unwrap();
+    assert_same(&out, &scatter_oracle(kernel, &base, &index, &src), kernel);
+}
+
+fn random_base(random: &mut Random, dtype: DType) -> ScatterBase {
+    if random.below(2) == 0 { ScatterBase::Arg } else { ScatterBase::Fill(random.value(dtype)) }
+}
+
+#[test]
+fn scatters() {
+    let mut random = Random(3);
+    for case in 0..4000 {
+        threads::set_threads(1 + case % 5);
+        let rank = 1 + random.below(4);
+        let shape: SmallVec<[usize; 6]> = (0..rank).map(|_| random.pick(&[0, 1, 1, 2, 3, 5, 9, 20])).collect();
+        let axis = random.below(rank);
+        let mut out_shape = shape.clone();
+        for (d, size) in out_shape.iter_mut().enumerate() {
+            if d == axis {
+                *size = 1 + random.below(12);
+            } else if random.below(4) == 0 {
+                *size += random.below(3);
+            }
+        }
+        let dtype = random.pick(&DType::ALL);
+        let (index_strides, index_offset, index_len) = view(&mut random, &shape, true);
+        let (src_strides, src_offset, src_len) = view(&mut random, &shape, case % 3 == 0);
+        let kernel = Scatter {
+            mode: random.pick(ScatterMode::ALL),
+            base: random_base(&mut random, dtype),
+            axis,
+            index: Arg { dtype: random.pick(&INTEGERS), len: index_len, write: false },
+            src: Arg { dtype, len: src_len, write: false },
+            shape,
+            index_strides,
+            index_offset,
+            src_strides,
+            src_offset,
+            out_shape,
+            dtype,
+        };
+        check_random_scatter(&mut random, &kernel);
+    }
+}
+
+/// Rows of a table: the gradient of an embedding of `n` tokens.
+fn embedding_gradient(dtype: DType, n: usize, vocabulary: usize, width: usize) -> Scatter {
+    Scatter {
+        mode: ScatterMode::Add,
+        base: ScatterBase::Fill(Literal::zero(dtype)),
+        axis: 0,
+        shape: SmallVec::from_slice(&[n, width]),
+        index_strides: SmallVec::from_slice(&[1, 0]),
+        index_offset: 0,
+        src_strides: SmallVec::from_slice(&[width as i64, 1]),
+        src_offset: 0,
+        out_shape: SmallVec::from_slice(&[vocabulary, width]),
+        index: Arg { dtype: DType::I64, len: n, write: false },
+        src: Arg { dtype, len: n * width, write: false },
+        dtype,
+    }
+}
+
+#[test]
+fn scatters_of_rows() {
+    let mut random = Random(4);
+    for (case, dtype) in [DType::F32, DType::BF16, DType::F16, DType::F64, DType::I32].into_iter().enumerate() {
+        threads::set_threads(1 + case % 4);
+        check_random_scatter(&mut random, &embedding_gradient(dtype, 300, 65, 384));
+        check_random_scatter(&mut random, &embedding_gradient(dtype, 5000, 7, 1));
+        // More accumulators than a block of them holds.
+        check_random_scatter(&mut random, &embedding_gradient(dtype, 40, 9000, 130));
+    }
+}
+
+#[test]
+fn an_index_outside_is_told_and_nothing_is_written() {
+    let mut random = Random(5);
+    for (dtype, bad, told) in [
+        (DType::I64, 7i64, 7i64),
+        (DType::I64, -8, -8),
+        (DType::I32, i64::from(i32::MIN), i64::from(i32::MIN)),
+        (DType::I8, -128, -128),
+        (DType::U8, 200, 200),
+        (DType::U64, -1, i64::MAX),
+    ] {
+        let mut kernel = embedding_gradient(DType::F32, 100, 7, 4);
+        kernel.index.dtype = dtype;
+        let mut index = Memory::new(dtype, 100);
+        (0..100).for_each(|i| index.set(i, Literal::int(dtype, (i % 7) as i64)));
+        index.set(60, Literal::int(dtype, bad));
+        index.set(90, Literal::int(dtype, 100));
+        let (mut src, mut out) = (random.values(DType::F32, 400), random.values(DType::F32, 28));
+        let before = out.to_vec();
+        // SAFETY: the buffers are those of the kernel.
+        let result = unsafe { scatter(&kernel, &[index.buf(), src.buf(), out.buf()]) };
+        assert_eq!(result, Err(Fault::Index { index: told, size: 7 }));
+        assert_same(&out, &before, &kernel);
+    }
+}
+
+#[test]
+fn malformed_scatters_are_refused() {
+    let good = embedding_gradient(DType::F32, 10, 7, 4);
+    check_scatter(&good).unwrap();
+    let cases: [fn(&mut Scatter); 7] = [
+        |k| k.axis = 2,
+        |k| k.index_offset = 1,
+        |k| k.src_offset = -1,
+        |k| k.src.len -= 1,
+        |k| k.index.dtype = DType::F32,
+        |k| k.out_shape[1] = 3,
+        |k| k.src_strides.truncate(1),
+    ];
+    for spoil in cases {
+        let mut kernel = good.clone();
+        spoil(&mut kernel);
+        assert!(check_scatter(&kernel).is_err(), "{kernel:?}");
+    }
+}
+
+#[test]
+fn pools() {
+    let mut random = Random(6);
+    let list = |random: &mut Random, rank: usize, of: &[usize]| -> SmallVec<[usize; 3]> { (0..rank).map(|_| random.pick(of)).collect() };
+    for case in 0..1500 {
+        threads::set_threads(1 + case % 4);
+        let rank = random.below(4);
+        let input = list(&mut random, rank, &[1, 2, 5, 8]);
+        let kernel = list(&mut random, rank, &[1, 2, 3]);
+        let stride = list(&mut random, rank, &[1, 2, 3]);
+        let dilation = list(&mut random, rank, &[1, 1, 2]);
+        let pad = list(&mut random, rank, &[0, 1]);
+        let output = (0..rank)
+            .map(|d| (input[d] + 2 * pad[d]).checked_sub((kernel[d] - 1) * dilation[d] + 1).map_or(0, |room| room / stride[d] + 1))
+            .collect();
+        let pool = PoolIndex { dtype: random.pick(&DType::ALL), outer: random.below(4), input, output, kernel, stride, pad, dilation };
+        check_pool(&pool).unwrap();
+        let args = Kernel::PoolIndex(pool.clone()).args();
+        let (mut x, mut out) = (random.values(pool.dtype, args[0].len), Memory::new(DType::I64, args[1].len));
+        // SAFETY: the buffers are those of the kernel.
+        unsafe { pool_index(&pool, &[x.buf(), out.buf()]) };
+        let plane: usize = pool.input.iter().product();
+        let mut expected = Vec::new();
+        for o in 0..pool.outer {
+            for window in points(&pool.output) {
+                let mut best: Option<(Literal, usize)> = None;
+                for k in points(&pool.kernel) {
+                    let at: Option<Vec<usize>> = (0..rank)
+                        .map(|d| {
+                            (window[d] * pool.stride[d] + k[d] * pool.dilation[d]).checked_sub(pool.pad[d]).filter(|i| *i < pool.input[d])
+                        })
+                        .collect();
+                    let Some(at) = at else { continue };
+                    let position = row_major(&at, &pool.input);
+                    let value = x.get(o * plane + position);
+                    if best.is_none_or(|(best, _)| compare(value, best) == Ordering::Greater) {
+                        best = Some((value, position));
+                    }
+                }
+                expected.push(best.map_or(0, |(_, position)| position as i64));
+            }
+        }
+        assert_eq!(out.to_indices(), expected, "{pool:?}");
+    }
+}
