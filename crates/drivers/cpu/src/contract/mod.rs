@@ -1,23 +1,78 @@
 //! Contractions on the CPU.
+//!
+//! In: a [`Contract`] as data, then buffers. Out: sums in `c`, or an epilogue run on them while they are in cache.
+//! Always: the bits of a result depend on the contraction and the instruction set, never on the number of threads or on timing.
+//! Never: allocates in a repeated launch (packing buffers belong to the threads).
+//!
+//! The parts, from the outside in: [`problem`] turns a contraction into two operands with a vector side and a broadcast side;
+//! [`engine`] cuts it into blocks for threads and caches; [`pack`] copies strided elements into panels; [`kernel`] multiplies
+//! panels (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"); [`output`] stores blocks of sums.
+
+mod axis;
+mod engine;
+pub(crate) mod kernel;
+mod output;
+pub(crate) mod pack;
+mod problem;
+pub(crate) mod scratch;
+#[cfg(test)]
+mod tests;
+pub(crate) mod vector;
 
 use crate::memory::{Buf, Fault};
+use crate::region::CompiledRegion;
+use crate::simd::{Tier, tier};
+use crate::threads::threads;
+use engine::{Plan, Run};
+use problem::Problem;
 use unigrad_kernel::Contract;
+use unigrad_scalar::DType;
 
 /// A contraction, ready to run.
 #[derive(Debug)]
-pub(crate) struct CompiledContract {}
+pub(crate) struct CompiledContract {
+    problem: Problem,
+    plan: Plan,
+    epilogue: Option<CompiledRegion>,
+    tier: Tier,
+}
 
 impl CompiledContract {
     /// Prepares it: orientation, blocking, offset tables, the epilogue's program.
-    pub(crate) fn new(_contract: &Contract) -> Result<CompiledContract, String> {
-        Err("not here yet".into())
+    pub(crate) fn new(contract: &Contract) -> Result<CompiledContract, String> {
+        CompiledContract::for_tier(contract, tier())
+    }
+
+    fn for_tier(contract: &Contract, tier: Tier) -> Result<CompiledContract, String> {
+        let epilogue = contract.epilogue.as_ref().map(|region| CompiledRegion::new(region)).transpose()?;
+        let problem = Problem::new(contract);
+        let plan = match problem.compute {
+            DType::F32 => Plan::new::<f32>(&problem, tier),
+            DType::F64 => Plan::new::<f64>(&problem, tier),
+            DType::I32 => Plan::new::<i32>(&problem, tier),
+            _ => Plan::new::<i64>(&problem, tier),
+        };
+        Ok(CompiledContract { problem, plan, epilogue, tier })
     }
 
     /// Runs it over the thread pool.
     ///
     /// # Safety
     /// `args` match the kernel's arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
-    pub(crate) unsafe fn run(&self, _args: &[Buf], _scalars: &[u64]) -> Result<(), Fault> {
-        Ok(())
+    pub(crate) unsafe fn run(&self, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
+        // SAFETY: the caller's.
+        unsafe { self.run_on(threads(), args, scalars) }
+    }
+
+    unsafe fn run_on(&self, threads: usize, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
+        // SAFETY: the caller's; `compute` names the type that the plan was made for.
+        unsafe {
+            match self.problem.compute {
+                DType::F32 => Run::<f32>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
+                DType::F64 => Run::<f64>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
+                DType::I32 => Run::<i32>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
+                _ => Run::<i64>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
+            }
+        }
     }
 }

@@ -1,0 +1,700 @@
+//! Blocking: who computes which block of `c`, in which order, from which panels.
+//!
+//! In: a [`Problem`] and its [`Plan`]. Out: every block of sums finished once. Always: a sum is cut only where the plan says, by
+//! sizes alone, so threads and block shapes do not change a bit. Never: waits inside a task; phases are whole fork-joins.
+
+use super::kernel::{Compute, DotArgs, Kernels, TileArgs};
+use super::output::{Store, StoreAs};
+use super::pack::{PackArgs, find_runs};
+use super::problem::{Operand, Output, Problem};
+use super::scratch::{Purpose, Scratch, with_scratch};
+use crate::memory::{Buf, Fault};
+use crate::region::{CompiledRegion, Tile};
+use crate::simd::Tier;
+use crate::threads::parallel;
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// Steps of `k` between touches of a tile of `c`: a panel of `b` (`KC x nr`) fits the first-level cache.
+const KC: usize = 320;
+/// Rows of a block: `MC x KC` of `a` stays in the second-level cache while panels of `b` pass.
+const MC: usize = 168;
+/// Columns of a block whose sums go through scratch, or whose panels a task packs for itself.
+const NC: usize = 512;
+/// Most rows for which `b` is used in place: with fewer uses, packing costs more than it gains.
+const IN_PLACE_ROWS: usize = 48;
+/// Most rows for which a `b` that is contiguous along `k` is used in place, by dot products.
+const DOT_ROWS: usize = 24;
+/// Steps of `k` that a cooperative pass packs at once, and elements of one shared side.
+const SHARED_K: usize = 8192;
+const SHARED_LEN: usize = 8 << 20;
+/// Multiply-adds below which starting other threads costs more than it gains.
+const SERIAL_WORK: usize = 64 * 64 * 64;
+
+/// How `b` is read.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Mode {
+    /// From packed panels.
+    Panels,
+    /// Where it lies, a row of contiguous columns per step of `k`.
+    InPlace,
+    /// Where it lies, a column of contiguous `k` at a time.
+    Dot,
+}
+
+/// What sizes and strides decide.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    mode: Mode,
+    /// Steps of `k` per pass over a tile.
+    kc: usize,
+    /// Parts that `k` is split into, computed independently and added in order.
+    splits: usize,
+    /// Tiles go straight to `c`: its leading dimension.
+    direct: Option<usize>,
+    /// Whether items are small enough for one task to pack its own panels.
+    small: bool,
+}
+
+impl Plan {
+    pub(crate) fn new<T: Compute>(p: &Problem, tier: Tier) -> Plan {
+        let kernels = T::kernels(tier);
+        let unit_k = p.k > 1 && p.b.k.uniform() == Some(1);
+        let unit_n = p.b.lanes.uniform().is_some_and(|s| s == 1 || p.n == 1);
+        let mode = if p.m <= DOT_ROWS && unit_k && p.b.lanes.uniform().is_some() && kernels.dot_loads.contains(&p.b.dtype) {
+            Mode::Dot
+        } else if p.m <= IN_PLACE_ROWS && unit_n && p.b.dtype == T::DTYPE && p.b.k.uniform().is_some() {
+            Mode::InPlace
+        } else {
+            Mode::Panels
+        };
+        let passes = p.k.div_ceil(if mode == Mode::Dot { SHARED_K } else { KC }).max(1);
+        // Few outputs and long sums: only `k` is left to spread over threads.
+        let outputs = p.batch * p.m * p.n;
+        let splits = if outputs <= 1 << 16 && p.k >= 4096 { (p.k / 2048).min(16).next_power_of_two() } else { 1 };
+        let direct = match &p.c {
+            Output::Memory { dtype, rows, cols, .. } if *dtype == T::DTYPE => match (rows.uniform(), cols.uniform()) {
+                (Some(row), Some(1)) if row >= 0 => Some(row as usize),
+                (Some(row), Some(0)) if row >= 0 && p.n == 1 => Some(row as usize),
+                _ => None,
+            },
+            _ => None,
+        };
+        let small = p.m <= 256 && p.n <= 1024 && p.m * p.k <= 1 << 18 && p.n * p.k <= 1 << 19 || mode != Mode::Panels;
+        Plan { mode, kc: p.k.div_ceil(passes).max(1), splits, direct, small }
+    }
+}
+
+/// Where a task finds a side.
+#[derive(Clone, Copy)]
+enum Side<T> {
+    /// Panels of the block's whole range of `k`, counted from row or column `first`.
+    Packed { panels: *const T, first: usize },
+    /// The task packs for itself, or reads in place.
+    Own,
+}
+
+/// Part of a product.
+#[derive(Clone, Debug)]
+struct Block {
+    item: usize,
+    rows: Range<usize>,
+    cols: Range<usize>,
+    k: Range<usize>,
+    /// Add to what is there.
+    accumulate: bool,
+}
+
+/// Where a block's sums go.
+#[derive(Clone, Copy)]
+enum Sums<T> {
+    Output,
+    /// Row-major scratch whose element 0 is row `first.0`, column `first.1`.
+    Scratch { at: *mut T, ld: usize, first: (usize, usize) },
+}
+
+/// One execution.
+pub(crate) struct Run<'a, T: 'static> {
+    p: &'a Problem,
+    plan: &'a Plan,
+    kernels: &'static Kernels<T>,
+    args: &'a [Buf],
+    scalars: &'a [u64],
+    epilogue: Option<&'a CompiledRegion>,
+    /// Width of a panel of `a`.
+    mr: usize,
+    fault: Mutex<Option<Fault>>,
+}
+
+// SAFETY: tasks write disjoint blocks; the raw pointers inside `args` are shared for reading.
+unsafe impl<T: Send> Sync for Run<'_, T> {}
+
+/// A raw pointer that tasks share; each writes its own part.
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T);
+// SAFETY: see the type's text.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: see the type's text.
+unsafe impl<T> Sync for Shared<T> {}
+impl<T> Shared<T> {
+    fn get(&self) -> *mut T {
+        self.0
+    }
+}
+
+/// Part `i` of `0..len` cut into `parts` at multiples of `unit`.
+fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
+    let units = len.div_ceil(unit);
+    let at = |i: usize| (units * i / parts * unit).min(len);
+    at(i)..at(i + 1)
+}
+
+impl<'a, T: StoreAs> Run<'a, T> {
+    pub(crate) fn new(
+        p: &'a Problem,
+        plan: &'a Plan,
+        tier: Tier,
+        args: &'a [Buf],
+        scalars: &'a [u64],
+        epilogue: Option<&'a CompiledRegion>,
+    ) -> Self {
+        let kernels = T::kernels(tier);
+        // Equal tiles instead of full ones and a thin last one.
+        let mr = p.m.div_ceil(p.m.div_ceil(kernels.mr).max(1)).max(1);
+        Run { p, plan, kernels, args, scalars, epilogue, mr, fault: Mutex::new(None) }
+    }
+
+    /// # Safety
+    /// As for `CompiledContract::run`.
+    pub(crate) unsafe fn run(self, threads: usize) -> Result<(), Fault> {
+        let p = self.p;
+        if p.batch == 0 || p.m == 0 || p.n == 0 {
+            return Ok(());
+        }
+        let work = p.batch * p.m * p.n * p.k.max(1);
+        let threads = if work <= SERIAL_WORK { 1 } else { threads.max(1) };
+        // SAFETY: the caller's.
+        unsafe {
+            if self.plan.splits > 1 {
+                self.split(threads);
+            } else if self.plan.small {
+                self.by_blocks(threads);
+            } else {
+                self.by_phases(threads);
+            }
+        }
+        match self.fault.into_inner() {
+            Ok(Some(fault)) => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    /// Small items, or many: tasks take blocks and pack what they need; what all items share is packed once.
+    unsafe fn by_blocks(&self, threads: usize) {
+        let p = self.p;
+        let (gm, gn) = self.grid(threads / gcd(p.batch, threads));
+        let blocks = p.batch * gm * gn;
+        with_scratch(|scratch| {
+            let mut side_a = Side::Own;
+            let mut side_b = Side::Own;
+            if p.batch > 1 && p.k > 0 {
+                // SAFETY: the buffers hold the panels; the operands are readable.
+                unsafe {
+                    if p.a.batch.is_zero() && self.plan.mode == Mode::Panels {
+                        let to: *mut T = scratch.get(Purpose::SharedA, self.a_len(p.m, p.k));
+                        self.pack_all(threads, 0, 0..p.k, Some((to, 0..p.m)), None);
+                        side_a = Side::Packed { panels: to, first: 0 };
+                    }
+                    if p.b.batch.is_zero() && self.plan.mode == Mode::Panels {
+                        let to: *mut T = scratch.get(Purpose::SharedB, self.b_len(p.n, p.k));
+                        self.pack_all(threads, 0, 0..p.k, None, Some((to, 0..p.n)));
+                        side_b = Side::Packed { panels: to, first: 0 };
+                    }
+                }
+            }
+            let sides = Shared(&mut (side_a, side_b) as *mut (Side<T>, Side<T>));
+            parallel(threads.min(blocks), &|task| {
+                // SAFETY: `side_a` and `side_b` outlive the call and are only read.
+                let (side_a, side_b) = unsafe { *sides.get() };
+                for i in part(blocks, 1, threads.min(blocks), task) {
+                    let (item, i, j) = (i / (gm * gn), i % (gm * gn) / gn, i % gn);
+                    let rows = part(p.m, self.mr, gm, i);
+                    let cols = part(p.n, self.kernels.nr, gn, j);
+                    let block = Block { item, rows, cols, k: 0..p.k, accumulate: false };
+                    // SAFETY: blocks are disjoint.
+                    with_scratch(|scratch| unsafe { self.block(&block, side_a, side_b, Sums::Output, scratch) });
+                }
+            });
+        });
+    }
+
+    /// Few outputs, long sums: each task sums parts of `k` into scratch, then the parts are added in order.
+    unsafe fn split(&self, threads: usize) {
+        let p = self.p;
+        let splits = self.plan.splits;
+        let len = p.m * p.n;
+        with_scratch(|scratch| {
+            let partials = Shared(scratch.get::<T>(Purpose::Partials, p.batch * splits * len));
+            let units = p.batch * splits;
+            parallel(threads.min(units), &|task| {
+                for unit in part(units, 1, threads.min(units), task) {
+                    let k = part(p.k, 16, splits, unit % splits);
+                    let block = Block { item: unit / splits, rows: 0..p.m, cols: 0..p.n, k, accumulate: false };
+                    // SAFETY: each unit has its own part of the partial sums.
+                    with_scratch(|scratch| unsafe {
+                        let at = partials.get().add(unit * len);
+                        self.block(&block, Side::Own, Side::Own, Sums::Scratch { at, ld: p.n, first: (0, 0) }, scratch);
+                    });
+                }
+            });
+            let rows = p.batch * p.m;
+            let tasks = if rows * p.n * splits < SERIAL_WORK / 8 { 1 } else { threads.min(rows) };
+            parallel(tasks, &|task| {
+                let mine = part(rows, 1, tasks, task);
+                let mut row = mine.start;
+                while row < mine.end {
+                    let (item, first) = (row / p.m, row % p.m);
+                    let n = (p.m - first).min(mine.end - row);
+                    // SAFETY: tasks have disjoint rows; the first part of each is the sum.
+                    unsafe {
+                        let sum = partials.get().add(item * splits * len + first * p.n);
+                        for split in 1..splits {
+                            let from = sum.add(split * len);
+                            for i in 0..n * p.n {
+                                *sum.add(i) = (*sum.add(i)).plus(*from.add(i));
+                            }
+                        }
+                        with_scratch(|scratch| self.finish(item, first..first + n, 0..p.n, sum, p.n, scratch));
+                    }
+                    row += n;
+                }
+            });
+        });
+    }
+
+    /// Large items, one after the other: all tasks pack shared panels, then all multiply.
+    unsafe fn by_phases(&self, threads: usize) {
+        let p = self.p;
+        let kx = p.k.div_ceil(p.k.div_ceil(SHARED_K).max(1)).next_multiple_of(self.plan.kc).max(1);
+        let side = |len: usize, unit: usize| {
+            let most = (SHARED_LEN / kx / unit).max(8) * unit;
+            len.div_ceil(len.div_ceil(most)).next_multiple_of(unit)
+        };
+        let (ms, ns) = (side(p.m, self.mr), side(p.n, self.kernels.nr));
+        let pieces = p.k.div_ceil(kx).max(1);
+        with_scratch(|scratch| {
+            let a: *mut T = scratch.get(Purpose::SharedA, self.a_len(ms, kx.min(p.k)));
+            let b: *mut T = scratch.get(Purpose::SharedB, self.b_len(ns, kx.min(p.k)));
+            // A sum in several passes needs a place of its own unless `c` can hold it.
+            let through = pieces > 1 && self.plan.direct.is_none();
+            let partials: *mut T = if through { scratch.get(Purpose::Partials, ms * ns) } else { std::ptr::null_mut() };
+            let mut packed_b = None;
+            let mut packed_a = None;
+            for item in 0..p.batch {
+                for js in (0..p.n).step_by(ns) {
+                    let cols = js..(js + ns).min(p.n);
+                    for is in (0..p.m).step_by(ms) {
+                        let rows = is..(is + ms).min(p.m);
+                        for piece in 0..pieces {
+                            let k = piece * kx..((piece + 1) * kx).min(p.k);
+                            let item_of = |operand: &Operand| if operand.batch.is_zero() { 0 } else { item };
+                            let (key_a, key_b) = ((item_of(&p.a), is, piece), (item_of(&p.b), js, piece));
+                            let to_a = (packed_a != Some(key_a)).then(|| (a, rows.clone()));
+                            let to_b = (packed_b != Some(key_b)).then(|| (b, cols.clone()));
+                            (packed_a, packed_b) = (Some(key_a), Some(key_b));
+                            // SAFETY: the buffers hold the panels; blocks are disjoint.
+                            unsafe {
+                                if to_a.is_some() || to_b.is_some() {
+                                    self.pack_all(threads, item, k.clone(), to_a, to_b);
+                                }
+                                let sums = if through {
+                                    Sums::Scratch { at: partials, ld: cols.len(), first: (is, js) }
+                                } else {
+                                    Sums::Output
+                                };
+                                let whole = Block { item, rows: rows.clone(), cols: cols.clone(), k, accumulate: piece > 0 };
+                                self.multiply_all(threads, &whole, a, b, sums);
+                            }
+                        }
+                        if through {
+                            let sums = Shared(partials);
+                            parallel(threads, &|task| {
+                                let mine = part(rows.len(), 1, threads, task);
+                                // SAFETY: tasks have disjoint rows.
+                                with_scratch(|scratch| unsafe {
+                                    let from = sums.get().add(mine.start * cols.len());
+                                    self.finish(item, is + mine.start..is + mine.end, cols.clone(), from, cols.len(), scratch);
+                                });
+                            });
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// All tasks multiply parts of a block from shared panels.
+    unsafe fn multiply_all(&self, threads: usize, whole: &Block, a: *mut T, b: *mut T, sums: Sums<T>) {
+        let (gm, gn) = self.grid_of(threads, whole.rows.len(), whole.cols.len(), 0, 0);
+        let (a, b) = (Shared(a), Shared(b));
+        let sums = match sums {
+            Sums::Output => None,
+            Sums::Scratch { at, ld, first } => Some((Shared(at), ld, first)),
+        };
+        parallel(gm * gn, &|task| {
+            let rows = part(whole.rows.len(), self.mr, gm, task / gn);
+            let cols = part(whole.cols.len(), self.kernels.nr, gn, task % gn);
+            let block = Block {
+                rows: whole.rows.start + rows.start..whole.rows.start + rows.end,
+                cols: whole.cols.start + cols.start..whole.cols.start + cols.end,
+                ..whole.clone()
+            };
+            let a = Side::Packed { panels: a.get(), first: whole.rows.start };
+            let b = Side::Packed { panels: b.get(), first: whole.cols.start };
+            let sums = match &sums {
+                None => Sums::Output,
+                Some((at, ld, first)) => Sums::Scratch { at: at.get(), ld: *ld, first: *first },
+            };
+            // SAFETY: the blocks are disjoint.
+            with_scratch(|scratch| unsafe { self.block(&block, a, b, sums, scratch) });
+        });
+    }
+
+    /// Elements of the panels of `m` rows.
+    fn a_len(&self, m: usize, k: usize) -> usize {
+        m.next_multiple_of(self.mr) * k
+    }
+
+    /// Elements of the panels of `n` columns.
+    fn b_len(&self, n: usize, k: usize) -> usize {
+        n.next_multiple_of(self.kernels.nr) * k
+    }
+
+    /// All tasks pack panels of either side.
+    unsafe fn pack_all(
+        &self,
+        threads: usize,
+        item: usize,
+        k: Range<usize>,
+        a: Option<(*mut T, Range<usize>)>,
+        b: Option<(*mut T, Range<usize>)>,
+    ) {
+        let panels = |side: &Option<(*mut T, Range<usize>)>, width: usize| side.as_ref().map_or(0, |(_, r)| r.len().div_ceil(width));
+        // Parts of long panels too, so that few panels still spread over the tasks.
+        let (n_a, n_b) = (panels(&a, self.mr), panels(&b, self.kernels.nr));
+        let a = a.map(|(to, range)| (Shared(to), range));
+        let b = b.map(|(to, range)| (Shared(to), range));
+        let pieces = k.len().div_ceil(self.plan.kc);
+        let tasks = threads.min((n_a + n_b) * pieces).max(1);
+        parallel(tasks, &|task| {
+            with_scratch(|scratch| {
+                // A task takes its share of both sides: an element of one may cost more than of the other.
+                for (side, operand, arg, width, n) in
+                    [(&a, &self.p.a, self.p.a_arg, self.mr, n_a), (&b, &self.p.b, 1 - self.p.a_arg, self.kernels.nr, n_b)]
+                {
+                    let Some((to, range)) = side else { continue };
+                    let mine = part(n * pieces, 1, tasks, task);
+                    let mut i = mine.start;
+                    while i < mine.end {
+                        let piece = i / n;
+                        let (first, last) = (i % n, (n).min(i % n + mine.end - i));
+                        let ks = k.start + piece * self.plan.kc..(k.start + (piece + 1) * self.plan.kc).min(k.end);
+                        let lanes = range.start + first * width..(range.start + last * width).min(range.end);
+                        // SAFETY: each task writes its own panels, or its own steps of them.
+                        unsafe {
+                            let base = to.get().add(first * width * k.len());
+                            self.pack(operand, arg, item, lanes, ks.clone(), base, width, k.len(), ks.start - k.start, scratch);
+                        }
+                        i += last - first;
+                    }
+                }
+            });
+        });
+    }
+
+    /// Packs lanes into consecutive panels of `width`, each `k_len` steps long, of which steps `ks` are written at `k_at`.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn pack(
+        &self,
+        operand: &Operand,
+        arg: usize,
+        item: usize,
+        lanes: Range<usize>,
+        ks: Range<usize>,
+        to: *mut T,
+        width: usize,
+        k_len: usize,
+        k_at: usize,
+        scratch: &mut Scratch,
+    ) {
+        let src = self.source(operand, arg, item);
+        let mut lane_offsets = std::mem::take(&mut scratch.lanes);
+        operand.k.fill(ks.start, ks.len(), &mut scratch.steps);
+        find_runs(&scratch.steps, &mut scratch.runs);
+        let mut to = to;
+        let mut lane = lanes.start;
+        while lane < lanes.end {
+            let n = width.min(lanes.end - lane);
+            operand.lanes.fill(lane, n, &mut lane_offsets);
+            // The narrow last panel of `a` is as wide as its tile; `b` keeps its width.
+            let step = if operand_is_rows(self, arg) { n } else { width };
+            // SAFETY: the caller's buffer holds the panels; the contraction's indices are in bounds.
+            unsafe {
+                (self.kernels.pack)(&PackArgs {
+                    src,
+                    dtype: operand.dtype,
+                    lanes: &lane_offsets,
+                    steps: &scratch.steps,
+                    runs: &scratch.runs,
+                    dst: to.add(k_at * step),
+                    width: step,
+                });
+                to = to.add(width * k_len);
+            }
+            lane += n;
+        }
+        scratch.lanes = lane_offsets;
+    }
+
+    /// The element of an operand that offsets of a batch item count from.
+    fn source(&self, operand: &Operand, arg: usize, item: usize) -> *const u8 {
+        let offset = operand.offset + operand.batch.offset(item);
+        self.args[arg].ptr.wrapping_offset(offset as isize * operand.dtype.size() as isize)
+    }
+
+    /// Computes a block and stores it.
+    unsafe fn block(&self, block: &Block, a: Side<T>, b: Side<T>, sums: Sums<T>, scratch: &mut Scratch) {
+        let direct = matches!(sums, Sums::Scratch { .. }) || self.plan.direct.is_some();
+        let (rows, cols) = (block.rows.clone(), block.cols.clone());
+        if rows.is_empty() || cols.is_empty() {
+            return;
+        }
+        let own_b = matches!(b, Side::Own) && self.plan.mode == Mode::Panels;
+        // Whole rows of the output if they are short, for the sake of the epilogue.
+        let nb = if direct && !own_b { cols.len().max(1) } else { NC.max(self.kernels.nr) };
+        let nb = if cols.len() <= 2 * nb { cols.len().next_multiple_of(self.kernels.nr) } else { nb };
+        let most = if direct { MC } else { (NC * MC / nb).min(MC) };
+        let mb = (if own_b { rows.len().min(256) } else { most }).max(self.mr) / self.mr * self.mr;
+        let mb = if direct { mb } else { mb.min((2 * NC * MC / nb).max(self.mr) / self.mr * self.mr) };
+        for js in cols.clone().step_by(nb) {
+            let js = js..(js + nb).min(cols.end);
+            for is in rows.clone().step_by(mb) {
+                let is = is..(is + mb).min(rows.end);
+                // SAFETY: the caller's.
+                unsafe {
+                    let (c, ldc) = match sums {
+                        Sums::Scratch { at, ld, first } => (at.add((is.start - first.0) * ld + js.start - first.1), ld),
+                        Sums::Output => match (&self.p.c, self.plan.direct) {
+                            (Output::Memory { batch, rows, .. }, Some(ld)) => {
+                                let offset = batch.offset(block.item) + rows.offset(is.start) + js.start as i64;
+                                (self.args[2].ptr.cast::<T>().wrapping_offset(offset as isize), ld)
+                            }
+                            _ => (scratch.get::<T>(Purpose::Sums, mb * nb), nb),
+                        },
+                    };
+                    self.passes(block, is.clone(), js.clone(), a, b, c, ldc, scratch);
+                    if !direct {
+                        self.finish(block.item, is, js.clone(), c, ldc, scratch);
+                    }
+                }
+            }
+        }
+    }
+
+    /// All of the block's `k` for rows `is` and columns `js`.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn passes(
+        &self,
+        block: &Block,
+        is: Range<usize>,
+        js: Range<usize>,
+        a: Side<T>,
+        b: Side<T>,
+        c: *mut T,
+        ldc: usize,
+        scratch: &mut Scratch,
+    ) {
+        let p = self.p;
+        let (mr, nr) = (self.mr, self.kernels.nr);
+        let mut pc = block.k.start;
+        loop {
+            let ks = pc..(pc + self.plan.kc).min(block.k.end);
+            let accumulate = block.accumulate || pc > block.k.start;
+            let k_len = block.k.len();
+            // SAFETY: panels and rows are inside the operands, tiles inside the block.
+            unsafe {
+                if self.plan.mode == Mode::Dot {
+                    self.dots(block.item, is.clone(), js.clone(), ks.clone(), c, ldc, accumulate, scratch);
+                } else {
+                    // Panels of `a`: base, elements between panels, and the step at which this pass starts.
+                    let (a_base, a_panel, a_at) = match a {
+                        Side::Packed { panels, first } => (panels.add((is.start - first) * k_len), mr * k_len, pc - block.k.start),
+                        Side::Own => {
+                            let to: *mut T = scratch.get(Purpose::LocalA, self.a_len(is.len(), ks.len()));
+                            self.pack(&p.a, p.a_arg, block.item, is.clone(), ks.clone(), to, mr, ks.len(), 0, scratch);
+                            (to.cast_const(), mr * ks.len(), 0)
+                        }
+                    };
+                    let wide = if self.plan.mode == Mode::InPlace { self.kernels.wide(mr.min(is.len())) } else { nr };
+                    let (b_base, b_panel, b_step) = match b {
+                        _ if self.plan.mode == Mode::InPlace => {
+                            let step = p.b.k.uniform().unwrap_or(0);
+                            let at = js.start as i64 + pc as i64 * step;
+                            let base = self.source(&p.b, 1 - p.a_arg, block.item).cast::<T>().wrapping_offset(at as isize);
+                            (base, wide, step as isize as usize)
+                        }
+                        Side::Packed { panels, first } => {
+                            (panels.add((js.start - first) * k_len + (pc - block.k.start) * nr), nr * k_len, nr)
+                        }
+                        Side::Own => {
+                            let to: *mut T = scratch.get(Purpose::LocalB, self.b_len(js.len(), ks.len()));
+                            self.pack(&p.b, 1 - p.a_arg, block.item, js.clone(), ks.clone(), to, nr, ks.len(), 0, scratch);
+                            (to.cast_const(), nr * ks.len(), nr)
+                        }
+                    };
+                    for (j, col) in (0..js.len()).step_by(wide).enumerate() {
+                        for (i, row) in (0..is.len()).step_by(mr).enumerate() {
+                            let rows = mr.min(is.len() - row);
+                            (self.kernels.tile)(&TileArgs {
+                                kc: ks.len(),
+                                a: a_base.add(i * a_panel + a_at * rows),
+                                b: b_base.wrapping_add(j * b_panel),
+                                b_step,
+                                c: c.wrapping_add(row * ldc + col),
+                                ldc,
+                                rows,
+                                cols: wide.min(js.len() - col),
+                                accumulate,
+                            });
+                        }
+                    }
+                }
+            }
+            pc = ks.end;
+            if pc >= block.k.end {
+                break;
+            }
+        }
+    }
+
+    /// A pass by dot products: rows of `a` are made contiguous, `b` is read where it lies.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn dots(
+        &self,
+        item: usize,
+        is: Range<usize>,
+        js: Range<usize>,
+        ks: Range<usize>,
+        c: *mut T,
+        ldc: usize,
+        accumulate: bool,
+        scratch: &mut Scratch,
+    ) {
+        let p = self.p;
+        let to: *mut T = scratch.get(Purpose::LocalA, is.len() * ks.len());
+        let mut rows = std::mem::take(&mut scratch.lanes);
+        p.a.k.fill(ks.start, ks.len(), &mut scratch.steps);
+        p.a.lanes.fill(is.start, is.len(), &mut rows);
+        find_runs(&rows, &mut scratch.runs);
+        let stride = p.b.lanes.uniform().unwrap_or(0);
+        let at = (js.start as i64 * stride + ks.start as i64) as isize * p.b.dtype.size() as isize;
+        // SAFETY: a panel whose lanes are `k` and whose steps are the rows is `a` made contiguous.
+        unsafe {
+            (self.kernels.pack)(&PackArgs {
+                src: self.source(&p.a, p.a_arg, item),
+                dtype: p.a.dtype,
+                lanes: &scratch.steps,
+                steps: &rows,
+                runs: &scratch.runs,
+                dst: to,
+                width: ks.len(),
+            });
+            (self.kernels.dot)(&DotArgs {
+                k: ks.len(),
+                a: to,
+                lda: ks.len(),
+                b: self.source(&p.b, 1 - p.a_arg, item).wrapping_offset(at),
+                b_dtype: p.b.dtype,
+                ldb: stride,
+                c,
+                c_row: ldc,
+                c_col: 1,
+                rows: is.len(),
+                cols: js.len(),
+                accumulate,
+            });
+        }
+        scratch.lanes = rows;
+    }
+
+    /// Takes a block of finished sums to where they belong.
+    unsafe fn finish(&self, item: usize, is: Range<usize>, js: Range<usize>, sums: *mut T, ld: usize, scratch: &mut Scratch) {
+        let p = self.p;
+        if is.is_empty() || js.is_empty() {
+            return;
+        }
+        // SAFETY: the block is inside the output, and `sums` holds it.
+        unsafe {
+            match &p.c {
+                Output::Memory { dtype, batch, rows, cols } => {
+                    let mut row_offsets = std::mem::take(&mut scratch.lanes);
+                    rows.fill(is.start, is.len(), &mut row_offsets);
+                    cols.fill(js.start, js.len(), &mut scratch.steps);
+                    let out = self.args[2].ptr.wrapping_offset(batch.offset(item) as isize * dtype.size() as isize);
+                    T::store(&Store { sums, ld, out, rows: &row_offsets, cols: &scratch.steps }, *dtype);
+                    scratch.lanes = row_offsets;
+                }
+                Output::Epilogue { dtype } => {
+                    let (rows, cols) = (is.len(), js.len());
+                    let (mut acc, mut acc_ld) = (sums.cast::<u8>(), ld);
+                    if *dtype != T::DTYPE {
+                        acc = scratch.get(Purpose::Converted, rows * cols * dtype.size());
+                        acc_ld = cols;
+                        let row_offsets: Vec<i64> = (0..rows).map(|i| (i * cols) as i64).collect();
+                        let col_offsets: Vec<i64> = (0..cols as i64).collect();
+                        T::store(&Store { sums, ld, out: acc, rows: &row_offsets, cols: &col_offsets }, *dtype);
+                    }
+                    let tile = Tile { start: (item * p.m + is.start) * p.n + js.start, pitch: p.n, rows, cols };
+                    let Some(epilogue) = self.epilogue else { return };
+                    if let Err(fault) = epilogue.run_tile(&self.args[2..], self.scalars, tile, acc, acc_ld)
+                        && let Ok(mut first) = self.fault.lock()
+                    {
+                        first.get_or_insert(fault);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How to cut each item for `parts` tasks that pack for themselves.
+    fn grid(&self, parts: usize) -> (usize, usize) {
+        let shared = self.p.batch > 1;
+        // In multiply-adds per element packed.
+        const PACK: usize = 24;
+        let a = if shared && self.p.a.batch.is_zero() { 0 } else { PACK };
+        let b = if self.plan.mode != Mode::Panels || shared && self.p.b.batch.is_zero() { 0 } else { PACK };
+        self.grid_of(parts, self.p.m, self.p.n, a, b)
+    }
+
+    /// Cuts `m x n` into `parts` so that the largest part, with its packing, is least.
+    fn grid_of(&self, parts: usize, m: usize, n: usize, pack_a: usize, pack_b: usize) -> (usize, usize) {
+        let largest = |len: usize, unit: usize, parts: usize| len.div_ceil(unit).div_ceil(parts) * unit;
+        (1..=parts)
+            .filter(|gm| parts % gm == 0)
+            .map(|gm| {
+                let (rows, cols) = (largest(m, self.mr, gm), largest(n, self.kernels.nr, parts / gm));
+                (rows * cols + pack_a * rows + pack_b * cols, gm, parts / gm)
+            })
+            .min()
+            .map_or((1, 1), |(_, gm, gn)| (gm, gn))
+    }
+}
+
+/// Whether an argument is on the broadcast side.
+fn operand_is_rows<T>(run: &Run<'_, T>, arg: usize) -> bool {
+    arg == run.p.a_arg
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,349 @@
+//! Microkernels: the innermost loops of contractions, one table per element type and instruction set.
+//!
+//! In: packed panels, or rows of `b` as they lie. Out: a tile of `c`, stored or accumulated.
+//! Always: an element of `c` is one chain of multiply-adds in the order of `k`, whatever the tile's shape, so that how work is
+//! partitioned never shows in the result. Never: reads beyond the rows and columns it is told of.
+
+use super::pack::{self, PackArgs};
+use super::vector::{Lanes, LoadFrom, Vector};
+use crate::simd::Tier;
+use half::{bf16, f16};
+use unigrad_scalar::DType;
+
+/// `c[rows, cols] (+)= a b` over `kc` steps; `a` is packed `[kc][rows]`, `b` has `cols` contiguous elements every `b_step`.
+#[derive(Clone, Copy)]
+pub(crate) struct TileArgs<T> {
+    pub(crate) kc: usize,
+    pub(crate) a: *const T,
+    pub(crate) b: *const T,
+    pub(crate) b_step: usize,
+    pub(crate) c: *mut T,
+    pub(crate) ldc: usize,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) accumulate: bool,
+}
+
+/// `c[row * c_row + col * c_col] (+)= Σ_k a[row * lda + k] * b[col * ldb + k]`, with `b` of another stored type perhaps.
+#[derive(Clone, Copy)]
+pub(crate) struct DotArgs<T> {
+    pub(crate) k: usize,
+    pub(crate) a: *const T,
+    pub(crate) lda: usize,
+    pub(crate) b: *const u8,
+    pub(crate) b_dtype: DType,
+    pub(crate) ldb: i64,
+    pub(crate) c: *mut T,
+    pub(crate) c_row: usize,
+    pub(crate) c_col: usize,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) accumulate: bool,
+}
+
+/// The loops for one element type on one tier.
+#[derive(Debug)]
+pub(crate) struct Kernels<T> {
+    /// Rows of a full tile, and the width of a packed panel of `a`.
+    pub(crate) mr: usize,
+    /// Columns of a full tile, and the width of a packed panel of `b`.
+    pub(crate) nr: usize,
+    pub(crate) lanes: usize,
+    pub(crate) tile: unsafe fn(&TileArgs<T>),
+    pub(crate) pack: unsafe fn(&PackArgs<'_, T>),
+    /// Dot products, for stored types that `dot_loads` lists.
+    pub(crate) dot: unsafe fn(&DotArgs<T>),
+    pub(crate) dot_loads: &'static [DType],
+}
+
+impl<T> Kernels<T> {
+    /// The widest tile for `rows` rows where `b` is used in place.
+    pub(crate) fn wide(&self, rows: usize) -> usize {
+        match rows {
+            0..=3 => self.lanes * 8,
+            4..=6 => self.lanes * 4,
+            _ => self.nr,
+        }
+    }
+}
+
+/// An element type that contractions compute in.
+pub(crate) trait Compute: super::pack::FromAny + Copy + Default + PartialEq + Send + Sync + std::fmt::Debug + 'static {
+    const DTYPE: DType;
+    fn kernels(tier: Tier) -> &'static Kernels<Self>;
+    fn plus(self, other: Self) -> Self;
+}
+
+#[inline(always)]
+unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
+    // SAFETY: `a` holds `kc * MR` elements, `b` has `cols` elements in each of `kc` rows, `c` `cols` in each of `MR` rows;
+    // `NV` registers hold `cols` columns, of which `TAIL` says that the last is partial.
+    unsafe {
+        let last = t.cols - (NV - 1) * V::LANES;
+        let (mut a, mut b) = (t.a, t.b);
+        let mut acc = [[V::load_span(a, 0, 0); NV]; MR];
+        for _ in 0..t.kc {
+            let mut row = [acc[0][0]; NV];
+            for (j, x) in row.iter_mut().enumerate() {
+                let p = b.add(j * V::LANES);
+                *x = if TAIL && j + 1 == NV { V::load_span(p, 0, last) } else { V::load(p) };
+            }
+            for (i, acc) in acc.iter_mut().enumerate() {
+                let x = V::splat(*a.add(i));
+                for (acc, y) in acc.iter_mut().zip(row) {
+                    *acc = acc.fma(x, y);
+                }
+            }
+            a = a.add(MR);
+            b = b.wrapping_add(t.b_step);
+        }
+        for (i, acc) in acc.iter().enumerate() {
+            for (j, x) in acc.iter().enumerate() {
+                let p = t.c.add(i * t.ldc + j * V::LANES);
+                if TAIL && j + 1 == NV {
+                    let x = if t.accumulate { V::load_span(p, 0, last).add(*x) } else { *x };
+                    x.store_first(p, last);
+                } else {
+                    let x = if t.accumulate { V::load(p).add(*x) } else { *x };
+                    x.store(p);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn dot<V: Vector + LoadFrom<S>, S, const R: usize, const C: usize>(d: &DotArgs<V::Elem>, row: usize, col: usize) {
+    // SAFETY: rows `row..row + R` of `a` and columns `col..col + C` of `b` hold `k` contiguous elements each.
+    unsafe {
+        let zero = V::load_span(d.a, 0, 0);
+        let mut a = [d.a; R];
+        for (r, p) in a.iter_mut().enumerate() {
+            *p = d.a.add((row + r) * d.lda);
+        }
+        let mut b = [d.b.cast::<S>(); C];
+        for (c, p) in b.iter_mut().enumerate() {
+            *p = p.wrapping_offset((col + c) as isize * d.ldb as isize);
+        }
+        let mut acc = [[zero; C]; R];
+        let mut k = 0;
+        while k < d.k {
+            let n = d.k - k;
+            let mut y = [zero; C];
+            for c in 0..C {
+                y[c] = if n >= V::LANES { V::widen(b[c].add(k)) } else { V::widen_span(b[c].add(k), 0, n) };
+            }
+            for r in 0..R {
+                let x = if n >= V::LANES { V::load(a[r].add(k)) } else { V::load_span(a[r].add(k), 0, n) };
+                for c in 0..C {
+                    acc[r][c] = acc[r][c].fma(x, y[c]);
+                }
+            }
+            k += V::LANES;
+        }
+        for r in 0..R {
+            for c in 0..C {
+                let p = d.c.add((row + r) * d.c_row + (col + c) * d.c_col);
+                let mut out = [acc[r][c].sum(); 1];
+                if d.accumulate {
+                    // One-lane vector addition keeps this generic over the element type.
+                    V::splat(*p).add(V::splat(out[0])).store_first(out.as_mut_ptr(), 1);
+                }
+                *p = out[0];
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn dots<V: Vector + LoadFrom<S>, S>(d: &DotArgs<V::Elem>) {
+    // Columns outside: the few rows of `a` stay in the nearest cache while `b` streams past once.
+    let mut col = 0;
+    while col < d.cols {
+        let wide = d.cols - col >= 4;
+        let mut row = 0;
+        while row < d.rows {
+            let rows = (d.rows - row).min(4);
+            // SAFETY: the rows and columns are inside the arguments'.
+            unsafe {
+                match (rows, wide) {
+                    (4, true) => dot::<V, S, 4, 4>(d, row, col),
+                    (3, true) => dot::<V, S, 3, 4>(d, row, col),
+                    (2, true) => dot::<V, S, 2, 4>(d, row, col),
+                    (_, true) => dot::<V, S, 1, 4>(d, row, col),
+                    (4, false) => dot::<V, S, 4, 1>(d, row, col),
+                    (3, false) => dot::<V, S, 3, 1>(d, row, col),
+                    (2, false) => dot::<V, S, 2, 1>(d, row, col),
+                    (_, false) => dot::<V, S, 1, 1>(d, row, col),
+                }
+            }
+            row += rows;
+        }
+        col += if wide { 4 } else { 1 };
+    }
+}
+
+/// Calls the tile whose rows and registers are compile-time constants.
+macro_rules! dispatch {
+    ($t:ident, $v:ty, $one:ident, [$($r:tt)*]) => {{
+        const L: usize = <$v as Vector>::LANES;
+        let vectors = $t.cols.div_ceil(L);
+        let tail = $t.cols % L != 0;
+        match $t.rows {
+            $($r => match (vectors, tail) {
+                (1, false) => $one::<$v, $r, 1, false>($t),
+                (1, true) => $one::<$v, $r, 1, true>($t),
+                (2, false) => $one::<$v, $r, 2, false>($t),
+                (2, true) => $one::<$v, $r, 2, true>($t),
+                _ => dispatch!(@wide $t, $v, $one, $r, vectors, tail),
+            },)*
+            _ => debug_assert!(false, "a tile of {} rows", $t.rows),
+        }
+    }};
+    (@wide $t:ident, $v:ty, $one:ident, 1, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 1, $n, $tail) };
+    (@wide $t:ident, $v:ty, $one:ident, 2, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 2, $n, $tail) };
+    (@wide $t:ident, $v:ty, $one:ident, 3, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 3, $n, $tail) };
+    (@wide $t:ident, $v:ty, $one:ident, 4, $n:ident, $tail:ident) => { dispatch!(@four $t, $v, $one, 4, $n, $tail) };
+    (@wide $t:ident, $v:ty, $one:ident, 5, $n:ident, $tail:ident) => { dispatch!(@four $t, $v, $one, 5, $n, $tail) };
+    (@wide $t:ident, $v:ty, $one:ident, 6, $n:ident, $tail:ident) => { dispatch!(@four $t, $v, $one, 6, $n, $tail) };
+    (@wide $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => { debug_assert!(false, "a tile of {} columns", $t.cols) };
+    (@eight $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => {
+        match ($n, $tail) {
+            (5, false) => $one::<$v, $r, 5, false>($t),
+            (5, true) => $one::<$v, $r, 5, true>($t),
+            (6, false) => $one::<$v, $r, 6, false>($t),
+            (6, true) => $one::<$v, $r, 6, true>($t),
+            (7, false) => $one::<$v, $r, 7, false>($t),
+            (7, true) => $one::<$v, $r, 7, true>($t),
+            (8, false) => $one::<$v, $r, 8, false>($t),
+            (8, true) => $one::<$v, $r, 8, true>($t),
+            _ => dispatch!(@four $t, $v, $one, $r, $n, $tail),
+        }
+    };
+    (@four $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => {
+        match ($n, $tail) {
+            (3, false) => $one::<$v, $r, 3, false>($t),
+            (3, true) => $one::<$v, $r, 3, true>($t),
+            (4, false) => $one::<$v, $r, 4, false>($t),
+            (4, true) => $one::<$v, $r, 4, true>($t),
+            _ => debug_assert!(false, "a tile of {} columns", $t.cols),
+        }
+    };
+}
+
+/// The functions of one tier: everything generic is inlined into code compiled for its features.
+macro_rules! tier {
+    ($tier:ident, $attr:meta; $($name:ident: $v:ty, [$($r:tt)*], $dots:tt, $packs:tt;)*) => {
+        mod $tier {
+            use super::*;
+
+            #[$attr]
+            unsafe fn one<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
+                // SAFETY: the caller's.
+                unsafe { tile::<V, MR, NV, TAIL>(t) }
+            }
+
+            $(pub(super) mod $name {
+                use super::*;
+
+                pub(crate) type V = $v;
+
+                #[$attr]
+                pub(crate) unsafe fn tile(t: &TileArgs<<V as Vector>::Elem>) {
+                    // SAFETY: the caller's.
+                    unsafe { dispatch!(t, V, one, [$($r)*]) }
+                }
+
+                #[$attr]
+                pub(crate) unsafe fn pack(p: &PackArgs<'_, <V as Vector>::Elem>) {
+                    // SAFETY: the caller's.
+                    unsafe { tier!(@pack p, $packs) }
+                }
+
+                #[$attr]
+                pub(crate) unsafe fn dot(d: &DotArgs<<V as Vector>::Elem>) {
+                    // SAFETY: the caller's.
+                    unsafe { tier!(@dot d, $dots) }
+                }
+            })*
+        }
+    };
+    (@dot $d:ident, [$($dtype:ident: $s:ty),*]) => {
+        match $d.b_dtype {
+            $(DType::$dtype => dots::<V, $s>($d),)*
+            other => { let _ = $d; debug_assert!(false, "dot products of {other}") }
+        }
+    };
+    (@pack $p:ident, [$($dtype:ident: $s:ty),*]) => {
+        match $p.dtype {
+            $(DType::$dtype => pack::panel::<V, $s>($p),)*
+            _ => pack::panel_of_any($p),
+        }
+    };
+}
+
+tier!(baseline, inline;
+    single: Lanes<f32, 4>, [1 2 3 4], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
+    double: Lanes<f64, 2>, [1 2 3 4], [F64: f64, F32: f32], [F64: f64, F32: f32];
+    word: Lanes<i32, 4>, [1 2 3 4], [I32: i32], [I32: i32];
+    long: Lanes<i64, 2>, [1 2 3 4], [I64: i64], [I64: i64];
+);
+#[cfg(target_arch = "x86_64")]
+use super::vector::x86::{V4D, V4F, V5D, V5F};
+#[cfg(target_arch = "x86_64")]
+tier!(avx2, target_feature(enable = "avx2,fma,f16c");
+    single: V4F, [1 2 3 4 5 6], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
+    double: V4D, [1 2 3 4 5 6], [F64: f64, F32: f32], [F64: f64, F32: f32];
+    word: Lanes<i32, 8>, [1 2 3 4], [I32: i32], [I32: i32];
+    long: Lanes<i64, 4>, [1 2 3 4], [I64: i64], [I64: i64];
+);
+#[cfg(target_arch = "x86_64")]
+tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
+    single: V5F, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
+    double: V5D, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [F64: f64, F32: f32], [F64: f64, F32: f32];
+    word: Lanes<i32, 16>, [1 2 3 4 5 6 7 8], [I32: i32], [I32: i32];
+    long: Lanes<i64, 8>, [1 2 3 4 5 6 7 8], [I64: i64], [I64: i64];
+);
+
+macro_rules! table {
+    ($t:ty, $tier:ident::$name:ident, $mr:literal, [$($load:ident),*]) => {{
+        const LANES: usize = <$tier::$name::V as Vector>::LANES;
+        static TABLE: Kernels<$t> = Kernels {
+            mr: $mr,
+            nr: 2 * LANES,
+            lanes: LANES,
+            tile: $tier::$name::tile,
+            pack: $tier::$name::pack,
+            dot: $tier::$name::dot,
+            dot_loads: &[$(DType::$load),*],
+        };
+        &TABLE
+    }};
+}
+
+macro_rules! compute {
+    ($($t:ident, $name:ident: $dtype:ident, $plus:expr, $mr2:literal, $mr5:literal, $loads:tt;)*) => { $(
+        impl Compute for $t {
+            const DTYPE: DType = DType::$dtype;
+            fn kernels(tier: Tier) -> &'static Kernels<$t> {
+                match tier {
+                    #[cfg(target_arch = "x86_64")]
+                    Tier::Avx512 => table!($t, avx512::$name, $mr5, $loads),
+                    #[cfg(target_arch = "x86_64")]
+                    Tier::Avx2 => table!($t, avx2::$name, $mr2, $loads),
+                    _ => table!($t, baseline::$name, 4, $loads),
+                }
+            }
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t {
+                $plus(self, other)
+            }
+        }
+    )* };
+}
+compute!(
+    f32, single: F32, |x: f32, y: f32| x + y, 6, 14, [F32, F16, BF16];
+    f64, double: F64, |x: f64, y: f64| x + y, 6, 14, [F64, F32];
+    i32, word: I32, i32::wrapping_add, 4, 8, [I32];
+    i64, long: I64, i64::wrapping_add, 4, 8, [I64];
+);

@@ -1,0 +1,125 @@
+//! From blocks of sums to memory: conversion to the stored dtype and any strides.
+
+use super::kernel::Compute;
+use half::{bf16, f16};
+use unigrad_scalar::DType;
+
+/// An element type that sums can be stored as.
+pub(super) trait Stored<T>: Copy {
+    fn from_sum(sum: T) -> Self;
+}
+
+macro_rules! stored {
+    ($($t:ty),*) => { $(
+        stored!(@each $t; u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
+        impl Stored<$t> for bool {
+            #[inline(always)]
+            fn from_sum(sum: $t) -> bool {
+                sum != 0 as $t
+            }
+        }
+        impl Stored<$t> for bf16 {
+            #[inline(always)]
+            fn from_sum(sum: $t) -> bf16 {
+                bf16::from_bits(round_bf16(sum as f32))
+            }
+        }
+        impl Stored<$t> for f16 {
+            #[inline(always)]
+            fn from_sum(sum: $t) -> f16 {
+                f16::from_f32(sum as f32)
+            }
+        }
+    )* };
+    (@each $t:ty; $($s:ty)*) => { $(
+        impl Stored<$t> for $s {
+            #[inline(always)]
+            fn from_sum(sum: $t) -> $s {
+                sum as $s
+            }
+        }
+    )* };
+}
+stored!(f32, f64, i32, i64);
+
+/// Round to nearest even, without branches, so that loops over it vectorise.
+#[inline(always)]
+fn round_bf16(x: f32) -> u16 {
+    let bits = x.to_bits();
+    let rounded = (bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16) as u16;
+    if x.is_nan() { (bits >> 16) as u16 | 0x40 } else { rounded }
+}
+
+/// What stores a block: `sums[row * ld + col]` to `out[rows[row] + cols[col]]`.
+pub(super) struct Store<'a, T> {
+    pub(super) sums: *const T,
+    pub(super) ld: usize,
+    pub(super) out: *mut u8,
+    pub(super) rows: &'a [i64],
+    pub(super) cols: &'a [i64],
+}
+
+/// A compute type that can be stored as every dtype.
+pub(super) trait StoreAs: Compute {
+    /// # Safety
+    /// `sums` holds the block, and all `rows[i] + cols[j]` of `out` are writable elements of `dtype`.
+    unsafe fn store(block: &Store<'_, Self>, dtype: DType);
+}
+
+macro_rules! store_as {
+    ($($t:ty),*) => { $(
+        impl StoreAs for $t {
+            unsafe fn store(block: &Store<'_, $t>, dtype: DType) {
+                // SAFETY: the caller's.
+                unsafe {
+                    match dtype {
+                        DType::Bool => put::<$t, bool>(block),
+                        DType::U8 => put::<$t, u8>(block),
+                        DType::I8 => put::<$t, i8>(block),
+                        DType::U16 => put::<$t, u16>(block),
+                        DType::I16 => put::<$t, i16>(block),
+                        DType::U32 => put::<$t, u32>(block),
+                        DType::I32 => put::<$t, i32>(block),
+                        DType::U64 => put::<$t, u64>(block),
+                        DType::I64 => put::<$t, i64>(block),
+                        DType::F16 => put::<$t, f16>(block),
+                        DType::BF16 => put::<$t, bf16>(block),
+                        DType::F32 => put::<$t, f32>(block),
+                        DType::F64 => put::<$t, f64>(block),
+                    }
+                }
+            }
+        }
+    )* };
+}
+store_as!(f32, f64, i32, i64);
+
+unsafe fn put<T: Copy, S: Stored<T>>(block: &Store<'_, T>) {
+    let out = block.out.cast::<S>();
+    let contiguous = |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    // SAFETY: see `StoreAs::store`.
+    unsafe {
+        if contiguous(block.cols) {
+            for (i, row) in block.rows.iter().enumerate() {
+                let from = std::slice::from_raw_parts(block.sums.add(i * block.ld), block.cols.len());
+                let to = out.wrapping_offset((row + block.cols[0]) as isize);
+                for (j, sum) in from.iter().enumerate() {
+                    *to.add(j) = S::from_sum(*sum);
+                }
+            }
+        } else if contiguous(block.rows) {
+            for (j, col) in block.cols.iter().enumerate() {
+                let to = out.wrapping_offset((col + block.rows[0]) as isize);
+                for i in 0..block.rows.len() {
+                    *to.add(i) = S::from_sum(*block.sums.add(i * block.ld + j));
+                }
+            }
+        } else {
+            for (i, row) in block.rows.iter().enumerate() {
+                for (j, col) in block.cols.iter().enumerate() {
+                    *out.wrapping_offset((row + col) as isize) = S::from_sum(*block.sums.add(i * block.ld + j));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Scratch memory of kernels: per thread, 64-byte aligned, grown and then kept, so that a repeated launch allocates nothing.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::RefCell;
+
+const ALIGN: usize = 64;
+
+/// An aligned block of bytes.
+#[derive(Debug)]
+pub(crate) struct Block {
+    ptr: *mut u8,
+    len: usize,
+}
+
+// SAFETY: the block owns its memory.
+unsafe impl Send for Block {}
+
+impl Block {
+    const fn empty() -> Block {
+        Block { ptr: std::ptr::null_mut(), len: 0 }
+    }
+
+    /// At least `len` elements of `T`, with any contents.
+    fn reserve<T>(&mut self, len: usize) -> *mut T {
+        let bytes = (len * size_of::<T>()).next_multiple_of(ALIGN).max(ALIGN);
+        if bytes > self.len {
+            // Larger steps than asked for, so that slowly growing requests do not allocate each time.
+            let grown = bytes.next_multiple_of(4096);
+            self.release();
+            // SAFETY: the size is not zero and the alignment is a power of two.
+            unsafe {
+                let layout = Layout::from_size_align_unchecked(grown, ALIGN);
+                self.ptr = alloc(layout);
+                if self.ptr.is_null() {
+                    handle_alloc_error(layout);
+                }
+            }
+            self.len = grown;
+        }
+        self.ptr.cast()
+    }
+
+    fn release(&mut self) {
+        if !self.ptr.is_null() {
+            // SAFETY: allocated with this layout.
+            unsafe { dealloc(self.ptr, Layout::from_size_align_unchecked(self.len, ALIGN)) }
+            (self.ptr, self.len) = (std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// What a thread keeps between launches. A block serves one purpose, so that no two users overlap.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    blocks: [Block; Purpose::COUNT],
+    /// Offset lists of the panel being packed.
+    pub(crate) lanes: Vec<i64>,
+    pub(crate) steps: Vec<i64>,
+    pub(crate) runs: Vec<usize>,
+}
+
+/// What a block of scratch is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    /// Panels of `a` and `b` that one task packs for itself.
+    LocalA,
+    LocalB,
+    /// Panels that all tasks of a launch share.
+    SharedA,
+    SharedB,
+    /// A block of sums before they are stored, and its conversion to the stored type.
+    Sums,
+    Converted,
+    /// Partial sums of a split `k`.
+    Partials,
+}
+
+impl Purpose {
+    const COUNT: usize = Purpose::Partials as usize + 1;
+}
+
+impl Scratch {
+    const fn new() -> Scratch {
+        Scratch { blocks: [const { Block::empty() }; Purpose::COUNT], lanes: Vec::new(), steps: Vec::new(), runs: Vec::new() }
+    }
+
+    /// At least `len` elements of `T`, aligned to 64 bytes, with any contents, valid until the next call for the same purpose.
+    pub(crate) fn get<T>(&mut self, purpose: Purpose, len: usize) -> *mut T {
+        self.blocks[purpose as usize].reserve(len)
+    }
+}
+
+thread_local! {
+    /// One set per depth of nesting: a launch's own, and that of the task it runs on the same thread.
+    static SCRATCH: [RefCell<Scratch>; 2] = const { [const { RefCell::new(Scratch::new()) }; 2] };
+}
+
+/// Lends the thread's scratch; a use inside a use gets the second set, and deeper ones a temporary set.
+pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
+    SCRATCH.with(|sets| {
+        for set in sets {
+            if let Ok(mut set) = set.try_borrow_mut() {
+                return f(&mut set);
+            }
+        }
+        f(&mut Scratch::new())
+    })
+}

@@ -1,0 +1,420 @@
+//! Contractions against a naive oracle, on every tier and thread count.
+
+use super::CompiledContract;
+use crate::memory::{Buf, Fault};
+use crate::simd::{Tier, tier};
+use smallvec::{SmallVec, smallvec};
+use unigrad_kernel::{Arg, BatchDim, Contract, KDim, MDim, NDim};
+use unigrad_scalar::{DType, Literal};
+
+pub(crate) struct Rng(pub(crate) u64);
+
+impl Rng {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 33) as usize % n
+    }
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// Elements in 64-byte-aligned memory.
+pub(crate) struct Memory {
+    words: Vec<[u64; 8]>,
+    pub(crate) dtype: DType,
+    pub(crate) len: usize,
+}
+
+impl Memory {
+    pub(crate) fn new(dtype: DType, len: usize) -> Memory {
+        Memory { words: vec![[0; 8]; (len * dtype.size()).div_ceil(64) + 1], dtype, len }
+    }
+    pub(crate) fn buf(&mut self) -> Buf {
+        let start = self.words.as_mut_ptr().cast::<u8>();
+        // A `Vec` of arrays is aligned to 8 only: kernels may not rely on more than element alignment.
+        Buf { ptr: start, len: self.len, dtype: self.dtype }
+    }
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: plain words.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len * self.dtype.size()) }
+    }
+    pub(crate) fn get(&self, i: usize) -> Literal {
+        let size = self.dtype.size();
+        let mut raw = [0; 8];
+        raw[..size].copy_from_slice(&self.bytes()[i * size..][..size]);
+        Literal::from_raw(self.dtype, u64::from_le_bytes(raw))
+    }
+    pub(crate) fn set(&mut self, i: usize, value: Literal) {
+        let size = self.dtype.size();
+        let raw = value.cast(self.dtype).to_raw().to_le_bytes();
+        // SAFETY: plain words.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast::<u8>(), self.len * size) };
+        bytes[i * size..][..size].copy_from_slice(&raw[..size]);
+    }
+}
+
+pub(crate) fn tiers() -> Vec<Tier> {
+    [Tier::Baseline, Tier::Avx2, Tier::Avx512].into_iter().filter(|t| *t <= tier()).collect()
+}
+
+fn points(sizes: &[usize]) -> Vec<Vec<usize>> {
+    let mut all = vec![vec![]];
+    for &size in sizes {
+        all = all.iter().flat_map(|p| (0..size).map(move |i| [p.clone(), vec![i]].concat())).collect();
+    }
+    all
+}
+
+/// Offset and strides of a tensor with these sizes: a random permutation, padded, flipped or broadcast here and there.
+fn layout(rng: &mut Rng, sizes: &[usize], output: bool) -> (i64, Vec<i64>, usize) {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    if rng.below(3) > 0 {
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.below(i + 1));
+        }
+    }
+    let mut strides = vec![0i64; sizes.len()];
+    let mut next = if rng.below(5) == 0 { 2 } else { 1 };
+    for &i in order.iter().rev() {
+        strides[i] = next;
+        next *= sizes[i].max(1) as i64;
+        if rng.below(6) == 0 {
+            next += 3;
+        }
+        if !output && rng.below(12) == 0 {
+            strides[i] = 0;
+        } else if !output && rng.below(12) == 0 {
+            // Overlapping windows, as a convolution has them.
+            strides[i] = 1;
+        }
+    }
+    let mut offset = 0;
+    for i in 0..sizes.len() {
+        if !output && rng.below(8) == 0 {
+            offset += strides[i] * (sizes[i].max(1) as i64 - 1);
+            strides[i] = -strides[i];
+        }
+    }
+    (offset, strides, next as usize + 1)
+}
+
+struct Case {
+    contract: Contract,
+    args: [Memory; 3],
+}
+
+fn case(rng: &mut Rng, sizes: [&[usize]; 4], dtypes: [DType; 3]) -> Case {
+    let [batch, m, n, k] = sizes;
+    let (a_offset, sa, la) = layout(rng, &[batch, m, k].concat(), false);
+    let (b_offset, sb, lb) = layout(rng, &[batch, k, n].concat(), false);
+    let (_, sc, lc) = layout(rng, &[batch, m, n].concat(), true);
+    let (nb, nm, nk) = (batch.len(), m.len(), k.len());
+    let mut args = [Memory::new(dtypes[0], la), Memory::new(dtypes[1], lb), Memory::new(dtypes[2], lc)];
+    for memory in &mut args[..2] {
+        for i in 0..memory.len {
+            let value = rng.below(7) as i64 - if memory.dtype.is_unsigned_int() || memory.dtype == DType::Bool { 0 } else { 3 };
+            memory.set(i, Literal::int(memory.dtype, value));
+        }
+    }
+    let arg = |i: usize, write| Arg { dtype: args[i].dtype, len: args[i].len, write };
+    let contract = Contract {
+        batch: (0..nb).map(|i| BatchDim { size: batch[i], a: sa[i], b: sb[i], c: sc[i] }).collect(),
+        m: (0..nm).map(|i| MDim { size: m[i], a: sa[nb + i], c: sc[nb + i] }).collect(),
+        n: (0..n.len()).map(|i| NDim { size: n[i], b: sb[nb + nk + i], c: sc[nb + nm + i] }).collect(),
+        k: (0..nk).map(|i| KDim { size: k[i], a: sa[nb + nm + i], b: sb[nb + i] }).collect(),
+        a_offset,
+        b_offset,
+        a: arg(0, false),
+        b: arg(1, false),
+        c: arg(2, true),
+        epilogue: None,
+    };
+    Case { contract, args }
+}
+
+/// The sum at every point, with its index in `c`.
+fn oracle(c: &Contract, a: &Memory, b: &Memory) -> Vec<(usize, Literal)> {
+    let sizes = |list: &[usize]| list.to_vec();
+    let batch = points(&sizes(&c.batch.iter().map(|d| d.size).collect::<Vec<_>>()));
+    let ms = points(&c.m.iter().map(|d| d.size).collect::<Vec<_>>());
+    let ns = points(&c.n.iter().map(|d| d.size).collect::<Vec<_>>());
+    let ks = points(&c.k.iter().map(|d| d.size).collect::<Vec<_>>());
+    let dot = |p: &[usize], s: &[i64]| p.iter().zip(s).map(|(i, s)| *i as i64 * s).sum::<i64>();
+    let strides = |f: &dyn Fn(usize) -> i64, n: usize| (0..n).map(f).collect::<SmallVec<[i64; 4]>>();
+    let float = [a.dtype, b.dtype, c.c.dtype].iter().any(|d| d.is_float());
+    let mut out = Vec::new();
+    for pb in &batch {
+        let ab = c.a_offset + dot(pb, &strides(&|i| c.batch[i].a, pb.len()));
+        let bb = c.b_offset + dot(pb, &strides(&|i| c.batch[i].b, pb.len()));
+        let cb = dot(pb, &strides(&|i| c.batch[i].c, pb.len()));
+        for pm in &ms {
+            for pn in &ns {
+                let am = ab + dot(pm, &strides(&|i| c.m[i].a, pm.len()));
+                let bn = bb + dot(pn, &strides(&|i| c.n[i].b, pn.len()));
+                let at = cb + dot(pm, &strides(&|i| c.m[i].c, pm.len())) + dot(pn, &strides(&|i| c.n[i].c, pn.len()));
+                let (mut sum, mut whole) = (0.0, 0i64);
+                for pk in &ks {
+                    let x = a.get((am + dot(pk, &strides(&|i| c.k[i].a, pk.len()))) as usize);
+                    let y = b.get((bn + dot(pk, &strides(&|i| c.k[i].b, pk.len()))) as usize);
+                    if float {
+                        sum += x.as_f64() * y.as_f64();
+                    } else {
+                        whole = whole.wrapping_add(x.as_i64().wrapping_mul(y.as_i64()));
+                    }
+                }
+                let value = if float { Literal::float(c.c.dtype, sum) } else { Literal::int(c.c.dtype, whole) };
+                out.push((at as usize, value));
+            }
+        }
+    }
+    out
+}
+
+fn check(mut case: Case, what: &str) {
+    let want = oracle(&case.contract, &case.args[0], &case.args[1]);
+    for tier in tiers() {
+        let compiled = CompiledContract::for_tier(&case.contract, tier).unwrap();
+        for threads in [1, 2, 3] {
+            let c = &mut case.args[2];
+            for i in 0..c.len {
+                c.set(i, Literal::int(c.dtype, 1));
+            }
+            let bufs: Vec<Buf> = case.args.iter_mut().map(Memory::buf).collect();
+            // SAFETY: the buffers match the contraction.
+            let done: Result<(), Fault> = unsafe { compiled.run_on(threads, &bufs, &[]) };
+            assert_eq!(done, Ok(()));
+            let mut touched = vec![false; case.args[2].len];
+            for (at, value) in &want {
+                touched[*at] = true;
+                let got = case.args[2].get(*at);
+                assert!(got.as_f64() == value.as_f64(), "{what} {tier:?} {threads} threads, c[{at}]: {got:?} not {value:?}\n{:?}", case.contract);
+            }
+            for (i, touched) in touched.iter().enumerate() {
+                assert!(*touched || case.args[2].get(i).as_f64() == 1.0, "{what} {tier:?}: wrote beyond the output at {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_lists_strides_and_dtypes() {
+    let mut rng = Rng(7);
+    let floats = [DType::F32, DType::F64, DType::F16, DType::BF16];
+    for round in 0..600 {
+        let list = |rng: &mut Rng, most: usize, sizes: &[usize]| -> Vec<usize> {
+            (0..rng.below(most + 1)).map(|_| rng.pick(sizes)).collect()
+        };
+        let batch = list(&mut rng, 2, &[1, 2, 3]);
+        let m = list(&mut rng, 2, &[1, 2, 5, 9, 17]);
+        let n = list(&mut rng, 2, &[1, 3, 8, 17, 21]);
+        let k = list(&mut rng, 2, &[1, 2, 7, 16, 19]);
+        let dtypes = match rng.below(4) {
+            0 => [rng.pick(&DType::ALL); 3],
+            1 => [rng.pick(&floats), rng.pick(&floats), rng.pick(&floats)],
+            2 => [DType::F32; 3],
+            _ => {
+                let x = rng.pick(&floats);
+                [x, x, DType::F32]
+            }
+        };
+        check(case(&mut rng, [&batch, &m, &n, &k], dtypes), &format!("round {round}"));
+    }
+}
+
+#[test]
+fn zero_sizes() {
+    let mut rng = Rng(3);
+    for sizes in [[0, 2, 3, 4], [2, 0, 3, 4], [2, 3, 0, 4], [2, 3, 4, 0]] {
+        let [b, m, n, k] = sizes;
+        check(case(&mut rng, [&[b], &[m], &[n], &[k]], [DType::F32; 3]), "zero size");
+        check(case(&mut rng, [&[], &[m], &[n], &[k]], [DType::BF16; 3]), "zero size");
+    }
+}
+
+/// A plain product; `ta`, `tb`: stored transposed.
+pub(crate) fn matmul(m: usize, n: usize, k: usize, ta: bool, tb: bool, dtype: DType) -> Contract {
+    let (m64, n64, k64) = (m as i64, n as i64, k as i64);
+    Contract {
+        batch: smallvec![],
+        m: smallvec![MDim { size: m, a: if ta { 1 } else { k64 }, c: n64 }],
+        n: smallvec![NDim { size: n, b: if tb { k64 } else { 1 }, c: 1 }],
+        k: smallvec![KDim { size: k, a: if ta { m64 } else { 1 }, b: if tb { 1 } else { n64 } }],
+        a_offset: 0,
+        b_offset: 0,
+        a: Arg { dtype, len: m * k, write: false },
+        b: Arg { dtype, len: k * n, write: false },
+        c: Arg { dtype, len: m * n, write: true },
+        epilogue: None,
+    }
+}
+
+fn filled(contract: &Contract) -> [Memory; 3] {
+    let mut rng = Rng(11);
+    let mut args = [contract.a, contract.b, contract.c].map(|arg| Memory::new(arg.dtype, arg.len));
+    for memory in &mut args[..2] {
+        for i in 0..memory.len {
+            memory.set(i, Literal::float(memory.dtype, rng.below(2001) as f64 / 1000.0 - 1.0));
+        }
+    }
+    args
+}
+
+fn run(contract: &Contract, tier: Tier, threads: usize, args: &mut [Memory; 3]) -> Vec<u8> {
+    let bufs: Vec<Buf> = args.iter_mut().map(Memory::buf).collect();
+    let compiled = CompiledContract::for_tier(contract, tier).unwrap();
+    // SAFETY: the buffers match the contraction.
+    unsafe { compiled.run_on(threads, &bufs, &[]) }.unwrap();
+    args[2].bytes().to_vec()
+}
+
+/// Every path of the engine: serial, in place, dot products, blocks, phases with one and several passes, split sums.
+#[test]
+fn larger_products_and_thread_counts() {
+    let shapes = [
+        (1, 300, 700), (3, 1000, 100), (32, 200, 256), (70, 90, 330), (200, 300, 400), (300, 1100, 350), (1030, 40, 700),
+        (20, 30, 20000), (1, 1, 9000), (500, 1, 300), (7, 5, 3000), (270, 1050, 8300),
+    ];
+    for (m, n, k) in shapes {
+        for (ta, tb) in [(false, false), (true, false), (false, true), (true, true)] {
+            if m * n * k > 100_000_000 && ta != tb {
+                continue;
+            }
+            for dtype in [DType::F32, DType::BF16] {
+                let contract = matmul(m, n, k, ta, tb, dtype);
+                let mut args = filled(&contract);
+                let mut rng = Rng(5);
+                for tier in tiers() {
+                    if m * n * k > 100_000_000 && tier != *tiers().last().unwrap() {
+                        continue;
+                    }
+                    let one = run(&contract, tier, 1, &mut args);
+                    for threads in [1, 2, 3, 8] {
+                        assert!(one == run(&contract, tier, threads, &mut args), "{m}x{n}x{k} {tier:?}: {threads} threads differ");
+                    }
+                    for _ in 0..50 {
+                        let (i, j) = (rng.below(m), rng.below(n));
+                        let a = |l: usize| args[0].get(if ta { l * m + i } else { i * k + l }).as_f64();
+                        let b = |l: usize| args[1].get(if tb { j * k + l } else { l * n + j }).as_f64();
+                        let want: f64 = (0..k).map(|l| a(l) * b(l)).sum();
+                        let got = args[2].get(i * n + j).as_f64();
+                        let allowed = if dtype == DType::F32 { 1e-6 * k as f64 } else { 1e-6 * k as f64 + want.abs() / 200.0 };
+                        assert!((got - want).abs() <= allowed, "{m}x{n}x{k} {ta} {tb} {dtype} {tier:?} [{i}, {j}]: {got} not {want}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `cargo test --release -p unigrad-cpu contract::tests::speed -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let threads = crate::threads::threads();
+    let conv = |x: [usize; 4], co: usize, kk: usize, which: usize| {
+        let [nb, ci, h, w] = x;
+        let (oh, ow) = (h - kk + 1, w - kk + 1);
+        let s = |v: usize| v as i64;
+        let (xn, xc, xh) = (s(ci * h * w), s(h * w), s(w));
+        let (yn, yc, yh) = (s(co * oh * ow), s(oh * ow), s(ow));
+        let arg = |len, write| Arg { dtype: DType::F32, len, write };
+        let (lx, lw, ly) = (nb * ci * h * w, co * ci * kk * kk, nb * co * oh * ow);
+        let mut c = matmul(1, 1, 1, false, false, DType::F32);
+        match which {
+            0 => {
+                c.batch = smallvec![BatchDim { size: nb, a: 0, b: xn, c: yn }];
+                c.m = smallvec![MDim { size: co, a: s(ci * kk * kk), c: yc }];
+                c.n = smallvec![NDim { size: oh, b: xh, c: yh }, NDim { size: ow, b: 1, c: 1 }];
+                c.k = smallvec![
+                    KDim { size: ci, a: s(kk * kk), b: xc },
+                    KDim { size: kk, a: s(kk), b: xh },
+                    KDim { size: kk, a: 1, b: 1 }
+                ];
+                (c.a, c.b, c.c) = (arg(lw, false), arg(lx, false), arg(ly, true));
+            }
+            1 => {
+                // dw[co, ci, kh, kw] = Σ dy[n, co, oh, ow] x[n, ci, oh + kh, ow + kw]
+                c.m = smallvec![MDim { size: co, a: yc, c: s(ci * kk * kk) }];
+                c.n = smallvec![
+                    NDim { size: ci, b: xc, c: s(kk * kk) },
+                    NDim { size: kk, b: xh, c: s(kk) },
+                    NDim { size: kk, b: 1, c: 1 }
+                ];
+                c.k = smallvec![
+                    KDim { size: nb, a: yn, b: xn },
+                    KDim { size: oh, a: yh, b: xh },
+                    KDim { size: ow, a: 1, b: 1 }
+                ];
+                (c.a, c.b, c.c) = (arg(ly, false), arg(lx, false), arg(lw, true));
+            }
+            _ => {
+                // dx[n, ci, h, w] = Σ dyp[n, co, h + 2 - kh, w + 2 - kw] w[co, ci, kh, kw], with dy padded beforehand.
+                let (ph, pw) = (oh + 2 * (kk - 1), ow + 2 * (kk - 1));
+                let pn = s(co * ph * pw);
+                c.batch = smallvec![BatchDim { size: nb, a: 0, b: pn, c: xn }];
+                c.m = smallvec![MDim { size: ci, a: s(kk * kk), c: xc }];
+                c.n = smallvec![NDim { size: h, b: s(pw), c: xh }, NDim { size: w, b: 1, c: 1 }];
+                c.k = smallvec![
+                    KDim { size: co, a: s(ci * kk * kk), b: s(ph * pw) },
+                    KDim { size: kk, a: s(kk), b: -s(pw) },
+                    KDim { size: kk, a: 1, b: -1 }
+                ];
+                c.b_offset = s((kk - 1) * pw + kk - 1);
+                (c.a, c.b, c.c) = (arg(lw, false), arg(nb * co * ph * pw, false), arg(lx, true));
+            }
+        }
+        c
+    };
+    let f = DType::F32;
+    let mut cases: Vec<(String, Contract)> = vec![];
+    for n in [64, 128, 256, 512, 1024, 2048] {
+        cases.push((format!("f32 {n}"), matmul(n, n, n, false, false, f)));
+    }
+    for (ta, tb) in [(true, false), (false, true), (true, true)] {
+        cases.push((format!("f32 1024 ta={ta} tb={tb}"), matmul(1024, 1024, 1024, ta, tb, f)));
+    }
+    for n in [512, 1024, 2048] {
+        cases.push((format!("bf16 {n}"), matmul(n, n, n, false, false, DType::BF16)));
+        cases.push((format!("bf16 {n} tb"), matmul(n, n, n, false, true, DType::BF16)));
+    }
+    cases.push(("f16 1024".into(), matmul(1024, 1024, 1024, false, false, DType::F16)));
+    cases.push(("f64 1024".into(), matmul(1024, 1024, 1024, false, false, DType::F64)));
+    cases.push(("lstm 32x1024x256".into(), matmul(32, 1024, 256, false, false, f)));
+    cases.push(("lstm 32x1024x256 tb".into(), matmul(32, 1024, 256, false, true, f)));
+    cases.push(("128x10x256".into(), matmul(128, 10, 256, false, false, f)));
+    cases.push(("128x256x784 tb".into(), matmul(128, 256, 784, false, true, f)));
+    cases.push(("gemv 1x4096x4096".into(), matmul(1, 4096, 4096, false, false, f)));
+    cases.push(("gemv 1x4096x4096 tb".into(), matmul(1, 4096, 4096, false, true, f)));
+    cases.push(("gemv bf16 1x4096x4096 tb".into(), matmul(1, 4096, 4096, false, true, DType::BF16)));
+    cases.push(("64x288x36864 ta".into(), matmul(64, 288, 36864, true, false, f)));
+    cases.push(("gpt 2048x384x1536 tb".into(), matmul(2048, 1536, 384, false, true, f)));
+    cases.push(("gpt dw 384x1536x2048 ta".into(), matmul(384, 1536, 2048, true, false, f)));
+    for (i, name) in ["conv forward", "conv dw", "conv dx"].iter().enumerate() {
+        cases.push(((*name).into(), conv([64, 32, 26, 26], 64, 3, i)));
+    }
+    for (name, contract) in cases {
+        let mut args = filled(&contract);
+        let bufs: Vec<Buf> = args.iter_mut().map(Memory::buf).collect();
+        let compiled = CompiledContract::new(&contract).unwrap();
+        let flops = 2.0 * contract.batch_len() as f64 * contract.m_len() as f64 * contract.n_len() as f64 * contract.k_len() as f64;
+        let mut line = format!("{name:28}");
+        for threads in [1, threads] {
+            let mut best = f64::MAX;
+            let start = std::time::Instant::now();
+            while start.elapsed().as_millis() < 250 {
+                let now = std::time::Instant::now();
+                // SAFETY: the buffers match the contraction.
+                unsafe { compiled.run_on(threads, &bufs, &[]) }.unwrap();
+                best = best.min(now.elapsed().as_secs_f64());
+            }
+            line += &format!("  {threads} threads {:7.1} GFLOP/s {:9.1} us", flops / best / 1e9, best * 1e6);
+        }
+        println!("{line}");
+    }
+}
