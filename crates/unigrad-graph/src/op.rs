@@ -225,7 +225,7 @@ pub enum Op {
         /// Bits of the `f64` epsilon.
         eps_bits: u64,
     },
-    /// Parts: out `[b, h, t, dv]`, lse `[b, h, t]`. Inputs: q, k, v, [bias], kv_len, q_offset (scalars `I64`), [seed, offset (scalars `U64`)].
+    /// Parts: out `[b, h, t, dv]`, lse `[b, h, t]`. Inputs: q, k, v, (bias), kv_len, q_offset (scalars `I64`), (seed, offset: scalars `U64`).
     Attention(Arc<AttentionSpec>),
     /// Parts: dq, dk, dv. Inputs: those of `Attention`, then out, lse, dout.
     AttentionGrad(Arc<AttentionSpec>),

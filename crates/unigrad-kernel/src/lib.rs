@@ -4,7 +4,7 @@
 //! fusion. The others are the few operations that deserve a hand-designed algorithm: [`Contract`], [`Attention`], …
 //!
 //! Always: buffers are typed and row-major strides are in elements; every index a kernel forms is in bounds where its mask is
-//! true, as [`Region::validate`] and the other `validate` functions check.
+//! true. Whoever makes a kernel vouches for that, and drivers rely on it.
 //! Never: names a backend, a thread or an instruction set.
 
 mod attention;
