@@ -152,6 +152,11 @@ impl Device {
         Err(refuse("best device", causes.join("; "), choices()))
     }
 
+    /// Every device opened so far.
+    pub fn opened() -> Vec<Device> {
+        REGISTRY.read().unwrap_or_else(PoisonError::into_inner).open.clone()
+    }
+
     /// The open device with this [`Device::id`].
     pub fn from_id(id: u32) -> Option<Device> {
         REGISTRY.read().unwrap_or_else(PoisonError::into_inner).open.get(id as usize).copied()

@@ -1,1 +1,25 @@
-//! unigrad-plan
+//! The compiler: graph to fused kernels to a plan, and the plan cache.
+//!
+//! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
+//! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone) → `fuse` (clusters) → `lower` with `emit`
+//! (kernels) → `group` (equal maps together) → `memory` (offsets).
+//! Always: the same graph gives the same plan. Never: runs anything, or knows what device the plan is for.
+
+mod build;
+mod cache;
+mod capture;
+mod composite;
+mod conv;
+mod emit;
+mod fuse;
+mod group;
+mod index;
+mod ir;
+mod lower;
+mod memory;
+mod plan;
+
+pub use cache::PlanCache;
+pub use capture::{Capture, resolve};
+pub use memory::Place;
+pub use plan::{Options, Plan, PlannedLaunch, plan};

@@ -12,6 +12,14 @@ pub enum Error {
     /// A device, its memory, or a kernel.
     #[error("{0}")]
     Device(#[from] unigrad_device::Error),
+    /// A kernel that failed, and the line of the op it belongs to.
+    #[error("{error}\n   at {}:{}:{}", place.file(), place.line(), place.column())]
+    Launch {
+        /// Where the user wrote the op.
+        place: &'static std::panic::Location<'static>,
+        /// What happened.
+        error: unigrad_device::Error,
+    },
     /// A mistake of this library.
     #[error("internal error: {0}\n help: please report it, with the program that shows it")]
     Internal(String),

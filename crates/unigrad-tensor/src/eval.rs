@@ -1,25 +1,314 @@
 //! Evaluation: from graph to numbers.
 //!
 //! In: nodes that are wanted. Out: the same nodes with data.
+//! The way: capture the graph, find its plan in the cache (or make one and compile its kernels), bind buffers, launch.
+//! Always: one evaluation at a time in a process; what was computed before an error stays valid; a node gets its data at once or not at all.
+//! Never: computes what has data already, or reads a tensor on the host.
 
 use crate::Error;
-use unigrad_graph::{DType, Expr};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+use unigrad_device::{Buffer, Device, Program, Slice};
+use unigrad_graph::{DType, Expr, Shape, Storage};
+use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, plan, resolve};
+
+/// How many plans are remembered.
+const PLANS: usize = 512;
+
+struct Ready {
+    plan: Plan,
+    programs: Vec<Arc<dyn Program>>,
+}
+
+struct State {
+    cache: PlanCache<Ready>,
+    /// One arena per device: evaluations follow each other, so plans can share it. It grows to the largest.
+    arenas: HashMap<u32, Buffer>,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+static PLANS_BUILT: AtomicU64 = AtomicU64::new(0);
+static PLAN_HITS: AtomicU64 = AtomicU64::new(0);
+static LAUNCHES: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static FUSION: Cell<bool> = const { Cell::new(true) };
+    static DEFERRED: RefCell<Vec<Deferred>> = const { RefCell::new(Vec::new()) };
+}
+
+type Deferred = Box<dyn Fn() -> Option<Expr>>;
+
+/// What evaluation has done in this process so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Graphs that had to be compiled.
+    pub plans_built: u64,
+    /// Graphs whose plan was there already.
+    pub plan_hits: u64,
+    /// Kernel launches.
+    pub launches: u64,
+    /// Kernels compiled, on all devices.
+    pub compiles: u64,
+    /// Allocations that reached a driver, on all devices.
+    pub allocations: u64,
+}
+
+/// Counts since the process began; subtract two to know what a step did.
+pub fn stats() -> Stats {
+    let mut stats = Stats {
+        plans_built: PLANS_BUILT.load(Ordering::Relaxed),
+        plan_hits: PLAN_HITS.load(Ordering::Relaxed),
+        launches: LAUNCHES.load(Ordering::Relaxed),
+        ..Stats::default()
+    };
+    for device in Device::opened() {
+        let counters = device.counters();
+        stats.compiles += counters.compiles;
+        stats.allocations += counters.allocations;
+    }
+    stats
+}
+
+/// Switches fusion for evaluations on this thread: off, every op is a launch of its own. For tests; returns the setting before.
+pub fn set_fusion(enabled: bool) -> bool {
+    FUSION.with(|fusion| fusion.replace(enabled))
+}
+
+/// Forgets every plan. The next evaluation of each graph plans again.
+pub fn clear_plans() {
+    if let Some(state) = lock().as_mut() {
+        state.cache.clear();
+    }
+}
+
+fn options() -> Options {
+    Options { fusion: FUSION.with(Cell::get) }
+}
+
+fn lock() -> MutexGuard<'static, Option<State>> {
+    // A panic while the state was held leaves nothing half-written that a later evaluation would read.
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Computes the nodes (and what else is alive in their graphs, and what was assigned on this thread since the last evaluation), so that
 /// each has data. Nodes that have data already cost nothing.
-pub fn realize(_nodes: &[Expr]) -> Result<(), Error> {
-    Err(Error::Internal("evaluation is not there yet".into()))
+pub fn realize(nodes: &[Expr]) -> Result<(), Error> {
+    let mut targets: Vec<Expr> = Vec::with_capacity(nodes.len() + 4);
+    for node in nodes {
+        if let Some(error) = node.error() {
+            return Err(Error::Graph(error.clone()));
+        }
+        let node = resolve(node);
+        if node.data().is_none() {
+            targets.push(node);
+        }
+    }
+    let deferred = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
+    if targets.is_empty() && nodes.iter().all(|node| resolve(node).data().is_some()) && deferred.is_empty() {
+        return Ok(());
+    }
+    // An assignment that cannot be evaluated must not fail an unrelated read: its own reader will see the error.
+    for expr in deferred.iter().filter_map(|current| current()) {
+        let expr = resolve(&expr);
+        if expr.error().is_none() && expr.data().is_none() && !targets.iter().any(|t| t.same(&expr)) {
+            targets.push(expr);
+        }
+    }
+    while !targets.is_empty() {
+        let device = targets[0].device();
+        let (here, others): (Vec<Expr>, Vec<Expr>) = targets.into_iter().partition(|target| target.device() == device);
+        realize_on(&here, device)?;
+        targets = others;
+    }
+    Ok(())
+}
+
+fn open(id: u32) -> Result<Device, Error> {
+    Device::from_id(id).ok_or_else(|| Error::Internal(format!("there is no device {id}")))
+}
+
+fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
+    loop {
+        let capture = Capture::new(targets).map_err(Error::Graph)?;
+        if !capture.copies.is_empty() {
+            for copy in &capture.copies {
+                transfer(copy)?;
+            }
+            continue;
+        }
+        if capture.is_empty() {
+            return Ok(());
+        }
+        let device = open(device)?;
+        let mut guard = lock();
+        let state = guard.get_or_insert_with(|| State { cache: PlanCache::new(PLANS), arenas: HashMap::new() });
+        let ready = match state.cache.get(&capture, options()) {
+            Some(ready) => {
+                PLAN_HITS.fetch_add(1, Ordering::Relaxed);
+                ready
+            }
+            None => {
+                let ready = Arc::new(prepare(&capture, device)?);
+                state.cache.insert(&capture, options(), ready.clone());
+                ready
+            }
+        };
+        return run(&capture, &ready, device, &mut state.arenas);
+    }
+}
+
+/// Makes a copy node's data: realize on the one device, move through the host, put on the other.
+fn transfer(copy: &Expr) -> Result<(), Error> {
+    let Some(source) = copy.input(0) else { return Err(Error::Internal("a copy without a source".into())) };
+    let bytes = download(&source)?;
+    let buffer = open(copy.device())?.allocate_with(&bytes)?;
+    copy.set_data(Arc::new(buffer));
+    if !copy.needs_grad() {
+        copy.release_inputs();
+    }
+    Ok(())
+}
+
+fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
+    let begin = Instant::now();
+    let plan = plan(capture, options()).map_err(Error::Internal)?;
+    PLANS_BUILT.fetch_add(1, Ordering::Relaxed);
+    let planned = begin.elapsed();
+    let programs = plan.launches.iter().map(|launch| device.compile(&launch.kernel)).collect::<Result<Vec<_>, _>>()?;
+    if debug().plan {
+        eprintln!("plan of {} nodes in {planned:.1?}, compiled in {:.1?}\n{plan}", capture.len(), begin.elapsed() - planned);
+    }
+    Ok(Ready { plan, programs })
+}
+
+fn storage_buffer(storage: &Storage) -> Result<&Buffer, Error> {
+    storage.downcast_ref::<Buffer>().ok_or_else(|| Error::Internal("a node holds data of another kind".into()))
+}
+
+fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut HashMap<u32, Buffer>) -> Result<(), Error> {
+    let Ready { plan, programs } = ready;
+    let externals = capture
+        .externals
+        .iter()
+        .map(|expr| expr.data().map(storage_buffer).unwrap_or_else(|| Err(Error::Internal("an input has lost its data".into()))))
+        .collect::<Result<Vec<&Buffer>, Error>>()?;
+    if arenas.get(&device.id()).is_none_or(|arena| arena.len() < plan.arena) {
+        // The old one goes first: the two need not fit at once.
+        arenas.remove(&device.id());
+        arenas.insert(device.id(), device.allocate_tagged(plan.arena, "arena")?);
+    }
+    let arena = arenas.get(&device.id()).ok_or_else(|| Error::Internal("the arena is missing".into()))?;
+    let mut outputs: Vec<Buffer> = Vec::with_capacity(plan.outputs.len());
+    for (i, expr) in capture.outputs().enumerate() {
+        let owner = plan.outputs[i] as usize;
+        let buffer = if owner < i {
+            outputs[owner].clone()
+        } else {
+            let donor = plan.donated[i].map(|input| input as usize);
+            // Two nodes may share one buffer; then it is not ours to overwrite.
+            let free = donor.filter(|input| {
+                externals[*input].is_unique() && capture.externals[*input].data().is_some_and(|data| Arc::strong_count(data) == 1)
+            });
+            match free {
+                Some(input) => externals[input].clone(),
+                None => device.allocate_tagged(expr.numel() * expr.dtype().size(), "tensor")?,
+            }
+        };
+        outputs.push(buffer);
+    }
+    let mut args: Vec<Slice<'_>> = Vec::new();
+    let mut words: Vec<u64> = Vec::new();
+    let timed = debug().steps;
+    for (launch, program) in plan.launches.iter().zip(programs) {
+        args.clear();
+        words.clear();
+        for (place, arg) in launch.args.iter().zip(launch.kernel.args()) {
+            args.push(match place {
+                Place::External(i) => externals[*i as usize].as_slice(),
+                Place::Output(i) => outputs[*i as usize].as_slice(),
+                Place::Arena(offset) => arena.slice(*offset, arg.len * arg.dtype.size())?,
+            });
+        }
+        words.extend(launch.scalars.iter().map(|slot| capture.scalars[*slot as usize]));
+        let begin = Instant::now();
+        device.launch(program.as_ref(), &args, &words).map_err(|error| Error::Launch { place: launch.place, error })?;
+        LAUNCHES.fetch_add(1, Ordering::Relaxed);
+        if timed {
+            device.synchronize()?;
+            let seconds = begin.elapsed().as_secs_f64();
+            let (read, write) = launch.traffic();
+            let rate = launch.kernel.flops() / seconds / 1e9;
+            eprintln!("{}  {:>9.1} us  {:>7.1} GB/s  {rate:>7.1} GFLOP/s", launch.line(), seconds * 1e6, (read + write) / seconds / 1e9);
+        }
+    }
+    for (expr, buffer) in capture.outputs().zip(outputs) {
+        expr.set_data(Arc::new(buffer));
+        if !expr.needs_grad() || expr.is_consumed() {
+            expr.release_inputs();
+        }
+    }
+    Ok(())
+}
+
+/// The plan of some nodes as text, without running it.
+pub fn plan_text(nodes: &[Expr]) -> Result<String, Error> {
+    Ok(plan_of(nodes)?.to_string())
+}
+
+/// The plan of some nodes, without running it.
+pub fn plan_of(nodes: &[Expr]) -> Result<Plan, Error> {
+    let targets: Vec<Expr> = nodes.iter().map(resolve).collect();
+    let capture = Capture::new(&targets).map_err(Error::Graph)?;
+    plan(&capture, options()).map_err(Error::Internal)
 }
 
 /// Puts bytes (row-major elements of `dtype`) on a device.
-pub fn upload(_bytes: &[u8], _shape: &[usize], _dtype: DType, _device: u32) -> Result<Expr, Error> {
-    Err(Error::Internal("evaluation is not there yet".into()))
+#[track_caller]
+pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Result<Expr, Error> {
+    let wanted = unigrad_graph::numel(shape) * dtype.size();
+    if bytes.len() != wanted {
+        return Err(Error::Internal(format!("{} bytes for {shape:?} {dtype}, which has {wanted}", bytes.len())));
+    }
+    let buffer = open(device)?.allocate_with(bytes)?;
+    Ok(Expr::buffer(Shape::from_slice(shape), dtype, device, Arc::new(buffer)))
 }
 
 /// The bytes of a node; realizes it first.
-pub fn download(_node: &Expr) -> Result<Vec<u8>, Error> {
-    Err(Error::Internal("evaluation is not there yet".into()))
+pub fn download(node: &Expr) -> Result<Vec<u8>, Error> {
+    realize(std::slice::from_ref(node))?;
+    let node = resolve(node);
+    let storage = node.data().ok_or_else(|| Error::Internal("evaluation gave no data".into()))?;
+    let mut bytes = storage_buffer(storage)?.to_vec()?;
+    bytes.truncate(node.numel() * node.dtype().size());
+    Ok(bytes)
 }
 
 /// Remembers an assignment: the node that `current` gives is realized with the next evaluation on this thread.
-pub fn defer(_current: impl Fn() -> Option<Expr> + Send + 'static) {}
+pub fn defer(current: impl Fn() -> Option<Expr> + Send + 'static) {
+    DEFERRED.with(|deferred| deferred.borrow_mut().push(Box::new(current)));
+}
+
+#[derive(Clone, Copy, Default)]
+struct Debug {
+    /// Print every new plan.
+    plan: bool,
+    /// Print every launch with its time.
+    steps: bool,
+}
+
+/// `UNIGRAD_DEBUG=plan,steps`.
+fn debug() -> Debug {
+    static DEBUG: std::sync::OnceLock<Debug> = std::sync::OnceLock::new();
+    *DEBUG.get_or_init(|| {
+        let value = std::env::var("UNIGRAD_DEBUG").unwrap_or_default();
+        let has = |word: &str| value.split(',').any(|part| part.trim() == word);
+        Debug { plan: has("plan"), steps: has("steps") || has("plan") }
+    })
+}

@@ -1,0 +1,152 @@
+//! From a capture to the compiler's graph: identities resolved, composites and convolutions taken apart.
+
+use crate::capture::{Capture, Role};
+use crate::conv;
+use crate::ir::{Id, Ir, IrNode, IrOp};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use unigrad_graph::{Expr, NodeId, Op};
+
+struct Builder {
+    ir: Ir,
+    id_of: FxHashMap<NodeId, Id>,
+    barriers: u32,
+}
+
+/// The compiler's graph and the node of every output.
+pub(crate) fn build(capture: &Capture) -> Result<(Ir, Vec<Id>), String> {
+    let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), barriers: 0 };
+    for node in &capture.nodes {
+        let expr = &node.expr;
+        let id = match node.role {
+            Role::External(input) => builder.leaf(expr, IrOp::External(input)),
+            Role::Scalar(slot) => builder.leaf(expr, IrOp::Scalar(slot)),
+            Role::Compute => {
+                let inputs: SmallVec<[Id; 3]> = node
+                    .inputs
+                    .iter()
+                    .map(|input| builder.id_of.get(&capture.nodes[*input as usize].expr.id()).copied())
+                    .collect::<Option<_>>()
+                    .ok_or("an input is missing")?;
+                builder.node(expr, inputs)?
+            }
+        };
+        builder.id_of.insert(expr.id(), id);
+    }
+    let outputs = capture.outputs().map(|expr| builder.id_of.get(&expr.id()).copied()).collect::<Option<Vec<Id>>>();
+    let outputs = outputs.ok_or("an output is missing")?;
+    // An output that is itself data or a scalar gets memory of its own.
+    let outputs = outputs.into_iter().map(|id| builder.owned(id)).collect();
+    Ok((builder.ir, outputs))
+}
+
+impl Builder {
+    fn leaf(&mut self, expr: &Expr, op: IrOp) -> Id {
+        self.add(expr, op, SmallVec::new())
+    }
+
+    fn add(&mut self, expr: &Expr, op: IrOp, inputs: SmallVec<[Id; 3]>) -> Id {
+        self.ir.add(IrNode { op, inputs, shape: expr.shape().clone(), dtype: expr.dtype(), place: expr.place() })
+    }
+
+    fn barrier(&mut self, expr: &Expr, input: Id) -> Id {
+        self.barriers += 1;
+        self.add(expr, IrOp::Barrier(self.barriers), SmallVec::from_slice(&[input]))
+    }
+
+    fn owned(&mut self, id: Id) -> Id {
+        let node = self.ir.node(id).clone();
+        match node.op {
+            IrOp::External(_) | IrOp::Scalar(_) => {
+                self.barriers += 1;
+                self.ir.add(IrNode { op: IrOp::Barrier(self.barriers), inputs: SmallVec::from_slice(&[id]), ..node })
+            }
+            _ => id,
+        }
+    }
+
+    fn node(&mut self, expr: &Expr, inputs: SmallVec<[Id; 3]>) -> Result<Id, String> {
+        match expr.op() {
+            Op::Variable(_) | Op::Custom(_) => Ok(inputs[0]),
+            Op::Barrier => Ok(self.barrier(expr, inputs[0])),
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => {
+                let Some(parts) = crate::composite::decompose(expr) else { return Err(format!("{} has no decomposition", expr.op().name())) };
+                self.expand(&parts)
+            }
+            Op::Conv(spec) => self.expand(&conv::forward(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
+            Op::ConvDataGrad(spec) => self.expand(&conv::data_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
+            Op::ConvWeightGrad(spec) => self.expand(&conv::weight_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
+            Op::Attention(_) | Op::AttentionGrad(_) => {
+                let whole = self.add(expr, IrOp::Op(expr.op().clone()), inputs);
+                // The kernel writes every part, asked for or not.
+                let parts = if matches!(expr.op(), Op::Attention(_)) { 2 } else { 3 };
+                for part in 0..parts {
+                    let part = expr.part(part);
+                    self.add(&part, IrOp::Op(part.op().clone()), SmallVec::from_slice(&[whole]));
+                }
+                Ok(whole)
+            }
+            Op::Permute(perm) => {
+                if let Some(id) = self.transposed_product(expr, perm, inputs[0]) {
+                    return Ok(id);
+                }
+                Ok(self.add(expr, IrOp::Op(expr.op().clone()), inputs))
+            }
+            op => Ok(self.add(expr, IrOp::Op(op.clone()), inputs)),
+        }
+    }
+
+    /// `(a b)ᵀ = bᵀ aᵀ`: the product is written where it is wanted instead of being read across the grain. A weight's gradient is
+    /// this case. What is left of the first product, if nothing else reads it, is never computed.
+    fn transposed_product(&mut self, expr: &Expr, perm: &[u8], input: Id) -> Option<Id> {
+        let product = self.ir.node(input).clone();
+        let rank = perm.len();
+        let keeps_batch = rank >= 2 && perm[..rank - 2].iter().enumerate().all(|(i, p)| usize::from(*p) == i);
+        let swaps = keeps_batch && usize::from(perm[rank - 2]) == rank - 1;
+        if !swaps || product.op != IrOp::Op(Op::MatMul) {
+            return None;
+        }
+        let turned: Vec<Id> = product.inputs.iter().rev().map(|operand| self.transpose(*operand)).collect();
+        Some(self.add(expr, IrOp::Op(Op::MatMul), SmallVec::from_vec(turned)))
+    }
+
+    fn transpose(&mut self, id: Id) -> Id {
+        let node = self.ir.node(id).clone();
+        let rank = node.shape.len();
+        let mut perm: SmallVec<[u8; 8]> = (0..rank as u8).collect();
+        perm.swap(rank - 2, rank - 1);
+        if node.op == IrOp::Op(Op::Permute(perm.clone())) {
+            return node.inputs[0];
+        }
+        let mut shape = node.shape.clone();
+        shape.swap(rank - 2, rank - 1);
+        self.ir.add(IrNode { op: IrOp::Op(Op::Permute(perm)), inputs: SmallVec::from_slice(&[id]), shape, ..node })
+    }
+
+    /// Adds a freshly made graph whose leaves are known already.
+    fn expand(&mut self, root: &Expr) -> Result<Id, String> {
+        if let Some(error) = root.error() {
+            return Err(error.to_string());
+        }
+        let mut stack: Vec<(Expr, bool)> = vec![(root.clone(), false)];
+        while let Some((expr, expanded)) = stack.pop() {
+            if self.id_of.contains_key(&expr.id()) {
+                continue;
+            }
+            let inputs: SmallVec<[Expr; 3]> = expr.inputs().clone();
+            if !expanded {
+                stack.push((expr.clone(), true));
+                stack.extend(inputs.iter().filter(|input| !self.id_of.contains_key(&input.id())).map(|input| (input.clone(), false)));
+                continue;
+            }
+            let ids = inputs.iter().map(|input| self.id_of.get(&input.id()).copied()).collect::<Option<SmallVec<[Id; 3]>>>();
+            let id = self.node(&expr, ids.ok_or("an input is missing")?)?;
+            self.id_of.insert(expr.id(), id);
+        }
+        self.id_of.get(&root.id()).copied().ok_or_else(|| "the root is missing".into())
+    }
+}
+
+fn operand(expr: &Expr, i: usize) -> Result<Expr, String> {
+    expr.input(i).ok_or_else(|| format!("{} has lost its inputs", expr.op().name()))
+}

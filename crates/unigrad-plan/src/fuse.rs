@@ -1,0 +1,647 @@
+//! Fusion: which nodes are stored, and which are computed in one kernel.
+//!
+//! In: the compiler's graph and the nodes that must exist afterwards. Out: clusters, in an order in which they can run.
+//!
+//! Every node that is neither stored nor a reduction is computed wherever it is read, so the only choices are *what is stored* and
+//! *which stored nodes share a kernel*. First the nodes that must be stored are found (outputs, heavy kernels and what they read,
+//! reductions, expensive values with several readers); each starts as a cluster of its own. Then clusters merge, greedily and in a
+//! fixed order, while the domains fit, nothing is read out of step and no cycle arises:
+//!
+//! 1. a map that reads a contraction's result in step becomes its epilogue (rule e);
+//! 2. a reader joins its producer: maps, reductions over the same axes, maps of row values (rules a, c, d);
+//! 3. siblings that read the same large buffer join (rule b).
+//!
+//! What no other cluster reads is then not stored after all: it stays on chip.
+//! Always: the result is the same for the same graph. Never: changes what is computed.
+
+use crate::emit::{Axis, affine, map_cost, split_axis};
+use crate::index::{Coords, Idx};
+use crate::ir::{Id, Ir, IrOp, Kind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use unigrad_graph::{Op, numel};
+use unigrad_kernel::Level;
+
+/// Longest chain that is computed in one go, and most nodes.
+const MAX_DEPTH: usize = 96;
+const MAX_SIZE: usize = 256;
+/// Most buffers of one kernel.
+const MAX_BUFFERS: usize = 28;
+/// A concatenation of more parts is written part by part.
+pub(crate) const MAX_SELECTED_PARTS: usize = 4;
+
+/// A domain: extents with a mark for reduce axes, neighbours of one kind joined, none of size 1.
+pub(crate) type Groups = SmallVec<[(usize, bool); 4]>;
+
+/// What one launch computes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cluster {
+    /// The kernel of its own, if it is not a plain region.
+    pub(crate) heavy: Option<Id>,
+    /// Region roots; with a heavy kernel, its epilogue's.
+    pub(crate) roots: Vec<(Id, Level)>,
+    pub(crate) groups: Groups,
+    /// Stored nodes it reads, ascending.
+    reads: Vec<Id>,
+}
+
+/// Fusion's result.
+pub(crate) struct Fused {
+    /// In launch order.
+    pub(crate) clusters: Vec<Cluster>,
+    /// Nodes that live in memory.
+    pub(crate) stored: FxHashSet<Id>,
+}
+
+/// Joins neighbouring axes of one kind and drops those of size 1.
+pub(crate) fn groups(shape: &[usize], is_reduce: impl Fn(usize) -> bool) -> Groups {
+    let mut groups = Groups::new();
+    for (axis, size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
+        match groups.last_mut() {
+            Some((extent, reduce)) if *reduce == is_reduce(axis) => *extent *= size,
+            _ => groups.push((*size, is_reduce(axis))),
+        }
+    }
+    groups
+}
+
+struct Fusion<'a> {
+    ir: &'a Ir,
+    outputs: &'a FxHashSet<Id>,
+    /// Candidates for storage: every cluster root and heavy node.
+    marked: FxHashSet<Id>,
+    clusters: Vec<Option<Cluster>>,
+    cluster_of: FxHashMap<Id, usize>,
+    users: Vec<SmallVec<[Id; 4]>>,
+}
+
+/// How a node is read from a region's points.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Step {
+    /// Each point reads the element of its own index.
+    Full,
+    /// Each row reads the element of the row's index.
+    Row,
+    /// Anything else.
+    Other,
+}
+
+/// Fuses; with `enabled` false every op is a kernel of its own.
+pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool) -> Fused {
+    let mut fusion =
+        Fusion { ir, outputs, marked: FxHashSet::default(), clusters: Vec::new(), cluster_of: FxHashMap::default(), users: ir.users() };
+    fusion.mark(enabled);
+    fusion.begin();
+    if enabled {
+        fusion.attach_epilogues();
+        fusion.merge_readers();
+        fusion.merge_siblings();
+    }
+    fusion.finish()
+}
+
+/// The inputs of a heavy node that its kernel reads through views, and those it wants as they are.
+pub(crate) fn reads_through_views(op: &Op, input: usize) -> bool {
+    match op {
+        Op::MatMul => true,
+        Op::Scatter { .. } => input > 0,
+        Op::Attention(spec) | Op::AttentionGrad(spec) => input < 3 + usize::from(spec.has_bias),
+        _ => false,
+    }
+}
+
+/// What a heavy node's input really reads: the node below the views that can be expressed by strides.
+pub(crate) fn view_base(ir: &Ir, view: Id, may_split: bool) -> Id {
+    let mut base = view;
+    let mut below = view;
+    loop {
+        let node = ir.node(below);
+        let through = matches!(
+            &node.op,
+            IrOp::Op(Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Window { .. }) | IrOp::Barrier(_)
+        );
+        if !through {
+            return base;
+        }
+        below = node.inputs[0];
+        let stops = FxHashSet::from_iter([below]);
+        if matches!(ir.kind(below), Kind::View) && !matches!(ir.node(below).op, IrOp::Op(Op::Pad(..) | Op::Concat { .. })) {
+            // Only the bottom of the chain is worth trying.
+            continue;
+        }
+        let mut axes: Vec<Axis> = ir.node(view).shape.iter().map(|size| Axis { size: *size, reduce: false }).collect();
+        loop {
+            match affine(ir, view, &stops, home(&ir.node(view).shape, &axes), &axes) {
+                Ok(Some(_)) => base = below,
+                Err(crate::emit::Stop::Split { axis, inner }) if may_split => {
+                    split_axis(&mut axes, axis, inner);
+                    continue;
+                }
+                _ => {}
+            }
+            break;
+        }
+        return base;
+    }
+}
+
+/// Coordinates of a shape whose axes may have been split.
+pub(crate) fn home(shape: &[usize], axes: &[Axis]) -> Coords {
+    let mut coords = Coords::new();
+    let mut axis = 0;
+    for size in shape {
+        let begin = axis;
+        let mut product = 1;
+        while axis < axes.len() && (product < *size || (axis == begin)) {
+            product *= axes[axis].size;
+            axis += 1;
+        }
+        let mut coord = Idx::default();
+        let mut stride = 1;
+        for a in (begin..axis).rev() {
+            if axes[a].size != 1 {
+                coord = coord.plus(&Idx::axis(a).times(stride));
+            }
+            stride *= axes[a].size as i64;
+        }
+        coords.push(coord);
+    }
+    coords
+}
+
+impl Fusion<'_> {
+    /// Decides what may be stored.
+    fn mark(&mut self, enabled: bool) {
+        let n = self.ir.nodes.len();
+        for id in 0..n as Id {
+            let IrOp::Op(op) = &self.ir.node(id).op else { continue };
+            let is_heavy = self.ir.kind(id) == Kind::Heavy;
+            if is_heavy && !matches!(op, Op::Part(_)) {
+                for (i, input) in self.ir.node(id).inputs.iter().enumerate() {
+                    let is_scalar = matches!(self.ir.node(*input).op, IrOp::Scalar(_));
+                    if is_scalar && matches!(op, Op::Attention(_) | Op::AttentionGrad(_)) {
+                        continue;
+                    }
+                    if matches!(op, Op::Scatter { .. }) && i == 0 && self.ir.constant_of(*input).is_some() {
+                        continue;
+                    }
+                    let through = enabled && reads_through_views(op, i);
+                    let base = if through { view_base(self.ir, *input, !matches!(op, Op::Attention(_) | Op::AttentionGrad(_) | Op::Scatter { .. })) } else { *input };
+                    if self.ir.kind(base) != Kind::External {
+                        self.marked.insert(base);
+                    }
+                }
+            }
+            if let Op::Gather { .. } = op {
+                self.mark_data_of_gather(self.ir.node(id).inputs[0]);
+            }
+        }
+        // How many kernels might compute a node: its readers, looked up through views.
+        let mut readers = vec![0usize; n];
+        for id in (0..n).rev() {
+            let through = |user: &Id| if self.ir.kind(*user) == Kind::View { readers[*user as usize].max(1) } else { 1 };
+            readers[id] = self.users[id].iter().map(through).sum();
+        }
+        let (mut cost, mut loads, mut depth, mut size) = (vec![0usize; n], vec![0usize; n], vec![0usize; n], vec![0usize; n]);
+        for id in 0..n as Id {
+            let i = id as usize;
+            let node = self.ir.node(id);
+            let kind = self.ir.kind(id);
+            if kind == Kind::External {
+                loads[i] = 1;
+                continue;
+            }
+            let (mut own_cost, mut own_loads, mut own_depth, mut own_size) = (map_cost(&node.op), 0, 1, 1);
+            for input in &node.inputs {
+                let j = *input as usize;
+                own_cost += cost[j];
+                own_loads += loads[j];
+                own_depth = own_depth.max(depth[j] + 1);
+                own_size += size[j];
+            }
+            let is_map = kind == Kind::Map;
+            let is_leaf = node.inputs.is_empty();
+            let spread = self.users[i].iter().any(|user| {
+                matches!(self.ir.node(*user).op, IrOp::Op(Op::Expand | Op::Window { .. })) && self.ir.numel(*user) > self.ir.numel(id)
+            });
+            let cheap = own_cost <= 3 && own_loads <= 1;
+            let many_parts = matches!(&node.op, IrOp::Op(Op::Concat { .. })) && node.inputs.len() > MAX_SELECTED_PARTS;
+            let store = self.outputs.contains(&id)
+                || matches!(kind, Kind::Heavy | Kind::Reduce)
+                || own_depth > MAX_DEPTH
+                || own_size > MAX_SIZE
+                || many_parts
+                || (is_map && !is_leaf && readers[i] >= 2 && !cheap)
+                || (is_map && !is_leaf && spread && own_cost >= 12)
+                || (!enabled && (is_map || !matches!(node.op, IrOp::Op(Op::Const(_)))) && !matches!(node.op, IrOp::Scalar(_)));
+            if store {
+                self.marked.insert(id);
+            }
+            if self.marked.contains(&id) {
+                (cost[i], depth[i], size[i], loads[i]) = (0, 0, 0, 1);
+            } else {
+                (cost[i], depth[i], size[i], loads[i]) = (own_cost, own_depth, own_size, own_loads);
+            }
+        }
+    }
+
+    /// What a gather reads at computed places should be cheap there: stored, or a view of something stored.
+    fn mark_data_of_gather(&mut self, data: Id) {
+        let mut id = data;
+        while self.ir.kind(id) == Kind::View && self.ir.node(id).inputs.len() == 1 {
+            id = self.ir.node(id).inputs[0];
+        }
+        if self.ir.kind(id) == Kind::Map && !self.ir.node(id).inputs.is_empty() {
+            self.marked.insert(id);
+        }
+    }
+
+    fn begin(&mut self) {
+        let mut marked: Vec<Id> = self.marked.iter().copied().collect();
+        marked.sort_unstable();
+        for id in marked {
+            let node = self.ir.node(id);
+            let index = self.clusters.len();
+            let cluster = match (&node.op, self.ir.kind(id)) {
+                (IrOp::Op(Op::Part(_)), _) => {
+                    if let Some(whole) = self.cluster_of.get(&node.inputs[0]) {
+                        self.cluster_of.insert(id, *whole);
+                    }
+                    continue;
+                }
+                (_, Kind::Heavy) => Cluster { heavy: Some(id), ..Cluster::default() },
+                (IrOp::Op(Op::Reduce(_, axes)), _) => {
+                    let shape = &self.ir.node(node.inputs[0]).shape;
+                    Cluster { roots: vec![(id, Level::Row)], groups: groups(shape, |a| axes >> a & 1 == 1), ..Cluster::default() }
+                }
+                (IrOp::Op(Op::ArgReduce(_, axis)), _) => {
+                    let shape = &self.ir.node(node.inputs[0]).shape;
+                    Cluster { roots: vec![(id, Level::Row)], groups: groups(shape, |a| a == *axis), ..Cluster::default() }
+                }
+                _ => Cluster { roots: vec![(id, Level::Full)], groups: groups(&[numel(&node.shape)], |_| false), ..Cluster::default() },
+            };
+            self.cluster_of.insert(id, index);
+            self.clusters.push(Some(cluster));
+        }
+        for index in 0..self.clusters.len() {
+            if let Some(cluster) = self.clusters[index].take() {
+                let reads = self.reads(&cluster).unwrap_or_default();
+                self.clusters[index] = Some(Cluster { reads, ..cluster });
+            }
+        }
+    }
+
+    /// The stored nodes that a cluster reads; `None` if it would read one of its own out of step.
+    fn reads(&self, cluster: &Cluster) -> Option<Vec<Id>> {
+        let mut reads = FxHashSet::default();
+        let inside: FxHashMap<Id, Level> = cluster.roots.iter().copied().collect();
+        let mut seen: FxHashSet<(Id, Step)> = FxHashSet::default();
+        let mut stack: Vec<(Id, Step)> = Vec::new();
+        if let Some(heavy) = cluster.heavy {
+            stack.extend(self.ir.node(heavy).inputs.iter().map(|input| (*input, Step::Other)));
+        }
+        for (root, level) in &cluster.roots {
+            let step = if *level == Level::Full { Step::Full } else { Step::Row };
+            self.descend(*root, step, &cluster.groups, &mut stack)?;
+        }
+        while let Some((id, step)) = stack.pop() {
+            if !seen.insert((id, step)) {
+                continue;
+            }
+            if cluster.heavy == Some(id) {
+                if step != Step::Full {
+                    return None;
+                }
+                continue;
+            }
+            if let Some(level) = inside.get(&id) {
+                let in_step = matches!((level, step), (Level::Full, Step::Full) | (Level::Row, Step::Row));
+                if !in_step {
+                    return None;
+                }
+                continue;
+            }
+            if self.marked.contains(&id) || self.ir.kind(id) == Kind::External {
+                reads.insert(id);
+                continue;
+            }
+            self.descend(id, step, &cluster.groups, &mut stack)?;
+        }
+        let mut reads: Vec<Id> = reads.into_iter().collect();
+        reads.sort_unstable();
+        Some(reads)
+    }
+
+    /// How a node's inputs are read when it is read so.
+    fn descend(&self, id: Id, step: Step, domain: &Groups, stack: &mut Vec<(Id, Step)>) -> Option<()> {
+        let node = self.ir.node(id);
+        let op = match &node.op {
+            IrOp::External(_) | IrOp::Scalar(_) => return Some(()),
+            IrOp::Barrier(_) => {
+                stack.push((node.inputs[0], step));
+                return Some(());
+            }
+            IrOp::Op(op) => op,
+        };
+        match op {
+            Op::Reduce(_, axes) => {
+                let input = self.ir.node(node.inputs[0]);
+                if step != Step::Row || groups(&input.shape, |a| axes >> a & 1 == 1) != *domain {
+                    return None;
+                }
+                stack.push((node.inputs[0], Step::Full));
+            }
+            Op::ArgReduce(_, axis) => {
+                let input = self.ir.node(node.inputs[0]);
+                if step != Step::Row || groups(&input.shape, |a| a == *axis) != *domain {
+                    return None;
+                }
+                stack.push((node.inputs[0], Step::Full));
+            }
+            Op::Reshape => stack.push((node.inputs[0], step)),
+            Op::Expand => {
+                let from = &self.ir.node(node.inputs[0]).shape;
+                let lead = node.shape.len() - from.len();
+                let spread = |a: usize| a < lead || from[a - lead] != node.shape[a];
+                let next = match step {
+                    _ if numel(from) == numel(&node.shape) => step,
+                    Step::Full if groups(&node.shape, spread) == *domain => Step::Row,
+                    _ => Step::Other,
+                };
+                stack.push((node.inputs[0], next));
+            }
+            _ if self.ir.kind(id) == Kind::Map => stack.extend(node.inputs.iter().map(|input| (*input, step))),
+            Op::DynUpdate { .. } => {
+                stack.push((node.inputs[0], step));
+                stack.extend(node.inputs[1..].iter().map(|input| (*input, Step::Other)));
+            }
+            // Element by element the index is read in step; the data is not.
+            Op::Gather { .. } => {
+                stack.push((node.inputs[0], Step::Other));
+                stack.push((node.inputs[1], step));
+            }
+            _ => stack.extend(node.inputs.iter().map(|input| (*input, Step::Other))),
+        }
+        Some(())
+    }
+
+    fn cluster(&self, index: usize) -> Option<&Cluster> {
+        self.clusters.get(index).and_then(Option::as_ref)
+    }
+
+    /// The clusters that make what a cluster reads.
+    fn producers(&self, index: usize) -> SmallVec<[usize; 8]> {
+        let reads = self.cluster(index).map(|c| c.reads.as_slice()).unwrap_or_default();
+        let mut producers: SmallVec<[usize; 8]> = reads.iter().filter_map(|id| self.cluster_of.get(id)).copied().collect();
+        producers.sort_unstable_by(|a, b| b.cmp(a));
+        producers.dedup();
+        producers
+    }
+
+    /// The earliest node a cluster makes; nothing it reads is made from later ones.
+    fn first_node(&self, index: usize) -> Id {
+        let Some(cluster) = self.cluster(index) else { return Id::MAX };
+        cluster.roots.iter().map(|(id, _)| *id).chain(cluster.heavy).min().unwrap_or(Id::MAX)
+    }
+
+    /// Whether `to` needs `from`, directly if `direct`, or by way of another cluster.
+    fn depends(&self, to: usize, from: usize, direct: bool) -> bool {
+        let floor = self.first_node(from);
+        let mut seen = FxHashSet::default();
+        let mut stack: Vec<usize> = self.producers(to).into_iter().filter(|p| direct || *p != from).collect();
+        while let Some(index) = stack.pop() {
+            if index == from {
+                return true;
+            }
+            let last = self.cluster(index).map(|c| c.roots.iter().map(|(id, _)| *id).chain(c.heavy).max().unwrap_or(0)).unwrap_or(0);
+            if last < floor || !seen.insert(index) {
+                continue;
+            }
+            stack.extend(self.producers(index));
+        }
+        false
+    }
+
+    /// The two as one, if their domains fit and everything is read in step.
+    fn merged(&self, first: &Cluster, second: &Cluster) -> Option<Cluster> {
+        let size = |groups: &Groups| groups.iter().map(|(size, _)| size).product::<usize>();
+        let rows = |groups: &Groups| groups.iter().filter(|(_, reduce)| !reduce).map(|(size, _)| size).product::<usize>();
+        let is_map = |cluster: &Cluster| cluster.groups.iter().all(|(_, reduce)| !reduce);
+        let domain = match (is_map(first), is_map(second)) {
+            (true, true) if size(&first.groups) != size(&second.groups) => return None,
+            (false, false) if first.groups != second.groups => return None,
+            (true, false) => second.groups.clone(),
+            _ => first.groups.clone(),
+        };
+        if first.heavy.is_some() && !domain.iter().all(|(_, reduce)| !reduce) {
+            return None;
+        }
+        let mut roots = Vec::with_capacity(first.roots.len() + second.roots.len());
+        for (id, _) in first.roots.iter().chain(&second.roots) {
+            let n = self.ir.numel(*id);
+            let is_reduce = self.ir.kind(*id) == Kind::Reduce;
+            let level = if !is_reduce && n == size(&domain) {
+                Level::Full
+            } else if n == rows(&domain) {
+                Level::Row
+            } else {
+                return None;
+            };
+            roots.push((*id, level));
+        }
+        roots.sort_unstable_by_key(|(id, _)| *id);
+        // One very long row would leave the other threads without work: then the maps after it are kernels of their own.
+        let row_len = size(&domain) / rows(&domain).max(1);
+        let stages = roots.iter().filter(|(id, _)| self.ir.kind(*id) == Kind::Reduce).count();
+        let has_full = roots.iter().any(|(_, level)| *level == Level::Full);
+        if rows(&domain) < 8 && row_len > 1 << 16 && (stages > 1 || has_full) && stages > 0 {
+            return None;
+        }
+        let mut cluster = Cluster { heavy: first.heavy, roots, groups: domain, reads: Vec::new() };
+        cluster.reads = self.reads(&cluster)?;
+        (cluster.reads.len() + cluster.roots.len() <= MAX_BUFFERS).then_some(cluster)
+    }
+
+    fn replace(&mut self, keep: usize, gone: usize, cluster: Cluster) {
+        for (id, _) in &cluster.roots {
+            self.cluster_of.insert(*id, keep);
+        }
+        self.clusters[keep] = Some(cluster);
+        self.clusters[gone] = None;
+    }
+
+    /// Merges `reader` into `producer` if that is possible. The result is where `producer` was.
+    fn try_merge(&mut self, producer: usize, reader: usize) -> bool {
+        let (Some(first), Some(second)) = (self.cluster(producer), self.cluster(reader)) else { return false };
+        if second.heavy.is_some() || self.writes_parts(first) || self.writes_parts(second) {
+            return false;
+        }
+        if let Some(heavy) = first.heavy {
+            if !matches!(self.ir.node(heavy).op, IrOp::Op(Op::MatMul)) {
+                return false;
+            }
+        }
+        let Some(merged) = self.merged(first, second) else { return false };
+        if self.depends(reader, producer, false) {
+            return false;
+        }
+        self.replace(producer, reader, merged);
+        true
+    }
+
+    /// A concatenation that is written part by part is a kernel of its own form.
+    fn writes_parts(&self, cluster: &Cluster) -> bool {
+        cluster.roots.iter().any(|(id, _)| {
+            let node = self.ir.node(*id);
+            matches!(node.op, IrOp::Op(Op::Concat { .. })) && node.inputs.len() > MAX_SELECTED_PARTS
+        })
+    }
+
+    fn readers_of(&self, index: usize) -> Vec<usize> {
+        let Some(cluster) = self.cluster(index) else { return Vec::new() };
+        let made: SmallVec<[Id; 4]> = cluster.roots.iter().map(|(id, _)| *id).chain(cluster.heavy).collect();
+        let mut readers: Vec<usize> = Vec::new();
+        let mut stack: SmallVec<[Id; 16]> = made.iter().flat_map(|id| self.users[*id as usize].iter().copied()).collect();
+        let mut seen = FxHashSet::default();
+        while let Some(user) = stack.pop() {
+            if !seen.insert(user) {
+                continue;
+            }
+            match self.cluster_of.get(&user) {
+                Some(cluster) => readers.push(*cluster),
+                None => stack.extend(self.users[user as usize].iter().copied()),
+            }
+        }
+        readers.sort_unstable();
+        readers.dedup();
+        readers.retain(|reader| *reader != index);
+        readers
+    }
+
+    fn attach_epilogues(&mut self) {
+        for index in 0..self.clusters.len() {
+            let Some(heavy) = self.cluster(index).and_then(|c| c.heavy) else { continue };
+            if !matches!(self.ir.node(heavy).op, IrOp::Op(Op::MatMul)) {
+                continue;
+            }
+            // The contraction's own domain, so that a first map can be compared with it.
+            if let Some(cluster) = &mut self.clusters[index] {
+                cluster.groups = groups(&[self.ir.numel(heavy)], |_| false);
+            }
+            loop {
+                let readers = self.readers_of(index);
+                if !readers.into_iter().any(|reader| self.try_merge(index, reader)) {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn merge_readers(&mut self) {
+        for reader in 0..self.clusters.len() {
+            // Merging moves the reader to its producer's place: follow it.
+            let mut at = reader;
+            'again: loop {
+                if self.cluster(at).is_none_or(|c| c.heavy.is_some()) {
+                    break;
+                }
+                for producer in self.producers(at) {
+                    if self.cluster(producer).is_some_and(|c| c.heavy.is_none()) && self.try_merge(producer, at) {
+                        at = producer;
+                        continue 'again;
+                    }
+                }
+                break;
+            }
+        }
+    }
+
+    fn merge_siblings(&mut self) {
+        let mut by_read: FxHashMap<Id, Vec<usize>> = FxHashMap::default();
+        let mut order: Vec<Id> = Vec::new();
+        for index in 0..self.clusters.len() {
+            let Some(cluster) = self.cluster(index) else { continue };
+            let total: usize = cluster.groups.iter().map(|(size, _)| size).product();
+            if cluster.heavy.is_some() {
+                continue;
+            }
+            for read in cluster.reads.iter().filter(|id| self.ir.numel(**id) == total) {
+                by_read.entry(*read).or_insert_with(|| {
+                    order.push(*read);
+                    Vec::new()
+                });
+                if let Some(list) = by_read.get_mut(read) {
+                    list.push(index);
+                }
+            }
+        }
+        for read in order {
+            let list = by_read.remove(&read).unwrap_or_default();
+            for (i, first) in list.iter().enumerate() {
+                for second in &list[i + 1..] {
+                    self.try_merge_siblings(*first, *second);
+                }
+            }
+        }
+    }
+
+    fn try_merge_siblings(&mut self, first: usize, second: usize) {
+        let (Some(a), Some(b)) = (self.cluster(first), self.cluster(second)) else { return };
+        let kinds = |c: &Cluster| c.groups.iter().any(|(_, reduce)| *reduce);
+        if first == second || kinds(a) != kinds(b) || self.writes_parts(a) || self.writes_parts(b) {
+            return;
+        }
+        let Some(merged) = self.merged(a, b) else { return };
+        if self.depends(second, first, true) || self.depends(first, second, true) {
+            return;
+        }
+        self.replace(first, second, merged);
+    }
+
+    /// Launch order, and what is stored in the end.
+    fn finish(mut self) -> Fused {
+        let mut stored: FxHashSet<Id> = FxHashSet::default();
+        for cluster in self.clusters.iter().flatten() {
+            stored.extend(cluster.reads.iter().copied());
+        }
+        for (id, node) in self.ir.nodes.iter().enumerate() {
+            if matches!(node.op, IrOp::External(_)) {
+                stored.insert(id as Id);
+            }
+        }
+        stored.extend(self.outputs.iter().copied());
+        // Order: a cluster comes when all it reads is there; among those, the one whose last node was recorded first.
+        let alive: Vec<usize> = (0..self.clusters.len()).filter(|i| self.clusters[*i].is_some()).collect();
+        let mut waits: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut readers: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut ready = std::collections::BinaryHeap::new();
+        let rank = |fusion: &Self, index: usize| {
+            let last = |c: &Cluster| c.heavy.unwrap_or_else(|| c.roots.iter().map(|(id, _)| *id).max().unwrap_or(0));
+            fusion.cluster(index).map(last).unwrap_or(0)
+        };
+        for index in &alive {
+            let producers: Vec<usize> = self.producers(*index).into_iter().filter(|p| p != index).collect();
+            waits.insert(*index, producers.len());
+            if producers.is_empty() {
+                ready.push(std::cmp::Reverse((rank(&self, *index), *index)));
+            }
+            for producer in producers {
+                readers.entry(producer).or_default().push(*index);
+            }
+        }
+        let mut order = Vec::with_capacity(alive.len());
+        while let Some(std::cmp::Reverse((_, index))) = ready.pop() {
+            order.push(index);
+            for reader in readers.remove(&index).unwrap_or_default() {
+                if let Some(left) = waits.get_mut(&reader) {
+                    *left -= 1;
+                    if *left == 0 {
+                        ready.push(std::cmp::Reverse((rank(&self, reader), reader)));
+                    }
+                }
+            }
+        }
+        let clusters = order.into_iter().filter_map(|index| self.clusters[index].take()).collect();
+        Fused { clusters, stored }
+    }
+}

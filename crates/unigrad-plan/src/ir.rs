@@ -1,0 +1,153 @@
+//! The compiler's own graph: what is to be computed, without duplicates, composites taken apart.
+//!
+//! In: captured expressions. Out: nodes in topological order, hash-consed.
+//! Always: a node's inputs come before it; two nodes with one op and the same inputs are one node (but for barriers).
+//! Never: holds data, or knows which nodes share a kernel.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::panic::Location;
+use unigrad_graph::{BinaryOp, DType, Literal, Op, Shape, numel};
+
+/// A node by position.
+pub(crate) type Id = u32;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum IrOp {
+    /// Realized data: which of the plan's inputs.
+    External(u32),
+    /// A run-time scalar: which of the plan's scalars.
+    Scalar(u32),
+    /// Any op of the graph that is neither a leaf with data nor taken apart.
+    Op(Op),
+    /// The same value, not shared with anything: an id makes it unique.
+    Barrier(u32),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct IrNode {
+    pub(crate) op: IrOp,
+    pub(crate) inputs: SmallVec<[Id; 3]>,
+    pub(crate) shape: Shape,
+    pub(crate) dtype: DType,
+    pub(crate) place: &'static Location<'static>,
+}
+
+/// What fusion may do with a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Data that is there before the plan runs.
+    External,
+    /// One result per element; may be computed wherever it is read.
+    Map,
+    /// The same elements elsewhere; read through it.
+    View,
+    /// Over axes of its input.
+    Reduce,
+    /// A kernel of its own.
+    Heavy,
+}
+
+#[derive(Default)]
+pub(crate) struct Ir {
+    pub(crate) nodes: Vec<IrNode>,
+    known: FxHashMap<(IrOp, SmallVec<[Id; 3]>, Shape, DType), Id>,
+}
+
+impl Ir {
+    pub(crate) fn node(&self, id: Id) -> &IrNode {
+        &self.nodes[id as usize]
+    }
+
+    pub(crate) fn numel(&self, id: Id) -> usize {
+        numel(&self.node(id).shape)
+    }
+
+    /// Adds a node, or finds the one that is the same.
+    pub(crate) fn add(&mut self, node: IrNode) -> Id {
+        if let Some(same) = self.simplify(&node) {
+            return same;
+        }
+        let key = (node.op.clone(), node.inputs.clone(), node.shape.clone(), node.dtype);
+        let next = self.nodes.len() as Id;
+        match self.known.entry(key) {
+            std::collections::hash_map::Entry::Occupied(known) => *known.get(),
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(next);
+                self.nodes.push(node);
+                next
+            }
+        }
+    }
+
+    /// Rewrites that never change a value, not even that of a NaN or a signed zero.
+    fn simplify(&mut self, node: &IrNode) -> Option<Id> {
+        let IrOp::Op(op) = &node.op else { return None };
+        let input = |i: usize| self.node(node.inputs[i]);
+        match op {
+            Op::Reshape | Op::Expand if input(0).shape == node.shape => Some(node.inputs[0]),
+            Op::Cast if input(0).dtype == node.dtype => Some(node.inputs[0]),
+            Op::Reshape if matches!(input(0).op, IrOp::Op(Op::Reshape)) => {
+                let inputs = input(0).inputs.clone();
+                Some(self.add(IrNode { inputs, ..node.clone() }))
+            }
+            Op::Reshape | Op::Expand | Op::Permute(_) | Op::Slice(_) => {
+                let constant = self.constant_of(node.inputs[0])?;
+                let op = IrOp::Op(Op::Const(constant));
+                Some(self.add(IrNode { op, inputs: SmallVec::new(), ..node.clone() }))
+            }
+            // x * 1, x / 1: exact for every x.
+            Op::Binary(BinaryOp::Mul | BinaryOp::Div) if self.is_constant(node.inputs[1], 1.0) => Some(node.inputs[0]),
+            Op::Binary(BinaryOp::Mul) if self.is_constant(node.inputs[0], 1.0) => Some(node.inputs[1]),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn constant_of(&self, id: Id) -> Option<Literal> {
+        match &self.node(id).op {
+            IrOp::Op(Op::Const(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn is_constant(&self, id: Id, value: f64) -> bool {
+        self.constant_of(id).is_some_and(|constant| constant.as_f64() == value)
+    }
+
+    pub(crate) fn kind(&self, id: Id) -> Kind {
+        let op = match &self.node(id).op {
+            IrOp::External(_) => return Kind::External,
+            IrOp::Scalar(_) => return Kind::Map,
+            IrOp::Barrier(_) => return Kind::View,
+            IrOp::Op(op) => op,
+        };
+        match op {
+            Op::Const(_) | Op::Iota { .. } | Op::Random { .. } => Kind::Map,
+            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Bounded { .. } => Kind::Map,
+            Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => Kind::View,
+            Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => Kind::View,
+            Op::Reduce(..) | Op::ArgReduce(..) => Kind::Reduce,
+            Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::PoolIndex(_) => Kind::Heavy,
+            Op::Attention(_) | Op::AttentionGrad(_) | Op::Part(_) => Kind::Heavy,
+            // Taken apart or resolved before they come here.
+            Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => Kind::Heavy,
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } | Op::Barrier | Op::Custom(_) | Op::Copy | Op::Invalid(_) => {
+                Kind::Heavy
+            }
+        }
+    }
+
+    /// For every node, who reads it.
+    pub(crate) fn users(&self) -> Vec<SmallVec<[Id; 4]>> {
+        let mut users: Vec<SmallVec<[Id; 4]>> = vec![SmallVec::new(); self.nodes.len()];
+        for (id, node) in self.nodes.iter().enumerate() {
+            for input in &node.inputs {
+                let list = &mut users[*input as usize];
+                if list.last() != Some(&(id as Id)) {
+                    list.push(id as Id);
+                }
+            }
+        }
+        users
+    }
+}

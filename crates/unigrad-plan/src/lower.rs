@@ -1,0 +1,475 @@
+//! From clusters to launches.
+//!
+//! In: a cluster of the fused graph. Out: kernels with the node behind every argument and the slot behind every scalar.
+//! Always: strides come from the views themselves; nothing is copied to please a kernel that could read in place.
+//! Never: assigns memory.
+
+use crate::emit::{Axis, Emitted, Stop, Store, Task, affine, emit, split_axis};
+use crate::fuse::{Cluster, Fused, MAX_SELECTED_PARTS, home};
+use crate::index::{Coords, Idx};
+use crate::ir::{Id, Ir, IrOp};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use std::panic::Location;
+use unigrad_graph::{AttentionSpec, DType, Op, numel};
+use unigrad_kernel::{
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, InstOp, KDim, Kernel, Layout4, Level, MDim, NDim, PoolIndex, Region, Scan,
+    Scatter, ScatterBase, TopK,
+};
+
+/// A kernel with what it is called on.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) kernel: Kernel,
+    pub(crate) args: Vec<Id>,
+    pub(crate) scalars: Vec<u32>,
+    pub(crate) name: String,
+    pub(crate) place: &'static Location<'static>,
+}
+
+/// Lowers every cluster, in order.
+pub(crate) fn lower(ir: &Ir, fused: &Fused) -> Result<Vec<Launch>, String> {
+    let mut launches = Vec::with_capacity(fused.clusters.len());
+    for cluster in &fused.clusters {
+        let lowering = Lowering { ir, stored: &fused.stored };
+        match cluster.heavy {
+            Some(heavy) => launches.push(lowering.heavy(heavy, cluster)?),
+            None => lowering.region(cluster, &mut launches)?,
+        }
+    }
+    Ok(launches)
+}
+
+struct Lowering<'a> {
+    ir: &'a Ir,
+    stored: &'a FxHashSet<Id>,
+}
+
+/// The most telling ops of a kernel, for plans and messages.
+fn name_of(ir: &Ir, nodes: impl Iterator<Item = Id>) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for id in nodes {
+        let name = match &ir.node(id).op {
+            IrOp::Op(op) => op.name(),
+            _ => "copy",
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.truncate(4);
+    names.join("+")
+}
+
+impl Lowering<'_> {
+    fn region(&self, cluster: &Cluster, launches: &mut Vec<Launch>) -> Result<(), String> {
+        if let [(root, _)] = cluster.roots.as_slice() {
+            let node = self.ir.node(*root);
+            if let IrOp::Op(Op::Concat { axis }) = &node.op {
+                if node.inputs.len() > MAX_SELECTED_PARTS {
+                    return self.concat_parts(*root, *axis, launches);
+                }
+            }
+        }
+        let stores: Vec<Store> = self.stores(cluster);
+        if stores.is_empty() {
+            return Ok(());
+        }
+        let inside: FxHashSet<Id> = cluster.roots.iter().map(|(id, _)| *id).collect();
+        let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &stores };
+        let axes = cluster.groups.iter().map(|(size, reduce)| Axis { size: *size, reduce: *reduce }).collect();
+        let emitted = emit(&task, name_of(self.ir, cluster.roots.iter().map(|(id, _)| *id)), axes)?;
+        launches.push(self.launch_of(emitted, stores[0].node));
+        Ok(())
+    }
+
+    fn stores(&self, cluster: &Cluster) -> Vec<Store> {
+        let wanted = cluster.roots.iter().filter(|(id, _)| self.stored.contains(id));
+        wanted.map(|(node, level)| Store { node: *node, level: *level, into: None }).collect()
+    }
+
+    fn launch_of(&self, emitted: Emitted, main: Id) -> Launch {
+        Launch {
+            name: emitted.region.name.clone(),
+            kernel: Kernel::Region(emitted.region),
+            args: emitted.args,
+            scalars: emitted.scalars,
+            place: self.ir.node(main).place,
+        }
+    }
+
+    /// A concatenation of many parts: each part is written where it belongs, several parts of one shape per launch.
+    fn concat_parts(&self, whole: Id, axis: usize, launches: &mut Vec<Launch>) -> Result<(), String> {
+        let mut start = 0;
+        let mut parts: Vec<Store> = Vec::new();
+        for part in &self.ir.node(whole).inputs {
+            parts.push(Store { node: *part, level: Level::Full, into: Some((whole, axis, start)) });
+            start += self.ir.node(*part).shape[axis];
+        }
+        parts.retain(|part| self.ir.numel(part.node) > 0);
+        parts.sort_by_key(|part| self.ir.numel(part.node));
+        let same = |a: &Store, b: &Store| self.ir.numel(a.node) == self.ir.numel(b.node);
+        for group in parts.chunk_by(same).flat_map(|group| group.chunks(16)) {
+            let inside = FxHashSet::default();
+            let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: group };
+            let axes = vec![Axis { size: self.ir.numel(group[0].node), reduce: false }];
+            launches.push(self.launch_of(emit(&task, "concat".into(), axes)?, whole));
+        }
+        Ok(())
+    }
+
+    fn arg(&self, id: Id, write: bool) -> Arg {
+        Arg { dtype: self.ir.node(id).dtype, len: self.ir.numel(id), write }
+    }
+
+    fn heavy(&self, id: Id, cluster: &Cluster) -> Result<Launch, String> {
+        let node = self.ir.node(id);
+        let IrOp::Op(op) = &node.op else { return Err("a leaf is not a kernel".into()) };
+        let input = |i: usize| node.inputs[i];
+        let outer = |axis: usize| numel(&self.ir.node(input(0)).shape[..axis]);
+        let inner = |axis: usize| numel(&self.ir.node(input(0)).shape[axis + 1..]);
+        let len = |axis: usize| self.ir.node(input(0)).shape[axis];
+        let dtype = node.inputs.first().map_or(node.dtype, |x| self.ir.node(*x).dtype);
+        let simple = |kernel: Kernel| Launch {
+            kernel,
+            args: vec![input(0), id],
+            scalars: Vec::new(),
+            name: op.name().to_string(),
+            place: node.place,
+        };
+        Ok(match op {
+            Op::MatMul => return self.contract(id, cluster),
+            Op::Scan { op, axis, reverse } => {
+                simple(Kernel::Scan(Scan { op: *op, dtype, outer: outer(*axis), len: len(*axis), inner: inner(*axis), reverse: *reverse }))
+            }
+            Op::ArgSort { axis, descending } => simple(Kernel::ArgSort(ArgSort {
+                dtype,
+                outer: outer(*axis),
+                len: len(*axis),
+                inner: inner(*axis),
+                descending: *descending,
+            })),
+            Op::TopK { axis, k, largest } => {
+                let (outer, len, inner) = (outer(*axis), len(*axis), inner(*axis));
+                simple(Kernel::TopK(TopK { dtype, outer, len, inner, k: *k, largest: *largest }))
+            }
+            Op::PoolIndex(spec) => {
+                let x = &self.ir.node(input(0)).shape;
+                simple(Kernel::PoolIndex(PoolIndex {
+                    dtype,
+                    outer: x[0] * x[1],
+                    input: SmallVec::from_slice(&x[2..]),
+                    output: SmallVec::from_slice(&node.shape[2..]),
+                    kernel: spec.kernel.clone(),
+                    stride: spec.stride.clone(),
+                    pad: spec.pad.clone(),
+                    dilation: spec.dilation.clone(),
+                }))
+            }
+            Op::Scatter { axis, mode } => {
+                let shape = &self.ir.node(input(1)).shape;
+                let fill = self.ir.constant_of(input(0));
+                let (index, index_at) = self.strided(input(1))?;
+                let (src, src_at) = self.strided(input(2))?;
+                let kernel = Scatter {
+                    mode: *mode,
+                    base: fill.map_or(ScatterBase::Arg, ScatterBase::Fill),
+                    axis: *axis,
+                    shape: shape.clone(),
+                    index_strides: index_at.1,
+                    index_offset: index_at.0,
+                    src_strides: src_at.1,
+                    src_offset: src_at.0,
+                    out_shape: node.shape.clone(),
+                    index: self.arg(index, false),
+                    src: self.arg(src, false),
+                    dtype: node.dtype,
+                };
+                let mut args = vec![index, src, id];
+                if fill.is_none() {
+                    args.insert(0, input(0));
+                }
+                Launch { kernel: Kernel::Scatter(kernel), args, scalars: Vec::new(), name: op.name().into(), place: node.place }
+            }
+            Op::Attention(spec) => self.attention(id, spec)?,
+            Op::AttentionGrad(spec) => self.attention_grad(id, spec)?,
+            other => return Err(format!("{} has no kernel", other.name())),
+        })
+    }
+
+    /// Offset and strides of a view of a stored node.
+    fn strided(&self, view: Id) -> Result<(Id, (i64, SmallVec<[i64; 6]>)), String> {
+        let shape = &self.ir.node(view).shape;
+        let axes: Vec<Axis> = shape.iter().map(|size| Axis { size: *size, reduce: false }).collect();
+        match affine(self.ir, view, self.stored, home(shape, &axes), &axes) {
+            Ok(Some((base, idx))) => {
+                let mut strides = SmallVec::from_elem(0, shape.len());
+                idx.terms.iter().for_each(|(axis, c)| strides[*axis as usize] = *c);
+                Ok((base, (idx.offset, strides)))
+            }
+            _ => Err(format!("{:?} cannot be read by strides", self.ir.node(view))),
+        }
+    }
+
+    fn layout(&self, view: Id) -> Result<(Id, Layout4), String> {
+        let (base, (offset, strides)) = self.strided(view)?;
+        let strides = strides.as_slice().try_into().map_err(|_| "attention wants rank 4".to_string())?;
+        Ok((base, Layout4 { offset, strides }))
+    }
+
+    fn slot(&self, id: Id) -> Result<u32, String> {
+        match &self.ir.node(id).op {
+            IrOp::Scalar(slot) => Ok(*slot),
+            _ => Err("attention's lengths and seeds are run-time scalars".into()),
+        }
+    }
+
+    /// The part of a node with several outputs.
+    fn part(&self, whole: Id, part: usize) -> Result<Id, String> {
+        let is_part = |id: &Id| {
+            let node = self.ir.node(*id);
+            node.op == IrOp::Op(Op::Part(part)) && node.inputs[0] == whole
+        };
+        (whole..self.ir.nodes.len() as Id).find(is_part).ok_or_else(|| format!("part {part} is missing"))
+    }
+
+    /// The forward kernel, its input buffers, its scalars and how many inputs it took.
+    fn attention_inputs(&self, id: Id, spec: &AttentionSpec) -> Result<(Attention, Vec<Id>, Vec<u32>, usize), String> {
+        let node = self.ir.node(id);
+        let (q_at, k_at, v_at) = (self.layout(node.inputs[0])?, self.layout(node.inputs[1])?, self.layout(node.inputs[2])?);
+        let mut args = vec![q_at.0, k_at.0, v_at.0];
+        let mut next = 3;
+        let mut bias = None;
+        if spec.has_bias {
+            let (base, layout) = self.layout(node.inputs[3])?;
+            bias = Some((layout, self.arg(base, false)));
+            args.push(base);
+            next += 1;
+        }
+        let n_scalars = if spec.dropout_keep_bits.is_some() { 4 } else { 2 };
+        let scalars = node.inputs[next..next + n_scalars].iter().map(|id| self.slot(*id)).collect::<Result<Vec<u32>, String>>()?;
+        let shape = |i: usize| &self.ir.node(node.inputs[i]).shape;
+        let (q, k, v) = (shape(0), shape(1), shape(2));
+        let contiguous = |h: usize, t: usize, d: usize| Layout4 { offset: 0, strides: [(h * t * d) as i64, (t * d) as i64, d as i64, 1] };
+        let kernel = Attention {
+            dtype: node.dtype,
+            batch: q[0],
+            heads: q[1],
+            kv_heads: k[1],
+            q_len: q[2],
+            k_len: k[2],
+            qk_dim: q[3],
+            v_dim: v[3],
+            scale_bits: spec.scale_bits,
+            causal: spec.causal,
+            window: spec.window,
+            dropout: spec.dropout_keep_bits.map(|keep_bits| Dropout { keep_bits }),
+            q: q_at.1,
+            k: k_at.1,
+            v: v_at.1,
+            out: contiguous(q[1], q[2], v[3]),
+            bias,
+            q_buffer: self.ir.numel(q_at.0),
+            k_buffer: self.ir.numel(k_at.0),
+            v_buffer: self.ir.numel(v_at.0),
+            out_buffer: q[0] * q[1] * q[2] * v[3],
+        };
+        Ok((kernel, args, scalars, next + n_scalars))
+    }
+
+    fn attention(&self, id: Id, spec: &AttentionSpec) -> Result<Launch, String> {
+        let (kernel, mut args, scalars, _) = self.attention_inputs(id, spec)?;
+        args.extend([self.part(id, 0)?, self.part(id, 1)?]);
+        Ok(Launch { kernel: Kernel::Attention(kernel), args, scalars, name: "attention".into(), place: self.ir.node(id).place })
+    }
+
+    fn attention_grad(&self, id: Id, spec: &AttentionSpec) -> Result<Launch, String> {
+        let (forward, mut args, scalars, next) = self.attention_inputs(id, spec)?;
+        let node = self.ir.node(id);
+        let (out, lse, dout) = (node.inputs[next], node.inputs[next + 1], node.inputs[next + 2]);
+        args.extend([out, lse, dout]);
+        let parts = [self.part(id, 0)?, self.part(id, 1)?, self.part(id, 2)?];
+        args.extend(parts);
+        let contiguous = |id: Id| {
+            let s = unigrad_graph::contiguous_strides(&self.ir.node(id).shape);
+            Layout4 { offset: 0, strides: [s[0], s[1], s[2], s[3]] }
+        };
+        let kernel = AttentionGrad {
+            dout: contiguous(dout),
+            dout_buffer: self.ir.numel(dout),
+            dq: contiguous(parts[0]),
+            dk: contiguous(parts[1]),
+            dv: contiguous(parts[2]),
+            grad_buffers: parts.map(|part| self.ir.numel(part)),
+            forward,
+        };
+        Ok(Launch { kernel: Kernel::AttentionGrad(kernel), args, scalars, name: "attention.grad".into(), place: node.place })
+    }
+
+    /// A matrix product with its operands' views as strides, and its epilogue.
+    fn contract(&self, id: Id, cluster: &Cluster) -> Result<Launch, String> {
+        let node = self.ir.node(id);
+        let (a_view, b_view) = (node.inputs[0], node.inputs[1]);
+        let rank = node.shape.len();
+        let k_len = self.ir.node(a_view).shape[rank - 1];
+        let mut stores = self.stores(cluster);
+        let has_epilogue = !stores.is_empty();
+        if has_epilogue && self.stored.contains(&id) {
+            stores.insert(0, Store { node: id, level: Level::Full, into: None });
+        }
+        let mut inside: FxHashSet<Id> = cluster.roots.iter().map(|(id, _)| *id).collect();
+        inside.insert(id);
+        // Batch, m, n, k: which one an axis belongs to.
+        let mut axes: Vec<Axis> = node.shape.iter().chain([&k_len]).map(|size| Axis { size: *size, reduce: false }).collect();
+        let mut part_of: Vec<usize> = (0..rank - 2).map(|_| 0).chain([1, 2, 3]).collect();
+        let split = |axes: &mut Vec<Axis>, axis: usize, inner: usize, part_of: &mut Vec<usize>| {
+            split_axis(axes, axis, inner);
+            part_of.insert(axis, part_of[axis]);
+        };
+        loop {
+            let domain: Vec<Axis> = axes.iter().zip(&part_of).filter(|(_, part)| **part < 3).map(|(axis, _)| *axis).collect();
+            let mut epilogue: Option<Emitted> = None;
+            if has_epilogue {
+                let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: Some(id), stores: &stores };
+                let names = std::iter::once(id).chain(cluster.roots.iter().map(|(id, _)| *id));
+                let emitted = emit(&task, name_of(self.ir, names), domain.clone())?;
+                if emitted.axes != domain {
+                    // The epilogue's views split an axis: the whole contraction has it in two parts now.
+                    let found = emitted.axes.iter().zip(&domain).position(|(new, old)| new != old).unwrap_or(domain.len() - 1);
+                    let inner = domain[found].size / emitted.axes[found].size.max(1);
+                    split(&mut axes, found, inner, &mut part_of);
+                    continue;
+                }
+                epilogue = Some(emitted);
+            }
+            let coords_of = |parts: &[usize; 2]| -> Coords {
+                // Batch coordinates, then the two of the operand.
+                let shape: Vec<usize> = node.shape.iter().copied().chain([k_len]).collect();
+                let whole = home(&shape, &axes);
+                let pick = |part: usize| whole[rank - 3 + part].clone();
+                whole[..rank - 2].iter().cloned().chain(parts.iter().map(|p| pick(*p))).collect()
+            };
+            let operand = |view: Id, parts: [usize; 2]| affine(self.ir, view, self.stored, coords_of(&parts), &axes);
+            let found = operand(a_view, [1, 3]).and_then(|a| operand(b_view, [3, 2]).map(|b| (a, b)));
+            let ((a, a_at), (b, b_at)) = match found {
+                Ok((Some(a), Some(b))) => (a, b),
+                Ok(_) => return Err("an operand of a matrix product cannot be read by strides".into()),
+                Err(Stop::Split { axis, inner }) => {
+                    split(&mut axes, axis, inner, &mut part_of);
+                    continue;
+                }
+                Err(Stop::Bug(bug)) => return Err(bug),
+            };
+            return Ok(self.finish_contract(id, (a, a_at), (b, b_at), &axes, &part_of, epilogue));
+        }
+    }
+
+    fn finish_contract(
+        &self,
+        id: Id,
+        (a, a_at): (Id, Idx),
+        (b, b_at): (Id, Idx),
+        axes: &[Axis],
+        part_of: &[usize],
+        epilogue: Option<Emitted>,
+    ) -> Launch {
+        let node = self.ir.node(id);
+        let stride = |idx: &Idx, axis: usize| idx.terms.iter().find(|(a, _)| *a as usize == axis).map_or(0, |(_, c)| *c);
+        let mut dims: Vec<Dim> = Vec::with_capacity(axes.len());
+        let mut c = 1;
+        for (axis, part) in part_of.iter().enumerate().rev() {
+            let size = axes[axis].size;
+            let c_stride = if *part < 3 { c } else { 0 };
+            dims.push(Dim { part: *part, size, a: stride(&a_at, axis), b: stride(&b_at, axis), c: c_stride });
+            if *part < 3 {
+                c *= size as i64;
+            }
+        }
+        dims.reverse();
+        let (mut region, region_args, scalars) = match epilogue {
+            Some(Emitted { region, args, scalars, .. }) => (Some(region), args, scalars),
+            None => (None, Vec::new(), Vec::new()),
+        };
+        join(&mut dims, region.as_mut());
+        let of = |part: usize| dims.iter().filter(move |d| d.part == part);
+        let write = self.arg(id, true);
+        let kernel = Contract {
+            batch: of(0).map(|d| BatchDim { size: d.size, a: d.a, b: d.b, c: d.c }).collect(),
+            m: of(1).map(|d| MDim { size: d.size, a: d.a, c: d.c }).collect(),
+            n: of(2).map(|d| NDim { size: d.size, b: d.b, c: d.c }).collect(),
+            k: of(3).map(|d| KDim { size: d.size, a: d.a, b: d.b }).collect(),
+            a_offset: a_at.offset,
+            b_offset: b_at.offset,
+            a: self.arg(a, false),
+            b: self.arg(b, false),
+            c: if region.is_some() { Arg { dtype: accumulator(write.dtype), ..write } } else { write },
+            epilogue: region.map(Box::new),
+        };
+        let name = kernel.epilogue.as_ref().map_or("matmul".into(), |region| region.name.clone());
+        let mut args = vec![a, b];
+        if kernel.epilogue.is_some() { args.extend(region_args) } else { args.push(id) }
+        Launch { kernel: Kernel::Contract(kernel), args, scalars, name, place: node.place }
+    }
+}
+
+fn accumulator(dtype: DType) -> DType {
+    dtype.compute()
+}
+
+struct Dim {
+    part: usize,
+    size: usize,
+    a: i64,
+    b: i64,
+    c: i64,
+}
+
+/// Joins neighbouring dimensions of one part that all operands (and the epilogue) walk through as one, and drops those of size 1.
+fn join(dims: &mut Vec<Dim>, mut region: Option<&mut Region>) {
+    let mut i = dims.len();
+    while i > 0 {
+        i -= 1;
+        let is_indexed = |region: &Region, axis: usize| region.insts.iter().any(|inst| inst.op == InstOp::AxisIndex(axis as u32));
+        // Dimensions of k have no axis in the epilogue, and they come last.
+        let in_region = dims[i].part < 3;
+        let unit = dims[i].size == 1 && !(in_region && region.as_deref().is_some_and(|r| is_indexed(r, i)));
+        let joins = i + 1 < dims.len() && dims[i].part == dims[i + 1].part && {
+            let (outer, inner) = (&dims[i], &dims[i + 1]);
+            let n = inner.size as i64;
+            let operands = outer.a == inner.a * n && outer.b == inner.b * n && outer.c == inner.c * n;
+            let epilogue = !in_region
+                || region.as_deref().is_none_or(|r| {
+                    !is_indexed(r, i)
+                        && !is_indexed(r, i + 1)
+                        && r.insts.iter().all(|inst| match &inst.op {
+                            InstOp::Load { index, .. } | InstOp::Store { index, .. } => index.strides[i] == index.strides[i + 1] * n,
+                            _ => true,
+                        })
+                });
+            operands && epilogue
+        };
+        if !unit && !joins {
+            continue;
+        }
+        if joins && !unit {
+            dims[i + 1].size *= dims[i].size;
+        }
+        dims.remove(i);
+        if let (true, Some(region)) = (in_region, region.as_deref_mut()) {
+            if joins && !unit {
+                region.axes[i + 1] *= region.axes[i];
+            }
+            region.axes.remove(i);
+            region.n_parallel -= 1;
+            for inst in &mut region.insts {
+                match &mut inst.op {
+                    InstOp::Load { index, .. } | InstOp::Store { index, .. } => {
+                        index.strides.remove(i);
+                    }
+                    InstOp::AxisIndex(axis) if *axis > i as u32 => *axis -= 1,
+                    _ => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Memory: gives each intermediate of a plan an offset in one arena, and finds what may be overwritten in place.
+//!
+//! In: launches in order, with what each reads and writes; which inputs may be overwritten. Out: a place for every buffer, and the
+//! arena's size.
+//! Always: buffers alive at the same launch never overlap, but for an output that takes the place of an input that dies there and is
+//! read at the very index that is written; what the user holds is never in the arena.
+//! Never: talks to a device, reads tensor contents, or depends on hash order (plans must diff).
+
+use crate::ir::{Id, Ir, IrOp};
+use crate::lower::Launch;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unigrad_kernel::{InstOp, Kernel, Region};
+
+/// Where a buffer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Place {
+    /// One of the plan's inputs.
+    External(u32),
+    /// One of its outputs, in memory of its own.
+    Output(u32),
+    /// At this byte of the arena.
+    Arena(usize),
+}
+
+/// Alignment of arena offsets, in bytes.
+const ALIGN: usize = 256;
+
+pub(crate) struct Layout {
+    pub(crate) place: FxHashMap<Id, Place>,
+    pub(crate) arena: usize,
+    /// For every output: the input whose memory it takes over.
+    pub(crate) donated: Vec<Option<u32>>,
+}
+
+/// Whether an output of the launch can take the memory of one of its inputs: every read of the input is at the index of the write.
+fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
+    let (region, shift) = match kernel {
+        Kernel::Region(region) => (region, 0),
+        Kernel::Grouped(grouped) => {
+            let n = grouped.region.args.len();
+            return read / n == write / n && region_in_step(&grouped.region, (read % n) as u32, (write % n) as u32);
+        }
+        Kernel::Contract(contract) => match &contract.epilogue {
+            Some(region) => (&**region, 2),
+            None => return false,
+        },
+        _ => return false,
+    };
+    let (Some(read), Some(write)) = (read.checked_sub(shift), write.checked_sub(shift)) else { return false };
+    region_in_step(region, read as u32, write as u32)
+}
+
+fn region_in_step(region: &Region, read: u32, write: u32) -> bool {
+    let mut stored = None;
+    for inst in &region.insts {
+        if let InstOp::Store { arg, index, .. } = &inst.op {
+            if *arg == write && stored.replace(index).is_some() {
+                return false;
+            }
+        }
+    }
+    let Some(stored) = stored else { return false };
+    let same_size = region.args[read as usize].dtype.size() == region.args[write as usize].dtype.size();
+    same_size
+        && region.args[read as usize].len == region.args[write as usize].len
+        && region.insts.iter().all(|inst| match &inst.op {
+            InstOp::Load { arg, index, .. } if *arg == read => index == stored && index.dynamic.is_empty(),
+            _ => true,
+        })
+}
+
+pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[bool]) -> Layout {
+    let bytes = |id: Id| ir.numel(id) * ir.node(id).dtype.size();
+    let mut place: FxHashMap<Id, Place> = FxHashMap::default();
+    let mut donated = vec![None; outputs.len()];
+    let mut output_of: FxHashMap<Id, u32> = FxHashMap::default();
+    for (i, id) in outputs.iter().enumerate() {
+        output_of.entry(*id).or_insert(i as u32);
+    }
+    let mut last_use: FxHashMap<Id, usize> = FxHashMap::default();
+    for (at, launch) in launches.iter().enumerate() {
+        for id in &launch.args {
+            last_use.insert(*id, at);
+        }
+    }
+    let mut taken: FxHashSet<u32> = FxHashSet::default();
+    // Live blocks of the arena, by offset: (offset, bytes, node).
+    let mut live: Vec<(usize, usize, Id)> = Vec::new();
+    let mut arena = 0;
+    for (at, launch) in launches.iter().enumerate() {
+        let args = launch.kernel.args();
+        for (write, id) in launch.args.iter().enumerate().filter(|(i, _)| args[*i].write) {
+            if place.contains_key(id) {
+                continue;
+            }
+            // An input that dies here and is read in step can lend its place.
+            let heirs = launch.args.iter().enumerate().filter(|(read, other)| {
+                !args[*read].write
+                    && last_use.get(other) == Some(&at)
+                    && launch.args.iter().filter(|a| a == other).count() == 1
+                    && in_step(&launch.kernel, *read, write)
+            });
+            let heirs: Vec<Id> = heirs.map(|(_, other)| *other).collect();
+            if let Some(output) = output_of.get(id) {
+                let donor = heirs.iter().find_map(|other| match ir.node(*other).op {
+                    IrOp::External(input) if donatable[input as usize] && taken.insert(input) => Some(input),
+                    _ => None,
+                });
+                donated[*output as usize] = donor;
+                place.insert(*id, Place::Output(*output));
+                continue;
+            }
+            let wanted = bytes(*id).div_ceil(ALIGN) * ALIGN;
+            let heir = heirs.iter().find_map(|other| live.iter().position(|(_, size, node)| node == other && *size == wanted));
+            if let Some(block) = heir {
+                live[block].2 = *id;
+                place.insert(*id, Place::Arena(live[block].0));
+                continue;
+            }
+            // Best fit: the smallest gap that is large enough, else the end.
+            let mut best: Option<(usize, usize)> = None;
+            let mut end = 0;
+            for (offset, size, _) in &live {
+                let gap = offset - end;
+                if gap >= wanted && best.is_none_or(|(_, best)| gap < best) {
+                    best = Some((end, gap));
+                }
+                end = offset + size;
+            }
+            let offset = best.map_or(end, |(offset, _)| offset);
+            let index = live.partition_point(|(o, ..)| *o < offset);
+            live.insert(index, (offset, wanted, *id));
+            arena = arena.max(offset + wanted);
+            place.insert(*id, Place::Arena(offset));
+        }
+        live.retain(|(_, _, id)| last_use.get(id).is_none_or(|last| *last > at));
+    }
+    for (id, node) in ir.nodes.iter().enumerate() {
+        if let IrOp::External(input) = node.op {
+            place.insert(id as Id, Place::External(input));
+        }
+    }
+    Layout { place, arena, donated }
+}

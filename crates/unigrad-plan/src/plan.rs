@@ -1,0 +1,175 @@
+//! The plan: launches with places for arguments, as data and as text.
+
+use crate::capture::Capture;
+use crate::memory::Place;
+use crate::{build, fuse, group, lower, memory};
+use rustc_hash::FxHashSet;
+use std::{fmt, panic::Location};
+use unigrad_kernel::Kernel;
+
+/// What changes how a graph is compiled. Part of a plan's key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Options {
+    /// Whether ops share kernels. Off: every op is its own launch, the oracle for fusion's tests.
+    pub fusion: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { fusion: true }
+    }
+}
+
+/// One launch of a plan.
+#[derive(Clone, Debug)]
+pub struct PlannedLaunch {
+    /// What runs.
+    pub kernel: Kernel,
+    /// Where each argument is.
+    pub args: Vec<Place>,
+    /// Which of the capture's scalars each kernel scalar is.
+    pub scalars: Vec<u32>,
+    /// What it computes.
+    pub name: String,
+    /// Where the user wrote it.
+    pub place: &'static Location<'static>,
+}
+
+/// How to compute the outputs of a capture.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// In order.
+    pub launches: Vec<PlannedLaunch>,
+    /// Bytes of the arena for intermediates.
+    pub arena: usize,
+    /// For every output of the capture: the output whose memory it is (its own position, unless two are one value).
+    pub outputs: Vec<u32>,
+    /// For every output: the input whose memory it takes over.
+    pub donated: Vec<Option<u32>>,
+}
+
+/// Compiles a capture.
+pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
+    let (ir, output_ids) = build::build(capture)?;
+    let wanted: FxHashSet<u32> = output_ids.iter().copied().collect();
+    let ir = prune(ir, &output_ids);
+    let (ir, output_ids, wanted) = match ir {
+        Pruned { ir, outputs } => {
+            let wanted = if outputs == output_ids { wanted } else { outputs.iter().copied().collect() };
+            (ir, outputs, wanted)
+        }
+    };
+    let fused = fuse::fuse(&ir, &wanted, options.fusion);
+    let launches = lower::lower(&ir, &fused)?;
+    let launches = if options.fusion { group::group(launches) } else { launches };
+    let layout = memory::assign(&ir, &launches, &output_ids, &capture.donatable);
+    let place = |id: &u32| layout.place.get(id).copied().ok_or_else(|| format!("node %{id} has no place"));
+    let planned = launches
+        .iter()
+        .map(|launch| {
+            Ok(PlannedLaunch {
+                kernel: launch.kernel.clone(),
+                args: launch.args.iter().map(place).collect::<Result<_, String>>()?,
+                scalars: launch.scalars.clone(),
+                name: launch.name.clone(),
+                place: launch.place,
+            })
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+    let first_of = |id: &u32| output_ids.iter().position(|other| other == id).unwrap_or(0) as u32;
+    Ok(Plan { launches: planned, arena: layout.arena, outputs: output_ids.iter().map(first_of).collect(), donated: layout.donated })
+}
+
+struct Pruned {
+    ir: crate::ir::Ir,
+    outputs: Vec<u32>,
+}
+
+/// Drops nodes that no output needs; rewriting leaves some behind.
+fn prune(ir: crate::ir::Ir, outputs: &[u32]) -> Pruned {
+    let mut needed = vec![false; ir.nodes.len()];
+    outputs.iter().for_each(|id| needed[*id as usize] = true);
+    for (id, node) in ir.nodes.iter().enumerate().rev() {
+        // A kernel with several parts writes them all.
+        let is_part = matches!(node.op, crate::ir::IrOp::Op(unigrad_graph::Op::Part(_)));
+        if needed[id] {
+            node.inputs.iter().for_each(|input| needed[*input as usize] = true);
+        } else if is_part {
+            continue;
+        }
+    }
+    for (id, node) in ir.nodes.iter().enumerate() {
+        if matches!(node.op, crate::ir::IrOp::Op(unigrad_graph::Op::Part(_))) && needed[node.inputs[0] as usize] {
+            needed[id] = true;
+        }
+    }
+    if needed.iter().all(|needed| *needed) {
+        return Pruned { ir, outputs: outputs.to_vec() };
+    }
+    let mut renamed = vec![0u32; needed.len()];
+    let mut kept = crate::ir::Ir::default();
+    for (id, node) in ir.nodes.into_iter().enumerate().filter(|(id, _)| needed[*id]) {
+        renamed[id] = kept.nodes.len() as u32;
+        let inputs = node.inputs.iter().map(|input| renamed[*input as usize]).collect();
+        kept.nodes.push(crate::ir::IrNode { inputs, ..node });
+    }
+    Pruned { ir: kept, outputs: outputs.iter().map(|id| renamed[*id as usize]).collect() }
+}
+
+fn bytes(bytes: f64) -> String {
+    match bytes {
+        b if b >= 1e9 => format!("{:.2} GB", b / 1e9),
+        b if b >= 1e6 => format!("{:.2} MB", b / 1e6),
+        b if b >= 1e3 => format!("{:.1} kB", b / 1e3),
+        b => format!("{b:.0} B"),
+    }
+}
+
+impl PlannedLaunch {
+    /// Bytes read and written, each buffer once.
+    pub fn traffic(&self) -> (f64, f64) {
+        let size = |write: bool| self.kernel.args().iter().filter(|a| a.write == write).map(|a| (a.len * a.dtype.size()) as f64).sum();
+        (size(false), size(true))
+    }
+
+    /// The extents that matter, for the plan's text.
+    pub fn extents(&self) -> String {
+        let join = |sizes: &[usize]| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
+        match &self.kernel {
+            Kernel::Region(r) if r.n_parallel < r.axes.len() => format!("{} / {}", join(&r.axes[..r.n_parallel]), join(&r.axes[r.n_parallel..])),
+            Kernel::Region(r) => join(&r.axes),
+            Kernel::Grouped(g) => format!("{} of {}", g.lens.len(), g.lens.iter().sum::<usize>()),
+            Kernel::Contract(c) if c.batch_len() == 1 => format!("{}x{}x{}", c.m_len(), c.n_len(), c.k_len()),
+            Kernel::Contract(c) => format!("{} of {}x{}x{}", c.batch_len(), c.m_len(), c.n_len(), c.k_len()),
+            Kernel::Attention(a) | Kernel::AttentionGrad(unigrad_kernel::AttentionGrad { forward: a, .. }) => {
+                format!("{}x{}x{}x{}", a.batch, a.heads, a.q_len, a.k_len)
+            }
+            other => other.args().last().map(|a| a.len.to_string()).unwrap_or_default(),
+        }
+    }
+
+    /// One aligned line: kind, name, extents, traffic, and the user's line.
+    pub fn line(&self) -> String {
+        let (read, write) = self.traffic();
+        let file = self.place.file().rsplit(['/', '\\']).next().unwrap_or_default();
+        let dtype = self.kernel.args().last().map_or("", |a| a.dtype.name());
+        let name: String = self.name.chars().take(34).collect();
+        format!(
+            "{:<9} {name:<34} {:<24} {dtype:<4} read {:>9}  write {:>9}  {file}:{}",
+            self.kernel.kind(),
+            self.extents(),
+            bytes(read),
+            bytes(write),
+            self.place.line(),
+        )
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, launch) in self.launches.iter().enumerate() {
+            writeln!(f, "{:>4}  {}", i + 1, launch.line())?;
+        }
+        write!(f, "      {} launches, arena {}", self.launches.len(), bytes(self.arena as f64))
+    }
+}

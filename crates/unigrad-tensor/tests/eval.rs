@@ -1,0 +1,109 @@
+//! Evaluation end to end on the CPU: graph, plan, launches, numbers.
+
+use unigrad_graph::{DType, Expr, Literal, PadAxis, ReduceOp, SliceAxis};
+use unigrad_tensor::eval;
+
+fn device() -> u32 {
+    unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    unigrad_device::Device::open("cpu").unwrap().id()
+}
+
+fn leaf(values: &[f32], shape: &[usize]) -> Expr {
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    eval::upload(&bytes, shape, DType::F32, device()).unwrap()
+}
+
+fn read(expr: &Expr) -> Vec<f32> {
+    eval::download(expr).unwrap().chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+fn ramp(n: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 37 + 11) % 23) as f32 * 0.25 - 2.0).collect()
+}
+
+#[test]
+fn maps_and_views() {
+    let x = leaf(&ramp(12), &[3, 4]);
+    let y = x.add(&x).permute(&[1, 0]).reshape(&[2, 6]).neg();
+    let want: Vec<f32> = (0..12).map(|i| -2.0 * ramp(12)[(i % 3) * 4 + i / 3]).collect();
+    assert_eq!(read(&y), want);
+    let flipped = x.slice(&[SliceAxis { start: 2, step: -1, len: 3 }, SliceAxis { start: 0, step: 2, len: 2 }]);
+    let r = ramp(12);
+    assert_eq!(read(&flipped), vec![r[8], r[10], r[4], r[6], r[0], r[2]]);
+    let padded = x.pad(&[PadAxis { lo: 1, hi: 0, interior: 1 }, PadAxis::default()], Literal::float(DType::F32, 7.0));
+    let p = read(&padded);
+    assert_eq!(p[..4], [7.0; 4]);
+    assert_eq!(p[4..8], r[..4]);
+    assert_eq!(p[8..12], [7.0; 4]);
+    assert_eq!(p[12..16], r[4..8]);
+}
+
+#[test]
+fn softmax_and_norms_are_one_launch() {
+    let x = leaf(&ramp(5 * 300), &[5, 300]);
+    let y = x.softmax(1);
+    assert_eq!(eval::plan_of(std::slice::from_ref(&y)).unwrap().launches.len(), 1);
+    let values = read(&y);
+    for row in values.chunks(300) {
+        assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+    }
+    let y = x.normalize(1, true, 1e-5);
+    assert_eq!(eval::plan_of(std::slice::from_ref(&y)).unwrap().launches.len(), 1, "{}", eval::plan_text(&[y.clone()]).unwrap());
+    for row in read(&y).chunks(300) {
+        assert!(row.iter().sum::<f32>().abs() < 1e-3);
+        assert!((row.iter().map(|v| v * v).sum::<f32>() / 300.0 - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn products_with_epilogue_are_one_launch() {
+    let x = leaf(&ramp(6 * 8), &[6, 8]);
+    let w = leaf(&ramp(8 * 5), &[8, 5]);
+    let b = leaf(&ramp(5), &[1, 5]);
+    let y = x.matmul(&w).add(&b.expand(&[6, 5])).unary(unigrad_graph::UnaryOp::Gelu);
+    assert_eq!(eval::plan_of(std::slice::from_ref(&y)).unwrap().launches.len(), 1);
+    let (xs, ws, bs) = (ramp(48), ramp(40), ramp(5));
+    for (i, got) in read(&y).into_iter().enumerate() {
+        let (r, c) = (i / 5, i % 5);
+        let sum: f32 = (0..8).map(|k| xs[r * 8 + k] * ws[k * 5 + c]).sum::<f32>() + bs[c];
+        let want = unigrad_graph::UnaryOp::Gelu.eval(sum.into()) as f32;
+        assert!((got - want).abs() < 1e-4, "{i}: {got} {want}");
+    }
+    let t = leaf(&ramp(5 * 8), &[5, 8]);
+    let y = x.matmul(&t.permute(&[1, 0])).permute(&[1, 0]);
+    assert_eq!(eval::plan_of(std::slice::from_ref(&y)).unwrap().launches.len(), 1);
+    let ts = ramp(40);
+    for (i, got) in read(&y).into_iter().enumerate() {
+        let (r, c) = (i % 6, i / 6);
+        let want: f32 = (0..8).map(|k| xs[r * 8 + k] * ts[c * 8 + k]).sum();
+        assert!((got - want).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn column_sums_and_full_sums() {
+    let x = leaf(&ramp(70 * 33), &[70, 33]);
+    let r = ramp(70 * 33);
+    let columns = read(&x.sum(0b01));
+    for c in 0..33 {
+        let want: f32 = (0..70).map(|i| r[i * 33 + c]).sum();
+        assert!((columns[c] - want).abs() < 1e-3);
+    }
+    let total = read(&x.reduce(ReduceOp::Sum, 0b11));
+    assert!((total[0] - r.iter().sum::<f32>()).abs() < 1e-2);
+}
+
+#[test]
+fn second_evaluation_plans_nothing() {
+    let run = |lr: f64| {
+        let x = leaf(&ramp(64), &[64]);
+        let y = x.mul(&Expr::scalar(Literal::float(DType::F32, lr), &[64], device()));
+        read(&y)[3]
+    };
+    let first = run(0.5);
+    let before = eval::stats();
+    let second = run(0.25);
+    let after = eval::stats();
+    assert_eq!(first, second * 2.0);
+    assert_eq!((after.plans_built, after.compiles), (before.plans_built, before.compiles));
+}
