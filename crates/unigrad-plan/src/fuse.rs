@@ -28,7 +28,7 @@ const MAX_SIZE: usize = 256;
 /// Most buffers of one kernel.
 const MAX_BUFFERS: usize = 28;
 /// A concatenation of more parts is written part by part.
-pub(crate) const MAX_SELECTED_PARTS: usize = 4;
+const MAX_SELECTED_PARTS: usize = 4;
 
 /// A domain: extents with a mark for reduce axes, neighbours of one kind joined, none of size 1.
 pub(crate) type Groups = SmallVec<[(usize, bool); 4]>;
@@ -493,7 +493,7 @@ impl Fusion<'_> {
     fn writes_parts(&self, cluster: &Cluster) -> bool {
         cluster.roots.iter().any(|(id, _)| {
             let node = self.ir.node(*id);
-            matches!(node.op, IrOp::Op(Op::Concat { .. })) && node.inputs.len() > MAX_SELECTED_PARTS
+            matches!(node.op, IrOp::Op(Op::Concat { .. }))
         })
     }
 

@@ -18,6 +18,7 @@ mod ir;
 mod lower;
 mod memory;
 mod plan;
+mod sums;
 
 pub use cache::PlanCache;
 pub use capture::{Capture, resolve};

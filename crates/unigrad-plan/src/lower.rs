@@ -5,7 +5,7 @@
 //! Never: assigns memory.
 
 use crate::emit::{Axis, Emitted, Stop, Store, Task, affine, emit, split_axis};
-use crate::fuse::{Cluster, Fused, MAX_SELECTED_PARTS, home};
+use crate::fuse::{Cluster, Fused, home};
 use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::FxHashSet;
@@ -66,9 +66,7 @@ impl Lowering<'_> {
         if let [(root, _)] = cluster.roots.as_slice() {
             let node = self.ir.node(*root);
             if let IrOp::Op(Op::Concat { axis }) = &node.op {
-                if node.inputs.len() > MAX_SELECTED_PARTS {
-                    return self.concat_parts(*root, *axis, launches);
-                }
+                return self.concat_parts(*root, *axis, launches);
             }
         }
         let stores: Vec<Store> = self.stores(cluster);

@@ -1,10 +1,12 @@
 //! The plan: launches with places for arguments, as data and as text.
 
 use crate::capture::Capture;
+use crate::ir::{Ir, IrNode, IrOp};
 use crate::memory::Place;
-use crate::{build, fuse, group, lower, memory};
+use crate::{build, fuse, group, lower, memory, sums};
 use rustc_hash::FxHashSet;
 use std::{fmt, panic::Location};
+use unigrad_graph::Op;
 use unigrad_kernel::Kernel;
 
 /// What changes how a graph is compiled. Part of a plan's key.
@@ -50,15 +52,13 @@ pub struct Plan {
 
 /// Compiles a capture.
 pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
-    let (ir, output_ids) = build::build(capture)?;
+    let (ir, mut output_ids) = build::build(capture)?;
+    let mut ir = prune(ir, &mut output_ids);
+    if options.fusion {
+        ir = sums::rewrite(ir, &mut output_ids);
+        ir = prune(ir, &mut output_ids);
+    }
     let wanted: FxHashSet<u32> = output_ids.iter().copied().collect();
-    let ir = prune(ir, &output_ids);
-    let (ir, output_ids, wanted) = match ir {
-        Pruned { ir, outputs } => {
-            let wanted = if outputs == output_ids { wanted } else { outputs.iter().copied().collect() };
-            (ir, outputs, wanted)
-        }
-    };
     let fused = fuse::fuse(&ir, &wanted, options.fusion);
     let launches = lower::lower(&ir, &fused)?;
     let launches = if options.fusion { group::group(launches) } else { launches };
@@ -80,40 +80,33 @@ pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
     Ok(Plan { launches: planned, arena: layout.arena, outputs: output_ids.iter().map(first_of).collect(), donated: layout.donated })
 }
 
-struct Pruned {
-    ir: crate::ir::Ir,
-    outputs: Vec<u32>,
-}
-
 /// Drops nodes that no output needs; rewriting leaves some behind.
-fn prune(ir: crate::ir::Ir, outputs: &[u32]) -> Pruned {
+fn prune(ir: Ir, outputs: &mut [u32]) -> Ir {
     let mut needed = vec![false; ir.nodes.len()];
     outputs.iter().for_each(|id| needed[*id as usize] = true);
     for (id, node) in ir.nodes.iter().enumerate().rev() {
-        // A kernel with several parts writes them all.
-        let is_part = matches!(node.op, crate::ir::IrOp::Op(unigrad_graph::Op::Part(_)));
         if needed[id] {
             node.inputs.iter().for_each(|input| needed[*input as usize] = true);
-        } else if is_part {
-            continue;
         }
     }
     for (id, node) in ir.nodes.iter().enumerate() {
-        if matches!(node.op, crate::ir::IrOp::Op(unigrad_graph::Op::Part(_))) && needed[node.inputs[0] as usize] {
+        // A kernel with several parts writes them all.
+        if matches!(node.op, IrOp::Op(Op::Part(_))) && needed[node.inputs[0] as usize] {
             needed[id] = true;
         }
     }
     if needed.iter().all(|needed| *needed) {
-        return Pruned { ir, outputs: outputs.to_vec() };
+        return ir;
     }
     let mut renamed = vec![0u32; needed.len()];
-    let mut kept = crate::ir::Ir::default();
+    let mut kept = Ir::default();
     for (id, node) in ir.nodes.into_iter().enumerate().filter(|(id, _)| needed[*id]) {
         renamed[id] = kept.nodes.len() as u32;
         let inputs = node.inputs.iter().map(|input| renamed[*input as usize]).collect();
-        kept.nodes.push(crate::ir::IrNode { inputs, ..node });
+        kept.nodes.push(IrNode { inputs, ..node });
     }
-    Pruned { ir: kept, outputs: outputs.iter().map(|id| renamed[*id as usize]).collect() }
+    outputs.iter_mut().for_each(|id| *id = renamed[*id as usize]);
+    kept
 }
 
 fn bytes(bytes: f64) -> String {

@@ -1,0 +1,173 @@
+//! Long sums that gradients make, in a form that is cheap to compute.
+//!
+//! In: the compiler's graph. Out: the same values. A sum over time steps arrives as a chain of additions, of
+//! - zero-padded pieces that do not overlap (the gradients of slices): written side by side, a concatenation;
+//! - small matrix products (the gradient of a weight used at every step): one product of the concatenated operands, since
+//!   `Σ aᵢ bᵢ = [a₁ a₂ …] [b₁; b₂; …]`.
+//!
+//! Always: equal but for the order of additions. Never: touches a product or piece that something else reads.
+
+use crate::ir::{Id, Ir, IrNode, IrOp};
+use smallvec::SmallVec;
+use unigrad_graph::{BinaryOp, Literal, Op, PadAxis};
+
+/// Fewer products than this are added by their epilogues.
+const MIN_PRODUCTS: usize = 4;
+/// Longer inner dimensions are worth a product of their own.
+const MAX_INNER: usize = 256;
+
+/// Rewrites every such sum; `outputs` follow.
+pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
+    let users = ir.users();
+    let is_output = |id: Id| outputs.contains(&id);
+    let is_sum = |id: Id| ir.node(id).op == IrOp::Op(Op::Binary(BinaryOp::Add)) && ir.node(id).dtype.is_float();
+    let inner_sum = |id: Id| is_sum(id) && users[id as usize].len() == 1 && !is_output(id) && is_sum(users[id as usize][0]);
+    let tops: Vec<Id> = (0..ir.nodes.len() as Id).filter(|id| is_sum(*id) && !inner_sum(*id)).collect();
+    let mut terms_of: Vec<(Id, Vec<Id>)> = Vec::new();
+    for top in tops {
+        let mut terms = Vec::new();
+        let mut stack: Vec<Id> = ir.node(top).inputs.iter().rev().copied().collect();
+        while let Some(id) = stack.pop() {
+            if inner_sum(id) { stack.extend(ir.node(id).inputs.iter().rev()) } else { terms.push(id) }
+        }
+        let single = |id: &Id| users[*id as usize].len() == 1 && !is_output(*id) && terms.iter().filter(|t| *t == id).count() == 1;
+        let products = terms.iter().filter(|id| single(id) && is_small_product(&ir, **id)).count();
+        let pieces = terms.iter().filter(|id| single(id) && piece(&ir, **id).is_some()).count();
+        if products >= MIN_PRODUCTS || pieces >= 2 {
+            terms_of.push((top, terms));
+        }
+    }
+    if terms_of.is_empty() {
+        return ir;
+    }
+    let mut out = Ir::default();
+    let mut renamed: Vec<Id> = Vec::with_capacity(ir.nodes.len());
+    let mut next = terms_of.into_iter().peekable();
+    for (id, node) in ir.nodes.iter().enumerate() {
+        let new = if next.peek().is_some_and(|(top, _)| *top == id as Id) {
+            let terms = next.next().map(|(_, terms)| terms).unwrap_or_default();
+            Sum { old: &ir, users: &users, renamed: &renamed, out: &mut out, outputs }.rewrite(node, &terms)
+        } else {
+            let inputs = node.inputs.iter().map(|input| renamed[*input as usize]).collect();
+            out.add(IrNode { inputs, ..node.clone() })
+        };
+        renamed.push(new);
+    }
+    outputs.iter_mut().for_each(|id| *id = renamed[*id as usize]);
+    out
+}
+
+fn is_small_product(ir: &Ir, id: Id) -> bool {
+    let node = ir.node(id);
+    node.op == IrOp::Op(Op::MatMul) && ir.node(node.inputs[0]).shape.last().is_some_and(|k| *k <= MAX_INNER)
+}
+
+/// The axis, begin and content of a zero-padded piece.
+fn piece(ir: &Ir, id: Id) -> Option<(usize, usize, Id)> {
+    let node = ir.node(id);
+    let IrOp::Op(Op::Pad(axes, fill)) = &node.op else { return None };
+    let mut padded = axes.iter().enumerate().filter(|(_, axis)| **axis != PadAxis::default());
+    let (axis, pad) = padded.next()?;
+    let simple = padded.next().is_none() && pad.interior == 0 && *fill == Literal::zero(fill.dtype());
+    simple.then_some((axis, pad.lo, node.inputs[0]))
+}
+
+struct Sum<'a> {
+    old: &'a Ir,
+    users: &'a [SmallVec<[Id; 4]>],
+    renamed: &'a [Id],
+    out: &'a mut Ir,
+    outputs: &'a [Id],
+}
+
+impl Sum<'_> {
+    fn rewrite(mut self, node: &IrNode, terms: &[Id]) -> Id {
+        let single = |id: &Id| {
+            self.users[*id as usize].len() == 1 && !self.outputs.contains(id) && terms.iter().filter(|t| *t == id).count() == 1
+        };
+        let mut products: Vec<Id> = Vec::new();
+        let mut pieces: Vec<(usize, usize, Id, Id)> = Vec::new();
+        let mut rest: Vec<Id> = Vec::new();
+        for term in terms {
+            match piece(self.old, *term).filter(|_| single(term)) {
+                Some((axis, begin, content)) if pieces.first().is_none_or(|p| p.0 == axis) => pieces.push((axis, begin, content, *term)),
+                _ if single(term) && is_small_product(self.old, *term) => products.push(*term),
+                _ => rest.push(*term),
+            }
+        }
+        pieces.sort_by_key(|(_, begin, ..)| *begin);
+        let len = |p: &(usize, usize, Id, Id)| self.old.node(p.2).shape[p.0];
+        let overlap = pieces.windows(2).any(|pair| pair[0].1 + len(&pair[0]) > pair[1].1);
+        if overlap || pieces.len() < 2 {
+            rest.extend(pieces.drain(..).map(|p| p.3));
+        }
+        if products.len() < MIN_PRODUCTS {
+            rest.append(&mut products);
+        }
+        let mut parts: Vec<Id> = rest.iter().map(|id| self.renamed[*id as usize]).collect();
+        if !pieces.is_empty() {
+            parts.push(self.side_by_side(node, &pieces));
+        }
+        if !products.is_empty() {
+            parts.push(self.one_product(node, &products));
+        }
+        let mut sum = parts[0];
+        for part in &parts[1..] {
+            let inputs = SmallVec::from_slice(&[sum, *part]);
+            sum = self.out.add(IrNode { op: IrOp::Op(Op::Binary(BinaryOp::Add)), inputs, ..node.clone() });
+        }
+        sum
+    }
+
+    fn side_by_side(&mut self, node: &IrNode, pieces: &[(usize, usize, Id, Id)]) -> Id {
+        let axis = pieces[0].0;
+        let mut parts: Vec<Id> = Vec::new();
+        let mut at = 0;
+        let ends = pieces.iter().map(|(_, begin, content, _)| (*begin, Some(*content))).chain([(node.shape[axis], None)]);
+        for (begin, content) in ends {
+            if begin > at {
+                let mut shape = node.shape.clone();
+                shape[axis] = begin - at;
+                let zero = IrOp::Op(Op::Const(Literal::zero(node.dtype)));
+                parts.push(self.out.add(IrNode { op: zero, inputs: SmallVec::new(), shape, ..node.clone() }));
+            }
+            let Some(content) = content else { break };
+            parts.push(self.renamed[content as usize]);
+            at = begin + self.old.node(content).shape[axis];
+        }
+        self.concat(parts, axis)
+    }
+
+    fn one_product(&mut self, node: &IrNode, products: &[Id]) -> Id {
+        let rank = node.shape.len();
+        let operands = |i: usize| products.iter().map(|id| self.renamed[self.old.node(*id).inputs[i] as usize]).collect::<Vec<Id>>();
+        let (left, right) = (operands(0), operands(1));
+        let left = self.concat_below_permute(left, rank - 1);
+        let right = self.concat_below_permute(right, rank - 2);
+        self.out.add(IrNode { op: IrOp::Op(Op::MatMul), inputs: SmallVec::from_slice(&[left, right]), ..node.clone() })
+    }
+
+    /// Permuted parts are joined before they are permuted, where they are contiguous.
+    fn concat_below_permute(&mut self, parts: Vec<Id>, axis: usize) -> Id {
+        let IrOp::Op(Op::Permute(perm)) = self.out.node(parts[0]).op.clone() else { return self.concat(parts, axis) };
+        let same = |id: &Id| self.out.node(*id).op == IrOp::Op(Op::Permute(perm.clone()));
+        if !parts.iter().all(same) {
+            return self.concat(parts, axis);
+        }
+        let below = parts.iter().map(|id| self.out.node(*id).inputs[0]).collect();
+        let joined = self.concat(below, usize::from(perm[axis]));
+        let node = self.out.node(joined).clone();
+        let shape = perm.iter().map(|p| node.shape[usize::from(*p)]).collect();
+        self.out.add(IrNode { op: IrOp::Op(Op::Permute(perm)), inputs: SmallVec::from_slice(&[joined]), shape, ..node })
+    }
+
+    fn concat(&mut self, parts: Vec<Id>, axis: usize) -> Id {
+        if let [only] = parts.as_slice() {
+            return *only;
+        }
+        let first = self.out.node(parts[0]).clone();
+        let mut shape = first.shape.clone();
+        shape[axis] = parts.iter().map(|id| self.out.node(*id).shape[axis]).sum();
+        self.out.add(IrNode { op: IrOp::Op(Op::Concat { axis }), inputs: SmallVec::from_vec(parts), shape, ..first })
+    }
+}
