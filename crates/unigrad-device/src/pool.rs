@@ -91,7 +91,7 @@ pub struct TagStats {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Free blocks by size; the last one freed is the first one reused, for it is likely still in a cache.
+    /// Free blocks by size; the last one freed is the first one reused, for it is likely still in a cache. Lists that ran empty stay.
     free: BTreeMap<usize, Vec<RawBuffer>>,
     allocated: u64,
     reserved: u64,
@@ -128,13 +128,7 @@ impl State {
 
     /// A free block of `size`, or one so little larger that it would not be missed.
     fn take(&mut self, size: usize) -> Option<RawBuffer> {
-        let found = *self.free.range(size..=size + size / 4).next()?.0;
-        let blocks = self.free.get_mut(&found)?;
-        let block = blocks.pop();
-        if blocks.is_empty() {
-            self.free.remove(&found);
-        }
-        block
+        self.free.range_mut(size..=size + size / 4).find_map(|(_, blocks)| blocks.pop())
     }
 
     fn within_cap(&self, size: usize) -> bool {

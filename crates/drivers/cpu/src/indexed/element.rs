@@ -5,6 +5,7 @@
 //! `f32`, maximum and minimum give NaN if either is NaN.
 
 use crate::{memory::Buf, threads};
+use half::slice::HalfFloatSliceExt;
 use std::ops::Range;
 use unigrad_scalar::{Literal, bf16, f16};
 
@@ -18,6 +19,11 @@ pub(super) trait Element: Copy + Send + Sync + 'static {
     const LONG_KEY: bool;
     fn widen(self) -> Self::Acc;
     fn narrow(acc: Self::Acc) -> Self;
+    /// Narrows one by one; both slices have the same length.
+    #[inline(always)]
+    fn narrow_all(accs: &[Self::Acc], out: &mut [Self]) {
+        out.iter_mut().zip(accs).for_each(|(out, acc)| *out = Self::narrow(*acc));
+    }
     fn from_literal(literal: Literal) -> Self;
     /// Elements compare as their keys do: NaN equals NaN and is greater than any number, the zeros are equal.
     fn key(self) -> u64;
@@ -134,7 +140,8 @@ macro_rules! float_arithmetic {
         #[inline(always)]
         fn beats(a: Self, b: Self) -> bool {
             let (a, b) = (a.widen(), b.widen());
-            a > b || (a.is_nan() && !b.is_nan())
+            // Without branches: which element is greater is anyone's guess.
+            (a > b) | (a.is_nan() & !b.is_nan())
         }
     };
 }
@@ -172,6 +179,9 @@ impl Element for f16 {
     #[inline(always)]
     fn narrow(acc: f32) -> f16 {
         f16::from_f32(acc)
+    }
+    fn narrow_all(accs: &[f32], out: &mut [f16]) {
+        out.convert_from_f32_slice(accs);
     }
     fn from_literal(literal: Literal) -> f16 {
         f16::from_f64(literal.as_f64())

@@ -4,7 +4,11 @@
 //! over numbers; padding is never read. A window that lies in the padding alone gives 0.
 
 use super::element::{Element, Shared, elements, part, tasks, with_element};
-use crate::{memory::Buf, threads::parallel};
+use crate::{
+    memory::Buf,
+    simd::{Tier, tier},
+    threads::parallel,
+};
 use std::ops::Range;
 use unigrad_kernel::PoolIndex;
 
@@ -25,10 +29,17 @@ impl Dim {
     /// The kernel positions of window `o` that are inside the input, and the input position (shifted by `pad`) of its position 0.
     fn window(&self, o: usize) -> (Range<usize>, usize) {
         let start = o * self.stride;
-        let dilation = self.dilation.max(1);
-        let first = self.pad.saturating_sub(start).div_ceil(dilation);
-        let end = (self.input + self.pad).saturating_sub(start).div_ceil(dilation).min(self.kernel);
+        let first = self.pad.saturating_sub(start).div_ceil(self.dilation);
+        let end = (self.input + self.pad).saturating_sub(start).div_ceil(self.dilation).min(self.kernel);
         (first.min(end)..end, start)
+    }
+
+    /// The windows whose kernel position `k` is inside the input.
+    fn windows(&self, k: usize) -> Range<usize> {
+        let shift = k * self.dilation;
+        let first = self.pad.saturating_sub(shift).div_ceil(self.stride);
+        let end = (self.input + self.pad).saturating_sub(shift).div_ceil(self.stride).min(self.output);
+        first.min(end)..end
     }
 }
 
@@ -59,6 +70,9 @@ pub(crate) fn check(kernel: &PoolIndex) -> Result<(), String> {
     if lists.iter().any(|list| list.len() != rank) {
         return Err(format!("its lists are not all of {rank} dimensions"));
     }
+    if kernel.stride.contains(&0) || kernel.dilation.contains(&0) {
+        return Err("a stride or dilation of 0".to_owned());
+    }
     Ok(())
 }
 
@@ -78,34 +92,68 @@ unsafe fn run<T: Element>(kernel: &PoolIndex, args: &[Buf]) {
     if n_rows * d2.output == 0 {
         return;
     }
+    if plane == 0 {
+        // SAFETY: the output has this many elements.
+        unsafe { std::slice::from_raw_parts_mut(args[1].ptr.cast::<i64>(), n_rows * d2.output) }.fill(0);
+        return;
+    }
     // SAFETY: the caller's promise.
     let x = unsafe { elements::<T>(&args[0]) };
     let out = Shared::new(args[1].ptr.cast::<i64>());
     let n_tasks = tasks(kernel.outer * n_out * d0.kernel * d1.kernel * d2.kernel).min(n_rows);
     parallel(n_tasks, &|t| {
+        let mut best: Vec<T> = Vec::new();
         for r in part(n_rows, n_tasks, t) {
             let (o, o0, o1) = (r / (d0.output * d1.output), r / d1.output % d0.output, r % d1.output);
             let x = &x[o * plane..][..plane];
+            // SAFETY: the row lies in the output, and belongs to this task alone.
+            let places = unsafe { std::slice::from_raw_parts_mut(out.ptr().add(r * d2.output), d2.output) };
+            places.fill(NONE);
+            best.resize(d2.output, x[0]);
             let ((k0, s0), (k1, s1)) = (d0.window(o0), d1.window(o1));
-            for o2 in 0..d2.output {
-                let (k2, s2) = d2.window(o2);
-                let mut best: Option<(T, usize)> = None;
-                for k0 in k0.clone() {
-                    let i0 = s0 + k0 * d0.dilation - d0.pad;
-                    for k1 in k1.clone() {
-                        let line = (i0 * d1.input + s1 + k1 * d1.dilation - d1.pad) * d2.input;
-                        for k2 in k2.clone() {
-                            let position = line + s2 + k2 * d2.dilation - d2.pad;
-                            let value = x[position];
-                            if best.is_none_or(|(best, _)| T::beats(value, best)) {
-                                best = Some((value, position));
-                            }
+            for k0 in k0 {
+                let i0 = s0 + k0 * d0.dilation - d0.pad;
+                for k1 in k1.clone() {
+                    let line = (i0 * d1.input + s1 + k1 * d1.dilation - d1.pad) * d2.input;
+                    for k2 in 0..d2.kernel {
+                        let windows = d2.windows(k2);
+                        if windows.is_empty() {
+                            continue;
+                        }
+                        let first = line + windows.start * d2.stride + k2 * d2.dilation - d2.pad;
+                        let (best, places) = (&mut best[windows.clone()], &mut places[windows]);
+                        match tier() {
+                            #[cfg(target_arch = "x86_64")]
+                            // SAFETY: the tier was detected.
+                            Tier::Avx2 | Tier::Avx512 => unsafe { improve_avx2(&x[first..], first, d2.stride, best, places) },
+                            _ => improve(&x[first..], first, d2.stride, best, places),
                         }
                     }
                 }
-                // SAFETY: the row lies in the output, and belongs to this task alone.
-                unsafe { out.ptr().add(r * d2.output + o2).write(best.map_or(0, |(_, position)| position as i64)) };
             }
+            places.iter_mut().filter(|place| **place == NONE).for_each(|place| *place = 0);
         }
     });
+}
+
+/// No place yet.
+const NONE: i64 = -1;
+
+/// Compares each window's best with the next element of that window; those are `stride` apart.
+#[inline(always)]
+fn improve<T: Element>(x: &[T], first: usize, stride: usize, best: &mut [T], places: &mut [i64]) {
+    for (j, ((best, place), value)) in best.iter_mut().zip(places).zip(x.iter().step_by(stride)).enumerate() {
+        // Both sides are evaluated, and the stores unconditional: data decides nothing that a branch would have to guess.
+        let better = T::beats(*value, *best) | (*place == NONE);
+        *best = if better { *value } else { *best };
+        *place = if better { (first + j * stride) as i64 } else { *place };
+    }
+}
+
+/// # Safety
+/// The machine has AVX2 and FMA.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn improve_avx2<T: Element>(x: &[T], first: usize, stride: usize, best: &mut [T], places: &mut [i64]) {
+    improve(x, first, stride, best, places);
 }

@@ -65,7 +65,7 @@ unsafe fn run<T: Element>(kernel: &Scan, args: &[Buf], op: impl Fn(T::Acc, T::Ac
 }
 
 /// # Safety
-/// `out` has `x.len()` elements; it may be `x`.
+/// `out` has `x.len()` elements, which nobody else uses.
 unsafe fn line<T: Element>(x: &[T], out: *mut T, reverse: bool, op: impl Fn(T::Acc, T::Acc) -> T::Acc) {
     let n = x.len();
     let at = |i: usize| if reverse { n - 1 - i } else { i };
@@ -81,7 +81,7 @@ unsafe fn line<T: Element>(x: &[T], out: *mut T, reverse: bool, op: impl Fn(T::A
 }
 
 /// # Safety
-/// `out` has `x.len()`, that is `len * inner`, elements.
+/// `out` has `x.len()`, that is `len * inner`, elements, and nobody else uses these columns.
 #[inline(always)]
 unsafe fn columns_any<T: Element>(
     x: &[T],
@@ -102,17 +102,14 @@ unsafe fn columns_any<T: Element>(
     }
     for i in 0..len {
         let row = &x[at(i)..][..n];
-        // SAFETY: the row lies in `out`, and is written by this task alone.
-        let out = unsafe { out.add(at(i)) };
+        // SAFETY: these columns of the row lie in `out`, and belong to this task alone.
+        let out = unsafe { std::slice::from_raw_parts_mut(out.add(at(i)), n) };
         if i > 0 {
             for (acc, x) in acc.iter_mut().zip(row) {
                 *acc = op(*acc, x.widen());
             }
         }
-        for (j, acc) in acc.iter().enumerate() {
-            // SAFETY: as above.
-            unsafe { out.add(j).write(T::narrow(*acc)) };
-        }
+        T::narrow_all(acc, out);
     }
 }
 

@@ -237,20 +237,21 @@ unsafe fn run<T: Element>(kernel: &Scatter, targets: &Targets, src: &[T], out: &
     // SAFETY (all arms): the caller's promise.
     unsafe {
         match kernel.mode {
-            ScatterMode::Set => split::<T>(kernel, targets, src, out, |_, s| s, None),
+            ScatterMode::Set => split::<T>(kernel, targets, src, out, |_, s| s, |d, _| d, false),
             ScatterMode::Add => {
-                split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::add(d.widen(), s.widen())), Some(|d, s| T::add(d, s.widen())))
+                split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::add(d.widen(), s.widen())), |d, s| T::add(d, s.widen()), true)
             }
             ScatterMode::Mul => {
-                split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::mul(d.widen(), s.widen())), Some(|d, s| T::mul(d, s.widen())))
+                split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::mul(d.widen(), s.widen())), |d, s| T::mul(d, s.widen()), true)
             }
-            ScatterMode::Max => split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::greater(d.widen(), s.widen())), None),
-            ScatterMode::Min => split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::lesser(d.widen(), s.widen())), None),
+            ScatterMode::Max => split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::greater(d.widen(), s.widen())), |d, _| d, false),
+            ScatterMode::Min => split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::lesser(d.widen(), s.widen())), |d, _| d, false),
         }
     }
 }
 
-/// Splits the work into blocks and runs them; `wide` is used instead of `combine` where several elements may meet in a half type.
+/// Splits the work into blocks and runs them. If the mode accumulates, `wide` is used instead of `combine` where several elements may
+/// meet in a half type.
 ///
 /// # Safety
 /// As for [`run`].
@@ -260,7 +261,8 @@ unsafe fn split<T: Element>(
     src: &[T],
     out: &Buf,
     combine: impl Fn(T, T) -> T + Sync + Copy,
-    wide: Option<fn(T::Acc, T) -> T::Acc>,
+    wide: impl Fn(T::Acc, T) -> T::Acc + Sync + Copy,
+    accumulates: bool,
 ) {
     let rank = kernel.shape.len();
     let mut out_strides: SmallVec<[usize; 6]> = SmallVec::from_elem(1, rank);
@@ -283,12 +285,16 @@ unsafe fn split<T: Element>(
     groups.extend(outside);
     let n_groups: usize = groups.iter().map(|d| d.size).product();
 
-    let wide = wide.filter(|_| T::WIDENS && axis.size > 1);
+    let widens = T::WIDENS && accumulates && axis.size > 1;
+    // Few elements meet few targets: then accumulators are made for those alone.
+    let mut at = std::borrow::Cow::Borrowed(targets.at.as_slice());
+    let rows = (widens && targets.at.len() < axis_len).then(|| compact(at.to_mut(), axis_len));
+    let axis_len = rows.as_ref().map_or(axis_len, Vec::len);
     let n_tasks = tasks(n_groups * columns.size * axis.size);
     // Columns are split down to a cache line, and into what wide accumulators fit; then target ranges.
     let least = (64 / size_of::<T>()).max(1);
     let mut n_chunks = n_tasks.div_ceil(n_groups).min(columns.size.div_ceil(least));
-    if wide.is_some() {
+    if widens {
         n_chunks = n_chunks.max(columns.size.div_ceil((WIDE_BLOCK / axis_len).max(least)));
     }
     let n_ranges = (n_tasks / (n_groups * n_chunks)).clamp(1, axis_len.max(1));
@@ -301,9 +307,9 @@ unsafe fn split<T: Element>(
             let (mut group, chunk, range) = (b / (n_chunks * n_ranges), b / n_ranges % n_chunks, b % n_ranges);
             let chunk = part(columns.size, n_chunks, chunk);
             let targets_of_block = part(axis_len, n_ranges, range);
-            let mut out_offset = chunk.start * columns.out + targets_of_block.start * axis.out;
+            let mut out_offset = chunk.start * columns.out;
             let mut block = Block {
-                at: &targets.at,
+                at: &at,
                 src,
                 at_offset: chunk.start * columns.at,
                 src_offset: kernel.src_offset + chunk.start as i64 * columns.src,
@@ -321,36 +327,65 @@ unsafe fn split<T: Element>(
             // SAFETY: the offset is that of an element of the output, and blocks have different elements.
             unsafe {
                 let first = target.ptr().add(out_offset);
-                match wide {
-                    None => apply(&block, first, columns.out, axis.out, combine),
-                    Some(wide) => apply_wide(&block, first, &mut scratch, wide),
+                if widens {
+                    apply_wide(&block, first, rows.as_deref(), &mut scratch, wide);
+                } else {
+                    apply(&block, first.add(block.targets.start * axis.out), columns.out, axis.out, combine);
                 }
             }
         }
     });
 }
 
-/// Through accumulators of the block's own.
+/// Through accumulators of the block's own: `rows` are the targets that the block's positions stand for, or all of them.
 ///
 /// # Safety
-/// As for [`apply`], with the block's own strides.
-unsafe fn apply_wide<T: Element>(block: &Block<'_, T>, first: *mut T, scratch: &mut Vec<T::Acc>, combine: fn(T::Acc, T) -> T::Acc) {
-    let (rows, width) = (block.targets.len(), block.columns.size);
-    let place = |row: usize, column: usize| row * block.axis.out + column * block.columns.out;
+/// As for [`apply`], with `first` the first column of target 0.
+unsafe fn apply_wide<T: Element>(
+    block: &Block<'_, T>,
+    first: *mut T,
+    rows: Option<&[usize]>,
+    scratch: &mut Vec<T::Acc>,
+    combine: impl Fn(T::Acc, T) -> T::Acc + Copy,
+) {
+    let (targets, width) = (block.targets.clone(), block.columns.size);
+    let place = |target: usize| rows.map_or(target, |rows| rows[target]) * block.axis.out;
+    let stride = block.columns.out;
     scratch.clear();
-    scratch.reserve(rows * width);
+    scratch.reserve(targets.len() * width);
     // SAFETY: places are those of the block's elements, and the scratch has one accumulator for each.
     unsafe {
-        for row in 0..rows {
-            scratch.extend((0..width).map(|column| first.add(place(row, column)).read().widen()));
+        for target in targets.clone() {
+            let row = first.add(place(target));
+            if stride == 1 {
+                scratch.extend(std::slice::from_raw_parts(row, width).iter().map(|x| x.widen()));
+            } else {
+                scratch.extend((0..width).map(|c| row.add(c * stride).read().widen()));
+            }
         }
         apply(block, scratch.as_mut_ptr(), 1, width, combine);
-        for row in 0..rows {
-            for column in 0..width {
-                first.add(place(row, column)).write(T::narrow(scratch[row * width + column]));
+        for (target, accs) in targets.zip(scratch.chunks_exact(width)) {
+            let row = first.add(place(target));
+            if stride == 1 {
+                T::narrow_all(accs, std::slice::from_raw_parts_mut(row, width));
+            } else {
+                accs.iter().enumerate().for_each(|(c, acc)| row.add(c * stride).write(T::narrow(*acc)));
             }
         }
     }
+}
+
+/// The targets that occur in `at`, in order; `at` then tells positions in this list.
+fn compact(at: &mut [usize], axis_len: usize) -> Vec<usize> {
+    let mut position = vec![usize::MAX; axis_len];
+    at.iter().for_each(|target| position[*target] = 0);
+    let mut rows = Vec::with_capacity(at.len());
+    for (target, position) in position.iter_mut().enumerate().filter(|(_, p)| **p == 0) {
+        *position = rows.len();
+        rows.push(target);
+    }
+    at.iter_mut().for_each(|target| *target = position[*target]);
+    rows
 }
 
 /// Combines the block's elements into what `first` points to.
@@ -401,6 +436,10 @@ unsafe fn apply_any<T: Element, D: Copy>(
 ) {
     let Block { axis, columns, targets, .. } = block;
     let n = columns.size;
+    if n == 1 {
+        // SAFETY: the caller's promise.
+        return unsafe { apply_column(block, first, row_stride, combine) };
+    }
     for i in 0..axis.size {
         let at = block.at_offset + i * axis.at;
         let src = block.src_offset + i as i64 * axis.src;
@@ -440,6 +479,33 @@ unsafe fn apply_any<T: Element, D: Copy>(
                     place.write(combine(place.read(), element));
                 }
             }
+        }
+    }
+}
+
+/// [`apply`] to one column. Which target an element has is anyone's guess, so a branch on it would be mispredicted: elements of
+/// other blocks' targets go into a place that nobody reads.
+///
+/// # Safety
+/// As for [`apply`].
+#[inline(always)]
+unsafe fn apply_column<T: Element, D: Copy>(block: &Block<'_, T>, first: *mut D, row_stride: usize, combine: impl Fn(D, T) -> D + Copy) {
+    let Block { axis, targets, .. } = block;
+    if targets.is_empty() {
+        return;
+    }
+    // Several places, so that one element does not wait for the last.
+    // SAFETY: the block has a target.
+    let mut nowhere = [unsafe { first.read() }; 16];
+    let nowhere = nowhere.as_mut_ptr();
+    for i in 0..axis.size {
+        let target = block.at[block.at_offset + i * axis.at];
+        let element = block.src[(block.src_offset + i as i64 * axis.src) as usize];
+        // SAFETY: the caller's promise, or one of the 16 places.
+        unsafe {
+            let inside = first.wrapping_add(target.wrapping_sub(targets.start).wrapping_mul(row_stride));
+            let place = if targets.contains(&target) { inside } else { nowhere.add(i % 16) };
+            place.write(combine(place.read(), element));
         }
     }
 }

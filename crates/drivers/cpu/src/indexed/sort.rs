@@ -62,9 +62,9 @@ pub(crate) unsafe fn argsort(kernel: &ArgSort, args: &[Buf]) {
     // SAFETY: the caller's promise.
     with_element!(kernel.dtype, T => unsafe {
         if T::LONG_KEY || u32::try_from(kernel.len).is_err() {
-            rows::<T, u128>(shape, kernel.descending, args, sort_row);
+            rows::<T, u128>(shape, kernel.descending, args);
         } else {
-            rows::<T, u64>(shape, kernel.descending, args, sort_row);
+            rows::<T, u64>(shape, kernel.descending, args);
         }
     })
 }
@@ -76,9 +76,9 @@ pub(crate) unsafe fn topk(kernel: &TopK, args: &[Buf]) {
     // SAFETY: the caller's promise.
     with_element!(kernel.dtype, T => unsafe {
         if T::LONG_KEY || u32::try_from(kernel.len).is_err() {
-            rows::<T, u128>(shape, kernel.largest, args, best_of_row);
+            rows::<T, u128>(shape, kernel.largest, args);
         } else {
-            rows::<T, u64>(shape, kernel.largest, args, best_of_row);
+            rows::<T, u64>(shape, kernel.largest, args);
         }
     })
 }
@@ -99,12 +99,9 @@ struct Scratch<P> {
     other: Vec<P>,
 }
 
-/// Leaves the wanted items, in order, at the start of `scratch.items`.
-type Row<P> = fn(&mut Scratch<P>, items: &mut dyn Iterator<Item = P>, len: usize, keep: usize);
-
 /// # Safety
 /// As for [`argsort`].
-unsafe fn rows<T: Element, P: Packed>(shape: Shape, reversed: bool, args: &[Buf], row: Row<P>) {
+unsafe fn rows<T: Element, P: Packed>(shape: Shape, reversed: bool, args: &[Buf]) {
     let Shape { outer, len, inner, keep } = shape;
     if outer * len * inner == 0 || keep == 0 {
         return;
@@ -125,7 +122,12 @@ unsafe fn rows<T: Element, P: Packed>(shape: Shape, reversed: bool, args: &[Buf]
         for r in part(n_rows, n_tasks, t) {
             let (o, i) = (r / inner, r % inner);
             let column = x[o * len * inner + i..].iter().step_by(inner).take(len);
-            row(&mut scratch, &mut column.enumerate().map(|(position, x)| P::new(x.key() ^ flip, position)), len, keep);
+            let items = column.enumerate().map(|(position, x)| P::new(x.key() ^ flip, position));
+            if keep == len {
+                sort_row(&mut scratch, items, len);
+            } else {
+                best_of_row(&mut scratch.items, items, len, keep);
+            }
             for (j, item) in scratch.items[..keep].iter().enumerate() {
                 // SAFETY: `[o, j, i]` lies in the output, and belongs to this row alone.
                 unsafe { out.ptr().add((o * keep + j) * inner + i).write(item.position() as i64) };
@@ -134,7 +136,8 @@ unsafe fn rows<T: Element, P: Packed>(shape: Shape, reversed: bool, args: &[Buf]
     });
 }
 
-fn sort_row<P: Packed>(scratch: &mut Scratch<P>, items: &mut dyn Iterator<Item = P>, len: usize, _keep: usize) {
+/// Leaves the items, in order, in `scratch.items`.
+fn sort_row<P: Packed>(scratch: &mut Scratch<P>, items: impl Iterator<Item = P>, len: usize) {
     scratch.items.clear();
     scratch.items.reserve(len);
     scratch.items.extend(items);
@@ -168,9 +171,9 @@ fn sort_row<P: Packed>(scratch: &mut Scratch<P>, items: &mut dyn Iterator<Item =
     }
 }
 
-/// Keeps what beats the `keep`-th best so far; when enough has come together, selects again.
-fn best_of_row<P: Packed>(scratch: &mut Scratch<P>, items: &mut dyn Iterator<Item = P>, len: usize, keep: usize) {
-    let best = &mut scratch.items;
+/// Leaves the `keep` best items, in order, in `best`: keeps what beats the `keep`-th best so far, and when enough has come together,
+/// selects again.
+fn best_of_row<P: Packed>(best: &mut Vec<P>, items: impl Iterator<Item = P>, len: usize, keep: usize) {
     best.clear();
     let room = len.min(keep.saturating_mul(4).max(512));
     best.reserve(room);
