@@ -12,9 +12,9 @@ mod op;
 pub mod ops;
 mod shape;
 
-pub use autograd::{gradients, vjp};
+pub use autograd::{boundary, gradients, variable_gradients, vjp};
 pub use error::{Error, ErrorKind};
-pub use node::{NoGradGuard, grad_enabled, no_grad_guard, Expr, Inputs, Node, NodeId, Storage};
+pub use node::{EnableGradGuard, Expr, Inputs, NoGradGuard, Node, NodeId, Storage, enable_grad_guard, grad_enabled, no_grad_guard};
 pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
 pub use shape::{Shape, broadcast_shapes, contiguous_strides, numel};
 pub use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Element, Literal, ReduceOp, ScanOp, ScatterMode, UnaryOp, bf16, f16};

@@ -65,6 +65,21 @@ pub fn no_grad_guard() -> NoGradGuard {
     NoGradGuard(())
 }
 
+/// Ends the part of the program in which gradients are recorded again.
+#[derive(Debug)]
+pub struct EnableGradGuard(u32);
+
+impl Drop for EnableGradGuard {
+    fn drop(&mut self) {
+        NO_GRAD.with(|depth| depth.set(depth.get().saturating_add(self.0)));
+    }
+}
+
+/// Until the guard drops, nodes made on this thread may need gradients, also inside of a [`no_grad_guard`].
+pub fn enable_grad_guard() -> EnableGradGuard {
+    EnableGradGuard(NO_GRAD.with(|depth| depth.replace(0)))
+}
+
 /// Whether nodes made now on this thread may need gradients.
 pub fn grad_enabled() -> bool {
     NO_GRAD.with(|depth| depth.get() == 0)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use thiserror::Error;
+use unigrad_graph::Expr;
 
 /// Anything that can go wrong with tensors.
 #[derive(Clone, Debug, Error)]
@@ -23,4 +24,18 @@ pub enum Error {
     /// A mistake of this library.
     #[error("internal error: {0}\n help: please report it, with the program that shows it")]
     Internal(String),
+}
+
+impl From<unigrad_graph::Error> for Error {
+    fn from(error: unigrad_graph::Error) -> Error {
+        Error::Graph(Arc::new(error))
+    }
+}
+
+/// The error of an invalid node.
+pub(crate) fn graph_error(invalid: &Expr) -> Error {
+    match invalid.error() {
+        Some(error) => Error::Graph(error.clone()),
+        None => Error::Internal("a valid node was taken for an invalid one".into()),
+    }
 }

@@ -12,9 +12,8 @@ impl Expr {
         if let Some(invalid) = Expr::check_inputs("gather", &[self, index]) {
             return invalid;
         }
-        let fits = axis < self.rank()
-            && index.rank() == self.rank()
-            && (0..self.rank()).all(|i| i == axis || index.shape()[i] == self.shape()[i]);
+        let fits =
+            axis < self.rank() && index.rank() == self.rank() && (0..self.rank()).all(|i| i == axis || index.shape()[i] == self.shape()[i]);
         if !fits {
             let message = format!("index {:?} along axis {axis} of {:?}", index.shape(), self.shape());
             return Expr::shape_error("gather", message, &[self, index]);

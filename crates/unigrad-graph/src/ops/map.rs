@@ -124,8 +124,22 @@ macro_rules! unary_shorthands {
     )* } };
 }
 unary_shorthands!(
-    neg = Neg, abs = Abs, sign = Sign, exp = Exp, exp2 = Exp2, log = Log, sin = Sin, cos = Cos, sinh = Sinh, cosh = Cosh, tanh = Tanh,
-    sqrt = Sqrt, rsqrt = Rsqrt, recip = Recip, sigmoid = Sigmoid, not = Not
+    neg = Neg,
+    abs = Abs,
+    sign = Sign,
+    exp = Exp,
+    exp2 = Exp2,
+    log = Log,
+    sin = Sin,
+    cos = Cos,
+    sinh = Sinh,
+    cosh = Cosh,
+    tanh = Tanh,
+    sqrt = Sqrt,
+    rsqrt = Rsqrt,
+    recip = Recip,
+    sigmoid = Sigmoid,
+    not = Not
 );
 
 macro_rules! binary_shorthands {
@@ -136,6 +150,19 @@ macro_rules! binary_shorthands {
     )* } };
 }
 binary_shorthands!(
-    add = Add, sub = Sub, mul = Mul, div = Div, pow = Pow, max = Max, min = Min, eq = Eq, ne = Ne, lt = Lt, le = Le, gt = Gt, ge = Ge, and = And,
+    add = Add,
+    sub = Sub,
+    mul = Mul,
+    div = Div,
+    pow = Pow,
+    max = Max,
+    min = Min,
+    eq = Eq,
+    ne = Ne,
+    lt = Lt,
+    le = Le,
+    gt = Gt,
+    ge = Ge,
+    and = And,
     or = Or
 );

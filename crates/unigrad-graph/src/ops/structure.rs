@@ -1,6 +1,6 @@
 //! Nodes that compute nothing: parts, barriers, copies, the user's own gradients.
 
-use crate::{CustomGradient, Expr, Op, op::CustomOp};
+use crate::{CustomGradient, Expr, Op, no_grad_guard, op::CustomOp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -22,6 +22,16 @@ impl Expr {
     pub fn barrier(&self, after: &[Expr]) -> Expr {
         let inputs = std::iter::once(self.clone()).chain(after.iter().cloned());
         Expr::new(Op::Barrier, inputs, self.shape().clone(), self.dtype())
+    }
+
+    /// The same value, through which no gradient goes.
+    #[track_caller]
+    pub fn detach(&self) -> Expr {
+        if self.error().is_some() || !self.needs_grad() {
+            return self.clone();
+        }
+        let _guard = no_grad_guard();
+        Expr::new(Op::Reshape, [self.clone()], self.shape().clone(), self.dtype())
     }
 
     /// The value on another device.

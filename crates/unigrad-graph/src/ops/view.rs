@@ -18,7 +18,7 @@ impl Expr {
         match self.op() {
             Op::Const(value) => return Expr::constant(*value, shape, self.device()),
             Op::Reshape => {
-                if let Some(input) = self.input(0).filter(|_| self.data().is_none()) {
+                if let Some(input) = self.input(0).filter(|input| self.data().is_none() && input.needs_grad() == self.needs_grad()) {
                     return input.reshape(shape);
                 }
             }
@@ -183,7 +183,8 @@ impl Expr {
         }
         let fits = update.rank() == self.rank()
             && axis < self.rank()
-            && (0..self.rank()).all(|i| if i == axis { update.shape()[i] <= self.shape()[i] } else { update.shape()[i] == self.shape()[i] });
+            && (0..self.rank())
+                .all(|i| if i == axis { update.shape()[i] <= self.shape()[i] } else { update.shape()[i] == self.shape()[i] });
         if !fits || update.dtype() != self.dtype() || start.rank() != 0 || start.dtype() != DType::I64 {
             let message = format!("{:?} into {:?} along axis {axis} at a rank-0 i64 position", update.shape(), self.shape());
             return Expr::shape_error("dyn_update", message, &[self, update, start]);

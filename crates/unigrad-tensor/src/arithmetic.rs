@@ -1,0 +1,657 @@
+//! Elementwise ops: operators, functions of one and two arguments, comparisons, logic, `where`.
+//!
+//! Shapes broadcast as in NumPy; dtypes follow [`crate::promotion`].
+
+use crate::{
+    Tensor,
+    promotion::{align, promote, promote_value, to_float, value_expr},
+};
+use std::{f64::consts, ops};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, UnaryOp, broadcast_shapes};
+
+/// A Rust number.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// A float.
+    Float(f64),
+    /// An integer.
+    Int(i64),
+    /// A bool.
+    Bool(bool),
+    /// The library's own constant: part of the plan, since no program changes it.
+    Constant(f64),
+}
+
+/// The other side of an op: a tensor or a Rust number.
+#[derive(Clone)]
+pub enum Operand {
+    /// A tensor.
+    Tensor(Tensor),
+    /// A Rust number.
+    Value(Value),
+}
+
+/// A constant inside of a composed op.
+#[derive(Clone, Copy)]
+pub(crate) struct K(pub(crate) f64);
+
+macro_rules! operands {
+    ($($ty:ty => |$x:ident| $value:expr),* $(,)?) => { $(
+        impl From<$ty> for Operand {
+            fn from($x: $ty) -> Operand {
+                $value
+            }
+        }
+    )* };
+}
+operands!(
+    Tensor => |x| Operand::Tensor(x),
+    &Tensor => |x| Operand::Tensor(x.clone()),
+    f64 => |x| Operand::Value(Value::Float(x)),
+    f32 => |x| Operand::Value(Value::Float(x.into())),
+    i64 => |x| Operand::Value(Value::Int(x)),
+    i32 => |x| Operand::Value(Value::Int(x.into())),
+    u8 => |x| Operand::Value(Value::Int(x.into())),
+    u32 => |x| Operand::Value(Value::Int(x.into())),
+    usize => |x| Operand::Value(Value::Int(x as i64)),
+    bool => |x| Operand::Value(Value::Bool(x)),
+    K => |x| Operand::Value(Value::Constant(x.0)),
+);
+
+#[track_caller]
+fn try_binary(op: BinaryOp, a: &Expr, b: &Operand, swapped: bool) -> Result<Expr, Expr> {
+    if a.error().is_some() {
+        return Err(a.clone());
+    }
+    let dtype = match b {
+        Operand::Value(value) => promote_value(a.dtype(), *value),
+        Operand::Tensor(b) => promote(a, &b.expr()),
+    };
+    use BinaryOp::*;
+    let (op, force) = match op {
+        Add if dtype == DType::Bool => (Or, None),
+        Mul if dtype == DType::Bool => (And, None),
+        Sub | Rem | IDiv | Pow | Shl | Shr if dtype == DType::Bool => (op, Some(DType::I64)),
+        Div | Atan2 if !dtype.is_float() => (op, Some(DType::F32)),
+        _ => (op, None),
+    };
+    // `7 // x` of floats is a division and a floor.
+    let (a, b) = align(op.name(), a, b, force)?;
+    let (a, b) = if swapped { (b, a) } else { (a, b) };
+    if op == IDiv && a.dtype().is_float() {
+        return Ok(a.div(&b).unary(UnaryOp::Floor));
+    }
+    Ok(a.binary(op, &b))
+}
+
+impl Tensor {
+    #[track_caller]
+    pub(crate) fn binary(&self, op: BinaryOp, other: impl Into<Operand>) -> Tensor {
+        Tensor::from_result(try_binary(op, &self.expr(), &other.into(), false))
+    }
+
+    #[track_caller]
+    fn binary_swapped(&self, op: BinaryOp, left: impl Into<Operand>) -> Tensor {
+        Tensor::from_result(try_binary(op, &self.expr(), &left.into(), true))
+    }
+
+    /// A function of real numbers: integers and bools become `f32`.
+    #[track_caller]
+    fn real(&self, op: UnaryOp) -> Tensor {
+        let expr = self.expr();
+        Tensor::from_expr(expr.cast(to_float(expr.dtype())).unary(op))
+    }
+
+    #[track_caller]
+    pub(crate) fn float(&self) -> Tensor {
+        let expr = self.expr();
+        Tensor::from_expr(expr.cast(to_float(expr.dtype())))
+    }
+
+    /// A function of numbers: bools become `i64`.
+    #[track_caller]
+    fn number(&self, op: UnaryOp) -> Tensor {
+        let expr = self.expr();
+        let expr = if expr.dtype() == DType::Bool { expr.cast(DType::I64) } else { expr };
+        Tensor::from_expr(expr.unary(op))
+    }
+}
+
+macro_rules! unary {
+    ($kind:ident: $($(#[$doc:meta])* $name:ident = $op:ident),* $(,)?) => { impl Tensor { $(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $name(&self) -> Tensor { self.$kind(UnaryOp::$op) }
+    )* } };
+}
+unary!(number:
+    /// `-x`.
+    neg = Neg,
+    /// `|x|`; the gradient at 0 is 0.
+    abs = Abs,
+    /// -1, 0 or 1; its gradient is 0.
+    sign = Sign,
+    /// `max(x, 0)`; the gradient at 0 is 0.
+    relu = Relu,
+    /// Down to an integer; its gradient is 0.
+    floor = Floor,
+    /// Up to an integer; its gradient is 0.
+    ceil = Ceil,
+    /// To the nearest integer, ties to even; its gradient is 0.
+    round = Round,
+    /// Toward zero; its gradient is 0.
+    trunc = Trunc,
+);
+unary!(real:
+    /// `e^x`.
+    exp = Exp,
+    /// `2^x`.
+    exp2 = Exp2,
+    /// `e^x - 1`, exact near 0.
+    expm1 = Expm1,
+    /// Natural logarithm.
+    log = Log,
+    /// Logarithm to base 2.
+    log2 = Log2,
+    /// `log(1 + x)`, exact near 0.
+    log1p = Log1p,
+    /// Sine.
+    sin = Sin,
+    /// Cosine.
+    cos = Cos,
+    /// Tangent.
+    tan = Tan,
+    /// Inverse sine.
+    asin = Asin,
+    /// Inverse cosine.
+    acos = Acos,
+    /// Inverse tangent.
+    atan = Atan,
+    /// Hyperbolic sine.
+    sinh = Sinh,
+    /// Hyperbolic cosine.
+    cosh = Cosh,
+    /// Hyperbolic tangent.
+    tanh = Tanh,
+    /// Square root.
+    sqrt = Sqrt,
+    /// `1 / sqrt(x)`.
+    rsqrt = Rsqrt,
+    /// `1 / x`.
+    recip = Recip,
+    /// Error function.
+    erf = Erf,
+    /// `1 / (1 + e^-x)`.
+    sigmoid = Sigmoid,
+    /// `x * sigmoid(x)`, also known as swish.
+    silu = Silu,
+    /// `x * (1 + erf(x / sqrt 2)) / 2`.
+    gelu = Gelu,
+    /// The tanh approximation of [`Tensor::gelu`].
+    gelu_tanh = GeluTanh,
+    /// `log(1 + e^x)`.
+    softplus = Softplus,
+);
+
+impl Tensor {
+    /// `alpha * (e^x - 1)` below 0, `x` above.
+    #[track_caller]
+    pub fn elu(&self, alpha: f64) -> Tensor {
+        let x = self.float();
+        // The clamp keeps e^x finite on the side that is not taken, where its gradient would be inf * 0.
+        let low = x.minimum(K(0.0)).expm1() * alpha;
+        x.gt(K(0.0)).where_(&x, low)
+    }
+
+    /// `scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
+    #[track_caller]
+    pub fn selu(&self) -> Tensor {
+        let x = self.float();
+        let low = x.minimum(K(0.0)).expm1() * K(1.673_263_242_354_377_2);
+        x.gt(K(0.0)).where_(&x, low) * K(1.050_700_987_355_480_5)
+    }
+
+    /// `x` above 0, `slope * x` below.
+    #[track_caller]
+    pub fn leaky_relu(&self, slope: f64) -> Tensor {
+        let x = self.float();
+        x.gt(K(0.0)).where_(&x, &x * slope)
+    }
+
+    /// `x * tanh(softplus(x))`.
+    #[track_caller]
+    pub fn mish(&self) -> Tensor {
+        let x = self.float();
+        x.softplus().tanh() * x
+    }
+
+    /// `x * relu6(x + 3) / 6`.
+    #[track_caller]
+    pub fn hardswish(&self) -> Tensor {
+        let x = self.float();
+        x.hardsigmoid() * x
+    }
+
+    /// `relu6(x + 3) / 6`.
+    #[track_caller]
+    pub fn hardsigmoid(&self) -> Tensor {
+        let x = self.float();
+        (x + K(3.0)).maximum(K(0.0)).minimum(K(6.0)) * K(1.0 / 6.0)
+    }
+
+    /// `min(max(x, -1), 1)`.
+    #[track_caller]
+    pub fn hardtanh(&self) -> Tensor {
+        self.float().maximum(K(-1.0)).minimum(K(1.0))
+    }
+
+    /// `min(max(x, 0), 6)`.
+    #[track_caller]
+    pub fn relu6(&self) -> Tensor {
+        self.relu().minimum(K(6.0).0 as i64)
+    }
+
+    /// `x / (1 + |x|)`.
+    #[track_caller]
+    pub fn softsign(&self) -> Tensor {
+        let x = self.float();
+        &x / (x.abs() + K(1.0))
+    }
+
+    /// `log(sigmoid(x))`, without overflow.
+    #[track_caller]
+    pub fn log_sigmoid(&self) -> Tensor {
+        self.float().neg().softplus().neg()
+    }
+
+    /// Logarithm to base 10.
+    #[track_caller]
+    pub fn log10(&self) -> Tensor {
+        self.log() * K(consts::LOG10_E)
+    }
+
+    /// Inverse hyperbolic sine.
+    #[track_caller]
+    pub fn asinh(&self) -> Tensor {
+        let x = self.float();
+        let a = x.abs();
+        // log1p keeps small arguments exact.
+        let inner = &a + a.square() / (a.square() + K(1.0)).sqrt().add(K(1.0));
+        inner.log1p() * x.sign()
+    }
+
+    /// Inverse hyperbolic cosine.
+    #[track_caller]
+    pub fn acosh(&self) -> Tensor {
+        let x = self.float();
+        ((&x - K(1.0)).sqrt() * (&x + K(1.0)).sqrt() + x).log()
+    }
+
+    /// Inverse hyperbolic tangent.
+    #[track_caller]
+    pub fn atanh(&self) -> Tensor {
+        let x = self.float();
+        (x.log1p() - x.neg().log1p()) * K(0.5)
+    }
+
+    /// `1 - erf(x)`.
+    #[track_caller]
+    pub fn erfc(&self) -> Tensor {
+        self.erf().neg() + K(1.0)
+    }
+
+    /// `x * x`.
+    #[track_caller]
+    pub fn square(&self) -> Tensor {
+        self * self
+    }
+
+    /// What is left after [`Tensor::trunc`].
+    #[track_caller]
+    pub fn fract(&self) -> Tensor {
+        self - self.trunc()
+    }
+
+    /// Whether each element is NaN.
+    #[track_caller]
+    pub fn isnan(&self) -> Tensor {
+        Tensor::from_expr(self.expr().unary(UnaryOp::IsNan))
+    }
+
+    /// Whether each element is neither infinite nor NaN.
+    #[track_caller]
+    pub fn isfinite(&self) -> Tensor {
+        Tensor::from_expr(self.expr().unary(UnaryOp::IsFinite))
+    }
+
+    /// Whether each element is infinite.
+    #[track_caller]
+    pub fn isinf(&self) -> Tensor {
+        self.isnan().logical_or(self.isfinite()).logical_not()
+    }
+
+    /// Whether each element is 0 (`!` of its truth).
+    #[track_caller]
+    pub fn logical_not(&self) -> Tensor {
+        Tensor::from_expr(self.expr().cast(DType::Bool).unary(UnaryOp::Not))
+    }
+
+    /// `!` of bools, the complement of integers' bits.
+    #[track_caller]
+    pub fn bitwise_not(&self) -> Tensor {
+        let expr = self.expr();
+        Tensor::from_expr(expr.unary(if expr.dtype() == DType::Bool { UnaryOp::Not } else { UnaryOp::BitNot }))
+    }
+}
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident = $op:ident),* $(,)?) => { impl Tensor { $(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $name(&self, other: impl Into<Operand>) -> Tensor { self.binary(BinaryOp::$op, other) }
+    )* } };
+}
+binary!(
+    /// Sum.
+    add = Add,
+    /// Difference.
+    sub = Sub,
+    /// Product, element by element.
+    mul = Mul,
+    /// Quotient; of integers `f32`.
+    div = Div,
+    /// Quotient rounded toward negative infinity; of integers by 0: 0.
+    floor_div = IDiv,
+    /// Remainder with the divisor's sign, as Python's `%`; of integers by 0: 0.
+    rem = Rem,
+    /// The angle of the point `(other, self)`.
+    atan2 = Atan2,
+    /// The greater; NaN if either is. Where both are equal, each gets half of the gradient.
+    maximum = Max,
+    /// The lesser; NaN if either is. Where both are equal, each gets half of the gradient.
+    minimum = Min,
+    /// Whether equal.
+    eq = Eq,
+    /// Whether different.
+    ne = Ne,
+    /// Whether less.
+    lt = Lt,
+    /// Whether less or equal.
+    le = Le,
+    /// Whether greater.
+    gt = Gt,
+    /// Whether greater or equal.
+    ge = Ge,
+    /// And, of bools or of integers' bits.
+    bitwise_and = And,
+    /// Or, of bools or of integers' bits.
+    bitwise_or = Or,
+    /// Exclusive or, of bools or of integers' bits.
+    bitwise_xor = Xor,
+    /// Shift to the left.
+    shl = Shl,
+    /// Shift to the right; the sign stays.
+    shr = Shr,
+);
+
+impl Tensor {
+    /// Power. Small integers and ½ as a Rust number become multiplications and square roots; any other exponent is a run-time value.
+    #[track_caller]
+    pub fn pow(&self, exponent: impl Into<Operand>) -> Tensor {
+        let exponent = exponent.into();
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        let number = match exponent {
+            Operand::Value(Value::Float(p) | Value::Constant(p)) => p,
+            Operand::Value(Value::Int(p)) => p as f64,
+            _ => f64::NAN,
+        };
+        let dtype = match &exponent {
+            Operand::Value(value) => promote_value(x.dtype(), *value),
+            Operand::Tensor(other) => promote(&x, &other.expr()),
+        };
+        let x = x.cast(dtype);
+        let float = dtype.is_float();
+        Tensor::from_expr(match number {
+            1.0 => x,
+            2.0 => x.mul(&x),
+            3.0 => x.mul(&x).mul(&x),
+            4.0 => {
+                let square = x.mul(&x);
+                square.mul(&square)
+            }
+            0.5 if float => x.sqrt(),
+            -0.5 if float => x.rsqrt(),
+            -1.0 if float => x.recip(),
+            -2.0 if float => x.mul(&x).recip(),
+            _ => return self.binary(BinaryOp::Pow, exponent),
+        })
+    }
+
+    /// Whether both are true (not 0).
+    #[track_caller]
+    pub fn logical_and(&self, other: impl Into<Operand>) -> Tensor {
+        self.logical(BinaryOp::And, other.into())
+    }
+
+    /// Whether one or both are true (not 0).
+    #[track_caller]
+    pub fn logical_or(&self, other: impl Into<Operand>) -> Tensor {
+        self.logical(BinaryOp::Or, other.into())
+    }
+
+    /// Whether one, but not both, is true (not 0).
+    #[track_caller]
+    pub fn logical_xor(&self, other: impl Into<Operand>) -> Tensor {
+        self.logical(BinaryOp::Xor, other.into())
+    }
+
+    #[track_caller]
+    fn logical(&self, op: BinaryOp, other: Operand) -> Tensor {
+        let other = match other {
+            Operand::Tensor(other) => Operand::Tensor(other.cast(DType::Bool)),
+            Operand::Value(Value::Float(value) | Value::Constant(value)) => Operand::Value(Value::Bool(value != 0.0)),
+            Operand::Value(Value::Int(value)) => Operand::Value(Value::Bool(value != 0)),
+            bool => bool,
+        };
+        self.cast(DType::Bool).binary(op, other)
+    }
+
+    /// `self` where true, else `other`: element by element, all three broadcast. `self` is `Bool` (or is cast to it).
+    #[track_caller]
+    pub fn where_(&self, yes: impl Into<Operand>, no: impl Into<Operand>) -> Tensor {
+        Tensor::from_result(try_where(&self.expr(), &yes.into(), &no.into()))
+    }
+
+    /// Limits to `low..=high`; where a limit holds, the gradient is 0 (at a limit itself it passes, as in PyTorch).
+    #[track_caller]
+    pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor {
+        let (low, high) = (low.into(), high.into());
+        let bounded = self.maximum(low.clone()).minimum(high.clone());
+        if !bounded.needs_grad() || !self.needs_grad() || matches!((&low, &high), (Operand::Tensor(_), _) | (_, Operand::Tensor(_))) {
+            return bounded;
+        }
+        // Max and min split the gradient of a tie in halves; a clamp passes it whole.
+        let inside = self.ge(low).logical_and(self.le(high.clone()));
+        inside.where_(self, bounded.detach())
+    }
+
+    /// Not below `low`.
+    #[track_caller]
+    pub fn clamp_min(&self, low: impl Into<Operand>) -> Tensor {
+        let low = low.into();
+        if !self.needs_grad() || matches!(low, Operand::Tensor(_)) {
+            return self.maximum(low);
+        }
+        let bounded = self.maximum(low.clone()).detach();
+        self.ge(low).where_(self, bounded)
+    }
+
+    /// Not above `high`.
+    #[track_caller]
+    pub fn clamp_max(&self, high: impl Into<Operand>) -> Tensor {
+        let high = high.into();
+        if !self.needs_grad() || matches!(high, Operand::Tensor(_)) {
+            return self.minimum(high);
+        }
+        let bounded = self.minimum(high.clone()).detach();
+        self.le(high).where_(self, bounded)
+    }
+
+    /// `self + weight * (end - self)`.
+    #[track_caller]
+    pub fn lerp(&self, end: &Tensor, weight: impl Into<Operand>) -> Tensor {
+        (end - self).mul(weight) + self
+    }
+
+    /// `self + value * a * b`.
+    #[track_caller]
+    pub fn addcmul(&self, a: &Tensor, b: &Tensor, value: impl Into<Operand>) -> Tensor {
+        (a * b).mul(value) + self
+    }
+
+    /// `self + value * a / b`.
+    #[track_caller]
+    pub fn addcdiv(&self, a: &Tensor, b: &Tensor, value: impl Into<Operand>) -> Tensor {
+        (a / b).mul(value) + self
+    }
+
+    /// Whether `|self - other| <= atol + rtol * |other|`, or both are NaN with `equal_nan`, or equal.
+    #[track_caller]
+    pub fn isclose(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Tensor {
+        let near = (self - other).abs().le(other.abs() * rtol + atol);
+        let close = near.logical_and(other.isfinite()).logical_or(self.eq(other));
+        if equal_nan { close.logical_or(self.isnan().logical_and(other.isnan())) } else { close }
+    }
+
+    /// Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts.
+    #[track_caller]
+    pub fn masked_fill(&self, mask: &Tensor, value: impl Into<Operand>) -> Tensor {
+        let x = self.expr();
+        let value = match value.into() {
+            // The tensor's dtype rules, as in PyTorch.
+            Operand::Value(value) if x.error().is_none() => {
+                let literal = match value {
+                    Value::Float(value) | Value::Constant(value) => Literal::float(x.dtype(), value),
+                    Value::Int(value) => Literal::int(x.dtype(), value),
+                    Value::Bool(value) => Literal::int(x.dtype(), i64::from(value)),
+                };
+                Tensor::from_expr(Expr::scalar(literal, &[], x.device()))
+            }
+            Operand::Tensor(value) => value.cast(x.dtype()),
+            value => return mask.where_(value, self),
+        };
+        mask.where_(value, self)
+    }
+}
+
+#[track_caller]
+fn try_where(condition: &Expr, yes: &Operand, no: &Operand) -> Result<Expr, Expr> {
+    if condition.error().is_some() {
+        return Err(condition.clone());
+    }
+    let device = condition.device();
+    let condition = condition.cast(DType::Bool);
+    let (yes, no) = match (yes, no) {
+        (Operand::Tensor(yes), no) => align("where", &yes.expr(), no, None)?,
+        (yes, Operand::Tensor(no)) => {
+            let (no, yes) = align("where", &no.expr(), yes, None)?;
+            (yes, no)
+        }
+        (Operand::Value(yes), Operand::Value(no)) => {
+            let dtype = value_dtype(*yes).promote(value_dtype(*no));
+            (value_expr(*yes, dtype, &[], device), value_expr(*no, dtype, &[], device))
+        }
+    };
+    match broadcast_shapes(condition.shape(), yes.shape()) {
+        Some(shape) => Ok(condition.expand(&shape).select(&yes.expand(&shape), &no.expand(&shape))),
+        None => {
+            let message = format!("condition {:?} and values {:?} do not broadcast", condition.shape(), yes.shape());
+            Err(Expr::fail(ErrorKind::Shape, "where", message, "", &[&condition, &yes, &no]))
+        }
+    }
+}
+
+fn value_dtype(value: Value) -> DType {
+    match value {
+        Value::Float(_) | Value::Constant(_) => DType::F32,
+        Value::Int(_) => DType::I64,
+        Value::Bool(_) => DType::Bool,
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident = $op:ident),*) => { $(
+        impl<R: Into<Operand>> ops::$trait<R> for &Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: R) -> Tensor {
+                self.binary(BinaryOp::$op, other)
+            }
+        }
+        impl<R: Into<Operand>> ops::$trait<R> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: R) -> Tensor {
+                self.binary(BinaryOp::$op, other)
+            }
+        }
+        operators!(@left $trait $method $op f64);
+        operators!(@left $trait $method $op i64);
+    )* };
+    // One float and one integer type, or the compiler could not tell the type of `2.0 * &x`.
+    (@left $trait:ident $method:ident $op:ident $ty:ty) => {
+        impl ops::$trait<&Tensor> for $ty {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: &Tensor) -> Tensor {
+                other.binary_swapped(BinaryOp::$op, self)
+            }
+        }
+        impl ops::$trait<Tensor> for $ty {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Tensor {
+                other.binary_swapped(BinaryOp::$op, self)
+            }
+        }
+    };
+}
+operators!(Add add = Add, Sub sub = Sub, Mul mul = Mul, Div div = Div, Rem rem = Rem,
+    BitAnd bitand = And, BitOr bitor = Or, BitXor bitxor = Xor, Shl shl = Shl, Shr shr = Shr);
+
+macro_rules! prefix {
+    ($($trait:ident $method:ident = $call:ident),*) => { $(
+        impl ops::$trait for &Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self) -> Tensor {
+                self.$call()
+            }
+        }
+        impl ops::$trait for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self) -> Tensor {
+                Tensor::$call(&self)
+            }
+        }
+    )* };
+}
+impl ops::Neg for &Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        Tensor::neg(self)
+    }
+}
+impl ops::Neg for Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        Tensor::neg(&self)
+    }
+}
+prefix!(Not not = bitwise_not);

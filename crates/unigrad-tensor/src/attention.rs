@@ -1,0 +1,139 @@
+//! Attention without materialized scores, and rotary position embedding.
+
+use crate::{Generator, Tensor, arithmetic::Operand};
+use std::sync::Arc;
+use unigrad_graph::{AttentionSpec, DType, ErrorKind, Expr, Literal, ops::attention::AttentionInputs};
+
+/// Settings of [`Tensor::attention`].
+#[derive(Clone, Default)]
+pub struct AttentionOptions {
+    /// Query `i` sees key `j` only if `j <= i + q_offset`.
+    pub causal: bool,
+    /// Query `i` sees key `j` only if `j > i + q_offset - window`.
+    pub window: Option<usize>,
+    /// Added to the scores; broadcasts to `[batch, heads, q_len, k_len]`.
+    pub bias: Option<Tensor>,
+    /// Where false, a key is not seen; broadcasts as `bias` does.
+    pub mask: Option<Tensor>,
+    /// What scores are multiplied with; default `1 / sqrt(features)`.
+    pub scale: Option<f64>,
+    /// The probability with which a weight is dropped.
+    pub dropout: f64,
+    /// How many keys are valid (a number or a rank-0 tensor that may change from step to step); default: all.
+    pub kv_len: Option<Operand>,
+    /// The position of the first query among the keys; default 0.
+    pub q_offset: Option<Operand>,
+}
+
+/// How a vector's features pair up for a rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RopeLayout {
+    /// Features `2i` and `2i + 1` (GPT-J, the original paper).
+    Interleaved,
+    /// Features `i` and `i + d/2` (GPT-NeoX, Llama in Hugging Face's layout).
+    HalfSplit,
+}
+
+#[track_caller]
+fn position(value: &Option<Operand>, default: usize, device: u32) -> Expr {
+    match value {
+        Some(Operand::Tensor(tensor)) => tensor.expr().cast(DType::I64).reshape(&[]),
+        Some(Operand::Value(value)) => crate::promotion::value_expr(*value, DType::I64, &[], device),
+        None => Expr::scalar(Literal::int(DType::I64, default as i64), &[], device),
+    }
+}
+
+impl Tensor {
+    /// `softmax(scale * q kᵀ + bias) v`: self is q `[b, h, t, d]`, k `[b, g, s, d]`, v `[b, g, s, e]`, the result `[b, h, t, e]`.
+    ///
+    /// `h` is a multiple of `g`: grouped queries. A query that sees nothing gives 0.
+    #[track_caller]
+    pub fn attention(&self, k: &Tensor, v: &Tensor, options: &AttentionOptions) -> Tensor {
+        let dtype = self.float_dtype().promote(k.float_dtype()).promote(v.float_dtype());
+        let (q, k, v) = (self.expr().cast(dtype), k.expr().cast(dtype), v.expr().cast(dtype));
+        for x in [&q, &k, &v] {
+            if x.error().is_some() {
+                return Tensor::from_expr(x.clone());
+            }
+        }
+        if q.rank() != 4 || k.rank() != 4 || v.rank() != 4 {
+            let message = format!("q {:?}, k {:?}, v {:?}", q.shape(), k.shape(), v.shape());
+            return Tensor::fail(ErrorKind::Shape, "attention", message, "each is [batch, heads, length, features]", &[self]);
+        }
+        let (b, h, t, s, d) = (q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2], q.shape()[3]);
+        if !(0.0..1.0).contains(&options.dropout) {
+            let message = format!("dropout with probability {}", options.dropout);
+            return Tensor::fail(ErrorKind::Argument, "attention", message, "it is in 0..1", &[self]);
+        }
+        let bias = match (&options.bias, &options.mask) {
+            (None, None) => None,
+            (Some(bias), None) => Some(bias.cast(dtype)),
+            (bias, Some(mask)) => {
+                let low = Operand::Tensor(Tensor::from_expr(Expr::constant(Literal::float(dtype, f64::NEG_INFINITY), &[], q.device())));
+                let zero = Operand::Tensor(Tensor::from_expr(Expr::constant(Literal::zero(dtype), &[], q.device())));
+                let seen = match bias {
+                    Some(bias) => Operand::Tensor(bias.cast(dtype)),
+                    None => zero,
+                };
+                Some(mask.where_(seen, low))
+            }
+        };
+        let bias = bias.map(|bias| bias.expr().expand(&[b, h, t, s]));
+        if let Some(invalid) = bias.as_ref().filter(|bias| bias.error().is_some()) {
+            return Tensor::from_expr(invalid.clone());
+        }
+        let random = (options.dropout > 0.0).then(|| Generator::global().take_scalars(b * h * t * s, q.device()));
+        let spec = AttentionSpec {
+            scale_bits: options.scale.unwrap_or(1.0 / (d.max(1) as f64).sqrt()).to_bits(),
+            causal: options.causal,
+            window: options.window,
+            dropout_keep_bits: random.as_ref().map(|_| ((1.0 - options.dropout) as f32).to_bits()),
+            has_bias: bias.is_some(),
+        };
+        let kv_len = position(&options.kv_len, s, q.device());
+        let q_offset = position(&options.q_offset, 0, q.device());
+        let inputs = AttentionInputs { q, k, v, bias, kv_len, q_offset, random };
+        let node = Expr::attention_node(Arc::new(spec), &inputs);
+        if node.error().is_some() {
+            return Tensor::from_expr(node);
+        }
+        Tensor::from_expr(node.part(0))
+    }
+
+    /// Rotates pairs of the last axis's features by angles: cos and sin are `[.., length, features / 2]` and broadcast (Su et al., 2021).
+    #[track_caller]
+    pub fn rope(&self, cos: &Tensor, sin: &Tensor, layout: RopeLayout) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        let d = x.shape().last().copied().unwrap_or(0);
+        if d == 0 || !d.is_multiple_of(2) {
+            let message = format!("features of {:?} do not pair up", x.shape());
+            return Tensor::fail(ErrorKind::Shape, "rope", message, "the last axis has an even size", &[self]);
+        }
+        let (a, b) = match layout {
+            RopeLayout::HalfSplit => (self.narrow(-1, 0, d / 2), self.narrow(-1, d / 2, d / 2)),
+            RopeLayout::Interleaved => {
+                let pairs = self.unflatten(-1, [(d / 2) as i64, 2]);
+                (pairs.select(-1, 0), pairs.select(-1, 1))
+            }
+        };
+        let (cos, sin) = (cos.cast(self.dtype()), sin.cast(self.dtype()));
+        let (x, y) = (&a * &cos - &b * &sin, &b * &cos + &a * &sin);
+        match layout {
+            RopeLayout::HalfSplit => Tensor::concat(&[&x, &y], -1),
+            RopeLayout::Interleaved => Tensor::stack(&[&x, &y], -1).flatten(-2, -1),
+        }
+    }
+
+    /// Cosines and sines for [`Tensor::rope`]: angle `position * base^(-2i / features)`, `[positions, features / 2]`, `F32`.
+    #[track_caller]
+    pub fn rope_tables(positions: &Tensor, features: usize, base: f64) -> (Tensor, Tensor) {
+        let device = positions.device_id();
+        let index = Tensor::from_expr(Expr::iota(&[features / 2], 0, DType::F32, device));
+        let exponent = index * crate::arithmetic::K(-2.0 * base.ln() / features.max(1) as f64);
+        let angles = positions.cast(DType::F32).unsqueeze(-1) * exponent.exp();
+        (angles.cos(), angles.sin())
+    }
+}

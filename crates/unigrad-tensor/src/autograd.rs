@@ -1,0 +1,243 @@
+//! Gradients: `backward`, functional [`grad`], [`no_grad`], [`checkpoint`], and functions with the user's own gradient.
+//!
+//! Gradients are more graph, so they are computed together with what needs them, and can be differentiated again.
+
+use crate::{Error, Generator, Result, Tensor, error::graph_error};
+use std::{fmt, sync::Arc};
+use unigrad_graph::{CustomGradient, ErrorKind, Expr, NoGradGuard, enable_grad_guard, gradients, variable_gradients};
+
+/// Runs `f`; what it computes needs no gradients.
+pub fn no_grad<T>(f: impl FnOnce() -> T) -> T {
+    let _guard = unigrad_graph::no_grad_guard();
+    f()
+}
+
+/// Until the guard drops, what this thread computes needs no gradients.
+#[must_use = "the guard ends when it is dropped"]
+pub fn no_grad_guard() -> NoGradGuard {
+    unigrad_graph::no_grad_guard()
+}
+
+#[track_caller]
+fn seed(loss: &Expr, op: &str) -> Result<Expr> {
+    if loss.numel() != 1 {
+        let message = format!("wants a loss of one element, got {:?}", loss.shape());
+        let help = "reduce it (`sum`, `mean`), or give the gradient that arrives with `backward_with`";
+        return Err(graph_error(&Expr::fail(ErrorKind::Autograd, op, message, help, &[loss])));
+    }
+    Ok(loss.constant_like(1.0))
+}
+
+#[track_caller]
+fn differentiable(loss: &Expr, op: &str) -> Result<()> {
+    if loss.needs_grad() {
+        return Ok(());
+    }
+    let message = format!("a {} of {} depends on nothing that requires a gradient", loss.op().name(), loss.dtype());
+    let help = "make parameters with `requires_grad()`, and compute the loss outside of `no_grad`";
+    Err(graph_error(&Expr::fail(ErrorKind::Autograd, op, message, help, &[loss])))
+}
+
+#[track_caller]
+fn backward(loss: &Tensor, dy: Option<&Tensor>, consume: bool) -> Result<()> {
+    let output = loss.valid()?;
+    differentiable(&output, "backward")?;
+    let dy = match dy {
+        Some(dy) => dy.valid()?.cast(output.dtype()),
+        None => seed(&output, "backward")?,
+    };
+    if dy.shape() != output.shape() {
+        let message = format!("the gradient {:?} does not have the tensor's shape {:?}", dy.shape(), output.shape());
+        return Err(graph_error(&Expr::fail(ErrorKind::Shape, "backward", message, "", &[&output, &dy])));
+    }
+    // Gradients that accumulate are values; who wants to differentiate them takes `grad`.
+    let _guard = unigrad_graph::no_grad_guard();
+    for (id, gradient) in variable_gradients(&output, &dy, consume)? {
+        if let Some(variable) = Tensor::from_variable(id) {
+            variable.accumulate_grad(gradient);
+        }
+    }
+    Ok(())
+}
+
+impl Tensor {
+    /// Adds the gradients of this loss (one element) to every variable it depends on; read them with [`Tensor::grad`].
+    ///
+    /// Frees the graph: a second pass through any part of it is an error. See [`Tensor::backward_retain`].
+    #[track_caller]
+    pub fn backward(&self) -> Result<()> {
+        backward(self, None, true)
+    }
+
+    /// As [`Tensor::backward`] from a gradient `dy` that arrives at this tensor.
+    #[track_caller]
+    pub fn backward_with(&self, dy: &Tensor) -> Result<()> {
+        backward(self, Some(dy), true)
+    }
+
+    /// As [`Tensor::backward`], but keeps the graph for another pass.
+    #[track_caller]
+    pub fn backward_retain(&self) -> Result<()> {
+        backward(self, None, false)
+    }
+}
+
+/// The gradients of a loss (one element) with respect to tensors: any that it was computed from, not only variables. Zero where it does
+/// not depend on one.
+///
+/// The result can be differentiated again, and the graph stays.
+#[track_caller]
+pub fn grad(loss: &Tensor, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let output = loss.valid()?;
+    let dy = seed(&output, "grad")?;
+    grad_from(&output, &dy, wrt)
+}
+
+/// As [`grad`], for a tensor of any shape with the gradient `dy` that arrives at it.
+#[track_caller]
+pub fn grad_with(output: &Tensor, dy: &Tensor, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let output = output.valid()?;
+    let dy = dy.valid()?.cast(output.dtype());
+    if dy.shape() != output.shape() {
+        let message = format!("the gradient {:?} does not have the tensor's shape {:?}", dy.shape(), output.shape());
+        return Err(graph_error(&Expr::fail(ErrorKind::Shape, "grad", message, "", &[&output, &dy])));
+    }
+    grad_from(&output, &dy, wrt)
+}
+
+#[track_caller]
+fn grad_from(output: &Expr, dy: &Expr, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let mut nodes = Vec::with_capacity(wrt.len());
+    for tensor in wrt {
+        nodes.push(tensor.valid()?);
+    }
+    let found = gradients(output, dy, &nodes)?;
+    let mut all = Vec::with_capacity(found.len());
+    for (node, gradient) in nodes.iter().zip(found) {
+        all.push(Tensor::from_expr(gradient.unwrap_or_else(|| node.zeros_like())));
+    }
+    Ok(all)
+}
+
+type Backward = dyn Fn(&[Tensor], &Tensor, &Tensor) -> Vec<Option<Tensor>> + Send + Sync;
+
+/// A user's function with its gradient.
+struct UserGradient {
+    name: String,
+    backward: Box<Backward>,
+}
+
+impl fmt::Debug for UserGradient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "custom({})", self.name)
+    }
+}
+
+fn tensors(exprs: &[Expr]) -> Vec<Tensor> {
+    exprs.iter().cloned().map(Tensor::from_expr).collect()
+}
+
+impl CustomGradient for UserGradient {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn backward(&self, inputs: &[Expr], output: &Expr, dy: &Expr) -> Result<Vec<Option<Expr>>, unigrad_graph::Error> {
+        let output = Tensor::from_expr(output.clone());
+        let gradients = (self.backward)(&tensors(inputs), &output, &Tensor::from_expr(dy.clone()));
+        Ok(gradients.into_iter().map(|gradient| gradient.map(|tensor| tensor.expr())).collect())
+    }
+}
+
+/// A function with the user's own gradient.
+///
+/// `forward` computes the value from the inputs; its ops are not differentiated. `backward` gets inputs, value and the gradient that
+/// arrives, and returns one gradient (or `None`) per input.
+#[track_caller]
+pub fn custom(
+    name: &str,
+    inputs: &[&Tensor],
+    forward: impl FnOnce(&[Tensor]) -> Tensor,
+    backward: impl Fn(&[Tensor], &Tensor, &Tensor) -> Vec<Option<Tensor>> + Send + Sync + 'static,
+) -> Tensor {
+    let exprs: Vec<Expr> = inputs.iter().map(|tensor| tensor.expr()).collect();
+    let value = no_grad(|| forward(&tensors(&exprs))).expr();
+    // A value that is itself a variable or an input would let gradients through beside the user's.
+    let value = if value.needs_grad() { value.detach() } else { value };
+    let gradient = UserGradient { name: name.to_owned(), backward: Box::new(backward) };
+    Tensor::from_expr(Expr::custom(Arc::new(gradient), &value, &exprs))
+}
+
+type Block = dyn Fn(&[Tensor]) -> Tensor + Send + Sync;
+
+/// A block that is computed a second time in the backward pass.
+struct Checkpoint {
+    block: Box<Block>,
+    /// How many of the node's inputs are the block's; the others were captured.
+    n_inputs: usize,
+    /// Where the process's generator was.
+    random: (u64, u64),
+}
+
+impl fmt::Debug for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "checkpoint({} inputs)", self.n_inputs)
+    }
+}
+
+impl CustomGradient for Checkpoint {
+    fn name(&self) -> &str {
+        "checkpoint"
+    }
+
+    fn backward(&self, inputs: &[Expr], _output: &Expr, dy: &Expr) -> Result<Vec<Option<Expr>>, unigrad_graph::Error> {
+        let (own, captured) = inputs.split_at(self.n_inputs.min(inputs.len()));
+        // The gradient is waited for: without that, the block would be computed again at once and its memory kept.
+        let again: Vec<Expr> = {
+            let _guard = enable_grad_guard();
+            own.iter().map(|input| input.barrier(std::slice::from_ref(dy))).collect()
+        };
+        let value = {
+            let _guard = enable_grad_guard();
+            let now = Generator::global().state();
+            Generator::global().set(self.random.0, self.random.1);
+            let value = (self.block)(&tensors(&again));
+            Generator::global().set(now.0, now.1);
+            value.expr()
+        };
+        if let Some(error) = value.error() {
+            return Err((**error).clone());
+        }
+        let wrt: Vec<Expr> = again.into_iter().chain(captured.iter().cloned()).collect();
+        gradients(&value, dy, &wrt)
+    }
+}
+
+/// Runs a block without keeping what it computes for the backward pass, which computes it again: less memory for more work.
+///
+/// Gradients arrive at the inputs and at whatever else the block uses. The block must compute the same each time (random numbers from the
+/// process's generator are drawn again equally) and must not read values to the host.
+///
+/// ```ignore
+/// let y = checkpoint(move |x| block.forward(&x[0]), &[&x]);
+/// ```
+#[track_caller]
+pub fn checkpoint(block: impl Fn(&[Tensor]) -> Tensor + Send + Sync + 'static, inputs: &[&Tensor]) -> Tensor {
+    let exprs: Vec<Expr> = inputs.iter().map(|tensor| tensor.expr()).collect();
+    let random = Generator::global().state();
+    let value = no_grad(|| block(&tensors(&exprs))).expr();
+    if value.error().is_some() {
+        return Tensor::from_expr(value);
+    }
+    let captured: Vec<Expr> =
+        unigrad_graph::boundary(&value).into_iter().filter(|node| !exprs.iter().any(|input| input.same(node))).collect();
+    let all: Vec<Expr> = exprs.iter().cloned().chain(captured).collect();
+    let value = if value.needs_grad() { value.detach() } else { value };
+    Tensor::from_expr(Expr::custom(Arc::new(Checkpoint { block: Box::new(block), n_inputs: exprs.len(), random }), &value, &all))
+}
+
+impl From<Arc<unigrad_graph::Error>> for Error {
+    fn from(error: Arc<unigrad_graph::Error>) -> Error {
+        Error::Graph(error)
+    }
+}

@@ -1,0 +1,197 @@
+//! How callers write shapes, axes and lists of integers.
+
+use unigrad_graph::{ErrorKind, Expr, Shape};
+
+/// A shape: `[2, 3]`, a slice or `Vec` of `usize`, one number, or `()` for rank 0.
+pub trait Dims {
+    /// Sizes per axis.
+    fn dims(self) -> Shape;
+}
+
+impl<const N: usize> Dims for [usize; N] {
+    fn dims(self) -> Shape {
+        Shape::from_slice(&self)
+    }
+}
+
+impl<const N: usize> Dims for &[usize; N] {
+    fn dims(self) -> Shape {
+        Shape::from_slice(self)
+    }
+}
+
+impl Dims for &[usize] {
+    fn dims(self) -> Shape {
+        Shape::from_slice(self)
+    }
+}
+
+impl Dims for Vec<usize> {
+    fn dims(self) -> Shape {
+        Shape::from_slice(&self)
+    }
+}
+
+impl Dims for &Vec<usize> {
+    fn dims(self) -> Shape {
+        Shape::from_slice(self)
+    }
+}
+
+impl Dims for Shape {
+    fn dims(self) -> Shape {
+        self
+    }
+}
+
+impl Dims for &Shape {
+    fn dims(self) -> Shape {
+        self.clone()
+    }
+}
+
+impl Dims for usize {
+    fn dims(self) -> Shape {
+        Shape::from_slice(&[self])
+    }
+}
+
+impl Dims for () {
+    fn dims(self) -> Shape {
+        Shape::new()
+    }
+}
+
+/// A list of integers that may be negative: `-1`, `[0, -1]`, a slice, a `Vec`.
+pub trait Ints {
+    /// The integers.
+    fn ints(self) -> Vec<i64>;
+}
+
+/// Which axes a reduction goes over: `()` for all, one axis, or a list; negative ones count from the end.
+pub trait Axes {
+    /// The axes, or `None` for all.
+    fn axes(self) -> Option<Vec<i64>>;
+}
+
+impl Axes for () {
+    fn axes(self) -> Option<Vec<i64>> {
+        None
+    }
+}
+
+macro_rules! integers {
+    ($($ty:ty),*) => { $(
+        impl Ints for $ty {
+            fn ints(self) -> Vec<i64> {
+                vec![self as i64]
+            }
+        }
+        impl<const N: usize> Ints for [$ty; N] {
+            fn ints(self) -> Vec<i64> {
+                self.iter().map(|i| *i as i64).collect()
+            }
+        }
+        impl<const N: usize> Ints for &[$ty; N] {
+            fn ints(self) -> Vec<i64> {
+                self.iter().map(|i| *i as i64).collect()
+            }
+        }
+        impl Ints for &[$ty] {
+            fn ints(self) -> Vec<i64> {
+                self.iter().map(|i| *i as i64).collect()
+            }
+        }
+        impl Ints for Vec<$ty> {
+            fn ints(self) -> Vec<i64> {
+                self.iter().map(|i| *i as i64).collect()
+            }
+        }
+        impl Ints for &Vec<$ty> {
+            fn ints(self) -> Vec<i64> {
+                self.iter().map(|i| *i as i64).collect()
+            }
+        }
+        impl Axes for $ty {
+            fn axes(self) -> Option<Vec<i64>> {
+                Some(self.ints())
+            }
+        }
+        impl<const N: usize> Axes for [$ty; N] {
+            fn axes(self) -> Option<Vec<i64>> {
+                Some(self.ints())
+            }
+        }
+        impl<const N: usize> Axes for &[$ty; N] {
+            fn axes(self) -> Option<Vec<i64>> {
+                Some(self.ints())
+            }
+        }
+        impl Axes for &[$ty] {
+            fn axes(self) -> Option<Vec<i64>> {
+                Some(self.ints())
+            }
+        }
+        impl Axes for Vec<$ty> {
+            fn axes(self) -> Option<Vec<i64>> {
+                Some(self.ints())
+            }
+        }
+        impl Axes for &Vec<$ty> {
+            fn axes(self) -> Option<Vec<i64>> {
+                Some(self.ints())
+            }
+        }
+    )* };
+}
+integers!(i32, i64, isize, usize);
+
+/// The axis a possibly negative number names; an invalid node if there is none, or if `x` is invalid itself.
+#[track_caller]
+pub(crate) fn resolve_axis(x: &Expr, op: &str, axis: i64) -> Result<usize, Expr> {
+    resolve_in(x, op, axis, x.rank())
+}
+
+/// As [`resolve_axis`], among `rank` axes.
+#[track_caller]
+pub(crate) fn resolve_in(x: &Expr, op: &str, axis: i64, rank: usize) -> Result<usize, Expr> {
+    if x.error().is_some() {
+        return Err(x.clone());
+    }
+    let resolved = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
+    match usize::try_from(resolved) {
+        Ok(resolved) if resolved < rank => Ok(resolved),
+        _ => {
+            let message = format!("axis {axis} of {:?}, which has {rank} axes", x.shape());
+            let help = if rank == 0 { "a tensor of rank 0 has no axis" } else { "axes count from 0, or from -1 at the end" };
+            Err(Expr::fail(ErrorKind::Axis, op, message, help, &[x]))
+        }
+    }
+}
+
+/// Several axes, sorted; naming one twice is an error.
+#[track_caller]
+pub(crate) fn resolve_axes(x: &Expr, op: &str, axes: Option<Vec<i64>>) -> Result<Vec<usize>, Expr> {
+    if x.error().is_some() {
+        return Err(x.clone());
+    }
+    let Some(axes) = axes else { return Ok((0..x.rank()).collect()) };
+    let mut resolved = Vec::with_capacity(axes.len());
+    for axis in axes {
+        resolved.push(resolve_axis(x, op, axis)?);
+    }
+    resolved.sort_unstable();
+    if resolved.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(Expr::fail(ErrorKind::Axis, op, format!("an axis of {:?} is named twice: {resolved:?}", x.shape()), "", &[x]));
+    }
+    Ok(resolved)
+}
+
+/// Axes as the bit mask of the graph's reductions.
+#[track_caller]
+pub(crate) fn axes_mask(x: &Expr, op: &str, axes: &[usize]) -> Result<u32, Expr> {
+    if axes.iter().any(|axis| *axis >= 32) {
+        return Err(Expr::fail(ErrorKind::Axis, op, format!("{} axes are more than 32", x.rank()), "", &[x]));
+    }
+    Ok(axes.iter().fold(0, |mask, axis| mask | 1 << axis))
+}

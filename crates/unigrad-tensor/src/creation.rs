@@ -1,0 +1,238 @@
+//! Leaves: from values in memory, from formulas.
+
+use crate::{Device, Dims, Result, Tensor, eval};
+use unigrad_graph::{DType, Element, ErrorKind, Expr, Literal};
+
+/// Nested arrays, slices and vectors of elements, with their shape.
+pub trait NestedValues {
+    /// The innermost type.
+    type Element: Element;
+    /// Sizes, outermost first, and all elements in order. `None` if rows differ in length.
+    fn flatten(&self) -> Option<(Vec<usize>, Vec<Self::Element>)>;
+}
+
+macro_rules! nested_leaves {
+    ($($ty:ty),*) => { $(
+        impl NestedValues for $ty {
+            type Element = $ty;
+            fn flatten(&self) -> Option<(Vec<usize>, Vec<$ty>)> {
+                Some((Vec::new(), vec![*self]))
+            }
+        }
+    )* };
+}
+nested_leaves!(bool, u8, i8, u16, i16, u32, i32, u64, i64, unigrad_graph::f16, unigrad_graph::bf16, f32, f64);
+
+impl<T: NestedValues> NestedValues for [T] {
+    type Element = T::Element;
+    fn flatten(&self) -> Option<(Vec<usize>, Vec<T::Element>)> {
+        let mut shape = vec![self.len()];
+        let mut all = Vec::new();
+        for (i, row) in self.iter().enumerate() {
+            let (inner, values) = row.flatten()?;
+            match i {
+                0 => shape.extend(inner),
+                _ if shape[1..] != inner => return None,
+                _ => {}
+            }
+            all.extend(values);
+        }
+        Some((shape, all))
+    }
+}
+
+impl<T: NestedValues, const N: usize> NestedValues for [T; N] {
+    type Element = T::Element;
+    fn flatten(&self) -> Option<(Vec<usize>, Vec<T::Element>)> {
+        self.as_slice().flatten()
+    }
+}
+
+impl<T: NestedValues> NestedValues for Vec<T> {
+    type Element = T::Element;
+    fn flatten(&self) -> Option<(Vec<usize>, Vec<T::Element>)> {
+        self.as_slice().flatten()
+    }
+}
+
+impl<T: NestedValues + ?Sized> NestedValues for &T {
+    type Element = T::Element;
+    fn flatten(&self) -> Option<(Vec<usize>, Vec<T::Element>)> {
+        (**self).flatten()
+    }
+}
+
+fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
+    // SAFETY: elements are plain numbers (or `bool`s) without padding, so their bytes are initialized; the length is theirs.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }
+}
+
+#[track_caller]
+fn uploaded(result: Result<Expr>, op: &str) -> Tensor {
+    match result {
+        Ok(expr) => Tensor::from_expr(expr),
+        Err(error) => Tensor::from_expr(Expr::fail(ErrorKind::Argument, op, error.to_string(), "", &[])),
+    }
+}
+
+impl Tensor {
+    /// A tensor from values in row-major order.
+    #[track_caller]
+    pub fn from_slice<T: Element>(values: &[T], shape: impl Dims, device: &Device) -> Tensor {
+        Tensor::from_bytes(bytes_of(values), shape, T::DTYPE, device)
+    }
+
+    /// A tensor from values in row-major order.
+    #[track_caller]
+    pub fn from_vec<T: Element>(values: Vec<T>, shape: impl Dims, device: &Device) -> Tensor {
+        Tensor::from_slice(&values, shape, device)
+    }
+
+    /// A tensor from the bytes of its elements, row-major, in the machine's order.
+    #[track_caller]
+    pub fn from_bytes(bytes: &[u8], shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        let shape = shape.dims();
+        let elements = shape.iter().try_fold(1_usize, |product, size| product.checked_mul(*size));
+        if elements.and_then(|elements| elements.checked_mul(dtype.size())) != Some(bytes.len()) {
+            let message = format!("{} values of {dtype} do not fill {:?}", bytes.len() / dtype.size(), shape.as_slice());
+            return Tensor::fail(ErrorKind::Shape, "from_slice", message, "give as many values as the shape has elements", &[]);
+        }
+        uploaded(eval::upload(bytes, &shape, dtype, device.id()), "from_slice")
+    }
+
+    /// A tensor from a number, or nested arrays or vectors: `Tensor::new([[1.0, 2.0], [3.0, 4.0]], &device)`.
+    #[track_caller]
+    pub fn new(values: impl NestedValues, device: &Device) -> Tensor {
+        match values.flatten() {
+            Some((shape, values)) => Tensor::from_slice(&values, shape, device),
+            None => Tensor::fail(ErrorKind::Shape, "new", "rows differ in length", "pad them to one length", &[]),
+        }
+    }
+
+    /// `value` in every element; a run-time value, so that another one does not need another plan.
+    #[track_caller]
+    pub fn full(shape: impl Dims, value: f64, dtype: DType, device: &Device) -> Tensor {
+        Tensor::from_expr(Expr::scalar(Literal::float(dtype, value), &shape.dims(), device.id()))
+    }
+
+    #[track_caller]
+    fn filled(shape: &[usize], value: Literal, device: u32) -> Tensor {
+        Tensor::from_expr(Expr::constant(value, shape, device))
+    }
+
+    /// Zeros (`false` for `Bool`).
+    #[track_caller]
+    pub fn zeros(shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        Tensor::filled(&shape.dims(), Literal::zero(dtype), device.id())
+    }
+
+    /// Ones (`true` for `Bool`).
+    #[track_caller]
+    pub fn ones(shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        Tensor::filled(&shape.dims(), Literal::one(dtype), device.id())
+    }
+
+    /// A tensor of rank 0.
+    #[track_caller]
+    pub fn scalar(value: f64, dtype: DType, device: &Device) -> Tensor {
+        Tensor::full((), value, dtype, device)
+    }
+
+    /// Zeros of this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn zeros_like(&self) -> Tensor {
+        self.constant_like(0.0)
+    }
+
+    /// Ones of this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn ones_like(&self) -> Tensor {
+        self.constant_like(1.0)
+    }
+
+    #[track_caller]
+    pub(crate) fn constant_like(&self, value: f64) -> Tensor {
+        let expr = self.expr();
+        if expr.error().is_some() {
+            return self.clone();
+        }
+        Tensor::from_expr(expr.constant_like(value))
+    }
+
+    /// `value` in this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn full_like(&self, value: f64) -> Tensor {
+        let expr = self.expr();
+        if expr.error().is_some() {
+            return self.clone();
+        }
+        Tensor::from_expr(Expr::scalar(Literal::float(expr.dtype(), value), expr.shape(), expr.device()))
+    }
+
+    /// `start, start + step, …` below `end` (above, for a negative step).
+    #[track_caller]
+    pub fn arange(start: f64, end: f64, step: f64, dtype: DType, device: &Device) -> Tensor {
+        let count = ((end - start) / step).ceil();
+        if step == 0.0 || !count.is_finite() || count > (1_u64 << 53) as f64 {
+            let message = format!("from {start} to {end} in steps of {step}");
+            return Tensor::fail(ErrorKind::Argument, "arange", message, "give finite numbers and a step that is not 0", &[]);
+        }
+        Tensor::from_expr(ramp(count.max(0.0) as usize, start, step, dtype, device.id()))
+    }
+
+    /// `0, 1, …, n - 1`.
+    #[track_caller]
+    pub fn range(n: usize, dtype: DType, device: &Device) -> Tensor {
+        Tensor::from_expr(Expr::iota(&[n], 0, dtype, device.id()))
+    }
+
+    /// `count` evenly spaced numbers, `start` and `end` included.
+    #[track_caller]
+    pub fn linspace(start: f64, end: f64, count: usize, dtype: DType, device: &Device) -> Tensor {
+        let wide = if dtype.is_float() { dtype.compute() } else { DType::F64 };
+        let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
+        // From both ends, so that the last one is `end` exactly.
+        let index = Expr::iota(&[count], 0, wide, device.id());
+        let low = index.binary_const(unigrad_graph::BinaryOp::Mul, step).binary_const(unigrad_graph::BinaryOp::Add, start);
+        let back = index.constant_like(count.saturating_sub(1) as f64).sub(&index);
+        let high = back.constant_like(end).sub(&back.binary_const(unigrad_graph::BinaryOp::Mul, step));
+        let first_half = index.binary_const(unigrad_graph::BinaryOp::Lt, count.div_ceil(2) as f64);
+        Tensor::from_expr(first_half.select(&low, &high).cast(dtype))
+    }
+
+    /// `base` to the powers of [`Tensor::linspace`].
+    #[track_caller]
+    pub fn logspace(start: f64, end: f64, count: usize, base: f64, dtype: DType, device: &Device) -> Tensor {
+        let wide = if dtype.is_float() { dtype.compute() } else { DType::F64 };
+        let exponents = Tensor::linspace(start, end, count, wide, device);
+        exponents.full_like(base).pow(&exponents).cast(dtype)
+    }
+
+    /// Ones on the diagonal of `rows` by `columns`.
+    #[track_caller]
+    pub fn eye(rows: usize, columns: usize, dtype: DType, device: &Device) -> Tensor {
+        let shape = [rows, columns];
+        let diagonal = Expr::iota(&shape, 0, DType::I64, device.id()).eq(&Expr::iota(&shape, 1, DType::I64, device.id()));
+        Tensor::from_expr(diagonal.cast(dtype))
+    }
+}
+
+/// `start + i * step`, computed as wide as it matters.
+#[track_caller]
+fn ramp(count: usize, start: f64, step: f64, dtype: DType, device: u32) -> Expr {
+    let whole = start.fract() == 0.0 && step.fract() == 0.0;
+    let wide = match dtype {
+        dtype if !dtype.is_float() => {
+            if whole {
+                DType::I64
+            } else {
+                DType::F64
+            }
+        }
+        dtype => dtype.compute(),
+    };
+    let index = Expr::iota(&[count], 0, wide, device);
+    let scaled = if step == 1.0 { index } else { index.binary_const(unigrad_graph::BinaryOp::Mul, step) };
+    let moved = if start == 0.0 { scaled } else { scaled.binary_const(unigrad_graph::BinaryOp::Add, start) };
+    moved.cast(dtype)
+}

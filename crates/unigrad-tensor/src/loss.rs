@@ -1,0 +1,299 @@
+//! Losses.
+
+use crate::{Tensor, arithmetic::K, axes::resolve_axis, norm::sum_axis};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal};
+
+/// What becomes of the losses of all elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduction {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// Their sum.
+    Sum,
+    /// Nothing: they stay as they are.
+    None,
+}
+
+/// Settings of [`Tensor::cross_entropy_with`].
+#[derive(Clone, Debug, Default)]
+pub struct CrossEntropyOptions {
+    /// The axis of the classes; the default is PyTorch's: axis 1, or the only one.
+    pub axis: Option<isize>,
+    /// The weight of the uniform distribution in the target.
+    pub label_smoothing: f64,
+    /// Targets that count nothing.
+    pub ignore_index: Option<i64>,
+    /// A weight per class.
+    pub weight: Option<Tensor>,
+    /// Mean (over weights of what counts), sum, or one loss per target.
+    pub reduction: Reduction,
+}
+
+impl Tensor {
+    #[track_caller]
+    fn reduced(self, reduction: Reduction) -> Tensor {
+        match reduction {
+            Reduction::Mean => self.mean(()),
+            Reduction::Sum => self.sum(()),
+            Reduction::None => self,
+        }
+    }
+
+    /// Cross-entropy of logits, mean over all targets. Target: class indices (integers, the logits' shape without the class axis), or
+    /// probabilities (floats, the logits' shape). Classes are on axis 1 (the last one of a matrix).
+    #[track_caller]
+    pub fn cross_entropy(&self, target: &Tensor) -> Tensor {
+        self.cross_entropy_with(target, &CrossEntropyOptions::default())
+    }
+
+    /// [`Tensor::cross_entropy`] with settings.
+    #[track_caller]
+    pub fn cross_entropy_with(&self, target: &Tensor, options: &CrossEntropyOptions) -> Tensor {
+        let logits = self.float();
+        let axis = options.axis.unwrap_or(if logits.rank() > 1 { 1 } else { 0 });
+        let logp = logits.cast(logits.dtype().compute()).log_softmax(axis);
+        let loss = Tensor::from_result(entropy("cross_entropy", &logp.expr(), &target.expr(), axis, options));
+        loss.cast(logits.dtype())
+    }
+
+    /// Negative log likelihood of log probabilities, mean over all targets (class indices). Classes are on axis 1.
+    #[track_caller]
+    pub fn nll_loss(&self, target: &Tensor) -> Tensor {
+        self.nll_loss_with(target, &CrossEntropyOptions::default())
+    }
+
+    /// [`Tensor::nll_loss`] with settings.
+    #[track_caller]
+    pub fn nll_loss_with(&self, target: &Tensor, options: &CrossEntropyOptions) -> Tensor {
+        let logp = self.float();
+        let axis = options.axis.unwrap_or(if logp.rank() > 1 { 1 } else { 0 });
+        Tensor::from_result(entropy("nll_loss", &logp.expr(), &target.expr(), axis, options))
+    }
+
+    /// Mean of `(x - target)²`.
+    #[track_caller]
+    pub fn mse_loss(&self, target: &Tensor) -> Tensor {
+        self.mse_loss_with(target, Reduction::Mean)
+    }
+
+    /// [`Tensor::mse_loss`] with a reduction.
+    #[track_caller]
+    pub fn mse_loss_with(&self, target: &Tensor, reduction: Reduction) -> Tensor {
+        (self - target).square().reduced(reduction)
+    }
+
+    /// Mean of `|x - target|`.
+    #[track_caller]
+    pub fn l1_loss(&self, target: &Tensor) -> Tensor {
+        self.l1_loss_with(target, Reduction::Mean)
+    }
+
+    /// [`Tensor::l1_loss`] with a reduction.
+    #[track_caller]
+    pub fn l1_loss_with(&self, target: &Tensor, reduction: Reduction) -> Tensor {
+        (self - target).abs().reduced(reduction)
+    }
+
+    /// `d² / 2` where `|d| <= delta`, `delta * (|d| - delta / 2)` beyond; mean over all.
+    #[track_caller]
+    pub fn huber_loss(&self, target: &Tensor, delta: f64) -> Tensor {
+        self.huber_loss_with(target, delta, Reduction::Mean)
+    }
+
+    /// [`Tensor::huber_loss`] with a reduction.
+    #[track_caller]
+    pub fn huber_loss_with(&self, target: &Tensor, delta: f64, reduction: Reduction) -> Tensor {
+        let d = (self - target).abs();
+        let near = d.square() * K(0.5);
+        let far = (&d - K(0.5 * delta)) * K(delta);
+        d.le(K(delta)).where_(near, far).reduced(reduction)
+    }
+
+    /// [`Tensor::huber_loss`] divided by `beta`.
+    #[track_caller]
+    pub fn smooth_l1_loss(&self, target: &Tensor, beta: f64) -> Tensor {
+        self.smooth_l1_loss_with(target, beta, Reduction::Mean)
+    }
+
+    /// [`Tensor::smooth_l1_loss`] with a reduction.
+    #[track_caller]
+    pub fn smooth_l1_loss_with(&self, target: &Tensor, beta: f64, reduction: Reduction) -> Tensor {
+        if beta == 0.0 {
+            return self.l1_loss_with(target, reduction);
+        }
+        let d = (self - target).abs();
+        let near = d.square() * K(0.5 / beta);
+        let far = &d - K(0.5 * beta);
+        d.lt(K(beta)).where_(near, far).reduced(reduction)
+    }
+
+    /// Binary cross-entropy of probabilities; logarithms count as at least -100.
+    #[track_caller]
+    pub fn bce_loss(&self, target: &Tensor) -> Tensor {
+        self.bce_loss_with(target, None, Reduction::Mean)
+    }
+
+    /// [`Tensor::bce_loss`] with weights per element and a reduction.
+    #[track_caller]
+    pub fn bce_loss_with(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Tensor {
+        let x = self.float();
+        let yes = x.log().clamp_min(K(-100.0));
+        let no = (x.neg() + K(1.0)).log().clamp_min(K(-100.0));
+        let loss = (target * yes + (target.neg() + K(1.0)) * no).neg();
+        match weight {
+            Some(weight) => (loss * weight).reduced(reduction),
+            None => loss.reduced(reduction),
+        }
+    }
+
+    /// Binary cross-entropy of logits: `bce(sigmoid(x))` without overflow.
+    #[track_caller]
+    pub fn bce_with_logits(&self, target: &Tensor) -> Tensor {
+        self.bce_with_logits_with(target, None, None, Reduction::Mean)
+    }
+
+    /// [`Tensor::bce_with_logits`] with weights per element, the weight of positive targets, and a reduction.
+    #[track_caller]
+    pub fn bce_with_logits_with(
+        &self,
+        target: &Tensor,
+        weight: Option<&Tensor>,
+        pos_weight: Option<&Tensor>,
+        reduction: Reduction,
+    ) -> Tensor {
+        let x = self.float();
+        let target = target.cast(x.dtype());
+        // (1 - t) x + softplus(-x), the second weighted by 1 + (p - 1) t.
+        let log_weight = x.neg().softplus();
+        let log_weight = match pos_weight {
+            Some(p) => ((p - K(1.0)) * &target + K(1.0)) * log_weight,
+            None => log_weight,
+        };
+        let loss = (target.neg() + K(1.0)) * &x + log_weight;
+        match weight {
+            Some(weight) => (loss * weight).reduced(reduction),
+            None => loss.reduced(reduction),
+        }
+    }
+
+    /// Kullback-Leibler divergence from log probabilities `self` to `target`: `t * (log t - x)`, 0 where `t` is 0.
+    ///
+    /// With `log_target`, the target is log probabilities too. The mathematical mean is `Reduction::Sum` divided by the batch.
+    #[track_caller]
+    pub fn kl_div(&self, target: &Tensor, log_target: bool, reduction: Reduction) -> Tensor {
+        let loss = if log_target {
+            target.exp() * (target - self)
+        } else {
+            let some = target.gt(K(0.0));
+            let safe = some.where_(target, K(1.0));
+            some.where_(target * safe.log(), K(0.0)) - target * self
+        };
+        loss.reduced(reduction)
+    }
+
+    /// Cosine of the angle between two along an axis; lengths count as at least `eps`.
+    #[track_caller]
+    pub fn cosine_similarity(&self, other: &Tensor, axis: isize, eps: f64) -> Tensor {
+        let length = |x: &Tensor| x.square().sum(axis).clamp_min(K(eps * eps)).sqrt();
+        (self * other).sum(axis) / (length(self) * length(other))
+    }
+}
+
+/// Losses from log probabilities: one row kernel, and a gradient without scatter.
+#[track_caller]
+fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEntropyOptions) -> Result<Expr, Expr> {
+    let axis = resolve_axis(logp, op, axis as i64)?;
+    if target.error().is_some() {
+        return Err(target.clone());
+    }
+    let classes = logp.shape()[axis];
+    let (dtype, device) = (logp.dtype(), logp.device());
+    let weight = match &options.weight {
+        Some(weight) => {
+            let weight = weight.expr().cast(dtype);
+            if weight.error().is_none() && weight.shape().as_slice() != [classes] {
+                let message = format!("{:?} weights for {classes} classes", weight.shape());
+                return Err(Expr::fail(ErrorKind::Shape, op, message, "give one weight per class", &[&weight, logp]));
+            }
+            let mut shape: Vec<usize> = vec![1; logp.rank()];
+            shape[axis] = classes;
+            Some(weight.reshape(&shape).expand(logp.shape()))
+        }
+        None => None,
+    };
+    let smoothing = options.label_smoothing;
+    if !(0.0..=1.0).contains(&smoothing) {
+        return Err(Expr::fail(ErrorKind::Argument, op, format!("label smoothing of {smoothing}"), "it is in 0..=1", &[logp]));
+    }
+    let weighted = match &weight {
+        Some(weight) => logp.mul(weight),
+        None => logp.clone(),
+    };
+    if target.dtype().is_float() {
+        if target.shape() != logp.shape() {
+            let message = format!("probabilities {:?} for logits {:?}", target.shape(), logp.shape());
+            return Err(Expr::fail(ErrorKind::Shape, op, message, "", &[logp, target]));
+        }
+        let mut p = target.cast(dtype);
+        if smoothing > 0.0 {
+            p = p.binary_const(BinaryOp::Mul, 1.0 - smoothing).binary_const(BinaryOp::Add, smoothing / classes as f64);
+        }
+        let losses = sum_axis(&weighted.mul(&p), axis).neg();
+        return Ok(match options.reduction {
+            Reduction::None => losses,
+            Reduction::Sum => total(&losses),
+            Reduction::Mean => total(&losses).binary_const(BinaryOp::Mul, 1.0 / losses.numel() as f64),
+        });
+    }
+    let mut rows = logp.shape().clone();
+    rows.remove(axis);
+    if target.shape() != &rows || target.dtype() == DType::Bool {
+        let message = format!("{} targets {:?} for logits {:?} with classes on axis {axis}", target.dtype(), target.shape(), logp.shape());
+        let help = "give one class index per row, or probabilities of the logits' shape";
+        return Err(Expr::fail(ErrorKind::Shape, op, message, help, &[logp, target]));
+    }
+    let target = target.cast(DType::I64);
+    let (counts, index) = match options.ignore_index {
+        Some(ignored) => {
+            let counts = target.ne(&Expr::constant(Literal::int(DType::I64, ignored), target.shape(), device));
+            (Some(counts.clone()), counts.select(&target, &target.zeros_like()))
+        }
+        None => (None, target.clone()),
+    };
+    let mut apart = rows.clone();
+    apart.insert(axis, 1);
+    let index = index.bounded(classes).reshape(&apart).expand(logp.shape());
+    let chosen = Expr::iota(logp.shape(), axis, DType::I64, device).eq(&index);
+    let zero = logp.zeros_like();
+    let mut losses = sum_axis(&chosen.select(&weighted, &zero), axis).neg();
+    if smoothing > 0.0 {
+        let uniform = sum_axis(&weighted, axis).neg().binary_const(BinaryOp::Mul, smoothing / classes as f64);
+        losses = losses.binary_const(BinaryOp::Mul, 1.0 - smoothing).add(&uniform);
+    }
+    if let Some(counts) = &counts {
+        losses = counts.select(&losses, &losses.zeros_like());
+    }
+    Ok(match options.reduction {
+        Reduction::None => losses,
+        Reduction::Sum => total(&losses),
+        Reduction::Mean => match (&weight, &counts) {
+            (None, None) => total(&losses).binary_const(BinaryOp::Mul, 1.0 / losses.numel() as f64),
+            (None, Some(counts)) => total(&losses).div(&total(&counts.cast(dtype))),
+            (Some(weight), counts) => {
+                let mut weights = sum_axis(&chosen.select(weight, &zero), axis);
+                if let Some(counts) = counts {
+                    weights = counts.select(&weights, &weights.zeros_like());
+                }
+                total(&losses).div(&total(&weights))
+            }
+        },
+    })
+}
+
+/// The sum of all elements, rank 0.
+#[track_caller]
+fn total(x: &Expr) -> Expr {
+    let mask = (0..x.rank()).fold(0, |mask, axis| mask | 1 << axis);
+    x.sum(mask).reshape(&[])
+}

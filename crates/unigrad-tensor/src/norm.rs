@@ -1,0 +1,144 @@
+//! Softmax and the normalizations.
+
+use crate::{Tensor, arithmetic::K, axes::resolve_axis};
+use unigrad_graph::{ErrorKind, Expr, Shape};
+
+impl Tensor {
+    /// `exp(x) / sum(exp(x))` along an axis.
+    #[track_caller]
+    pub fn softmax(&self, axis: isize) -> Tensor {
+        let x = self.float().expr();
+        match resolve_axis(&x, "softmax", axis as i64) {
+            Ok(axis) => Tensor::from_expr(x.softmax(axis)),
+            Err(invalid) => Tensor::from_expr(invalid),
+        }
+    }
+
+    /// `log(softmax(x))` along an axis.
+    #[track_caller]
+    pub fn log_softmax(&self, axis: isize) -> Tensor {
+        let x = self.float().expr();
+        match resolve_axis(&x, "log_softmax", axis as i64) {
+            Ok(axis) => Tensor::from_expr(x.log_softmax(axis)),
+            Err(invalid) => Tensor::from_expr(invalid),
+        }
+    }
+
+    /// `softmax(-x)` along an axis.
+    #[track_caller]
+    pub fn softmin(&self, axis: isize) -> Tensor {
+        self.neg().softmax(axis)
+    }
+
+    /// `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes, as many as `weight` (or `bias`) has; the last one without both.
+    #[track_caller]
+    pub fn layer_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        let axes = weight.or(bias).map_or(1, |tensor| tensor.rank());
+        affine(Tensor::from_expr(self.float().expr().normalize(axes, true, eps)), weight, bias)
+    }
+
+    /// `x / sqrt(mean(x²) + eps) * weight` over the last axes, as many as `weight` has; the last one without.
+    #[track_caller]
+    pub fn rms_norm(&self, weight: Option<&Tensor>, eps: f64) -> Tensor {
+        let axes = weight.map_or(1, |tensor| tensor.rank());
+        affine(Tensor::from_expr(self.float().expr().normalize(axes, false, eps)), weight, None)
+    }
+
+    /// Layer norm of `[n, c, ..]` within each of `groups` groups of channels; weight and bias are `[c]`.
+    #[track_caller]
+    pub fn group_norm(&self, groups: usize, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        let x = self.float().expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        if x.rank() < 2 || groups == 0 || !x.shape()[1].is_multiple_of(groups) {
+            let message = format!("{groups} groups of the channels of {:?}", x.shape());
+            return Tensor::fail(ErrorKind::Shape, "group_norm", message, "the number of channels is a multiple of the groups", &[self]);
+        }
+        let inner: usize = x.shape()[1..].iter().product::<usize>() / groups;
+        let y = x.reshape(&[x.shape()[0], groups, inner]).normalize(1, true, eps).reshape(x.shape());
+        per_channel(Tensor::from_expr(y), weight, bias)
+    }
+
+    /// Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`.
+    #[track_caller]
+    pub fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        self.group_norm(self.size(1).max(1), weight, bias, eps)
+    }
+
+    /// `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs.
+    #[track_caller]
+    pub fn batch_norm(&self, mean: &Tensor, var: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        let x = self.float();
+        let scale = (channel(var, &x) + K(eps)).rsqrt();
+        per_channel((&x - channel(mean, &x)) * scale, weight, bias)
+    }
+
+    /// `[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
+    ///
+    /// Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
+    /// (PyTorch stores the unbiased variance: times `n / (n - 1)`).
+    #[track_caller]
+    pub fn batch_norm_train(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> (Tensor, Tensor, Tensor) {
+        let x = self.float();
+        let axes: Vec<usize> = (0..x.rank()).filter(|axis| *axis != 1).collect();
+        let mean = x.mean_keepdim(&axes);
+        let centered = &x - &mean;
+        let var = centered.square().mean_keepdim(&axes);
+        let y = per_channel(centered * (&var + K(eps)).rsqrt(), weight, bias);
+        (y, mean.detach().flatten_all(), var.detach().flatten_all())
+    }
+
+    /// Divided by the `p`-norm along an axis, which counts as at least `eps`.
+    #[track_caller]
+    pub fn normalize(&self, p: f64, axis: isize, eps: f64) -> Tensor {
+        self / self.norm_keepdim(p, axis).clamp_min(eps)
+    }
+}
+
+#[track_caller]
+fn affine(y: Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Tensor {
+    let y = match weight {
+        Some(weight) => y * weight,
+        None => y,
+    };
+    match bias {
+        Some(bias) => y + bias,
+        None => y,
+    }
+}
+
+/// `[c]` as `[1, c, 1, ..]`, to go with `x`.
+#[track_caller]
+fn channel(values: &Tensor, x: &Tensor) -> Tensor {
+    let (values, x) = (values.expr(), x.expr());
+    if values.error().is_some() {
+        return Tensor::from_expr(values);
+    }
+    let mut shape: Shape = Shape::from_elem(1, x.rank().max(2));
+    shape[1] = values.numel();
+    Tensor::from_expr(values.reshape(&shape))
+}
+
+#[track_caller]
+fn per_channel(y: Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Tensor {
+    let weight = match weight {
+        Some(weight) => Some(channel(weight, &y)),
+        None => None,
+    };
+    let bias = match bias {
+        Some(bias) => Some(channel(bias, &y)),
+        None => None,
+    };
+    affine(y, weight.as_ref(), bias.as_ref())
+}
+
+/// The sum over an axis that keeps it: what the losses use.
+#[track_caller]
+pub(crate) fn sum_axis(x: &Expr, axis: usize) -> Expr {
+    let mut shape = x.shape().clone();
+    if x.error().is_none() {
+        shape.remove(axis);
+    }
+    x.sum(1 << axis).reshape(&shape)
+}

@@ -1,0 +1,238 @@
+//! Pooling of `[n, c, spatial..]`: maximum, average, adaptive, in any number of spatial dimensions.
+
+use crate::{Tensor, arithmetic::K, conv::spread};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, PoolSpec, Shape};
+
+/// Settings of a pooling, one entry per spatial dimension (one entry goes for all; none means the default).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolOptions {
+    /// Sizes of windows.
+    pub kernel: Vec<usize>,
+    /// Steps between windows; default: their size.
+    pub stride: Vec<usize>,
+    /// Padding on both sides (which never is a maximum), at most half of a window; default 0.
+    pub padding: Vec<usize>,
+    /// Distance of a window's elements; default 1. Maximum only.
+    pub dilation: Vec<usize>,
+    /// A last window that reaches beyond the end counts too.
+    pub ceil_mode: bool,
+    /// Averages divide by the window's size even where it covers padding.
+    pub count_include_pad: bool,
+}
+
+impl PoolOptions {
+    /// Windows of one size, side by side.
+    pub fn new(kernel: usize) -> PoolOptions {
+        PoolOptions { kernel: vec![kernel], stride: vec![], padding: vec![], dilation: vec![], ceil_mode: false, count_include_pad: true }
+    }
+
+    /// With one stride for all dimensions.
+    pub fn stride(mut self, stride: usize) -> PoolOptions {
+        self.stride = vec![stride];
+        self
+    }
+
+    /// With one padding for all dimensions.
+    pub fn padding(mut self, padding: usize) -> PoolOptions {
+        self.padding = vec![padding];
+        self
+    }
+}
+
+/// Checked settings and the spatial sizes of the result.
+#[track_caller]
+fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, PoolSpec, SmallVec<[usize; 3]>), Tensor> {
+    let e = x.expr();
+    if e.error().is_some() {
+        return Err(x.clone());
+    }
+    let spec = (|| {
+        let kernel: SmallVec<[usize; 3]> = spread(&options.kernel, n, 0)?;
+        let stride = if options.stride.is_empty() { kernel.clone() } else { spread(&options.stride, n, 1)? };
+        let spec = PoolSpec { kernel, stride, pad: spread(&options.padding, n, 0)?, dilation: spread(&options.dilation, n, 1)? };
+        let whole = e.rank() == n + 2 && !spec.kernel.contains(&0) && !spec.stride.contains(&0) && !spec.dilation.contains(&0);
+        (whole && (0..n).all(|d| 2 * spec.pad[d] <= spec.kernel[d])).then_some(spec)
+    })();
+    let Some(spec) = spec else {
+        let message = format!("{options:?} over {:?}", e.shape());
+        let help = format!("wants {n} spatial axes, one setting per axis (or one for all), and padding of at most half a window");
+        return Err(Tensor::fail(ErrorKind::Shape, op, message, &help, &[x]));
+    };
+    let mut output = SmallVec::new();
+    for d in 0..n {
+        let (size, span) = (e.shape()[d + 2] + 2 * spec.pad[d], spec.dilation[d] * (spec.kernel[d] - 1) + 1);
+        if size < span {
+            let message = format!("a window spans {span} but the padded input has {size} along spatial axis {d} of {:?}", e.shape());
+            return Err(Tensor::fail(ErrorKind::Shape, op, message, "", &[x]));
+        }
+        let mut count = (size - span) / spec.stride[d] + 1;
+        if options.ceil_mode && !(size - span).is_multiple_of(spec.stride[d]) && count * spec.stride[d] < e.shape()[d + 2] + spec.pad[d] {
+            // A window that starts in the padding behind the end does not count.
+            count += 1;
+        }
+        output.push(count);
+    }
+    Ok((e, spec, output))
+}
+
+/// `[n, c, spatial..]` as `[n, c, all of it]`.
+#[track_caller]
+fn flat(x: &Expr) -> Expr {
+    x.reshape(&[x.shape()[0], x.shape()[1], x.shape()[2..].iter().product()])
+}
+
+impl Tensor {
+    /// Maximum of each window over `n` spatial dimensions, and where it is: row-major indices within the spatial axes.
+    #[track_caller]
+    pub fn max_pool_with_index(&self, n: usize, options: &PoolOptions) -> (Tensor, Tensor) {
+        let (x, spec, output) = match plan("max_pool", self, n, options) {
+            Ok(plan) => plan,
+            Err(invalid) => return (invalid.clone(), invalid),
+        };
+        let index = x.pool_index(Arc::new(spec), &output);
+        if index.error().is_some() {
+            return (Tensor::from_expr(index.clone()), Tensor::from_expr(index));
+        }
+        let value = flat(&x).gather(2, &flat(&index)).reshape(index.shape());
+        (Tensor::from_expr(value), Tensor::from_expr(index))
+    }
+
+    /// Maximum of each window over `n` spatial dimensions; the gradient goes to the first of equal ones.
+    #[track_caller]
+    pub fn max_pool(&self, n: usize, options: &PoolOptions) -> Tensor {
+        self.max_pool_with_index(n, options).0
+    }
+
+    /// Maximum of each window of `[n, c, l]`.
+    #[track_caller]
+    pub fn max_pool1d(&self, options: &PoolOptions) -> Tensor {
+        self.max_pool(1, options)
+    }
+
+    /// Maximum of each window of `[n, c, h, w]`.
+    #[track_caller]
+    pub fn max_pool2d(&self, options: &PoolOptions) -> Tensor {
+        self.max_pool(2, options)
+    }
+
+    /// Maximum of each window of `[n, c, d, h, w]`.
+    #[track_caller]
+    pub fn max_pool3d(&self, options: &PoolOptions) -> Tensor {
+        self.max_pool(3, options)
+    }
+
+    /// Average of each window over `n` spatial dimensions.
+    #[track_caller]
+    pub fn avg_pool(&self, n: usize, options: &PoolOptions) -> Tensor {
+        let (x, spec, output) = match plan("avg_pool", self, n, options) {
+            Ok(plan) => plan,
+            Err(invalid) => return invalid,
+        };
+        if spec.dilation.iter().any(|dilation| *dilation != 1) {
+            return Tensor::fail(ErrorKind::Argument, "avg_pool", "dilation is for the maximum only", "", &[self]);
+        }
+        let wide = self.float().expr();
+        let dtype = wide.dtype();
+        let mut y = wide.cast(dtype.compute());
+        for d in 0..n {
+            let (size, pad, kernel, stride) = (x.shape()[d + 2], spec.pad[d], spec.kernel[d], spec.stride[d]);
+            let reach = (output[d] - 1) * stride + kernel;
+            let behind = reach.saturating_sub(size + pad);
+            let mut pads = vec![PadAxis::default(); y.rank()];
+            pads[d + 2] = PadAxis { lo: pad, hi: behind, interior: 0 };
+            let padded = y.pad(&pads, Literal::zero(y.dtype()));
+            let rank = padded.rank();
+            let windows = padded.window(d + 2, kernel, stride, 1);
+            let mut shape = padded.shape().clone();
+            shape[d + 2] = output[d];
+            y = windows.sum(1 << rank).reshape(&shape);
+        }
+        // How many elements each window averages over: a product of one count per dimension.
+        let mut y = Tensor::from_expr(y);
+        let mut factor = 1.0;
+        for d in 0..n {
+            let (size, pad, kernel, stride) = (x.shape()[d + 2] as i64, spec.pad[d] as i64, spec.kernel[d] as i64, spec.stride[d] as i64);
+            let count = |o: i64| {
+                let start = o * stride - pad;
+                let end = (start + kernel).min(size + pad);
+                if options.count_include_pad { end - start } else { end.min(size) - start.max(0) }
+            };
+            let counts: Vec<i64> = (0..output[d] as i64).map(count).collect();
+            if counts.windows(2).all(|pair| pair[0] == pair[1]) {
+                factor /= counts.first().copied().unwrap_or(1) as f64;
+                continue;
+            }
+            let mut shape: Shape = Shape::from_elem(1, n + 2);
+            shape[d + 2] = output[d];
+            let index = Tensor::from_expr(Expr::iota(&shape, d + 2, DType::I64, x.device()));
+            let start = index * stride - pad;
+            let end = (&start + kernel).minimum(size + pad);
+            let count = if options.count_include_pad { end - start } else { end.minimum(size) - start.maximum(0) };
+            y = y / count.cast(dtype.compute());
+        }
+        (y * K(factor)).cast(dtype)
+    }
+
+    /// Average of each window of `[n, c, l]`.
+    #[track_caller]
+    pub fn avg_pool1d(&self, options: &PoolOptions) -> Tensor {
+        self.avg_pool(1, options)
+    }
+
+    /// Average of each window of `[n, c, h, w]`.
+    #[track_caller]
+    pub fn avg_pool2d(&self, options: &PoolOptions) -> Tensor {
+        self.avg_pool(2, options)
+    }
+
+    /// Average of each window of `[n, c, d, h, w]`.
+    #[track_caller]
+    pub fn avg_pool3d(&self, options: &PoolOptions) -> Tensor {
+        self.avg_pool(3, options)
+    }
+
+    /// Averages over as many regions per spatial axis as asked: region `i` of `s` covers `floor(i * size / s) .. ceil((i + 1) * size / s)`.
+    #[track_caller]
+    pub fn adaptive_avg_pool(&self, sizes: &[usize]) -> Tensor {
+        self.adaptive("adaptive_avg_pool", sizes, |x, axis| x.mean_keepdim(axis as isize))
+    }
+
+    /// Maxima over as many regions per spatial axis as asked (see [`Tensor::adaptive_avg_pool`]).
+    #[track_caller]
+    pub fn adaptive_max_pool(&self, sizes: &[usize]) -> Tensor {
+        self.adaptive("adaptive_max_pool", sizes, |x, axis| x.max_keepdim(axis as isize))
+    }
+
+    #[track_caller]
+    fn adaptive(&self, op: &str, sizes: &[usize], reduce: fn(&Tensor, usize) -> Tensor) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        if x.rank() != sizes.len() + 2 || sizes.contains(&0) || x.shape()[2..].contains(&0) {
+            let message = format!("{sizes:?} regions of {:?}", x.shape());
+            return Tensor::fail(ErrorKind::Shape, op, message, "give one number above 0 per spatial axis", &[self]);
+        }
+        let mut y = self.clone();
+        for (d, &count) in sizes.iter().enumerate() {
+            let (axis, size) = (d + 2, x.shape()[d + 2]);
+            if size == count {
+                continue;
+            }
+            if size % count == 0 {
+                let apart = y.unflatten(axis as isize, [count as i64, (size / count) as i64]);
+                y = reduce(&apart, axis + 1).squeeze(axis as isize + 1);
+                continue;
+            }
+            let mut parts = Vec::with_capacity(count);
+            for i in 0..count {
+                let (start, end) = (i * size / count, ((i + 1) * size).div_ceil(count));
+                parts.push(reduce(&y.narrow(axis as isize, start, end - start), axis));
+            }
+            y = Tensor::concat(&parts.iter().collect::<Vec<_>>(), axis as isize);
+        }
+        y
+    }
+}

@@ -1,0 +1,112 @@
+//! Which dtype a result has.
+//!
+//! **Two tensors** meet in `DType::promote`: bool < integers < floats. Equal kinds go to the wider; mixed signs to the next wider signed
+//! type (`u64` with a signed type: `f32`); `f16` with `bf16` gives `f32`; an integer with a float gives that float.
+//!
+//! **A tensor of rank 0** beside one of higher rank is weak, as in PyTorch: it decides only if its kind (bool, integer, float) is the
+//! higher one. A `f32` loss scale of rank 0 leaves an `f16` tensor `f16`.
+//!
+//! **Rust numbers** are weaker still: a float leaves float tensors as they are, and makes integers and bools `f32`; an integer leaves
+//! integers and floats as they are, and makes bools `i64`; a `bool` changes nothing.
+//!
+//! | op | rule |
+//! |---|---|
+//! | `/`, `atan2`, `exp`, `sqrt` and the other functions of real numbers, `mean`, `var` | integers and bools become `f32` |
+//! | `floor_div`, `%`, `pow`, bits, shifts | stay integers |
+//! | `sum`, `prod`, `cumsum`, `cumprod` of integers and bools | `i64` (`u64` stays `u64`) |
+//! | comparisons, `any`, `all`, `isnan`, logic | `bool` |
+//! | bool `+` bool, bool `*` bool | `bool`: or, and; other arithmetic of two bools is `i64` |
+//! | `argmax`, `argsort`, `nonzero` and other indices | `i64` |
+//!
+//! Half types compute in `f32` and round once when a value is stored.
+
+use crate::arithmetic::{Operand, Value};
+use unigrad_graph::{DType, ErrorKind, Expr, Literal, broadcast_shapes};
+
+/// bool, integer, float.
+fn kind(dtype: DType) -> u8 {
+    match dtype {
+        DType::Bool => 0,
+        dtype if dtype.is_float() => 2,
+        _ => 1,
+    }
+}
+
+/// The dtype of a tensor beside another; see the module's page.
+pub(crate) fn promote(a: &Expr, b: &Expr) -> DType {
+    let (x, y) = (a.dtype(), b.dtype());
+    match (a.rank(), b.rank()) {
+        (0, rank) if rank > 0 && kind(x) <= kind(y) => y,
+        (rank, 0) if rank > 0 && kind(y) <= kind(x) => x,
+        _ => x.promote(y),
+    }
+}
+
+/// The dtype of a tensor beside a Rust number.
+pub(crate) fn promote_value(dtype: DType, value: Value) -> DType {
+    match value {
+        Value::Float(_) | Value::Constant(_) if !dtype.is_float() => DType::F32,
+        Value::Int(_) if dtype == DType::Bool => DType::I64,
+        _ => dtype,
+    }
+}
+
+/// Floats stay, the rest becomes `f32`.
+pub(crate) fn to_float(dtype: DType) -> DType {
+    if dtype.is_float() { dtype } else { DType::F32 }
+}
+
+/// The dtype sums of `dtype` have.
+pub(crate) fn to_sum(dtype: DType) -> DType {
+    if dtype.is_float() || dtype == DType::U64 { dtype } else { DType::I64 }
+}
+
+/// A Rust number as a node: run-time values as slots, so that they are not part of a plan; the library's own as constants.
+#[track_caller]
+pub(crate) fn value_expr(value: Value, dtype: DType, shape: &[usize], device: u32) -> Expr {
+    match value {
+        Value::Float(value) => Expr::scalar(Literal::float(dtype, value), shape, device),
+        Value::Int(value) => Expr::scalar(Literal::int(dtype, value), shape, device),
+        Value::Bool(value) => Expr::scalar(Literal::int(dtype, i64::from(value)), shape, device),
+        Value::Constant(value) => Expr::constant(Literal::float(dtype, value), shape, device),
+    }
+}
+
+/// Both of one dtype and shape.
+#[track_caller]
+pub(crate) fn align(op: &str, a: &Expr, b: &Operand, force: Option<DType>) -> Result<(Expr, Expr), Expr> {
+    if a.error().is_some() {
+        return Err(a.clone());
+    }
+    match b {
+        Operand::Value(value) => {
+            let dtype = force.unwrap_or_else(|| promote_value(a.dtype(), *value));
+            let dtype = if force.is_some() && !force.is_some_and(DType::is_float) { promote_value(dtype, *value) } else { dtype };
+            let a = a.cast(dtype);
+            let b = value_expr(*value, dtype, a.shape(), a.device());
+            Ok((a, b))
+        }
+        Operand::Tensor(b) => {
+            let b = b.expr();
+            if b.error().is_some() {
+                return Err(b);
+            }
+            let dtype = force.unwrap_or_else(|| promote(a, &b));
+            let (a, b) = broadcast(op, a, &b)?;
+            Ok((a.cast(dtype), b.cast(dtype)))
+        }
+    }
+}
+
+/// Both of one shape.
+#[track_caller]
+pub(crate) fn broadcast(op: &str, a: &Expr, b: &Expr) -> Result<(Expr, Expr), Expr> {
+    match broadcast_shapes(a.shape(), b.shape()) {
+        Some(shape) => Ok((a.expand(&shape), b.expand(&shape))),
+        None => {
+            let message = format!("shapes {:?} and {:?} do not broadcast", a.shape(), b.shape());
+            let help = "sizes match from the last axis back, or are 1; see `reshape` and `unsqueeze`";
+            Err(Expr::fail(ErrorKind::Shape, op, message, help, &[a, b]))
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Random tensors: counter-based (Philox4x32-10), so the same seed gives the same numbers on every device and in every order of evaluation.
+//!
+//! A generator is a seed and an offset. Every random tensor takes the next offset range when it is *made*, in program order: element `i`
+//! has the counter `offset + i`. Uniform numbers are `(word >> 8) * 2^-24`; normal ones are Box-Muller's from words 0 and 1.
+
+use crate::{Device, Dims, Tensor, arithmetic::K};
+use std::{
+    f64::consts::TAU,
+    sync::{Mutex, PoisonError},
+};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, numel};
+
+/// Where random numbers come from: a seed, and how many were drawn.
+#[derive(Debug)]
+pub struct Generator(Mutex<State>);
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    seed: u64,
+    offset: u64,
+}
+
+static GLOBAL: Generator = Generator(Mutex::new(State { seed: 0, offset: 0 }));
+
+/// Seeds the process's generator: what follows draws the same numbers again.
+pub fn manual_seed(seed: u64) {
+    GLOBAL.set(seed, 0);
+}
+
+impl Generator {
+    /// A generator of its own.
+    pub fn new(seed: u64) -> Generator {
+        Generator(Mutex::new(State { seed, offset: 0 }))
+    }
+
+    /// The process's generator, which ops without an explicit one use.
+    pub fn global() -> &'static Generator {
+        &GLOBAL
+    }
+
+    /// Seed and offset: what a checkpoint stores.
+    pub fn state(&self) -> (u64, u64) {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.seed, state.offset)
+    }
+
+    /// Continues from a stored state.
+    pub fn set(&self, seed: u64, offset: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = State { seed, offset };
+    }
+
+    /// Seed and first offset of a range of `count`, which nobody else gets.
+    pub fn take(&self, count: u64) -> (u64, u64) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let offset = state.offset;
+        state.offset = offset.wrapping_add(count);
+        (state.seed, offset)
+    }
+
+    /// Seed and offset of the next range as run-time scalars: another step is not another plan.
+    #[track_caller]
+    pub(crate) fn take_scalars(&self, count: usize, device: u32) -> (Expr, Expr) {
+        let (seed, offset) = self.take(count as u64);
+        let scalar = |value: u64| Expr::scalar(Literal::int(DType::U64, value as i64), &[], device);
+        (scalar(seed), scalar(offset))
+    }
+
+    #[track_caller]
+    fn words<const N: usize>(&self, shape: &[usize], device: u32, words: [u8; N]) -> [Expr; N] {
+        let (seed, offset) = self.take_scalars(numel(shape), device);
+        words.map(|word| Expr::random(shape, word, &seed, &offset))
+    }
+
+    #[track_caller]
+    fn unit(&self, shape: &[usize], device: u32) -> Expr {
+        let [word] = self.words(shape, device, [0]);
+        unit(&word, 0.0)
+    }
+
+    /// Uniform in `[0, 1)`.
+    #[track_caller]
+    pub fn rand(&self, shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        let shape = shape.dims();
+        let wanted = float_only("rand", dtype);
+        wanted.unwrap_or_else(|| Tensor::from_expr(self.uniform(&shape, dtype, device.id())))
+    }
+
+    #[track_caller]
+    fn uniform(&self, shape: &[usize], dtype: DType, device: u32) -> Expr {
+        let x = self.unit(shape, device);
+        match dtype {
+            // Rounding to a half type may give 1: draw as many bits as it has.
+            DType::F16 | DType::BF16 => {
+                let steps = if dtype == DType::F16 { 2048.0 } else { 256.0 };
+                let whole = x.binary_const(BinaryOp::Mul, steps).unary(unigrad_graph::UnaryOp::Floor);
+                whole.binary_const(BinaryOp::Mul, 1.0 / steps).cast(dtype)
+            }
+            dtype => x.cast(dtype),
+        }
+    }
+
+    /// Uniform in `[low, high)`.
+    #[track_caller]
+    pub fn uniform_between(&self, shape: impl Dims, low: f64, high: f64, dtype: DType, device: &Device) -> Tensor {
+        self.rand(shape, dtype, device) * (high - low) + low
+    }
+
+    /// Normal with mean 0 and variance 1.
+    #[track_caller]
+    pub fn randn(&self, shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        let shape = shape.dims();
+        if let Some(invalid) = float_only("randn", dtype) {
+            return invalid;
+        }
+        let [w0, w1] = self.words(&shape, device.id(), [0, 1]);
+        // `1 - u`'s range for the logarithm, so that it is finite.
+        let (u1, u2) = (unit(&w0, 1.0), unit(&w1, 0.0));
+        let radius = u1.log().binary_const(BinaryOp::Mul, -2.0).sqrt();
+        let angle = u2.binary_const(BinaryOp::Mul, TAU);
+        Tensor::from_expr(radius.mul(&angle.cos()).cast(dtype))
+    }
+
+    /// Integers, uniform in `low..high` (a bias of at most `(high - low) / 2^64` for any one).
+    #[track_caller]
+    pub fn randint(&self, low: i64, high: i64, shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        let shape = shape.dims();
+        if high <= low {
+            return Tensor::fail(ErrorKind::Argument, "randint", format!("no integers in {low}..{high}"), "", &[]);
+        }
+        let [w0, w1] = self.words(&shape, device.id(), [0, 1]);
+        let word = |w: &Expr| w.cast(DType::U64);
+        let shift = Expr::constant(Literal::int(DType::U64, 32), &shape, device.id());
+        let wide = word(&w0).binary(BinaryOp::Shl, &shift).binary(BinaryOp::Or, &word(&w1));
+        let span = Expr::constant(Literal::int(DType::U64, high.wrapping_sub(low)), &shape, device.id());
+        let offset = Expr::constant(Literal::int(DType::I64, low), &shape, device.id());
+        Tensor::from_expr(wide.binary(BinaryOp::Rem, &span).cast(DType::I64).add(&offset).cast(dtype))
+    }
+
+    /// 1 with probability `p` of each element, else 0; in `p`'s shape and dtype.
+    #[track_caller]
+    pub fn bernoulli(&self, p: &Tensor) -> Tensor {
+        let p = p.float().expr();
+        if p.error().is_some() {
+            return Tensor::from_expr(p);
+        }
+        let u = self.unit(p.shape(), p.device());
+        Tensor::from_expr(u.lt(&p.cast(DType::F32)).cast(p.dtype()))
+    }
+
+    /// `count` indices per row of weights (rank 1 or 2), drawn in proportion to them; without replacement, all different.
+    #[track_caller]
+    pub fn multinomial(&self, weights: &Tensor, count: usize, replacement: bool) -> Tensor {
+        let w = weights.float().expr();
+        if w.error().is_some() {
+            return Tensor::from_expr(w);
+        }
+        let rank = w.rank();
+        let classes = w.shape().last().copied().unwrap_or(0);
+        if rank == 0 || rank > 2 || classes == 0 || (!replacement && count > classes) {
+            let message = format!("{count} draws from {:?}", w.shape());
+            let help = "weights are a vector or rows of a matrix; without replacement there are at most as many draws as classes";
+            return Tensor::fail(ErrorKind::Argument, "multinomial", message, help, &[weights]);
+        }
+        let w = Tensor::from_expr(w.cast(w.dtype().compute()).detach());
+        if !replacement {
+            // The greatest of `log w - log(-log u)` are a draw without replacement (Gumbel's trick).
+            let shape = w.shape();
+            let [word] = self.words(&shape, w.device_id(), [0]);
+            let u = Tensor::from_expr(unit_open(&word));
+            let keys = w.log() - u.log().neg().log();
+            return Tensor::from_expr(keys.expr().topk(rank - 1, count, true));
+        }
+        let sums = w.cumsum(-1);
+        let totals = sums.narrow(-1, classes - 1, 1);
+        let mut shape = w.shape();
+        shape[rank - 1] = count;
+        let [word] = self.words(&shape, w.device_id(), [0]);
+        let u = Tensor::from_expr(unit(&word, 0.0)).cast(w.dtype()) * totals;
+        // How many running sums the draw has passed; a weight of 0 is never drawn.
+        let passed = sums.unsqueeze(-2).le(u.unsqueeze(-1)).cast(DType::I64).sum(-1);
+        passed.minimum((classes - 1) as i64)
+    }
+
+    /// The numbers `0..n` in random order, `I64`.
+    #[track_caller]
+    pub fn randperm(&self, n: usize, device: &Device) -> Tensor {
+        let [w0, w1] = self.words(&[n], device.id(), [0, 1]);
+        // 62 bits as keys: equal ones do not happen in practice, and would only keep their order.
+        let shift = Expr::constant(Literal::int(DType::I64, 31), &[n], device.id());
+        let one = Expr::constant(Literal::int(DType::U32, 1), &[n], device.id());
+        let high = w0.binary(BinaryOp::Shr, &one).cast(DType::I64).binary(BinaryOp::Shl, &shift);
+        let low = w1.binary(BinaryOp::Shr, &one).cast(DType::I64);
+        Tensor::from_expr(high.binary(BinaryOp::Or, &low).argsort(0, false))
+    }
+
+    /// Each element of `x` is 0 with probability `p`, else divided by `1 - p`.
+    #[track_caller]
+    pub fn dropout(&self, x: &Tensor, p: f64) -> Tensor {
+        let e = x.expr();
+        if e.error().is_some() || p == 0.0 {
+            return x.clone();
+        }
+        if !(0.0..=1.0).contains(&p) {
+            return Tensor::fail(ErrorKind::Argument, "dropout", format!("a probability of {p}"), "it is in 0..=1", &[x]);
+        }
+        if p == 1.0 {
+            return x * K(0.0);
+        }
+        let u = self.unit(e.shape(), e.device());
+        let keep = Tensor::from_expr(u.binary_const(BinaryOp::Lt, 1.0 - p));
+        keep.where_(x * K(1.0 / (1.0 - p)), K(0.0))
+    }
+}
+
+/// `(word >> 8) * 2^-24`, after adding `plus` to the integer.
+#[track_caller]
+fn unit(word: &Expr, plus: f64) -> Expr {
+    let eight = Expr::constant(Literal::int(DType::U32, 8), word.shape(), word.device());
+    let mut bits = word.binary(BinaryOp::Shr, &eight);
+    if plus != 0.0 {
+        bits = bits.binary_const(BinaryOp::Add, plus);
+    }
+    bits.cast(DType::F32).binary_const(BinaryOp::Mul, 1.0 / 16_777_216.0)
+}
+
+/// Uniform strictly between 0 and 1: 23 bits and a half.
+#[track_caller]
+fn unit_open(word: &Expr) -> Expr {
+    let nine = Expr::constant(Literal::int(DType::U32, 9), word.shape(), word.device());
+    let bits = word.binary(BinaryOp::Shr, &nine).cast(DType::F32);
+    bits.binary_const(BinaryOp::Add, 0.5).binary_const(BinaryOp::Mul, 1.0 / 8_388_608.0)
+}
+
+#[track_caller]
+fn float_only(op: &str, dtype: DType) -> Option<Tensor> {
+    (!dtype.is_float())
+        .then(|| Tensor::fail(ErrorKind::DType, op, format!("wants a float, got {dtype}"), "for integers, use `randint`", &[]))
+}
+
+impl Tensor {
+    /// Uniform in `[0, 1)`, from the process's generator.
+    #[track_caller]
+    pub fn rand(shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        GLOBAL.rand(shape, dtype, device)
+    }
+
+    /// Uniform in `[low, high)`, from the process's generator.
+    #[track_caller]
+    pub fn uniform(shape: impl Dims, low: f64, high: f64, dtype: DType, device: &Device) -> Tensor {
+        GLOBAL.uniform_between(shape, low, high, dtype, device)
+    }
+
+    /// Normal with mean 0 and variance 1, from the process's generator.
+    #[track_caller]
+    pub fn randn(shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        GLOBAL.randn(shape, dtype, device)
+    }
+
+    /// Integers, uniform in `low..high`, from the process's generator.
+    #[track_caller]
+    pub fn randint(low: i64, high: i64, shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
+        GLOBAL.randint(low, high, shape, dtype, device)
+    }
+
+    /// The numbers `0..n` in random order, `I64`, from the process's generator.
+    #[track_caller]
+    pub fn randperm(n: usize, device: &Device) -> Tensor {
+        GLOBAL.randperm(n, device)
+    }
+
+    /// 1 with this tensor's probabilities, else 0, from the process's generator.
+    #[track_caller]
+    pub fn bernoulli(&self) -> Tensor {
+        GLOBAL.bernoulli(self)
+    }
+
+    /// See [`Generator::multinomial`]; from the process's generator.
+    #[track_caller]
+    pub fn multinomial(&self, count: usize, replacement: bool) -> Tensor {
+        GLOBAL.multinomial(self, count, replacement)
+    }
+
+    /// Each element is 0 with probability `p`, else divided by `1 - p`; from the process's generator.
+    #[track_caller]
+    pub fn dropout(&self, p: f64) -> Tensor {
+        GLOBAL.dropout(self, p)
+    }
+
+    /// Uniform in `[0, 1)`, in this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn rand_like(&self) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        float_only("rand_like", x.dtype()).unwrap_or_else(|| Tensor::from_expr(GLOBAL.uniform(x.shape(), x.dtype(), x.device())))
+    }
+}

@@ -1,0 +1,244 @@
+//! Out of the graph: slices, scalars, text.
+
+use crate::{Error, Result, Tensor, eval};
+use std::fmt;
+use unigrad_graph::{DType, Element, ErrorKind, Expr, bf16, f16};
+
+impl Tensor {
+    /// All elements in row-major order, of exactly this type. Evaluates.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let expr = self.valid()?;
+        if expr.dtype() != T::DTYPE {
+            let message = format!("the tensor is {}, asked for {}", expr.dtype(), T::DTYPE);
+            let help = "cast the tensor first";
+            return Err(crate::error::graph_error(&Expr::fail(ErrorKind::DType, "to_vec", message, help, &[&expr])));
+        }
+        let bytes = eval::download(&expr)?;
+        elements(&bytes, expr.numel())
+    }
+
+    /// As [`Tensor::to_vec`], for `async` programs.
+    pub async fn to_vec_async<T: Element>(&self) -> Result<Vec<T>> {
+        self.to_vec()
+    }
+
+    /// The rows of a matrix. Evaluates.
+    pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
+        let expr = self.valid()?;
+        if expr.rank() != 2 {
+            let message = format!("wants a matrix, got {:?}", expr.shape());
+            return Err(crate::error::graph_error(&Expr::fail(ErrorKind::Shape, "to_vec2", message, "", &[&expr])));
+        }
+        let (rows, columns) = (expr.shape()[0], expr.shape()[1]);
+        let all = self.to_vec::<T>()?;
+        Ok((0..rows).map(|row| all[row * columns..(row + 1) * columns].to_vec()).collect())
+    }
+
+    /// The value of a tensor with one element. Evaluates.
+    pub fn item<T: Element>(&self) -> Result<T> {
+        let expr = self.valid()?;
+        if expr.numel() != 1 {
+            let message = format!("wants one element, got {:?}", expr.shape());
+            let help = "reduce it, or index one element";
+            return Err(crate::error::graph_error(&Expr::fail(ErrorKind::Shape, "item", message, help, &[&expr])));
+        }
+        self.to_vec::<T>()?.pop().ok_or_else(|| Error::Internal("an empty read".into()))
+    }
+
+    /// The value of a tensor with one element, whatever its dtype. Evaluates.
+    pub fn to_f64(&self) -> Result<f64> {
+        let expr = self.valid()?;
+        if expr.numel() != 1 {
+            return self.item::<f64>();
+        }
+        self.to_f64_vec()?.pop().ok_or_else(|| Error::Internal("an empty read".into()))
+    }
+
+    /// As [`Tensor::item`], for `async` programs.
+    pub async fn item_async<T: Element>(&self) -> Result<T> {
+        self.item()
+    }
+
+    /// All elements as `f64`, whatever the dtype (64-bit integers may round). Evaluates.
+    pub fn to_f64_vec(&self) -> Result<Vec<f64>> {
+        let expr = self.valid()?;
+        let bytes = eval::download(&expr)?;
+        if bytes.len() != expr.numel() * expr.dtype().size() {
+            return Err(Error::Internal(format!("{} bytes read for {:?} {}", bytes.len(), expr.shape(), expr.dtype())));
+        }
+        macro_rules! widen {
+            ($ty:ty, $convert:expr) => {
+                bytes
+                    .chunks_exact(size_of::<$ty>())
+                    .map(|chunk| {
+                        let mut raw = [0; size_of::<$ty>()];
+                        raw.copy_from_slice(chunk);
+                        $convert(<$ty>::from_ne_bytes(raw))
+                    })
+                    .collect()
+            };
+        }
+        Ok(match expr.dtype() {
+            DType::Bool => bytes.iter().map(|b| f64::from(u8::from(*b != 0))).collect(),
+            DType::U8 => bytes.iter().map(|b| f64::from(*b)).collect(),
+            DType::I8 => bytes.iter().map(|b| f64::from(*b as i8)).collect(),
+            DType::U16 => widen!(u16, f64::from),
+            DType::I16 => widen!(i16, f64::from),
+            DType::U32 => widen!(u32, f64::from),
+            DType::I32 => widen!(i32, f64::from),
+            DType::U64 => widen!(u64, |x: u64| x as f64),
+            DType::I64 => widen!(i64, |x: i64| x as f64),
+            DType::F16 => widen!(f16, f64::from),
+            DType::BF16 => widen!(bf16, f64::from),
+            DType::F32 => widen!(f32, f64::from),
+            DType::F64 => widen!(f64, |x: f64| x),
+        })
+    }
+
+    /// The elements' bytes, row-major. Evaluates.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        eval::download(&self.valid()?)
+    }
+}
+
+/// `count` elements from bytes.
+fn elements<T: Element>(bytes: &[u8], count: usize) -> Result<Vec<T>> {
+    if bytes.len() != count * size_of::<T>() {
+        return Err(Error::Internal(format!("{} bytes read for {count} elements of {}", bytes.len(), T::DTYPE)));
+    }
+    if T::DTYPE == DType::Bool {
+        // A byte other than 0 and 1 would not be a `bool`.
+        let bools: Vec<bool> = bytes.iter().map(|b| *b != 0).collect();
+        return Ok(bools.iter().map(|b| copy_element::<bool, T>(b)).collect());
+    }
+    let mut all = vec![T::default(); count];
+    // SAFETY: `all` has `count * size_of::<T>()` bytes, as `bytes` has; every bit pattern of the number types is a value.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), all.as_mut_ptr().cast::<u8>(), bytes.len()) };
+    Ok(all)
+}
+
+/// The same value as the type that it has, unless the types differ: then the default.
+fn copy_element<A: Element, B: Element>(value: &A) -> B {
+    let any: &dyn std::any::Any = value;
+    any.downcast_ref::<B>().copied().unwrap_or_default()
+}
+
+/// Elements shown at each end of a long axis, and the size that makes a tensor long.
+const EDGE: usize = 3;
+const LONG: usize = 1000;
+
+fn write_values(
+    f: &mut fmt::Formatter<'_>,
+    shape: &[usize],
+    cells: &dyn Fn(usize) -> String,
+    width: usize,
+    depth: usize,
+    at: usize,
+) -> fmt::Result {
+    let Some((&size, rest)) = shape.split_first() else {
+        return write!(f, "{:>width$}", cells(at));
+    };
+    let stride: usize = rest.iter().product();
+    let long = shape_is_long(f);
+    write!(f, "[")?;
+    let mut i = 0;
+    while i < size {
+        if i > 0 {
+            match rest.len() {
+                0 => write!(f, ", ")?,
+                n => write!(f, ",{}{:indent$}", "\n".repeat(n), "", indent = depth + 1)?,
+            }
+        }
+        if long && size > 2 * EDGE && i == EDGE {
+            write!(f, "...")?;
+            i = size - EDGE;
+            continue;
+        }
+        write_values(f, rest, cells, width, depth + 1, at + i * stride)?;
+        i += 1;
+    }
+    write!(f, "]")
+}
+
+/// The formatter's precision 0 marks a tensor whose middle is left out.
+fn shape_is_long(f: &fmt::Formatter<'_>) -> bool {
+    f.precision() == Some(0)
+}
+
+/// What printing shows of a tensor: values as text, equally wide.
+struct Shown {
+    shape: Vec<usize>,
+    values: Vec<String>,
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.values.iter().map(|value| value.len()).max().unwrap_or(0);
+        let cell = |at: usize| self.values.get(at).cloned().unwrap_or_default();
+        if self.shape.is_empty() {
+            return write!(f, "{}", cell(0));
+        }
+        write_values(f, &self.shape, &cell, width, 0, 0)
+    }
+}
+
+fn texts(values: &[f64], dtype: DType) -> Vec<String> {
+    if !dtype.is_float() {
+        return values.iter().map(|value| if dtype == DType::Bool { (*value != 0.0).to_string() } else { format!("{value}") }).collect();
+    }
+    let finite: Vec<f64> = values.iter().filter(|x| x.is_finite() && **x != 0.0).map(|x| x.abs()).collect();
+    let (least, most) = finite.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), x| (least.min(*x), most.max(*x)));
+    let whole = finite.iter().all(|x| x.fract() == 0.0);
+    let scientific = most >= 1e8 || (least < 1e-4 && most > 0.0) || (least > 0.0 && most / least > 1e6 && most > 0.0);
+    let one = |x: &f64| match () {
+        () if !x.is_finite() => format!("{x}").to_lowercase(),
+        () if scientific => format!("{x:.4e}"),
+        () if whole => format!("{x:.0}."),
+        () => format!("{x:.4}"),
+    };
+    values.iter().map(one).collect()
+}
+
+impl fmt::Display for Tensor {
+    /// Evaluates, and shows values as NumPy does; an error is shown as its text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expr = self.expr();
+        let values = match self.to_f64_vec() {
+            Ok(values) => values,
+            Err(error) => return write!(f, "{error}"),
+        };
+        let shown = Shown { shape: expr.shape().to_vec(), values: Vec::new() };
+        if values.len() > LONG {
+            let kept: Vec<usize> = kept_positions(&shown.shape);
+            let few: Vec<f64> = kept.iter().map(|at| values[*at]).collect();
+            let mut all = vec![String::new(); values.len()];
+            for (at, text) in kept.into_iter().zip(texts(&few, expr.dtype())) {
+                all[at] = text;
+            }
+            write!(f, "{:.0}", Shown { values: all, ..shown })
+        } else {
+            write!(f, "{}", Shown { values: texts(&values, expr.dtype()), ..shown })
+        }
+    }
+}
+
+/// Positions of the elements that a long tensor shows.
+fn kept_positions(shape: &[usize]) -> Vec<usize> {
+    let mut positions = vec![0];
+    for &size in shape {
+        let kept: Vec<usize> = (0..size).filter(|i| size <= 2 * EDGE || *i < EDGE || *i >= size - EDGE).collect();
+        positions = positions.iter().flat_map(|at| kept.iter().map(move |i| at * size + i)).collect();
+    }
+    positions
+}
+
+impl fmt::Debug for Tensor {
+    /// Values with shape and dtype; evaluates.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expr = self.expr();
+        match expr.error() {
+            Some(error) => write!(f, "Tensor(invalid: {error})"),
+            None => write!(f, "Tensor({self}, shape={:?}, dtype={})", expr.shape().as_slice(), expr.dtype()),
+        }
+    }
+}

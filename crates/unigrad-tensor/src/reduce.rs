@@ -1,0 +1,298 @@
+//! Reductions and scans. Each reduction has a `_keepdim` form that leaves its axes with size 1.
+
+use crate::{
+    Axes, Tensor,
+    arithmetic::K,
+    axes::{axes_mask, resolve_axes, resolve_axis},
+    promotion::{to_float, to_sum},
+};
+use unigrad_graph::{ArgReduceOp, DType, ErrorKind, Expr, ReduceOp, ScanOp, Shape};
+
+/// Without the given axes, which have size 1.
+#[track_caller]
+fn drop_axes(x: &Expr, axes: &[usize], keepdim: bool) -> Expr {
+    if keepdim || x.error().is_some() {
+        return x.clone();
+    }
+    let shape: Shape = x.shape().iter().enumerate().filter(|(axis, _)| !axes.contains(axis)).map(|(_, size)| *size).collect();
+    x.reshape(&shape)
+}
+
+#[track_caller]
+fn try_reduce(x: &Expr, name: &str, op: ReduceOp, axes: Option<Vec<i64>>, keepdim: bool) -> Result<Expr, Expr> {
+    let axes = resolve_axes(x, name, axes)?;
+    let mask = axes_mask(x, name, &axes)?;
+    if matches!(op, ReduceOp::Max | ReduceOp::Min) && x.dtype() != DType::Bool && axes.iter().any(|axis| x.shape()[*axis] == 0) {
+        let message = format!("axes {axes:?} of {:?} have no elements, so there is no extreme one", x.shape());
+        return Err(Expr::fail(ErrorKind::Shape, name, message, "", &[x]));
+    }
+    Ok(drop_axes(&x.reduce(op, mask), &axes, keepdim))
+}
+
+#[track_caller]
+fn try_arg(x: &Expr, op: ArgReduceOp, axis: i64, keepdim: bool) -> Result<Expr, Expr> {
+    let axis = resolve_axis(x, op.name(), axis)?;
+    Ok(drop_axes(&x.arg_reduce(op, axis), &[axis], keepdim))
+}
+
+#[track_caller]
+fn try_scan(x: &Expr, op: ScanOp, axis: i64, reverse: bool) -> Result<Expr, Expr> {
+    let axis = resolve_axis(x, op.name(), axis)?;
+    let x = match op {
+        ScanOp::Sum | ScanOp::Prod => x.cast(to_sum(x.dtype())),
+        _ => x.clone(),
+    };
+    Ok(x.scan(op, axis, reverse))
+}
+
+/// Elements that a reduction over `axes` combines.
+#[track_caller]
+fn count(x: &Expr, name: &str, axes: &Option<Vec<i64>>) -> Result<usize, Expr> {
+    Ok(resolve_axes(x, name, axes.clone())?.iter().map(|axis| x.shape()[*axis]).product())
+}
+
+impl Tensor {
+    #[track_caller]
+    fn reduction(&self, name: &str, op: ReduceOp, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        Tensor::from_result(try_reduce(&self.expr(), name, op, axes, keepdim))
+    }
+
+    #[track_caller]
+    fn sum_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        self.cast(to_sum(self.dtype())).reduction("sum", ReduceOp::Sum, axes, keepdim)
+    }
+
+    #[track_caller]
+    fn prod_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        self.cast(to_sum(self.dtype())).reduction("prod", ReduceOp::Prod, axes, keepdim)
+    }
+
+    #[track_caller]
+    fn max_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        self.reduction("max", ReduceOp::Max, axes, keepdim)
+    }
+
+    #[track_caller]
+    fn min_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        self.reduction("min", ReduceOp::Min, axes, keepdim)
+    }
+
+    #[track_caller]
+    fn any_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        self.cast(DType::Bool).reduction("any", ReduceOp::Max, axes, keepdim)
+    }
+
+    #[track_caller]
+    fn all_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        self.cast(DType::Bool).reduction("all", ReduceOp::Min, axes, keepdim)
+    }
+
+    #[track_caller]
+    fn mean_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        let x = self.float();
+        let n = match count(&x.expr(), "mean", &axes) {
+            Ok(n) => n,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let wide = x.cast(x.dtype().compute()).reduction("mean", ReduceOp::Sum, axes, keepdim);
+        (wide * K(1.0 / n as f64)).cast(x.dtype())
+    }
+
+    #[track_caller]
+    fn logsumexp_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        let x = self.float();
+        let resolved = match resolve_axes(&x.expr(), "logsumexp", axes.clone()) {
+            Ok(resolved) => resolved,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let wide = x.cast(x.dtype().compute());
+        if resolved.iter().any(|axis| wide.shape()[*axis] == 0) {
+            return wide.exp().sum_as(axes, keepdim).log().cast(x.dtype());
+        }
+        let top = wide.max_as(axes.clone(), true).detach();
+        // An infinite maximum would give inf - inf.
+        let top = top.isfinite().where_(&top, K(0.0));
+        let sum = (&wide - &top).exp().sum_as(axes, true).log() + top;
+        Tensor::from_expr(drop_axes(&sum.expr(), &resolved, keepdim)).cast(x.dtype())
+    }
+}
+
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident $keep:ident = $inner:ident),* $(,)?) => { impl Tensor { $(
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $name(&self, axes: impl Axes) -> Tensor { self.$inner(axes.axes(), false) }
+        #[doc = concat!("[`Tensor::", stringify!($name), "`], with the axes left at size 1.")]
+        #[track_caller]
+        pub fn $keep(&self, axes: impl Axes) -> Tensor { self.$inner(axes.axes(), true) }
+    )* } };
+}
+reductions!(
+    /// Sum over axes (`()`: all).
+    sum sum_keepdim = sum_as,
+    /// Product over axes.
+    prod prod_keepdim = prod_as,
+    /// Mean over axes; NaN of no elements.
+    mean mean_keepdim = mean_as,
+    /// The greatest over axes, NaN if there is one. Equal ones share the gradient.
+    max max_keepdim = max_as,
+    /// The least over axes, NaN if there is one. Equal ones share the gradient.
+    min min_keepdim = min_as,
+    /// Whether any element is true (not 0).
+    any any_keepdim = any_as,
+    /// Whether all elements are true (not 0).
+    all all_keepdim = all_as,
+    /// `log(sum(exp(x)))`, without overflow.
+    logsumexp logsumexp_keepdim = logsumexp_as,
+);
+
+impl Tensor {
+    /// The variance, divided by `n - correction` (1: the unbiased estimate, 0: of the population).
+    #[track_caller]
+    pub fn var(&self, axes: impl Axes, correction: usize) -> Tensor {
+        self.variance(axes.axes(), correction, false)
+    }
+
+    /// [`Tensor::var`], with the axes left at size 1.
+    #[track_caller]
+    pub fn var_keepdim(&self, axes: impl Axes, correction: usize) -> Tensor {
+        self.variance(axes.axes(), correction, true)
+    }
+
+    /// The square root of [`Tensor::var`].
+    #[track_caller]
+    pub fn std(&self, axes: impl Axes, correction: usize) -> Tensor {
+        self.variance(axes.axes(), correction, false).sqrt()
+    }
+
+    /// [`Tensor::std`], with the axes left at size 1.
+    #[track_caller]
+    pub fn std_keepdim(&self, axes: impl Axes, correction: usize) -> Tensor {
+        self.variance(axes.axes(), correction, true).sqrt()
+    }
+
+    #[track_caller]
+    fn variance(&self, axes: Option<Vec<i64>>, correction: usize, keepdim: bool) -> Tensor {
+        let x = self.float();
+        let n = match count(&x.expr(), "var", &axes) {
+            Ok(n) => n,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let wide = x.cast(x.dtype().compute());
+        let centered = &wide - wide.mean_as(axes.clone(), true);
+        let divisor = n.saturating_sub(correction) as f64;
+        (centered.square().sum_as(axes, keepdim) * K(1.0 / divisor)).cast(x.dtype())
+    }
+
+    /// The `p`-norm over axes: `(sum |x|^p)^(1/p)`; infinite `p` is the greatest (least) absolute value, 0 counts what is not 0.
+    #[track_caller]
+    pub fn norm(&self, p: f64, axes: impl Axes) -> Tensor {
+        self.norm_as(p, axes.axes(), false)
+    }
+
+    /// [`Tensor::norm`], with the axes left at size 1.
+    #[track_caller]
+    pub fn norm_keepdim(&self, p: f64, axes: impl Axes) -> Tensor {
+        self.norm_as(p, axes.axes(), true)
+    }
+
+    #[track_caller]
+    fn norm_as(&self, p: f64, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
+        let x = self.float();
+        let dtype = x.dtype();
+        let wide = x.cast(dtype.compute());
+        let norm = if p == f64::INFINITY {
+            wide.abs().max_as(axes, keepdim)
+        } else if p == f64::NEG_INFINITY {
+            wide.abs().min_as(axes, keepdim)
+        } else if p == 0.0 {
+            wide.ne(K(0.0)).cast(wide.dtype()).sum_as(axes, keepdim)
+        } else if p == 1.0 {
+            wide.abs().sum_as(axes, keepdim)
+        } else if p == 2.0 {
+            let sum = wide.square().sum_as(axes, keepdim);
+            if !sum.needs_grad() {
+                return sum.sqrt().cast(dtype);
+            }
+            // The gradient at 0 is 0, not NaN: there the root is taken of 1.
+            let zero = sum.eq(K(0.0));
+            zero.where_(K(0.0), zero.where_(K(1.0), &sum).sqrt())
+        } else {
+            wide.abs().pow(K(p)).sum_as(axes, keepdim).pow(K(1.0 / p))
+        };
+        norm.cast(dtype)
+    }
+
+    /// Index (`I64`) of the first greatest element along an axis; a NaN counts as the greatest.
+    #[track_caller]
+    pub fn argmax(&self, axis: isize) -> Tensor {
+        Tensor::from_result(try_arg(&self.expr(), ArgReduceOp::ArgMax, axis as i64, false))
+    }
+
+    /// [`Tensor::argmax`], with the axis left at size 1.
+    #[track_caller]
+    pub fn argmax_keepdim(&self, axis: isize) -> Tensor {
+        Tensor::from_result(try_arg(&self.expr(), ArgReduceOp::ArgMax, axis as i64, true))
+    }
+
+    /// Index (`I64`) of the first least element along an axis; a NaN counts as the least.
+    #[track_caller]
+    pub fn argmin(&self, axis: isize) -> Tensor {
+        Tensor::from_result(try_arg(&self.expr(), ArgReduceOp::ArgMin, axis as i64, false))
+    }
+
+    /// [`Tensor::argmin`], with the axis left at size 1.
+    #[track_caller]
+    pub fn argmin_keepdim(&self, axis: isize) -> Tensor {
+        Tensor::from_result(try_arg(&self.expr(), ArgReduceOp::ArgMin, axis as i64, true))
+    }
+
+    /// The greatest elements along an axis, and their indices; the gradient goes to the first of equal ones.
+    #[track_caller]
+    pub fn max_with_index(&self, axis: isize) -> (Tensor, Tensor) {
+        let index = self.argmax_keepdim(axis);
+        (self.gather(axis, &index).squeeze(axis), index.squeeze(axis))
+    }
+
+    /// The least elements along an axis, and their indices; the gradient goes to the first of equal ones.
+    #[track_caller]
+    pub fn min_with_index(&self, axis: isize) -> (Tensor, Tensor) {
+        let index = self.argmin_keepdim(axis);
+        (self.gather(axis, &index).squeeze(axis), index.squeeze(axis))
+    }
+
+    /// Running sum along an axis.
+    #[track_caller]
+    pub fn cumsum(&self, axis: isize) -> Tensor {
+        Tensor::from_result(try_scan(&self.expr(), ScanOp::Sum, axis as i64, false))
+    }
+
+    /// Running product along an axis.
+    #[track_caller]
+    pub fn cumprod(&self, axis: isize) -> Tensor {
+        Tensor::from_result(try_scan(&self.expr(), ScanOp::Prod, axis as i64, false))
+    }
+
+    /// Running maximum along an axis.
+    #[track_caller]
+    pub fn cummax(&self, axis: isize) -> Tensor {
+        Tensor::from_result(try_scan(&self.expr(), ScanOp::Max, axis as i64, false))
+    }
+
+    /// Running minimum along an axis.
+    #[track_caller]
+    pub fn cummin(&self, axis: isize) -> Tensor {
+        Tensor::from_result(try_scan(&self.expr(), ScanOp::Min, axis as i64, false))
+    }
+
+    /// How many elements are not 0, over axes; `I64`.
+    #[track_caller]
+    pub fn count_nonzero(&self, axes: impl Axes) -> Tensor {
+        self.cast(DType::Bool).sum(axes)
+    }
+
+    /// The dtype functions of real numbers give for this tensor.
+    pub(crate) fn float_dtype(&self) -> DType {
+        to_float(self.dtype())
+    }
+}

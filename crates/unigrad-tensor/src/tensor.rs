@@ -1,0 +1,317 @@
+//! The handle a user holds: a node of the graph, and where its gradient arrives.
+
+use crate::{Device, Error, Result, eval};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use unigrad_graph::{DType, ErrorKind, Expr, VariableId, grad_enabled};
+
+/// An n-dimensional array on a device: a cheap handle, shared and sent freely between threads.
+///
+/// Ops record what to compute and return at once; a read (`to_vec`, `item`, printing) or [`Tensor::realize`] computes. An op that
+/// breaks a rule returns an *invalid* tensor, and so does every op on one: the error, with the caller's line, is returned where a
+/// value is first asked for.
+#[derive(Clone)]
+pub struct Tensor(Arc<Inner>);
+
+struct Inner {
+    expr: RwLock<Expr>,
+    /// Where gradients arrive; only for variables.
+    variable: Option<Variable>,
+}
+
+struct Variable {
+    id: VariableId,
+    grad: Mutex<Option<Tensor>>,
+    /// Assignments so far.
+    version: AtomicU64,
+}
+
+/// Variables that are alive, so that a backward pass finds them from the graph.
+static VARIABLES: LazyLock<Mutex<HashMap<VariableId, Weak<Inner>>>> = LazyLock::new(Mutex::default);
+
+fn variables() -> MutexGuard<'static, HashMap<VariableId, Weak<Inner>>> {
+    VARIABLES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(variable) = &self.variable {
+            variables().remove(&variable.id);
+        }
+    }
+}
+
+impl Tensor {
+    /// The tensor of a node. Together with [`Tensor::expr`] the way between tensors and the graph.
+    pub fn from_expr(expr: Expr) -> Tensor {
+        Tensor(Arc::new(Inner { expr: RwLock::new(expr), variable: None }))
+    }
+
+    /// From an op's node or the invalid node of its broken rule.
+    pub(crate) fn from_result(result: Result<Expr, Expr>) -> Tensor {
+        Tensor::from_expr(result.unwrap_or_else(|invalid| invalid))
+    }
+
+    /// The node that stands for the tensor's current value.
+    pub fn expr(&self) -> Expr {
+        self.0.expr.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The node, or the error of an invalid one.
+    pub(crate) fn valid(&self) -> Result<Expr> {
+        let expr = self.expr();
+        match expr.error() {
+            Some(error) => Err(Error::Graph(error.clone())),
+            None => Ok(expr),
+        }
+    }
+
+    /// An invalid tensor: this op's error, with the caller's place.
+    #[track_caller]
+    pub(crate) fn fail(kind: ErrorKind, op: &str, message: impl Into<String>, help: &str, inputs: &[&Tensor]) -> Tensor {
+        let exprs: Vec<Expr> = inputs.iter().map(|tensor| tensor.expr()).collect();
+        let refs: Vec<&Expr> = exprs.iter().collect();
+        Tensor::from_expr(Expr::fail(kind, op, message.into(), help, &refs))
+    }
+
+    /// The error that an invalid tensor carries.
+    pub fn error(&self) -> Option<Error> {
+        self.valid().err()
+    }
+
+    /// Whether it carries an error.
+    pub fn is_invalid(&self) -> bool {
+        self.expr().error().is_some()
+    }
+
+    /// Itself, or its error: the place to stop early where that reads better than waiting for the first value.
+    pub fn check(self) -> Result<Tensor> {
+        self.valid()?;
+        Ok(self)
+    }
+
+    /// Sizes per axis, or the error of an invalid tensor.
+    pub fn dims(&self) -> Result<Vec<usize>> {
+        Ok(self.valid()?.shape().to_vec())
+    }
+
+    /// Sizes per axis; empty for an invalid tensor ([`Tensor::dims`] returns its error).
+    pub fn shape(&self) -> Vec<usize> {
+        self.expr().shape().to_vec()
+    }
+
+    /// The size of one axis (negative: from the end), or an error.
+    #[track_caller]
+    pub fn dim(&self, axis: isize) -> Result<usize> {
+        let expr = self.valid()?;
+        match crate::axes::resolve_axis(&expr, "dim", axis as i64) {
+            Ok(axis) => Ok(expr.shape()[axis]),
+            Err(invalid) => Err(crate::error::graph_error(&invalid)),
+        }
+    }
+
+    /// The size of one axis for ops to go on with: 0 where there is no such axis (the op that follows tells).
+    pub(crate) fn size(&self, axis: isize) -> usize {
+        let expr = self.expr();
+        let axis = if axis < 0 { axis + expr.rank() as isize } else { axis };
+        usize::try_from(axis).ok().and_then(|axis| expr.shape().get(axis).copied()).unwrap_or(0)
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.expr().rank()
+    }
+
+    /// Number of elements.
+    pub fn numel(&self) -> usize {
+        self.expr().numel()
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.expr().dtype()
+    }
+
+    /// Where it lives, if that device is open.
+    pub fn device(&self) -> Result<Device> {
+        let id = self.valid()?.device();
+        Device::from_id(id).ok_or_else(|| Error::Internal(format!("no open device has the number {id}")))
+    }
+
+    /// The device's number, see [`Device::id`].
+    pub fn device_id(&self) -> u32 {
+        self.expr().device()
+    }
+
+    /// Computes the value now, if that has not happened. Returns the tensor, so that it can end a chain.
+    pub fn realize(&self) -> Result<Tensor> {
+        let expr = self.valid()?;
+        eval::realize(std::slice::from_ref(&expr))?;
+        Ok(self.clone())
+    }
+
+    /// Computes several together: what they share is computed once, and their work may become fewer kernels.
+    pub fn realize_all(tensors: &[&Tensor]) -> Result<()> {
+        let mut exprs = Vec::with_capacity(tensors.len());
+        for tensor in tensors {
+            exprs.push(tensor.valid()?);
+        }
+        eval::realize(&exprs)
+    }
+
+    /// Whether the value has been computed.
+    pub fn is_realized(&self) -> bool {
+        self.expr().data().is_some()
+    }
+
+    /// Whether both handles are the same tensor (not: equal values).
+    pub fn same(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The same values as a leaf that gradients arrive at: a parameter. What computed the values gets no gradient.
+    #[track_caller]
+    pub fn requires_grad(&self) -> Tensor {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let value = self.expr();
+        if value.error().is_none() && !value.dtype().is_float() {
+            let message = format!("{} {:?} has no gradient: only floats have", value.dtype(), value.shape());
+            return Tensor::fail(ErrorKind::Autograd, "requires_grad", message, "cast it to a float first", &[self]);
+        }
+        let id = VariableId(NEXT.fetch_add(1, Ordering::Relaxed));
+        let variable = Variable { id, grad: Mutex::new(None), version: AtomicU64::new(0) };
+        let inner = Arc::new(Inner { expr: RwLock::new(Expr::variable(id, &value)), variable: Some(variable) });
+        variables().insert(id, Arc::downgrade(&inner));
+        Tensor(inner)
+    }
+
+    /// The variable with this id, if a handle to it is alive.
+    pub(crate) fn from_variable(id: VariableId) -> Option<Tensor> {
+        variables().get(&id).and_then(Weak::upgrade).map(Tensor)
+    }
+
+    /// Whether it is a leaf that gradients arrive at.
+    pub fn is_variable(&self) -> bool {
+        self.0.variable.is_some()
+    }
+
+    /// Whether a gradient may flow through it.
+    pub fn needs_grad(&self) -> bool {
+        self.expr().needs_grad()
+    }
+
+    /// Times [`Tensor::assign`] has changed it.
+    pub fn version(&self) -> u64 {
+        self.0.variable.as_ref().map_or(0, |variable| variable.version.load(Ordering::Relaxed))
+    }
+
+    /// The gradient that backward passes have accumulated; only variables have one.
+    pub fn grad(&self) -> Option<Tensor> {
+        self.0.variable.as_ref().and_then(|variable| variable.grad.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Replaces the accumulated gradient.
+    pub fn set_grad(&self, grad: Option<Tensor>) {
+        if let Some(variable) = &self.0.variable {
+            *variable.grad.lock().unwrap_or_else(PoisonError::into_inner) = grad;
+        }
+    }
+
+    /// Forgets the accumulated gradient.
+    pub fn zero_grad(&self) {
+        self.set_grad(None);
+    }
+
+    /// Adds to the accumulated gradient.
+    #[track_caller]
+    pub(crate) fn accumulate_grad(&self, grad: Expr) {
+        if let Some(variable) = &self.0.variable {
+            let mut slot = variable.grad.lock().unwrap_or_else(PoisonError::into_inner);
+            let sum = match slot.as_ref() {
+                Some(old) => old.expr().add(&grad),
+                None => grad,
+            };
+            *slot = Some(Tensor::from_expr(sum));
+        }
+    }
+
+    /// The same values, cut off from what computed them: no gradient flows back.
+    #[track_caller]
+    pub fn detach(&self) -> Tensor {
+        let expr = self.expr();
+        if !expr.needs_grad() {
+            return Tensor::from_expr(expr);
+        }
+        Tensor::from_expr(expr.detach())
+    }
+
+    /// Gives the tensor a new value, for all who hold this handle. With what was computed from the old value, nothing changes.
+    ///
+    /// Shape, dtype and device stay as they are. A parameter is assigned inside of [`crate::no_grad`]; what is itself computed from
+    /// a parameter cannot be assigned, since its gradient would no longer be that of its value.
+    #[track_caller]
+    pub fn assign(&self, value: &Tensor) -> Result<()> {
+        let (old, new) = (self.valid()?, value.valid()?);
+        let problem = if old.shape() != new.shape() {
+            Some((ErrorKind::Shape, format!("the tensor is {:?}, the value {:?}", old.shape(), new.shape()), "reshape the value"))
+        } else if old.dtype() != new.dtype() {
+            Some((ErrorKind::DType, format!("the tensor is {}, the value {}", old.dtype(), new.dtype()), "cast the value"))
+        } else if old.device() != new.device() {
+            Some((ErrorKind::Device, "the value is on another device".to_string(), "move it with `to(&device)`"))
+        } else if grad_enabled() && self.is_variable() {
+            Some((ErrorKind::Autograd, "a tensor that requires a gradient".to_string(), "assign inside of `no_grad(|| ..)`"))
+        } else if !self.is_variable() && old.needs_grad() {
+            let message = "it is computed from a tensor that requires a gradient".to_string();
+            Some((ErrorKind::Autograd, message, "make a new tensor instead, or `detach()` it first"))
+        } else if !self.is_variable() && grad_enabled() && new.needs_grad() {
+            let message = "the value is computed from a tensor that requires a gradient, which would end here".to_string();
+            Some((ErrorKind::Autograd, message, "`detach()` the value, or assign inside of `no_grad(|| ..)`"))
+        } else {
+            None
+        };
+        if let Some((kind, message, help)) = problem {
+            return Err(crate::error::graph_error(&Expr::fail(kind, "assign", message, help, &[&old, &new])));
+        }
+        let new = if new.needs_grad() { new.detach() } else { new };
+        let new = match &self.0.variable {
+            Some(variable) => {
+                variable.version.fetch_add(1, Ordering::Relaxed);
+                Expr::variable(variable.id, &new)
+            }
+            None => new,
+        };
+        *self.0.expr.write().unwrap_or_else(PoisonError::into_inner) = new;
+        let handle = Arc::downgrade(&self.0);
+        eval::defer(move || handle.upgrade().map(|inner| Tensor(inner).expr()));
+        Ok(())
+    }
+
+    /// As another dtype. Floats to integers truncate toward zero; to `Bool`, whatever is not 0 is true.
+    #[track_caller]
+    pub fn cast(&self, dtype: DType) -> Tensor {
+        Tensor::from_expr(self.expr().cast(dtype))
+    }
+
+    /// Same as [`Tensor::cast`].
+    #[track_caller]
+    pub fn to_dtype(&self, dtype: DType) -> Tensor {
+        self.cast(dtype)
+    }
+
+    /// The same bits as a dtype of the same size.
+    #[track_caller]
+    pub fn bitcast(&self, dtype: DType) -> Tensor {
+        Tensor::from_expr(self.expr().bitcast(dtype))
+    }
+
+    /// On another device. Gradients come back to this one.
+    #[track_caller]
+    pub fn to(&self, device: &Device) -> Tensor {
+        Tensor::from_expr(self.expr().copy_to(device.id()))
+    }
+}

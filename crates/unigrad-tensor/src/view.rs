@@ -1,0 +1,648 @@
+//! Views: the same elements in another arrangement. Nothing is copied before a kernel needs it.
+
+use crate::{
+    Dims, Ints, Tensor,
+    arithmetic::K,
+    axes::{resolve_axes, resolve_axis, resolve_in},
+};
+use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, Shape, SliceAxis};
+
+/// What [`Tensor::pad_with`] puts around a tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PadMode {
+    /// One value.
+    Constant(f64),
+    /// Mirrored at the edge, which is not repeated.
+    Reflect,
+    /// The edge again and again.
+    Replicate,
+    /// From the other end.
+    Circular,
+}
+
+#[track_caller]
+fn try_reshape(x: &Expr, ints: &[i64]) -> Result<Expr, Expr> {
+    if x.error().is_some() {
+        return Err(x.clone());
+    }
+    let fail = |message: String| -> (ErrorKind, String) { (ErrorKind::Shape, message) };
+    let open = ints.iter().filter(|size| **size == -1).count();
+    let problem = if open > 1 {
+        Some(fail(format!("{ints:?} has more than one -1")))
+    } else if ints.iter().any(|size| *size < -1) {
+        Some(fail(format!("{ints:?} has a negative size")))
+    } else {
+        None
+    };
+    let known = ints.iter().filter(|size| **size >= 0).try_fold(1_usize, |product, size| product.checked_mul(*size as usize));
+    let problem = problem.or_else(|| match known {
+        None => Some(fail(format!("{ints:?} has more elements than can be counted"))),
+        Some(known) if open == 1 && (known == 0 || !x.numel().is_multiple_of(known)) => {
+            Some(fail(format!("{} elements of {:?} do not divide into {ints:?}", x.numel(), x.shape())))
+        }
+        _ => None,
+    });
+    if let Some((kind, message)) = problem {
+        return Err(Expr::fail(kind, "reshape", message, "", &[x]));
+    }
+    let rest = if open == 1 { x.numel() / known.unwrap_or(1).max(1) } else { 0 };
+    let shape: Shape = ints.iter().map(|size| if *size < 0 { rest } else { *size as usize }).collect();
+    Ok(x.reshape(&shape))
+}
+
+#[track_caller]
+pub(crate) fn whole(x: &Expr) -> Vec<SliceAxis> {
+    x.shape().iter().map(|size| SliceAxis { start: 0, step: 1, len: *size }).collect()
+}
+
+/// Moves entry `from` of an order to place `to`.
+pub(crate) fn moved(rank: usize, from: usize, to: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rank).filter(|axis| *axis != from).collect();
+    order.insert(to.min(order.len()), from);
+    order
+}
+
+impl Tensor {
+    /// The same elements in row-major order; one size may be -1 and is found out.
+    #[track_caller]
+    pub fn reshape(&self, shape: impl Ints) -> Tensor {
+        Tensor::from_result(try_reshape(&self.expr(), &shape.ints()))
+    }
+
+    /// Another name for [`Tensor::reshape`].
+    #[track_caller]
+    pub fn view(&self, shape: impl Ints) -> Tensor {
+        self.reshape(shape)
+    }
+
+    #[track_caller]
+    pub(crate) fn reshape_to(&self, shape: &[usize]) -> Tensor {
+        Tensor::from_expr(self.expr().reshape(shape))
+    }
+
+    /// One axis instead of `first..=last`.
+    #[track_caller]
+    pub fn flatten(&self, first: isize, last: isize) -> Tensor {
+        let x = self.expr();
+        if x.error().is_none() && x.rank() == 0 {
+            return self.reshape([1_usize]);
+        }
+        let (first, last) = match (resolve_axis(&x, "flatten", first as i64), resolve_axis(&x, "flatten", last as i64)) {
+            (Ok(first), Ok(last)) if first <= last => (first, last),
+            (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
+            (Ok(first), Ok(last)) => {
+                return Tensor::fail(ErrorKind::Axis, "flatten", format!("axis {first} is after axis {last}"), "", &[self]);
+            }
+        };
+        let mut shape = Shape::from_slice(&x.shape()[..first]);
+        shape.push(x.shape()[first..=last].iter().product());
+        shape.extend_from_slice(&x.shape()[last + 1..]);
+        Tensor::from_expr(x.reshape(&shape))
+    }
+
+    /// One axis with all elements.
+    #[track_caller]
+    pub fn flatten_all(&self) -> Tensor {
+        self.reshape([-1])
+    }
+
+    /// Axis `axis` becomes several, of these sizes (one may be -1).
+    #[track_caller]
+    pub fn unflatten(&self, axis: isize, sizes: impl Ints) -> Tensor {
+        let x = self.expr();
+        let axis = match resolve_axis(&x, "unflatten", axis as i64) {
+            Ok(axis) => axis,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let mut shape: Vec<i64> = x.shape().iter().map(|size| *size as i64).collect();
+        shape.splice(axis..=axis, sizes.ints());
+        self.reshape(shape)
+    }
+
+    /// Axis `i` of the result is axis `order[i]`.
+    #[track_caller]
+    pub fn permute(&self, order: impl Ints) -> Tensor {
+        let x = self.expr();
+        let mut perm = Vec::new();
+        for axis in order.ints() {
+            match resolve_axis(&x, "permute", axis) {
+                Ok(axis) => perm.push(axis),
+                Err(invalid) => return Tensor::from_expr(invalid),
+            }
+        }
+        Tensor::from_expr(x.permute(&perm))
+    }
+
+    /// Two axes change places.
+    #[track_caller]
+    pub fn transpose(&self, a: isize, b: isize) -> Tensor {
+        let x = self.expr();
+        let (a, b) = match (resolve_axis(&x, "transpose", a as i64), resolve_axis(&x, "transpose", b as i64)) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
+        };
+        let mut order: Vec<usize> = (0..x.rank()).collect();
+        order.swap(a, b);
+        Tensor::from_expr(x.permute(&order))
+    }
+
+    /// Another name for [`Tensor::transpose`].
+    #[track_caller]
+    pub fn swap_axes(&self, a: isize, b: isize) -> Tensor {
+        self.transpose(a, b)
+    }
+
+    /// The last two axes change places.
+    #[track_caller]
+    pub fn t(&self) -> Tensor {
+        self.transpose(-2, -1)
+    }
+
+    /// Axis `from` moves to place `to`; the others keep their order.
+    #[track_caller]
+    pub fn movedim(&self, from: isize, to: isize) -> Tensor {
+        let x = self.expr();
+        match (resolve_axis(&x, "movedim", from as i64), resolve_axis(&x, "movedim", to as i64)) {
+            (Ok(from), Ok(to)) => Tensor::from_expr(x.permute(&moved(x.rank(), from, to))),
+            (Err(invalid), _) | (_, Err(invalid)) => Tensor::from_expr(invalid),
+        }
+    }
+
+    /// Broadcast to a shape.
+    #[track_caller]
+    pub fn expand(&self, shape: impl Dims) -> Tensor {
+        Tensor::from_expr(self.expr().expand(&shape.dims()))
+    }
+
+    /// Another name for [`Tensor::expand`].
+    #[track_caller]
+    pub fn broadcast_to(&self, shape: impl Dims) -> Tensor {
+        self.expand(shape)
+    }
+
+    /// Broadcast to another tensor's shape.
+    #[track_caller]
+    pub fn expand_as(&self, other: &Tensor) -> Tensor {
+        Tensor::from_expr(self.expr().expand(other.expr().shape()))
+    }
+
+    /// Without this axis, which has size 1.
+    #[track_caller]
+    pub fn squeeze(&self, axis: isize) -> Tensor {
+        let x = self.expr();
+        let axis = match resolve_axis(&x, "squeeze", axis as i64) {
+            Ok(axis) => axis,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        if x.shape()[axis] != 1 {
+            let message = format!("axis {axis} of {:?} has not size 1", x.shape());
+            return Tensor::fail(ErrorKind::Shape, "squeeze", message, "", &[self]);
+        }
+        let mut shape = x.shape().clone();
+        shape.remove(axis);
+        Tensor::from_expr(x.reshape(&shape))
+    }
+
+    /// Without any axis of size 1.
+    #[track_caller]
+    pub fn squeeze_all(&self) -> Tensor {
+        let x = self.expr();
+        let shape: Shape = x.shape().iter().copied().filter(|size| *size != 1).collect();
+        Tensor::from_expr(x.reshape(&shape))
+    }
+
+    /// With a new axis of size 1 at this place.
+    #[track_caller]
+    pub fn unsqueeze(&self, axis: isize) -> Tensor {
+        let x = self.expr();
+        let axis = match resolve_in(&x, "unsqueeze", axis as i64, x.rank() + 1) {
+            Ok(axis) => axis,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let mut shape = x.shape().clone();
+        shape.insert(axis, 1);
+        Tensor::from_expr(x.reshape(&shape))
+    }
+
+    /// `len` elements of an axis from `start` on.
+    #[track_caller]
+    pub fn narrow(&self, axis: isize, start: usize, len: usize) -> Tensor {
+        let x = self.expr();
+        match resolve_axis(&x, "narrow", axis as i64) {
+            Ok(axis) if start.checked_add(len).is_some_and(|end| end <= x.shape()[axis]) => Tensor::from_expr(x.narrow(axis, start, len)),
+            Ok(axis) => {
+                let message = format!("elements {start}..{start}+{len} of axis {axis} of {:?}", x.shape());
+                Tensor::fail(ErrorKind::Index, "narrow", message, "", &[self])
+            }
+            Err(invalid) => Tensor::from_expr(invalid),
+        }
+    }
+
+    /// `len` elements of an axis from a position that may change from step to step without a new plan: a number or a rank-0 `I64` tensor.
+    #[track_caller]
+    pub fn dyn_slice(&self, axis: isize, start: &Tensor, len: usize) -> Tensor {
+        let x = self.expr();
+        match resolve_axis(&x, "dyn_slice", axis as i64) {
+            Ok(axis) => Tensor::from_expr(x.dyn_slice(axis, &start.expr().cast(DType::I64), len)),
+            Err(invalid) => Tensor::from_expr(invalid),
+        }
+    }
+
+    /// With `update` written over it along an axis from a run-time position on (see [`Tensor::dyn_slice`]).
+    #[track_caller]
+    pub fn dyn_update(&self, axis: isize, update: &Tensor, start: &Tensor) -> Tensor {
+        let x = self.expr();
+        match resolve_axis(&x, "dyn_update", axis as i64) {
+            Ok(axis) => Tensor::from_expr(x.dyn_update(axis, &update.expr().cast(x.dtype()), &start.expr().cast(DType::I64))),
+            Err(invalid) => Tensor::from_expr(invalid),
+        }
+    }
+
+    /// The axes in reverse order of elements.
+    #[track_caller]
+    pub fn flip(&self, axes: impl crate::Axes) -> Tensor {
+        let x = self.expr();
+        let axes = match resolve_axes(&x, "flip", axes.axes()) {
+            Ok(axes) => axes,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let mut spec = whole(&x);
+        for axis in axes {
+            let len = spec[axis].len;
+            if len > 0 {
+                spec[axis] = SliceAxis { start: len - 1, step: -1, len };
+            }
+        }
+        Tensor::from_expr(x.slice(&spec))
+    }
+
+    /// Elements move along an axis by `shift`; what leaves at one end comes in at the other.
+    #[track_caller]
+    pub fn roll(&self, shift: i64, axis: isize) -> Tensor {
+        let x = self.expr();
+        let axis = match resolve_axis(&x, "roll", axis as i64) {
+            Ok(axis) => axis,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let size = x.shape()[axis];
+        if size == 0 {
+            return self.clone();
+        }
+        let shift = shift.rem_euclid(size as i64) as usize;
+        if shift == 0 {
+            return self.clone();
+        }
+        let parts = [x.narrow(axis, size - shift, shift), x.narrow(axis, 0, size - shift)];
+        Tensor::from_expr(Expr::concat(&parts, axis))
+    }
+
+    /// One after another along an axis; dtypes promote.
+    #[track_caller]
+    pub fn concat(tensors: &[&Tensor], axis: isize) -> Tensor {
+        let mut exprs: Vec<Expr> = tensors.iter().map(|tensor| tensor.expr()).collect();
+        let Some(first) = exprs.first() else {
+            return Tensor::fail(ErrorKind::Argument, "concat", "no tensors given", "", &[]);
+        };
+        let axis = match resolve_axis(first, "concat", axis as i64) {
+            Ok(axis) => axis,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let dtype = exprs.iter().fold(first.dtype(), |dtype, expr| dtype.promote(expr.dtype()));
+        for expr in &mut exprs {
+            *expr = expr.cast(dtype);
+        }
+        Tensor::from_expr(Expr::concat(&exprs, axis))
+    }
+
+    /// Along a new axis; shapes are equal, dtypes promote.
+    #[track_caller]
+    pub fn stack(tensors: &[&Tensor], axis: isize) -> Tensor {
+        let mut wider = Vec::with_capacity(tensors.len());
+        for tensor in tensors {
+            wider.push(tensor.unsqueeze(axis));
+        }
+        Tensor::concat(&wider.iter().collect::<Vec<_>>(), axis)
+    }
+
+    /// Parts of `size` elements along an axis; the last one may be smaller.
+    #[track_caller]
+    pub fn split(&self, size: usize, axis: isize) -> Vec<Tensor> {
+        let total = self.size(axis);
+        if size == 0 || self.is_invalid() {
+            return vec![self.narrow(axis, 0, usize::MAX)];
+        }
+        let mut sizes = vec![size; total / size];
+        if total % size > 0 || total == 0 {
+            sizes.push(total % size);
+        }
+        self.split_sizes(&sizes, axis)
+    }
+
+    /// Parts of the given sizes, which add up to the axis's.
+    #[track_caller]
+    pub fn split_sizes(&self, sizes: &[usize], axis: isize) -> Vec<Tensor> {
+        let total: usize = sizes.iter().sum();
+        let mismatch = total != self.size(axis);
+        let mut parts = Vec::with_capacity(sizes.len());
+        let mut start = 0;
+        for size in sizes {
+            if mismatch && !self.is_invalid() {
+                let message = format!("parts {sizes:?} have {total} elements, axis {axis} of {:?} has {}", self.shape(), self.size(axis));
+                parts.push(Tensor::fail(ErrorKind::Shape, "split", message, "", &[self]));
+            } else {
+                parts.push(self.narrow(axis, start, *size));
+            }
+            start += size;
+        }
+        parts
+    }
+
+    /// At most `count` parts of equal size along an axis; the last one may be smaller.
+    #[track_caller]
+    pub fn chunk(&self, count: usize, axis: isize) -> Vec<Tensor> {
+        self.split(self.size(axis).div_ceil(count.max(1)).max(1), axis)
+    }
+
+    /// The slices along an axis, without it.
+    #[track_caller]
+    pub fn unbind(&self, axis: isize) -> Vec<Tensor> {
+        let mut parts = Vec::new();
+        for i in 0..self.size(axis) {
+            parts.push(self.narrow(axis, i, 1).squeeze(axis));
+        }
+        parts
+    }
+
+    /// Slice `i` along an axis (negative: from the end), without the axis.
+    #[track_caller]
+    pub fn select(&self, axis: isize, i: i64) -> Tensor {
+        let x = self.expr();
+        let axis = match resolve_axis(&x, "select", axis as i64) {
+            Ok(axis) => axis,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let size = x.shape()[axis];
+        let at = if i < 0 { i + size as i64 } else { i };
+        if !(0..size as i64).contains(&at) {
+            return Tensor::fail(ErrorKind::Index, "select", format!("element {i} of axis {axis} of {:?}", x.shape()), "", &[self]);
+        }
+        let mut shape = x.shape().clone();
+        shape.remove(axis);
+        Tensor::from_expr(x.narrow(axis, at as usize, 1).reshape(&shape))
+    }
+
+    /// The whole tensor `times[i]` times along axis `i` (missing leading entries: new axes).
+    #[track_caller]
+    pub fn tile(&self, times: &[usize]) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        let rank = x.rank().max(times.len());
+        let sizes: Vec<usize> = (0..rank).map(|i| if i + x.rank() >= rank { x.shape()[i + x.rank() - rank] } else { 1 }).collect();
+        let times: Vec<usize> = (0..rank).map(|i| if i + times.len() >= rank { times[i + times.len() - rank] } else { 1 }).collect();
+        let apart: Vec<usize> = sizes.iter().flat_map(|size| [1, *size]).collect();
+        let spread: Vec<usize> = sizes.iter().zip(&times).flat_map(|(size, times)| [*times, *size]).collect();
+        let merged: Vec<usize> = sizes.iter().zip(&times).map(|(size, times)| size * times).collect();
+        Tensor::from_expr(x.reshape(&apart).expand(&spread).reshape(&merged))
+    }
+
+    /// Another name for [`Tensor::tile`].
+    #[track_caller]
+    pub fn repeat(&self, times: &[usize]) -> Tensor {
+        self.tile(times)
+    }
+
+    /// Each element `times` times in a row along an axis.
+    #[track_caller]
+    pub fn repeat_interleave(&self, times: usize, axis: isize) -> Tensor {
+        let x = self.expr();
+        let axis = match resolve_axis(&x, "repeat_interleave", axis as i64) {
+            Ok(axis) => axis,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let mut apart = x.shape().clone();
+        apart.insert(axis + 1, 1);
+        let mut spread = apart.clone();
+        spread[axis + 1] = times;
+        let mut merged = x.shape().clone();
+        merged[axis] *= times;
+        Tensor::from_expr(x.reshape(&apart).expand(&spread).reshape(&merged))
+    }
+
+    /// Zero above diagonal `diagonal` of the last two axes (0: the main one, positive: above it).
+    #[track_caller]
+    pub fn tril(&self, diagonal: i64) -> Tensor {
+        self.triangle("tril", diagonal, true)
+    }
+
+    /// Zero below diagonal `diagonal` of the last two axes.
+    #[track_caller]
+    pub fn triu(&self, diagonal: i64) -> Tensor {
+        self.triangle("triu", diagonal, false)
+    }
+
+    #[track_caller]
+    fn triangle(&self, op: &str, diagonal: i64, lower: bool) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        if x.rank() < 2 {
+            return Tensor::fail(ErrorKind::Shape, op, format!("wants two axes, got {:?}", x.shape()), "", &[self]);
+        }
+        let rank = x.rank();
+        let row = Expr::iota(x.shape(), rank - 2, DType::I64, x.device());
+        let column = Expr::iota(x.shape(), rank - 1, DType::I64, x.device());
+        let last = row.add(&Expr::constant(Literal::int(DType::I64, diagonal), x.shape(), x.device()));
+        let keep = if lower { column.le(&last) } else { column.ge(&last) };
+        Tensor::from_expr(keep.select(&x, &x.zeros_like()))
+    }
+
+    /// The diagonal of two axes, as a new last axis.
+    #[track_caller]
+    pub fn diagonal(&self, offset: i64, axis1: isize, axis2: isize) -> Tensor {
+        let x = self.expr();
+        let (a, b) = match (resolve_axis(&x, "diagonal", axis1 as i64), resolve_axis(&x, "diagonal", axis2 as i64)) {
+            (Ok(a), Ok(b)) if a != b => (a, b),
+            (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
+            _ => return Tensor::fail(ErrorKind::Axis, "diagonal", "wants two different axes", "", &[self]),
+        };
+        let (rows, columns) = (x.shape()[a], x.shape()[b]);
+        let (row, column) = (offset.min(0).unsigned_abs() as usize, offset.max(0) as usize);
+        let len = rows.saturating_sub(row).min(columns.saturating_sub(column));
+        let mut order: Vec<usize> = (0..x.rank()).filter(|axis| *axis != a && *axis != b).collect();
+        let lead = Shape::from_iter(order.iter().map(|axis| x.shape()[*axis]));
+        order.extend([a, b]);
+        let (rank, axis) = (x.rank(), lead.len());
+        let mut out = lead.clone();
+        out.push(len);
+        if len == 0 {
+            return Tensor::from_expr(Expr::constant(Literal::zero(x.dtype()), &out, x.device()));
+        }
+        // In a square block, diagonal elements are `len + 1` apart in the flattened last two axes.
+        let block = x.permute(&order).narrow(rank - 2, row, len).narrow(rank - 1, column, len);
+        let mut flat = lead;
+        flat.push(len * len);
+        let block = block.reshape(&flat);
+        let mut spec = whole(&block);
+        spec[axis] = SliceAxis { start: 0, step: len as i64 + 1, len };
+        Tensor::from_expr(block.slice(&spec))
+    }
+
+    /// A matrix with the last axis on its diagonal.
+    #[track_caller]
+    pub fn diag_embed(&self) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        if x.rank() == 0 {
+            return Tensor::fail(ErrorKind::Shape, "diag_embed", "wants an axis", "", &[self]);
+        }
+        let mut shape = x.shape().clone();
+        let len = shape[x.rank() - 1];
+        shape.push(len);
+        let rank = shape.len();
+        let row = Expr::iota(&shape, rank - 2, DType::I64, x.device());
+        let column = Expr::iota(&shape, rank - 1, DType::I64, x.device());
+        let mut apart = x.shape().clone();
+        apart.push(1);
+        let spread = x.reshape(&apart).expand(&shape);
+        Tensor::from_expr(row.eq(&column).select(&spread, &spread.zeros_like()))
+    }
+
+    /// Sliding windows along an axis: it becomes the number of windows, and a new last axis runs within a window.
+    #[track_caller]
+    pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Tensor {
+        let x = self.expr();
+        match resolve_axis(&x, "unfold", axis as i64) {
+            Ok(axis) => Tensor::from_expr(x.window(axis, size, step, 1)),
+            Err(invalid) => Tensor::from_expr(invalid),
+        }
+    }
+
+    /// Zeros around: one `(before, after)` pair per axis, for the last axes if there are fewer pairs than axes.
+    #[track_caller]
+    pub fn pad(&self, pads: &[(usize, usize)]) -> Tensor {
+        self.pad_with(pads, PadMode::Constant(0.0))
+    }
+
+    /// As [`Tensor::pad`], with what `mode` says.
+    #[track_caller]
+    pub fn pad_with(&self, pads: &[(usize, usize)], mode: PadMode) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        let rank = x.rank();
+        if pads.len() > rank {
+            let message = format!("{} pairs for {:?}", pads.len(), x.shape());
+            return Tensor::fail(ErrorKind::Shape, "pad", message, "give one pair per axis", &[self]);
+        }
+        let first = rank - pads.len();
+        if let PadMode::Constant(value) = mode {
+            let mut axes = vec![PadAxis::default(); rank];
+            for (axis, (lo, hi)) in axes[first..].iter_mut().zip(pads) {
+                *axis = PadAxis { lo: *lo, hi: *hi, interior: 0 };
+            }
+            return Tensor::from_expr(x.pad(&axes, Literal::float(x.dtype(), value)));
+        }
+        let mut x = x;
+        for (i, (lo, hi)) in pads.iter().enumerate() {
+            let (axis, lo, hi) = (first + i, *lo, *hi);
+            let size = x.shape()[axis];
+            let most = match mode {
+                PadMode::Reflect => size.saturating_sub(1),
+                PadMode::Circular => size,
+                _ if size == 0 => 0,
+                _ => usize::MAX,
+            };
+            if lo > most || hi > most {
+                let message = format!("({lo}, {hi}) around axis {axis} of {:?}: at most {most} in this mode", x.shape());
+                return Tensor::fail(ErrorKind::Argument, "pad", message, "", &[self]);
+            }
+            let part = |x: &Expr, start: usize, len: usize, step: i64| {
+                let mut spec = whole(x);
+                spec[axis] = SliceAxis { start, step, len };
+                x.slice(&spec)
+            };
+            let mut parts = Vec::with_capacity(3);
+            if lo > 0 {
+                parts.push(match mode {
+                    PadMode::Reflect => part(&x, lo, lo, -1),
+                    PadMode::Circular => part(&x, size - lo, lo, 1),
+                    _ => spread(&part(&x, 0, 1, 1), axis, lo),
+                });
+            }
+            parts.push(x.clone());
+            if hi > 0 {
+                parts.push(match mode {
+                    PadMode::Reflect => part(&x, size - 2, hi, -1),
+                    PadMode::Circular => part(&x, 0, hi, 1),
+                    _ => spread(&part(&x, size - 1, 1, 1), axis, hi),
+                });
+            }
+            x = Expr::concat(&parts, axis);
+        }
+        Tensor::from_expr(x)
+    }
+
+    /// A grid of coordinates from vectors: one tensor per vector, each with an axis per vector (`ij` order).
+    #[track_caller]
+    pub fn meshgrid(vectors: &[&Tensor]) -> Vec<Tensor> {
+        let shape: Shape = vectors.iter().map(|vector| vector.numel()).collect();
+        let mut grids = Vec::with_capacity(vectors.len());
+        for (i, vector) in vectors.iter().enumerate() {
+            let mut own: Shape = Shape::from_elem(1, vectors.len());
+            own[i] = vector.numel();
+            grids.push(vector.reshape_to(&own).expand(&shape));
+        }
+        grids
+    }
+
+    /// The tensor in memory of its own: evaluates nothing, but what follows reads contiguous data. A hint; values are the same.
+    #[track_caller]
+    pub fn contiguous(&self) -> Tensor {
+        self.clone()
+    }
+
+    /// `self` scaled in the forward pass by 1, in a place of its own in the plan: what is computed before is not fused with what follows.
+    #[track_caller]
+    pub fn barrier(&self) -> Tensor {
+        Tensor::from_expr(self.expr().barrier(&[]))
+    }
+
+    /// Nearest-neighbour resize of the trailing spatial axes of `[n, c, spatial..]`.
+    #[track_caller]
+    pub fn interpolate_nearest(&self, sizes: &[usize]) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        if sizes.len() + 2 != x.rank() || x.shape()[2..].contains(&0) {
+            let message = format!("{sizes:?} for {:?}", x.shape());
+            return Tensor::fail(ErrorKind::Shape, "interpolate", message, "give one size per spatial axis", &[self]);
+        }
+        let mut out = self.clone();
+        for (d, &size) in sizes.iter().enumerate() {
+            let from = x.shape()[d + 2];
+            out = if size % from == 0 {
+                out.repeat_interleave(size / from, d as isize + 2)
+            } else {
+                let index = Tensor::from_expr(Expr::iota(&[size], 0, DType::I64, x.device()));
+                let index = index.mul(from as i64).floor_div(K(size as f64).0 as i64);
+                out.index_select(d as isize + 2, &index)
+            };
+        }
+        out
+    }
+}
+
+/// A slice of size 1 along an axis, repeated.
+#[track_caller]
+fn spread(x: &Expr, axis: usize, times: usize) -> Expr {
+    let mut shape = x.shape().clone();
+    shape[axis] = times;
+    x.expand(&shape)
+}
