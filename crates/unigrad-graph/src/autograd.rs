@@ -5,7 +5,7 @@
 //! shares of a gradient are summed in a fixed order.
 //! Never: visits what no gradient can reach. What each op does to a gradient stands beside the op, in [`crate::ops`].
 
-use crate::{Error, ErrorKind, Expr, NodeId, Op, VariableId};
+use crate::{Error, ErrorKind, Expr, Inputs, NodeId, Op, VariableId, node::PlaceGuard};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The gradients that `dy`, arriving at `node`, sends to nodes it depends on: pairs of a node and its share.
@@ -14,7 +14,74 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// with several outputs.
 #[track_caller]
 pub fn vjp(node: &Expr, dy: &Expr) -> Result<Vec<(Expr, Expr)>, Error> {
-    crate::ops::vjp(node, dy)
+    check_seed(node, dy)?;
+    shares(node, dy, &|input| input.dtype().is_float())
+}
+
+/// As [`vjp`], for the inputs that are wanted.
+fn shares(node: &Expr, dy: &Expr, wants: &dyn Fn(&Expr) -> bool) -> Result<Vec<(Expr, Expr)>, Error> {
+    // A gradient's nodes belong to the line whose op they differentiate.
+    let _place = PlaceGuard::new(node.place());
+    let mut vjp = Vjp { node, dy, inputs: node.inputs().clone(), wants, shares: Vec::new() };
+    if let Op::Part(_) = node.op()
+        && let Some(parent) = vjp.inputs.first().cloned()
+    {
+        vjp.inputs = parent.inputs().clone();
+    }
+    if vjp.inputs.is_empty() && !is_leaf(node.op()) {
+        let message = "the graph below was freed when its value was computed".to_string();
+        return Err(autograd_error(node, message, "compute it outside of `no_grad`, and before a backward pass that frees the graph"));
+    }
+    crate::ops::vjp(&mut vjp)?;
+    for (_, share) in &vjp.shares {
+        if let Some(error) = share.error() {
+            return Err((**error).clone());
+        }
+    }
+    Ok(vjp.shares)
+}
+
+fn is_leaf(op: &Op) -> bool {
+    matches!(op, Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Variable(_) | Op::Invalid(_))
+}
+
+/// One node's share of the backward pass: what each op's rule fills in.
+pub(crate) struct Vjp<'a> {
+    /// The node; its value, too.
+    pub(crate) node: &'a Expr,
+    /// The gradient that arrived.
+    pub(crate) dy: &'a Expr,
+    /// The node's inputs; for a part those of the node with several outputs.
+    pub(crate) inputs: Inputs,
+    wants: &'a dyn Fn(&Expr) -> bool,
+    shares: Vec<(Expr, Expr)>,
+}
+
+impl Vjp<'_> {
+    /// Input `i`.
+    pub(crate) fn x(&self, i: usize) -> Expr {
+        self.inputs[i].clone()
+    }
+
+    /// Whether a gradient is wanted for input `i`.
+    pub(crate) fn wants(&self, i: usize) -> bool {
+        self.inputs.get(i).is_some_and(|input| (self.wants)(input))
+    }
+
+    /// Sends a gradient to input `i`, if it is wanted.
+    pub(crate) fn send(&mut self, i: usize, share: impl FnOnce(&Self) -> Expr) {
+        if self.wants(i) {
+            let share = share(self);
+            self.shares.push((self.inputs[i].clone(), share));
+        }
+    }
+
+    /// Sends what the user's own rule gave.
+    pub(crate) fn send_made(&mut self, i: usize, share: Expr) {
+        if self.wants(i) {
+            self.shares.push((self.inputs[i].clone(), share));
+        }
+    }
 }
 
 /// An autograd error at a node.
@@ -89,13 +156,8 @@ pub fn gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Ex
         // Below the smallest wanted node nothing reaches one, but a wanted node may stand above another.
         if node.inputs().iter().any(|input| reaching.contains(&input.id())) {
             check(&node)?;
-            for (input, share) in vjp(&node, &dy)? {
-                if let Some(error) = share.error() {
-                    return Err((**error).clone());
-                }
-                if reaching.contains(&input.id()) && input.dtype().is_float() {
-                    pending.add(input, share);
-                }
+            for (input, share) in shares(&node, &dy, &|input| input.dtype().is_float() && reaching.contains(&input.id()))? {
+                pending.add(input, share);
             }
         }
     }
@@ -123,13 +185,8 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
             continue;
         }
         check(&node)?;
-        for (input, share) in vjp(&node, &dy)? {
-            if let Some(error) = share.error() {
-                return Err((**error).clone());
-            }
-            if input.needs_grad() && input.dtype().is_float() {
-                pending.add(input, share);
-            }
+        for (input, share) in shares(&node, &dy, &|input| input.needs_grad() && input.dtype().is_float())? {
+            pending.add(input, share);
         }
         visited.push(node);
     }

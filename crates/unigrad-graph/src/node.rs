@@ -47,6 +47,22 @@ pub struct Expr(Arc<Node>);
 
 thread_local! {
     static NO_GRAD: Cell<u32> = const { Cell::new(0) };
+    static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// Until it drops, nodes made on this thread belong to one line of the user's, whoever makes them.
+pub(crate) struct PlaceGuard(Option<&'static Location<'static>>);
+
+impl PlaceGuard {
+    pub(crate) fn new(place: &'static Location<'static>) -> PlaceGuard {
+        PlaceGuard(PLACE.with(|current| current.replace(Some(place))))
+    }
+}
+
+impl Drop for PlaceGuard {
+    fn drop(&mut self) {
+        PLACE.with(|current| current.set(self.0));
+    }
 }
 
 /// Ends the part of the program in which no gradients are recorded.
@@ -113,7 +129,7 @@ impl Expr {
             device,
             fingerprint,
             needs_grad,
-            place: Location::caller(),
+            place: PLACE.with(Cell::get).unwrap_or_else(Location::caller),
             scalar,
             inputs: RwLock::new(inputs),
             data: OnceLock::new(),
@@ -149,7 +165,14 @@ impl Expr {
             return (*invalid).clone();
         }
         let inputs = inputs.iter().map(|input| (format!("{} {:?} {}", input.op().name(), input.shape(), input.dtype()), input.place()));
-        Expr::invalid(Error { kind, op: op.into(), message, help: help.into(), place: Location::caller(), inputs: inputs.collect() })
+        Expr::invalid(Error {
+            kind,
+            op: op.into(),
+            message,
+            help: help.into(),
+            place: PLACE.with(Cell::get).unwrap_or_else(Location::caller),
+            inputs: inputs.collect(),
+        })
     }
 
     /// The error of an invalid node.

@@ -1,6 +1,6 @@
 //! Matrix products and convolutions.
 
-use crate::{ConvSpec, Expr, Op, Shape};
+use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp};
 use std::sync::Arc;
 
 impl Expr {
@@ -75,4 +75,43 @@ impl Expr {
         }
         Expr::new(Op::ConvWeightGrad(spec), [x.clone(), dy.clone()], Shape::from_slice(w_shape), x.dtype())
     }
+}
+
+/// With the last two axes swapped.
+pub(super) fn transposed(x: &Expr) -> Expr {
+    let mut order: Vec<usize> = (0..x.rank()).collect();
+    let last = order.len().saturating_sub(1);
+    order.swap(last.saturating_sub(1), last);
+    x.permute(&order)
+}
+
+pub(super) fn matmul_vjp(v: &mut Vjp<'_>) {
+    v.send(0, |v| v.dy.matmul(&transposed(&v.x(1))));
+    v.send(1, |v| transposed(&v.x(0)).matmul(v.dy));
+}
+
+pub(super) fn conv_vjp(v: &mut Vjp<'_>, spec: &Arc<ConvSpec>) {
+    v.send(0, |v| Expr::conv_data_grad(v.dy, &v.x(1), spec.clone(), v.x(0).shape()));
+    v.send(1, |v| Expr::conv_weight_grad(&v.x(0), v.dy, spec.clone(), v.x(1).shape()));
+}
+
+/// The convolution, without what output padding has added at the ends.
+fn conv_to(x: &Expr, w: &Expr, spec: &Arc<ConvSpec>, shape: &[usize]) -> Expr {
+    let mut y = x.conv(w, spec.clone());
+    if y.error().is_none() {
+        for (axis, size) in shape.iter().enumerate().skip(2) {
+            y = y.narrow(axis, 0, *size);
+        }
+    }
+    y
+}
+
+pub(super) fn conv_data_grad_vjp(v: &mut Vjp<'_>, spec: &Arc<ConvSpec>) {
+    v.send(0, |v| conv_to(v.dy, &v.x(1), spec, v.x(0).shape()));
+    v.send(1, |v| Expr::conv_weight_grad(v.dy, &v.x(0), spec.clone(), v.x(1).shape()));
+}
+
+pub(super) fn conv_weight_grad_vjp(v: &mut Vjp<'_>, spec: &Arc<ConvSpec>) {
+    v.send(0, |v| Expr::conv_data_grad(&v.x(1), v.dy, spec.clone(), v.x(0).shape()));
+    v.send(1, |v| conv_to(&v.x(0), v.dy, spec, v.x(1).shape()));
 }

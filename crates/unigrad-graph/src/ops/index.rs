@@ -1,8 +1,8 @@
 //! Ops whose access pattern the data decides.
 
-use crate::{Expr, Op, PoolSpec};
+use crate::{Expr, Op, PoolSpec, autograd::Vjp};
 use std::sync::Arc;
-use unigrad_scalar::{DType, ScatterMode};
+use unigrad_scalar::{BinaryOp, DType, Literal, ScatterMode};
 
 impl Expr {
     /// `out[p] = self[p with p[axis] := index[p]]`; `index` is `I64` and has self's shape but along `axis`.
@@ -90,5 +90,60 @@ impl Expr {
         let mut shape = self.shape().clone();
         shape[2..].copy_from_slice(output);
         Expr::new(Op::PoolIndex(spec), [self.clone()], shape, DType::I64)
+    }
+}
+
+/// What a scatter with this index would meet: `x` gathered, without the part of other axes that the index does not reach.
+fn met(x: &Expr, axis: usize, index: &Expr) -> Expr {
+    let mut x = x.clone();
+    for i in (0..x.rank()).filter(|i| *i != axis) {
+        x = x.narrow(i, 0, index.shape()[i]);
+    }
+    x.gather(axis, index)
+}
+
+pub(super) fn scatter_vjp(v: &mut Vjp<'_>, axis: usize, mode: ScatterMode) {
+    let (base, index, src) = (v.x(0), v.x(1), v.x(2));
+    match mode {
+        ScatterMode::Add => {
+            v.send(0, |v| v.dy.clone());
+            v.send(2, |v| met(v.dy, axis, &index));
+        }
+        ScatterMode::Set => {
+            v.send(0, |v| v.dy.scatter(axis, ScatterMode::Set, &index, &src.zeros_like()));
+            v.send(2, |v| {
+                // Of several sources with one target only the last one is there: whoever finds its own number.
+                let number = Expr::iota(&[src.numel()], 0, DType::I64, src.device()).reshape(src.shape());
+                let nobody = Expr::constant(Literal::int(DType::I64, -1), base.shape(), base.device());
+                let owner = met(&nobody.scatter(axis, ScatterMode::Set, &index, &number), axis, &index);
+                let share = met(v.dy, axis, &index);
+                owner.eq(&number).select(&share, &share.zeros_like())
+            });
+        }
+        // Whoever equals the result shares the gradient.
+        ScatterMode::Max | ScatterMode::Min => {
+            let is_base = base.eq(v.node);
+            let is_src = src.eq(&met(v.node, axis, &index));
+            let count = is_base.cast(v.dy.dtype()).scatter(axis, ScatterMode::Add, &index, &is_src.cast(v.dy.dtype()));
+            let share = v.dy.div(&count);
+            v.send(0, |_| is_base.select(&share, &share.zeros_like()));
+            v.send(2, |_| {
+                let share = met(&share, axis, &index);
+                is_src.select(&share, &share.zeros_like())
+            });
+        }
+        ScatterMode::Mul => {
+            v.send(0, |v| v.dy.mul(&base.constant_like(1.0).scatter(axis, ScatterMode::Mul, &index, &src)));
+            v.send(2, |v| {
+                // The product of all others: the whole by this one, or, if this one is the only 0, the product without it.
+                let is_zero = src.binary_const(BinaryOp::Eq, 0.0);
+                let safe = is_zero.select(&src.constant_like(1.0), &src);
+                let zeros = base.zeros_like().scatter(axis, ScatterMode::Add, &index, &is_zero.cast(src.dtype()));
+                let only = met(&zeros, axis, &index).binary_const(BinaryOp::Le, 1.0);
+                let without = met(&v.dy.mul(&base.scatter(axis, ScatterMode::Mul, &index, &safe)), axis, &index);
+                let whole = met(&v.dy.mul(v.node), axis, &index).div(&safe);
+                is_zero.select(&only.select(&without, &without.zeros_like()), &whole)
+            });
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Maps: one result per element, from the elements at the same place.
 
-use crate::{Expr, Op};
+use crate::{Expr, Op, autograd::Vjp, grad_enabled};
+use std::f64::consts;
 use unigrad_scalar::{BinaryOp, DType, Literal, UnaryOp};
 
 impl Expr {
@@ -23,6 +24,13 @@ impl Expr {
         };
         if !rule.is_empty() {
             return Expr::dtype_error(op.name(), format!("wants {rule}, got {dtype}"), &[self]);
+        }
+        // -(-x) is x, bit for bit, and so for the complements.
+        if matches!(op, UnaryOp::Neg | UnaryOp::Not | UnaryOp::BitNot)
+            && *self.op() == Op::Unary(op)
+            && let Some(inner) = self.input(0).filter(|inner| inner.needs_grad() == self.needs_grad())
+        {
+            return inner;
         }
         Expr::new(Op::Unary(op), [self.clone()], self.shape().clone(), if op.gives_bool() { DType::Bool } else { dtype })
     }
@@ -50,6 +58,9 @@ impl Expr {
         };
         if !rule.is_empty() {
             return Expr::dtype_error(op.name(), format!("wants {rule}, got {dtype}"), &[self, other]);
+        }
+        if let Some(same) = neutral(op, self, other) {
+            return same;
         }
         let result = if op.is_comparison() { DType::Bool } else { dtype };
         Expr::new(Op::Binary(op), [self.clone(), other.clone()], self.shape().clone(), result)
@@ -116,6 +127,28 @@ impl Expr {
     }
 }
 
+/// The argument that is the result because the other one is a neutral constant: `x * 1`, `x / 1`, `x - 0`, `x + -0`.
+///
+/// Not `x + 0` of floats: it makes -0 a 0.
+fn neutral(op: BinaryOp, a: &Expr, b: &Expr) -> Option<Expr> {
+    let is = |x: &Expr, value: f64| matches!(x.op(), Op::Const(c) if *c == Literal::float(x.dtype(), value));
+    let zero = if a.dtype().is_float() { -0.0 } else { 0.0 };
+    let (first, second) = match op {
+        BinaryOp::Mul => (is(b, 1.0), is(a, 1.0)),
+        BinaryOp::Div => (is(b, 1.0), false),
+        BinaryOp::Add => (is(b, zero), is(a, zero)),
+        BinaryOp::Sub => (is(b, 0.0), false),
+        _ => return None,
+    };
+    // A gradient stops where it was told to: an argument that needs one is no stand-in for a node that does not.
+    let stands_in = |x: &Expr| x.needs_grad() == (x.needs_grad() && grad_enabled());
+    match (first, second) {
+        (true, _) if stands_in(a) => Some(a.clone()),
+        (_, true) if stands_in(b) => Some(b.clone()),
+        _ => None,
+    }
+}
+
 macro_rules! unary_shorthands {
     ($($name:ident = $op:ident),*) => { impl Expr { $(
         #[doc = concat!("Elementwise [`UnaryOp::", stringify!($op), "`].")]
@@ -166,3 +199,137 @@ binary_shorthands!(
     and = And,
     or = Or
 );
+
+/// `value * x`, with a constant.
+fn times(x: &Expr, value: f64) -> Expr {
+    x.binary_const(BinaryOp::Mul, value)
+}
+
+fn plus(x: &Expr, value: f64) -> Expr {
+    x.binary_const(BinaryOp::Add, value)
+}
+
+/// `1 - x`.
+fn one_minus(x: &Expr) -> Expr {
+    x.constant_like(1.0).sub(x)
+}
+
+pub(super) fn unary_vjp(v: &mut Vjp<'_>, op: UnaryOp) {
+    use UnaryOp::*;
+    // Steps have gradient 0, where they have one; the others are not floats.
+    if matches!(op, Sign | Floor | Ceil | Round | Trunc | IsNan | IsFinite | Not | BitNot) {
+        return;
+    }
+    v.send(0, |v| {
+        let (x, y, dy) = (&v.x(0), v.node, v.dy);
+        match op {
+            Neg => dy.neg(),
+            Abs => dy.mul(&x.sign()),
+            Exp => dy.mul(y),
+            Exp2 => times(&dy.mul(y), consts::LN_2),
+            Expm1 => dy.mul(&plus(y, 1.0)),
+            Log => dy.div(x),
+            Log2 => dy.div(&times(x, consts::LN_2)),
+            Log1p => dy.div(&plus(x, 1.0)),
+            Sin => dy.mul(&x.unary(Cos)),
+            Cos => dy.mul(&x.sin()).neg(),
+            Tan => dy.mul(&plus(&y.mul(y), 1.0)),
+            Asin => dy.mul(&one_minus(&x.mul(x)).rsqrt()),
+            Acos => dy.mul(&one_minus(&x.mul(x)).rsqrt()).neg(),
+            Atan => dy.div(&plus(&x.mul(x), 1.0)),
+            Sinh => dy.mul(&x.cosh()),
+            Cosh => dy.mul(&x.sinh()),
+            Tanh => dy.mul(&one_minus(&y.mul(y))),
+            Sqrt => times(dy, 0.5).div(y),
+            Rsqrt => times(&dy.mul(&y.mul(y).mul(y)), -0.5),
+            Recip => dy.mul(&y.mul(y)).neg(),
+            Erf => times(&dy.mul(&x.mul(x).neg().exp()), consts::FRAC_2_SQRT_PI),
+            // NaN lets the gradient pass, as in PyTorch.
+            Relu => y.binary_const(BinaryOp::Le, 0.0).select(&dy.zeros_like(), dy),
+            Sigmoid => dy.mul(&y.mul(&one_minus(y))),
+            Silu => {
+                let s = x.sigmoid();
+                dy.mul(&s.mul(&plus(&x.mul(&one_minus(&s)), 1.0)))
+            }
+            Gelu => {
+                let cdf = times(&plus(&times(x, consts::FRAC_1_SQRT_2).unary(Erf), 1.0), 0.5);
+                let density = times(&times(&x.mul(x), -0.5).exp(), 0.5 * consts::FRAC_2_SQRT_PI * consts::FRAC_1_SQRT_2);
+                dy.mul(&cdf.add(&x.mul(&density)))
+            }
+            GeluTanh => {
+                const K: f64 = 0.797_884_560_802_865_4;
+                const C: f64 = 0.044_715;
+                let square = x.mul(x);
+                let t = times(&x.mul(&plus(&times(&square, C), 1.0)), K).tanh();
+                let slope = times(&plus(&times(&square, 3.0 * C), 1.0), K);
+                let inner = one_minus(&t.mul(&t)).mul(&slope).mul(x);
+                dy.mul(&times(&plus(&t, 1.0).add(&inner), 0.5))
+            }
+            Softplus => dy.mul(&x.sigmoid()),
+            Sign | Floor | Ceil | Round | Trunc | IsNan | IsFinite | Not | BitNot => dy.zeros_like(),
+        }
+    });
+}
+
+pub(super) fn binary_vjp(v: &mut Vjp<'_>, op: BinaryOp) {
+    use BinaryOp::*;
+    match op {
+        Add => {
+            v.send(0, |v| v.dy.clone());
+            v.send(1, |v| v.dy.clone());
+        }
+        Sub => {
+            v.send(0, |v| v.dy.clone());
+            v.send(1, |v| v.dy.neg());
+        }
+        Mul => {
+            v.send(0, |v| v.dy.mul(&v.x(1)));
+            v.send(1, |v| v.dy.mul(&v.x(0)));
+        }
+        Div => {
+            v.send(0, |v| v.dy.div(&v.x(1)));
+            v.send(1, |v| v.dy.mul(v.node).div(&v.x(1)).neg());
+        }
+        Rem => {
+            v.send(0, |v| v.dy.clone());
+            v.send(1, |v| v.dy.mul(&v.x(0).div(&v.x(1)).unary(UnaryOp::Floor)).neg());
+        }
+        Pow => {
+            v.send(0, |v| {
+                let (a, b) = (&v.x(0), &v.x(1));
+                let share = v.dy.mul(&b.mul(&a.pow(&plus(b, -1.0))));
+                // a^0 is 1 everywhere; at a = 0 the formula would be 0 * inf.
+                b.binary_const(Eq, 0.0).select(&share.zeros_like(), &share)
+            });
+            v.send(1, |v| {
+                let (a, b) = (&v.x(0), &v.x(1));
+                let share = v.dy.mul(&v.node.mul(&a.log()));
+                let flat = a.binary_const(Eq, 0.0).and(&b.binary_const(Ge, 0.0));
+                flat.select(&share.zeros_like(), &share)
+            });
+        }
+        Atan2 => {
+            let norm = |v: &Vjp<'_>| v.x(0).mul(&v.x(0)).add(&v.x(1).mul(&v.x(1)));
+            v.send(0, |v| v.dy.mul(&v.x(1)).div(&norm(v)));
+            v.send(1, |v| v.dy.mul(&v.x(0)).div(&norm(v)).neg());
+        }
+        // Equal ones share; the loser gets nothing.
+        Max | Min => {
+            for (i, other) in [(0, 1), (1, 0)] {
+                v.send(i, |v| {
+                    let (a, b) = (&v.x(i), &v.x(other));
+                    let loses = if op == Max { a.lt(b) } else { a.gt(b) };
+                    let share = a.eq(b).select(&times(v.dy, 0.5), v.dy);
+                    loses.select(&share.zeros_like(), &share)
+                });
+            }
+        }
+        // Integers and bools.
+        IDiv | Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor | Shl | Shr => {}
+    }
+}
+
+pub(super) fn where_vjp(v: &mut Vjp<'_>) {
+    v.send(1, |v| v.x(0).select(v.dy, &v.dy.zeros_like()));
+    v.send(2, |v| v.x(0).select(&v.dy.zeros_like(), v.dy));
+}

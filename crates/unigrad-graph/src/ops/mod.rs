@@ -12,8 +12,13 @@ pub mod reduce;
 pub mod structure;
 pub mod view;
 
-use crate::{Error, ErrorKind, Expr};
+use crate::{
+    Error, ErrorKind, Expr, Op,
+    autograd::{Vjp, autograd_error},
+    node::PlaceGuard,
+};
 use std::panic::Location;
+use unigrad_scalar::ScatterMode;
 
 impl Expr {
     /// An invalid node for a broken shape rule.
@@ -42,8 +47,76 @@ impl Expr {
     }
 }
 
-/// See [`crate::vjp`].
+/// Each op's gradient, which stands beside its constructor.
+pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
+    let node = v.node;
+    match node.op() {
+        // Leaves; a variable is where a gradient stops.
+        Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Random { .. } | Op::Variable(_) => {}
+        Op::Unary(op) => map::unary_vjp(v, *op),
+        Op::Binary(op) => map::binary_vjp(v, *op),
+        Op::Where => map::where_vjp(v),
+        Op::Cast => v.send(0, |v| v.dy.cast(v.x(0).dtype())),
+        Op::Bitcast => return Err(autograd_error(node, "bits have no gradient".into(), "use `cast`, or `detach` the tensor first")),
+        Op::Bounded { .. } => {}
+        Op::Reshape => v.send(0, |v| v.dy.reshape(v.x(0).shape())),
+        Op::Permute(perm) => view::permute_vjp(v, perm),
+        Op::Expand => v.send(0, |v| v.dy.sum_to(v.x(0).shape())),
+        Op::Slice(axes) => view::slice_vjp(v, axes),
+        Op::Pad(axes, _) => view::pad_vjp(v, axes),
+        Op::Concat { axis } => view::concat_vjp(v, *axis),
+        Op::Window { axis, size, step, dilation } => view::window_vjp(v, *axis, *size, *step, *dilation),
+        Op::DynSlice { axis } => v.send(0, |v| v.x(0).zeros_like().dyn_update(*axis, v.dy, &v.x(1))),
+        Op::DynUpdate { axis } => view::dyn_update_vjp(v, *axis),
+        Op::Reduce(op, axes) => reduce::reduce_vjp(v, *op, *axes),
+        Op::ArgReduce(..) => {}
+        Op::Scan { op, axis, reverse } => reduce::scan_vjp(v, *op, *axis, *reverse),
+        Op::Gather { axis } => v.send(0, |v| v.x(0).zeros_like().scatter(*axis, ScatterMode::Add, &v.x(1), v.dy)),
+        Op::Scatter { axis, mode } => index::scatter_vjp(v, *axis, *mode),
+        Op::ArgSort { .. } | Op::TopK { .. } | Op::PoolIndex(_) => {}
+        Op::MatMul => contract::matmul_vjp(v),
+        Op::Conv(spec) => contract::conv_vjp(v, spec),
+        Op::ConvDataGrad(spec) => contract::conv_data_grad_vjp(v, spec),
+        Op::ConvWeightGrad(spec) => contract::conv_weight_grad_vjp(v, spec),
+        Op::Softmax { axis } => reduce::softmax_vjp(v, *axis),
+        Op::LogSoftmax { axis } => reduce::log_softmax_vjp(v, *axis),
+        Op::Normalize { axes, center, eps_bits } => reduce::normalize_vjp(v, *axes, *center, f64::from_bits(*eps_bits)),
+        // Their values are their parts 0.
+        Op::Attention(_) | Op::AttentionGrad(_) => return attention::vjp(v, node, 0),
+        Op::Part(i) => {
+            if let Some(parent) = node.input(0) {
+                return attention::vjp(v, &parent, *i);
+            }
+        }
+        Op::Barrier => v.send(0, |v| v.dy.clone()),
+        Op::Custom(custom) => return structure::custom_vjp(v, custom),
+        Op::Copy => v.send(0, |v| v.dy.copy_to(v.x(0).device())),
+        Op::Invalid(error) => return Err((*error.0).clone()),
+    }
+    Ok(())
+}
+
+/// A composite in primitives: the oracle in tests, the fallback where nothing fits, and what fusion sees. `None` for primitives.
+///
+/// Half types are computed in `f32` and rounded once.
 #[track_caller]
-pub(crate) fn vjp(_node: &Expr, _dy: &Expr) -> Result<Vec<(Expr, Expr)>, Error> {
-    Ok(Vec::new())
+pub fn decompose(node: &Expr) -> Option<Expr> {
+    let _place = PlaceGuard::new(node.place());
+    match node.op() {
+        Op::Softmax { axis } => Some(reduce::softmax_primitives(&node.input(0)?, *axis, false)),
+        Op::LogSoftmax { axis } => Some(reduce::softmax_primitives(&node.input(0)?, *axis, true)),
+        Op::Normalize { axes, center, eps_bits } => {
+            Some(reduce::normalize_primitives(&node.input(0)?, *axes, *center, f64::from_bits(*eps_bits)))
+        }
+        Op::Attention(_) | Op::AttentionGrad(_) => {
+            let inputs = node.inputs().clone();
+            attention::primitives(node.op(), &inputs, 0)
+        }
+        Op::Part(i) => {
+            let parent = node.input(0)?;
+            let inputs = parent.inputs().clone();
+            attention::primitives(parent.op(), &inputs, *i)
+        }
+        _ => None,
+    }
 }

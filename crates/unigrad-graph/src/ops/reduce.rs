@@ -1,7 +1,8 @@
 //! Reductions, scans, and the composites made of them: softmax and the normalizations.
 
-use crate::{Expr, Op};
-use unigrad_scalar::{ArgReduceOp, DType, ReduceOp, ScanOp};
+use crate::{Expr, Op, PadAxis, autograd::Vjp};
+use smallvec::SmallVec;
+use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, ScanOp, ScatterMode};
 
 impl Expr {
     /// Over the axes of a bit mask, which stay with size 1.
@@ -95,4 +96,157 @@ impl Expr {
         }
         Expr::new(op, [self.clone()], self.shape().clone(), self.dtype())
     }
+}
+
+pub(super) fn reduce_vjp(v: &mut Vjp<'_>, op: ReduceOp, axes: u32) {
+    v.send(0, |v| {
+        let x = v.x(0);
+        let spread = |e: &Expr| e.expand(x.shape());
+        match op {
+            ReduceOp::Sum => spread(v.dy),
+            // Equal ones share.
+            ReduceOp::Max | ReduceOp::Min => {
+                let best = x.eq(&spread(v.node));
+                let count = best.cast(x.dtype().compute()).sum(axes).cast(x.dtype());
+                best.select(&spread(&v.dy.div(&count)), &x.zeros_like())
+            }
+            ReduceOp::Prod => {
+                let reduced: Vec<usize> = (0..x.rank()).filter(|axis| axes >> axis & 1 == 1).collect();
+                let mut order: Vec<usize> = (0..x.rank()).filter(|axis| axes >> axis & 1 == 0).collect();
+                let kept = order.len();
+                order.extend(&reduced);
+                let apart = x.permute(&order);
+                let mut flat = apart.shape().clone();
+                flat.truncate(kept);
+                flat.push(reduced.iter().map(|axis| x.shape()[*axis]).product());
+                let others = product_of_others(&apart.reshape(&flat), kept).reshape(apart.shape());
+                let mut inverse = vec![0; order.len()];
+                for (i, axis) in order.iter().enumerate() {
+                    inverse[*axis] = i;
+                }
+                spread(v.dy).mul(&others.permute(&inverse))
+            }
+        }
+    });
+}
+
+/// For each element, the product of all others along an axis; right where some are 0.
+fn product_of_others(x: &Expr, axis: usize) -> Expr {
+    let size = x.shape()[axis];
+    if size == 0 {
+        return x.clone();
+    }
+    let one = Literal::one(x.dtype());
+    let before = |reverse: bool| {
+        // The running product, one step late.
+        let (start, lo, hi) = if reverse { (1, 0, 1) } else { (0, 1, 0) };
+        let mut pads: SmallVec<[PadAxis; 6]> = SmallVec::from_elem(PadAxis::default(), x.rank());
+        pads[axis] = PadAxis { lo, hi, interior: 0 };
+        x.scan(ScanOp::Prod, axis, reverse).narrow(axis, start, size - 1).pad(&pads, one)
+    };
+    before(false).mul(&before(true))
+}
+
+pub(super) fn scan_vjp(v: &mut Vjp<'_>, op: ScanOp, axis: usize, reverse: bool) {
+    v.send(0, |v| {
+        let (x, y, dy) = (&v.x(0), v.node, v.dy);
+        match op {
+            ScanOp::Sum => dy.scan(ScanOp::Sum, axis, !reverse),
+            ScanOp::Prod => {
+                // Up to the first 0: the sum of what follows, by the element. At the first 0: the same with 1 in its place. After it
+                // every product contains it.
+                let zero = x.binary_const(BinaryOp::Eq, 0.0);
+                let seen = zero.cast(DType::I64).scan(ScanOp::Sum, axis, reverse);
+                let none = seen.binary_const(BinaryOp::Eq, 0.0);
+                let first = zero.and(&seen.binary_const(BinaryOp::Eq, 1.0));
+                let one = x.constant_like(1.0);
+                let after = |weights: &Expr| dy.mul(weights).scan(ScanOp::Sum, axis, !reverse);
+                let usual = after(y).div(&zero.select(&one, x));
+                let at_zero = after(&first.select(&one, x).scan(ScanOp::Prod, axis, reverse));
+                none.select(&usual, &first.select(&at_zero, &x.zeros_like()))
+            }
+            ScanOp::Max | ScanOp::Min => {
+                // The element that holds the extreme: the latest one that equals it.
+                let size = x.shape()[axis] as i64;
+                let place = Expr::iota(x.shape(), axis, DType::I64, x.device());
+                let (latest, start) = if reverse { (ScanOp::Min, size - 1) } else { (ScanOp::Max, 0) };
+                let start = Expr::constant(Literal::int(DType::I64, start), x.shape(), x.device());
+                let holds = x.eq(y).or(&x.unary(unigrad_scalar::UnaryOp::IsNan));
+                let index = holds.select(&place, &start).scan(latest, axis, reverse);
+                x.zeros_like().scatter(axis, ScatterMode::Add, &index, dy)
+            }
+        }
+    });
+}
+
+/// The sum over an axis, spread over it again.
+fn sum_over(x: &Expr, axes: u32) -> Expr {
+    x.sum(axes).expand(x.shape())
+}
+
+pub(super) fn softmax_vjp(v: &mut Vjp<'_>, axis: usize) {
+    v.send(0, |v| {
+        let wide = v.node.dtype().compute();
+        let (y, dy) = (v.node.cast(wide), v.dy.cast(wide));
+        y.mul(&dy.sub(&sum_over(&y.mul(&dy), 1 << axis))).cast(v.node.dtype())
+    });
+}
+
+pub(super) fn log_softmax_vjp(v: &mut Vjp<'_>, axis: usize) {
+    v.send(0, |v| {
+        let wide = v.node.dtype().compute();
+        let (y, dy) = (v.node.cast(wide), v.dy.cast(wide));
+        dy.sub(&y.exp().mul(&sum_over(&dy, 1 << axis))).cast(v.node.dtype())
+    });
+}
+
+pub(super) fn softmax_primitives(x: &Expr, axis: usize, log: bool) -> Expr {
+    if x.numel() == 0 {
+        return x.clone();
+    }
+    let dtype = x.dtype();
+    let x = x.cast(dtype.compute());
+    let moved = x.sub(&x.reduce(ReduceOp::Max, 1 << axis).expand(x.shape()));
+    let e = moved.exp();
+    let sum = e.sum(1 << axis);
+    let result = if log { moved.sub(&sum.log().expand(x.shape())) } else { e.div(&sum.expand(x.shape())) };
+    result.cast(dtype)
+}
+
+/// The last `axes` axes of `rank`, as a mask, and the mean over them.
+fn trailing(x: &Expr, axes: usize) -> (u32, f64) {
+    let mask = (x.rank() - axes..x.rank()).fold(0, |mask, axis| mask | 1 << axis);
+    (mask, 1.0 / x.shape()[x.rank() - axes..].iter().product::<usize>() as f64)
+}
+
+/// What is normalized (centered or not), and the reciprocal of its length.
+fn normalize_parts(x: &Expr, axes: usize, center: bool, eps: f64) -> (Expr, Expr) {
+    let (mask, share) = trailing(x, axes);
+    let mean = |e: &Expr| e.sum(mask).binary_const(BinaryOp::Mul, share);
+    let centered = if center { x.sub(&mean(x).expand(x.shape())) } else { x.clone() };
+    let scale = mean(&centered.mul(&centered)).binary_const(BinaryOp::Add, eps).rsqrt();
+    (centered, scale)
+}
+
+pub(super) fn normalize_primitives(x: &Expr, axes: usize, center: bool, eps: f64) -> Expr {
+    let dtype = x.dtype();
+    let (centered, scale) = normalize_parts(&x.cast(dtype.compute()), axes, center, eps);
+    centered.mul(&scale.expand(centered.shape())).cast(dtype)
+}
+
+pub(super) fn normalize_vjp(v: &mut Vjp<'_>, axes: usize, center: bool, eps: f64) {
+    v.send(0, |v| {
+        // From x, not from the result: so the result need not be kept.
+        let x = v.x(0);
+        let wide = x.dtype().compute();
+        let dy = v.dy.cast(wide);
+        let (centered, scale) = normalize_parts(&x.cast(wide), axes, center, eps);
+        let (mask, share) = trailing(&x, axes);
+        let mean = |e: &Expr| e.sum(mask).binary_const(BinaryOp::Mul, share).expand(x.shape());
+        let scale = scale.expand(x.shape());
+        let y = centered.mul(&scale);
+        let inner = dy.sub(&y.mul(&mean(&dy.mul(&y))));
+        let inner = if center { inner.sub(&mean(&dy)) } else { inner };
+        inner.mul(&scale).cast(x.dtype())
+    });
 }

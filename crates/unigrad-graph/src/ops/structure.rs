@@ -1,6 +1,11 @@
 //! Nodes that compute nothing: parts, barriers, copies, the user's own gradients.
 
-use crate::{CustomGradient, Expr, Op, no_grad_guard, op::CustomOp};
+use crate::{
+    CustomGradient, Error, Expr, Op,
+    autograd::{Vjp, autograd_error},
+    no_grad_guard,
+    op::CustomOp,
+};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -34,6 +39,14 @@ impl Expr {
         Expr::new(Op::Reshape, [self.clone()], self.shape().clone(), self.dtype())
     }
 
+    /// The same value as a node of its own, which no shortcut looks through.
+    pub(crate) fn identity(&self) -> Expr {
+        if self.error().is_some() {
+            return self.clone();
+        }
+        Expr::new(Op::Cast, [self.clone()], self.shape().clone(), self.dtype())
+    }
+
     /// The value on another device.
     #[track_caller]
     pub fn copy_to(&self, device: u32) -> Expr {
@@ -49,4 +62,30 @@ impl Expr {
         let all = std::iter::once(value.clone()).chain(inputs.iter().cloned());
         Expr::new(Op::Custom(CustomOp(gradient)), all, value.shape().clone(), value.dtype())
     }
+}
+
+pub(super) fn custom_vjp(v: &mut Vjp<'_>, custom: &CustomOp) -> Result<(), Error> {
+    let own = &v.inputs[1..];
+    let gradients = custom.0.backward(own, v.node, v.dy)?;
+    if gradients.len() != own.len() {
+        let message = format!("{} returned {} gradients for {} inputs", custom.0.name(), gradients.len(), own.len());
+        return Err(autograd_error(v.node, message, "return one gradient, or `None`, per input"));
+    }
+    for (i, gradient) in gradients.into_iter().enumerate() {
+        let Some(gradient) = gradient else { continue };
+        let input = v.x(i + 1);
+        if gradient.error().is_none() && (gradient.shape() != input.shape() || gradient.dtype() != input.dtype()) {
+            let message = format!(
+                "{} returned a gradient {:?} {} for input {i}, which is {:?} {}",
+                custom.0.name(),
+                gradient.shape(),
+                gradient.dtype(),
+                input.shape(),
+                input.dtype()
+            );
+            return Err(autograd_error(v.node, message, "a gradient has its input's shape and dtype"));
+        }
+        v.send_made(i + 1, gradient);
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! Views: the same elements in another arrangement. A view is not a copy: the kernel that reads it computes the address.
 
-use crate::{Expr, Op, PadAxis, Shape, SliceAxis, numel};
+use crate::{Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, numel};
 use smallvec::SmallVec;
-use unigrad_scalar::{DType, Literal};
+use unigrad_scalar::{DType, Literal, ScatterMode};
 
 impl Expr {
     /// The same elements in row-major order.
@@ -40,6 +40,12 @@ impl Expr {
         }
         if perm.iter().enumerate().all(|(i, p)| i == *p) {
             return self.clone();
+        }
+        if let Op::Permute(first) = self.op()
+            && let Some(inner) = self.input(0).filter(|inner| self.data().is_none() && inner.needs_grad() == self.needs_grad())
+        {
+            let both: SmallVec<[usize; 8]> = perm.iter().map(|p| usize::from(first[*p])).collect();
+            return inner.permute(&both);
         }
         let shape = perm.iter().map(|p| self.shape()[*p]).collect();
         Expr::new(Op::Permute(perm.iter().map(|p| *p as u8).collect()), [self.clone()], shape, self.dtype())
@@ -191,4 +197,127 @@ impl Expr {
         }
         Expr::new(Op::DynUpdate { axis }, [self.clone(), update.clone(), start.clone()], self.shape().clone(), self.dtype())
     }
+}
+
+impl Expr {
+    /// Sums what a broadcast from `shape` to this shape has repeated.
+    pub(crate) fn sum_to(&self, shape: &[usize]) -> Expr {
+        if self.error().is_some() {
+            return self.clone();
+        }
+        let lead = self.rank() - shape.len();
+        let repeated = |axis: usize| axis < lead || (shape[axis - lead] == 1 && self.shape()[axis] != 1);
+        let mask = (0..self.rank()).filter(|axis| repeated(*axis)).fold(0, |mask, axis| mask | 1 << axis);
+        self.sum(mask).reshape(shape)
+    }
+}
+
+pub(super) fn permute_vjp(v: &mut Vjp<'_>, perm: &[u8]) {
+    let mut inverse: SmallVec<[usize; 8]> = SmallVec::from_elem(0, perm.len());
+    for (i, p) in perm.iter().enumerate() {
+        inverse[usize::from(*p)] = i;
+    }
+    v.send(0, |v| v.dy.permute(&inverse));
+}
+
+pub(super) fn slice_vjp(v: &mut Vjp<'_>, axes: &[SliceAxis]) {
+    v.send(0, |v| {
+        let x = v.x(0);
+        if v.dy.numel() == 0 {
+            return x.zeros_like();
+        }
+        // Elements go back to their places, with zeros around and between; backward steps are turned around first.
+        let flip = |axis: &SliceAxis| match axis.step < 0 {
+            true => SliceAxis { start: axis.len - 1, step: -1, len: axis.len },
+            false => SliceAxis { start: 0, step: 1, len: axis.len },
+        };
+        let flips: SmallVec<[SliceAxis; 6]> = axes.iter().map(flip).collect();
+        let back = |(axis, size): (&SliceAxis, &usize)| {
+            let step = axis.step.unsigned_abs() as usize;
+            let lo = if axis.step < 0 { axis.start - step * (axis.len - 1) } else { axis.start };
+            let interior = if axis.len > 1 { step - 1 } else { 0 };
+            PadAxis { lo, hi: size - lo - (axis.len + interior * (axis.len - 1)), interior }
+        };
+        let pads: SmallVec<[PadAxis; 6]> = axes.iter().zip(x.shape()).map(back).collect();
+        v.dy.slice(&flips).pad(&pads, Literal::zero(v.dy.dtype()))
+    });
+}
+
+pub(super) fn pad_vjp(v: &mut Vjp<'_>, axes: &[PadAxis]) {
+    v.send(0, |v| {
+        let x = v.x(0);
+        if x.numel() == 0 {
+            return x.zeros_like();
+        }
+        let part = |(axis, size): (&PadAxis, &usize)| SliceAxis { start: axis.lo, step: axis.interior as i64 + 1, len: *size };
+        let slices: SmallVec<[SliceAxis; 6]> = axes.iter().zip(x.shape()).map(part).collect();
+        v.dy.slice(&slices)
+    });
+}
+
+pub(super) fn concat_vjp(v: &mut Vjp<'_>, axis: usize) {
+    let mut start = 0;
+    for i in 0..v.inputs.len() {
+        let len = v.inputs[i].shape()[axis];
+        v.send(i, |v| v.dy.narrow(axis, start, len));
+        start += len;
+    }
+}
+
+/// Overlapping windows that are added as shifted copies, at most; more are scattered.
+const MAX_SHIFTS: usize = 32;
+
+pub(super) fn window_vjp(v: &mut Vjp<'_>, axis: usize, size: usize, step: usize, dilation: usize) {
+    v.send(0, |v| {
+        let x = v.x(0);
+        if v.dy.numel() == 0 {
+            return x.zeros_like();
+        }
+        let rank = x.rank();
+        let (n_windows, total) = (v.dy.shape()[axis], x.shape()[axis]);
+        // [.., windows, size, ..]: the window's own axis beside the axis of windows.
+        let mut order: SmallVec<[usize; 8]> = (0..rank).collect();
+        order.insert(axis + 1, rank);
+        let dy = v.dy.permute(&order);
+        let zero = Literal::zero(dy.dtype());
+        let placed = |part: &Expr, lo: usize, interior: usize| {
+            let len = part.shape()[axis];
+            let reach = lo + len + interior * (len - 1);
+            let mut pads: SmallVec<[PadAxis; 6]> = SmallVec::from_elem(PadAxis::default(), part.rank());
+            pads[axis] = PadAxis { lo, hi: total.saturating_sub(reach), interior };
+            let whole = part.pad(&pads, zero);
+            whole.narrow(axis, 0, total)
+        };
+        let merge = |part: &Expr, len: usize| {
+            let mut shape = x.shape().clone();
+            shape[axis] = len;
+            part.reshape(&shape)
+        };
+        let sum = |parts: Vec<Expr>| parts.into_iter().reduce(|a, b| a.add(&b)).unwrap_or_else(|| x.zeros_like());
+        if dilation == 1 && size.div_ceil(step) <= MAX_SHIFTS {
+            // Chunks of `step` elements lie side by side: each is one copy of the whole axis, shifted.
+            let chunk = |c: usize| {
+                let len = step.min(size - c * step);
+                let mut pads: SmallVec<[PadAxis; 6]> = SmallVec::from_elem(PadAxis::default(), rank + 1);
+                pads[axis + 1].hi = step - len;
+                let part = dy.narrow(axis + 1, c * step, len).pad(&pads, zero);
+                placed(&merge(&part, n_windows * step), c * step, 0)
+            };
+            return sum((0..size.div_ceil(step)).map(chunk).collect());
+        }
+        if size <= MAX_SHIFTS {
+            return sum((0..size).map(|j| placed(&merge(&dy.narrow(axis + 1, j, 1), n_windows), j * dilation, step - 1)).collect());
+        }
+        let index = |along: usize, scale: usize| {
+            let i = Expr::iota(dy.shape(), along, DType::I64, dy.device());
+            i.mul(&Expr::constant(Literal::int(DType::I64, scale as i64), dy.shape(), dy.device()))
+        };
+        let index = merge(&index(axis, step).add(&index(axis + 1, dilation)), n_windows * size);
+        x.zeros_like().scatter(axis, ScatterMode::Add, &index, &merge(&dy, n_windows * size))
+    });
+}
+
+pub(super) fn dyn_update_vjp(v: &mut Vjp<'_>, axis: usize) {
+    v.send(0, |v| v.dy.dyn_update(axis, &v.x(1).zeros_like(), &v.x(2)));
+    v.send(1, |v| v.dy.dyn_slice(axis, &v.x(2), v.x(1).shape()[axis]));
 }
