@@ -1,23 +1,174 @@
-//! Regions on the CPU.
+//! Regions on the CPU: a block interpreter over SIMD lanes.
+//!
+//! In: a region as data, then launches with buffers and scalars. Out: the region's stores.
+//! Always: results are the same for any number of threads; splits that change the order of a sum depend on sizes alone.
+//! Never: touches memory that the region's indices do not name.
+//!
+//! Read `program` first (what a region becomes), then `exec` (how that runs), then `kernels` (what a lane computes).
+
+mod convert;
+mod emit;
+mod exec;
+mod float;
+mod kernels;
+mod philox;
+mod program;
+mod reduce;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod view;
 
 use crate::memory::{Buf, Fault};
-use unigrad_kernel::Region;
+use crate::simd::{Tier, tier};
+use crate::threads::{parallel, threads};
+use exec::{AccTile, Block, Frame};
+use program::{BLOCK, Lanes, PAD, Program};
+use std::sync::Mutex;
+use unigrad_kernel::{Grouped, Region};
+
+/// Work, in simple operations, below which another thread costs more than it gives.
+const TASK_WORK: usize = 64 * 1024;
+
+/// Bytes written by a launch above which contiguous stores bypass the caches.
+const STREAM_BYTES: usize = 24 << 20;
+
+/// Reduce points of one part of a split row, at least.
+const SPLIT_WORK: usize = 32 * 1024;
+
+/// Parts of a split row, at most.
+const MAX_PARTS: usize = 64;
+
+/// Rows, or blocks of rows, below which long rows are split.
+const FEW_ROWS: usize = 16;
 
 /// A region, ready to run.
 #[derive(Debug)]
-pub(crate) struct CompiledRegion {}
+pub(crate) struct CompiledRegion {
+    program: Program,
+    /// Above 1, rows are run one after the other, each by all threads in this many parts.
+    parts: usize,
+    stream: bool,
+}
 
 impl CompiledRegion {
-    /// Prepares a region: picks the loop order and block mode, forms superops, allocates registers.
-    pub(crate) fn new(_region: &Region) -> Result<CompiledRegion, String> {
-        Err("not here yet".into())
+    /// Prepares a region: picks what lanes are, forms segments, allocates slots.
+    pub(crate) fn new(region: &Region) -> Result<CompiledRegion, String> {
+        CompiledRegion::on(region, tier())
+    }
+
+    /// As `new`, for an instruction-set tier that the machine has.
+    pub(crate) fn on(region: &Region, tier: Tier) -> Result<CompiledRegion, String> {
+        let mut program = Program::new(region, tier, true)?;
+        let parts = parts(&program);
+        if parts > 1 {
+            program = Program::new(region, tier, false)?;
+        }
+        let points = program.rows.saturating_mul(program.row_len);
+        let written = region.args.iter().filter(|arg| arg.write).map(|arg| arg.len.min(points) * arg.dtype.size()).sum::<usize>();
+        Ok(CompiledRegion { program, parts, stream: written > STREAM_BYTES })
     }
 
     /// Runs the whole domain over the thread pool.
     ///
     /// # Safety
     /// `args` match the region's arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
-    pub(crate) unsafe fn run(&self, _args: &[Buf], _scalars: &[u64]) -> Result<(), Fault> {
+    pub(crate) unsafe fn run(&self, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
+        let program = &self.program;
+        if program.rows == 0 {
+            return Ok(());
+        }
+        if self.parts > 1 {
+            // SAFETY: passed on.
+            return unsafe { self.run_split(args, scalars) };
+        }
+        let work = program.rows.saturating_mul(program.row_len.max(1)).saturating_mul(program.weight);
+        let n_threads = threads().min(work / TASK_WORK).max(1);
+        // A few tasks per thread even out what else the machine does, where they are long enough.
+        let n_tasks = if n_threads > 1 { n_threads * (work / n_threads / (TASK_WORK * 16)).clamp(1, 4) } else { 1 };
+        let unit = match program.lanes {
+            Lanes::Elements => 1,
+            Lanes::Rows => PAD,
+        };
+        let units = program.rows.div_ceil(unit);
+        let n_tasks = n_tasks.min(units);
+        if n_tasks <= 1 {
+            // SAFETY: passed on.
+            return unsafe { self.run_rows(args, scalars, 0, program.rows) };
+        }
+        let fault = Mutex::new(None);
+        parallel(n_tasks, &|t| {
+            let (start, end) = (units * t / n_tasks * unit, (units * (t + 1) / n_tasks * unit).min(program.rows));
+            // SAFETY: passed on; tasks run disjoint rows.
+            if let Err(error) = unsafe { self.run_rows(args, scalars, start, end) } {
+                keep_first(&fault, t, error);
+            }
+        });
+        result(fault)
+    }
+
+    /// # Safety
+    /// As for `run`, for these rows.
+    unsafe fn run_rows(&self, args: &[Buf], scalars: &[u64], start: usize, end: usize) -> Result<(), Fault> {
+        let program = &self.program;
+        // SAFETY: passed on.
+        unsafe {
+            let mut frame = Frame::new(program, args, scalars, self.stream);
+            frame.uniform()?;
+            match program.lanes {
+                Lanes::Elements => (start..end).try_for_each(|row| frame.rows(row, 1))?,
+                Lanes::Rows => (start..end).step_by(BLOCK).try_for_each(|row| frame.rows(row, BLOCK.min(end - row)))?,
+            }
+        }
+        if self.stream {
+            stream::fence();
+        }
+        Ok(())
+    }
+
+    /// Few and long rows: one row (or block of rows) after the other, pass by pass, each pass in parts over the pool.
+    ///
+    /// # Safety
+    /// As for `run`.
+    unsafe fn run_split(&self, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
+        let program = &self.program;
+        let step = if program.lanes == Lanes::Rows { BLOCK } else { 1 };
+        // SAFETY: passed on; parts of a pass write disjoint elements and share the owner's row values, which nobody writes meanwhile.
+        unsafe {
+            let mut owner = Frame::new(program, args, scalars, false);
+            owner.uniform()?;
+            for row in (0..program.rows).step_by(step) {
+                let n = step.min(program.rows - row);
+                for segment in 0..program.row.len() {
+                    owner.row_segment(segment, row, n)?;
+                    let Some(pass) = program.passes.get(segment) else { continue };
+                    let size = owner.partial_size(&pass.reductions, n).div_ceil(8).max(1);
+                    let mut partials = vec![0u64; size * self.parts];
+                    let to = Shared(partials.as_mut_ptr());
+                    let fault = Mutex::new(None);
+                    let rows = Shared(std::ptr::from_ref(&owner).cast_mut());
+                    parallel(self.parts, &|part| {
+                        let mut frame = Frame::new(program, args, scalars, self.stream);
+                        frame.borrow_rows(&*rows.get(), &pass.reductions);
+                        let (start, end) = part_range(program, part, self.parts);
+                        frame.begin(&pass.reductions, n);
+                        match frame.pass(segment, row, n, start..end) {
+                            Ok(()) => frame.save(&pass.reductions, n, to.get().add(part * size).cast()),
+                            Err(error) => keep_first(&fault, part, error),
+                        }
+                        if self.stream {
+                            stream::fence();
+                        }
+                    });
+                    result(fault)?;
+                    owner.begin(&pass.reductions, n);
+                    for part in 0..self.parts {
+                        owner.combine(&pass.reductions, n, partials.as_ptr().add(part * size).cast());
+                    }
+                    owner.finish(&pass.reductions, n);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -27,14 +178,25 @@ impl CompiledRegion {
     ///
     /// # Safety
     /// As for `run`; `acc` covers the tile.
-    pub(crate) unsafe fn run_tile(
-        &self,
-        _args: &[Buf],
-        _scalars: &[u64],
-        _tile: Tile,
-        _acc: *const u8,
-        _acc_ld: usize,
-    ) -> Result<(), Fault> {
+    pub(crate) unsafe fn run_tile(&self, args: &[Buf], scalars: &[u64], tile: Tile, acc: *const u8, acc_ld: usize) -> Result<(), Fault> {
+        if tile.rows == 0 || tile.cols == 0 {
+            return Ok(());
+        }
+        let program = &self.program;
+        // SAFETY: passed on.
+        unsafe {
+            let mut frame = Frame::new(program, args, scalars, false);
+            frame.uniform()?;
+            let cols = tile.cols.min(BLOCK);
+            let rows = (BLOCK / cols).max(1);
+            for r in (0..tile.rows).step_by(rows) {
+                for c in (0..tile.cols).step_by(cols) {
+                    let block = Block::tile(tile.start + r * tile.pitch + c, rows.min(tile.rows - r), cols.min(tile.cols - c), tile.pitch);
+                    let ptr = acc.add((r * acc_ld + c) * program.acc_size);
+                    frame.tile(block, AccTile { ptr, ld: acc_ld })?;
+                }
+            }
+        }
         Ok(())
     }
 }
@@ -46,4 +208,147 @@ pub(crate) struct Tile {
     pub(crate) pitch: usize,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
+}
+
+/// In how many parts a pass over a row runs: a function of sizes alone.
+fn parts(program: &Program) -> usize {
+    if program.passes.is_empty() {
+        return 1;
+    }
+    let (groups, lanes) = match program.lanes {
+        Lanes::Elements => (program.rows, 1),
+        Lanes::Rows => (program.rows.div_ceil(BLOCK), program.rows.min(BLOCK)),
+    };
+    if groups >= FEW_ROWS {
+        return 1;
+    }
+    let parts = program.row_len.saturating_mul(lanes) / SPLIT_WORK;
+    // A part of fewer points than this spends its time in setup.
+    parts.min(program.row_len / 16).clamp(1, MAX_PARTS)
+}
+
+/// The reduce points of a part: whole blocks, in order.
+fn part_range(program: &Program, part: usize, parts: usize) -> (usize, usize) {
+    let unit = if program.lanes == Lanes::Elements { BLOCK } else { 1 };
+    let units = program.row_len.div_ceil(unit);
+    ((units * part / parts * unit).min(program.row_len), (units * (part + 1) / parts * unit).min(program.row_len))
+}
+
+/// A pointer that tasks share; what they do with it is argued where they do it.
+struct Shared<T>(*mut T);
+
+impl<T> Shared<T> {
+    fn get(&self) -> *mut T {
+        self.0
+    }
+}
+
+// SAFETY: see the type.
+unsafe impl<T> Sync for Shared<T> {}
+
+/// Keeps the fault of the lowest task, so that what is reported does not depend on timing.
+fn keep_first(slot: &Mutex<Option<(usize, Fault)>>, task: usize, fault: Fault) {
+    let mut slot = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if slot.is_none_or(|(first, _)| task < first) {
+        *slot = Some((task, fault));
+    }
+}
+
+fn result(slot: Mutex<Option<(usize, Fault)>>) -> Result<(), Fault> {
+    match slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        Some((_, fault)) => Err(fault),
+        None => Ok(()),
+    }
+}
+
+/// A grouped map, ready to run.
+#[derive(Debug)]
+pub(crate) struct CompiledGrouped {
+    program: Program,
+    /// Elements of each instance, and of all before it.
+    lens: Vec<(usize, usize)>,
+    total: usize,
+    n_args: usize,
+    n_scalars: usize,
+    stream: bool,
+}
+
+impl CompiledGrouped {
+    /// Prepares the shared body.
+    pub(crate) fn new(grouped: &Grouped) -> Result<CompiledGrouped, String> {
+        CompiledGrouped::on(grouped, tier())
+    }
+
+    /// As `new`, for an instruction-set tier that the machine has.
+    pub(crate) fn on(grouped: &Grouped, tier: Tier) -> Result<CompiledGrouped, String> {
+        let region = &grouped.region;
+        if region.n_parallel != 1 || region.axes.len() != 1 {
+            return Err(format!("grouped region {}: it must be a map with one axis", region.name));
+        }
+        // The extent must not let strides vanish: an instance may be longer than the first one.
+        let mut body = region.clone();
+        body.axes[0] = grouped.lens.iter().copied().max().unwrap_or(0).max(2);
+        let mut total = 0;
+        let lens = grouped.lens.iter().map(|len| {
+            total += len;
+            (*len, total - len)
+        });
+        let lens = lens.collect();
+        let bytes: usize = region.args.iter().filter(|arg| arg.write).map(|arg| arg.dtype.size()).sum();
+        Ok(CompiledGrouped {
+            program: Program::new(&body, tier, true)?,
+            lens,
+            total,
+            n_args: region.args.len(),
+            n_scalars: region.scalars.len(),
+            stream: total.saturating_mul(bytes) > STREAM_BYTES,
+        })
+    }
+
+    /// Runs every instance over the thread pool.
+    ///
+    /// # Safety
+    /// `args` match the instances' arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
+    pub(crate) unsafe fn run(&self, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
+        let work = self.total.saturating_mul(self.program.weight);
+        let n_threads = threads().min(work / TASK_WORK).max(1);
+        let n_tasks = if n_threads > 1 { n_threads * (work / n_threads / (TASK_WORK * 16)).clamp(1, 4) } else { 1 };
+        let fault = Mutex::new(None);
+        parallel(n_tasks, &|t| {
+            let bound = |t: usize| ((self.total as u128 * t as u128 / n_tasks as u128) as usize).next_multiple_of(BLOCK).min(self.total);
+            let (start, end) = (if t == 0 { 0 } else { bound(t) }, bound(t + 1));
+            // SAFETY: passed on; tasks run disjoint elements.
+            if let Err(error) = unsafe { self.run_range(args, scalars, start, end) } {
+                keep_first(&fault, t, error);
+            }
+        });
+        result(fault)
+    }
+
+    /// # Safety
+    /// As for `run`, for elements `start..end` of all instances laid end to end.
+    unsafe fn run_range(&self, args: &[Buf], scalars: &[u64], start: usize, end: usize) -> Result<(), Fault> {
+        let first = self.lens.partition_point(|(len, before)| before + len <= start);
+        for (i, (len, before)) in self.lens.iter().enumerate().skip(first) {
+            if *before >= end {
+                break;
+            }
+            let (from, to) = (start.max(*before) - before, end.min(before + len) - before);
+            if from >= to {
+                continue;
+            }
+            let args = &args[i * self.n_args..(i + 1) * self.n_args];
+            let scalars = &scalars[i * self.n_scalars..(i + 1) * self.n_scalars];
+            // SAFETY: passed on.
+            unsafe {
+                let mut frame = Frame::new(&self.program, args, scalars, self.stream);
+                frame.uniform()?;
+                (from..to).step_by(BLOCK).try_for_each(|row| frame.rows(row, BLOCK.min(to - row)))?;
+            }
+        }
+        if self.stream {
+            stream::fence();
+        }
+        Ok(())
+    }
 }

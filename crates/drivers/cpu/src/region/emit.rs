@@ -1,0 +1,474 @@
+//! One instruction to steps, and slots to scratch memory. The second half of the compiler in `program`.
+
+use super::convert;
+use super::kernels::{self, OpFn, Shape, Ty};
+use super::program::{
+    Access, Accumulator, BLOCK, Compiler, Home, Lanes, Load, PAD, Program, Reduction, Segment, Slot, Step, Store, weight,
+};
+use super::reduce;
+use super::view::View;
+use unigrad_kernel::{Index, InstOp, Level, Value};
+use unigrad_scalar::{ArgReduceOp, DType, Literal, ReduceOp};
+
+/// The bytes of a literal as a lane of its compute type.
+pub(super) fn lane_bits(literal: Literal) -> u64 {
+    match Ty::of(literal.dtype()) {
+        Ty::F32 => u64::from((literal.as_f64() as f32).to_bits()),
+        Ty::F64 => literal.as_f64().to_bits(),
+        Ty::I32 | Ty::U32 => u64::from(literal.as_i64() as u32),
+        Ty::I64 | Ty::U64 | Ty::Bool => literal.as_i64() as u64,
+    }
+}
+
+/// The identity of a reduction, as a lane of the compute type.
+fn identity(op: ReduceOp, dtype: DType) -> u64 {
+    lane_bits(match op {
+        ReduceOp::Sum => Literal::zero(dtype),
+        ReduceOp::Prod => Literal::one(dtype),
+        ReduceOp::Max => Literal::min_value(dtype),
+        ReduceOp::Min => Literal::max_value(dtype),
+    })
+}
+
+impl Compiler<'_> {
+    fn dtype(&self, value: Value) -> DType {
+        self.region.insts[value.index()].dtype
+    }
+
+    fn raw_slot(&self, value: Value) -> Result<Slot, String> {
+        let slots = if self.levels[value.index()] == Level::Full { &self.here } else { &self.base };
+        slots[value.index()].ok_or_else(|| format!("region {}: %{} has no value where it is used", self.region.name, value.0))
+    }
+
+    /// Where the operand is, with lanes if `lanes`.
+    fn operand(&mut self, value: Value, lanes: bool) -> Result<Slot, String> {
+        let slot = self.raw_slot(value)?;
+        Ok(if lanes { self.with_lanes(slot, value) } else { slot })
+    }
+
+    fn with_lanes(&mut self, slot: Slot, value: Value) -> Slot {
+        let info = self.out.slots[slot as usize];
+        if info.lanes {
+            return slot;
+        }
+        if let Some(splat) = self.splats[slot as usize] {
+            return splat;
+        }
+        // Beside the value itself: those segments run before whatever needs the lanes.
+        let segment = match self.levels[value.index()] {
+            Level::Uniform => Segment::Uniform,
+            _ => Segment::Row(self.depth[value.index()]),
+        };
+        let d = self.slot(segment, info.size, true);
+        let ty = match info.size {
+            1 => Ty::Bool,
+            4 => Ty::F32,
+            _ => Ty::F64,
+        };
+        let f = kernels::splat(ty, self.tier);
+        self.push(segment, Step::Splat { f, d, a: slot });
+        self.splats[slot as usize] = Some(d);
+        d
+    }
+
+    /// A step of up to three operands; gives its slot.
+    fn op(&mut self, segment: Segment, f: OpFn, size: usize, [a, b, c]: [Slot; 3]) -> Slot {
+        let lanes = [a, b, c].iter().any(|slot| self.out.slots[*slot as usize].lanes);
+        let d = self.slot(segment, size, lanes);
+        self.push(segment, Step::Op { f, d, a, b, c });
+        d
+    }
+
+    fn maybe(&mut self, segment: Segment, f: Option<OpFn>, ty: Ty, a: Slot) -> Slot {
+        match f {
+            Some(f) => self.op(segment, f, ty.size(), [a, 0, 0]),
+            None => a,
+        }
+    }
+
+    /// `slot`, of dtype `from`, converted to a lane of `to`; `rounded` to its range too, which a store does by itself.
+    fn cast(&mut self, segment: Segment, slot: Slot, from: DType, to: DType, rounded: bool) -> Slot {
+        if from == to {
+            return slot;
+        }
+        let (source, target) = (Ty::of(from), Ty::of(to));
+        // Through `i32`: a negative float wraps to 8 or 16 bits as a literal does.
+        let via = if from.is_float() && matches!(to, DType::U8 | DType::U16) { Ty::I32 } else { target };
+        let slot = self.maybe(segment, convert::cast(source, via, self.tier), via, slot);
+        let narrow = if rounded || to.is_int() { convert::narrow(to, self.tier) } else { None };
+        self.maybe(segment, narrow, target, slot)
+    }
+
+    fn access(&mut self, arg: u32, index: &Index, lanes: bool) -> Result<Access, String> {
+        let (par, red) = self.region.axes.split_at(self.region.n_parallel);
+        let (p, r) = index.strides.split_at(par.len().min(index.strides.len()));
+        let mut dynamic = smallvec::SmallVec::new();
+        for (value, stride) in &index.dynamic {
+            dynamic.push((self.operand(*value, lanes)?, *stride));
+        }
+        Ok(Access {
+            arg,
+            offset: index.offset,
+            par: View::new(par, p),
+            red: View::new(red, r),
+            dynamic,
+            size: self.region.args[arg as usize].dtype.size(),
+        })
+    }
+
+    /// Adds the steps of an instruction (not of a reduction) to a segment; gives where its value is.
+    pub(super) fn emit(&mut self, at: usize, segment: Segment) -> Result<Option<Slot>, String> {
+        let region = self.region;
+        let inst = &region.insts[at];
+        let lanes = self.has_lanes(self.level(at));
+        let ty = Ty::of(inst.dtype);
+        let tier = self.tier;
+        Ok(Some(match &inst.op {
+            InstOp::Const(literal) => {
+                let d = self.slot(segment, ty.size(), false);
+                self.push(segment, Step::Const { d, bits: lane_bits(*literal) });
+                d
+            }
+            InstOp::Scalar(index) => {
+                let d = self.slot(segment, ty.size(), false);
+                self.push(segment, Step::Scalar { d, index: *index, dtype: inst.dtype });
+                d
+            }
+            InstOp::AxisIndex(axis) => {
+                let (par, red) = region.axes.split_at(region.n_parallel);
+                let strides: Vec<i64> = (0..region.axes.len()).map(|a| i64::from(a == *axis as usize)).collect();
+                let (p, r) = strides.split_at(par.len());
+                let d = self.slot(segment, 8, lanes);
+                self.push(segment, Step::Index { d, par: View::new(par, p), red: View::new(red, r) });
+                d
+            }
+            InstOp::Acc => {
+                let d = self.slot(segment, ty.size(), lanes);
+                self.out.acc_size = ty.size();
+                self.push(segment, Step::Acc { d, size: ty.size() });
+                d
+            }
+            InstOp::Load { arg, index, mask } => {
+                let dtype = region.args[*arg as usize].dtype;
+                let access = self.access(*arg, index, lanes)?;
+                let mask = mask.map(|mask| self.operand(mask, lanes)).transpose()?;
+                let d = self.slot(segment, Ty::of(dtype).size(), lanes);
+                let first_store = region.insts.iter().position(|i| matches!(&i.op, InstOp::Store { arg: a, .. } if a == arg));
+                let in_place = lanes && convert::same_bytes(dtype) && first_store.is_none_or(|store| self.last_use[at] <= store);
+                let load = Load {
+                    d,
+                    at: access,
+                    mask,
+                    load: convert::load(dtype, tier),
+                    gather: convert::gather(dtype),
+                    lane: Ty::of(dtype).size(),
+                    in_place,
+                };
+                self.push(segment, Step::Load(Box::new(load)));
+                self.cast(segment, d, dtype, inst.dtype, true)
+            }
+            InstOp::Unary(op, a) => {
+                let dtype = self.dtype(*a);
+                let slot = self.operand(*a, lanes)?;
+                let result = if op.gives_bool() { DType::Bool } else { dtype };
+                let slot = self.maybe(segment, kernels::unary(*op, Ty::of(dtype), tier), Ty::of(result), slot);
+                let narrow = if result.is_int() { convert::narrow(result, tier) } else { None };
+                self.maybe(segment, narrow, Ty::of(result), slot)
+            }
+            InstOp::Binary(op, a, b) => {
+                let dtype = self.dtype(*a);
+                let of = Ty::of(dtype);
+                let (mut sa, mut sb) = (self.raw_slot(*a)?, self.raw_slot(*b)?);
+                let mut shape = Shape::Lanes;
+                if lanes {
+                    let (la, lb) = (self.out.slots[sa as usize].lanes, self.out.slots[sb as usize].lanes);
+                    shape = match (la, lb) {
+                        (false, true) if kernels::has_shapes(of) => Shape::First,
+                        (true, false) if kernels::has_shapes(of) => Shape::Second,
+                        _ => {
+                            (sa, sb) = (self.with_lanes(sa, *a), self.with_lanes(sb, *b));
+                            Shape::Lanes
+                        }
+                    };
+                }
+                let logical = dtype.is_float()
+                    && matches!(op, unigrad_scalar::BinaryOp::And | unigrad_scalar::BinaryOp::Or | unigrad_scalar::BinaryOp::Xor);
+                let result = if op.is_comparison() || logical { DType::Bool } else { dtype };
+                let slot = self.op(segment, kernels::binary(*op, of, tier, shape), Ty::of(result).size(), [sa, sb, 0]);
+                let narrow = if result.is_int() { convert::narrow(result, tier) } else { None };
+                self.maybe(segment, narrow, Ty::of(result), slot)
+            }
+            InstOp::Where(cond, a, b) => {
+                let cond = self.operand(*cond, lanes)?;
+                let (mut sa, mut sb) = (self.raw_slot(*a)?, self.raw_slot(*b)?);
+                let (la, lb) = (self.out.slots[sa as usize].lanes, self.out.slots[sb as usize].lanes);
+                let shape = match (la, lb) {
+                    _ if !lanes => Shape::Lanes,
+                    (false, true) if ty.size() == 4 => Shape::First,
+                    (true, false) if ty.size() == 4 => Shape::Second,
+                    (false, false) if ty.size() == 4 => Shape::Both,
+                    _ => {
+                        (sa, sb) = (self.with_lanes(sa, *a), self.with_lanes(sb, *b));
+                        Shape::Lanes
+                    }
+                };
+                self.op(segment, kernels::select(ty, tier, shape), ty.size(), [cond, sa, sb])
+            }
+            InstOp::Cast(a) => {
+                let from = self.dtype(*a);
+                let slot = self.operand(*a, lanes)?;
+                self.cast(segment, slot, from, inst.dtype, true)
+            }
+            InstOp::Bitcast(a) => {
+                let from = self.dtype(*a);
+                let mut slot = self.operand(*a, lanes)?;
+                let bits = if ty.size() == 8 { Ty::U64 } else { Ty::U32 };
+                let [first, second] = convert::bitcast(from, inst.dtype, tier);
+                slot = self.maybe(segment, first, bits, slot);
+                self.maybe(segment, second, ty, slot)
+            }
+            InstOp::Bounded { index, size } => {
+                let index = self.operand(*index, lanes)?;
+                let d = self.slot(segment, 8, lanes);
+                self.push(segment, Step::Bounded { d, index, size: *size });
+                d
+            }
+            InstOp::Philox { seed, offset, index, word } => {
+                let (seed, offset, index) = (self.raw_slot(*seed)?, self.raw_slot(*offset)?, self.raw_slot(*index)?);
+                if self.out.slots[seed as usize].lanes || self.out.slots[offset as usize].lanes {
+                    return Err(format!("region {}: the seed and offset of %{at} must be uniform", region.name));
+                }
+                let index_lanes = self.out.slots[index as usize].lanes;
+                let d = self.slot(segment, 4, index_lanes);
+                self.push(segment, Step::Philox { d, seed, offset, index, word: *word });
+                d
+            }
+            InstOp::Store { arg, index, value } => {
+                let to = region.args[*arg as usize].dtype;
+                let slot = self.operand(*value, lanes)?;
+                let s = self.cast(segment, slot, self.dtype(*value), to, false);
+                let access = self.access(*arg, index, lanes)?;
+                let loaded = region.insts.iter().any(|i| matches!(&i.op, InstOp::Load { arg: a, .. } if a == arg));
+                let same_bytes = convert::same_bytes(to);
+                let store = Store {
+                    s,
+                    at: access,
+                    store: convert::store(to, tier),
+                    scatter: convert::scatter(to),
+                    lane: Ty::of(to).size(),
+                    direct: lanes && !loaded && same_bytes,
+                    same_bytes,
+                };
+                self.push(segment, Step::Store(Box::new(store)));
+                return Ok(None);
+            }
+            InstOp::Reduce(..) | InstOp::ArgReduce(..) => return Err(format!("region {}: reduction out of place", region.name)),
+        }))
+    }
+
+    /// Makes the place of a reduction's result, which row segments may use from its depth on.
+    pub(super) fn reduce_result(&mut self, at: usize) {
+        let dtype = self.region.insts[at].dtype;
+        let ty = Ty::of(dtype);
+        let segment = Segment::Row(self.depth[at]);
+        let raw = self.slot(segment, ty.size(), self.lanes == Lanes::Rows);
+        self.results[at] = Some(raw);
+        let narrow = match (&self.region.insts[at].op, dtype.is_int()) {
+            (InstOp::Reduce(..), true) => convert::narrow(dtype, self.tier),
+            _ => None,
+        };
+        self.base[at] = Some(self.maybe(segment, narrow, ty, raw));
+    }
+
+    /// Adds a reduction to its pass.
+    pub(super) fn reduce(&mut self, at: usize, pass: usize) -> Result<(), String> {
+        let (InstOp::Reduce(_, value) | InstOp::ArgReduce(_, value)) = self.region.insts[at].op else { return Ok(()) };
+        let out = self.results[at].ok_or_else(|| format!("region {}: %{at} has no place", self.region.name))?;
+        let arg = self.operand(value, true)?;
+        let dtype = self.dtype(value);
+        let (ty, tier) = (Ty::of(dtype), self.tier);
+        let segment = Segment::Row(pass + 1);
+        let rows = self.lanes == Lanes::Rows;
+        let reduction = match self.region.insts[at].op {
+            InstOp::Reduce(op, _) if rows => {
+                let init = identity(op, dtype);
+                let deep = dtype.is_float() && matches!(op, ReduceOp::Sum | ReduceOp::Prod);
+                let outer = if deep { Some(self.slot(segment, ty.size(), true)) } else { None };
+                Reduction { arg, acc: out, out, init, how: Accumulator::Lanes { f: kernels::accumulate(op, ty, tier), ty, outer } }
+            }
+            InstOp::Reduce(op, _) => {
+                let wide = kernels::fold_ty(op, ty);
+                let init = if wide == ty { identity(op, dtype) } else { identity(op, DType::F64) };
+                let acc = self.slot(segment, 8, false);
+                let how = Accumulator::Fold {
+                    f: kernels::fold(op, ty, tier),
+                    combine: kernels::accumulate(op, wide, tier),
+                    ty: wide,
+                    finish: convert::cast(wide, ty, tier),
+                };
+                Reduction { arg, acc, out, init, how }
+            }
+            InstOp::ArgReduce(op, _) => {
+                let best = self.slot(segment, ty.size(), rows);
+                let init = identity(if op == ArgReduceOp::ArgMax { ReduceOp::Max } else { ReduceOp::Min }, dtype);
+                let (f, join) = reduce::arg(op, ty, rows);
+                Reduction { arg, acc: out, out, init, how: Accumulator::Arg { f, join, ty, best } }
+            }
+            _ => return Ok(()),
+        };
+        self.out.passes[pass].reductions.push(reduction);
+        Ok(())
+    }
+
+    /// What it costs to evaluate each value again, its operands included.
+    pub(super) fn costs(&self) -> Vec<usize> {
+        let mut costs: Vec<usize> = Vec::with_capacity(self.region.insts.len());
+        for inst in &self.region.insts {
+            let mut cost = weight(&inst.op);
+            inst.op.visit_values(|value| {
+                if self.levels[value.index()] == Level::Full {
+                    cost = cost.saturating_add(costs[value.index()]);
+                }
+            });
+            costs.push(cost);
+        }
+        costs
+    }
+
+    /// Fixes which stores are computed in place, then gives every slot its memory. Slots that live within one segment share it.
+    pub(super) fn allocate(&mut self) {
+        let mut slots = std::mem::take(&mut self.out.slots);
+        let n = slots.len();
+        let segments = segments(&mut self.out);
+        let (mut first, mut last, mut local) = (vec![None; n], vec![(0, 0); n], vec![true; n]);
+        let mut direct: Vec<bool> = vec![false; n];
+        for (s, steps) in segments.into_iter().enumerate() {
+            let mut defined_by_op = vec![false; n];
+            let mut heads = Vec::new();
+            for step in steps.iter_mut() {
+                match step {
+                    Step::Op { d, .. } => defined_by_op[*d as usize] = true,
+                    Step::Store(store) => {
+                        let info = slots[store.s as usize];
+                        store.direct &= defined_by_op[store.s as usize] && !direct[store.s as usize] && !info.kept && info.lanes;
+                        if store.direct {
+                            direct[store.s as usize] = true;
+                            heads.push(Step::Direct(store.clone()));
+                        }
+                    }
+                    Step::Load(load) => load.in_place &= !slots[load.d as usize].kept,
+                    _ => {}
+                }
+            }
+            steps.splice(0..0, heads);
+            for (i, step) in steps.iter().enumerate() {
+                visit_slots(step, |slot| {
+                    let slot = slot as usize;
+                    let (home, _) = *first[slot].get_or_insert((s, i));
+                    local[slot] &= home == s;
+                    last[slot] = (s, i);
+                });
+            }
+        }
+        for pass in &self.out.passes {
+            for r in &pass.reductions {
+                let mut shared = vec![r.arg, r.acc, r.out];
+                match r.how {
+                    Accumulator::Lanes { outer: Some(outer), .. } => shared.push(outer),
+                    Accumulator::Arg { best, .. } => shared.push(best),
+                    _ => {}
+                }
+                shared.iter().for_each(|slot| local[*slot as usize] = false);
+            }
+        }
+        let row_len = self.out.row_len;
+        let bytes = |info: &super::program::SlotInfo| match (info.kept, info.lanes) {
+            // The extra line keeps equal lanes of different slots from sharing their low address bits.
+            (true, _) => (row_len.next_multiple_of(PAD) * info.size).next_multiple_of(64) + 64,
+            (_, true) => BLOCK * info.size + 64,
+            _ => 16,
+        };
+        let mut top = 0;
+        for slot in 0..n {
+            let info = &mut slots[slot];
+            local[slot] &= info.lanes && !info.kept && info.home != Home::Uniform && first[slot].is_some();
+            if !local[slot] {
+                if info.lanes || info.kept {
+                    top = usize::next_multiple_of(top, 64);
+                }
+                info.offset = top;
+                top += bytes(info);
+            }
+        }
+        top = top.next_multiple_of(64);
+        let mut peak = top;
+        for (s, steps) in segments_of(&self.out).into_iter().enumerate() {
+            let mut end = top;
+            let mut free: Vec<(usize, usize)> = Vec::new();
+            let mut placed: Vec<(Slot, usize)> = Vec::new();
+            for (i, step) in steps.iter().enumerate() {
+                visit_slots(step, |slot| {
+                    let at = slot as usize;
+                    if !local[at] || first[at] != Some((s, i)) || placed.iter().any(|(p, _)| *p == slot) {
+                        return;
+                    }
+                    let size = bytes(&slots[at]);
+                    let offset = match free.iter().rposition(|(_, s)| *s == size) {
+                        Some(found) => free.swap_remove(found).0,
+                        None => {
+                            end += size;
+                            end - size
+                        }
+                    };
+                    placed.push((slot, offset));
+                });
+                placed.iter().for_each(|(slot, offset)| slots[*slot as usize].offset = *offset);
+                placed.retain(|(slot, offset)| {
+                    let done = last[*slot as usize] == (s, i);
+                    if done {
+                        free.push((*offset, bytes(&slots[*slot as usize])));
+                    }
+                    !done
+                });
+            }
+            peak = peak.max(end);
+        }
+        self.out.scratch = peak;
+        let kept = slots.iter().enumerate().filter(|(_, info)| info.kept);
+        self.out.kept = kept.map(|(slot, info)| (slot as Slot, info.offset, info.size)).collect();
+        self.out.slots = slots;
+    }
+}
+
+fn segments(program: &mut Program) -> Vec<&mut Vec<Step>> {
+    let rows = program.row.iter_mut();
+    let passes = program.passes.iter_mut().map(|pass| &mut pass.steps);
+    std::iter::once(&mut program.uniform).chain(rows).chain(passes).collect()
+}
+
+fn segments_of(program: &Program) -> Vec<&[Step]> {
+    let rows = program.row.iter().map(Vec::as_slice);
+    let passes = program.passes.iter().map(|pass| pass.steps.as_slice());
+    std::iter::once(program.uniform.as_slice()).chain(rows).chain(passes).collect()
+}
+
+/// Every slot a step writes or reads. `Direct` does neither.
+fn visit_slots(step: &Step, mut f: impl FnMut(Slot)) {
+    match step {
+        Step::Op { d, a, b, c, .. } => [*d, *a, *b, *c].into_iter().for_each(f),
+        Step::Splat { d, a, .. } => [*d, *a].into_iter().for_each(f),
+        Step::Const { d, .. } | Step::Scalar { d, .. } | Step::Index { d, .. } | Step::Acc { d, .. } => f(*d),
+        Step::Load(load) => {
+            f(load.d);
+            load.at.dynamic.iter().for_each(|(slot, _)| f(*slot));
+            load.mask.iter().for_each(|slot| f(*slot));
+        }
+        Step::Direct(_) => {}
+        Step::Store(store) => {
+            f(store.s);
+            store.at.dynamic.iter().for_each(|(slot, _)| f(*slot));
+        }
+        Step::Bounded { d, index, .. } => [*d, *index].into_iter().for_each(f),
+        Step::Philox { d, seed, offset, index, .. } => [*d, *seed, *offset, *index].into_iter().for_each(f),
+    }
+}

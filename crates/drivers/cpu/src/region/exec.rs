@@ -1,0 +1,585 @@
+//! The executor: segments of a program over blocks of lanes.
+//!
+//! In: a program, the launch's buffers and scalars, and which part of the domain to run. Out: the stores of that part.
+//! Always: a block's lanes are computed by the same kernels wherever the block starts; masked-off and padding lanes never
+//! touch memory of the launch.
+//! Never: allocates in the steady state: scratch memory belongs to the thread and grows once.
+
+use super::emit::lane_bits;
+use super::kernels::{self, Ty};
+use super::philox;
+use super::program::{Access, Accumulator, BLOCK, Home, Lanes, Load, PAD, Program, Reduction, Step, Store};
+use super::view::View;
+use crate::memory::{Buf, Fault};
+use std::cell::RefCell;
+use unigrad_scalar::Literal;
+
+/// Which lanes a segment runs on: `rows` times `cols` points from `row + r * pitch`, at reduce point `k`; or, if the lanes are
+/// elements, `cols` reduce points from `k` in row `row`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub(super) row: usize,
+    pub(super) k: usize,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) pitch: usize,
+    along: Along,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Along {
+    /// One point.
+    Point,
+    Par,
+    Red,
+}
+
+impl Block {
+    pub(super) fn rows(row: usize, k: usize, n: usize) -> Block {
+        Block { row, k, rows: 1, cols: n, pitch: 0, along: Along::Par }
+    }
+
+    pub(super) fn tile(row: usize, rows: usize, cols: usize, pitch: usize) -> Block {
+        Block { row, k: 0, rows, cols, pitch, along: Along::Par }
+    }
+
+    pub(super) fn elements(row: usize, k: usize, n: usize) -> Block {
+        Block { row, k, rows: 1, cols: n, pitch: 0, along: Along::Red }
+    }
+
+    fn point(row: usize) -> Block {
+        Block { row, k: 0, rows: 1, cols: 1, pitch: 0, along: Along::Point }
+    }
+
+    fn n(&self) -> usize {
+        self.rows * self.cols
+    }
+
+    /// Lanes the kernels run on: whole vectors, unless that would be most of the work.
+    fn padded(&self) -> usize {
+        let n = self.n();
+        if n <= 8 { n } else { n.next_multiple_of(PAD) }
+    }
+
+    /// Offset of the fixed part, and the view along the lanes with the lanes' start.
+    #[inline]
+    fn along<'v>(&self, par: &'v View, red: &'v View) -> (i64, &'v View, usize) {
+        match self.along {
+            Along::Par => (red.at(self.k), par, self.row),
+            _ => (par.at(self.row), red, self.k),
+        }
+    }
+
+    /// Runs of the lanes: see [`View::runs`].
+    #[inline]
+    fn runs(&self, par: &View, red: &View, mut f: impl FnMut(usize, usize, i64, i64)) {
+        let (base, view, start) = self.along(par, red);
+        for r in 0..self.rows {
+            view.runs(start + r * self.pitch, self.cols, |lane, len, offset, stride| {
+                f(r * self.cols + lane, len, base + offset, stride);
+            });
+        }
+    }
+}
+
+/// A tile of finished sums for `Acc`: element `(r, c)` at `r * ld + c`.
+#[derive(Clone, Copy)]
+pub(super) struct AccTile {
+    pub(super) ptr: *const u8,
+    pub(super) ld: usize,
+}
+
+/// Memory of one thread for one launch, 64-byte aligned.
+#[derive(Default)]
+struct Scratch {
+    lines: Vec<Line>,
+    ptrs: Vec<*mut u8>,
+    offsets: Vec<i64>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+thread_local! {
+    /// Several, as a launch may run inside another one's task.
+    static SCRATCH: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A program on one thread: its slots, bound to a launch.
+pub(super) struct Frame<'a> {
+    pub(super) program: &'a Program,
+    args: &'a [Buf],
+    scalars: &'a [u64],
+    scratch: Scratch,
+    /// Whether contiguous stores bypass the caches.
+    stream: bool,
+}
+
+impl Drop for Frame<'_> {
+    fn drop(&mut self) {
+        let scratch = std::mem::take(&mut self.scratch);
+        // Nothing to keep if the thread is going away.
+        let _ = SCRATCH.try_with(|pool| pool.borrow_mut().push(scratch));
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// # Safety
+    /// `args` and `scalars` match the region for as long as the frame lives.
+    pub(super) unsafe fn new(program: &'a Program, args: &'a [Buf], scalars: &'a [u64], stream: bool) -> Frame<'a> {
+        let mut scratch = SCRATCH.with(|pool| pool.borrow_mut().pop()).unwrap_or_default();
+        let lines = program.scratch.div_ceil(64);
+        if scratch.lines.len() < lines {
+            scratch.lines.resize(lines, Line([0; 64]));
+        }
+        scratch.offsets.resize(BLOCK, 0);
+        scratch.ptrs.clear();
+        let base = scratch.lines.as_mut_ptr().cast::<u8>();
+        scratch.ptrs.extend(program.slots.iter().map(|slot| base.wrapping_add(slot.offset)));
+        Frame { program, args, scalars, scratch, stream }
+    }
+
+    #[inline]
+    fn ptr(&self, slot: u32) -> *mut u8 {
+        self.scratch.ptrs[slot as usize]
+    }
+
+    fn home(&self, slot: u32) -> *mut u8 {
+        let base = self.scratch.lines.as_ptr().cast::<u8>().cast_mut();
+        base.wrapping_add(self.program.slots[slot as usize].offset)
+    }
+
+    /// Evaluates what is the same at every point.
+    ///
+    /// # Safety
+    /// The launch's memory is as promised to `new`.
+    pub(super) unsafe fn uniform(&mut self) -> Result<(), Fault> {
+        let program = self.program;
+        // SAFETY: passed on.
+        unsafe { self.segment(&program.uniform, Block::point(0), None) }
+    }
+
+    /// Uses another frame's uniform and row values, but accumulates `reductions` in its own memory.
+    pub(super) fn borrow_rows(&mut self, owner: &Frame<'_>, reductions: &[Reduction]) {
+        for (slot, info) in self.program.slots.iter().enumerate() {
+            if info.home != Home::Full {
+                self.scratch.ptrs[slot] = owner.scratch.ptrs[slot];
+            }
+        }
+        for r in reductions {
+            let extra = match r.how {
+                Accumulator::Lanes { outer: Some(slot), .. } | Accumulator::Arg { best: slot, .. } => slot,
+                _ => r.acc,
+            };
+            for slot in [r.acc, extra] {
+                self.scratch.ptrs[slot as usize] = self.home(slot);
+            }
+        }
+    }
+
+    /// Runs one row (lanes are elements), or `n` rows from `row` on (lanes are rows).
+    ///
+    /// # Safety
+    /// The launch's memory is as promised to `new`, and these rows are this thread's.
+    pub(super) unsafe fn rows(&mut self, row: usize, n: usize) -> Result<(), Fault> {
+        let program = self.program;
+        // SAFETY: passed on.
+        unsafe {
+            for (pass, steps) in program.row.iter().enumerate() {
+                self.segment(steps, self.row_block(row, n), None)?;
+                if let Some(p) = program.passes.get(pass) {
+                    self.begin(&p.reductions, n);
+                    self.pass(pass, row, n, 0..program.row_len)?;
+                    self.finish(&p.reductions, n);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The lanes of a row segment.
+    fn row_block(&self, row: usize, n: usize) -> Block {
+        match self.program.lanes {
+            Lanes::Rows => Block::rows(row, 0, n),
+            Lanes::Elements => Block::point(row),
+        }
+    }
+
+    /// Runs one row segment.
+    ///
+    /// # Safety
+    /// As for `rows`.
+    pub(super) unsafe fn row_segment(&mut self, segment: usize, row: usize, n: usize) -> Result<(), Fault> {
+        let program = self.program;
+        // SAFETY: passed on.
+        unsafe { self.segment(&program.row[segment], self.row_block(row, n), None) }
+    }
+
+    /// Runs part of a map's domain with an accumulator tile.
+    ///
+    /// # Safety
+    /// As for `rows`; `acc` covers the block, from its first point on.
+    pub(super) unsafe fn tile(&mut self, block: Block, acc: AccTile) -> Result<(), Fault> {
+        let program = self.program;
+        // SAFETY: passed on.
+        unsafe { self.segment(&program.row[0], block, Some(acc)) }
+    }
+
+    /// Runs a pass over reduce points `range` and accumulates.
+    ///
+    /// # Safety
+    /// As for `rows`.
+    pub(super) unsafe fn pass(&mut self, pass: usize, row: usize, n: usize, range: std::ops::Range<usize>) -> Result<(), Fault> {
+        let program = self.program;
+        let pass = &program.passes[pass];
+        // SAFETY: passed on.
+        unsafe {
+            match program.lanes {
+                Lanes::Elements => {
+                    let mut k = range.start;
+                    while k < range.end {
+                        let block = Block::elements(row, k, BLOCK.min(range.end - k));
+                        self.segment(&pass.steps, block, None)?;
+                        for reduction in &pass.reductions {
+                            self.accumulate(reduction, block.cols, k);
+                        }
+                        k += block.cols;
+                    }
+                }
+                Lanes::Rows => {
+                    let start = range.start;
+                    for k in range {
+                        self.segment(&pass.steps, Block::rows(row, k, n), None)?;
+                        for reduction in &pass.reductions {
+                            self.accumulate(reduction, n, k);
+                            if (k + 1 - start).is_multiple_of(FLUSH) {
+                                self.flush(reduction, n);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets accumulators to their identities.
+    pub(super) fn begin(&mut self, reductions: &[Reduction], n: usize) {
+        for r in reductions {
+            let value = std::ptr::from_ref(&r.init).cast::<u8>();
+            let fill = |ty: Ty, d: *mut u8, n: usize| {
+                // SAFETY: accumulators have room for `n` lanes of their type; a literal has at least a lane's bytes, low first.
+                unsafe { kernels::splat(ty, crate::simd::Tier::Baseline)(d, value, value, value, n) }
+            };
+            let n = self.lanes(n);
+            match r.how {
+                Accumulator::Fold { ty, .. } => fill(ty, self.ptr(r.acc), 1),
+                Accumulator::Lanes { ty, outer, .. } => {
+                    fill(ty, self.ptr(r.acc), n);
+                    outer.iter().for_each(|outer| fill(ty, self.ptr(*outer), n));
+                }
+                Accumulator::Arg { ty, best, .. } => {
+                    fill(ty, self.ptr(best), n);
+                    // SAFETY: the result has room for `n` lanes of `I64`.
+                    unsafe { self.ptr(r.acc).write_bytes(0, n * 8) };
+                }
+            }
+        }
+    }
+
+    fn lanes(&self, n: usize) -> usize {
+        if self.program.lanes == Lanes::Rows { n } else { 1 }
+    }
+
+    /// Takes a block into an accumulator.
+    ///
+    /// # Safety
+    /// The argument's lanes are evaluated.
+    unsafe fn accumulate(&self, r: &Reduction, n: usize, k: usize) {
+        let (acc, a) = (self.ptr(r.acc), self.ptr(r.arg));
+        // SAFETY: slots have room for a block, or are one number where the kernel wants one.
+        unsafe {
+            match r.how {
+                Accumulator::Fold { f, .. } | Accumulator::Lanes { f, .. } => f(acc, a, a, a, n),
+                Accumulator::Arg { f, best, .. } => f(self.ptr(best), acc.cast(), a, n, k as i64),
+            }
+        }
+    }
+
+    /// Moves a lane accumulator's partial result outward.
+    ///
+    /// # Safety
+    /// The accumulators are set.
+    unsafe fn flush(&self, r: &Reduction, n: usize) {
+        let Accumulator::Lanes { f, ty, outer: Some(outer) } = r.how else { return };
+        let (acc, value) = (self.ptr(r.acc), std::ptr::from_ref(&r.init).cast::<u8>());
+        // SAFETY: both have room for `n` lanes.
+        unsafe {
+            f(self.ptr(outer), acc, acc, acc, n);
+            kernels::splat(ty, crate::simd::Tier::Baseline)(acc, value, value, value, n);
+        }
+    }
+
+    /// Turns accumulators into results.
+    pub(super) fn finish(&mut self, reductions: &[Reduction], n: usize) {
+        for r in reductions {
+            let (acc, out) = (self.ptr(r.acc), self.ptr(r.out));
+            // SAFETY: slots have room for `n` lanes, or are one number each.
+            unsafe {
+                match r.how {
+                    Accumulator::Fold { finish: Some(f), .. } => f(out, acc, acc, acc, 1),
+                    Accumulator::Fold { ty, .. } => std::ptr::copy_nonoverlapping(acc, out, ty.size()),
+                    Accumulator::Lanes { f, outer: Some(outer), .. } => f(out, self.ptr(outer), out, out, n),
+                    Accumulator::Lanes { .. } | Accumulator::Arg { .. } => {}
+                }
+            }
+        }
+    }
+
+    /// Bytes of one partial result of these reductions, for `n` lanes.
+    pub(super) fn partial_size(&self, reductions: &[Reduction], n: usize) -> usize {
+        reductions.len() * 2 * 8 * self.lanes(n)
+    }
+
+    /// Copies the accumulators out.
+    ///
+    /// # Safety
+    /// `to` has room for `partial_size` bytes and is aligned to 8.
+    pub(super) unsafe fn save(&self, reductions: &[Reduction], n: usize, to: *mut u8) {
+        let bytes = 8 * self.lanes(n);
+        for (i, r) in reductions.iter().enumerate() {
+            // SAFETY: as promised; slots hold at least that much.
+            unsafe {
+                let to = to.add(i * 2 * bytes);
+                match r.how {
+                    Accumulator::Fold { ty, .. } => std::ptr::copy_nonoverlapping(self.ptr(r.acc), to, ty.size()),
+                    Accumulator::Lanes { f, ty, outer } => {
+                        let acc = self.ptr(r.acc);
+                        if let Some(outer) = outer {
+                            f(acc, self.ptr(outer), acc, acc, n);
+                        }
+                        std::ptr::copy_nonoverlapping(acc, to, ty.size() * n);
+                    }
+                    Accumulator::Arg { ty, best, .. } => {
+                        std::ptr::copy_nonoverlapping(self.ptr(r.acc), to, bytes);
+                        std::ptr::copy_nonoverlapping(self.ptr(best), to.add(bytes), ty.size() * self.lanes(n));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes saved accumulators into this frame's, which come before them in the reduce order.
+    ///
+    /// # Safety
+    /// `from` was written by `save` with the same `n`.
+    pub(super) unsafe fn combine(&mut self, reductions: &[Reduction], n: usize, from: *const u8) {
+        let bytes = 8 * self.lanes(n);
+        for (i, r) in reductions.iter().enumerate() {
+            let acc = self.ptr(r.acc);
+            // SAFETY: as promised.
+            unsafe {
+                let from = from.add(i * 2 * bytes);
+                match r.how {
+                    Accumulator::Fold { combine, .. } => combine(acc, from, from, from, 1),
+                    Accumulator::Lanes { f, .. } => f(acc, from, from, from, n),
+                    Accumulator::Arg { join, best, .. } => join(self.ptr(best), acc.cast(), from.add(bytes), from.cast(), self.lanes(n)),
+                }
+            }
+        }
+    }
+
+    /// Runs steps on a block.
+    ///
+    /// # Safety
+    /// The block lies in the domain, and what the steps write is this thread's.
+    unsafe fn segment(&mut self, steps: &[Step], block: Block, acc: Option<AccTile>) -> Result<(), Fault> {
+        let n = block.n();
+        let padded = block.padded();
+        // Memory of the launch may be read and written directly only if no padding lane reaches beyond it.
+        let exact = n == padded && block.rows == 1;
+        if block.along == Along::Red {
+            for &(slot, offset, size) in &self.program.kept {
+                let base = self.scratch.lines.as_mut_ptr().cast::<u8>();
+                self.scratch.ptrs[slot as usize] = base.wrapping_add(offset + block.k * size);
+            }
+        }
+        for step in steps {
+            match step {
+                // SAFETY: slots have room for the padded block.
+                Step::Op { f, d, a, b, c } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), padded) },
+                // SAFETY: slots with lanes have room for a block.
+                Step::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), BLOCK) },
+                // SAFETY: a scalar slot has 16 bytes.
+                Step::Const { d, bits } => unsafe { self.ptr(*d).cast::<u64>().write_unaligned(*bits) },
+                Step::Scalar { d, index, dtype } => {
+                    let raw = self.scalars.get(*index as usize).copied().unwrap_or(0);
+                    let bits = lane_bits(Literal::from_raw(*dtype, raw));
+                    // SAFETY: as above.
+                    unsafe { self.ptr(*d).cast::<u64>().write_unaligned(bits) };
+                }
+                Step::Index { d, par, red } => {
+                    let d = self.ptr(*d).cast::<i64>();
+                    block.runs(par, red, |lane, len, offset, stride| {
+                        // SAFETY: lanes of the block.
+                        let lanes = unsafe { std::slice::from_raw_parts_mut(d.add(lane), len) };
+                        lanes.iter_mut().enumerate().for_each(|(i, d)| *d = offset + i as i64 * stride);
+                    });
+                }
+                Step::Acc { d, size } => {
+                    let Some(acc) = acc else { continue };
+                    let slot = *d as usize;
+                    if exact {
+                        self.scratch.ptrs[slot] = acc.ptr.cast_mut();
+                        continue;
+                    }
+                    let d = self.home(*d);
+                    self.scratch.ptrs[slot] = d;
+                    for r in 0..block.rows {
+                        // SAFETY: the tile covers the block.
+                        unsafe {
+                            let from = acc.ptr.add(r * acc.ld * size);
+                            std::ptr::copy_nonoverlapping(from, d.add(r * block.cols * size), block.cols * size);
+                        }
+                    }
+                }
+                // SAFETY: passed on.
+                Step::Load(load) => unsafe { self.load(load, block, exact) },
+                Step::Direct(store) => {
+                    let ptr = if exact && !self.stream { self.contiguous(&store.at, block) } else { None };
+                    self.scratch.ptrs[store.s as usize] = ptr.unwrap_or_else(|| self.home(store.s));
+                }
+                // SAFETY: passed on.
+                Step::Store(store) => unsafe { self.store(store, block) },
+                Step::Bounded { d, index, size } => {
+                    // SAFETY: lanes of the block.
+                    let (d, index) = unsafe {
+                        (
+                            std::slice::from_raw_parts_mut(self.ptr(*d).cast::<i64>(), n),
+                            std::slice::from_raw_parts(self.ptr(*index).cast::<i64>(), n),
+                        )
+                    };
+                    for (d, index) in d.iter_mut().zip(index) {
+                        if *index < -size || *index >= *size {
+                            return Err(Fault::Index { index: *index, size: *size });
+                        }
+                        *d = if *index < 0 { index + size } else { *index };
+                    }
+                }
+                Step::Philox { d, seed, offset, index, word } => {
+                    // SAFETY: scalar slots, and lanes of the block.
+                    unsafe {
+                        let seed = self.ptr(*seed).cast::<u64>().read_unaligned();
+                        let offset = self.ptr(*offset).cast::<u64>().read_unaligned();
+                        let d = std::slice::from_raw_parts_mut(self.ptr(*d).cast::<u32>(), n);
+                        let index = std::slice::from_raw_parts(self.ptr(*index).cast::<u64>(), n);
+                        philox::words(self.program.tier, d, seed, offset, index, *word);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the block lies in its argument, if that is one contiguous run.
+    fn contiguous(&self, at: &Access, block: Block) -> Option<*mut u8> {
+        if !at.dynamic.is_empty() {
+            return None;
+        }
+        let (base, view, start) = block.along(&at.par, &at.red);
+        let (offset, stride) = view.one_run(start, block.cols)?;
+        let ptr = self.args[at.arg as usize].ptr;
+        (stride == 1).then(|| ptr.wrapping_offset((at.offset + base + offset) as isize * at.size as isize))
+    }
+
+    /// The offsets of the block's elements, lane by lane.
+    ///
+    /// # Safety
+    /// The dynamic parts are evaluated.
+    unsafe fn offsets(&mut self, at: &Access, block: Block) -> *mut i64 {
+        let offsets = self.scratch.offsets.as_mut_slice();
+        block.runs(&at.par, &at.red, |lane, len, offset, stride| {
+            let run = &mut offsets[lane..lane + len];
+            run.iter_mut().enumerate().for_each(|(i, at_lane)| *at_lane = at.offset + offset + i as i64 * stride);
+        });
+        for (slot, stride) in &at.dynamic {
+            let ptr = self.scratch.ptrs[*slot as usize].cast::<i64>();
+            // SAFETY: lanes of the block.
+            let values = unsafe { std::slice::from_raw_parts(ptr, block.n()) };
+            for (offset, value) in offsets.iter_mut().zip(values) {
+                // Wrapping: where a mask is false the value may be anything.
+                *offset = offset.wrapping_add(value.wrapping_mul(*stride));
+            }
+        }
+        offsets.as_mut_ptr()
+    }
+
+    /// # Safety
+    /// As for `segment`.
+    unsafe fn load(&mut self, load: &Load, block: Block, exact: bool) {
+        let mut mask: *const u8 = std::ptr::null();
+        if let Some(slot) = load.mask {
+            mask = self.ptr(slot);
+            // SAFETY: lanes of the block.
+            let lanes = unsafe { std::slice::from_raw_parts(mask, block.n()) };
+            if lanes.iter().fold(true, |all, lane| all & (*lane != 0)) {
+                mask = std::ptr::null();
+            }
+        }
+        let base = self.args[load.at.arg as usize].ptr;
+        let home = if load.in_place { self.home(load.d) } else { self.ptr(load.d) };
+        if load.in_place {
+            if exact && mask.is_null() {
+                if let Some(ptr) = self.contiguous(&load.at, block) {
+                    self.scratch.ptrs[load.d as usize] = ptr;
+                    return;
+                }
+            }
+            self.scratch.ptrs[load.d as usize] = home;
+        }
+        // SAFETY: every element of an unmasked lane is in bounds; slots have room for the block.
+        unsafe {
+            if load.at.dynamic.is_empty() && mask.is_null() {
+                block.runs(&load.at.par, &load.at.red, |lane, len, offset, stride| {
+                    let from = base.offset((load.at.offset + offset) as isize * load.at.size as isize);
+                    (load.load)(home.add(lane * load.lane), from, stride as isize, len);
+                });
+            } else {
+                let offsets = self.offsets(&load.at, block);
+                (load.gather)(home, base, offsets, mask, block.n());
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `segment`.
+    unsafe fn store(&mut self, store: &Store, block: Block) {
+        let base = self.args[store.at.arg as usize].ptr;
+        let from = self.ptr(store.s);
+        if store.direct && from != self.home(store.s) {
+            return;
+        }
+        // SAFETY: every element is in bounds and this thread's.
+        unsafe {
+            if store.at.dynamic.is_empty() {
+                let stream = self.stream && store.same_bytes && store.lane >= 4;
+                block.runs(&store.at.par, &store.at.red, |lane, len, offset, stride| {
+                    let to = base.offset((store.at.offset + offset) as isize * store.at.size as isize);
+                    let from = from.add(lane * store.lane);
+                    if stream && stride == 1 {
+                        super::stream::copy(to, from, len * store.lane);
+                    } else {
+                        (store.store)(to, from, stride as isize, len);
+                    }
+                });
+            } else {
+                let offsets = self.offsets(&store.at, block);
+                (store.scatter)(base, from, offsets, block.n());
+            }
+        }
+    }
+}
+
+/// Sums over rows move to the outer accumulator after this many elements.
+const FLUSH: usize = 256;

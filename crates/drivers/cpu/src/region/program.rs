@@ -1,0 +1,489 @@
+//! From a region to what the executor runs: straight-line segments of kernels over numbered slots.
+//!
+//! In: a validated region. Out: a `Program` with a uniform segment (once per launch and thread), row segments and full
+//! segments (see below), reductions, and an offset in scratch memory for every slot.
+//!
+//! The lanes of a block are either consecutive points of the parallel axes (`Lanes::Rows`: maps, column reductions, short rows)
+//! or consecutive points of the reduce axes of one row (`Lanes::Elements`: long rows). A row then runs as
+//! row segment 0, full segment 0 for every block, reductions of pass 0 finish, row segment 1, full segment 1 …: what depends on
+//! `d` reductions one after the other is in segments `d`. A full value that two passes need is evaluated again or, where that
+//! is dear and the row is short enough, kept in scratch memory.
+//!
+//! Always: stores of rows come last, stores of elements in the last pass, so that in-place updates see the old values.
+//! Never: looks at pointers, thread counts or contents.
+
+use super::convert::{GatherFn, LoadFn, ScatterFn, StoreFn};
+use super::kernels::{OpFn, Ty};
+use super::reduce::{ArgFn, JoinFn};
+use super::view::View;
+use crate::simd::Tier;
+use smallvec::SmallVec;
+use unigrad_kernel::{InstOp, Level, Region};
+use unigrad_scalar::{BinaryOp, DType, UnaryOp};
+
+/// Lanes of a block.
+pub(super) const BLOCK: usize = 512;
+
+/// Kernels run on a multiple of this many lanes, so that their loops have no scalar tail; registers have room for it.
+pub(super) const PAD: usize = 64;
+
+/// Longest row whose intermediate values are kept.
+const MAX_KEPT_ROW: usize = 32 * 1024;
+
+/// Rows below this length run with one lane per row.
+const SHORT_ROW: usize = 64;
+
+/// A full value of at least this cost is kept rather than evaluated again.
+const DEAR: usize = 6;
+
+/// A place for a value: one number, or lanes.
+pub(super) type Slot = u32;
+
+/// What the lanes of a block are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lanes {
+    /// Points of the parallel axes.
+    Rows,
+    /// Points of the reduce axes.
+    Elements,
+}
+
+/// An element of an argument, as a function of the point.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    pub(super) arg: u32,
+    pub(super) offset: i64,
+    /// Over the parallel axes.
+    pub(super) par: View,
+    /// Over the reduce axes.
+    pub(super) red: View,
+    pub(super) dynamic: SmallVec<[(Slot, i64); 1]>,
+    /// Bytes of a stored element.
+    pub(super) size: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Load {
+    pub(super) d: Slot,
+    pub(super) at: Access,
+    pub(super) mask: Option<Slot>,
+    pub(super) load: LoadFn,
+    pub(super) gather: GatherFn,
+    /// Bytes of a lane.
+    pub(super) lane: usize,
+    /// A contiguous block may be used where it lies.
+    pub(super) in_place: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    pub(super) s: Slot,
+    pub(super) at: Access,
+    pub(super) store: StoreFn,
+    pub(super) scatter: ScatterFn,
+    pub(super) lane: usize,
+    /// A contiguous block may be computed where it will lie.
+    pub(super) direct: bool,
+    /// Lane and element are the same 4 or 8 bytes.
+    pub(super) same_bytes: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Step {
+    Op {
+        f: OpFn,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    /// A number to every lane of a block, from a segment that has one point.
+    Splat {
+        f: OpFn,
+        d: Slot,
+        a: Slot,
+    },
+    Const {
+        d: Slot,
+        bits: u64,
+    },
+    Scalar {
+        d: Slot,
+        index: u32,
+        dtype: DType,
+    },
+    /// The index along an axis, as views with the index as the offset.
+    Index {
+        d: Slot,
+        par: View,
+        red: View,
+    },
+    Acc {
+        d: Slot,
+        size: usize,
+    },
+    Load(Box<Load>),
+    /// Points a store's value at its destination, where that is possible.
+    Direct(Box<Store>),
+    Store(Box<Store>),
+    Bounded {
+        d: Slot,
+        index: Slot,
+        size: i64,
+    },
+    Philox {
+        d: Slot,
+        seed: Slot,
+        offset: Slot,
+        index: Slot,
+        word: u8,
+    },
+}
+
+/// How a reduction accumulates.
+#[derive(Debug)]
+pub(super) enum Accumulator {
+    /// Lanes are elements: into one number of type `ty`, cast to the value's type at the end.
+    Fold { f: OpFn, combine: OpFn, ty: Ty, finish: Option<OpFn> },
+    /// Lanes are rows: into the result's lanes, and from there now and then into `outer`, so that errors of long sums stay small.
+    Lanes { f: OpFn, ty: Ty, outer: Option<Slot> },
+    /// First extreme element: the best value is in `best`.
+    Arg { f: ArgFn, join: JoinFn, ty: Ty, best: Slot },
+}
+
+#[derive(Debug)]
+pub(super) struct Reduction {
+    pub(super) arg: Slot,
+    /// Where the accumulator is: the result itself, but for a fold.
+    pub(super) acc: Slot,
+    pub(super) out: Slot,
+    /// The identity, in the accumulator's type.
+    pub(super) init: u64,
+    pub(super) how: Accumulator,
+}
+
+/// Full values of one pass over a row, and the reductions they feed.
+#[derive(Debug, Default)]
+pub(super) struct Pass {
+    pub(super) steps: Vec<Step>,
+    pub(super) reductions: Vec<Reduction>,
+}
+
+/// Who owns a slot's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Home {
+    Uniform,
+    Row,
+    Full,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlotInfo {
+    pub(super) home: Home,
+    /// Bytes of a lane.
+    pub(super) size: usize,
+    /// One number or lanes.
+    pub(super) lanes: bool,
+    /// Where its memory is, from the start of scratch.
+    pub(super) offset: usize,
+    /// Kept for a whole row: lanes at `offset + k * size`.
+    pub(super) kept: bool,
+}
+
+/// A region, ready to run.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) lanes: Lanes,
+    pub(super) rows: usize,
+    pub(super) row_len: usize,
+    pub(super) uniform: Vec<Step>,
+    /// One more than passes.
+    pub(super) row: Vec<Vec<Step>>,
+    pub(super) passes: Vec<Pass>,
+    pub(super) slots: Vec<SlotInfo>,
+    /// Slots kept for a whole row: slot, offset, bytes of a lane.
+    pub(super) kept: Vec<(Slot, usize, usize)>,
+    pub(super) tier: Tier,
+    /// Bytes of an element of `Acc`.
+    pub(super) acc_size: usize,
+    /// Bytes of scratch memory for all slots.
+    pub(super) scratch: usize,
+    /// Rough cost of a point, in simple operations.
+    pub(super) weight: usize,
+}
+
+pub(super) struct Compiler<'a> {
+    pub(super) region: &'a Region,
+    pub(super) tier: Tier,
+    pub(super) lanes: Lanes,
+    pub(super) levels: Vec<Level>,
+    /// How many reductions, one after the other, a value depends on.
+    pub(super) depth: Vec<usize>,
+    /// Where uniform and row values are, and kept full values.
+    pub(super) base: Vec<Option<Slot>>,
+    /// Where full values are in the current pass.
+    pub(super) here: Vec<Option<Slot>>,
+    /// By slot: the slot with its number in every lane.
+    pub(super) splats: Vec<Option<Slot>>,
+    /// By instruction: the raw result of a reduction.
+    pub(super) results: Vec<Option<Slot>>,
+    /// By instruction: the last instruction that may read the memory a load refers to.
+    pub(super) last_use: Vec<usize>,
+    pub(super) out: Program,
+}
+
+/// Where a step goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Segment {
+    Uniform,
+    Row(usize),
+    Full(usize),
+}
+
+impl Program {
+    pub(super) fn new(region: &Region, tier: Tier, keep: bool) -> Result<Program, String> {
+        let lanes = choose_lanes(region);
+        Compiler::new(region, tier, lanes)?.compile(keep)
+    }
+}
+
+/// Elements where rows are long and the loads follow them, otherwise rows.
+fn choose_lanes(region: &Region) -> Lanes {
+    let (par, red) = region.axes.split_at(region.n_parallel);
+    if red.is_empty() || region.row_len() < 2 {
+        return Lanes::Rows;
+    }
+    let rows = region.rows();
+    let row_len = region.row_len();
+    let levels = region.levels();
+    let (mut along_rows, mut along_elements) = (0, 0);
+    for (inst, level) in region.insts.iter().zip(&levels) {
+        let (InstOp::Load { index, .. } | InstOp::Store { index, .. }) = &inst.op else { continue };
+        if *level != Level::Full || index.strides.len() != region.axes.len() {
+            continue;
+        }
+        let (p, r) = index.strides.split_at(region.n_parallel);
+        let (p, r) = (View::new(par, p).inner_stride().unsigned_abs(), View::new(red, r).inner_stride().unsigned_abs());
+        along_rows += i32::from(p == 1 && r != 1);
+        along_elements += i32::from(r == 1 && p != 1);
+    }
+    if row_len < SHORT_ROW && rows >= 8 || (along_rows > along_elements && rows >= 16) { Lanes::Rows } else { Lanes::Elements }
+}
+
+pub(super) fn weight(op: &InstOp) -> usize {
+    match op {
+        InstOp::Load { index, mask, .. } => {
+            if mask.is_some() || !index.dynamic.is_empty() {
+                8
+            } else {
+                1
+            }
+        }
+        InstOp::Store { .. } => 1,
+        InstOp::Unary(op, _) => match op {
+            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Not | UnaryOp::BitNot | UnaryOp::IsNan | UnaryOp::IsFinite => 1,
+            UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Recip | UnaryOp::Sign => 4,
+            _ => 10,
+        },
+        InstOp::Binary(op, ..) => match op {
+            BinaryOp::Div => 4,
+            BinaryOp::IDiv | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Atan2 => 20,
+            _ => 1,
+        },
+        InstOp::Philox { .. } => 20,
+        InstOp::ArgReduce(..) => 4,
+        _ => 1,
+    }
+}
+
+impl<'a> Compiler<'a> {
+    fn new(region: &'a Region, tier: Tier, lanes: Lanes) -> Result<Compiler<'a>, String> {
+        let n = region.insts.len();
+        for (at, inst) in region.insts.iter().enumerate() {
+            let mut ordered = true;
+            inst.op.visit_values(|value| ordered &= value.index() < at);
+            if !ordered {
+                return Err(format!("region {}: instruction {at} uses a value that is not made yet", region.name));
+            }
+            if let InstOp::Load { index, arg, .. } | InstOp::Store { index, arg, .. } = &inst.op {
+                if index.strides.len() != region.axes.len() && !index.strides.is_empty() || *arg as usize >= region.args.len() {
+                    return Err(format!("region {}: instruction {at} has a malformed index", region.name));
+                }
+            }
+        }
+        let levels = region.levels();
+        let mut depth = vec![0; n];
+        for (at, inst) in region.insts.iter().enumerate() {
+            let mut d = 0;
+            inst.op.visit_values(|value| d = d.max(depth[value.index()]));
+            depth[at] = d + usize::from(matches!(inst.op, InstOp::Reduce(..) | InstOp::ArgReduce(..)));
+        }
+        let out = Program {
+            lanes,
+            rows: region.rows(),
+            row_len: region.row_len(),
+            uniform: Vec::new(),
+            row: Vec::new(),
+            passes: Vec::new(),
+            slots: Vec::new(),
+            kept: Vec::new(),
+            tier,
+            acc_size: 0,
+            scratch: 0,
+            weight: region.insts.iter().map(|inst| weight(&inst.op)).sum::<usize>().max(1),
+        };
+        let mut last_use = vec![0; n];
+        for at in (0..n).rev() {
+            let through = match region.insts[at].op {
+                // These may leave the value where it is.
+                InstOp::Unary(..) | InstOp::Cast(_) | InstOp::Bitcast(_) => last_use[at].max(at),
+                // Reductions take their blocks after the stores.
+                InstOp::Reduce(..) | InstOp::ArgReduce(..) => n,
+                _ => at,
+            };
+            region.insts[at].op.visit_values(|value| last_use[value.index()] = last_use[value.index()].max(through));
+        }
+        Ok(Compiler {
+            region,
+            tier,
+            lanes,
+            levels,
+            depth,
+            base: vec![None; n],
+            here: vec![None; n],
+            splats: Vec::new(),
+            results: vec![None; n],
+            last_use,
+            out,
+        })
+    }
+
+    /// The level a value is evaluated at: stores happen at least once per row.
+    pub(super) fn level(&self, at: usize) -> Level {
+        match self.region.insts[at].op {
+            InstOp::Store { .. } => self.levels[at].max(Level::Row),
+            _ => self.levels[at],
+        }
+    }
+
+    pub(super) fn has_lanes(&self, level: Level) -> bool {
+        match level {
+            Level::Uniform => false,
+            Level::Row => self.lanes == Lanes::Rows,
+            Level::Full => true,
+        }
+    }
+
+    pub(super) fn slot(&mut self, segment: Segment, size: usize, lanes: bool) -> Slot {
+        let home = match segment {
+            Segment::Uniform => Home::Uniform,
+            Segment::Row(_) => Home::Row,
+            Segment::Full(_) => Home::Full,
+        };
+        self.out.slots.push(SlotInfo { home, size, lanes, offset: 0, kept: false });
+        self.splats.push(None);
+        self.out.slots.len() as Slot - 1
+    }
+
+    pub(super) fn push(&mut self, segment: Segment, step: Step) {
+        match segment {
+            Segment::Uniform => self.out.uniform.push(step),
+            Segment::Row(d) => self.out.row[d].push(step),
+            Segment::Full(p) => self.out.passes[p].steps.push(step),
+        }
+    }
+
+    fn compile(mut self, keep: bool) -> Result<Program, String> {
+        let region = self.region;
+        let n = region.insts.len();
+        // Slot 0 stands in for operands that a kernel does not have.
+        self.slot(Segment::Uniform, 8, false);
+        let mut live = vec![false; n];
+        for at in (0..n).rev() {
+            live[at] |= matches!(region.insts[at].op, InstOp::Store { .. });
+            if live[at] {
+                region.insts[at].op.visit_values(|value| live[value.index()] = true);
+            }
+        }
+        let n_passes = (0..n)
+            .filter(|&at| live[at])
+            .filter_map(|at| match region.insts[at].op {
+                InstOp::Reduce(..) | InstOp::ArgReduce(..) => Some(self.depth[at]),
+                InstOp::Store { .. } if self.level(at) == Level::Full => Some(self.depth[at] + 1),
+                _ => None,
+            })
+            .max()
+            .unwrap_or(0);
+        self.out.row.resize_with(n_passes + 1, Vec::new);
+        self.out.passes.resize_with(n_passes, Pass::default);
+        // Uniform and row values, but for the stores, which come last where there are reductions.
+        for at in (0..n).filter(|&at| live[at]) {
+            let is_store = matches!(region.insts[at].op, InstOp::Store { .. });
+            let is_reduce = matches!(region.insts[at].op, InstOp::Reduce(..) | InstOp::ArgReduce(..));
+            let segment = match self.level(at) {
+                Level::Uniform => Segment::Uniform,
+                Level::Row if is_store => Segment::Row(n_passes),
+                Level::Row => Segment::Row(self.depth[at]),
+                Level::Full => continue,
+            };
+            if is_store && n_passes > 0 {
+                continue;
+            }
+            if is_reduce {
+                self.reduce_result(at);
+            } else {
+                let slot = self.emit(at, segment)?;
+                self.base[at] = slot;
+            }
+        }
+        let keep = keep && self.lanes == Lanes::Elements && region.row_len() <= MAX_KEPT_ROW;
+        let cost = self.costs();
+        // By instruction: the slot of the first pass that made the value.
+        let mut made: Vec<Option<Slot>> = vec![None; n];
+        for pass in 0..n_passes {
+            self.here.fill(None);
+            let mut needed: Vec<bool> = (0..n)
+                .map(|at| {
+                    live[at]
+                        && match region.insts[at].op {
+                            InstOp::Reduce(..) | InstOp::ArgReduce(..) => self.depth[at] == pass + 1,
+                            InstOp::Store { .. } => self.level(at) == Level::Full && pass + 1 == n_passes,
+                            _ => false,
+                        }
+                })
+                .collect();
+            for at in (0..n).rev() {
+                if !needed[at] {
+                    continue;
+                }
+                match made[at] {
+                    Some(slot) if keep && cost[at] >= DEAR => {
+                        self.out.slots[slot as usize].kept = true;
+                        self.here[at] = Some(slot);
+                    }
+                    _ => region.insts[at].op.visit_values(|value| needed[value.index()] |= self.levels[value.index()] == Level::Full),
+                }
+            }
+            for at in (0..n).filter(|&at| needed[at]) {
+                if self.here[at].is_some() {
+                    continue;
+                }
+                if let InstOp::Reduce(..) | InstOp::ArgReduce(..) = region.insts[at].op {
+                    self.reduce(at, pass)?;
+                } else {
+                    self.here[at] = self.emit(at, Segment::Full(pass))?;
+                    made[at] = made[at].or(self.here[at]);
+                }
+            }
+        }
+        if n_passes > 0 {
+            for at in (0..n).filter(|&at| live[at]) {
+                if matches!(region.insts[at].op, InstOp::Store { .. }) && self.level(at) == Level::Row {
+                    self.emit(at, Segment::Row(n_passes))?;
+                }
+            }
+        }
+        self.allocate();
+        Ok(self.out)
+    }
+}
