@@ -1,6 +1,6 @@
 //! Line charts as inline SVG.
 //!
-//! In: curves of (x, y) in order of x. Out: a card with title, legend, axes and curves, or nothing where no point is finite.
+//! In: curves of (x, y) in order of x. Out: a card with title, legend, axes and curves, or nothing where no curve has two points.
 //! A long curve is drawn as the mean of equal spans, over a band from their least to their greatest value.
 
 use std::fmt::Write;
@@ -18,6 +18,11 @@ pub(super) struct Curve {
 impl Curve {
     pub(super) fn new(name: &'static str, kind: &'static str, points: Vec<(f64, f64)>) -> Self {
         Self { name, kind, points }
+    }
+
+    /// Whether there is more to see than one dot.
+    pub(super) fn is_a_line(&self) -> bool {
+        self.finite().nth(1).is_some()
     }
 
     fn finite(&self) -> impl Iterator<Item = (f64, f64)> {
@@ -64,6 +69,9 @@ impl Scale {
 
 impl Chart {
     pub(super) fn to_html(&self) -> Option<String> {
+        if !self.curves.iter().any(Curve::is_a_line) {
+            return None;
+        }
         let width = if self.wide { 1000.0 } else { 480.0 };
         let (x_low, x_high) = range(self.curves.iter().flat_map(Curve::finite).map(|point| point.0))?;
         let (y_low, y_high) = range(self.curves.iter().flat_map(Curve::finite).map(|point| point.1))?;
@@ -222,9 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_finite_point_there_is_no_chart() {
+    fn without_two_finite_points_there_is_no_chart() {
         assert!(chart(false, vec![]).to_html().is_none());
-        assert!(chart(false, vec![(1.0, f64::NAN)]).to_html().is_none());
+        assert!(chart(false, vec![(1.0, 2.0), (2.0, f64::NAN)]).to_html().is_none());
     }
 
     #[test]

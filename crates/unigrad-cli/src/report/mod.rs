@@ -133,29 +133,21 @@ impl Report {
             self.epochs.iter().filter_map(|row| value(row).map(|y| (row.epoch as f64, y))).collect()
         };
         let train_test = |train, test| vec![Curve::new("training", "train", train), Curve::new("test", "test", test)];
-        let mut charts = Vec::new();
-        charts.push(Chart {
-            title: "Loss by epoch",
-            x_label: "epoch",
-            percent: false,
-            wide: false,
-            curves: train_test(by_epoch(|row| Some(row.train_loss)), by_epoch(|row| row.test_loss)),
-        });
-        charts.push(Chart {
-            title: "Accuracy by epoch",
-            x_label: "epoch",
-            percent: true,
-            wide: false,
-            curves: train_test(by_epoch(|row| row.train_accuracy), by_epoch(|row| row.test_accuracy)),
-        });
+        let losses = train_test(by_epoch(|row| Some(row.train_loss)), by_epoch(|row| row.test_loss));
+        let accuracies = train_test(by_epoch(|row| row.train_accuracy), by_epoch(|row| row.test_accuracy));
         let steps = self.step_losses.iter().map(|(step, loss)| (*step as f64, *loss)).collect();
-        charts.push(Chart {
-            title: "Training loss by step",
-            x_label: "step",
-            percent: false,
-            wide: true,
-            curves: vec![Curve::new("", "train", steps)],
-        });
+        let alone = !accuracies.iter().any(Curve::is_a_line);
+        let charts = [
+            Chart { title: "Loss by epoch", x_label: "epoch", percent: false, wide: alone, curves: losses },
+            Chart { title: "Accuracy by epoch", x_label: "epoch", percent: true, wide: false, curves: accuracies },
+            Chart {
+                title: "Training loss by step",
+                x_label: "step",
+                percent: false,
+                wide: true,
+                curves: vec![Curve::new("", "train", steps)],
+            },
+        ];
         let drawn: String = charts.iter().filter_map(Chart::to_html).collect();
         if !drawn.is_empty() {
             let _ = write!(body, "<div class=\"columns\">{drawn}</div>");
