@@ -64,9 +64,12 @@ fn refuse(asked: &str, cause: impl Into<String>, help: impl Into<String>) -> Err
 
 /// What to write instead, in one line.
 fn choices() -> String {
+    if drivers().is_empty() {
+        return "no driver is registered: `register` each before the first device is opened".to_owned();
+    }
     let available = Device::all();
     if available.devices.is_empty() {
-        return "no driver is registered, or none found a device: build with a backend's feature".to_owned();
+        return "no driver found a device".to_owned();
     }
     let names: Vec<String> = available.devices.iter().map(Info::device).collect();
     format!("this machine has {}", names.join(", "))

@@ -102,16 +102,16 @@ struct CpuProgram {
 }
 
 enum Body {
-    Region(CompiledRegion),
+    Region(Box<CompiledRegion>),
     Grouped(Vec<CompiledRegion>),
-    Contract(CompiledContract),
-    Attention(Attention),
-    AttentionGrad(AttentionGrad),
+    Contract(Box<CompiledContract>),
+    Attention(Box<Attention>),
+    AttentionGrad(Box<AttentionGrad>),
     Scan(Scan),
-    Scatter(Scatter),
+    Scatter(Box<Scatter>),
     ArgSort(ArgSort),
     TopK(TopK),
-    PoolIndex(PoolIndex),
+    PoolIndex(Box<PoolIndex>),
 }
 
 impl fmt::Debug for CpuProgram {
@@ -130,7 +130,7 @@ impl CpuProgram {
     /// # Safety
     /// `bufs` match the kernel's arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
     unsafe fn run(&self, bufs: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
-        // SAFETY (all arms): the caller's promise is the callee's requirement.
+        // SAFETY: for all arms, the caller's promise is the callee's requirement.
         unsafe {
             match &self.body {
                 Body::Region(region) => region.run(bufs, scalars)?,
@@ -313,22 +313,22 @@ impl OpenDevice for Cpu {
     fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
         let body = || {
             Ok(match kernel {
-                Kernel::Region(region) => Body::Region(CompiledRegion::new(region)?),
+                Kernel::Region(region) => Body::Region(Box::new(CompiledRegion::new(region)?)),
                 Kernel::Grouped(grouped) => Body::Grouped(instances(grouped)?),
-                Kernel::Contract(contract) => Body::Contract(CompiledContract::new(contract)?),
-                Kernel::Attention(kernel) => Body::Attention(kernel.clone()),
-                Kernel::AttentionGrad(kernel) => Body::AttentionGrad(kernel.clone()),
+                Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
+                Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
+                Kernel::AttentionGrad(kernel) => Body::AttentionGrad(Box::new(kernel.clone())),
                 Kernel::Scan(kernel) => Body::Scan(kernel.clone()),
                 Kernel::Scatter(kernel) => {
                     indexed::check_scatter(kernel)?;
-                    Body::Scatter(kernel.clone())
+                    Body::Scatter(Box::new(kernel.clone()))
                 }
                 Kernel::ArgSort(kernel) => Body::ArgSort(kernel.clone()),
                 Kernel::TopK(kernel) if kernel.k > kernel.len => return Err(format!("the best {} of {}", kernel.k, kernel.len)),
                 Kernel::TopK(kernel) => Body::TopK(kernel.clone()),
                 Kernel::PoolIndex(kernel) => {
                     indexed::check_pool(kernel)?;
-                    Body::PoolIndex(kernel.clone())
+                    Body::PoolIndex(Box::new(kernel.clone()))
                 }
             })
         };

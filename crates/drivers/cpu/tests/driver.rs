@@ -2,8 +2,8 @@
 
 use unigrad_cpu::CpuDriver;
 use unigrad_device::{Device, Error, register};
-use unigrad_kernel::{Kernel, Scan};
-use unigrad_scalar::{DType, ScanOp};
+use unigrad_kernel::{Arg, Kernel, Scan, Scatter, ScatterBase, TopK};
+use unigrad_scalar::{DType, Literal, ScanOp, ScatterMode};
 
 fn cpu() -> Device {
     register(CpuDriver);
@@ -72,4 +72,41 @@ fn launches_are_checked() {
     let empty = device.compile(&cumsum(0)).unwrap();
     let nothing = device.allocate(0).unwrap();
     device.launch(&*empty, &[nothing.as_slice(), nothing.as_slice()], &[]).unwrap();
+}
+
+#[test]
+fn a_bad_index_names_itself_and_the_device_works_on() {
+    let device = cpu();
+    let arg = |dtype, len| Arg { dtype, len, write: false };
+    let scatter = Kernel::Scatter(Scatter {
+        mode: ScatterMode::Add,
+        base: ScatterBase::Fill(Literal::zero(DType::F32)),
+        axis: 0,
+        shape: [2].as_slice().into(),
+        index_strides: [1].as_slice().into(),
+        index_offset: 0,
+        src_strides: [1].as_slice().into(),
+        src_offset: 0,
+        out_shape: [3].as_slice().into(),
+        index: arg(DType::I64, 2),
+        src: arg(DType::F32, 2),
+        dtype: DType::F32,
+    });
+    let program = device.compile(&scatter).unwrap();
+    let src = device.allocate_with(&[1.5f32, 2.0].map(f32::to_le_bytes).concat()).unwrap();
+    let out = device.allocate(12).unwrap();
+    let run = |index: [i64; 2]| {
+        let index = device.allocate_with(&index.map(i64::to_le_bytes).concat()).unwrap();
+        device.launch(&*program, &[index.as_slice(), src.as_slice(), out.as_slice()], &[])
+    };
+    assert_eq!(run([1, 3]), Err(Error::IndexOutOfRange { index: 3, size: 3, kernel: "scatter".to_owned() }));
+    run([1, -2]).unwrap();
+    assert_eq!(out.to_vec().unwrap(), [0.0f32, 3.5, 0.0].map(f32::to_le_bytes).concat());
+}
+
+#[test]
+fn a_kernel_that_cannot_run_is_refused_when_compiled() {
+    let best = Kernel::TopK(TopK { dtype: DType::F32, outer: 1, len: 2, inner: 1, k: 3, largest: true });
+    let error = cpu().compile(&best).unwrap_err();
+    assert!(matches!(&error, Error::Compile { kernel, .. } if kernel == "topk"), "{error}");
 }

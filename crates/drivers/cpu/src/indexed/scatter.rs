@@ -92,7 +92,7 @@ impl Targets {
     /// # Safety
     /// As for [`scatter`]; the shape has points.
     unsafe fn read(kernel: &Scatter, index: &Buf) -> Result<Targets, Fault> {
-        // SAFETY (all arms): the dtype is the buffer's.
+        // SAFETY: for all arms, the dtype is the buffer's.
         unsafe {
             match index.dtype {
                 DType::U8 => Targets::convert(kernel, elements::<u8>(index), |i| i.into()),
@@ -234,7 +234,7 @@ struct Block<'a, T> {
 /// # Safety
 /// As for [`scatter`]; the shape has points.
 unsafe fn run<T: Element>(kernel: &Scatter, targets: &Targets, src: &[T], out: &Buf) {
-    // SAFETY (all arms): the caller's promise.
+    // SAFETY: for all arms, the caller's promise.
     unsafe {
         match kernel.mode {
             ScatterMode::Set => split::<T>(kernel, targets, src, out, |_, s| s, |d, _| d, false),
