@@ -70,7 +70,7 @@ impl Builder {
             Op::Variable(_) | Op::Custom(_) => Ok(inputs[0]),
             Op::Barrier => Ok(self.barrier(expr, inputs[0])),
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => {
-                let Some(parts) = crate::composite::decompose(expr) else { return Err(format!("{} has no decomposition", expr.op().name())) };
+                let Some(parts) = unigrad_graph::decompose(expr) else { return Err(format!("{} has no decomposition", expr.op().name())) };
                 self.expand(&parts)
             }
             Op::Conv(spec) => self.expand(&conv::forward(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),

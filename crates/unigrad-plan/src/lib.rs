@@ -8,7 +8,6 @@
 mod build;
 mod cache;
 mod capture;
-mod composite;
 mod conv;
 mod emit;
 mod fuse;

@@ -344,7 +344,7 @@ impl Lowering<'_> {
                 // Batch coordinates, then the two of the operand.
                 let shape: Vec<usize> = node.shape.iter().copied().chain([k_len]).collect();
                 let whole = home(&shape, &axes);
-                let pick = |part: usize| whole[rank - 3 + part].clone();
+                let pick = |part: usize| whole[rank + part - 3].clone();
                 whole[..rank - 2].iter().cloned().chain(parts.iter().map(|p| pick(*p))).collect()
             };
             let operand = |view: Id, parts: [usize; 2]| affine(self.ir, view, self.stored, coords_of(&parts), &axes);
