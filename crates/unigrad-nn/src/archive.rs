@@ -14,7 +14,7 @@ use std::{
     io::Read,
     path::Path,
 };
-use unigrad_scalar::DType;
+use unigrad_tensor::DType;
 
 /// A tensor's content on the host: row-major, little-endian.
 #[derive(Clone, PartialEq, Debug)]

@@ -8,7 +8,7 @@ use std::{
 use thiserror::Error as ThisError;
 
 /// The result of this crate's functions.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What can go wrong with models, optimizers, data and checkpoints.
 #[derive(Clone, Debug, ThisError)]
@@ -58,6 +58,12 @@ pub enum Error {
         /// What would help.
         help: String,
     },
+}
+
+impl From<unigrad_device::Error> for Error {
+    fn from(error: unigrad_device::Error) -> Error {
+        Error::Tensor(error.into())
+    }
 }
 
 impl Error {

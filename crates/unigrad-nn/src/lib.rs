@@ -1,16 +1,39 @@
 //! Layers, optimizers, schedules, data and checkpoints: what a training program is made of.
+//!
+//! In: tensors, files. Out: models with named parameters, and what trains, saves and judges them.
+//! Always: names, initial values and update rules are PyTorch's; files are whole or not there; the same seed gives the same run.
+//! Never: knows a backend; what it needs of a device it asks of tensors.
 
-extern crate self as unigrad_nn;
+extern crate self as unigrad;
 
 mod archive;
+mod checkpoint;
 pub mod data;
 mod error;
 pub mod files;
+pub mod init;
+mod layers;
 mod metrics;
+pub mod models;
+mod module;
+mod optim;
 pub mod random;
 mod schedule;
+mod trace;
 
 pub use archive::{Archive, HostTensor};
+pub use checkpoint::Checkpoint;
 pub use error::{Error, NotFinite, Result, StateDictMismatch};
+pub use layers::*;
 pub use metrics::Confusion;
+pub use module::{Module, Part, Visitor, VisitorMut};
+pub use optim::{Adam, AdamRule, AdamW, Group, Optimizer, Rule, Sgd, SgdRule, clip_grad_norm, clip_grad_value, grad_norm};
 pub use schedule::Schedule;
+pub use trace::first_not_finite;
+pub use unigrad_derive::Module;
+
+/// This crate under the name that derived code uses, here as in the facade.
+#[doc(hidden)]
+pub mod nn {
+    pub use crate::*;
+}

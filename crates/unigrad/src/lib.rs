@@ -1,1 +1,52 @@
-//! unigrad
+//! unigrad: one lazy tensor graph, compiled to fused kernels for every device.
+//!
+//! In: programs that use [`prelude`]. Out: everything they need from the crates below, under one name.
+//! Always: the drivers that were built in are registered before `main` begins, so that `Device::best()` finds them unasked.
+//! Never: has logic of its own.
+//!
+//! ```
+//! use unigrad::prelude::*;
+//! # fn main() -> Result<()> {
+//! let device = Device::best()?;
+//! let x = Tensor::randn([64, 784], DType::F32, &device);
+//! let w = Tensor::randn([784, 10], DType::F32, &device);
+//! let y = (x.matmul(&w) * 0.1).softmax(-1); // nothing has run yet
+//! assert_eq!(y.to_vec::<f32>()?.len(), 640); // a read evaluates
+//! # Ok(()) }
+//! ```
+
+pub use unigrad_device as device;
+pub use unigrad_nn as nn;
+pub use unigrad_tensor as tensor;
+
+pub use unigrad_nn::{Error, Result};
+
+/// What nearly every program uses.
+pub mod prelude {
+    pub use crate::nn::{self, Layer, Module};
+    pub use crate::tensor::{
+        AttentionOptions, ConvOptions, CrossEntropyOptions, DType, Device, Generator, PoolOptions, Reduction, Tensor, bf16, f16, grad,
+        manual_seed, no_grad, step,
+    };
+    pub use crate::{Error, Result};
+}
+
+/// Registers the drivers that were built in. Runs by itself before `main` on Linux, macOS and Windows; calling it again does nothing.
+/// Programs for other systems call it first.
+pub fn init() {
+    unigrad_device::register(unigrad_cpu::CpuDriver);
+}
+
+extern "C" fn init_at_start() {
+    // Nothing runs outside of `main` that could catch a panic, and `init` has nothing to panic with.
+    init();
+}
+
+// The linker gathers these pointers, and the system calls them before `main`.
+// SAFETY: the sections are where their systems look for functions without arguments; `init_at_start` is one, needs no other
+// initialization, and may run before or after those of other libraries.
+#[used]
+#[cfg_attr(any(target_os = "linux", target_os = "android", target_os = "freebsd"), unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
+static INIT_AT_START: extern "C" fn() = init_at_start;

@@ -49,6 +49,10 @@ pub struct ImageBatch {
     pub labels: Vec<i64>,
     /// Which images they are.
     pub indices: Vec<usize>,
+    /// Rows of an image.
+    pub height: usize,
+    /// Columns of an image.
+    pub width: usize,
 }
 
 impl Images {
@@ -105,7 +109,13 @@ impl Images {
                 _ => pixels.extend(image.iter().map(|&p| f32::from(p) * scale)),
             }
         }
-        ImageBatch { pixels, labels: indices.iter().map(|&i| i64::from(self.labels[i])).collect(), indices: indices.to_vec() }
+        ImageBatch {
+            pixels,
+            labels: indices.iter().map(|&i| i64::from(self.labels[i])).collect(),
+            indices: indices.to_vec(),
+            height: self.height,
+            width: self.width,
+        }
     }
 
     /// Reads a pair of IDX files of MNIST's kind: magic numbers 2051 and 2049.

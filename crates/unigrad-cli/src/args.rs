@@ -1,0 +1,154 @@
+//! What the command line accepts.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// A deep-learning framework: train, inspect, measure.
+#[derive(Parser, Debug)]
+#[command(name = "unigrad", version, about, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Train a model.
+    #[command(subcommand)]
+    Train(Train),
+    /// List the devices of this machine.
+    Devices(Devices),
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Train {
+    /// Handwritten digits that ship with the program (UCI optical digits, 8x8 pixels).
+    Digits(Digits),
+    /// MNIST, from a folder with the IDX files as published.
+    Mnist(Mnist),
+    /// A character model of a text; samples from it at the end.
+    Gpt(Gpt),
+}
+
+/// What every training run accepts.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Common {
+    /// Device to train on, as `unigrad devices` lists it [default: the best].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// Threads of the CPU [default: all].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) threads: Option<u32>,
+    /// Seed of weights, order and augmentation [default: 0].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Examples per step.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch: Option<u32>,
+    /// The greatest learning rate.
+    #[arg(long, value_name = "RATE", value_parser = learning_rate)]
+    pub(crate) lr: Option<f64>,
+    /// Folder for model.safetensors, checkpoint.safetensors, metrics.csv and report.html [default: runs/<what is trained>].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Continue the interrupted run in the output folder; the result is that of a run that was not interrupted.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Print one JSON object per line instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the last line only.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ImageModel {
+    /// Two convolutions, a pool, two linear layers.
+    Cnn,
+    /// Three linear layers.
+    Mlp,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Digits {
+    /// The network.
+    #[arg(long, value_enum)]
+    pub(crate) model: Option<ImageModel>,
+    /// How often every example is seen.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) epochs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Mnist {
+    /// Folder with the four files as published, plain or .gz; at least the two that begin with t10k.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// The network.
+    #[arg(long, value_enum)]
+    pub(crate) model: Option<ImageModel>,
+    /// How often every example is seen.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) epochs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Gpt {
+    /// The text to learn.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) text: PathBuf,
+    /// Blocks [default: 6].
+    #[arg(long, value_name = "N")]
+    pub(crate) layers: Option<usize>,
+    /// Attention heads of a block [default: 6].
+    #[arg(long, value_name = "N")]
+    pub(crate) heads: Option<usize>,
+    /// Width [default: 384].
+    #[arg(long, value_name = "N")]
+    pub(crate) dim: Option<usize>,
+    /// Characters the model sees at once [default: 256].
+    #[arg(long, value_name = "N")]
+    pub(crate) ctx: Option<usize>,
+    /// Steps to train; with `--epochs`, as many as see the text that often [default: 1000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) steps: Option<u64>,
+    /// How often the text is seen, on average.
+    #[arg(long, value_name = "N", conflicts_with = "steps", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) epochs: Option<u32>,
+    /// Characters to write at the end.
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    pub(crate) sample: usize,
+    /// What the sample begins with.
+    #[arg(long, value_name = "TEXT", default_value = "\n")]
+    pub(crate) prompt: String,
+    /// How freely the sample is drawn; 0 takes the likeliest character always.
+    #[arg(long, value_name = "T", default_value_t = 0.8)]
+    pub(crate) temperature: f64,
+    /// Train as this file of PyTorch's losses says, compare every loss with it, and fail where one is more than 1e-3 off.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["layers", "heads", "dim", "ctx", "steps", "epochs", "batch", "lr", "seed", "resume"])]
+    pub(crate) golden: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Devices {
+    /// Also features, versions, and why other devices were not found.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn learning_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 => Ok(rate),
+        _ => Err("a learning rate is a number above 0".to_owned()),
+    }
+}

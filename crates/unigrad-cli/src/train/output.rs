@@ -1,0 +1,129 @@
+//! What a training run shows and writes.
+//!
+//! Always: results go to standard output, the bar and notes to standard error, so that output can be piped; a bar is only drawn on
+//! a terminal. Files are replaced whole.
+
+use super::history::History;
+use crate::{
+    Failure,
+    args::Common,
+    report::{EpochRow, Report},
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use unigrad::nn::files;
+
+pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
+const MODEL: &str = "model.safetensors";
+const METRICS: &str = "metrics.csv";
+const REPORT: &str = "report.html";
+
+pub(crate) struct Output {
+    folder: PathBuf,
+    json: bool,
+    quiet: bool,
+    bar: ProgressBar,
+}
+
+impl Output {
+    /// Makes the folder, and finds out whether it can be written.
+    pub(crate) fn new(common: &Common, folder: &Path, history: &History) -> Result<Output, Failure> {
+        let output = Output { folder: folder.to_owned(), json: common.json, quiet: common.quiet, bar: ProgressBar::hidden() };
+        output.write_metrics(history)?;
+        Ok(output)
+    }
+
+    pub(crate) fn checkpoint_path(&self) -> PathBuf {
+        self.folder.join(CHECKPOINT)
+    }
+
+    pub(crate) fn model_path(&self) -> PathBuf {
+        self.folder.join(MODEL)
+    }
+
+    /// Something worth knowing before or between results.
+    pub(crate) fn note(&self, text: &str) {
+        if self.json {
+            println!("{}", json!({ "event": "note", "text": text }));
+        } else if !self.quiet {
+            self.bar.suspend(|| println!("{text}"));
+        }
+    }
+
+    /// A bar of `len` steps, `done` of which are done.
+    pub(crate) fn start_bar(&mut self, title: &str, len: u64, done: u64) {
+        if self.json || self.quiet {
+            return;
+        }
+        // The template is a constant, so a default bar never shows in its place.
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}  {per_sec}  {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        self.bar = ProgressBar::new(len).with_style(style).with_message(title.to_owned()).with_position(done);
+        self.bar.reset_eta();
+    }
+
+    pub(crate) fn advance(&self, loss: f64) {
+        self.bar.inc(1);
+        if let Some((title, _)) = self.bar.message().split_once("  loss").or(Some((&self.bar.message(), ""))) {
+            self.bar.set_message(format!("{title}  loss {loss:.4}"));
+        }
+    }
+
+    pub(crate) fn end_bar(&mut self) {
+        self.bar.finish_and_clear();
+        self.bar = ProgressBar::hidden();
+    }
+
+    /// The line of an epoch.
+    pub(crate) fn epoch(&mut self, row: &EpochRow, of: usize, unit: &str) {
+        self.end_bar();
+        if self.json {
+            println!(
+                "{}",
+                json!({
+                    "event": unit, "index": row.epoch, "of": of, "train_loss": row.train_loss, "train_accuracy": row.train_accuracy,
+                    "test_loss": row.test_loss, "test_accuracy": row.test_accuracy, "seconds": row.seconds,
+                })
+            );
+        } else if !self.quiet {
+            let width = of.to_string().len();
+            let part = |name: &str, x: Option<f64>| x.map_or_else(String::new, |x| format!("  {name} {x:.4}"));
+            println!(
+                "{unit} {:>width$}/{of}  train loss {:.4}{}{}{}  {:.1} s",
+                row.epoch,
+                row.train_loss,
+                part("accuracy", row.train_accuracy),
+                part("| test loss", row.test_loss),
+                part("accuracy", row.test_accuracy),
+                row.seconds
+            );
+        }
+    }
+
+    /// The last line.
+    pub(crate) fn result(&mut self, name: &str, value: f64, more: Value) {
+        self.end_bar();
+        if self.json {
+            let mut line = json!({ "event": "result", name.replace(' ', "_"): value });
+            if let (Some(line), Value::Object(more)) = (line.as_object_mut(), more) {
+                line.extend(more);
+            }
+            println!("{line}");
+        } else {
+            println!("{name} {value:.4}");
+        }
+    }
+
+    pub(crate) fn write_metrics(&self, history: &History) -> Result<(), Failure> {
+        Ok(files::replace(&self.folder.join(METRICS), |file| file.write_all(history.to_csv().as_bytes()))?)
+    }
+
+    pub(crate) fn write_report(&self, report: &Report) -> Result<(), Failure> {
+        let path = self.folder.join(REPORT);
+        let page = report.to_html();
+        files::replace(&path, |file| file.write_all(page.as_bytes()))?;
+        self.note(&format!("report: {}", path.display()));
+        Ok(())
+    }
+}

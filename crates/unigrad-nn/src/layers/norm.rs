@@ -1,0 +1,170 @@
+//! Normalizations.
+
+use super::Layer;
+use crate::{Module, init, trace};
+use unigrad_tensor::{DType, Device, Tensor, no_grad};
+
+/// `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes.
+#[derive(Module, Clone)]
+pub struct LayerNorm {
+    /// The size of the axes normalized over.
+    pub weight: Tensor,
+    /// Likewise.
+    pub bias: Option<Tensor>,
+    /// Added to the variance.
+    pub eps: f64,
+}
+
+impl LayerNorm {
+    /// Over the last axis, of `size` features, with a bias.
+    pub fn new(size: usize, device: &Device) -> LayerNorm {
+        LayerNorm::over(&[size], device)
+    }
+
+    /// Over the last axes, of the given sizes, with a bias.
+    pub fn over(sizes: &[usize], device: &Device) -> LayerNorm {
+        let bias = Some(init::constant(sizes, 0.0, DType::F32, device));
+        LayerNorm { weight: init::constant(sizes, 1.0, DType::F32, device), bias, eps: 1e-5 }
+    }
+
+    /// Without a bias.
+    pub fn no_bias(mut self) -> LayerNorm {
+        self.bias = None;
+        self
+    }
+}
+
+impl Layer for LayerNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        trace::output("LayerNorm", Some(&self.weight), x.layer_norm(Some(&self.weight), self.bias.as_ref(), self.eps))
+    }
+}
+
+/// `x / sqrt(mean(x²) + eps) * weight` over the last axis.
+#[derive(Module, Clone)]
+pub struct RmsNorm {
+    /// `[size]`.
+    pub weight: Tensor,
+    /// Added to the mean square.
+    pub eps: f64,
+}
+
+impl RmsNorm {
+    /// Over the last axis, of `size` features.
+    pub fn new(size: usize, device: &Device) -> RmsNorm {
+        RmsNorm { weight: init::constant(&[size], 1.0, DType::F32, device), eps: 1e-5 }
+    }
+}
+
+impl Layer for RmsNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        trace::output("RmsNorm", Some(&self.weight), x.rms_norm(Some(&self.weight), self.eps))
+    }
+}
+
+/// Layer norm of `[n, c, ..]` within each group of channels.
+#[derive(Module, Clone)]
+pub struct GroupNorm {
+    /// `[c]`.
+    pub weight: Tensor,
+    /// `[c]`.
+    pub bias: Tensor,
+    /// How many groups.
+    pub groups: usize,
+    /// Added to the variance.
+    pub eps: f64,
+}
+
+impl GroupNorm {
+    /// `channels` in `groups` groups.
+    pub fn new(groups: usize, channels: usize, device: &Device) -> GroupNorm {
+        let value = |v| init::constant(&[channels], v, DType::F32, device);
+        GroupNorm { weight: value(1.0), bias: value(0.0), groups, eps: 1e-5 }
+    }
+}
+
+impl Layer for GroupNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        trace::output("GroupNorm", Some(&self.weight), x.group_norm(self.groups, Some(&self.weight), Some(&self.bias), self.eps))
+    }
+}
+
+/// `[n, c, ..]` normalized per channel: with the batch's statistics while learning, with running ones in use. For any number of axes.
+#[derive(Module, Clone)]
+#[module(on_mode = "set_training")]
+pub struct BatchNorm {
+    /// `[c]`.
+    pub weight: Tensor,
+    /// `[c]`.
+    pub bias: Tensor,
+    /// `[c]`.
+    #[module(buffer)]
+    pub running_mean: Tensor,
+    /// `[c]`, unbiased.
+    #[module(buffer)]
+    pub running_var: Tensor,
+    /// A count, rank 0.
+    #[module(buffer)]
+    pub num_batches_tracked: Tensor,
+    /// Added to the variance.
+    pub eps: f64,
+    /// How much of a running statistic a batch replaces.
+    pub momentum: f64,
+    training: bool,
+}
+
+impl BatchNorm {
+    /// For `channels` channels.
+    pub fn new(channels: usize, device: &Device) -> BatchNorm {
+        let value = |v| init::constant(&[channels], v, DType::F32, device);
+        BatchNorm {
+            weight: value(1.0),
+            bias: value(0.0),
+            // Uploaded, not computed: a first step then looks like the others.
+            running_mean: Tensor::from_vec(vec![0f32; channels], channels, device),
+            running_var: Tensor::from_vec(vec![1f32; channels], channels, device),
+            num_batches_tracked: Tensor::from_vec(vec![0i64], (), device),
+            eps: 1e-5,
+            momentum: 0.1,
+            training: true,
+        }
+    }
+
+    fn set_training(&mut self, training: bool) {
+        self.training = training;
+    }
+
+    /// Moves the running statistics toward a batch's.
+    fn track(&self, mean: &Tensor, var: &Tensor, n: usize) -> Result<(), unigrad_tensor::Error> {
+        let unbiased = n as f64 / n.saturating_sub(1).max(1) as f64;
+        no_grad(|| {
+            self.running_mean.assign(&(&self.running_mean * (1.0 - self.momentum) + mean * self.momentum))?;
+            self.running_var.assign(&(&self.running_var * (1.0 - self.momentum) + var * (self.momentum * unbiased)))?;
+            self.num_batches_tracked.assign(&(&self.num_batches_tracked + 1i64))
+        })
+    }
+}
+
+impl Layer for BatchNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let y = if self.training {
+            let (y, mean, var) = x.batch_norm_train(Some(&self.weight), Some(&self.bias), self.eps);
+            if y.is_invalid() {
+                return y;
+            }
+            let n = x.numel() / self.weight.numel().max(1);
+            // A statistic that does not fit has the shape of an input that does not fit, which the op has refused above.
+            match self.track(&mean, &var, n) {
+                Ok(()) => y,
+                Err(_) => x.batch_norm(&mean, &var, Some(&self.weight), Some(&self.bias), self.eps),
+            }
+        } else {
+            x.batch_norm(&self.running_mean, &self.running_var, Some(&self.weight), Some(&self.bias), self.eps)
+        };
+        trace::output("BatchNorm", Some(&self.weight), y)
+    }
+}

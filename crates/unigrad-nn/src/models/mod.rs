@@ -1,0 +1,7 @@
+//! Small complete models: what the command line trains.
+
+mod gpt;
+mod images;
+
+pub use gpt::{Gpt, GptBlock, GptConfig};
+pub use images::{Cnn, Mlp};

@@ -1,0 +1,100 @@
+//! Adam and AdamW, as PyTorch computes them: bias-corrected moments, epsilon added to the corrected root.
+
+use super::{Group, Optimizer, Rule};
+use crate::error::Result;
+use unigrad_tensor::Tensor;
+
+/// Adam: weight decay, if any, is added to the gradient.
+pub struct Adam;
+
+/// Adam with decoupled weight decay (0.01 unless told otherwise).
+pub type AdamW = Optimizer<AdamRule>;
+
+/// The rule of [`Adam`] and [`AdamW`].
+#[derive(Clone, Copy, Debug)]
+pub struct AdamRule {
+    beta1: f64,
+    beta2: f64,
+    eps: f64,
+    weight_decay: f64,
+    decoupled: bool,
+    amsgrad: bool,
+}
+
+impl Adam {
+    /// Adam with learning rate `lr`, betas 0.9 and 0.999, epsilon 1e-8, no weight decay.
+    #[allow(clippy::new_ret_no_self)] // both are one type, so that programs choose at run time
+    pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<Optimizer<AdamRule>> {
+        let rule = AdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, decoupled: false, amsgrad: false };
+        Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
+    }
+}
+
+impl AdamW {
+    /// AdamW with learning rate `lr`, betas 0.9 and 0.999, epsilon 1e-8, weight decay 0.01.
+    pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<AdamW> {
+        let rule = AdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01, decoupled: true, amsgrad: false };
+        Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
+    }
+
+    /// How slowly the two moments forget.
+    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
+        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
+        self
+    }
+
+    /// What is added to the root of the second moment.
+    pub fn eps(mut self, eps: f64) -> Self {
+        self.rule.eps = eps;
+        self
+    }
+
+    /// How strongly values are pulled to zero.
+    pub fn weight_decay(mut self, weight_decay: f64) -> Self {
+        self.rule.weight_decay = weight_decay;
+        self
+    }
+
+    /// Divides by the greatest second moment so far.
+    pub fn amsgrad(mut self) -> Result<Self> {
+        self.rule.amsgrad = true;
+        self.reset_state()?;
+        Ok(self)
+    }
+}
+
+impl Rule for AdamRule {
+    fn state_names(&self) -> Vec<&'static str> {
+        if self.amsgrad { vec!["exp_avg", "exp_avg_sq", "max_exp_avg_sq"] } else { vec!["exp_avg", "exp_avg_sq"] }
+    }
+
+    fn weight_decay(&self) -> f64 {
+        self.weight_decay
+    }
+
+    fn scalars(&self, step: u64, lr: f64, weight_decay: f64) -> Vec<f64> {
+        let correction1 = 1.0 - self.beta1.powf(step as f64);
+        let correction2 = 1.0 - self.beta2.powf(step as f64);
+        let decay = if self.decoupled { 1.0 - lr * weight_decay } else { weight_decay };
+        vec![decay, self.beta1, 1.0 - self.beta1, self.beta2, 1.0 - self.beta2, -lr / correction1, 1.0 / correction2.sqrt(), self.eps]
+    }
+
+    fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        let ([decay, beta1, share1, beta2, share2, minus_rate, root2, eps], [m, v, rest @ ..]) = (scalars, state) else {
+            return (value.clone(), state.to_vec());
+        };
+        let (value, gradient) = if self.decoupled { (value * decay, gradient.clone()) } else { (value.clone(), gradient + value * decay) };
+        let m = m * beta1 + &gradient * share1;
+        let v = v * beta2 + &gradient * &gradient * share2;
+        let mut new_state = vec![m.clone(), v.clone()];
+        let second = match rest.first() {
+            Some(greatest) => {
+                let greatest = greatest.maximum(&v);
+                new_state.push(greatest.clone());
+                greatest
+            }
+            None => v,
+        };
+        (value + m / (second.sqrt() * root2 + eps) * minus_rate, new_state)
+    }
+}

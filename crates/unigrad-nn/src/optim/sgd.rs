@@ -1,0 +1,74 @@
+//! Stochastic gradient descent, with momentum (PyTorch's form), Nesterov's variant and weight decay.
+
+use super::{Group, Optimizer, Rule};
+use crate::error::Result;
+use unigrad_tensor::Tensor;
+
+/// Stochastic gradient descent.
+pub type Sgd = Optimizer<SgdRule>;
+
+/// The rule of [`Sgd`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SgdRule {
+    momentum: f64,
+    dampening: f64,
+    nesterov: bool,
+    weight_decay: f64,
+}
+
+impl Rule for SgdRule {
+    fn state_names(&self) -> Vec<&'static str> {
+        if self.momentum == 0.0 { vec![] } else { vec!["momentum_buffer"] }
+    }
+
+    fn weight_decay(&self) -> f64 {
+        self.weight_decay
+    }
+
+    fn scalars(&self, step: u64, lr: f64, weight_decay: f64) -> Vec<f64> {
+        // The first gradient enters the momentum undamped.
+        let share = if step == 1 { 1.0 } else { 1.0 - self.dampening };
+        vec![-lr, weight_decay, self.momentum, share]
+    }
+
+    fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        let [minus_lr, decay, momentum, share] = scalars else { return (value.clone(), state.to_vec()) };
+        let gradient = gradient + value * decay;
+        let Some(buffer) = state.first() else { return (value + gradient * minus_lr, vec![]) };
+        let buffer = buffer * momentum + &gradient * share;
+        let direction = if self.nesterov { gradient + &buffer * momentum } else { buffer.clone() };
+        (value + direction * minus_lr, vec![buffer])
+    }
+}
+
+impl Sgd {
+    /// Plain descent with learning rate `lr`.
+    pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<Sgd> {
+        Optimizer::with_rule(SgdRule::default(), vec![Group { parameters, lr, weight_decay: None }])
+    }
+
+    /// With momentum.
+    pub fn momentum(mut self, momentum: f64) -> Result<Sgd> {
+        self.rule.momentum = momentum;
+        self.reset_state()?;
+        Ok(self)
+    }
+
+    /// How much less than whole a gradient enters the momentum.
+    pub fn dampening(mut self, dampening: f64) -> Sgd {
+        self.rule.dampening = dampening;
+        self
+    }
+
+    /// Nesterov's form of momentum.
+    pub fn nesterov(mut self, nesterov: bool) -> Sgd {
+        self.rule.nesterov = nesterov;
+        self
+    }
+
+    /// Adds this multiple of the values to their gradients.
+    pub fn weight_decay(mut self, weight_decay: f64) -> Sgd {
+        self.rule.weight_decay = weight_decay;
+        self
+    }
+}

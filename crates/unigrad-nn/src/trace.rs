@@ -1,0 +1,96 @@
+//! What the layers of a model gave, in order: to find where a number stopped being one.
+//!
+//! In: a model and its forward pass. Out: the first parameter, input or layer output that is not finite.
+//! Always: costs nothing while nobody observes: layers ask one thread-local flag.
+
+use crate::{
+    error::Result,
+    module::{Module, entries},
+};
+use std::cell::RefCell;
+use unigrad_tensor::{Tensor, no_grad};
+
+/// The output of a layer, as it was computed while observed.
+struct Observation {
+    /// The layer's type.
+    layer: &'static str,
+    /// Where one of its parameters stands in memory, which tells its path; 0 if it has none.
+    key: usize,
+    output: Tensor,
+}
+
+thread_local! {
+    static OBSERVED: RefCell<Option<Vec<Observation>>> = const { RefCell::new(None) };
+}
+
+/// Called by layers with what they return; `parameter` is a field of the layer.
+pub(crate) fn output(layer: &'static str, parameter: Option<&Tensor>, output: Tensor) -> Tensor {
+    OBSERVED.with_borrow_mut(|observed| {
+        if let Some(list) = observed {
+            let key = parameter.map_or(0, |p| std::ptr::from_ref(p) as usize);
+            list.push(Observation { layer, key, output: output.clone() });
+        }
+    });
+    output
+}
+
+/// Ends the observation also when the forward pass panics.
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        OBSERVED.with_borrow_mut(|observed| *observed = None);
+    }
+}
+
+/// Where the first number that is not finite stands: in `inputs`, in a parameter, or in what a layer of `model` gives during
+/// `forward`; in words. `None` if all are finite, up to the value that `forward` returns.
+///
+/// Runs `forward` again, so give it what it was given when the loss went wrong.
+pub fn first_not_finite<M: Module + ?Sized>(
+    model: &M,
+    inputs: &[(&str, &Tensor)],
+    forward: impl FnOnce() -> Tensor,
+) -> Result<Option<String>> {
+    let state = entries(model);
+    let mut flags: Vec<(String, Tensor)> = Vec::new();
+    let (result, observed) = no_grad(|| {
+        for (name, tensor) in inputs.iter().filter(|(_, t)| t.dtype().is_float()) {
+            flags.push((format!("the input ({name})"), tensor.isfinite().all(())));
+        }
+        for entry in state.iter().filter(|e| e.tensor.dtype().is_float()) {
+            let kind = if entry.buffer { "buffer" } else { "parameter" };
+            flags.push((format!("{kind} `{}`", entry.path), entry.tensor.isfinite().all(())));
+        }
+        OBSERVED.with_borrow_mut(|observed| *observed = Some(Vec::new()));
+        let guard = Guard;
+        let result = forward();
+        let observed = OBSERVED.with_borrow_mut(Option::take).unwrap_or_default();
+        drop(guard);
+        (result, observed)
+    });
+    let mut last = None;
+    for observation in &observed {
+        let path = state
+            .iter()
+            .find(|e| std::ptr::from_ref(e.tensor) as usize == observation.key && observation.key != 0)
+            .map(|e| e.path.rsplit_once('.').map_or("", |(module, _)| module));
+        let place = match (path, last) {
+            (Some(path), _) => format!("the output of layer `{path}` ({})", observation.layer),
+            (None, Some(before)) => format!("the output of {} after layer `{before}`", observation.layer),
+            (None, None) => format!("the output of {}", observation.layer),
+        };
+        last = path.or(last);
+        if observation.output.dtype().is_float() {
+            flags.push((place, no_grad(|| observation.output.isfinite().all(()))));
+        }
+    }
+    flags.push(("the loss itself; what all layers gave is finite".to_owned(), no_grad(|| result.isfinite().all(()))));
+    Tensor::realize_all(&flags.iter().map(|(_, flag)| flag).collect::<Vec<_>>())?;
+    for (place, flag) in flags {
+        if !flag.item::<bool>()? {
+            return Ok(Some(place));
+        }
+    }
+    Ok(None)
+}
