@@ -15,7 +15,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Train a model.
     #[command(subcommand)]
-    Train(Train),
+    Train(Box<Train>),
     /// List the devices of this machine.
     Devices(Devices),
 }

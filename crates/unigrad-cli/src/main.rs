@@ -36,7 +36,7 @@ impl Failure {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Train(what) => train::run(what),
+        Command::Train(what) => train::run(*what),
         Command::Devices(options) => devices::run(&options),
     };
     match result {

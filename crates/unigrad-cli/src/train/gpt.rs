@@ -291,7 +291,7 @@ fn compare(options: &Options, golden: &Path) -> Result<(), Failure> {
         let loss = f64::from(loss.item::<f32>()?);
         let apart = (loss - expected).abs() / expected;
         worst = worst.max(if apart.is_nan() { f64::INFINITY } else { apart });
-        if !(apart <= ALLOWED) {
+        if apart.is_nan() || apart > ALLOWED {
             off.push(step + 1);
         }
         if options.common.json {
