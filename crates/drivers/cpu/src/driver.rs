@@ -10,7 +10,7 @@ use crate::{
     contract::CompiledContract,
     indexed,
     memory::{self, Buf, Fault, NOWHERE},
-    region::CompiledRegion,
+    region::{CompiledGrouped, CompiledRegion},
     simd, threads,
 };
 use smallvec::SmallVec;
@@ -103,7 +103,7 @@ struct CpuProgram {
 
 enum Body {
     Region(Box<CompiledRegion>),
-    Grouped(Vec<CompiledRegion>),
+    Grouped(Box<CompiledGrouped>),
     Contract(Box<CompiledContract>),
     Attention(Box<Attention>),
     AttentionGrad(Box<AttentionGrad>),
@@ -134,12 +134,7 @@ impl CpuProgram {
         unsafe {
             match &self.body {
                 Body::Region(region) => region.run(bufs, scalars)?,
-                Body::Grouped(regions) => {
-                    let (n_bufs, n_scalars) = (bufs.len() / regions.len().max(1), scalars.len() / regions.len().max(1));
-                    for (i, region) in regions.iter().enumerate() {
-                        region.run(&bufs[i * n_bufs..][..n_bufs], &scalars[i * n_scalars..][..n_scalars])?;
-                    }
-                }
+                Body::Grouped(grouped) => grouped.run(bufs, scalars)?,
                 Body::Contract(contract) => contract.run(bufs, scalars)?,
                 Body::Attention(kernel) => attention::forward(kernel, bufs, scalars),
                 Body::AttentionGrad(kernel) => attention::backward(kernel, bufs, scalars),
@@ -165,19 +160,6 @@ fn name(kernel: &Kernel) -> String {
         },
         other => other.kind().to_owned(),
     }
-}
-
-/// The instances of a grouped map as maps of their own.
-fn instances(grouped: &unigrad_kernel::Grouped) -> Result<Vec<CompiledRegion>, String> {
-    let args = Kernel::Grouped(grouped.clone()).args();
-    let n_args = grouped.region.args.len();
-    let instance = |(i, len): (usize, &usize)| {
-        let mut region = grouped.region.clone();
-        region.axes = SmallVec::from_slice(&[*len]);
-        region.args = args[i * n_args..][..n_args].to_vec();
-        CompiledRegion::new(&region)
-    };
-    grouped.lens.iter().enumerate().map(instance).collect()
 }
 
 /// The open device.
@@ -314,7 +296,7 @@ impl OpenDevice for Cpu {
         let body = || {
             Ok(match kernel {
                 Kernel::Region(region) => Body::Region(Box::new(CompiledRegion::new(region)?)),
-                Kernel::Grouped(grouped) => Body::Grouped(instances(grouped)?),
+                Kernel::Grouped(grouped) => Body::Grouped(Box::new(CompiledGrouped::new(grouped)?)),
                 Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
                 Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
                 Kernel::AttentionGrad(kernel) => Body::AttentionGrad(Box::new(kernel.clone())),

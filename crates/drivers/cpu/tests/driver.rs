@@ -2,8 +2,8 @@
 
 use unigrad_cpu::CpuDriver;
 use unigrad_device::{Device, Error, register};
-use unigrad_kernel::{Arg, Kernel, Scan, Scatter, ScatterBase, TopK};
-use unigrad_scalar::{DType, Literal, ScanOp, ScatterMode};
+use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Kernel, Region, Scan, Scatter, ScatterBase, TopK, Value};
+use unigrad_scalar::{BinaryOp, DType, Literal, ScanOp, ScatterMode};
 
 fn cpu() -> Device {
     register(CpuDriver);
@@ -109,4 +109,31 @@ fn a_kernel_that_cannot_run_is_refused_when_compiled() {
     let best = Kernel::TopK(TopK { dtype: DType::F32, outer: 1, len: 2, inner: 1, k: 3, largest: true });
     let error = cpu().compile(&best).unwrap_err();
     assert!(matches!(&error, Error::Compile { kernel, .. } if kernel == "topk"), "{error}");
+}
+
+#[test]
+fn a_grouped_map_updates_many_tensors_in_one_launch() {
+    let device = cpu();
+    let at = || Index { offset: 0, strides: [1].as_slice().into(), dynamic: Default::default() };
+    let inst = |op| Inst { op, dtype: DType::F32 };
+    let arg = Arg { dtype: DType::F32, len: 3, write: true };
+    let region = Region {
+        name: "scale".to_owned(),
+        axes: [3].as_slice().into(),
+        n_parallel: 1,
+        args: vec![arg],
+        scalars: vec![DType::F32],
+        insts: vec![
+            inst(InstOp::Load { arg: 0, index: at(), mask: None }),
+            inst(InstOp::Scalar(0)),
+            inst(InstOp::Binary(BinaryOp::Mul, Value(0), Value(1))),
+            inst(InstOp::Store { arg: 0, index: at(), value: Value(2) }),
+        ],
+    };
+    let program = device.compile(&Kernel::Grouped(Grouped { region, lens: vec![3, 0, 1000] })).unwrap();
+    let bytes = |n: usize, x: f32| x.to_le_bytes().repeat(n);
+    let [a, b, c] = [3, 0, 1000].map(|n| device.allocate_with(&bytes(n, 1.5)).unwrap());
+    let scalars = [2.0f32, 9.0, -4.0].map(|x| Literal::float(DType::F32, x.into()).to_raw());
+    device.launch(&*program, &[a.as_slice(), b.as_slice(), c.as_slice()], &scalars).unwrap();
+    assert_eq!((a.to_vec().unwrap(), c.to_vec().unwrap()), (bytes(3, 3.0), bytes(1000, -6.0)));
 }
