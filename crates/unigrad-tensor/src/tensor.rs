@@ -49,6 +49,8 @@ impl Drop for Inner {
 impl Tensor {
     /// The tensor of a node. Together with [`Tensor::expr`] the way between tensors and the graph.
     pub fn from_expr(expr: Expr) -> Tensor {
+        // An op may return an argument as it is; inside of `no_grad` its gradient ends here all the same.
+        let expr = if expr.needs_grad() && !grad_enabled() { expr.detach() } else { expr };
         Tensor(Arc::new(Inner { expr: RwLock::new(expr), variable: None }))
     }
 
