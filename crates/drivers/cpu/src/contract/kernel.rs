@@ -50,6 +50,8 @@ pub(crate) struct Kernels<T> {
     pub(crate) nr: usize,
     pub(crate) lanes: usize,
     pub(crate) tile: unsafe fn(&TileArgs<T>),
+    /// As `tile` for at most `nr` columns, with `a` row-major: `nr` elements from row to row.
+    pub(crate) tile_by_rows: unsafe fn(&TileArgs<T>),
     pub(crate) pack: unsafe fn(&PackArgs<'_, T>),
     /// Dot products, for stored types that `dot_loads` lists.
     pub(crate) dot: unsafe fn(&DotArgs<T>),
@@ -75,7 +77,9 @@ pub(crate) trait Compute: super::pack::FromAny + Copy + Default + PartialEq + Se
 }
 
 #[inline(always)]
-unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
+unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool, const BY_ROWS: bool>(t: &TileArgs<V::Elem>) {
+    // Elements between rows and between steps of `a`.
+    let (a_row, a_step) = if BY_ROWS { (2 * V::LANES, 1) } else { (1, MR) };
     // SAFETY: `a` holds `kc * MR` elements, `b` has `cols` elements in each of `kc` rows, `c` `cols` in each of `MR` rows;
     // `NV` registers hold `cols` columns, of which `TAIL` says that the last is partial.
     unsafe {
@@ -89,12 +93,12 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t:
                 *x = if TAIL && j + 1 == NV { V::load_span(p, 0, last) } else { V::load(p) };
             }
             for (i, acc) in acc.iter_mut().enumerate() {
-                let x = V::splat(*a.add(i));
+                let x = V::splat(*a.add(i * a_row));
                 for (acc, y) in acc.iter_mut().zip(row) {
                     *acc = acc.fma(x, y);
                 }
             }
-            a = a.add(MR);
+            a = a.add(a_step);
             b = b.wrapping_add(t.b_step);
         }
         for (i, acc) in acc.iter().enumerate() {
@@ -200,6 +204,19 @@ macro_rules! dispatch {
             _ => debug_assert!(false, "a tile of {} rows", $t.rows),
         }
     }};
+    (@narrow $t:ident, $v:ty, $one:ident, [$($r:tt)*]) => {{
+        const L: usize = <$v as Vector>::LANES;
+        match $t.rows {
+            $($r => match ($t.cols.div_ceil(L), $t.cols % L != 0) {
+                (1, false) => $one::<$v, $r, 1, false>($t),
+                (1, true) => $one::<$v, $r, 1, true>($t),
+                (2, false) => $one::<$v, $r, 2, false>($t),
+                (2, true) => $one::<$v, $r, 2, true>($t),
+                _ => debug_assert!(false, "a tile of {} columns", $t.cols),
+            },)*
+            _ => debug_assert!(false, "a tile of {} rows", $t.rows),
+        }
+    }};
     (@wide $t:ident, $v:ty, $one:ident, 1, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 1, $n, $tail) };
     (@wide $t:ident, $v:ty, $one:ident, 2, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 2, $n, $tail) };
     (@wide $t:ident, $v:ty, $one:ident, 3, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 3, $n, $tail) };
@@ -240,7 +257,13 @@ macro_rules! tier {
             #[$attr]
             unsafe fn one<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
                 // SAFETY: the caller's.
-                unsafe { tile::<V, MR, NV, TAIL>(t) }
+                unsafe { tile::<V, MR, NV, TAIL, false>(t) }
+            }
+
+            #[$attr]
+            unsafe fn one_by_rows<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
+                // SAFETY: the caller's.
+                unsafe { tile::<V, MR, NV, TAIL, true>(t) }
             }
 
             $(pub(super) mod $name {
@@ -252,6 +275,12 @@ macro_rules! tier {
                 pub(crate) unsafe fn tile(t: &TileArgs<<V as Vector>::Elem>) {
                     // SAFETY: the caller's.
                     unsafe { dispatch!(t, V, one, [$($r)*]) }
+                }
+
+                #[$attr]
+                pub(crate) unsafe fn tile_by_rows(t: &TileArgs<<V as Vector>::Elem>) {
+                    // SAFETY: the caller's.
+                    unsafe { dispatch!(@narrow t, V, one_by_rows, [$($r)*]) }
                 }
 
                 #[$attr]
@@ -313,6 +342,7 @@ macro_rules! table {
             nr: 2 * LANES,
             lanes: LANES,
             tile: $tier::$name::tile,
+            tile_by_rows: $tier::$name::tile_by_rows,
             pack: $tier::$name::pack,
             dot: $tier::$name::dot,
             dot_loads: &[$(DType::$load),*],

@@ -312,6 +312,12 @@ fn larger_products_and_thread_counts() {
     }
 }
 
+/// Processor time of the calling thread, where the system tells it.
+fn thread_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+}
+
 /// `cargo test --release -p unigrad-cpu contract::tests::speed -- --ignored --nocapture`
 #[test]
 #[ignore = "a measurement"]
@@ -398,7 +404,8 @@ fn speed() {
     for (i, name) in ["conv forward", "conv dw", "conv dx"].iter().enumerate() {
         cases.push(((*name).into(), conv([64, 32, 26, 26], 64, 3, i)));
     }
-    for (name, contract) in cases {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    for (name, contract) in cases.into_iter().filter(|(name, _)| name.contains(&only)) {
         let mut args = filled(&contract);
         let bufs: Vec<Buf> = args.iter_mut().map(Memory::buf).collect();
         let compiled = CompiledContract::new(&contract).unwrap();
@@ -409,9 +416,12 @@ fn speed() {
             let start = std::time::Instant::now();
             while start.elapsed().as_millis() < 250 {
                 let now = std::time::Instant::now();
+                let cpu = thread_seconds();
                 // SAFETY: the buffers match the contraction.
                 unsafe { compiled.run_on(threads, &bufs, &[]) }.unwrap();
-                best = best.min(now.elapsed().as_secs_f64());
+                let wall = now.elapsed().as_secs_f64();
+                // One thread is measured in its own time, so that other processes disturb less.
+                best = best.min(if threads == 1 && cpu > 0.0 { thread_seconds() - cpu } else { wall });
             }
             line += &format!("  {threads} threads {:7.1} GFLOP/s {:9.1} us", flops / best / 1e9, best * 1e6);
         }
