@@ -195,9 +195,9 @@ macro_rules! dispatch {
         let tail = $t.cols % L != 0;
         match $t.rows {
             $($r => match (vectors, tail) {
-                (1, false) => $one::<$v, $r, 1, false>($t),
+                (1, false) => $one::<$v, $r, 1, MASKED>($t),
                 (1, true) => $one::<$v, $r, 1, true>($t),
-                (2, false) => $one::<$v, $r, 2, false>($t),
+                (2, false) => $one::<$v, $r, 2, MASKED>($t),
                 (2, true) => $one::<$v, $r, 2, true>($t),
                 _ => dispatch!(@wide $t, $v, $one, $r, vectors, tail),
             },)*
@@ -208,9 +208,9 @@ macro_rules! dispatch {
         const L: usize = <$v as Vector>::LANES;
         match $t.rows {
             $($r => match ($t.cols.div_ceil(L), $t.cols % L != 0) {
-                (1, false) => $one::<$v, $r, 1, false>($t),
+                (1, false) => $one::<$v, $r, 1, MASKED>($t),
                 (1, true) => $one::<$v, $r, 1, true>($t),
-                (2, false) => $one::<$v, $r, 2, false>($t),
+                (2, false) => $one::<$v, $r, 2, MASKED>($t),
                 (2, true) => $one::<$v, $r, 2, true>($t),
                 _ => debug_assert!(false, "a tile of {} columns", $t.cols),
             },)*
@@ -226,22 +226,22 @@ macro_rules! dispatch {
     (@wide $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => { debug_assert!(false, "a tile of {} columns", $t.cols) };
     (@eight $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => {
         match ($n, $tail) {
-            (5, false) => $one::<$v, $r, 5, false>($t),
+            (5, false) => $one::<$v, $r, 5, MASKED>($t),
             (5, true) => $one::<$v, $r, 5, true>($t),
-            (6, false) => $one::<$v, $r, 6, false>($t),
+            (6, false) => $one::<$v, $r, 6, MASKED>($t),
             (6, true) => $one::<$v, $r, 6, true>($t),
-            (7, false) => $one::<$v, $r, 7, false>($t),
+            (7, false) => $one::<$v, $r, 7, MASKED>($t),
             (7, true) => $one::<$v, $r, 7, true>($t),
-            (8, false) => $one::<$v, $r, 8, false>($t),
+            (8, false) => $one::<$v, $r, 8, MASKED>($t),
             (8, true) => $one::<$v, $r, 8, true>($t),
             _ => dispatch!(@four $t, $v, $one, $r, $n, $tail),
         }
     };
     (@four $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => {
         match ($n, $tail) {
-            (3, false) => $one::<$v, $r, 3, false>($t),
+            (3, false) => $one::<$v, $r, 3, MASKED>($t),
             (3, true) => $one::<$v, $r, 3, true>($t),
-            (4, false) => $one::<$v, $r, 4, false>($t),
+            (4, false) => $one::<$v, $r, 4, MASKED>($t),
             (4, true) => $one::<$v, $r, 4, true>($t),
             _ => debug_assert!(false, "a tile of {} columns", $t.cols),
         }
@@ -250,9 +250,12 @@ macro_rules! dispatch {
 
 /// The functions of one tier: everything generic is inlined into code compiled for its features.
 macro_rules! tier {
-    ($tier:ident, $attr:meta; $($name:ident: $v:ty, [$($r:tt)*], $dots:tt, $packs:tt;)*) => {
+    ($tier:ident, $attr:meta, $masked:literal; $($name:ident: $v:ty, [$($r:tt)*], $dots:tt, $packs:tt;)*) => {
         mod $tier {
             use super::*;
+
+            /// Where masked loads cost nothing, full and partial tiles share their code.
+            const MASKED: bool = $masked;
 
             #[$attr]
             unsafe fn one<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
@@ -311,7 +314,7 @@ macro_rules! tier {
     };
 }
 
-tier!(baseline, inline;
+tier!(baseline, inline, false;
     single: Lanes<f32, 4>, [1 2 3 4], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
     double: Lanes<f64, 2>, [1 2 3 4], [F64: f64, F32: f32], [F64: f64, F32: f32];
     word: Lanes<i32, 4>, [1 2 3 4], [I32: i32], [I32: i32];
@@ -320,14 +323,14 @@ tier!(baseline, inline;
 #[cfg(target_arch = "x86_64")]
 use super::vector::x86::{V4D, V4F, V5D, V5F};
 #[cfg(target_arch = "x86_64")]
-tier!(avx2, target_feature(enable = "avx2,fma,f16c");
+tier!(avx2, target_feature(enable = "avx2,fma,f16c"), false;
     single: V4F, [1 2 3 4 5 6], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
     double: V4D, [1 2 3 4 5 6], [F64: f64, F32: f32], [F64: f64, F32: f32];
     word: Lanes<i32, 8>, [1 2 3 4], [I32: i32], [I32: i32];
     long: Lanes<i64, 4>, [1 2 3 4], [I64: i64], [I64: i64];
 );
 #[cfg(target_arch = "x86_64")]
-tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
+tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"), true;
     single: V5F, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
     double: V5D, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [F64: f64, F32: f32], [F64: f64, F32: f32];
     word: Lanes<i32, 16>, [1 2 3 4 5 6 7 8], [I32: i32], [I32: i32];
