@@ -11,12 +11,12 @@
 mod axis;
 mod engine;
 pub(crate) mod kernel;
-pub(crate) mod output;
+mod output;
 pub(crate) mod pack;
 mod problem;
 pub(crate) mod scratch;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 pub(crate) mod vector;
 
 use crate::memory::{Buf, Fault};

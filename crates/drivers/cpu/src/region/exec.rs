@@ -274,7 +274,8 @@ impl<'a> Frame<'a> {
             };
             let n = self.lanes(n);
             match r.how {
-                Accumulator::Fold { ty, .. } => fill(ty, self.ptr(r.acc), 1),
+                // SAFETY: a scalar slot has 16 bytes.
+                Accumulator::Fold { .. } => unsafe { self.ptr(r.acc).cast::<u64>().write_unaligned(r.init) },
                 Accumulator::Lanes { ty, outer, .. } => {
                     fill(ty, self.ptr(r.acc), n);
                     outer.iter().for_each(|outer| fill(ty, self.ptr(*outer), n));
@@ -547,7 +548,30 @@ impl<'a> Frame<'a> {
                 });
             } else {
                 let offsets = self.offsets(&load.at, block);
-                (load.gather)(home, base, offsets, mask, block.n());
+                let n = block.n();
+                for lane in (0..n).step_by(PAD) {
+                    let len = PAD.min(n - lane);
+                    let at = std::slice::from_raw_parts(offsets.add(lane), len);
+                    let to = home.add(lane * load.lane);
+                    let mut here: *const u8 = std::ptr::null();
+                    if !mask.is_null() {
+                        let lanes = std::slice::from_raw_parts(mask.add(lane), len);
+                        let on = lanes.iter().fold(0u32, |on, lane| on + u32::from(*lane != 0)) as usize;
+                        if on == 0 {
+                            to.write_bytes(0, len * load.lane);
+                            continue;
+                        }
+                        if on < len {
+                            here = mask.add(lane);
+                        }
+                    }
+                    // Rows of a table, and the inside of a padded image, are runs of neighbours.
+                    if here.is_null() && at.windows(2).fold(true, |run, pair| run & (pair[1].wrapping_sub(pair[0]) == 1)) {
+                        (load.load)(to, base.offset(at[0] as isize * load.at.size as isize), 1, len);
+                    } else {
+                        (load.gather)(to, base, at.as_ptr(), here, len);
+                    }
+                }
             }
         }
     }

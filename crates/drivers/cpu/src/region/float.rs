@@ -1,6 +1,7 @@
 //! What the kernels ask of a float: arithmetic and the mathematical functions.
 
 use super::kernels::Number;
+use super::math;
 use unigrad_scalar::{BinaryOp, UnaryOp};
 
 /// A float of a compute type. `FMA` says whether the machine multiplies and adds in one rounding.
@@ -15,6 +16,12 @@ pub(super) trait Float: Number {
     fn floor_rem(self, other: Self) -> Self;
     fn pow<const FMA: bool>(self, other: Self) -> Self;
     fn atan2(self, other: Self) -> Self;
+    /// Where `pow` is not right and has to be done by definition.
+    fn pow_is_hard(self, other: Self) -> bool;
+    /// Where `sin`, `cos` and `tan` are not right and have to be done by definition.
+    fn trigonometry_is_hard(self) -> bool;
+    fn by_definition(op: UnaryOp, x: Self) -> Self;
+    fn pow_by_definition(self, other: Self) -> Self;
     fn exp<const FMA: bool>(self) -> Self;
     fn exp2<const FMA: bool>(self) -> Self;
     fn expm1<const FMA: bool>(self) -> Self;
@@ -52,6 +59,14 @@ macro_rules! by_definition {
     (fma: $($name:ident => $op:ident),*) => {$(
         #[inline(always)]
         fn $name<const FMA: bool>(self) -> Self { UnaryOp::$op.eval(self as f64) as Self }
+    )*};
+}
+
+/// Functions of [`math`].
+macro_rules! vectorised {
+    ($($name:ident),*) => {$(
+        #[inline(always)]
+        fn $name<const FMA: bool>(self) -> f32 { math::$name::<FMA>(self) }
     )*};
 }
 
@@ -104,6 +119,12 @@ macro_rules! common {
         fn atan2(self, other: $t) -> $t {
             (self as f64).atan2(other as f64) as $t
         }
+        fn by_definition(op: UnaryOp, x: $t) -> $t {
+            op.eval(x as f64) as $t
+        }
+        fn pow_by_definition(self, other: $t) -> $t {
+            (self as f64).powf(other as f64) as $t
+        }
         by_definition!(asin => Asin, acos => Acos, atan => Atan);
     };
 }
@@ -112,11 +133,18 @@ impl Float for f32 {
     common!(f32);
     #[inline(always)]
     fn pow<const FMA: bool>(self, other: f32) -> f32 {
-        (self as f64).powf(other as f64) as f32
+        math::pow::<FMA>(self, other)
     }
-    by_definition!(fma: exp => Exp, exp2 => Exp2, expm1 => Expm1, log => Log, log2 => Log2, log1p => Log1p, sin => Sin, cos => Cos,
-        tan => Tan, sinh => Sinh, cosh => Cosh, tanh => Tanh, erf => Erf, sigmoid => Sigmoid, silu => Silu, gelu => Gelu,
-        gelu_tanh => GeluTanh, softplus => Softplus);
+    #[inline(always)]
+    fn pow_is_hard(self, other: f32) -> bool {
+        math::pow_is_hard(self, other)
+    }
+    #[inline(always)]
+    fn trigonometry_is_hard(self) -> bool {
+        math::trigonometry_is_hard(self)
+    }
+    vectorised!(exp, exp2, expm1, log, log2, log1p, sin, cos, tan, tanh, erf, sigmoid, silu, gelu, gelu_tanh, softplus);
+    by_definition!(fma: sinh => Sinh, cosh => Cosh);
 }
 
 impl Float for f64 {
@@ -124,6 +152,14 @@ impl Float for f64 {
     #[inline(always)]
     fn pow<const FMA: bool>(self, other: f64) -> f64 {
         self.powf(other)
+    }
+    #[inline(always)]
+    fn pow_is_hard(self, _: f64) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn trigonometry_is_hard(self) -> bool {
+        false
     }
     by_definition!(fma: exp => Exp, exp2 => Exp2, expm1 => Expm1, log => Log, log2 => Log2, log1p => Log1p, sin => Sin, cos => Cos,
         tan => Tan, sinh => Sinh, cosh => Cosh, tanh => Tanh, erf => Erf, sigmoid => Sigmoid, silu => Silu, gelu => Gelu,

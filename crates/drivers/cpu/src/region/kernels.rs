@@ -66,12 +66,30 @@ pub(super) trait Unary {
     type A: Copy;
     type R: Copy;
     fn f<const FMA: bool>(a: Self::A) -> Self::R;
+    /// Whether some arguments are beyond `f`: those lanes are done again by `slow`.
+    const HAS_HARD: bool = false;
+    #[inline(always)]
+    fn is_hard(_: Self::A) -> bool {
+        false
+    }
+    fn slow(a: Self::A) -> Self::R {
+        Self::f::<false>(a)
+    }
 }
 
 pub(super) trait Binary {
     type A: Copy;
     type R: Copy;
     fn f<const FMA: bool>(a: Self::A, b: Self::A) -> Self::R;
+    /// As for [`Unary`].
+    const HAS_HARD: bool = false;
+    #[inline(always)]
+    fn is_hard(_: Self::A, _: Self::A) -> bool {
+        false
+    }
+    fn slow(a: Self::A, b: Self::A) -> Self::R {
+        Self::f::<false>(a, b)
+    }
 }
 
 /// A loop over lanes, to be compiled once per tier.
@@ -126,6 +144,11 @@ impl<O: Unary> Kernel for MapUnary<O> {
         for (d, a) in d.iter_mut().zip(a) {
             *d = O::f::<FMA>(*a);
         }
+        if O::HAS_HARD && a.iter().fold(false, |any, a| any | O::is_hard(*a)) {
+            for (d, a) in d.iter_mut().zip(a).filter(|(_, a)| O::is_hard(**a)) {
+                *d = O::slow(*a);
+            }
+        }
     }
 }
 
@@ -156,6 +179,14 @@ impl<O: Binary, const FIRST: bool, const SECOND: bool> Kernel for MapBinary<O, F
         } else {
             for ((d, a), b) in d.iter_mut().zip(a).zip(b) {
                 *d = O::f::<FMA>(*a, *b);
+            }
+        }
+        if O::HAS_HARD {
+            let (a_of, b_of) = (|i: usize| if FIRST { a[0] } else { a[i] }, |i: usize| if SECOND { b[0] } else { b[i] });
+            if (0..n).fold(false, |any, i| any | O::is_hard(a_of(i), b_of(i))) {
+                for (i, d) in d.iter_mut().enumerate().filter(|(i, _)| O::is_hard(a_of(*i), b_of(*i))) {
+                    *d = O::slow(a_of(i), b_of(i));
+                }
             }
         }
     }
@@ -429,7 +460,6 @@ binary_ops! {
     Div[Float] = |a, b| T: a.div(b);
     IDiv[Float] = |a, b| T: a.floor_div(b);
     Rem[Float] = |a, b| T: a.floor_rem(b);
-    Pow[Float] = |a, b| T: a.pow::<FMA>(b);
     Atan2[Float] = |a, b| T: a.atan2(b);
     AndFloat[Number] = |a, b| u8: u8::from(!a.is_zero() & !b.is_zero());
     OrFloat[Number] = |a, b| u8: u8::from(!a.is_zero() | !b.is_zero());
@@ -496,9 +526,6 @@ unary_ops! {
     Log[Float] = |a| T: a.log::<FMA>();
     Log2[Float] = |a| T: a.log2::<FMA>();
     Log1p[Float] = |a| T: a.log1p::<FMA>();
-    Sin[Float] = |a| T: a.sin::<FMA>();
-    Cos[Float] = |a| T: a.cos::<FMA>();
-    Tan[Float] = |a| T: a.tan::<FMA>();
     Asin[Float] = |a| T: a.asin();
     Acos[Float] = |a| T: a.acos();
     Atan[Float] = |a| T: a.atan();
@@ -518,6 +545,49 @@ unary_ops! {
     Gelu[Float] = |a| T: a.gelu::<FMA>();
     GeluTanh[Float] = |a| T: a.gelu_tanh::<FMA>();
     Softplus[Float] = |a| T: a.softplus::<FMA>();
+}
+
+/// Trigonometric functions, whose large arguments are hard.
+macro_rules! trigonometric {
+    ($($name:ident = $f:ident),*) => {$(
+        pub(super) struct $name<T>(PhantomData<T>);
+        impl<T: Float> Unary for $name<T> {
+            type A = T;
+            type R = T;
+            const HAS_HARD: bool = true;
+            #[inline(always)]
+            fn f<const FMA: bool>(a: T) -> T {
+                a.$f::<FMA>()
+            }
+            #[inline(always)]
+            fn is_hard(a: T) -> bool {
+                a.trigonometry_is_hard()
+            }
+            fn slow(a: T) -> T {
+                T::by_definition(UnaryOp::$name, a)
+            }
+        }
+    )*};
+}
+trigonometric!(Sin = sin, Cos = cos, Tan = tan);
+
+struct Pow<T>(PhantomData<T>);
+
+impl<T: Float> Binary for Pow<T> {
+    type A = T;
+    type R = T;
+    const HAS_HARD: bool = true;
+    #[inline(always)]
+    fn f<const FMA: bool>(a: T, b: T) -> T {
+        a.pow::<FMA>(b)
+    }
+    #[inline(always)]
+    fn is_hard(a: T, b: T) -> bool {
+        a.pow_is_hard(b)
+    }
+    fn slow(a: T, b: T) -> T {
+        a.pow_by_definition(b)
+    }
 }
 
 pub(super) fn un<O: Unary>(tier: Tier) -> Option<OpFn> {

@@ -11,6 +11,7 @@ mod emit;
 mod exec;
 mod float;
 mod kernels;
+mod math;
 mod philox;
 mod program;
 mod reduce;

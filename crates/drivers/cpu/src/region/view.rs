@@ -34,16 +34,6 @@ impl View {
         self.axes.last().map_or(0, |axis| axis.1)
     }
 
-    /// Whether the whole domain has one stride.
-    pub(super) fn is_flat(&self) -> bool {
-        self.axes.len() <= 1
-    }
-
-    /// Whether every point lies at 0.
-    pub(super) fn is_constant(&self) -> bool {
-        self.axes.is_empty()
-    }
-
     /// Where point `linear` lies.
     #[inline]
     pub(super) fn at(&self, mut linear: usize) -> i64 {

@@ -1,5 +1,7 @@
 //! Regions against a plain evaluator, on every tier the machine has.
 
+mod bench;
+mod directed;
 mod oracle;
 mod random;
 

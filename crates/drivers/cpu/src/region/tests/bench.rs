@@ -1,0 +1,143 @@
+//! Timings, by hand: `cargo test -p unigrad-cpu --release bench -- --ignored --nocapture`.
+
+use super::directed::Make;
+use super::*;
+use std::time::Instant;
+use unigrad_kernel::{Grouped, InstOp, Value};
+use unigrad_scalar::{BinaryOp, ReduceOp, UnaryOp};
+
+/// 64-byte aligned `f32`s.
+fn buffers(region: &Region) -> Vec<Vec<[f32; 16]>> {
+    region.args.iter().map(|arg| vec![[0.25; 16]; (arg.len * arg.dtype.size()).div_ceil(64)]).collect()
+}
+
+fn time(name: &str, mut f: impl FnMut()) {
+    let mut best = f64::INFINITY;
+    let start = Instant::now();
+    let mut runs = 0;
+    while runs < 5 || start.elapsed().as_secs_f64() < 1.0 {
+        let one = Instant::now();
+        f();
+        best = best.min(one.elapsed().as_secs_f64());
+        runs += 1;
+    }
+    println!("{name:40} {:10.2} us", best * 1e6);
+}
+
+fn time_region(name: &str, region: &Region) {
+    let mut memory = buffers(region);
+    let bufs: Vec<Buf> =
+        memory.iter_mut().zip(&region.args).map(|(m, arg)| Buf { ptr: m.as_mut_ptr().cast(), len: arg.len, dtype: arg.dtype }).collect();
+    let compiled = CompiledRegion::new(region).unwrap();
+    // SAFETY: the buffers match.
+    time(name, || unsafe { compiled.run(&bufs, &[]) }.unwrap());
+}
+
+fn softmax(rows: usize, cols: usize, dtype: DType) -> Region {
+    let mut m = Make::new(&[rows, cols], 1);
+    let strides = [cols as i64, 1];
+    let x = m.load(dtype, &strides);
+    let max = m.reduce(ReduceOp::Max, x);
+    let d = m.binary(BinaryOp::Sub, x, max);
+    let e = m.unary(UnaryOp::Exp, d);
+    let sum = m.reduce(ReduceOp::Sum, e);
+    let y = m.binary(BinaryOp::Div, e, sum);
+    m.store(y, &strides);
+    m.0
+}
+
+fn layer_norm(rows: usize, cols: usize) -> Region {
+    let mut m = Make::new(&[rows, cols], 1);
+    let strides = [cols as i64, 1];
+    let x = m.load(DType::F32, &strides);
+    let (w, b) = (m.load(DType::F32, &[0, 1]), m.load(DType::F32, &[0, 1]));
+    let (inverse, eps) = (m.number(1.0 / cols as f64), m.number(1e-5));
+    let sum = m.reduce(ReduceOp::Sum, x);
+    let mean = m.binary(BinaryOp::Mul, sum, inverse);
+    let d = m.binary(BinaryOp::Sub, x, mean);
+    let square = m.binary(BinaryOp::Mul, d, d);
+    let var = m.reduce(ReduceOp::Sum, square);
+    let var = m.binary(BinaryOp::Mul, var, inverse);
+    let var = m.binary(BinaryOp::Add, var, eps);
+    let scale = m.unary(UnaryOp::Rsqrt, var);
+    let y = m.binary(BinaryOp::Mul, d, scale);
+    let y = m.binary(BinaryOp::Mul, y, w);
+    let y = m.binary(BinaryOp::Add, y, b);
+    m.store(y, &strides);
+    m.0
+}
+
+fn gelu_block(n: usize) -> Region {
+    let mut m = Make::new(&[n], 1);
+    let (x, w, b, r) = (m.load(DType::F32, &[1]), m.number(0.7), m.number(0.1), m.load(DType::F32, &[1]));
+    let y = m.binary(BinaryOp::Mul, x, w);
+    let y = m.binary(BinaryOp::Add, y, b);
+    let y = m.unary(UnaryOp::Gelu, y);
+    let y = m.binary(BinaryOp::Add, y, r);
+    m.store(y, &[1]);
+    m.0
+}
+
+fn adamw(n: usize) -> Region {
+    let mut m = Make::new(&[n], 1);
+    let v: Vec<Value> = (0..4).map(|_| m.load(DType::F32, &[1])).collect();
+    let c: Vec<Value> = [0.9, 0.1, 0.999, 0.001, 1e-3, 1e-8, 0.9999].into_iter().map(|x| m.number(x)).collect();
+    let (p, mom, var, g) = (v[0], v[1], v[2], v[3]);
+    let (a, b) = (m.binary(BinaryOp::Mul, mom, c[0]), m.binary(BinaryOp::Mul, g, c[1]));
+    let mom = m.binary(BinaryOp::Add, a, b);
+    let square = m.binary(BinaryOp::Mul, g, g);
+    let (a, b) = (m.binary(BinaryOp::Mul, var, c[2]), m.binary(BinaryOp::Mul, square, c[3]));
+    let var = m.binary(BinaryOp::Add, a, b);
+    let root = m.unary(UnaryOp::Sqrt, var);
+    let root = m.binary(BinaryOp::Add, root, c[5]);
+    let step = m.binary(BinaryOp::Div, mom, root);
+    let step = m.binary(BinaryOp::Mul, step, c[4]);
+    let p = m.binary(BinaryOp::Mul, p, c[6]);
+    let p = m.binary(BinaryOp::Sub, p, step);
+    for (arg, value) in [(0, p), (1, mom), (2, var)] {
+        m.0.args[arg as usize].write = true;
+        m.push(InstOp::Store { arg, index: Make::index(&[1]), value }, DType::F32);
+    }
+    m.0
+}
+
+fn column_sum(rows: usize, cols: usize) -> Region {
+    let mut m = Make::new(&[cols, rows], 1);
+    let x = m.load(DType::F32, &[1, cols as i64]);
+    let sum = m.reduce(ReduceOp::Sum, x);
+    m.store(sum, &[1, 0]);
+    m.0
+}
+
+#[test]
+#[ignore = "timings"]
+fn bench() {
+    println!("{} threads, {:?}", threads(), tier());
+    time_region("tiny map, 16", &gelu_block(16));
+    time_region("map, 8K", &gelu_block(8192));
+    time_region("gelu(x*w+b)+r, 16M", &gelu_block(16 << 20));
+    time_region("softmax [4096, 1024]", &softmax(4096, 1024, DType::F32));
+    time_region("softmax bf16 [4096, 1024]", &softmax(4096, 1024, DType::BF16));
+    time_region("softmax [128, 10]", &softmax(128, 10, DType::F32));
+    time_region("layer_norm [4096, 1024]", &layer_norm(4096, 1024));
+    time_region("column sum [2048, 384]", &column_sum(2048, 384));
+    time_region("column sum [8192, 10]", &column_sum(8192, 10));
+    time_region("AdamW 50M", &adamw(50_000_000));
+    for op in [UnaryOp::Exp, UnaryOp::Log, UnaryOp::Tanh, UnaryOp::Gelu, UnaryOp::Sin, UnaryOp::Erf, UnaryOp::Silu, UnaryOp::Log1p] {
+        let mut m = Make::new(&[8192], 1);
+        let x = m.load(DType::F32, &[1]);
+        let y = m.unary(op, x);
+        m.store(y, &[1]);
+        time_region(&format!("{op}, 8K"), &m.0);
+    }
+    let lens = vec![1000; 200];
+    let grouped = Grouped { region: adamw(1000), lens: lens.clone() };
+    let kernel = unigrad_kernel::Kernel::Grouped(grouped.clone());
+    let args = kernel.args();
+    let mut memory: Vec<Vec<[f32; 16]>> = args.iter().map(|arg| vec![[0.25; 16]; arg.len.div_ceil(16)]).collect();
+    let bufs: Vec<Buf> =
+        memory.iter_mut().zip(&args).map(|(m, arg)| Buf { ptr: m.as_mut_ptr().cast(), len: arg.len, dtype: arg.dtype }).collect();
+    let compiled = CompiledGrouped::new(&grouped).unwrap();
+    // SAFETY: the buffers match.
+    time("AdamW grouped, 200 x 1000", || unsafe { compiled.run(&bufs, &[]) }.unwrap());
+}
