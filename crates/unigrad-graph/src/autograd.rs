@@ -142,7 +142,7 @@ fn check_seed(output: &Expr, dy: &Expr) -> Result<(), Error> {
 #[track_caller]
 pub fn gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Expr>>, Error> {
     check_seed(output, dy)?;
-    let reaching = reaching(output, wrt);
+    let reaching = reaching(output, wrt)?;
     let wanted: HashSet<NodeId> = wrt.iter().map(Expr::id).collect();
     let mut found: HashMap<NodeId, Expr> = HashMap::new();
     let mut pending = Pending::default();
@@ -154,9 +154,9 @@ pub fn gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Ex
             found.insert(id, dy.clone());
         }
         // Below the smallest wanted node nothing reaches one, but a wanted node may stand above another.
-        if node.inputs().iter().any(|input| reaching.contains(&input.id())) {
+        if sources(&node).any(|input| reaching.contains(&input.id())) {
             check(&node)?;
-            for (input, share) in shares(&node, &dy, &|input| input.dtype().is_float() && reaching.contains(&input.id()))? {
+            for (input, share) in shares(&node, &dy, &|input| flows(&node, input) && reaching.contains(&input.id()))? {
                 pending.add(input, share);
             }
         }
@@ -191,7 +191,12 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
         visited.push(node);
     }
     if consume {
-        visited.iter().for_each(Expr::set_consumed);
+        for node in &visited {
+            node.set_consumed();
+            if node.data().is_some() {
+                node.release_inputs();
+            }
+        }
     }
     Ok(found.into_iter().collect())
 }
@@ -216,9 +221,27 @@ pub fn boundary(node: &Expr) -> Vec<Expr> {
     found
 }
 
+/// Whether a gradient may flow from a node to its input: not where it was recorded without gradients.
+fn flows(node: &Expr, input: &Expr) -> bool {
+    input.dtype().is_float() && (node.needs_grad() || !input.needs_grad())
+}
+
+/// The inputs that a gradient may flow to.
+fn sources(node: &Expr) -> impl Iterator<Item = Expr> {
+    let first = match node.op() {
+        Op::Variable(_) => usize::MAX,
+        // The value of a function with its own gradient.
+        Op::Custom(_) => 1,
+        _ => 0,
+    };
+    let inputs: Inputs = node.inputs().iter().skip(first).filter(|input| flows(node, input)).cloned().collect();
+    inputs.into_iter()
+}
+
 /// The nodes at or below `output` from which a node of `wrt` can be reached through floats.
-fn reaching(output: &Expr, wrt: &[Expr]) -> HashSet<NodeId> {
-    let Some(least) = wrt.iter().map(Expr::id).min() else { return HashSet::new() };
+#[track_caller]
+fn reaching(output: &Expr, wrt: &[Expr]) -> Result<HashSet<NodeId>, Error> {
+    let Some(least) = wrt.iter().map(Expr::id).min() else { return Ok(HashSet::new()) };
     // All ancestors that can matter, then from the smallest id up: whether an input reaches.
     let mut all: BTreeMap<NodeId, Expr> = BTreeMap::new();
     let mut stack = vec![output.clone()];
@@ -226,18 +249,17 @@ fn reaching(output: &Expr, wrt: &[Expr]) -> HashSet<NodeId> {
         if node.id() < least || all.contains_key(&node.id()) {
             continue;
         }
-        if !matches!(node.op(), Op::Variable(_)) {
-            stack.extend(node.inputs().iter().filter(|input| input.dtype().is_float()).cloned());
+        if node.is_consumed() {
+            check(&node)?;
         }
+        stack.extend(sources(&node));
         all.insert(node.id(), node);
     }
     let mut reaching: HashSet<NodeId> = wrt.iter().map(Expr::id).collect();
     for (id, node) in all {
-        if !matches!(node.op(), Op::Variable(_))
-            && node.inputs().iter().any(|input| input.dtype().is_float() && reaching.contains(&input.id()))
-        {
+        if sources(&node).any(|input| reaching.contains(&input.id())) {
             reaching.insert(id);
         }
     }
-    reaching
+    Ok(reaching)
 }

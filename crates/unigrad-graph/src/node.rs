@@ -1,6 +1,6 @@
 //! Nodes, and the handle to one.
 
-use crate::{Error, ErrorKind, Op, Shape, VariableId, op::InvalidOp};
+use crate::{Error, ErrorKind, Op, Shape, VariableId, numel, op::InvalidOp, shape::MAX_RANK};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::{
@@ -48,6 +48,16 @@ pub struct Expr(Arc<Node>);
 thread_local! {
     static NO_GRAD: Cell<u32> = const { Cell::new(0) };
     static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// The line that a node made now belongs to.
+#[track_caller]
+fn place() -> &'static Location<'static> {
+    // Not `unwrap_or_else(Location::caller)`: as a function value its caller is the library's.
+    match PLACE.with(Cell::get) {
+        Some(place) => place,
+        None => Location::caller(),
+    }
 }
 
 /// Until it drops, nodes made on this thread belong to one line of the user's, whoever makes them.
@@ -116,6 +126,12 @@ impl Expr {
         if let Some(invalid) = inputs.iter().find(|input| matches!(input.op(), Op::Invalid(_))) {
             return invalid.clone();
         }
+        // Every size and byte count below is one that memory could have.
+        if shape.len() > MAX_RANK || numel(&shape).saturating_mul(dtype.size()) > isize::MAX as usize {
+            let message = format!("{shape:?} {dtype} has more than {MAX_RANK} axes, or more elements than memory can have");
+            let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
+            return Expr::fail(ErrorKind::Shape, op.name(), message, "", &inputs);
+        }
         let needs_grad = match &op {
             Op::Variable(_) => true,
             _ => dtype.is_float() && grad_enabled() && inputs.iter().any(Expr::needs_grad),
@@ -129,7 +145,7 @@ impl Expr {
             device,
             fingerprint,
             needs_grad,
-            place: PLACE.with(Cell::get).unwrap_or_else(Location::caller),
+            place: place(),
             scalar,
             inputs: RwLock::new(inputs),
             data: OnceLock::new(),
@@ -165,14 +181,7 @@ impl Expr {
             return (*invalid).clone();
         }
         let inputs = inputs.iter().map(|input| (format!("{} {:?} {}", input.op().name(), input.shape(), input.dtype()), input.place()));
-        Expr::invalid(Error {
-            kind,
-            op: op.into(),
-            message,
-            help: help.into(),
-            place: PLACE.with(Cell::get).unwrap_or_else(Location::caller),
-            inputs: inputs.collect(),
-        })
+        Expr::invalid(Error { kind, op: op.into(), message, help: help.into(), place: place(), inputs: inputs.collect() })
     }
 
     /// The error of an invalid node.
@@ -210,7 +219,7 @@ impl Expr {
 
     /// Number of elements.
     pub fn numel(&self) -> usize {
-        self.0.shape.iter().product()
+        numel(&self.0.shape)
     }
 
     /// The device's number.

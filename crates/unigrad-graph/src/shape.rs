@@ -5,9 +5,12 @@ use smallvec::SmallVec;
 /// Sizes per axis, outermost first.
 pub type Shape = SmallVec<[usize; 6]>;
 
-/// Number of elements: 1 for rank 0.
+/// The most axes a tensor has.
+pub const MAX_RANK: usize = 32;
+
+/// Number of elements: 1 for rank 0, the greatest number where there are more than can be counted.
 pub fn numel(shape: &[usize]) -> usize {
-    shape.iter().product()
+    if shape.contains(&0) { 0 } else { shape.iter().fold(1, |product, size| product.saturating_mul(*size)) }
 }
 
 /// Row-major strides in elements.
@@ -18,7 +21,7 @@ pub fn numel(shape: &[usize]) -> usize {
 pub fn contiguous_strides(shape: &[usize]) -> SmallVec<[i64; 6]> {
     let mut strides: SmallVec<[i64; 6]> = SmallVec::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis] as i64;
+        strides[axis - 1] = strides[axis].saturating_mul(shape[axis] as i64);
     }
     strides
 }

@@ -248,7 +248,7 @@ impl Tensor {
     /// `min(max(x, 0), 6)`.
     #[track_caller]
     pub fn relu6(&self) -> Tensor {
-        self.relu().minimum(K(6.0).0 as i64)
+        self.relu().minimum(6)
     }
 
     /// `x / (1 + |x|)`.

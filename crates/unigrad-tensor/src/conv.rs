@@ -139,11 +139,11 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Shape, "conv_transpose", message, "", &[self, w]);
         };
         let (xs, ws) = (x.shape().clone(), wx.shape().clone());
-        let mut shape = Shape::from_slice(&[xs[0], ws[1] * spec.groups]);
+        let mut shape = Shape::from_slice(&[xs[0], ws[1].saturating_mul(spec.groups)]);
         for d in 0..n {
-            let span = spec.dilation[d] * ws[d + 2].saturating_sub(1) + 1;
-            let whole = xs[d + 2].saturating_sub(1) * spec.stride[d] + span + extra[d];
-            let cut = spec.padding[d].0 + spec.padding[d].1;
+            let span = spec.dilation[d].saturating_mul(ws[d + 2].saturating_sub(1)).saturating_add(1);
+            let whole = xs[d + 2].saturating_sub(1).saturating_mul(spec.stride[d]).saturating_add(span).saturating_add(extra[d]);
+            let cut = spec.padding[d].0.saturating_add(spec.padding[d].1);
             if xs[d + 2] == 0
                 || ws[d + 2] == 0
                 || whole <= cut

@@ -130,6 +130,9 @@ impl Tensor {
 /// An axis's label; those of `...` are beyond all letters.
 type Label = u32;
 
+/// The first label of an axis under `...`: no letter.
+const DOTS: Label = 0x11_0000;
+
 /// The operands with a label per axis (no label twice in one), and the labels of the result.
 type Labelled = (Vec<(Tensor, Vec<Label>)>, Vec<Label>);
 
@@ -141,7 +144,7 @@ fn labels_of(term: &str, rank: Option<usize>, dots: usize) -> Result<Vec<Label>,
         match letter {
             '\u{1}' => {
                 let own = rank.map_or(dots, |rank| rank.saturating_sub(count));
-                labels.extend((dots.saturating_sub(own)..dots).map(|i| 0x11_0000 + i as Label));
+                labels.extend((dots.saturating_sub(own)..dots).map(|i| DOTS + i as Label));
             }
             c if c.is_ascii_alphabetic() => labels.push(c as Label),
             c => return Err(format!("`{c}` is not a letter")),
@@ -203,12 +206,14 @@ fn parse_einsum(spec: &str, operands: &[&Tensor]) -> Result<Labelled, String> {
     let output = match right {
         Some(right) => labels_of(right, None, dots)?,
         None => {
-            let all: Vec<Label> = inputs.iter().flat_map(|(_, labels)| labels.clone()).collect();
-            let letters: usize = 0x11_0000;
-            let once = |label: &Label| all.iter().filter(|other| *other == label).count() == 1;
-            let mut free: Vec<Label> = sizes.keys().copied().filter(|label| (*label as usize) < letters && once(label)).collect();
+            // As written: a letter twice in one operand is not once.
+            let once = |label: &Label| {
+                let letter = char::from_u32(*label);
+                left.chars().filter(|other| Some(*other) == letter).count() == 1
+            };
+            let mut free: Vec<Label> = sizes.keys().copied().filter(|label| *label < DOTS && once(label)).collect();
             free.sort_unstable();
-            (0..dots).map(|i| 0x11_0000 + i as Label).chain(free).collect()
+            (0..dots).map(|i| DOTS + i as Label).chain(free).collect()
         }
     };
     if let Some((first, _)) = repeated(&output) {

@@ -138,8 +138,12 @@ impl Tensor {
     #[track_caller]
     pub fn bce_loss_with(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Tensor {
         let x = self.float();
-        let yes = x.log().clamp_min(K(-100.0));
-        let no = (x.neg() + K(1.0)).log().clamp_min(K(-100.0));
+        // Below what a float can tell from 0 the logarithm is constant, and so has no infinite gradient.
+        let log = |p: &Tensor| {
+            let some = p.gt(K(1e-38));
+            some.where_(some.where_(p, K(1.0)).log(), K(-100.0))
+        };
+        let (yes, no) = (log(&x), log(&(x.neg() + K(1.0))));
         let loss = (target * yes + (target.neg() + K(1.0)) * no).neg();
         match weight {
             Some(weight) => (loss * weight).reduced(reduction),

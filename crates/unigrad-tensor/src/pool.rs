@@ -53,7 +53,7 @@ fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, 
         let stride = if options.stride.is_empty() { kernel.clone() } else { spread(&options.stride, n, 1)? };
         let spec = PoolSpec { kernel, stride, pad: spread(&options.padding, n, 0)?, dilation: spread(&options.dilation, n, 1)? };
         let whole = e.rank() == n + 2 && !spec.kernel.contains(&0) && !spec.stride.contains(&0) && !spec.dilation.contains(&0);
-        (whole && (0..n).all(|d| 2 * spec.pad[d] <= spec.kernel[d])).then_some(spec)
+        (whole && (0..n).all(|d| spec.pad[d] <= spec.kernel[d] / 2)).then_some(spec)
     })();
     let Some(spec) = spec else {
         let message = format!("{options:?} over {:?}", e.shape());
@@ -62,13 +62,17 @@ fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, 
     };
     let mut output = SmallVec::new();
     for d in 0..n {
-        let (size, span) = (e.shape()[d + 2] + 2 * spec.pad[d], spec.dilation[d] * (spec.kernel[d] - 1) + 1);
+        let size = e.shape()[d + 2].saturating_add(spec.pad[d].saturating_mul(2));
+        let span = spec.dilation[d].saturating_mul(spec.kernel[d] - 1).saturating_add(1);
         if size < span {
             let message = format!("a window spans {span} but the padded input has {size} along spatial axis {d} of {:?}", e.shape());
             return Err(Tensor::fail(ErrorKind::Shape, op, message, "", &[x]));
         }
         let mut count = (size - span) / spec.stride[d] + 1;
-        if options.ceil_mode && !(size - span).is_multiple_of(spec.stride[d]) && count * spec.stride[d] < e.shape()[d + 2] + spec.pad[d] {
+        if options.ceil_mode
+            && !(size - span).is_multiple_of(spec.stride[d])
+            && count.saturating_mul(spec.stride[d]) < e.shape()[d + 2] + spec.pad[d]
+        {
             // A window that starts in the padding behind the end does not count.
             count += 1;
         }

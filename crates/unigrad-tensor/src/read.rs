@@ -1,7 +1,7 @@
 //! Out of the graph: slices, scalars, text.
 
 use crate::{Error, Result, Tensor, eval};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 use unigrad_graph::{DType, Element, ErrorKind, Expr, bf16, f16};
 
 impl Tensor {
@@ -106,79 +106,56 @@ fn elements<T: Element>(bytes: &[u8], count: usize) -> Result<Vec<T>> {
     if bytes.len() != count * size_of::<T>() {
         return Err(Error::Internal(format!("{} bytes read for {count} elements of {}", bytes.len(), T::DTYPE)));
     }
+    let mut bytes = Cow::Borrowed(bytes);
     if T::DTYPE == DType::Bool {
-        // A byte other than 0 and 1 would not be a `bool`.
-        let bools: Vec<bool> = bytes.iter().map(|b| *b != 0).collect();
-        return Ok(bools.iter().map(|b| copy_element::<bool, T>(b)).collect());
+        // A byte other than 0 and 1 is not a `bool`.
+        bytes = bytes.iter().map(|byte| u8::from(*byte != 0)).collect::<Vec<u8>>().into();
     }
     let mut all = vec![T::default(); count];
-    // SAFETY: `all` has `count * size_of::<T>()` bytes, as `bytes` has; every bit pattern of the number types is a value.
+    // SAFETY: `all` has `count * size_of::<T>()` bytes, as `bytes` has; every bit pattern of the number types is a value, and bools are 0 or 1.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), all.as_mut_ptr().cast::<u8>(), bytes.len()) };
     Ok(all)
-}
-
-/// The same value as the type that it has, unless the types differ: then the default.
-fn copy_element<A: Element, B: Element>(value: &A) -> B {
-    let any: &dyn std::any::Any = value;
-    any.downcast_ref::<B>().copied().unwrap_or_default()
 }
 
 /// Elements shown at each end of a long axis, and the size that makes a tensor long.
 const EDGE: usize = 3;
 const LONG: usize = 1000;
 
-fn write_values(
-    f: &mut fmt::Formatter<'_>,
-    shape: &[usize],
-    cells: &dyn Fn(usize) -> String,
-    width: usize,
-    depth: usize,
-    at: usize,
-) -> fmt::Result {
-    let Some((&size, rest)) = shape.split_first() else {
-        return write!(f, "{:>width$}", cells(at));
-    };
-    let stride: usize = rest.iter().product();
-    let long = shape_is_long(f);
-    write!(f, "[")?;
-    let mut i = 0;
-    while i < size {
-        if i > 0 {
-            match rest.len() {
-                0 => write!(f, ", ")?,
-                n => write!(f, ",{}{:indent$}", "\n".repeat(n), "", indent = depth + 1)?,
-            }
-        }
-        if long && size > 2 * EDGE && i == EDGE {
-            write!(f, "...")?;
-            i = size - EDGE;
-            continue;
-        }
-        write_values(f, rest, cells, width, depth + 1, at + i * stride)?;
-        i += 1;
-    }
-    write!(f, "]")
-}
-
-/// The formatter's precision 0 marks a tensor whose middle is left out.
-fn shape_is_long(f: &fmt::Formatter<'_>) -> bool {
-    f.precision() == Some(0)
-}
-
-/// What printing shows of a tensor: values as text, equally wide.
+/// What printing shows of a tensor.
 struct Shown {
     shape: Vec<usize>,
+    /// By row-major position; empty where nothing is shown.
     values: Vec<String>,
+    width: usize,
+    /// The middle of long axes is left out.
+    long: bool,
 }
 
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.values.iter().map(|value| value.len()).max().unwrap_or(0);
-        let cell = |at: usize| self.values.get(at).cloned().unwrap_or_default();
-        if self.shape.is_empty() {
-            return write!(f, "{}", cell(0));
+impl Shown {
+    fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, at: usize) -> fmt::Result {
+        let Some(&size) = self.shape.get(axis) else {
+            let text = self.values.get(at).map_or("", String::as_str);
+            return write!(f, "{text:>width$}", width = self.width);
+        };
+        let inner = &self.shape[axis + 1..];
+        let stride: usize = inner.iter().product();
+        write!(f, "[")?;
+        let mut i = 0;
+        while i < size {
+            if i > 0 && inner.is_empty() {
+                write!(f, ", ")?;
+            } else if i > 0 {
+                write!(f, ",{}{:indent$}", "\n".repeat(inner.len()), "", indent = axis + 1)?;
+            }
+            if self.long && size > 2 * EDGE && i == EDGE {
+                write!(f, "...")?;
+                i = size - EDGE;
+                continue;
+            }
+            self.write(f, axis + 1, at + i * stride)?;
+            i += 1;
         }
-        write_values(f, &self.shape, &cell, width, 0, 0)
+        write!(f, "]")
     }
 }
 
@@ -207,18 +184,16 @@ impl fmt::Display for Tensor {
             Ok(values) => values,
             Err(error) => return write!(f, "{error}"),
         };
-        let shown = Shown { shape: expr.shape().to_vec(), values: Vec::new() };
-        if values.len() > LONG {
-            let kept: Vec<usize> = kept_positions(&shown.shape);
-            let few: Vec<f64> = kept.iter().map(|at| values[*at]).collect();
-            let mut all = vec![String::new(); values.len()];
-            for (at, text) in kept.into_iter().zip(texts(&few, expr.dtype())) {
-                all[at] = text;
-            }
-            write!(f, "{:.0}", Shown { values: all, ..shown })
-        } else {
-            write!(f, "{}", Shown { values: texts(&values, expr.dtype()), ..shown })
+        let long = values.len() > LONG;
+        let kept: Vec<usize> = if long { kept_positions(expr.shape()) } else { (0..values.len()).collect() };
+        let few: Vec<f64> = kept.iter().map(|at| values[*at]).collect();
+        let few = texts(&few, expr.dtype());
+        let width = few.iter().map(String::len).max().unwrap_or(0);
+        let mut texts = vec![String::new(); values.len()];
+        for (at, text) in kept.into_iter().zip(few) {
+            texts[at] = text;
         }
+        Shown { shape: expr.shape().to_vec(), values: texts, width, long }.write(f, 0, 0)
     }
 }
 

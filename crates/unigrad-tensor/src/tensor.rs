@@ -157,6 +157,11 @@ impl Tensor {
         Ok(self.clone())
     }
 
+    /// As [`Tensor::realize`], for `async` programs.
+    pub async fn realize_async(&self) -> Result<Tensor> {
+        self.realize()
+    }
+
     /// Computes several together: what they share is computed once, and their work may become fewer kernels.
     pub fn realize_all(tensors: &[&Tensor]) -> Result<()> {
         let mut exprs = Vec::with_capacity(tensors.len());
@@ -168,7 +173,7 @@ impl Tensor {
 
     /// Whether the value has been computed.
     pub fn is_realized(&self) -> bool {
-        self.expr().data().is_some()
+        unigrad_plan::resolve(&self.expr()).data().is_some()
     }
 
     /// Whether both handles are the same tensor (not: equal values).
@@ -245,11 +250,7 @@ impl Tensor {
     /// The same values, cut off from what computed them: no gradient flows back.
     #[track_caller]
     pub fn detach(&self) -> Tensor {
-        let expr = self.expr();
-        if !expr.needs_grad() {
-            return Tensor::from_expr(expr);
-        }
-        Tensor::from_expr(expr.detach())
+        Tensor::from_expr(self.expr().detach())
     }
 
     /// Gives the tensor a new value, for all who hold this handle. With what was computed from the old value, nothing changes.

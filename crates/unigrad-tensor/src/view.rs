@@ -2,7 +2,6 @@
 
 use crate::{
     Dims, Ints, Tensor,
-    arithmetic::K,
     axes::{resolve_axes, resolve_axis, resolve_in},
 };
 use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, Shape, SliceAxis};
@@ -403,7 +402,7 @@ impl Tensor {
         let times: Vec<usize> = (0..rank).map(|i| if i + times.len() >= rank { times[i + times.len() - rank] } else { 1 }).collect();
         let apart: Vec<usize> = sizes.iter().flat_map(|size| [1, *size]).collect();
         let spread: Vec<usize> = sizes.iter().zip(&times).flat_map(|(size, times)| [*times, *size]).collect();
-        let merged: Vec<usize> = sizes.iter().zip(&times).map(|(size, times)| size * times).collect();
+        let merged: Vec<usize> = sizes.iter().zip(&times).map(|(size, times)| size.saturating_mul(*times)).collect();
         Tensor::from_expr(x.reshape(&apart).expand(&spread).reshape(&merged))
     }
 
@@ -426,7 +425,7 @@ impl Tensor {
         let mut spread = apart.clone();
         spread[axis + 1] = times;
         let mut merged = x.shape().clone();
-        merged[axis] *= times;
+        merged[axis] = merged[axis].saturating_mul(times);
         Tensor::from_expr(x.reshape(&apart).expand(&spread).reshape(&merged))
     }
 
@@ -601,16 +600,11 @@ impl Tensor {
         grids
     }
 
-    /// The tensor in memory of its own: evaluates nothing, but what follows reads contiguous data. A hint; values are the same.
-    #[track_caller]
+    /// The tensor itself: a tensor is its values, and how they lie in memory is the compiler's business. For programs that come from
+    /// libraries where it is not.
+    #[must_use]
     pub fn contiguous(&self) -> Tensor {
         self.clone()
-    }
-
-    /// `self` scaled in the forward pass by 1, in a place of its own in the plan: what is computed before is not fused with what follows.
-    #[track_caller]
-    pub fn barrier(&self) -> Tensor {
-        Tensor::from_expr(self.expr().barrier(&[]))
     }
 
     /// Nearest-neighbour resize of the trailing spatial axes of `[n, c, spatial..]`.
@@ -631,7 +625,7 @@ impl Tensor {
                 out.repeat_interleave(size / from, d as isize + 2)
             } else {
                 let index = Tensor::from_expr(Expr::iota(&[size], 0, DType::I64, x.device()));
-                let index = index.mul(from as i64).floor_div(K(size as f64).0 as i64);
+                let index = index.mul(from as i64).floor_div(size as i64);
                 out.index_select(d as isize + 2, &index)
             };
         }

@@ -47,8 +47,8 @@ impl Expr {
         }
         let mut shape = Shape::from_slice(&[x_shape[0], w_shape[0]]);
         for d in 0..n {
-            let span = spec.dilation[d] * (w_shape[d + 2] - 1) + 1;
-            let padded = x_shape[d + 2] + spec.padding[d].0 + spec.padding[d].1;
+            let span = spec.dilation[d].saturating_mul(w_shape[d + 2] - 1).saturating_add(1);
+            let padded = x_shape[d + 2].saturating_add(spec.padding[d].0).saturating_add(spec.padding[d].1);
             if padded < span {
                 let message = format!("the kernel spans {span} but the padded input has {padded} along spatial axis {d}");
                 return Expr::shape_error("conv", message, &[self, w]);

@@ -7,7 +7,21 @@ use crate::{
     op::CustomOp,
 };
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+/// The gradient of a value that is cut off.
+#[derive(Debug)]
+struct Stop;
+
+impl CustomGradient for Stop {
+    fn name(&self) -> &str {
+        "detach"
+    }
+
+    fn backward(&self, _inputs: &[Expr], _output: &Expr, _dy: &Expr) -> Result<Vec<Option<Expr>>, Error> {
+        Ok(Vec::new())
+    }
+}
 
 impl Expr {
     /// Part `i` of a node with several outputs.
@@ -32,11 +46,13 @@ impl Expr {
     /// The same value, through which no gradient goes.
     #[track_caller]
     pub fn detach(&self) -> Expr {
-        if self.error().is_some() || !self.needs_grad() {
+        if self.error().is_some() {
             return self.clone();
         }
+        // One for all, so that it looks the same in every plan.
+        static STOP: LazyLock<Arc<dyn CustomGradient>> = LazyLock::new(|| Arc::new(Stop));
         let _guard = no_grad_guard();
-        Expr::new(Op::Reshape, [self.clone()], self.shape().clone(), self.dtype())
+        Expr::custom(STOP.clone(), self, &[])
     }
 
     /// The same value as a node of its own, which no shortcut looks through.

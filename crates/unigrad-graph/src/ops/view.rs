@@ -117,7 +117,9 @@ impl Expr {
         if axes.iter().all(|axis| *axis == PadAxis::default()) {
             return self.clone();
         }
-        let size = |(axis, size): (&PadAxis, &usize)| axis.lo + axis.hi + size + axis.interior * size.saturating_sub(1);
+        let size = |(axis, size): (&PadAxis, &usize)| {
+            axis.interior.saturating_mul(size.saturating_sub(1)).saturating_add(axis.lo).saturating_add(axis.hi).saturating_add(*size)
+        };
         let shape = axes.iter().zip(self.shape()).map(size).collect();
         Expr::new(Op::Pad(axes.into(), fill), [self.clone()], shape, self.dtype())
     }
@@ -145,7 +147,7 @@ impl Expr {
             return first.clone();
         }
         let mut shape = first.shape().clone();
-        shape[axis] = parts.iter().map(|part| part.shape()[axis]).sum();
+        shape[axis] = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.shape()[axis]));
         Expr::new(Op::Concat { axis }, parts.iter().cloned(), shape, first.dtype())
     }
 
@@ -155,7 +157,7 @@ impl Expr {
         if self.error().is_some() {
             return self.clone();
         }
-        let span = dilation * size.saturating_sub(1) + 1;
+        let span = dilation.saturating_mul(size.saturating_sub(1)).saturating_add(1);
         if axis >= self.rank() || size == 0 || step == 0 || dilation == 0 || self.shape()[axis] < span {
             let message = format!("a window of {size} (step {step}, dilation {dilation}) along axis {axis} of {:?}", self.shape());
             return Expr::shape_error("unfold", message, &[self]);

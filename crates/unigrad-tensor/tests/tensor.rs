@@ -1,0 +1,310 @@
+//! Tensors end to end on the CPU: values, indexing, autograd's rules, printing, random numbers.
+
+use unigrad_tensor::*;
+
+fn cpu() -> Device {
+    unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    Device::open("cpu").unwrap()
+}
+
+fn t<V: NestedValues>(values: V) -> Tensor {
+    Tensor::new(values, &cpu())
+}
+
+#[track_caller]
+fn same(x: &Tensor, shape: &[usize], values: &[f64]) {
+    assert_eq!(x.dims().unwrap(), shape);
+    let got = x.to_f64_vec().unwrap();
+    assert!(got.len() == values.len() && got.iter().zip(values).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + b.abs()) || a == b), "{got:?}");
+}
+
+fn ramp(shape: &[usize]) -> Tensor {
+    Tensor::range(shape.iter().product(), DType::F32, &cpu()).reshape(shape)
+}
+
+#[test]
+fn promotion_follows_the_page() {
+    let (i, f, b) = (t([1i32, 2]), t([1.5f32, 2.5]), t([true, false]));
+    assert_eq!((&i + &f).dtype(), DType::F32);
+    assert_eq!((&i + 1).dtype(), DType::I32);
+    assert_eq!((&i * 0.5).dtype(), DType::F32);
+    assert_eq!((&i / 2).dtype(), DType::F32);
+    assert_eq!((&b + 1).dtype(), DType::I64);
+    assert_eq!((&b + &b).dtype(), DType::Bool);
+    assert_eq!(b.sum(()).dtype(), DType::I64);
+    assert_eq!(i.mean(()).dtype(), DType::F32);
+    assert_eq!(i.exp().dtype(), DType::F32);
+    assert_eq!((f.cast(DType::F16) * t(2.0f32)).dtype(), DType::F16);
+    assert_eq!((f.cast(DType::F16) * f.cast(DType::BF16)).dtype(), DType::F32);
+    same(&(&i / 2), &[2], &[0.5, 1.0]);
+    same(&(2.0 - &f), &[2], &[0.5, -0.5]);
+    same(&(7 - &i), &[2], &[6.0, 5.0]);
+    same(&i.floor_div(2), &[2], &[0.0, 1.0]);
+    same(&(-&f).floor_div(2.0), &[2], &[-1.0, -2.0]);
+    same(&(!&b & (&i).gt(0)), &[2], &[0.0, 1.0]);
+}
+
+#[test]
+fn indexing() {
+    let x = ramp(&[3, 4, 5]);
+    same(&x.i((1, .., 2)), &[4], &[22.0, 27.0, 32.0, 37.0]);
+    same(&x.i((-1, -1, 1..3)), &[2], &[56.0, 57.0]);
+    same(&x.i((Ellipsis, 0)).i(0), &[4], &[0.0, 5.0, 10.0, 15.0]);
+    same(&x.i((0, 0, step(.., -2))), &[3], &[4.0, 2.0, 0.0]);
+    assert_eq!(x.i((NewAxis, .., 0..=1, Ellipsis, NewAxis)).dims().unwrap(), [1, 3, 2, 5, 1]);
+    assert_eq!(x.i((.., 3..1)).dims().unwrap(), [3, 0, 5]);
+    same(&x.i((&t([2i64, 0]), 1, &t([0i64, 4]))), &[2], &[45.0, 9.0]);
+    same(&x.i((.., &t([[3i64], [-1]]), 0)), &[3, 2, 1], &[15.0, 15.0, 35.0, 35.0, 55.0, 55.0]);
+    same(&x.i((0, 0)).i(&x.i((0, 0)).gt(2.0)), &[2], &[3.0, 4.0]);
+    same(&x.gt(57.5).nonzero(), &[2, 3], &[2.0, 3.0, 3.0, 2.0, 3.0, 4.0]);
+    same(&t([3i64, 1, 3, 2, 1]).unique(), &[3], &[1.0, 2.0, 3.0]);
+    same(&ramp(&[2, 2]).set_at((.., 0), &t([8.0f32, 9.0])), &[2, 2], &[8.0, 1.0, 9.0, 3.0]);
+    for bad in [x.i(3), x.i((0, 0, 0, 0)), x.i((Ellipsis, Ellipsis)), x.i(step(.., 0)), x.i(&t([0.5f32]))] {
+        assert!(bad.to_f64_vec().is_err());
+    }
+    let error = x.i((0, 4)).dims().unwrap_err().to_string();
+    assert!(error.contains("element 4 of axis 1") && error.contains("tests/tensor.rs"), "{error}");
+}
+
+#[test]
+fn creation_and_views() {
+    let d = &cpu();
+    same(&Tensor::arange(1.0, 2.0, 0.25, DType::F32, d), &[4], &[1.0, 1.25, 1.5, 1.75]);
+    same(&Tensor::arange(5.0, 0.0, -2.0, DType::I32, d), &[3], &[5.0, 3.0, 1.0]);
+    same(&Tensor::linspace(0.0, 1.0, 5, DType::F32, d), &[5], &[0.0, 0.25, 0.5, 0.75, 1.0]);
+    same(&Tensor::eye(2, 3, DType::F32, d), &[2, 3], &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    same(&Tensor::logspace(0.0, 2.0, 3, 10.0, DType::F32, d), &[3], &[1.0, 10.0, 100.0]);
+    same(&t([[1.0f32, 2.0], [3.0, 4.0]]).t(), &[2, 2], &[1.0, 3.0, 2.0, 4.0]);
+    same(&ramp(&[3]).pad_with(&[(2, 1)], PadMode::Reflect), &[6], &[2.0, 1.0, 0.0, 1.0, 2.0, 1.0]);
+    same(&ramp(&[3]).pad_with(&[(1, 2)], PadMode::Circular), &[6], &[2.0, 0.0, 1.0, 2.0, 0.0, 1.0]);
+    same(&ramp(&[3]).roll(1, 0), &[3], &[2.0, 0.0, 1.0]);
+    same(&ramp(&[2]).tile(&[2, 2]), &[2, 4], &[0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
+    same(&ramp(&[3, 3]).diagonal(-1, 0, 1), &[2], &[3.0, 7.0]);
+    same(&ramp(&[5]).unfold(0, 3, 2), &[2, 3], &[0.0, 1.0, 2.0, 2.0, 3.0, 4.0]);
+    assert_eq!(ramp(&[7]).split(3, 0).len(), 3);
+    assert_eq!(ramp(&[7]).chunk(2, 0)[1].dims().unwrap(), [3]);
+    assert_eq!(ramp(&[2, 3, 4]).movedim(0, 2).dims().unwrap(), [3, 4, 2]);
+    for bad in [
+        Tensor::from_slice(&[1.0f32], [2], d),
+        Tensor::new(vec![vec![1.0f32], vec![]], d),
+        ramp(&[6]).reshape([4, -1]),
+        ramp(&[6]).reshape([-1, -1]),
+        Tensor::zeros([usize::MAX, 2], DType::F32, d),
+        Tensor::zeros([1; 40], DType::F32, d).sum(()),
+        ramp(&[2]).pad(&[(usize::MAX, 1)]),
+        ramp(&[2]).tile(&[usize::MAX]),
+    ] {
+        assert!(bad.dims().is_err());
+    }
+}
+
+#[test]
+fn einsum() {
+    let (a, b) = (ramp(&[2, 3]), ramp(&[3, 2]));
+    same(&Tensor::einsum("ij,jk->ik", &[&a, &b]), &[2, 2], &a.matmul(&b).to_f64_vec().unwrap());
+    same(&Tensor::einsum("ij", &[&b]), &[3, 2], &b.to_f64_vec().unwrap());
+    same(&Tensor::einsum("ba", &[&b]), &[2, 3], &b.t().to_f64_vec().unwrap());
+    same(&Tensor::einsum("ii->i", &[&ramp(&[3, 3])]), &[3], &[0.0, 4.0, 8.0]);
+    same(&Tensor::einsum("ii", &[&ramp(&[3, 3])]), &[], &[12.0]);
+    same(&Tensor::einsum("i,j->ij", &[&ramp(&[2]), &ramp(&[2])]), &[2, 2], &[0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(Tensor::einsum("...ij,...jk->...ik", &[&ramp(&[4, 1, 2, 3]), &ramp(&[5, 3, 2])]).dims().unwrap(), [4, 5, 2, 2]);
+    for bad in ["ij,jk->iz", "ij->ij", "ijk,jk", "ij,jk->ii", "i1,jk"] {
+        assert!(Tensor::einsum(bad, &[&a, &b]).dims().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn backward_accumulates_and_frees() {
+    let x = t([1.0f32, 2.0, 3.0]).requires_grad();
+    let loss = (&x * &x).sum(());
+    loss.backward_retain().unwrap();
+    loss.backward().unwrap();
+    same(&x.grad().unwrap(), &[3], &[4.0, 8.0, 12.0]);
+    let error = loss.backward().unwrap_err().to_string();
+    assert!(error.contains("backward_retain"), "{error}");
+    assert!(grad(&loss, &[&x]).is_err());
+    x.zero_grad();
+    assert!(x.grad().is_none());
+    assert_eq!(loss.item::<f32>().unwrap(), 14.0);
+    assert!(x.sum(()).square().backward().is_ok());
+    assert!((&x * 2.0).backward().unwrap_err().to_string().contains("one element"));
+    assert!(t([1.0f32]).sum(()).backward().unwrap_err().to_string().contains("requires_grad"));
+    assert!(t([1i64]).requires_grad().dims().is_err());
+}
+
+#[test]
+fn a_loss_that_was_read_differentiates() {
+    let x = t([1.0f32, 2.0]).requires_grad();
+    let y = x.exp();
+    let loss = y.sum(());
+    loss.item::<f32>().unwrap();
+    y.realize().unwrap();
+    loss.backward().unwrap();
+    same(&x.grad().unwrap(), &[2], &[1f64.exp(), 2f64.exp()]);
+}
+
+#[test]
+fn where_gradients_stop() {
+    let x = t([3.0f32]).requires_grad();
+    let detached = x.detach();
+    let g = grad(&(&detached * &x).sum(()), &[&x]).unwrap();
+    same(&g[0], &[1], &[3.0]);
+    let plain = t([3.0f32]);
+    let g = grad(&(plain.detach() * &plain).sum(()), &[&plain]).unwrap();
+    same(&g[0], &[1], &[3.0]);
+    let frozen = no_grad(|| x.reshape([1]));
+    assert!(!frozen.needs_grad() && !no_grad(|| &x * 2.0).needs_grad());
+    same(&detached, &[1], &[3.0]);
+    let g = grad(&x.floor().sum(()), &[&x]).unwrap();
+    same(&g[0], &[1], &[0.0]);
+}
+
+#[test]
+fn higher_derivatives() {
+    let x = t([2.0f32]).requires_grad();
+    let y = x.pow(3).sum(());
+    let first = grad(&y, &[&x]).unwrap().remove(0);
+    let second = grad(&first.sum(()), &[&x]).unwrap().remove(0);
+    let third = grad(&second.sum(()), &[&x]).unwrap().remove(0);
+    same(&first, &[1], &[12.0]);
+    same(&second, &[1], &[12.0]);
+    same(&third, &[1], &[6.0]);
+}
+
+#[test]
+fn assignment() {
+    let x = t([1.0f32, 2.0]).requires_grad();
+    assert!(x.assign(&t([0.0f32, 0.0])).unwrap_err().to_string().contains("no_grad"));
+    let old = &x * 2.0;
+    no_grad(|| x.assign(&(&x - 1.0))).unwrap();
+    same(&x, &[2], &[0.0, 1.0]);
+    same(&old, &[2], &[2.0, 4.0]);
+    assert_eq!(x.version(), 1);
+    x.sum(()).backward().unwrap();
+    same(&x.grad().unwrap(), &[2], &[1.0, 1.0]);
+    for bad in [t([1.0f32]), t([1i32, 2]), t([f16::ONE, f16::ONE])] {
+        assert!(no_grad(|| x.assign(&bad)).is_err());
+    }
+    assert!((&x * 2.0).assign(&t([1.0f32, 1.0])).is_err());
+    let plain = t([1.0f32, 2.0]);
+    plain.assign(&(&plain * 3.0)).unwrap();
+    plain.assign(&(&plain + 1.0)).unwrap();
+    same(&plain, &[2], &[4.0, 7.0]);
+}
+
+#[test]
+fn checkpoints_compute_again() {
+    let x = t([0.3f32, -0.7]).requires_grad();
+    let w = t([1.5f32, 0.5]).requires_grad();
+    let block = {
+        let w = w.clone();
+        move |x: &[Tensor]| ((&x[0] * &w).tanh() * &x[0]).dropout(0.5)
+    };
+    let mut results = Vec::new();
+    for again in [false, true] {
+        manual_seed(11);
+        (x.zero_grad(), w.zero_grad());
+        let y = if again { checkpoint(block.clone(), &[&x]) } else { block(&[x.clone()]) };
+        let after = y.dropout(0.5);
+        after.sum(()).backward().unwrap();
+        let (gx, gw) = (x.grad().unwrap().to_f64_vec().unwrap(), w.grad().unwrap().to_f64_vec().unwrap());
+        results.push((y.to_f64_vec().unwrap(), gx, gw));
+    }
+    assert_eq!(results[0], results[1]);
+}
+
+#[test]
+fn the_users_own_gradient() {
+    let x = t([0.5f32, -2.0]).requires_grad();
+    let round = |x: &Tensor| custom("straight_through", &[x], |x| x[0].round(), |_, _, dy| vec![Some(dy * 3.0)]);
+    let y = round(&x);
+    same(&y, &[2], &[0.0, -2.0]);
+    y.sum(()).backward().unwrap();
+    same(&x.grad().unwrap(), &[2], &[3.0, 3.0]);
+    let wrong = custom("wrong", &[&x], |x| x[0].clone(), |_, _, dy| vec![Some(dy.sum(()))]);
+    assert!(wrong.sum(()).backward().unwrap_err().to_string().contains("wrong"));
+}
+
+#[test]
+fn a_chain_of_a_million_ops() {
+    let x = t([1.0f32]).requires_grad();
+    let mut y = x.clone();
+    for _ in 0..1_000_000 {
+        y = -&y.abs();
+    }
+    y.sum(()).backward().unwrap();
+    drop(y);
+    assert!(x.grad().is_some());
+}
+
+#[test]
+fn random_numbers() {
+    let d = &cpu();
+    manual_seed(42);
+    let (a, b) = (Tensor::rand([1000], DType::F32, d), Tensor::rand([1000], DType::F32, d));
+    // Evaluated in another order, the numbers are the same.
+    let (b1, a1) = (b.to_f64_vec().unwrap(), a.to_f64_vec().unwrap());
+    manual_seed(42);
+    assert_eq!(Tensor::rand([1000], DType::F32, d).to_f64_vec().unwrap(), a1);
+    assert_ne!(a1, b1);
+    assert!(a1.iter().all(|u| (0.0..1.0).contains(u)));
+    let n = Tensor::randn([20_000], DType::F32, d);
+    assert!(n.mean(()).to_f64().unwrap().abs() < 0.03 && (n.std((), 1).to_f64().unwrap() - 1.0).abs() < 0.03);
+    let i = Tensor::randint(-3, 4, [5000], DType::I64, d);
+    assert_eq!((i.min(()).item::<i64>().unwrap(), i.max(()).item::<i64>().unwrap()), (-3, 3));
+    let mut p = Tensor::randperm(100, d).to_vec::<i64>().unwrap();
+    p.sort_unstable();
+    assert_eq!(p, (0..100).collect::<Vec<i64>>());
+    let kept = Tensor::ones([10_000], DType::F32, d).dropout(0.25);
+    assert!((kept.mean(()).to_f64().unwrap() - 1.0).abs() < 0.03);
+    let m = t([0.0f32, 3.0, 1.0]).multinomial(4000, true);
+    same(&m.eq(0).sum(()), &[], &[0.0]);
+    assert!((m.eq(1).cast(DType::F32).mean(()).to_f64().unwrap() - 0.75).abs() < 0.03);
+    let mut m = t([0.1f32, 3.0, 1.0]).multinomial(3, false).to_vec::<i64>().unwrap();
+    m.sort_unstable();
+    assert_eq!(m, [0, 1, 2]);
+}
+
+#[test]
+fn printing() {
+    assert_eq!(t([[1.0f32, 2.0], [3.0, 4.5]]).to_string(), "[[1.0000, 2.0000],\n [3.0000, 4.5000]]");
+    assert_eq!(t([1i64, -20]).to_string(), "[  1, -20]");
+    assert_eq!(t([true]).to_string(), "[true]");
+    assert_eq!(t(2.0f32).to_string(), "2.");
+    assert_eq!(ramp(&[2000]).to_string(), "[   0.,    1.,    2., ..., 1997., 1998., 1999.]");
+    let bad = ramp(&[2]) + ramp(&[3]);
+    assert!(bad.to_string().contains("do not broadcast"), "{bad}");
+}
+
+#[test]
+fn losses_and_pools() {
+    let x = t([[1.0f32, 2.0, 0.5], [0.1, -1.0, 3.0]]);
+    let y = t([1i64, -100]);
+    let options = CrossEntropyOptions { ignore_index: Some(-100), ..Default::default() };
+    let want = -(2f64.exp() / (1f64.exp() + 2f64.exp() + 0.5f64.exp())).ln();
+    same(&x.cross_entropy_with(&y, &options), &[], &[want]);
+    assert!(x.cross_entropy(&t([1i64, 3])).item::<f32>().is_err());
+    let p = ramp(&[1, 1, 5]).avg_pool1d(&PoolOptions { ceil_mode: true, count_include_pad: false, ..PoolOptions::new(2) });
+    same(&p, &[1, 1, 3], &[0.5, 2.5, 4.0]);
+    same(&ramp(&[1, 1, 5]).max_pool1d(&PoolOptions::new(2)), &[1, 1, 2], &[1.0, 3.0]);
+    same(&ramp(&[1, 1, 5]).adaptive_avg_pool(&[2]), &[1, 1, 2], &[1.0, 3.0]);
+}
+
+#[test]
+fn tensors_are_shared_between_threads() {
+    fn check<T: Send + Sync>() {}
+    check::<Tensor>();
+    let x = ramp(&[100]);
+    let sums: Vec<f64> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|i| {
+                scope.spawn({
+                    let x = &x;
+                    move || (x * i).sum(()).to_f64().unwrap()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(sums, [0.0, 4950.0, 9900.0, 14850.0]);
+}
