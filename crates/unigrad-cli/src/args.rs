@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Train(Box<Train>),
     /// List the devices of this machine.
     Devices(Devices),
+    /// Measure the workloads that other frameworks are measured on.
+    Bench(Bench),
 }
 
 #[derive(Subcommand, Debug)]
@@ -151,4 +153,23 @@ fn learning_rate(text: &str) -> Result<f64, String> {
         Ok(rate) if rate > 0.0 => Ok(rate),
         _ => Err("a learning rate is a number above 0".to_owned()),
     }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Bench {
+    /// Which: W1 (matmul), W1b (bf16), W2 (GELU chain), W3 (softmax, layer norm), W4 (MLP), W5 (CNN), W6 (GPT), W7 (LSTM), W8 (AdamW), plan
+    /// [default: W1 to W8].
+    pub(crate) workloads: Vec<String>,
+    /// Device to measure, as `unigrad devices` lists it [default: the best].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// Threads of the CPU [default: all].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) threads: Option<u32>,
+    /// Seconds spent on one timing.
+    #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]
+    pub(crate) secs: f64,
+    /// Print one JSON object per measurement.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -4,6 +4,7 @@
 //! Always: an error names cause, place and remedy, and the exit status is 1 (2 for arguments that make no sense, 130 after Ctrl-C).
 
 mod args;
+mod bench;
 mod devices;
 mod report;
 mod train;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Train(what) => train::run(*what),
         Command::Devices(options) => devices::run(&options),
+        Command::Bench(options) => bench::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -37,6 +37,9 @@ static STATE: Mutex<Option<State>> = Mutex::new(None);
 static PLANS_BUILT: AtomicU64 = AtomicU64::new(0);
 static PLAN_HITS: AtomicU64 = AtomicU64::new(0);
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
+static NODES: AtomicU64 = AtomicU64::new(0);
+static LOOKUP_NANOS: AtomicU64 = AtomicU64::new(0);
+static PLAN_NANOS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static FUSION: Cell<bool> = const { Cell::new(true) };
@@ -58,6 +61,12 @@ pub struct Stats {
     pub compiles: u64,
     /// Allocations that reached a driver, on all devices.
     pub allocations: u64,
+    /// Graph nodes walked.
+    pub nodes: u64,
+    /// Nanoseconds spent on walking graphs and finding their plans.
+    pub lookup_nanos: u64,
+    /// Nanoseconds spent on making plans, without compiling their kernels.
+    pub plan_nanos: u64,
 }
 
 /// Counts since the process began; subtract two to know what a step did.
@@ -66,6 +75,9 @@ pub fn stats() -> Stats {
         plans_built: PLANS_BUILT.load(Ordering::Relaxed),
         plan_hits: PLAN_HITS.load(Ordering::Relaxed),
         launches: LAUNCHES.load(Ordering::Relaxed),
+        nodes: NODES.load(Ordering::Relaxed),
+        lookup_nanos: LOOKUP_NANOS.load(Ordering::Relaxed),
+        plan_nanos: PLAN_NANOS.load(Ordering::Relaxed),
         ..Stats::default()
     };
     for device in Device::opened() {
@@ -136,6 +148,7 @@ fn open(id: u32) -> Result<Device, Error> {
 
 fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
     loop {
+        let begin = Instant::now();
         let capture = Capture::new(targets).map_err(Error::Graph)?;
         if !capture.copies.is_empty() {
             for copy in &capture.copies {
@@ -149,7 +162,10 @@ fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
         let device = open(device)?;
         let mut guard = lock();
         let state = guard.get_or_insert_with(|| State { cache: PlanCache::new(PLANS), arenas: HashMap::new() });
-        let ready = match state.cache.get(&capture, options()) {
+        let known = state.cache.get(&capture, options());
+        NODES.fetch_add(capture.len() as u64, Ordering::Relaxed);
+        LOOKUP_NANOS.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        let ready = match known {
             Some(ready) => {
                 PLAN_HITS.fetch_add(1, Ordering::Relaxed);
                 ready
@@ -181,6 +197,7 @@ fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
     let plan = plan(capture, options()).map_err(Error::Internal)?;
     PLANS_BUILT.fetch_add(1, Ordering::Relaxed);
     let planned = begin.elapsed();
+    PLAN_NANOS.fetch_add(planned.as_nanos() as u64, Ordering::Relaxed);
     let programs = plan.launches.iter().map(|launch| device.compile(&launch.kernel)).collect::<Result<Vec<_>, _>>()?;
     if debug().plan {
         eprintln!("plan of {} nodes in {planned:.1?}, compiled in {:.1?}\n{plan}", capture.len(), begin.elapsed() - planned);

@@ -1,16 +1,383 @@
-//! Attention on the CPU.
+//! Attention on the CPU, without materialized scores (Dao, "FlashAttention-2").
+//!
+//! In: an [`Attention`] or its gradient, and buffers. Out: the output and the logarithms of the sums, or the three gradients.
+//! Always: the bits of a result depend on the sizes and the instruction set, not on threads or timing; blocks that the mask hides are skipped.
+//! Never: holds more scores than one block of queries by one block of keys per thread.
+//!
+//! Blocks are transposed: rows are keys, and vectors run over queries. Softmax is then lane by lane, and a block of
+//! probabilities is an operand of the next product as it lies. [`forward`] does blocks of queries, [`decode`] few queries against
+//! many keys, [`backward`] the gradients, all from the microkernels of [`crate::contract`]; [`math`] is what is between products.
 
+mod backward;
+mod decode;
+mod forward;
+mod math;
+#[cfg(test)]
+mod tests;
+
+use crate::contract::kernel::{Kernels, TileArgs};
+use crate::contract::output::{Store, StoreAs};
+use crate::contract::pack::{PackArgs, find_runs};
 use crate::memory::Buf;
-use unigrad_kernel::{Attention, AttentionGrad};
+use crate::simd::{Tier, tier};
+use crate::threads::threads;
+use math::{Math, Visible, philox_word0};
+use unigrad_kernel::{Attention, AttentionGrad, Layout4};
+use unigrad_scalar::DType;
 
 /// Runs the forward pass over the thread pool.
 ///
 /// # Safety
 /// `args` match the kernel's arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
-pub(crate) unsafe fn forward(_kernel: &Attention, _args: &[Buf], _scalars: &[u64]) {}
+pub(crate) unsafe fn forward(kernel: &Attention, args: &[Buf], scalars: &[u64]) {
+    // SAFETY: the caller's.
+    unsafe { forward_on(kernel, args, scalars, tier(), threads()) }
+}
 
 /// Runs the backward pass over the thread pool.
 ///
 /// # Safety
 /// As for `forward`.
-pub(crate) unsafe fn backward(_kernel: &AttentionGrad, _args: &[Buf], _scalars: &[u64]) {}
+pub(crate) unsafe fn backward(kernel: &AttentionGrad, args: &[Buf], scalars: &[u64]) {
+    // SAFETY: the caller's.
+    unsafe { backward_on(kernel, args, scalars, tier(), threads()) }
+}
+
+unsafe fn forward_on(kernel: &Attention, args: &[Buf], scalars: &[u64], tier: Tier, threads: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if kernel.dtype == DType::F64 {
+            forward::run(&Context::<f64>::new(kernel, args, scalars, tier), threads);
+        } else {
+            forward::run(&Context::<f32>::new(kernel, args, scalars, tier), threads);
+        }
+    }
+}
+
+unsafe fn backward_on(kernel: &AttentionGrad, args: &[Buf], scalars: &[u64], tier: Tier, threads: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if kernel.forward.dtype == DType::F64 {
+            backward::run(&Context::<f64>::new(&kernel.forward, args, scalars, tier), kernel, threads);
+        } else {
+            backward::run(&Context::<f32>::new(&kernel.forward, args, scalars, tier), kernel, threads);
+        }
+    }
+}
+
+/// A type that attention computes in.
+trait Real: StoreAs {
+    const NEG_INFINITY: Self;
+    fn math(tier: Tier) -> &'static Math<Self>;
+    fn from_f64(x: f64) -> Self;
+    fn to_f64(self) -> f64;
+}
+
+impl Real for f32 {
+    const NEG_INFINITY: f32 = f32::NEG_INFINITY;
+    fn math(tier: Tier) -> &'static Math<f32> {
+        math::math_f32(tier)
+    }
+    fn from_f64(x: f64) -> f32 {
+        x as f32
+    }
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Real for f64 {
+    const NEG_INFINITY: f64 = f64::NEG_INFINITY;
+    fn math(tier: Tier) -> &'static Math<f64> {
+        math::math_f64(tier)
+    }
+    fn from_f64(x: f64) -> f64 {
+        x
+    }
+    fn to_f64(self) -> f64 {
+        self
+    }
+}
+
+/// A tensor argument.
+#[derive(Clone, Copy)]
+struct Tensor {
+    ptr: *mut u8,
+    dtype: DType,
+    layout: Layout4,
+}
+
+impl Tensor {
+    fn new(buf: &Buf, layout: Layout4) -> Tensor {
+        Tensor { ptr: buf.ptr, dtype: buf.dtype, layout }
+    }
+
+    /// The first feature at a position.
+    fn at(&self, batch: usize, head: usize, position: usize) -> *mut u8 {
+        let [b, h, p, _] = self.layout.strides;
+        let offset = self.layout.offset + batch as i64 * b + head as i64 * h + position as i64 * p;
+        self.ptr.wrapping_offset(offset as isize * self.dtype.size() as isize)
+    }
+
+    fn position_stride(&self) -> i64 {
+        self.layout.strides[2]
+    }
+
+    fn feature_stride(&self) -> i64 {
+        self.layout.strides[3]
+    }
+}
+
+/// A launch: arguments, scalars and the loops of a tier.
+struct Context<'a, T: 'static> {
+    kernel: &'a Attention,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Option<Tensor>,
+    /// The arguments after the inputs.
+    rest: &'a [Buf],
+    visible: Visible,
+    scale: T,
+    seed: u64,
+    philox_offset: u64,
+    kernels: &'static Kernels<T>,
+    math: &'static Math<T>,
+}
+
+// SAFETY: tasks share the inputs for reading and write disjoint parts of the outputs.
+unsafe impl<T> Sync for Context<'_, T> {}
+
+impl<'a, T: Real> Context<'a, T> {
+    fn new(kernel: &'a Attention, args: &'a [Buf], scalars: &[u64], tier: Tier) -> Self {
+        let n_inputs = 3 + usize::from(kernel.bias.is_some());
+        let scalar = |i: usize| scalars.get(i).copied().unwrap_or(0);
+        let kv_len = (scalar(0) as i64).clamp(0, kernel.k_len as i64) as usize;
+        Context {
+            kernel,
+            q: Tensor::new(&args[0], kernel.q),
+            k: Tensor::new(&args[1], kernel.k),
+            v: Tensor::new(&args[2], kernel.v),
+            bias: kernel.bias.map(|(layout, _)| Tensor::new(&args[3], layout)),
+            rest: &args[n_inputs..],
+            visible: Visible { causal: kernel.causal, window: kernel.window, q_offset: scalar(1) as i64, n_keys: kv_len },
+            scale: T::from_f64(f64::from_bits(kernel.scale_bits)),
+            seed: scalar(2),
+            philox_offset: scalar(3),
+            kernels: T::kernels(tier),
+            math: T::math(tier),
+        }
+    }
+
+    /// Queries of a block: two registers.
+    fn width(&self) -> usize {
+        self.kernels.nr
+    }
+
+    /// Width of the panels that cut `len` rows into equal tiles.
+    fn panel(&self, len: usize) -> usize {
+        len.div_ceil(len.div_ceil(self.kernels.mr).max(1)).max(1)
+    }
+
+    /// Packs lanes (`lane_stride` apart) by steps (`step_stride` apart) into panels of `width`; the last is as narrow as its lanes, or padded with zeros.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn pack(
+        &self,
+        src: *const u8,
+        dtype: DType,
+        (n_lanes, lane_stride): (usize, i64),
+        (n_steps, step_stride): (usize, i64),
+        to: *mut T,
+        width: usize,
+        padded: bool,
+        offsets: &mut Offsets,
+    ) {
+        offsets.steps.clear();
+        offsets.steps.extend((0..n_steps as i64).map(|i| i * step_stride));
+        find_runs(&offsets.steps, &mut offsets.runs);
+        for first in (0..n_lanes).step_by(width) {
+            let n = width.min(n_lanes - first);
+            offsets.lanes.clear();
+            offsets.lanes.extend((first..first + n).map(|i| i as i64 * lane_stride));
+            // SAFETY: the caller's buffer holds the panels; offsets are inside the tensor.
+            unsafe {
+                (self.kernels.pack)(&PackArgs {
+                    src,
+                    dtype,
+                    lanes: &offsets.lanes,
+                    steps: &offsets.steps,
+                    runs: &offsets.runs,
+                    dst: to.add(first * n_steps),
+                    width: if padded { width } else { n },
+                });
+            }
+        }
+    }
+
+    /// `c[rows][cols] (+)= a b`, `a` in panels of `mr` rows and `k_len` steps, of which `kc` from step `k_at` count; at most `nr` columns.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn product(
+        &self,
+        a: *const T,
+        (mr, k_len, k_at): (usize, usize, usize),
+        kc: usize,
+        (b, b_step): (*const T, usize),
+        (c, ldc): (*mut T, usize),
+        rows: usize,
+        cols: usize,
+        accumulate: bool,
+    ) {
+        for row in (0..rows).step_by(mr) {
+            let n = mr.min(rows - row);
+            // SAFETY: the caller's.
+            unsafe {
+                (self.kernels.tile)(&TileArgs {
+                    kc,
+                    a: a.add(row * k_len + k_at * n),
+                    b,
+                    b_step,
+                    c: c.add(row * ldc),
+                    ldc,
+                    rows: n,
+                    cols,
+                    accumulate,
+                });
+            }
+        }
+    }
+
+    /// Lays out the bias of a block like its scores.
+    unsafe fn pack_bias(
+        &self,
+        (batch, head): (usize, usize),
+        (first, n): (usize, usize),
+        (key, n_keys): (usize, usize),
+        to: *mut T,
+        offsets: &mut Offsets,
+    ) {
+        let Some(bias) = &self.bias else { return };
+        let src = bias.at(batch, head, first).wrapping_offset(bias.feature_stride() as isize * key as isize * bias.dtype.size() as isize);
+        // SAFETY: the caller's buffer holds the block.
+        unsafe {
+            self.pack(
+                src,
+                bias.dtype,
+                (n, bias.position_stride()),
+                (n_keys, bias.feature_stride()),
+                to,
+                self.width(),
+                true,
+                offsets,
+            );
+        }
+    }
+
+    /// Factors of dropout for a block, laid out like its scores.
+    unsafe fn fill_dropout(&self, (batch, head): (usize, usize), (first, n): (usize, usize), (key, n_keys): (usize, usize), to: *mut T) {
+        const N: usize = 8;
+        let Some(dropout) = &self.kernel.dropout else { return };
+        let keep = f32::from_bits(dropout.keep_bits);
+        let kept = T::from_f64(1.0 / f64::from(keep));
+        let kernel = self.kernel;
+        let base = ((batch * kernel.heads + head) * kernel.q_len + first) as u64;
+        let width = self.width();
+        for j in 0..n_keys {
+            for i in (0..n).step_by(N) {
+                let indices = std::array::from_fn(|lane| (base + (i + lane) as u64) * kernel.k_len as u64 + (key + j) as u64);
+                let words = philox_word0::<N>(indices, self.philox_offset, self.seed);
+                for (lane, word) in words.iter().enumerate().take(N.min(width - i)) {
+                    let uniform = (word >> 8) as f32 * (1.0 / (1 << 24) as f32);
+                    // SAFETY: the caller's buffer holds rows of `width`.
+                    unsafe { *to.add(j * width + i + lane) = if uniform < keep { kept } else { T::default() } }
+                }
+            }
+            for i in n.next_multiple_of(N).min(width)..width {
+                // SAFETY: as above.
+                unsafe { *to.add(j * width + i) = T::default() }
+            }
+        }
+    }
+
+    /// Writes `n` positions from `[features][width]` to a tensor, by way of `[n][features]` in `temporary`.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn write_transposed(
+        &self,
+        from: *const T,
+        features: usize,
+        n: usize,
+        to: &Tensor,
+        (batch, head, first): (usize, usize, usize),
+        temporary: *mut T,
+        offsets: &mut Offsets,
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            self.pack(from.cast(), T::DTYPE, (features, self.width() as i64), (n, 1), temporary, features, false, offsets);
+            self.write(temporary, features, n, to, (batch, head, first), offsets);
+        }
+    }
+
+    /// Writes `n` positions from `[n][features]` to a tensor.
+    unsafe fn write(
+        &self,
+        from: *const T,
+        features: usize,
+        n: usize,
+        to: &Tensor,
+        (batch, head, first): (usize, usize, usize),
+        offsets: &mut Offsets,
+    ) {
+        offsets.steps.clear();
+        offsets.steps.extend((0..n as i64).map(|i| i * to.position_stride()));
+        offsets.lanes.clear();
+        offsets.lanes.extend((0..features as i64).map(|i| i * to.feature_stride()));
+        let out = to.at(batch, head, first);
+        if n == 0 || features == 0 {
+            return;
+        }
+        // SAFETY: the caller's.
+        unsafe { T::store(&Store { sums: from, ld: features, out, rows: &offsets.steps, cols: &offsets.lanes }, to.dtype) }
+    }
+}
+
+/// Offset lists that packing fills again and again.
+#[derive(Default)]
+struct Offsets {
+    lanes: Vec<i64>,
+    steps: Vec<i64>,
+    runs: Vec<usize>,
+}
+
+impl Offsets {
+    /// Borrows the thread's lists, to be returned by [`Offsets::give_back`].
+    fn take(scratch: &mut crate::contract::scratch::Scratch) -> Offsets {
+        Offsets {
+            lanes: std::mem::take(&mut scratch.lanes),
+            steps: std::mem::take(&mut scratch.steps),
+            runs: std::mem::take(&mut scratch.runs),
+        }
+    }
+
+    fn give_back(self, scratch: &mut crate::contract::scratch::Scratch) {
+        (scratch.lanes, scratch.steps, scratch.runs) = (self.lanes, self.steps, self.runs);
+    }
+}
+
+/// Parts of one aligned piece of scratch memory.
+struct Carve<T> {
+    at: *mut T,
+}
+
+impl<T> Carve<T> {
+    /// What a part of `len` elements takes.
+    fn padded(len: usize) -> usize {
+        len.next_multiple_of(64)
+    }
+
+    /// The next `len` elements. The total asked of all calls, padded, must have been reserved.
+    fn take(&mut self, len: usize) -> *mut T {
+        let part = self.at;
+        self.at = self.at.wrapping_add(Self::padded(len));
+        part
+    }
+}

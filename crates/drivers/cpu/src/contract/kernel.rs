@@ -50,6 +50,8 @@ pub(crate) struct Kernels<T> {
     pub(crate) nr: usize,
     pub(crate) lanes: usize,
     pub(crate) tile: unsafe fn(&TileArgs<T>),
+    /// As `tile` for at most `nr` columns, with `a` row-major: `nr` elements from row to row.
+    pub(crate) tile_by_rows: unsafe fn(&TileArgs<T>),
     pub(crate) pack: unsafe fn(&PackArgs<'_, T>),
     /// Dot products, for stored types that `dot_loads` lists.
     pub(crate) dot: unsafe fn(&DotArgs<T>),
@@ -75,7 +77,9 @@ pub(crate) trait Compute: super::pack::FromAny + Copy + Default + PartialEq + Se
 }
 
 #[inline(always)]
-unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
+unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool, const BY_ROWS: bool>(t: &TileArgs<V::Elem>) {
+    // Elements between rows and between steps of `a`.
+    let (a_row, a_step) = if BY_ROWS { (2 * V::LANES, 1) } else { (1, MR) };
     // SAFETY: `a` holds `kc * MR` elements, `b` has `cols` elements in each of `kc` rows, `c` `cols` in each of `MR` rows;
     // `NV` registers hold `cols` columns, of which `TAIL` says that the last is partial.
     unsafe {
@@ -89,12 +93,12 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t:
                 *x = if TAIL && j + 1 == NV { V::load_span(p, 0, last) } else { V::load(p) };
             }
             for (i, acc) in acc.iter_mut().enumerate() {
-                let x = V::splat(*a.add(i));
+                let x = V::splat(*a.add(i * a_row));
                 for (acc, y) in acc.iter_mut().zip(row) {
                     *acc = acc.fma(x, y);
                 }
             }
-            a = a.add(MR);
+            a = a.add(a_step);
             b = b.wrapping_add(t.b_step);
         }
         for (i, acc) in acc.iter().enumerate() {
@@ -191,11 +195,24 @@ macro_rules! dispatch {
         let tail = $t.cols % L != 0;
         match $t.rows {
             $($r => match (vectors, tail) {
-                (1, false) => $one::<$v, $r, 1, false>($t),
+                (1, false) => $one::<$v, $r, 1, MASKED>($t),
                 (1, true) => $one::<$v, $r, 1, true>($t),
-                (2, false) => $one::<$v, $r, 2, false>($t),
+                (2, false) => $one::<$v, $r, 2, MASKED>($t),
                 (2, true) => $one::<$v, $r, 2, true>($t),
                 _ => dispatch!(@wide $t, $v, $one, $r, vectors, tail),
+            },)*
+            _ => debug_assert!(false, "a tile of {} rows", $t.rows),
+        }
+    }};
+    (@narrow $t:ident, $v:ty, $one:ident, [$($r:tt)*]) => {{
+        const L: usize = <$v as Vector>::LANES;
+        match $t.rows {
+            $($r => match ($t.cols.div_ceil(L), $t.cols % L != 0) {
+                (1, false) => $one::<$v, $r, 1, MASKED>($t),
+                (1, true) => $one::<$v, $r, 1, true>($t),
+                (2, false) => $one::<$v, $r, 2, MASKED>($t),
+                (2, true) => $one::<$v, $r, 2, true>($t),
+                _ => debug_assert!(false, "a tile of {} columns", $t.cols),
             },)*
             _ => debug_assert!(false, "a tile of {} rows", $t.rows),
         }
@@ -209,22 +226,22 @@ macro_rules! dispatch {
     (@wide $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => { debug_assert!(false, "a tile of {} columns", $t.cols) };
     (@eight $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => {
         match ($n, $tail) {
-            (5, false) => $one::<$v, $r, 5, false>($t),
+            (5, false) => $one::<$v, $r, 5, MASKED>($t),
             (5, true) => $one::<$v, $r, 5, true>($t),
-            (6, false) => $one::<$v, $r, 6, false>($t),
+            (6, false) => $one::<$v, $r, 6, MASKED>($t),
             (6, true) => $one::<$v, $r, 6, true>($t),
-            (7, false) => $one::<$v, $r, 7, false>($t),
+            (7, false) => $one::<$v, $r, 7, MASKED>($t),
             (7, true) => $one::<$v, $r, 7, true>($t),
-            (8, false) => $one::<$v, $r, 8, false>($t),
+            (8, false) => $one::<$v, $r, 8, MASKED>($t),
             (8, true) => $one::<$v, $r, 8, true>($t),
             _ => dispatch!(@four $t, $v, $one, $r, $n, $tail),
         }
     };
     (@four $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => {
         match ($n, $tail) {
-            (3, false) => $one::<$v, $r, 3, false>($t),
+            (3, false) => $one::<$v, $r, 3, MASKED>($t),
             (3, true) => $one::<$v, $r, 3, true>($t),
-            (4, false) => $one::<$v, $r, 4, false>($t),
+            (4, false) => $one::<$v, $r, 4, MASKED>($t),
             (4, true) => $one::<$v, $r, 4, true>($t),
             _ => debug_assert!(false, "a tile of {} columns", $t.cols),
         }
@@ -233,14 +250,23 @@ macro_rules! dispatch {
 
 /// The functions of one tier: everything generic is inlined into code compiled for its features.
 macro_rules! tier {
-    ($tier:ident, $attr:meta; $($name:ident: $v:ty, [$($r:tt)*], $dots:tt, $packs:tt;)*) => {
+    ($tier:ident, $attr:meta, $masked:literal; $($name:ident: $v:ty, [$($r:tt)*], $dots:tt, $packs:tt;)*) => {
         mod $tier {
             use super::*;
+
+            /// Where masked loads cost nothing, full and partial tiles share their code.
+            const MASKED: bool = $masked;
 
             #[$attr]
             unsafe fn one<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
                 // SAFETY: the caller's.
-                unsafe { tile::<V, MR, NV, TAIL>(t) }
+                unsafe { tile::<V, MR, NV, TAIL, false>(t) }
+            }
+
+            #[$attr]
+            unsafe fn one_by_rows<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
+                // SAFETY: the caller's.
+                unsafe { tile::<V, MR, NV, TAIL, true>(t) }
             }
 
             $(pub(super) mod $name {
@@ -252,6 +278,12 @@ macro_rules! tier {
                 pub(crate) unsafe fn tile(t: &TileArgs<<V as Vector>::Elem>) {
                     // SAFETY: the caller's.
                     unsafe { dispatch!(t, V, one, [$($r)*]) }
+                }
+
+                #[$attr]
+                pub(crate) unsafe fn tile_by_rows(t: &TileArgs<<V as Vector>::Elem>) {
+                    // SAFETY: the caller's.
+                    unsafe { dispatch!(@narrow t, V, one_by_rows, [$($r)*]) }
                 }
 
                 #[$attr]
@@ -282,7 +314,7 @@ macro_rules! tier {
     };
 }
 
-tier!(baseline, inline;
+tier!(baseline, inline, false;
     single: Lanes<f32, 4>, [1 2 3 4], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
     double: Lanes<f64, 2>, [1 2 3 4], [F64: f64, F32: f32], [F64: f64, F32: f32];
     word: Lanes<i32, 4>, [1 2 3 4], [I32: i32], [I32: i32];
@@ -291,14 +323,14 @@ tier!(baseline, inline;
 #[cfg(target_arch = "x86_64")]
 use super::vector::x86::{V4D, V4F, V5D, V5F};
 #[cfg(target_arch = "x86_64")]
-tier!(avx2, target_feature(enable = "avx2,fma,f16c");
+tier!(avx2, target_feature(enable = "avx2,fma,f16c"), false;
     single: V4F, [1 2 3 4 5 6], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
     double: V4D, [1 2 3 4 5 6], [F64: f64, F32: f32], [F64: f64, F32: f32];
     word: Lanes<i32, 8>, [1 2 3 4], [I32: i32], [I32: i32];
     long: Lanes<i64, 4>, [1 2 3 4], [I64: i64], [I64: i64];
 );
 #[cfg(target_arch = "x86_64")]
-tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c");
+tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"), true;
     single: V5F, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
     double: V5D, [1 2 3 4 5 6 7 8 9 10 11 12 13 14], [F64: f64, F32: f32], [F64: f64, F32: f32];
     word: Lanes<i32, 16>, [1 2 3 4 5 6 7 8], [I32: i32], [I32: i32];
@@ -313,6 +345,7 @@ macro_rules! table {
             nr: 2 * LANES,
             lanes: LANES,
             tile: $tier::$name::tile,
+            tile_by_rows: $tier::$name::tile_by_rows,
             pack: $tier::$name::pack,
             dot: $tier::$name::dot,
             dot_loads: &[$(DType::$load),*],

@@ -11,12 +11,12 @@
 mod axis;
 mod engine;
 pub(crate) mod kernel;
-mod output;
+pub(crate) mod output;
 pub(crate) mod pack;
 mod problem;
 pub(crate) mod scratch;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod vector;
 
 use crate::memory::{Buf, Fault};

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use unigrad_scalar::DType;
 
 /// An element type that sums can be stored as.
-pub(super) trait Stored<T>: Copy {
+pub(crate) trait Stored<T>: Copy {
     fn from_sum(sum: T) -> Self;
 }
 
@@ -51,16 +51,16 @@ fn round_bf16(x: f32) -> u16 {
 }
 
 /// What stores a block: `sums[row * ld + col]` to `out[rows[row] + cols[col]]`.
-pub(super) struct Store<'a, T> {
-    pub(super) sums: *const T,
-    pub(super) ld: usize,
-    pub(super) out: *mut u8,
-    pub(super) rows: &'a [i64],
-    pub(super) cols: &'a [i64],
+pub(crate) struct Store<'a, T> {
+    pub(crate) sums: *const T,
+    pub(crate) ld: usize,
+    pub(crate) out: *mut u8,
+    pub(crate) rows: &'a [i64],
+    pub(crate) cols: &'a [i64],
 }
 
 /// A compute type that can be stored as every dtype.
-pub(super) trait StoreAs: Compute {
+pub(crate) trait StoreAs: Compute {
     /// # Safety
     /// `sums` holds the block, and all `rows[i] + cols[j]` of `out` are writable elements of `dtype`.
     unsafe fn store(block: &Store<'_, Self>, dtype: DType);

@@ -79,10 +79,12 @@ pub(crate) enum Purpose {
     Converted,
     /// Partial sums of a split `k`.
     Partials,
+    /// Everything of an attention task.
+    Attention,
 }
 
 impl Purpose {
-    const COUNT: usize = Purpose::Partials as usize + 1;
+    const COUNT: usize = Purpose::Attention as usize + 1;
 }
 
 impl Scratch {

@@ -63,7 +63,7 @@ macro_rules! load_from_self {
 
 /// An array of lanes: the baseline of every target (the compiler turns it into SSE2 or NEON), and the integers of every tier.
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes<T, const N: usize>([T; N]);
+pub(crate) struct Lanes<T, const N: usize>(pub(crate) [T; N]);
 
 /// The arithmetic that [`Lanes`] needs of an element.
 pub(crate) trait LaneElem: Copy {

@@ -1,0 +1,265 @@
+//! The gradients, by recomputing blocks of probabilities from the saved logarithms.
+
+use super::math::{Block, Saved};
+use super::{Carve, Context, Offsets, Real, Tensor};
+use crate::contract::kernel::TileArgs;
+use crate::contract::scratch::{Purpose, with_scratch};
+use crate::threads::parallel;
+use std::ops::Range;
+use unigrad_kernel::AttentionGrad;
+
+/// Tiles of keys in a block of scores.
+const KEY_TILES: usize = 9;
+/// Keys whose gradients are kept at hand while all queries pass.
+const CHUNK: usize = 512;
+
+struct Tensors {
+    out: Tensor,
+    dout: Tensor,
+    dq: Tensor,
+    dk: Tensor,
+    dv: Tensor,
+}
+
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T);
+// SAFETY: tasks write disjoint parts.
+unsafe impl<T> Sync for Shared<T> {}
+impl<T> Shared<T> {
+    fn get(&self) -> *mut T {
+        self.0
+    }
+}
+
+/// # Safety
+/// As for `super::backward`.
+pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, grad: &AttentionGrad, threads: usize) {
+    let kernel = c.kernel;
+    let t = Tensors {
+        out: Tensor::new(&c.rest[0], kernel.out),
+        dout: Tensor::new(&c.rest[2], grad.dout),
+        dq: Tensor::new(&c.rest[3], grad.dq),
+        dk: Tensor::new(&c.rest[4], grad.dk),
+        dv: Tensor::new(&c.rest[5], grad.dv),
+    };
+    let groups = kernel.batch * kernel.kv_heads;
+    if groups == 0 || kernel.heads == 0 {
+        return;
+    }
+    let heads = kernel.heads / kernel.kv_heads;
+    let chunks = kernel.k_len.div_ceil(CHUNK).max(1);
+    let work = kernel.batch * kernel.heads * kernel.q_len * kernel.k_len * (kernel.qk_dim + kernel.v_dim);
+    let threads = if work < 1 << 17 { 1 } else { threads.max(1) };
+    let t = &Shared(std::ptr::from_ref(&t).cast_mut());
+    // With one chunk a task writes its `dq`; else each chunk sums a part, and the parts are added in order: a wave of groups at a
+    // time, so that the parts need no more memory than the threads can use.
+    let part = if chunks > 1 { heads * kernel.q_len * kernel.qk_dim } else { 0 };
+    let wave = if chunks > 1 { threads.div_ceil(chunks).max(1) } else { groups };
+    with_scratch(|scratch| {
+        let parts = Shared(scratch.get::<T>(Purpose::Partials, wave * chunks * part));
+        for first in (0..groups).step_by(wave) {
+            let n_groups = wave.min(groups - first);
+            let tasks = threads.min(n_groups * chunks);
+            parallel(tasks, &|task| {
+                for unit in (task..n_groups * chunks).step_by(tasks) {
+                    let keys = unit % chunks * CHUNK..(unit % chunks * CHUNK + CHUNK).min(kernel.k_len);
+                    let sums = (chunks > 1).then(|| parts.get().wrapping_add(unit * part));
+                    // SAFETY: units write disjoint keys, and disjoint queries or parts.
+                    unsafe { chunk(c, &*t.get(), first + unit / chunks, keys, sums) }
+                }
+            });
+            if chunks == 1 {
+                continue;
+            }
+            let rows = n_groups * heads;
+            let tasks = threads.min(rows);
+            parallel(tasks, &|task| {
+                with_scratch(|scratch| {
+                    let mut offsets = Offsets::take(scratch);
+                    for row in (task..rows).step_by(tasks) {
+                        let (group, head) = (row / heads, row % heads);
+                        let len = kernel.q_len * kernel.qk_dim;
+                        let (batch, kv_head) = ((first + group) / kernel.kv_heads, (first + group) % kernel.kv_heads);
+                        // SAFETY: the parts are complete; each head is written once.
+                        unsafe {
+                            let sum = parts.get().add(group * chunks * part + head * len);
+                            for chunk in 1..chunks {
+                                let from = sum.add(chunk * part);
+                                for i in 0..len {
+                                    *sum.add(i) = (*sum.add(i)).plus(*from.add(i));
+                                }
+                            }
+                            let to = (batch, kv_head * heads + head, 0);
+                            c.write(sum, kernel.qk_dim, kernel.q_len, &(*t.get()).dq, to, &mut offsets);
+                        }
+                    }
+                    offsets.give_back(scratch);
+                });
+            });
+        }
+    });
+}
+
+/// One range of keys of one key head against all its queries. `dq` goes to `sums` (`[head][query][feature]`), or to its tensor.
+unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Range<usize>, sums: Option<*mut T>) {
+    let kernel = c.kernel;
+    let (batch, kv_head) = (group / kernel.kv_heads, group % kernel.kv_heads);
+    let heads = kernel.heads / kernel.kv_heads;
+    let (d, dv, width) = (kernel.qk_dim, kernel.v_dim, c.width());
+    let (key_panel, feature_panel) = (c.kernels.mr, c.panel(d));
+    let block_keys = KEY_TILES * key_panel;
+    let n_keys = keys.len();
+    let (wide_d, wide_dv) = (d.next_multiple_of(width), dv.next_multiple_of(width));
+    let sizes = [
+        n_keys.next_multiple_of(key_panel) * d,
+        n_keys.next_multiple_of(key_panel) * dv,
+        d.next_multiple_of(feature_panel) * n_keys,
+        n_keys * d,
+        n_keys * dv,
+        d * width,
+        dv * width,
+        dv * width,
+        wide_d * width,
+        wide_dv * width,
+        block_keys * width,
+        block_keys * width,
+        block_keys * width,
+        block_keys * width,
+        d * width,
+        d * width,
+        3 * width,
+    ];
+    with_scratch(|scratch| {
+        let total = sizes.iter().map(|n| Carve::<T>::padded(*n)).sum();
+        let mut carve = Carve { at: scratch.get::<T>(Purpose::Attention, total) };
+        let [
+            k_by_key,
+            v_by_key,
+            k_by_feature,
+            dk,
+            dvs,
+            q_by_feature,
+            dout_by_feature,
+            out_by_feature,
+            q_rows,
+            dout_rows,
+            scores,
+            grads,
+            bias,
+            dropout,
+            dq,
+            rows,
+            saved,
+        ] = sizes.map(|n| carve.take(n));
+        let mut offsets = Offsets::take(scratch);
+        let o = &mut offsets;
+        // SAFETY: the parts of the scratch memory have the sizes that each use needs; tensors are as the kernel says.
+        unsafe {
+            std::ptr::write_bytes(dk, 0, n_keys * d);
+            std::ptr::write_bytes(dvs, 0, n_keys * dv);
+            let (k, v, q) = (&c.k, &c.v, &c.q);
+            let (k_src, v_src) = (k.at(batch, kv_head, keys.start), v.at(batch, kv_head, keys.start));
+            c.pack(k_src, k.dtype, (n_keys, k.position_stride()), (d, k.feature_stride()), k_by_key, key_panel, false, o);
+            c.pack(v_src, v.dtype, (n_keys, v.position_stride()), (dv, v.feature_stride()), v_by_key, key_panel, false, o);
+            c.pack(k_src, k.dtype, (d, k.feature_stride()), (n_keys, k.position_stride()), k_by_feature, feature_panel, false, o);
+            let blocks = kernel.q_len.div_ceil(width);
+            for unit in 0..heads * blocks {
+                let (head, first) = (kv_head * heads + unit / blocks, unit % blocks * width);
+                let n = width.min(kernel.q_len - first);
+                let seen = c.visible.keys(first, n);
+                let seen = seen.start.max(keys.start)..seen.end.min(keys.end);
+                // Counted from the chunk's first key.
+                let start = seen.start.saturating_sub(keys.start) / key_panel * key_panel;
+                let end = seen.end.saturating_sub(keys.start);
+                let none = seen.is_empty();
+                if !none {
+                    for (x, features, to) in [(q, d, q_by_feature), (&t.dout, dv, dout_by_feature), (&t.out, dv, out_by_feature)] {
+                        let src = x.at(batch, head, first);
+                        c.pack(src, x.dtype, (n, x.position_stride()), (features, x.feature_stride()), to, width, true, o);
+                    }
+                    for (x, features, to) in [(q, d, q_rows), (&t.dout, dv, dout_rows)] {
+                        let src = x.at(batch, head, first);
+                        c.pack(src, x.dtype, (features, x.feature_stride()), (n, x.position_stride()), to, width, true, o);
+                    }
+                    let lse = c.rest[1].ptr.cast::<T>().add((batch * kernel.heads + head) * kernel.q_len + first);
+                    for i in 0..width {
+                        // A query that sees nothing, or is beyond the last, has no probabilities: exp(x - inf).
+                        let nothing = i >= n || (*lse.add(i)).to_f64() == f64::NEG_INFINITY;
+                        *saved.add(i) = if nothing { T::from_f64(f64::INFINITY) } else { *lse.add(i) };
+                    }
+                    (c.math.column_dots)(dout_by_feature, out_by_feature, dv, saved.add(width));
+                }
+                let mut key = start;
+                while !none && key < end {
+                    let n_block = block_keys.min(end - key);
+                    let whole = n_block.next_multiple_of(key_panel).min(n_keys - key);
+                    c.product(k_by_key.add(key * d), (key_panel, d, 0), d, (q_by_feature, width), (scores, width), whole, width, false);
+                    c.product(v_by_key.add(key * dv), (key_panel, dv, 0), dv, (dout_by_feature, width), (grads, width), whole, width, false);
+                    c.pack_bias((batch, head), (first, n), (keys.start + key, n_block), bias, o);
+                    c.fill_dropout((batch, head), (first, n), (keys.start + key, n_block), dropout);
+                    let block = Block {
+                        visible: &c.visible,
+                        first,
+                        n,
+                        key: keys.start + key,
+                        n_keys: n_block,
+                        scores,
+                        scale: c.scale,
+                        bias: if c.bias.is_some() { bias } else { std::ptr::null() },
+                        dropout: if kernel.dropout.is_some() { dropout } else { std::ptr::null() },
+                    };
+                    (c.math.gradient)(&block, &Saved { lse: saved, delta: saved.add(width), grads });
+                    rows_product(c, scores, n_block, n, (dout_rows, dv), dvs.add(key * dv));
+                    rows_product(c, grads, n_block, n, (q_rows, d), dk.add(key * d));
+                    let a = (feature_panel, n_keys, key);
+                    c.product(k_by_feature, a, n_block, (grads, width), (dq, width), d, width, key > start);
+                    key += n_block;
+                }
+                if none {
+                    std::ptr::write_bytes(dq, 0, d * width);
+                } else {
+                    for i in 0..width {
+                        *saved.add(2 * width + i) = c.scale;
+                    }
+                    (c.math.scale_rows)(dq, d, saved.add(2 * width));
+                }
+                match sums {
+                    None => c.write_transposed(dq, d, n, &t.dq, (batch, head, first), rows, o),
+                    Some(sums) => {
+                        let to = sums.add((unit / blocks * kernel.q_len + first) * d);
+                        c.pack(dq.cast(), T::DTYPE, (d, width as i64), (n, 1), to, d.max(1), false, o);
+                    }
+                }
+            }
+            for i in 0..n_keys * d {
+                *dk.add(i) = T::from_f64((*dk.add(i)).to_f64() * c.scale.to_f64());
+            }
+            c.write(dk, d, n_keys, &t.dk, (batch, kv_head, keys.start), o);
+            c.write(dvs, dv, n_keys, &t.dv, (batch, kv_head, keys.start), o);
+        }
+        offsets.give_back(scratch);
+    });
+}
+
+/// `sums[key][feature] += Σ_query block[key][query] * x[query][feature]`, `x` in padded panels.
+unsafe fn rows_product<T: Real>(c: &Context<'_, T>, block: *const T, n_keys: usize, n: usize, (x, features): (*const T, usize), sums: *mut T) {
+    let (mr, width) = (c.kernels.mr, c.width());
+    for feature in (0..features).step_by(width) {
+        for key in (0..n_keys).step_by(mr) {
+            // SAFETY: the caller's.
+            unsafe {
+                (c.kernels.tile_by_rows)(&TileArgs {
+                    kc: n,
+                    a: block.add(key * width),
+                    b: x.add(feature * n),
+                    b_step: width,
+                    c: sums.add(key * features + feature),
+                    ldc: features,
+                    rows: mr.min(n_keys - key),
+                    cols: width.min(features - feature),
+                    accumulate: true,
+                });
+            }
+        }
+    }
+}

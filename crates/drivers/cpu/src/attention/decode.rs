@@ -1,0 +1,193 @@
+//! Few queries against many keys: generation. Keys and values are read once, where they lie.
+
+use super::{Carve, Context, Offsets, Real, Tensor};
+use crate::contract::kernel::{DotArgs, TileArgs};
+use crate::contract::scratch::{Purpose, with_scratch};
+use crate::threads::parallel;
+
+/// Keys that a task takes at a time. Each chunk has its own softmax; they are joined in order.
+const CHUNK: usize = 512;
+/// Keys whose values are converted at a time.
+const VALUE_KEYS: usize = 64;
+
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T);
+// SAFETY: tasks write disjoint parts.
+unsafe impl<T> Sync for Shared<T> {}
+impl<T> Shared<T> {
+    fn get(&self) -> *mut T {
+        self.0
+    }
+}
+
+/// # Safety
+/// As for `super::forward`; neither bias nor dropout.
+pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, threads: usize) {
+    let kernel = c.kernel;
+    let groups = kernel.batch * kernel.kv_heads;
+    let heads = kernel.heads / kernel.kv_heads;
+    let rows = heads * kernel.q_len;
+    let dv = kernel.v_dim;
+    let chunks = c.visible.n_keys.div_ceil(CHUNK).max(1);
+    // Of each chunk and row: the greatest score, the sum of exponentials, the weighted sum of values.
+    let record = rows * (dv + 2);
+    let work = groups * rows * c.visible.n_keys * (kernel.qk_dim + dv);
+    let threads = if work < 1 << 18 { 1 } else { threads.max(1) };
+    with_scratch(|scratch| {
+        let partials = Shared(scratch.get::<T>(Purpose::Partials, groups * chunks * record));
+        let units = groups * chunks;
+        let tasks = threads.min(units);
+        parallel(tasks, &|task| {
+            for unit in units * task / tasks..units * (task + 1) / tasks {
+                // SAFETY: each unit has its own record.
+                unsafe { chunk(c, unit / chunks, unit % chunks, rows, partials.get().add(unit * record)) }
+            }
+        });
+        let mut offsets = Offsets::take(scratch);
+        let (out, lse) = (Tensor::new(&c.rest[0], kernel.out), c.rest[1].ptr.cast::<T>());
+        let joined: *mut T = scratch.get(Purpose::Sums, dv.max(1));
+        for unit in 0..groups * rows {
+            let (group, row) = (unit / rows, unit % rows);
+            let (batch, head) = (group / kernel.kv_heads, group % kernel.kv_heads * heads + row / kernel.q_len);
+            let i = row % kernel.q_len;
+            // SAFETY: the records are complete; each row of the output is written once.
+            unsafe {
+                let of = |chunk: usize| partials.get().add((group * chunks + chunk) * record);
+                let mut greatest = T::NEG_INFINITY.to_f64();
+                for chunk in 0..chunks {
+                    greatest = greatest.max((*of(chunk).add(row)).to_f64());
+                }
+                std::ptr::write_bytes(joined, 0, dv);
+                let mut sum = 0.0;
+                for chunk in 0..chunks {
+                    let record = of(chunk);
+                    let chunk_sum = (*record.add(rows + row)).to_f64();
+                    if chunk_sum == 0.0 {
+                        continue;
+                    }
+                    let factor = ((*record.add(row)).to_f64() - greatest).exp();
+                    sum += factor * chunk_sum;
+                    for f in 0..dv {
+                        let more = (*record.add(2 * rows + row * dv + f)).to_f64() * factor;
+                        *joined.add(f) = T::from_f64((*joined.add(f)).to_f64() + more);
+                    }
+                }
+                let inverse = if sum == 0.0 { 0.0 } else { 1.0 / sum };
+                for f in 0..dv {
+                    *joined.add(f) = T::from_f64((*joined.add(f)).to_f64() * inverse);
+                }
+                let logarithm = if sum == 0.0 { f64::NEG_INFINITY } else { greatest + sum.ln() };
+                *lse.add((batch * kernel.heads + head) * kernel.q_len + i) = T::from_f64(logarithm);
+                c.write(joined, dv, 1, &out, (batch, head, i), &mut offsets);
+            }
+        }
+        offsets.give_back(scratch);
+    });
+}
+
+/// One chunk of keys of one key head, for all rows (head of the group, query).
+unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: usize, record: *mut T) {
+    let kernel = c.kernel;
+    let (batch, kv_head) = (group / kernel.kv_heads, group % kernel.kv_heads);
+    let heads = kernel.heads / kernel.kv_heads;
+    let (d, dv) = (kernel.qk_dim, kernel.v_dim);
+    let seen = c.visible.keys(0, kernel.q_len);
+    let (start, end) = ((chunk * CHUNK).max(seen.start), ((chunk + 1) * CHUNK).min(seen.end));
+    let sizes = [rows * d, rows * CHUNK, VALUE_KEYS * dv, CHUNK * d, VALUE_KEYS * c.kernels.mr];
+    with_scratch(|scratch| {
+        let total = sizes.iter().map(|n| Carve::<T>::padded(*n)).sum();
+        let mut carve = Carve { at: scratch.get::<T>(Purpose::Attention, total) };
+        let [queries, scores, values, copied, weights] = sizes.map(|n| carve.take(n));
+        let mut offsets = Offsets::take(scratch);
+        // SAFETY: the parts of the scratch memory have the sizes that each use needs; tensors are as the kernel says.
+        unsafe {
+            let sums = record.add(2 * rows);
+            std::ptr::write_bytes(sums, 0, rows * dv);
+            let n = end.saturating_sub(start);
+            if n > 0 {
+                for row in 0..rows {
+                    let src = c.q.at(batch, kv_head * heads + row / kernel.q_len, row % kernel.q_len);
+                    c.pack(src, c.q.dtype, (d, c.q.feature_stride()), (1, 0), queries.add(row * d), d.max(1), false, &mut offsets);
+                }
+                let in_place = c.k.feature_stride() == 1 && c.kernels.dot_loads.contains(&c.k.dtype);
+                let src = c.k.at(batch, kv_head, start);
+                let (b, b_dtype, ldb) = if in_place {
+                    (src.cast_const(), c.k.dtype, c.k.position_stride())
+                } else {
+                    let (lanes, steps) = ((d, c.k.feature_stride()), (n, c.k.position_stride()));
+                    c.pack(src, c.k.dtype, lanes, steps, copied, d.max(1), false, &mut offsets);
+                    (copied.cast_const().cast(), T::DTYPE, d as i64)
+                };
+                // Scores `[key][row]`: a panel of the second product as they are, once masked.
+                (c.kernels.dot)(&DotArgs {
+                    k: d,
+                    a: queries,
+                    lda: d,
+                    b,
+                    b_dtype,
+                    ldb,
+                    c: scores,
+                    c_row: CHUNK,
+                    c_col: 1,
+                    rows,
+                    cols: n,
+                    accumulate: false,
+                });
+            }
+            for row in 0..rows {
+                let mine = c.visible.keys(row % kernel.q_len, 1);
+                let of_row = scores.add(row * CHUNK);
+                let mut greatest = f64::NEG_INFINITY;
+                for j in 0..n {
+                    let x = (*of_row.add(j)).to_f64() * c.scale.to_f64();
+                    let x = if mine.contains(&(start + j)) { x } else { f64::NEG_INFINITY };
+                    *of_row.add(j) = T::from_f64(x);
+                    // A NaN must reach the sum: it does through its own exponential.
+                    greatest = greatest.max((*of_row.add(j)).to_f64());
+                }
+                let shift = if greatest == f64::NEG_INFINITY { 0.0 } else { greatest };
+                (c.math.exp_shifted)(of_row, n, T::from_f64(shift));
+                let mut sum = 0.0;
+                for j in 0..n {
+                    sum += (*of_row.add(j)).to_f64();
+                }
+                *record.add(row) = T::from_f64(greatest);
+                *record.add(rows + row) = T::from_f64(sum);
+            }
+            let wide = c.kernels.nr;
+            for key in (0..n).step_by(VALUE_KEYS) {
+                let n_keys = VALUE_KEYS.min(n - key);
+                let in_place = c.v.feature_stride() == 1 && c.v.dtype == T::DTYPE;
+                let src = c.v.at(batch, kv_head, start + key);
+                if !in_place {
+                    let (lanes, steps) = ((dv, c.v.feature_stride()), (n_keys, c.v.position_stride()));
+                    c.pack(src, c.v.dtype, lanes, steps, values, dv.max(1), false, &mut offsets);
+                }
+                for first in (0..rows).step_by(c.kernels.mr) {
+                    let n_rows = c.kernels.mr.min(rows - first);
+                    for j in 0..n_keys {
+                        for i in 0..n_rows {
+                            *weights.add(j * n_rows + i) = *scores.add((first + i) * CHUNK + key + j);
+                        }
+                    }
+                    for feature in (0..dv).step_by(wide) {
+                        let (b, b_step) =
+                            if in_place { (src.cast::<T>().cast_const(), c.v.position_stride() as usize) } else { (values.cast_const(), dv) };
+                        (c.kernels.tile)(&TileArgs {
+                            kc: n_keys,
+                            a: weights,
+                            b: b.wrapping_add(feature),
+                            b_step,
+                            c: sums.add(first * dv + feature),
+                            ldc: dv,
+                            rows: n_rows,
+                            cols: wide.min(dv - feature),
+                            accumulate: true,
+                        });
+                    }
+                }
+            }
+        }
+        offsets.give_back(scratch);
+    });
+}

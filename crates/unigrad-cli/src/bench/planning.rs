@@ -1,0 +1,57 @@
+//! `unigrad bench plan`: what planning costs, cold and on a hit.
+
+use super::timing::Report;
+use std::time::Instant;
+
+use unigrad::prelude::*;
+use unigrad::tensor::eval;
+
+/// Trains a 12-layer GPT, narrow so that computing takes little beside planning, whose cost does not depend on width.
+pub(crate) fn run(report: &Report) -> Result<()> {
+    let config = nn::models::GptConfig { vocab: 65, ctx: 32, layers: 12, heads: 2, dim: 32 };
+    let model = nn::models::Gpt::new(config, &report.device)?;
+    let inputs = Tensor::randint(0, 65, [2, 32], DType::I64, &report.device).realize()?;
+    let targets = Tensor::randint(0, 65, [2, 32], DType::I64, &report.device).realize()?;
+    Tensor::realize_all(&model.parameters().iter().collect::<Vec<_>>())?;
+    let mut optimizer = nn::AdamW::new(model.parameters(), 1e-3)?;
+    let mut step = || -> Result<(eval::Stats, f64)> {
+        let before = eval::stats();
+        let begin = Instant::now();
+        optimizer.minimize(&model.loss(&inputs, &targets), &[])?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let after = eval::stats();
+        let stats = eval::Stats {
+            plans_built: after.plans_built - before.plans_built,
+            launches: after.launches - before.launches,
+            nodes: after.nodes - before.nodes,
+            lookup_nanos: after.lookup_nanos - before.lookup_nanos,
+            plan_nanos: after.plan_nanos - before.plan_nanos,
+            ..after
+        };
+        Ok((stats, seconds))
+    };
+    let (cold, _) = step()?;
+    step()?;
+    let mut per_node: Vec<f64> = Vec::new();
+    let mut hit = (cold, 0.0);
+    for _ in 0..50 {
+        hit = step()?;
+        per_node.push(hit.0.lookup_nanos as f64 / hit.0.nodes.max(1) as f64);
+    }
+    per_node.sort_by(f64::total_cmp);
+    let median = per_node[per_node.len() / 2];
+    let cold_ms = cold.plan_nanos as f64 / 1e6;
+    if report.json {
+        let line = serde_json::json!({
+            "peer": format!("unigrad-{}", report.device.name()), "workload": "plan_gpt12", "nodes": hit.0.nodes, "launches": hit.0.launches,
+            "cold_plan_ms": cold_ms, "hit_ns_per_node": median, "plans_built_on_hit": hit.0.plans_built,
+        });
+        println!("{line}");
+    } else {
+        println!(
+            "plan_gpt12: {} nodes, {} launches a step; cold plan {cold_ms:.1} ms; hit {median:.0} ns a node; {} plans built on a hit",
+            hit.0.nodes, hit.0.launches, hit.0.plans_built
+        );
+    }
+    Ok(())
+}
