@@ -181,9 +181,7 @@ impl Region {
                 InstOp::AxisIndex(axis) => of_axis(*axis as usize),
                 // An epilogue has no reduce axes: its rows are the points of the output.
                 InstOp::Acc => Level::Row,
-                InstOp::Load { index, mask, .. } => {
-                    of_index(index, &levels).max(mask.map_or(Level::Uniform, |mask| levels[mask.index()]))
-                }
+                InstOp::Load { index, mask, .. } => of_index(index, &levels).max(mask.map_or(Level::Uniform, |mask| levels[mask.index()])),
                 InstOp::Reduce(..) | InstOp::ArgReduce(..) => Level::Row,
                 InstOp::Store { index, value, .. } => of_index(index, &levels).max(levels[value.index()]),
                 other => {

@@ -216,7 +216,8 @@ impl Capture {
                 }
             }
         }
-        self.donatable = self.nodes.iter().enumerate().filter(|(_, n)| matches!(n.role, Role::External(_))).map(|(i, _)| !pinned[i]).collect();
+        self.donatable =
+            self.nodes.iter().enumerate().filter(|(_, n)| matches!(n.role, Role::External(_))).map(|(i, _)| !pinned[i]).collect();
     }
 
     fn is_leaf_scalar(&self, index: u32) -> bool {

@@ -577,7 +577,8 @@ fn collapse(mut region: Region) -> Region {
         // An epilogue keeps the axes of its contraction.
         return region;
     }
-    let indexed: FxHashSet<u32> = region.insts.iter().filter_map(|inst| if let InstOp::AxisIndex(a) = inst.op { Some(a) } else { None }).collect();
+    let indexed: FxHashSet<u32> =
+        region.insts.iter().filter_map(|inst| if let InstOp::AxisIndex(a) = inst.op { Some(a) } else { None }).collect();
     let mut indexed: Vec<bool> = (0..region.axes.len()).map(|a| indexed.contains(&(a as u32))).collect();
     let mut axis = region.axes.len();
     while axis > 0 {

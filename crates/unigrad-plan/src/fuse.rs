@@ -105,7 +105,13 @@ pub(crate) fn reads_through_views(op: &Op, input: usize) -> bool {
     match op {
         Op::MatMul => true,
         Op::Scatter { .. } => input > 0,
-        Op::Attention(spec) | Op::AttentionGrad(spec) => input < 3 + usize::from(spec.has_bias),
+        Op::Attention(spec) => input < 3 + usize::from(spec.has_bias),
+        Op::AttentionGrad(spec) => {
+            // q, k, v, the bias, and the gradient that arrives, which is the last one.
+            let first = 3 + usize::from(spec.has_bias);
+            let last = first + 4 + if spec.dropout_keep_bits.is_some() { 2 } else { 0 };
+            input < first || input == last
+        }
         _ => false,
     }
 }
@@ -116,10 +122,8 @@ pub(crate) fn view_base(ir: &Ir, view: Id, may_split: bool) -> Id {
     let mut below = view;
     loop {
         let node = ir.node(below);
-        let through = matches!(
-            &node.op,
-            IrOp::Op(Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Window { .. }) | IrOp::Barrier(_)
-        );
+        let through =
+            matches!(&node.op, IrOp::Op(Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Window { .. }) | IrOp::Barrier(_));
         if !through {
             return base;
         }
@@ -186,7 +190,11 @@ impl Fusion<'_> {
                         continue;
                     }
                     let through = enabled && reads_through_views(op, i);
-                    let base = if through { view_base(self.ir, *input, !matches!(op, Op::Attention(_) | Op::AttentionGrad(_) | Op::Scatter { .. })) } else { *input };
+                    let base = if through {
+                        view_base(self.ir, *input, !matches!(op, Op::Attention(_) | Op::AttentionGrad(_) | Op::Scatter { .. }))
+                    } else {
+                        *input
+                    };
                     if self.ir.kind(base) != Kind::External {
                         self.marked.insert(base);
                     }

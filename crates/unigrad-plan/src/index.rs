@@ -104,10 +104,7 @@ pub(crate) enum Unflatten {
     /// The coordinates.
     Coords(Coords),
     /// Domain axis `axis` has to become two, the inner one of size `inner`.
-    Split {
-        axis: usize,
-        inner: usize,
-    },
+    Split { axis: usize, inner: usize },
     /// No affine form: divide the linear index at run time.
     Divide,
 }

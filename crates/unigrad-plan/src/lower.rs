@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use unigrad_graph::{AttentionSpec, DType, Op, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, InstOp, KDim, Kernel, Layout4, Level, MDim, NDim, PoolIndex, Region, Scan,
-    Scatter, ScatterBase, TopK,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, InstOp, KDim, Kernel, Layout4, Level, MDim, NDim, PoolIndex,
+    Region, Scan, Scatter, ScatterBase, TopK,
 };
 
 /// A kernel with what it is called on.
@@ -284,7 +284,8 @@ impl Lowering<'_> {
     fn attention_grad(&self, id: Id, spec: &AttentionSpec) -> Result<Launch, String> {
         let (forward, mut args, scalars, next) = self.attention_inputs(id, spec)?;
         let node = self.ir.node(id);
-        let (out, lse, dout) = (node.inputs[next], node.inputs[next + 1], node.inputs[next + 2]);
+        let (out, lse) = (node.inputs[next], node.inputs[next + 1]);
+        let (dout, dout_at) = self.layout(node.inputs[next + 2])?;
         args.extend([out, lse, dout]);
         let parts = [self.part(id, 0)?, self.part(id, 1)?, self.part(id, 2)?];
         args.extend(parts);
@@ -293,7 +294,7 @@ impl Lowering<'_> {
             Layout4 { offset: 0, strides: [s[0], s[1], s[2], s[3]] }
         };
         let kernel = AttentionGrad {
-            dout: contiguous(dout),
+            dout: dout_at,
             dout_buffer: self.ir.numel(dout),
             dq: contiguous(parts[0]),
             dk: contiguous(parts[1]),
@@ -405,7 +406,11 @@ impl Lowering<'_> {
         };
         let name = kernel.epilogue.as_ref().map_or("matmul".into(), |region| region.name.clone());
         let mut args = vec![a, b];
-        if kernel.epilogue.is_some() { args.extend(region_args) } else { args.push(id) }
+        if kernel.epilogue.is_some() {
+            args.extend(region_args)
+        } else {
+            args.push(id)
+        }
         Launch { kernel: Kernel::Contract(kernel), args, scalars, name, place: node.place }
     }
 }

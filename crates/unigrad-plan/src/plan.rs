@@ -129,7 +129,9 @@ impl PlannedLaunch {
     pub fn extents(&self) -> String {
         let join = |sizes: &[usize]| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         match &self.kernel {
-            Kernel::Region(r) if r.n_parallel < r.axes.len() => format!("{} / {}", join(&r.axes[..r.n_parallel]), join(&r.axes[r.n_parallel..])),
+            Kernel::Region(r) if r.n_parallel < r.axes.len() => {
+                format!("{} / {}", join(&r.axes[..r.n_parallel]), join(&r.axes[r.n_parallel..]))
+            }
             Kernel::Region(r) => join(&r.axes),
             Kernel::Grouped(g) => format!("{} of {}", g.lens.len(), g.lens.iter().sum::<usize>()),
             Kernel::Contract(c) if c.batch_len() == 1 => format!("{}x{}x{}", c.m_len(), c.n_len(), c.k_len()),

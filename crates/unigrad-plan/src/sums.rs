@@ -82,9 +82,8 @@ struct Sum<'a> {
 
 impl Sum<'_> {
     fn rewrite(mut self, node: &IrNode, terms: &[Id]) -> Id {
-        let single = |id: &Id| {
-            self.users[*id as usize].len() == 1 && !self.outputs.contains(id) && terms.iter().filter(|t| *t == id).count() == 1
-        };
+        let single =
+            |id: &Id| self.users[*id as usize].len() == 1 && !self.outputs.contains(id) && terms.iter().filter(|t| *t == id).count() == 1;
         let mut products: Vec<Id> = Vec::new();
         let mut pieces: Vec<(usize, usize, Id, Id)> = Vec::new();
         let mut rest: Vec<Id> = Vec::new();
