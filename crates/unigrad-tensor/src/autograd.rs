@@ -153,6 +153,19 @@ impl CustomGradient for UserGradient {
 ///
 /// `forward` computes the value from the inputs; its ops are not differentiated. `backward` gets inputs, value and the gradient that
 /// arrives, and returns one gradient (or `None`) per input.
+///
+/// ```
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad_tensor::{Device, Tensor, custom};
+///
+/// // Rounds, but lets the gradient through.
+/// let device = Device::open("cpu")?;
+/// let x = Tensor::new([0.4f32, 1.6], &device).requires_grad();
+/// let y = custom("straight_through", &[&x], |x| x[0].round(), |_x, _y, dy| vec![Some(dy.clone())]);
+/// y.sum(()).backward()?;
+/// assert_eq!(x.grad().unwrap().to_vec::<f32>()?, [1.0, 1.0]);
+/// # Ok::<(), unigrad_tensor::Error>(())
+/// ```
 #[track_caller]
 pub fn custom(
     name: &str,
@@ -218,8 +231,18 @@ impl CustomGradient for Checkpoint {
 /// Gradients arrive at the inputs and at whatever else the block uses. The block must compute the same each time (random numbers from the
 /// process's generator are drawn again equally) and must not read values to the host.
 ///
-/// ```ignore
-/// let y = checkpoint(move |x| block.forward(&x[0]), &[&x]);
+/// ```
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad_tensor::{Device, Tensor, checkpoint};
+///
+/// let device = Device::open("cpu")?;
+/// let x = Tensor::new([0.5f32, 1.0], &device).requires_grad();
+/// let w = Tensor::new([2.0f32, 3.0], &device).requires_grad();
+/// let captured = w.clone();
+/// let y = checkpoint(move |x| &x[0] * &captured, &[&x]);
+/// y.sum(()).backward()?;
+/// assert_eq!(w.grad().unwrap().to_vec::<f32>()?, [0.5, 1.0]);
+/// # Ok::<(), unigrad_tensor::Error>(())
 /// ```
 #[track_caller]
 pub fn checkpoint(block: impl Fn(&[Tensor]) -> Tensor + Send + Sync + 'static, inputs: &[&Tensor]) -> Tensor {

@@ -383,7 +383,19 @@ impl Tensor {
     /// A part of the tensor by index, as in NumPy: numbers, ranges, [`step`], [`NewAxis`], [`Ellipsis`], tensors of numbers, and masks
     /// (which wait for the host, see [`Tensor::nonzero`]).
     ///
-    /// `x.i((.., 1, 2..5))`, `x.i(-1)`, `x.i((Ellipsis, NewAxis, step(.., -1)))`, `x.i((&rows, 0))`.
+    /// ```
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad_tensor::{DType, Device, Ellipsis, NewAxis, Tensor, step};
+    ///
+    /// let device = Device::open("cpu")?;
+    /// let x = Tensor::range(24, DType::I64, &device).reshape([2, 3, 4]);
+    /// assert_eq!(x.i((.., 1, 2..4)).to_vec::<i64>()?, [6, 7, 18, 19]);
+    /// assert_eq!(x.i((-1, -1, step(.., -2))).to_vec::<i64>()?, [23, 21]);
+    /// assert_eq!(x.i((Ellipsis, NewAxis, 0)).dims()?, [2, 3, 1]);
+    /// let rows = Tensor::new([2i64, 0], &device);
+    /// assert_eq!(x.i((0, &rows, 1)).to_vec::<i64>()?, [9, 1]);
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
     #[track_caller]
     pub fn i(&self, index: impl Index) -> Tensor {
         Tensor::from_result(try_index(&self.expr(), index.items()))

@@ -4,6 +4,24 @@
 //! Always: an op returns a tensor; a broken rule gives an invalid tensor whose error names the caller's line and surfaces at the first
 //! read, `realize`, `backward` or `dims`. Every op of floats has a gradient or says that it has none.
 //! Never: computes before a value is needed, panics on the user's input, or moves data between devices unasked.
+//!
+//! ```
+//! # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+//! use unigrad_tensor::{Device, Tensor};
+//!
+//! let device = Device::open("cpu")?;
+//! let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], &device);
+//! let w = Tensor::new([[0.5f32], [-1.0]], &device).requires_grad();
+//! let loss = (x.matmul(&w) - 1.0).square().mean(());
+//! loss.backward()?;
+//! assert_eq!(loss.item::<f32>()?, 9.25);
+//! assert_eq!(w.grad().unwrap().to_vec::<f32>()?, [-13.0, -19.0]);
+//!
+//! // A broken rule is an error that names this line, where a value is first asked for.
+//! let error = x.matmul(&x.i(0).unsqueeze(0)).to_vec::<f32>().unwrap_err();
+//! assert!(error.to_string().contains("inner sizes differ"));
+//! # Ok::<(), unigrad_tensor::Error>(())
+//! ```
 
 mod arithmetic;
 mod attention;
@@ -16,6 +34,8 @@ pub mod eval;
 mod index;
 mod linalg;
 mod loss;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod norm;
 mod pool;
 pub mod promotion;
@@ -25,7 +45,7 @@ mod reduce;
 mod tensor;
 mod view;
 
-pub use arithmetic::Operand;
+pub use arithmetic::{Operand, Value};
 pub use attention::{AttentionOptions, RopeLayout};
 pub use autograd::{checkpoint, custom, grad, grad_with, no_grad, no_grad_guard};
 pub use axes::{Axes, Dims, Ints};

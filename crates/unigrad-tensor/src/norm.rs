@@ -122,14 +122,8 @@ fn channel(values: &Tensor, x: &Tensor) -> Tensor {
 
 #[track_caller]
 fn per_channel(y: Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Tensor {
-    let weight = match weight {
-        Some(weight) => Some(channel(weight, &y)),
-        None => None,
-    };
-    let bias = match bias {
-        Some(bias) => Some(channel(bias, &y)),
-        None => None,
-    };
+    let spread = |values: &Tensor| channel(values, &y);
+    let (weight, bias) = (weight.map(spread), bias.map(spread));
     affine(y, weight.as_ref(), bias.as_ref())
 }
 

@@ -331,7 +331,7 @@ impl Tensor {
             return vec![self.narrow(axis, 0, usize::MAX)];
         }
         let mut sizes = vec![size; total / size];
-        if total % size > 0 || total == 0 {
+        if !total.is_multiple_of(size) || total == 0 {
             sizes.push(total % size);
         }
         self.split_sizes(&sizes, axis)
