@@ -194,7 +194,16 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
                     let n_block = block_keys.min(end - key);
                     let whole = n_block.next_multiple_of(key_panel).min(n_keys - key);
                     c.product(k_by_key.add(key * d), (key_panel, d, 0), d, (q_by_feature, width), (scores, width), whole, width, false);
-                    c.product(v_by_key.add(key * dv), (key_panel, dv, 0), dv, (dout_by_feature, width), (grads, width), whole, width, false);
+                    c.product(
+                        v_by_key.add(key * dv),
+                        (key_panel, dv, 0),
+                        dv,
+                        (dout_by_feature, width),
+                        (grads, width),
+                        whole,
+                        width,
+                        false,
+                    );
                     c.pack_bias((batch, head), (first, n), (keys.start + key, n_block), bias, o);
                     c.fill_dropout((batch, head), (first, n), (keys.start + key, n_block), dropout);
                     let block = Block {
@@ -242,7 +251,14 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
 }
 
 /// `sums[key][feature] += Σ_query block[key][query] * x[query][feature]`, `x` in padded panels.
-unsafe fn rows_product<T: Real>(c: &Context<'_, T>, block: *const T, n_keys: usize, n: usize, (x, features): (*const T, usize), sums: *mut T) {
+unsafe fn rows_product<T: Real>(
+    c: &Context<'_, T>,
+    block: *const T,
+    n_keys: usize,
+    n: usize,
+    (x, features): (*const T, usize),
+    sums: *mut T,
+) {
     let (mr, width) = (c.kernels.mr, c.width());
     for feature in (0..features).step_by(width) {
         for key in (0..n_keys).step_by(mr) {

@@ -171,8 +171,11 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
                         }
                     }
                     for feature in (0..dv).step_by(wide) {
-                        let (b, b_step) =
-                            if in_place { (src.cast::<T>().cast_const(), c.v.position_stride() as usize) } else { (values.cast_const(), dv) };
+                        let (b, b_step) = if in_place {
+                            (src.cast::<T>().cast_const(), c.v.position_stride() as usize)
+                        } else {
+                            (values.cast_const(), dv)
+                        };
                         (c.kernels.tile)(&TileArgs {
                             kc: n_keys,
                             a: weights,

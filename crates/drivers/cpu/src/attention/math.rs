@@ -120,12 +120,36 @@ mod x86 {
     const LN2_F64: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
     float_512!(
-        __m512, f32, __mmask16, EXP_F32, LN2_F32, -104.0, 89.0, _mm512_sub_ps, _mm512_mul_ps, _mm512_max_ps, _mm512_min_ps,
-        _mm512_mask_mov_ps, _mm512_roundscale_ps, _mm512_scalef_ps
+        __m512,
+        f32,
+        __mmask16,
+        EXP_F32,
+        LN2_F32,
+        -104.0,
+        89.0,
+        _mm512_sub_ps,
+        _mm512_mul_ps,
+        _mm512_max_ps,
+        _mm512_min_ps,
+        _mm512_mask_mov_ps,
+        _mm512_roundscale_ps,
+        _mm512_scalef_ps
     );
     float_512!(
-        __m512d, f64, __mmask8, EXP_F64, LN2_F64, -746.0, 710.0, _mm512_sub_pd, _mm512_mul_pd, _mm512_max_pd, _mm512_min_pd,
-        _mm512_mask_mov_pd, _mm512_roundscale_pd, _mm512_scalef_pd
+        __m512d,
+        f64,
+        __mmask8,
+        EXP_F64,
+        LN2_F64,
+        -746.0,
+        710.0,
+        _mm512_sub_pd,
+        _mm512_mul_pd,
+        _mm512_max_pd,
+        _mm512_min_pd,
+        _mm512_mask_mov_pd,
+        _mm512_roundscale_pd,
+        _mm512_scalef_pd
     );
 
     macro_rules! float_256 {
@@ -196,12 +220,34 @@ mod x86 {
     }
 
     float_256!(
-        __m256, f32, EXP_F32, LN2_F32, -104.0, 89.0, _mm256_sub_ps, _mm256_mul_ps, _mm256_max_ps, _mm256_min_ps, _mm256_blendv_ps,
-        _mm256_round_ps, power_of_two_ps
+        __m256,
+        f32,
+        EXP_F32,
+        LN2_F32,
+        -104.0,
+        89.0,
+        _mm256_sub_ps,
+        _mm256_mul_ps,
+        _mm256_max_ps,
+        _mm256_min_ps,
+        _mm256_blendv_ps,
+        _mm256_round_ps,
+        power_of_two_ps
     );
     float_256!(
-        __m256d, f64, EXP_F64, LN2_F64, -746.0, 710.0, _mm256_sub_pd, _mm256_mul_pd, _mm256_max_pd, _mm256_min_pd, _mm256_blendv_pd,
-        _mm256_round_pd, power_of_two_pd
+        __m256d,
+        f64,
+        EXP_F64,
+        LN2_F64,
+        -746.0,
+        710.0,
+        _mm256_sub_pd,
+        _mm256_mul_pd,
+        _mm256_max_pd,
+        _mm256_min_pd,
+        _mm256_blendv_pd,
+        _mm256_round_pd,
+        power_of_two_pd
     );
 }
 

@@ -259,16 +259,7 @@ impl<'a, T: Real> Context<'a, T> {
         let src = bias.at(batch, head, first).wrapping_offset(bias.feature_stride() as isize * key as isize * bias.dtype.size() as isize);
         // SAFETY: the caller's buffer holds the block.
         unsafe {
-            self.pack(
-                src,
-                bias.dtype,
-                (n, bias.position_stride()),
-                (n_keys, bias.feature_stride()),
-                to,
-                self.width(),
-                true,
-                offsets,
-            );
+            self.pack(src, bias.dtype, (n, bias.position_stride()), (n_keys, bias.feature_stride()), to, self.width(), true, offsets);
         }
     }
 

@@ -259,7 +259,11 @@ fn setup(rng: &mut Rng, s: &Sizes, dtype: DType, plain: bool) -> Setup {
     if forward.dropout.is_some() {
         scalars.extend([SEED, PHILOX_OFFSET]);
     }
-    Setup { grad: AttentionGrad { forward, dout, dout_buffer, dq, dk, dv, grad_buffers: [dq_buffer, dk_buffer, dv_buffer] }, memory, scalars }
+    Setup {
+        grad: AttentionGrad { forward, dout, dout_buffer, dq, dk, dv, grad_buffers: [dq_buffer, dk_buffer, dv_buffer] },
+        memory,
+        scalars,
+    }
 }
 
 #[test]
@@ -368,7 +372,11 @@ fn speed() {
                 let start = std::time::Instant::now();
                 while start.elapsed().as_millis() < 300 {
                     let now = std::time::Instant::now();
-                    if backward == 1 { s.backward(tier(), threads) } else { s.forward(tier(), threads) }
+                    if backward == 1 {
+                        s.backward(tier(), threads)
+                    } else {
+                        s.forward(tier(), threads)
+                    }
                     best = best.min(now.elapsed().as_secs_f64());
                 }
                 *time = best * 1e3;

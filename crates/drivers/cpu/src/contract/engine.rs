@@ -110,7 +110,11 @@ struct Block {
 enum Sums<T> {
     Output,
     /// Row-major scratch whose element 0 is row `first.0`, column `first.1`.
-    Scratch { at: *mut T, ld: usize, first: (usize, usize) },
+    Scratch {
+        at: *mut T,
+        ld: usize,
+        first: (usize, usize),
+    },
 }
 
 /// One execution.
@@ -307,11 +311,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
                                 if to_a.is_some() || to_b.is_some() {
                                     self.pack_all(threads, item, k.clone(), to_a, to_b);
                                 }
-                                let sums = if through {
-                                    Sums::Scratch { at: partials, ld: cols.len(), first: (is, js) }
-                                } else {
-                                    Sums::Output
-                                };
+                                let sums =
+                                    if through { Sums::Scratch { at: partials, ld: cols.len(), first: (is, js) } } else { Sums::Output };
                                 let whole = Block { item, rows: rows.clone(), cols: cols.clone(), k, accumulate: piece > 0 };
                                 self.multiply_all(threads, &whole, a, b, sums);
                             }

@@ -193,7 +193,11 @@ fn check(mut case: Case, what: &str) {
             for (at, value) in &want {
                 touched[*at] = true;
                 let got = case.args[2].get(*at);
-                assert!(got.as_f64() == value.as_f64(), "{what} {tier:?} {threads} threads, c[{at}]: {got:?} not {value:?}\n{:?}", case.contract);
+                assert!(
+                    got.as_f64() == value.as_f64(),
+                    "{what} {tier:?} {threads} threads, c[{at}]: {got:?} not {value:?}\n{:?}",
+                    case.contract
+                );
             }
             for (i, touched) in touched.iter().enumerate() {
                 assert!(*touched || case.args[2].get(i).as_f64() == 1.0, "{what} {tier:?}: wrote beyond the output at {i}");
@@ -207,9 +211,8 @@ fn random_lists_strides_and_dtypes() {
     let mut rng = Rng(7);
     let floats = [DType::F32, DType::F64, DType::F16, DType::BF16];
     for round in 0..600 {
-        let list = |rng: &mut Rng, most: usize, sizes: &[usize]| -> Vec<usize> {
-            (0..rng.below(most + 1)).map(|_| rng.pick(sizes)).collect()
-        };
+        let list =
+            |rng: &mut Rng, most: usize, sizes: &[usize]| -> Vec<usize> { (0..rng.below(most + 1)).map(|_| rng.pick(sizes)).collect() };
         let batch = list(&mut rng, 2, &[1, 2, 3]);
         let m = list(&mut rng, 2, &[1, 2, 5, 9, 17]);
         let n = list(&mut rng, 2, &[1, 3, 8, 17, 21]);
@@ -277,8 +280,18 @@ fn run(contract: &Contract, tier: Tier, threads: usize, args: &mut [Memory; 3]) 
 #[test]
 fn larger_products_and_thread_counts() {
     let shapes = [
-        (1, 300, 700), (3, 1000, 100), (32, 200, 256), (70, 90, 330), (200, 300, 400), (300, 1100, 350), (1030, 40, 700),
-        (20, 30, 20000), (1, 1, 9000), (500, 1, 300), (7, 5, 3000), (270, 1050, 8300),
+        (1, 300, 700),
+        (3, 1000, 100),
+        (32, 200, 256),
+        (70, 90, 330),
+        (200, 300, 400),
+        (300, 1100, 350),
+        (1030, 40, 700),
+        (20, 30, 20000),
+        (1, 1, 9000),
+        (500, 1, 300),
+        (7, 5, 3000),
+        (270, 1050, 8300),
     ];
     for (m, n, k) in shapes {
         for (ta, tb) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -337,26 +350,14 @@ fn speed() {
                 c.batch = smallvec![BatchDim { size: nb, a: 0, b: xn, c: yn }];
                 c.m = smallvec![MDim { size: co, a: s(ci * kk * kk), c: yc }];
                 c.n = smallvec![NDim { size: oh, b: xh, c: yh }, NDim { size: ow, b: 1, c: 1 }];
-                c.k = smallvec![
-                    KDim { size: ci, a: s(kk * kk), b: xc },
-                    KDim { size: kk, a: s(kk), b: xh },
-                    KDim { size: kk, a: 1, b: 1 }
-                ];
+                c.k = smallvec![KDim { size: ci, a: s(kk * kk), b: xc }, KDim { size: kk, a: s(kk), b: xh }, KDim { size: kk, a: 1, b: 1 }];
                 (c.a, c.b, c.c) = (arg(lw, false), arg(lx, false), arg(ly, true));
             }
             1 => {
                 // dw[co, ci, kh, kw] = Σ dy[n, co, oh, ow] x[n, ci, oh + kh, ow + kw]
                 c.m = smallvec![MDim { size: co, a: yc, c: s(ci * kk * kk) }];
-                c.n = smallvec![
-                    NDim { size: ci, b: xc, c: s(kk * kk) },
-                    NDim { size: kk, b: xh, c: s(kk) },
-                    NDim { size: kk, b: 1, c: 1 }
-                ];
-                c.k = smallvec![
-                    KDim { size: nb, a: yn, b: xn },
-                    KDim { size: oh, a: yh, b: xh },
-                    KDim { size: ow, a: 1, b: 1 }
-                ];
+                c.n = smallvec![NDim { size: ci, b: xc, c: s(kk * kk) }, NDim { size: kk, b: xh, c: s(kk) }, NDim { size: kk, b: 1, c: 1 }];
+                c.k = smallvec![KDim { size: nb, a: yn, b: xn }, KDim { size: oh, a: yh, b: xh }, KDim { size: ow, a: 1, b: 1 }];
                 (c.a, c.b, c.c) = (arg(ly, false), arg(lx, false), arg(lw, true));
             }
             _ => {

@@ -98,7 +98,7 @@ fn round_brain(x: f32) -> u32 {
     let bits = x.to_bits();
     let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1));
     // A NaN stays one: the carry must not make it infinite.
-    (if x != x { bits | 0x0040_0000 } else { rounded }) & 0xffff_0000
+    (if x.is_nan() { bits | 0x0040_0000 } else { rounded }) & 0xffff_0000
 }
 
 #[derive(Clone, Copy)]

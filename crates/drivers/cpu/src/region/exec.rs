@@ -531,11 +531,10 @@ impl<'a> Frame<'a> {
         let base = self.args[load.at.arg as usize].ptr;
         let home = if load.in_place { self.home(load.d) } else { self.ptr(load.d) };
         if load.in_place {
-            if exact && mask.is_null() {
-                if let Some(ptr) = self.contiguous(&load.at, block) {
-                    self.scratch.ptrs[load.d as usize] = ptr;
-                    return;
-                }
+            let usable = exact && mask.is_null();
+            if let Some(ptr) = if usable { self.contiguous(&load.at, block) } else { None } {
+                self.scratch.ptrs[load.d as usize] = ptr;
+                return;
             }
             self.scratch.ptrs[load.d as usize] = home;
         }

@@ -372,11 +372,11 @@ macro_rules! floats {
             fn mul(self, other: $t) -> $t { self * other }
             // NaN if either is: a NaN on the left is chosen, one on the right wins every failed comparison.
             #[inline(always)]
-            fn max(self, other: $t) -> $t { if (self > other) | (self != self) { self } else { other } }
+            fn max(self, other: $t) -> $t { if (self > other) | <$t>::is_nan(self) { self } else { other } }
             #[inline(always)]
-            fn min(self, other: $t) -> $t { if (self < other) | (self != self) { self } else { other } }
+            fn min(self, other: $t) -> $t { if (self < other) | <$t>::is_nan(self) { self } else { other } }
             #[inline(always)]
-            fn is_nan(self) -> bool { self != self }
+            fn is_nan(self) -> bool { <$t>::is_nan(self) }
             #[inline(always)]
             fn is_zero(self) -> bool { self == 0.0 }
         }

@@ -272,13 +272,8 @@ fn choose_lanes(region: &Region) -> Lanes {
 
 pub(super) fn weight(op: &InstOp) -> usize {
     match op {
-        InstOp::Load { index, mask, .. } => {
-            if mask.is_some() || !index.dynamic.is_empty() {
-                8
-            } else {
-                1
-            }
-        }
+        InstOp::Load { index, mask, .. } if mask.is_some() || !index.dynamic.is_empty() => 8,
+        InstOp::Load { .. } => 1,
         InstOp::Store { .. } => 1,
         InstOp::Unary(op, _) => match op {
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Not | UnaryOp::BitNot | UnaryOp::IsNan | UnaryOp::IsFinite => 1,
@@ -305,10 +300,9 @@ impl<'a> Compiler<'a> {
             if !ordered {
                 return Err(format!("region {}: instruction {at} uses a value that is not made yet", region.name));
             }
-            if let InstOp::Load { index, arg, .. } | InstOp::Store { index, arg, .. } = &inst.op {
-                if index.strides.len() != region.axes.len() && !index.strides.is_empty() || *arg as usize >= region.args.len() {
-                    return Err(format!("region {}: instruction {at} has a malformed index", region.name));
-                }
+            let (InstOp::Load { index, arg, .. } | InstOp::Store { index, arg, .. }) = &inst.op else { continue };
+            if index.strides.len() != region.axes.len() && !index.strides.is_empty() || *arg as usize >= region.args.len() {
+                return Err(format!("region {}: instruction {at} has a malformed index", region.name));
             }
         }
         let levels = region.levels();

@@ -96,7 +96,7 @@ pub(super) fn check(region: &Region, memory: &Memory, scalars: &[u64]) {
             let mut launch = Launch::new(memory);
             let bufs = launch.bufs();
             let total = region.rows();
-            let pitch = [7, 64, 600].into_iter().find(|p| total % p == 0).unwrap_or(total);
+            let pitch = [7, 64, 600].into_iter().find(|p| total.is_multiple_of(*p)).unwrap_or(total);
             for c in (0..pitch).step_by(33) {
                 let tile = Tile { start: c, pitch, rows: total / pitch, cols: 33.min(pitch - c) };
                 // SAFETY: the buffers match, and there is no `Acc`.

@@ -275,7 +275,7 @@ impl Maker {
                 self.push(InstOp::Philox { seed, offset, index: index.value, word }, DType::U32, 1e6);
             }
             _ => {
-                let op = self.rng.pick(&ReduceOp::ALL.to_vec());
+                let op = self.rng.pick(ReduceOp::ALL);
                 let n = self.region.row_len() as f64;
                 let integer = d.is_int();
                 match op {
