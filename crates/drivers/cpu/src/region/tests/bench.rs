@@ -115,6 +115,12 @@ fn bench() {
     println!("{} threads, {:?}", threads(), tier());
     time_region("tiny map, 16", &gelu_block(16));
     time_region("map, 8K", &gelu_block(8192));
+    // In cache: what the interpreter costs, whatever the memory does.
+    time_region("AdamW, 8K", &adamw(8192));
+    time_region("softmax [32, 1024]", &softmax(32, 1024, DType::F32));
+    time_region("softmax bf16 [32, 1024]", &softmax(32, 1024, DType::BF16));
+    time_region("softmax [512, 64]", &softmax(512, 64, DType::F32));
+    time_region("layer_norm [32, 1024]", &layer_norm(32, 1024));
     time_region("gelu(x*w+b)+r, 16M", &gelu_block(16 << 20));
     time_region("softmax [4096, 1024]", &softmax(4096, 1024, DType::F32));
     time_region("softmax bf16 [4096, 1024]", &softmax(4096, 1024, DType::BF16));
