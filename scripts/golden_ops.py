@@ -1,0 +1,933 @@
+#!/usr/bin/env python3
+"""Writes the op cases with PyTorch's answers: crates/unigrad-testing/goldens/*.txt
+
+    python scripts/golden_ops.py            # needs torch (CPU) and numpy; any release from 2.4 on
+
+One file per family. A file is lines: `op NAME`, then for each case `case KEY=VALUE ..`, one `i DTYPE SHAPE: VALUES` per input,
+one `o DTYPE SHAPE: VALUES` per output, one `g INPUT: VALUES` per gradient. The dtype `float` stands for each of f64, f32, f16, bf16:
+such inputs are exact in all four, and the answers are computed in float64. Gradients are those of sum(output * weight) over the
+float outputs with weight[i] = ((7 i + 3) mod 13 - 6) / 4. `nograd` marks a case whose gradients are not compared.
+"""
+import itertools
+import math
+import os
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crates", "unigrad-testing", "goldens")
+NAMES = {
+    torch.bool: "bool", torch.uint8: "u8", torch.int8: "i8", torch.uint16: "u16", torch.int16: "i16", torch.uint32: "u32",
+    torch.int32: "i32", torch.uint64: "u64", torch.int64: "i64", torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32",
+    torch.float64: "f64",
+}
+rng = np.random.default_rng(20240)
+lines = []
+counts = {}
+current = None
+
+
+# ---- inputs: all on the grid of 1/32 below 8, exact in every float dtype
+
+def G(*shape, lo=-2.0, hi=2.0):
+    return torch.tensor(rng.integers(int(lo * 32), int(hi * 32) + 1, shape) / 32.0, dtype=torch.float64)
+
+
+def D(*shape):
+    """Distinct values."""
+    n = int(np.prod(shape))
+    assert n <= 500, n
+    picks = rng.permutation(np.arange(-250, 250))[:n]
+    return torch.tensor(picks.reshape(shape) / 32.0, dtype=torch.float64)
+
+
+def P(*shape, lo=0.25, hi=4.0):
+    return G(*shape, lo=lo, hi=hi)
+
+
+def away(*shape):
+    """Away from 0, of both signs."""
+    x = G(*shape, lo=0.5, hi=2.0)
+    return x * torch.tensor(rng.choice([-1.0, 1.0], shape))
+
+
+def I(*shape, lo=0, hi=5, dtype=torch.int64):
+    return torch.tensor(rng.integers(lo, hi, shape), dtype=dtype)
+
+
+def B(*shape):
+    return torch.tensor(rng.integers(0, 2, shape).astype(bool))
+
+
+def V(values, dtype=torch.float64):
+    return torch.tensor(values, dtype=dtype)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+# ---- writing
+
+def number(x):
+    if isinstance(x, bool):
+        return str(int(x))
+    if isinstance(x, int):
+        return str(x)
+    if math.isnan(x):
+        return "nan"
+    if math.isinf(x):
+        return "inf" if x > 0 else "-inf"
+    if x == int(x) and abs(x) < 1e6:
+        return "-0" if x == 0 and math.copysign(1, x) < 0 else str(int(x))
+    return f"{x:.12g}"
+
+
+def tensor_text(t, generic):
+    name = "float" if generic and t.dtype == torch.float64 else NAMES[t.dtype]
+    shape = ",".join(map(str, t.shape)) or "-"
+    flat = t.detach().reshape(-1)
+    if t.dtype in (torch.float16, torch.bfloat16):
+        flat = flat.double()
+    return f"{name} {shape}: " + " ".join(number(x) for x in flat.tolist())
+
+
+def attribute(value):
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, (list, tuple)):
+        return ",".join(attribute(v) for v in value) or "-"
+    if isinstance(value, float):
+        return number(value) if not math.isfinite(value) or value != int(value) else f"{value:.1f}"
+    return str(value)
+
+
+def weight(t):
+    i = torch.arange(t.numel(), dtype=torch.float64).reshape(t.shape)
+    return ((7 * i + 3) % 13 - 6) / 4
+
+
+def op(name):
+    global current
+    current = name
+    lines.append(f"op {name}")
+
+
+def case(fn, *inputs, nograd=False, concrete=False, only=None, **attributes):
+    """`fn(*inputs, **attributes)`; `only` names the inputs that get gradients."""
+    leaves = []
+    for i, x in enumerate(inputs):
+        wants = not nograd and x.dtype == torch.float64 and not concrete and (only is None or i in only)
+        leaves.append(x.clone().requires_grad_(wants))
+    out = fn(*leaves)
+    outs = list(out) if isinstance(out, (tuple, list)) else [out]
+    words = [f"{k}={attribute(v)}" for k, v in attributes.items() if v is not None]
+    if nograd:
+        words.append("nograd")
+    lines.append(" ".join(["case", *words]))
+    for x in inputs:
+        lines.append("i " + tensor_text(x, not concrete))
+    for o in outs:
+        lines.append("o " + tensor_text(o, not concrete))
+    if not nograd and not concrete:
+        loss = sum((o * weight(o)).sum() for o in outs if o.dtype.is_floating_point and o.requires_grad)
+        wanted = [i for i, x in enumerate(leaves) if x.requires_grad]
+        if isinstance(loss, torch.Tensor) and wanted:
+            grads = torch.autograd.grad(loss, [leaves[i] for i in wanted], allow_unused=True)
+            for i, g in zip(wanted, grads):
+                if g is None:
+                    g = torch.zeros_like(leaves[i])
+                lines.append(f"g {i}: " + " ".join(number(x) for x in g.reshape(-1).tolist()))
+    counts[current] = counts.get(current, 0) + 1
+
+
+def write(family):
+    path = os.path.join(OUT, f"{family}.txt")
+    with open(path, "w") as file:
+        file.write("\n".join(lines) + "\n")
+    print(f"{family}: {sum(1 for l in lines if l.startswith('case'))} cases, {os.path.getsize(path)} bytes")
+    lines.clear()
+
+
+SHAPES = [(), (1,), (5,), (0, 3), (5, 1, 3), (3, 17)]
+
+# ---- maps of one argument
+
+def unary(name, fn, make=G, specials=True, kinks=None, shapes=SHAPES, **attributes):
+    op(name)
+    for shape in shapes:
+        case(fn, make(*shape), **attributes)
+    if kinks is not None:
+        case(fn, V(kinks), **attributes)
+    if specials:
+        case(fn, V([0.0, -0.0, 1.0, -1.0, NAN, INF, -INF, 100.0, -100.0, 0.0078125]), nograd=True, **attributes)
+
+
+U = lambda *s: G(*s, lo=-0.9, hi=0.9)
+unary("neg", torch.neg)
+unary("abs", torch.abs, kinks=[0.0, -1.0])
+unary("sign", torch.sign, kinks=[0.0, 2.0])
+unary("exp", torch.exp)
+unary("exp2", torch.exp2)
+unary("expm1", torch.expm1)
+unary("log", torch.log, P)
+unary("log2", torch.log2, P)
+unary("log1p", torch.log1p, lambda *s: P(*s, lo=-0.75, hi=3.0))
+unary("sin", torch.sin)
+unary("cos", torch.cos)
+unary("tan", torch.tan, lambda *s: G(*s, lo=-1.25, hi=1.25))
+unary("asin", torch.asin, U)
+unary("acos", torch.acos, U)
+unary("atan", torch.atan)
+unary("sinh", torch.sinh)
+unary("cosh", torch.cosh)
+unary("tanh", torch.tanh)
+unary("sqrt", torch.sqrt, P)
+unary("rsqrt", torch.rsqrt, P)
+unary("recip", torch.reciprocal, away)
+unary("erf", torch.erf)
+unary("floor", torch.floor, kinks=[0.5, -0.5, 1.0, -1.0])
+unary("ceil", torch.ceil, kinks=[0.5, -0.5, 1.0, -1.0])
+unary("round", torch.round, kinks=[0.5, 1.5, 2.5, -0.5, -1.5, 3.5])
+unary("trunc", torch.trunc, kinks=[0.5, -0.5, 1.75, -1.75])
+unary("relu", F.relu, kinks=[0.0, -0.0, 1.0, -1.0])
+unary("sigmoid", torch.sigmoid)
+unary("silu", F.silu)
+unary("gelu", F.gelu)
+unary("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"))
+unary("softplus", F.softplus, kinks=[25.0, -25.0, 5.0])
+unary("elu", F.elu, kinks=[0.0, -0.0], alpha=1.0)
+unary("elu", lambda x: F.elu(x, 0.5), shapes=[(5,)], specials=False, alpha=0.5)
+unary("selu", F.selu, kinks=[0.0])
+unary("leaky_relu", F.leaky_relu, kinks=[0.0, -0.0], slope=0.01)
+unary("leaky_relu", lambda x: F.leaky_relu(x, 0.25), shapes=[(5,)], specials=False, slope=0.25)
+unary("mish", F.mish)
+unary("hardswish", F.hardswish, lambda *s: G(*s, lo=-4.0, hi=4.0), kinks=[3.0, -3.0, 0.0])
+unary("square", torch.square)
+unary("logsigmoid", F.logsigmoid)
+op("isnan")
+case(torch.isnan, V([1.0, NAN, INF, -INF, 0.0]), nograd=True)
+op("isinf")
+case(torch.isinf, V([1.0, NAN, INF, -INF, 0.0]), nograd=True)
+op("isfinite")
+case(torch.isfinite, V([1.0, NAN, INF, -INF, 0.0]), nograd=True)
+case(torch.isfinite, I(4), concrete=True)
+op("logical_not")
+case(torch.logical_not, B(7), concrete=True)
+case(torch.logical_not, I(7, lo=-1, hi=2), concrete=True)
+case(torch.logical_not, V([0.0, -0.0, 1.0, NAN]), nograd=True)
+op("bitwise_not")
+for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+    case(torch.bitwise_not, I(7, lo=0, hi=100).to(dtype), concrete=True)
+for name, fn in [("abs", torch.abs), ("neg", torch.neg), ("sign", torch.sign), ("relu", F.relu), ("square", torch.square)]:
+    op(name)
+    for dtype in (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8):
+        try:
+            case(fn, I(7, lo=-9 if dtype != torch.uint8 else 0, hi=10, dtype=dtype), concrete=True)
+        except (RuntimeError, NotImplementedError):
+            pass
+for name, fn in [("floor", torch.floor), ("ceil", torch.ceil), ("round", torch.round), ("trunc", torch.trunc)]:
+    op(name)
+    case(fn, I(7, lo=-9, hi=10), concrete=True)
+for name, fn in [("exp", torch.exp), ("sqrt", torch.sqrt), ("sigmoid", torch.sigmoid), ("sin", torch.sin), ("erf", torch.erf),
+                 ("rsqrt", torch.rsqrt), ("recip", torch.reciprocal), ("tanh", torch.tanh), ("log", torch.log)]:
+    op(name)
+    for dtype in (torch.int32, torch.uint8, torch.bool, torch.int64):
+        case(fn, I(5, lo=1, hi=4).to(dtype), concrete=True)
+write("unary")
+
+# ---- maps of two arguments
+
+PAIRS = [((), ()), ((3,), ()), ((), (3,)), ((5, 5), (5, 5)), ((2, 3), (3,)), ((3,), (2, 3)), ((5, 1, 3), (4, 3)), ((0, 3), (1, 3)),
+         ((1,), (0,)), ((2, 1, 4), (3, 1)), ((1, 1), (1,)), ((2, 3, 1, 5), (3, 7, 1)), ((3, 17), (1, 17)), ((3, 17), (3, 1))]
+
+
+def binary(name, fn, make_a=G, make_b=G, grad=True, pairs=PAIRS):
+    op(name)
+    for a, b in pairs:
+        case(fn, make_a(*a), make_b(*b), nograd=not grad)
+
+
+binary("add", torch.add)
+binary("sub", torch.sub)
+binary("mul", torch.mul)
+binary("div", torch.div, G, away)
+binary("pow", torch.pow, P, G)
+binary("max", torch.maximum)
+binary("min", torch.minimum)
+binary("atan2", torch.atan2, away, away)
+op("rem")
+for a, b in PAIRS:
+    # Off multiples, where the remainder jumps.
+    x, y = G(*a, lo=-7, hi=7), away(*b)
+    r = torch.remainder(x, y)
+    while r.numel() and bool(((r.abs() < 0.03) | ((r - y).abs() < 0.03)).any()):
+        x, y = G(*a, lo=-7, hi=7), away(*b)
+        r = torch.remainder(x, y)
+        if r.numel() > 30:
+            break
+    case(torch.remainder, x, y, nograd=r.numel() > 30)
+case(torch.remainder, V([5.0, -5.0, 5.0, -5.0, 6.0, -6.0, 0.0]), V([3.0, 3.0, -3.0, -3.0, 3.0, 3.0, 2.0]), nograd=True)
+case(torch.remainder, V([1.0, 0.0, INF, 2.0, -2.0, NAN]), V([0.0, 0.0, 2.0, INF, INF, 1.0]), nograd=True)
+op("floor_div")
+for a, b in PAIRS[:8]:
+    case(torch.floor_divide, G(*a, lo=-7, hi=7), away(*b), nograd=True)
+op("pow")
+case(torch.pow, V([-2.0, -1.5, 0.0, 0.0, 2.0, -1.0]), V([2.0, 3.0, 2.0, 1.0, 0.0, -1.0]), only=[0])
+case(torch.pow, V([0.0, 0.0, -1.0, INF, 2.0, NAN, 1.0, -8.0]), V([0.0, -1.0, 0.5, 0.0, INF, 0.0, NAN, 0.3333]), nograd=True)
+for e in (0.0, 0.5, 1.0, 2.0, 3.0, -1.0, -2.0, 2.5):
+    case(lambda x: torch.pow(x, e), P(4), scalar=e)
+for e in (0.0, 1.0, 2.0, 3.0, -1.0):
+    case(lambda x: torch.pow(x, e), away(4), scalar=e)
+case(lambda x: torch.pow(x, 2.0), V([0.0, 1.0, -1.0]), scalar=2.0)
+op("max")
+case(torch.maximum, V([1.0, 2.0, 3.0]), V([1.0, 1.0, 4.0]))
+case(torch.maximum, V([NAN, 1.0, INF, -INF]), V([1.0, NAN, 1.0, -INF]), nograd=True)
+op("min")
+case(torch.minimum, V([1.0, 2.0, 3.0]), V([1.0, 1.0, 4.0]))
+case(torch.minimum, V([NAN, 1.0, INF, -INF]), V([1.0, NAN, 1.0, -INF]), nograd=True)
+op("atan2")
+case(torch.atan2, V([0.0, 0.0, -0.0, 1.0, -1.0, INF]), V([1.0, -1.0, -1.0, 0.0, 0.0, INF]), nograd=True)
+op("div")
+case(torch.div, V([1.0, 0.0, -1.0, INF]), V([0.0, 0.0, 0.0, INF]), nograd=True)
+case(torch.div, I(5, lo=-9, hi=9), I(5, lo=1, hi=5), concrete=True)
+case(torch.div, I(5, lo=-9, hi=9, dtype=torch.int32), I(5, lo=1, hi=5, dtype=torch.int32), concrete=True)
+for name, fn in [("add", torch.add), ("sub", torch.sub), ("mul", torch.mul), ("div", torch.div), ("rem", torch.remainder)]:
+    op(name)
+    case(lambda x: fn(x, 2.5), away(3, 2), scalar=2.5, nograd=name == "rem")
+    case(lambda x: fn(x, 2), I(4, lo=-5, hi=5), scalar=2, concrete=True)
+    case(lambda x: fn(x, 2.5), I(4, lo=-5, hi=5), scalar=2.5, concrete=True)
+    case(lambda x: fn(x, 2), away(4).half(), scalar=2, concrete=True)
+for name, fn in [("sub", lambda a, b: b - a), ("div", lambda a, b: b / a), ("pow", lambda a, b: b ** a)]:
+    op("r" + name)
+    case(lambda x: fn(x, 2.5), away(5), scalar=2.5)
+for name, fn in [("eq", torch.eq), ("ne", torch.ne), ("lt", torch.lt), ("le", torch.le), ("gt", torch.gt), ("ge", torch.ge)]:
+    op(name)
+    for a, b in PAIRS[:8]:
+        case(fn, G(*a, lo=-0.1, hi=0.1), G(*b, lo=-0.1, hi=0.1), nograd=True)
+    case(fn, V([NAN, 1.0, INF, -INF, 0.0, NAN]), V([NAN, NAN, INF, INF, -0.0, 1.0]), nograd=True)
+    case(fn, I(9, lo=0, hi=3), I(9, lo=0, hi=3), concrete=True)
+    case(fn, I(9, lo=0, hi=3), G(9, lo=0, hi=3).float(), concrete=True)
+    case(fn, I(9, lo=0, hi=255).to(torch.uint8), I(9, lo=-128, hi=127).to(torch.int8), concrete=True)
+    case(fn, B(9), B(9), concrete=True)
+    case(lambda x: fn(x, 1.0), I(9, lo=0, hi=3), scalar=1.0, concrete=True)
+for name, fn in [("logical_and", torch.logical_and), ("logical_or", torch.logical_or), ("logical_xor", torch.logical_xor)]:
+    op(name)
+    case(fn, B(8), B(8), concrete=True)
+    case(fn, B(2, 1), B(3), concrete=True)
+    case(fn, I(8, lo=-1, hi=2), G(8, lo=0, hi=0.05).float(), concrete=True)
+for name, fn in [("and", torch.bitwise_and), ("or", torch.bitwise_or), ("xor", torch.bitwise_xor)]:
+    op(name)
+    for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        case(fn, I(2, 5, lo=0, hi=127).to(dtype), I(5, lo=0, hi=127).to(dtype), concrete=True)
+    case(fn, I(5, lo=-9, hi=9), I(5, lo=-9, hi=9), concrete=True)
+for name, fn in [("shl", torch.bitwise_left_shift), ("shr", torch.bitwise_right_shift)]:
+    op(name)
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        case(fn, I(6, lo=0, hi=120).to(dtype), I(6, lo=0, hi=7).to(dtype), concrete=True)
+    case(fn, I(6, lo=-100, hi=0), I(6, lo=0, hi=7), concrete=True)
+for name, fn in [("add", torch.add), ("sub", torch.sub), ("mul", torch.mul), ("max", torch.maximum), ("min", torch.minimum),
+                 ("floor_div", torch.floor_divide), ("rem", torch.remainder)]:
+    op(name)
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        low = 1 if dtype == torch.uint8 else -100
+        b = I(9, lo=low, hi=100)
+        b[b == 0] = 3
+        case(fn, I(9, lo=low, hi=100).to(dtype), b.to(dtype), concrete=True)
+op("pow")
+case(torch.pow, I(9, lo=-3, hi=4), I(9, lo=0, hi=5), concrete=True)
+case(torch.pow, I(9, lo=0, hi=4, dtype=torch.int32), I(9, lo=0, hi=5, dtype=torch.int32), concrete=True)
+# Promotion: every pair that PyTorch adds, for tensors of rank 1 and beside rank 0.
+DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32,
+          torch.float64]
+for name, fn in [("add", torch.add), ("mul", torch.mul), ("div", torch.div), ("max", torch.maximum)]:
+    op(name)
+    for x, y in itertools.product(DTYPES, DTYPES):
+        if name != "add" and (x.is_floating_point and y.is_floating_point) and x != y and torch.float64 in (x, y):
+            continue
+        case(fn, I(2, lo=0, hi=4).to(x), I(2, lo=1, hi=4).to(y), concrete=True)
+        if name == "add" and x != y:
+            case(fn, I(2, lo=0, hi=4).to(x), I(lo=1, hi=4).to(y), concrete=True)
+op("where")
+for shapes in [((), (), ()), ((3,), (3,), (3,)), ((2, 1), (3,), ()), ((0, 3), (1, 3), (3,)), ((5, 1, 3), (4, 1), (1,)), ((4,), (), (4,))]:
+    case(torch.where, B(*shapes[0]), G(*shapes[1]), G(*shapes[2]))
+case(torch.where, B(4), I(4), G(4).float(), concrete=True)
+case(torch.where, B(4), V([NAN, 1.0, INF, NAN]), V([1.0, NAN, 2.0, 3.0]), nograd=True)
+op("clamp")
+for shape in [(), (5,), (0, 3), (5, 1, 3)]:
+    case(lambda x: torch.clamp(x, -1.0, 0.5), G(*shape), min=-1.0, max=0.5)
+    case(lambda x: torch.clamp(x, min=-1.0), G(*shape), min=-1.0)
+    case(lambda x: torch.clamp(x, max=0.5), G(*shape), max=0.5)
+case(lambda x: torch.clamp(x, -1.0, 0.5), V([-1.0, 0.5, 0.0]), min=-1.0, max=0.5)
+case(lambda x: torch.clamp(x, -1.0, 0.5), V([NAN, INF, -INF]), min=-1.0, max=0.5, nograd=True)
+case(lambda x: torch.clamp(x, 2.0, -2.0), G(4), min=2.0, max=-2.0, nograd=True)
+case(lambda x: torch.clamp(x, -2, 3), I(6, lo=-5, hi=6), min=-2, max=3, concrete=True)
+op("lerp")
+for a, b, w in [((), (), ()), ((3,), (3,), (3,)), ((2, 3), (3,), (2, 1)), ((0, 3), (3,), ())]:
+    case(torch.lerp, G(*a), G(*b), G(*w, lo=0, hi=1))
+for w in (0.0, 0.25, 0.5, 1.0, 1.5):
+    case(lambda a, b: torch.lerp(a, b, w), G(4), G(4), scalar=w)
+op("cast")
+for x, y in itertools.product(DTYPES, DTYPES):
+    if x != y:
+        values = I(5, lo=0 if torch.uint8 in (x, y) or torch.bool in (x, y) else -7, hi=8).double()
+        if x.is_floating_point and torch.uint8 != y:
+            values = values + 0.5
+        case(lambda t: t.to(y), values.to(x), concrete=True, to=NAMES[y])
+case(lambda t: t.to(torch.bool), V([0.0, -0.0, 0.25, NAN, INF], torch.float32), concrete=True, to="bool")
+case(lambda t: t.to(torch.uint8), V([-1, 256, 300, 255], torch.int64), concrete=True, to="u8")
+case(lambda t: t.to(torch.int8), V([-129, 128, 300, 255], torch.int32), concrete=True, to="i8")
+case(lambda t: t.to(torch.float16), V([65504.0, 65519.0, 65520.0, 1e6, -1e6, 6e-8, 1e-8, NAN], torch.float32), concrete=True, to="f16")
+case(lambda t: t.to(torch.bfloat16), V([3.3e38, 3.4e38, 1.00390625, 1.01171875, 1e-40, NAN, INF], torch.float32), concrete=True, to="bf16")
+write("binary")
+
+# ---- views
+
+op("reshape")
+for a, b in [((), ()), ((), (1, 1)), ((6,), (2, 3)), ((2, 3, 4), (4, 6)), ((0, 3), (3, 0)), ((0, 3), (0,)), ((1, 1), ()), ((5, 1, 3), (15,))]:
+    case(lambda x: x.reshape(b), G(*a), shape=b)
+case(lambda x: x.reshape(2, -1), G(4, 3), shape=(2, -1))
+op("flatten")
+for a, s, e in [((2, 3, 4), 0, -1), ((2, 3, 4), 1, -1), ((2, 3, 4), 0, 1), ((2, 3, 4), 1, 1), ((), 0, -1), ((0, 3), 0, -1)]:
+    case(lambda x: x.flatten(s, e), G(*a), start=s, end=e)
+op("permute")
+for a, p in [((2, 3, 4), (2, 0, 1)), ((2, 3, 4), (-1, 0, 1)), ((2, 3), (1, 0)), ((0, 3), (1, 0)), ((5, 1, 3), (1, 2, 0)), ((), ())]:
+    case(lambda x: x.permute(p), G(*a), axes=p)
+op("transpose")
+for a, i, j in [((2, 3), 0, 1), ((2, 3, 4), 0, -1), ((2, 3, 4), 1, 1), ((0, 3), 0, 1), ((3, 33), -2, -1)]:
+    case(lambda x: x.transpose(i, j), G(*a), i=i, j=j)
+op("expand")
+for a, b in [((1,), (3,)), ((3, 1), (3, 4)), ((1, 3), (2, 5, 3)), ((), (2, 2)), ((1, 3), (0, 3)), ((5, 1, 3), (5, 7, 3)), ((1, 3), (-1, 3))]:
+    case(lambda x: x.expand(b), G(*a), shape=b)
+
+
+def np_slice(x, spec):
+    """Python slices with negative steps, through index tensors."""
+    for axis, s in enumerate(spec):
+        x = x.index_select(axis, torch.tensor(np.arange(x.shape[axis])[s].copy()))
+    return x
+
+
+def slice_text(spec):
+    part = lambda v: "" if v is None else str(v)
+    return ";".join(f"{part(s.start)}:{part(s.stop)}:{part(s.step)}" for s in spec)
+
+
+op("slice")
+for a, spec in [
+    ((5,), [slice(1, 4, 1)]), ((5,), [slice(None, None, 2)]), ((5,), [slice(None, None, -1)]), ((5,), [slice(4, 0, -2)]),
+    ((5,), [slice(-3, None, None)]), ((5,), [slice(None, -1, None)]), ((5,), [slice(3, 3, None)]), ((5,), [slice(1, 100, 3)]),
+    ((5,), [slice(-100, 2, None)]), ((5,), [slice(None, 1, -1)]), ((5,), [slice(-2, None, -2)]), ((6,), [slice(1, None, 2)]),
+    ((3, 4), [slice(None, None, -1), slice(None, None, -2)]), ((3, 4), [slice(0, 2, None)]), ((0, 3), [slice(None, None, -1), slice(0, 2, None)]),
+    ((5, 1, 3), [slice(None, None, 2), slice(None, None, -1), slice(2, None, -1)]), ((3, 33), [slice(None), slice(30, 2, -3)]),
+    ((3, 33), [slice(None), slice(1, 31, 2)]), ((4,), [slice(2, 1, None)]), ((4,), [slice(1, 2, -1)]),
+]:
+    case(lambda x: np_slice(x, spec), G(*a), spec=slice_text(spec))
+op("narrow")
+for a, axis, start, length in [((5,), 0, 1, 3), ((3, 4), -1, 0, 2), ((3, 4), 0, 2, 1), ((3, 4), 1, 4, 0), ((0, 3), 1, 1, 2)]:
+    case(lambda x: x.narrow(axis, start, length), G(*a), axis=axis, start=start, len=length)
+op("select")
+for a, axis, i in [((5,), 0, 2), ((5,), 0, -1), ((3, 4), 1, -2), ((2, 3, 4), 0, 1), ((0, 3), 1, 0)]:
+    case(lambda x: x.select(axis, i), G(*a), axis=axis, index=i)
+op("pad")
+for mode in ("constant", "reflect", "replicate", "circular"):
+    for a, pads in [((1, 2, 5), (1, 2)), ((1, 2, 4, 5), (2, 1, 1, 2)), ((1, 1, 3, 3, 4), (1, 1, 2, 0, 0, 2)), ((2, 5), (3, 0)), ((2, 2, 5), (0, 0)), ((1, 2, 5), (4, 4))]:
+        if mode != "constant" and len(pads) // 2 != len(a) - 2 and not (len(a) == 2 and len(pads) == 2):
+            continue
+        case(lambda x: F.pad(x, pads, mode=mode), G(*a), pads=pads, mode=mode)
+for a, pads, value in [((), (), 1.5), ((3,), (1, 1), 1.5), ((0, 3), (1, 0, 2, 1), 2.0), ((3, 4), (-1, 1), 0.0), ((3, 4), (-1, -1, 1, -1), 0.5),
+                       ((2, 3), (0, 0, 1, 2), NAN), ((2, 3), (2, 2, 2, 2), -INF)]:
+    if a == ():
+        continue
+    case(lambda x: F.pad(x, pads, value=value), G(*a), pads=pads, mode="constant", value=value, nograd=not math.isfinite(value))
+op("concat")
+for shapes, axis in [([(2,), (3,)], 0), ([(2, 3), (1, 3), (4, 3)], 0), ([(2, 3), (2, 2)], -1), ([(0, 3), (2, 3)], 0), ([(2, 0), (2, 3)], 1),
+                     ([(2, 3)], 0), ([(2, 1, 3), (2, 4, 3)], 1), ([(0,), (0,)], 0)]:
+    case(lambda *x: torch.cat(x, axis), *[G(*s) for s in shapes], axis=axis)
+case(lambda *x: torch.cat(x, 0), I(3), G(3).float(), concrete=True, axis=0)
+op("stack")
+for shape, n, axis in [((), 3, 0), ((3,), 2, 0), ((3,), 2, 1), ((3,), 2, -1), ((2, 3), 3, 1), ((0, 3), 2, 0), ((2, 3), 1, -2)]:
+    case(lambda *x: torch.stack(x, axis), *[G(*shape) for _ in range(n)], axis=axis)
+op("split")
+for a, size, axis in [((7,), 3, 0), ((6, 2), 2, 0), ((2, 5), 2, -1), ((4,), 10, 0), ((0, 3), 2, 0)]:
+    case(lambda x: x.split(size, axis), G(*a), size=size, axis=axis)
+op("split_sizes")
+for a, sizes, axis in [((7,), (1, 4, 2), 0), ((2, 5), (5, 0), 1), ((3, 2), (1, 2), -2)]:
+    case(lambda x: x.split(list(sizes), axis), G(*a), sizes=sizes, axis=axis)
+op("chunk")
+for a, n, axis in [((7,), 3, 0), ((6,), 3, 0), ((5,), 4, 0), ((2, 5), 2, 1), ((3,), 5, 0), ((10,), 4, 0)]:
+    case(lambda x: x.chunk(n, axis), G(*a), n=n, axis=axis)
+op("squeeze")
+for a, axis in [((1, 3, 1), None), ((1, 3, 1), 0), ((1, 3, 1), -1), ((1, 3, 1), 1), ((), None), ((1,), 0), ((0, 1), 1)]:
+    case(lambda x: x.squeeze() if axis is None else x.squeeze(axis), G(*a), axis=axis)
+op("unsqueeze")
+for a, axis in [((3,), 0), ((3,), 1), ((3,), -1), ((), 0), ((), -1), ((2, 3), 1), ((2, 3), -3), ((0, 3), 0)]:
+    case(lambda x: x.unsqueeze(axis), G(*a), axis=axis)
+op("flip")
+for a, axes in [((5,), (0,)), ((2, 3), (0, 1)), ((2, 3), (-1,)), ((0, 3), (0,)), ((5, 1, 3), (0, 2)), ((2, 3), ()), ((), ())]:
+    case(lambda x: x.flip(axes), G(*a), axes=axes)
+op("roll")
+for a, shifts, axes in [((5,), (2,), (0,)), ((5,), (-1,), (0,)), ((5,), (7,), (0,)), ((2, 3), (1, -1), (0, 1)), ((2, 3), (1,), (-1,)), ((0, 3), (1,), (0,)), ((3, 4), (1, 2), (0, 0))]:
+    case(lambda x: x.roll(shifts, axes), G(*a), shifts=shifts, axes=axes)
+case(lambda x: x.roll(2), G(2, 3), shifts=(2,))
+op("tile")
+for a, reps in [((3,), (2,)), ((2, 3), (2, 2)), ((2, 3), (2,)), ((3,), (2, 2)), ((), (3,)), ((0, 3), (2, 1)), ((2,), (0,)), ((2, 1, 3), (2, 3, 1))]:
+    case(lambda x: x.tile(reps), G(*a), reps=reps)
+op("repeat")
+for a, reps in [((3,), (2,)), ((2, 3), (2, 2)), ((3,), (2, 2)), ((), (3,)), ((0, 3), (2, 1)), ((2,), (0,))]:
+    case(lambda x: x.repeat(reps), G(*a), reps=reps)
+op("repeat_interleave")
+for a, n, axis in [((3,), 2, 0), ((2, 3), 3, 1), ((2, 3), 2, -2), ((2, 3), 1, 0)]:
+    case(lambda x: x.repeat_interleave(n, axis), G(*a), n=n, axis=axis)
+for name, fn in [("tril", torch.tril), ("triu", torch.triu)]:
+    op(name)
+    for a, d in [((3, 3), 0), ((3, 4), 1), ((4, 3), -1), ((2, 3, 3), 0), ((0, 3), 0), ((1, 1), 0), ((3, 3), 5), ((3, 3), -5)]:
+        case(lambda x: fn(x, d), G(*a), diagonal=d)
+    case(lambda x: fn(x, 0), V([[1.0, NAN], [INF, 2.0]]), diagonal=0, nograd=True)
+op("unfold")
+for a, axis, size, step in [((7,), 0, 3, 1), ((7,), 0, 3, 2), ((2, 6), 1, 2, 2), ((2, 6), -1, 2, 3), ((6, 2), 0, 4, 1), ((5,), 0, 5, 1), ((7,), 0, 1, 3), ((3, 4, 5), 1, 2, 1)]:
+    case(lambda x: x.unfold(axis, size, step), G(*a), axis=axis, size=size, step=step)
+op("movedim")
+for a, s, d in [((2, 3, 4), 0, 2), ((2, 3, 4), -1, 0), ((2, 3), 1, 1)]:
+    case(lambda x: x.movedim(s, d), G(*a), source=s, target=d)
+op("diagonal")
+for a, o in [((3, 3), 0), ((3, 4), 1), ((4, 3), -1), ((2, 3, 3), 0)]:
+    case(lambda x: torch.diagonal(x, o, -2, -1), G(*a), offset=o)
+write("view")
+
+# ---- reductions and scans
+
+REDUCE = [((), None), ((5,), None), ((5,), 0), ((5,), -1), ((2, 3), None), ((2, 3), 0), ((2, 3), (0, 1)), ((5, 1, 3), (0, 2)), ((5, 1, 3), 1), ((2, 3, 4), (1,)),
+          ((2, 3, 4), (0, 2)), ((2, 3, 4), -2), ((3, 70), 1), ((70, 3), 0), ((1,), 0), ((), 0)]
+EMPTY = [((0, 3), 0), ((0, 3), None), ((3, 0), 1), ((0, 3), 1)]
+
+
+def reduction(name, fn, make=G, empty=True, grad=True, cases=REDUCE, **attributes):
+    op(name)
+    for (a, axes), keepdim in itertools.product(cases + (EMPTY if empty else [((0, 3), 1)]), (False, True)):
+        if axes is None and keepdim and len(a) < 2:
+            continue
+        dims = tuple(range(len(a))) if axes is None else axes
+        case(lambda x: fn(x, dims, keepdim), make(*a), axes=axes, keepdim=keepdim, nograd=not grad, **attributes)
+
+
+def prod(x, dims, keepdim):
+    for d in sorted([d % max(x.dim(), 1) for d in ((dims,) if isinstance(dims, int) else dims)], reverse=True):
+        x = x.prod(d, keepdim=True)
+    if not keepdim:
+        dims = (dims,) if isinstance(dims, int) else dims
+        for d in sorted([d % max(x.dim(), 1) for d in dims], reverse=True):
+            x = x.squeeze(d) if x.dim() else x
+    return x
+
+
+sum_ = lambda x, d, k: x.sum(d, keepdim=k) if d != () else x.sum()
+reduction("sum", sum_)
+reduction("mean", lambda x, d, k: x.mean(d, keepdim=k) if d != () else x.mean())
+SHORT = [c for c in REDUCE if 70 not in c[0]]
+reduction("prod", prod, away, cases=SHORT)
+reduction("max", lambda x, d, k: x.amax(d, keepdim=k), D, empty=False)
+reduction("min", lambda x, d, k: x.amin(d, keepdim=k), D, empty=False)
+reduction("logsumexp", lambda x, d, k: x.logsumexp(d, keepdim=k))
+op("prod")
+case(lambda x: x.prod(0), V([2.0, 0.0, 3.0]), axes=0, keepdim=False)
+case(lambda x: x.prod(0), V([0.0, 0.0, 3.0]), axes=0, keepdim=False)
+case(lambda x: x.prod(1), V([[1.0, 2.0], [0.0, 3.0]]), axes=1, keepdim=False)
+op("max")
+case(lambda x: x.amax(0), V([1.0, 3.0, 3.0]), axes=0, keepdim=False)
+case(lambda x: x.amax(1), V([[1.0, NAN, 3.0], [-INF, -INF, -INF]]), axes=1, keepdim=False, nograd=True)
+op("min")
+case(lambda x: x.amin(0), V([1.0, 3.0, 1.0]), axes=0, keepdim=False)
+case(lambda x: x.amin(1), V([[1.0, NAN, 3.0], [INF, INF, INF]]), axes=1, keepdim=False, nograd=True)
+op("sum")
+case(lambda x: x.sum(1), V([[1.0, NAN, 3.0], [INF, -INF, 0.0], [INF, 1.0, 2.0]]), axes=1, keepdim=False, nograd=True)
+op("logsumexp")
+case(lambda x: x.logsumexp(1), V([[-INF, -INF], [INF, 1.0], [100.0, 100.0], [-100.0, -100.0], [NAN, 0.0]]), axes=1, keepdim=False, nograd=True)
+for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+    for name, fn in [("sum", lambda x: x.sum(1)), ("prod", lambda x: x.prod(1)), ("max", lambda x: x.amax(1)), ("min", lambda x: x.amin(1)), ("any", lambda x: x.any(1)), ("all", lambda x: x.all(1))]:
+        op(name)
+        case(fn, I(2, 7, lo=0, hi=3).to(dtype), concrete=True, axes=1, keepdim=False)
+for name, fn in [("any", lambda x, d, k: torch.any(x, d, keepdim=k) if d != () else x.any()), ("all", lambda x, d, k: torch.all(x, d, keepdim=k) if d != () else x.all())]:
+    op(name)
+    for a, axes in [((), None), ((5,), 0), ((2, 3), None), ((0, 3), 0), ((5, 1, 3), (0, 2)), ((0,), None)]:
+        dims = tuple(range(len(a))) if axes is None else axes
+        case(lambda x: fn(x, dims, False), B(*a), axes=axes, keepdim=False, concrete=True)
+for name, fn in [("argmax", torch.argmax), ("argmin", torch.argmin)]:
+    op(name)
+    for a, axis, keepdim in [((5,), 0, False), ((5,), None, False), ((2, 3), 1, True), ((2, 3), -2, False), ((5, 1, 3), 0, False), ((2, 3), None, False), ((3, 70), 1, False), ((), None, False), ((0, 3), 1, False)]:
+        case(lambda x: fn(x, axis, keepdim), D(*a), axis=axis, keepdim=keepdim, nograd=True)
+    case(lambda x: fn(x, 1), V([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0], [1.0, NAN, 5.0], [INF, -INF, 0.0]]), axis=1, keepdim=False, nograd=True)
+    case(lambda x: fn(x, 0), I(7, lo=-5, hi=5), axis=0, keepdim=False, concrete=True)
+for name, fn in [("var", torch.var), ("std", torch.std)]:
+    op(name)
+    for a, axes in [((5,), 0), ((2, 3), None), ((2, 3), 1), ((5, 2, 3), (0, 2)), ((3, 70), -1)]:
+        for correction, keepdim in [(0, False), (1, True), (2, False)]:
+            if a == (2, 3) and correction == 2 and axes is None or (a == (5, 2, 3)):
+                pass
+            dims = tuple(range(len(a))) if axes is None else axes
+            if a == (2, 3) and axes == 1 and correction == 2 and name == "std":
+                continue
+            case(lambda x: fn(x, dims, correction=correction, keepdim=keepdim), D(*a), axes=axes, correction=correction, keepdim=keepdim)
+    case(lambda x: fn(x, 0, correction=1), V([1.0]), axes=0, correction=1, keepdim=False, nograd=True)
+    case(lambda x: fn(x, 0, correction=0), V([1.0]), axes=0, correction=0, keepdim=False, nograd=True)
+    case(lambda x: fn(x, 0, correction=1), G(0, 2), axes=0, correction=1, keepdim=False, nograd=True)
+op("norm")
+for p in (1.0, 2.0, INF, -INF, 3.0, 0.5, 0.0):
+    for a, axes in [((5,), None), ((2, 3), 1), ((2, 3), None), ((5, 1, 3), (0, 2)), ((), None)]:
+        dims = tuple(range(len(a))) if axes is None else axes
+        case(lambda x: torch.linalg.vector_norm(x, p, dims if a else None), D(*a), axes=axes, p=p, keepdim=False, nograd=p == 0.0)
+case(lambda x: torch.linalg.vector_norm(x, 2.0, 1), V([[0.0, 0.0], [3.0, 4.0]]), axes=1, p=2.0, keepdim=False)
+case(lambda x: torch.linalg.vector_norm(x, 1.0, 0), V([0.0, -2.0]), axes=0, p=1.0, keepdim=True and False)
+case(lambda x: torch.linalg.vector_norm(x, 2.0, 1), G(3, 0), axes=1, p=2.0, keepdim=False)
+SCANS = [((5,), 0), ((2, 3), 1), ((2, 3), 0), ((5, 1, 3), -1), ((5, 1, 3), 0), ((0, 3), 0), ((0, 3), 1), ((3, 40), 1), ((40, 2), 0), ((1,), 0), ((), 0)]
+op("cumsum")
+for a, axis in SCANS:
+    case(lambda x: x.cumsum(axis), G(*a), axis=axis)
+for dtype in (torch.int32, torch.uint8, torch.bool):
+    case(lambda x: x.cumsum(0), I(6).to(dtype), axis=0, concrete=True)
+case(lambda x: x.cumsum(0), V([1.0, INF, 1.0, NAN, 1.0]), axis=0, nograd=True)
+op("cumprod")
+for a, axis in SCANS:
+    if 40 not in a:
+        case(lambda x: x.cumprod(axis), away(*a), axis=axis)
+case(lambda x: x.cumprod(0), V([2.0, 0.0, 3.0, 4.0]), axis=0)
+case(lambda x: x.cumprod(0), V([2.0, 0.0, 3.0, 0.0, 5.0]), axis=0)
+for name, fn in [("cummax", torch.cummax), ("cummin", torch.cummin)]:
+    op(name)
+    for a, axis in SCANS:
+        case(lambda x: fn(x, axis).values, D(*a), axis=axis)
+    case(lambda x: fn(x, 0).values, V([1.0, 3.0, NAN, 5.0]), axis=0, nograd=True)
+    case(lambda x: fn(x, 0).values, V([1.0, 3.0, 3.0, 2.0]), axis=0)
+write("reduce")
+
+# ---- indexing
+
+op("gather")
+for a, i, axis in [((5,), (3,), 0), ((3, 4), (3, 2), 1), ((3, 4), (5, 4), 0), ((3, 4), (2, 3), 1), ((2, 3, 4), (2, 1, 4), 1), ((3, 4), (0, 4), 0), ((3, 4), (3, 0), -1), ((), (), 0)]:
+    top = a[axis] if a else 1
+    case(lambda x, i: x.gather(axis, i), G(*a), I(*i, hi=top), axis=axis)
+op("index_select")
+for a, n, axis in [((5,), 3, 0), ((3, 4), 6, 1), ((3, 4), 2, -2), ((2, 3, 4), 5, 1), ((3, 4), 0, 0), ((4, 33), 3, 0)]:
+    case(lambda x, i: x.index_select(axis, i), G(*a), I(n, hi=a[axis]), axis=axis)
+case(lambda x, i: x.index_select(0, i), G(4, 2), I(3, hi=4, dtype=torch.int32), axis=0)
+op("take")
+for a, i in [((5,), (3,)), ((3, 4), (2, 2)), ((3, 4), ()), ((3, 4), (0,))]:
+    case(lambda x, i: x.take(i), G(*a), I(*i, lo=-int(np.prod(a)), hi=int(np.prod(a))))
+op("scatter")
+for a, i, axis in [((5,), (3,), 0), ((3, 4), (3, 2), 1), ((3, 5), (2, 5), 0), ((2, 3, 4), (2, 2, 4), 1), ((3, 4), (0, 4), 0)]:
+    # Each target once: the result of a repeated one is not defined in PyTorch.
+    index = torch.stack([torch.tensor(rng.permutation(a[axis])[: i[axis]]) for _ in range(max(1, int(np.prod(i)) // max(i[axis], 1)))])
+    if i[axis] == 0:
+        index = torch.zeros(i, dtype=torch.int64)
+    else:
+        moved = [n for k, n in enumerate(i) if k != axis % len(a)]
+        index = index.reshape(*moved, i[axis]).movedim(-1, axis)
+    case(lambda x, s: x.scatter(axis, index, s), G(*a), G(*i), axis=axis, index=index.reshape(-1).tolist(), index_shape=i)
+op("scatter_add")
+for a, i, axis in [((5,), (7,), 0), ((3, 4), (3, 6), 1), ((3, 5), (2, 5), 0), ((2, 3, 4), (2, 5, 4), 1), ((3, 4), (0, 4), 0), ((3, 4), (2, 3), 1)]:
+    case(lambda x, i, s: x.scatter_add(axis, i, s), G(*a), I(*i, hi=a[axis]), G(*i), axis=axis)
+op("scatter_reduce")
+for mode in ("amax", "amin", "prod", "sum", "mean"):
+    for include in (True, False):
+        for a, i, axis in [((5,), (7,), 0), ((3, 4), (3, 6), 1), ((3, 5), (2, 5), 0)]:
+            x, s = (away(*a), away(*i)) if mode == "prod" else (D(*a), D(*i))
+            case(lambda x, i, s: x.scatter_reduce(axis, i, s, mode, include_self=include), x, I(*i, hi=a[axis]), s, axis=axis, mode=mode, include_self=include)
+op("index_add")
+for a, n, axis in [((5,), 3, 0), ((3, 4), 6, 1), ((4, 3), 6, 0)]:
+    src = list(a)
+    src[axis] = n
+    case(lambda x, i, s: x.index_add(axis, i, s), G(*a), I(n, hi=a[axis]), G(*src), axis=axis)
+op("embedding")
+for v, d, i in [(5, 3, (4,)), (5, 3, (2, 3)), (4, 33, (3, 2)), (5, 3, ()), (5, 3, (0,)), (1, 1, (2,))]:
+    case(lambda w, i: F.embedding(i, w), G(v, d), I(*i, hi=v))
+op("one_hot")
+for shape, n in [((4,), 5), ((2, 3), 5), ((), 5), ((0,), 5)]:
+    case(lambda i: F.one_hot(i, n), I(*shape, hi=5), n=n, concrete=True)
+op("masked_fill")
+for a, m in [((5,), (5,)), ((3, 4), (4,)), ((3, 4), (3, 1)), ((0, 3), (3,)), ((), ())]:
+    case(lambda x, m: x.masked_fill(m, -1.5), G(*a), B(*m), value=-1.5)
+case(lambda x, m: x.masked_fill(m, -INF), G(3, 4), B(3, 4), value=-INF, nograd=True)
+case(lambda x, m: x.masked_fill(m, 7), I(5), B(5), value=7, concrete=True)
+op("masked_select")
+for a, m in [((5,), (5,)), ((3, 4), (4,)), ((3, 4), (3, 1)), ((0, 3), (3,)), ((3,), (2, 3))]:
+    case(lambda x, m: x.masked_select(m), G(*a), B(*m))
+op("nonzero")
+case(torch.nonzero, I(2, 5, lo=0, hi=2), concrete=True)
+case(torch.nonzero, B(7), concrete=True)
+case(torch.nonzero, G(3, 2, 2, lo=-0.03, hi=0.03).float(), concrete=True)
+case(torch.nonzero, torch.zeros(4, dtype=torch.int64), concrete=True)
+SORTS = [((5,), 0), ((3, 4), 1), ((3, 4), 0), ((2, 3, 4), -2), ((0, 3), 0), ((0, 3), 1), ((1,), 0), ((2, 100), -1), ((), 0)]
+op("sort")
+for (a, axis), desc in itertools.product(SORTS, (False, True)):
+    case(lambda x: torch.sort(x, stable=True, dim=axis, descending=desc), D(*a), axis=axis, descending=desc)
+for desc in (False, True):
+    case(lambda x: torch.sort(x, stable=True, dim=0, descending=desc), V([2.0, 1.0, 2.0, 1.0, 2.0]), axis=0, descending=desc)
+    case(lambda x: torch.sort(x, stable=True, dim=0, descending=desc), V([2.0, NAN, -INF, INF, NAN, 0.0]), axis=0, descending=desc, nograd=True)
+    for dtype in (torch.int32, torch.uint8, torch.int64, torch.bool):
+        case(lambda x: torch.sort(x, stable=True, dim=0, descending=desc), I(9, hi=4).to(dtype), axis=0, descending=desc, concrete=True)
+op("argsort")
+for (a, axis), desc in itertools.product(SORTS, (False, True)):
+    case(lambda x: torch.argsort(x, stable=True, dim=axis, descending=desc), D(*a), axis=axis, descending=desc, nograd=True)
+op("topk")
+for a, k, axis in [((5,), 2, 0), ((3, 4), 1, 1), ((3, 4), 4, -1), ((4, 3), 2, 0), ((5,), 0, 0), ((2, 100), 7, -1), ((0, 3), 2, 1)]:
+    for largest in (True, False):
+        case(lambda x: torch.topk(x, k, axis, largest), D(*a), k=k, axis=axis, largest=largest)
+op("dyn_slice")
+write("index")
+
+# ---- products
+
+op("matmul")
+MM = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 2, 3), (2, 3, 4)), ((2, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((2, 1, 2, 3), (5, 3, 4)),
+      ((5, 2, 3), (3,)), ((3,), (5, 3, 4)), ((0, 3), (3, 4)), ((2, 0), (0, 4)), ((2, 3), (3, 0)), ((0,), (0,)), ((3, 0, 2), (2, 4)), ((0, 2, 3), (3, 4)), ((1, 17), (17, 9)), ((17, 33), (33, 1)),
+      ((9, 40), (40, 19)), ((1, 2, 3), (5, 3, 2))]
+for a, b in MM:
+    case(torch.matmul, G(*a), G(*b))
+case(lambda a, b: a @ b.transpose(-1, -2), G(3, 5), G(4, 5), tb=True)
+case(lambda a, b: a.transpose(-1, -2) @ b, G(5, 3), G(5, 4), ta=True)
+case(lambda a, b: a.transpose(-1, -2) @ b.transpose(-1, -2), G(2, 5, 3), G(4, 5), ta=True, tb=True)
+case(torch.matmul, I(3, 4, lo=-5, hi=5), I(4, 2, lo=-5, hi=5), concrete=True)
+case(torch.matmul, I(3, 4, lo=-5, hi=5, dtype=torch.int32), I(4, 2, lo=-5, hi=5, dtype=torch.int32), concrete=True)
+case(torch.matmul, V([[1.0, NAN], [INF, 0.0]]), V([[0.0, 1.0], [1.0, 0.0]]), nograd=True)
+op("dot")
+case(torch.dot, G(4), G(4))
+case(torch.dot, G(0), G(0))
+op("outer")
+case(torch.outer, G(4), G(3))
+case(torch.outer, G(0), G(3))
+op("linear")
+for x, w, b in [((4,), (3, 4), (3,)), ((2, 4), (3, 4), (3,)), ((2, 5, 4), (3, 4), (3,)), ((0, 4), (3, 4), (3,)), ((2, 1), (1, 1), (1,))]:
+    case(F.linear, G(*x), G(*w), G(*b))
+case(F.linear, G(2, 4), G(3, 4))
+op("einsum")
+for eq, *shapes in [("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ij->ji", (2, 3)), ("ij->", (2, 3)), ("ij->i", (2, 3)), ("ii->i", (3, 3)), ("ii->", (3, 3)), ("ii", (3, 3)), ("i,i->", (3,), (3,)),
+                    ("i,j->ij", (3,), (2,)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 2)), ("bhid,bhjd->bhij", (2, 2, 3, 4), (2, 2, 5, 4)), ("ij,ij->ij", (2, 3), (2, 3)), ("...ij,...jk->...ik", (2, 1, 3, 4), (5, 4, 2)),
+                    ("b...,b...->...", (2, 3), (2, 3)), ("ba", (2, 3)), ("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)), ("i,j,k->ijk", (2,), (3,), (2,)), ("ijk,k->ij", (2, 3, 4), (4,)), ("ij,k->ijk", (2, 3), (2,)),
+                    ("bqd,kd->bqk", (2, 3, 4), (5, 4)), ("abc,cd,de->abe", (2, 2, 3), (3, 2), (2, 2)), ("iij->ij", (2, 2, 3)), ("ij,jk->k", (2, 3), (3, 4)), ("ij,kj->ik", (0, 3), (2, 3)), (",ij->ij", (), (2, 3)), (" i j , j k -> i k", (2, 3), (3, 2)),
+                    ("...->...", (2, 3)), ("ijj->i", (2, 3, 3)), ("i,i,i->i", (3,), (3,), (3,)), ("ab,ab,ab->", (2, 2), (2, 2), (2, 2)), ("aab,b->a", (3, 3, 2), (2,))]:
+    case(lambda *x: torch.einsum(eq, *x), *[G(*s) for s in shapes], eq=eq.replace(" ", "_"))
+write("linalg")
+
+# ---- convolution and pooling
+
+CONV1 = [((1, 1, 5), (1, 1, 3), {}), ((2, 3, 9), (4, 3, 3), dict(stride=2, padding=1)), ((2, 4, 9), (6, 2, 3), dict(groups=2, padding=2, dilation=2)), ((1, 3, 8), (3, 1, 2), dict(groups=3)), ((2, 2, 4), (3, 2, 1), {}),
+         ((1, 2, 7), (2, 2, 3), dict(stride=3)), ((0, 2, 7), (2, 2, 3), {}), ((1, 4, 6), (8, 1, 3), dict(groups=4, padding=1)), ((1, 1, 3), (1, 1, 3), dict(padding=4)), ((1, 1, 20), (1, 1, 4), dict(stride=5, dilation=3))]
+CONV2 = [((1, 1, 4, 4), (1, 1, 3, 3), {}), ((2, 3, 7, 6), (4, 3, 3, 2), dict(stride=(2, 1), padding=(1, 0))), ((1, 4, 7, 7), (6, 2, 3, 3), dict(groups=2, dilation=2, padding=2)), ((2, 3, 5, 5), (3, 1, 3, 3), dict(groups=3, padding=1)),
+         ((1, 2, 6, 6), (2, 2, 1, 1), dict(stride=2)), ((1, 2, 5, 8), (2, 2, 2, 3), dict(stride=(1, 3), dilation=(2, 1))), ((2, 17, 5, 5), (3, 17, 3, 3), dict(padding=1)), ((1, 1, 9, 9), (2, 1, 5, 5), dict(padding=2, stride=2)),
+         ((1, 2, 3, 3), (2, 2, 3, 3), {}), ((1, 1, 6, 6), (1, 1, 2, 2), dict(stride=4))]
+CONV3 = [((1, 1, 3, 4, 4), (2, 1, 2, 2, 2), {}), ((1, 2, 4, 5, 3), (2, 1, 3, 3, 1), dict(groups=2, padding=(1, 1, 0), stride=(1, 2, 1)))]
+for name, cases, fn in [("conv1d", CONV1, F.conv1d), ("conv2d", CONV2, F.conv2d), ("conv3d", CONV3, F.conv3d)]:
+    op(name)
+    for n, (x, w, kw) in enumerate(cases):
+        case(lambda x, w, b: fn(x, w, b, **kw), G(*x, lo=-1, hi=1), G(*w, lo=-1, hi=1), G(w[0]), **kw)
+        if n == 1:
+            case(lambda x, w: fn(x, w, **kw), G(*x, lo=-1, hi=1), G(*w, lo=-1, hi=1), **kw)
+TCONV1 = [((1, 1, 4), (1, 1, 3), {}), ((2, 3, 5), (3, 2, 3), dict(stride=2, padding=1, output_padding=1)), ((1, 4, 5), (4, 3, 3), dict(groups=2, dilation=2)), ((1, 2, 3), (2, 2, 2), dict(stride=3, output_padding=2)), ((1, 2, 5), (2, 1, 4), dict(padding=2)), ((1, 2, 1), (2, 1, 3), dict(stride=2)), ((0, 2, 3), (2, 1, 3), dict(stride=2))]
+TCONV2 = [((1, 1, 3, 3), (1, 1, 3, 3), {}), ((1, 2, 3, 4), (2, 3, 3, 2), dict(stride=(2, 3), padding=(1, 0), output_padding=(1, 2))), ((1, 4, 3, 3), (4, 1, 2, 2), dict(groups=4, stride=2)), ((1, 2, 4, 4), (2, 2, 3, 3), dict(dilation=2, padding=1)), ((2, 4, 3, 3), (4, 3, 3, 3), dict(groups=2, stride=2, padding=1, output_padding=1))]
+TCONV3 = [((1, 2, 2, 3, 2), (2, 1, 2, 2, 3), dict(stride=(1, 2, 2), output_padding=(0, 1, 0)))]
+for name, cases, fn in [("conv_transpose1d", TCONV1, F.conv_transpose1d), ("conv_transpose2d", TCONV2, F.conv_transpose2d), ("conv_transpose3d", TCONV3, F.conv_transpose3d)]:
+    op(name)
+    for x, w, kw in cases:
+        case(lambda x, w, b: fn(x, w, b, **kw), G(*x, lo=-1, hi=1), G(*w, lo=-1, hi=1), G(w[1] * kw.get("groups", 1)), **kw)
+POOLS = {
+    1: [((1, 2, 8), dict(kernel=2)), ((1, 2, 9), dict(kernel=3, stride=2, padding=1)), ((2, 1, 8), dict(kernel=3, stride=2, ceil_mode=True)), ((1, 1, 10), dict(kernel=3, stride=3, padding=1, ceil_mode=True)), ((1, 1, 7), dict(kernel=2, stride=1)), ((1, 1, 5), dict(kernel=5)), ((0, 2, 6), dict(kernel=2)), ((1, 1, 6), dict(kernel=2, stride=5, ceil_mode=True)), ((1, 1, 4), dict(kernel=2, stride=3, padding=1, ceil_mode=True))],
+    2: [((1, 2, 6, 6), dict(kernel=2)), ((1, 1, 7, 5), dict(kernel=(3, 2), stride=(2, 1), padding=(1, 0))), ((2, 2, 5, 5), dict(kernel=3, stride=2, padding=1, ceil_mode=True)), ((1, 1, 6, 6), dict(kernel=3, stride=1, padding=1)), ((1, 1, 7, 7), dict(kernel=2, stride=2, ceil_mode=True)), ((1, 1, 5, 7), dict(kernel=3, stride=4, padding=1, ceil_mode=True))],
+    3: [((1, 1, 4, 4, 4), dict(kernel=2)), ((1, 2, 3, 5, 4), dict(kernel=(1, 3, 2), stride=(1, 2, 1), padding=(0, 1, 1)))],
+}
+for n in (1, 2, 3):
+    maxpool, avgpool = getattr(F, f"max_pool{n}d"), getattr(F, f"avg_pool{n}d")
+    op(f"max_pool{n}d")
+    for shape, kw in POOLS[n]:
+        args = dict(kernel_size=kw["kernel"], stride=kw.get("stride"), padding=kw.get("padding", 0), ceil_mode=kw.get("ceil_mode", False))
+        if 0 in shape:
+            continue
+        case(lambda x: maxpool(x, **args), D(*shape), **kw)
+    if n < 3:
+        case(lambda x: maxpool(x, 2, 1, 0, 2), D(*((1, 1, 6, 7)[: n + 2])), kernel=2, stride=1, padding=0, dilation=2)
+        case(lambda x: maxpool(x, 3, 2, 1), torch.full((1, 1, 5, 5)[: n + 2], 1.0, dtype=torch.float64), kernel=3, stride=2, padding=1)
+        x = D(*((1, 1, 5, 6)[: n + 2]))
+        x.view(-1)[2] = NAN
+        x.view(-1)[0] = -INF
+        case(lambda x: maxpool(x, 2), x, kernel=2, nograd=True)
+    op(f"avg_pool{n}d")
+    for shape, kw in POOLS[n]:
+        for include in ((True, False) if kw.get("padding") else (True,)):
+            args = dict(kernel_size=kw["kernel"], stride=kw.get("stride"), padding=kw.get("padding", 0), ceil_mode=kw.get("ceil_mode", False), count_include_pad=include)
+            if 0 in shape:
+                continue
+            case(lambda x: avgpool(x, **args), G(*shape), count_include_pad=include, **kw)
+    if n > 1:
+        case(lambda x: avgpool(x, 2, divisor_override=3), G(*((1, 1, 4, 4, 4)[: n + 2])), kernel=2, divisor_override=3)
+    op(f"adaptive_avg_pool{n}d")
+    ad_avg, ad_max = getattr(F, f"adaptive_avg_pool{n}d"), getattr(F, f"adaptive_max_pool{n}d")
+    for size, out in {1: [((1, 2, 7), (3,)), ((1, 2, 6), (3,)), ((2, 1, 5), (1,)), ((1, 1, 3), (5,)), ((1, 1, 5), (5,))], 2: [((1, 2, 7, 5), (3, 2)), ((1, 1, 4, 4), (1, 1)), ((1, 1, 3, 5), (4, 3)), ((1, 2, 6, 6), (3, 3))], 3: [((1, 1, 3, 4, 5), (2, 2, 3))]}[n]:
+        case(lambda x: ad_avg(x, out), G(*size), output=out)
+        lines.append(f"op adaptive_max_pool{n}d")
+        current = f"adaptive_max_pool{n}d"
+        case(lambda x: ad_max(x, out), D(*size), output=out)
+        op(f"adaptive_avg_pool{n}d")
+write("conv")
+
+# ---- normalization, attention, rotary positions
+
+for name, fn in [("softmax", F.softmax), ("log_softmax", F.log_softmax)]:
+    op(name)
+    for a, axis in [((5,), 0), ((2, 3), 1), ((2, 3), 0), ((5, 1, 3), -1), ((5, 1, 3), 1), ((2, 3, 4), -2), ((0, 3), 1), ((0, 3), 0), ((3, 0), 1), ((3, 70), -1), ((1,), 0), ((), 0), ((70, 2), 0)]:
+        case(lambda x: fn(x, axis), G(*a, lo=-4, hi=4), axis=axis)
+    case(lambda x: fn(x, 1), V([[100.0, -100.0, 0.0], [-INF, 0.0, 1.0], [NAN, 0.0, 1.0], [-INF, -INF, -INF], [INF, 0.0, 1.0]]), axis=1, nograd=True)
+op("layer_norm")
+for a, n in [((5,), 1), ((3, 4), 1), ((2, 3, 4), 1), ((2, 3, 4), 2), ((2, 3, 4), 3), ((5, 1, 3), 1), ((0, 3), 1), ((3, 70), 1), ((2, 1), 1)]:
+    shape = a[-n:]
+    case(lambda x, w, b: F.layer_norm(x, shape, w, b, 1e-5), G(*a), G(*shape), G(*shape), axes=n, eps=1e-5)
+    case(lambda x: F.layer_norm(x, shape, eps=1e-5), G(*a), axes=n, eps=1e-5)
+op("rms_norm")
+for a, n in [((5,), 1), ((3, 4), 1), ((2, 3, 4), 2), ((5, 1, 3), 1), ((0, 3), 1), ((3, 70), 1)]:
+    shape = a[-n:]
+    case(lambda x, w: F.rms_norm(x, shape, w, 1e-5), G(*a), G(*shape), axes=n, eps=1e-5)
+    case(lambda x: F.rms_norm(x, shape, eps=1e-5), G(*a), axes=n, eps=1e-5)
+op("group_norm")
+for a, g in [((2, 4), 2), ((2, 4, 3), 2), ((2, 6, 2, 3), 3), ((1, 4, 2, 2), 1), ((2, 4, 3), 4), ((0, 4, 3), 2)]:
+    case(lambda x, w, b: F.group_norm(x, g, w, b, 1e-5), G(*a), G(a[1]), G(a[1]), groups=g, eps=1e-5)
+    case(lambda x: F.group_norm(x, g, eps=1e-5), G(*a), groups=g, eps=1e-5)
+op("instance_norm")
+for a in [(2, 3, 4), (2, 3, 2, 3), (1, 2, 2, 2, 2)]:
+    case(lambda x, w, b: F.instance_norm(x, weight=w, bias=b, eps=1e-5), G(*a), G(a[1]), G(a[1]), eps=1e-5)
+    case(lambda x: F.instance_norm(x, eps=1e-5), G(*a), eps=1e-5)
+op("batch_norm_train")
+for a in [(4, 3), (4, 3, 2), (2, 3, 2, 3), (2, 2, 2, 2, 2), (5, 1)]:
+    case(lambda x, w, b: F.batch_norm(x, None, None, w, b, True, 0.1, 1e-5), G(*a), G(a[1]), G(a[1]), eps=1e-5)
+    case(lambda x: F.batch_norm(x, None, None, training=True, eps=1e-5), G(*a), eps=1e-5)
+op("batch_norm_eval")
+for a in [(4, 3), (4, 3, 2), (2, 3, 2, 3), (0, 3)]:
+    case(lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b, False, 0.1, 1e-5), G(*a), G(a[1]), P(a[1]), G(a[1]), G(a[1]), only=[0, 3, 4], eps=1e-5)
+op("cosine_similarity")
+for a, axis in [((3, 4), 1), ((3, 4), 0), ((5,), 0), ((2, 3, 4), -2)]:
+    case(lambda x, y: F.cosine_similarity(x, y, axis, 1e-8), away(*a), away(*a), axis=axis, eps=1e-8)
+op("normalize")
+for a, axis in [((3, 4), 1), ((3, 4), 0), ((5,), 0)]:
+    case(lambda x: F.normalize(x, 2.0, axis), away(*a), axis=axis, p=2.0)
+
+
+def sdpa(q, k, v, bias=None, causal=False, scale=None, window=None, gqa=False):
+    h, g = q.shape[1], k.shape[1]
+    k, v = k.repeat_interleave(h // g, 1), v.repeat_interleave(h // g, 1)
+    s = q @ k.transpose(-1, -2) * (scale if scale is not None else 1 / math.sqrt(q.shape[-1]))
+    if bias is not None:
+        s = s.masked_fill(~bias, -INF) if bias.dtype == torch.bool else s + bias
+    t, n = s.shape[-2:]
+    i, j = torch.arange(t)[:, None], torch.arange(n)[None]
+    if causal:
+        s = s.masked_fill(j > i, -INF)
+    if window is not None:
+        s = s.masked_fill(j <= i - window, -INF)
+    return torch.softmax(s, -1) @ v
+
+
+op("attention")
+for q, k, kw in [((1, 1, 3, 4), (1, 1, 3, 4), {}), ((2, 2, 5, 4), (2, 2, 5, 4), dict(causal=True)), ((1, 4, 3, 2), (1, 2, 6, 2), {}), ((1, 4, 5, 3), (1, 1, 5, 3), dict(causal=True)), ((2, 1, 1, 4), (2, 1, 7, 4), {}),
+                 ((1, 2, 6, 4), (1, 2, 6, 4), dict(causal=True, window=3)), ((1, 2, 3, 4), (1, 2, 5, 4), dict(scale=0.25)), ((1, 2, 33, 8), (1, 2, 33, 8), dict(causal=True)), ((0, 2, 3, 4), (0, 2, 3, 4), {})]:
+    case(lambda q, k, v: sdpa(q, k, v, **kw), G(*q), G(*k), G(*k), **kw)
+case(lambda q, k, v: sdpa(q, k, v), G(1, 2, 3, 4), G(1, 2, 5, 4), G(1, 2, 5, 6))
+for bias in [(1, 2, 3, 5), (1, 1, 3, 5), (3, 5), (2, 1, 1, 5), (5,)]:
+    case(lambda q, k, v, b: sdpa(q, k, v, b), G(2, 2, 3, 4), G(2, 2, 5, 4), G(2, 2, 5, 4), G(*bias), mask="bias")
+mask = B(3, 5)
+mask[:, 0] = True
+case(lambda q, k, v, b: sdpa(q, k, v, b), G(2, 2, 3, 4), G(2, 2, 5, 4), G(2, 2, 5, 4), mask, mask="bool")
+q4 = G(1, 2, 4, 4)
+case(lambda q, k, v, b: sdpa(q, k, v, b, causal=True), q4, G(1, 2, 4, 4), G(1, 2, 4, 4), G(4, 4), mask="bias", causal=True)
+
+
+def rope(x, cos, sin, layout):
+    half = x.shape[-1] // 2
+    if layout == "half":
+        a, b = x[..., :half], x[..., half:]
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, b * cos + a * sin], -1).flatten(-2)
+
+
+op("rope")
+for layout in ("half", "interleaved"):
+    for shape in [(1, 1, 3, 4), (2, 2, 5, 6), (1, 1, 1, 2)]:
+        t, half = shape[2], shape[3] // 2
+        case(lambda x, c, s: rope(x, c, s, layout), G(*shape), G(t, half), G(t, half), only=[0], layout=layout)
+write("norm")
+
+# ---- losses
+
+op("cross_entropy")
+for reduction_ in ("mean", "sum", "none"):
+    for shape in [(4, 3), (2, 3, 5), (2, 3, 2, 2), (1, 1)]:
+        target = I(shape[0], *shape[2:], hi=shape[1])
+        case(lambda x, t: F.cross_entropy(x, t, reduction=reduction_), G(*shape), target, reduction=reduction_)
+    case(lambda x, t: F.cross_entropy(x, t, reduction=reduction_), G(3), V(1, torch.int64), reduction=reduction_)
+    for smooth in (0.0, 0.25, 1.0):
+        for ignore in (-100, 1):
+            target = I(5, hi=3)
+            target[0], target[1] = (ignore, 2)
+            case(lambda x, t: F.cross_entropy(x, t, ignore_index=ignore, label_smoothing=smooth, reduction=reduction_), G(5, 3), target, ignore_index=ignore, label_smoothing=smooth, reduction=reduction_)
+            case(lambda x, t, w: F.cross_entropy(x, t, w, ignore_index=ignore, label_smoothing=smooth, reduction=reduction_), G(5, 3), target, P(3), only=[0], weight=True, ignore_index=ignore, label_smoothing=smooth, reduction=reduction_)
+case(lambda x, t: F.cross_entropy(x, t), V([[100.0, -100.0], [-100.0, 100.0]]), V([0, 0], torch.int64), reduction="mean")
+case(lambda x, t: F.cross_entropy(x, t, ignore_index=0), G(3, 2), V([0, 0, 0], torch.int64), reduction="mean", ignore_index=0, nograd=True)
+case(lambda x, t: F.cross_entropy(x, t), G(6, 70), I(6, hi=70), reduction="mean")
+case(lambda x, t: F.cross_entropy(x, t, reduction="sum"), G(0, 3), I(0), reduction="sum")
+op("cross_entropy_probs")
+for reduction_ in ("mean", "sum", "none"):
+    for shape in [(4, 3), (2, 3, 5)]:
+        case(lambda x, t: F.cross_entropy(x, t, reduction=reduction_, label_smoothing=0.25), G(*shape), G(*shape, lo=0, hi=1), only=[0], reduction=reduction_, label_smoothing=0.25)
+op("nll_loss")
+for reduction_ in ("mean", "sum", "none"):
+    case(lambda x, t: F.nll_loss(x, t, reduction=reduction_), G(4, 3), I(4, hi=3), reduction=reduction_)
+    case(lambda x, t: F.nll_loss(x, t, reduction=reduction_), G(2, 3, 4), I(2, 4, hi=3), reduction=reduction_)
+    case(lambda x, t, w: F.nll_loss(x, t, w, reduction=reduction_, ignore_index=1), G(5, 3), V([0, 1, 2, 1, 0], torch.int64), P(3), only=[0], weight=True, ignore_index=1, reduction=reduction_)
+for reduction_ in ("mean", "sum", "none"):
+    for a in [(), (5,), (2, 3), (0, 3)]:
+        if a == (0, 3) and reduction_ == "mean":
+            continue
+        op("bce")
+        case(lambda x, y: F.binary_cross_entropy(x, y, reduction=reduction_), G(*a, lo=0.1, hi=0.9), G(*a, lo=0, hi=1), only=[0], reduction=reduction_)
+        op("bce_with_logits")
+        case(lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction=reduction_), G(*a), G(*a, lo=0, hi=1), only=[0], reduction=reduction_)
+        op("mse_loss")
+        case(lambda x, y: F.mse_loss(x, y, reduction=reduction_), G(*a), G(*a), reduction=reduction_)
+        op("l1_loss")
+        case(lambda x, y: F.l1_loss(x, y, reduction=reduction_), D(*a), D(*a), reduction=reduction_)
+        op("huber_loss")
+        case(lambda x, y: F.huber_loss(x, y, reduction=reduction_, delta=0.75), G(*a), G(*a), reduction=reduction_, delta=0.75)
+        op("smooth_l1_loss")
+        case(lambda x, y: F.smooth_l1_loss(x, y, reduction=reduction_, beta=0.75), G(*a), G(*a), reduction=reduction_, beta=0.75)
+        op("kl_div")
+        case(lambda x, y: F.kl_div(x, y, reduction=reduction_), G(*a, lo=-3, hi=0), G(*a, lo=0.1, hi=1), only=[0], reduction=reduction_, log_target=False)
+        case(lambda x, y: F.kl_div(x, y, reduction=reduction_, log_target=True), G(*a, lo=-3, hi=0), G(*a, lo=-3, hi=0), reduction=reduction_, log_target=True)
+op("bce")
+case(lambda x, y: F.binary_cross_entropy(x, y), V([0.0, 1.0, 0.5, 0.0, 1.0]), V([0.0, 1.0, 0.5, 1.0, 0.0]), reduction="mean", nograd=True)
+op("bce_with_logits")
+case(lambda x, y: F.binary_cross_entropy_with_logits(x, y), V([100.0, -100.0, 100.0, -100.0]), V([1.0, 0.0, 0.0, 1.0]), only=[0], reduction="mean")
+case(lambda x, y, p: F.binary_cross_entropy_with_logits(x, y, pos_weight=p), G(4, 3), G(4, 3, lo=0, hi=1), P(3), only=[0], reduction="mean", pos_weight=True)
+op("kl_div")
+case(lambda x, y: F.kl_div(x, y, reduction="sum"), G(4, lo=-3, hi=0), V([0.0, 0.5, 0.0, 0.5]), only=[0], reduction="sum", log_target=False)
+case(lambda x, y: F.kl_div(x, y, reduction="batchmean"), G(4, 2, lo=-3, hi=0), G(4, 2, lo=0.1, hi=1), only=[0], reduction="batchmean", log_target=False)
+op("mse_loss")
+case(lambda x, y: F.mse_loss(x, y), G(0, 3), G(0, 3), reduction="mean", nograd=True)
+write("loss")
+
+# ---- creation
+
+op("arange")
+for start, stop, step in [(0, 5, 1), (2, 9, 3), (5, 0, -2), (0, 0, 1), (-3, 3, 2)]:
+    case(lambda: torch.arange(start, stop, step), concrete=True, start=start, stop=stop, step=step)
+op("arange_float")
+for start, stop, step in [(0.0, 1.0, 0.25), (1.0, 0.0, -0.25), (0.5, 3.0, 1.0)]:
+    case(lambda: torch.arange(start, stop, step), concrete=True, start=start, stop=stop, step=step)
+op("linspace")
+for start, stop, n in [(0.0, 1.0, 5), (1.0, -1.0, 3), (2.0, 2.0, 1), (0.0, 1.0, 0), (-3.0, 7.0, 11), (0.0, 1.0, 2)]:
+    case(lambda: torch.linspace(start, stop, n), concrete=True, start=start, stop=stop, n=n)
+op("eye")
+for n, m in [(3, 3), (2, 4), (4, 2), (0, 3), (1, 1)]:
+    case(lambda: torch.eye(n, m), concrete=True, n=n, m=m)
+op("full")
+for shape, v in [((2, 3), 1.5), ((), -2.0), ((0, 2), 1.0), ((3,), INF)]:
+    case(lambda: torch.full(shape, v), concrete=True, shape=shape, value=v)
+write("creation")
+print(sum(counts.values()), "cases of", len(counts), "ops")
