@@ -156,3 +156,8 @@ pub(crate) fn each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
 pub(crate) fn flat(index: &[usize], shape: &[usize]) -> usize {
     index.iter().zip(shape).fold(0, |position, (i, size)| position * size + i)
 }
+
+/// A float as its dtype holds it.
+pub(crate) fn rounded(dtype: DType, value: f64) -> f64 {
+    Literal::float(dtype, value).as_f64()
+}

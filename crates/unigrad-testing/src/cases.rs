@@ -1,0 +1,154 @@
+//! The rows of the op table: inputs, options and PyTorch's answers, from the files that `scripts/golden_ops.py` writes.
+//!
+//! In: text, its format described in that script. Out: [`Case`]s.
+
+use crate::Values;
+use std::fmt;
+use unigrad_graph::{DType, numel};
+
+/// The options of a case: `key=value` words.
+#[derive(Clone, Debug, Default)]
+pub struct Args(Vec<(String, String)>);
+
+impl Args {
+    /// The value's text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
+    }
+
+    /// A list of integers.
+    pub fn ints(&self, key: &str) -> Option<Vec<i64>> {
+        let text = self.text(key)?;
+        if text == "-" { Some(Vec::new()) } else { text.split(',').map(|word| word.parse().ok()).collect() }
+    }
+
+    /// A list of sizes.
+    pub fn sizes(&self, key: &str) -> Option<Vec<usize>> {
+        self.ints(key)?.into_iter().map(|i| usize::try_from(i).ok()).collect()
+    }
+
+    /// An integer.
+    pub fn int(&self, key: &str) -> Option<i64> {
+        self.text(key)?.parse().ok()
+    }
+
+    /// A float.
+    pub fn float(&self, key: &str) -> Option<f64> {
+        self.text(key)?.parse().ok()
+    }
+
+    /// Whether the option is there and on.
+    pub fn flag(&self, key: &str) -> bool {
+        self.text(key) == Some("1")
+    }
+}
+
+impl fmt::Display for Args {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(key, value)| write!(f, " {key}={value}"))
+    }
+}
+
+/// An input or an output.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// Its dtype is whichever float dtype the case runs with.
+    pub any_float: bool,
+    /// Elements, exact in every float dtype if it is an input for any.
+    pub values: Values,
+}
+
+/// One row: an op with inputs, options, and what comes out.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The op's name in the table.
+    pub op: String,
+    /// Its place among the op's cases.
+    pub number: usize,
+    /// Options.
+    pub args: Args,
+    /// What goes in.
+    pub inputs: Vec<Array>,
+    /// What PyTorch got.
+    pub outputs: Vec<Array>,
+    /// Gradients of `sum(output * weight)` by input.
+    pub grads: Vec<(usize, Vec<f64>)>,
+}
+
+impl Case {
+    /// Whether the case runs in every float dtype.
+    pub fn any_float(&self) -> bool {
+        self.inputs.iter().any(|input| input.any_float)
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.op, self.number)?;
+        for input in &self.inputs {
+            write!(f, " ")?;
+            if !input.any_float {
+                write!(f, "{}", input.values.dtype)?;
+            }
+            write!(f, "{:?}", input.values.shape)?;
+        }
+        write!(f, "{}", self.args)
+    }
+}
+
+/// The weight of element `i` of an output in the sum that gradients are taken of.
+pub fn weight(i: usize) -> f64 {
+    ((7 * i + 3) % 13) as f64 / 4.0 - 1.5
+}
+
+/// The cases in a file's text.
+pub fn parse(text: &str) -> Result<Vec<Case>, String> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut counts = rustc_hash::FxHashMap::<String, usize>::default();
+    let mut op = "";
+    for (number, line) in text.lines().enumerate() {
+        let bad = |what: &str| format!("line {}: {what}: {}", number + 1, &line[..line.len().min(80)]);
+        let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match (kind, cases.last_mut()) {
+            ("op", _) => op = rest,
+            ("case", _) => {
+                let count = counts.entry(op.to_string()).or_default();
+                *count += 1;
+                let words = rest.split(' ').filter_map(|word| word.split_once('='));
+                let args = Args(words.map(|(key, value)| (key.to_string(), value.to_string())).collect());
+                cases.push(Case { op: op.to_string(), number: *count, args, inputs: Vec::new(), outputs: Vec::new(), grads: Vec::new() });
+            }
+            ("i", Some(case)) => case.inputs.push(array(rest).ok_or_else(|| bad("not an input"))?),
+            ("o", Some(case)) => case.outputs.push(array(rest).ok_or_else(|| bad("not an output"))?),
+            ("g", Some(case)) => {
+                let (input, values) = rest.split_once(':').ok_or_else(|| bad("not a gradient"))?;
+                let values: Option<Vec<f64>> = values.split_whitespace().map(|word| word.parse().ok()).collect();
+                case.grads.push((input.parse().map_err(|_| bad("not a gradient"))?, values.ok_or_else(|| bad("not numbers"))?));
+            }
+            _ => return Err(bad("not a line of cases")),
+        }
+    }
+    Ok(cases)
+}
+
+fn array(text: &str) -> Option<Array> {
+    let (head, words) = text.split_once(':')?;
+    let (dtype, shape) = head.split_once(' ')?;
+    let shape: Option<Vec<usize>> = if shape == "-" { Some(Vec::new()) } else { shape.split(',').map(|size| size.parse().ok()).collect() };
+    let shape = shape?;
+    let any_float = dtype == "float";
+    let dtype = if any_float { DType::F64 } else { DType::ALL.into_iter().find(|d| d.name() == dtype)? };
+    let mut words = words.split_whitespace();
+    let values = if dtype.is_float() {
+        Values::float(dtype, &shape, words.by_ref().take(numel(&shape)).map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>()?)
+    } else {
+        let number = |word: &str| word.parse::<i64>().ok().or_else(|| word.parse::<u64>().ok().map(|value| value as i64));
+        let truth = |word: &str| match word {
+            "True" => Some(1),
+            "False" => Some(0),
+            word => number(word),
+        };
+        Values::int(dtype, &shape, words.by_ref().take(numel(&shape)).map(truth).collect::<Option<Vec<i64>>>()?)
+    };
+    (values.len() == numel(&shape) && words.next().is_none()).then_some(Array { any_float, values })
+}

@@ -1,0 +1,280 @@
+//! Runs the op table: every case against PyTorch's answer, by the oracle and on every device, in every dtype and layout.
+//!
+//! Out: a [`Report`] with one line per failure, `FAIL softmax#2 f16 [3, 70] axis=-1 on cpu:0: 3.1e-2 off at [0, 17], allowed 2e-3`,
+//! and one per case that could not run, `SKIPPED ..: reason`.
+
+use crate::{
+    Data, Values,
+    cases::{Array, Case, weight},
+    compare::{Tolerance, close},
+    ops::{Call, OpEntry, table},
+    oracle,
+    values::each_index,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use unigrad_graph::{DType, Expr};
+use unigrad_tensor::{Device, Tensor, eval};
+
+/// What happened.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Rows of the table.
+    pub cases: usize,
+    /// Comparisons made.
+    pub checks: usize,
+    /// Results that are wrong.
+    pub failures: Vec<String>,
+    /// What could not run, and why.
+    pub skipped: Vec<String>,
+}
+
+impl Report {
+    /// Prints what is wrong or missing, and tells whether nothing is wrong.
+    pub fn print(&self) -> bool {
+        self.skipped.iter().chain(&self.failures).for_each(|line| println!("{line}"));
+        println!("{} cases, {} checks, {} failures, {} skipped", self.cases, self.checks, self.failures.len(), self.skipped.len());
+        self.failures.is_empty()
+    }
+}
+
+/// How an input lies in memory before the op sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Layout {
+    Contiguous,
+    /// Stored with its axes in reverse order.
+    Permuted,
+    /// Stored backwards along every axis.
+    Flipped,
+    /// Every second element of something larger.
+    Strided,
+}
+
+/// Where leaves live.
+#[derive(Clone, Copy)]
+enum Host<'a> {
+    Oracle,
+    Device(&'a Device),
+}
+
+/// Values of a case: its outputs, then its gradients.
+type Results = Vec<Values>;
+
+/// Runs the cases by the oracle and on the devices.
+pub fn run(cases: &[Case], devices: &[Device]) -> Report {
+    let mut report = Report { cases: cases.len(), ..Report::default() };
+    for case in cases {
+        let Some(entry) = table().find(|entry| entry.name == case.op) else {
+            report.skipped.push(format!("SKIPPED {case}: the table has no such op"));
+            continue;
+        };
+        check_oracle(case, entry, devices, &mut report);
+        for device in devices {
+            check_device(case, entry, device, &mut report);
+        }
+    }
+    report
+}
+
+fn dtypes(case: &Case) -> &'static [DType] {
+    if case.any_float() { &[DType::F32, DType::F64, DType::F16, DType::BF16] } else { &[DType::F32] }
+}
+
+/// The graph of the case is right: by the oracle, in `f64`, its values and gradients are PyTorch's.
+fn check_oracle(case: &Case, entry: &OpEntry, devices: &[Device], report: &mut Report) {
+    let Some(device) = devices.first().filter(|_| !entry.reads) else { return };
+    let name = format!("{case} by the oracle");
+    let results = caught(|| {
+        let (outputs, grads) = build(case, entry, DType::F64, Layout::Contiguous, Host::Oracle, device)?;
+        let nodes: Vec<Expr> = outputs.iter().chain(&grads).map(Tensor::expr).collect();
+        oracle::evaluate(&nodes)
+    });
+    compare(case, DType::F64, results, &name, report);
+}
+
+fn check_device(case: &Case, entry: &OpEntry, device: &Device, report: &mut Report) {
+    for dtype in dtypes(case) {
+        let shown = if case.any_float() { format!(" {dtype}") } else { String::new() };
+        let name = format!("{case}{shown} on {}", device.name());
+        let first = caught(|| evaluate(case, entry, *dtype, Layout::Contiguous, device));
+        let again = first.clone();
+        compare(case, *dtype, first, &name, report);
+        if *dtype != DType::F32 {
+            continue;
+        }
+        let before = eval::stats();
+        let second = caught(|| evaluate(case, entry, *dtype, Layout::Contiguous, device));
+        let built = eval::stats().plans_built - before.plans_built;
+        report.checks += 2;
+        if let (Ok(again), Ok(second)) = (&again, &second)
+            && !again.iter().zip(second).all(|(a, b)| bits(a) == bits(b))
+        {
+            report.failures.push(format!("FAIL {name}: a second run gives other bits"));
+        }
+        if built > 0 && !entry.reads {
+            report.failures.push(format!("FAIL {name}: a second run plans {built} graphs again"));
+        }
+        if again.is_err() {
+            // It has been reported; the variants would fail alike.
+            continue;
+        }
+        let fusion = eval::set_fusion(false);
+        let unfused = caught(|| evaluate(case, entry, *dtype, Layout::Contiguous, device));
+        eval::set_fusion(fusion);
+        compare(case, *dtype, unfused, &format!("{name}, unfused"), report);
+        if case.inputs.iter().any(|input| input.values.len() > 1) {
+            for layout in [Layout::Permuted, Layout::Flipped, Layout::Strided] {
+                let results = caught(|| evaluate(case, entry, *dtype, layout, device));
+                compare(case, *dtype, results, &format!("{name}, {}", format!("{layout:?}").to_lowercase()), report);
+            }
+        }
+    }
+}
+
+fn bits(values: &Values) -> Vec<u8> {
+    // Which of NaN's many bit patterns comes out is not promised.
+    let mut values = values.clone();
+    if let Data::Float(data) = &mut values.data {
+        data.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = f64::NAN);
+    }
+    values.to_bytes()
+}
+
+/// An error or a panic as text.
+fn caught<T>(f: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+        Err(format!("panicked: {}", text.unwrap_or_default()))
+    })
+}
+
+fn compare(case: &Case, dtype: DType, results: Result<Results, String>, name: &str, report: &mut Report) {
+    let results = match results {
+        Ok(results) => results,
+        Err(error) => {
+            report.checks += 1;
+            report.failures.push(format!("FAIL {name}: {}", error.replace('\n', " | ")));
+            return;
+        }
+    };
+    if results.len() != case.outputs.len() + case.grads.len() {
+        report.failures.push(format!("FAIL {name}: {} results, expected {}", results.len(), case.outputs.len() + case.grads.len()));
+        return;
+    }
+    let len = case.inputs.iter().map(|input| input.values.len()).max().unwrap_or(1);
+    let (outputs, grads) = results.split_at(case.outputs.len());
+    for (i, (got, expected)) in outputs.iter().zip(&case.outputs).enumerate() {
+        report.checks += 1;
+        let wanted = if expected.any_float { dtype } else { expected.values.dtype };
+        let result = if got.dtype == wanted {
+            close(got, &expected.values, Tolerance::new(wanted, len))
+        } else {
+            Err(format!("the result is {}, expected {wanted}", got.dtype))
+        };
+        if let Err(difference) = result {
+            let which = if outputs.len() > 1 { format!(" output {i}") } else { String::new() };
+            report.failures.push(format!("FAIL {name}:{which} {difference}"));
+        }
+    }
+    for (got, (input, expected)) in grads.iter().zip(&case.grads) {
+        report.checks += 1;
+        let expected = Values::float(DType::F64, &case.inputs[*input].values.shape, expected.clone());
+        // A gradient is computed from rounded values, and adds up what the forward pass has spread.
+        let scale = expected.to_f64().into_iter().filter(|x| x.is_finite()).fold(1.0, |scale: f64, x| scale.max(x.abs()));
+        let tolerance = Tolerance::new(dtype, len).times(4.0);
+        let result = crate::compare::close_by(got, &expected, |_, _| tolerance.allowed(scale));
+        if let Err(difference) = result {
+            report.failures.push(format!("FAIL {name}: gradient of input {input}: {difference}"));
+        }
+    }
+}
+
+fn evaluate(case: &Case, entry: &OpEntry, dtype: DType, layout: Layout, device: &Device) -> Result<Results, String> {
+    let (outputs, grads) = build(case, entry, dtype, layout, Host::Device(device), device)?;
+    let tensors: Vec<&Tensor> = outputs.iter().chain(&grads).collect();
+    Tensor::realize_all(&tensors).map_err(|error| error.to_string())?;
+    tensors.into_iter().map(values_of).collect()
+}
+
+/// The elements of a tensor; evaluates it.
+pub fn values_of(tensor: &Tensor) -> Result<Values, String> {
+    let bytes = tensor.to_bytes().map_err(|error| error.to_string())?;
+    Ok(Values::from_bytes(tensor.dtype(), &tensor.shape(), &bytes))
+}
+
+/// The outputs and the gradients, not evaluated.
+fn build(
+    case: &Case,
+    entry: &OpEntry,
+    dtype: DType,
+    layout: Layout,
+    host: Host,
+    device: &Device,
+) -> Result<(Vec<Tensor>, Vec<Tensor>), String> {
+    let mut inputs = Vec::with_capacity(case.inputs.len());
+    for (i, input) in case.inputs.iter().enumerate() {
+        let tensor = laid_out(&in_dtype(input, dtype), layout, host, device);
+        inputs.push(if case.grads.iter().any(|(wanted, _)| *wanted == i) { tensor.requires_grad() } else { tensor });
+    }
+    let outputs = (entry.run)(&Call { x: &inputs, args: &case.args, device });
+    if let Some(error) = outputs.iter().find_map(Tensor::error) {
+        return Err(error.to_string());
+    }
+    let mut grads = Vec::new();
+    if !case.grads.is_empty() {
+        let mut loss: Option<Tensor> = None;
+        for output in outputs.iter().filter(|output| output.dtype().is_float()) {
+            let weights: Vec<f64> = (0..output.numel()).map(weight).collect();
+            let weights = leaf(&Values::from_f64(output.dtype(), &output.shape(), &weights), host, device);
+            let part = (output * &weights).sum(());
+            loss = Some(loss.map_or(part.clone(), |loss| loss + part));
+        }
+        let loss = loss.ok_or("no output is a float, but there are gradients")?;
+        let wanted: Vec<&Tensor> = case.grads.iter().filter_map(|(i, _)| inputs.get(*i)).collect();
+        grads = unigrad_tensor::grad(&loss, &wanted).map_err(|error| error.to_string())?;
+    }
+    Ok((outputs, grads))
+}
+
+fn in_dtype(input: &Array, dtype: DType) -> Values {
+    if input.any_float { Values::from_f64(dtype, &input.values.shape, &input.values.to_f64()) } else { input.values.clone() }
+}
+
+/// A tensor with these elements, without any graph behind it.
+fn leaf(values: &Values, host: Host, device: &Device) -> Tensor {
+    match host {
+        Host::Oracle => Tensor::from_expr(oracle::leaf(values.clone(), device.id())),
+        Host::Device(device) => Tensor::from_bytes(&values.to_bytes(), values.shape.as_slice(), values.dtype, device),
+    }
+}
+
+/// The same elements, but as a view of a leaf with another order in memory.
+fn laid_out(values: &Values, layout: Layout, host: Host, device: &Device) -> Tensor {
+    let rank = values.shape.len();
+    let fill = unigrad_graph::Literal::zero(values.dtype);
+    let mut picks = Vec::with_capacity(values.len());
+    match layout {
+        Layout::Contiguous => leaf(values, host, device),
+        Layout::Permuted => {
+            let stored: Vec<usize> = values.shape.iter().rev().copied().collect();
+            each_index(&stored, |index| {
+                let index: Vec<usize> = index.iter().rev().copied().collect();
+                picks.push(Some(crate::values::flat(&index, &values.shape)));
+            });
+            leaf(&values.pick(&stored, picks.into_iter(), fill), host, device).permute((0..rank).rev().collect::<Vec<_>>())
+        }
+        Layout::Flipped => {
+            let stored = values.pick(&values.shape, (0..values.len()).rev().map(Some), fill);
+            leaf(&stored, host, device).flip(())
+        }
+        Layout::Strided => {
+            let stored: Vec<usize> = values.shape.iter().map(|size| 2 * size).collect();
+            each_index(&stored, |index| {
+                let inside = index.iter().all(|i| i % 2 == 1);
+                let index: Vec<usize> = index.iter().map(|i| i / 2).collect();
+                picks.push(inside.then(|| crate::values::flat(&index, &values.shape)));
+            });
+            let every_second = unigrad_tensor::IndexItem::Range { start: Some(1), end: None, step: 2 };
+            leaf(&values.pick(&stored, picks.into_iter(), fill), host, device).i(vec![every_second; rank])
+        }
+    }
+}
