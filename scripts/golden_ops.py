@@ -214,7 +214,8 @@ unary("acosh", torch.acosh, lambda *s: G(*s, lo=1.25, hi=4.0))
 unary("atanh", torch.atanh, U)
 unary("erfc", torch.erfc)
 unary("relu6", F.relu6, lambda *s: G(*s, lo=-4, hi=7.9), kinks=[0.0, 6.0])
-unary("hardsigmoid", F.hardsigmoid, lambda *s: G(*s, lo=-4.0, hi=4.0), kinks=[3.0, -3.0, 0.0])
+# Not F.hardsigmoid, whose sixth is a float32 in the gradient.
+unary("hardsigmoid", lambda x: F.relu6(x + 3) / 6, lambda *s: G(*s, lo=-4.0, hi=4.0), kinks=[3.0, -3.0, 0.0])
 unary("hardtanh", F.hardtanh, kinks=[1.0, -1.0])
 unary("softsign", F.softsign)
 unary("fract", torch.frac)
@@ -593,7 +594,7 @@ for name, fn in [("any", lambda x, d, k: torch.any(x, d, keepdim=k) if d != () e
         case(lambda x: fn(x, dims, False), B(*a), axes=axes, keepdim=False, concrete=True)
 for name, fn in [("argmax", torch.argmax), ("argmin", torch.argmin)]:
     op(name)
-    for a, axis, keepdim in [((5,), 0, False), ((5,), None, False), ((2, 3), 1, True), ((2, 3), -2, False), ((5, 1, 3), 0, False), ((2, 3), None, False), ((3, 70), 1, False), ((), None, False), ((0, 3), 1, False)]:
+    for a, axis, keepdim in [((), 0, False), ((), -1, True), ((5,), 0, False), ((5,), None, False), ((2, 3), 1, True), ((2, 3), -2, False), ((5, 1, 3), 0, False), ((2, 3), None, False), ((3, 70), 1, False), ((), None, False), ((0, 3), 1, False)]:
         case(lambda x: fn(x, axis, keepdim), D(*a), axis=axis, keepdim=keepdim, nograd=True)
     case(lambda x: fn(x, 1), V([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0], [1.0, NAN, 5.0], [INF, -INF, 0.0]]), axis=1, keepdim=False, nograd=True)
     case(lambda x: fn(x, 0), I(7, lo=-5, hi=5), axis=0, keepdim=False, concrete=True)
@@ -645,6 +646,8 @@ op("gather")
 for a, i, axis in [((5,), (3,), 0), ((3, 4), (3, 2), 1), ((3, 4), (5, 4), 0), ((3, 4), (2, 3), 1), ((2, 3, 4), (2, 1, 4), 1), ((3, 4), (0, 4), 0), ((3, 4), (3, 0), -1), ((), (), 0)]:
     top = a[axis] if a else 1
     case(lambda x, i: x.gather(axis, i), G(*a), I(*i, hi=top), axis=axis)
+op("scatter_add")
+case(lambda x, i, s: x.scatter_add(0, i, s), G(), V(0, torch.int64), G(), axis=0)
 op("index_select")
 for a, n, axis in [((5,), 3, 0), ((3, 4), 6, 1), ((3, 4), 2, -2), ((2, 3, 4), 5, 1), ((3, 4), 0, 0), ((4, 33), 3, 0)]:
     case(lambda x, i: x.index_select(axis, i), G(*a), I(n, hi=a[axis]), axis=axis)

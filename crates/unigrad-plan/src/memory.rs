@@ -9,7 +9,7 @@
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
-use unigrad_kernel::{InstOp, Kernel, Region};
+use unigrad_kernel::{Inst, InstOp, Kernel, Region};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -60,6 +60,16 @@ fn region_in_step(region: &Region, read: u32, write: u32) -> bool {
         }
     }
     let Some(stored) = stored else { return false };
+    // What comes after the store would read what it wrote, and so would another pass over the row.
+    let after = region.insts.iter().skip_while(|inst| !matches!(&inst.op, InstOp::Store { arg, .. } if *arg == write));
+    let too_late = |inst: &Inst| match &inst.op {
+        InstOp::Load { arg, .. } => *arg == read,
+        InstOp::Reduce(..) | InstOp::ArgReduce(..) => true,
+        _ => false,
+    };
+    if after.into_iter().any(too_late) {
+        return false;
+    }
     let same_size = region.args[read as usize].dtype.size() == region.args[write as usize].dtype.size();
     same_size
         && region.args[read as usize].len == region.args[write as usize].len
@@ -115,6 +125,10 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
             if let Some(block) = heir {
                 live[block].2 = *id;
                 place.insert(*id, Place::Arena(live[block].0));
+                continue;
+            }
+            if wanted == 0 {
+                place.insert(*id, Place::Arena(0));
                 continue;
             }
             // Best fit: the smallest gap that is large enough, else the end.

@@ -198,17 +198,19 @@ impl Tensor {
     #[track_caller]
     pub fn elu(&self, alpha: f64) -> Tensor {
         let x = self.float();
-        // The clamp keeps e^x finite on the side that is not taken, where its gradient would be inf * 0.
-        let low = x.minimum(K(0.0)).expm1() * alpha;
-        x.gt(K(0.0)).where_(&x, low)
+        // Zeros keep e^x finite on the side that is not taken, where its gradient would be inf * 0.
+        let above = x.gt(K(0.0));
+        let low = above.where_(K(0.0), &x).expm1() * alpha;
+        above.where_(&x, low)
     }
 
     /// `scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
     #[track_caller]
     pub fn selu(&self) -> Tensor {
         let x = self.float();
-        let low = x.minimum(K(0.0)).expm1() * K(1.673_263_242_354_377_2);
-        x.gt(K(0.0)).where_(&x, low) * K(1.050_700_987_355_480_5)
+        let above = x.gt(K(0.0));
+        let low = above.where_(K(0.0), &x).expm1() * K(1.673_263_242_354_377_2);
+        above.where_(&x, low) * K(1.050_700_987_355_480_5)
     }
 
     /// `x` above 0, `slope * x` below.
@@ -236,19 +238,19 @@ impl Tensor {
     #[track_caller]
     pub fn hardsigmoid(&self) -> Tensor {
         let x = self.float();
-        (x + K(3.0)).maximum(K(0.0)).minimum(K(6.0)) * K(1.0 / 6.0)
+        (x + K(3.0)).clamp(K(0.0), K(6.0)) * K(1.0 / 6.0)
     }
 
     /// `min(max(x, -1), 1)`.
     #[track_caller]
     pub fn hardtanh(&self) -> Tensor {
-        self.float().maximum(K(-1.0)).minimum(K(1.0))
+        self.float().clamp(K(-1.0), K(1.0))
     }
 
     /// `min(max(x, 0), 6)`.
     #[track_caller]
     pub fn relu6(&self) -> Tensor {
-        self.relu().minimum(6)
+        self.clamp(0_i64, 6_i64)
     }
 
     /// `x / (1 + |x|)`.
@@ -274,10 +276,13 @@ impl Tensor {
     #[track_caller]
     pub fn asinh(&self) -> Tensor {
         let x = self.float();
-        let a = x.abs();
+        let below = x.lt(K(0.0));
+        // Not the absolute value, whose gradient at 0 is 0.
+        let a = below.where_(x.neg(), &x);
         // log1p keeps small arguments exact.
         let inner = &a + a.square() / (a.square() + K(1.0)).sqrt().add(K(1.0));
-        inner.log1p() * x.sign()
+        let y = inner.log1p();
+        below.where_(y.neg(), &y)
     }
 
     /// Inverse hyperbolic cosine.
@@ -465,7 +470,7 @@ impl Tensor {
         Tensor::from_result(try_where(&self.expr(), &yes.into(), &no.into()))
     }
 
-    /// Limits to `low..=high`; where a limit holds, the gradient is 0 (at a limit itself it passes, as in PyTorch).
+    /// Limits to `low..=high`; where a limit holds, and at a limit itself, the gradient is 0 (as in PyTorch from 2.15 on).
     #[track_caller]
     pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor {
         let (low, high) = (low.into(), high.into());
@@ -473,8 +478,8 @@ impl Tensor {
         if !bounded.needs_grad() || !self.needs_grad() || matches!((&low, &high), (Operand::Tensor(_), _) | (_, Operand::Tensor(_))) {
             return bounded;
         }
-        // Max and min split the gradient of a tie in halves; a clamp passes it whole.
-        let inside = self.ge(low).logical_and(self.le(high.clone()));
+        // Max and min would split the gradient of a tie in halves.
+        let inside = self.gt(low).logical_and(self.lt(high.clone()));
         inside.where_(self, bounded.detach())
     }
 
@@ -486,7 +491,7 @@ impl Tensor {
             return self.maximum(low);
         }
         let bounded = self.maximum(low.clone()).detach();
-        self.ge(low).where_(self, bounded)
+        self.gt(low).where_(self, bounded)
     }
 
     /// Not above `high`.
@@ -497,7 +502,7 @@ impl Tensor {
             return self.minimum(high);
         }
         let bounded = self.minimum(high.clone()).detach();
-        self.le(high).where_(self, bounded)
+        self.lt(high).where_(self, bounded)
     }
 
     /// `self + weight * (end - self)`.

@@ -169,7 +169,13 @@ pub(crate) fn resolve_in(x: &Expr, op: &str, axis: i64, rank: usize) -> Result<u
     }
 }
 
-/// Several axes, sorted; naming one twice is an error.
+/// A tensor of rank 0 as a vector of one element, for ops along its axis 0 or -1: it has none, but PyTorch's ops take them.
+#[track_caller]
+pub(crate) fn scalar_as_vector(x: &Expr, axis: i64) -> Option<Expr> {
+    (x.error().is_none() && x.rank() == 0 && (-1..=0).contains(&axis)).then(|| x.reshape(&[1]))
+}
+
+/// Several axes, sorted; naming one twice is an error. A tensor of rank 0 has none, but 0 and -1 may be named.
 #[track_caller]
 pub(crate) fn resolve_axes(x: &Expr, op: &str, axes: Option<Vec<i64>>) -> Result<Vec<usize>, Expr> {
     if x.error().is_some() {
@@ -177,7 +183,7 @@ pub(crate) fn resolve_axes(x: &Expr, op: &str, axes: Option<Vec<i64>>) -> Result
     }
     let Some(axes) = axes else { return Ok((0..x.rank()).collect()) };
     let mut resolved = Vec::with_capacity(axes.len());
-    for axis in axes {
+    for axis in axes.into_iter().filter(|axis| x.rank() > 0 || !(-1..=0).contains(axis)) {
         resolved.push(resolve_axis(x, op, axis)?);
     }
     resolved.sort_unstable();

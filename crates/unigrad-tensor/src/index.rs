@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result, Tensor,
-    axes::resolve_axis,
+    axes::{resolve_axis, scalar_as_vector},
     promotion::promote,
     view::{moved, whole},
 };
@@ -322,8 +322,13 @@ fn select_rows(x: &Expr, axis: usize, index: &Expr) -> Expr {
 
 #[track_caller]
 fn try_gather(x: &Expr, axis: i64, index: &Expr) -> Result<Expr, Expr> {
-    let axis = resolve_axis(x, "gather", axis)?;
     let index = as_index("gather", index)?;
+    if let Some(vector) = scalar_as_vector(x, axis) {
+        let shape = index.shape().clone();
+        let index = if index.rank() == 0 { index.reshape(&[1]) } else { index };
+        return Ok(try_gather(&vector, axis, &index)?.reshape(&shape));
+    }
+    let axis = resolve_axis(x, "gather", axis)?;
     if index.rank() != x.rank() || (0..x.rank()).any(|i| i != axis && index.shape()[i] > x.shape()[i]) {
         let message = format!("index {:?} along axis {axis} of {:?}", index.shape(), x.shape());
         let help = "the index has as many axes, and beside the gathered one no larger sizes; see `take_along` for broadcasting";
@@ -345,8 +350,12 @@ fn try_index_select(x: &Expr, axis: i64, index: &Expr) -> Result<Expr, Expr> {
 
 #[track_caller]
 fn try_scatter(base: &Expr, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
-    let axis = resolve_axis(base, "scatter", axis)?;
     let index = as_index("scatter", index)?;
+    if let Some(vector) = scalar_as_vector(base, axis) {
+        let whole = |x: &Expr| if x.error().is_none() && x.rank() == 0 { x.reshape(&[1]) } else { x.clone() };
+        return Ok(try_scatter(&vector, axis, &whole(&index), &whole(src), mode)?.reshape(&[]));
+    }
+    let axis = resolve_axis(base, "scatter", axis)?;
     if src.error().is_some() {
         return Err(src.clone());
     }
@@ -500,6 +509,9 @@ impl Tensor {
     #[track_caller]
     pub fn argsort(&self, axis: isize, descending: bool) -> Tensor {
         let x = self.expr();
+        if let Some(vector) = scalar_as_vector(&x, axis as i64) {
+            return Tensor::from_expr(vector.argsort(0, descending).reshape(&[]));
+        }
         match resolve_axis(&x, "argsort", axis as i64) {
             Ok(axis) => Tensor::from_expr(x.argsort(axis, descending)),
             Err(invalid) => Tensor::from_expr(invalid),

@@ -261,7 +261,10 @@ fn contract(a: &Tensor, a_labels: &[Label], b: &Tensor, b_labels: &[Label], want
     let size = |label: &Label| {
         let of =
             |tensor: &Tensor, labels: &[Label]| labels.iter().position(|own| own == label).map_or(1, |axis| tensor.size(axis as isize));
-        of(&a, &a_labels).max(of(&b, &b_labels))
+        // A size of 1 broadcasts, also to 0.
+        match (of(&a, &a_labels), of(&b, &b_labels)) {
+            (1, other) | (other, _) => other,
+        }
     };
     let arrange = |tensor: &Tensor, own: &[Label], groups: [&[Label]; 3], merged: [usize; 3]| {
         let order: Vec<Label> = groups.concat();

@@ -1,6 +1,10 @@
 //! Softmax and the normalizations.
 
-use crate::{Tensor, arithmetic::K, axes::resolve_axis};
+use crate::{
+    Tensor,
+    arithmetic::K,
+    axes::{resolve_axis, scalar_as_vector},
+};
 use unigrad_graph::{ErrorKind, Expr, Shape};
 
 impl Tensor {
@@ -8,6 +12,9 @@ impl Tensor {
     #[track_caller]
     pub fn softmax(&self, axis: isize) -> Tensor {
         let x = self.float().expr();
+        if let Some(vector) = scalar_as_vector(&x, axis as i64) {
+            return Tensor::from_expr(vector.softmax(0).reshape(&[]));
+        }
         match resolve_axis(&x, "softmax", axis as i64) {
             Ok(axis) => Tensor::from_expr(x.softmax(axis)),
             Err(invalid) => Tensor::from_expr(invalid),
@@ -18,6 +25,9 @@ impl Tensor {
     #[track_caller]
     pub fn log_softmax(&self, axis: isize) -> Tensor {
         let x = self.float().expr();
+        if let Some(vector) = scalar_as_vector(&x, axis as i64) {
+            return Tensor::from_expr(vector.log_softmax(0).reshape(&[]));
+        }
         match resolve_axis(&x, "log_softmax", axis as i64) {
             Ok(axis) => Tensor::from_expr(x.log_softmax(axis)),
             Err(invalid) => Tensor::from_expr(invalid),

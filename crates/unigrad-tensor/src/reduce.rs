@@ -3,7 +3,7 @@
 use crate::{
     Axes, Tensor,
     arithmetic::K,
-    axes::{axes_mask, resolve_axes, resolve_axis},
+    axes::{axes_mask, resolve_axes, resolve_axis, scalar_as_vector},
     promotion::{to_float, to_sum},
 };
 use unigrad_graph::{ArgReduceOp, DType, ErrorKind, Expr, ReduceOp, ScanOp, Shape};
@@ -31,12 +31,18 @@ fn try_reduce(x: &Expr, name: &str, op: ReduceOp, axes: Option<Vec<i64>>, keepdi
 
 #[track_caller]
 fn try_arg(x: &Expr, op: ArgReduceOp, axis: i64, keepdim: bool) -> Result<Expr, Expr> {
+    if let Some(vector) = scalar_as_vector(x, axis) {
+        return try_arg(&vector, op, axis, false);
+    }
     let axis = resolve_axis(x, op.name(), axis)?;
     Ok(drop_axes(&x.arg_reduce(op, axis), &[axis], keepdim))
 }
 
 #[track_caller]
 fn try_scan(x: &Expr, op: ScanOp, axis: i64, reverse: bool) -> Result<Expr, Expr> {
+    if let Some(vector) = scalar_as_vector(x, axis) {
+        return Ok(try_scan(&vector, op, axis, reverse)?.reshape(&[]));
+    }
     let axis = resolve_axis(x, op.name(), axis)?;
     let x = match op {
         ScanOp::Sum | ScanOp::Prod => x.cast(to_sum(x.dtype())),

@@ -114,6 +114,8 @@ pub(super) struct Frame<'a> {
     scratch: Scratch,
     /// Whether contiguous stores bypass the caches.
     stream: bool,
+    /// Arguments (by bit) that share memory with another one: what is computed there early would be read in its stead.
+    shared: u64,
 }
 
 impl Drop for Frame<'_> {
@@ -137,7 +139,17 @@ impl<'a> Frame<'a> {
         scratch.ptrs.clear();
         let base = scratch.lines.as_mut_ptr().cast::<u8>();
         scratch.ptrs.extend(program.slots.iter().map(|slot| base.wrapping_add(slot.offset)));
-        Frame { program, args, scalars, scratch, stream }
+        let mut shared = 0;
+        for (i, arg) in args.iter().enumerate().take(64) {
+            if args.iter().enumerate().any(|(j, other)| i != j && other.ptr == arg.ptr) {
+                shared |= 1 << i;
+            }
+        }
+        Frame { program, args, scalars, scratch, stream, shared }
+    }
+
+    fn is_shared(&self, arg: u32) -> bool {
+        arg >= 64 || self.shared >> arg & 1 == 1
     }
 
     #[inline]
@@ -448,7 +460,7 @@ impl<'a> Frame<'a> {
                 // SAFETY: passed on.
                 Step::Load(load) => unsafe { self.load(load, block, exact) },
                 Step::Direct(store) => {
-                    let ptr = if exact && !self.stream { self.contiguous(&store.at, block) } else { None };
+                    let ptr = if exact && !self.stream && !self.is_shared(store.at.arg) { self.contiguous(&store.at, block) } else { None };
                     self.scratch.ptrs[store.s as usize] = ptr.unwrap_or_else(|| self.home(store.s));
                 }
                 // SAFETY: passed on.
@@ -530,8 +542,15 @@ impl<'a> Frame<'a> {
         }
         let base = self.args[load.at.arg as usize].ptr;
         let home = if load.in_place { self.home(load.d) } else { self.ptr(load.d) };
+        if self.args[load.at.arg as usize].len == 0 {
+            // Over an empty reduce domain a value of a row may come from an empty buffer: no point uses it, but it is evaluated.
+            // SAFETY: slots have room for the block.
+            unsafe { home.write_bytes(0, block.n() * load.lane) };
+            self.scratch.ptrs[load.d as usize] = home;
+            return;
+        }
         if load.in_place {
-            let usable = exact && mask.is_null();
+            let usable = exact && mask.is_null() && !self.is_shared(load.at.arg);
             if let Some(ptr) = if usable { self.contiguous(&load.at, block) } else { None } {
                 self.scratch.ptrs[load.d as usize] = ptr;
                 return;
@@ -580,6 +599,9 @@ impl<'a> Frame<'a> {
     unsafe fn store(&mut self, store: &Store, block: Block) {
         let base = self.args[store.at.arg as usize].ptr;
         let from = self.ptr(store.s);
+        if self.args[store.at.arg as usize].len == 0 {
+            return;
+        }
         if store.direct && from != self.home(store.s) {
             return;
         }

@@ -92,6 +92,9 @@ impl CompiledRegion {
             Lanes::Rows => PAD,
         };
         let units = program.rows.div_ceil(unit);
+        if program.rows == 0 {
+            return Ok(());
+        }
         let n_tasks = n_tasks.min(units);
         if n_tasks <= 1 {
             // SAFETY: passed on.
