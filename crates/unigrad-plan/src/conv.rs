@@ -16,6 +16,9 @@ pub(crate) fn forward(x: &Expr, w: &Expr, spec: &ConvSpec, shape: &[usize]) -> E
 /// `Op::ConvDataGrad`: the convolution of the spread-out `dy` with the flipped, transposed weight.
 pub(crate) fn data_grad(dy: &Expr, w: &Expr, spec: &ConvSpec, shape: &[usize]) -> Expr {
     let n = spec.stride.len();
+    if shape.contains(&0) || dy.numel() == 0 {
+        return Expr::constant(Literal::zero(dy.dtype()), shape, dy.device());
+    }
     let (groups, kernel) = (spec.groups, &w.shape()[2..]);
     let (out_per_group, in_per_group) = (w.shape()[0] / groups, w.shape()[1]);
     // Element h of dx gathers taps dy[(h + pad - k * dilation) / stride]: with dy spread by the stride and bordered by the kernel's
@@ -52,6 +55,9 @@ pub(crate) fn data_grad(dy: &Expr, w: &Expr, spec: &ConvSpec, shape: &[usize]) -
 /// `Op::ConvWeightGrad`: windows as long as `dy`, one per tap of the kernel, summed over the batch and `dy`'s positions.
 pub(crate) fn weight_grad(x: &Expr, dy: &Expr, spec: &ConvSpec, shape: &[usize]) -> Expr {
     let n = spec.stride.len();
+    if x.numel() == 0 || dy.numel() == 0 {
+        return Expr::constant(Literal::zero(dy.dtype()), shape, dy.device());
+    }
     let groups = spec.groups;
     let (outputs, inputs, batch) = (shape[0] / groups, shape[1], x.shape()[0]);
     let positions = &dy.shape()[2..];

@@ -152,6 +152,9 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
     for (id, node) in ir.nodes.iter().enumerate() {
         if let IrOp::External(input) = node.op {
             place.insert(id as Id, Place::External(input));
+        } else if ir.numel(id as Id) == 0 {
+            // Nobody writes it: a concatenation of nothing, say.
+            place.entry(id as Id).or_insert(Place::Arena(0));
         }
     }
     Layout { place, arena, donated }

@@ -452,7 +452,7 @@ impl Generator {
                 self.add(StepOp::MaxPool1d(kernel, stride), &[x], bound, exact)
             }
             5 if step.shape.len() == 4 => self.add(StepOp::AvgPool2d(2), &[x], bound, false),
-            6 => self.add(StepOp::Barrier, &[x], bound, exact),
+            6 => self.add(StepOp::Checkpoint, &[x], bound, false),
             7 if self.rng.once_in(3) => self.add(StepOp::Detach, &[x], bound, exact),
             _ => None,
         }

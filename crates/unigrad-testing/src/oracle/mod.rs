@@ -116,7 +116,13 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
         Op::Unary(op) => one(map::unary(*op, x(0)?, dtype)),
         Op::Binary(op) => one(map::binary(*op, x(0)?, x(1)?, dtype)),
         Op::Where => moved(map::select(x(0)?, x(1)?, x(2)?)),
-        Op::Cast => one(map::cast(x(0)?, dtype)),
+        Op::Cast => {
+            let values = map::cast(x(0)?, dtype);
+            // Only what does not fit is rounded.
+            let fits = |value: &f64| value.is_nan() || Literal::float(dtype, *value).as_f64() == *value;
+            let all_fit = matches!(&values.data, crate::Data::Float(data) if data.iter().all(fits));
+            if all_fit { moved(values) } else { one(values) }
+        }
         Op::Bitcast => moved(map::bitcast(x(0)?, dtype)),
         Op::Bounded { size } => {
             let x = x(0)?;
