@@ -1,0 +1,226 @@
+//! What fusion promises, counted: launches of named blocks, and a second step that plans, compiles and allocates nothing.
+
+use unigrad_tensor::{AttentionOptions, CrossEntropyOptions, DType, Device, Tensor, eval, grad};
+
+fn device() -> Device {
+    unigrad_testing::devices()[0]
+}
+
+/// Numbers without any graph behind them.
+fn leaf(shape: &[usize], device: &Device) -> Tensor {
+    let n: usize = shape.iter().product();
+    let values: Vec<f32> = (0..n).map(|i| ((i * 37 + 11) % 101) as f32 / 50.0 - 1.0).collect();
+    Tensor::from_slice(&values, shape, device)
+}
+
+/// Launches that evaluating the tensors takes.
+#[track_caller]
+fn launches(tensors: &[&Tensor]) -> u64 {
+    let before = eval::stats();
+    Tensor::realize_all(tensors).unwrap();
+    eval::stats().launches - before.launches
+}
+
+/// Checks the launches of a block's value, and then those of its value with all gradients.
+#[track_caller]
+fn block(name: &str, shapes: &[&[usize]], f: impl Fn(&[Tensor]) -> Tensor, forward: u64, backward: u64) {
+    let device = device();
+    let inputs: Vec<Tensor> = shapes.iter().map(|shape| leaf(shape, &device)).collect();
+    let got = launches(&[&f(&inputs)]);
+    assert!(got <= forward, "{name}: {got} launches forward, at most {forward} promised");
+    // The gradient alone, from a forward pass that has run: what it does not reuse it computes again.
+    let inputs: Vec<Tensor> = shapes.iter().map(|shape| leaf(shape, &device).requires_grad()).collect();
+    let y = f(&inputs);
+    let dy = leaf(&y.shape(), &device);
+    y.realize().unwrap();
+    let wanted: Vec<&Tensor> = inputs.iter().collect();
+    let grads = unigrad_tensor::grad_with(&y, &dy, &wanted).unwrap();
+    let got = launches(&grads.iter().collect::<Vec<_>>());
+    assert!(got <= backward, "{name}: {got} launches backward, at most {backward} promised");
+}
+
+/// The counters are the process's: one test at a time.
+static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+#[test]
+fn named_blocks() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    block("softmax", &[&[64, 256]], |x| x[0].softmax(-1), 1, 2);
+    block("log softmax", &[&[64, 256]], |x| x[0].log_softmax(-1), 1, 2);
+    block("layer norm", &[&[64, 256], &[256], &[256]], |x| x[0].layer_norm(Some(&x[1]), Some(&x[2]), 1e-5), 1, 2);
+    block("RMS norm", &[&[64, 256], &[256]], |x| x[0].rms_norm(Some(&x[1]), 1e-5), 1, 2);
+    block("GELU(x @ w + b)", &[&[64, 128], &[128, 256], &[256]], |x| (x[0].matmul(&x[1]) + &x[2]).gelu(), 1, u64::MAX);
+    block("a chain of maps", &[&[64, 256]], |x| ((&x[0] * 2.0 + 1.0).tanh() * x[0].sigmoid()).exp(), 1, 1);
+}
+
+#[test]
+fn cross_entropy() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = device();
+    let targets: Vec<i64> = (0..64).map(|i| i * 7 % 50).collect();
+    let target = Tensor::from_slice(&targets, [64], &device);
+    for (name, options) in [
+        ("cross-entropy", CrossEntropyOptions::default()),
+        ("cross-entropy, smoothed", CrossEntropyOptions { label_smoothing: 0.1, ..Default::default() }),
+    ] {
+        let x = leaf(&[64, 50], &device);
+        let loss = x.cross_entropy_with(&target, &options);
+        // One row kernel, and the mean over rows.
+        let got = launches(&[&loss]);
+        assert!(got <= 2, "{name}: {got} launches forward");
+        let x = leaf(&[64, 50], &device).requires_grad();
+        let loss = x.cross_entropy_with(&target, &options);
+        loss.realize().unwrap();
+        let grads = grad(&loss, &[&x]).unwrap();
+        let got = launches(&[&grads[0]]);
+        assert!(got <= 2, "{name}: {got} launches backward");
+    }
+}
+
+struct Block {
+    norms: [Tensor; 4],
+    qkv: Tensor,
+    out: Tensor,
+    up: [Tensor; 2],
+    down: [Tensor; 2],
+}
+
+/// A GPT as small as one can be that still has all of its parts.
+struct Gpt {
+    tokens: Tensor,
+    positions: Tensor,
+    blocks: Vec<Block>,
+    norm: [Tensor; 2],
+}
+
+const WIDTH: usize = 32;
+const HEADS: usize = 4;
+const VOCABULARY: usize = 40;
+const CONTEXT: usize = 16;
+
+impl Gpt {
+    fn new(layers: usize, device: &Device) -> Gpt {
+        let parameter = |shape: &[usize]| {
+            let tensor = leaf(shape, device) * 0.1;
+            tensor.realize().unwrap();
+            tensor.requires_grad()
+        };
+        let block = |_| Block {
+            norms: [(); 4].map(|()| parameter(&[WIDTH])),
+            qkv: parameter(&[WIDTH, 3 * WIDTH]),
+            out: parameter(&[WIDTH, WIDTH]),
+            up: [parameter(&[WIDTH, 4 * WIDTH]), parameter(&[4 * WIDTH])],
+            down: [parameter(&[4 * WIDTH, WIDTH]), parameter(&[WIDTH])],
+        };
+        Gpt {
+            tokens: parameter(&[VOCABULARY, WIDTH]),
+            positions: parameter(&[CONTEXT, WIDTH]),
+            blocks: (0..layers).map(block).collect(),
+            norm: [(); 2].map(|()| parameter(&[WIDTH])),
+        }
+    }
+
+    fn parameters(&self) -> Vec<&Tensor> {
+        let mut all = vec![&self.tokens, &self.positions];
+        for block in &self.blocks {
+            all.extend(block.norms.iter());
+            all.extend([&block.qkv, &block.out]);
+            all.extend(block.up.iter().chain(&block.down));
+        }
+        all.extend(&self.norm);
+        all
+    }
+
+    fn loss(&self, tokens: &Tensor, targets: &Tensor) -> Tensor {
+        let batch = tokens.shape()[0];
+        let mut x = self.tokens.embedding(tokens) + &self.positions;
+        for block in &self.blocks {
+            let normed = x.layer_norm(Some(&block.norms[0]), Some(&block.norms[1]), 1e-5);
+            let heads = normed.matmul(&block.qkv).reshape([batch as i64, CONTEXT as i64, 3, HEADS as i64, -1]).permute([2, 0, 3, 1, 4]);
+            let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
+            let seen = heads.select(0, 0).attention(&heads.select(0, 1), &heads.select(0, 2), &options);
+            x = &x + seen.permute([0, 2, 1, 3]).reshape([batch, CONTEXT, WIDTH]).matmul(&block.out);
+            let normed = x.layer_norm(Some(&block.norms[2]), Some(&block.norms[3]), 1e-5);
+            let inner = (normed.matmul(&block.up[0]) + &block.up[1]).gelu();
+            x = &x + (inner.matmul(&block.down[0]) + &block.down[1]);
+        }
+        let x = x.layer_norm(Some(&self.norm[0]), Some(&self.norm[1]), 1e-5);
+        let logits = x.matmul(&self.tokens.t());
+        logits.reshape([batch * CONTEXT, VOCABULARY]).cross_entropy(&targets.flatten_all())
+    }
+}
+
+/// AdamW as an optimizer would write it: run-time scalars for what changes from step to step.
+fn adamw(parameters: &[&Tensor], grads: &[Tensor], moments: &[(Tensor, Tensor)], step: i32) {
+    let _guard = unigrad_tensor::no_grad_guard();
+    let (c1, c2) = (1.0 - 0.9_f64.powi(step), 1.0 - 0.999_f64.powi(step));
+    let rate = 1e-3 * f64::from(step);
+    for ((p, g), (m, v)) in parameters.iter().zip(grads).zip(moments) {
+        let new_m = m * 0.9 + g * 0.1;
+        let new_v = v * 0.999 + g.square() * 0.001;
+        let update = (&new_m / c1) / ((&new_v / c2).sqrt() + 1e-8);
+        let new_p = *p * (1.0 - rate * 0.01) - update * rate;
+        m.assign(&new_m).unwrap();
+        v.assign(&new_v).unwrap();
+        p.assign(&new_p).unwrap();
+    }
+}
+
+#[test]
+fn gpt_step() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = device();
+    let gpt = Gpt::new(2, &device);
+    let zeros = |p: &&Tensor| {
+        let zeros = Tensor::zeros(p.shape(), DType::F32, &device).contiguous();
+        zeros.realize().unwrap();
+        zeros
+    };
+    let parameters = gpt.parameters();
+    let moments: Vec<(Tensor, Tensor)> = parameters.iter().map(|p| (zeros(p), zeros(p))).collect();
+    let mut history = Vec::new();
+    let mut losses = Vec::new();
+    for step in 1..=5 {
+        let ids = |shift: i64| -> Tensor {
+            let ids: Vec<i64> = (0..4 * CONTEXT as i64).map(|i| (i * 7 + shift + i64::from(step)) % VOCABULARY as i64).collect();
+            Tensor::from_slice(&ids, [4, CONTEXT], &device)
+        };
+        let (tokens, targets) = (ids(0), ids(7));
+        let before = eval::stats();
+        let loss = gpt.loss(&tokens, &targets);
+        let grads = grad(&loss, &parameters).unwrap();
+        adamw(&parameters, &grads, &moments, step);
+        drop(grads);
+        let value = loss.item::<f32>().unwrap();
+        let after = eval::stats();
+        losses.push(value);
+        history.push([
+            after.launches - before.launches,
+            after.plans_built - before.plans_built,
+            after.compiles - before.compiles,
+            after.allocations - before.allocations,
+        ]);
+    }
+    println!("launches, plans, compiled kernels, allocations of each step: {history:?}; losses {losses:?}");
+    assert!(losses.iter().all(|loss| loss.is_finite()) && losses[4] < losses[0], "the loss does not fall: {losses:?}");
+    assert!(history.iter().all(|step| step[0] <= 60), "at most 60 launches a step: {history:?}");
+    // The first step has fresh moments and the second the first one's results; from then on nothing is new.
+    assert!(history[2..].iter().all(|step| step[1..] == [0, 0, 0]), "a later step plans, compiles or allocates: {history:?}");
+}
+
+#[test]
+fn adamw_over_all_parameters_is_two_launches() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = device();
+    let gpt = Gpt::new(2, &device);
+    let parameters = gpt.parameters();
+    let like = |p: &&Tensor| leaf(&p.shape(), &device);
+    let moments: Vec<(Tensor, Tensor)> = parameters.iter().map(|p| (like(p), like(p).square())).collect();
+    moments.iter().for_each(|(_, v)| {
+        v.realize().unwrap();
+    });
+    let grads: Vec<Tensor> = parameters.iter().map(like).collect();
+    adamw(&parameters, &grads, &moments, 3);
+    let got = launches(&parameters);
+    assert!(got <= 2, "{got} launches for AdamW over {} parameters", parameters.len());
+}
