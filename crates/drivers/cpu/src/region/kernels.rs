@@ -303,14 +303,20 @@ where
             for (lane, a) in lanes.iter_mut().zip(chunks.remainder()) {
                 *lane = O::f::<FMA>(*lane, *a);
             }
-            let mut width = FOLD / 2;
-            while width > 0 {
-                for i in 0..width {
-                    lanes[i] = O::f::<FMA>(lanes[i], lanes[i + width]);
-                }
-                width /= 2;
+            // Written out, with fixed bounds: each level is a few vector instructions.
+            for i in 0..32 {
+                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 32]);
             }
-            lanes[0]
+            for i in 0..16 {
+                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 16]);
+            }
+            for i in 0..8 {
+                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 8]);
+            }
+            for i in 0..4 {
+                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 4]);
+            }
+            O::f::<FMA>(O::f::<FMA>(lanes[0], lanes[2]), O::f::<FMA>(lanes[1], lanes[3]))
         };
         *d = <(O, W) as Combine<W>>::combine(*d, W::widen(part));
     }

@@ -1,4 +1,4 @@
-//! Timings, by hand: `cargo test -p unigrad-cpu --release bench -- --ignored --nocapture`.
+//! Timings, by hand: `cargo test -p unigrad-cpu --release bench -- --ignored --nocapture`, with `UNIGRAD_BENCH=softmax` for some of them.
 
 use super::directed::Make;
 use super::*;
@@ -12,6 +12,9 @@ fn buffers(region: &Region) -> Vec<Vec<[f32; 16]>> {
 }
 
 fn time(name: &str, mut f: impl FnMut()) {
+    if std::env::var("UNIGRAD_BENCH").is_ok_and(|wanted| !name.contains(&wanted)) {
+        return;
+    }
     let mut best = f64::INFINITY;
     let start = Instant::now();
     let mut runs = 0;
