@@ -165,6 +165,8 @@ impl fmt::Display for Plan {
         for (i, launch) in self.launches.iter().enumerate() {
             writeln!(f, "{:>4}  {}", i + 1, launch.line())?;
         }
-        write!(f, "      {} launches, arena {}", self.launches.len(), bytes(self.arena as f64))
+        let in_place = self.donated.iter().flatten().count();
+        let arena = bytes(self.arena as f64);
+        write!(f, "      {} launches, arena {arena}, {} outputs, {in_place} of them in place", self.launches.len(), self.outputs.len())
     }
 }

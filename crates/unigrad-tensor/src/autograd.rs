@@ -82,6 +82,29 @@ impl Tensor {
     }
 }
 
+/// The gradients of a loss (one element) for variables, as values, without leaving any in the variables themselves: what an optimizer
+/// needs for one step. Zero where the loss does not depend on one.
+///
+/// Frees the graph, as [`Tensor::backward`] does.
+#[track_caller]
+pub fn take_gradients(loss: &Tensor, variables: &[Tensor]) -> Result<Vec<Tensor>> {
+    let output = loss.valid()?;
+    differentiable(&output, "backward")?;
+    let dy = seed(&output, "backward")?;
+    let _guard = unigrad_graph::no_grad_guard();
+    let mut found: std::collections::HashMap<_, _> = variable_gradients(&output, &dy, true)?.into_iter().collect();
+    let mut all = Vec::with_capacity(variables.len());
+    for variable in variables {
+        let gradient = variable.variable_id().and_then(|id| found.remove(&id));
+        let gradient = match gradient {
+            Some(gradient) => gradient,
+            None => variable.valid()?.zeros_like(),
+        };
+        all.push(Tensor::from_expr(gradient));
+    }
+    Ok(all)
+}
+
 /// The gradients of a loss (one element) with respect to tensors: any that it was computed from, not only variables. Zero where it does
 /// not depend on one.
 ///

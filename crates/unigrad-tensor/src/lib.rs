@@ -47,7 +47,7 @@ mod view;
 
 pub use arithmetic::{Operand, Value};
 pub use attention::{AttentionOptions, RopeLayout};
-pub use autograd::{checkpoint, custom, grad, grad_with, no_grad, no_grad_guard};
+pub use autograd::{checkpoint, custom, grad, grad_with, no_grad, no_grad_guard, take_gradients};
 pub use axes::{Axes, Dims, Ints};
 pub use conv::ConvOptions;
 pub use creation::NestedValues;

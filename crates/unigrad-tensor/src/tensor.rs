@@ -197,6 +197,10 @@ impl Tensor {
         Tensor(inner)
     }
 
+    pub(crate) fn variable_id(&self) -> Option<VariableId> {
+        self.0.variable.as_ref().map(|variable| variable.id)
+    }
+
     /// The variable with this id, if a handle to it is alive.
     pub(crate) fn from_variable(id: VariableId) -> Option<Tensor> {
         variables().get(&id).and_then(Weak::upgrade).map(Tensor)

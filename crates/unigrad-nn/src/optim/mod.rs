@@ -19,7 +19,7 @@ use crate::{
     module,
 };
 use std::collections::BTreeMap;
-use unigrad_tensor::{DType, Tensor, grad, no_grad};
+use unigrad_tensor::{DType, Tensor, no_grad, take_gradients};
 
 /// Parameters with settings of their own.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ impl<R: Rule> Optimizer<R> {
     /// When the loss is not finite, parameters and state keep their values; see [`crate::first_not_finite`].
     pub fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
         let parameters = self.parameters();
-        let gradients = grad(loss, &parameters.iter().collect::<Vec<_>>())?;
+        let gradients = take_gradients(loss, &parameters)?;
         let all: Vec<&Tensor> = std::iter::once(loss).chain(also.iter().copied()).collect();
         self.apply(gradients.into_iter().map(Some).collect(), Some(loss), &all)
     }
