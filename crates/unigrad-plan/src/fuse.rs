@@ -73,6 +73,8 @@ struct Fusion<'a> {
     clusters: Vec<Option<Cluster>>,
     cluster_of: FxHashMap<Id, usize>,
     users: Vec<SmallVec<[Id; 4]>>,
+    /// Whether [`Fusion::depends`] searches everything.
+    thorough: bool,
 }
 
 /// How a node is read from a region's points.
@@ -88,8 +90,23 @@ enum Step {
 
 /// Fuses; with `enabled` false every op is a kernel of its own.
 pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool) -> Fused {
-    let mut fusion =
-        Fusion { ir, outputs, marked: FxHashSet::default(), clusters: Vec::new(), cluster_of: FxHashMap::default(), users: ir.users() };
+    // The quick search for cycles misses the few that lead through a cluster of early and late nodes; then nothing can run first.
+    let ways = [(enabled, false), (enabled, true), (false, true)];
+    let fused = ways.into_iter().find_map(|(enabled, thorough)| attempt(ir, outputs, enabled, thorough));
+    fused.unwrap_or_else(|| Fused { clusters: Vec::new(), stored: FxHashSet::default() })
+}
+
+/// One way to fuse; `None` if clusters wait for each other.
+fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool) -> Option<Fused> {
+    let mut fusion = Fusion {
+        ir,
+        outputs,
+        marked: FxHashSet::default(),
+        clusters: Vec::new(),
+        cluster_of: FxHashMap::default(),
+        users: ir.users(),
+        thorough,
+    };
     fusion.mark(enabled);
     fusion.begin();
     if enabled {
@@ -422,7 +439,7 @@ impl Fusion<'_> {
                 return true;
             }
             let last = self.cluster(index).map(|c| c.roots.iter().map(|(id, _)| *id).chain(c.heavy).max().unwrap_or(0)).unwrap_or(0);
-            if last < floor || !seen.insert(index) {
+            if (last < floor && !self.thorough) || !seen.insert(index) {
                 continue;
             }
             stack.extend(self.producers(index));
@@ -606,8 +623,8 @@ impl Fusion<'_> {
         self.replace(first, second, merged);
     }
 
-    /// Launch order, and what is stored in the end.
-    fn finish(mut self) -> Fused {
+    /// Launch order, and what is stored in the end; `None` if there is no order.
+    fn finish(mut self) -> Option<Fused> {
         let mut stored: FxHashSet<Id> = FxHashSet::default();
         for cluster in self.clusters.iter().flatten() {
             stored.extend(cluster.reads.iter().copied());
@@ -649,7 +666,10 @@ impl Fusion<'_> {
                 }
             }
         }
+        if order.len() < alive.len() {
+            return None;
+        }
         let clusters = order.into_iter().filter_map(|index| self.clusters[index].take()).collect();
-        Fused { clusters, stored }
+        Some(Fused { clusters, stored })
     }
 }

@@ -16,7 +16,7 @@ fn ints(shape: &[usize], data: &[i64]) -> Expr {
 
 #[track_caller]
 fn check(node: &Expr, expected: &[f64]) {
-    let values = evaluate(&[node.clone()]).unwrap().remove(0);
+    let values = evaluate(std::slice::from_ref(node)).unwrap().remove(0);
     let got = values.to_f64();
     assert_eq!(got.len(), expected.len());
     for (a, b) in got.iter().zip(expected) {
@@ -92,7 +92,7 @@ fn contractions() {
 fn precision_and_unsigned_integers() {
     let third = float(&[1], &[3.0]).unary(UnaryOp::Recip);
     check(&third, &[1.0 / 3.0]);
-    let rounded = evaluate_with(&[third.clone()], Precision::Rounded).unwrap();
+    let rounded = evaluate_with(std::slice::from_ref(&third), Precision::Rounded).unwrap();
     assert_eq!(rounded[0].as_f64(0), f64::from(1.0f32 / 3.0));
     let moved = evaluate_with(&[third], Precision::Perturbed(1)).unwrap()[0].as_f64(0);
     assert!(moved != 1.0 / 3.0 && (moved - 1.0 / 3.0).abs() < 3e-8);

@@ -72,7 +72,7 @@ impl Generator {
     }
 
     fn leaf(&mut self, shape: Vec<usize>, dtype: DType, below: usize) -> usize {
-        let leaf = Leaf { shape: shape.clone(), dtype, seed: self.rng.next(), below };
+        let leaf = Leaf { shape: shape.clone(), dtype, seed: self.rng.bits(), below };
         let bound = if dtype.is_float() { 2.0 } else { below as f64 };
         let step = Step { op: StepOp::Leaf(leaf), inputs: Vec::new(), shape, dtype };
         let only = Program { steps: vec![step.clone()], outputs: vec![0], derivative: 0 };
