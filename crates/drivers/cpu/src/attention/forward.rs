@@ -25,7 +25,7 @@ pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, threads: usize) {
     let work = kernel.batch * kernel.heads * kernel.q_len * c.visible.n_keys * (kernel.qk_dim + kernel.v_dim);
     let threads = if work < 1 << 18 { 1 } else { threads.max(1) };
     // Key heads first; if they do not come out even, blocks of queries too, each part packing the keys for itself.
-    let parts = if groups % threads == 0 || groups >= 8 * threads { 1 } else { threads };
+    let parts = if groups.is_multiple_of(threads) || groups >= 8 * threads { 1 } else { threads };
     let tasks = threads.min(groups * parts);
     parallel(tasks, &|task| {
         for unit in (task..groups * parts).step_by(tasks) {

@@ -47,7 +47,7 @@ lanes_float!(f32, f64);
 
 /// exp(r) = 1 + r + r² P(r) for |r| <= ln 2 / 2: Cephes' polynomial, within an ulp.
 #[cfg(target_arch = "x86_64")]
-const EXP_F32: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5.000_000_1e-1];
+const EXP_F32: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
 /// The series of exp beyond `1 + r`, down from `1 / 13!`: the next term is below half an ulp.
 #[cfg(target_arch = "x86_64")]
 const EXP_F64: [f64; 12] = [

@@ -5,7 +5,7 @@
 
 use super::kernel::{Compute, DotArgs, Kernels, TileArgs};
 use super::output::{Store, StoreAs};
-use super::pack::{PackArgs, find_runs};
+use super::pack::{PackArgs, find_runs, panel_of_any};
 use super::problem::{Operand, Output, Problem};
 use super::scratch::{Purpose, Scratch, with_scratch};
 use crate::memory::{Buf, Fault};
@@ -23,6 +23,12 @@ const MC: usize = 168;
 const NC: usize = 512;
 /// Most rows for which `b` is used in place: with fewer uses, packing costs more than it gains.
 const IN_PLACE_ROWS: usize = 48;
+/// The same where rows of `b` are near each other, at most so many elements apart: they share pages.
+const IN_PLACE_ROWS_NEAR: usize = 128;
+const NEAR: u64 = 512;
+/// Most rows for which a product is bound by reading `b`: then a pass takes few steps of `k` and sweeps along all columns, as memory likes it.
+const STREAM_ROWS: usize = 6;
+const STREAM_KC: usize = 32;
 /// Most rows for which a `b` that is contiguous along `k` is used in place, by dot products.
 const DOT_ROWS: usize = 24;
 /// Steps of `k` that a cooperative pass packs at once, and elements of one shared side.
@@ -63,12 +69,20 @@ impl Plan {
         let unit_n = p.b.lanes.uniform().is_some_and(|s| s == 1 || p.n == 1);
         let mode = if p.m <= DOT_ROWS && unit_k && p.b.lanes.uniform().is_some() && kernels.dot_loads.contains(&p.b.dtype) {
             Mode::Dot
-        } else if p.m <= IN_PLACE_ROWS && unit_n && p.b.dtype == T::DTYPE && p.b.k.uniform().is_some() {
+        } else if unit_n
+            && p.b.dtype == T::DTYPE
+            && p.b.k.uniform().is_some_and(|step| p.m <= IN_PLACE_ROWS || p.m <= IN_PLACE_ROWS_NEAR && step.unsigned_abs() <= NEAR)
+        {
             Mode::InPlace
         } else {
             Mode::Panels
         };
-        let passes = p.k.div_ceil(if mode == Mode::Dot { SHARED_K } else { KC }).max(1);
+        let most = match mode {
+            Mode::Dot => SHARED_K,
+            Mode::InPlace if p.m <= STREAM_ROWS => STREAM_KC,
+            _ => KC,
+        };
+        let passes = p.k.div_ceil(most).max(1);
         // Few outputs and long sums: only `k` is left to spread over threads.
         let outputs = p.batch * p.m * p.n;
         let splits = if outputs <= 1 << 16 && p.k >= 4096 { (p.k / 2048).min(16).next_power_of_two() } else { 1 };
@@ -648,12 +662,32 @@ impl<'a, T: StoreAs> Run<'a, T> {
                 Output::Epilogue { dtype } => {
                     let (rows, cols) = (is.len(), js.len());
                     let (mut acc, mut acc_ld) = (sums.cast::<u8>(), ld);
-                    if *dtype != T::DTYPE {
-                        acc = scratch.get(Purpose::Converted, rows * cols * dtype.size());
+                    let dtype = dtype.compute();
+                    if dtype != T::DTYPE {
+                        let mut row_offsets = std::mem::take(&mut scratch.lanes);
+                        row_offsets.clear();
+                        row_offsets.extend((0..rows).map(|i| (i * cols) as i64));
+                        scratch.steps.clear();
+                        scratch.steps.extend(0..cols as i64);
+                        // Room for the elements, and after them for registers of narrow integers.
+                        acc = scratch.get(Purpose::Converted, rows * cols * (dtype.size() + 4) + 4);
                         acc_ld = cols;
-                        let row_offsets: Vec<i64> = (0..rows).map(|i| (i * cols) as i64).collect();
-                        let col_offsets: Vec<i64> = (0..cols as i64).collect();
-                        T::store(&Store { sums, ld, out: acc, rows: &row_offsets, cols: &col_offsets }, *dtype);
+                        T::store(&Store { sums, ld, out: acc, rows: &row_offsets, cols: &scratch.steps }, dtype);
+                        if dtype.is_int() && dtype.size() < 4 {
+                            // Regions hold them wrapped, in 32 bits.
+                            let wide = acc.add((rows * cols * dtype.size()).next_multiple_of(4)).cast::<i32>();
+                            panel_of_any(&PackArgs {
+                                src: acc,
+                                dtype,
+                                lanes: &scratch.steps,
+                                steps: &row_offsets,
+                                runs: &[],
+                                dst: wide,
+                                width: cols,
+                            });
+                            acc = wide.cast();
+                        }
+                        scratch.lanes = row_offsets;
                     }
                     let tile = Tile { start: (item * p.m + is.start) * p.n + js.start, pitch: p.n, rows, cols };
                     let Some(epilogue) = self.epilogue else { return };
@@ -681,7 +715,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
     fn grid_of(&self, parts: usize, m: usize, n: usize, pack_a: usize, pack_b: usize) -> (usize, usize) {
         let largest = |len: usize, unit: usize, parts: usize| len.div_ceil(unit).div_ceil(parts) * unit;
         (1..=parts)
-            .filter(|gm| parts % gm == 0)
+            .filter(|gm| parts.is_multiple_of(*gm))
             .map(|gm| {
                 let (rows, cols) = (largest(m, self.mr, gm), largest(n, self.kernels.nr, parts / gm));
                 (rows * cols + pack_a * rows + pack_b * cols, gm, parts / gm)

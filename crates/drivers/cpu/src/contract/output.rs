@@ -2,6 +2,7 @@
 
 use super::kernel::Compute;
 use half::{bf16, f16};
+use std::any::TypeId;
 use unigrad_scalar::DType;
 
 /// An element type that sums can be stored as.
@@ -94,18 +95,77 @@ macro_rules! store_as {
 }
 store_as!(f32, f64, i32, i64);
 
-unsafe fn put<T: Copy, S: Stored<T>>(block: &Store<'_, T>) {
+/// Stores a run of contiguous elements.
+///
+/// # Safety
+/// Both hold `n` elements.
+unsafe fn put_run<T: Copy + 'static, S: Stored<T> + 'static>(from: *const T, to: *mut S, n: usize) {
+    // SAFETY: the caller's; where the types are the same, so are the bytes.
+    unsafe {
+        if TypeId::of::<T>() == TypeId::of::<S>() {
+            std::ptr::copy_nonoverlapping(from.cast::<S>(), to, n);
+            return;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if TypeId::of::<T>() == TypeId::of::<f32>() && crate::simd::tier() == crate::simd::Tier::Avx512 {
+            if TypeId::of::<S>() == TypeId::of::<bf16>() {
+                return narrow_bf16(from.cast(), to.cast(), n);
+            }
+            if TypeId::of::<S>() == TypeId::of::<f16>() {
+                return narrow_f16(from.cast(), to.cast(), n);
+            }
+        }
+        for i in 0..n {
+            *to.add(i) = S::from_sum(*from.add(i));
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn narrow_bf16(from: *const f32, to: *mut u16, n: usize) {
+    for i in 0..n {
+        // SAFETY: the caller's.
+        unsafe { *to.add(i) = round_bf16(*from.add(i)) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn narrow_f16(from: *const f32, to: *mut u16, n: usize) {
+    use std::arch::x86_64::*;
+    let mut i = 0;
+    while i < n {
+        let left = n - i;
+        let mask = if left >= 16 { u16::MAX } else { (1 << left) - 1 };
+        // SAFETY: masked-off lanes are not accessed.
+        unsafe {
+            let x = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_maskz_loadu_ps(mask, from.add(i)));
+            _mm256_mask_storeu_epi16(to.add(i).cast(), mask, x);
+        }
+        i += 16;
+    }
+}
+
+unsafe fn put<T: Copy + 'static, S: Stored<T> + 'static>(block: &Store<'_, T>) {
     let out = block.out.cast::<S>();
     let contiguous = |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    // The length of the first contiguous run of columns: rows of an image, mostly.
+    let run = 1 + block.cols.windows(2).take_while(|pair| pair[1] == pair[0] + 1).count();
     // SAFETY: see `StoreAs::store`.
     unsafe {
-        if contiguous(block.cols) {
+        if run == block.cols.len() {
             for (i, row) in block.rows.iter().enumerate() {
-                let from = std::slice::from_raw_parts(block.sums.add(i * block.ld), block.cols.len());
-                let to = out.wrapping_offset((row + block.cols[0]) as isize);
-                for (j, sum) in from.iter().enumerate() {
-                    *to.add(j) = S::from_sum(*sum);
+                put_run::<T, S>(block.sums.add(i * block.ld), out.wrapping_offset((row + block.cols[0]) as isize), run);
+            }
+        } else if run >= 4 {
+            let mut j = 0;
+            while j < block.cols.len() {
+                let n = 1 + block.cols[j..].windows(2).take_while(|pair| pair[1] == pair[0] + 1).count();
+                for (i, row) in block.rows.iter().enumerate() {
+                    put_run::<T, S>(block.sums.add(i * block.ld + j), out.wrapping_offset((row + block.cols[j]) as isize), n);
                 }
+                j += n;
             }
         } else if contiguous(block.rows) {
             for (j, col) in block.cols.iter().enumerate() {

@@ -18,6 +18,8 @@ pub(crate) struct Operand {
 
 /// Where sums go.
 #[derive(Clone, Debug)]
+// One per contraction, so its size does not matter.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum Output {
     /// The third argument.
     Memory { dtype: DType, batch: Axis, rows: Axis, cols: Axis },
