@@ -26,7 +26,9 @@ impl Rng {
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line([u64; 8]);
+struct Line {
+    _words: [u64; 8],
+}
 
 /// Elements in 64-byte-aligned memory.
 pub(crate) struct Memory {
@@ -37,7 +39,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(dtype: DType, len: usize) -> Memory {
-        Memory { words: vec![Line([0; 8]); (len * dtype.size()).div_ceil(64) + 1], dtype, len }
+        Memory { words: vec![Line { _words: [0; 8] }; (len * dtype.size()).div_ceil(64) + 1], dtype, len }
     }
     pub(crate) fn buf(&mut self) -> Buf {
         Buf { ptr: self.words.as_mut_ptr().cast::<u8>(), len: self.len, dtype: self.dtype }
