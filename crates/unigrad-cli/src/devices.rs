@@ -11,7 +11,7 @@ pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
         let devices: Vec<_> = available.devices.iter().map(|info| describe(info, best)).collect();
         let problems: Vec<_> =
             available.problems.iter().map(|p| json!({ "backend": p.backend, "cause": p.cause, "help": p.help })).collect();
-        println!("{}", json!({ "devices": devices, "problems": problems }));
+        say!("{}", json!({ "devices": devices, "problems": problems }));
         return Ok(());
     }
     for info in &available.devices {
@@ -22,21 +22,21 @@ pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
             String::new()
         };
         let kind = if info.software { ", in software" } else { "" };
-        println!("{mark} {:<8} {}, {} units{memory}{kind}", info.device(), info.name, info.compute_units);
+        say!("{mark} {:<8} {}, {} units{memory}{kind}", info.device(), info.name, info.compute_units);
         if options.verbose {
-            println!("           {}; {}", info.version, info.features.join(", "));
+            say!("           {}; {}", info.version, info.features.join(", "));
         }
     }
     if options.verbose || available.devices.is_empty() {
         for problem in &available.problems {
-            println!("  {:<8} {}\n    help: {}", problem.backend, problem.cause, problem.help);
+            say!("  {:<8} {}\n    help: {}", problem.backend, problem.cause, problem.help);
         }
     }
     if available.devices.is_empty() {
         return Err(Failure::new("no device was found", "see the causes above"));
     }
     if let Some(best) = best {
-        println!("* `Device::best()` takes {best}; `--device NAME` or UNIGRAD_DEVICE=NAME chooses another");
+        say!("* `Device::best()` takes {best}; `--device NAME` or UNIGRAD_DEVICE=NAME chooses another");
     }
     Ok(())
 }

@@ -3,6 +3,14 @@
 //! In: arguments. Out: what was asked for on standard output; progress and errors on standard error.
 //! Always: an error names cause, place and remedy, and the exit status is 1 (2 for arguments that make no sense, 130 after Ctrl-C).
 
+/// Prints a line. A reader that went away (`unigrad ... | head`) is no error, and no reason to stop a training run.
+macro_rules! say {
+    ($($what:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($what)*);
+    }};
+}
+
 mod args;
 mod bench;
 mod devices;

@@ -234,6 +234,14 @@ impl Expr {
         self.0.fingerprint
     }
 
+    /// The fingerprint that a [`Op::Buffer`] of the same shape, dtype and device has: what a node with data is to a plan.
+    pub fn data_fingerprint(&self) -> u128 {
+        match self.op() {
+            Op::Buffer => self.0.fingerprint,
+            _ => fingerprint(&Op::Buffer, &self.0.shape, self.0.dtype, self.0.device),
+        }
+    }
+
     /// Whether a gradient may flow through it.
     pub fn needs_grad(&self) -> bool {
         self.0.needs_grad

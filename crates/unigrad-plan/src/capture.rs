@@ -16,6 +16,8 @@ pub(crate) struct Captured {
     pub(crate) expr: Expr,
     pub(crate) inputs: SmallVec<[u32; 3]>,
     pub(crate) role: Role,
+    /// What the key says about it: of data only shape, dtype and device, for it does not matter what computed them.
+    fingerprint: u128,
 }
 
 /// What a captured node is to the plan.
@@ -135,7 +137,8 @@ impl Capture {
 
     fn push(&mut self, expr: Expr, role: Role, position: &mut FxHashMap<NodeId, u32>, in_graph: &mut Vec<u32>) {
         let mut inputs: SmallVec<[u32; 3]> = SmallVec::new();
-        self.key = mix(self.key, expr.fingerprint());
+        let fingerprint = if let Role::External(_) = role { expr.data_fingerprint() } else { expr.fingerprint() };
+        self.key = mix(self.key, fingerprint);
         match role {
             Role::External(_) => {
                 self.externals.push(expr.clone());
@@ -154,7 +157,7 @@ impl Capture {
         }
         position.insert(expr.id(), self.nodes.len() as u32);
         in_graph.push(0);
-        self.nodes.push(Captured { expr, inputs, role });
+        self.nodes.push(Captured { expr, inputs, role, fingerprint });
     }
 
     /// Besides the targets: what somebody outside of the graph can still see, unless it is as cheap to compute again.
@@ -241,14 +244,16 @@ impl Capture {
 
     /// What a cached plan keeps to be sure that it fits.
     pub(crate) fn structure(&self) -> Vec<(u128, SmallVec<[u32; 3]>, Role)> {
-        self.nodes.iter().map(|node| (node.expr.fingerprint(), node.inputs.clone(), node.role)).collect()
+        self.nodes.iter().map(|node| (node.fingerprint, node.inputs.clone(), node.role)).collect()
     }
 
     /// Whether a plan made for that structure is right for this graph.
     pub(crate) fn same_structure(&self, structure: &[(u128, SmallVec<[u32; 3]>, Role)]) -> bool {
         self.nodes.len() == structure.len()
-            && self.nodes.iter().zip(structure).all(|(node, (fingerprint, inputs, role))| {
-                node.expr.fingerprint() == *fingerprint && node.role == *role && node.inputs == *inputs
-            })
+            && self
+                .nodes
+                .iter()
+                .zip(structure)
+                .all(|(node, (fingerprint, inputs, role))| node.fingerprint == *fingerprint && node.role == *role && node.inputs == *inputs)
     }
 }

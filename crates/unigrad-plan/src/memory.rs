@@ -9,7 +9,7 @@
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
-use unigrad_kernel::{Inst, InstOp, Kernel, Region};
+use unigrad_kernel::{InstOp, Kernel, Region};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -50,33 +50,36 @@ fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
     region_in_step(region, read as u32, write as u32)
 }
 
+/// As `in_step`, for a region: one write of the output, at the index of every read of the input, and what was read is not used after
+/// the written value is there (a driver may compute it right in the output's memory, and read an operand where it lies).
 fn region_in_step(region: &Region, read: u32, write: u32) -> bool {
     let mut stored = None;
-    for inst in &region.insts {
-        if let InstOp::Store { arg, index, .. } = &inst.op {
-            if *arg == write && stored.replace(index).is_some() {
-                return false;
-            }
+    for (at, inst) in region.insts.iter().enumerate() {
+        if let InstOp::Store { arg, index, value } = &inst.op
+            && *arg == write
+            && stored.replace((at, index, value.index())).is_some()
+        {
+            return false;
         }
     }
-    let Some(stored) = stored else { return false };
-    // What comes after the store would read what it wrote, and so would another pass over the row.
-    let after = region.insts.iter().skip_while(|inst| !matches!(&inst.op, InstOp::Store { arg, .. } if *arg == write));
-    let too_late = |inst: &Inst| match &inst.op {
-        InstOp::Load { arg, .. } => *arg == read,
-        InstOp::Reduce(..) | InstOp::ArgReduce(..) => true,
-        _ => false,
-    };
-    if after.into_iter().any(too_late) {
+    let Some((store, written, value)) = stored else { return false };
+    // Another pass over the row would read what this one wrote.
+    if region.insts[store..].iter().any(|inst| matches!(inst.op, InstOp::Reduce(..) | InstOp::ArgReduce(..))) {
         return false;
     }
+    let loads: Vec<usize> =
+        (0..region.insts.len()).filter(|i| matches!(&region.insts[*i].op, InstOp::Load { arg, .. } if *arg == read)).collect();
+    let at_the_write = loads.iter().all(|i| match &region.insts[*i].op {
+        InstOp::Load { index, .. } => index == written && index.dynamic.is_empty() && *i <= value,
+        _ => false,
+    });
+    let done_before = region.insts.iter().enumerate().all(|(at, inst)| {
+        let mut uses = false;
+        inst.op.visit_values(|used| uses |= loads.contains(&used.index()));
+        !uses || at <= value || at == store
+    });
     let same_size = region.args[read as usize].dtype.size() == region.args[write as usize].dtype.size();
-    same_size
-        && region.args[read as usize].len == region.args[write as usize].len
-        && region.insts.iter().all(|inst| match &inst.op {
-            InstOp::Load { arg, index, .. } if *arg == read => index == stored && index.dynamic.is_empty(),
-            _ => true,
-        })
+    same_size && region.args[read as usize].len == region.args[write as usize].len && at_the_write && done_before
 }
 
 pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[bool]) -> Layout {

@@ -57,6 +57,8 @@ fn backward(loss: &Tensor, dy: Option<&Tensor>, consume: bool) -> Result<()> {
             variable.accumulate_grad(gradient);
         }
     }
+    // Its graph is evaluated with the gradients; computed later, it would cost the forward pass again.
+    loss.realize_with_next();
     Ok(())
 }
 

@@ -293,9 +293,14 @@ impl Tensor {
             None => new,
         };
         *self.0.expr.write().unwrap_or_else(PoisonError::into_inner) = new;
+        self.realize_with_next();
+        Ok(())
+    }
+
+    /// Lets this thread's next evaluation compute the value too, if a handle is alive then.
+    pub(crate) fn realize_with_next(&self) {
         let handle = Arc::downgrade(&self.0);
         eval::defer(move || handle.upgrade().map(|inner| Tensor(inner).expr()));
-        Ok(())
     }
 
     /// As another dtype. Floats to integers truncate toward zero; to `Bool`, whatever is not 0 is true.

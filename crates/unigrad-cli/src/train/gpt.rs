@@ -295,9 +295,9 @@ fn compare(options: &Options, golden: &Path) -> Result<(), Failure> {
             off.push(step + 1);
         }
         if options.common.json {
-            println!("{}", json!({ "event": "step", "step": step + 1, "loss": loss, "pytorch": expected, "apart": apart }));
+            say!("{}", json!({ "event": "step", "step": step + 1, "loss": loss, "pytorch": expected, "apart": apart }));
         } else if !options.common.quiet {
-            println!("step {:>3}  loss {loss:.6}  pytorch {expected:.6}  {apart:.1e} apart", step + 1);
+            say!("step {:>3}  loss {loss:.6}  pytorch {expected:.6}  {apart:.1e} apart", step + 1);
         }
         if interrupted() {
             return Err(Failure::Interrupted);
@@ -309,9 +309,9 @@ fn compare(options: &Options, golden: &Path) -> Result<(), Failure> {
         return Err(Failure::new(cause, "compare the first steps with `--json`; the initial weights are in the golden file"));
     }
     if options.common.json {
-        println!("{}", json!({ "event": "result", "worst": worst, "steps": losses.len(), "seconds": seconds }));
+        say!("{}", json!({ "event": "result", "worst": worst, "steps": losses.len(), "seconds": seconds }));
     } else {
-        println!("{} losses at most {worst:.1e} off PyTorch's, {seconds:.1} s", losses.len());
+        say!("{} losses at most {worst:.1e} off PyTorch's, {seconds:.1} s", losses.len());
     }
     Ok(())
 }

@@ -45,9 +45,9 @@ impl Output {
     /// Something worth knowing before or between results.
     pub(crate) fn note(&self, text: &str) {
         if self.json {
-            println!("{}", json!({ "event": "note", "text": text }));
+            say!("{}", json!({ "event": "note", "text": text }));
         } else if !self.quiet {
-            self.bar.suspend(|| println!("{text}"));
+            self.bar.suspend(|| say!("{text}"));
         }
     }
 
@@ -79,7 +79,7 @@ impl Output {
     pub(crate) fn epoch(&mut self, row: &EpochRow, of: usize, unit: &str) {
         self.end_bar();
         if self.json {
-            println!(
+            say!(
                 "{}",
                 json!({
                     "event": unit, "index": row.epoch, "of": of, "train_loss": row.train_loss, "train_accuracy": row.train_accuracy,
@@ -89,7 +89,7 @@ impl Output {
         } else if !self.quiet {
             let width = of.to_string().len();
             let part = |name: &str, x: Option<f64>| x.map_or_else(String::new, |x| format!("  {name} {x:.4}"));
-            println!(
+            say!(
                 "{unit} {:>width$}/{of}  train loss {:.4}{}{}{}  {:.1} s",
                 row.epoch,
                 row.train_loss,
@@ -109,9 +109,9 @@ impl Output {
             if let (Some(line), Value::Object(more)) = (line.as_object_mut(), more) {
                 line.extend(more);
             }
-            println!("{line}");
+            say!("{line}");
         } else {
-            println!("{name} {value:.4}");
+            say!("{name} {value:.4}");
         }
     }
 

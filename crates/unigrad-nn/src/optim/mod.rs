@@ -155,7 +155,8 @@ impl<R: Rule> Optimizer<R> {
         self.apply(gradients, None, also)
     }
 
-    /// One step down `loss`: differentiates it, updates, and computes it and `also`, in one evaluation. Leaves no gradients behind.
+    /// One step down `loss`: differentiates it, updates, and computes it and `also`, in one evaluation. Leaves no gradients behind, and frees the
+    /// loss's graph as `backward` does.
     ///
     /// When the loss is not finite, parameters and state keep their values; see [`crate::first_not_finite`].
     pub fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {

@@ -1,0 +1,186 @@
+//! The command as a user runs it: training, its files, interruption and continuation, and what happens with bad input.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("unigrad-cli-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn unigrad(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unigrad"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    unigrad(args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs what must fail with an error that says all of `parts`.
+fn refused(args: &[&str], parts: &[&str]) {
+    let output = run(args);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{args:?} succeeded: {}", stdout(&output));
+    assert!(text.contains("help: ") || output.status.code() == Some(2), "{args:?} gives no remedy: {text}");
+    assert!(!text.contains("panicked"), "{text}");
+    parts.iter().for_each(|part| assert!(text.contains(part), "{args:?}: no {part:?} in {text}"));
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn digits_train_and_leave_their_files() {
+    let folder = Folder::new("digits");
+    let out = folder.path("out");
+    let output = run(&["train", "digits", "--model", "mlp", "--epochs", "4", "--out", text(&out)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = stdout(&output);
+    let last = lines.lines().last().unwrap();
+    let accuracy: f64 = last.strip_prefix("test accuracy ").unwrap().parse().unwrap();
+    assert!(accuracy > 0.7, "{lines}");
+    assert_eq!(lines.lines().filter(|l| l.starts_with("epoch ")).count(), 4);
+    assert_eq!(fs::read_to_string(out.join("metrics.csv")).unwrap().lines().count(), 5);
+    assert!(fs::read_to_string(out.join("report.html")).unwrap().contains("<svg"));
+    assert!(out.join("model.safetensors").exists());
+    // Nothing but the files that were promised.
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 4);
+    let quiet = run(&["train", "digits", "--model", "mlp", "--epochs", "1", "--quiet", "--out", text(&out)]);
+    assert_eq!(stdout(&quiet).lines().count(), 1);
+    let json = run(&["train", "digits", "--model", "mlp", "--epochs", "1", "--json", "--out", text(&out)]);
+    let values: Vec<serde_json::Value> = stdout(&json).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert!(values.last().unwrap()["test_accuracy"].is_f64());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_continues_to_the_same_model() {
+    let folder = Folder::new("interrupt");
+    let (whole, parts) = (folder.path("whole"), folder.path("parts"));
+    let base = ["train", "digits", "--model", "mlp", "--epochs", "12", "--out"];
+    assert!(run(&[&base[..], &[text(&whole)]].concat()).status.success());
+    let mut child = unigrad(&[&base[..], &[text(&parts)]].concat()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // In the middle of the run: after the first epoch is saved.
+    let patience = Instant::now();
+    while !parts.join("checkpoint.safetensors").exists() && patience.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!parts.join("model.safetensors").exists(), "the run was over before it was interrupted");
+    refused(&["train", "digits", "--resume", "--batch", "7", "--out", text(&parts)], &["--batch 7", "interrupted run's 32"]);
+    assert!(run(&["train", "digits", "--resume", "--out", text(&parts)]).status.success());
+    let read = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
+    assert_eq!(read(&whole), read(&parts));
+}
+
+#[test]
+fn bad_input_is_refused_with_cause_and_remedy() {
+    let folder = Folder::new("bad");
+    let path = |name: &str| folder.path(name);
+    let write = |name: &str, bytes: &[u8]| {
+        fs::write(path(name), bytes).unwrap();
+        path(name)
+    };
+    refused(&["train", "mnist", "--data", text(&path("nowhere"))], &["nowhere", "cannot be read"]);
+    fs::create_dir(path("empty")).unwrap();
+    refused(&["train", "mnist", "--data", text(&path("empty"))], &["missing train-images-idx3-ubyte"]);
+    fs::create_dir(path("mnist")).unwrap();
+    write("mnist/t10k-labels-idx1-ubyte", &[0, 0, 8, 1, 0, 0, 0, 2, 1, 2]);
+    write("mnist/t10k-images-idx3-ubyte", &[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 9]);
+    refused(&["train", "mnist", "--data", text(&path("mnist"))], &["t10k-images", "truncated", "2 bytes of data, and there are 1"]);
+    write("mnist/t10k-images-idx3-ubyte", b"not an IDX file");
+    refused(&["train", "mnist", "--data", text(&path("mnist"))], &["wrong magic"]);
+    let file = write("file", b"x");
+    refused(&["train", "digits", "--out", text(&file.join("below"))], &["cannot be written"]);
+    refused(&["train", "digits", "--device", "abacus", "--out", text(&path("o"))], &["abacus", "cpu:0"]);
+    refused(&["train", "digits", "--lr", "-1"], &["learning rate"]);
+    refused(&["train", "digits", "--resume", "--out", text(&path("never"))], &["no checkpoint"]);
+    refused(&["train", "gpt", "--text", text(&path("no.txt"))], &["no.txt"]);
+    let short = write("short.txt", b"to be or not to be");
+    refused(&["train", "gpt", "--text", text(&short), "--out", text(&path("o"))], &["too few for a context of 256"]);
+    refused(&["train", "gpt", "--text", text(&short), "--ctx", "4", "--dim", "10", "--heads", "4", "--out", text(&path("o"))], &["heads"]);
+}
+
+#[test]
+fn a_damaged_checkpoint_is_refused() {
+    let folder = Folder::new("damaged");
+    let out = folder.path("out");
+    let base = ["train", "digits", "--model", "mlp", "--out", text(&out)];
+    assert!(run(&[&base[..], &["--epochs", "1"]].concat()).status.success());
+    let checkpoint = out.join("checkpoint.safetensors");
+    let whole = fs::read(&checkpoint).unwrap();
+    let model = fs::read(out.join("model.safetensors")).unwrap();
+    let resume = [&base[..], &["--resume"]].concat();
+    fs::write(&checkpoint, &whole[..whole.len() - 10]).unwrap();
+    refused(&resume, &["checkpoint.safetensors", "truncated"]);
+    fs::write(&checkpoint, [&whole[..], b"more"].concat()).unwrap();
+    refused(&resume, &["oversized"]);
+    fs::write(&checkpoint, b"PK\x03\x04 something else").unwrap();
+    refused(&resume, &["wrong magic"]);
+    // A whole file, but no training run's.
+    fs::write(&checkpoint, &model).unwrap();
+    refused(&resume, &["has no value"]);
+    assert_eq!(fs::read(out.join("model.safetensors")).unwrap(), model, "what was saved is unharmed");
+}
+
+#[test]
+fn a_loss_that_is_no_number_stops_the_run() {
+    let folder = Folder::new("nan");
+    let out = folder.path("out");
+    let args = ["train", "digits", "--model", "mlp", "--epochs", "2", "--lr", "1e38", "--out", text(&out)];
+    refused(&args, &["the loss is", "in step", "first not finite", "not-finite.safetensors", "learning rate"]);
+    assert!(out.join("not-finite.safetensors").exists());
+}
+
+#[test]
+fn a_tiny_gpt_trains_and_writes() {
+    let folder = Folder::new("gpt");
+    let sonnets = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/sonnets.txt");
+    let out = folder.path("out");
+    let args = ["train", "gpt", "--text", sonnets, "--layers", "1", "--heads", "2", "--dim", "16", "--ctx", "16"];
+    let output = run(&[&args[..], &["--steps", "120", "--sample", "20", "--out", text(&out)]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(stdout(&output).contains("sample:"));
+    assert!(stdout(&output).lines().last().unwrap().starts_with("test loss "));
+    assert!(out.join("report.html").exists());
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../goldens/gpt_tiny_losses.json");
+    let output = run(&["train", "gpt", "--text", sonnets, "--golden", golden]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn devices_are_listed() {
+    let output = run(&["devices", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert!(value["devices"].as_array().unwrap().iter().any(|d| d["device"] == "cpu:0"));
+    assert!(stdout(&run(&["devices", "-v"])).contains("cpu:0"));
+}

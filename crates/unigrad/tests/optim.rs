@@ -1,0 +1,246 @@
+//! Optimizers: the same numbers as PyTorch's formulas, one evaluation a step, and exact continuation.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use unigrad::{
+    nn::{
+        Adam, AdamW, Checkpoint, Group, Linear, Optimizer, Relu, Rule, Schedule, Sequential, Sgd, clip_grad_norm, clip_grad_value,
+        first_not_finite, models,
+    },
+    prelude::*,
+    tensor::eval,
+};
+
+/// Tests share the process's generator and counters, so they run one at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn device() -> Device {
+    Device::open("cpu").unwrap()
+}
+
+const START: [f32; 3] = [1.0, -2.0, 0.5];
+
+fn parameter() -> Tensor {
+    Tensor::from_vec(START.to_vec(), 3, &device()).requires_grad()
+}
+
+/// Gradients that change with the values: of `sum(w² * [1, 2, 3]) / 2`.
+fn gradient(w: &[f64]) -> Vec<f64> {
+    w.iter().zip(1..).map(|(w, i)| w * f64::from(i)).collect()
+}
+
+fn loss(w: &Tensor) -> Tensor {
+    let scale = Tensor::from_vec(vec![0.5f32, 1.0, 1.5], 3, &device());
+    (w.square() * scale).sum(())
+}
+
+/// Runs three steps both ways, and compares.
+fn check<R: Rule>(mut optimizer: Optimizer<R>, mut reference: impl FnMut(usize, &mut [f64], &[f64])) {
+    let w = optimizer.parameters()[0].clone();
+    let mut expected: Vec<f64> = START.iter().map(|&v| f64::from(v)).collect();
+    for step in 1..=3 {
+        loss(&w).backward().unwrap();
+        optimizer.step().unwrap();
+        optimizer.zero_grad();
+        let gradient = gradient(&expected);
+        reference(step, &mut expected, &gradient);
+        let got = w.to_vec::<f32>().unwrap();
+        for (got, expected) in got.iter().zip(&expected) {
+            assert!((f64::from(*got) - expected).abs() < 1e-5, "step {step}: {got} and not {expected}");
+        }
+    }
+}
+
+#[test]
+fn sgd() {
+    let _alone = alone();
+    check(Sgd::new(vec![parameter()], 0.1).unwrap().weight_decay(0.01), |_, w, g| {
+        w.iter_mut().zip(g).for_each(|(w, g)| *w -= 0.1 * (g + 0.01 * *w));
+    });
+    for nesterov in [false, true] {
+        let optimizer = Sgd::new(vec![parameter()], 0.1).unwrap().momentum(0.9).unwrap().nesterov(nesterov);
+        let mut buffer = vec![0.0; 3];
+        check(optimizer, |_, w, g| {
+            for i in 0..3 {
+                buffer[i] = 0.9 * buffer[i] + g[i];
+                w[i] -= 0.1 * if nesterov { g[i] + 0.9 * buffer[i] } else { buffer[i] };
+            }
+        });
+    }
+    let optimizer = Sgd::new(vec![parameter()], 0.1).unwrap().momentum(0.9).unwrap().dampening(0.5);
+    let mut buffer = vec![0.0; 3];
+    check(optimizer, |step, w, g| {
+        for i in 0..3 {
+            buffer[i] = 0.9 * buffer[i] + if step == 1 { 1.0 } else { 0.5 } * g[i];
+            w[i] -= 0.1 * buffer[i];
+        }
+    });
+}
+
+#[test]
+fn adam_and_adamw() {
+    let _alone = alone();
+    for (decoupled, amsgrad) in [(false, false), (true, false), (true, true)] {
+        let optimizer = if decoupled { AdamW::new(vec![parameter()], 0.1) } else { Adam::new(vec![parameter()], 0.1) };
+        let mut optimizer = optimizer.unwrap().betas(0.8, 0.9).eps(1e-6).weight_decay(0.05);
+        if amsgrad {
+            optimizer = optimizer.amsgrad().unwrap();
+        }
+        let (mut m, mut v, mut greatest) = ([0.0; 3], [0.0; 3], [0.0f64; 3]);
+        check(optimizer, |step, w, g| {
+            for i in 0..3 {
+                let g = if decoupled { g[i] } else { g[i] + 0.05 * w[i] };
+                if decoupled {
+                    w[i] *= 1.0 - 0.1 * 0.05;
+                }
+                m[i] = 0.8 * m[i] + 0.2 * g;
+                v[i] = 0.9 * v[i] + 0.1 * g * g;
+                greatest[i] = greatest[i].max(v[i]);
+                let second = if amsgrad { greatest[i] } else { v[i] };
+                let (c1, c2) = (1.0 - 0.8f64.powi(step as i32), 1.0 - 0.9f64.powi(step as i32));
+                w[i] -= 0.1 / c1 * m[i] / (second.sqrt() / c2.sqrt() + 1e-6);
+            }
+        });
+    }
+}
+
+#[test]
+fn groups_have_their_own_settings() {
+    let _alone = alone();
+    let (a, b, c) = (parameter(), parameter(), parameter());
+    let group = Group { parameters: vec![b.clone()], lr: 0.5, weight_decay: Some(0.0) };
+    let mut optimizer = Sgd::new(vec![a.clone(), c.clone()], 0.1).unwrap().weight_decay(1.0).add_group(group).unwrap();
+    (a.sum(()) + b.sum(())).backward().unwrap();
+    optimizer.step().unwrap();
+    assert_eq!(a.to_vec::<f32>().unwrap(), [0.8, -1.9, 0.35]);
+    assert_eq!(b.to_vec::<f32>().unwrap(), [0.5, -2.5, 0.0]);
+    assert_eq!(c.to_vec::<f32>().unwrap(), START, "without a gradient nothing moves");
+    let frozen = Tensor::ones(3, DType::F32, &device());
+    assert!(Sgd::new(vec![frozen], 0.1).unwrap_err().to_string().contains("requires no gradient"));
+}
+
+#[test]
+fn clipping() {
+    let _alone = alone();
+    let w = parameter();
+    loss(&w).backward().unwrap();
+    let norm = clip_grad_norm(std::slice::from_ref(&w), 1.0).unwrap();
+    // Gradient [1, -4, 1.5].
+    let expected = (1.0f64 + 16.0 + 2.25).sqrt();
+    assert!((norm.to_f64().unwrap() - expected).abs() < 1e-5);
+    let clipped = w.grad().unwrap().to_f64_vec().unwrap();
+    assert!((clipped.iter().map(|g| g * g).sum::<f64>() - 1.0).abs() < 1e-5);
+    w.zero_grad();
+    loss(&w).backward().unwrap();
+    clip_grad_value(std::slice::from_ref(&w), 1.25);
+    assert_eq!(w.grad().unwrap().to_vec::<f32>().unwrap(), [1.0, -1.25, 1.25]);
+    w.zero_grad();
+    let mut optimizer = Sgd::new(vec![w.clone()], 1.0).unwrap().clip_norm(1.0);
+    optimizer.minimize(&loss(&w), &[]).unwrap();
+    let moved: f64 = w.to_vec::<f32>().unwrap().iter().zip(START).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+    assert!((moved - 1.0).abs() < 1e-4, "{moved}");
+}
+
+fn net() -> (Sequential, Tensor, Tensor) {
+    let d = device();
+    manual_seed(11);
+    let net = Sequential::new().add(Linear::new(6, 16, &d)).add(Relu).add(Linear::new(16, 3, &d));
+    let x = Tensor::randn([20, 6], DType::F32, &d).realize().unwrap();
+    let y = Tensor::from_vec((0..20).map(|i| i % 3).collect::<Vec<i64>>(), 20, &d);
+    (net, x, y)
+}
+
+#[test]
+fn a_step_is_one_evaluation_and_the_second_plans_nothing() {
+    let _alone = alone();
+    let (net, x, y) = net();
+    let schedule = Schedule::cosine(50).warmup(3);
+    let mut optimizer = AdamW::new(net.parameters(), 0.01).unwrap().clip_norm(1.0);
+    let mut losses = Vec::new();
+    for step in 0..50 {
+        let before = eval::stats();
+        let loss = net.forward(&x).dropout(0.1).cross_entropy(&y);
+        let correct = net.forward(&x).argmax(1).eq(&y).sum(());
+        optimizer.set_lr_factor(schedule.factor(step));
+        optimizer.minimize(&loss, &[&correct]).unwrap();
+        losses.push(loss.item::<f32>().unwrap());
+        correct.to_f64().unwrap();
+        let after = eval::stats();
+        if step > 0 {
+            assert_eq!(after.plans_built - before.plans_built, 0, "step {step} planned");
+            assert_eq!(after.compiles - before.compiles, 0, "step {step} compiled");
+        }
+        if step > 1 {
+            assert_eq!(after.allocations - before.allocations, 0, "step {step} allocated");
+        }
+    }
+    assert!(losses[49] < 0.7 * losses[0], "{losses:?}");
+}
+
+#[test]
+fn backward_and_step_compute_the_loss_too() {
+    let _alone = alone();
+    let (net, x, y) = net();
+    let mut optimizer = Sgd::new(net.parameters(), 0.1).unwrap();
+    for _ in 0..3 {
+        let loss = net.forward(&x).cross_entropy(&y);
+        loss.backward().unwrap();
+        optimizer.step().unwrap();
+        optimizer.zero_grad();
+        assert!(loss.is_realized(), "the loss must not cost a second forward pass");
+    }
+}
+
+#[test]
+fn an_interrupted_run_continues_to_the_last_bit() {
+    let _alone = alone();
+    let path = std::env::temp_dir().join(format!("unigrad-resume-{}.safetensors", std::process::id()));
+    let run = |from: u64, to: u64, load: bool, save: bool| {
+        let (net, x, y) = net();
+        let mut optimizer = AdamW::new(net.parameters(), 0.01).unwrap();
+        if load {
+            Checkpoint::load(&path).unwrap().restore(&net, &mut optimizer).unwrap();
+        }
+        for _ in from..to {
+            optimizer.minimize(&net.forward(&x).dropout(0.2).cross_entropy(&y), &[]).unwrap();
+        }
+        if save {
+            Checkpoint::of(&net, &optimizer).unwrap().save(&path).unwrap();
+        }
+        (net.to_archive().unwrap(), optimizer.state_dict().unwrap())
+    };
+    let whole = run(0, 10, false, false);
+    run(0, 4, false, true);
+    assert_eq!(run(4, 10, true, false), whole);
+    // Another optimizer's state is refused.
+    let (net, ..) = net();
+    let mut other = Sgd::new(net.parameters(), 0.1).unwrap();
+    let error = Checkpoint::load(&path).unwrap().restore(&net, &mut other).unwrap_err().to_string();
+    assert!(error.contains("unexpected: state.0.exp_avg"), "{error}");
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_loss_that_is_no_number_changes_nothing_and_is_found() {
+    let _alone = alone();
+    let (net, x, y) = net();
+    let mut optimizer = AdamW::new(net.parameters(), 0.01).unwrap();
+    optimizer.minimize(&net.forward(&x).cross_entropy(&y), &[]).unwrap();
+    let before = (net.to_archive().unwrap(), optimizer.state_dict().unwrap());
+    let bad = &x * f64::INFINITY;
+    let loss = net.forward(&bad).cross_entropy(&y);
+    optimizer.minimize(&loss, &[]).unwrap();
+    assert!(!loss.item::<f32>().unwrap().is_finite());
+    assert_eq!((net.to_archive().unwrap(), optimizer.state_dict().unwrap()), before);
+    let find = |inputs: &[(&str, &Tensor)]| first_not_finite(&net, inputs, || net.forward(&bad).cross_entropy(&y)).unwrap().unwrap();
+    assert_eq!(find(&[("x", &bad)]), "the input (x)");
+    assert_eq!(find(&[]), "the output of layer `0` (Linear)");
+    let huge = models::Mlp::new(&[4, 4, 4], 0.0, &device());
+    let weights = &huge.named_parameters()[2];
+    assert_eq!(weights.0, "layers.1.weight");
+    no_grad(|| weights.1.assign(&Tensor::full([4, 4], f64::NAN, DType::F32, &device()))).unwrap();
+    let ones = Tensor::ones([1, 4], DType::F32, &device());
+    assert_eq!(first_not_finite(&huge, &[], || huge.forward(&ones)).unwrap().unwrap(), "parameter `layers.1.weight`");
+}
