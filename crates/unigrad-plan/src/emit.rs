@@ -9,7 +9,7 @@ use crate::index::{Coords, Idx, Unflatten, flatten, unflatten};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unigrad_graph::{BinaryOp, DType, Literal, Op, PadAxis, UnaryOp};
+use unigrad_graph::{BinaryOp, DType, Literal, Op, PadAxis, Shape, UnaryOp};
 use unigrad_kernel::{Arg, Index, Inst, InstOp, Level, Region, Value};
 
 /// An axis of the domain while it is being found.
@@ -42,13 +42,13 @@ pub(crate) struct Task<'a> {
 }
 
 /// One thing a kernel writes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) node: Id,
     /// Once per row, or at every point.
     pub(crate) level: Level,
-    /// As a part of a concatenation: its node, the axis and where the part begins.
-    pub(crate) into: Option<(Id, usize, usize)>,
+    /// As a part of another node: which, and where the part begins along each axis.
+    pub(crate) into: Option<(Id, Shape)>,
 }
 
 /// A finished region: the program with its buffers and run-time scalars by node and slot.
@@ -115,10 +115,11 @@ impl<'a> Emitter<'a> {
         for Store { node, level, into } in self.task.stores {
             let mut coords = self.home(*node, *level)?;
             let value = if into.is_some() { self.pull(*node, &coords, None)? } else { self.compute(*node, &coords, None)? };
-            if let Some((_, axis, start)) = into {
-                coords[*axis] = coords[*axis].clone().plus_const(*start as i64);
+            let mut target = *node;
+            if let Some((whole, start)) = into {
+                target = *whole;
+                coords.iter_mut().zip(start).for_each(|(coord, start)| *coord = std::mem::take(coord).plus_const(*start as i64));
             }
-            let target = into.map_or(*node, |(whole, ..)| whole);
             let index = self.index(&flatten(&coords, &self.task.ir.node(target).shape));
             let arg = self.arg(target);
             self.written.insert(target);

@@ -514,7 +514,7 @@ impl Fusion<'_> {
         true
     }
 
-    /// A concatenation that is written part by part is a kernel of its own form.
+    /// A concatenation is written part by part, a pad in two walks: kernels of their own form.
     fn writes_parts(&self, cluster: &Cluster) -> bool {
         cluster.roots.iter().any(|(id, _)| {
             let node = self.ir.node(*id);

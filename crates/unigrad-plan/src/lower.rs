@@ -9,12 +9,12 @@ use crate::fuse::{Cluster, Fused, home};
 use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::panic::Location;
-use unigrad_graph::{AttentionSpec, DType, Op, numel};
+use unigrad_graph::{AttentionSpec, DType, Literal, Op, PadAxis, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, InstOp, KDim, Kernel, Layout4, Level, MDim, NDim, PoolIndex,
-    Region, Scan, Scatter, ScatterBase, TopK,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, NDim, PoolIndex,
+    Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -39,6 +39,9 @@ pub(crate) fn lower(ir: &Ir, fused: &Fused) -> Result<Vec<Launch>, String> {
     }
     Ok(launches)
 }
+
+/// A smaller pad is not worth two launches.
+const MIN_FILLED: usize = 1 << 14;
 
 struct Lowering<'a> {
     ir: &'a Ir,
@@ -67,6 +70,12 @@ impl Lowering<'_> {
             let node = self.ir.node(*root);
             if let IrOp::Op(Op::Concat { axis }) = &node.op {
                 return self.concat_parts(*root, *axis, launches);
+            }
+            if let IrOp::Op(Op::Pad(axes, fill)) = &node.op {
+                // Spread elements and tiny pads are computed point by point.
+                if axes.iter().all(|axis| axis.interior == 0) && self.ir.numel(*root) >= MIN_FILLED {
+                    return self.fill_and_copy(*root, axes, *fill, launches);
+                }
             }
         }
         let stores: Vec<Store> = self.stores(cluster);
@@ -101,7 +110,9 @@ impl Lowering<'_> {
         let mut start = 0;
         let mut parts: Vec<Store> = Vec::new();
         for part in &self.ir.node(whole).inputs {
-            parts.push(Store { node: *part, level: Level::Full, into: Some((whole, axis, start)) });
+            let mut at = Shape::from_elem(0, self.ir.node(whole).shape.len());
+            at[axis] = start;
+            parts.push(Store { node: *part, level: Level::Full, into: Some((whole, at)) });
             start += self.ir.node(*part).shape[axis];
         }
         parts.retain(|part| self.ir.numel(part.node) > 0);
@@ -113,6 +124,34 @@ impl Lowering<'_> {
             let axes = vec![Axis { size: self.ir.numel(group[0].node), reduce: false }];
             launches.push(self.launch_of(emit(&task, "concat".into(), axes)?, whole));
         }
+        Ok(())
+    }
+
+    /// A pad as two plain walks, without a condition at every element: the fill everywhere, then the input in the middle.
+    fn fill_and_copy(&self, whole: Id, axes: &[PadAxis], fill: Literal, launches: &mut Vec<Launch>) -> Result<(), String> {
+        let node = self.ir.node(whole);
+        let len = self.ir.numel(whole);
+        let index = Index { strides: smallvec![1], ..Index::default() };
+        let region = Region {
+            name: "fill".into(),
+            axes: smallvec![len],
+            n_parallel: 1,
+            args: vec![self.arg(whole, true)],
+            scalars: Vec::new(),
+            insts: vec![
+                Inst { op: InstOp::Const(fill), dtype: node.dtype },
+                Inst { op: InstOp::Store { arg: 0, index, value: Value(0) }, dtype: node.dtype },
+            ],
+        };
+        let scalars = Vec::new();
+        launches.push(Launch { kernel: Kernel::Region(region), args: vec![whole], scalars, name: "fill".into(), place: node.place });
+        let input = node.inputs[0];
+        let start = axes.iter().map(|axis| axis.lo).collect();
+        let store = [Store { node: input, level: Level::Full, into: Some((whole, start)) }];
+        let inside = FxHashSet::default();
+        let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &store };
+        let axes = vec![Axis { size: self.ir.numel(input), reduce: false }];
+        launches.push(self.launch_of(emit(&task, "pad".into(), axes)?, whole));
         Ok(())
     }
 

@@ -51,17 +51,22 @@ impl Stack {
         format!("_l{}{}", i / directions, if i % directions == 1 { "_reverse" } else { "" })
     }
 
-    /// Runs every layer over time; `cell` maps a direction's weights and its input to its outputs and last states.
+    /// Runs every layer over time. The input's products for all times are one, with what `input_bias` adds; `cell` maps a direction's
+    /// weights and that product at each time to its outputs and last states.
     #[track_caller]
-    fn run(&self, x: &Tensor, cell: impl Fn(usize, &Cell, &[Tensor], &Tensor) -> (Vec<Tensor>, Vec<Tensor>)) -> (Tensor, Vec<Vec<Tensor>>) {
+    fn run(
+        &self,
+        x: &Tensor,
+        input_bias: impl Fn(&Cell) -> Tensor,
+        cell: impl Fn(usize, &Cell, &[Tensor], &Tensor) -> (Vec<Tensor>, Vec<Tensor>),
+    ) -> (Tensor, Vec<Vec<Tensor>>) {
         let mut layer_input = x.clone();
         let mut last_states = Vec::new();
         let directions = self.directions();
         for (layer, cells) in self.cells.chunks(directions).enumerate() {
             let mut outputs = Vec::new();
             for (direction, weights) in cells.iter().enumerate() {
-                // The recurrent bias joins later in a GRU, so only the input's is added here.
-                let projected = layer_input.linear(&weights.weight_ih, Some(&weights.bias_ih));
+                let projected = layer_input.linear(&weights.weight_ih, Some(&input_bias(weights)));
                 let mut times = projected.unbind(1);
                 if direction == 1 {
                     times.reverse();
@@ -166,12 +171,14 @@ impl Lstm {
     #[track_caller]
     pub fn run(&self, x: &Tensor, state: Option<(&Tensor, &Tensor)>) -> (Tensor, (Tensor, Tensor)) {
         let (zeros, hidden) = (self.0.zeros(x), self.0.hidden);
-        let (output, last) = self.0.run(x, |i, cell, times, weight| {
+        // Both biases are added once for all times; so their gradients are one sum, too.
+        let bias = |cell: &Cell| &cell.bias_ih + &cell.bias_hh;
+        let (output, last) = self.0.run(x, bias, |i, _, times, weight| {
             let mut h = initial(state.map(|s| s.0), i, &zeros);
             let mut c = initial(state.map(|s| s.1), i, &zeros);
             let mut states = Vec::with_capacity(times.len());
             for projected in times {
-                let gates = projected + h.matmul(weight) + &cell.bias_hh;
+                let gates = projected + h.matmul(weight);
                 let gate = |k: usize| gates.narrow(1, k * hidden, hidden);
                 c = gate(1).sigmoid() * &c + gate(0).sigmoid() * gate(2).tanh();
                 h = gate(3).sigmoid() * c.tanh();
@@ -189,7 +196,8 @@ impl Gru {
     #[track_caller]
     pub fn run(&self, x: &Tensor, state: Option<&Tensor>) -> (Tensor, Tensor) {
         let (zeros, hidden) = (self.0.zeros(x), self.0.hidden);
-        let (output, last) = self.0.run(x, |i, cell, times, weight| {
+        // The reset gate multiplies the recurrent bias, so that one joins later.
+        let (output, last) = self.0.run(x, |cell| cell.bias_ih.clone(), |i, cell, times, weight| {
             let mut h = initial(state, i, &zeros);
             let mut states = Vec::with_capacity(times.len());
             for projected in times {
