@@ -50,8 +50,16 @@ pub struct Plan {
     pub donated: Vec<Option<u32>>,
 }
 
-/// Compiles a capture.
+/// Compiles a capture. What cannot be lowered in its fused form is compiled without fusion.
 pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
+    let fused = attempt(capture, options);
+    if fused.is_err() && options.fusion {
+        return attempt(capture, Options { fusion: false }).or(fused);
+    }
+    fused
+}
+
+fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
     let (ir, mut output_ids) = build::build(capture)?;
     let mut ir = prune(ir, &mut output_ids);
     if options.fusion {

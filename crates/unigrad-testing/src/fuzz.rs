@@ -123,14 +123,21 @@ fn expect(program: &Program, device: u32) -> Result<Expected, String> {
             if let (Data::Float(exact), Data::Float(moved)) = (&exact.data, &moved.data) {
                 for (spread, (exact, moved)) in spread.iter_mut().zip(exact.iter().zip(moved)) {
                     let off = (exact - moved).abs();
-                    *spread = spread.max(if off.is_finite() { off } else { 0.0 });
+                    *spread = spread.max(if off.is_nan() && !exact.is_nan() {
+                        f64::INFINITY
+                    } else if off.is_nan() {
+                        0.0
+                    } else {
+                        off
+                    });
                 }
             }
         }
     }
     let allowed = exact.iter().zip(spread).map(|(values, spread)| {
         // One element's three samples may all be small by chance; its neighbours' are not.
-        let mean = spread.iter().sum::<f64>() / spread.len().max(1) as f64;
+        let finite = spread.iter().filter(|spread| spread.is_finite());
+        let mean = finite.sum::<f64>() / spread.len().max(1) as f64;
         let eps = rounding_error(values.dtype);
         // What cancels to 0 leaves the rounding of its terms, which are of the size of the other elements, or of 1.
         let scale = (0..values.len()).map(|i| values.as_f64(i).abs()).filter(|x| x.is_finite()).fold(1.0, f64::max);

@@ -204,8 +204,7 @@ fn gpt_step() {
     println!("launches, plans, compiled kernels, allocations of each step: {history:?}; losses {losses:?}");
     assert!(losses.iter().all(|loss| loss.is_finite()) && losses[4] < losses[0], "the loss does not fall: {losses:?}");
     assert!(history.iter().all(|step| step[0] <= 60), "at most 60 launches a step: {history:?}");
-    // The first step has fresh moments and the second the first one's results; from then on nothing is new.
-    assert!(history[2..].iter().all(|step| step[1..] == [0, 0, 0]), "a later step plans, compiles or allocates: {history:?}");
+    assert!(history[1..].iter().all(|step| step[1..] == [0, 0, 0]), "a later step plans, compiles or allocates: {history:?}");
 }
 
 #[test]

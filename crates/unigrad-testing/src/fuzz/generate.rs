@@ -198,8 +198,10 @@ impl Generator {
             2 => self.add(StepOp::Sub, &[x, y], a.bound + b.bound, false),
             3 => self.add(StepOp::Mul, &[x, y], a.bound * b.bound, false),
             4 => self.add(StepOp::Div, &[x, y], 2.0 * a.bound, false),
-            5 => self.add(StepOp::Max, &[x, y], a.bound.max(b.bound), both),
-            6 => self.add(StepOp::Min, &[x, y], a.bound.max(b.bound), both),
+            // Where two are equal the gradient jumps.
+            5 if both => self.add(StepOp::Max, &[x, y], a.bound.max(b.bound), both),
+            6 if both => self.add(StepOp::Min, &[x, y], a.bound.max(b.bound), both),
+            5 | 6 => None,
             _ => {
                 let tries: Vec<usize> = (0..6).map(|_| self.float()).collect();
                 let u = tries.into_iter().find(|i| self.facts[*i].exact)?;

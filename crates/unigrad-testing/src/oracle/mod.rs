@@ -15,7 +15,7 @@ use crate::Values;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{rc::Rc, sync::Arc};
 use unigrad_graph::{DType, Expr, NodeId, Op, Storage};
-use unigrad_scalar::Literal;
+use unigrad_scalar::{BinaryOp, Literal, ScatterMode, UnaryOp};
 
 /// What happens to a float result after each op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,7 +113,9 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
             x(0)?;
             Ok(Shared(inputs[0].clone()))
         }
+        Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Sign)) => moved(map::unary(*op, x(0)?, dtype)),
         Op::Unary(op) => one(map::unary(*op, x(0)?, dtype)),
+        Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min)) => moved(map::binary(*op, x(0)?, x(1)?, dtype)),
         Op::Binary(op) => one(map::binary(*op, x(0)?, x(1)?, dtype)),
         Op::Where => moved(map::select(x(0)?, x(1)?, x(2)?)),
         Op::Cast => {
@@ -141,11 +143,16 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
         Op::Window { axis, size: _, step, dilation } => moved(view::window(x(0)?, *axis, *step, *dilation, shape)),
         Op::DynSlice { axis } => moved(view::dyn_slice(x(0)?, *axis, x(1)?.as_i64(0), shape)?),
         Op::DynUpdate { axis } => moved(view::dyn_update(x(0)?, x(1)?, *axis, x(2)?.as_i64(0))?),
-        Op::Reduce(op, axes) => one(reduce::reduce(*op, &noise.terms(x(0)?, 0, reduce::adds(*op)), *axes, shape)),
+        Op::Reduce(op, axes) if !reduce::adds(*op) => moved(reduce::reduce(*op, x(0)?, *axes, shape)),
+        Op::Reduce(op, axes) => one(reduce::reduce(*op, &noise.terms(x(0)?, 0, true), *axes, shape)),
         Op::ArgReduce(op, axis) => moved(reduce::arg_reduce(*op, x(0)?, *axis, shape)),
-        Op::Scan { op, axis, reverse } => one(reduce::scan(*op, &noise.terms(x(0)?, 0, reduce::scan_adds(*op)), *axis, *reverse)),
+        Op::Scan { op, axis, reverse } if !reduce::scan_adds(*op) => moved(reduce::scan(*op, x(0)?, *axis, *reverse)),
+        Op::Scan { op, axis, reverse } => one(reduce::scan(*op, &noise.terms(x(0)?, 0, true), *axis, *reverse)),
         Op::Gather { axis } => moved(index::gather(x(0)?, x(1)?, *axis)?),
-        Op::Scatter { axis, mode } => one(index::scatter(x(0)?, x(1)?, x(2)?, *axis, *mode)?),
+        Op::Scatter { axis, mode } => {
+            let values = index::scatter(x(0)?, x(1)?, x(2)?, *axis, *mode)?;
+            if matches!(mode, ScatterMode::Add | ScatterMode::Mul) { one(values) } else { moved(values) }
+        }
         Op::ArgSort { axis, descending } => moved(index::argsort(x(0)?, *axis, *descending, shape[*axis])),
         Op::TopK { axis, k, largest } => moved(index::argsort(x(0)?, *axis, *largest, *k)),
         Op::MatMul => one(contract::matmul(&noise.terms(x(0)?, 0, true), &noise.terms(x(1)?, 1, true), shape)),
@@ -158,7 +165,8 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
         Op::Softmax { axis } => one(reduce::softmax(&noise.terms(x(0)?, 0, true), *axis, false)),
         Op::LogSoftmax { axis } => one(reduce::softmax(&noise.terms(x(0)?, 0, true), *axis, true)),
         Op::Normalize { axes, center, eps_bits } => {
-            one(reduce::normalize(&noise.terms(x(0)?, 0, true), *axes, *center, f64::from_bits(*eps_bits)))
+            let eps = f64::from_bits(*eps_bits);
+            one(reduce::normalize(&noise.terms(x(0)?, 0, true), *axes, *center, eps, |row| noise.common(dtype, row)))
         }
         Op::Attention(spec) => {
             let inputs: Vec<Values> = (0..inputs.len()).map(|i| x(i).map(|x| noise.terms(x, i, true))).collect::<Result<_, _>>()?;
@@ -229,6 +237,14 @@ impl Noise {
                     *value *= 1.0 + eps * self.unit(seed, 15, i as u64);
                 }
             }
+        }
+    }
+
+    /// What a row's mean is off by, as a part of it.
+    fn common(self, dtype: DType, row: usize) -> f64 {
+        match self.precision {
+            Precision::Perturbed(seed) => rounding_error(dtype.compute()) * self.unit(seed, 14, row as u64),
+            _ => 0.0,
         }
     }
 

@@ -161,12 +161,12 @@ pub(super) fn softmax(x: &Values, axis: usize, log: bool) -> Values {
     Values::float(x.dtype, &x.shape, result)
 }
 
-pub(super) fn normalize(x: &Values, axes: usize, center: bool, eps: f64) -> Values {
+pub(super) fn normalize(x: &Values, axes: usize, center: bool, eps: f64, off: impl Fn(usize) -> f64) -> Values {
     let mut result = x.to_f64();
     let len = numel(&x.shape[x.shape.len() - axes..]);
     if len > 0 {
-        for row in result.chunks_exact_mut(len) {
-            let mean = if center { row.iter().sum::<f64>() / len as f64 } else { 0.0 };
+        for (number, row) in result.chunks_exact_mut(len).enumerate() {
+            let mean = if center { row.iter().sum::<f64>() / len as f64 * (1.0 + off(number)) } else { 0.0 };
             let variance = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / len as f64;
             row.iter_mut().for_each(|x| *x = (*x - mean) / (variance + eps).sqrt());
         }
