@@ -6,17 +6,19 @@ use super::{Function, Leaf, Place, Program, Rng, Step, StepOp, build};
 use unigrad_graph::{DType, broadcast_shapes, numel};
 use unigrad_tensor::Tensor;
 
-/// No tensor of a program is larger.
-const MOST_ELEMENTS: usize = 1500;
-
-/// Sums of more terms than that get their own bound from statistics, not from the worst case.
 const SIZES: [usize; 16] = [1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 13, 16, 17, 33, 40];
+
+/// For programs whose tensors fill whole blocks of a driver, and more than one thread.
+const LARGE_SIZES: [usize; 16] = [1, 2, 3, 4, 8, 16, 17, 32, 64, 65, 100, 128, 256, 300, 512, 1000];
 
 struct Generator {
     rng: Rng,
     steps: Vec<Step>,
     tensors: Vec<Tensor>,
     facts: Vec<Facts>,
+    sizes: [usize; 16],
+    /// No tensor of the program is larger.
+    most_elements: usize,
 }
 
 /// What is known about a step's values.
@@ -30,7 +32,8 @@ struct Facts {
 
 /// The program of a seed.
 pub fn generate(seed: u64) -> Program {
-    let mut g = Generator { rng: Rng(seed), steps: Vec::new(), tensors: Vec::new(), facts: Vec::new() };
+    let (sizes, most_elements) = if seed % 50 == 49 { (LARGE_SIZES, 40_000) } else { (SIZES, 1500) };
+    let mut g = Generator { rng: Rng(seed), steps: Vec::new(), tensors: Vec::new(), facts: Vec::new(), sizes, most_elements };
     let most = if g.rng.once_in(4) { 24 } else { 10 };
     let n_steps = 2 + g.rng.below(most);
     g.float_leaf();
@@ -54,14 +57,14 @@ pub fn generate(seed: u64) -> Program {
 
 impl Generator {
     fn size(&mut self) -> usize {
-        if self.rng.once_in(60) { 0 } else { SIZES[self.rng.below(SIZES.len())] }
+        if self.rng.once_in(60) { 0 } else { self.sizes[self.rng.below(self.sizes.len())] }
     }
 
     fn shape(&mut self) -> Vec<usize> {
         loop {
             let rank = *self.rng.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
             let shape: Vec<usize> = (0..rank).map(|_| self.size()).collect();
-            if numel(&shape) <= 500 {
+            if numel(&shape) <= self.most_elements / 3 {
                 return shape;
             }
         }
@@ -110,7 +113,7 @@ impl Generator {
     fn add(&mut self, op: StepOp, inputs: &[usize], bound: f64, exact: bool) -> Option<usize> {
         let mut step = Step { op, inputs: inputs.to_vec(), shape: Vec::new(), dtype: DType::F32 };
         let tensor = step.apply(&inputs.iter().map(|input| self.tensors[*input].clone()).collect::<Vec<_>>());
-        if tensor.is_invalid() || tensor.numel() > MOST_ELEMENTS || tensor.rank() > 6 {
+        if tensor.is_invalid() || tensor.numel() > self.most_elements || tensor.rank() > 6 {
             return None;
         }
         (step.shape, step.dtype) = (tensor.shape(), tensor.dtype());
@@ -176,7 +179,7 @@ impl Generator {
         for _ in 0..4 {
             let y = self.float();
             let fits = broadcast_shapes(&self.steps[x].shape, &self.steps[y].shape);
-            if fits.is_some_and(|shape| numel(&shape) <= MOST_ELEMENTS) {
+            if fits.is_some_and(|shape| numel(&shape) <= self.most_elements) {
                 return y;
             }
         }
