@@ -48,7 +48,7 @@ pub(crate) struct Common {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: Option<u32>,
     /// The greatest learning rate.
-    #[arg(long, value_name = "RATE", value_parser = learning_rate)]
+    #[arg(long, value_name = "RATE", value_parser = learning_rate, allow_negative_numbers = true)]
     pub(crate) lr: Option<f64>,
     /// Folder for model.safetensors, checkpoint.safetensors, metrics.csv and report.html [default: runs/<what is trained>].
     #[arg(long, value_name = "DIR")]
