@@ -61,7 +61,7 @@ fn sgd() {
     });
     for nesterov in [false, true] {
         let optimizer = Sgd::new(vec![parameter()], 0.1).unwrap().momentum(0.9).unwrap().nesterov(nesterov);
-        let mut buffer = vec![0.0; 3];
+        let mut buffer = [0.0; 3];
         check(optimizer, |_, w, g| {
             for i in 0..3 {
                 buffer[i] = 0.9 * buffer[i] + g[i];
@@ -70,7 +70,7 @@ fn sgd() {
         });
     }
     let optimizer = Sgd::new(vec![parameter()], 0.1).unwrap().momentum(0.9).unwrap().dampening(0.5);
-    let mut buffer = vec![0.0; 3];
+    let mut buffer = [0.0; 3];
     check(optimizer, |step, w, g| {
         for i in 0..3 {
             buffer[i] = 0.9 * buffer[i] + if step == 1 { 1.0 } else { 0.5 } * g[i];
