@@ -86,41 +86,8 @@ impl Builder {
                 }
                 Ok(whole)
             }
-            Op::Permute(perm) => {
-                if let Some(id) = self.transposed_product(expr, perm, inputs[0]) {
-                    return Ok(id);
-                }
-                Ok(self.add(expr, IrOp::Op(expr.op().clone()), inputs))
-            }
             op => Ok(self.add(expr, IrOp::Op(op.clone()), inputs)),
         }
-    }
-
-    /// `(a b)ᵀ = bᵀ aᵀ`: the product is written where it is wanted instead of being read across the grain. A weight's gradient is
-    /// this case. What is left of the first product, if nothing else reads it, is never computed.
-    fn transposed_product(&mut self, expr: &Expr, perm: &[u8], input: Id) -> Option<Id> {
-        let product = self.ir.node(input).clone();
-        let rank = perm.len();
-        let keeps_batch = rank >= 2 && perm[..rank - 2].iter().enumerate().all(|(i, p)| usize::from(*p) == i);
-        let swaps = keeps_batch && usize::from(perm[rank - 2]) == rank - 1;
-        if !swaps || product.op != IrOp::Op(Op::MatMul) {
-            return None;
-        }
-        let turned: Vec<Id> = product.inputs.iter().rev().map(|operand| self.transpose(*operand)).collect();
-        Some(self.add(expr, IrOp::Op(Op::MatMul), SmallVec::from_vec(turned)))
-    }
-
-    fn transpose(&mut self, id: Id) -> Id {
-        let node = self.ir.node(id).clone();
-        let rank = node.shape.len();
-        let mut perm: SmallVec<[u8; 8]> = (0..rank as u8).collect();
-        perm.swap(rank - 2, rank - 1);
-        if node.op == IrOp::Op(Op::Permute(perm.clone())) {
-            return node.inputs[0];
-        }
-        let mut shape = node.shape.clone();
-        shape.swap(rank - 2, rank - 1);
-        self.ir.add(IrNode { op: IrOp::Op(Op::Permute(perm)), inputs: SmallVec::from_slice(&[id]), shape, ..node })
     }
 
     /// Adds a freshly made graph whose leaves are known already.

@@ -207,11 +207,11 @@ impl Fusion<'_> {
                         continue;
                     }
                     let through = enabled && reads_through_views(op, i);
-                    let base = if through {
-                        view_base(self.ir, *input, !matches!(op, Op::Attention(_) | Op::AttentionGrad(_) | Op::Scatter { .. }))
-                    } else {
-                        *input
-                    };
+                    let mut base = *input;
+                    if through && !self.is_worth_a_copy(id, i) {
+                        let may_split = matches!(op, Op::MatMul);
+                        base = view_base(self.ir, *input, may_split);
+                    }
                     if self.ir.kind(base) != Kind::External {
                         self.marked.insert(base);
                     }
@@ -268,6 +268,20 @@ impl Fusion<'_> {
                 (cost[i], depth[i], size[i], loads[i]) = (own_cost, own_depth, own_size, own_loads);
             }
         }
+    }
+
+    /// A weight that many short products read across the grain, as a recurrent layer does, is turned once instead of by each.
+    fn is_worth_a_copy(&self, product: Id, input: usize) -> bool {
+        const PRODUCTS: usize = 8;
+        const ROWS: usize = 64;
+        let node = self.ir.node(product);
+        let view = node.inputs[input];
+        let rank = node.shape.len();
+        node.op == IrOp::Op(Op::MatMul)
+            && input == 1
+            && matches!(self.ir.node(view).op, IrOp::Op(Op::Permute(_)))
+            && node.shape[rank - 2] <= ROWS
+            && self.users[view as usize].iter().filter(|user| self.ir.node(**user).op == IrOp::Op(Op::MatMul)).count() >= PRODUCTS
     }
 
     /// What a gather reads at computed places should be cheap there: stored, or a view of something stored.

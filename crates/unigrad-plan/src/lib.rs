@@ -1,8 +1,8 @@
 //! The compiler: graph to fused kernels to a plan, and the plan cache.
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
-//! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone) → `fuse` (clusters) → `lower` with `emit`
-//! (kernels) → `group` (equal maps together) → `memory` (offsets).
+//! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone) → `sums`, `transpose` (cheaper forms) → `fuse`
+//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `memory` (offsets).
 //! Always: the same graph gives the same plan. Never: runs anything, or knows what device the plan is for.
 
 mod build;
@@ -18,6 +18,7 @@ mod lower;
 mod memory;
 mod plan;
 mod sums;
+mod transpose;
 
 pub use cache::PlanCache;
 pub use capture::{Capture, resolve};

@@ -13,8 +13,8 @@ use smallvec::{SmallVec, smallvec};
 use std::panic::Location;
 use unigrad_graph::{AttentionSpec, DType, Literal, Op, PadAxis, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, NDim, PoolIndex,
-    Region, Scan, Scatter, ScatterBase, TopK, Value,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, NDim,
+    PoolIndex, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.

@@ -3,7 +3,7 @@
 use crate::capture::Capture;
 use crate::ir::{Ir, IrNode, IrOp};
 use crate::memory::Place;
-use crate::{build, fuse, group, lower, memory, sums};
+use crate::{build, fuse, group, lower, memory, sums, transpose};
 use rustc_hash::FxHashSet;
 use std::{fmt, panic::Location};
 use unigrad_graph::Op;
@@ -64,6 +64,8 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
     let mut ir = prune(ir, &mut output_ids);
     if options.fusion {
         ir = sums::rewrite(ir, &mut output_ids);
+        ir = prune(ir, &mut output_ids);
+        ir = transpose::rewrite(ir, &mut output_ids);
         ir = prune(ir, &mut output_ids);
     }
     let wanted: FxHashSet<u32> = output_ids.iter().copied().collect();
