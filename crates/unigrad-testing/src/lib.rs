@@ -19,16 +19,16 @@ pub use values::{Data, Values};
 
 /// Every device of this machine; says which driver found none, and why.
 pub fn devices() -> Vec<Device> {
-    unigrad_device::register(unigrad_cpu::CpuDriver);
+    unigrad::init();
     let available = Device::all();
     for problem in available.problems {
-        println!("SKIPPED {}: {}", problem.backend, problem.cause);
+        println!("SKIPPED: {}: {}", problem.backend, problem.cause);
     }
     let mut devices = Vec::new();
     for info in available.devices {
         match Device::open(&info.device()) {
             Ok(device) => devices.push(device),
-            Err(error) => println!("SKIPPED {}: {error}", info.device()),
+            Err(error) => println!("SKIPPED: {}: {error}", info.device()),
         }
     }
     devices

@@ -1,7 +1,7 @@
 //! Runs the op table: every case against PyTorch's answer, by the oracle and on every device, in every dtype and layout.
 //!
 //! Out: a [`Report`] with one line per failure, `FAIL softmax#2 f16 [3, 70] axis=-1 on cpu:0: 3.1e-2 off at [0, 17], allowed 2e-3`,
-//! and one per case that could not run, `SKIPPED ..: reason`.
+//! and one per case that could not run, `SKIPPED: ..: reason`.
 
 use crate::{
     Data, Values,
@@ -11,7 +11,10 @@ use crate::{
     oracle,
     values::each_index,
 };
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, PoisonError},
+};
 use unigrad_graph::{DType, Expr};
 use unigrad_tensor::{Device, Tensor, eval};
 
@@ -59,12 +62,14 @@ enum Host<'a> {
 /// Values of a case: its outputs, then its gradients.
 type Results = Vec<Values>;
 
-/// Runs the cases by the oracle and on the devices.
+/// Runs the cases by the oracle and on the devices. One call at a time: the counters that it reads are the process's.
 pub fn run(cases: &[Case], devices: &[Device]) -> Report {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut report = Report { cases: cases.len(), ..Report::default() };
     for case in cases {
         let Some(entry) = table().find(|entry| entry.name == case.op) else {
-            report.skipped.push(format!("SKIPPED {case}: the table has no such op"));
+            report.skipped.push(format!("SKIPPED: {case}: the table has no such op"));
             continue;
         };
         check_oracle(case, entry, devices, &mut report);
