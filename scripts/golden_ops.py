@@ -143,6 +143,8 @@ def case(fn, *inputs, nograd=False, concrete=False, only=None, **attributes):
 
 
 def write(family):
+    global rng
+    rng = np.random.default_rng(20240)  # A new case changes its own file only.
     path = os.path.join(OUT, f"{family}.txt")
     with open(path, "w") as file:
         file.write("\n".join(lines) + "\n")
@@ -727,6 +729,15 @@ op("topk")
 for a, k, axis in [((5,), 2, 0), ((3, 4), 1, 1), ((3, 4), 4, -1), ((4, 3), 2, 0), ((5,), 0, 0), ((2, 100), 7, -1), ((0, 3), 2, 1)]:
     for largest in (True, False):
         case(lambda x: torch.topk(x, k, axis, largest), D(*a), k=k, axis=axis, largest=largest)
+case(lambda x: torch.topk(x, 1, 0, True), G(), k=1, axis=0, largest=True)
+op("index_select")
+case(lambda x, i: x.index_select(0, i), G(), V([0], torch.int64), axis=0)
+op("flip")
+case(lambda x: x.flip((0, 1)), G(3, 33), axes=(0, 1))
+op("sort")
+case(lambda x: torch.sort(x, stable=True, dim=-1), G(3, 5, lo=-0.1, hi=0.1), axis=-1, descending=False)
+op("gather")
+case(lambda x, i: x.gather(-1, i), G(2, 3), I(2, 3, hi=3), axis=-1)
 write("index")
 
 # ---- products

@@ -343,8 +343,11 @@ fn try_gather(x: &Expr, axis: i64, index: &Expr) -> Result<Expr, Expr> {
 
 #[track_caller]
 fn try_index_select(x: &Expr, axis: i64, index: &Expr) -> Result<Expr, Expr> {
-    let axis = resolve_axis(x, "index_select", axis)?;
     let index = as_index("index_select", index)?;
+    if let Some(vector) = scalar_as_vector(x, axis).filter(|_| index.numel() == 1) {
+        return Ok(take_together(&vector, &[(0, index)])?.reshape(&[]));
+    }
+    let axis = resolve_axis(x, "index_select", axis)?;
     take_together(x, &[(axis, index)])
 }
 
@@ -529,6 +532,10 @@ impl Tensor {
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize, largest: bool) -> (Tensor, Tensor) {
         let x = self.expr();
+        if let Some(vector) = scalar_as_vector(&x, axis as i64).filter(|_| k == 1) {
+            let index = Tensor::from_expr(vector.topk(0, k, largest).reshape(&[]));
+            return (self.gather(axis, &index), index);
+        }
         let index = match resolve_axis(&x, "topk", axis as i64) {
             Ok(axis) => Tensor::from_expr(x.topk(axis, k, largest)),
             Err(invalid) => Tensor::from_expr(invalid),
