@@ -515,10 +515,8 @@ impl Fusion<'_> {
         if second.heavy.is_some() || self.writes_parts(first) || self.writes_parts(second) {
             return false;
         }
-        if let Some(heavy) = first.heavy {
-            if !matches!(self.ir.node(heavy).op, IrOp::Op(Op::MatMul)) {
-                return false;
-            }
+        if first.heavy.is_some_and(|heavy| self.ir.node(heavy).op != IrOp::Op(Op::MatMul)) {
+            return false;
         }
         let Some(merged) = self.merged(first, second) else { return false };
         if self.depends(reader, producer, false) {

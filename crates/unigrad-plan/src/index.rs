@@ -100,6 +100,7 @@ pub(crate) fn flatten(coords: &[Idx], shape: &[usize]) -> Idx {
 }
 
 /// What [`unflatten`] found.
+#[allow(clippy::large_enum_variant)] // lives on the stack for a moment; a box would cost an allocation per view
 pub(crate) enum Unflatten {
     /// The coordinates.
     Coords(Coords),

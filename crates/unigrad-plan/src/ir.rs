@@ -48,10 +48,13 @@ pub(crate) enum Kind {
     Heavy,
 }
 
+/// What makes two nodes the same.
+type Content = (IrOp, SmallVec<[Id; 3]>, Shape, DType);
+
 #[derive(Default)]
 pub(crate) struct Ir {
     pub(crate) nodes: Vec<IrNode>,
-    known: FxHashMap<(IrOp, SmallVec<[Id; 3]>, Shape, DType), Id>,
+    known: FxHashMap<Content, Id>,
 }
 
 impl Ir {

@@ -43,6 +43,9 @@ pub(crate) fn lower(ir: &Ir, fused: &Fused) -> Result<Vec<Launch>, String> {
 /// A smaller pad is not worth two launches.
 const MIN_FILLED: usize = 1 << 14;
 
+/// Offset and strides.
+type Strided = (i64, SmallVec<[i64; 6]>);
+
 struct Lowering<'a> {
     ir: &'a Ir,
     stored: &'a FxHashSet<Id>,
@@ -235,7 +238,7 @@ impl Lowering<'_> {
     }
 
     /// Offset and strides of a view of a stored node.
-    fn strided(&self, view: Id) -> Result<(Id, (i64, SmallVec<[i64; 6]>)), String> {
+    fn strided(&self, view: Id) -> Result<(Id, Strided), String> {
         let shape = &self.ir.node(view).shape;
         let axes: Vec<Axis> = shape.iter().map(|size| Axis { size: *size, reduce: false }).collect();
         match affine(self.ir, view, self.stored, home(shape, &axes), &axes) {

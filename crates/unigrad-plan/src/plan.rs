@@ -131,7 +131,8 @@ fn bytes(bytes: f64) -> String {
 impl PlannedLaunch {
     /// Bytes read and written, each buffer once.
     pub fn traffic(&self) -> (f64, f64) {
-        let size = |write: bool| self.kernel.args().iter().filter(|a| a.write == write).map(|a| (a.len * a.dtype.size()) as f64).sum();
+        let size =
+            |write: bool| self.kernel.args().iter().filter(|a| a.write == write).map(|a| a.len * a.dtype.size()).sum::<usize>() as f64;
         (size(false), size(true))
     }
 

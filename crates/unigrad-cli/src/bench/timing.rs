@@ -23,7 +23,8 @@ pub(crate) struct Timing {
 
 /// Ticks of the machine and of this process, in hundredths of a second.
 fn ticks() -> (f64, f64) {
-    let numbers = |text: String, skip: usize| -> Vec<f64> { text.split_whitespace().skip(skip).map(|w| w.parse().unwrap_or(0.0)).collect() };
+    let numbers =
+        |text: String, skip: usize| -> Vec<f64> { text.split_whitespace().skip(skip).map(|w| w.parse().unwrap_or(0.0)).collect() };
     let machine = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let machine = numbers(machine.lines().next().unwrap_or_default().to_string(), 1);
     let busy: f64 = machine.iter().take(8).sum::<f64>() - machine.get(3).unwrap_or(&0.0) - machine.get(4).unwrap_or(&0.0);
@@ -104,7 +105,9 @@ impl Report {
             println!("{line}");
         } else {
             let Timing { median_ms, min_ms, reps, others } = timing;
-            println!("{workload:<24} {median_ms:>10.3} ms  {throughput:>14.1} {unit:<10} min {min_ms:.3} ms, {reps} reps, others {others:.2}  {note}");
+            println!(
+                "{workload:<24} {median_ms:>10.3} ms  {throughput:>14.1} {unit:<10} min {min_ms:.3} ms, {reps} reps, others {others:.2}  {note}"
+            );
         }
     }
 }

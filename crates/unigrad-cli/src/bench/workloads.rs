@@ -39,7 +39,8 @@ fn matmul(report: &Report, dtype: DType) -> Result<()> {
 
 fn gelu_chain(report: &Report) -> Result<()> {
     let n = 1 << 24;
-    let [x, w, b, r] = [uniform(&[n], &report.device)?, uniform(&[n], &report.device)?, uniform(&[n], &report.device)?, uniform(&[n], &report.device)?];
+    let [x, w, b, r] =
+        [uniform(&[n], &report.device)?, uniform(&[n], &report.device)?, uniform(&[n], &report.device)?, uniform(&[n], &report.device)?];
     let timing = time(report.seconds, || {
         ((&x * &w + &b).gelu() + &r).realize()?;
         Ok(())
@@ -68,7 +69,14 @@ fn rows(report: &Report) -> Result<()> {
 }
 
 /// Times a training step: forward, loss, backward, update, all of it realized.
-fn train<R: nn::Rule>(report: &Report, name: &str, work: f64, unit: &str, mut optimizer: nn::Optimizer<R>, loss: impl Fn() -> Tensor) -> Result<()> {
+fn train<R: nn::Rule>(
+    report: &Report,
+    name: &str,
+    work: f64,
+    unit: &str,
+    mut optimizer: nn::Optimizer<R>,
+    loss: impl Fn() -> Tensor,
+) -> Result<()> {
     let first = loss().item::<f32>()?;
     let timing = time(report.seconds, || optimizer.minimize(&loss(), &[]))?;
     let last = loss().item::<f32>()?;
@@ -148,7 +156,13 @@ fn adamw(report: &Report) -> Result<()> {
             optimizer.step()
         })?;
         let rate = 28.0 * total as f64 / (timing.median_ms * 1e-3) / 1e9;
-        report.tell(&format!("W8_adamw_{count}x"), &timing, total as f64, "params/s", &format!("{rate:.2} GB/s at 28 B/param; total={total}"));
+        report.tell(
+            &format!("W8_adamw_{count}x"),
+            &timing,
+            total as f64,
+            "params/s",
+            &format!("{rate:.2} GB/s at 28 B/param; total={total}"),
+        );
     }
     Ok(())
 }

@@ -197,20 +197,24 @@ impl Gru {
     pub fn run(&self, x: &Tensor, state: Option<&Tensor>) -> (Tensor, Tensor) {
         let (zeros, hidden) = (self.0.zeros(x), self.0.hidden);
         // The reset gate multiplies the recurrent bias, so that one joins later.
-        let (output, last) = self.0.run(x, |cell| cell.bias_ih.clone(), |i, cell, times, weight| {
-            let mut h = initial(state, i, &zeros);
-            let mut states = Vec::with_capacity(times.len());
-            for projected in times {
-                let recurrent = h.matmul(weight) + &cell.bias_hh;
-                let gate = |x: &Tensor, k: usize| x.narrow(1, k * hidden, hidden);
-                let reset = (gate(projected, 0) + gate(&recurrent, 0)).sigmoid();
-                let update = (gate(projected, 1) + gate(&recurrent, 1)).sigmoid();
-                let new = (gate(projected, 2) + reset * gate(&recurrent, 2)).tanh();
-                h = &new + update * (&h - &new);
-                states.push(h.clone());
-            }
-            (states, vec![h])
-        });
+        let (output, last) = self.0.run(
+            x,
+            |cell| cell.bias_ih.clone(),
+            |i, cell, times, weight| {
+                let mut h = initial(state, i, &zeros);
+                let mut states = Vec::with_capacity(times.len());
+                for projected in times {
+                    let recurrent = h.matmul(weight) + &cell.bias_hh;
+                    let gate = |x: &Tensor, k: usize| x.narrow(1, k * hidden, hidden);
+                    let reset = (gate(projected, 0) + gate(&recurrent, 0)).sigmoid();
+                    let update = (gate(projected, 1) + gate(&recurrent, 1)).sigmoid();
+                    let new = (gate(projected, 2) + reset * gate(&recurrent, 2)).tanh();
+                    h = &new + update * (&h - &new);
+                    states.push(h.clone());
+                }
+                (states, vec![h])
+            },
+        );
         let weight = self.0.cells.first().map(|c| &c.weight_ih);
         (trace::output("Gru", weight, output), stacked(&last, 0))
     }
