@@ -202,8 +202,8 @@ pub enum Op {
     ConvDataGrad(Arc<ConvSpec>),
     /// The gradient with respect to w; the node has its shape. Inputs: x, dy.
     ConvWeightGrad(Arc<ConvSpec>),
-    /// Where each window's maximum is: the row-major index (`I64`) within the spatial dimensions. Input: x `[n, c, spatial..]`.
-    PoolIndex(Arc<PoolSpec>),
+    /// Parts: each window's maximum, and where it is: the row-major index (`I64`) within the spatial dimensions. Input: x `[n, c, spatial..]`.
+    MaxPool(Arc<PoolSpec>),
 
     // Composites that stay nodes, with a decomposition.
     /// Over one axis.
@@ -315,7 +315,7 @@ impl Op {
             Op::Conv(_) => "conv",
             Op::ConvDataGrad(_) => "conv.dx",
             Op::ConvWeightGrad(_) => "conv.dw",
-            Op::PoolIndex(_) => "pool_index",
+            Op::MaxPool(_) => "max_pool",
             Op::Softmax { .. } => "softmax",
             Op::LogSoftmax { .. } => "log_softmax",
             Op::Normalize { center: true, .. } => "layer_norm",

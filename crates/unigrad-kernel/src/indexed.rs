@@ -1,4 +1,4 @@
-//! The kernels whose access pattern the data decides: scans, sorts, scatters, pooling by index.
+//! The kernels whose access pattern the data decides: scans, sorts, scatters, and pooling, whose result says where to scatter.
 
 use crate::Arg;
 use smallvec::SmallVec;
@@ -74,13 +74,14 @@ pub struct Scatter {
     pub dtype: DType,
 }
 
-/// Where the maximum of each pooling window is: the row-major index within the input's spatial dimensions (`I64`).
+/// The maximum of each pooling window, and where it is: the row-major index within the input's spatial dimensions (`I64`).
 ///
-/// `x` is contiguous `[outer, input…]`, the result `[outer, output…]`. Windows start at `o * stride - pad`, padding never wins; NaN wins.
-/// Arguments: `x, indices`.
+/// `x` is contiguous `[outer, input…]`, the results `[outer, output…]`. Windows start at `o * stride - pad`. Padding never wins, NaN does,
+/// and of equal elements the first. A window with nothing but padding (its dilation can step over the input) has the maximum of index 0.
+/// Arguments: `x, maxima, indices`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
-pub struct PoolIndex {
+pub struct MaxPool {
     pub dtype: DType,
     pub outer: usize,
     /// Per spatial dimension.
@@ -128,9 +129,12 @@ impl Scatter {
     }
 }
 
-impl PoolIndex {
+impl MaxPool {
     pub(crate) fn args(&self) -> Vec<Arg> {
         let count = |dims: &[usize]| self.outer * dims.iter().product::<usize>();
-        read_write(self.dtype, count(&self.input), DType::I64, count(&self.output))
+        let output = count(&self.output);
+        let mut args = read_write(self.dtype, count(&self.input), self.dtype, output);
+        args.push(Arg { dtype: DType::I64, len: output, write: true });
+        args
     }
 }

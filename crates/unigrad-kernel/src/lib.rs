@@ -14,7 +14,7 @@ mod region;
 
 pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim};
-pub use indexed::{ArgSort, PoolIndex, Scan, Scatter, ScatterBase, TopK};
+pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
 pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Value};
 
 use unigrad_scalar::DType;
@@ -34,7 +34,7 @@ pub enum Kernel {
     Scatter(Scatter),
     ArgSort(ArgSort),
     TopK(TopK),
-    PoolIndex(PoolIndex),
+    MaxPool(MaxPool),
 }
 
 impl Kernel {
@@ -50,7 +50,7 @@ impl Kernel {
             Kernel::Scatter(k) => k.args(),
             Kernel::ArgSort(k) => k.args(),
             Kernel::TopK(k) => k.args(),
-            Kernel::PoolIndex(k) => k.args(),
+            Kernel::MaxPool(k) => k.args(),
         }
     }
 
@@ -79,7 +79,7 @@ impl Kernel {
             Kernel::Scatter(_) => "scatter",
             Kernel::ArgSort(_) => "argsort",
             Kernel::TopK(_) => "topk",
-            Kernel::PoolIndex(_) => "pool",
+            Kernel::MaxPool(_) => "max_pool",
         }
     }
 

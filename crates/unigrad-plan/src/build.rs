@@ -76,10 +76,10 @@ impl Builder {
             Op::Conv(spec) => self.expand(&conv::forward(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
             Op::ConvDataGrad(spec) => self.expand(&conv::data_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
             Op::ConvWeightGrad(spec) => self.expand(&conv::weight_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
-            Op::Attention(_) | Op::AttentionGrad(_) => {
+            Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) => {
                 let whole = self.add(expr, IrOp::Op(expr.op().clone()), inputs);
                 // The kernel writes every part, asked for or not.
-                let parts = if matches!(expr.op(), Op::Attention(_)) { 2 } else { 3 };
+                let parts = if matches!(expr.op(), Op::AttentionGrad(_)) { 3 } else { 2 };
                 for part in 0..parts {
                     let part = expr.part(part);
                     self.add(&part, IrOp::Op(part.op().clone()), SmallVec::from_slice(&[whole]));

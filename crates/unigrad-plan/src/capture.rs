@@ -187,7 +187,7 @@ impl Capture {
                     | Op::Window { .. }
                     | Op::Variable(_)
             );
-            let parts = matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_));
+            let parts = matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_));
             trivial[i] = node.role != Role::Compute || (is_view && node.inputs.iter().all(|input| trivial[*input as usize]));
             let external = matches!(node.role, Role::External(_));
             // One reference is the capture's own; an external is also in its list of externals.

@@ -13,8 +13,8 @@ use smallvec::{SmallVec, smallvec};
 use std::panic::Location;
 use unigrad_graph::{AttentionSpec, DType, Literal, Op, PadAxis, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, NDim,
-    PoolIndex, Region, Scan, Scatter, ScatterBase, TopK, Value,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, MaxPool,
+    NDim, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -193,9 +193,9 @@ impl Lowering<'_> {
                 let (outer, len, inner) = (outer(*axis), len(*axis), inner(*axis));
                 simple(Kernel::TopK(TopK { dtype, outer, len, inner, k: *k, largest: *largest }))
             }
-            Op::PoolIndex(spec) => {
+            Op::MaxPool(spec) => {
                 let x = &self.ir.node(input(0)).shape;
-                simple(Kernel::PoolIndex(PoolIndex {
+                let kernel = Kernel::MaxPool(MaxPool {
                     dtype,
                     outer: x[0] * x[1],
                     input: SmallVec::from_slice(&x[2..]),
@@ -204,7 +204,8 @@ impl Lowering<'_> {
                     stride: spec.stride.clone(),
                     pad: spec.pad.clone(),
                     dilation: spec.dilation.clone(),
-                }))
+                });
+                Launch { args: vec![input(0), self.part(id, 0)?, self.part(id, 1)?], ..simple(kernel) }
             }
             Op::Scatter { axis, mode } => {
                 let shape = &self.ir.node(input(1)).shape;

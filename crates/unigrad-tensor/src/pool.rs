@@ -81,12 +81,6 @@ fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, 
     Ok((e, spec, output))
 }
 
-/// `[n, c, spatial..]` as `[n, c, all of it]`.
-#[track_caller]
-fn flat(x: &Expr) -> Expr {
-    x.reshape(&[x.shape()[0], x.shape()[1], x.shape()[2..].iter().product()])
-}
-
 impl Tensor {
     /// Maximum of each window over `n` spatial dimensions, and where it is: row-major indices within the spatial axes.
     #[track_caller]
@@ -95,12 +89,11 @@ impl Tensor {
             Ok(plan) => plan,
             Err(invalid) => return (invalid.clone(), invalid),
         };
-        let index = x.pool_index(Arc::new(spec), &output);
-        if index.error().is_some() {
-            return (Tensor::from_expr(index.clone()), Tensor::from_expr(index));
+        let node = x.max_pool_node(Arc::new(spec), &output);
+        if node.error().is_some() {
+            return (Tensor::from_expr(node.clone()), Tensor::from_expr(node));
         }
-        let value = flat(&x).gather(2, &flat(&index)).reshape(index.shape());
-        (Tensor::from_expr(value), Tensor::from_expr(index))
+        (Tensor::from_expr(node.part(0)), Tensor::from_expr(node.part(1)))
     }
 
     /// Maximum of each window over `n` spatial dimensions; the gradient goes to the first of equal ones.

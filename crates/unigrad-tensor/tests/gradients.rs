@@ -284,6 +284,9 @@ fn convolutions() {
     check("conv_transpose1d", &[&[2, 2, 3], &[2, 3, 3], &[3]], |x| x[0].conv_transpose1d(&x[1], Some(&x[2]), &options));
     check("conv_transpose2d", &[&[1, 4, 2, 2], &[4, 1, 2, 3]], |x| x[0].conv_transpose2d(&x[1], None, &ConvOptions::new(2, 0).groups(2)));
     check("max_pool", &[&[1, 2, 5, 5]], |x| x[0].max_pool2d(&PoolOptions::new(3).stride(2).padding(1)).square());
+    check("max_pool1d", &[&[2, 1, 7]], |x| x[0].max_pool1d(&PoolOptions { ceil_mode: true, ..PoolOptions::new(2) }).square());
+    let options = PoolOptions { dilation: vec![1, 2, 1], ..PoolOptions::new(2).stride(1) };
+    check("max_pool3d", &[&[1, 2, 2, 4, 3]], |x| x[0].max_pool3d(&options).square());
     check("avg_pool", &[&[1, 2, 5, 5]], |x| x[0].avg_pool2d(&PoolOptions::new(3).stride(2).padding(1)).square());
     let options = PoolOptions { ceil_mode: true, count_include_pad: false, ..PoolOptions::new(2).padding(1) };
     check("avg_pool ceil", &[&[1, 1, 6]], |x| x[0].avg_pool1d(&options).square());

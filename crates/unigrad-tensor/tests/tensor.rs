@@ -295,6 +295,27 @@ fn losses_and_pools() {
 }
 
 #[test]
+fn parts_of_max_pools() {
+    let x = t([[[3.0f32, 1.0, 3.0, f32::NAN, 2.0, -1.0, 5.0]]]);
+    let options = PoolOptions { ceil_mode: true, ..PoolOptions::new(3).stride(2).padding(1) };
+    let (maxima, indices) = x.max_pool_with_index(1, &options);
+    same(&indices, &[1, 1, 4], &[0.0, 3.0, 3.0, 6.0]);
+    let maxima = maxima.to_f64_vec().unwrap();
+    assert!(maxima[0] == 3.0 && maxima[1].is_nan() && maxima[2].is_nan() && maxima[3] == 5.0, "{maxima:?}");
+    // Either part alone, and gradients of a value that was there before.
+    let x = ramp(&[1, 2, 2, 6]).requires_grad();
+    let (_, indices) = x.max_pool_with_index(2, &PoolOptions::new(2));
+    same(&indices, &[1, 2, 1, 3], &[7.0, 9.0, 11.0, 7.0, 9.0, 11.0]);
+    let y = x.max_pool2d(&PoolOptions::new(2));
+    same(&y, &[1, 2, 1, 3], &[7.0, 9.0, 11.0, 19.0, 21.0, 23.0]);
+    let gradient = grad(&y.square().sum(()), &[&x]).unwrap().remove(0);
+    let (mut want, maxima) = ([0.0; 24], [7, 9, 11, 19, 21, 23]);
+    maxima.iter().for_each(|at| want[*at] = 2.0 * *at as f64);
+    same(&gradient, &[1, 2, 2, 6], &want);
+    assert!(Tensor::zeros([1, 1, 0], DType::F32, &cpu()).max_pool1d(&PoolOptions::new(2).padding(1)).realize().is_err());
+}
+
+#[test]
 fn tensors_are_shared_between_threads() {
     fn check<T: Send + Sync>() {}
     check::<Tensor>();

@@ -85,7 +85,9 @@ fn contractions() {
         pad: [1].into_iter().collect(),
         dilation: [1].into_iter().collect(),
     };
-    check(&x.pool_index(pool.into(), &[2]), &[0., 2.]);
+    let pooled = x.max_pool_node(pool.into(), &[2]);
+    check(&pooled.part(0), &[1., 3.]);
+    check(&pooled.part(1), &[0., 2.]);
 }
 
 #[test]

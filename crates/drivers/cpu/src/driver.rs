@@ -25,7 +25,7 @@ use std::{
     },
 };
 use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice, Program, RawBuffer, Slice};
-use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, PoolIndex, Scan, Scatter, TopK};
+use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
 
 const NAME: &str = "cpu:0";
 
@@ -111,7 +111,7 @@ enum Body {
     Scatter(Box<Scatter>),
     ArgSort(ArgSort),
     TopK(TopK),
-    PoolIndex(Box<PoolIndex>),
+    MaxPool(Box<MaxPool>),
 }
 
 impl fmt::Debug for CpuProgram {
@@ -142,7 +142,7 @@ impl CpuProgram {
                 Body::Scatter(kernel) => indexed::scatter(kernel, bufs)?,
                 Body::ArgSort(kernel) => indexed::argsort(kernel, bufs),
                 Body::TopK(kernel) => indexed::topk(kernel, bufs),
-                Body::PoolIndex(kernel) => indexed::pool_index(kernel, bufs),
+                Body::MaxPool(kernel) => indexed::max_pool(kernel, bufs),
             }
         }
         Ok(())
@@ -308,9 +308,9 @@ impl OpenDevice for Cpu {
                 Kernel::ArgSort(kernel) => Body::ArgSort(kernel.clone()),
                 Kernel::TopK(kernel) if kernel.k > kernel.len => return Err(format!("the best {} of {}", kernel.k, kernel.len)),
                 Kernel::TopK(kernel) => Body::TopK(kernel.clone()),
-                Kernel::PoolIndex(kernel) => {
+                Kernel::MaxPool(kernel) => {
                     indexed::check_pool(kernel)?;
-                    Body::PoolIndex(Box::new(kernel.clone()))
+                    Body::MaxPool(Box::new(kernel.clone()))
                 }
             })
         };

@@ -71,9 +71,9 @@ impl Expr {
         Expr::new(Op::TopK { axis, k, largest }, [self.clone()], shape, DType::I64)
     }
 
-    /// Where each window's maximum is; `output` are the result's spatial sizes.
+    /// Each window's maximum and where it is, as two parts; `output` are the result's spatial sizes.
     #[track_caller]
-    pub fn pool_index(&self, spec: Arc<PoolSpec>, output: &[usize]) -> Expr {
+    pub fn max_pool_node(&self, spec: Arc<PoolSpec>, output: &[usize]) -> Expr {
         if self.error().is_some() {
             return self.clone();
         }
@@ -82,15 +82,29 @@ impl Expr {
             let span = spec.dilation[d] * (spec.kernel[d] - 1) + 1;
             let last = (output[d].max(1) - 1) * spec.stride[d];
             // Each window must touch the input somewhere, or its maximum is nowhere.
-            last < self.shape()[d + 2] + spec.pad[d] && spec.pad[d] < span
+            self.shape()[d + 2] > 0 && last < self.shape()[d + 2] + spec.pad[d] && spec.pad[d] < span
         };
         if self.rank() != n + 2 || output.len() != n || spec.kernel.contains(&0) || spec.stride.contains(&0) || !(0..n).all(in_reach) {
             return Expr::shape_error("max_pool", format!("{spec:?} over {:?} to {output:?}", self.shape()), &[self]);
         }
         let mut shape = self.shape().clone();
         shape[2..].copy_from_slice(output);
-        Expr::new(Op::PoolIndex(spec), [self.clone()], shape, DType::I64)
+        Expr::new(Op::MaxPool(spec), [self.clone()], shape, self.dtype())
     }
+}
+
+/// `[n, c, spatial..]` as `[n, c, all of it]`.
+#[track_caller]
+fn flat(x: &Expr) -> Expr {
+    x.reshape(&[x.shape()[0], x.shape()[1], x.shape()[2..].iter().product()])
+}
+
+/// The gradient of the maxima goes to where they were found.
+pub(super) fn max_pool_vjp(v: &mut Vjp<'_>, node: &Expr) {
+    v.send(0, |v| {
+        let x = v.x(0);
+        flat(&x.zeros_like()).scatter(2, ScatterMode::Add, &flat(&node.part(1)), &flat(v.dy)).reshape(x.shape())
+    });
 }
 
 /// What a scatter with this index would meet: `x` gathered, without the part of other axes that the index does not reach.

@@ -73,7 +73,7 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
         Op::Scan { op, axis, reverse } => reduce::scan_vjp(v, *op, *axis, *reverse),
         Op::Gather { axis } => v.send(0, |v| v.x(0).zeros_like().scatter(*axis, ScatterMode::Add, &v.x(1), v.dy)),
         Op::Scatter { axis, mode } => index::scatter_vjp(v, *axis, *mode),
-        Op::ArgSort { .. } | Op::TopK { .. } | Op::PoolIndex(_) => {}
+        Op::ArgSort { .. } | Op::TopK { .. } => {}
         Op::MatMul => contract::matmul_vjp(v),
         Op::Conv(spec) => contract::conv_vjp(v, spec),
         Op::ConvDataGrad(spec) => contract::conv_data_grad_vjp(v, spec),
@@ -82,16 +82,27 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
         Op::LogSoftmax { axis } => reduce::log_softmax_vjp(v, *axis),
         Op::Normalize { axes, center, eps_bits } => reduce::normalize_vjp(v, *axes, *center, f64::from_bits(*eps_bits)),
         // Their values are their parts 0.
-        Op::Attention(_) | Op::AttentionGrad(_) => return attention::vjp(v, node, 0),
+        Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) => return part_vjp(v, node, 0),
         Op::Part(i) => {
             if let Some(parent) = node.input(0) {
-                return attention::vjp(v, &parent, *i);
+                return part_vjp(v, &parent, *i);
             }
         }
         Op::Barrier => v.send(0, |v| v.dy.clone()),
         Op::Custom(custom) => return structure::custom_vjp(v, custom),
         Op::Copy => v.send(0, |v| v.dy.copy_to(v.x(0).device())),
         Op::Invalid(error) => return Err((*error.0).clone()),
+    }
+    Ok(())
+}
+
+/// The gradient of part `i` of a node with several.
+fn part_vjp(v: &mut Vjp<'_>, parent: &Expr, i: usize) -> Result<(), Error> {
+    match (parent.op(), i) {
+        (Op::MaxPool(_), 0) => index::max_pool_vjp(v, parent),
+        // Indices.
+        (Op::MaxPool(_), _) => {}
+        _ => return attention::vjp(v, parent, i),
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::{
 };
 use smallvec::SmallVec;
 use std::sync::{Arc, LazyLock};
+use unigrad_scalar::DType;
 
 /// The gradient of a value that is cut off.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ impl Expr {
         let inputs = self.inputs().clone();
         let (shape, dtype) = match (self.op(), i) {
             (Op::Attention(_), 1) => (SmallVec::from_slice(&self.shape()[..3]), self.dtype().compute()),
+            (Op::MaxPool(_), 1) => (self.shape().clone(), DType::I64),
             (Op::AttentionGrad(_), 1 | 2) if inputs.len() > i => (inputs[i].shape().clone(), self.dtype()),
             _ => (self.shape().clone(), self.dtype()),
         };

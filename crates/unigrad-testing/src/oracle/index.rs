@@ -120,7 +120,8 @@ pub(super) fn argsort(x: &Values, axis: usize, descending: bool, k: usize) -> Va
     Values::int(DType::I64, &shape, result)
 }
 
-pub(super) fn pool_index(x: &Values, spec: &PoolSpec, shape: &[usize]) -> Values {
+/// The maxima, and where they are.
+pub(super) fn max_pool(x: &Values, spec: &PoolSpec, shape: &[usize]) -> Vec<Values> {
     let mut result = Vec::with_capacity(numel(shape));
     each_index(shape, |place| {
         let mut best: Option<(f64, i128, usize)> = None;
@@ -142,7 +143,11 @@ pub(super) fn pool_index(x: &Values, spec: &PoolSpec, shape: &[usize]) -> Values
         });
         result.push(best.map_or(0, |(_, _, at)| at as i64));
     });
-    Values::int(DType::I64, shape, result)
+    let windows: usize = shape[2..].iter().product();
+    let plane: usize = x.shape[2..].iter().product();
+    let found = result.iter().enumerate().map(|(i, at)| Some(i / windows * plane + *at as usize));
+    let maxima = x.pick(shape, found, Literal::zero(x.dtype));
+    vec![maxima, Values::int(DType::I64, shape, result)]
 }
 
 pub(super) fn random(shape: &[usize], word: u8, seed: u64, offset: u64) -> Values {

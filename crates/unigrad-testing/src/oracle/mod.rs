@@ -161,7 +161,7 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
         Op::ConvWeightGrad(spec) => {
             one(contract::conv_weight_grad(&noise.terms(x(0)?, 0, true), &noise.terms(x(1)?, 1, true), spec, shape))
         }
-        Op::PoolIndex(spec) => moved(index::pool_index(x(0)?, spec, shape)),
+        Op::MaxPool(spec) => Ok(Shared(Rc::new(index::max_pool(x(0)?, spec, shape)))),
         Op::Softmax { axis } => one(reduce::softmax(&noise.terms(x(0)?, 0, true), *axis, false)),
         Op::LogSoftmax { axis } => one(reduce::softmax(&noise.terms(x(0)?, 0, true), *axis, true)),
         Op::Normalize { axes, center, eps_bits } => {

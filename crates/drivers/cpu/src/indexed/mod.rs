@@ -1,4 +1,4 @@
-//! Scans, sorts, scatters and index pooling on the CPU.
+//! Scans, sorts, scatters and maximum pooling on the CPU.
 //!
 //! In: a kernel of `unigrad_kernel`'s indexed family and its arguments. Out: the results, or the first index that is out of range.
 //! Always: what a kernel computes does not depend on how many threads compute it, nor on the instruction set.
@@ -12,7 +12,7 @@ mod sort;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use pool::{check as check_pool, pool_index};
+pub(crate) use pool::{check as check_pool, max_pool};
 pub(crate) use scan::scan;
 pub(crate) use scatter::{check as check_scatter, scatter};
 pub(crate) use sort::{argsort, topk};

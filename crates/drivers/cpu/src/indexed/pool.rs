@@ -1,7 +1,12 @@
-//! Where the maximum of each pooling window is.
+//! The maximum of each pooling window, and where it is.
 //!
-//! In: contiguous `[outer, input…]`. Out: row-major positions within `input…`. Always: the first of equal elements wins, and a NaN wins
-//! over numbers; padding is never read. A window that lies in the padding alone gives 0.
+//! In: contiguous `[outer, input…]`. Out: the maxima, and their row-major positions within `input…`. Always: the first of equal elements
+//! wins, and a NaN wins over numbers; padding is never read. A window with nothing but padding gives position 0 and what is there.
+//!
+//! A row of windows is done in blocks of neighbours: for each place in the window in turn, the block's elements there are compared with
+//! the block's best so far. All windows of a block have the same shape, so that a position is one number, the distance from the
+//! window's start, for all of them, which becomes an index only when it is stored. The last block of a row is moved back to end with the
+//! row; what it does twice comes out the same. Windows that reach into the padding are done one by one.
 
 use super::element::{Element, Shared, elements, part, tasks, with_element};
 use crate::{
@@ -10,7 +15,7 @@ use crate::{
     threads::parallel,
 };
 use std::ops::Range;
-use unigrad_kernel::PoolIndex;
+use unigrad_kernel::MaxPool;
 
 /// One spatial dimension.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +31,23 @@ struct Dim {
 impl Dim {
     const NONE: Dim = Dim { input: 1, output: 1, kernel: 1, stride: 1, pad: 0, dilation: 1 };
 
-    /// The kernel positions of window `o` that are inside the input, and the input position (shifted by `pad`) of its position 0.
-    fn window(&self, o: usize) -> (Range<usize>, usize) {
+    /// The kernel positions of window `o` that are inside the input.
+    fn window(&self, o: usize) -> Range<usize> {
         let start = o * self.stride;
         let first = self.pad.saturating_sub(start).div_ceil(self.dilation);
         let end = (self.input + self.pad).saturating_sub(start).div_ceil(self.dilation).min(self.kernel);
-        (first.min(end)..end, start)
+        first.min(end)..end
+    }
+
+    /// What [`Dim::window`] says, for all windows: the divisions are not done again in each row.
+    fn all(&self) -> Vec<Range<usize>> {
+        (0..self.output).map(|o| self.window(o)).collect()
+    }
+
+    /// The windows that are inside the input as a whole.
+    fn whole(&self) -> Range<usize> {
+        let (first, last) = (self.windows(0), self.windows(self.kernel - 1));
+        first.start.min(last.end)..last.end
     }
 
     /// The windows whose kernel position `k` is inside the input.
@@ -44,7 +60,7 @@ impl Dim {
 }
 
 /// The dimensions, as three.
-fn dims(kernel: &PoolIndex) -> [Dim; 3] {
+fn dims(kernel: &MaxPool) -> [Dim; 3] {
     let mut dims = [Dim::NONE; 3];
     let n = kernel.input.len().min(3);
     for (i, dim) in dims[3 - n..].iter_mut().enumerate() {
@@ -60,8 +76,8 @@ fn dims(kernel: &PoolIndex) -> [Dim; 3] {
     dims
 }
 
-/// Whether [`pool_index`] can run it.
-pub(crate) fn check(kernel: &PoolIndex) -> Result<(), String> {
+/// Whether [`max_pool`] can run it.
+pub(crate) fn check(kernel: &MaxPool) -> Result<(), String> {
     let rank = kernel.input.len();
     if rank > 3 {
         return Err(format!("{rank} spatial dimensions; at most 3 can be pooled"));
@@ -70,90 +86,249 @@ pub(crate) fn check(kernel: &PoolIndex) -> Result<(), String> {
     if lists.iter().any(|list| list.len() != rank) {
         return Err(format!("its lists are not all of {rank} dimensions"));
     }
-    if kernel.stride.contains(&0) || kernel.dilation.contains(&0) {
-        return Err("a stride or dilation of 0".to_owned());
+    if kernel.kernel.contains(&0) || kernel.stride.contains(&0) || kernel.dilation.contains(&0) {
+        return Err("a window, stride or dilation of 0".to_owned());
+    }
+    if kernel.input.contains(&0) && kernel.outer > 0 && !kernel.output.contains(&0) {
+        return Err("windows over nothing".to_owned());
     }
     Ok(())
 }
 
 /// # Safety
 /// `args` match the kernel's arguments in order, dtype and length, nothing else uses the written ones meanwhile, and [`check`] passed.
-pub(crate) unsafe fn pool_index(kernel: &PoolIndex, args: &[Buf]) {
+pub(crate) unsafe fn max_pool(kernel: &MaxPool, args: &[Buf]) {
     // SAFETY: the caller's promise.
     with_element!(kernel.dtype, T => unsafe { run::<T>(kernel, args) })
 }
 
 /// # Safety
-/// As for [`pool_index`].
-unsafe fn run<T: Element>(kernel: &PoolIndex, args: &[Buf]) {
-    let [d0, d1, d2] = dims(kernel);
-    let (plane, n_out) = (d0.input * d1.input * d2.input, d0.output * d1.output * d2.output);
+/// As for [`max_pool`].
+unsafe fn run<T: Element>(kernel: &MaxPool, args: &[Buf]) {
+    let dims = dims(kernel);
+    let [d0, d1, d2] = dims;
     let n_rows = kernel.outer * d0.output * d1.output;
     if n_rows * d2.output == 0 {
         return;
     }
-    if plane == 0 {
-        // SAFETY: the output has this many elements.
-        unsafe { std::slice::from_raw_parts_mut(args[1].ptr.cast::<i64>(), n_rows * d2.output) }.fill(0);
-        return;
-    }
-    // SAFETY: the caller's promise.
-    let x = unsafe { elements::<T>(&args[0]) };
-    let out = Shared::new(args[1].ptr.cast::<i64>());
-    let n_tasks = tasks(kernel.outer * n_out * d0.kernel * d1.kernel * d2.kernel).min(n_rows);
+    let job = Job {
+        // SAFETY: the caller's promise.
+        x: unsafe { elements::<T>(&args[0]) },
+        dims,
+        windows: dims.map(|dim| dim.all()),
+        maxima: Shared::new(args[1].ptr.cast::<T>()),
+        places: Shared::new(args[2].ptr.cast::<i64>()),
+    };
+    let n_tasks = tasks(n_rows * d2.output * d0.kernel * d1.kernel * d2.kernel).min(n_rows);
     parallel(n_tasks, &|t| {
-        let mut best: Vec<T> = Vec::new();
-        for r in part(n_rows, n_tasks, t) {
-            let (o, o0, o1) = (r / (d0.output * d1.output), r / d1.output % d0.output, r % d1.output);
-            let x = &x[o * plane..][..plane];
-            // SAFETY: the row lies in the output, and belongs to this task alone.
-            let places = unsafe { std::slice::from_raw_parts_mut(out.ptr().add(r * d2.output), d2.output) };
-            places.fill(NONE);
-            best.resize(d2.output, x[0]);
-            let ((k0, s0), (k1, s1)) = (d0.window(o0), d1.window(o1));
-            for k0 in k0 {
-                let i0 = s0 + k0 * d0.dilation - d0.pad;
-                for k1 in k1.clone() {
-                    let line = (i0 * d1.input + s1 + k1 * d1.dilation - d1.pad) * d2.input;
-                    for k2 in 0..d2.kernel {
-                        let windows = d2.windows(k2);
-                        if windows.is_empty() {
-                            continue;
-                        }
-                        let first = line + windows.start * d2.stride + k2 * d2.dilation - d2.pad;
-                        let (best, places) = (&mut best[windows.clone()], &mut places[windows]);
-                        match tier() {
-                            #[cfg(target_arch = "x86_64")]
-                            // SAFETY: the tier was detected.
-                            Tier::Avx2 | Tier::Avx512 => unsafe { improve_avx2(&x[first..], first, d2.stride, best, places) },
-                            _ => improve(&x[first..], first, d2.stride, best, places),
-                        }
-                    }
-                }
-            }
-            places.iter_mut().filter(|place| **place == NONE).for_each(|place| *place = 0);
+        let rows = part(n_rows, n_tasks, t);
+        match tier() {
+            // SAFETY: the tier was detected; tasks have rows of their own.
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx512 => unsafe { rows_avx512(&job, rows) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Tier::Avx2 => unsafe { rows_avx2(&job, rows) },
+            // SAFETY: as above.
+            _ => unsafe { rows_by_stride(&job, rows) },
         }
     });
 }
 
-/// No place yet.
-const NONE: i64 = -1;
-
-/// Compares each window's best with the next element of that window; those are `stride` apart.
-#[inline(always)]
-fn improve<T: Element>(x: &[T], first: usize, stride: usize, best: &mut [T], places: &mut [i64]) {
-    for (j, ((best, place), value)) in best.iter_mut().zip(places).zip(x.iter().step_by(stride)).enumerate() {
-        // Both sides are evaluated, and the stores unconditional: data decides nothing that a branch would have to guess.
-        let better = T::beats(*value, *best) | (*place == NONE);
-        *best = if better { *value } else { *best };
-        *place = if better { (first + j * stride) as i64 } else { *place };
-    }
+/// A launch.
+struct Job<'a, T> {
+    x: &'a [T],
+    dims: [Dim; 3],
+    /// Per dimension and window, the kernel positions inside the input.
+    windows: [Vec<Range<usize>>; 3],
+    maxima: Shared<T>,
+    places: Shared<i64>,
 }
 
 /// # Safety
-/// The machine has AVX2 and FMA.
+/// The machine has AVX-512 F, BW, DQ, VL; and as for [`rows`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+unsafe fn rows_avx512<T: Element>(job: &Job<'_, T>, range: Range<usize>) {
+    // SAFETY: the caller's promise.
+    unsafe { rows_by_stride(job, range) }
+}
+
+/// # Safety
+/// The machine has AVX2 and FMA; and as for [`rows`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn improve_avx2<T: Element>(x: &[T], first: usize, stride: usize, best: &mut [T], places: &mut [i64]) {
-    improve(x, first, stride, best, places);
+unsafe fn rows_avx2<T: Element>(job: &Job<'_, T>, range: Range<usize>) {
+    // SAFETY: the caller's promise.
+    unsafe { rows_by_stride(job, range) }
+}
+
+/// # Safety
+/// As for [`rows`].
+#[inline(always)]
+unsafe fn rows_by_stride<T: Element>(job: &Job<'_, T>, range: Range<usize>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match job.dims[2].stride {
+            1 => rows::<T, 1>(job, range),
+            2 => rows::<T, 2>(job, range),
+            _ => rows::<T, 0>(job, range),
+        }
+    }
+}
+
+/// Rows of windows; `S` is the stride along a row, or 0 if it is not known beforehand.
+///
+/// # Safety
+/// The rows are in the outputs, and nobody else uses them meanwhile.
+#[inline(always)]
+unsafe fn rows<T: Element, const S: usize>(job: &Job<'_, T>, range: Range<usize>) {
+    let [d0, d1, d2] = job.dims;
+    let plane = d0.input * d1.input * d2.input;
+    let mut row = Row::<T, S> {
+        x: &[],
+        dim: d2,
+        windows: &job.windows[2],
+        // Distances are `u32` in blocks.
+        blocks: if plane <= u32::MAX as usize { d2.whole() } else { 0..0 },
+        origin: 0,
+        lines: Vec::new(),
+        taps: Vec::new(),
+    };
+    let mut clipped = (0..0, 0..0);
+    let (mut o, mut o0, mut o1) = (range.start / (d0.output * d1.output), range.start / d1.output % d0.output, range.start % d1.output);
+    for r in range {
+        let (k0, k1) = (&job.windows[0][o0], &job.windows[1][o1]);
+        if clipped.0 != *k0 || clipped.1 != *k1 {
+            clipped = (k0.clone(), k1.clone());
+            let line = |k0: usize, k1: usize| (k0 * d0.dilation * d1.input + k1 * d1.dilation) * d2.input;
+            row.lines.clear();
+            row.lines.extend(k0.clone().flat_map(|k0| k1.clone().map(move |k1| line(k0, k1))));
+            row.taps.clear();
+            row.taps.extend(row.lines.iter().flat_map(|line| (0..d2.kernel).map(move |k2| line + k2 * d2.dilation)));
+        }
+        row.x = &job.x[o * plane..][..plane];
+        let start = ((o0 * d0.stride).wrapping_sub(d0.pad), (o1 * d1.stride).wrapping_sub(d1.pad));
+        row.origin = start.0.wrapping_mul(d1.input).wrapping_add(start.1).wrapping_mul(d2.input).wrapping_sub(d2.pad);
+        // SAFETY: the row lies in the outputs, and belongs to this task alone.
+        let (maxima, places) = unsafe {
+            let (maxima, places) = (job.maxima.ptr().add(r * d2.output), job.places.ptr().add(r * d2.output));
+            (std::slice::from_raw_parts_mut(maxima, d2.output), std::slice::from_raw_parts_mut(places, d2.output))
+        };
+        row.run(maxima, places);
+        o1 += 1;
+        if o1 == d1.output {
+            (o1, o0) = (0, o0 + 1);
+            if o0 == d0.output {
+                (o0, o) = (0, o + 1);
+            }
+        }
+    }
+}
+
+/// One row of windows.
+struct Row<'a, T, const S: usize> {
+    /// The plane that the windows are in.
+    x: &'a [T],
+    /// The dimension along the row.
+    dim: Dim,
+    windows: &'a [Range<usize>],
+    /// The windows that blocks may do.
+    blocks: Range<usize>,
+    /// Where the first window starts in the plane; before 0, modulo the size of numbers, if that is padding.
+    origin: usize,
+    /// The distances from a window's start to the starts of its lines that are inside the input.
+    lines: Vec<usize>,
+    /// The distances to all elements of these lines.
+    taps: Vec<usize>,
+}
+
+impl<T: Element, const S: usize> Row<'_, T, S> {
+    #[inline(always)]
+    fn run(&self, maxima: &mut [T], places: &mut [i64]) {
+        let mut done = 0..0;
+        if !self.taps.is_empty() {
+            done = self.blocks.clone();
+            match done.len() {
+                16.. => self.blocks::<16>(maxima, places),
+                8.. => self.blocks::<8>(maxima, places),
+                4.. => self.blocks::<4>(maxima, places),
+                _ => done = 0..0,
+            }
+        }
+        for c in (0..done.start).chain(done.end..maxima.len()) {
+            (maxima[c], places[c]) = self.window(c);
+        }
+    }
+
+    #[inline(always)]
+    fn stride(&self) -> usize {
+        if S == 0 { self.dim.stride } else { S }
+    }
+
+    /// All windows that need no care, of which there are at least `W`.
+    #[inline(always)]
+    fn blocks<const W: usize>(&self, maxima: &mut [T], places: &mut [i64]) {
+        let mut c = self.blocks.start;
+        while c < self.blocks.end {
+            let start = c.min(self.blocks.end - W);
+            if let (Some(maxima), Some(places)) = (maxima[start..].first_chunk_mut(), places[start..].first_chunk_mut()) {
+                self.block::<W>(start, maxima, places);
+            }
+            c += W;
+        }
+    }
+
+    /// The windows from `c` on.
+    #[inline(always)]
+    fn block<const W: usize>(&self, c: usize, maxima: &mut [T; W], places: &mut [i64; W]) {
+        let stride = self.stride();
+        let origin = self.origin.wrapping_add(c * stride);
+        let Some((&first, rest)) = self.taps.split_first() else { return };
+        let mut best = self.elements::<W>(origin.wrapping_add(first));
+        let mut taps = [first as u32; W];
+        for &tap in rest {
+            let values = self.elements::<W>(origin.wrapping_add(tap));
+            for j in 0..W {
+                // Without branches: which element is greater is anyone's guess.
+                let better = T::beats(values[j], best[j]);
+                best[j] = if better { values[j] } else { best[j] };
+                taps[j] = if better { tap as u32 } else { taps[j] };
+            }
+        }
+        *maxima = best;
+        for j in 0..W {
+            places[j] = origin.wrapping_add(j * stride) as i64 + i64::from(taps[j]);
+        }
+    }
+
+    /// An element per window.
+    #[inline(always)]
+    fn elements<const W: usize>(&self, at: usize) -> [T; W] {
+        let stride = self.stride();
+        let x = &self.x[at..][..(W - 1) * stride + 1];
+        std::array::from_fn(|j| x[j * stride])
+    }
+
+    /// A window that may reach into the padding.
+    #[inline(always)]
+    fn window(&self, c: usize) -> (T, i64) {
+        let origin = self.origin.wrapping_add(c * self.stride());
+        let mut best: Option<(T, usize)> = None;
+        for line in &self.lines {
+            for k in self.windows[c].clone() {
+                let at = origin.wrapping_add(line + k * self.dim.dilation);
+                let value = self.x[at];
+                best = Some(match best {
+                    Some((best, place)) => {
+                        let better = T::beats(value, best);
+                        (if better { value } else { best }, if better { at } else { place })
+                    }
+                    None => (value, at),
+                });
+            }
+        }
+        let (value, at) = best.unwrap_or((self.x[0], 0));
+        (value, at as i64)
+    }
 }

@@ -1,13 +1,13 @@
 //! Against loops over [`Literal`]s, which know nothing of blocks, threads or element types. Results must agree bit for bit.
 
-use super::{argsort, check_pool, check_scatter, pool_index, scan, scatter, topk};
+use super::{argsort, check_pool, check_scatter, max_pool, scan, scatter, topk};
 use crate::{
     memory::{Buf, Fault},
     threads,
 };
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use unigrad_kernel::{Arg, ArgSort, Kernel, PoolIndex, Scan, Scatter, ScatterBase, TopK};
+use unigrad_kernel::{Arg, ArgSort, Kernel, MaxPool, Scan, Scatter, ScatterBase, TopK};
 use unigrad_scalar::{BinaryOp, DType, Literal, ScanOp, ScatterMode};
 
 /// Reproducible numbers (splitmix64).
@@ -429,7 +429,10 @@ fn pools() {
     for case in 0..1500 {
         threads::set_threads(1 + case % 4);
         let rank = random.below(4);
-        let input = list(&mut random, rank, &[1, 2, 5, 8]);
+        let mut input = list(&mut random, rank, &[1, 2, 5, 8]);
+        if let Some(last) = input.last_mut() {
+            *last = random.pick(&[1, 2, 5, 8, 13, 24, 37, 70]);
+        }
         let kernel = list(&mut random, rank, &[1, 2, 3]);
         let stride = list(&mut random, rank, &[1, 2, 3]);
         let dilation = list(&mut random, rank, &[1, 1, 2]);
@@ -437,12 +440,13 @@ fn pools() {
         let output = (0..rank)
             .map(|d| (input[d] + 2 * pad[d]).checked_sub((kernel[d] - 1) * dilation[d] + 1).map_or(0, |room| room / stride[d] + 1))
             .collect();
-        let pool = PoolIndex { dtype: random.pick(&DType::ALL), outer: random.below(4), input, output, kernel, stride, pad, dilation };
+        let pool = MaxPool { dtype: random.pick(&DType::ALL), outer: random.below(4), input, output, kernel, stride, pad, dilation };
         check_pool(&pool).unwrap();
-        let args = Kernel::PoolIndex(pool.clone()).args();
-        let (mut x, mut out) = (random.values(pool.dtype, args[0].len), Memory::new(DType::I64, args[1].len));
+        let args = Kernel::MaxPool(pool.clone()).args();
+        let mut x = random.values(pool.dtype, args[0].len);
+        let (mut maxima, mut out) = (Memory::new(pool.dtype, args[1].len), Memory::new(DType::I64, args[2].len));
         // SAFETY: the buffers are those of the kernel.
-        unsafe { pool_index(&pool, &[x.buf(), out.buf()]) };
+        unsafe { max_pool(&pool, &[x.buf(), maxima.buf(), out.buf()]) };
         let plane: usize = pool.input.iter().product();
         let mut expected = Vec::new();
         for o in 0..pool.outer {
@@ -465,5 +469,56 @@ fn pools() {
             }
         }
         assert_eq!(out.to_indices(), expected, "{pool:?}");
+        let windows = pool.output.iter().product::<usize>();
+        let found = expected.iter().enumerate().map(|(i, place)| x.get(i / windows * plane + *place as usize));
+        assert_same(&maxima, &found.collect::<Vec<_>>(), &pool);
+    }
+}
+
+#[test]
+fn malformed_pools_are_refused() {
+    let two = || SmallVec::from_slice(&[2, 2]);
+    let good =
+        MaxPool { dtype: DType::F32, outer: 1, input: two(), output: two(), kernel: two(), stride: two(), pad: two(), dilation: two() };
+    check_pool(&good).unwrap();
+    let cases: [fn(&mut MaxPool); 5] =
+        [|k| k.kernel[0] = 0, |k| k.stride[1] = 0, |k| k.dilation[0] = 0, |k| k.input[1] = 0, |k| k.pad.truncate(1)];
+    for spoil in cases {
+        let mut kernel = good.clone();
+        spoil(&mut kernel);
+        assert!(check_pool(&kernel).is_err(), "{kernel:?}");
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_pools() {
+    let mut random = Random(7);
+    for (size, window, stride, pad) in [(24, 2, 2, 0), (112, 3, 2, 1), (32, 3, 1, 1), (8, 2, 2, 0), (7, 7, 7, 0)] {
+        for dtype in DType::ALL {
+            let output = (size + 2 * pad - window) / stride + 1;
+            let two = |n: usize| SmallVec::from_slice(&[n, n]);
+            let outer = 64 * 64 * 24 * 24 / (size * size);
+            let pool = MaxPool {
+                dtype,
+                outer,
+                input: two(size),
+                output: two(output),
+                kernel: two(window),
+                stride: two(stride),
+                pad: two(pad),
+                dilation: two(1),
+            };
+            let args = Kernel::MaxPool(pool.clone()).args();
+            let mut x = random.values(dtype, args[0].len);
+            let (mut maxima, mut out) = (Memory::new(dtype, args[1].len), Memory::new(DType::I64, args[2].len));
+            let times = (0..20).map(|_| {
+                let start = std::time::Instant::now();
+                // SAFETY: the buffers are those of the kernel.
+                unsafe { max_pool(&pool, &[x.buf(), maxima.buf(), out.buf()]) };
+                start.elapsed()
+            });
+            println!("{outer} x {size}x{size} {window}x{window} / {stride} {dtype}: {:?}", times.min().unwrap());
+        }
     }
 }
