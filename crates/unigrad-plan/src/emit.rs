@@ -39,6 +39,8 @@ pub(crate) struct Task<'a> {
     pub(crate) acc: Option<Id>,
     /// What it writes.
     pub(crate) stores: &'a [Store],
+    /// Whether the domain's axes may be split for the views' sake; if not, indices are divided at run time.
+    pub(crate) may_split: bool,
 }
 
 /// One thing a kernel writes.
@@ -148,8 +150,8 @@ impl<'a> Emitter<'a> {
     fn unflatten(&mut self, linear: &Idx, shape: &[usize]) -> Result<Coords, Stop> {
         match unflatten(linear, shape, &self.sizes) {
             Unflatten::Coords(coords) => Ok(coords),
-            Unflatten::Split { axis, inner } => Err(Stop::Split { axis, inner }),
-            Unflatten::Divide => {
+            Unflatten::Split { axis, inner } if self.task.may_split => Err(Stop::Split { axis, inner }),
+            Unflatten::Split { .. } | Unflatten::Divide => {
                 let mut rest = self.materialize(linear);
                 let mut coords: Coords = SmallVec::from_elem(Idx::default(), shape.len());
                 for (d, size) in shape.iter().enumerate().rev() {

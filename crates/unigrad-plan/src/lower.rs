@@ -86,7 +86,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         let inside: FxHashSet<Id> = cluster.roots.iter().map(|(id, _)| *id).collect();
-        let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &stores };
+        let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &stores, may_split: true };
         let axes = cluster.groups.iter().map(|(size, reduce)| Axis { size: *size, reduce: *reduce }).collect();
         let emitted = emit(&task, name_of(self.ir, cluster.roots.iter().map(|(id, _)| *id)), axes)?;
         launches.push(self.launch_of(emitted, stores[0].node));
@@ -123,7 +123,7 @@ impl Lowering<'_> {
         let same = |a: &Store, b: &Store| self.ir.numel(a.node) == self.ir.numel(b.node);
         for group in parts.chunk_by(same).flat_map(|group| group.chunks(16)) {
             let inside = FxHashSet::default();
-            let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: group };
+            let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: group, may_split: true };
             let axes = vec![Axis { size: self.ir.numel(group[0].node), reduce: false }];
             launches.push(self.launch_of(emit(&task, "concat".into(), axes)?, whole));
         }
@@ -152,7 +152,7 @@ impl Lowering<'_> {
         let start = axes.iter().map(|axis| axis.lo).collect();
         let store = [Store { node: input, level: Level::Full, into: Some((whole, start)) }];
         let inside = FxHashSet::default();
-        let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &store };
+        let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &store, may_split: true };
         let axes = vec![Axis { size: self.ir.numel(input), reduce: false }];
         launches.push(self.launch_of(emit(&task, "pad".into(), axes)?, whole));
         Ok(())
@@ -350,6 +350,11 @@ impl Lowering<'_> {
 
     /// A matrix product with its operands' views as strides, and its epilogue.
     fn contract(&self, id: Id, cluster: &Cluster) -> Result<Launch, String> {
+        // An epilogue may want an axis in parts that an operand cannot be read by; then it divides indices instead.
+        self.contract_with(id, cluster, true).or_else(|_| self.contract_with(id, cluster, false))
+    }
+
+    fn contract_with(&self, id: Id, cluster: &Cluster, may_split: bool) -> Result<Launch, String> {
         let node = self.ir.node(id);
         let (a_view, b_view) = (node.inputs[0], node.inputs[1]);
         let rank = node.shape.len();
@@ -372,7 +377,7 @@ impl Lowering<'_> {
             let domain: Vec<Axis> = axes.iter().zip(&part_of).filter(|(_, part)| **part < 3).map(|(axis, _)| *axis).collect();
             let mut epilogue: Option<Emitted> = None;
             if has_epilogue {
-                let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: Some(id), stores: &stores };
+                let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: Some(id), stores: &stores, may_split };
                 let names = std::iter::once(id).chain(cluster.roots.iter().map(|(id, _)| *id));
                 let emitted = emit(&task, name_of(self.ir, names), domain.clone())?;
                 if emitted.axes != domain {

@@ -48,15 +48,19 @@ pub struct Plan {
     pub outputs: Vec<u32>,
     /// For every output: the input whose memory it takes over.
     pub donated: Vec<Option<u32>>,
+    /// Why the plan is not fused although that was wanted: a gap of the compiler, which costs time but changes no value.
+    pub unfused_because: Option<String>,
 }
 
 /// Compiles a capture. What cannot be lowered in its fused form is compiled without fusion.
 pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
-    let fused = attempt(capture, options);
-    if fused.is_err() && options.fusion {
-        return attempt(capture, Options { fusion: false }).or(fused);
+    match attempt(capture, options) {
+        Err(reason) if options.fusion => match attempt(capture, Options { fusion: false }) {
+            Ok(plan) => Ok(Plan { unfused_because: Some(reason), ..plan }),
+            Err(_) => Err(reason),
+        },
+        fused => fused,
     }
-    fused
 }
 
 fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
@@ -87,7 +91,8 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
         })
         .collect::<Result<Vec<_>, String>>()?;
     let first_of = |id: &u32| output_ids.iter().position(|other| other == id).unwrap_or(0) as u32;
-    Ok(Plan { launches: planned, arena: layout.arena, outputs: output_ids.iter().map(first_of).collect(), donated: layout.donated })
+    let outputs = output_ids.iter().map(first_of).collect();
+    Ok(Plan { launches: planned, arena: layout.arena, outputs, donated: layout.donated, unfused_because: None })
 }
 
 /// Drops nodes that no output needs; rewriting leaves some behind.
@@ -175,6 +180,9 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, launch) in self.launches.iter().enumerate() {
             writeln!(f, "{:>4}  {}", i + 1, launch.line())?;
+        }
+        if let Some(reason) = &self.unfused_because {
+            writeln!(f, "      not fused: {reason}")?;
         }
         let in_place = self.donated.iter().flatten().count();
         let arena = bytes(self.arena as f64);

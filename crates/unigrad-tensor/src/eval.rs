@@ -37,6 +37,7 @@ static STATE: Mutex<Option<State>> = Mutex::new(None);
 static PLANS_BUILT: AtomicU64 = AtomicU64::new(0);
 static PLAN_HITS: AtomicU64 = AtomicU64::new(0);
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
+static UNFUSED: AtomicU64 = AtomicU64::new(0);
 static NODES: AtomicU64 = AtomicU64::new(0);
 static LOOKUP_NANOS: AtomicU64 = AtomicU64::new(0);
 static PLAN_NANOS: AtomicU64 = AtomicU64::new(0);
@@ -61,6 +62,8 @@ pub struct Stats {
     pub compiles: u64,
     /// Allocations that reached a driver, on all devices.
     pub allocations: u64,
+    /// Plans that could not be fused although that was wanted; their text says why.
+    pub plans_unfused: u64,
     /// Graph nodes walked.
     pub nodes: u64,
     /// Nanoseconds spent on walking graphs and finding their plans.
@@ -75,6 +78,7 @@ pub fn stats() -> Stats {
         plans_built: PLANS_BUILT.load(Ordering::Relaxed),
         plan_hits: PLAN_HITS.load(Ordering::Relaxed),
         launches: LAUNCHES.load(Ordering::Relaxed),
+        plans_unfused: UNFUSED.load(Ordering::Relaxed),
         nodes: NODES.load(Ordering::Relaxed),
         lookup_nanos: LOOKUP_NANOS.load(Ordering::Relaxed),
         plan_nanos: PLAN_NANOS.load(Ordering::Relaxed),
@@ -196,6 +200,7 @@ fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
     let begin = Instant::now();
     let plan = plan(capture, options()).map_err(Error::Internal)?;
     PLANS_BUILT.fetch_add(1, Ordering::Relaxed);
+    UNFUSED.fetch_add(u64::from(plan.unfused_because.is_some()), Ordering::Relaxed);
     let planned = begin.elapsed();
     PLAN_NANOS.fetch_add(planned.as_nanos() as u64, Ordering::Relaxed);
     let programs = plan.launches.iter().map(|launch| device.compile(&launch.kernel)).collect::<Result<Vec<_>, _>>()?;
