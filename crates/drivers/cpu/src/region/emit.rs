@@ -1,10 +1,9 @@
 //! One instruction to steps, and slots to scratch memory. The second half of the compiler in `program`.
 
 use super::convert;
+use super::fused::{Node, find_updates};
 use super::kernels::{self, OpFn, Shape, Ty};
-use super::program::{
-    Access, Accumulator, BLOCK, Compiler, Home, Lanes, Load, PAD, Program, Reduction, Segment, Slot, Step, Store, weight,
-};
+use super::program::{Access, Accumulator, Compiler, Home, Lanes, Load, PAD, Program, Reduction, Segment, Slot, Step, Store, weight};
 use super::reduce;
 use super::view::View;
 use unigrad_kernel::{Index, InstOp, Level, Value};
@@ -171,7 +170,11 @@ impl Compiler<'_> {
                 let dtype = self.dtype(*a);
                 let slot = self.operand(*a, lanes)?;
                 let result = if op.gives_bool() { DType::Bool } else { dtype };
+                let from = slot;
                 let slot = self.maybe(segment, kernels::unary(*op, Ty::of(dtype), tier), Ty::of(result), slot);
+                if Ty::of(dtype) == Ty::F32 && slot != from {
+                    self.nodes[slot as usize] = Some(Node::Unary(*op, from));
+                }
                 let narrow = if result.is_int() { convert::narrow(result, tier) } else { None };
                 self.maybe(segment, narrow, Ty::of(result), slot)
             }
@@ -179,6 +182,7 @@ impl Compiler<'_> {
                 let dtype = self.dtype(*a);
                 let of = Ty::of(dtype);
                 let (mut sa, mut sb) = (self.raw_slot(*a)?, self.raw_slot(*b)?);
+                let node = Node::Binary(*op, sa, sb);
                 let mut shape = Shape::Lanes;
                 if lanes {
                     let (la, lb) = (self.out.slots[sa as usize].lanes, self.out.slots[sb as usize].lanes);
@@ -195,6 +199,9 @@ impl Compiler<'_> {
                     && matches!(op, unigrad_scalar::BinaryOp::And | unigrad_scalar::BinaryOp::Or | unigrad_scalar::BinaryOp::Xor);
                 let result = if op.is_comparison() || logical { DType::Bool } else { dtype };
                 let slot = self.op(segment, kernels::binary(*op, of, tier, shape), Ty::of(result).size(), [sa, sb, 0]);
+                if of == Ty::F32 {
+                    self.nodes[slot as usize] = Some(node);
+                }
                 let narrow = if result.is_int() { convert::narrow(result, tier) } else { None };
                 self.maybe(segment, narrow, Ty::of(result), slot)
             }
@@ -258,6 +265,8 @@ impl Compiler<'_> {
                     lane: Ty::of(to).size(),
                     direct: lanes && !loaded && same_bytes,
                     same_bytes,
+                    update: false,
+                    fresh: !loaded,
                 };
                 self.push(segment, Step::Store(Box::new(store)));
                 return Ok(None);
@@ -294,7 +303,8 @@ impl Compiler<'_> {
                 let init = identity(op, dtype);
                 let deep = dtype.is_float() && matches!(op, ReduceOp::Sum | ReduceOp::Prod);
                 let outer = if deep { Some(self.slot(segment, ty.size(), true)) } else { None };
-                Reduction { arg, acc: out, out, init, how: Accumulator::Lanes { f: kernels::accumulate(op, ty, tier), ty, outer } }
+                let how = Accumulator::Lanes { f: kernels::accumulate(op, ty, tier), ty, outer };
+                Reduction { arg, acc: out, out, init, how, sums_f32: false, sum: None }
             }
             InstOp::Reduce(op, _) => {
                 let wide = kernels::fold_ty(op, ty);
@@ -306,13 +316,14 @@ impl Compiler<'_> {
                     ty: wide,
                     finish: convert::cast(wide, ty, tier),
                 };
-                Reduction { arg, acc, out, init, how }
+                Reduction { arg, acc, out, init, how, sums_f32: op == ReduceOp::Sum && ty == Ty::F32, sum: None }
             }
             InstOp::ArgReduce(op, _) => {
                 let best = self.slot(segment, ty.size(), rows);
                 let init = identity(if op == ArgReduceOp::ArgMax { ReduceOp::Max } else { ReduceOp::Min }, dtype);
                 let (f, join) = reduce::arg(op, ty, rows);
-                Reduction { arg, acc: out, out, init, how: Accumulator::Arg { f, join, ty, best } }
+                let how = Accumulator::Arg { f, join, ty, best };
+                Reduction { arg, acc: out, out, init, how, sums_f32: false, sum: None }
             }
             _ => return Ok(()),
         };
@@ -339,6 +350,12 @@ impl Compiler<'_> {
     pub(super) fn allocate(&mut self) {
         let mut slots = std::mem::take(&mut self.out.slots);
         let n = slots.len();
+        let n_loads = |arg: u32| {
+            let steps = segments_of(&self.out).into_iter().flatten();
+            steps.filter(|step| matches!(step, Step::Load(load) if load.at.arg == arg)).count()
+        };
+        let loads: Vec<usize> = (0..self.region.args.len()).map(|arg| n_loads(arg as u32)).collect();
+        let reductions: Vec<Slot> = self.out.passes.iter().flat_map(|pass| &pass.reductions).flat_map(Reduction::operands).collect();
         let segments = segments(&mut self.out);
         let (mut first, mut last, mut local) = (vec![None; n], vec![(0, 0); n], vec![true; n]);
         let mut direct: Vec<bool> = vec![false; n];
@@ -348,6 +365,7 @@ impl Compiler<'_> {
             for step in steps.iter_mut() {
                 match step {
                     Step::Op { d, .. } => defined_by_op[*d as usize] = true,
+                    Step::Fused(fused) => fused.outs.iter().for_each(|d| defined_by_op[*d as usize] = true),
                     Step::Store(store) => {
                         let info = slots[store.s as usize];
                         store.direct &= defined_by_op[store.s as usize] && !direct[store.s as usize] && !info.kept && info.lanes;
@@ -360,6 +378,7 @@ impl Compiler<'_> {
                     _ => {}
                 }
             }
+            find_updates(steps, |arg| loads[arg as usize] == 1, |slot| reductions.contains(&slot));
             steps.splice(0..0, heads);
             for (i, step) in steps.iter().enumerate() {
                 visit_slots(step, |slot| {
@@ -372,7 +391,8 @@ impl Compiler<'_> {
         }
         for pass in &self.out.passes {
             for r in &pass.reductions {
-                let mut shared = vec![r.arg, r.acc, r.out];
+                let mut shared = r.operands();
+                shared.extend([r.acc, r.out]);
                 match r.how {
                     Accumulator::Lanes { outer: Some(outer), .. } => shared.push(outer),
                     Accumulator::Arg { best, .. } => shared.push(best),
@@ -381,11 +401,11 @@ impl Compiler<'_> {
                 shared.iter().for_each(|slot| local[*slot as usize] = false);
             }
         }
-        let row_len = self.out.row_len;
+        let (row_len, block) = (self.out.row_len, self.out.block);
         let bytes = |info: &super::program::SlotInfo| match (info.kept, info.lanes) {
             // The extra line keeps equal lanes of different slots from sharing their low address bits.
             (true, _) => (row_len.next_multiple_of(PAD) * info.size).next_multiple_of(64) + 64,
-            (_, true) => BLOCK * info.size + 64,
+            (_, true) => block * info.size + 64,
             _ => 16,
         };
         let mut top = 0;
@@ -446,16 +466,17 @@ fn segments(program: &mut Program) -> Vec<&mut Vec<Step>> {
     std::iter::once(&mut program.uniform).chain(rows).chain(passes).collect()
 }
 
-fn segments_of(program: &Program) -> Vec<&[Step]> {
+pub(super) fn segments_of(program: &Program) -> Vec<&[Step]> {
     let rows = program.row.iter().map(Vec::as_slice);
     let passes = program.passes.iter().map(|pass| pass.steps.as_slice());
     std::iter::once(program.uniform.as_slice()).chain(rows).chain(passes).collect()
 }
 
 /// Every slot a step writes or reads. `Direct` does neither.
-fn visit_slots(step: &Step, mut f: impl FnMut(Slot)) {
+pub(super) fn visit_slots(step: &Step, mut f: impl FnMut(Slot)) {
     match step {
         Step::Op { d, a, b, c, .. } => [*d, *a, *b, *c].into_iter().for_each(f),
+        Step::Fused(fused) => fused.outs.iter().chain(&fused.operands.lanes).chain(&fused.operands.scalars).for_each(|slot| f(*slot)),
         Step::Splat { d, a, .. } => [*d, *a].into_iter().for_each(f),
         Step::Const { d, .. } | Step::Scalar { d, .. } | Step::Index { d, .. } | Step::Acc { d, .. } => f(*d),
         Step::Load(load) => {

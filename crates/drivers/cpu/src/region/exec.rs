@@ -8,7 +8,7 @@
 use super::emit::lane_bits;
 use super::kernels::{self, Ty};
 use super::philox;
-use super::program::{Access, Accumulator, BLOCK, Home, Lanes, Load, PAD, Program, Reduction, Step, Store};
+use super::program::{Access, Accumulator, Home, Lanes, Load, PAD, Program, Reduction, Step, Store};
 use super::view::View;
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
@@ -135,7 +135,9 @@ impl<'a> Frame<'a> {
         if scratch.lines.len() < lines {
             scratch.lines.resize(lines, Line([0; 64]));
         }
-        scratch.offsets.resize(BLOCK, 0);
+        if scratch.offsets.len() < program.block {
+            scratch.offsets.resize(program.block, 0);
+        }
         scratch.ptrs.clear();
         let base = scratch.lines.as_mut_ptr().cast::<u8>();
         scratch.ptrs.extend(program.slots.iter().map(|slot| base.wrapping_add(slot.offset)));
@@ -199,7 +201,9 @@ impl<'a> Frame<'a> {
         // SAFETY: passed on.
         unsafe {
             for (pass, steps) in program.row.iter().enumerate() {
-                self.segment(steps, self.row_block(row, n), None)?;
+                if !steps.is_empty() {
+                    self.segment(steps, self.row_block(row, n), None)?;
+                }
                 if let Some(p) = program.passes.get(pass) {
                     self.begin(&p.reductions, n);
                     self.pass(pass, row, n, 0..program.row_len)?;
@@ -251,7 +255,7 @@ impl<'a> Frame<'a> {
                 Lanes::Elements => {
                     let mut k = range.start;
                     while k < range.end {
-                        let block = Block::elements(row, k, BLOCK.min(range.end - k));
+                        let block = Block::elements(row, k, program.block.min(range.end - k));
                         self.segment(&pass.steps, block, None)?;
                         for reduction in &pass.reductions {
                             self.accumulate(reduction, block.cols, k);
@@ -313,6 +317,9 @@ impl<'a> Frame<'a> {
         let (acc, a) = (self.ptr(r.acc), self.ptr(r.arg));
         // SAFETY: slots have room for a block, or are one number where the kernel wants one.
         unsafe {
+            if let Some(sum) = &r.sum {
+                return sum.run(n, acc, a, |slot| self.ptr(slot));
+            }
             match r.how {
                 Accumulator::Fold { f, .. } | Accumulator::Lanes { f, .. } => f(acc, a, a, a, n),
                 Accumulator::Arg { f, best, .. } => f(self.ptr(best), acc.cast(), a, n, k as i64),
@@ -422,8 +429,20 @@ impl<'a> Frame<'a> {
             match step {
                 // SAFETY: slots have room for the padded block.
                 Step::Op { f, d, a, b, c } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), padded) },
+                Step::Fused(fused) => {
+                    let there = |lane: u32| self.ptr(lane) != self.home(lane);
+                    let in_place = fused.update && fused.operands.lanes[..fused.outs.len()].iter().all(|lane| there(*lane));
+                    if fused.update {
+                        for (out, lane) in fused.outs.iter().zip(&fused.operands.lanes) {
+                            let ptr = if in_place { self.ptr(*lane) } else { self.home(*out) };
+                            self.scratch.ptrs[*out as usize] = ptr;
+                        }
+                    }
+                    // SAFETY: slots have room for the padded block, and only results that were put there lie on operands.
+                    unsafe { fused.run(padded, in_place, |slot| self.ptr(slot)) };
+                }
                 // SAFETY: slots with lanes have room for a block.
-                Step::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), BLOCK) },
+                Step::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), self.program.block) },
                 // SAFETY: a scalar slot has 16 bytes.
                 Step::Const { d, bits } => unsafe { self.ptr(*d).cast::<u64>().write_unaligned(*bits) },
                 Step::Scalar { d, index, dtype } => {
@@ -602,13 +621,13 @@ impl<'a> Frame<'a> {
         if self.args[store.at.arg as usize].len == 0 {
             return;
         }
-        if store.direct && from != self.home(store.s) {
+        if (store.direct || store.update) && from != self.home(store.s) {
             return;
         }
         // SAFETY: every element is in bounds and this thread's.
         unsafe {
             if store.at.dynamic.is_empty() {
-                let stream = self.stream && store.same_bytes && store.lane >= 4;
+                let stream = self.stream && store.fresh && store.same_bytes && store.lane >= 4;
                 block.runs(&store.at.par, &store.at.red, |lane, len, offset, stride| {
                     let to = base.offset((store.at.offset + offset) as isize * store.at.size as isize);
                     let from = from.add(lane * store.lane);

@@ -90,6 +90,11 @@ pub(super) trait Binary {
     fn slow(a: Self::A, b: Self::A) -> Self::R {
         Self::f::<false>(a, b)
     }
+    /// A fold of many lanes, if there is a shorter way than `f` over and over: any order gives the same.
+    #[inline(always)]
+    fn fold_extreme(_: &[Self::A]) -> Option<Self::R> {
+        None
+    }
 }
 
 /// A loop over lanes, to be compiled once per tier.
@@ -286,6 +291,10 @@ where
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
         // SAFETY: `n` lanes and one accumulator.
         let (d, a) = unsafe { (&mut *d.cast::<W>(), from_raw_parts(a.cast::<O::A>(), n)) };
+        if let Some(part) = O::fold_extreme(a) {
+            *d = <(O, W) as Combine<W>>::combine(*d, W::widen(part));
+            return;
+        }
         let part = if n < FOLD {
             let Some((first, rest)) = a.split_first() else { return };
             // Few lanes: in order.
@@ -441,8 +450,6 @@ binary_ops! {
     Add[Number] = |a, b| T: a.add(b);
     Sub[Number] = |a, b| T: a.sub(b);
     Mul[Number] = |a, b| T: a.mul(b);
-    Max[Number] = |a, b| T: a.max(b);
-    Min[Number] = |a, b| T: a.min(b);
     Eq[Number] = |a, b| u8: u8::from(a == b);
     Ne[Number] = |a, b| u8: u8::from(a != b);
     Lt[Number] = |a, b| u8: u8::from(a < b);
@@ -471,6 +478,55 @@ binary_ops! {
     OrFloat[Number] = |a, b| u8: u8::from(!a.is_zero() | !b.is_zero());
     XorFloat[Number] = |a, b| u8: u8::from(!a.is_zero() ^ !b.is_zero());
 }
+
+/// Extremes, whose folds look for NaN apart from the comparison: that is one instruction for both.
+macro_rules! extremes {
+    ($($name:ident $method:ident $than:tt;)*) => {$(
+        pub(super) struct $name<T>(PhantomData<T>);
+        impl<T: Number> Binary for $name<T> {
+            type A = T;
+            type R = T;
+            #[inline(always)]
+            fn f<const FMA: bool>(a: T, b: T) -> T {
+                a.$method(b)
+            }
+            #[inline(always)]
+            fn fold_extreme(a: &[T]) -> Option<T> {
+                let (head, rest) = a.split_at_checked(EXTREMES)?;
+                if a.iter().fold(false, |any, a| any | a.is_nan()) {
+                    return a.iter().copied().find(|a| a.is_nan());
+                }
+                let mut lanes = [head[0]; EXTREMES];
+                lanes.copy_from_slice(head);
+                let mut chunks = rest.chunks_exact(EXTREMES);
+                for chunk in &mut chunks {
+                    for (lane, a) in lanes.iter_mut().zip(chunk) {
+                        *lane = if *a $than *lane { *a } else { *lane };
+                    }
+                }
+                for (lane, a) in lanes.iter_mut().zip(chunks.remainder()) {
+                    *lane = if *a $than *lane { *a } else { *lane };
+                }
+                let mut width = EXTREMES / 2;
+                while width > 0 {
+                    let (low, high) = lanes.split_at_mut(width);
+                    for (low, high) in low.iter_mut().zip(high) {
+                        *low = if *high $than *low { *high } else { *low };
+                    }
+                    width /= 2;
+                }
+                Some(lanes[0])
+            }
+        }
+    )*};
+}
+extremes! {
+    Max max >;
+    Min min <;
+}
+
+/// Lanes that the fold of an extreme keeps apart.
+const EXTREMES: usize = 128;
 
 macro_rules! combines {
     ($($o:ident[$bound:ident]),*) => {$(

@@ -4,12 +4,14 @@
 //! Always: results are the same for any number of threads; splits that change the order of a sum depend on sizes alone.
 //! Never: touches memory that the region's indices do not name.
 //!
-//! Read `program` first (what a region becomes), then `exec` (how that runs), then `kernels` (what a lane computes).
+//! Read `program` first (what a region becomes), then `exec` (how that runs), then `kernels` (what a lane computes) and `fused`
+//! (what several operations at once are).
 
 mod convert;
 mod emit;
 mod exec;
 mod float;
+mod fused;
 mod kernels;
 mod math;
 mod philox;
@@ -121,7 +123,7 @@ impl CompiledRegion {
             frame.uniform()?;
             match program.lanes {
                 Lanes::Elements => (start..end).try_for_each(|row| frame.rows(row, 1))?,
-                Lanes::Rows => (start..end).step_by(BLOCK).try_for_each(|row| frame.rows(row, BLOCK.min(end - row)))?,
+                Lanes::Rows => (start..end).step_by(program.block).try_for_each(|row| frame.rows(row, program.block.min(end - row)))?,
             }
         }
         if self.stream {
@@ -233,7 +235,7 @@ fn parts(program: &Program) -> usize {
 
 /// The reduce points of a part: whole blocks, in order.
 fn part_range(program: &Program, part: usize, parts: usize) -> (usize, usize) {
-    let unit = if program.lanes == Lanes::Elements { BLOCK } else { 1 };
+    let unit = if program.lanes == Lanes::Elements { program.block } else { 1 };
     let units = program.row_len.div_ceil(unit);
     ((units * part / parts * unit).min(program.row_len), (units * (part + 1) / parts * unit).min(program.row_len))
 }
@@ -319,7 +321,9 @@ impl CompiledGrouped {
         let n_tasks = if n_threads > 1 { n_threads * (work / n_threads / (TASK_WORK * 16)).clamp(1, 4) } else { 1 };
         let fault = Mutex::new(None);
         parallel(n_tasks, &|t| {
-            let bound = |t: usize| ((self.total as u128 * t as u128 / n_tasks as u128) as usize).next_multiple_of(BLOCK).min(self.total);
+            let bound = |t: usize| {
+                ((self.total as u128 * t as u128 / n_tasks as u128) as usize).next_multiple_of(self.program.block).min(self.total)
+            };
             let (start, end) = (if t == 0 { 0 } else { bound(t) }, bound(t + 1));
             // SAFETY: passed on; tasks run disjoint elements.
             if let Err(error) = unsafe { self.run_range(args, scalars, start, end) } {
@@ -347,7 +351,8 @@ impl CompiledGrouped {
             unsafe {
                 let mut frame = Frame::new(&self.program, args, scalars, self.stream);
                 frame.uniform()?;
-                (from..to).step_by(BLOCK).try_for_each(|row| frame.rows(row, BLOCK.min(to - row)))?;
+                let block = self.program.block;
+                (from..to).step_by(block).try_for_each(|row| frame.rows(row, block.min(to - row)))?;
             }
         }
         if self.stream {

@@ -13,6 +13,7 @@
 //! Never: looks at pointers, thread counts or contents.
 
 use super::convert::{GatherFn, LoadFn, ScatterFn, StoreFn};
+use super::fused::{Fused, FusedSum, Node};
 use super::kernels::{OpFn, Ty};
 use super::reduce::{ArgFn, JoinFn};
 use super::view::View;
@@ -21,8 +22,15 @@ use smallvec::SmallVec;
 use unigrad_kernel::{InstOp, Level, Region};
 use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
-/// Lanes of a block.
+/// Lanes of a block that many slots share.
 pub(super) const BLOCK: usize = 512;
+
+/// Lanes of a block that few slots share: of elements, and of a map's points.
+const LONG_BLOCK: usize = 2048;
+const LONG_MAP: usize = 1024;
+
+/// Steps of a segment, loads and stores aside, up to which blocks are long.
+const FEW_STEPS: usize = 3;
 
 /// Kernels run on a multiple of this many lanes, so that their loops have no scalar tail; registers have room for it.
 pub(super) const PAD: usize = 64;
@@ -86,6 +94,18 @@ pub(super) struct Store {
     pub(super) direct: bool,
     /// Lane and element are the same 4 or 8 bytes.
     pub(super) same_bytes: bool,
+    /// A step may have put the value where it belongs, over what it loaded there.
+    pub(super) update: bool,
+    /// The launch does not read the argument: caches have no use for it.
+    pub(super) fresh: bool,
+}
+
+impl Access {
+    /// Whether both name the same element at every point.
+    pub(super) fn same_place(&self, other: &Access) -> bool {
+        let fixed = self.dynamic.is_empty() && other.dynamic.is_empty();
+        fixed && (self.arg, self.offset, &self.par, &self.red) == (other.arg, other.offset, &other.par, &other.red)
+    }
 }
 
 #[derive(Debug)]
@@ -97,6 +117,8 @@ pub(super) enum Step {
         b: Slot,
         c: Slot,
     },
+    /// Several operations at once.
+    Fused(Box<Fused>),
     /// A number to every lane of a block, from a segment that has one point.
     Splat {
         f: OpFn,
@@ -160,6 +182,26 @@ pub(super) struct Reduction {
     /// The identity, in the accumulator's type.
     pub(super) init: u64,
     pub(super) how: Accumulator,
+    /// A fold that is a sum of `f32`.
+    pub(super) sums_f32: bool,
+    /// What is summed, if no step evaluates it.
+    pub(super) sum: Option<FusedSum>,
+}
+
+impl Reduction {
+    /// The slots it reads or, for a sum that stores its values, writes.
+    pub(super) fn operands(&self) -> Vec<Slot> {
+        let sum = self.sum.iter().flat_map(|sum| sum.operands.lanes.iter().chain(&sum.operands.scalars).copied());
+        sum.chain([self.arg]).collect()
+    }
+
+    /// Whether it needs the slot's lanes.
+    pub(super) fn reads(&self, slot: Slot) -> bool {
+        match &self.sum {
+            Some(sum) => sum.operands.lanes.contains(&slot),
+            None => self.arg == slot,
+        }
+    }
 }
 
 /// Full values of one pass over a row, and the reductions they feed.
@@ -197,6 +239,8 @@ pub(super) struct Program {
     pub(super) rows: usize,
     pub(super) row_len: usize,
     pub(super) uniform: Vec<Step>,
+    /// Lanes of a block.
+    pub(super) block: usize,
     /// One more than passes.
     pub(super) row: Vec<Vec<Step>>,
     pub(super) passes: Vec<Pass>,
@@ -225,6 +269,8 @@ pub(super) struct Compiler<'a> {
     pub(super) here: Vec<Option<Slot>>,
     /// By slot: the slot with its number in every lane.
     pub(super) splats: Vec<Option<Slot>>,
+    /// By slot: the operation of `f32` that makes it.
+    pub(super) nodes: Vec<Option<Node>>,
     /// By instruction: the raw result of a reduction.
     pub(super) results: Vec<Option<Slot>>,
     /// By instruction: the last instruction that may read the memory a load refers to.
@@ -242,8 +288,13 @@ pub(super) enum Segment {
 
 impl Program {
     pub(super) fn new(region: &Region, tier: Tier, keep: bool) -> Result<Program, String> {
+        Program::with(region, tier, keep, true)
+    }
+
+    /// With or without fused steps.
+    pub(super) fn with(region: &Region, tier: Tier, keep: bool, fuse: bool) -> Result<Program, String> {
         let lanes = choose_lanes(region);
-        Compiler::new(region, tier, lanes)?.compile(keep)
+        Compiler::new(region, tier, lanes)?.compile(keep, fuse)
     }
 }
 
@@ -317,6 +368,7 @@ impl<'a> Compiler<'a> {
             rows: region.rows(),
             row_len: region.row_len(),
             uniform: Vec::new(),
+            block: BLOCK,
             row: Vec::new(),
             passes: Vec::new(),
             slots: Vec::new(),
@@ -346,6 +398,7 @@ impl<'a> Compiler<'a> {
             base: vec![None; n],
             here: vec![None; n],
             splats: Vec::new(),
+            nodes: Vec::new(),
             results: vec![None; n],
             last_use,
             out,
@@ -376,6 +429,7 @@ impl<'a> Compiler<'a> {
         };
         self.out.slots.push(SlotInfo { home, size, lanes, offset: 0, kept: false });
         self.splats.push(None);
+        self.nodes.push(None);
         self.out.slots.len() as Slot - 1
     }
 
@@ -387,7 +441,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn compile(mut self, keep: bool) -> Result<Program, String> {
+    fn compile(mut self, keep: bool, fuse: bool) -> Result<Program, String> {
         let region = self.region;
         let n = region.insts.len();
         // Slot 0 stands in for operands that a kernel does not have.
@@ -477,7 +531,22 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
+        if fuse {
+            self.fuse();
+        }
+        self.out.block = self.block();
         self.allocate();
         Ok(self.out)
+    }
+
+    /// Long blocks cost less per lane, as long as the caches hold what is between the steps.
+    fn block(&self) -> usize {
+        let is_work = |step: &&Step| !matches!(step, Step::Load(_) | Step::Store(_) | Step::Direct(_));
+        let few = |steps: &[Step]| steps.iter().filter(is_work).count() <= FEW_STEPS;
+        match self.lanes {
+            Lanes::Elements if self.out.passes.iter().all(|pass| few(&pass.steps)) => LONG_BLOCK,
+            Lanes::Rows if self.out.passes.is_empty() && self.out.row.iter().all(|steps| few(steps)) => LONG_MAP,
+            _ => BLOCK,
+        }
     }
 }

@@ -6,13 +6,36 @@ use std::time::Instant;
 use unigrad_kernel::{Grouped, InstOp, Value};
 use unigrad_scalar::{BinaryOp, ReduceOp, UnaryOp};
 
-/// 64-byte aligned `f32`s.
-fn buffers(region: &Region) -> Vec<Vec<[f32; 16]>> {
-    region.args.iter().map(|arg| vec![[0.25; 16]; (arg.len * arg.dtype.size()).div_ceil(64)]).collect()
+/// What the driver would allocate.
+struct Memory {
+    ptr: std::ptr::NonNull<u8>,
+    bytes: usize,
+}
+
+impl Memory {
+    fn new(bytes: usize) -> Memory {
+        let bytes = bytes.next_multiple_of(64).max(64);
+        let ptr = crate::memory::allocate(bytes).unwrap();
+        // SAFETY: the block is ours.
+        unsafe { std::slice::from_raw_parts_mut(ptr.as_ptr().cast::<std::mem::MaybeUninit<f32>>(), bytes / 4) }
+            .fill(std::mem::MaybeUninit::new(0.25));
+        Memory { ptr, bytes }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with these bytes, and not used again.
+        unsafe { crate::memory::free(self.ptr, self.bytes) };
+    }
+}
+
+fn is_wanted(name: &str) -> bool {
+    std::env::var("UNIGRAD_BENCH").is_ok_and(|wanted| name.contains(&wanted)) || std::env::var("UNIGRAD_BENCH").is_err()
 }
 
 fn time(name: &str, mut f: impl FnMut()) {
-    if std::env::var("UNIGRAD_BENCH").is_ok_and(|wanted| !name.contains(&wanted)) {
+    if !is_wanted(name) {
         return;
     }
     let mut best = f64::INFINITY;
@@ -28,9 +51,12 @@ fn time(name: &str, mut f: impl FnMut()) {
 }
 
 fn time_region(name: &str, region: &Region) {
-    let mut memory = buffers(region);
+    if !is_wanted(name) {
+        return;
+    }
+    let memory: Vec<Memory> = region.args.iter().map(|arg| Memory::new(arg.len * arg.dtype.size())).collect();
     let bufs: Vec<Buf> =
-        memory.iter_mut().zip(&region.args).map(|(m, arg)| Buf { ptr: m.as_mut_ptr().cast(), len: arg.len, dtype: arg.dtype }).collect();
+        memory.iter().zip(&region.args).map(|(m, arg)| Buf { ptr: m.ptr.as_ptr(), len: arg.len, dtype: arg.dtype }).collect();
     let compiled = CompiledRegion::new(region).unwrap();
     // SAFETY: the buffers match.
     time(name, || unsafe { compiled.run(&bufs, &[]) }.unwrap());
@@ -84,7 +110,7 @@ fn gelu_block(n: usize) -> Region {
 fn adamw(n: usize) -> Region {
     let mut m = Make::new(&[n], 1);
     let v: Vec<Value> = (0..4).map(|_| m.load(DType::F32, &[1])).collect();
-    let c: Vec<Value> = [0.9, 0.1, 0.999, 0.001, 1e-3, 1e-8, 0.9999].into_iter().map(|x| m.number(x)).collect();
+    let c: Vec<Value> = [0.9, 0.1, 0.999, 0.001, -1e-3, 1e-8, 0.9999, 1.1].into_iter().map(|x| m.number(x)).collect();
     let (p, mom, var, g) = (v[0], v[1], v[2], v[3]);
     let (a, b) = (m.binary(BinaryOp::Mul, mom, c[0]), m.binary(BinaryOp::Mul, g, c[1]));
     let mom = m.binary(BinaryOp::Add, a, b);
@@ -92,11 +118,12 @@ fn adamw(n: usize) -> Region {
     let (a, b) = (m.binary(BinaryOp::Mul, var, c[2]), m.binary(BinaryOp::Mul, square, c[3]));
     let var = m.binary(BinaryOp::Add, a, b);
     let root = m.unary(UnaryOp::Sqrt, var);
+    let root = m.binary(BinaryOp::Mul, root, c[7]);
     let root = m.binary(BinaryOp::Add, root, c[5]);
     let step = m.binary(BinaryOp::Div, mom, root);
     let step = m.binary(BinaryOp::Mul, step, c[4]);
     let p = m.binary(BinaryOp::Mul, p, c[6]);
-    let p = m.binary(BinaryOp::Sub, p, step);
+    let p = m.binary(BinaryOp::Add, p, step);
     for (arg, value) in [(0, p), (1, mom), (2, var)] {
         m.0.args[arg as usize].write = true;
         m.push(InstOp::Store { arg, index: Make::index(&[1]), value }, DType::F32);

@@ -2,6 +2,7 @@
 
 mod bench;
 mod directed;
+mod fused;
 mod oracle;
 mod random;
 
