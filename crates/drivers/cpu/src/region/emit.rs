@@ -1,7 +1,7 @@
 //! One instruction to steps, and slots to scratch memory. The second half of the compiler in `program`.
 
 use super::convert;
-use super::fused::{Node, find_updates};
+use super::fuse::{Node, find_updates};
 use super::kernels::{self, OpFn, Shape, Ty};
 use super::program::{Access, Accumulator, Compiler, Home, Lanes, Load, PAD, Program, Reduction, Segment, Slot, Step, Store, weight};
 use super::reduce;

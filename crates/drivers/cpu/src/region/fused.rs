@@ -1,15 +1,15 @@
 //! Fused kernels: whole expressions of `f32` in one loop over the lanes, so that intermediate values stay in registers.
 //!
-//! In: a segment's steps. Out: fewer steps. A pattern is a type that is both the expression to look for and the loop's body, so
-//! what is matched and what is computed cannot differ. Patterns say what is a lane and what is one number for all lanes.
+//! In: the lanes and numbers of an expression. Out: the lanes of its results, or its sum. A pattern is a type that is both the
+//! expression that `fuse` looks for and the loop's body, so what is matched and what is computed cannot differ. Patterns say what
+//! is a lane and what is one number for all lanes.
 //! Always: the same operations in the same order as the steps they replace (nothing is contracted), so a map's results do not
 //! change by a bit; sums of expressions keep the lanes and the tree of a plain fold.
-//! Never: moves a read over a write of the same argument, or drops a value that something else still uses.
 
 use super::kernels::{self, Binary, Unary};
-use super::program::{Compiler, Lanes, Slot, Step};
+use super::program::Slot;
 use crate::simd::Tier;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::LazyLock;
 use unigrad_scalar::{BinaryOp, UnaryOp};
@@ -28,39 +28,23 @@ pub(super) type MapFn = unsafe fn(&mut [f32], &mut [f32], &mut [f32], [&[f32]; M
 /// Sums an expression of `n` lanes into the accumulator; the values go to the first operand too, if it is not empty.
 pub(super) type SumFn = unsafe fn(&mut [f32], [&[f32]; MAX_LANES], &[f32; MAX_SCALARS], usize, &mut f64);
 
-/// What defines a slot: an operation of `f32` on other slots.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Node {
-    Unary(UnaryOp, Slot),
-    Binary(BinaryOp, Slot, Slot),
-}
-
-impl Node {
-    fn operands(self) -> SmallVec<[Slot; 2]> {
-        match self {
-            Node::Unary(_, a) => SmallVec::from_slice(&[a]),
-            Node::Binary(_, a, b) => SmallVec::from_slice(&[a, b]),
-        }
-    }
-}
-
 /// A map's step: `outs = expression(lanes, scalars)`.
 #[derive(Debug)]
 pub(super) struct Fused {
-    f: MapFn,
-    in_place: MapFn,
+    pub(super) f: MapFn,
+    pub(super) in_place: MapFn,
     pub(super) outs: SmallVec<[Slot; MAX_OUTS]>,
     pub(super) operands: Operands,
     /// Result `k` may take the place of operand `k` where that lies in the launch's memory.
     pub(super) update: bool,
     /// Whether `in_place` is a kernel of its own.
-    updates: bool,
+    pub(super) updates: bool,
 }
 
 /// A sum's expression, in place of its argument.
 #[derive(Debug)]
 pub(super) struct FusedSum {
-    f: SumFn,
+    pub(super) f: SumFn,
     pub(super) operands: Operands,
     /// The values are used later on.
     pub(super) store: bool,
@@ -319,6 +303,9 @@ fn map<E: Expr, const FMA: bool, const IN_PLACE: bool>(
 /// Lanes that a sum keeps apart before it adds them in a fixed tree.
 const SUM: usize = 64;
 
+/// The same for long rows.
+const WIDE: usize = 4 * SUM;
+
 #[inline(always)]
 fn sum<E: Expr, const FMA: bool, const STORE: bool>(
     to: &mut [f32],
@@ -332,6 +319,25 @@ fn sum<E: Expr, const FMA: bool, const STORE: bool>(
     let lanes = trimmed::<E>(&lanes, 0, 0, n);
     let mut sums = [0.0f32; SUM];
     let mut start = 0;
+    if n >= 2 * WIDE {
+        // Enough of them that no addition waits for the one before.
+        let mut wide = [0.0f32; WIDE];
+        while n - start >= WIDE {
+            let here = trimmed::<E>(&lanes, 0, start, WIDE);
+            let to = &mut to[if STORE { start } else { 0 }..][..if STORE { WIDE } else { 0 }];
+            for i in 0..WIDE {
+                let value = E::eval::<FMA>((&lanes_at::<E>(&here, 0, i), &scalars), &mut [0.0; MAX_OUTS]);
+                if STORE {
+                    to[i] = value;
+                }
+                wide[i] += value;
+            }
+            start += WIDE;
+        }
+        for i in 0..SUM {
+            sums[i] = (wide[i] + wide[i + 128]) + (wide[i + 64] + wide[i + 192]);
+        }
+    }
     while n - start >= SUM {
         let here = trimmed::<E>(&lanes, 0, start, SUM);
         let to = &mut to[if STORE { start } else { 0 }..][..if STORE { SUM } else { 0 }];
@@ -429,18 +435,18 @@ fn sum_fn<E: Expr, const STORE: bool>(tier: Tier) -> SumFn {
 
 // Patterns.
 
-struct MapPattern {
-    tree: Tree,
-    outs: usize,
-    f: fn(Tier) -> MapFn,
-    in_place: fn(Tier) -> MapFn,
-    updates: bool,
+pub(super) struct MapPattern {
+    pub(super) tree: Tree,
+    pub(super) outs: usize,
+    pub(super) f: fn(Tier) -> MapFn,
+    pub(super) in_place: fn(Tier) -> MapFn,
+    pub(super) updates: bool,
 }
 
-struct SumPattern {
-    tree: Tree,
-    f: fn(Tier) -> SumFn,
-    stored: fn(Tier) -> SumFn,
+pub(super) struct SumPattern {
+    pub(super) tree: Tree,
+    pub(super) f: fn(Tier) -> SumFn,
+    pub(super) stored: fn(Tier) -> SumFn,
 }
 
 /// In place where the expression has results of its own; others are stored where they belong anyway.
@@ -473,8 +479,8 @@ macro_rules! pairs {
     )*};
 }
 
-static MAP_PATTERNS: LazyLock<Vec<MapPattern>> = LazyLock::new(map_patterns);
-static SUM_PATTERNS: LazyLock<Vec<SumPattern>> = LazyLock::new(sum_patterns);
+pub(super) static MAP_PATTERNS: LazyLock<Vec<MapPattern>> = LazyLock::new(map_patterns);
+pub(super) static SUM_PATTERNS: LazyLock<Vec<SumPattern>> = LazyLock::new(sum_patterns);
 
 /// Larger ones first.
 fn map_patterns() -> Vec<MapPattern> {
@@ -533,289 +539,4 @@ fn sum_patterns() -> Vec<SumPattern> {
 #[cfg(test)]
 pub(super) fn trees() -> (Vec<Tree>, Vec<Tree>) {
     (map_patterns().into_iter().map(|p| p.tree).collect(), sum_patterns().into_iter().map(|p| p.tree).collect())
-}
-
-// The matcher.
-
-/// What a pattern's parts are bound to.
-#[derive(Clone, Default)]
-struct Bindings {
-    lanes: [Option<Slot>; MAX_LANES],
-    scalars: [Option<Slot>; MAX_SCALARS],
-    outs: [Option<Slot>; MAX_OUTS],
-    inner: SmallVec<[Slot; 16]>,
-}
-
-fn bind(place: &mut Option<Slot>, slot: Slot) -> bool {
-    *place.get_or_insert(slot) == slot
-}
-
-/// What is left to match.
-type Goals<'t> = SmallVec<[(&'t Tree, Slot); 16]>;
-
-/// A segment's definitions.
-struct Finder<'a> {
-    nodes: &'a [Option<Node>],
-    /// Where in the segment a slot is defined, by an operation on lanes.
-    at: Vec<Option<usize>>,
-    lanes: Vec<bool>,
-    kept: Vec<bool>,
-    uses: Vec<usize>,
-}
-
-impl Finder<'_> {
-    /// Binds the patterns' parts to slots. Sums and products are tried both ways round.
-    fn matches(&self, mut goals: Goals<'_>, mut bound: Bindings) -> Option<Bindings> {
-        while let Some((tree, slot)) = goals.pop() {
-            let node = || self.at[slot as usize].and(self.nodes[slot as usize]);
-            let bound_now = match tree {
-                Tree::Lane(k) => self.lanes[slot as usize] && bind(&mut bound.lanes[*k], slot),
-                Tree::Scalar(k) => !self.lanes[slot as usize] && bind(&mut bound.scalars[*k], slot),
-                Tree::Out(k, inner) => {
-                    goals.push((inner, slot));
-                    bind(&mut bound.outs[*k], slot)
-                }
-                Tree::Unary(op, a) => match node() {
-                    Some(Node::Unary(found, x)) if found == *op => {
-                        bound.inner.push(slot);
-                        goals.push((a, x));
-                        true
-                    }
-                    _ => false,
-                },
-                Tree::Binary(op, a, b) => match node() {
-                    Some(Node::Binary(found, x, y)) if found == *op => {
-                        bound.inner.push(slot);
-                        if matches!(op, BinaryOp::Add | BinaryOp::Mul) {
-                            let mut other = goals.clone();
-                            other.extend([(&**b, y), (&**a, x)]);
-                            if let Some(found) = self.matches(other, bound.clone()) {
-                                return Some(found);
-                            }
-                            goals.extend([(&**b, x), (&**a, y)]);
-                        } else {
-                            goals.extend([(&**b, y), (&**a, x)]);
-                        }
-                        true
-                    }
-                    _ => false,
-                },
-            };
-            if !bound_now {
-                return None;
-            }
-        }
-        Some(bound)
-    }
-
-    /// Whether nothing but the expression sees its inner values, and no operand is one of them.
-    fn closed(&self, bound: &mut Bindings, roots: &[Slot]) -> bool {
-        bound.inner.sort_unstable();
-        bound.inner.dedup();
-        let inner = &bound.inner;
-        let leaves = bound.lanes.iter().chain(&bound.scalars).flatten();
-        if leaves.into_iter().any(|leaf| inner.contains(leaf)) {
-            return false;
-        }
-        inner.iter().filter(|slot| !roots.contains(slot)).all(|slot| {
-            let reads = |by: &Slot| {
-                let operands = self.nodes[*by as usize].map(Node::operands).unwrap_or_default();
-                usize::from(operands.contains(slot))
-            };
-            !self.kept[*slot as usize] && self.uses[*slot as usize] == inner.iter().map(reads).sum::<usize>()
-        })
-    }
-
-    fn operands(bound: &Bindings) -> Operands {
-        // Operands that a pattern skips stand for the first one: nobody reads them.
-        let fill = |slots: &[Option<Slot>]| -> Vec<Slot> {
-            let n = slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-            slots[..n].iter().map(|slot| slot.or(slots.iter().flatten().next().copied()).unwrap_or(0)).collect()
-        };
-        Operands { lanes: fill(&bound.lanes).into(), scalars: fill(&bound.scalars).into() }
-    }
-}
-
-impl Compiler<'_> {
-    /// Replaces steps by fused ones, segment by segment.
-    pub(super) fn fuse(&mut self) {
-        let n = self.out.slots.len();
-        let mut uses = vec![0usize; n];
-        for steps in super::emit::segments_of(&self.out) {
-            for step in steps {
-                // A step uses a slot once, however many of its operands that is.
-                let mut seen: SmallVec<[Slot; 8]> = SmallVec::new();
-                super::emit::visit_slots(step, |slot| {
-                    if !seen.contains(&slot) {
-                        seen.push(slot);
-                        uses[slot as usize] += 1;
-                    }
-                });
-            }
-        }
-        // The definition counted as one.
-        uses.iter_mut().for_each(|uses| *uses = uses.saturating_sub(1));
-        for pass in &self.out.passes {
-            pass.reductions.iter().for_each(|r| uses[r.arg as usize] += 1);
-        }
-        let lanes = self.out.slots.iter().map(|slot| slot.lanes).collect();
-        let kept = self.out.slots.iter().map(|slot| slot.kept).collect();
-        let nodes = std::mem::take(&mut self.nodes);
-        let mut finder = Finder { nodes: &nodes, at: vec![None; n], lanes, kept, uses };
-        for p in 0..self.out.passes.len() {
-            let pass = &mut self.out.passes[p];
-            if self.lanes == Lanes::Elements {
-                fuse_sums(pass, &mut finder, &SUM_PATTERNS, self.tier);
-            }
-            fuse_maps(&mut pass.steps, &mut finder, &MAP_PATTERNS, self.tier);
-        }
-        if self.lanes == Lanes::Rows {
-            for steps in &mut self.out.row {
-                fuse_maps(steps, &mut finder, &MAP_PATTERNS, self.tier);
-            }
-        }
-    }
-}
-
-fn locate(steps: &[Step], finder: &mut Finder<'_>) {
-    finder.at.fill(None);
-    for (i, step) in steps.iter().enumerate() {
-        if let Step::Op { d, .. } = step
-            && finder.lanes[*d as usize]
-        {
-            finder.at[*d as usize] = Some(i);
-        }
-    }
-}
-
-fn reads(step: &Step, slot: Slot) -> bool {
-    let mut found = false;
-    super::emit::visit_slots(step, |s| found |= s == slot);
-    found
-}
-
-/// Sums of expressions, in passes that store nothing.
-fn fuse_sums(pass: &mut super::program::Pass, finder: &mut Finder<'_>, patterns: &[SumPattern], tier: Tier) {
-    if pass.steps.iter().any(|step| matches!(step, Step::Store(_))) {
-        return;
-    }
-    for r in 0..pass.reductions.len() {
-        locate(&pass.steps, finder);
-        let root = pass.reductions[r].arg;
-        let (Some(at), true) = (finder.at[root as usize], pass.reductions[r].sums_f32) else { continue };
-        // Beside its definition and this reduction, only later passes may see the value.
-        let seen = pass.steps.iter().enumerate().any(|(i, step)| i != at && reads(step, root));
-        if seen || pass.reductions.iter().enumerate().any(|(other, reduction)| other != r && reduction.reads(root)) {
-            continue;
-        }
-        let found = patterns.iter().find_map(|pattern| {
-            let mut bound = finder.matches(smallvec![(&pattern.tree, root)], Bindings::default())?;
-            finder.closed(&mut bound, &[root]).then_some((pattern, bound))
-        });
-        let Some((pattern, bound)) = found else { continue };
-        let store = finder.kept[root as usize] || finder.uses[root as usize] > 1;
-        let f = if store { pattern.stored } else { pattern.f };
-        pass.reductions[r].sum = Some(FusedSum { f: f(tier), operands: Finder::operands(&bound), store });
-        let gone: SmallVec<[usize; 16]> = bound.inner.iter().filter_map(|slot| finder.at[*slot as usize]).collect();
-        let mut i = 0;
-        pass.steps.retain(|_| {
-            i += 1;
-            !gone.contains(&(i - 1))
-        });
-    }
-}
-
-/// Expressions of lanes.
-fn fuse_maps(steps: &mut Vec<Step>, finder: &mut Finder<'_>, patterns: &[MapPattern], tier: Tier) {
-    if !stores_last(steps) {
-        return;
-    }
-    locate(steps, finder);
-    let mut gone = vec![false; steps.len()];
-    for last in (0..steps.len()).rev() {
-        let Step::Op { d: root, .. } = steps[last] else { continue };
-        if gone[last] || finder.at[root as usize] != Some(last) {
-            continue;
-        }
-        for pattern in patterns {
-            let Some(mut bound) = finder.matches(smallvec![(&pattern.tree, root)], Bindings::default()) else { continue };
-            bound.outs[0] = Some(root);
-            let outs: SmallVec<[Slot; MAX_OUTS]> = bound.outs.iter().flatten().copied().collect();
-            if outs.len() != pattern.outs || !finder.closed(&mut bound, &outs) {
-                continue;
-            }
-            let places: SmallVec<[usize; 16]> = bound.inner.iter().filter_map(|slot| finder.at[*slot as usize]).collect();
-            if places.iter().any(|place| gone[*place]) {
-                continue;
-            }
-            // Other results are made later than before: nothing may want them earlier.
-            let wanted = |slot: Slot| {
-                let from = finder.at[slot as usize].unwrap_or(last);
-                (from + 1..last).any(|i| !gone[i] && !places.contains(&i) && reads(&steps[i], slot))
-            };
-            if outs.iter().any(|slot| wanted(*slot)) {
-                continue;
-            }
-            places.iter().for_each(|place| gone[*place] = *place != last);
-            outs.iter().for_each(|slot| finder.at[*slot as usize] = None);
-            let (f, in_place) = ((pattern.f)(tier), (pattern.in_place)(tier));
-            let fused = Fused { f, in_place, outs, operands: Finder::operands(&bound), update: false, updates: pattern.updates };
-            steps[last] = Step::Fused(Box::new(fused));
-            break;
-        }
-    }
-    let mut i = 0;
-    steps.retain(|_| {
-        i += 1;
-        !gone[i - 1]
-    });
-}
-
-/// Moves stores to the end, unless something is loaded from an argument after it was stored.
-fn stores_last(steps: &mut [Step]) -> bool {
-    let mut stored: SmallVec<[u32; 8]> = SmallVec::new();
-    for step in steps.iter() {
-        match step {
-            Step::Store(store) => stored.push(store.at.arg),
-            Step::Load(load) if stored.contains(&load.at.arg) => return false,
-            _ => {}
-        }
-    }
-    // Stable: a `false` comes before a `true`.
-    steps.sort_by_key(|step| matches!(step, Step::Store(_)));
-    true
-}
-
-/// Lets results take the place of operands in the launch's memory: where a step's every result is stored over the very load that
-/// is its operand of the same number, and that step is the load's only use.
-pub(super) fn find_updates(steps: &mut [Step], loaded_once: impl Fn(u32) -> bool, used_by_reductions: impl Fn(Slot) -> bool) {
-    for at in 0..steps.len() {
-        let Step::Fused(fused) = &steps[at] else { continue };
-        let mut stores: SmallVec<[usize; MAX_OUTS]> = SmallVec::new();
-        for (out, lane) in fused.outs.iter().zip(&fused.operands.lanes) {
-            let load = steps.iter().find_map(|step| match step {
-                Step::Load(load) if load.d == *lane && load.in_place && load.mask.is_none() && loaded_once(load.at.arg) => Some(load),
-                _ => None,
-            });
-            let store = steps.iter().position(|step| match (step, load) {
-                (Step::Store(store), Some(load)) => store.s == *out && store.same_bytes && store.at.same_place(&load.at),
-                _ => false,
-            });
-            let readers = steps.iter().filter(|step| reads(step, *lane)).count();
-            if let (Some(store), 2, false) = (store, readers, used_by_reductions(*lane)) {
-                stores.push(store);
-            }
-        }
-        if stores.len() != fused.outs.len() || !fused.updates {
-            continue;
-        }
-        for store in stores {
-            if let Step::Store(store) = &mut steps[store] {
-                store.update = true;
-            }
-        }
-        if let Step::Fused(fused) = &mut steps[at] {
-            fused.update = true;
-        }
-    }
 }

@@ -258,6 +258,9 @@ impl<O: Binary<R = <O as Binary>::A>> Kernel for Accumulate<O> {
 /// Lanes that a fold keeps apart before it combines them in a fixed tree.
 const FOLD: usize = 64;
 
+/// The same for long rows.
+const WIDE: usize = 4 * FOLD;
+
 /// `d[0] = d[0] ∘ fold(a)`: a reduction whose lanes are elements of one row. `d` is of the wider type `W`, which keeps the error
 /// of a long sum of block sums small.
 struct Fold<O, W>(PhantomData<(O, W)>);
@@ -300,9 +303,28 @@ where
             // Few lanes: in order.
             rest.iter().fold(*first, |part, a| O::f::<FMA>(part, *a))
         } else {
-            let (head, rest) = a.split_at(FOLD);
-            let mut lanes = [head[0]; FOLD];
-            lanes.copy_from_slice(head);
+            let mut lanes = [a[0]; FOLD];
+            let rest = if n < 2 * WIDE {
+                let (head, rest) = a.split_at(FOLD);
+                lanes.copy_from_slice(head);
+                rest
+            } else {
+                // Enough of them that no addition waits for the one before.
+                let whole = n / WIDE * WIDE;
+                let (head, rest) = a[..whole].split_at(WIDE);
+                let mut wide = [head[0]; WIDE];
+                wide.copy_from_slice(head);
+                for chunk in rest.chunks_exact(WIDE) {
+                    for (lane, a) in wide.iter_mut().zip(chunk) {
+                        *lane = O::f::<FMA>(*lane, *a);
+                    }
+                }
+                for i in 0..FOLD {
+                    let (even, odd) = (O::f::<FMA>(wide[i], wide[i + 128]), O::f::<FMA>(wide[i + 64], wide[i + 192]));
+                    lanes[i] = O::f::<FMA>(even, odd);
+                }
+                &a[whole..]
+            };
             let mut chunks = rest.chunks_exact(FOLD);
             for chunk in &mut chunks {
                 for (lane, a) in lanes.iter_mut().zip(chunk) {

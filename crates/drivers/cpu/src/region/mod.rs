@@ -11,6 +11,7 @@ mod convert;
 mod emit;
 mod exec;
 mod float;
+mod fuse;
 mod fused;
 mod kernels;
 mod math;

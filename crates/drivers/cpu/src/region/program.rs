@@ -13,7 +13,8 @@
 //! Never: looks at pointers, thread counts or contents.
 
 use super::convert::{GatherFn, LoadFn, ScatterFn, StoreFn};
-use super::fused::{Fused, FusedSum, Node};
+use super::fuse::Node;
+use super::fused::{Fused, FusedSum};
 use super::kernels::{OpFn, Ty};
 use super::reduce::{ArgFn, JoinFn};
 use super::view::View;
