@@ -5,7 +5,7 @@ use crate::conv;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unigrad_graph::{Expr, NodeId, Op};
+use unigrad_graph::{AttentionSpec, Expr, NodeId, Op};
 
 struct Builder {
     ir: Ir,
@@ -76,6 +76,12 @@ impl Builder {
             Op::Conv(spec) => self.expand(&conv::forward(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
             Op::ConvDataGrad(spec) => self.expand(&conv::data_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
             Op::ConvWeightGrad(spec) => self.expand(&conv::weight_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
+            // The kernel takes its lengths as run-time scalars. Lengths that a device computed are for the decomposition.
+            Op::Attention(spec) | Op::AttentionGrad(spec) if !self.has_scalar_lengths(spec, &inputs) => Ok(inputs[0]),
+            Op::Part(_) if self.is_computed_attention(expr) => {
+                let Some(parts) = unigrad_graph::decompose(expr) else { return Err("attention has no decomposition".into()) };
+                self.expand(&parts)
+            }
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) => {
                 let whole = self.add(expr, IrOp::Op(expr.op().clone()), inputs);
                 // The kernel writes every part, asked for or not.
@@ -88,6 +94,19 @@ impl Builder {
             }
             op => Ok(self.add(expr, IrOp::Op(op.clone()), inputs)),
         }
+    }
+
+    fn has_scalar_lengths(&self, spec: &AttentionSpec, inputs: &[Id]) -> bool {
+        let first = 3 + usize::from(spec.has_bias);
+        let count = if spec.dropout_keep_bits.is_some() { 4 } else { 2 };
+        inputs.iter().skip(first).take(count).all(|id| matches!(self.ir.node(*id).op, IrOp::Scalar(_)))
+    }
+
+    fn is_computed_attention(&self, part: &Expr) -> bool {
+        let Some(whole) = part.input(0) else { return false };
+        let (Op::Attention(spec) | Op::AttentionGrad(spec)) = whole.op() else { return false };
+        let inputs: Option<SmallVec<[Id; 8]>> = whole.inputs().iter().map(|input| self.id_of.get(&input.id()).copied()).collect();
+        inputs.is_some_and(|inputs| !self.has_scalar_lengths(spec, &inputs))
     }
 
     /// Adds a freshly made graph whose leaves are known already.

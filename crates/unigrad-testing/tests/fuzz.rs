@@ -46,6 +46,7 @@ fn random_graphs() {
     }
     let unfused = unigrad_tensor::eval::stats().plans_unfused;
     println!("{ran} random graphs in {:.1} s, {failures} failures, {unfused} plans not fused", start.elapsed().as_secs_f64());
+    assert_eq!(unfused, 0, "`UNIGRAD_DEBUG=plan` prints why a plan is not fused");
     assert_eq!(failures, 0, "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again");
 }
 

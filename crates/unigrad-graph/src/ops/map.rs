@@ -92,6 +92,9 @@ impl Expr {
         if let Op::Const(value) = self.op() {
             return Expr::constant(value.cast(dtype), self.shape(), self.device());
         }
+        if let Some(value) = self.scalar_value() {
+            return Expr::scalar(value.cast(dtype), self.shape(), self.device());
+        }
         Expr::new(Op::Cast, [self.clone()], self.shape().clone(), dtype)
     }
 
