@@ -53,7 +53,7 @@ pub trait Rule {
 /// # extern crate unigrad_nn as unigrad;
 /// # fn main() -> unigrad::Result<()> {
 /// # let (model, x, y): (unigrad::nn::Linear, unigrad_tensor::Tensor, unigrad_tensor::Tensor) = todo!();
-/// use unigrad::nn::{AdamW, Module};
+/// use unigrad::nn::{AdamW, Layer, Module};
 /// let mut optimizer = AdamW::new(model.parameters(), 1e-3)?.weight_decay(0.1);
 /// let loss = model.forward(&x).mse_loss(&y);
 /// loss.backward()?;
