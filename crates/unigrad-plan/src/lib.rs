@@ -12,6 +12,7 @@ mod conv;
 mod emit;
 mod fuse;
 mod group;
+mod in_place;
 mod index;
 mod ir;
 mod lower;

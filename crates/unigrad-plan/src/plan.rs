@@ -3,7 +3,7 @@
 use crate::capture::Capture;
 use crate::ir::{Ir, IrNode, IrOp};
 use crate::memory::Place;
-use crate::{build, fuse, group, lower, memory, sums, transpose};
+use crate::{build, fuse, group, in_place, lower, memory, sums, transpose};
 use rustc_hash::FxHashSet;
 use std::{fmt, panic::Location};
 use unigrad_graph::Op;
@@ -46,7 +46,7 @@ pub struct Plan {
     pub arena: usize,
     /// For every output of the capture: the output whose memory it is (its own position, unless two are one value).
     pub outputs: Vec<u32>,
-    /// For every output: the input whose memory it takes over.
+    /// For every output: the input whose memory it takes over. Where that cannot be, the output's memory begins as a copy of the input.
     pub donated: Vec<Option<u32>>,
     /// Why the plan is not fused although that was wanted: a gap of the compiler, which costs time but changes no value.
     pub unfused_because: Option<String>,
@@ -81,13 +81,15 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
     let planned = launches
         .iter()
         .map(|launch| {
-            Ok(PlannedLaunch {
+            let mut planned = PlannedLaunch {
                 kernel: launch.kernel.clone(),
                 args: launch.args.iter().map(place).collect::<Result<_, String>>()?,
                 scalars: launch.scalars.clone(),
                 name: launch.name.clone(),
                 place: launch.place,
-            })
+            };
+            in_place::unite(&mut planned, &layout.donated);
+            Ok(planned)
         })
         .collect::<Result<Vec<_>, String>>()?;
     let first_of = |id: &u32| output_ids.iter().position(|other| other == id).unwrap_or(0) as u32;

@@ -240,7 +240,13 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut HashMap<u3
             });
             match free {
                 Some(input) => externals[input].clone(),
-                None => device.allocate_tagged(expr.numel() * expr.dtype().size(), "tensor")?,
+                None => {
+                    let fresh = device.allocate_tagged(expr.numel() * expr.dtype().size(), "tensor")?;
+                    if let Some(input) = donor {
+                        fresh.copy_from(0, externals[input], 0, fresh.len())?;
+                    }
+                    fresh
+                }
             }
         };
         outputs.push(buffer);

@@ -1,0 +1,65 @@
+//! Updates in place, said in the kernel: an output that takes an input's memory over is one argument, read and written.
+//!
+//! In: a planned launch, and which inputs' memory outputs take. Out: the same launch with fewer arguments. A driver then need not
+//! find out that two arguments share memory, and may load and store through one pointer.
+//! Always: who runs a plan provides an output that takes an input's memory with that input's contents.
+
+use crate::memory::Place;
+use crate::plan::PlannedLaunch;
+use unigrad_kernel::{InstOp, Kernel, Region};
+
+/// Joins the arguments of a launch that are one memory. `donated` tells for every output whose memory it takes.
+pub(crate) fn unite(launch: &mut PlannedLaunch, donated: &[Option<u32>]) {
+    let effective = |place: Place| match place {
+        Place::External(input) => match donated.iter().position(|donor| *donor == Some(input)) {
+            Some(output) => Place::Output(output as u32),
+            None => place,
+        },
+        _ => place,
+    };
+    let PlannedLaunch { kernel, args, .. } = launch;
+    let (region, first, instances) = match kernel {
+        Kernel::Region(region) => (region, 0, 1),
+        Kernel::Grouped(grouped) => (&mut grouped.region, 0, grouped.lens.len()),
+        Kernel::Contract(contract) => match &mut contract.epilogue {
+            Some(region) => (&mut **region, 2, 1),
+            None => return,
+        },
+        _ => return,
+    };
+    let n = region.args.len();
+    let at = |args: &[Place], instance: usize, arg: usize| effective(args[first + instance * n + arg]);
+    let same = |read: usize, write: usize| (0..instances).all(|instance| at(args, instance, read) == at(args, instance, write));
+    // For every argument: the one it becomes.
+    let mut target: Vec<usize> = (0..n).collect();
+    for read in 0..n {
+        let writes = |write: &usize| {
+            let (r, w) = (&region.args[read], &region.args[*write]);
+            !r.write && w.write && r.dtype == w.dtype && r.len == w.len && r.len > 0 && same(read, *write)
+        };
+        if let Some(write) = (0..n).find(writes) {
+            target[read] = write;
+        }
+    }
+    let kept: Vec<usize> = (0..n).filter(|arg| target[*arg] == *arg).collect();
+    if kept.len() == n {
+        return;
+    }
+    let mut position = vec![0u32; n];
+    kept.iter().enumerate().for_each(|(new, old)| position[*old] = new as u32);
+    rename(region, |arg| position[target[arg as usize]]);
+    region.args = kept.iter().map(|arg| region.args[*arg]).collect();
+    let mut united: Vec<Place> = args[..first].to_vec();
+    for instance in 0..instances {
+        united.extend(kept.iter().map(|arg| args[first + instance * n + arg]));
+    }
+    *args = united;
+}
+
+fn rename(region: &mut Region, new: impl Fn(u32) -> u32) {
+    for inst in &mut region.insts {
+        if let InstOp::Load { arg, .. } | InstOp::Store { arg, .. } = &mut inst.op {
+            *arg = new(*arg);
+        }
+    }
+}
