@@ -12,7 +12,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("unigrad-scalar", &[]),
     ("unigrad-graph", &["unigrad-scalar"]),
     ("unigrad-kernel", &["unigrad-scalar"]),
+    ("unigrad-ir", &["unigrad-scalar"]),
     ("unigrad-device", &["unigrad-kernel"]),
+    ("unigrad-gpu", &["unigrad-device", "unigrad-ir"]),
     ("unigrad-plan", &["unigrad-graph", "unigrad-kernel"]),
     ("unigrad-tensor", &["unigrad-plan", "unigrad-device"]),
     ("unigrad-derive", &[]),
@@ -25,13 +27,21 @@ const ROOMS: &[(&str, &[&str])] = &[
 
 /// Stands for every crate under `crates/drivers/`; what these may use.
 const DRIVERS: &str = "drivers";
-const DRIVERS_USE: &[&str] = &["unigrad-device"];
+const DRIVERS_USE: &[&str] = &["unigrad-device", "unigrad-gpu"];
 
 /// Words that name a backend. In code and in messages they belong to its driver.
 const BACKENDS: &[&str] = &["cuda", "cudnn", "cublas", "nvrtc", "nccl", "opencl", "metal", "wgpu", "vulkan", "hip", "rocm", "unigrad_cpu"];
 
 /// Where a backend may be named outside its driver: who registers drivers, who lists devices for people, who spells dialects.
-const MAY_NAME_BACKENDS: &[&str] = &["crates/drivers/", "crates/unigrad/", "crates/unigrad-cli/", "crates/unigrad-kernel/src/render"];
+const MAY_NAME_BACKENDS: &[&str] = &[
+    "crates/drivers/",
+    "crates/unigrad/",
+    "crates/unigrad-cli/",
+    "crates/unigrad-ir/src/render",
+    "crates/unigrad-ir/src/target.rs",
+    // Templates in a dialect's own words.
+    "crates/unigrad-gpu/src/lower/native/",
+];
 
 const PANICS: &[&str] = &[".unwrap()", ".expect(", "panic!(", "todo!(", "unimplemented!("];
 

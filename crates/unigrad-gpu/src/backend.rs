@@ -1,0 +1,77 @@
+//! What a driver implements: memory, a queue, and compiled programs. Everything above it is shared.
+//!
+//! Always: work is stream-ordered; `download` and `synchronize` wait. Nothing panics, whatever a driver library answers.
+
+use std::fmt;
+use unigrad_device::{Error, Info};
+use unigrad_ir::{Program, Target};
+use unigrad_scalar::DType;
+
+/// Part of a buffer of the backend.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    /// What [`Backend::allocate`] gave.
+    pub handle: u64,
+    /// First byte; a multiple of 64.
+    pub offset: usize,
+    /// Bytes.
+    pub len: usize,
+}
+
+/// What a launch passes for one [`unigrad_ir::Param`].
+#[derive(Clone, PartialEq, Debug)]
+pub enum Bound {
+    /// For a `Buffer`. May have length 0: then the program does not touch it.
+    Buffer(Range),
+    /// For a `Scalar`: its dtype and raw bits.
+    Scalar(DType, u64),
+    /// For a `Table`.
+    Table(Vec<Range>),
+    /// For a `ScalarTable`: dtype and raw bits.
+    ScalarTable(DType, Vec<u64>),
+}
+
+/// One open device of one backend.
+pub trait Backend: Send + Sync + 'static {
+    /// A program that can be launched.
+    type Module: Send + Sync + fmt::Debug + 'static;
+    /// A point in the queue, for measuring time; see [`Backend::mark`].
+    type Mark: Send + Sync + 'static;
+
+    /// What it is, with memory figures as of now.
+    fn info(&self) -> Info;
+    /// What programs may use.
+    fn target(&self) -> &Target;
+    /// Gets `bytes` (> 0) of memory aligned to 256; contents are undefined. [`Error::OutOfMemory`] if there is none.
+    fn allocate(&self, bytes: usize) -> Result<u64, Error>;
+    /// Gives memory back once the work that uses it is done.
+    fn free(&self, handle: u64);
+    /// Host to device. The data may be reused when it returns.
+    fn upload(&self, data: &[u8], to: Range) -> Result<(), Error>;
+    /// Device to host; waits.
+    fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error>;
+    /// Within the device.
+    fn copy(&self, from: Range, to: Range) -> Result<(), Error>;
+    /// Renders and compiles (or finds in a cache).
+    fn load(&self, program: &Program) -> Result<Self::Module, Error>;
+    /// Queues `module` on `grid` workgroups (every extent > 0), one bound per parameter of its program.
+    fn launch(&self, module: &Self::Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error>;
+    /// Hands queued work to the device, where a driver collects it first.
+    fn flush(&self) -> Result<(), Error> {
+        Ok(())
+    }
+    /// Waits for all work and reports its errors.
+    fn synchronize(&self) -> Result<(), Error>;
+    /// A mark after what was queued so far, or `None` where time cannot be measured.
+    fn mark(&self) -> Result<Option<Self::Mark>, Error> {
+        Ok(None)
+    }
+    /// Nanoseconds of device time between two marks; waits for them.
+    fn elapsed(&self, _from: &Self::Mark, _to: &Self::Mark) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+    /// Where the host sees the memory, if it does.
+    fn host_bytes(&self, _range: Range) -> Option<*const u8> {
+        None
+    }
+}

@@ -1,0 +1,13 @@
+//! What all GPU drivers share: kernels become IR programs, programs become launches, launches run on a [`Backend`].
+//!
+//! In: [`unigrad_kernel::Kernel`]s from the compiler, a backend's memory and queue. Out: an [`unigrad_device::OpenDevice`].
+//! Always: one lowering for every dialect; what a target lacks is decided from its [`unigrad_ir::Target`], never from its name.
+//! Never: loads a library, or knows which backends there are.
+
+mod backend;
+mod device;
+pub mod lower;
+
+pub use backend::{Backend, Bound, Range};
+pub use device::GpuDevice;
+pub use lower::{Lowered, Part, Step, StepArg, Unsupported, lower};

@@ -1,0 +1,86 @@
+//! From a kernel as data to IR programs and their launches.
+//!
+//! In: a [`Kernel`], a [`Target`]. Out: a [`Lowered`]: steps in order, each a program with its grid and what to pass.
+//! Always: the result of every step is a function of the kernel alone, not of timing: fixed reduction trees, bit-equal reruns.
+//! Never: compiles or runs anything.
+//!
+//! One file per family; [`Signature`] keeps a program's parameters and what is passed for them together.
+
+mod signature;
+
+pub(crate) use signature::{IndexError, Signature};
+
+use unigrad_ir::{Program, Target};
+use unigrad_kernel::Kernel;
+
+/// Half of a 64-bit word, or all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    /// The raw word, read as the parameter's dtype.
+    Whole,
+    /// Its lower 32 bits.
+    Low,
+    /// Its upper 32 bits.
+    High,
+}
+
+/// What a step passes for a parameter.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum StepArg {
+    /// The kernel's buffer argument at this position.
+    Arg(usize),
+    /// The scratch buffer at this position of [`Lowered::scratch`].
+    Scratch(usize),
+    /// The device's status buffer: 8 words of `U32`; see [`IndexError`].
+    Status,
+    /// The number of this launch (`U32`, > 0), by which an error in the status buffer is told to its launch.
+    LaunchId,
+    /// The kernel's run-time scalar at this position.
+    Scalar(usize, Part),
+    /// A number that lowering decided, so that one program serves many sizes.
+    Word(u64),
+    /// The kernel's buffer arguments at these positions, as a table.
+    Table(Vec<usize>),
+    /// The kernel's run-time scalars at these positions, as a table.
+    ScalarTable(Vec<usize>),
+    /// Numbers that lowering decided, as a table.
+    WordTable(Vec<u64>),
+}
+
+/// One launch of one program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    /// What to run.
+    pub program: Program,
+    /// Workgroups per axis; a step with an extent of 0 is left out.
+    pub grid: [u32; 3],
+    /// One per parameter.
+    pub args: Vec<StepArg>,
+}
+
+/// A kernel as launches.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Lowered {
+    /// In order; each sees what those before wrote.
+    pub steps: Vec<Step>,
+    /// Bytes of the scratch buffers that the steps share; undefined contents at first.
+    pub scratch: Vec<usize>,
+}
+
+/// Why a kernel cannot run on a target.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{cause}\n help: {help}")]
+pub struct Unsupported {
+    /// What the target lacks.
+    pub cause: String,
+    /// What the user can do.
+    pub help: String,
+}
+
+/// Lowers a kernel.
+pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
+    let _ = target;
+    match kernel {
+        other => Err(Unsupported { cause: format!("no lowering of {} kernels", other.kind()), help: "run it on the CPU".to_owned() }),
+    }
+}

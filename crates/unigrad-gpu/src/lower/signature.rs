@@ -1,0 +1,150 @@
+//! A program under construction together with what a launch passes for its parameters, so that the two cannot disagree.
+
+use super::{Part, Step, StepArg};
+use unigrad_ir::{AtomicOp, Builder, Place, Target, Value};
+use unigrad_kernel::Arg;
+use unigrad_scalar::{BinaryOp, DType};
+
+/// A [`Builder`] whose parameters know their arguments. Reach the builder's methods through [`Signature::b`].
+#[derive(Debug)]
+pub(crate) struct Signature {
+    pub(crate) b: Builder,
+    args: Vec<StepArg>,
+    index_error: Option<IndexError>,
+}
+
+/// Where a program reports an index out of range: the launch's number, then the index and the axis's size as two words each. The first to
+/// come writes; the host reads it at its next wait, and sets word 0 to 0 again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexError {
+    status: Place,
+    launch: Value,
+}
+
+impl Signature {
+    pub(crate) fn new(name: &str, block: [u32; 3]) -> Signature {
+        Signature { b: Builder::new(name, block), args: Vec::new(), index_error: None }
+    }
+
+    /// The kernel's buffer argument `at`.
+    pub(crate) fn arg(&mut self, name: &str, at: usize, arg: &Arg) -> Place {
+        self.args.push(StepArg::Arg(at));
+        if arg.write { self.b.buffer_mut(name, arg.dtype) } else { self.b.buffer(name, arg.dtype) }
+    }
+
+    /// The kernel's buffer argument `at`, for atomic operations; it may be viewed as another dtype of the same size.
+    pub(crate) fn arg_atomic(&mut self, name: &str, at: usize, dtype: DType) -> Place {
+        self.args.push(StepArg::Arg(at));
+        self.b.buffer_atomic(name, dtype)
+    }
+
+    /// Scratch buffer `at` of the kernel.
+    pub(crate) fn scratch(&mut self, name: &str, at: usize, dtype: DType, write: bool) -> Place {
+        self.args.push(StepArg::Scratch(at));
+        if write { self.b.buffer_mut(name, dtype) } else { self.b.buffer(name, dtype) }
+    }
+
+    /// A number known now, passed at the launch so that one program serves many.
+    pub(crate) fn word(&mut self, name: &str, dtype: DType, raw: u64) -> Value {
+        self.args.push(StepArg::Word(raw));
+        self.b.scalar(name, dtype)
+    }
+
+    /// The kernel's run-time scalar `at`. 64-bit integers come as they are only where the target has them: see [`Signature::scalar_halves`].
+    pub(crate) fn scalar(&mut self, name: &str, at: usize, dtype: DType) -> Value {
+        self.args.push(StepArg::Scalar(at, Part::Whole));
+        self.b.scalar(name, dtype)
+    }
+
+    /// The lower and upper 32 bits of the kernel's run-time scalar `at`, as `U32`.
+    pub(crate) fn scalar_halves(&mut self, name: &str, at: usize) -> [Value; 2] {
+        self.args.push(StepArg::Scalar(at, Part::Low));
+        let low = self.b.scalar(&format!("{name}_lo"), DType::U32);
+        self.args.push(StepArg::Scalar(at, Part::High));
+        [low, self.b.scalar(&format!("{name}_hi"), DType::U32)]
+    }
+
+    /// A run-time scalar that holds an `I64` or `U64` known to fit 32 bits, as `I32` (its lower half).
+    pub(crate) fn scalar_low(&mut self, name: &str, at: usize) -> Value {
+        self.args.push(StepArg::Scalar(at, Part::Low));
+        self.b.scalar(name, DType::I32)
+    }
+
+    /// A table of the kernel's buffer arguments.
+    pub(crate) fn table(&mut self, name: &str, dtype: DType, write: bool, args: Vec<usize>) -> u32 {
+        let count = args.len() as u32;
+        self.args.push(StepArg::Table(args));
+        self.b.table(name, dtype, count, write)
+    }
+
+    /// A table of the kernel's run-time scalars.
+    pub(crate) fn scalar_table(&mut self, name: &str, dtype: DType, scalars: Vec<usize>) -> u32 {
+        let count = scalars.len() as u32;
+        self.args.push(StepArg::ScalarTable(scalars));
+        self.b.scalar_table(name, dtype, count)
+    }
+
+    /// A table of numbers known now.
+    pub(crate) fn word_table(&mut self, name: &str, dtype: DType, words: Vec<u64>) -> u32 {
+        let count = words.len() as u32;
+        self.args.push(StepArg::WordTable(words));
+        self.b.scalar_table(name, dtype, count)
+    }
+
+    /// The place for index errors; its parameters come with the first call, so call it before any block is open.
+    pub(crate) fn index_error(&mut self) -> IndexError {
+        if let Some(error) = self.index_error {
+            return error;
+        }
+        self.args.push(StepArg::Status);
+        let status = self.b.buffer_atomic("status", DType::U32);
+        self.args.push(StepArg::LaunchId);
+        let launch = self.b.scalar("launch", DType::U32);
+        *self.index_error.insert(IndexError { status, launch })
+    }
+
+    /// The launch.
+    pub(crate) fn finish(self, grid: [u32; 3]) -> Step {
+        Step { program: self.b.finish(), grid, args: self.args }
+    }
+}
+
+impl IndexError {
+    /// Checks that `index` (`I32`, or `I64` where the target has it) is in `-size..size` and gives it counted from the start; if it is not,
+    /// reports it and gives 0.
+    pub(crate) fn bounded(self, b: &mut Builder, target: &Target, index: Value, size: i64) -> Value {
+        let dtype = b.dtype(index);
+        let zero = b.int(dtype, 0);
+        let size_value = b.int(dtype, size);
+        let lowest = b.int(dtype, -size);
+        let negative = b.lt(index, zero);
+        let from_end = b.add(index, size_value);
+        let wrapped = b.select(negative, from_end, index);
+        let too_low = b.lt(index, lowest);
+        let too_high = b.binary(BinaryOp::Ge, index, size_value);
+        let outside = b.binary(BinaryOp::Or, too_low, too_high);
+        b.when(outside, |b| {
+            let (at, free) = (b.u32(0), b.u32(0));
+            let old = b.compare_exchange(self.status, at, free, self.launch);
+            let first = b.binary(BinaryOp::Eq, old, free);
+            b.when(first, |b| {
+                let low = b.cast(index, DType::U32);
+                let high = if dtype.size() == 8 && target.i64 {
+                    let shift = b.int(dtype, 32);
+                    let high = b.binary(BinaryOp::Shr, index, shift);
+                    b.cast(high, DType::U32)
+                } else {
+                    let sign = b.lt(index, zero);
+                    let (ones, none) = (b.u32(u32::MAX), b.u32(0));
+                    b.select(sign, ones, none)
+                };
+                let size_words = [b.u32(size as u32), b.u32((size >> 32) as u32)];
+                for (at, word) in [low, high, size_words[0], size_words[1]].into_iter().enumerate() {
+                    let at = b.u32(at as u32 + 1);
+                    b.atomic(AtomicOp::Exchange, self.status, at, word);
+                }
+            });
+        });
+        b.select(outside, zero, wrapped)
+    }
+}

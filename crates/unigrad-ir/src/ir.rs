@@ -1,0 +1,459 @@
+//! What a program is.
+//!
+//! A [`Program`] is what one thread of a grid does. Values are in SSA form: each is made once, by one instruction, and used where it is
+//! visible (in its block after its statement, and in blocks nested there). What changes over time lives in memory: buffer parameters,
+//! arrays that a workgroup shares, and arrays of one thread (`locals`; one of length 1 is a variable).
+//!
+//! Control flow is structured: [`Stmt::If`], [`Stmt::For`], [`Stmt::While`]. Nothing is evaluated but by a [`Stmt::Let`], in order.
+//!
+//! Numbers: `F16` and `BF16` are storage formats. Their values can be loaded, stored, cast, bit-cast, selected and put into fragments;
+//! arithmetic happens in `F32` or `F64`. Operations mean what [`UnaryOp`] and [`BinaryOp`] say, narrow integers wrap. An index is `U32`,
+//! `I32`, `U64` or `I64`, in elements of the place it indexes. Vectors exist to move memory: they are loaded, stored, composed and taken apart.
+
+use smallvec::SmallVec;
+use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
+
+use crate::Dialect;
+
+/// An SSA value: a position in [`Program::insts`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Value(pub u32);
+
+impl Value {
+    /// Its position in [`Program::insts`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The type of a value or of an array's elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Type {
+    /// One number.
+    Scalar(DType),
+    /// 2, 4 or 8 numbers next to each other in memory; at most 16 bytes.
+    Vector(DType, u8),
+    /// A matrix spread over the threads of a subgroup.
+    Fragment(Fragment),
+}
+
+impl Type {
+    /// The scalar type inside.
+    pub fn dtype(self) -> DType {
+        match self {
+            Type::Scalar(dtype) | Type::Vector(dtype, _) => dtype,
+            Type::Fragment(f) => f.dtype(),
+        }
+    }
+
+    /// How many numbers one value of a scalar or vector holds.
+    pub fn lanes(self) -> usize {
+        match self {
+            Type::Scalar(_) => 1,
+            Type::Vector(_, lanes) => lanes.into(),
+            Type::Fragment(_) => 0,
+        }
+    }
+}
+
+/// Sizes and element types of one matrix multiply-accumulate, `c[m,n] += a[m,k] * b[k,n]`, done by a subgroup together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct FragmentShape {
+    pub m: u8,
+    pub n: u8,
+    pub k: u8,
+    /// Element type of `a` and `b`. `F32` means: rounded to TF32 by the operation, where the dialect multiplies so.
+    pub input: DType,
+    /// Element type of `c`.
+    pub sum: DType,
+}
+
+/// Which of the three matrices a fragment is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum FragmentRole {
+    A,
+    B,
+    C,
+}
+
+/// The type of a matrix fragment. Which thread holds which element is the target's affair: load and store them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct Fragment {
+    pub shape: FragmentShape,
+    pub role: FragmentRole,
+}
+
+impl Fragment {
+    /// Element type.
+    pub fn dtype(self) -> DType {
+        if self.role == FragmentRole::C { self.shape.sum } else { self.shape.input }
+    }
+
+    /// Rows and columns.
+    pub fn size(self) -> (usize, usize) {
+        let FragmentShape { m, n, k, .. } = self.shape;
+        match self.role {
+            FragmentRole::A => (m.into(), k.into()),
+            FragmentRole::B => (k.into(), n.into()),
+            FragmentRole::C => (m.into(), n.into()),
+        }
+    }
+}
+
+/// What a launch passes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Param {
+    /// A buffer in device memory.
+    Buffer {
+        /// For the rendered source.
+        name: String,
+        /// Element type as stored.
+        dtype: DType,
+        /// Whether the program stores to it.
+        write: bool,
+        /// Whether atomic operations touch it (then all accesses of a dialect that needs it are atomic).
+        atomic: bool,
+    },
+    /// `count` buffers of one type, chosen by an index at run time; only where [`Target::tables`](crate::Target::tables).
+    Table {
+        /// For the rendered source.
+        name: String,
+        /// Element type as stored.
+        dtype: DType,
+        /// Buffers in it.
+        count: u32,
+        /// Whether the program stores to them.
+        write: bool,
+    },
+    /// A number. A launch passes it as one 64-bit word ([`Literal::to_raw`]).
+    Scalar {
+        /// For the rendered source.
+        name: String,
+        /// Its type; not a half type.
+        dtype: DType,
+    },
+    /// `count` numbers of one type, read with [`Op::TableScalar`]; only where [`Target::tables`](crate::Target::tables).
+    ScalarTable {
+        /// For the rendered source.
+        name: String,
+        /// Their type: 4 or 8 bytes wide.
+        dtype: DType,
+        /// How many.
+        count: u32,
+    },
+}
+
+/// An array that a workgroup shares, or that one thread has.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Array {
+    /// For the rendered source.
+    pub name: String,
+    /// Type of an element. Shared arrays hold scalars (a `Bool` takes one byte); locals also vectors and fragments.
+    pub ty: Type,
+    /// Elements.
+    pub len: u32,
+}
+
+/// Memory that an index goes into.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    /// A [`Param::Buffer`].
+    Param(u32),
+    /// The buffer of a [`Param::Table`] that the value (`U32`) chooses.
+    Table(u32, Value),
+    /// An array of [`Program::shared`].
+    Shared(u32),
+    /// An array of [`Program::locals`].
+    Local(u32),
+}
+
+/// An instruction that gives a value, and the value's type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// The type of its value.
+    pub ty: Type,
+}
+
+/// What threads of a subgroup do together. All threads of the subgroup must take part.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SubgroupOp {
+    /// Every thread gets the reduction over the subgroup's values, in a fixed order.
+    Reduce(ReduceOp),
+    /// The value of the thread whose lane is this one's XOR the number.
+    ShuffleXor(u32),
+    /// The value of the thread so many lanes up (this one's own where there is none).
+    ShuffleDown(u32),
+    /// The value of the thread so many lanes down (this one's own where there is none).
+    ShuffleUp(u32),
+    /// The value of this lane.
+    Broadcast(u32),
+}
+
+/// Read, modify, write as one step; gives the old value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum AtomicOp {
+    Add,
+    Max,
+    Min,
+    And,
+    Or,
+    Xor,
+    Exchange,
+}
+
+/// How one dialect spells something that the IR has no word for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Raw {
+    /// Text per dialect. `{v0}`, `{v1}` … are the values in [`Raw::values`], `{p0}`, `{p1}` … pointers to the places in [`Raw::places`]
+    /// (a local of length 1: an lvalue), `{{` and `}}` braces. A dialect without text cannot have the program.
+    pub texts: Vec<(Dialect, String)>,
+    /// Declarations (helper functions) that must stand before the kernel, per dialect; equal texts are written once.
+    pub preludes: Vec<(Dialect, String)>,
+    /// Values the text uses.
+    pub values: Vec<Value>,
+    /// Memory the text uses.
+    pub places: Vec<Place>,
+}
+
+/// What makes a value.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// A constant.
+    Const(Literal),
+    /// A scalar parameter.
+    Scalar(u32),
+    /// The element of a [`Param::ScalarTable`] at an index (`U32`).
+    TableScalar(u32, Value),
+    /// Index of the thread in its workgroup along axis 0, 1 or 2; `U32`.
+    Thread(u8),
+    /// Index of the workgroup in the grid along axis 0, 1 or 2; `U32`.
+    Group(u8),
+    /// Extent of the grid along an axis, in workgroups; `U32`.
+    GroupCount(u8),
+    /// Index of the thread in its subgroup; `U32`. Threads of a subgroup are consecutive in `thread.x + block.x * (thread.y + block.y * thread.z)`.
+    Lane,
+    /// The counter of the [`Stmt::For`] that names this value.
+    Counter,
+    /// One argument.
+    Unary(UnaryOp, Value),
+    /// Two arguments of one type; comparisons give `Bool`.
+    Binary(BinaryOp, Value, Value),
+    /// `0 * 1 + 2`, rounded once where the target can, otherwise twice; floats.
+    Fma(Value, Value, Value),
+    /// The upper 32 bits of the 64-bit product of two `U32`.
+    MulHi(Value, Value),
+    /// `if 0 { 1 } else { 2 }`; both are evaluated already.
+    Select(Value, Value, Value),
+    /// Conversion, with the rules of a region's `Cast`: float to integer truncates and saturates at the target's 64-bit (or 32-bit) range, then
+    /// wraps; anything to `Bool` is `!= 0`.
+    Cast(Value),
+    /// The same bits in another type of the same size.
+    Bitcast(Value),
+    /// An element, or with a vector type as many as it has lanes, from `index` on; `index` is then a multiple of the lanes.
+    Load(Place, Value),
+    /// A vector of these.
+    Compose(SmallVec<[Value; 4]>),
+    /// One number of a vector.
+    Extract(Value, u8),
+    /// Atomic read, modify, write of `place[index]`; gives the old value. `U32` and `I32`, `Add` also `F32` where [`Target::atomic_f32`](crate::Target::atomic_f32),
+    /// all of them also on 64-bit integers where [`Target::atomic_i64`](crate::Target::atomic_i64).
+    Atomic(AtomicOp, Place, Value, Value),
+    /// `if place[index] == expected { place[index] = new }`, atomically; gives the old value. Fields: place, index, expected, new.
+    CompareExchange(Place, Value, Value, Value),
+    /// See [`SubgroupOp`]; only where [`Target::subgroup`](crate::Target::subgroup) is known.
+    Subgroup(SubgroupOp, Value),
+    /// A fragment with every element equal to a scalar.
+    FragmentFill(Value),
+    /// A fragment from memory: first element, and elements from one row to the next (from one column to the next if `transposed`, the memory
+    /// then holds the matrix column by column). The first element and the stride are multiples of 8 elements.
+    FragmentLoad {
+        /// Where.
+        place: Place,
+        /// First element.
+        index: Value,
+        /// A `U32` constant or value, uniform.
+        stride: Value,
+        /// See above.
+        transposed: bool,
+    },
+    /// `a * b + c`.
+    FragmentMma(Value, Value, Value),
+    /// An expression in the dialect's own words.
+    Raw(Box<Raw>),
+}
+
+/// Whether threads may disagree about something.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Spread {
+    /// All threads of a workgroup have the same.
+    Uniform,
+    /// Each thread may have its own.
+    Varying,
+}
+
+/// A step.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Stmt {
+    /// Evaluates an instruction; its value is visible from here on.
+    Let(Value),
+    /// Writes one element, or the lanes of a vector from `index` on.
+    Store {
+        /// Where.
+        place: Place,
+        /// First element.
+        index: Value,
+        /// What; of the place's type, or a vector of it.
+        value: Value,
+    },
+    /// Writes a fragment to memory; see [`Op::FragmentLoad`].
+    FragmentStore {
+        /// Where.
+        place: Place,
+        /// First element.
+        index: Value,
+        /// Elements from one row to the next; `U32`.
+        stride: Value,
+        /// The fragment, of role C.
+        value: Value,
+    },
+    /// All threads of the workgroup wait for each other, and see each other's stores to shared and device memory.
+    Barrier,
+    /// One of two.
+    If {
+        /// `Bool`.
+        condition: Value,
+        /// If it is true.
+        then: Block,
+        /// If it is not.
+        otherwise: Block,
+    },
+    /// `counter` goes from `start` while `< end` in steps of `step`; all are of the counter's type.
+    For {
+        /// An instruction [`Op::Counter`] of an integer type.
+        counter: Value,
+        /// First value.
+        start: Value,
+        /// Where it ends.
+        end: Value,
+        /// A constant > 0 or a uniform value > 0.
+        step: Value,
+        /// Whether the compiler shall unroll it, so that arrays of the thread stay in registers; only with constant bounds.
+        unroll: bool,
+        /// What is repeated.
+        body: Block,
+    },
+    /// Evaluates `check`, then runs `body` and starts over if `condition` is true.
+    While {
+        /// Makes the condition.
+        check: Block,
+        /// `Bool`, made in `check`.
+        condition: Value,
+        /// What is repeated.
+        body: Block,
+    },
+    /// A statement in the dialect's own words.
+    Raw(Box<Raw>),
+}
+
+/// Steps in order.
+pub type Block = Vec<Stmt>;
+
+/// What every thread of a launch does; see the module's text.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Program {
+    /// An identifier: the entry point's name.
+    pub name: String,
+    /// What a launch passes, in order.
+    pub params: Vec<Param>,
+    /// Arrays that a workgroup shares; undefined at first.
+    pub shared: Vec<Array>,
+    /// Arrays of one thread; undefined at first.
+    pub locals: Vec<Array>,
+    /// Threads of a workgroup, per axis.
+    pub block: [u32; 3],
+    /// The instructions, by value.
+    pub insts: Vec<Inst>,
+    /// What is done.
+    pub body: Block,
+}
+
+impl Program {
+    /// Threads of a workgroup.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.insts[value.index()].ty
+    }
+
+    /// Bytes of all shared arrays.
+    pub fn shared_bytes(&self) -> usize {
+        self.shared.iter().map(|a| a.len as usize * a.ty.dtype().size() * a.ty.lanes()).sum()
+    }
+
+    /// The element type of a place.
+    pub fn place_type(&self, place: Place) -> Option<Type> {
+        match place {
+            Place::Param(i) | Place::Table(i, _) => match self.params.get(i as usize)? {
+                Param::Buffer { dtype, .. } | Param::Table { dtype, .. } => Some(Type::Scalar(*dtype)),
+                Param::Scalar { .. } | Param::ScalarTable { .. } => None,
+            },
+            Place::Shared(i) => self.shared.get(i as usize).map(|a| a.ty),
+            Place::Local(i) => self.locals.get(i as usize).map(|a| a.ty),
+        }
+    }
+}
+
+impl Op {
+    /// Calls `f` with every value the instruction uses.
+    pub fn visit_values(&self, mut f: impl FnMut(Value)) {
+        let place = |p: &Place, f: &mut dyn FnMut(Value)| {
+            if let Place::Table(_, which) = p {
+                f(*which);
+            }
+        };
+        match self {
+            Op::Const(_) | Op::Scalar(_) | Op::Thread(_) | Op::Group(_) | Op::GroupCount(_) | Op::Lane | Op::Counter => {}
+            Op::TableScalar(_, a)
+            | Op::Unary(_, a)
+            | Op::Cast(a)
+            | Op::Bitcast(a)
+            | Op::Extract(a, _)
+            | Op::Subgroup(_, a)
+            | Op::FragmentFill(a) => f(*a),
+            Op::Binary(_, a, b) | Op::MulHi(a, b) => [a, b].into_iter().for_each(|v| f(*v)),
+            Op::Fma(a, b, c) | Op::Select(a, b, c) | Op::FragmentMma(a, b, c) => [a, b, c].into_iter().for_each(|v| f(*v)),
+            Op::Load(p, index) => {
+                place(p, &mut f);
+                f(*index);
+            }
+            Op::Compose(values) => values.iter().for_each(|v| f(*v)),
+            Op::Atomic(_, p, index, value) => {
+                place(p, &mut f);
+                f(*index);
+                f(*value);
+            }
+            Op::CompareExchange(p, index, expected, new) => {
+                place(p, &mut f);
+                [index, expected, new].into_iter().for_each(|v| f(*v));
+            }
+            Op::FragmentLoad { place: p, index, stride, .. } => {
+                place(p, &mut f);
+                f(*index);
+                f(*stride);
+            }
+            Op::Raw(raw) => {
+                raw.values.iter().for_each(|v| f(*v));
+                raw.places.iter().for_each(|p| place(p, &mut f));
+            }
+        }
+    }
+}

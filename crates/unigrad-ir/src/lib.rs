@@ -1,0 +1,17 @@
+//! The kernel IR: a GPU program as data, written once and spelled in every dialect.
+//!
+//! In: programs made by a [`Builder`] (or parsed from text). Out: source text per dialect, errors that point at the node, and
+//! what a program means (the interpreter).
+//! Always: what the validator accepted, every renderer can spell for a target whose limits it was validated against.
+//! Never: talks to a device, knows a graph, or names a tensor.
+
+mod builder;
+mod ir;
+mod target;
+
+pub use builder::Builder;
+pub use ir::{
+    Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, Op, Param, Place, Program, Raw, Spread, Stmt, SubgroupOp, Type,
+    Value,
+};
+pub use target::{Dialect, Target};

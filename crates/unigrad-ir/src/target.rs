@@ -1,0 +1,106 @@
+//! What a program is made for: a dialect and a device's limits, as numbers that lowering, validator and renderers look at.
+//!
+//! Never: is asked of a device here; drivers fill it in.
+
+use crate::FragmentShape;
+
+/// A language that kernels are rendered in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Dialect {
+    /// CUDA C++, as NVRTC takes it.
+    Cuda,
+    /// HIP C++, as hiprtc takes it.
+    Hip,
+    /// OpenCL C 1.2 and newer.
+    OpenCl,
+    /// Metal Shading Language.
+    Msl,
+    /// WebGPU Shading Language.
+    Wgsl,
+    /// The IR itself, for the interpreter.
+    Ir,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Dialect; 6] = [Dialect::Cuda, Dialect::Hip, Dialect::OpenCl, Dialect::Msl, Dialect::Wgsl, Dialect::Ir];
+
+    /// Its name in messages, text forms and options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dialect::Cuda => "cuda",
+            Dialect::Hip => "hip",
+            Dialect::OpenCl => "opencl",
+            Dialect::Msl => "msl",
+            Dialect::Wgsl => "wgsl",
+            Dialect::Ir => "ir",
+        }
+    }
+}
+
+/// A dialect and the limits of one device.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Target {
+    /// The language.
+    pub dialect: Dialect,
+    /// The device's architecture in the compiler's words: `sm_90`, `gfx1100`; empty where there is no such thing.
+    pub arch: String,
+    /// Threads of a workgroup at most.
+    pub max_threads: u32,
+    /// Workgroups per axis of the grid at most.
+    pub max_grid: [u32; 3],
+    /// Bytes of shared memory of a workgroup at most.
+    pub shared_bytes: usize,
+    /// Threads of a subgroup, where that is known when a program is made and all subgroup operations are there.
+    pub subgroup: Option<u32>,
+    /// Multiprocessors, compute units: how many workgroups keep the device busy.
+    pub compute_units: u32,
+    /// Buffers a launch can pass at most.
+    pub max_buffers: u32,
+    /// Bytes of all parameters at most (an address takes 8).
+    pub max_param_bytes: u32,
+    /// Bytes of the largest buffer that a parameter can be.
+    pub max_buffer_bytes: u64,
+    /// Whether there is a 64-bit float type.
+    pub f64: bool,
+    /// Whether there are 64-bit integer types.
+    pub i64: bool,
+    /// Whether `F16` is a storage type of the dialect. Where it is not, renderers load and store words and pick them apart.
+    pub f16: bool,
+    /// Whether `Atomic(Add)` takes `F32`.
+    pub atomic_f32: bool,
+    /// Whether atomics take 64-bit integers.
+    pub atomic_i64: bool,
+    /// Whether [`crate::Param::Table`] can be had.
+    pub tables: bool,
+    /// Whether vector loads and stores of 16 bytes pay (and need alignment to their size).
+    pub vectors: bool,
+    /// Matrix operations that there are.
+    pub fragments: Vec<FragmentShape>,
+}
+
+impl Target {
+    /// The interpreter's: everything there is, with subgroups of 32.
+    pub fn interpreter() -> Target {
+        Target {
+            dialect: Dialect::Ir,
+            arch: String::new(),
+            max_threads: 1024,
+            max_grid: [u32::MAX >> 1, 65_535, 65_535],
+            shared_bytes: 48 << 10,
+            subgroup: Some(32),
+            compute_units: 4,
+            max_buffers: 64,
+            max_param_bytes: 4096,
+            max_buffer_bytes: u64::MAX >> 1,
+            f64: true,
+            i64: true,
+            f16: true,
+            atomic_f32: true,
+            atomic_i64: true,
+            tables: true,
+            vectors: true,
+            fragments: Vec::new(),
+        }
+    }
+}
