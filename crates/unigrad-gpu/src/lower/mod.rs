@@ -6,6 +6,7 @@
 //!
 //! One file per family; [`Signature`] keeps a program's parameters and what is passed for them together.
 
+mod philox;
 mod signature;
 
 pub(crate) use signature::{IndexError, Signature};
