@@ -7,6 +7,7 @@
 
 mod builder;
 mod ir;
+mod render;
 mod target;
 
 pub use builder::Builder;
@@ -14,4 +15,5 @@ pub use ir::{
     Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, Op, Param, Place, Program, Raw, Spread, Stmt, SubgroupOp, Type,
     Value,
 };
+pub use render::{RenderError, Source, render};
 pub use target::{Dialect, Target};
