@@ -15,7 +15,7 @@ mod region;
 pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim};
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
-pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Value};
+pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Total, Value};
 
 use unigrad_scalar::DType;
 
@@ -27,6 +27,7 @@ use unigrad_scalar::DType;
 pub enum Kernel {
     Region(Region),
     Grouped(Grouped),
+    Total(Total),
     Contract(Contract),
     Attention(Attention),
     AttentionGrad(AttentionGrad),
@@ -43,6 +44,7 @@ impl Kernel {
         match self {
             Kernel::Region(k) => k.args.clone(),
             Kernel::Grouped(k) => k.args(),
+            Kernel::Total(k) => k.args(),
             Kernel::Contract(k) => k.args(),
             Kernel::Attention(k) => k.args(),
             Kernel::AttentionGrad(k) => k.args(),
@@ -59,6 +61,7 @@ impl Kernel {
         match self {
             Kernel::Region(k) => k.scalars.clone(),
             Kernel::Grouped(k) => k.scalars(),
+            Kernel::Total(k) => k.scalars(),
             Kernel::Contract(k) => k.epilogue.as_ref().map(|e| e.scalars.clone()).unwrap_or_default(),
             Kernel::Attention(k) => k.scalars(),
             Kernel::AttentionGrad(k) => k.forward.scalars(),
@@ -72,6 +75,7 @@ impl Kernel {
             Kernel::Region(r) if r.n_parallel == r.axes.len() => "map",
             Kernel::Region(_) => "row",
             Kernel::Grouped(_) => "grouped",
+            Kernel::Total(_) => "total",
             Kernel::Contract(_) => "contract",
             Kernel::Attention(_) => "attention",
             Kernel::AttentionGrad(_) => "attention.grad",

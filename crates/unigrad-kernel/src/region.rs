@@ -252,3 +252,27 @@ impl Grouped {
         self.lens.iter().flat_map(|_| self.region.scalars.iter().copied()).collect()
     }
 }
+
+/// Rows, and a reduction of what they give over all of them: a loss and its mean in one launch.
+///
+/// `total` runs when every store of `rows` is done. It has one row ([`Region::rows`] is 1) and no more points than `rows` has
+/// rows, so its work is small beside theirs. What it reads of their results goes through memory: such a buffer is an argument of
+/// both. The launch passes the arguments of `rows`, then those of `total`, and their scalars in the same order.
+/// A device that cannot wait for all rows within one launch runs the two regions one after the other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Total {
+    /// What runs first: a region with reduce axes.
+    pub rows: Region,
+    /// What runs then.
+    pub total: Region,
+}
+
+impl Total {
+    pub(crate) fn args(&self) -> Vec<Arg> {
+        self.rows.args.iter().chain(&self.total.args).copied().collect()
+    }
+
+    pub(crate) fn scalars(&self) -> Vec<DType> {
+        self.rows.scalars.iter().chain(&self.total.scalars).copied().collect()
+    }
+}

@@ -82,12 +82,12 @@ pub(crate) fn group(launches: Vec<Launch>) -> Vec<Launch> {
     grouped
 }
 
-fn reads(launch: &Launch) -> impl Iterator<Item = u32> {
+pub(crate) fn reads(launch: &Launch) -> impl Iterator<Item = u32> {
     let args = launch.kernel.args();
     launch.args.iter().copied().zip(args).filter(|(_, arg)| !arg.write).map(|(id, _)| id)
 }
 
-fn writes(launch: &Launch) -> impl Iterator<Item = u32> {
+pub(crate) fn writes(launch: &Launch) -> impl Iterator<Item = u32> {
     let args = launch.kernel.args();
     launch.args.iter().copied().zip(args).filter(|(_, arg)| arg.write).map(|(id, _)| id)
 }

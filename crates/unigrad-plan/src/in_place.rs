@@ -25,6 +25,7 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, donated: &[Option<u32>]) {
             Some(region) => (&mut **region, 2, 1),
             None => return,
         },
+        Kernel::Total(total) => (&mut total.rows, 0, 1),
         _ => return,
     };
     let n = region.args.len();
@@ -53,6 +54,7 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, donated: &[Option<u32>]) {
     for instance in 0..instances {
         united.extend(kept.iter().map(|arg| args[first + instance * n + arg]));
     }
+    united.extend(&args[first + instances * n..]);
     *args = united;
 }
 

@@ -2,7 +2,8 @@
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
 //! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone) → `sums`, `transpose` (cheaper forms) → `fuse`
-//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `memory` (offsets).
+//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together), `total` (rows with
+//! what is made of all of them) → `memory` (offsets).
 //! Always: the same graph gives the same plan. Never: runs anything, or knows what device the plan is for.
 
 mod build;
@@ -19,6 +20,7 @@ mod lower;
 mod memory;
 mod plan;
 mod sums;
+mod total;
 mod transpose;
 
 pub use cache::PlanCache;

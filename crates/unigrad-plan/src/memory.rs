@@ -44,6 +44,8 @@ fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
             Some(region) => (&**region, 2),
             None => return false,
         },
+        // Only within the rows: the total begins when they have written everything.
+        Kernel::Total(total) if read.max(write) < total.rows.args.len() => (&total.rows, 0),
         _ => return false,
     };
     let (Some(read), Some(write)) = (read.checked_sub(shift), write.checked_sub(shift)) else { return false };

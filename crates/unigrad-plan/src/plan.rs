@@ -3,11 +3,11 @@
 use crate::capture::Capture;
 use crate::ir::{Ir, IrNode, IrOp};
 use crate::memory::Place;
-use crate::{build, fuse, group, in_place, lower, memory, sums, transpose};
+use crate::{build, fuse, group, in_place, lower, memory, sums, total, transpose};
 use rustc_hash::FxHashSet;
 use std::{fmt, panic::Location};
 use unigrad_graph::Op;
-use unigrad_kernel::Kernel;
+use unigrad_kernel::{Kernel, Total};
 
 /// What changes how a graph is compiled. Part of a plan's key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -75,7 +75,7 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
     let wanted: FxHashSet<u32> = output_ids.iter().copied().collect();
     let fused = fuse::fuse(&ir, &wanted, options.fusion);
     let launches = lower::lower(&ir, &fused)?;
-    let launches = if options.fusion { group::group(launches) } else { launches };
+    let launches = if options.fusion { total::join(group::group(launches)) } else { launches };
     let layout = memory::assign(&ir, &launches, &output_ids, &capture.donatable);
     let place = |id: &u32| layout.place.get(id).copied().ok_or_else(|| format!("node %{id} has no place"));
     let planned = launches
@@ -147,10 +147,10 @@ impl PlannedLaunch {
     pub fn extents(&self) -> String {
         let join = |sizes: &[usize]| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         match &self.kernel {
-            Kernel::Region(r) if r.n_parallel < r.axes.len() => {
+            Kernel::Region(r) | Kernel::Total(Total { rows: r, .. }) if r.n_parallel < r.axes.len() => {
                 format!("{} / {}", join(&r.axes[..r.n_parallel]), join(&r.axes[r.n_parallel..]))
             }
-            Kernel::Region(r) => join(&r.axes),
+            Kernel::Region(r) | Kernel::Total(Total { rows: r, .. }) => join(&r.axes),
             Kernel::Grouped(g) => format!("{} of {}", g.lens.len(), g.lens.iter().sum::<usize>()),
             Kernel::Contract(c) if c.batch_len() == 1 => format!("{}x{}x{}", c.m_len(), c.n_len(), c.k_len()),
             Kernel::Contract(c) => format!("{} of {}x{}x{}", c.batch_len(), c.m_len(), c.n_len(), c.k_len()),

@@ -1,6 +1,6 @@
 //! What fusion promises, counted: launches of named blocks, and a second step that plans, compiles and allocates nothing.
 
-use unigrad_tensor::{AttentionOptions, CrossEntropyOptions, DType, Device, Tensor, eval, grad};
+use unigrad_tensor::{AttentionOptions, CrossEntropyOptions, DType, Device, Reduction, Tensor, eval, grad};
 
 fn device() -> Device {
     unigrad_testing::devices()[0]
@@ -57,23 +57,34 @@ fn named_blocks() {
 fn cross_entropy() {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let device = device();
-    let targets: Vec<i64> = (0..64).map(|i| i * 7 % 50).collect();
-    let target = Tensor::from_slice(&targets, [64], &device);
-    for (name, options) in [
-        ("cross-entropy", CrossEntropyOptions::default()),
-        ("cross-entropy, smoothed", CrossEntropyOptions { label_smoothing: 0.1, ..Default::default() }),
-    ] {
-        let x = leaf(&[64, 50], &device);
-        let loss = x.cross_entropy_with(&target, &options);
-        // One row kernel, and the mean over rows.
-        let got = launches(&[&loss]);
-        assert!(got <= 2, "{name}: {got} launches forward");
-        let x = leaf(&[64, 50], &device).requires_grad();
-        let loss = x.cross_entropy_with(&target, &options);
-        loss.realize().unwrap();
-        let grads = grad(&loss, &[&x]).unwrap();
-        let got = launches(&[&grads[0]]);
-        assert!(got <= 2, "{name}: {got} launches backward");
+    let weight = leaf(&[50], &device).square();
+    weight.realize().unwrap();
+    let plain = CrossEntropyOptions::default;
+    let settings = [
+        ("mean", plain()),
+        ("sum", CrossEntropyOptions { reduction: Reduction::Sum, ..plain() }),
+        ("none", CrossEntropyOptions { reduction: Reduction::None, ..plain() }),
+        ("smoothed", CrossEntropyOptions { label_smoothing: 0.1, ..plain() }),
+        ("some ignored", CrossEntropyOptions { ignore_index: Some(7), ..plain() }),
+        ("weighted", CrossEntropyOptions { weight: Some(weight.clone()), ..plain() }),
+        ("all of it", CrossEntropyOptions { label_smoothing: 0.1, ignore_index: Some(7), weight: Some(weight.clone()), ..plain() }),
+    ];
+    for shape in [&[64, 50][..], &[3, 50, 8], &[1, 50], &[50]] {
+        let targets: Vec<usize> = shape.iter().enumerate().filter(|(i, _)| *i != shape.len().min(2) - 1).map(|(_, n)| *n).collect();
+        let ids: Vec<i64> = (0..targets.iter().product::<usize>() as i64).map(|i| i * 7 % 50).collect();
+        let target = Tensor::from_slice(&ids, &targets[..], &device);
+        for (name, options) in &settings {
+            let name = format!("cross-entropy of {shape:?}, {name}");
+            let loss = |x: &Tensor| x.cross_entropy_with(&target, options);
+            let got = launches(&[&loss(&leaf(shape, &device))]);
+            assert!(got <= 1, "{name}: {got} launches forward");
+            let x = leaf(shape, &device).requires_grad();
+            let y = loss(&x);
+            y.realize().unwrap();
+            let grads = grad(&y.sum(()), &[&x]).unwrap();
+            let got = launches(&[&grads[0]]);
+            assert!(got <= 2, "{name}: {got} launches backward");
+        }
     }
 }
 
