@@ -5,9 +5,11 @@
 //! Never: loads a library, or knows which backends there are.
 
 mod backend;
+mod cache;
 mod device;
 pub mod lower;
 
 pub use backend::{Backend, Bound, Range};
+pub use cache::{KernelCache, Key};
 pub use device::GpuDevice;
 pub use lower::{Lowered, Part, Step, StepArg, Unsupported, lower};
