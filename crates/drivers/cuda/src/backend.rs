@@ -1,0 +1,441 @@
+//! One GPU: its primary context, one stream, memory and loaded modules.
+//!
+//! Always: every call makes the context current first, so any thread may call. A failure that ruins the context becomes
+//! [`Error::DeviceLost`], now and for every later call.
+
+use crate::{BACKEND, api, compile, staging::Staging};
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+use std::{
+    ffi::{CStr, CString, c_void},
+    fmt,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+use unigrad_device::{Error, Info};
+use unigrad_gpu::{Backend, Bound, Range};
+use unigrad_ir::{Dialect, FragmentShape, Program, Target};
+use unigrad_scalar::DType;
+
+/// What went wrong in a call.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    what: &'static str,
+    result: CUresult,
+}
+
+impl Failure {
+    pub(crate) fn check(what: &'static str, result: CUresult) -> Result<(), Failure> {
+        if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(Failure { what, result }) }
+    }
+}
+
+fn attribute(device: sys::CUdevice, attribute: Attribute) -> Result<i32, String> {
+    let mut value = 0;
+    // SAFETY: pointer to a local.
+    api::check(unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
+    Ok(value)
+}
+
+/// `90` for compute capability 9.0.
+fn capability(device: sys::CUdevice) -> Result<i32, String> {
+    let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    Ok(10 * major + attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?)
+}
+
+fn handle(ordinal: usize) -> Result<sys::CUdevice, String> {
+    let mut device = 0;
+    let ordinal = i32::try_from(ordinal).map_err(|_| "no such device".to_owned())?;
+    // SAFETY: pointer to a local.
+    api::check(unsafe { sys::cuDeviceGet(&mut device, ordinal) })?;
+    Ok(device)
+}
+
+/// What a device is, without opening it. Free memory is unknown then.
+pub(crate) fn describe(ordinal: usize) -> Result<Info, String> {
+    let device = handle(ordinal)?;
+    let mut name = [0; 256];
+    let mut total = 0;
+    // SAFETY: buffers of the lengths said.
+    unsafe {
+        api::check(sys::cuDeviceGetName(name.as_mut_ptr(), name.len() as i32, device))?;
+        api::check(sys::cuDeviceTotalMem_v2(&mut total, device))?;
+    }
+    // SAFETY: the driver terminates the name within the buffer.
+    let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+    let capability = capability(device)?;
+    let cuda = api::version();
+    let mut features = vec![format!("sm_{capability}"), "f16".to_owned(), "f64".to_owned()];
+    if capability >= 80 {
+        features.push("bf16".to_owned());
+        features.push("tensor cores".to_owned());
+    }
+    Ok(Info {
+        backend: BACKEND,
+        ordinal,
+        name,
+        version: format!("CUDA {}.{}", cuda / 1000, cuda % 1000 / 10),
+        memory_total: total as u64,
+        memory_free: 0,
+        compute_units: usize::try_from(attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?).unwrap_or(0),
+        features,
+        software: false,
+        rank: 0,
+    })
+}
+
+fn target(device: sys::CUdevice) -> Result<Target, String> {
+    let get = |which| attribute(device, which).map(|value| u32::try_from(value).unwrap_or(0));
+    let capability = capability(device)?;
+    let shape = |m, n, k, input| FragmentShape { m, n, k, input, sum: DType::F32 };
+    let mut fragments = Vec::new();
+    if capability >= 70 {
+        fragments.push(shape(16, 16, 16, DType::F16));
+    }
+    if capability >= 80 {
+        fragments.extend([shape(16, 16, 16, DType::BF16), shape(16, 16, 8, DType::F32)]);
+    }
+    Ok(Target {
+        dialect: Dialect::Cuda,
+        arch: format!("sm_{capability}"),
+        max_threads: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        max_grid: [
+            get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
+            get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+            get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
+        ],
+        shared_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize,
+        subgroup: Some(get(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?),
+        compute_units: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        max_buffers: 256,
+        // Drivers for CUDA 12.1 and newer pass more, on newer devices; this much all of them do.
+        max_param_bytes: 4096,
+        max_buffer_bytes: u64::MAX >> 1,
+        f64: true,
+        i64: true,
+        f16: true,
+        atomic_f32: true,
+        atomic_i64: true,
+        tables: true,
+        vectors: true,
+        fragments,
+    })
+}
+
+/// An open NVIDIA GPU.
+pub struct CudaBackend {
+    ordinal: usize,
+    name: String,
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    target: Target,
+    architecture: String,
+    /// Whether memory comes from the driver's stream-ordered pool.
+    pooled: bool,
+    staging: Mutex<Option<Staging>>,
+    lost: AtomicBool,
+}
+
+// SAFETY: context and stream may be used by any thread; the driver API locks itself, and staging memory has a lock.
+unsafe impl Send for CudaBackend {}
+// SAFETY: as above.
+unsafe impl Sync for CudaBackend {}
+
+/// A loaded kernel.
+pub struct CudaModule {
+    name: String,
+    function: sys::CUfunction,
+    block: [u32; 3],
+    dynamic_shared: u32,
+}
+
+// SAFETY: a function handle may be used by any thread.
+unsafe impl Send for CudaModule {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for CudaModule {}
+
+impl fmt::Debug for CudaModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaModule({})", self.name)
+    }
+}
+
+/// An event in the stream.
+pub struct CudaMark(sys::CUevent);
+
+// SAFETY: an event may be used by any thread.
+unsafe impl Send for CudaMark {}
+// SAFETY: as above.
+unsafe impl Sync for CudaMark {}
+
+impl Drop for CudaMark {
+    fn drop(&mut self) {
+        // SAFETY: made by `mark`, destroyed once.
+        unsafe { sys::cuEventDestroy_v2(self.0) };
+    }
+}
+
+impl CudaBackend {
+    /// Opens the device: retains its primary context and makes a stream.
+    pub(crate) fn open(ordinal: usize) -> Result<CudaBackend, Error> {
+        let name = format!("{BACKEND}:{ordinal}");
+        let refuse = |(cause, help): api::Problem| Error::NotAvailable { asked: name.clone(), cause, help };
+        let count = api::devices().map_err(refuse)?;
+        if ordinal >= count {
+            return Err(refuse((format!("there are {count} devices"), format!("choose {BACKEND}:0 to {BACKEND}:{}", count - 1))));
+        }
+        if let Some(problem) = compile::problem() {
+            return Err(refuse(problem));
+        }
+        let failed = |cause: String| refuse((cause, "check the device with nvidia-smi".to_owned()));
+        let device = handle(ordinal).map_err(failed)?;
+        let mut context = std::ptr::null_mut();
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: pointers to locals; the context stays retained as long as the process lives.
+        unsafe {
+            api::check(sys::cuDevicePrimaryCtxRetain(&mut context, device)).map_err(failed)?;
+            api::check(sys::cuCtxSetCurrent(context)).map_err(failed)?;
+            api::check(sys::cuStreamCreate(&mut stream, sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32)).map_err(failed)?;
+        }
+        let target = target(device).map_err(failed)?;
+        let architecture = compile::architecture(capability(device).map_err(failed)?);
+        let pooled = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED).is_ok_and(|yes| yes != 0);
+        let (staging, lost) = (Mutex::default(), AtomicBool::new(false));
+        Ok(CudaBackend { ordinal, name, context, stream, target, architecture, pooled, staging, lost })
+    }
+
+    /// Makes the context current for this thread.
+    fn enter(&self) -> Result<(), Error> {
+        if self.lost.load(Relaxed) {
+            return Err(self.gone("an earlier failure made the context unusable".to_owned()));
+        }
+        // SAFETY: a context that is retained.
+        self.check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.context) })
+    }
+
+    fn gone(&self, cause: String) -> Error {
+        Error::DeviceLost { device: self.name.clone(), cause }
+    }
+
+    fn check(&self, what: &'static str, result: CUresult) -> Result<(), Error> {
+        Failure::check(what, result).map_err(|failure| self.error(failure))
+    }
+
+    fn error(&self, Failure { what, result }: Failure) -> Error {
+        let cause = format!("{what}: {}", api::describe(result));
+        if api::is_fatal(result) {
+            self.lost.store(true, Relaxed);
+            return self.gone(cause);
+        }
+        match result {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => self.out_of_memory(0),
+            _ => Error::Launch { device: self.name.clone(), kernel: what.to_owned(), cause },
+        }
+    }
+
+    fn out_of_memory(&self, asked: usize) -> Error {
+        let (free, total) = self.memory();
+        Error::OutOfMemory { device: self.name.clone(), asked: asked as u64, free, total, in_use: 0, largest: String::new() }
+    }
+
+    /// Bytes free and in all; the context is current.
+    fn memory(&self) -> (u64, u64) {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: pointers to locals.
+        let _ = api::check(unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) });
+        (free as u64, total as u64)
+    }
+
+    fn with_staging<T>(&self, work: impl FnOnce(&mut Staging) -> Result<T, Failure>) -> Result<T, Error> {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let staging = match &mut *staging {
+            Some(staging) => staging,
+            none => none.insert(Staging::new().map_err(|cause| Error::Copy { device: self.name.clone(), cause })?),
+        };
+        work(staging).map_err(|failure| self.error(failure))
+    }
+
+    fn compile_error(&self, program: &Program, cause: String) -> Error {
+        Error::Compile { device: self.name.clone(), kernel: program.name.clone(), cause }
+    }
+
+    /// The stream, for programs that call CUDA themselves: work queued there is ordered with unigrad's.
+    pub fn raw_stream(&self) -> *mut c_void {
+        self.stream.cast()
+    }
+}
+
+impl Drop for CudaBackend {
+    fn drop(&mut self) {
+        if self.enter().is_ok() {
+            *self.staging.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+            // SAFETY: the stream is this value's own. The primary context is shared with the process and stays.
+            unsafe {
+                sys::cuStreamSynchronize(self.stream);
+                sys::cuStreamDestroy_v2(self.stream);
+            }
+        }
+    }
+}
+
+/// Appends a scalar of the dtype, aligned to its size, to parameter bytes.
+fn push_scalar(bytes: &mut Vec<u8>, dtype: DType, raw: u64) {
+    bytes.resize(bytes.len().next_multiple_of(dtype.size()), 0);
+    bytes.extend_from_slice(&raw.to_le_bytes()[..dtype.size()]);
+}
+
+impl Backend for CudaBackend {
+    type Module = CudaModule;
+    type Mark = CudaMark;
+
+    fn info(&self) -> Info {
+        let mut info = describe(self.ordinal).unwrap_or_else(|_| Info { backend: BACKEND, ordinal: self.ordinal, ..Info::default() });
+        if self.enter().is_ok() {
+            (info.memory_free, info.memory_total) = self.memory();
+        }
+        info
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, Error> {
+        self.enter()?;
+        let mut address = 0;
+        // SAFETY: pointer to a local.
+        let result = unsafe {
+            if self.pooled { sys::cuMemAllocAsync(&mut address, bytes, self.stream) } else { sys::cuMemAlloc_v2(&mut address, bytes) }
+        };
+        match result {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(self.out_of_memory(bytes)),
+            result => self.check("allocation", result).map(|()| address),
+        }
+    }
+
+    fn free(&self, handle: u64) {
+        if self.enter().is_err() {
+            return;
+        }
+        // SAFETY: memory that `allocate` gave, freed once. The pool frees in stream order; the other call waits for the device.
+        unsafe {
+            if self.pooled {
+                sys::cuMemFreeAsync(handle, self.stream);
+            } else {
+                sys::cuMemFree_v2(handle);
+            }
+        }
+    }
+
+    fn upload(&self, data: &[u8], to: Range) -> Result<(), Error> {
+        self.enter()?;
+        self.with_staging(|staging| staging.upload(data, to.handle + to.offset as u64, self.stream))
+    }
+
+    fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
+        self.enter()?;
+        self.with_staging(|staging| staging.download(from.handle + from.offset as u64, data, self.stream))
+    }
+
+    fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
+        self.enter()?;
+        let (source, target) = (from.handle + from.offset as u64, to.handle + to.offset as u64);
+        // SAFETY: ranges within allocations, checked by the caller.
+        self.check("copy", unsafe { sys::cuMemcpyDtoDAsync_v2(target, source, to.len, self.stream) })
+    }
+
+    fn load(&self, program: &Program) -> Result<CudaModule, Error> {
+        let source = unigrad_ir::render(program, &self.target).map_err(|e| self.compile_error(program, e.to_string()))?;
+        let mut options = vec![self.architecture.clone(), "--std=c++17".to_owned(), "--fmad=false".to_owned()];
+        options.extend(["--device-as-default-execution-space", "--dopt=on"].map(str::to_owned).into_iter().filter(|_| false));
+        let build = || compile::compile(&program.name, &source.text, &options);
+        let (major, minor) = compile::version().map_err(|(cause, help)| self.compile_error(program, format!("{cause}\n help: {help}")))?;
+        let version = format!("nvrtc {major}.{minor}");
+        let parts: Vec<&str> = [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str)).collect();
+        let image = unigrad_gpu::cache::get_or_build(&parts, build).map_err(|log| self.compile_error(program, log))?;
+        self.enter()?;
+        let entry = CString::new(source.entry.as_str()).map_err(|_| self.compile_error(program, "the name has a zero byte".to_owned()))?;
+        let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // PTX must end with a zero byte; machine code does not mind one.
+        let mut image = image;
+        image.push(0);
+        let dynamic_shared = source.dynamic_shared_bytes;
+        // SAFETY: the image outlives the call; handles are checked before use. Modules live as long as the process: so do devices.
+        let loaded = unsafe {
+            api::check(sys::cuModuleLoadData(&mut module, image.as_ptr().cast()))
+                .and_then(|()| api::check(sys::cuModuleGetFunction(&mut function, module, entry.as_ptr())))
+                .and_then(|()| match dynamic_shared {
+                    0 => Ok(()),
+                    bytes => api::check(sys::cuFuncSetAttribute(
+                        function,
+                        sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                        bytes as i32,
+                    )),
+                })
+        };
+        loaded.map_err(|cause| self.compile_error(program, cause))?;
+        Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared })
+    }
+
+    fn launch(&self, module: &CudaModule, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
+        self.enter()?;
+        let address = |range: &Range| if range.len == 0 { 0 } else { range.handle + range.offset as u64 };
+        // All values in one block of 8-byte words, and where each begins: the driver wants a pointer to each.
+        let mut bytes: Vec<u8> = Vec::with_capacity(16 * args.len());
+        let mut starts = Vec::with_capacity(args.len());
+        for arg in args {
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+            starts.push(bytes.len());
+            match arg {
+                Bound::Buffer(range) => bytes.extend_from_slice(&address(range).to_le_bytes()),
+                Bound::Scalar(dtype, raw) => push_scalar(&mut bytes, *dtype, *raw),
+                Bound::Table(ranges) => ranges.iter().for_each(|range| bytes.extend_from_slice(&address(range).to_le_bytes())),
+                Bound::ScalarTable(dtype, raw) => raw.iter().for_each(|raw| push_scalar(&mut bytes, *dtype, *raw)),
+            }
+        }
+        let mut params: Vec<*mut c_void> = starts.iter().map(|at| bytes[*at..].as_mut_ptr().cast()).collect();
+        let [x, y, z] = grid;
+        let [bx, by, bz] = module.block;
+        // SAFETY: one pointer per parameter of the function, to a value of its size; the driver copies them before it returns.
+        let result = unsafe {
+            sys::cuLaunchKernel(module.function, x, y, z, bx, by, bz, module.dynamic_shared, self.stream, params.as_mut_ptr(), std::ptr::null_mut())
+        };
+        if result == CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        let cause = format!("{} (grid {grid:?}, block {:?}, {} bytes of dynamic shared memory)", api::describe(result), module.block, module.dynamic_shared);
+        if api::is_fatal(result) {
+            self.lost.store(true, Relaxed);
+            return Err(self.gone(format!("{}: {cause}", module.name)));
+        }
+        Err(Error::Launch { device: self.name.clone(), kernel: module.name.clone(), cause })
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        self.enter()?;
+        // SAFETY: this device's stream.
+        self.check("synchronize", unsafe { sys::cuStreamSynchronize(self.stream) })
+    }
+
+    fn mark(&self) -> Result<Option<CudaMark>, Error> {
+        self.enter()?;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: pointer to a local; the event is owned by the mark from here on.
+        self.check("event", unsafe { sys::cuEventCreate(&mut event, 0) })?;
+        let mark = CudaMark(event);
+        // SAFETY: event and stream of this context.
+        self.check("event", unsafe { sys::cuEventRecord(mark.0, self.stream) })?;
+        Ok(Some(mark))
+    }
+
+    fn elapsed(&self, from: &CudaMark, to: &CudaMark) -> Result<f64, Error> {
+        self.enter()?;
+        let mut milliseconds = 0f32;
+        // SAFETY: events of this context, recorded before.
+        self.check("event", unsafe { sys::cuEventSynchronize(to.0) })?;
+        // SAFETY: as above; the pointer is to a local.
+        self.check("event", unsafe { sys::cuEventElapsedTime(&mut milliseconds, from.0, to.0) })?;
+        Ok(f64::from(milliseconds) * 1e6)
+    }
+}

@@ -1,0 +1,47 @@
+//! The CUDA driver: NVIDIA GPUs by the driver API and NVRTC, both found at run time.
+//!
+//! In: IR programs rendered as CUDA C, memory requests. Out: cubins on the device, launches on one stream.
+//! Always: works with drivers for CUDA 12 and newer, compute capability 5.0 and newer; only functions that those drivers export are called.
+//! Never: links a CUDA library, includes a header, or panics because a library, a symbol or a device is missing.
+//!
+//! Places left for vendor libraries: matrix products and convolutions go through [`unigrad_gpu::Backend::load`] like everything else today.
+
+mod api;
+mod backend;
+mod compile;
+mod staging;
+
+pub use backend::CudaBackend;
+
+use std::sync::Arc;
+use unigrad_device::{Discovery, Driver, Error, OpenDevice};
+use unigrad_gpu::GpuDevice;
+
+/// The backend's name.
+const BACKEND: &str = "cuda";
+
+/// NVIDIA GPUs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CudaDriver;
+
+impl Driver for CudaDriver {
+    fn backend(&self) -> &'static str {
+        BACKEND
+    }
+
+    fn discover(&self) -> Discovery {
+        match api::devices() {
+            Ok(count) => {
+                let (devices, problems): (Vec<_>, Vec<_>) = (0..count).map(backend::describe).partition(Result::is_ok);
+                let devices = devices.into_iter().flatten().collect();
+                let problem = problems.into_iter().find_map(Result::err).map(|cause| (cause, "update the NVIDIA driver".to_owned()));
+                Discovery { devices, problem: problem.or_else(|| compile::problem().filter(|_| count > 0)) }
+            }
+            Err(problem) => Discovery { devices: Vec::new(), problem: Some(problem) },
+        }
+    }
+
+    fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        Ok(Arc::new(GpuDevice::new(CudaBackend::open(ordinal)?)))
+    }
+}
