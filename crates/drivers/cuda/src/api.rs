@@ -2,8 +2,12 @@
 //!
 //! Always: the library's presence is checked before the first call, for the bindings panic without it.
 
+use crate::backend::Failure;
 use cudarc::driver::sys::{self, CUresult};
-use std::{ffi::CStr, sync::OnceLock};
+use std::{
+    ffi::{CStr, c_void},
+    sync::OnceLock,
+};
 
 /// Why there is no device: `(cause, remedy)`.
 pub(crate) type Problem = (String, String);
@@ -89,4 +93,24 @@ pub(crate) fn is_fatal(result: CUresult) -> bool {
             | CUDA_ERROR_ASSERT
             | CUDA_ERROR_UNKNOWN
     )
+}
+
+/// Milliseconds of device time between two events that have happened. The function's newest version is missing from drivers for CUDA 12.0,
+/// so the driver is asked for the version that all have.
+pub(crate) fn event_elapsed_ms(from: sys::CUevent, to: sys::CUevent) -> Result<f32, Failure> {
+    type ElapsedTime = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> CUresult;
+    static FUNCTION: OnceLock<Option<ElapsedTime>> = OnceLock::new();
+    let function = FUNCTION.get_or_init(|| {
+        let mut address: *mut c_void = std::ptr::null_mut();
+        // SAFETY: a terminated name, a pointer to a local, and no wish for the query's details.
+        let found = unsafe { sys::cuGetProcAddress_v2(c"cuEventElapsedTime".as_ptr(), &mut address, 12_000, 0, std::ptr::null_mut()) };
+        // SAFETY: the driver gives a function of this type under this name and version.
+        (found == CUresult::CUDA_SUCCESS && !address.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, ElapsedTime>(address) })
+    });
+    let what = "event";
+    let function = function.ok_or(Failure { what, result: CUresult::CUDA_ERROR_NOT_FOUND })?;
+    let mut milliseconds = 0f32;
+    // SAFETY: events of one context, recorded before; pointer to a local.
+    Failure::check(what, unsafe { function(&mut milliseconds, from, to) })?;
+    Ok(milliseconds)
 }

@@ -21,8 +21,8 @@ use unigrad_scalar::DType;
 /// What went wrong in a call.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    what: &'static str,
-    result: CUresult,
+    pub(crate) what: &'static str,
+    pub(crate) result: CUresult,
 }
 
 impl Failure {
@@ -347,12 +347,13 @@ impl Backend for CudaBackend {
 
     fn load(&self, program: &Program) -> Result<CudaModule, Error> {
         let source = unigrad_ir::render(program, &self.target).map_err(|e| self.compile_error(program, e.to_string()))?;
-        let mut options = vec![self.architecture.clone(), "--std=c++17".to_owned(), "--fmad=false".to_owned()];
-        options.extend(["--device-as-default-execution-space", "--dopt=on"].map(str::to_owned).into_iter().filter(|_| false));
+        let mut options = vec![self.architecture.clone(), "--std=c++17".to_owned()];
+        options.extend(source.options.iter().cloned());
         let build = || compile::compile(&program.name, &source.text, &options);
         let (major, minor) = compile::version().map_err(|(cause, help)| self.compile_error(program, format!("{cause}\n help: {help}")))?;
         let version = format!("nvrtc {major}.{minor}");
-        let parts: Vec<&str> = [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str)).collect();
+        let parts: Vec<&str> =
+            [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str)).collect();
         let image = unigrad_gpu::cache::get_or_build(&parts, build).map_err(|log| self.compile_error(program, log))?;
         self.enter()?;
         let entry = CString::new(source.entry.as_str()).map_err(|_| self.compile_error(program, "the name has a zero byte".to_owned()))?;
@@ -360,7 +361,7 @@ impl Backend for CudaBackend {
         // PTX must end with a zero byte; machine code does not mind one.
         let mut image = image;
         image.push(0);
-        let dynamic_shared = source.dynamic_shared_bytes;
+        let dynamic_shared = u32::try_from(source.dynamic_shared).unwrap_or(u32::MAX);
         // SAFETY: the image outlives the call; handles are checked before use. Modules live as long as the process: so do devices.
         let loaded = unsafe {
             api::check(sys::cuModuleLoadData(&mut module, image.as_ptr().cast()))
@@ -399,12 +400,29 @@ impl Backend for CudaBackend {
         let [bx, by, bz] = module.block;
         // SAFETY: one pointer per parameter of the function, to a value of its size; the driver copies them before it returns.
         let result = unsafe {
-            sys::cuLaunchKernel(module.function, x, y, z, bx, by, bz, module.dynamic_shared, self.stream, params.as_mut_ptr(), std::ptr::null_mut())
+            sys::cuLaunchKernel(
+                module.function,
+                x,
+                y,
+                z,
+                bx,
+                by,
+                bz,
+                module.dynamic_shared,
+                self.stream,
+                params.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
         };
         if result == CUresult::CUDA_SUCCESS {
             return Ok(());
         }
-        let cause = format!("{} (grid {grid:?}, block {:?}, {} bytes of dynamic shared memory)", api::describe(result), module.block, module.dynamic_shared);
+        let cause = format!(
+            "{} (grid {grid:?}, block {:?}, {} bytes of dynamic shared memory)",
+            api::describe(result),
+            module.block,
+            module.dynamic_shared
+        );
         if api::is_fatal(result) {
             self.lost.store(true, Relaxed);
             return Err(self.gone(format!("{}: {cause}", module.name)));
@@ -431,11 +449,9 @@ impl Backend for CudaBackend {
 
     fn elapsed(&self, from: &CudaMark, to: &CudaMark) -> Result<f64, Error> {
         self.enter()?;
-        let mut milliseconds = 0f32;
-        // SAFETY: events of this context, recorded before.
+        // SAFETY: an event of this context, recorded before.
         self.check("event", unsafe { sys::cuEventSynchronize(to.0) })?;
-        // SAFETY: as above; the pointer is to a local.
-        self.check("event", unsafe { sys::cuEventElapsedTime(&mut milliseconds, from.0, to.0) })?;
+        let milliseconds = api::event_elapsed_ms(from.0, to.0).map_err(|failure| self.error(failure))?;
         Ok(f64::from(milliseconds) * 1e6)
     }
 }

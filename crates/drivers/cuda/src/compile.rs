@@ -16,7 +16,8 @@ pub(crate) fn version() -> Result<(i32, i32), Problem> {
             // SAFETY: loads a library by name; its initialisers are NVIDIA's.
             if !unsafe { sys::is_culib_present() } {
                 let name = if cfg!(windows) { "nvrtc64_*.dll" } else { "libnvrtc.so" };
-                let help = "install NVRTC: CUDA's runtime compiler (package cuda-nvrtc, or `pip install nvidia-cuda-nvrtc`), on the loader's path";
+                let help =
+                    "install NVRTC: CUDA's runtime compiler (package cuda-nvrtc, or `pip install nvidia-cuda-nvrtc`), on the loader's path";
                 return Err((format!("{name} not found"), help.to_owned()));
             }
             let (mut major, mut minor) = (0, 0);

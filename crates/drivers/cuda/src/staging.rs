@@ -77,7 +77,9 @@ impl Staging {
         for (at, chunk) in data.chunks_mut(HALF).enumerate() {
             let (half, memory) = self.half()?;
             // SAFETY: as in `upload`.
-            Failure::check("download", unsafe { sys::cuMemcpyDtoHAsync_v2(memory.cast(), from + (at * HALF) as u64, chunk.len(), stream) })?;
+            Failure::check("download", unsafe {
+                sys::cuMemcpyDtoHAsync_v2(memory.cast(), from + (at * HALF) as u64, chunk.len(), stream)
+            })?;
             self.record(half, stream)?;
             // The half before this one has arrived, or will: copy it out while the device fills this one.
             if let Some((half, memory, chunk)) = pending.replace((half, memory, chunk)) {
