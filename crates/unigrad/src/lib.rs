@@ -35,6 +35,8 @@ pub mod prelude {
 /// Programs for other systems call it first.
 pub fn init() {
     unigrad_device::register(unigrad_cpu::CpuDriver);
+    #[cfg(feature = "cuda")]
+    unigrad_device::register(unigrad_cuda::CudaDriver);
 }
 
 extern "C" fn init_at_start() {

@@ -14,7 +14,7 @@ use std::{
     },
 };
 use unigrad_device::{Error, Info};
-use unigrad_gpu::{Backend, Bound, Range};
+use unigrad_gpu::{Backend, Bound, KernelCache, Key, Range};
 use unigrad_ir::{Dialect, FragmentShape, Program, Target};
 use unigrad_scalar::DType;
 
@@ -285,6 +285,24 @@ fn push_scalar(bytes: &mut Vec<u8>, dtype: DType, raw: u64) {
     bytes.extend_from_slice(&raw.to_le_bytes()[..dtype.size()]);
 }
 
+/// Loads machine code or PTX into the current context. Modules live as long as the process, as devices do.
+fn load_image(mut image: Vec<u8>, entry: &str, dynamic_shared: u32) -> Result<sys::CUfunction, String> {
+    let entry = CString::new(entry).map_err(|_| "the name has a zero byte".to_owned())?;
+    let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // PTX must end with a zero byte; machine code does not mind one.
+    image.push(0);
+    // SAFETY: the image outlives the call; handles are used only after the call that makes them succeeded.
+    unsafe {
+        api::check(sys::cuModuleLoadData(&mut module, image.as_ptr().cast()))?;
+        api::check(sys::cuModuleGetFunction(&mut function, module, entry.as_ptr()))?;
+        if dynamic_shared > 0 {
+            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            api::check(sys::cuFuncSetAttribute(function, most, i32::try_from(dynamic_shared).unwrap_or(i32::MAX)))?;
+        }
+    }
+    Ok(function)
+}
+
 impl Backend for CudaBackend {
     type Module = CudaModule;
     type Mark = CudaMark;
@@ -349,33 +367,23 @@ impl Backend for CudaBackend {
         let source = unigrad_ir::render(program, &self.target).map_err(|e| self.compile_error(program, e.to_string()))?;
         let mut options = vec![self.architecture.clone(), "--std=c++17".to_owned()];
         options.extend(source.options.iter().cloned());
-        let build = || compile::compile(&program.name, &source.text, &options);
         let (major, minor) = compile::version().map_err(|(cause, help)| self.compile_error(program, format!("{cause}\n help: {help}")))?;
         let version = format!("nvrtc {major}.{minor}");
-        let parts: Vec<&str> =
-            [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str)).collect();
-        let image = unigrad_gpu::cache::get_or_build(&parts, build).map_err(|log| self.compile_error(program, log))?;
+        let parts = [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str));
+        let key = Key::of(&parts.map(str::as_bytes).collect::<Vec<_>>());
+        let cache = KernelCache::shared();
         self.enter()?;
-        let entry = CString::new(source.entry.as_str()).map_err(|_| self.compile_error(program, "the name has a zero byte".to_owned()))?;
-        let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // PTX must end with a zero byte; machine code does not mind one.
-        let mut image = image;
-        image.push(0);
         let dynamic_shared = u32::try_from(source.dynamic_shared).unwrap_or(u32::MAX);
-        // SAFETY: the image outlives the call; handles are checked before use. Modules live as long as the process: so do devices.
-        let loaded = unsafe {
-            api::check(sys::cuModuleLoadData(&mut module, image.as_ptr().cast()))
-                .and_then(|()| api::check(sys::cuModuleGetFunction(&mut function, module, entry.as_ptr())))
-                .and_then(|()| match dynamic_shared {
-                    0 => Ok(()),
-                    bytes => api::check(sys::cuFuncSetAttribute(
-                        function,
-                        sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                        bytes as i32,
-                    )),
-                })
+        let kept =
+            cache.get(key).and_then(|image| load_image(image, &source.entry, dynamic_shared).inspect_err(|_| cache.remove(key)).ok());
+        let function = match kept {
+            Some(function) => function,
+            None => {
+                let image = compile::compile(&program.name, &source.text, &options).map_err(|log| self.compile_error(program, log))?;
+                cache.put(key, &image);
+                load_image(image, &source.entry, dynamic_shared).map_err(|cause| self.compile_error(program, cause))?
+            }
         };
-        loaded.map_err(|cause| self.compile_error(program, cause))?;
         Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared })
     }
 
