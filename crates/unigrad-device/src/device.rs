@@ -6,7 +6,7 @@
 //! Never: panics because of what a driver answers.
 
 use crate::{
-    Buffer, Error, Info, OpenDevice, Program, RawBuffer, Slice,
+    Buffer, Error, Info, OpenDevice, Origin, Program, RawBuffer, Slice,
     pool::{MemoryStats, Pool, current_tag},
 };
 use std::{
@@ -181,11 +181,21 @@ impl Device {
         Ok(Arc::clone(program.insert(compiled)))
     }
 
+    /// Whether kernels should be compiled on several threads; see [`OpenDevice::compiles_slowly`].
+    pub fn compiles_slowly(self) -> bool {
+        self.0.open.compiles_slowly()
+    }
+
     /// Runs a program: one slice per [`Kernel::args`] entry, of buffers of this device, and one word per [`Kernel::scalars`] entry.
     /// May return before the work is done.
     pub fn launch(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
+        self.launch_from(program, args, scalars, None)
+    }
+
+    /// As [`Device::launch`]; errors that surface later name the line `origin`.
+    pub fn launch_from(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
         self.0.n_launches.fetch_add(1, Relaxed);
-        self.note(self.0.open.launch(program, args, scalars))
+        self.note(self.0.open.launch(program, args, scalars, origin))
     }
 
     /// Waits for all work, and reports its errors.

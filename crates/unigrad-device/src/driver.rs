@@ -31,7 +31,48 @@ pub struct Info {
     pub software: bool,
     /// Place in the order of `best`: lower is better.
     pub rank: u32,
+    /// What a program must stay below, in the backend's words and numbers: `threads per group`, `shared memory bytes`, …
+    pub limits: Vec<(&'static str, u64)>,
 }
+
+/// How a device does: what the vendor's management library tells. What it does not tell is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Health {
+    /// Bytes of memory in use, by all processes.
+    pub memory_used: Option<u64>,
+    /// Degrees Celsius.
+    pub temperature_c: Option<u32>,
+    /// Watts drawn, and allowed.
+    pub power_w: Option<f64>,
+    /// See `power_w`.
+    pub power_limit_w: Option<f64>,
+    /// Megahertz of the processors and of the memory.
+    pub clock_mhz: Option<u32>,
+    /// See `clock_mhz`.
+    pub memory_clock_mhz: Option<u32>,
+    /// Percent of the last sampling period in which a kernel ran.
+    pub utilization: Option<u32>,
+    /// Memory errors that could not be corrected since the driver was loaded.
+    pub uncorrected_errors: Option<u64>,
+    /// Why the device runs slower than it could, in the library's words; empty if it does not.
+    pub throttled_by: Vec<String>,
+}
+
+/// A connection between two devices of one backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Ordinals of the devices.
+    pub from: usize,
+    /// See `from`.
+    pub to: usize,
+    /// Whether the one reads the other's memory directly.
+    pub peer_access: bool,
+    /// What connects them, in the backend's words: `NVLink x18`, `PCIe`; empty if it does not tell.
+    pub kind: String,
+}
+
+/// A point in a device's queue, as its driver made it; see [`OpenDevice::mark`].
+pub type Mark = Box<dyn Any + Send + Sync>;
 
 /// What a driver found.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +91,10 @@ pub trait Driver: Send + Sync {
     fn discover(&self) -> Discovery;
     /// Opens one.
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error>;
+    /// How the devices are connected; empty where the backend does not tell.
+    fn topology(&self) -> Vec<Link> {
+        Vec::new()
+    }
 }
 
 /// Memory of a device, as its driver handed it out. Freed only by [`OpenDevice::free`].
@@ -71,6 +116,9 @@ pub struct Slice<'a> {
     /// Bytes.
     pub len: usize,
 }
+
+/// The line of the user's program that a launch belongs to, if there is one.
+pub type Origin = Option<&'static std::panic::Location<'static>>;
 
 /// A compiled kernel.
 pub trait Program: Any + Send + Sync + fmt::Debug {
@@ -94,10 +142,44 @@ pub trait OpenDevice: Send + Sync {
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error>;
     /// Makes a kernel launchable. Drivers cache by content themselves where compiling is slow.
     fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error>;
+    /// Whether compiling a kernel takes long enough to do it on several threads.
+    fn compiles_slowly(&self) -> bool {
+        false
+    }
     /// Runs a program: one slice per [`Kernel::args`] entry and one word per [`Kernel::scalars`] entry. May return before the work is done.
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error>;
+    /// `origin` is what errors that surface later say of the launch.
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error>;
     /// Waits for all work, and reports its errors.
     fn synchronize(&self) -> Result<(), Error>;
+    /// Hands queued work to the hardware now, where a driver collects it first.
+    fn flush(&self) -> Result<(), Error> {
+        Ok(())
+    }
+    /// A mark after the work given so far, or `None` if the device cannot mark its queue (then its work is done when `launch` returns).
+    fn mark(&self) -> Result<Option<Mark>, Error> {
+        Ok(None)
+    }
+    /// Whether the work before a mark of this device is done.
+    fn is_done(&self, _mark: &Mark) -> Result<bool, Error> {
+        Ok(true)
+    }
+    /// Waits for the work before a mark of this device.
+    fn wait(&self, _mark: &Mark) -> Result<(), Error> {
+        self.synchronize()
+    }
+    /// Nanoseconds of device time between two marks of this device; waits for them.
+    fn elapsed(&self, _from: &Mark, _to: &Mark) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+    /// Work given to this device from now on waits for a mark of another device of the same backend. False if the driver cannot do that:
+    /// then the caller waits on the host.
+    fn wait_for_peer(&self, _mark: &Mark) -> Result<bool, Error> {
+        Ok(false)
+    }
+    /// How the device does, or `None` where nothing tells.
+    fn health(&self) -> Result<Option<Health>, Error> {
+        Ok(None)
+    }
     /// Sets how many threads the device may use, where it is a matter of threads.
     fn set_threads(&self, _threads: usize) {}
     /// Whether `upload`ed host memory and device memory are the same, so that [`OpenDevice::host_bytes`] works.

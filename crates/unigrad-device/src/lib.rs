@@ -15,7 +15,7 @@ pub mod testing;
 
 pub use buffer::Buffer;
 pub use device::{Counters, Device};
-pub use driver::{Discovery, Driver, Info, OpenDevice, Program, RawBuffer, Slice};
+pub use driver::{Discovery, Driver, Health, Info, Link, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
 pub use error::Error;
 pub use pool::{MemoryStats, TagStats, with_tag};
 pub use registry::{Available, Problem, register};

@@ -4,7 +4,7 @@
 //! Always: a fault is reported as the error a real driver would report, and strikes once; a lost device stays lost.
 //! Never: part of a release build.
 
-use crate::{Discovery, Driver, Error, Info, OpenDevice, Program, RawBuffer, Slice};
+use crate::{Discovery, Driver, Error, Health, Info, Link, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
 use std::{
     any::Any,
     collections::HashMap,
@@ -98,6 +98,10 @@ impl FaultyDriver {
 impl Driver for FaultyDriver {
     fn backend(&self) -> &'static str {
         self.backend
+    }
+
+    fn topology(&self) -> Vec<Link> {
+        self.inner.topology()
     }
 
     fn discover(&self) -> Discovery {
@@ -218,9 +222,9 @@ impl OpenDevice for FaultyDevice {
         }
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
         match self.strike(Operation::Launch)? {
-            None => self.inner.launch(program, args, scalars),
+            None => self.inner.launch(program, args, scalars, origin),
             Some(_) => Err(self.kernel_failed(format!("{program:?}"))),
         }
     }
@@ -230,6 +234,38 @@ impl OpenDevice for FaultyDevice {
             None => self.inner.synchronize(),
             Some(_) => Err(self.kernel_failed("(any)".to_owned())),
         }
+    }
+
+    fn compiles_slowly(&self) -> bool {
+        self.inner.compiles_slowly()
+    }
+
+    fn flush(&self) -> Result<(), Error> {
+        self.inner.flush()
+    }
+
+    fn mark(&self) -> Result<Option<Mark>, Error> {
+        self.inner.mark()
+    }
+
+    fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
+        self.inner.is_done(mark)
+    }
+
+    fn wait(&self, mark: &Mark) -> Result<(), Error> {
+        self.inner.wait(mark)
+    }
+
+    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
+        self.inner.elapsed(from, to)
+    }
+
+    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
+        self.inner.wait_for_peer(mark)
+    }
+
+    fn health(&self) -> Result<Option<Health>, Error> {
+        self.inner.health()
     }
 
     fn set_threads(&self, threads: usize) {
@@ -341,7 +377,7 @@ impl OpenDevice for NullDevice {
         Ok(Arc::new(NullProgram))
     }
 
-    fn launch(&self, _program: &dyn Program, _args: &[Slice<'_>], _scalars: &[u64]) -> Result<(), Error> {
+    fn launch(&self, _program: &dyn Program, _args: &[Slice<'_>], _scalars: &[u64], _origin: Origin) -> Result<(), Error> {
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! Always: work is stream-ordered; `download` and `synchronize` wait. Nothing panics, whatever a driver library answers.
 
 use std::fmt;
-use unigrad_device::{Error, Info};
+use unigrad_device::{Error, Health, Info};
 use unigrad_ir::{Program, Target};
 use unigrad_scalar::DType;
 
@@ -69,6 +69,22 @@ pub trait Backend: Send + Sync + 'static {
     /// Nanoseconds of device time between two marks; waits for them.
     fn elapsed(&self, _from: &Self::Mark, _to: &Self::Mark) -> Result<f64, Error> {
         Ok(0.0)
+    }
+    /// Whether the work before a mark is done.
+    fn is_done(&self, mark: &Self::Mark) -> Result<bool, Error> {
+        self.wait(mark).map(|()| true)
+    }
+    /// Waits for the work before a mark.
+    fn wait(&self, _mark: &Self::Mark) -> Result<(), Error> {
+        self.synchronize()
+    }
+    /// Work queued here from now on waits for a mark of another device of this backend. False if that cannot be had.
+    fn wait_for_peer(&self, _mark: &Self::Mark) -> Result<bool, Error> {
+        Ok(false)
+    }
+    /// How the device does, or `None` where nothing tells.
+    fn health(&self) -> Result<Option<Health>, Error> {
+        Ok(None)
     }
     /// Where the host sees the memory, if it does.
     fn host_bytes(&self, _range: Range) -> Option<*const u8> {

@@ -1,29 +1,29 @@
 //! A backend as a device: kernels are lowered and loaded once, launches bind arguments, errors found by the device surface at the next wait.
 //!
 //! Always: a kernel's steps run in order on the backend's queue; scratch memory is shared by all launches, which the queue's order makes safe.
-//! A launch whose index was out of range writes zeros where it read nothing, and its error is reported once, at the next wait.
+//! A launch whose index was out of range touches nothing out of bounds; its error surfaces at the next wait, and at every read of what was
+//! computed from its results.
 //! Never: waits in `launch`.
 
-use crate::{Backend, Bound, Lowered, Part, Range, StepArg, lower};
+use crate::{
+    Backend, Bound, Lowered, Part, Range, StepArg,
+    faults::{Faults, SLOT_WORDS, SLOTS},
+    lower,
+};
 use rustc_hash::FxHashMap;
 use std::{
     any::Any,
-    collections::VecDeque,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use unigrad_device::{Error, Info, OpenDevice, Program, RawBuffer, Slice};
+use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
 use unigrad_ir::Param;
 use unigrad_kernel::Kernel;
 use unigrad_scalar::DType;
 
-/// Launches that the status buffer's number is looked up in.
-const REMEMBERED: usize = 4096;
-/// Bytes of the status buffer; see [`StepArg::Status`].
-const STATUS_BYTES: usize = 256;
+/// Bytes of a launch's words in the status buffer, and of all of it; see [`StepArg::Status`].
+const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
+const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
 
 /// A [`Backend`] as an [`OpenDevice`].
 pub struct GpuDevice<B: Backend> {
@@ -31,9 +31,7 @@ pub struct GpuDevice<B: Backend> {
     name: String,
     modules: Mutex<FxHashMap<unigrad_ir::Program, Arc<B::Module>>>,
     scratch: Mutex<Scratch>,
-    launches: Mutex<Launches>,
-    /// Whether a launch that can report an error is under way.
-    unchecked: AtomicBool,
+    faults: Mutex<Faults>,
 }
 
 /// Memory between the steps of a kernel.
@@ -42,13 +40,6 @@ struct Scratch {
     handle: Option<u64>,
     bytes: usize,
     status: Option<u64>,
-}
-
-/// Numbers and names of the latest launches.
-#[derive(Debug, Default)]
-struct Launches {
-    next: u32,
-    names: VecDeque<(u32, String)>,
 }
 
 /// A compiled kernel.
@@ -62,7 +53,10 @@ struct GpuProgram<B: Backend> {
     /// Where each scratch buffer begins in the shared one, and the bytes of all.
     scratch_at: Vec<usize>,
     scratch_bytes: usize,
+    /// Whether a launch can find an error.
     reports: bool,
+    /// Per kernel argument, whether it is written.
+    writes: Vec<bool>,
 }
 
 impl<B: Backend> fmt::Debug for GpuProgram<B> {
@@ -86,14 +80,7 @@ impl<B: Backend> GpuDevice<B> {
     pub fn new(backend: B) -> GpuDevice<B> {
         let info = backend.info();
         let name = format!("{}:{}", info.backend, info.ordinal);
-        GpuDevice {
-            backend,
-            name,
-            modules: Mutex::default(),
-            scratch: Mutex::default(),
-            launches: Mutex::default(),
-            unchecked: AtomicBool::new(false),
-        }
+        GpuDevice { backend, name, modules: Mutex::default(), scratch: Mutex::default(), faults: Mutex::default() }
     }
 
     /// The backend itself.
@@ -139,39 +126,46 @@ impl<B: Backend> GpuDevice<B> {
         Ok(*scratch.handle.insert(handle))
     }
 
-    /// A number for a launch that can report an error.
-    fn launch_id(&self, name: &str) -> u32 {
-        let mut launches = lock(&self.launches);
-        launches.next = launches.next.checked_add(1).unwrap_or(1);
-        let id = launches.next;
-        if launches.names.len() == REMEMBERED {
-            launches.names.pop_front();
-        }
-        launches.names.push_back((id, name.to_owned()));
-        id
-    }
-
-    /// Reports what launches found wrong since the last check. The queue is idle.
+    /// Looks at the status words of launches that nobody has waited for. The queue is idle.
     fn check(&self) -> Result<(), Error> {
-        if !self.unchecked.swap(false, Relaxed) {
+        if !lock(&self.faults).has_unchecked() {
             return Ok(());
         }
+        // In the order of `launch`, and with no launch in between.
         let mut scratch = lock(&self.scratch);
-        let status = Range { handle: self.status(&mut scratch)?, offset: 0, len: STATUS_BYTES };
-        let mut bytes = [0; STATUS_BYTES];
-        self.backend.download(status, &mut bytes)?;
-        let word = |at: usize| u32::from_le_bytes([bytes[4 * at], bytes[4 * at + 1], bytes[4 * at + 2], bytes[4 * at + 3]]);
-        if word(0) == 0 {
-            return Ok(());
+        let mut faults = lock(&self.faults);
+        let handle = self.status(&mut scratch)?;
+        let (first, count) = faults.slots();
+        let before_wrap = count.min(SLOTS - first);
+        let mut bytes = vec![0; count as usize * SLOT_BYTES];
+        let mut at = 0;
+        for (first, count) in [(first, before_wrap), (0, count - before_wrap)].into_iter().filter(|(_, count)| *count > 0) {
+            let len = count as usize * SLOT_BYTES;
+            let range = Range { handle, offset: first as usize * SLOT_BYTES, len };
+            // Rounded down to what every backend can begin at; a slot is 32 bytes.
+            let lead = range.offset % 64;
+            let range = Range { offset: range.offset - lead, len: range.len + lead, ..range };
+            let mut words = vec![0; range.len];
+            self.backend.download(range, &mut words)?;
+            let found = &words[lead..];
+            if found.iter().any(|byte| *byte != 0) {
+                self.backend.upload(&vec![0; range.len], range)?;
+            }
+            bytes[at..at + len].copy_from_slice(found);
+            at += len;
         }
-        self.backend.upload(&[0; STATUS_BYTES], status)?;
-        let name = lock(&self.launches).names.iter().find(|(id, _)| *id == word(0)).map(|(_, name)| name.clone());
-        let wide = |at: usize| (u64::from(word(at)) | u64::from(word(at + 1)) << 32) as i64;
-        Err(Error::IndexOutOfRange { index: wide(1), size: wide(3), kernel: name.unwrap_or_else(|| "an earlier launch".to_owned()) })
+        let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        faults.resolve(&words);
+        Ok(())
     }
 
     fn refuse(&self, kernel: &str, cause: impl Into<String>) -> Error {
         Error::Launch { device: self.name.clone(), kernel: kernel.to_owned(), cause: cause.into() }
+    }
+
+    /// A mark as the backend's own type.
+    fn own<'a>(&self, mark: &'a Mark) -> Result<&'a B::Mark, Error> {
+        mark.downcast_ref().ok_or_else(|| self.refuse("mark", "the mark belongs to another device"))
     }
 
     fn bind(
@@ -182,7 +176,7 @@ impl<B: Backend> GpuDevice<B> {
         scalars: &[u64],
         scratch: u64,
         status: u64,
-        id: u32,
+        slot: u32,
     ) -> Result<Vec<Bound>, Error> {
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
         let arg = |at: usize| args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
@@ -195,7 +189,7 @@ impl<B: Backend> GpuDevice<B> {
                     Bound::Buffer(Range { handle: scratch, offset: program.scratch_at[*at], len: program.lowered.scratch[*at] })
                 }
                 StepArg::Status => Bound::Buffer(Range { handle: status, offset: 0, len: STATUS_BYTES }),
-                StepArg::LaunchId => Bound::Scalar(*dtype, id.into()),
+                StepArg::StatusSlot => Bound::Scalar(*dtype, slot.into()),
                 StepArg::Scalar(at, Part::Whole) => Bound::Scalar(*dtype, scalar(*at)?),
                 StepArg::Scalar(at, Part::Low) => Bound::Scalar(*dtype, scalar(*at)? & 0xffff_ffff),
                 StepArg::Scalar(at, Part::High) => Bound::Scalar(*dtype, scalar(*at)? >> 32),
@@ -226,20 +220,29 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
     }
 
     fn free(&self, buffer: RawBuffer) {
+        lock(&self.faults).free(buffer.handle);
         self.backend.free(buffer.handle);
     }
 
     fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
-        self.backend.upload(data, Self::range(to))
+        let to = Self::range(to);
+        self.backend.upload(data, to)?;
+        lock(&self.faults).upload(to);
+        Ok(())
     }
 
     fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
-        self.backend.download(Self::range(from), data)?;
-        self.check()
+        let from = Self::range(from);
+        self.backend.download(from, data)?;
+        self.check()?;
+        lock(&self.faults).of(from).map_or(Ok(()), Err)
     }
 
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
-        self.backend.copy(Self::range(from), Self::range(to))
+        let (from, to) = (Self::range(from), Self::range(to));
+        self.backend.copy(from, to)?;
+        lock(&self.faults).copy(from, to);
+        Ok(())
     }
 
     fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
@@ -267,33 +270,76 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             scratch_bytes += bytes.next_multiple_of(256);
         }
         let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
-        Ok(Arc::new(GpuProgram::<B> { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports }))
+        let writes = kernel.args().iter().map(|arg| arg.write).collect();
+        Ok(Arc::new(GpuProgram::<B> { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes }))
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
         let Some(program) = program.as_any().downcast_ref::<GpuProgram<B>>() else {
             return Err(self.refuse("unknown", "the program was compiled for another device"));
         };
+        if program.reports && lock(&self.faults).is_full() {
+            self.backend.synchronize()?;
+            self.check()?;
+        }
         // Held to the end: a grown scratch buffer must not be freed between the steps of another launch.
         let mut scratch = lock(&self.scratch);
         let memory = if program.scratch_bytes > 0 { self.scratch(&mut scratch, program.scratch_bytes)? } else { 0 };
-        let (status, id) = if program.reports { (self.status(&mut scratch)?, self.launch_id(&program.name)) } else { (0, 0) };
+        let status = if program.reports { self.status(&mut scratch)? } else { 0 };
+        let mut faults = lock(&self.faults);
+        let reporting = program.reports.then(|| faults.begin(&program.name, origin));
+        let slot = reporting.map_or(0, |(_, slot)| slot);
         for (at, step) in program.lowered.steps.iter().enumerate() {
             if step.grid.contains(&0) {
                 continue;
             }
-            let bound = self.bind(program, at, args, scalars, memory, status, id)?;
+            let bound = self.bind(program, at, args, scalars, memory, status, slot)?;
             self.backend.launch(&program.modules[at], step.grid, &bound)?;
         }
-        if program.reports {
-            self.unchecked.store(true, Relaxed);
-        }
+        let ranges: Vec<(Range, bool)> = args.iter().map(|slice| Self::range(*slice)).zip(program.writes.iter().copied()).collect();
+        faults.launch(&ranges, reporting.map(|(id, _)| id));
         Ok(())
+    }
+
+    fn compiles_slowly(&self) -> bool {
+        true
     }
 
     fn synchronize(&self) -> Result<(), Error> {
         self.backend.synchronize()?;
-        self.check()
+        self.check()?;
+        lock(&self.faults).report().map_or(Ok(()), Err)
+    }
+
+    fn flush(&self) -> Result<(), Error> {
+        self.backend.flush()
+    }
+
+    fn mark(&self) -> Result<Option<Mark>, Error> {
+        Ok(self.backend.mark()?.map(|mark| Box::new(mark) as Mark))
+    }
+
+    fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
+        self.backend.is_done(self.own(mark)?)
+    }
+
+    fn wait(&self, mark: &Mark) -> Result<(), Error> {
+        self.backend.wait(self.own(mark)?)
+    }
+
+    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
+        self.backend.elapsed(self.own(from)?, self.own(to)?)
+    }
+
+    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
+        match mark.downcast_ref::<B::Mark>() {
+            Some(mark) => self.backend.wait_for_peer(mark),
+            None => Ok(false),
+        }
+    }
+
+    fn health(&self) -> Result<Option<Health>, Error> {
+        self.backend.health()
     }
 
     fn host_bytes(&self, slice: Slice<'_>) -> Option<*const u8> {

@@ -7,6 +7,7 @@
 mod backend;
 mod cache;
 mod device;
+mod faults;
 pub mod lower;
 
 pub use backend::{Backend, Bound, Range};

@@ -11,12 +11,13 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Instant,
 };
 use unigrad_device::{Buffer, Device, Program, Slice};
 use unigrad_graph::{DType, Expr, Shape, Storage};
+use unigrad_kernel::Kernel;
 use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, plan, resolve};
 
 /// How many plans are remembered.
@@ -203,11 +204,31 @@ fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
     UNFUSED.fetch_add(u64::from(plan.unfused_because.is_some()), Ordering::Relaxed);
     let planned = begin.elapsed();
     PLAN_NANOS.fetch_add(planned.as_nanos() as u64, Ordering::Relaxed);
-    let programs = plan.launches.iter().map(|launch| device.compile(&launch.kernel)).collect::<Result<Vec<_>, _>>()?;
+    let programs = compile_all(&plan, device)?;
     if debug().plan {
         eprintln!("plan of {} nodes in {planned:.1?}, compiled in {:.1?}\n{plan}", capture.len(), begin.elapsed() - planned);
     }
     Ok(Ready { plan, programs })
+}
+
+/// The programs of a plan. What the device has not compiled yet is compiled on several threads, for a GPU's compiler takes its time.
+fn compile_all(plan: &Plan, device: Device) -> Result<Vec<Arc<dyn Program>>, Error> {
+    let kernels: Vec<&Kernel> = plan.launches.iter().map(|launch| &launch.kernel).collect();
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(kernels.len());
+    if device.compiles_slowly() && n_threads > 1 {
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..n_threads {
+                scope.spawn(|| {
+                    while let Some(kernel) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        // An error comes again below, where there is somebody to tell.
+                        let _ = device.compile(kernel);
+                    }
+                });
+            }
+        });
+    }
+    Ok(kernels.into_iter().map(|kernel| device.compile(kernel)).collect::<Result<_, _>>()?)
 }
 
 fn storage_buffer(storage: &Storage) -> Result<&Buffer, Error> {
@@ -266,7 +287,9 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut HashMap<u3
         }
         words.extend(launch.scalars.iter().map(|slot| capture.scalars[*slot as usize]));
         let begin = Instant::now();
-        device.launch(program.as_ref(), &args, &words).map_err(|error| Error::Launch { place: launch.place, error })?;
+        device
+            .launch_from(program.as_ref(), &args, &words, Some(launch.place))
+            .map_err(|error| Error::Launch { place: launch.place, error })?;
         LAUNCHES.fetch_add(1, Ordering::Relaxed);
         if timed {
             device.synchronize()?;

@@ -24,7 +24,7 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice, Program, RawBuffer, Slice};
+use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice, Origin, Program, RawBuffer, Slice};
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
 
 const NAME: &str = "cpu:0";
@@ -70,6 +70,7 @@ fn info() -> Info {
         features: vec![version().to_owned()],
         software: false,
         rank: 1000,
+        limits: Vec::new(),
     }
 }
 
@@ -323,7 +324,7 @@ impl OpenDevice for Cpu {
         Ok(Arc::new(CpuProgram { name: name(kernel), args: kernel.args(), n_scalars: kernel.scalars().len(), body }))
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], _origin: Origin) -> Result<(), Error> {
         let Some(program) = program.as_any().downcast_ref::<CpuProgram>() else {
             let cause = "it was compiled for another driver".to_owned();
             return Err(Error::Launch { device: NAME.to_owned(), kernel: format!("{program:?}"), cause });

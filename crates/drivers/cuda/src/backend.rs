@@ -82,7 +82,20 @@ pub(crate) fn describe(ordinal: usize) -> Result<Info, String> {
         features,
         software: false,
         rank: 0,
+        limits: limits(device)?,
     })
+}
+
+fn limits(device: sys::CUdevice) -> Result<Vec<(&'static str, u64)>, String> {
+    let named = [
+        ("threads per workgroup", Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        ("shared memory bytes per workgroup", Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        ("registers per multiprocessor", Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+        ("subgroup size", Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+        ("L2 cache bytes", Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
+        ("memory bus bits", Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
+    ];
+    named.into_iter().map(|(name, which)| Ok((name, u64::try_from(attribute(device, which)?).unwrap_or(0)))).collect()
 }
 
 fn target(device: sys::CUdevice) -> Result<Target, String> {
@@ -453,6 +466,27 @@ impl Backend for CudaBackend {
         // SAFETY: event and stream of this context.
         self.check("event", unsafe { sys::cuEventRecord(mark.0, self.stream) })?;
         Ok(Some(mark))
+    }
+
+    fn is_done(&self, mark: &CudaMark) -> Result<bool, Error> {
+        self.enter()?;
+        // SAFETY: an event of this context, recorded before.
+        match unsafe { sys::cuEventQuery(mark.0) } {
+            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            result => self.check("event", result).map(|()| true),
+        }
+    }
+
+    fn wait(&self, mark: &CudaMark) -> Result<(), Error> {
+        self.enter()?;
+        // SAFETY: an event of this context, recorded before.
+        self.check("event", unsafe { sys::cuEventSynchronize(mark.0) })
+    }
+
+    fn wait_for_peer(&self, mark: &CudaMark) -> Result<bool, Error> {
+        self.enter()?;
+        // SAFETY: streams may wait for events of other contexts.
+        self.check("event", unsafe { sys::cuStreamWaitEvent(self.stream, mark.0, 0) }).map(|()| true)
     }
 
     fn elapsed(&self, from: &CudaMark, to: &CudaMark) -> Result<f64, Error> {

@@ -32,10 +32,10 @@ pub enum StepArg {
     Arg(usize),
     /// The scratch buffer at this position of [`Lowered::scratch`].
     Scratch(usize),
-    /// The device's status buffer: 8 words of `U32`; see [`IndexError`].
+    /// The device's status buffer (`U32`); see [`IndexError`].
     Status,
-    /// The number of this launch (`U32`, > 0), by which an error in the status buffer is told to its launch.
-    LaunchId,
+    /// Which words of the status buffer are this launch's (`U32`); see [`IndexError`].
+    StatusSlot,
     /// The kernel's run-time scalar at this position.
     Scalar(usize, Part),
     /// A number that lowering decided, so that one program serves many sizes.

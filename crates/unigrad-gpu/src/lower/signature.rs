@@ -1,6 +1,7 @@
 //! A program under construction together with what a launch passes for its parameters, so that the two cannot disagree.
 
 use super::{Part, Step, StepArg};
+use crate::faults::SLOT_WORDS;
 use unigrad_ir::{AtomicOp, Builder, Place, Target, Value};
 use unigrad_kernel::Arg;
 use unigrad_scalar::{BinaryOp, DType};
@@ -13,12 +14,13 @@ pub(crate) struct Signature {
     index_error: Option<IndexError>,
 }
 
-/// Where a program reports an index out of range: the launch's number, then the index and the axis's size as two words each. The first to
-/// come writes; the host reads it at its next wait, and sets word 0 to 0 again.
+/// Where a program reports an index out of range: 8 words of its own in the status buffer, namely 1, then the index and the axis's size as
+/// two words each. The first thread to come writes; the host reads them at its next wait, and sets them to 0 again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexError {
     status: Place,
-    launch: Value,
+    /// Which 8 words (`U32`).
+    slot: Value,
 }
 
 impl Signature {
@@ -98,9 +100,9 @@ impl Signature {
         }
         self.args.push(StepArg::Status);
         let status = self.b.buffer_atomic("status", DType::U32);
-        self.args.push(StepArg::LaunchId);
-        let launch = self.b.scalar("launch", DType::U32);
-        *self.index_error.insert(IndexError { status, launch })
+        self.args.push(StepArg::StatusSlot);
+        let slot = self.b.scalar("status_slot", DType::U32);
+        *self.index_error.insert(IndexError { status, slot })
     }
 
     /// The launch.
@@ -124,8 +126,9 @@ impl IndexError {
         let too_high = b.binary(BinaryOp::Ge, index, size_value);
         let outside = b.binary(BinaryOp::Or, too_low, too_high);
         b.when(outside, |b| {
-            let (at, free) = (b.u32(0), b.u32(0));
-            let old = b.compare_exchange(self.status, at, free, self.launch);
+            let first_word = b.mul_const(self.slot, i64::from(SLOT_WORDS));
+            let (free, taken) = (b.u32(0), b.u32(1));
+            let old = b.compare_exchange(self.status, first_word, free, taken);
             let first = b.binary(BinaryOp::Eq, old, free);
             b.when(first, |b| {
                 let low = b.cast(index, DType::U32);
@@ -140,7 +143,7 @@ impl IndexError {
                 };
                 let size_words = [b.u32(size as u32), b.u32((size >> 32) as u32)];
                 for (at, word) in [low, high, size_words[0], size_words[1]].into_iter().enumerate() {
-                    let at = b.u32(at as u32 + 1);
+                    let at = b.add_const(first_word, at as i64 + 1);
                     b.atomic(AtomicOp::Exchange, self.status, at, word);
                 }
             });

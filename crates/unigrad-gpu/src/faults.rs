@@ -1,0 +1,224 @@
+//! Errors that a launch finds while it runs: which launch, and what depends on it.
+//!
+//! In: launches with the ranges they read and write, status words after a wait. Out: the error of a range, if what is in it was computed
+//! from the results of a launch that failed.
+//! Always: a launch that can report has a slot of its own in the status buffer until somebody has waited for it, so no report is lost.
+//! Nothing is tracked while no launch is unchecked and none has failed: then every call returns at once.
+//! Never: talks to a device.
+
+use crate::Range;
+use rustc_hash::FxHashMap;
+use unigrad_device::{Error, Origin};
+
+/// Launches that can be unchecked at a time.
+pub(crate) const SLOTS: u32 = 1024;
+/// Words of `U32` in a slot: whether it failed, the index (2), the axis's size (2), and 3 unused.
+pub(crate) const SLOT_WORDS: u32 = 8;
+
+/// A launch that can fail, by number.
+type LaunchId = u64;
+
+/// Bytes of a buffer that hold results of launches.
+#[derive(Clone, Debug)]
+struct Taint {
+    start: usize,
+    end: usize,
+    launches: Vec<LaunchId>,
+}
+
+/// What is known of launches under way.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    next: LaunchId,
+    /// Launches that nobody has waited for, oldest first; their slots follow each other.
+    unchecked: Vec<(LaunchId, String)>,
+    failed: FxHashMap<LaunchId, Error>,
+    /// Failed launches that no wait has reported.
+    unreported: Vec<LaunchId>,
+    taints: FxHashMap<u64, Vec<Taint>>,
+}
+
+impl Faults {
+    /// Whether the next reporting launch has no slot until a wait.
+    pub(crate) fn is_full(&self) -> bool {
+        self.unchecked.len() >= SLOTS as usize
+    }
+
+    /// Whether a wait has something to look at.
+    pub(crate) fn has_unchecked(&self) -> bool {
+        !self.unchecked.is_empty()
+    }
+
+    /// The slots of the launches that nobody has waited for: the first, and how many. They may wrap around.
+    pub(crate) fn slots(&self) -> (u32, u32) {
+        let first = self.unchecked.first().map_or(0, |(id, _)| (*id % u64::from(SLOTS)) as u32);
+        (first, self.unchecked.len() as u32)
+    }
+
+    /// A launch that can report begins; its slot.
+    pub(crate) fn begin(&mut self, kernel: &str, origin: Origin) -> (LaunchId, u32) {
+        let id = self.next;
+        self.next += 1;
+        let place = origin.map(|at| format!(" at {}:{}:{}", at.file(), at.line(), at.column())).unwrap_or_default();
+        self.unchecked.push((id, format!("{kernel}{place}")));
+        (id, (id % u64::from(SLOTS)) as u32)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.unchecked.is_empty() && self.failed.is_empty()
+    }
+
+    fn sources(&self, range: Range) -> Vec<LaunchId> {
+        let Some(taints) = self.taints.get(&range.handle) else { return Vec::new() };
+        let (start, end) = (range.offset, range.offset + range.len);
+        let mut launches: Vec<LaunchId> =
+            taints.iter().filter(|t| t.start < end && start < t.end).flat_map(|t| t.launches.clone()).collect();
+        launches.sort_unstable();
+        launches.dedup();
+        launches
+    }
+
+    /// What is in a range is written anew, from the results of `launches`.
+    fn overwrite(&mut self, range: Range, launches: &[LaunchId]) {
+        let (start, end) = (range.offset, range.offset + range.len);
+        if start == end {
+            return;
+        }
+        let taints = self.taints.entry(range.handle).or_default();
+        let old = std::mem::take(taints);
+        for taint in old {
+            if taint.start < start {
+                taints.push(Taint { end: taint.end.min(start), ..taint.clone() });
+            }
+            if taint.end > end {
+                taints.push(Taint { start: taint.start.max(end), ..taint });
+            }
+        }
+        if !launches.is_empty() {
+            taints.push(Taint { start, end, launches: launches.to_vec() });
+        }
+        if taints.is_empty() {
+            self.taints.remove(&range.handle);
+        }
+    }
+
+    /// A launch reads all of `ranges` and writes those marked; `reporting` if it can fail itself.
+    pub(crate) fn launch(&mut self, ranges: &[(Range, bool)], reporting: Option<LaunchId>) {
+        if self.is_idle() {
+            return;
+        }
+        let mut launches: Vec<LaunchId> = ranges.iter().flat_map(|(range, _)| self.sources(*range)).chain(reporting).collect();
+        launches.sort_unstable();
+        launches.dedup();
+        for (range, _) in ranges.iter().filter(|(_, writes)| *writes) {
+            self.overwrite(*range, &launches);
+        }
+    }
+
+    /// A copy within the device.
+    pub(crate) fn copy(&mut self, from: Range, to: Range) {
+        if !self.is_idle() {
+            let launches = self.sources(from);
+            self.overwrite(to, &launches);
+        }
+    }
+
+    /// The host writes a range.
+    pub(crate) fn upload(&mut self, to: Range) {
+        if !self.is_idle() {
+            self.overwrite(to, &[]);
+        }
+    }
+
+    /// A buffer is gone.
+    pub(crate) fn free(&mut self, handle: u64) {
+        self.taints.remove(&handle);
+    }
+
+    /// After a wait: the status words of every unchecked launch, in their order.
+    pub(crate) fn resolve(&mut self, words: &[u32]) {
+        let mut fine = Vec::with_capacity(self.unchecked.len());
+        for ((id, kernel), words) in self.unchecked.drain(..).zip(words.chunks_exact(SLOT_WORDS as usize)) {
+            if words[0] == 0 {
+                fine.push(id);
+                continue;
+            }
+            let wide = |at: usize| (u64::from(words[at]) | u64::from(words[at + 1]) << 32) as i64;
+            self.failed.insert(id, Error::IndexOutOfRange { index: wide(1), size: wide(3), kernel });
+            self.unreported.push(id);
+        }
+        for taints in self.taints.values_mut() {
+            taints.iter_mut().for_each(|taint| taint.launches.retain(|id| fine.binary_search(id).is_err()));
+            taints.retain(|taint| !taint.launches.is_empty());
+        }
+        self.taints.retain(|_, taints| !taints.is_empty());
+    }
+
+    /// The error that a range's contents depend on.
+    pub(crate) fn of(&mut self, range: Range) -> Option<Error> {
+        let id = self.sources(range).into_iter().find(|id| self.failed.contains_key(id))?;
+        self.unreported.retain(|unreported| *unreported != id);
+        self.failed.get(&id).cloned()
+    }
+
+    /// The oldest error that no wait has reported.
+    pub(crate) fn report(&mut self) -> Option<Error> {
+        let id = if self.unreported.is_empty() { None } else { Some(self.unreported.remove(0)) };
+        let error = id.and_then(|id| self.failed.get(&id).cloned());
+        // What nothing depends on any more need not be kept.
+        let needed: Vec<LaunchId> = self.taints.values().flatten().flat_map(|t| t.launches.iter().copied()).collect();
+        self.failed.retain(|id, _| needed.contains(id) || self.unreported.contains(id));
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(handle: u64, offset: usize, len: usize) -> Range {
+        Range { handle, offset, len }
+    }
+
+    fn failed() -> Vec<u32> {
+        vec![1, 7, 0, 5, 0, 0, 0, 0]
+    }
+
+    #[test]
+    fn an_error_reaches_what_depends_on_it_and_nothing_else() {
+        let mut faults = Faults::default();
+        let (good, _) = faults.begin("good", None);
+        faults.launch(&[(range(1, 0, 64), false), (range(2, 0, 64), true)], Some(good));
+        let (bad, slot) = faults.begin("bad", None);
+        assert_eq!(slot, 1);
+        faults.launch(&[(range(1, 0, 64), false), (range(3, 0, 64), true)], Some(bad));
+        // Reads both, writes the second half of buffer 4.
+        faults.launch(&[(range(2, 0, 64), false), (range(3, 32, 8), false), (range(4, 64, 64), true)], None);
+        faults.resolve(&[vec![0; 8], failed()].concat());
+        assert_eq!(faults.of(range(2, 0, 64)), None);
+        assert_eq!(faults.of(range(4, 0, 64)), None);
+        let error = Some(Error::IndexOutOfRange { index: 7, size: 5, kernel: "bad".to_owned() });
+        assert_eq!(faults.of(range(4, 64, 64)), error);
+        assert_eq!(faults.of(range(3, 0, 4)), error);
+        faults.copy(range(3, 0, 32), range(5, 0, 32));
+        assert_eq!(faults.of(range(5, 0, 32)), error);
+        faults.upload(range(5, 0, 16));
+        assert_eq!(faults.of(range(5, 0, 16)), None);
+        assert_eq!(faults.of(range(5, 16, 16)), error);
+        assert_eq!(faults.report(), None, "a read has reported it");
+    }
+
+    #[test]
+    fn a_wait_reports_an_error_once() {
+        let mut faults = Faults::default();
+        let (id, _) = faults.begin("bad", None);
+        faults.launch(&[(range(1, 0, 64), true)], Some(id));
+        faults.resolve(&failed());
+        assert!(faults.report().is_some());
+        assert!(faults.report().is_none());
+        assert!(faults.of(range(1, 0, 64)).is_some(), "the result stays poisoned");
+        faults.free(1);
+        assert!(faults.report().is_none());
+        assert!(faults.is_idle(), "{faults:?}");
+    }
+}
