@@ -68,6 +68,24 @@ pub struct Lowered {
     pub scratch: Vec<usize>,
 }
 
+impl Lowered {
+    /// These steps, then those of a kernel whose arguments and scalars come after the first `n_args` and `n_scalars` of the launch.
+    fn then(mut self, next: Lowered, n_args: usize, n_scalars: usize) -> Lowered {
+        let n_scratch = self.scratch.len();
+        let moved = |arg: StepArg| match arg {
+            StepArg::Arg(at) => StepArg::Arg(at + n_args),
+            StepArg::Scratch(at) => StepArg::Scratch(at + n_scratch),
+            StepArg::Scalar(at, part) => StepArg::Scalar(at + n_scalars, part),
+            StepArg::Table(at) => StepArg::Table(at.into_iter().map(|at| at + n_args).collect()),
+            StepArg::ScalarTable(at) => StepArg::ScalarTable(at.into_iter().map(|at| at + n_scalars).collect()),
+            same @ (StepArg::Status | StepArg::StatusSlot | StepArg::Word(_) | StepArg::WordTable(_)) => same,
+        };
+        self.steps.extend(next.steps.into_iter().map(|step| Step { args: step.args.into_iter().map(moved).collect(), ..step }));
+        self.scratch.extend(next.scratch);
+        self
+    }
+}
+
 /// Why a kernel cannot run on a target.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{cause}\n help: {help}")]
@@ -82,6 +100,12 @@ pub struct Unsupported {
 pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
     let _ = target;
     match kernel {
+        // Another launch is how a GPU waits for all rows.
+        Kernel::Total(total) => {
+            let rows = lower(&Kernel::Region(total.rows.clone()), target)?;
+            let then = lower(&Kernel::Region(total.total.clone()), target)?;
+            Ok(rows.then(then, total.rows.args.len(), total.rows.scalars.len()))
+        }
         other => Err(Unsupported { cause: format!("no lowering of {} kernels", other.kind()), help: "run it on the CPU".to_owned() }),
     }
 }
