@@ -1,0 +1,527 @@
+//! A region's instructions as IR: what one thread does at one point of the domain, or at several neighbouring ones.
+//!
+//! In: a region, the places of its buffers and scalars, index values. Out: instructions in the builder's current block.
+//! Always: what no store needs is not evaluated; nothing is read where a mask is false or a buffer is empty.
+//! Never: decides which thread does which point, or makes reductions: schedules put those values in with [`Memo::put`].
+
+use super::{
+    lanes::{Lanes, Shape},
+    ops, philox,
+    range::{Range, held, ranges},
+};
+use crate::lower::{IndexError, Signature, Unsupported};
+use smallvec::SmallVec;
+use unigrad_ir::{Builder, Place, Target, Value};
+use unigrad_kernel::{Index, InstOp, Level, Region};
+use unigrad_scalar::{BinaryOp, DType, Literal};
+
+/// Elements up to which an index fits `U32`.
+const NARROW: usize = 1 << 32;
+
+/// A run-time scalar of a region.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scalar {
+    /// As its dtype is held.
+    Whole(Value),
+    /// Its 32-bit halves, as `U32`.
+    Halves([Value; 2]),
+}
+
+/// A region in a program; see the module's text.
+#[derive(Debug)]
+pub(crate) struct Body<'a> {
+    pub(super) region: &'a Region,
+    target: &'a Target,
+    pub(super) levels: Vec<Level>,
+    pub(super) live: Vec<bool>,
+    ranges: Vec<Option<Range>>,
+    /// By argument; none where nothing can be touched.
+    places: Vec<Option<Place>>,
+    scalars: Vec<Option<Scalar>>,
+    error: Option<IndexError>,
+    /// Values that the whole program sees.
+    uniform: Memo,
+}
+
+/// Values at hand in a block, by instruction; copy it for a block inside.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memo {
+    values: Vec<Option<Lanes>>,
+    /// Address arithmetic that several instructions share: the index without its offset, whether it is 64 bits wide, and its value.
+    indices: Vec<(Index, bool, Lanes)>,
+    /// Philox blocks by seed, offset and index.
+    random: Vec<([unigrad_kernel::Value; 3], [Lanes; 4])>,
+}
+
+impl Memo {
+    pub(super) fn get(&self, at: usize) -> Option<&Lanes> {
+        self.values.get(at).and_then(Option::as_ref)
+    }
+
+    pub(super) fn put(&mut self, at: usize, value: Lanes) {
+        self.values[at] = Some(value);
+    }
+
+    /// Makes an address known: `strides` (over the whole domain) times the point's indices, as `value` (`U32`, or `U64` if it is wide).
+    pub(super) fn put_index(&mut self, strides: &[i64], wide: bool, value: Lanes) {
+        let index = Index { offset: 0, strides: SmallVec::from_slice(strides), dynamic: SmallVec::new() };
+        self.indices.push((index, wide, value));
+    }
+}
+
+/// Where in the domain a thread is.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub(super) shape: Shape,
+    /// The axis that a run goes along, if its width is above 1; its index is then a multiple of the width.
+    pub(super) along: Option<usize>,
+    /// One index per axis, of a run's first point. Row points have no values for reduce axes.
+    pub(super) axes: Vec<Lanes>,
+    /// What [`InstOp::Acc`] is.
+    pub(super) acc: Option<Lanes>,
+}
+
+/// Instructions that some store needs.
+pub(super) fn live(region: &Region) -> Vec<bool> {
+    let mut live = vec![false; region.insts.len()];
+    for at in (0..region.insts.len()).rev() {
+        live[at] |= matches!(region.insts[at].op, InstOp::Store { .. });
+        if live[at] {
+            region.insts[at].op.visit_values(|value| live[value.index()] = true);
+        }
+    }
+    live
+}
+
+/// Which scalars are used for nothing but seeds and offsets of random numbers.
+fn only_random(region: &Region, live: &[bool]) -> Vec<bool> {
+    let mut only = vec![true; region.scalars.len()];
+    let slot = |value: &unigrad_kernel::Value| match region.insts[value.index()].op {
+        InstOp::Scalar(slot) => Some(slot as usize),
+        _ => None,
+    };
+    for (inst, _) in region.insts.iter().zip(live).filter(|(_, live)| **live) {
+        let mut also = |value: unigrad_kernel::Value| {
+            if let Some(slot) = slot(&value) {
+                only[slot] = false;
+            }
+        };
+        match &inst.op {
+            InstOp::Philox { index, .. } => also(*index),
+            op => op.visit_values(also),
+        }
+    }
+    only
+}
+
+fn unsupported(region: &Region, cause: &str, help: &str) -> Unsupported {
+    Unsupported { cause: format!("region {}: {cause}", region.name), help: help.to_owned() }
+}
+
+/// Why a region cannot run on a target at all.
+pub(super) fn check(region: &Region, target: &Target) -> Result<(), Unsupported> {
+    let live = live(region);
+    let mut dtypes = region.insts.iter().zip(&live).filter(|(_, live)| **live).map(|(inst, _)| inst.dtype).chain(region.args.iter().map(|a| a.dtype));
+    if !target.f64 && dtypes.any(|d| d == DType::F64) {
+        return Err(unsupported(region, "the device has no 64-bit floats", "compute in f32, or run this part on the CPU"));
+    }
+    if let Some(arg) = region.args.iter().find(|arg| (arg.len * arg.dtype.size()) as u64 > target.max_buffer_bytes) {
+        let cause = format!("a buffer of {} bytes; the device's kernels reach {} bytes of one", arg.len * arg.dtype.size(), target.max_buffer_bytes);
+        return Err(unsupported(region, &cause, "split the tensor"));
+    }
+    if !target.i64 && (region.args.iter().any(|arg| arg.len > NARROW) || region.rows().saturating_mul(region.row_len()) > NARROW) {
+        return Err(unsupported(region, "more than 2^32 elements, and the device has no 64-bit integers", "split the tensor"));
+    }
+    Ok(())
+}
+
+impl<'a> Body<'a> {
+    /// A region whose buffers and scalars are at hand, by position.
+    pub(super) fn new(
+        region: &'a Region,
+        target: &'a Target,
+        places: Vec<Option<Place>>,
+        scalars: Vec<Option<Scalar>>,
+        error: Option<IndexError>,
+    ) -> Body<'a> {
+        let uniform = Memo { values: vec![None; region.insts.len()], ..Memo::default() };
+        let (levels, live, ranges) = (region.levels(), live(region), ranges(region));
+        Body { region, target, levels, live, ranges, places, scalars, error, uniform }
+    }
+
+    /// Declares the region's buffers and scalars as parameters, which are the kernel's `first_arg ..` and `first_scalar ..`, and makes its
+    /// uniform values. To be called while the program's outermost block is the current one.
+    pub(crate) fn declare(
+        sig: &mut Signature,
+        target: &'a Target,
+        region: &'a Region,
+        first_arg: usize,
+        first_scalar: usize,
+    ) -> Result<Body<'a>, Unsupported> {
+        check(region, target)?;
+        let live = live(region);
+        let used = |arg: usize| {
+            region.insts.iter().zip(&live).any(|(inst, live)| {
+                *live && matches!(inst.op, InstOp::Load { arg: a, .. } | InstOp::Store { arg: a, .. } if a as usize == arg)
+            })
+        };
+        let places = region.args.iter().enumerate().map(|(at, arg)| {
+            (arg.len > 0 && used(at)).then(|| sig.arg(&format!("{}{at}", if arg.write { "out" } else { "in" }), first_arg + at, arg))
+        });
+        let places = places.collect();
+        let only_random = only_random(region, &live);
+        let is_read = |slot: usize| region.insts.iter().zip(&live).any(|(inst, live)| *live && inst.op == InstOp::Scalar(slot as u32));
+        let scalars = region.scalars.iter().enumerate().map(|(slot, dtype)| {
+            is_read(slot).then(|| {
+                let (name, at) = (format!("s{slot}"), first_scalar + slot);
+                scalar(sig, target, &name, at, *dtype, only_random[slot])
+            })
+        });
+        let scalars = scalars.collect();
+        let bounded = region.insts.iter().zip(&live).any(|(inst, live)| *live && matches!(inst.op, InstOp::Bounded { .. }));
+        let error = bounded.then(|| sig.index_error());
+        let mut body = Body::new(region, target, places, scalars, error);
+        body.make_uniform(&mut sig.b);
+        Ok(body)
+    }
+
+    /// Makes the uniform values, which every block from here on sees. Loads of what the launch writes wait.
+    pub(super) fn make_uniform(&mut self, b: &mut Builder) {
+        let point = Point { shape: Shape::ONE, along: None, axes: Vec::new(), acc: None };
+        let mut memo = self.uniform.clone();
+        let mut waits = vec![false; self.region.insts.len()];
+        for at in 0..waits.len() {
+            let inst = &self.region.insts[at];
+            waits[at] = matches!(inst.op, InstOp::Load { arg, .. } if self.region.args[arg as usize].write);
+            inst.op.visit_values(|value| waits[at] |= waits[value.index()]);
+        }
+        self.evaluate(b, &point, &mut memo, |body, at| {
+            let is_store = matches!(body.region.insts[at].op, InstOp::Store { .. } | InstOp::Reduce(..) | InstOp::ArgReduce(..));
+            body.levels[at] == Level::Uniform && body.live[at] && !is_store && !waits[at]
+        });
+        self.uniform = memo;
+    }
+
+    /// Everything that one point of a map does: `axes` are its indices (`U32`, or `U64`), `acc` is what [`InstOp::Acc`] stands for.
+    pub(crate) fn point(&self, b: &mut Builder, axes: &[Value], acc: Option<Value>) {
+        self.points(b, axes, acc.as_slice(), None);
+    }
+
+    /// As [`Body::point`], for the point given and its neighbours along `along` (the last axis for `None`): as many as there are accumulators.
+    /// Their number is a power of two, at most 8, that divides the index along that axis.
+    pub(crate) fn points(&self, b: &mut Builder, axes: &[Value], acc: &[Value], along: Option<usize>) {
+        let width = acc.len().max(1);
+        let along = (width > 1).then(|| along.unwrap_or(axes.len().saturating_sub(1)));
+        let axes = axes.iter().map(|axis| Lanes::all(*axis)).collect();
+        let acc = (!acc.is_empty()).then(|| Lanes::run(acc.iter().copied()));
+        let mut memo = self.memo();
+        self.evaluate(b, &Point { shape: Shape { groups: 1, width }, along, axes, acc }, &mut memo, |body, at| body.live[at]);
+    }
+
+    /// A fresh set of values: the uniform ones.
+    pub(super) fn memo(&self) -> Memo {
+        self.uniform.clone()
+    }
+
+    /// The dtype in which a value is held.
+    pub(super) fn held(&self, at: usize) -> DType {
+        held(self.region.insts[at].dtype, self.ranges[at])
+    }
+
+    /// Evaluates the chosen instructions, in order, as far as they are not in `memo`.
+    pub(super) fn evaluate(&self, b: &mut Builder, point: &Point, memo: &mut Memo, chosen: impl Fn(&Body<'_>, usize) -> bool) {
+        for at in 0..self.region.insts.len() {
+            if memo.values[at].is_none() && chosen(self, at) {
+                self.instruction(b, point, memo, at);
+            }
+        }
+    }
+
+    fn instruction(&self, b: &mut Builder, point: &Point, memo: &mut Memo, at: usize) {
+        let inst = &self.region.insts[at];
+        let shape = point.shape;
+        let dtype_of = |value: &unigrad_kernel::Value| self.region.insts[value.index()].dtype;
+        let range_of = |value: &unigrad_kernel::Value| self.ranges[value.index()];
+        let to = self.held(at);
+        let value = match &inst.op {
+            InstOp::Const(literal) if literal.dtype().is_float() => Lanes::all(b.float(to, literal.as_f64())),
+            InstOp::Const(literal) => Lanes::all(b.constant(literal.cast(to))),
+            InstOp::Scalar(slot) => match self.scalars[*slot as usize] {
+                Some(Scalar::Whole(value)) => Lanes::all(value),
+                // Made from its halves where it is used: see `halves`.
+                Some(Scalar::Halves(_)) | None => return,
+            },
+            InstOp::AxisIndex(axis) => {
+                let axis = *axis as usize;
+                let base = &point.axes[axis];
+                Lanes::make(shape, base.by_group(), point.along == Some(axis), |g, l| {
+                    let index = b.add_const(base.at(g, 0), if point.along == Some(axis) { l as i64 } else { 0 });
+                    b.cast(index, to)
+                })
+            }
+            InstOp::Acc => match &point.acc {
+                Some(acc) => Lanes::map(b, shape, &[acc], |b, v| b.cast(v[0], to)),
+                None => return,
+            },
+            InstOp::Load { arg, index, mask } => {
+                let mask = mask.and_then(|mask| memo.get(mask.index()).cloned());
+                self.load(b, point, memo, *arg as usize, index, mask, to)
+            }
+            InstOp::Unary(op, a) => {
+                let Some(x) = memo.get(a.index()) else { return };
+                Lanes::map(b, shape, &[x], |b, v| ops::unary(b, *op, dtype_of(a), v[0], range_of(a), self.ranges[at]))
+            }
+            InstOp::Binary(op, x, y) => {
+                let (Some(vx), Some(vy)) = (memo.get(x.index()), memo.get(y.index())) else { return };
+                Lanes::map(b, shape, &[vx, vy], |b, v| {
+                    ops::binary(b, *op, dtype_of(x), [v[0], v[1]], [range_of(x), range_of(y)], self.ranges[at])
+                })
+            }
+            InstOp::Where(c, x, y) => {
+                let (Some(c), Some(x), Some(y)) = (memo.get(c.index()), memo.get(x.index()), memo.get(y.index())) else { return };
+                Lanes::map(b, shape, &[c, x, y], |b, v| {
+                    let (x, y) = (b.cast(v[1], to), b.cast(v[2], to));
+                    b.select(v[0], x, y)
+                })
+            }
+            InstOp::Cast(a) => {
+                let Some(x) = memo.get(a.index()) else { return };
+                Lanes::map(b, shape, &[x], |b, v| ops::cast(b, v[0], dtype_of(a), inst.dtype, to))
+            }
+            InstOp::Bitcast(a) => {
+                let Some(x) = memo.get(a.index()) else { return };
+                Lanes::map(b, shape, &[x], |b, v| {
+                    let bits = b.cast(v[0], dtype_of(a));
+                    let bits = b.bitcast(bits, inst.dtype);
+                    b.cast(bits, to)
+                })
+            }
+            InstOp::Bounded { index, size } => {
+                let (Some(x), Some(error)) = (memo.get(index.index()), self.error) else { return };
+                Lanes::map(b, shape, &[x], |b, v| {
+                    // The check compares with negative sizes.
+                    let index = match b.dtype(v[0]) {
+                        DType::I32 if *size <= i64::from(i32::MAX) => v[0],
+                        _ => b.cast(v[0], DType::I64),
+                    };
+                    let index = error.bounded(b, self.target, index, *size);
+                    b.cast(index, to)
+                })
+            }
+            InstOp::Philox { seed, offset, index, word } => self.random(b, point, memo, [*seed, *offset, *index], *word),
+            InstOp::Reduce(..) | InstOp::ArgReduce(..) => return,
+            InstOp::Store { arg, index, value } => {
+                self.store(b, point, memo, *arg as usize, index, *value);
+                return;
+            }
+        };
+        memo.values[at] = Some(value);
+    }
+
+    /// A 64-bit value's lower and upper word.
+    fn halves(&self, b: &mut Builder, shape: Shape, memo: &Memo, value: unigrad_kernel::Value) -> Option<[Lanes; 2]> {
+        if let InstOp::Scalar(slot) = self.region.insts[value.index()].op
+            && let Some(Scalar::Halves([low, high])) = self.scalars[slot as usize]
+        {
+            return Some([Lanes::all(low), Lanes::all(high)]);
+        }
+        let value = memo.get(value.index())?;
+        let low = Lanes::map(b, shape, &[value], |b, v| b.cast(v[0], DType::U32));
+        let high = Lanes::map(b, shape, &[value], |b, v| match b.dtype(v[0]) {
+            DType::I32 => {
+                let (zero, ones, none) = (b.int(DType::I32, 0), b.u32(u32::MAX), b.u32(0));
+                let negative = b.lt(v[0], zero);
+                b.select(negative, ones, none)
+            }
+            dtype if dtype.size() == 8 => {
+                let shift = b.int(dtype, 32);
+                let high = b.binary(BinaryOp::Shr, v[0], shift);
+                b.cast(high, DType::U32)
+            }
+            _ => b.u32(0),
+        });
+        Some([low, high])
+    }
+
+    fn random(&self, b: &mut Builder, point: &Point, memo: &mut Memo, of: [unigrad_kernel::Value; 3], word: u8) -> Lanes {
+        if let Some((_, words)) = memo.random.iter().find(|(key, _)| *key == of) {
+            return words[usize::from(word & 3)].clone();
+        }
+        let shape = point.shape;
+        let zero = Lanes::all(b.u32(0));
+        let [seed, offset, index] = of.map(|value| self.halves(b, shape, memo, value).unwrap_or([zero.clone(), zero.clone()]));
+        let words = philox::words(b, shape, [&index[0], &index[1], &offset[0], &offset[1]], [&seed[0], &seed[1]]);
+        let found = words[usize::from(word & 3)].clone();
+        memo.random.push((of, words));
+        found
+    }
+
+    // --- memory
+
+    /// The address of an access, its offset left out, at the first point of every run.
+    fn address(&self, b: &mut Builder, point: &Point, memo: &mut Memo, index: &Index, wide: bool) -> Lanes {
+        let key = Index { offset: 0, strides: self.strides(index), dynamic: index.dynamic.clone() };
+        if let Some((_, _, address)) = memo.indices.iter().find(|(known, is_wide, _)| *known == key && *is_wide == wide) {
+            return address.clone();
+        }
+        let dtype = if wide { DType::U64 } else { DType::U32 };
+        let shape = point.shape;
+        let mut sum: Option<Lanes> = None;
+        let mut add = |b: &mut Builder, term: Lanes| {
+            sum = Some(match &sum {
+                Some(sum) => Lanes::map(b, shape, &[sum, &term], |b, v| b.add(v[0], v[1])),
+                None => term,
+            });
+        };
+        for (axis, stride) in key.strides.iter().enumerate().filter(|(_, stride)| **stride != 0) {
+            let term = Lanes::map(b, shape, &[&point.axes[axis]], |b, v| {
+                let index = b.cast(v[0], dtype);
+                b.mul_const(index, *stride)
+            });
+            add(b, term);
+        }
+        for (value, stride) in &key.dynamic {
+            let Some(value) = memo.get(value.index()) else { continue };
+            let term = Lanes::map(b, shape, &[value], |b, v| {
+                let index = b.cast(v[0], dtype);
+                b.mul_const(index, *stride)
+            });
+            add(b, term);
+        }
+        let address = sum.unwrap_or_else(|| Lanes::all(b.int(dtype, 0)));
+        memo.indices.push((key, wide, address.clone()));
+        address
+    }
+
+    /// An index's strides, 0 for axes of one point.
+    fn strides(&self, index: &Index) -> SmallVec<[i64; 6]> {
+        let axes = self.region.axes.iter().enumerate();
+        axes.map(|(axis, size)| if *size == 1 { 0 } else { index.strides.get(axis).copied().unwrap_or(0) }).collect()
+    }
+
+    /// How many points of a run one access can move as a vector.
+    fn piece(&self, point: &Point, index: &Index, address: &Lanes, dtype: DType) -> usize {
+        match point.along {
+            Some(along) if !address.by_lane() => {
+                let strides = self.strides(index);
+                vector_piece(self.target, &strides, index, along, dtype, point.shape.width)
+            }
+            _ => 1,
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // the parts of a load
+    fn load(
+        &self,
+        b: &mut Builder,
+        point: &Point,
+        memo: &mut Memo,
+        arg: usize,
+        index: &Index,
+        mask: Option<Lanes>,
+        to: DType,
+    ) -> Lanes {
+        let Arg { dtype, len, .. } = self.region.args[arg];
+        let Some(place) = self.places[arg] else {
+            return Lanes::all(b.constant(Literal::zero(to)));
+        };
+        let wide = len > NARROW;
+        let address = self.address(b, point, memo, index, wide);
+        let stride = point.along.map_or(0, |along| self.strides(index)[along]);
+        let mut piece = self.piece(point, index, &address, dtype);
+        if mask.as_ref().is_some_and(Lanes::by_lane) {
+            piece = 1;
+        }
+        let by_group = address.by_group() || mask.as_ref().is_some_and(Lanes::by_group);
+        let by_lane = address.by_lane() || stride != 0 || mask.as_ref().is_some_and(Lanes::by_lane);
+        let mut vector: Option<Value> = None;
+        Lanes::make(point.shape, by_group, by_lane, |g, l| {
+            if l.is_multiple_of(piece) {
+                let mut at = b.add_const(address.at(g, l), index.offset + stride * l as i64);
+                if let Some(mask) = &mask {
+                    let zero = b.int(b.dtype(at), 0);
+                    at = b.select(mask.at(g, l), at, zero);
+                }
+                vector = Some(b.load_vector(place, at, piece as u8));
+            }
+            // INVARIANT: lanes come in order and the first of a piece loads it, so the fallback is never taken.
+            let loaded = vector.unwrap_or(Value(0));
+            let value = b.extract(loaded, (l % piece) as u8);
+            let value = b.cast(value, to);
+            match &mask {
+                Some(mask) => {
+                    let zero = b.constant(Literal::zero(to));
+                    b.select(mask.at(g, l), value, zero)
+                }
+                None => value,
+            }
+        })
+    }
+
+    fn store(&self, b: &mut Builder, point: &Point, memo: &mut Memo, arg: usize, index: &Index, value: unigrad_kernel::Value) {
+        let Arg { dtype, len, .. } = self.region.args[arg];
+        let (Some(place), Some(held)) = (self.places[arg], memo.get(value.index()).cloned()) else { return };
+        let address = self.address(b, point, memo, index, len > NARROW);
+        let stride = point.along.map_or(0, |along| self.strides(index)[along]);
+        let piece = self.piece(point, index, &address, dtype);
+        let from = self.region.insts[value.index()].dtype;
+        let values = Lanes::map(b, point.shape, &[&held], |b, v| ops::stored(b, v[0], from, dtype));
+        let groups = if address.by_group() || values.by_group() { point.shape.groups } else { 1 };
+        let by_lane = address.by_lane() || stride != 0 || values.by_lane();
+        for g in 0..groups {
+            for l in (0..if by_lane { point.shape.width } else { 1 }).step_by(piece) {
+                let at = b.add_const(address.at(g, l), index.offset + stride * l as i64);
+                let lanes: SmallVec<[Value; 8]> = (l..l + piece).map(|l| values.at(g, l)).collect();
+                let vector = b.compose(&lanes);
+                b.store(place, at, vector);
+            }
+        }
+    }
+}
+
+use unigrad_kernel::Arg;
+
+/// How many neighbours along an axis one access can move at once, if an index along that axis is a multiple of `width`.
+pub(super) fn vector_piece(target: &Target, strides: &[i64], index: &Index, along: usize, dtype: DType, width: usize) -> usize {
+    let bytes = if target.vectors { 16 } else { 4 };
+    let mut piece = width.min(bytes / dtype.size()).clamp(1, 8);
+    if strides[along] != 1 {
+        return 1;
+    }
+    let aligned = |piece: usize| {
+        let n = piece as i64;
+        let others = strides.iter().enumerate().filter(|(axis, _)| *axis != along).all(|(_, stride)| stride % n == 0);
+        others && index.offset % n == 0 && index.dynamic.iter().all(|(_, stride)| stride % n == 0)
+    };
+    while piece > 1 && !aligned(piece) {
+        piece /= 2;
+    }
+    piece
+}
+
+/// Declares a run-time scalar, as it is held.
+fn scalar(sig: &mut Signature, target: &Target, name: &str, at: usize, dtype: DType, only_random: bool) -> Scalar {
+    match dtype {
+        DType::U64 | DType::I64 if only_random => Scalar::Halves(sig.scalar_halves(name, at)),
+        DType::U64 | DType::I64 if !target.i64 => {
+            let [low, high] = sig.scalar_halves(name, at);
+            let b = &mut sig.b;
+            let (low, high) = (b.cast(low, DType::U64), b.cast(high, DType::U64));
+            let shift = b.int(DType::U64, 32);
+            let high = b.binary(BinaryOp::Shl, high, shift);
+            let whole = b.binary(BinaryOp::Or, low, high);
+            Scalar::Whole(b.cast(whole, dtype))
+        }
+        DType::F16 | DType::BF16 => {
+            let raw = sig.scalar_low(name, at);
+            let bits = sig.b.cast(raw, DType::U16);
+            let value = sig.b.bitcast(bits, dtype);
+            Scalar::Whole(sig.b.cast(value, DType::F32))
+        }
+        _ if dtype.size() < 4 => {
+            let raw = sig.scalar_low(name, at);
+            Scalar::Whole(sig.b.cast(raw, dtype))
+        }
+        _ => Scalar::Whole(sig.scalar(name, at, dtype)),
+    }
+}

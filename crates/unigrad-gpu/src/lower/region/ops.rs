@@ -1,0 +1,249 @@
+//! What an operation of a region is in the IR: the cases that the IR does not take (truth values as numbers, integers where the operation
+//! is for floats, narrowed `I64`) become others that mean the same.
+
+use super::range::{Range, common, held};
+use unigrad_ir::{Builder, Value};
+use unigrad_kernel::Inst;
+use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
+
+/// `op` of a value of region dtype `dtype`, whose range and the result's are given.
+pub(super) fn unary(b: &mut Builder, op: UnaryOp, dtype: DType, a: Value, range: Option<Range>, result: Option<Range>) -> Value {
+    if dtype == DType::Bool {
+        return match op {
+            UnaryOp::Not | UnaryOp::BitNot => b.unary(UnaryOp::Not, a),
+            UnaryOp::IsNan => truth(b, false),
+            UnaryOp::IsFinite => truth(b, true),
+            _ => a,
+        };
+    }
+    if op == UnaryOp::Not {
+        let zero = b.constant(Literal::zero(b.dtype(a)));
+        return b.binary(BinaryOp::Eq, a, zero);
+    }
+    if dtype.is_float() {
+        return b.unary(op, a);
+    }
+    match op {
+        UnaryOp::IsNan => return truth(b, false),
+        UnaryOp::IsFinite => return truth(b, true),
+        UnaryOp::Abs | UnaryOp::Relu if dtype.is_unsigned_int() => return a,
+        UnaryOp::Sign if dtype.is_unsigned_int() => {
+            let one = b.int(dtype, 1);
+            return b.binary(BinaryOp::Min, a, one);
+        }
+        UnaryOp::Neg if dtype.is_unsigned_int() => {
+            let zero = b.int(dtype, 0);
+            return b.sub(zero, a);
+        }
+        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Sign | UnaryOp::BitNot => {}
+        // Rounding an integer gives it back; nothing else is asked of integers.
+        _ => return a,
+    }
+    let to = held(dtype, result);
+    let (Some(range), Some(result), DType::I64) = (range, result, dtype) else { return b.unary(op, a) };
+    let wide = match common(range, result) {
+        // Signed, since the argument or the result may be negative in between.
+        DType::U32 if matches!(op, UnaryOp::Abs | UnaryOp::Relu) => return b.cast(a, to),
+        DType::U32 => DType::I64,
+        other => other,
+    };
+    let a = b.cast(a, wide);
+    let y = b.unary(op, a);
+    b.cast(y, to)
+}
+
+fn truth(b: &mut Builder, value: bool) -> Value {
+    b.constant(Literal::int(DType::Bool, value.into()))
+}
+
+/// `op` of two values of region dtype `dtype`.
+pub(super) fn binary(
+    b: &mut Builder,
+    op: BinaryOp,
+    dtype: DType,
+    [x, y]: [Value; 2],
+    ranges: [Option<Range>; 2],
+    result: Option<Range>,
+) -> Value {
+    match (dtype, op) {
+        (DType::Bool, op) => bool_binary(b, op, x, y),
+        (DType::I64, op) => {
+            let (Some(rx), Some(ry)) = (ranges[0], ranges[1]) else { return b.binary(op, x, y) };
+            let to = if op.is_comparison() { DType::Bool } else { held(dtype, result) };
+            // Sums and products are right modulo 2^32 whatever the arguments were cut to.
+            let modular = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul);
+            let by = match op {
+                _ if modular => to,
+                BinaryOp::Pow | BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Div | BinaryOp::Atan2 => DType::I64,
+                _ => common(rx, ry),
+            };
+            let (x, y) = (b.cast(x, by), b.cast(y, by));
+            let z = b.binary(op, x, y);
+            if op.is_comparison() { z } else { b.cast(z, to) }
+        }
+        _ => b.binary(op, x, y),
+    }
+}
+
+fn bool_binary(b: &mut Builder, op: BinaryOp, x: Value, y: Value) -> Value {
+    let not = |b: &mut Builder, v| b.unary(UnaryOp::Not, v);
+    match op {
+        BinaryOp::And | BinaryOp::Mul | BinaryOp::Min => b.binary(BinaryOp::And, x, y),
+        BinaryOp::Or | BinaryOp::Add | BinaryOp::Max => b.binary(BinaryOp::Or, x, y),
+        BinaryOp::Xor | BinaryOp::Sub | BinaryOp::Ne => b.binary(BinaryOp::Xor, x, y),
+        BinaryOp::Eq => {
+            let differ = b.binary(BinaryOp::Xor, x, y);
+            not(b, differ)
+        }
+        BinaryOp::Lt => {
+            let x = not(b, x);
+            b.binary(BinaryOp::And, x, y)
+        }
+        BinaryOp::Le => {
+            let x = not(b, x);
+            b.binary(BinaryOp::Or, x, y)
+        }
+        BinaryOp::Gt => {
+            let y = not(b, y);
+            b.binary(BinaryOp::And, x, y)
+        }
+        BinaryOp::Ge => {
+            let y = not(b, y);
+            b.binary(BinaryOp::Or, x, y)
+        }
+        // As numbers 0 and 1.
+        _ => {
+            let (x, y) = (b.cast(x, DType::U32), b.cast(y, DType::U32));
+            let z = b.binary(op, x, y);
+            b.cast(z, DType::Bool)
+        }
+    }
+}
+
+/// A value of region dtype `from`, as it is held, converted to region dtype `to`, held as `as_`.
+pub(super) fn cast(b: &mut Builder, a: Value, from: DType, to: DType, as_: DType) -> Value {
+    if from == to {
+        return b.cast(a, as_);
+    }
+    match to {
+        DType::F16 | DType::BF16 => {
+            let single = b.cast(a, DType::F32);
+            let rounded = b.cast(single, to);
+            b.cast(rounded, DType::F32)
+        }
+        // Floats saturate at 64 bits before they wrap, so a narrow result is cut afterwards.
+        DType::I64 if from.is_float() => {
+            let wide = b.cast(a, DType::I64);
+            b.cast(wide, as_)
+        }
+        _ => b.cast(a, as_),
+    }
+}
+
+/// A held value of region dtype `dtype` in the dtype it is stored as.
+pub(super) fn stored(b: &mut Builder, a: Value, from: DType, to: DType) -> Value {
+    let value = cast(b, a, from, to, if to.compute() == to { to } else { DType::F32 });
+    b.cast(value, to)
+}
+
+/// A reduction, as threads do it: on one value, or on a value and where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fold {
+    Reduce(ReduceOp),
+    Arg(ArgReduceOp),
+}
+
+/// A reduction of a region and the dtypes of what a thread carries along.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Carried {
+    pub(super) fold: Fold,
+    /// Of the value.
+    pub(super) value: DType,
+    /// Of the index, with [`Fold::Arg`].
+    pub(super) index: DType,
+}
+
+impl Carried {
+    /// What a reduction of values held as `argument` carries; `result` is what the reduction's value is held as.
+    pub(super) fn new(inst: &Inst, fold: Fold, argument: DType, result: DType, index: DType) -> Carried {
+        let widened = match (fold, inst.dtype) {
+            (Fold::Reduce(_), DType::I64) => result,
+            _ => argument,
+        };
+        // Threads exchange words; wrapping at the end is the same as wrapping all along.
+        let value = match widened {
+            DType::Bool | DType::U8 | DType::U16 => DType::U32,
+            DType::I8 | DType::I16 => DType::I32,
+            other => other,
+        };
+        Carried { fold, value, index }
+    }
+
+    /// Dtypes of the parts.
+    pub(super) fn parts(&self) -> Vec<DType> {
+        match self.fold {
+            Fold::Reduce(_) => vec![self.value],
+            Fold::Arg(_) => vec![self.value, self.index],
+        }
+    }
+
+    /// What to begin with. An index of the greatest number means: no element yet.
+    pub(super) fn identity(&self, b: &mut Builder, dtype: DType) -> Vec<Value> {
+        // The least and greatest of the region's dtype, as it is carried.
+        let bound = |least: bool| {
+            let of = if dtype.compute() == self.value || dtype == DType::I64 { self.value } else { dtype };
+            let literal = if least { Literal::min_value(of) } else { Literal::max_value(of) };
+            literal.cast(self.value)
+        };
+        let value = match self.fold {
+            Fold::Reduce(ReduceOp::Sum) => Literal::zero(self.value),
+            Fold::Reduce(ReduceOp::Prod) => Literal::one(self.value),
+            Fold::Reduce(ReduceOp::Max) | Fold::Arg(ArgReduceOp::ArgMax) => bound(true),
+            Fold::Reduce(ReduceOp::Min) | Fold::Arg(ArgReduceOp::ArgMin) => bound(false),
+        };
+        let value = b.constant(value);
+        match self.fold {
+            Fold::Reduce(_) => vec![value],
+            Fold::Arg(_) => vec![value, b.constant(Literal::max_value(self.index))],
+        }
+    }
+
+    /// Two partial results, the first of elements that come before where it matters to rounding.
+    pub(super) fn combine(&self, b: &mut Builder, x: &[Value], y: &[Value]) -> Vec<Value> {
+        let op = match self.fold {
+            Fold::Reduce(op) => return vec![b.combine(op, x[0], y[0])],
+            Fold::Arg(op) => op,
+        };
+        let beats = if op == ArgReduceOp::ArgMax { BinaryOp::Gt } else { BinaryOp::Lt };
+        let better = b.binary(beats, y[0], x[0]);
+        let mut tie = b.binary(BinaryOp::Eq, y[0], x[0]);
+        let mut take = better;
+        if self.value.is_float() {
+            let (nan_x, nan_y) = (b.unary(UnaryOp::IsNan, x[0]), b.unary(UnaryOp::IsNan, y[0]));
+            let not_x = b.unary(UnaryOp::Not, nan_x);
+            let only_y = b.and(nan_y, not_x);
+            take = b.binary(BinaryOp::Or, take, only_y);
+            let both = b.and(nan_x, nan_y);
+            tie = b.binary(BinaryOp::Or, tie, both);
+        }
+        let earlier = b.lt(y[1], x[1]);
+        let tie = b.and(tie, earlier);
+        let take = b.binary(BinaryOp::Or, take, tie);
+        vec![b.select(take, y[0], x[0]), b.select(take, y[1], x[1])]
+    }
+
+    /// The reduction's value, held as `to`; `dtype` is its region dtype.
+    pub(super) fn finish(&self, b: &mut Builder, parts: &[Value], dtype: DType, to: DType) -> Value {
+        match self.fold {
+            Fold::Reduce(_) if dtype == DType::Bool => b.cast(parts[0], DType::Bool),
+            Fold::Reduce(_) => b.cast(parts[0], to),
+            Fold::Arg(_) => {
+                let none = b.constant(Literal::max_value(self.index));
+                let is_none = b.binary(BinaryOp::Eq, parts[1], none);
+                let zero = b.int(self.index, 0);
+                let index = b.select(is_none, zero, parts[1]);
+                b.cast(index, to)
+            }
+        }
+    }
+}
