@@ -7,6 +7,7 @@
 //! One file per family; [`Signature`] keeps a program's parameters and what is passed for them together.
 
 mod philox;
+mod region;
 mod signature;
 
 pub(crate) use signature::{IndexError, Signature};
@@ -98,8 +99,8 @@ pub struct Unsupported {
 
 /// Lowers a kernel.
 pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
-    let _ = target;
     match kernel {
+        Kernel::Region(region) => region::region(region, target),
         // Another launch is how a GPU waits for all rows.
         Kernel::Total(total) => {
             let rows = lower(&Kernel::Region(total.rows.clone()), target)?;

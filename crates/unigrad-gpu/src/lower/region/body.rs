@@ -6,10 +6,10 @@
 
 use super::{
     lanes::{Lanes, Shape},
-    ops, philox,
+    ops,
     range::{Range, held, ranges},
 };
-use crate::lower::{IndexError, Signature, Unsupported};
+use crate::lower::{IndexError, Signature, Unsupported, philox::philox};
 use smallvec::SmallVec;
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{Index, InstOp, Level, Region};
@@ -121,12 +121,17 @@ fn unsupported(region: &Region, cause: &str, help: &str) -> Unsupported {
 /// Why a region cannot run on a target at all.
 pub(super) fn check(region: &Region, target: &Target) -> Result<(), Unsupported> {
     let live = live(region);
-    let mut dtypes = region.insts.iter().zip(&live).filter(|(_, live)| **live).map(|(inst, _)| inst.dtype).chain(region.args.iter().map(|a| a.dtype));
+    let mut dtypes =
+        region.insts.iter().zip(&live).filter(|(_, live)| **live).map(|(inst, _)| inst.dtype).chain(region.args.iter().map(|a| a.dtype));
     if !target.f64 && dtypes.any(|d| d == DType::F64) {
         return Err(unsupported(region, "the device has no 64-bit floats", "compute in f32, or run this part on the CPU"));
     }
     if let Some(arg) = region.args.iter().find(|arg| (arg.len * arg.dtype.size()) as u64 > target.max_buffer_bytes) {
-        let cause = format!("a buffer of {} bytes; the device's kernels reach {} bytes of one", arg.len * arg.dtype.size(), target.max_buffer_bytes);
+        let cause = format!(
+            "a buffer of {} bytes; the device's kernels reach {} bytes of one",
+            arg.len * arg.dtype.size(),
+            target.max_buffer_bytes
+        );
         return Err(unsupported(region, &cause, "split the tensor"));
     }
     if !target.i64 && (region.args.iter().any(|arg| arg.len > NARROW) || region.rows().saturating_mul(region.row_len()) > NARROW) {
@@ -344,13 +349,23 @@ impl<'a> Body<'a> {
     }
 
     fn random(&self, b: &mut Builder, point: &Point, memo: &mut Memo, of: [unigrad_kernel::Value; 3], word: u8) -> Lanes {
+        // A block gives four words; every random tensor of a region draws from it.
         if let Some((_, words)) = memo.random.iter().find(|(key, _)| *key == of) {
             return words[usize::from(word & 3)].clone();
         }
         let shape = point.shape;
         let zero = Lanes::all(b.u32(0));
         let [seed, offset, index] = of.map(|value| self.halves(b, shape, memo, value).unwrap_or([zero.clone(), zero.clone()]));
-        let words = philox::words(b, shape, [&index[0], &index[1], &offset[0], &offset[1]], [&seed[0], &seed[1]]);
+        let words = [&index[0], &index[1], &offset[0], &offset[1], &seed[0], &seed[1]];
+        let (by_group, by_lane) = (words.iter().any(|w| w.by_group()), words.iter().any(|w| w.by_lane()));
+        let mut blocks: Vec<[Value; 4]> = Vec::new();
+        let first = Lanes::make(shape, by_group, by_lane, |g, l| {
+            let [i0, i1, o0, o1, s0, s1] = words.map(|word| word.at(g, l));
+            let block = philox(b, [i0, i1, o0, o1], [s0, s1]);
+            blocks.push(block);
+            block[0]
+        });
+        let words = [0, 1, 2, 3].map(|word| first.zip_with(blocks.iter().map(|block| block[word])));
         let found = words[usize::from(word & 3)].clone();
         memo.random.push((of, words));
         found
@@ -411,16 +426,7 @@ impl<'a> Body<'a> {
     }
 
     #[allow(clippy::too_many_arguments)] // the parts of a load
-    fn load(
-        &self,
-        b: &mut Builder,
-        point: &Point,
-        memo: &mut Memo,
-        arg: usize,
-        index: &Index,
-        mask: Option<Lanes>,
-        to: DType,
-    ) -> Lanes {
+    fn load(&self, b: &mut Builder, point: &Point, memo: &mut Memo, arg: usize, index: &Index, mask: Option<Lanes>, to: DType) -> Lanes {
         let Arg { dtype, len, .. } = self.region.args[arg];
         let Some(place) = self.places[arg] else {
             return Lanes::all(b.constant(Literal::zero(to)));

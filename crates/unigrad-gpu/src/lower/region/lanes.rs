@@ -54,6 +54,11 @@ impl Lanes {
         Lanes { by_group, by_lane, width, values }
     }
 
+    /// Other values, as many and in the order as these were made.
+    pub(super) fn zip_with(&self, values: impl IntoIterator<Item = Value>) -> Lanes {
+        Lanes { values: values.into_iter().collect(), ..*self }
+    }
+
     /// The value at a point.
     pub(super) fn at(&self, group: usize, lane: usize) -> Value {
         let (group, lane) = (if self.by_group { group } else { 0 }, if self.by_lane { lane } else { 0 });

@@ -80,7 +80,9 @@ pub(super) fn ranges(region: &Region) -> Vec<Option<Range>> {
     for inst in &region.insts {
         let of = |value: &unigrad_kernel::Value| ranges[value.index()];
         let found = match &inst.op {
-            InstOp::Const(literal) if inst.dtype == DType::U64 => Some((i128::from(literal.as_i64() as u64), i128::from(literal.as_i64() as u64))),
+            InstOp::Const(literal) if inst.dtype == DType::U64 => {
+                Some((i128::from(literal.as_i64() as u64), i128::from(literal.as_i64() as u64)))
+            }
             InstOp::Const(literal) if !inst.dtype.is_float() => Some((literal.as_i64().into(), literal.as_i64().into())),
             InstOp::AxisIndex(axis) => Some((0, (region.axes[*axis as usize] as i128 - 1).max(0))),
             InstOp::Bounded { size, .. } => Some((0, (i128::from(*size) - 1).max(0))),
