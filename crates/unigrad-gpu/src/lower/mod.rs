@@ -6,9 +6,14 @@
 //!
 //! One file per family; [`Signature`] keeps a program's parameters and what is passed for them together.
 
+mod max_pool;
 mod philox;
 mod region;
+mod scan;
+mod scatter;
 mod signature;
+mod sort;
+mod work;
 
 pub(crate) use signature::{IndexError, Signature};
 
@@ -107,6 +112,11 @@ pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
             let then = lower(&Kernel::Region(total.total.clone()), target)?;
             Ok(rows.then(then, total.rows.args.len(), total.rows.scalars.len()))
         }
+        Kernel::Scan(kernel) => scan::lower(kernel, target),
+        Kernel::Scatter(kernel) => scatter::lower(kernel, target),
+        Kernel::ArgSort(kernel) => sort::argsort(kernel, target),
+        Kernel::TopK(kernel) => sort::topk(kernel, target),
+        Kernel::MaxPool(kernel) => max_pool::lower(kernel, target),
         other => Err(Unsupported { cause: format!("no lowering of {} kernels", other.kind()), help: "run it on the CPU".to_owned() }),
     }
 }
