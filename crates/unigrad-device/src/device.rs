@@ -6,7 +6,7 @@
 //! Never: panics because of what a driver answers.
 
 use crate::{
-    Buffer, Error, Info, OpenDevice, Origin, Program, RawBuffer, Slice,
+    Buffer, Error, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Program, RawBuffer, Slice,
     pool::{MemoryStats, Pool, current_tag},
 };
 use std::{
@@ -131,7 +131,7 @@ impl Device {
     }
 
     pub(crate) fn release(self, raw: RawBuffer, tag: &'static str) {
-        self.0.pool.release(raw, tag);
+        self.0.pool.release(&*self.0.open, raw, tag);
     }
 
     pub(crate) fn upload(self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
@@ -223,10 +223,41 @@ impl Device {
         self.0.pool.reset_peak();
     }
 
-    /// Limits what the pool takes from the driver; `None` lifts the limit. What is in use stays. The environment variable
-    /// `UNIGRAD_MEMORY_CAP` (bytes, or with `K`, `M`, `G`) sets it when a device is opened.
+    /// Limits what the pool takes from the driver; `None` lifts the limit. What is in use stays. [`crate::Config::memory_cap`] sets it when a
+    /// device is opened.
     pub fn set_memory_cap(self, bytes: Option<u64>) {
         self.0.pool.set_cap(bytes);
+    }
+
+    /// What happens with memory that is given back; [`crate::Config::memory_pool`] says it when the device is opened.
+    pub fn set_memory_pool(self, policy: MemoryPool) {
+        self.0.pool.set_policy(policy);
+    }
+
+    /// How the device does, or `None` where nothing tells.
+    pub fn health(self) -> Result<Option<Health>, Error> {
+        self.note(self.0.open.health())
+    }
+
+    /// Hands queued work to the hardware now.
+    pub fn flush(self) -> Result<(), Error> {
+        self.note(self.0.open.flush())
+    }
+
+    /// A point after the work given so far.
+    pub fn record(self) -> Result<Event, Error> {
+        Ok(Event { device: self, mark: self.note(self.0.open.mark())? })
+    }
+
+    /// Work given to this device from now on waits for the event, which may be another device's. Returns at once where the backend can order
+    /// its devices' queues, else when the event has happened.
+    pub fn wait_for(self, event: &Event) -> Result<(), Error> {
+        if let Some(mark) = &event.mark
+            && (event.device == self || self.note(self.0.open.wait_for_peer(mark))?)
+        {
+            return Ok(());
+        }
+        event.wait()
     }
 
     /// Gives memory that waits for reuse back to the driver; returns how many bytes that was.
@@ -255,6 +286,49 @@ impl Device {
 /// Whether somebody compiles the slot's program now, or holds it.
 fn in_use(slot: &ProgramSlot) -> bool {
     Arc::strong_count(slot) > 1 || slot.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|p| Arc::strong_count(p) > 1)
+}
+
+/// A point in the order of a device's work.
+///
+/// ```no_run
+/// # fn main() -> Result<(), unigrad_device::Error> {
+/// # let (a, b) = (unigrad_device::Device::open("cpu:0")?, unigrad_device::Device::open("cpu:0")?);
+/// let event = a.record()?;
+/// b.wait_for(&event)?; // what b is given from here on runs after what a was given so far
+/// # Ok(()) }
+/// ```
+pub struct Event {
+    device: Device,
+    /// `None` where work is done when it was given.
+    mark: Option<Mark>,
+}
+
+impl Event {
+    /// Whether the work before it is done.
+    pub fn is_done(&self) -> Result<bool, Error> {
+        self.mark.as_ref().map_or(Ok(true), |mark| self.device.note(self.device.0.open.is_done(mark)))
+    }
+
+    /// Waits for the work before it.
+    pub fn wait(&self) -> Result<(), Error> {
+        self.mark.as_ref().map_or(Ok(()), |mark| self.device.note(self.device.0.open.wait(mark)))
+    }
+
+    /// Seconds of device time from `earlier`, an event of the same device, to this one; waits for both. `None` where the device has no clock.
+    pub fn seconds_since(&self, earlier: &Event) -> Result<Option<f64>, Error> {
+        match (&earlier.mark, &self.mark) {
+            (Some(from), Some(to)) if earlier.device == self.device => {
+                self.device.note(self.device.0.open.elapsed(from, to)).map(|nanos| Some(nanos * 1e-9))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event({})", self.device)
+    }
 }
 
 impl PartialEq for Device {

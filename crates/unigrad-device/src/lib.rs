@@ -5,17 +5,21 @@
 //! Never: names a backend, knows a tensor or a graph, or panics because of a device.
 
 mod buffer;
+mod config;
 mod device;
 mod driver;
 mod error;
 mod pool;
 mod registry;
+mod select;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
 pub use buffer::Buffer;
-pub use device::{Counters, Device};
+pub use config::{CacheDir, Config, Debug, MemoryPool};
+pub use device::{Counters, Device, Event};
 pub use driver::{Discovery, Driver, Health, Info, Link, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
 pub use error::Error;
 pub use pool::{MemoryStats, TagStats, with_tag};
 pub use registry::{Available, Problem, register};
+pub use select::{By, Preference};

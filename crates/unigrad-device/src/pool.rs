@@ -6,7 +6,7 @@
 //! driver and the request is tried once more, at its exact size.
 //! Never: calls the driver while the bookkeeping is locked, moves a block, or reads its contents.
 
-use crate::{Error, OpenDevice, RawBuffer};
+use crate::{Error, MemoryPool, OpenDevice, RawBuffer};
 use std::{
     cell::Cell,
     collections::BTreeMap,
@@ -98,6 +98,11 @@ struct State {
     peak: u64,
     n_buffers: u64,
     cap: Option<u64>,
+    policy: MemoryPool,
+    /// Bytes in `free`.
+    waiting: u64,
+    /// Whether the user was told that the device is nearly full.
+    warned: bool,
     tags: Vec<TagStats>,
 }
 
@@ -128,7 +133,9 @@ impl State {
 
     /// A free block of `size`, or one so little larger that it would not be missed.
     fn take(&mut self, size: usize) -> Option<RawBuffer> {
-        self.free.range_mut(size..=size + size / 4).find_map(|(_, blocks)| blocks.pop())
+        let block = self.free.range_mut(size..=size + size / 4).find_map(|(_, blocks)| blocks.pop())?;
+        self.waiting -= block.bytes as u64;
+        Some(block)
     }
 
     fn within_cap(&self, size: usize) -> bool {
@@ -183,6 +190,11 @@ impl Pool {
                 self.n_allocations.fetch_add(1, Ordering::Relaxed);
                 state.reserved = state.reserved - size as u64 + block.bytes as u64;
                 state.acquire(block.bytes, tag);
+                let warn = !std::mem::replace(&mut state.warned, true);
+                drop(state);
+                if warn && !self.warn_if_full(device) {
+                    self.lock().warned = false;
+                }
                 Ok(Some(block))
             }
             Err(error) => {
@@ -192,8 +204,21 @@ impl Pool {
         }
     }
 
-    /// Takes a block back.
-    pub(crate) fn release(&self, block: RawBuffer, tag: &'static str) {
+    /// Says once on standard error that more than 90 % of the memory is in use; whether it is.
+    fn warn_if_full(&self, device: &dyn OpenDevice) -> bool {
+        let stats = self.stats(device);
+        let used = stats.total.saturating_sub(stats.free);
+        // Below this, asking the driver costs more than it tells; and a device that does not tell has total 0.
+        if stats.total == 0 || stats.reserved * 2 < stats.total || used * 10 <= stats.total * 9 {
+            return false;
+        }
+        let name = device.info().device();
+        eprintln!("unigrad: {name}: {used} of {} bytes of memory are in use ({} by tensors of this process)", stats.total, stats.allocated);
+        true
+    }
+
+    /// Takes a block back, or hands it to the driver if the policy says so.
+    pub(crate) fn release(&self, device: &dyn OpenDevice, block: RawBuffer, tag: &'static str) {
         let mut state = self.lock();
         let bytes = block.bytes as u64;
         state.allocated -= bytes;
@@ -201,12 +226,28 @@ impl Pool {
         let entry = state.tag(tag);
         entry.allocated -= bytes;
         entry.n_buffers -= 1;
-        state.free.entry(block.bytes).or_default().push(block);
+        let keep = match state.policy {
+            MemoryPool::On => true,
+            MemoryPool::Off => false,
+            MemoryPool::Limit(limit) => state.waiting + bytes <= limit,
+        };
+        if keep {
+            state.waiting += bytes;
+            state.free.entry(block.bytes).or_default().push(block);
+        } else {
+            state.reserved -= bytes;
+            drop(state);
+            device.free(block);
+        }
     }
 
     /// Gives what waits for reuse back to the driver; returns how many bytes that was.
     pub(crate) fn clear(&self, device: &dyn OpenDevice) -> u64 {
-        let blocks = std::mem::take(&mut self.lock().free);
+        let blocks = {
+            let mut state = self.lock();
+            state.waiting = 0;
+            std::mem::take(&mut state.free)
+        };
         let mut bytes = 0;
         for block in blocks.into_values().flatten() {
             bytes += block.bytes as u64;
@@ -214,6 +255,10 @@ impl Pool {
         }
         self.lock().reserved -= bytes;
         bytes
+    }
+
+    pub(crate) fn set_policy(&self, policy: MemoryPool) {
+        self.lock().policy = policy;
     }
 
     pub(crate) fn set_cap(&self, cap: Option<u64>) {

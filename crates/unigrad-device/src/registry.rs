@@ -5,7 +5,7 @@
 //! software implementation of a GPU interface.
 //! Never: knows which drivers exist; the facade registers them.
 
-use crate::{Device, Driver, Error, Info};
+use crate::{Config, Device, Driver, Error, Info, Link};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -126,10 +126,8 @@ impl Device {
 
     /// The device that `UNIGRAD_DEVICE` names, if it names one; else the machine's best that is not a software implementation.
     pub fn best() -> Result<Device, Error> {
-        if let Ok(name) = std::env::var("UNIGRAD_DEVICE")
-            && !name.trim().is_empty()
-        {
-            return Device::open(&name).map_err(|error| match error {
+        if let Some(name) = &Config::current()?.device {
+            return Device::open(name).map_err(|error| match error {
                 Error::NotAvailable { asked, cause, help } => refuse(&format!("UNIGRAD_DEVICE={asked}"), cause, help),
                 other => other,
             });
@@ -155,6 +153,12 @@ impl Device {
         Err(refuse("best device", causes.join("; "), choices()))
     }
 
+    /// How the machine's devices are connected, per backend that tells.
+    pub fn topology() -> Vec<(&'static str, Vec<Link>)> {
+        let links = drivers().into_iter().map(|driver| (driver.backend(), driver.topology()));
+        links.filter(|(_, links)| !links.is_empty()).collect()
+    }
+
     /// Every device opened so far.
     pub fn opened() -> Vec<Device> {
         REGISTRY.read().unwrap_or_else(PoisonError::into_inner).open.clone()
@@ -172,7 +176,7 @@ fn cached(name: &str) -> Option<Device> {
 }
 
 fn open_new(driver: &dyn Driver, ordinal: usize, name: String) -> Result<Device, Error> {
-    let cap = memory_cap()?;
+    let config = Config::current()?;
     let open = driver.open(ordinal)?;
     let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
     // Another thread may have been faster; then its device is the one.
@@ -181,44 +185,8 @@ fn open_new(driver: &dyn Driver, ordinal: usize, name: String) -> Result<Device,
     }
     let id = u32::try_from(registry.open.len()).map_err(|_| refuse(&name, "too many devices were opened", "start a new process"))?;
     let device = Device::leak(id, name, open);
-    device.set_memory_cap(cap);
+    device.set_memory_cap(config.memory_cap);
+    device.set_memory_pool(config.memory_pool);
     registry.open.push(device);
     Ok(device)
-}
-
-fn memory_cap() -> Result<Option<u64>, Error> {
-    match std::env::var("UNIGRAD_MEMORY_CAP") {
-        Ok(text) if !text.trim().is_empty() => match parse_bytes(text.trim()) {
-            Some(bytes) => Ok(Some(bytes)),
-            None => Err(refuse(&format!("UNIGRAD_MEMORY_CAP={text}"), "not a size", "write a number of bytes, or `512M`, `2G`")),
-        },
-        _ => Ok(None),
-    }
-}
-
-fn parse_bytes(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u64 = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kb" | "kib" => 1 << 10,
-        "m" | "mb" | "mib" => 1 << 20,
-        "g" | "gb" | "gib" => 1 << 30,
-        _ => return None,
-    };
-    digits.trim().parse::<u64>().ok()?.checked_mul(unit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_bytes;
-
-    #[test]
-    fn sizes() {
-        assert_eq!(parse_bytes("4096"), Some(4096));
-        assert_eq!(parse_bytes("512M"), Some(512 << 20));
-        assert_eq!(parse_bytes("2 GiB"), Some(2 << 30));
-        assert_eq!(parse_bytes("-1"), None);
-        assert_eq!(parse_bytes("1T"), None);
-        assert_eq!(parse_bytes("99999999999G"), None);
-    }
 }

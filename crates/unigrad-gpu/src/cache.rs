@@ -5,7 +5,7 @@
 //! folder; the folder stays below a limit, the longest unused entries go first. A folder that cannot be used is the same as no cache.
 //! Never: fails, prints, or deletes a file that it did not name itself.
 //!
-//! `UNIGRAD_CACHE_DIR` names the folder, or says `off`; without it the user's cache folder is used.
+//! [`unigrad_device::Config::cache_dir`] names the folder, or says that there is none; without it the user's cache folder is used.
 
 use std::{
     ffi::OsStr,
@@ -18,6 +18,7 @@ use std::{
     },
     time::{Duration, SystemTime},
 };
+use unigrad_device::{CacheDir, Config};
 
 /// Bytes that entries take together at most.
 const LIMIT: u64 = 512 << 20;
@@ -90,9 +91,13 @@ pub struct KernelCache {
 impl KernelCache {
     /// The process's cache, where the environment wants it.
     pub fn shared() -> &'static KernelCache {
-        static SHARED: LazyLock<KernelCache> = LazyLock::new(|| match default_folder() {
-            Some(folder) => KernelCache::new(folder, LIMIT),
-            None => KernelCache::off(),
+        static SHARED: LazyLock<KernelCache> = LazyLock::new(|| {
+            let folder = match &Config::current_or_default().cache_dir {
+                CacheDir::At(folder) => Some(folder.clone()),
+                CacheDir::Off => None,
+                CacheDir::Default => default_folder(),
+            };
+            folder.map_or_else(KernelCache::off, |folder| KernelCache::new(folder, LIMIT))
         });
         &SHARED
     }
@@ -267,9 +272,6 @@ fn default_folder() -> Option<PathBuf> {
 fn folder_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     if cfg!(target_family = "wasm") {
         return None; // no files, no clock
-    }
-    if let Some(chosen) = variable("UNIGRAD_CACHE_DIR") {
-        return (!chosen.as_os_str().eq_ignore_ascii_case("off")).then_some(chosen);
     }
     let user = if cfg!(windows) {
         variable("LOCALAPPDATA")

@@ -15,7 +15,7 @@ use std::{
     },
     time::Instant,
 };
-use unigrad_device::{Buffer, Device, Program, Slice};
+use unigrad_device::{Buffer, Config, Debug, Device, Program, Slice};
 use unigrad_graph::{DType, Expr, Shape, Storage};
 use unigrad_kernel::Kernel;
 use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, plan, resolve};
@@ -346,20 +346,8 @@ pub fn defer(current: impl Fn() -> Option<Expr> + Send + 'static) {
     DEFERRED.with(|deferred| deferred.borrow_mut().push(Box::new(current)));
 }
 
-#[derive(Clone, Copy, Default)]
-struct Debug {
-    /// Print every new plan.
-    plan: bool,
-    /// Print every launch with its time.
-    steps: bool,
-}
-
-/// `UNIGRAD_DEBUG=plan,steps`.
+/// What is printed; decided at the first evaluation.
 fn debug() -> Debug {
     static DEBUG: std::sync::OnceLock<Debug> = std::sync::OnceLock::new();
-    *DEBUG.get_or_init(|| {
-        let value = std::env::var("UNIGRAD_DEBUG").unwrap_or_default();
-        let has = |word: &str| value.split(',').any(|part| part.trim() == word);
-        Debug { plan: has("plan"), steps: has("steps") || has("plan") }
-    })
+    *DEBUG.get_or_init(|| Config::current_or_default().debug)
 }

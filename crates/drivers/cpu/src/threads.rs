@@ -22,7 +22,7 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 pub fn threads() -> usize {
     match THREADS.load(Ordering::Relaxed) {
         0 => {
-            let named = std::env::var("UNIGRAD_THREADS").ok().and_then(|text| text.trim().parse().ok()).filter(|n| *n > 0);
+            let named = unigrad_device::Config::current_or_default().threads;
             let n = named.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
             // A concurrent `set_threads` wins.
             match THREADS.compare_exchange(0, n, Ordering::Relaxed, Ordering::Relaxed) {

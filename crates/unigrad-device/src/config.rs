@@ -1,0 +1,213 @@
+//! Settings of the process: from the environment, or from the program.
+//!
+//! | variable | field | meaning |
+//! |---|---|---|
+//! | `UNIGRAD_DEVICE` | [`Config::device`] | the device that [`crate::Device::best`] gives: `cuda:0`, `cpu`, … |
+//! | `UNIGRAD_DEBUG` | [`Config::debug`] | `plan`: print every new plan and each launch with its time; `steps`: the launches only; `leaks`: at the end, memory that nobody freed |
+//! | `UNIGRAD_MEMORY_POOL` | [`Config::memory_pool`] | `on`: freed memory waits for reuse; `off`: it goes back to the driver at once; a size such as `2G`: at most so much waits |
+//! | `UNIGRAD_MEMORY_CAP` | [`Config::memory_cap`] | the most that the process takes of each device: bytes, or `512M`, `2G` |
+//! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
+//! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device |
+//! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
+//!
+//! Always: what the program sets with [`Config::apply`] counts, then the environment, then the default.
+//! Never: is read again after its first use; an ill-formed value is an error when the first device is opened, not a default.
+
+use crate::Error;
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Debug {
+    /// Every new plan, and each launch with its time.
+    pub plan: bool,
+    /// Each launch with its time.
+    pub steps: bool,
+    /// When the process ends, tensors that are still alive, by tag (always in debug builds).
+    pub leaks: bool,
+}
+
+/// What happens with memory that a tensor gave back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryPool {
+    /// It waits for reuse until the device runs out, or [`crate::Device::clear_cache`].
+    #[default]
+    On,
+    /// It goes back to the driver.
+    Off,
+    /// At most so many bytes wait.
+    Limit(u64),
+}
+
+/// Where compiled kernels are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CacheDir {
+    /// In the user's cache folder.
+    #[default]
+    Default,
+    /// Nowhere.
+    Off,
+    /// Here.
+    At(PathBuf),
+}
+
+/// Settings of the process; see the module's table.
+///
+/// ```
+/// use unigrad_device::{Config, MemoryPool};
+/// let config = Config { memory_pool: MemoryPool::Limit(1 << 30), ..Config::from_env()? };
+/// config.apply(); // before the first device is opened
+/// # Ok::<(), unigrad_device::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// What [`crate::Device::best`] gives.
+    pub device: Option<String>,
+    /// What is printed.
+    pub debug: Debug,
+    /// What happens with memory that a tensor gave back.
+    pub memory_pool: MemoryPool,
+    /// Bytes that the process takes of each device at most.
+    pub memory_cap: Option<u64>,
+    /// Where compiled kernels are kept.
+    pub cache_dir: CacheDir,
+    /// Threads of the CPU device.
+    pub threads: Option<usize>,
+}
+
+static CURRENT: RwLock<Option<Arc<Config>>> = RwLock::new(None);
+
+impl Config {
+    /// What the environment says.
+    pub fn from_env() -> Result<Config, Error> {
+        Config::read(|name| std::env::var(name).ok())
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Config, Error> {
+        let get = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let refuse = |name: &str, text: &str, help: &str| Error::NotAvailable {
+            asked: format!("{name}={text}"),
+            cause: "not a value of this setting".to_owned(),
+            help: help.to_owned(),
+        };
+        let mut config = Config { device: get("UNIGRAD_DEVICE"), ..Config::default() };
+        if let Some(text) = get("UNIGRAD_DEBUG") {
+            for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+                match word {
+                    "plan" => config.debug = Debug { plan: true, steps: true, ..config.debug },
+                    "steps" => config.debug.steps = true,
+                    "leaks" => config.debug.leaks = true,
+                    _ => return Err(refuse("UNIGRAD_DEBUG", &text, "write `plan`, `steps`, `leaks`, or several with commas between")),
+                }
+            }
+        }
+        if let Some(text) = get("UNIGRAD_MEMORY_POOL") {
+            config.memory_pool = match text.to_ascii_lowercase().as_str() {
+                "on" | "1" | "true" => MemoryPool::On,
+                "off" | "0" | "false" => MemoryPool::Off,
+                size => {
+                    let bytes = parse_bytes(size);
+                    MemoryPool::Limit(
+                        bytes.ok_or_else(|| refuse("UNIGRAD_MEMORY_POOL", &text, "write `on`, `off`, or a size such as `2G`"))?,
+                    )
+                }
+            };
+        }
+        if let Some(text) = get("UNIGRAD_MEMORY_CAP") {
+            let bytes =
+                parse_bytes(&text).ok_or_else(|| refuse("UNIGRAD_MEMORY_CAP", &text, "write a number of bytes, or `512M`, `2G`"))?;
+            config.memory_cap = Some(bytes);
+        }
+        if let Some(text) = get("UNIGRAD_CACHE_DIR") {
+            config.cache_dir = if text.eq_ignore_ascii_case("off") { CacheDir::Off } else { CacheDir::At(text.into()) };
+        }
+        if let Some(text) = get("UNIGRAD_THREADS") {
+            let threads = text.parse().ok().filter(|n: &usize| *n > 0);
+            config.threads = Some(threads.ok_or_else(|| refuse("UNIGRAD_THREADS", &text, "write a number of threads, 1 or more"))?);
+        }
+        Ok(config)
+    }
+
+    /// Makes these the process's settings, instead of the environment's. What was decided by earlier ones (an open device's threads, the
+    /// cache's folder after its first use) stays.
+    pub fn apply(self) {
+        *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(self));
+    }
+
+    /// The settings that count.
+    pub fn current() -> Result<Arc<Config>, Error> {
+        if let Some(config) = &*CURRENT.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Arc::clone(config));
+        }
+        let config = Arc::new(Config::from_env()?);
+        Ok(Arc::clone(CURRENT.write().unwrap_or_else(PoisonError::into_inner).get_or_insert(config)))
+    }
+
+    /// The settings that count; the defaults where the environment's are ill-formed, which opening a device reports.
+    pub fn current_or_default() -> Arc<Config> {
+        Config::current().unwrap_or_default()
+    }
+}
+
+/// `4096`, `512M`, `2 GiB`.
+fn parse_bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        _ => return None,
+    };
+    digits.trim().parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_bytes("4096"), Some(4096));
+        assert_eq!(parse_bytes("512M"), Some(512 << 20));
+        assert_eq!(parse_bytes("2 GiB"), Some(2 << 30));
+        assert_eq!(parse_bytes("-1"), None);
+        assert_eq!(parse_bytes("1T"), None);
+        assert_eq!(parse_bytes("99999999999G"), None);
+    }
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Config, Error> {
+        Config::read(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+    }
+
+    #[test]
+    fn the_environment_is_read_or_refused() {
+        assert_eq!(read(&[]).unwrap(), Config::default());
+        let all = [
+            ("UNIGRAD_DEVICE", " cpu:0 "),
+            ("UNIGRAD_DEBUG", "plan, leaks"),
+            ("UNIGRAD_MEMORY_POOL", "2G"),
+            ("UNIGRAD_MEMORY_CAP", "1M"),
+            ("UNIGRAD_CACHE_DIR", "off"),
+            ("UNIGRAD_THREADS", "3"),
+        ];
+        let wanted = Config {
+            device: Some("cpu:0".to_owned()),
+            debug: Debug { plan: true, steps: true, leaks: true },
+            memory_pool: MemoryPool::Limit(2 << 30),
+            memory_cap: Some(1 << 20),
+            cache_dir: CacheDir::Off,
+            threads: Some(3),
+        };
+        assert_eq!(read(&all).unwrap(), wanted);
+        for (name, value) in
+            [("UNIGRAD_DEBUG", "loud"), ("UNIGRAD_MEMORY_POOL", "much"), ("UNIGRAD_MEMORY_CAP", "x"), ("UNIGRAD_THREADS", "0")]
+        {
+            let error = read(&[(name, value)]).unwrap_err().to_string();
+            assert!(error.contains(&format!("{name}={value}")) && error.contains("help: write"), "{error}");
+        }
+    }
+}
