@@ -1,0 +1,529 @@
+//! One open device: a context, an in-order queue, buffers.
+//!
+//! Always: launches and small uploads return at once, reads wait; an allocation has its memory when it returns; a failure that the
+//! device does not recover from makes every later call [`Error::DeviceLost`].
+//! Never: holds a lock while it waits for the device, but for switching time measurement on.
+//!
+//! A buffer's handle is its `cl_mem`. A range of it is passed as the buffer and the offset in elements, since sub-buffers begin
+//! only where the device's addresses are aligned (512 bytes and more).
+
+use crate::{
+    BACKEND,
+    api::{Api, Code, Handle},
+    describe::Found,
+    driver,
+    object::Object,
+    program::{Compiler, Module},
+    query::{self, Device, name},
+};
+use std::{
+    collections::HashMap,
+    ffi::c_void,
+    fmt,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+use unigrad_device::{Error, Info};
+use unigrad_gpu::{Backend, Bound, KernelCache, Range};
+use unigrad_ir::{Param, Program, Target, render};
+use unigrad_scalar::DType;
+
+const READ_WRITE: u64 = 1 << 0;
+const PROFILING: u64 = 1 << 1;
+/// Allocations are multiples of this many bytes.
+const UNIT: usize = 256;
+/// Uploads up to this size are copied aside, so that they need not wait for the queue.
+const ASIDE: usize = 16 << 20;
+/// Bytes set aside at most; an upload beyond waits.
+const ASIDE_TOTAL: usize = 64 << 20;
+
+/// One open OpenCL device.
+pub struct OpenClBackend {
+    api: &'static Api,
+    found: Found,
+    ordinal: usize,
+    target: Target,
+    identity: String,
+    max_alloc: u64,
+    total: u64,
+    // Dropped in this order: what a context made goes before it.
+    uploads: Mutex<Vec<Upload>>,
+    /// Passed where a buffer of no bytes is: some drivers do not take a null.
+    nothing: Object,
+    queue: Mutex<Queue>,
+    context: Object,
+    /// Bytes of the buffers in use, by handle.
+    sizes: Mutex<HashMap<u64, usize>>,
+    lost: AtomicBool,
+}
+
+/// The queue, and whether it measures time.
+struct Queue {
+    object: Object,
+    measures: bool,
+    /// The queue before time was measured: another thread may be waiting for it.
+    _retired: Option<Object>,
+}
+
+/// Data on its way to the device.
+struct Upload {
+    event: Object,
+    data: Vec<u8>,
+}
+
+/// A point in the queue.
+pub struct Mark(Object);
+
+impl fmt::Debug for OpenClBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name())
+    }
+}
+
+// SAFETY: platform and device handles live as long as the process; objects may be used from any thread (see `Object`).
+unsafe impl Send for OpenClBackend {}
+// SAFETY: as above. A kernel's arguments are set under the queue's lock.
+unsafe impl Sync for OpenClBackend {}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn queue(api: &'static Api, context: &Object, device: Device, measures: bool) -> Result<Queue, Code> {
+    let properties = if measures { PROFILING } else { 0 };
+    // SAFETY: the device belongs to the context.
+    let object = Object::queue(api, |status| unsafe { (api.clCreateCommandQueue)(context.handle(), device.handle, properties, status) });
+    Ok(Queue { object: object?, measures, _retired: None })
+}
+
+fn buffer(api: &'static Api, context: &Object, bytes: usize) -> Result<Object, Code> {
+    // SAFETY: no host memory is given.
+    Object::memory(api, |status| unsafe { (api.clCreateBuffer)(context.handle(), READ_WRITE, bytes, std::ptr::null_mut(), status) })
+}
+
+impl OpenClBackend {
+    /// Opens the device of this ordinal in the driver's list.
+    pub fn open(ordinal: usize) -> Result<OpenClBackend, Error> {
+        let found = driver::device(ordinal)?;
+        OpenClBackend::new(found, ordinal).map_err(|code| Error::NotAvailable {
+            asked: format!("{BACKEND}:{ordinal}"),
+            cause: format!("{} cannot be opened: {code}", found.device.text(name::DEVICE_NAME)),
+            help: "see whether another program holds the device, or update its driver".to_owned(),
+        })
+    }
+
+    fn new(found: Found, ordinal: usize) -> Result<OpenClBackend, Code> {
+        let (api, device) = (found.device.api, found.device);
+        const PLATFORM: isize = 0x1084;
+        let properties = [PLATFORM, found.platform.handle as isize, 0];
+        let context = Object::context(api, |status| {
+            // SAFETY: properties end with 0; one device of that platform; no callback.
+            unsafe { (api.clCreateContext)(properties.as_ptr(), 1, &device.handle, std::ptr::null(), std::ptr::null_mut(), status) }
+        })?;
+        let queue = queue(api, &context, device, false)?;
+        let nothing = buffer(api, &context, UNIT)?;
+        let (total, max_alloc) = (device.number(name::DEVICE_GLOBAL_MEM_SIZE), device.number(name::DEVICE_MAX_MEM_ALLOC_SIZE));
+        let total = total.unwrap_or(u64::MAX);
+        Ok(OpenClBackend {
+            api,
+            found,
+            ordinal,
+            target: found.target(),
+            identity: found.identity(),
+            max_alloc: if found.vendor.large_buffers { total } else { max_alloc.unwrap_or(total) },
+            total,
+            uploads: Mutex::default(),
+            nothing,
+            queue: Mutex::new(queue),
+            context,
+            sizes: Mutex::default(),
+            lost: AtomicBool::new(false),
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("{BACKEND}:{}", self.ordinal)
+    }
+
+    fn alive(&self) -> Result<(), Error> {
+        if self.lost.load(Relaxed) { Err(self.gone("an earlier failure".to_owned())) } else { Ok(()) }
+    }
+
+    fn gone(&self, cause: String) -> Error {
+        self.lost.store(true, Relaxed);
+        Error::DeviceLost { device: self.name(), cause }
+    }
+
+    /// The device's end, if that is what a number means. `waited`: it came from waiting for work, where running out of resources means
+    /// that a kernel failed.
+    fn lost(&self, code: Code, waited: bool) -> Option<Error> {
+        let is_lost = match code {
+            Code::DEVICE_NOT_AVAILABLE | Code::INVALID_CONTEXT | Code::INVALID_COMMAND_QUEUE | Code::ILLEGAL_ACCESS => true,
+            Code::OUT_OF_RESOURCES | Code::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => waited,
+            _ => false,
+        };
+        is_lost.then(|| self.gone(code.to_string()))
+    }
+
+    fn copy_error(&self, code: Code, waited: bool) -> Error {
+        self.lost(code, waited).unwrap_or_else(|| match code {
+            Code::MEM_OBJECT_ALLOCATION_FAILURE | Code::OUT_OF_HOST_MEMORY => self.out_of_memory(0, ""),
+            _ => Error::Copy { device: self.name(), cause: code.to_string() },
+        })
+    }
+
+    fn in_use(&self) -> u64 {
+        lock(&self.sizes).values().map(|bytes| *bytes as u64).sum()
+    }
+
+    fn out_of_memory(&self, asked: usize, note: &str) -> Error {
+        let (in_use, total) = (self.in_use(), self.total);
+        let free = self.found.vendor.free_memory(self.found.device).unwrap_or(total.saturating_sub(in_use));
+        Error::OutOfMemory { device: self.name(), asked: asked as u64, free, total, in_use, largest: note.to_owned() }
+    }
+
+    /// Makes the driver find memory for a buffer, which many do at its first use only.
+    fn touch(&self, buffer: &Object) -> Result<(), Code> {
+        let queue = lock(&self.queue);
+        let zero = [0_u8; 16];
+        // SAFETY: the buffer has at least UNIT bytes; OpenCL copies the pattern.
+        Code::check(unsafe {
+            (self.api.clEnqueueFillBuffer)(
+                queue.object.handle(),
+                buffer.handle(),
+                zero.as_ptr().cast(),
+                zero.len(),
+                0,
+                zero.len(),
+                0,
+                std::ptr::null(),
+                std::ptr::null_mut(),
+            )
+        })
+    }
+
+    /// Queues a write; `data` must live until the event is complete.
+    fn write(&self, data: &[u8], to: Range) -> Result<Object, Code> {
+        let queue = lock(&self.queue);
+        Object::event(self.api, |event| {
+            // SAFETY: the range lies in the buffer, and the data live until the write is done (the callers' promises).
+            unsafe {
+                (self.api.clEnqueueWriteBuffer)(
+                    queue.object.handle(),
+                    to.handle as Handle,
+                    0,
+                    to.offset,
+                    data.len(),
+                    data.as_ptr().cast(),
+                    0,
+                    std::ptr::null(),
+                    event,
+                )
+            }
+        })
+    }
+
+    /// Waits for a command. Not by a blocking call: that would hold the queue's lock.
+    fn wait(&self, event: &Object) -> Result<(), Code> {
+        let event = event.handle();
+        // SAFETY: one event.
+        Code::check(unsafe { (self.api.clWaitForEvents)(1, &event) })
+    }
+
+    /// Copies the data aside and queues the write; false if it should wait instead.
+    fn write_aside(&self, data: &[u8], to: Range) -> Result<bool, Code> {
+        let mut uploads = lock(&self.uploads);
+        uploads.retain(|upload| !self.is_done(&upload.event));
+        let aside: usize = uploads.iter().map(|upload| upload.data.len()).sum();
+        let mut copy = Vec::new();
+        if data.len() > ASIDE || aside + data.len() > ASIDE_TOTAL || copy.try_reserve_exact(data.len()).is_err() {
+            return Ok(false);
+        }
+        copy.extend_from_slice(data);
+        let event = self.write(&copy, to)?;
+        uploads.push(Upload { event, data: copy });
+        Ok(true)
+    }
+
+    fn is_done(&self, event: &Object) -> bool {
+        let status = query::bytes(|size, data, needed| {
+            // SAFETY: `bytes` passes room of the size it states.
+            unsafe { (self.api.clGetEventInfo)(event.handle(), name::EVENT_COMMAND_EXECUTION_STATUS, size, data, needed) }
+        });
+        // Complete is 0, a failed command is negative: as a `u32`, past the states of waiting ones.
+        status.ok().and_then(|bytes| query::number(&bytes)).is_some_and(|state| state == 0 || state > i32::MAX as u64)
+    }
+
+    fn set(&self, kernel: &Object, at: &mut u32, bytes: usize, value: *const c_void) -> Result<(), Code> {
+        // SAFETY: `value` points to so many bytes, which OpenCL copies; the queue's lock is held.
+        Code::check(unsafe { (self.api.clSetKernelArg)(kernel.handle(), *at, bytes, value) })?;
+        *at += 1;
+        Ok(())
+    }
+
+    fn set_all(&self, module: &Module, args: &[Bound]) -> Result<(), Code> {
+        const INVALID_ARGS: Code = Code(-52);
+        if args.len() != module.params.len() {
+            return Err(INVALID_ARGS);
+        }
+        let mut at = 0;
+        for (param, arg) in module.params.iter().zip(args) {
+            match (param, arg) {
+                (Param::Buffer { dtype, .. }, Bound::Buffer(range)) => {
+                    let memory = if range.len == 0 { self.nothing.handle() } else { range.handle as Handle };
+                    let first = if range.len == 0 { 0 } else { (range.offset / dtype.size()) as u64 };
+                    self.set(&module.kernel, &mut at, size_of::<Handle>(), (&raw const memory).cast())?;
+                    self.set(&module.kernel, &mut at, size_of::<u64>(), (&raw const first).cast())?;
+                }
+                (Param::Scalar { dtype, .. }, Bound::Scalar(_, raw)) => {
+                    let (bytes, raw) = word(*dtype, *raw);
+                    self.set(&module.kernel, &mut at, bytes, raw.as_ptr().cast())?;
+                }
+                _ => return Err(INVALID_ARGS),
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a launch with this grid cannot be.
+    fn grid_obstacle(&self, module: &Module, grid: [u32; 3]) -> Option<String> {
+        let most = self.target.max_grid;
+        let size = |axis: usize| u64::from(grid[axis]) * u64::from(module.block[axis]);
+        (0..3).find_map(|axis| {
+            if grid[axis] > most[axis] {
+                Some(format!("{} workgroups along axis {axis}; the device takes {}", grid[axis], most[axis]))
+            } else if usize::try_from(size(axis)).is_err() {
+                Some(format!("{} threads along axis {axis} are more than this machine counts", size(axis)))
+            } else {
+                None
+            }
+        })
+    }
+}
+
+/// A scalar argument: how many bytes, and the bytes. A `Bool` is passed as one byte, integers in their width.
+fn word(dtype: DType, raw: u64) -> (usize, [u8; 8]) {
+    (dtype.size(), raw.to_le_bytes())
+}
+
+impl Backend for OpenClBackend {
+    type Module = Module;
+    type Mark = Mark;
+
+    fn info(&self) -> Info {
+        let mut info = self.found.info(self.ordinal);
+        if info.memory_free == 0 {
+            info.memory_free = self.total.saturating_sub(self.in_use());
+        }
+        info
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, Error> {
+        self.alive()?;
+        let Some(rounded) = bytes.max(1).checked_next_multiple_of(UNIT) else {
+            return Err(self.out_of_memory(bytes, ""));
+        };
+        if rounded as u64 > self.max_alloc {
+            return Err(self.out_of_memory(bytes, &format!("; one buffer takes {} bytes at most", self.max_alloc)));
+        }
+        // Platforms whose memory is the machine's would grant more than there is, and swap.
+        if self.in_use().saturating_add(rounded as u64) > self.total {
+            return Err(self.out_of_memory(bytes, ""));
+        }
+        let made = buffer(self.api, &self.context, rounded).and_then(|buffer| self.touch(&buffer).map(|()| buffer));
+        let buffer = made.map_err(|code| match code {
+            Code::MEM_OBJECT_ALLOCATION_FAILURE | Code::OUT_OF_RESOURCES | Code::OUT_OF_HOST_MEMORY | Code::INVALID_BUFFER_SIZE => {
+                self.out_of_memory(bytes, "")
+            }
+            other => self.copy_error(other, false),
+        })?;
+        let handle = buffer.into_handle() as u64;
+        lock(&self.sizes).insert(handle, rounded);
+        Ok(handle)
+    }
+
+    fn free(&self, handle: u64) {
+        if lock(&self.sizes).remove(&handle).is_some() {
+            // SAFETY: `allocate` gave the handle away, and the table had it until now. OpenCL keeps the memory until queued work is done.
+            drop(unsafe { Object::from_memory(self.api, handle as Handle) });
+        }
+    }
+
+    fn upload(&self, data: &[u8], to: Range) -> Result<(), Error> {
+        self.alive()?;
+        if data.is_empty() || self.write_aside(data, to).map_err(|code| self.copy_error(code, false))? {
+            return Ok(());
+        }
+        self.write(data, to).and_then(|event| self.wait(&event)).map_err(|code| self.copy_error(code, true))
+    }
+
+    fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
+        self.alive()?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        let queue = lock(&self.queue);
+        let event = Object::event(self.api, |event| {
+            // SAFETY: the range lies in the buffer (the caller's promise); `data` is left alone until the event is complete.
+            unsafe {
+                (self.api.clEnqueueReadBuffer)(
+                    queue.object.handle(),
+                    from.handle as Handle,
+                    0,
+                    from.offset,
+                    data.len(),
+                    data.as_mut_ptr().cast(),
+                    0,
+                    std::ptr::null(),
+                    event,
+                )
+            }
+        });
+        drop(queue);
+        event.and_then(|event| self.wait(&event)).map_err(|code| self.copy_error(code, true))
+    }
+
+    fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
+        self.alive()?;
+        if from.len == 0 {
+            return Ok(());
+        }
+        let queue = lock(&self.queue);
+        // SAFETY: both ranges lie in their buffers and do not overlap (the caller's promise).
+        let status = unsafe {
+            (self.api.clEnqueueCopyBuffer)(
+                queue.object.handle(),
+                from.handle as Handle,
+                to.handle as Handle,
+                from.offset,
+                to.offset,
+                from.len,
+                0,
+                std::ptr::null(),
+                std::ptr::null_mut(),
+            )
+        };
+        Code::check(status).map_err(|code| self.copy_error(code, false))
+    }
+
+    fn load(&self, program: &Program) -> Result<Module, Error> {
+        self.alive()?;
+        let refuse = |cause: String| Error::Compile { device: self.name(), kernel: program.name.clone(), cause };
+        let source = render(program, &self.target).map_err(|error| refuse(error.to_string()))?;
+        let compiler = Compiler {
+            api: self.api,
+            context: self.context.handle(),
+            device: self.found.device.handle,
+            identity: &self.identity,
+            options: self.found.options(),
+            cache: self.found.vendor.saves_binaries.then(KernelCache::shared),
+            shared_bytes: self.target.shared_bytes,
+        };
+        compiler.compile(program, &source).map_err(refuse)
+    }
+
+    fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
+        self.alive()?;
+        let refuse = |cause: String| Error::Launch { device: self.name(), kernel: module.name.clone(), cause };
+        if let Some(obstacle) = self.grid_obstacle(module, grid) {
+            return Err(refuse(obstacle));
+        }
+        let local = module.block.map(|n| n as usize);
+        let global: [usize; 3] = std::array::from_fn(|axis| grid[axis] as usize * local[axis]);
+        // Some drivers are faster with fewer axes.
+        let axes = if global[2] > 1 || local[2] > 1 { 3 } else { 1 + u32::from(global[1] > 1) };
+        let queue = lock(&self.queue);
+        let queued = self.set_all(module, args).and_then(|()| {
+            // SAFETY: the kernel has all its arguments (its count was checked when it was made), buffers are alive until the
+            // queue is done with them, and sizes are arrays of `axes` or more numbers.
+            Code::check(unsafe {
+                (self.api.clEnqueueNDRangeKernel)(
+                    queue.object.handle(),
+                    module.kernel.handle(),
+                    axes,
+                    std::ptr::null(),
+                    global.as_ptr(),
+                    local.as_ptr(),
+                    0,
+                    std::ptr::null(),
+                    std::ptr::null_mut(),
+                )
+            })
+        });
+        drop(queue);
+        queued.map_err(|code| {
+            self.lost(code, false).unwrap_or_else(|| match code {
+                Code::MEM_OBJECT_ALLOCATION_FAILURE => self.out_of_memory(0, &format!("; in kernel {}", module.name)),
+                _ => refuse(code.to_string()),
+            })
+        })
+    }
+
+    fn flush(&self) -> Result<(), Error> {
+        self.alive()?;
+        let queue = lock(&self.queue);
+        // SAFETY: the queue is this device's.
+        Code::check(unsafe { (self.api.clFlush)(queue.object.handle()) }).map_err(|code| self.copy_error(code, false))
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        self.alive()?;
+        let queue = lock(&self.queue).object.handle();
+        // SAFETY: the queue is this device's.
+        Code::check(unsafe { (self.api.clFinish)(queue) }).map_err(|code| {
+            let lost = self.lost(code, true);
+            lost.unwrap_or_else(|| Error::Launch { device: self.name(), kernel: "unknown".to_owned(), cause: code.to_string() })
+        })
+    }
+
+    fn mark(&self) -> Result<Option<Mark>, Error> {
+        self.alive()?;
+        let mut current = lock(&self.queue);
+        let fail = |code| self.copy_error(code, true);
+        if !current.measures {
+            let measuring = queue(self.api, &self.context, self.found.device, true).map_err(fail)?;
+            // SAFETY: the queue is this device's. Its work must be done before the new queue begins.
+            Code::check(unsafe { (self.api.clFinish)(current.object.handle()) }).map_err(fail)?;
+            let retired = std::mem::replace(&mut *current, measuring);
+            current._retired = Some(retired.object);
+        }
+        let event = Object::event(self.api, |event| {
+            // SAFETY: waits for all that was queued before; `event` is a place for one.
+            unsafe { (self.api.clEnqueueMarkerWithWaitList)(current.object.handle(), 0, std::ptr::null(), event) }
+        });
+        Ok(Some(Mark(event.map_err(fail)?)))
+    }
+
+    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
+        self.alive()?;
+        let time = |mark: &Mark| {
+            self.wait(&mark.0)?;
+            let event = mark.0.handle();
+            let bytes = query::bytes(|size, data, needed| {
+                // SAFETY: `bytes` passes room of the size it states.
+                unsafe { (self.api.clGetEventProfilingInfo)(event, name::PROFILING_COMMAND_END, size, data, needed) }
+            });
+            bytes.map(|bytes| query::number(&bytes).unwrap_or(0))
+        };
+        let (from, to) = (time(from), time(to));
+        match (from, to) {
+            (Ok(from), Ok(to)) => Ok(to.saturating_sub(from) as f64),
+            (Err(code), _) | (_, Err(code)) => Err(self.copy_error(code, true)),
+        }
+    }
+}
+
+impl Drop for OpenClBackend {
+    fn drop(&mut self) {
+        // Data set aside are read until the queue is done with them.
+        let queue = lock(&self.queue).object.handle();
+        // SAFETY: the queue is this device's. An error changes nothing: the device is given up.
+        let _ = unsafe { (self.api.clFinish)(queue) };
+    }
+}
