@@ -4,6 +4,10 @@
 //! Always: the text includes no header and is a function of program and target alone, so it can be a cache key.
 //! Never: optimizes; what is rendered is what the program says, in its order.
 
+mod clike;
+mod cuda;
+mod opencl;
+
 use crate::{Dialect, Program, Target, Value};
 
 /// A program as text.
@@ -45,6 +49,32 @@ pub fn render(program: &Program, target: &Target) -> Result<Source, RenderError>
         help: "run the program in the interpreter".to_owned(),
     };
     match target.dialect {
-        Dialect::Cuda | Dialect::Hip | Dialect::OpenCl | Dialect::Msl | Dialect::Wgsl | Dialect::Ir => Err(missing()),
+        Dialect::OpenCl => clike::render(program, target, &opencl::OPENCL),
+        Dialect::Cuda => clike::render(program, target, &cuda::CUDA),
+        Dialect::Hip | Dialect::Msl | Dialect::Wgsl | Dialect::Ir => Err(missing()),
     }
+}
+
+/// A [`crate::Raw`] text with its placeholders filled in; or what is wrong with it.
+pub(crate) fn fill_raw(text: &str, values: &[String], places: &[String]) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        let brace = &after[..1];
+        if after[1..].starts_with(brace) {
+            out.push_str(brace);
+            rest = &after[2..];
+            continue;
+        }
+        let end = after.find('}').filter(|_| brace == "{").ok_or_else(|| format!("a lone `{brace}` in raw text"))?;
+        let name = &after[1..end];
+        let found = name.strip_prefix('v').map(|n| (values, n)).or_else(|| name.strip_prefix('p').map(|n| (places, n)));
+        let found = found.and_then(|(list, n)| list.get(n.parse::<usize>().ok()?));
+        out.push_str(found.ok_or_else(|| format!("`{{{name}}}` in raw text, of which there is none"))?);
+        rest = &after[end + 1..];
+    }
+    out.push_str(rest);
+    Ok(out)
 }

@@ -1,0 +1,91 @@
+//! Matrix fragments: what is common to the dialects that have them.
+
+use super::{FragmentMemory, Writer};
+use crate::{Fragment, FragmentRole, Op, Place, Value};
+
+impl Writer<'_> {
+    /// The type of a fragment; refuses where the target has no such operation.
+    pub(super) fn fragment_type(&mut self, value: Value, fragment: Fragment) -> String {
+        if !self.target.fragments.contains(&fragment.shape) {
+            let shape = fragment.shape;
+            let cause = format!("a matrix fragment {}x{}x{} of {}", shape.m, shape.n, shape.k, shape.input);
+            self.refuse(Some(value), cause, "multiply with fma, or choose a shape of `Target::fragments`");
+            return String::new();
+        }
+        let Some(fragments) = &self.language.fragments else {
+            self.refuse(Some(value), "matrix fragments", "multiply with fma");
+            return String::new();
+        };
+        match (fragments.declare)(self, value, fragment) {
+            Ok(name) => name,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                String::new()
+            }
+        }
+    }
+
+    fn fragment_memory(&self, place: Place, index: Value, stride: Value, transposed: bool) -> FragmentMemory {
+        FragmentMemory {
+            pointer: format!("{} + {}", self.pointer(place), self.value(index)),
+            shared: matches!(place, Place::Shared(_)),
+            stride: self.value(stride),
+            transposed,
+        }
+    }
+
+    pub(super) fn fragment_instruction(&mut self, value: Value) {
+        let program = self.program;
+        let inst = &program.insts[value.index()];
+        let ty = self.type_name(value, inst.ty);
+        let (crate::Type::Fragment(fragment), Some(fragments)) = (inst.ty, &self.language.fragments) else { return };
+        let name = format!("v{}", value.0);
+        self.line(&format!("{ty} {name};"));
+        let text = match &inst.op {
+            Op::FragmentFill(x) => {
+                let x = self.value(*x);
+                (fragments.fill)(self, fragment, &name, &x)
+            }
+            Op::FragmentLoad { place, index, stride, transposed } => {
+                let memory = self.fragment_memory(*place, *index, *stride, *transposed);
+                (fragments.load)(self, fragment, &name, &memory)
+            }
+            Op::FragmentMma(a, b, c) => {
+                let (a, b, c) = (self.value(*a), self.value(*b), self.value(*c));
+                match (fragments.multiply)(self, value, [&name, &a, &b, &c]) {
+                    Ok(text) => text,
+                    Err(error) => {
+                        self.error.get_or_insert(error);
+                        return;
+                    }
+                }
+            }
+            _ => return,
+        };
+        self.line(&text);
+    }
+
+    pub(super) fn fragment_store(&mut self, place: Place, index: Value, stride: Value, value: Value) {
+        let (crate::Type::Fragment(fragment), Some(fragments)) = (self.program.ty(value), &self.language.fragments) else { return };
+        if fragment.role != FragmentRole::C {
+            self.refuse(Some(value), "a store of a factor's fragment", "store the sum's");
+            return;
+        }
+        let memory = self.fragment_memory(place, index, stride, false);
+        let name = self.value(value);
+        let text = (fragments.store)(self, fragment, &name, &memory);
+        self.line(&text);
+    }
+
+    /// Whether a factor's fragment was loaded column by column, also where it went through a local array.
+    pub(in crate::render) fn is_transposed(&self, value: Value) -> bool {
+        match self.program.insts[value.index()].op {
+            Op::FragmentLoad { transposed, .. } => transposed,
+            Op::Load(Place::Local(at), _) => match self.first_stored(at).map(|v| &self.program.insts[v.index()].op) {
+                Some(Op::FragmentLoad { transposed, .. }) => *transposed,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}

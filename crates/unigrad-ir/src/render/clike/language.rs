@@ -1,0 +1,186 @@
+//! What a C-like dialect differs in: a table of texts over one base.
+//!
+//! Texts are templates. `{t}` stands for a type, `{n}` for a name, `{p}` for a pointer, `{i}` for a number, `{s}` for an address space with
+//! its blank, `{a}` for an axis; a field says which of them it knows. Helper functions use `$name`, see [`super::helpers`].
+
+use super::Writer;
+use crate::{AtomicOp, Dialect, Fragment, RenderError, Target, Value};
+use unigrad_scalar::DType;
+
+/// Address spaces, each with a blank behind, or empty.
+pub(in crate::render) struct Spaces {
+    pub(in crate::render) global: &'static str,
+    pub(in crate::render) shared: &'static str,
+    pub(in crate::render) private: &'static str,
+}
+
+/// How vectors are spelled.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::render) enum Vectors {
+    /// A struct around an array, aligned by this (`{i}` bytes).
+    Struct(&'static str),
+    /// The dialect's own: `float4` with parts `.s0` to `.s7`.
+    Native,
+}
+
+/// How parameters are declared. All know `{t}`, `{n}` and the parameter's position `{i}`.
+pub(in crate::render) struct Params {
+    pub(in crate::render) read: &'static str,
+    pub(in crate::render) write: &'static str,
+    /// Like `write`, without the promise that nothing else points there.
+    pub(in crate::render) atomic: &'static str,
+    pub(in crate::render) scalar: &'static str,
+    /// A struct by value; empty where there is none.
+    pub(in crate::render) table: &'static str,
+    /// What stands behind the last one.
+    pub(in crate::render) builtin: &'static str,
+}
+
+/// How one thread gets another's `u32`: `{v}` the value, `{n}` the distance or lane.
+pub(in crate::render) struct Shuffles {
+    pub(in crate::render) xor: &'static str,
+    pub(in crate::render) down: &'static str,
+    pub(in crate::render) up: &'static str,
+    pub(in crate::render) index: &'static str,
+}
+
+/// How matrix fragments are spelled.
+pub(in crate::render) struct Fragments {
+    /// The name of the type; declares it at first use.
+    pub(in crate::render) declare: fn(&mut Writer<'_>, Value, Fragment) -> Result<String, RenderError>,
+    /// A statement that fills the fragment `to`.
+    pub(in crate::render) fill: fn(&mut Writer<'_>, Fragment, &str, &str) -> String,
+    /// A statement that loads the fragment of a value.
+    pub(in crate::render) load: fn(&mut Writer<'_>, Fragment, &str, &FragmentMemory) -> String,
+    /// A statement that stores a fragment.
+    pub(in crate::render) store: fn(&mut Writer<'_>, Fragment, &str, &FragmentMemory) -> String,
+    /// A statement: the value, and the names of `d`, `a`, `b` and `c`.
+    pub(in crate::render) multiply: fn(&mut Writer<'_>, Value, [&str; 4]) -> Result<String, RenderError>,
+}
+
+/// Where a fragment lies in memory.
+pub(in crate::render) struct FragmentMemory {
+    /// Pointer to its first element.
+    pub(in crate::render) pointer: String,
+    /// Whether that is in shared memory.
+    pub(in crate::render) shared: bool,
+    /// Elements from row to row.
+    pub(in crate::render) stride: String,
+    /// Column by column.
+    pub(in crate::render) transposed: bool,
+}
+
+/// A dialect.
+pub(in crate::render) struct Language {
+    pub(in crate::render) dialect: Dialect,
+    /// What stands first.
+    pub(in crate::render) header: &'static str,
+    /// What the compiler must be told.
+    pub(in crate::render) options: &'static [&'static str],
+    /// What the names `i32`, `f64`, … that the text uses are.
+    pub(in crate::render) types: &'static [(DType, &'static str)],
+    /// What stands before helper functions.
+    pub(in crate::render) function: &'static str,
+    /// The entry point up to its parameters: `{n}`, `{i}` threads, `{x}` `{y}` `{z}` threads per axis.
+    pub(in crate::render) entry: &'static str,
+    pub(in crate::render) params: Params,
+    pub(in crate::render) spaces: Spaces,
+    /// A shared array: `{t}`, `{n}`, `{i}` elements.
+    pub(in crate::render) shared: &'static str,
+    /// Bytes of shared memory that may be declared so, and the declaration of all of it at once, for more.
+    pub(in crate::render) shared_limit: usize,
+    pub(in crate::render) shared_dynamic: &'static str,
+    pub(in crate::render) vectors: Vectors,
+    /// What axes are called.
+    pub(in crate::render) axes: [&'static str; 3],
+    pub(in crate::render) thread: &'static str,
+    pub(in crate::render) group: &'static str,
+    pub(in crate::render) group_count: &'static str,
+    pub(in crate::render) barrier: &'static str,
+    pub(in crate::render) unroll: &'static str,
+    /// Names of C's mathematical functions for `f32` and `f64`, `{n}` being C's name for `double`.
+    pub(in crate::render) math: [&'static str; 2],
+    /// The declaration of such a function where the dialect wants one: `{t}`, `{n}`, `{p}` parameters.
+    pub(in crate::render) math_declare: &'static str,
+    /// Functions with another name: C's name, that for `f32`, that for `f64`.
+    pub(in crate::render) natives: &'static [(&'static str, &'static str, &'static str)],
+    /// Functions of C that are not there, so that the library's are taken.
+    pub(in crate::render) lacks: &'static [&'static str],
+    /// Helper functions that differ from the library's.
+    pub(in crate::render) helpers: &'static [(&'static str, &'static str)],
+    /// The same, where the device decides.
+    pub(in crate::render) helpers_for: fn(&Target) -> &'static [(&'static str, &'static str)],
+    /// Atomic operations on 32 and on 64 bits: `{s}`, `{t}`, `{p}`, `{v}`. Empty where there is none.
+    pub(in crate::render) atomics: &'static [(AtomicOp, &'static str, &'static str)],
+    /// Compare and exchange on 32 and on 64 bits, `{e}` being what is expected.
+    pub(in crate::render) compare_exchange: [&'static str; 2],
+    /// Adding `f32`; empty where a loop of compare and exchange must do.
+    pub(in crate::render) atomic_add_f32: &'static str,
+    /// What 64-bit atomic operations want in the header.
+    pub(in crate::render) atomic_64_header: &'static str,
+    /// Reading and writing memory that atomic operations work on; `{s}`, `{t}`, `{p}`, `{v}`.
+    pub(in crate::render) atomic_load: &'static str,
+    pub(in crate::render) atomic_store: &'static str,
+    /// What the type `f64` wants in the header.
+    pub(in crate::render) f64_header: &'static str,
+    /// What subgroup operations want in the header.
+    pub(in crate::render) subgroup_header: &'static str,
+    pub(in crate::render) shuffles: Option<Shuffles>,
+    pub(in crate::render) fragments: Option<Fragments>,
+}
+
+/// The base: standard C's names.
+pub(in crate::render) const C_LIKE: Language = Language {
+    dialect: Dialect::Ir,
+    header: "",
+    options: &[],
+    types: &[
+        (DType::U8, "unsigned char"),
+        (DType::I8, "signed char"),
+        (DType::U16, "unsigned short"),
+        (DType::I16, "short"),
+        (DType::U32, "unsigned int"),
+        (DType::I32, "int"),
+        (DType::U64, "unsigned long long"),
+        (DType::I64, "long long"),
+        (DType::F32, "float"),
+        (DType::F64, "double"),
+    ],
+    function: "static inline",
+    entry: "void {n}",
+    params: Params {
+        read: "const {t}* {n}",
+        write: "{t}* {n}",
+        atomic: "{t}* {n}",
+        scalar: "const {t} {n}",
+        table: "const {t} {n}",
+        builtin: "",
+    },
+    spaces: Spaces { global: "", shared: "", private: "" },
+    shared: "{t} {n}[{i}];",
+    shared_limit: usize::MAX,
+    shared_dynamic: "",
+    vectors: Vectors::Struct("alignas({i})"),
+    axes: ["x", "y", "z"],
+    thread: "threadIdx.{a}",
+    group: "blockIdx.{a}",
+    group_count: "gridDim.{a}",
+    barrier: "__syncthreads();",
+    unroll: "#pragma unroll",
+    math: ["{n}f", "{n}"],
+    math_declare: "",
+    natives: &[],
+    lacks: &[],
+    helpers: &[],
+    helpers_for: |_| &[],
+    atomics: &[],
+    compare_exchange: ["", ""],
+    atomic_add_f32: "",
+    atomic_64_header: "",
+    atomic_load: "*(volatile const {s}{t}*)({p})",
+    atomic_store: "*(volatile {s}{t}*)({p}) = {v}",
+    f64_header: "",
+    subgroup_header: "",
+    shuffles: None,
+    fragments: None,
+};

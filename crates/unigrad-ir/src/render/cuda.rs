@@ -1,0 +1,222 @@
+//! CUDA C++, as NVRTC takes it without any header.
+//!
+//! Matrix fragments are `wmma` instructions in inline PTX: <https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions>.
+
+use super::{
+    RenderError,
+    clike::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Vectors, Writer},
+};
+use crate::{AtomicOp, Dialect, Fragment, FragmentRole, FragmentShape, Op, Target, Value};
+use unigrad_scalar::DType;
+
+pub(super) const CUDA: Language = Language {
+    dialect: Dialect::Cuda,
+    // Fused multiply-adds only where the program says so.
+    options: &["-std=c++17", "-fmad=false", "-default-device"],
+    function: "static __device__ __forceinline__",
+    entry: "extern \"C\" __global__ void __launch_bounds__({i}) {n}",
+    params: Params {
+        read: "const {t}* __restrict__ {n}",
+        write: "{t}* __restrict__ {n}",
+        atomic: "{t}* {n}",
+        scalar: "const {t} {n}",
+        table: "const __grid_constant__ {t} {n}",
+        builtin: "",
+    },
+    shared: "__shared__ __align__(16) {t} {n}[{i}];",
+    shared_limit: 48 << 10,
+    shared_dynamic: "extern __shared__ __align__(16) unsigned char ug_shared[];",
+    vectors: Vectors::Struct("__align__({i})"),
+    natives: &[("bits", "__float_as_uint", "__double_as_longlong"), ("from_bits", "__uint_as_float", "__longlong_as_double")],
+    helpers: &[
+        ("f16_to_f32", "$fn f32 $N(u16 x) {\n    f32 r;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x));\n    return r;\n}\n"),
+        ("f32_to_f16", "$fn u16 $N(f32 x) {\n    u16 r;\n    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x));\n    return r;\n}\n"),
+    ],
+    helpers_for: |target| if compute_capability(target) >= 80 { SM_80 } else { &[] },
+    atomics: &[
+        (AtomicOp::Add, "atomicAdd(({t}*)({p}), {v})", "atomicAdd(({t}*)({p}), {v})"),
+        (AtomicOp::Max, "atomicMax(({t}*)({p}), {v})", "atomicMax(({t}*)({p}), {v})"),
+        (AtomicOp::Min, "atomicMin(({t}*)({p}), {v})", "atomicMin(({t}*)({p}), {v})"),
+        (AtomicOp::And, "atomicAnd(({t}*)({p}), {v})", "atomicAnd(({t}*)({p}), {v})"),
+        (AtomicOp::Or, "atomicOr(({t}*)({p}), {v})", "atomicOr(({t}*)({p}), {v})"),
+        (AtomicOp::Xor, "atomicXor(({t}*)({p}), {v})", "atomicXor(({t}*)({p}), {v})"),
+        (AtomicOp::Exchange, "atomicExch(({t}*)({p}), {v})", "atomicExch(({t}*)({p}), {v})"),
+    ],
+    compare_exchange: ["atomicCAS(({t}*)({p}), {e}, {v})", "atomicCAS(({t}*)({p}), {e}, {v})"],
+    atomic_add_f32: "atomicAdd({p}, {v})",
+    shuffles: Some(Shuffles {
+        xor: "__shfl_xor_sync(0xffffffffu, {v}, {n})",
+        down: "__shfl_down_sync(0xffffffffu, {v}, {n})",
+        up: "__shfl_up_sync(0xffffffffu, {v}, {n})",
+        index: "__shfl_sync(0xffffffffu, {v}, {n})",
+    }),
+    fragments: Some(Fragments { declare, fill, load, store, multiply }),
+    ..C_LIKE
+};
+
+/// What compute capability 8.0 has an instruction for.
+const SM_80: &[(&str, &str)] = &[
+    ("f32_to_bf16", "$fn u16 $N(f32 x) {\n    u16 r;\n    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x));\n    return r;\n}\n"),
+    (
+        "max_f32",
+        "$fn f32 $N(f32 a, f32 b) {\n    f32 r;\n    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n    return r;\n}\n",
+    ),
+    (
+        "min_f32",
+        "$fn f32 $N(f32 a, f32 b) {\n    f32 r;\n    asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n    return r;\n}\n",
+    ),
+];
+
+/// 90 for `sm_90` and `sm_90a`.
+fn compute_capability(target: &Target) -> u32 {
+    let digits: String = target.arch.chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(0)
+}
+
+/// 32-bit registers of a fragment, and its element type in PTX. `None` where `wmma` has no such shape.
+fn registers(fragment: Fragment) -> Option<(usize, &'static str)> {
+    let FragmentShape { m, n, k, input, sum } = fragment.shape;
+    let whole = match (input, sum, m, n, k) {
+        (DType::F16, DType::F32 | DType::F16, 16, 16, 16) | (DType::F16, DType::F32 | DType::F16, 8, 32, 16) => true,
+        (DType::F16, DType::F32 | DType::F16, 32, 8, 16) => true,
+        (DType::BF16, DType::F32, 16, 16, 16) | (DType::BF16, DType::F32, 8, 32, 16) | (DType::BF16, DType::F32, 32, 8, 16) => true,
+        (DType::F32, DType::F32, 16, 16, 8) => true,
+        _ => false,
+    };
+    let (rows, columns) = fragment.size();
+    // Fragments of `f16` factors hold every element twice.
+    Some(match (whole, fragment.role, fragment.dtype()) {
+        (false, ..) => return None,
+        (_, FragmentRole::C, DType::F32) => (8, "f32"),
+        (_, FragmentRole::C, _) => (4, "f16"),
+        (_, _, DType::F16) => (8, "f16"),
+        (_, _, DType::BF16) => (rows * columns / 64, "bf16"),
+        _ => (rows * columns / 32, "tf32"),
+    })
+}
+
+fn shape_name(shape: FragmentShape) -> String {
+    format!("m{}n{}k{}", shape.m, shape.n, shape.k)
+}
+
+fn role_name(role: FragmentRole) -> &'static str {
+    match role {
+        FragmentRole::A => "a",
+        FragmentRole::B => "b",
+        FragmentRole::C => "c",
+    }
+}
+
+fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<String, RenderError> {
+    let needed = if fragment.shape.input == DType::F16 { 70 } else { 80 };
+    let registers = registers(fragment).filter(|_| compute_capability(writer.target) >= needed);
+    let Some((count, element)) = registers else {
+        return Err(RenderError {
+            dialect: Dialect::Cuda,
+            program: writer.program.name.clone(),
+            at: Some(at),
+            cause: format!("wmma of {} {} on {}", shape_name(fragment.shape), fragment.shape.input, writer.target.arch),
+            help: "use m16n16k16 of f16 (sm_70) or bf16 (sm_80), or m16n16k8 of f32 (sm_80)".to_owned(),
+        });
+    };
+    let name = format!("ug_{}_{}_{element}", role_name(fragment.role), shape_name(fragment.shape));
+    let register = if element == "f32" { "f32" } else { "u32" };
+    writer.prelude(&name, format!("struct {name} {{ {register} r[{count}]; }};\n"));
+    Ok(name)
+}
+
+/// `{%0, %1, …}` from the `first` operand on.
+fn operands(first: usize, count: usize) -> String {
+    let list: Vec<String> = (first..first + count).map(|i| format!("%{i}")).collect();
+    format!("{{{}}}", list.join(", "))
+}
+
+/// `"=f"(x.r[0]), …`
+fn constraints(fragment: Fragment, name: &str, output: &str) -> String {
+    let (count, element) = registers(fragment).unwrap_or((0, ""));
+    let letter = if element == "f32" { "f" } else { "r" };
+    let list: Vec<String> = (0..count).map(|i| format!("\"{output}{letter}\"({name}.r[{i}])")).collect();
+    list.join(", ")
+}
+
+fn fill(_: &mut Writer<'_>, fragment: Fragment, to: &str, value: &str) -> String {
+    let (count, element) = registers(fragment).unwrap_or((0, ""));
+    let word = match element {
+        "f32" => value.to_owned(),
+        "tf32" => format!("__float_as_uint({value})"),
+        _ => format!("(u32){value} * 0x10001u"),
+    };
+    let words: Vec<String> = (0..count).map(|i| format!("{to}.r[{i}] = {word};")).collect();
+    words.join(" ")
+}
+
+/// The address operand and the state space that go with it.
+fn address(memory: &FragmentMemory) -> (&'static str, String) {
+    if memory.shared {
+        (".shared", format!("\"r\"((u32)__cvta_generic_to_shared({}))", memory.pointer))
+    } else {
+        (".global", format!("\"l\"(__cvta_generic_to_global({}))", memory.pointer))
+    }
+}
+
+fn load(_: &mut Writer<'_>, fragment: Fragment, to: &str, memory: &FragmentMemory) -> String {
+    let (count, element) = registers(fragment).unwrap_or((0, ""));
+    let (space, pointer) = address(memory);
+    let layout = if memory.transposed { "col" } else { "row" };
+    let (role, shape) = (role_name(fragment.role), shape_name(fragment.shape));
+    let mut text = format!(
+        "asm volatile(\"wmma.load.{role}.sync.aligned.{layout}.{shape}{space}.{element} {}, [%{count}], %{};\" : {} : {pointer}, \"r\"((u32){}) : \"memory\");",
+        operands(0, count),
+        count + 1,
+        constraints(fragment, to, "="),
+        memory.stride,
+    );
+    if element == "tf32" {
+        for i in 0..count {
+            text.push_str(&format!(" asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"({to}.r[{i}]) : \"f\"(__uint_as_float({to}.r[{i}])));"));
+        }
+    }
+    text
+}
+
+fn store(_: &mut Writer<'_>, fragment: Fragment, value: &str, memory: &FragmentMemory) -> String {
+    let (count, element) = registers(fragment).unwrap_or((0, ""));
+    let (space, pointer) = address(memory);
+    format!(
+        "asm volatile(\"wmma.store.d.sync.aligned.row.{}{space}.{element} [%0], {}, %{};\" : : {pointer}, {}, \"r\"((u32){}) : \"memory\");",
+        shape_name(fragment.shape),
+        operands(1, count),
+        count + 1,
+        constraints(fragment, value, ""),
+        memory.stride,
+    )
+}
+
+fn multiply(writer: &mut Writer<'_>, at: Value, [to, a, b, c]: [&str; 4]) -> Result<String, RenderError> {
+    let Op::FragmentMma(left, right, _) = writer.program.insts[at.index()].op else { return Ok(String::new()) };
+    let crate::Type::Fragment(sum) = writer.program.ty(at) else { return Ok(String::new()) };
+    let of = |role| Fragment { shape: sum.shape, role };
+    let counts = [FragmentRole::C, FragmentRole::A, FragmentRole::B].map(|role| registers(of(role)).map_or(0, |(count, _)| count));
+    let layout = |value: Value| if writer.is_transposed(value) { "col" } else { "row" };
+    let sum_type = sum.shape.sum.name();
+    let types = match sum.shape.input {
+        DType::F16 => format!("{sum_type}.{sum_type}"),
+        DType::BF16 => "f32.bf16.bf16.f32".to_owned(),
+        _ => "f32.tf32.tf32.f32".to_owned(),
+    };
+    let starts = [0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]];
+    Ok(format!(
+        "asm(\"wmma.mma.sync.aligned.{}.{}.{}.{types} {}, {}, {}, {};\" : {} : {}, {}, {});",
+        layout(left),
+        layout(right),
+        shape_name(sum.shape),
+        operands(starts[0], counts[0]),
+        operands(starts[1], counts[1]),
+        operands(starts[2], counts[2]),
+        operands(starts[3], counts[0]),
+        constraints(sum, to, "="),
+        constraints(of(FragmentRole::A), a, ""),
+        constraints(of(FragmentRole::B), b, ""),
+        constraints(sum, c, ""),
+    ))
+}
