@@ -12,7 +12,7 @@ use unigrad_scalar::DType;
 pub(super) const CUDA: Language = Language {
     dialect: Dialect::Cuda,
     // Fused multiply-adds only where the program says so.
-    options: &["-std=c++17", "-fmad=false", "-default-device"],
+    options: &["-fmad=false"],
     function: "static __device__ __forceinline__",
     entry: "extern \"C\" __global__ void __launch_bounds__({i}) {n}",
     params: Params {
@@ -76,11 +76,10 @@ fn compute_capability(target: &Target) -> u32 {
 /// 32-bit registers of a fragment, and its element type in PTX. `None` where `wmma` has no such shape.
 fn registers(fragment: Fragment) -> Option<(usize, &'static str)> {
     let FragmentShape { m, n, k, input, sum } = fragment.shape;
-    let whole = match (input, sum, m, n, k) {
-        (DType::F16, DType::F32 | DType::F16, 16, 16, 16) | (DType::F16, DType::F32 | DType::F16, 8, 32, 16) => true,
-        (DType::F16, DType::F32 | DType::F16, 32, 8, 16) => true,
-        (DType::BF16, DType::F32, 16, 16, 16) | (DType::BF16, DType::F32, 8, 32, 16) | (DType::BF16, DType::F32, 32, 8, 16) => true,
-        (DType::F32, DType::F32, 16, 16, 8) => true,
+    let is_tile = matches!((m, n, k), (16, 16, 16) | (8, 32, 16) | (32, 8, 16));
+    let whole = match (input, sum) {
+        (DType::F16, DType::F32 | DType::F16) | (DType::BF16, DType::F32) => is_tile,
+        (DType::F32, DType::F32) => (m, n, k) == (16, 16, 8),
         _ => false,
     };
     let (rows, columns) = fragment.size();

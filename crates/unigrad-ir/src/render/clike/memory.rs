@@ -182,7 +182,7 @@ impl Writer<'_> {
         let by = if worked == dtype || is_float { by } else { format!("({}){by}", worked.name()) };
         let text = text.replace("{p}", &pointer).replace("{v}", &by);
         if is_float {
-            self.from_bits(&text, dtype)
+            self.float_of_bits(&text, dtype)
         } else if worked == dtype {
             text
         } else {
@@ -201,7 +201,7 @@ impl Writer<'_> {
             let Some(exchange) = self.atomic_text(at, self.language.compare_exchange, place, DType::U32) else { return String::new() };
             let exchange = exchange.replace("{p}", "p").replace("{e}", "seen").replace("{v}", "next");
             let load = self.language.atomic_load.replace("{s}", space).replace("{t}", "u32").replace("{p}", "p");
-            let (bits, sum) = (self.bits("sum", DType::F32), self.from_bits("old", DType::F32));
+            let (bits, sum) = (self.bits("sum", DType::F32), self.float_of_bits("old", DType::F32));
             let text = format!(
                 "{} f32 {name}(volatile {space}u32* p, f32 x) {{
     u32 old = {load}, seen;
@@ -239,7 +239,7 @@ impl Writer<'_> {
         let (expected, new) = (word(expected), word(new));
         let text = text.replace("{p}", &pointer).replace("{e}", &expected).replace("{v}", &new);
         if dtype.is_float() {
-            self.from_bits(&text, dtype)
+            self.float_of_bits(&text, dtype)
         } else if worked == dtype {
             text
         } else {

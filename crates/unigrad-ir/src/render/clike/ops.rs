@@ -17,7 +17,7 @@ impl Writer<'_> {
                 if !x.is_finite() {
                     let raw = literal.to_raw();
                     let bits = if dtype == DType::F32 { format!("0x{raw:08x}u") } else { format!("0x{raw:016x}UL") };
-                    return self.from_bits_named(&bits, dtype);
+                    return self.float_of_constant_bits(&bits, dtype);
                 }
                 let text = if dtype == DType::F32 { format!("{:?}f", x as f32) } else { format!("{x:?}") };
                 wrap(x.is_sign_negative(), text)
@@ -39,12 +39,12 @@ impl Writer<'_> {
     }
 
     /// The float of these bits.
-    pub(super) fn from_bits(&mut self, text: &str, dtype: DType) -> String {
+    pub(super) fn float_of_bits(&mut self, text: &str, dtype: DType) -> String {
         format!("{}({text})", self.function("from_bits", dtype))
     }
 
-    /// As [`Writer::from_bits`] for a constant; the function is declared with the first instruction that uses one.
-    fn from_bits_named(&self, text: &str, dtype: DType) -> String {
+    /// As [`Writer::float_of_bits`] for a constant; the function is declared with the first instruction that uses one.
+    fn float_of_constant_bits(&self, text: &str, dtype: DType) -> String {
         let native = self.language.natives.iter().find(|(n, ..)| *n == "from_bits");
         let native = native.map(|(_, narrow, wide)| if dtype == DType::F64 { *wide } else { *narrow }).filter(|n| !n.is_empty());
         match native {
@@ -284,7 +284,7 @@ impl Writer<'_> {
             }
             (_, DType::F32 | DType::F64) => {
                 let bits = format!("({}){x}", unsigned(from).name());
-                self.from_bits(&bits, to)
+                self.float_of_bits(&bits, to)
             }
             (_, DType::Bool) => format!("{x} != 0"),
             _ => format!("({}){x}", stored(to)),

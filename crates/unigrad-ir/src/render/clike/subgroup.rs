@@ -66,11 +66,11 @@ impl Writer<'_> {
             let body = if dtype.size() == 8 {
                 let bits = if dtype.is_float() { self.bits("x", dtype) } else { "(u64)x".to_owned() };
                 let joined = format!("((u64){} << 32) | (u64){}", moved("(u32)(b >> 32)"), moved("(u32)b"));
-                let back = if dtype.is_float() { self.from_bits(&joined, dtype) } else { format!("({scalar})({joined})") };
+                let back = if dtype.is_float() { self.float_of_bits(&joined, dtype) } else { format!("({scalar})({joined})") };
                 format!("    const u64 b = {bits};\n    return {back};\n")
             } else if dtype == DType::F32 {
                 let bits = self.bits("x", dtype);
-                let back = self.from_bits(&moved(&bits), dtype);
+                let back = self.float_of_bits(&moved(&bits), dtype);
                 format!("    return {back};\n")
             } else if dtype == DType::Bool {
                 format!("    return {} != 0;\n", moved("(u32)x"))
