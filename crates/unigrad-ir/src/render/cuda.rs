@@ -20,6 +20,7 @@ pub(super) const CUDA: Language = Language {
         write: "{t}* __restrict__ {n}",
         atomic: "{t}* {n}",
         scalar: "const {t} {n}",
+        begin: "",
         table: "const __grid_constant__ {t} {n}",
         builtin: "",
     },

@@ -1,4 +1,7 @@
 //! OpenCL C 1.2 and newer.
+//!
+//! Each buffer is two arguments: the memory object, and the first element in it as a `ulong`. A launch passes parts of memory objects, and
+//! sub-buffers begin only at multiples of the device's address alignment.
 
 use super::clike::{C_LIKE, Language, Params, Shuffles, Spaces, Vectors};
 use crate::{AtomicOp, Dialect};
@@ -23,10 +26,11 @@ pub(super) const OPENCL: Language = Language {
     function: "static",
     entry: "__kernel __attribute__((reqd_work_group_size({x}, {y}, {z}))) void {n}",
     params: Params {
-        read: "__global const {t}* restrict {n}",
-        write: "__global {t}* restrict {n}",
-        atomic: "__global {t}* {n}",
+        read: "__global const {t}* restrict {n}, const ulong {n}_first",
+        write: "__global {t}* restrict {n}, const ulong {n}_first",
+        atomic: "__global {t}* {n}, const ulong {n}_first",
         scalar: "const {t} {n}",
+        begin: "{n} += {n}_first;",
         table: "",
         builtin: "",
     },

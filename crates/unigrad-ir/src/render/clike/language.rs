@@ -30,6 +30,8 @@ pub(in crate::render) struct Params {
     /// Like `write`, without the promise that nothing else points there.
     pub(in crate::render) atomic: &'static str,
     pub(in crate::render) scalar: &'static str,
+    /// A statement for each buffer, before everything else; empty where there is nothing to say.
+    pub(in crate::render) begin: &'static str,
     /// A struct by value; empty where there is none.
     pub(in crate::render) table: &'static str,
     /// What stands behind the last one.
@@ -153,6 +155,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
         write: "{t}* {n}",
         atomic: "{t}* {n}",
         scalar: "const {t} {n}",
+        begin: "",
         table: "const {t} {n}",
         builtin: "",
     },

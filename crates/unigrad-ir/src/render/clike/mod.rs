@@ -49,6 +49,7 @@ pub(super) fn render(program: &Program, target: &Target, language: &'static Lang
         }
     }
     let params = writer.params();
+    writer.begin();
     let dynamic_shared = writer.shared();
     writer.locals();
     writer.block(&program.body);
@@ -217,6 +218,15 @@ impl Writer<'_> {
             list.push(params.builtin.to_owned());
         }
         list.join(", ")
+    }
+
+    fn begin(&mut self) {
+        let template = self.language.params.begin;
+        for (at, param) in self.program.params.iter().enumerate() {
+            if matches!(param, Param::Buffer { .. }) && !template.is_empty() {
+                self.line(&template.replace("{n}", &param_name(at, param)));
+            }
+        }
     }
 
     fn table_type(&mut self, at: usize, field: &str) -> String {
