@@ -4,7 +4,7 @@
 
 use std::fmt;
 use unigrad_device::{Error, Health, Info};
-use unigrad_ir::{Program, Target};
+use unigrad_ir::{Program, Source, Target};
 use unigrad_scalar::DType;
 
 /// Part of a buffer of the backend.
@@ -54,6 +54,12 @@ pub trait Backend: Send + Sync + 'static {
     fn copy(&self, from: Range, to: Range) -> Result<(), Error>;
     /// Renders and compiles (or finds in a cache).
     fn load(&self, program: &Program) -> Result<Self::Module, Error>;
+    /// Compiles a user's program in the backend's own language; `signature` has its name, parameters and workgroup, and no body.
+    fn load_source(&self, source: &Source, signature: &Program) -> Result<Self::Module, Error> {
+        let cause = format!("this backend takes no {} source", self.target().dialect.name());
+        let _ = source;
+        Err(Error::Compile { device: self.info().device(), kernel: signature.name.clone(), cause })
+    }
     /// Queues `module` on `grid` workgroups (every extent > 0), one bound per parameter of its program.
     fn launch(&self, module: &Self::Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error>;
     /// Hands queued work to the device, where a driver collects it first.

@@ -15,7 +15,7 @@ mod shape;
 pub use autograd::{boundary, gradients, variable_gradients, vjp};
 pub use error::{Error, ErrorKind};
 pub use node::{EnableGradGuard, Expr, Inputs, NoGradGuard, Node, NodeId, Storage, enable_grad_guard, grad_enabled, no_grad_guard};
-pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
+pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
 pub use ops::decompose;
 pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, numel};
 pub use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Element, Literal, ReduceOp, ScanOp, ScatterMode, UnaryOp, bf16, f16};

@@ -61,6 +61,18 @@ pub struct AttentionSpec {
     pub has_bias: bool,
 }
 
+/// A program that the user wrote. See `unigrad_kernel::Custom` for what the fields mean.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct KernelSpec {
+    pub name: String,
+    pub entry: String,
+    /// Language and text.
+    pub texts: Vec<(String, String)>,
+    pub block: [u32; 3],
+    pub grid: [u32; 3],
+}
+
 /// A gradient that the user gives for a function of their own.
 pub trait CustomGradient: Send + Sync + fmt::Debug {
     /// The function's name.
@@ -235,6 +247,8 @@ pub enum Op {
     Part(usize),
     /// The first input's value, but computed apart: nothing is shared through it, and not before the others are there. Holds recomputation back.
     Barrier,
+    /// A program that the user wrote. Inputs that are `Scalar`s are passed after the buffers.
+    Kernel(Arc<KernelSpec>),
     /// The first input's value, with the user's gradient for the other inputs.
     Custom(CustomOp),
     /// The input's value on the node's device.
@@ -324,6 +338,7 @@ impl Op {
             Op::AttentionGrad(_) => "attention.grad",
             Op::Part(_) => "part",
             Op::Barrier => "barrier",
+            Op::Kernel(_) => "kernel",
             Op::Custom(_) => "custom",
             Op::Copy => "copy",
             Op::Invalid(_) => "invalid",

@@ -9,11 +9,13 @@
 
 mod attention;
 mod contract;
+mod custom;
 mod indexed;
 mod region;
 
 pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim};
+pub use custom::Custom;
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
 pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Total, Value};
 
@@ -36,6 +38,7 @@ pub enum Kernel {
     ArgSort(ArgSort),
     TopK(TopK),
     MaxPool(MaxPool),
+    Custom(Custom),
 }
 
 impl Kernel {
@@ -53,6 +56,7 @@ impl Kernel {
             Kernel::ArgSort(k) => k.args(),
             Kernel::TopK(k) => k.args(),
             Kernel::MaxPool(k) => k.args(),
+            Kernel::Custom(k) => k.args.clone(),
         }
     }
 
@@ -65,6 +69,7 @@ impl Kernel {
             Kernel::Contract(k) => k.epilogue.as_ref().map(|e| e.scalars.clone()).unwrap_or_default(),
             Kernel::Attention(k) => k.scalars(),
             Kernel::AttentionGrad(k) => k.forward.scalars(),
+            Kernel::Custom(k) => k.scalars.clone(),
             _ => Vec::new(),
         }
     }
@@ -84,6 +89,7 @@ impl Kernel {
             Kernel::ArgSort(_) => "argsort",
             Kernel::TopK(_) => "topk",
             Kernel::MaxPool(_) => "max_pool",
+            Kernel::Custom(_) => "custom",
         }
     }
 

@@ -130,7 +130,7 @@ impl Ir {
             Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => Kind::View,
             Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => Kind::View,
             Op::Reduce(..) | Op::ArgReduce(..) => Kind::Reduce,
-            Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul => Kind::Heavy,
+            Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) => Kind::Heavy,
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => Kind::Heavy,
             // Taken apart or resolved before they come here.
             Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => Kind::Heavy,

@@ -13,8 +13,8 @@ use smallvec::{SmallVec, smallvec};
 use std::panic::Location;
 use unigrad_graph::{AttentionSpec, DType, Literal, Op, PadAxis, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, MaxPool,
-    NDim, Region, Scan, Scatter, ScatterBase, TopK, Value,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim,
+    MaxPool, NDim, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -232,6 +232,22 @@ impl Lowering<'_> {
                 }
                 Launch { kernel: Kernel::Scatter(kernel), args, scalars: Vec::new(), name: op.name().into(), place: node.place }
             }
+            Op::Kernel(spec) => {
+                let (scalars, buffers): (Vec<Id>, Vec<Id>) =
+                    node.inputs.iter().partition(|input| matches!(self.ir.node(**input).op, IrOp::Scalar(_)));
+                let args: Vec<Id> = buffers.into_iter().chain([id]).collect();
+                let kernel = Custom {
+                    name: spec.name.clone(),
+                    entry: spec.entry.clone(),
+                    texts: spec.texts.clone(),
+                    block: spec.block,
+                    grid: spec.grid,
+                    args: args.iter().map(|arg| self.arg(*arg, *arg == id)).collect(),
+                    scalars: scalars.iter().map(|scalar| self.ir.node(*scalar).dtype).collect(),
+                };
+                let scalars = scalars.iter().map(|scalar| self.slot(*scalar)).collect::<Result<_, _>>()?;
+                Launch { kernel: Kernel::Custom(kernel), args, scalars, name: spec.name.clone(), place: node.place }
+            }
             Op::Attention(spec) => self.attention(id, spec)?,
             Op::AttentionGrad(spec) => self.attention_grad(id, spec)?,
             other => return Err(format!("{} has no kernel", other.name())),
@@ -261,7 +277,7 @@ impl Lowering<'_> {
     fn slot(&self, id: Id) -> Result<u32, String> {
         match &self.ir.node(id).op {
             IrOp::Scalar(slot) => Ok(*slot),
-            _ => Err("attention's lengths and seeds are run-time scalars".into()),
+            _ => Err("lengths, seeds and a kernel's numbers are run-time scalars".into()),
         }
     }
 

@@ -32,6 +32,7 @@ mod creation;
 mod error;
 pub mod eval;
 mod index;
+mod kernel;
 mod linalg;
 mod loss;
 #[cfg(feature = "ndarray")]
@@ -52,6 +53,7 @@ pub use axes::{Axes, Dims, Ints};
 pub use conv::ConvOptions;
 pub use creation::NestedValues;
 pub use error::Error;
+pub use kernel::CustomKernel;
 pub use index::{Ellipsis, Index, IndexItem, NewAxis, step};
 pub use loss::{CrossEntropyOptions, Reduction};
 pub use pool::PoolOptions;

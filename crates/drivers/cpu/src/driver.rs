@@ -317,6 +317,7 @@ impl OpenDevice for Cpu {
                     indexed::check_pool(kernel)?;
                     Body::MaxPool(Box::new(kernel.clone()))
                 }
+                Kernel::Custom(_) => return Err("the processor has no compiler for custom kernels\n help: run it on a GPU".to_owned()),
             })
         };
         let compiled = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panic_message(&*panic).to_owned()));

@@ -1,10 +1,10 @@
 //! Nodes that compute nothing: parts, barriers, copies, the user's own gradients.
 
 use crate::{
-    CustomGradient, Error, Expr, Op,
+    CustomGradient, Error, ErrorKind, Expr, Op,
     autograd::{Vjp, autograd_error},
     no_grad_guard,
-    op::CustomOp,
+    op::{CustomOp, KernelSpec},
 };
 use smallvec::SmallVec;
 use std::sync::{Arc, LazyLock};
@@ -72,6 +72,17 @@ impl Expr {
             return self.clone();
         }
         Expr::with(Op::Copy, SmallVec::from_iter([self.clone()]), self.shape().clone(), self.dtype(), device, None)
+    }
+
+    /// What a program that the user wrote makes of the inputs.
+    #[track_caller]
+    pub fn kernel(spec: Arc<KernelSpec>, inputs: &[Expr], shape: &[usize], dtype: DType, device: u32) -> Expr {
+        if inputs.iter().any(|input| input.error().is_none() && input.device() != device) {
+            let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
+            let message = format!("an input of the kernel {} is on another device", spec.name);
+            return Expr::fail(ErrorKind::Device, "kernel", message, "move it with `to(&device)`", &inputs);
+        }
+        Expr::with(Op::Kernel(spec), inputs.iter().cloned().collect(), SmallVec::from_slice(shape), dtype, device, None)
     }
 
     /// `value`, a function of `inputs`, with the user's gradient.

@@ -1,0 +1,144 @@
+//! Custom kernels: programs that the user wrote, as ops of the lazy graph.
+//!
+//! In: source in one or several languages (or kernel IR as text), tensors, numbers. Out: a tensor like any other: planned, cached, and
+//! differentiable if a gradient is given.
+//! Always: a device takes the source in its own language, else the kernel IR, else the read is an error that says what is missing.
+//! Never: checks what the program does. It must write all of its output, and stay inside of its buffers.
+
+use crate::{Device, Tensor, custom};
+use std::{fmt, sync::Arc};
+use unigrad_graph::{DType, ErrorKind, Expr, KernelSpec, Literal};
+
+type Backward = dyn Fn(&[Tensor], &Tensor, &Tensor) -> Vec<Option<Tensor>> + Send + Sync;
+
+/// A program that the user wrote.
+///
+/// Its parameters are, in order: the inputs, the output, the numbers. As sources see them:
+///
+/// | language | entry point | a buffer | a number |
+/// |---|---|---|---|
+/// | `cuda`, `hip` | `extern "C" __global__` | `const float* x`, `float* y` | by value |
+/// | `opencl` | `__kernel` | `__global const float* x` | by value |
+/// | `msl` | `kernel` | `device const float* x [[buffer(0)]]` | `constant uint& n [[buffer(2)]]` |
+/// | `wgsl` | `@compute @workgroup_size(…)` | `@group(0) @binding(0) var<storage, read_write> x: array<f32>` | a member of one `var<uniform>` struct, bound last, 4 bytes each |
+/// | `ir` | `kernel` | the text form of the kernel IR | |
+///
+/// ```no_run
+/// use unigrad_tensor::{CustomKernel, DType, Device, Literal, Tensor};
+/// # fn main() -> unigrad_tensor::Result<()> {
+/// let square_plus_one = CustomKernel::new("square_plus_one", [256, 1, 1])
+///     .source("cuda", r#"extern "C" __global__ void square_plus_one(const float* x, float* y, unsigned n) {
+///         unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+///         if (i < n) y[i] = x[i] * x[i] + 1.0f;
+///     }"#)
+///     .with_gradient(|x, _y, dy| vec![Some(&(dy * &x[0]) * 2.0)]);
+/// let x = Tensor::randn([1000], DType::F32, &Device::best()?).requires_grad();
+/// let n = Literal::int(DType::U32, 1000);
+/// let y = square_plus_one.apply(&[&x], &[n], [1000], DType::F32, [4, 1, 1]);
+/// y.sum(()).backward()?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct CustomKernel {
+    name: String,
+    entry: String,
+    block: [u32; 3],
+    texts: Vec<(String, String)>,
+    backward: Option<Arc<Backward>>,
+}
+
+impl fmt::Debug for CustomKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let languages: Vec<&str> = self.texts.iter().map(|(language, _)| language.as_str()).collect();
+        write!(f, "CustomKernel({}, {})", self.name, languages.join(", "))
+    }
+}
+
+impl CustomKernel {
+    /// A program whose entry point has this name, run by workgroups of `block` threads.
+    pub fn new(name: &str, block: [u32; 3]) -> CustomKernel {
+        CustomKernel { name: name.to_owned(), entry: name.to_owned(), block, texts: Vec::new(), backward: None }
+    }
+
+    /// The program in a language; see the table above. A second text in the same language replaces the first.
+    pub fn source(mut self, language: &str, text: impl Into<String>) -> CustomKernel {
+        self.texts.retain(|(name, _)| name != language);
+        self.texts.push((language.to_owned(), text.into()));
+        self
+    }
+
+    /// The entry point, where it is not the kernel's name.
+    pub fn entry(mut self, entry: &str) -> CustomKernel {
+        self.entry = entry.to_owned();
+        self
+    }
+
+    /// The gradient: from the inputs, the output and the gradient that reached it, one gradient (or `None`) per input.
+    pub fn with_gradient(
+        mut self,
+        backward: impl Fn(&[Tensor], &Tensor, &Tensor) -> Vec<Option<Tensor>> + Send + Sync + 'static,
+    ) -> CustomKernel {
+        self.backward = Some(Arc::new(backward));
+        self
+    }
+
+    /// What the program makes of the inputs, when `grid` workgroups run it: a tensor of this shape and dtype. The inputs are given as
+    /// contiguous buffers. Without inputs, use [`CustomKernel::apply_on`].
+    #[track_caller]
+    pub fn apply(
+        &self,
+        inputs: &[&Tensor],
+        scalars: &[Literal],
+        shape: impl Into<Vec<usize>>,
+        dtype: DType,
+        grid: [u32; 3],
+    ) -> Tensor {
+        match inputs.first() {
+            Some(first) => self.run(inputs, scalars, &shape.into(), dtype, grid, first.device_id()),
+            None => Tensor::from_expr(Expr::fail(
+                ErrorKind::Argument,
+                "kernel",
+                format!("{} has no inputs, so no device", self.name),
+                "use `apply_on(&device, …)`",
+                &[],
+            )),
+        }
+    }
+
+    /// As [`CustomKernel::apply`], on a device.
+    #[track_caller]
+    pub fn apply_on(
+        &self,
+        device: &Device,
+        inputs: &[&Tensor],
+        scalars: &[Literal],
+        shape: impl Into<Vec<usize>>,
+        dtype: DType,
+        grid: [u32; 3],
+    ) -> Tensor {
+        self.run(inputs, scalars, &shape.into(), dtype, grid, device.id())
+    }
+
+    #[track_caller]
+    fn run(&self, inputs: &[&Tensor], scalars: &[Literal], shape: &[usize], dtype: DType, grid: [u32; 3], device: u32) -> Tensor {
+        let spec = Arc::new(KernelSpec {
+            name: self.name.clone(),
+            entry: self.entry.clone(),
+            texts: self.texts.clone(),
+            block: self.block,
+            grid,
+        });
+        let forward = |inputs: &[Tensor]| {
+            let scalars = scalars.iter().map(|literal| Expr::scalar(*literal, &[], device));
+            let all: Vec<Expr> = inputs.iter().map(Tensor::expr).chain(scalars).collect();
+            Tensor::from_expr(Expr::kernel(spec, &all, shape, dtype, device))
+        };
+        match &self.backward {
+            Some(backward) => {
+                let backward = Arc::clone(backward);
+                custom(&self.name, inputs, forward, move |x, y, dy| backward(x, y, dy))
+            }
+            None => forward(&inputs.iter().map(|tensor| (*tensor).clone()).collect::<Vec<_>>()),
+        }
+    }
+}
