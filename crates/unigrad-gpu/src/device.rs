@@ -6,7 +6,7 @@
 //! Never: waits in `launch`.
 
 use crate::{
-    Backend, Bound, Lowered, Part, Range, StepArg,
+    Backend, Bound, Lowered, Part, Range, Step, StepArg,
     faults::{Faults, SLOT_WORDS, SLOTS},
     lower,
 };
@@ -17,8 +17,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
-use unigrad_ir::Param;
-use unigrad_kernel::Kernel;
+use unigrad_ir::{Builder, Dialect, Param, Source};
+use unigrad_kernel::{Custom, Kernel};
 use unigrad_scalar::DType;
 
 /// Bytes of a launch's words in the status buffer, and of all of it; see [`StepArg::Status`].
@@ -68,6 +68,12 @@ impl<B: Backend> fmt::Debug for GpuProgram<B> {
 impl<B: Backend> Program for GpuProgram<B> {
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+fn param_dtype(param: &Param) -> DType {
+    match param {
+        Param::Buffer { dtype, .. } | Param::Table { dtype, .. } | Param::Scalar { dtype, .. } | Param::ScalarTable { dtype, .. } => *dtype,
     }
 }
 
@@ -159,6 +165,61 @@ impl<B: Backend> GpuDevice<B> {
         Ok(())
     }
 
+    /// What a launch of the kernel needs to know.
+    fn program(&self, kernel: &Kernel, name: String, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> Arc<dyn Program> {
+        let dtypes = lowered.steps.iter().map(|step| step.program.params.iter().map(param_dtype).collect()).collect();
+        let mut scratch_bytes = 0;
+        let mut scratch_at = Vec::with_capacity(lowered.scratch.len());
+        for bytes in &lowered.scratch {
+            scratch_at.push(scratch_bytes);
+            scratch_bytes += bytes.next_multiple_of(256);
+        }
+        let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
+        let writes = kernel.args().iter().map(|arg| arg.write).collect();
+        Arc::new(GpuProgram::<B> { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes })
+    }
+
+    /// A user's program: in the backend's language if there is such a text, else from kernel IR.
+    fn compile_custom(&self, custom: &Custom) -> Result<Arc<dyn Program>, Error> {
+        let refuse = |cause: String| Error::Compile { device: self.name.clone(), kernel: custom.name.clone(), cause };
+        let target = self.backend.target();
+        let threads = custom.block.iter().try_fold(1u32, |product, extent| product.checked_mul(*extent)).unwrap_or(u32::MAX);
+        if threads == 0 || threads > target.max_threads {
+            let cause = format!("a workgroup of {:?} threads; the device has 1 to {}", custom.block, target.max_threads);
+            return Err(refuse(cause));
+        }
+        let mut signature = Builder::new(custom.entry.as_str(), custom.block);
+        for (at, arg) in custom.args.iter().enumerate() {
+            let name = format!("arg{at}");
+            if arg.write {
+                signature.buffer_mut(&name, arg.dtype)
+            } else {
+                signature.buffer(&name, arg.dtype)
+            };
+        }
+        for (at, dtype) in custom.scalars.iter().enumerate() {
+            signature.scalar(&format!("scalar{at}"), *dtype);
+        }
+        let mut program = signature.finish();
+        program.body.clear();
+        let language = target.dialect.name();
+        let module = match custom.text(language) {
+            Some(text) if target.dialect != Dialect::Ir => {
+                let source = Source { text: text.to_owned(), entry: custom.entry.clone(), options: Vec::new(), dynamic_shared: 0 };
+                self.backend.load_source(&source, &program)?
+            }
+            Some(_) | None => {
+                let known: Vec<&str> = custom.texts.iter().map(|(language, _)| language.as_str()).collect();
+                let cause = format!("it has no {language} source (it has: {})", known.join(", "));
+                return Err(refuse(format!("{cause}\n help: add `.source(\"{language}\", …)`")));
+            }
+        };
+        let buffers = (0..custom.args.len()).map(StepArg::Arg);
+        let args = buffers.chain((0..custom.scalars.len()).map(|at| StepArg::Scalar(at, Part::Whole))).collect();
+        let lowered = Lowered { steps: vec![Step { program, grid: custom.grid, args }], scratch: Vec::new() };
+        Ok(self.program(&Kernel::Custom(custom.clone()), custom.name.clone(), lowered, vec![Arc::new(module)]))
+    }
+
     fn refuse(&self, kernel: &str, cause: impl Into<String>) -> Error {
         Error::Launch { device: self.name.clone(), kernel: kernel.to_owned(), cause: cause.into() }
     }
@@ -246,9 +307,13 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
     }
 
     fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+        if let Kernel::Custom(custom) = kernel {
+            return self.compile_custom(custom);
+        }
         let name = match kernel {
             Kernel::Region(region) => region.name.clone(),
             Kernel::Grouped(grouped) => grouped.region.name.clone(),
+            Kernel::Total(total) => total.rows.name.clone(),
             other => other.kind().to_owned(),
         };
         let lowered = lower(kernel, self.backend.target()).map_err(|unsupported| Error::Compile {
@@ -257,21 +322,7 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             cause: unsupported.to_string(),
         })?;
         let modules = lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<_, _>>()?;
-        let dtype = |param: &Param| match param {
-            Param::Buffer { dtype, .. } | Param::Table { dtype, .. } | Param::Scalar { dtype, .. } | Param::ScalarTable { dtype, .. } => {
-                *dtype
-            }
-        };
-        let dtypes = lowered.steps.iter().map(|step| step.program.params.iter().map(dtype).collect()).collect();
-        let mut scratch_bytes = 0;
-        let mut scratch_at = Vec::with_capacity(lowered.scratch.len());
-        for bytes in &lowered.scratch {
-            scratch_at.push(scratch_bytes);
-            scratch_bytes += bytes.next_multiple_of(256);
-        }
-        let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
-        let writes = kernel.args().iter().map(|arg| arg.write).collect();
-        Ok(Arc::new(GpuProgram::<B> { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes }))
+        Ok(self.program(kernel, name, lowered, modules))
     }
 
     fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {

@@ -85,14 +85,7 @@ impl CustomKernel {
     /// What the program makes of the inputs, when `grid` workgroups run it: a tensor of this shape and dtype. The inputs are given as
     /// contiguous buffers. Without inputs, use [`CustomKernel::apply_on`].
     #[track_caller]
-    pub fn apply(
-        &self,
-        inputs: &[&Tensor],
-        scalars: &[Literal],
-        shape: impl Into<Vec<usize>>,
-        dtype: DType,
-        grid: [u32; 3],
-    ) -> Tensor {
+    pub fn apply(&self, inputs: &[&Tensor], scalars: &[Literal], shape: impl Into<Vec<usize>>, dtype: DType, grid: [u32; 3]) -> Tensor {
         match inputs.first() {
             Some(first) => self.run(inputs, scalars, &shape.into(), dtype, grid, first.device_id()),
             None => Tensor::from_expr(Expr::fail(
@@ -121,13 +114,8 @@ impl CustomKernel {
 
     #[track_caller]
     fn run(&self, inputs: &[&Tensor], scalars: &[Literal], shape: &[usize], dtype: DType, grid: [u32; 3], device: u32) -> Tensor {
-        let spec = Arc::new(KernelSpec {
-            name: self.name.clone(),
-            entry: self.entry.clone(),
-            texts: self.texts.clone(),
-            block: self.block,
-            grid,
-        });
+        let spec =
+            Arc::new(KernelSpec { name: self.name.clone(), entry: self.entry.clone(), texts: self.texts.clone(), block: self.block, grid });
         let forward = |inputs: &[Tensor]| {
             let scalars = scalars.iter().map(|literal| Expr::scalar(*literal, &[], device));
             let all: Vec<Expr> = inputs.iter().map(Tensor::expr).chain(scalars).collect();

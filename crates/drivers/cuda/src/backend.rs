@@ -15,7 +15,7 @@ use std::{
 };
 use unigrad_device::{Error, Info};
 use unigrad_gpu::{Backend, Bound, KernelCache, Key, Range};
-use unigrad_ir::{Dialect, FragmentShape, Program, Target};
+use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
 
 /// What went wrong in a call.
@@ -378,6 +378,10 @@ impl Backend for CudaBackend {
 
     fn load(&self, program: &Program) -> Result<CudaModule, Error> {
         let source = unigrad_ir::render(program, &self.target).map_err(|e| self.compile_error(program, e.to_string()))?;
+        self.load_source(&source, program)
+    }
+
+    fn load_source(&self, source: &Source, program: &Program) -> Result<CudaModule, Error> {
         let mut options = vec![self.architecture.clone(), "--std=c++17".to_owned()];
         options.extend(source.options.iter().cloned());
         let (major, minor) = compile::version().map_err(|(cause, help)| self.compile_error(program, format!("{cause}\n help: {help}")))?;
