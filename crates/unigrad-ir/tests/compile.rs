@@ -5,7 +5,8 @@
 mod programs;
 
 use std::{path::PathBuf, process::Command};
-use unigrad_ir::{Dialect, Target, render};
+use unigrad_ir::{Dialect, FragmentShape, Target, render};
+use unigrad_scalar::DType;
 
 /// A compiler's name, if it can be started.
 fn clang() -> Option<&'static str> {
@@ -43,5 +44,29 @@ fn opencl_c_compiles() {
             .output()
             .unwrap();
         assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stderr), source.text);
+    }
+}
+
+/// Matrix shapes that CUDA devices have.
+fn cuda_shapes() -> Vec<FragmentShape> {
+    let tiles = [(16, 16, 16), (8, 32, 16), (32, 8, 16)];
+    let of = |input, sum| tiles.into_iter().map(move |(m, n, k)| FragmentShape { m, n, k, input, sum });
+    let mut shapes: Vec<_> = of(DType::F16, DType::F32).chain(of(DType::F16, DType::F16)).chain(of(DType::BF16, DType::F32)).collect();
+    shapes.push(FragmentShape { m: 16, n: 16, k: 8, input: DType::F32, sum: DType::F32 });
+    shapes
+}
+
+#[test]
+fn cuda_c_renders() {
+    let fragments = cuda_shapes();
+    for (arch, fragments) in [("sm_75", fragments[..6].to_vec()), ("sm_80", fragments.clone()), ("sm_90", fragments)] {
+        let target = Target { arch: arch.to_owned(), shared_bytes: 96 << 10, fragments, ..target(Dialect::Cuda) };
+        let mut programs = programs::all(&target);
+        programs.push(programs::much_shared(64 << 10));
+        let directory = directory(arch);
+        for program in &programs {
+            let source = render(program, &target).unwrap();
+            std::fs::write(directory.join(format!("{}.cu", source.entry)), &source.text).unwrap();
+        }
     }
 }

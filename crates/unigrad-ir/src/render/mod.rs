@@ -6,6 +6,8 @@
 
 mod clike;
 mod cuda;
+mod hip;
+mod msl;
 mod opencl;
 
 use crate::{Dialect, Program, Target, Value};
@@ -51,7 +53,9 @@ pub fn render(program: &Program, target: &Target) -> Result<Source, RenderError>
     match target.dialect {
         Dialect::OpenCl => clike::render(program, target, &opencl::OPENCL),
         Dialect::Cuda => clike::render(program, target, &cuda::CUDA),
-        Dialect::Hip | Dialect::Msl | Dialect::Wgsl | Dialect::Ir => Err(missing()),
+        Dialect::Hip => clike::render(program, target, &hip::HIP),
+        Dialect::Msl => clike::render(program, target, &msl::MSL),
+        Dialect::Wgsl | Dialect::Ir => Err(missing()),
     }
 }
 

@@ -93,7 +93,7 @@ pub(in crate::render) struct Language {
     pub(in crate::render) shared_limit: usize,
     pub(in crate::render) shared_dynamic: &'static str,
     pub(in crate::render) vectors: Vectors,
-    /// What axes are called.
+    /// What axes are called; `{a}` in the texts below, which also know the workgroup's extent as `{b}`.
     pub(in crate::render) axes: [&'static str; 3],
     pub(in crate::render) thread: &'static str,
     pub(in crate::render) group: &'static str,
@@ -112,7 +112,7 @@ pub(in crate::render) struct Language {
     pub(in crate::render) helpers: &'static [(&'static str, &'static str)],
     /// The same, where the device decides.
     pub(in crate::render) helpers_for: fn(&Target) -> &'static [(&'static str, &'static str)],
-    /// Atomic operations on 32 and on 64 bits: `{s}`, `{t}`, `{p}`, `{v}`. Empty where there is none.
+    /// Atomic operations on 32 and on 64 bits: `{s}`, `{t}`, `{p}`, `{v}`. Empty where there is none, `=` where both are the same.
     pub(in crate::render) atomics: &'static [(AtomicOp, &'static str, &'static str)],
     /// Compare and exchange on 32 and on 64 bits, `{e}` being what is expected.
     pub(in crate::render) compare_exchange: [&'static str; 2],

@@ -32,9 +32,15 @@ impl Writer<'_> {
         }
     }
 
-    fn is_atomic(&self, place: Place) -> bool {
+    /// Whether loads and stores there must see what atomic operations of other threads do, and can.
+    fn is_atomic(&self, place: Place, dtype: DType) -> bool {
+        let has_words = match dtype.size() {
+            4 => true,
+            8 => !self.language.compare_exchange[1].is_empty(),
+            _ => false,
+        };
         match place {
-            Place::Param(at) => matches!(self.program.params[at as usize], Param::Buffer { atomic: true, .. }),
+            Place::Param(at) => has_words && matches!(self.program.params[at as usize], Param::Buffer { atomic: true, .. }),
             _ => false,
         }
     }
@@ -63,13 +69,14 @@ impl Writer<'_> {
                 format!("*(const {}{vector}*)({pointer} + {at})", self.space(place))
             }
             Type::Scalar(dtype) => {
-                let element = if self.is_atomic(place) {
+                if self.is_atomic(place, dtype) {
                     let pointer = format!("{} + {}", self.pointer(place), self.value(index));
+                    let word = if dtype.is_float() { unsigned(dtype) } else { dtype };
                     let template = self.language.atomic_load;
-                    template.replace("{s}", self.space(place)).replace("{t}", stored(dtype)).replace("{p}", &pointer)
-                } else {
-                    self.element(place, index)
-                };
+                    let text = template.replace("{s}", self.space(place)).replace("{t}", word.name()).replace("{p}", &pointer);
+                    return if dtype.is_float() { self.float_of_bits(&text, dtype) } else { text };
+                }
+                let element = self.element(place, index);
                 if Self::is_byte(place, dtype) { format!("{element} != 0") } else { element }
             }
             Type::Vector(..) | Type::Fragment(_) => self.element(place, index),
@@ -91,10 +98,12 @@ impl Writer<'_> {
             }
             Type::Scalar(dtype) => {
                 let text = if Self::is_byte(place, dtype) { format!("(u8)({text})") } else { text };
-                if self.is_atomic(place) {
+                if self.is_atomic(place, dtype) {
                     let pointer = format!("{} + {}", self.pointer(place), self.value(index));
+                    let word = if dtype.is_float() { unsigned(dtype) } else { dtype };
+                    let text = if dtype.is_float() { self.bits(&text, dtype) } else { text };
                     let template = self.language.atomic_store;
-                    let stored = template.replace("{s}", self.space(place)).replace("{t}", stored(dtype));
+                    let stored = template.replace("{s}", self.space(place)).replace("{t}", word.name());
                     return format!("{};", stored.replace("{p}", &pointer).replace("{v}", &text));
                 }
                 format!("{} = {text};", self.element(place, index))
@@ -154,7 +163,10 @@ impl Writer<'_> {
 
     /// A template of the table, filled in, for 32 or 64 bits.
     fn atomic_text(&mut self, at: Value, templates: [&'static str; 2], place: Place, dtype: DType) -> Option<String> {
-        let template = templates[usize::from(dtype.size() == 8)];
+        let template = match templates[usize::from(dtype.size() == 8)] {
+            "=" => templates[0],
+            other => other,
+        };
         if template.is_empty() || dtype.size() < 4 {
             self.refuse(Some(at), format!("an atomic operation on {dtype}"), "use u32 or i32, or sort and reduce instead");
             return None;
@@ -162,7 +174,13 @@ impl Writer<'_> {
         if dtype.size() == 8 {
             self.header(self.language.atomic_64_header);
         }
-        Some(template.replace("{s}", self.space(place)).replace("{t}", dtype.name()))
+        let mut text = template.replace("{s}", self.space(place)).replace("{t}", dtype.name());
+        if text.contains("$cas") {
+            let space = self.space(place).trim();
+            let name = if space.is_empty() { "cas".to_owned() } else { format!("cas_{space}") };
+            text = text.replace("$cas", &self.function(&name, dtype));
+        }
+        Some(text)
     }
 
     pub(super) fn atomic(&mut self, at: Value, op: AtomicOp, place: Place, index: Value, by: Value) -> String {

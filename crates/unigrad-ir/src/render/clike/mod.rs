@@ -404,6 +404,7 @@ impl Writer<'_> {
     }
 
     fn axis(&self, template: &str, axis: u8) -> String {
-        template.replace("{a}", self.language.axes[usize::from(axis).min(2)])
+        let axis = usize::from(axis).min(2);
+        template.replace("{a}", self.language.axes[axis]).replace("{b}", &self.program.block[axis].to_string())
     }
 }

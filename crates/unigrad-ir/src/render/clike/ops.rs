@@ -25,7 +25,7 @@ impl Writer<'_> {
             DType::U32 => format!("{}u", literal.to_raw()),
             DType::I32 if literal.as_i64() == i32::MIN.into() => "(-2147483647 - 1)".to_owned(),
             DType::I32 => wrap(literal.as_i64() < 0, literal.as_i64().to_string()),
-            DType::U64 | DType::I64 if i32::try_from(literal.as_i64()).is_err() => {
+            DType::U64 | DType::I64 if i32::try_from(literal.as_i64()).is_err() || (dtype == DType::U64 && literal.as_i64() < 0) => {
                 format!("({})0x{:x}UL", dtype.name(), literal.to_raw())
             }
             DType::I64 | DType::I8 | DType::I16 => wrap(true, format!("({})({})", dtype.name(), literal.as_i64())),

@@ -56,12 +56,13 @@ impl Writer<'_> {
         let scalar = if dtype == DType::Bool { "bool" } else { super::stored(dtype) };
         let name = format!("ug_shuffle_{kind}_{scalar}");
         if !self.has_prelude(&name) {
-            let word = if template.contains("$shuffle") {
-                let own = self.function("shuffle", DType::U32);
-                template.replace("$shuffle", &own)
-            } else {
-                template.to_owned()
-            };
+            let mut word = template.to_owned();
+            for helper in ["shuffle", "lane"] {
+                let placeholder = format!("${helper}");
+                if word.contains(&placeholder) {
+                    word = word.replace(&placeholder, &self.function(helper, DType::U32));
+                }
+            }
             let moved = |v: &str| word.replace("{v}", v).replace("{n}", "n");
             let body = if dtype.size() == 8 {
                 let bits = if dtype.is_float() { self.bits("x", dtype) } else { "(u64)x".to_owned() };
