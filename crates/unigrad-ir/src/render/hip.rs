@@ -20,6 +20,7 @@ pub(super) const HIP: Language = Language {
         write: "{t}* __restrict__ {n}",
         atomic: "{t}* {n}",
         scalar: "const {t} {n}",
+        begin: "",
         table: "const {t} {n}",
         builtin: "",
     },
