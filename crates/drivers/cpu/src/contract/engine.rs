@@ -22,7 +22,7 @@ const MC: usize = 168;
 /// Columns of a block whose sums go through scratch, or whose panels a task packs for itself.
 const NC: usize = 512;
 /// Most rows for which `b` is used in place: with fewer uses, packing costs more than it gains.
-const IN_PLACE_ROWS: usize = 48;
+const IN_PLACE_ROWS: usize = 64;
 /// The same where rows of `b` are near each other, at most so many elements apart: they share pages.
 const IN_PLACE_ROWS_NEAR: usize = 128;
 const NEAR: u64 = 512;
@@ -442,10 +442,28 @@ impl<'a, T: StoreAs> Run<'a, T> {
         k_at: usize,
         scratch: &mut Scratch,
     ) {
-        let src = self.source(operand, arg, item);
-        let mut lane_offsets = std::mem::take(&mut scratch.lanes);
         operand.k.fill(ks.start, ks.len(), &mut scratch.steps);
         find_runs(&scratch.steps, &mut scratch.runs);
+        // SAFETY: the caller's.
+        unsafe { self.pack_steps(operand, arg, item, lanes, to, width, k_len, k_at, scratch) }
+    }
+
+    /// As `pack`, for the steps and runs that `scratch` holds.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn pack_steps(
+        &self,
+        operand: &Operand,
+        arg: usize,
+        item: usize,
+        lanes: Range<usize>,
+        to: *mut T,
+        width: usize,
+        k_len: usize,
+        k_at: usize,
+        scratch: &mut Scratch,
+    ) {
+        let src = self.source(operand, arg, item);
+        let mut lane_offsets = std::mem::take(&mut scratch.lanes);
         let mut to = to;
         let mut lane = lanes.start;
         while lane < lanes.end {
@@ -551,6 +569,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
                         }
                     };
                     let wide = if self.plan.mode == Mode::InPlace { self.kernels.wide(mr.min(is.len())) } else { nr };
+                    // A panel that is packed just before all rows use it stays in the first-level cache.
+                    let mut own_panel = None;
                     let (b_base, b_panel, b_step) = match b {
                         _ if self.plan.mode == Mode::InPlace => {
                             let step = p.b.k.uniform().unwrap_or(0);
@@ -562,12 +582,18 @@ impl<'a, T: StoreAs> Run<'a, T> {
                             (panels.add((js.start - first) * k_len + (pc - block.k.start) * nr), nr * k_len, nr)
                         }
                         Side::Own => {
-                            let to: *mut T = scratch.get(Purpose::LocalB, self.b_len(js.len(), ks.len()));
-                            self.pack(&p.b, 1 - p.a_arg, block.item, js.clone(), ks.clone(), to, nr, ks.len(), 0, scratch);
-                            (to.cast_const(), nr * ks.len(), nr)
+                            let to: *mut T = scratch.get(Purpose::LocalB, self.b_len(nr, ks.len()));
+                            p.b.k.fill(ks.start, ks.len(), &mut scratch.steps);
+                            find_runs(&scratch.steps, &mut scratch.runs);
+                            own_panel = Some(to);
+                            (to.cast_const(), 0, nr)
                         }
                     };
                     for (j, col) in (0..js.len()).step_by(wide).enumerate() {
+                        if let Some(to) = own_panel {
+                            let lanes = js.start + col..(js.start + col + nr).min(js.end);
+                            self.pack_steps(&p.b, 1 - p.a_arg, block.item, lanes, to, nr, ks.len(), 0, scratch);
+                        }
                         for (i, row) in (0..is.len()).step_by(mr).enumerate() {
                             let rows = mr.min(is.len() - row);
                             (self.kernels.tile)(&TileArgs {

@@ -59,13 +59,10 @@ pub(crate) struct Kernels<T> {
 }
 
 impl<T> Kernels<T> {
-    /// The widest tile for `rows` rows where `b` is used in place.
+    /// The widest tile for `rows` rows where `b` is used in place: no more sums at once than a full tile has registers for.
     pub(crate) fn wide(&self, rows: usize) -> usize {
-        match rows {
-            0..=3 => self.lanes * 8,
-            4..=6 => self.lanes * 4,
-            _ => self.nr,
-        }
+        let most = self.mr * self.nr;
+        [8, 4].map(|n| n * self.lanes).into_iter().find(|wide| rows * wide <= most).unwrap_or(self.nr)
     }
 }
 

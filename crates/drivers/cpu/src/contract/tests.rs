@@ -476,6 +476,12 @@ fn speed() {
     cases.push(("f64 1024".into(), matmul(1024, 1024, 1024, false, false, DType::F64)));
     cases.push(("lstm 32x1024x256".into(), matmul(32, 1024, 256, false, false, f)));
     cases.push(("lstm 32x1024x256 tb".into(), matmul(32, 1024, 256, false, true, f)));
+    for m in [4, 8, 12, 16, 24, 48, 64, 128, 256] {
+        cases.push((format!("rows {m}x1024x256"), matmul(m, 1024, 256, false, false, f)));
+        cases.push((format!("rows {m}x384x384"), matmul(m, 384, 384, false, false, f)));
+        cases.push((format!("rows {m}x512x256 tb"), matmul(m, 512, 256, false, true, f)));
+    }
+    cases.push(("lstm back 32x256x1024".into(), matmul(32, 256, 1024, false, false, f)));
     cases.push(("128x10x256".into(), matmul(128, 10, 256, false, false, f)));
     cases.push(("128x256x784 tb".into(), matmul(128, 256, 784, false, true, f)));
     cases.push(("gemv 1x4096x4096".into(), matmul(1, 4096, 4096, false, false, f)));

@@ -201,6 +201,9 @@ impl<'a> Frame<'a> {
         // SAFETY: passed on.
         unsafe {
             for (pass, steps) in program.row.iter().enumerate() {
+                if (1..program.passes.len()).contains(&pass) {
+                    self.prefetch(row + 1, pass);
+                }
                 if !steps.is_empty() {
                     self.segment(steps, self.row_block(row, n), None)?;
                 }
@@ -212,6 +215,29 @@ impl<'a> Frame<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Brings a share of what the first pass over a row loads near, while the passes over the row before it compute. Processors
+    /// look ahead by themselves only within a page, which often is a row.
+    fn prefetch(&self, row: usize, pass: usize) {
+        let program = self.program;
+        if program.lanes != Lanes::Elements {
+            return;
+        }
+        let shares = program.passes.len() - 1;
+        for step in &program.passes[0].steps {
+            let Step::Load(load) = step else { continue };
+            let at = &load.at;
+            let bytes = program.row_len * at.size;
+            let Some((offset, 1)) = at.red.one_run(0, program.row_len) else { continue };
+            if !at.dynamic.is_empty() || bytes > PREFETCH_BYTES || at.par.inner_stride() == 0 {
+                continue;
+            }
+            let start = (at.offset + at.par.at(row) + offset) as isize * at.size as isize;
+            let (from, to) = (bytes * (pass - 1) / shares, bytes * pass / shares);
+            let arg = &self.args[at.arg as usize];
+            super::stream::prefetch(arg.ptr.wrapping_offset(start).wrapping_add(from), to - from);
+        }
     }
 
     /// The lanes of a row segment.
@@ -644,6 +670,9 @@ impl<'a> Frame<'a> {
         }
     }
 }
+
+/// The longest row that is brought near before it is needed.
+const PREFETCH_BYTES: usize = 64 << 10;
 
 /// Sums over rows move to the outer accumulator after this many elements.
 const FLUSH: usize = 256;

@@ -76,17 +76,35 @@ fn scale(x: f32, n: i32) -> f32 {
     x * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
+/// `exp(r)` for `|r| <= ln(2) / 2`.
+#[inline(always)]
+fn exp_reduced<const FMA: bool>(r: f32) -> f32 {
+    poly::<FMA, 7>(r, [1.381_453_9e-3, 8.368_745e-3, 4.166_839e-2, 1.666_652_1e-1, 4.999_999_4e-1, 1.0, 1.0])
+}
+
+/// `p * 2^n` for `p` near 1 and `n` nearest to `x`, where `n` is in the low bits of `shifted`: one shift and two products, the
+/// last of which alone rounds. Powers on the side of `x` keep the first one between denormal and infinite.
+#[inline(always)]
+fn scale_towards(p: f32, shifted: f32, x: f32) -> f32 {
+    // 2^64 and 2^-64, by the sign.
+    let (first, last) = if (x.to_bits() as i32) < 0 { (0x5f80_0000, 0x1f80_0000) } else { (0x1f80_0000, 0x5f80_0000) };
+    p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(first)) * f32::from_bits(last)
+}
+
 #[inline(always)]
 pub(super) fn exp<const FMA: bool>(x: f32) -> f32 {
-    let (r, n) = reduce_exp::<FMA>(clamp(x, -105.0, 90.0));
-    scale(1.0 + expm1_reduced::<FMA>(r), n)
+    let x = clamp(x, -105.0, 90.0);
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
+    let r = fma::<FMA>(n, -LN2_LOW, fma::<FMA>(n, -LN2_HIGH, x));
+    scale_towards(exp_reduced::<FMA>(r), shifted, x)
 }
 
 #[inline(always)]
 pub(super) fn exp2<const FMA: bool>(x: f32) -> f32 {
     let x = clamp(x, -152.0, 130.0);
-    let (n, i) = nearest(x);
-    scale(1.0 + expm1_reduced::<FMA>((x - n) * std::f32::consts::LN_2), i)
+    let shifted = x + ROUND;
+    scale_towards(exp_reduced::<FMA>((x - (shifted - ROUND)) * std::f32::consts::LN_2), shifted, x)
 }
 
 #[inline(always)]

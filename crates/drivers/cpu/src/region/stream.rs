@@ -1,4 +1,5 @@
-//! Stores that bypass the caches, for outputs that no cache holds anyway: the line is not read before it is written.
+//! Hints to the caches. Stores that bypass them, for outputs that no cache holds anyway: the line is not read before it is
+//! written. And what is wanted soon.
 
 /// Copies `bytes` bytes.
 ///
@@ -40,4 +41,15 @@ pub(super) fn fence() {
     unsafe {
         std::arch::x86_64::_mm_sfence()
     };
+}
+
+/// Asks for the bytes from `at` on to be brought near. Any address may be named: nothing is read.
+pub(super) fn prefetch(at: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..bytes).step_by(64) {
+        // SAFETY: a hint, which never faults.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(at.wrapping_add(line).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (at, bytes);
 }
