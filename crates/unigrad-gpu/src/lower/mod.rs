@@ -6,7 +6,9 @@
 //!
 //! One file per family; [`Signature`] keeps a program's parameters and what is passed for them together.
 
+mod contract;
 mod max_pool;
+mod native;
 mod philox;
 mod region;
 mod scan;
@@ -117,6 +119,7 @@ pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
         Kernel::ArgSort(kernel) => sort::argsort(kernel, target),
         Kernel::TopK(kernel) => sort::topk(kernel, target),
         Kernel::MaxPool(kernel) => max_pool::lower(kernel, target),
+        Kernel::Contract(contract) => contract::lower(contract, target),
         other => Err(Unsupported { cause: format!("no lowering of {} kernels", other.kind()), help: "run it on the CPU".to_owned() }),
     }
 }

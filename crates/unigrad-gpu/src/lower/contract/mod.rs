@@ -1,0 +1,100 @@
+//! Contractions: every matrix product and convolution.
+//!
+//! In: a [`Contract`], a target. Out: one step, or two where `k` is divided among workgroups (partial sums, then their total).
+//! Always: sums have a fixed order that depends on the contraction and the target alone; any strides, any sizes, 0 included.
+//! Never: reads an element twice from device memory because of a layout: operands are read in place, the way they run.
+//!
+//! [`problem`] decides roles and dtypes, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes sums; the templates are [`tile`] and
+//! the second step [`sums`].
+
+mod fragment;
+mod grid;
+mod hopper;
+mod load;
+mod problem;
+mod sink;
+mod stage;
+mod sums;
+mod tile;
+
+use super::{Lowered, Unsupported};
+use problem::Problem;
+use tile::{Parts, Shape};
+use unigrad_ir::Target;
+use unigrad_kernel::Contract;
+
+/// Lowers a contraction.
+pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Unsupported> {
+    let p = Problem::new(contract, target)?;
+    if p.batch == 0 || p.m == 0 || p.n == 0 {
+        return Ok(Lowered::default());
+    }
+    if let Some(plan) = hopper::plan(&p, target)
+        && let Some(product) = hopper::product(contract, &p, target, plan)?
+    {
+        return finish(contract, &p, target, product, plan.parts.count);
+    }
+    if let Some(plan) = fragment::plan(&p, target) {
+        let product = fragment::product(contract, &p, target, plan)?;
+        return finish(contract, &p, target, product, plan.parts.count);
+    }
+    let (shape, parts) = choose(&p, target)?;
+    let product = tile::product(contract, &p, target, shape, parts)?;
+    finish(contract, &p, target, product, parts.count)
+}
+
+/// Adds the second step, if there are several parts.
+fn finish(contract: &Contract, p: &Problem, target: &Target, product: super::Step, parts: u64) -> Result<Lowered, Unsupported> {
+    if parts == 1 {
+        return Ok(Lowered { steps: vec![product], scratch: Vec::new() });
+    }
+    let bytes = (parts * p.batch * p.m * p.n) as usize * p.compute.size();
+    Ok(Lowered { steps: vec![product, sums::finish(contract, p, target, parts)?], scratch: vec![bytes] })
+}
+
+/// Shapes by preference: the largest tiles that still give every compute unit something to do, and fit the target.
+fn choose(p: &Problem, target: &Target) -> Result<(Shape, Parts), Unsupported> {
+    const SHAPES: [Shape; 9] = [
+        Shape::new(128, 128, 8, 8, 8),
+        Shape::new(128, 64, 16, 8, 4),
+        Shape::new(64, 128, 16, 4, 8),
+        Shape::new(64, 64, 16, 4, 4),
+        Shape::new(64, 64, 8, 8, 4),
+        Shape::new(64, 32, 16, 4, 4),
+        Shape::new(32, 32, 16, 4, 4),
+        Shape::new(16, 16, 16, 2, 2),
+        Shape::new(8, 8, 8, 1, 1),
+    ];
+    let fits = |shape: &&Shape| {
+        let registers = shape.tm as usize * shape.tn as usize * p.compute.size();
+        shape.threads() <= target.max_threads && shape.shared_bytes(p) <= target.shared_bytes && registers <= 256
+    };
+    let units = u64::from(target.compute_units.max(1));
+    let tiles = |shape: &Shape| p.batch * p.m.div_ceil(shape.bm.into()) * p.n.div_ceil(shape.bn.into());
+    // Work that a shape's padding wastes, and time lost where the last tiles leave units idle, both as factors.
+    let cost = |shape: &Shape| {
+        let padded = p.m.next_multiple_of(shape.bm.into()) * p.n.next_multiple_of(shape.bn.into());
+        let waste = padded as f64 / (p.m * p.n) as f64;
+        let (bm, bn) = (f64::from(shape.bm), f64::from(shape.bn));
+        // Reads of shared memory and of device memory per multiplication, against the arithmetic.
+        let traffic = 1.0 + 2.0 * (1.0 / f64::from(shape.tm) + 1.0 / f64::from(shape.tn)) + 24.0 * (1.0 / bm + 1.0 / bn);
+        let divisible = p.k.div_ceil(256).clamp(1, 64);
+        let waves = (tiles(shape) * divisible) as f64 / units as f64;
+        let idle = if waves < 1.0 { 1.0 / waves } else { waves.ceil() / waves };
+        waste * traffic * idle
+    };
+    let best = SHAPES.iter().filter(fits).min_by(|x, y| cost(x).total_cmp(&cost(y)));
+    let Some(shape) = best.copied() else {
+        return Err(Unsupported {
+            cause: format!(
+                "a product's tiles do not fit {} threads and {} bytes of shared memory",
+                target.max_threads, target.shared_bytes
+            ),
+            help: "run it on the CPU".to_owned(),
+        });
+    };
+    // Two workgroups per unit, as far as `k` gives parts of 256 or more.
+    let wanted = (2 * units).div_ceil(tiles(&shape)).min(p.k / 256).clamp(1, 64);
+    let parts = if tiles(&shape) >= units { 1 } else { wanted };
+    Ok((shape, Parts::of(p.k, parts, shape.bk.into())))
+}

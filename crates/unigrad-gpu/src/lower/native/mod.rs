@@ -1,0 +1,7 @@
+//! Inner loops in a dialect's own words, for instructions that the IR has no word for.
+//!
+//! In: sizes, known when a program is made. Out: text for [`unigrad_ir::Raw`]: what stands before the kernel, and a statement.
+//! Always: a template is chosen from the target's architecture, and the same product has a form in the IR as well.
+//! Never: decides what is computed: programs around it do, and they see its result in registers.
+
+pub(super) mod wgmma;
