@@ -6,9 +6,11 @@
 //! Never: talks to a device, knows a graph, or names a tensor.
 
 mod builder;
+pub mod interpret;
 mod ir;
 mod render;
 mod target;
+mod text;
 
 pub use builder::Builder;
 pub use ir::{

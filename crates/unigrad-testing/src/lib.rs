@@ -17,15 +17,25 @@ use unigrad_tensor::Device;
 
 pub use values::{Data, Values};
 
-/// Every device of this machine; says which driver found none, and why.
+/// The devices that tests run on: those that `UNIGRAD_TEST_DEVICES` names (`cpu,interpreter:1`), otherwise every device of this machine but
+/// the interpreter's. Says which driver found none, and why.
 pub fn devices() -> Vec<Device> {
     unigrad::init();
+    unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
+    if let Ok(names) = std::env::var("UNIGRAD_TEST_DEVICES") {
+        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        return names.map(|name| Device::open(name).unwrap_or_else(|error| panic!("UNIGRAD_TEST_DEVICES: {error}"))).collect();
+    }
     let available = Device::all();
     for problem in available.problems {
         println!("SKIPPED: {}: {}", problem.backend, problem.cause);
     }
     let mut devices = Vec::new();
     for info in available.devices {
+        if info.backend == "interpreter" {
+            println!("SKIPPED: {}: set UNIGRAD_TEST_DEVICES={}", info.device(), info.device());
+            continue;
+        }
         match Device::open(&info.device()) {
             Ok(device) => devices.push(device),
             Err(error) => println!("SKIPPED: {}: {error}", info.device()),
