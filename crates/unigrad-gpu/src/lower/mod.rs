@@ -108,6 +108,7 @@ pub struct Unsupported {
 pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
     match kernel {
         Kernel::Region(region) => region::region(region, target),
+        Kernel::Grouped(grouped) => region::grouped(grouped, target),
         // Another launch is how a GPU waits for all rows.
         Kernel::Total(total) => {
             let rows = lower(&Kernel::Region(total.rows.clone()), target)?;

@@ -12,7 +12,7 @@ use super::{
 use crate::lower::{IndexError, Signature, Unsupported, philox::philox};
 use smallvec::SmallVec;
 use unigrad_ir::{Builder, Place, Target, Value};
-use unigrad_kernel::{Index, InstOp, Level, Region};
+use unigrad_kernel::{Arg, Index, InstOp, Level, Region};
 use unigrad_scalar::{BinaryOp, DType, Literal};
 
 /// Elements up to which an index fits `U32`.
@@ -381,6 +381,18 @@ impl<'a> Body<'a> {
         }
         let dtype = if wide { DType::U64 } else { DType::U32 };
         let shape = point.shape;
+        let n = self.region.n_parallel;
+        let moves = |range: std::ops::Range<usize>| key.strides[range].iter().any(|stride| *stride != 0);
+        if moves(0..n) && (moves(n..key.strides.len()) || !key.dynamic.is_empty()) {
+            // The row's part is the same for a whole walk.
+            let row = self.address(b, point, memo, &self.row_part(&key), wide);
+            let mut rest = key.clone();
+            rest.strides[..n].fill(0);
+            let rest = self.address(b, point, memo, &rest, wide);
+            let address = Lanes::map(b, shape, &[&row, &rest], |b, v| b.add(v[0], v[1]));
+            memo.indices.push((key, wide, address.clone()));
+            return address;
+        }
         let mut sum: Option<Lanes> = None;
         let mut add = |b: &mut Builder, term: Lanes| {
             sum = Some(match &sum {
@@ -406,6 +418,20 @@ impl<'a> Body<'a> {
         let address = sum.unwrap_or_else(|| Lanes::all(b.int(dtype, 0)));
         memo.indices.push((key, wide, address.clone()));
         address
+    }
+
+    fn row_part(&self, index: &Index) -> Index {
+        let mut strides = self.strides(index);
+        strides[self.region.n_parallel..].fill(0);
+        Index { offset: 0, strides, dynamic: SmallVec::new() }
+    }
+
+    /// Makes the row's part of an access's address, for all blocks that see `memo`.
+    pub(super) fn row_address(&self, b: &mut Builder, point: &Point, memo: &mut Memo, at: usize) {
+        if let InstOp::Load { arg, index, .. } | InstOp::Store { arg, index, .. } = &self.region.insts[at].op {
+            let wide = self.region.args[*arg as usize].len > NARROW;
+            self.address(b, point, memo, &self.row_part(index), wide);
+        }
     }
 
     /// An index's strides, 0 for axes of one point.
@@ -484,8 +510,6 @@ impl<'a> Body<'a> {
         }
     }
 }
-
-use unigrad_kernel::Arg;
 
 /// How many neighbours along an axis one access can move at once, if an index along that axis is a multiple of `width`.
 pub(super) fn vector_piece(target: &Target, strides: &[i64], index: &Index, along: usize, dtype: DType, width: usize) -> usize {

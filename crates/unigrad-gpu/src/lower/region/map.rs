@@ -25,7 +25,7 @@ pub(super) fn unravel(b: &mut Builder, linear: Value, extents: &[usize]) -> Vec<
         let index = if axis == 0 {
             rest
         } else {
-            let above = b.div_const(rest, *extent as i64);
+            let above = b.div_const(rest, (*extent).max(1) as i64);
             let below = b.mul_const(above, *extent as i64);
             let index = b.sub(rest, below);
             rest = above;

@@ -7,18 +7,22 @@
 //! Read `body` first (what a point does), then `schedule` (who does which points).
 
 mod body;
+mod grouped;
 mod lanes;
 mod map;
 mod ops;
+mod passes;
 mod range;
+mod row;
 mod schedule;
 mod simplify;
+mod threads;
 
 pub(crate) use body::Body;
 
 use super::{Lowered, Unsupported};
 use unigrad_ir::Target;
-use unigrad_kernel::Region;
+use unigrad_kernel::{Grouped, Region};
 
 /// A region's name as an identifier.
 fn identifier(name: &str) -> String {
@@ -32,14 +36,17 @@ fn identifier(name: &str) -> String {
 /// Lowers a region.
 pub(super) fn region(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     body::check(region, target)?;
-    let mut lowered = Lowered::default();
     let region = simplify::simplify(region);
     if region.rows() == 0 {
-        return Ok(lowered);
+        return Ok(Lowered::default());
     }
-    if region.n_parallel == region.axes.len() {
-        lowered.steps.push(map::lower(&region, target)?);
-        return Ok(lowered);
+    if region.n_parallel < region.axes.len() {
+        return row::lower(&region, target);
     }
-    Err(Unsupported { cause: "no lowering of reductions".to_owned(), help: "run it on the CPU".to_owned() })
+    Ok(Lowered { steps: vec![map::lower(&region, target)?], scratch: Vec::new() })
+}
+
+/// Lowers a grouped map.
+pub(super) fn grouped(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsupported> {
+    grouped::lower(grouped, target)
 }

@@ -2,8 +2,9 @@
 //! target's limits, nothing else.
 
 use super::body::vector_piece;
+use super::threads::Arrangement;
 use unigrad_ir::Target;
-use unigrad_kernel::{InstOp, Region};
+use unigrad_kernel::{Inst, InstOp, Region};
 
 /// Threads of a workgroup where nothing speaks for another number.
 const THREADS: u32 = 256;
@@ -69,5 +70,126 @@ impl MapSchedule {
             groups /= 2;
         }
         MapSchedule { threads, width, groups }
+    }
+}
+
+/// How a grouped map runs: each thread does a run of `width` points, `rounds` times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct GroupedSchedule {
+    pub(super) threads: u32,
+    pub(super) width: usize,
+    pub(super) rounds: u32,
+}
+
+impl GroupedSchedule {
+    /// For a map with one axis, over `total` points in all.
+    pub(super) fn new(region: &Region, target: &Target, total: usize) -> GroupedSchedule {
+        let threads = power_of_two(THREADS.min(target.max_threads));
+        let width = width(region, target, 0, |_| true);
+        // Finding the instance is worth several rounds, once all of the device has work.
+        let mut rounds = 4;
+        while rounds > 1 && total / (threads as usize * width * rounds as usize) < 16 * target.compute_units as usize {
+            rounds /= 2;
+        }
+        GroupedSchedule { threads, width, rounds }
+    }
+
+    /// Points of a workgroup.
+    pub(super) fn chunk(self) -> usize {
+        self.threads as usize * self.width * self.rounds as usize
+    }
+}
+
+/// How a region with reductions runs: a workgroup does some rows at a time, each by several threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct RowSchedule {
+    pub(super) arrangement: Arrangement,
+    /// Points of a run: along the innermost reduce axis, or along the innermost parallel axis if threads are arranged in columns.
+    pub(super) width: usize,
+    /// Runs that a thread loads at a time where it walks over a row.
+    pub(super) groups: usize,
+    /// Runs of a row that each thread keeps in registers between walks; none if a row is read again.
+    pub(super) kept: Option<usize>,
+    /// In how many parts rows are split, and the runs of each; more than one part takes several launches.
+    pub(super) splits: usize,
+    pub(super) split_len: usize,
+}
+
+/// Most threads of one row.
+const ROW_THREADS: u32 = 1024;
+/// Runs per thread that are worth another thread.
+const RUNS: usize = 4;
+/// 32-bit registers of a thread for what is kept between walks.
+const KEPT_WORDS: usize = 64;
+/// Neighbouring runs of columns that a workgroup does.
+const COLUMNS: usize = 32;
+/// Points below which a region is not worth several launches.
+const SPLIT_POINTS: usize = 1 << 17;
+
+/// Bytes per point that are contiguous along an axis.
+fn contiguous_bytes(region: &Region, axis: usize) -> usize {
+    let of = |inst: &Inst| match &inst.op {
+        InstOp::Load { index, arg, .. } | InstOp::Store { index, arg, .. } => {
+            let full = index.strides[region.n_parallel..].iter().any(|s| *s != 0) || axis < region.n_parallel && region.row_len() == 1;
+            if full && index.strides[axis].abs() == 1 { region.args[*arg as usize].dtype.size() } else { 0 }
+        }
+        _ => 0,
+    };
+    region.insts.iter().map(of).sum()
+}
+
+impl RowSchedule {
+    /// For a simplified region with reduce axes and at least one row. `n_passes` is how often it walks over its rows, `kept_words` how many
+    /// 32-bit words it would keep of every point.
+    pub(super) fn new(region: &Region, target: &Target, n_passes: usize, kept_words: usize) -> RowSchedule {
+        let n = region.n_parallel;
+        let last = region.axes.len() - 1;
+        let columns = n > 0 && contiguous_bytes(region, n - 1) > contiguous_bytes(region, last);
+        let along = if columns { n - 1 } else { last };
+        let extent = region.axes[along];
+        let width = width(region, target, along, |width| extent > 0 && extent.is_multiple_of(width));
+        let (rows, row_len) = (region.rows(), region.row_len());
+        let (row_runs, runs) = if columns { (rows / width, row_len) } else { (rows, row_len / width) };
+        let limit = power_of_two(target.max_threads);
+        let arrangement = if columns {
+            let threads = THREADS.min(limit);
+            let across = row_runs.next_power_of_two().min(COLUMNS) as u32;
+            let per_row = (threads / across.min(threads)).min(runs.max(1).next_power_of_two().min(1 << 20) as u32);
+            let across = (threads / per_row).min(row_runs.next_power_of_two().min(1 << 20) as u32);
+            Arrangement { threads: per_row * across, per_row, columns }
+        } else {
+            let wanted = |each: usize| runs.div_ceil(each).max(1).next_power_of_two().min(1 << 20) as u32;
+            let per_row = wanted(RUNS).min(THREADS).max(wanted(2 * RUNS)).min(ROW_THREADS).min(limit);
+            let across = (THREADS / 2 / per_row).clamp(1, limit / per_row).min(rows.next_power_of_two().min(1 << 20) as u32);
+            Arrangement { threads: per_row * across, per_row, columns }
+        };
+        // A workgroup is at least a subgroup, so that threads of a row can shuffle; those too many do nothing.
+        let arrangement = match target.subgroup {
+            Some(size) if arrangement.threads < size && size <= limit => Arrangement { threads: size, ..arrangement },
+            _ => arrangement,
+        };
+        let blocks = row_runs.div_ceil(arrangement.rows() as usize);
+        let mut groups = 4;
+        while groups > 1 && (groups * width * region.insts.len() > MOST_INSTS / 2 || runs < 2 * groups * arrangement.per_row as usize) {
+            groups /= 2;
+        }
+        let mut schedule = RowSchedule { arrangement, width, groups, kept: None, splits: 1, split_len: runs };
+        let busy = 4 * target.compute_units as usize;
+        if blocks * 2 <= busy && rows.saturating_mul(row_len) >= SPLIT_POINTS {
+            let step = schedule.arrangement.per_row as usize * schedule.groups;
+            let parts = (busy / blocks).min(runs / (4 * step)).clamp(1, 1024);
+            schedule.split_len = runs.div_ceil(parts).next_multiple_of(step);
+            schedule.splits = runs.div_ceil(schedule.split_len);
+            if schedule.splits > 1 {
+                return schedule;
+            }
+            schedule.split_len = runs;
+        }
+        let each = runs.div_ceil(arrangement.per_row as usize);
+        let registers = if arrangement.threads > 512 { KEPT_WORDS / 2 } else { KEPT_WORDS };
+        if n_passes > 1 && kept_words > 0 && each > 0 && each * width * kept_words <= registers {
+            schedule.kept = Some(each);
+        }
+        schedule
     }
 }

@@ -29,6 +29,9 @@ pub(super) fn simplify(region: &Region) -> Region {
             region.n_parallel = region.axes.len();
         }
     }
+    if is_reduced && region.row_len() == 1 {
+        reduce_one(&mut region);
+    }
     drop_units(&mut region);
     merge(&mut region);
     let n = region.n_parallel;
@@ -49,6 +52,18 @@ fn keep_live(region: &mut Region) {
         inst.op = InstOp::Const(Literal::zero(DType::U32));
         inst.dtype = DType::U32;
     }
+}
+
+/// A reduction over one point is that point.
+fn reduce_one(region: &mut Region) {
+    for inst in &mut region.insts {
+        match inst.op {
+            InstOp::Reduce(_, a) => inst.op = InstOp::Cast(a),
+            InstOp::ArgReduce(..) => inst.op = InstOp::Const(Literal::zero(DType::I64)),
+            _ => {}
+        }
+    }
+    region.n_parallel = region.axes.len();
 }
 
 fn indices(region: &mut Region) -> impl Iterator<Item = &mut Index> {

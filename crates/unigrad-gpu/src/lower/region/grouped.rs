@@ -1,0 +1,245 @@
+//! Grouped maps: an optimizer's update of all parameters.
+//!
+//! Where a target passes tables of buffers, few launches do everything: a workgroup finds its instance from the numbers of workgroups that
+//! the instances before it take. Elsewhere every instance is a launch of one program, with its length as an argument.
+//!
+//! Always: lengths are run-time words, so a program serves all parts of a group; an instance's last points are done one by one.
+
+use super::{
+    body::{Body, Memo, Point, Scalar, check},
+    lanes::{Lanes, Shape},
+    map::{counter, for_blocks},
+    schedule::GroupedSchedule,
+};
+use crate::lower::{Lowered, Signature, Unsupported};
+use unigrad_ir::{Builder, Place, Target, Value};
+use unigrad_kernel::{Grouped, InstOp, Region};
+use unigrad_scalar::{BinaryOp, DType};
+
+/// Bytes of parameters kept free for what a launch passes besides the tables.
+const RESERVED: usize = 128;
+
+/// Lowers a grouped map.
+pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsupported> {
+    let n_args = grouped.region.args.len();
+    let n_scalars = grouped.region.scalars.len();
+    let mut region = grouped.region.clone();
+    let longest = grouped.lens.iter().copied().max().unwrap_or(0);
+    let first = region.axes.first().copied().unwrap_or(1);
+    // The extent must not let strides vanish: an instance may be longer than the first one.
+    region.axes = smallvec::smallvec![longest.max(2)];
+    region.n_parallel = 1;
+    region.args.iter_mut().filter(|arg| arg.len == first).for_each(|arg| arg.len = longest);
+    check(&region, target)?;
+    let instances: Vec<usize> = (0..grouped.lens.len()).filter(|at| grouped.lens[*at] > 0).collect();
+    let mut lowered = Lowered::default();
+    if instances.is_empty() {
+        return Ok(lowered);
+    }
+    let total = grouped.lens.iter().sum();
+    let schedule = GroupedSchedule::new(&region, target, total);
+    let each = table_bytes(&region);
+    let room = (target.max_param_bytes as usize).saturating_sub(RESERVED) / each;
+    let most = room.min(target.max_buffers as usize / n_args.max(1));
+    let group = Group { grouped, region: &region, target, schedule, n_args, n_scalars };
+    if target.tables && most >= 2 && instances.len() >= 2 {
+        let launches = instances.len().div_ceil(most);
+        let count = instances.len().div_ceil(launches);
+        for part in instances.chunks(count) {
+            group.by_tables(&mut lowered, part, count);
+        }
+    } else {
+        for instance in instances {
+            group.alone(&mut lowered, instance)?;
+        }
+    }
+    Ok(lowered)
+}
+
+/// What tables hold of a scalar: the dtype as it is, or its raw word.
+fn table_dtype(dtype: DType) -> DType {
+    if dtype.size() < 4 { DType::U32 } else { dtype }
+}
+
+/// Bytes of parameters that an instance takes.
+fn table_bytes(region: &Region) -> usize {
+    let scalars: usize = region.scalars.iter().map(|dtype| table_dtype(*dtype).size()).sum();
+    8 * region.args.len() + scalars + 8 + 4
+}
+
+struct Group<'a> {
+    grouped: &'a Grouped,
+    region: &'a Region,
+    target: &'a Target,
+    schedule: GroupedSchedule,
+    n_args: usize,
+    n_scalars: usize,
+}
+
+impl Group<'_> {
+    fn blocks(&self, len: usize) -> usize {
+        len.div_ceil(self.schedule.chunk())
+    }
+
+    fn has_bounds(&self) -> bool {
+        self.region.insts.iter().any(|inst| matches!(inst.op, InstOp::Bounded { .. }))
+    }
+
+    /// One launch for these instances; `count` is the length of the tables.
+    fn by_tables(&self, lowered: &mut Lowered, instances: &[usize], count: usize) {
+        let lens = &self.grouped.lens;
+        let dtype = counter(self.region.axes[0]);
+        // Beyond the last instance tables repeat it; no workgroup gets there.
+        let padded: Vec<usize> = (0..count).map(|i| instances[i.min(instances.len() - 1)]).collect();
+        let mut first = Vec::with_capacity(count);
+        let mut total = 0;
+        for (i, at) in padded.iter().enumerate() {
+            first.push(total as u64);
+            total += if i < instances.len() { self.blocks(lens[*at]) } else { 0 };
+        }
+        let equal = padded.iter().all(|at| self.blocks(lens[*at]) == self.blocks(lens[padded[0]]));
+        let mut sig = Signature::new(&super::identifier(&self.region.name), [self.schedule.threads, 1, 1]);
+        let tables: Vec<u32> = self
+            .region
+            .args
+            .iter()
+            .enumerate()
+            .map(|(arg, of)| sig.table(&format!("args{arg}"), of.dtype, of.write, padded.iter().map(|at| at * self.n_args + arg).collect()))
+            .collect();
+        let scalars: Vec<u32> = self
+            .region
+            .scalars
+            .iter()
+            .enumerate()
+            .map(|(slot, dtype)| {
+                let from = padded.iter().map(|at| at * self.n_scalars + slot).collect();
+                sig.scalar_table(&format!("s{slot}"), table_dtype(*dtype), from)
+            })
+            .collect();
+        let lens_table = sig.word_table("lens", dtype, padded.iter().map(|at| lens[*at] as u64).collect());
+        let first_table = (!equal).then(|| sig.word_table("first", DType::U32, first));
+        let error = self.has_bounds().then(|| sig.index_error());
+        let b = &mut sig.b;
+        let grid = for_blocks(b, self.target, total, |b, block| {
+            let block = b.cast(block, DType::U32);
+            let (instance, local) = match first_table {
+                None => {
+                    let each = self.blocks(lens[padded[0]]) as i64;
+                    (b.div_const(block, each), b.rem_const(block, each))
+                }
+                Some(table) => {
+                    let instance = search(b, table, count, block);
+                    let first = b.table_scalar(table, instance);
+                    (instance, b.sub(block, first))
+                }
+            };
+            let places = tables.iter().map(|table| Some(Place::Table(*table, instance))).collect();
+            let scalars = scalars.iter().zip(&self.region.scalars).map(|(table, dtype)| {
+                let value = b.table_scalar(*table, instance);
+                Some(Scalar::Whole(unpack(b, value, *dtype)))
+            });
+            let scalars = scalars.collect();
+            let mut body = Body::new(self.region, self.target, places, scalars, error);
+            body.make_uniform(b);
+            let end = b.table_scalar(lens_table, instance);
+            let local = b.cast(local, dtype);
+            let start = b.mul_const(local, self.schedule.chunk() as i64);
+            self.chunk(b, &body, start, end);
+        });
+        lowered.steps.push(sig.finish([grid, 1, 1]));
+    }
+
+    /// A launch for one instance, with a program that does not know its length.
+    fn alone(&self, lowered: &mut Lowered, instance: usize) -> Result<(), Unsupported> {
+        let len = self.grouped.lens[instance];
+        let dtype = counter(self.region.axes[0]);
+        let mut sig = Signature::new(&super::identifier(&self.region.name), [self.schedule.threads, 1, 1]);
+        let body = Body::declare(&mut sig, self.target, self.region, instance * self.n_args, instance * self.n_scalars)?;
+        let end = sig.word("len", dtype, len as u64);
+        let b = &mut sig.b;
+        let chunk = self.schedule.chunk() as i64;
+        let (group, groups) = (b.group(0), b.group_count(0));
+        let (group, groups) = (b.cast(group, dtype), b.cast(groups, dtype));
+        let (start, step) = (b.mul_const(group, chunk), b.mul_const(groups, chunk));
+        b.repeat(start, end, step, |b, start| self.chunk(b, &body, start, end));
+        let grid = self.blocks(len).min(self.target.max_grid[0].min(1 << 30) as usize) as u32;
+        lowered.steps.push(sig.finish([grid, 1, 1]));
+        Ok(())
+    }
+
+    /// The points `start .. start + chunk` of an instance that ends at `end`.
+    fn chunk(&self, b: &mut Builder, body: &Body<'_>, start: Value, end: Value) {
+        let GroupedSchedule { threads, width, rounds } = self.schedule;
+        let dtype = b.dtype(start);
+        let thread = b.thread(0);
+        let thread = b.cast(thread, dtype);
+        let mine = b.mul_const(thread, width as i64);
+        let mine = b.add(start, mine);
+        let round = |b: &mut Builder, first: Value| {
+            let behind = b.add_const(first, width as i64);
+            let fits = b.binary(BinaryOp::Le, behind, end);
+            if width == 1 {
+                b.when(fits, |b| visit(b, body, first, 1));
+                return;
+            }
+            b.when_else(
+                fits,
+                |b| visit(b, body, first, width),
+                |b| {
+                    let one = b.int(dtype, 1);
+                    b.repeat(first, end, one, |b, at| visit(b, body, at, 1));
+                },
+            );
+        };
+        if rounds == 1 {
+            round(b, mine);
+            return;
+        }
+        let stride = i64::from(threads) * width as i64;
+        let (zero, last, one) = (b.u32(0), b.u32(rounds), b.u32(1));
+        b.repeat(zero, last, one, |b, i| {
+            let i = b.cast(i, dtype);
+            let ahead = b.mul_const(i, stride);
+            let first = b.add(mine, ahead);
+            round(b, first);
+        });
+    }
+}
+
+/// A run of points.
+fn visit(b: &mut Builder, body: &Body<'_>, first: Value, width: usize) {
+    let along = (width > 1).then_some(0);
+    let point = Point { shape: Shape { groups: 1, width }, along, axes: vec![Lanes::all(first)], acc: None };
+    let mut memo: Memo = body.memo();
+    body.evaluate(b, &point, &mut memo, |body, at| body.live[at]);
+}
+
+/// The last of `count` ascending numbers in a table that is not above `block`.
+fn search(b: &mut Builder, table: u32, count: usize, block: Value) -> Value {
+    let mut found = b.u32(0);
+    let mut step = count.next_power_of_two() as u32 / 2;
+    while step > 0 {
+        let next = b.add_const(found, step.into());
+        let last = b.u32(count as u32 - 1);
+        let at = b.binary(BinaryOp::Min, next, last);
+        let first = b.table_scalar(table, at);
+        let is_behind = b.binary(BinaryOp::Le, first, block);
+        let there = b.binary(BinaryOp::Le, next, last);
+        let take = b.and(is_behind, there);
+        found = b.select(take, next, found);
+        step /= 2;
+    }
+    found
+}
+
+/// A scalar as it is held, from what a table has of it.
+fn unpack(b: &mut Builder, value: Value, dtype: DType) -> Value {
+    match dtype {
+        DType::F16 | DType::BF16 => {
+            let bits = b.cast(value, DType::U16);
+            let half = b.bitcast(bits, dtype);
+            b.cast(half, DType::F32)
+        }
+        _ => b.cast(value, dtype),
+    }
+}

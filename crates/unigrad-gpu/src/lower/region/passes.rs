@@ -1,0 +1,163 @@
+//! What a region with reductions does, pass by pass: which reductions each walk over the reduce axes completes, and what it needs for that.
+//!
+//! Always: a reduction is complete before anything that uses it; stores at every point come in the last walk, since an argument may be
+//! written in place; stores per row come after all walks.
+
+use super::{
+    body::Body,
+    ops::{Carried, Fold},
+};
+use unigrad_kernel::{InstOp, Level, Region};
+use unigrad_scalar::{BinaryOp, DType, UnaryOp};
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Passes {
+    /// Reductions below each instruction: the walks that must be complete before it.
+    pub(super) depth: Vec<usize>,
+    /// By walk: its reductions.
+    pub(super) reductions: Vec<Vec<usize>>,
+    /// Whether something is stored at every point.
+    pub(super) full_stores: bool,
+    /// Whether something is stored once per row.
+    pub(super) row_stores: bool,
+}
+
+/// The reduction that an instruction is, and its argument.
+pub(super) fn fold_of(op: &InstOp) -> Option<(Fold, usize)> {
+    match op {
+        InstOp::Reduce(op, a) => Some((Fold::Reduce(*op), a.index())),
+        InstOp::ArgReduce(op, a) => Some((Fold::Arg(*op), a.index())),
+        _ => None,
+    }
+}
+
+impl Passes {
+    pub(super) fn new(body: &Body<'_>) -> Passes {
+        let region = body.region;
+        let n = region.insts.len();
+        let mut depth = vec![0; n];
+        let (mut last, mut n_reduce) = (None, 0);
+        let (mut full_stores, mut row_stores) = (false, false);
+        for (at, inst) in region.insts.iter().enumerate() {
+            inst.op.visit_values(|value| depth[at] = depth[at].max(depth[value.index()]));
+            if !body.live[at] {
+                continue;
+            }
+            if fold_of(&inst.op).is_some() {
+                depth[at] += 1;
+                n_reduce = n_reduce.max(depth[at]);
+            }
+            if matches!(inst.op, InstOp::Store { .. }) {
+                let full = body.levels[at] == Level::Full;
+                full_stores |= full;
+                row_stores |= !full;
+                if full {
+                    last = last.max(Some(depth[at]));
+                }
+            }
+        }
+        let n_passes = n_reduce.max(last.map_or(0, |last| last + 1));
+        let mut reductions = vec![Vec::new(); n_passes];
+        for (at, inst) in region.insts.iter().enumerate().filter(|(at, _)| body.live[*at]) {
+            if fold_of(&inst.op).is_some() {
+                reductions[depth[at] - 1].push(at);
+            }
+        }
+        Passes { depth, reductions, full_stores, row_stores }
+    }
+
+    /// How many walks there are.
+    pub(super) fn len(&self) -> usize {
+        self.reductions.len()
+    }
+
+    /// Whether this walk stores.
+    pub(super) fn stores(&self, pass: usize) -> bool {
+        self.full_stores && pass + 1 == self.len()
+    }
+
+    /// The instructions a walk evaluates at every point, its reductions aside. Values that `have` names are there already.
+    pub(super) fn needed(&self, body: &Body<'_>, pass: usize, have: impl Fn(usize) -> bool) -> Vec<bool> {
+        let region = body.region;
+        let mut needed = vec![false; region.insts.len()];
+        for at in (0..needed.len()).rev() {
+            let goal = self.reductions[pass].contains(&at);
+            let store = self.stores(pass) && body.levels[at] == Level::Full && matches!(region.insts[at].op, InstOp::Store { .. });
+            needed[at] |= store;
+            if goal || needed[at] && !have(at) {
+                region.insts[at].op.visit_values(|value| needed[value.index()] |= body.levels[value.index()] == Level::Full);
+            }
+        }
+        needed
+    }
+
+    /// By walk: the values that it makes and a later one takes from registers.
+    pub(super) fn kept(&self, body: &Body<'_>) -> Vec<Vec<usize>> {
+        let region = body.region;
+        let n = region.insts.len();
+        let worth: Vec<bool> = (0..n).map(|at| is_dear(body, at)).collect();
+        // By value: the first walk that makes it.
+        let mut made: Vec<Option<usize>> = vec![None; n];
+        let mut kept: Vec<Vec<usize>> = vec![Vec::new(); self.len()];
+        for pass in 0..self.len() {
+            let needed = self.needed(body, pass, |at| made[at].is_some() && worth[at]);
+            for at in (0..n).filter(|at| needed[*at]) {
+                match made[at] {
+                    Some(first) if worth[at] => {
+                        if !kept[first].contains(&at) {
+                            kept[first].push(at);
+                        }
+                    }
+                    Some(_) => {}
+                    None => made[at] = Some(pass),
+                }
+            }
+        }
+        kept
+    }
+
+    /// The reductions whose results a walk, or what is stored per row (`None`), depends on; and all row values it needs.
+    pub(super) fn needs_of(&self, body: &Body<'_>, pass: Option<usize>) -> Vec<bool> {
+        let region = body.region;
+        let mut needed = vec![false; region.insts.len()];
+        for at in (0..needed.len()).rev() {
+            let store = matches!(region.insts[at].op, InstOp::Store { .. });
+            let goal = match pass {
+                Some(pass) => self.reductions[pass].contains(&at) || store && self.stores(pass) && body.levels[at] == Level::Full,
+                None => store && body.levels[at] != Level::Full,
+            };
+            let through = goal || needed[at] && fold_of(&region.insts[at].op).is_none();
+            if through {
+                region.insts[at].op.visit_values(|value| needed[value.index()] = true);
+            }
+        }
+        needed
+    }
+
+    /// What threads carry of a reduction.
+    pub(super) fn carried(&self, body: &Body<'_>, at: usize) -> Option<(Carried, usize)> {
+        let (fold, argument) = fold_of(&body.region.insts[at].op)?;
+        let index = if body.region.row_len() < u32::MAX as usize { DType::U32 } else { DType::U64 };
+        Some((Carried::new(&body.region.insts[at], fold, body.held(argument), body.held(at), index), argument))
+    }
+}
+
+/// Whether a value is better kept than made again: what comes from memory and differs between rows, and what costs many operations.
+fn is_dear(body: &Body<'_>, at: usize) -> bool {
+    let region: &Region = body.region;
+    match &region.insts[at].op {
+        InstOp::Load { index, mask, .. } => {
+            let of_row = index.strides[..region.n_parallel].iter().any(|stride| *stride != 0);
+            of_row || mask.is_some() || !index.dynamic.is_empty()
+        }
+        InstOp::Unary(op, _) => match op {
+            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Not | UnaryOp::BitNot | UnaryOp::IsNan | UnaryOp::IsFinite => false,
+            UnaryOp::Sign | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc => false,
+            _ => true,
+        },
+        InstOp::Binary(op, ..) => matches!(op, BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Rem | BinaryOp::IDiv),
+        InstOp::Philox { .. } => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,512 @@
+//! Regions with reductions: softmax, norms, sums over rows or columns, large sums.
+//!
+//! A thread walks over its part of a row once per pass, keeping what later passes need in registers where a row is short enough; after
+//! each pass the threads of the row bring their parts together. Rows too few and too long for the device are split: then every pass is a
+//! launch of its own, whose workgroups leave their parts in scratch memory and begin by combining those of the passes before.
+//!
+//! Always: barriers are met by all threads; threads beyond the last row read the last one again and store nothing.
+
+use super::{
+    body::{Body, Memo, Point},
+    lanes::{Lanes, Shape},
+    map::{counter, for_blocks, unravel},
+    ops::Carried,
+    passes::Passes,
+    schedule::RowSchedule,
+    threads::{Threads, tree},
+};
+use crate::lower::{Lowered, Signature, Unsupported};
+use unigrad_ir::{Builder, Place, Target, Type, Value};
+use unigrad_kernel::{InstOp, Level, Region};
+use unigrad_scalar::{BinaryOp, DType};
+
+/// What one program does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Job {
+    /// All passes and stores.
+    All,
+    /// One pass over a part of each row.
+    Pass(usize),
+    /// What is stored once per row.
+    RowStores,
+}
+
+/// The launches of a simplified region with reduce axes and at least one row.
+pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
+    let facts = Body::new(region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
+    let passes = Passes::new(&facts);
+    let kept = passes.kept(&facts);
+    let words = |at: &usize| facts.held(*at).size().div_ceil(4);
+    let kept_words = kept.iter().flatten().map(words).sum();
+    let schedule = RowSchedule::new(region, target, passes.len(), kept_words);
+    let mut lowered = Lowered::default();
+    let kernel = Kernel { region, target, passes: &passes, schedule, kept: &kept };
+    if schedule.splits == 1 {
+        kernel.step(&mut lowered, Job::All)?;
+        return Ok(lowered);
+    }
+    for at in passes.reductions.iter().flatten() {
+        if let Some((carried, _)) = passes.carried(&facts, *at) {
+            let bytes = |dtype: DType| schedule.splits * region.rows() * dtype.size();
+            lowered.scratch.extend(carried.parts().into_iter().map(bytes));
+        }
+    }
+    for pass in 0..passes.len() {
+        kernel.step(&mut lowered, Job::Pass(pass))?;
+    }
+    if passes.row_stores {
+        kernel.step(&mut lowered, Job::RowStores)?;
+    }
+    Ok(lowered)
+}
+
+struct Kernel<'a> {
+    region: &'a Region,
+    target: &'a Target,
+    passes: &'a Passes,
+    schedule: RowSchedule,
+    kept: &'a [Vec<usize>],
+}
+
+/// A program being written: everything about the rows that this thread is on.
+struct Rows<'a> {
+    kernel: &'a Kernel<'a>,
+    body: &'a Body<'a>,
+    threads: Threads,
+    /// Number of the first row of the thread's run of rows.
+    row: Value,
+    /// Whether there is such a row; none if there always is.
+    valid: Option<Value>,
+    memo: Memo,
+    point: Point,
+    /// The part of the row that is walked over, in runs.
+    begin: Value,
+    end: Value,
+    /// Kept values by instruction.
+    registers: Vec<Option<Place>>,
+}
+
+impl Kernel<'_> {
+    fn step(&self, lowered: &mut Lowered, job: Job) -> Result<(), Unsupported> {
+        let RowSchedule { arrangement, width, splits, split_len, .. } = self.schedule;
+        let region = self.region;
+        let n = region.n_parallel;
+        let mut sig = Signature::new(&super::identifier(&region.name), [arrangement.threads, 1, 1]);
+        let body = Body::declare(&mut sig, self.target, region, 0, 0)?;
+        let passes = self.passes;
+        let needed = match job {
+            Job::All => body.live.clone(),
+            Job::Pass(pass) => passes.needs_of(&body, Some(pass)),
+            Job::RowStores => passes.needs_of(&body, None),
+        };
+        // Scratch buffers of the reductions that this program writes or begins with.
+        let mut partials: Vec<Vec<Place>> = vec![Vec::new(); region.insts.len()];
+        if job != Job::All {
+            let mut scratch = 0;
+            for (pass, at) in passes.reductions.iter().enumerate().flat_map(|(pass, all)| all.iter().map(move |at| (pass, *at))) {
+                let Some((carried, _)) = passes.carried(&body, at) else { continue };
+                let writes = job == Job::Pass(pass);
+                for (part, dtype) in carried.parts().into_iter().enumerate() {
+                    if writes || needed[at] {
+                        partials[at].push(sig.scratch(&format!("partial{at}_{part}"), scratch, dtype, writes));
+                    }
+                    scratch += 1;
+                }
+            }
+        }
+        let b = &mut sig.b;
+        let runs = if arrangement.columns { region.row_len() } else { region.row_len() / width };
+        let dtype = counter(runs);
+        let (begin, end) = if let (Job::Pass(_), true) = (job, splits > 1) {
+            let part = b.group(1);
+            let part = b.cast(part, dtype);
+            let begin = b.mul_const(part, split_len as i64);
+            let (next, all) = (b.add_const(begin, split_len as i64), b.int(dtype, runs as i64));
+            (begin, b.binary(BinaryOp::Min, next, all))
+        } else {
+            (b.int(dtype, 0), b.int(dtype, runs as i64))
+        };
+        let row_width = if arrangement.columns { width } else { 1 };
+        let row_runs = region.rows() / row_width;
+        let across = arrangement.rows() as usize;
+        let blocks = row_runs.div_ceil(across);
+        let threads = Threads::new(b, self.target, arrangement);
+        let registers = self.registers(b, &body, job);
+        let loops = blocks > self.target.max_grid[0].min(1 << 30) as usize;
+        let grid = for_blocks(b, self.target, blocks, |b, block| {
+            let rows_dtype = counter(blocks * across * row_width);
+            let (block, local) = (b.cast(block, rows_dtype), b.cast(threads.row(), rows_dtype));
+            let first = b.mul_const(block, across as i64);
+            let mut run = b.add(first, local);
+            let mut valid = None;
+            if !row_runs.is_multiple_of(across) {
+                let (end, last) = (b.int(rows_dtype, row_runs as i64), b.int(rows_dtype, row_runs as i64 - 1));
+                valid = Some(b.lt(run, end));
+                run = b.binary(BinaryOp::Min, run, last);
+            }
+            let mut extents = region.axes[..n].to_vec();
+            let along = (arrangement.columns && width > 1).then(|| n - 1);
+            if let Some(along) = along {
+                extents[along] /= width;
+            }
+            let mut axes: Vec<Lanes> = unravel(b, run, &extents).into_iter().map(Lanes::all).collect();
+            if let Some(along) = along {
+                axes[along] = Lanes::all(b.mul_const(axes[along].at(0, 0), width as i64));
+            }
+            let zero = Lanes::all(b.u32(0));
+            axes.resize(region.axes.len(), zero);
+            let point = Point { shape: Shape { groups: 1, width: row_width }, along, axes, acc: None };
+            let row = b.mul_const(run, row_width as i64);
+            let mut rows = Rows { kernel: self, body: &body, threads, row, valid, memo: body.memo(), point, begin, end, registers };
+            rows.prepare(b);
+            rows.run(b, job, &needed, &partials);
+            if loops {
+                b.barrier();
+            }
+        });
+        let parts = if matches!(job, Job::Pass(_)) { splits as u32 } else { 1 };
+        lowered.steps.push(sig.finish([grid, parts, 1]));
+        Ok(())
+    }
+
+    /// Arrays for what is kept between passes.
+    fn registers(&self, b: &mut Builder, body: &Body<'_>, job: Job) -> Vec<Option<Place>> {
+        let mut registers = vec![None; self.region.insts.len()];
+        if let (Job::All, Some(runs)) = (job, self.schedule.kept) {
+            for at in self.kept.iter().flatten() {
+                let len = (runs * self.schedule.width) as u32;
+                registers[*at] = Some(b.local(&format!("kept{at}"), Type::Scalar(body.held(*at)), len));
+            }
+        }
+        registers
+    }
+}
+
+impl Rows<'_> {
+    /// Addresses of the row, so that walks only add to them.
+    fn prepare(&mut self, b: &mut Builder) {
+        for at in 0..self.body.region.insts.len() {
+            if self.body.live[at] && self.body.levels[at] == Level::Full {
+                self.body.row_address(b, &self.point, &mut self.memo, at);
+            }
+        }
+    }
+
+    fn run(&mut self, b: &mut Builder, job: Job, needed: &[bool], partials: &[Vec<Place>]) {
+        let passes = self.kernel.passes;
+        let end = match job {
+            Job::Pass(pass) => pass,
+            Job::All | Job::RowStores => passes.len(),
+        };
+        for pass in 0..end {
+            self.row_values(b, pass, needed);
+            match job {
+                Job::All => {
+                    let results = self.walk(b, pass);
+                    let sets = results.iter().flat_map(|(_, carried, lanes)| lanes.iter().map(|parts| (*carried, parts.clone())));
+                    let sets = sets.collect();
+                    let combined = self.threads.combine(b, sets);
+                    self.finish(b, &results, combined);
+                }
+                _ => self.recall(b, pass, needed, partials),
+            }
+        }
+        self.row_values(b, end, needed);
+        match job {
+            Job::Pass(pass) => {
+                let results = self.walk(b, pass);
+                let sets = results.iter().flat_map(|(_, carried, lanes)| lanes.iter().map(|parts| (*carried, parts.clone())));
+                let sets = sets.collect();
+                let combined = self.threads.combine(b, sets);
+                self.leave(b, &results, &combined, partials);
+            }
+            Job::All | Job::RowStores => self.row_stores(b),
+        }
+    }
+
+    /// Evaluates row values that need no more than `depth` passes.
+    fn row_values(&mut self, b: &mut Builder, depth: usize, needed: &[bool]) {
+        let passes = self.kernel.passes;
+        self.body.evaluate(b, &self.point, &mut self.memo, |body, at| {
+            needed[at]
+                && body.levels[at] != Level::Full
+                && passes.depth[at] <= depth
+                && !matches!(body.region.insts[at].op, InstOp::Store { .. })
+        });
+    }
+
+    fn row_stores(&mut self, b: &mut Builder) {
+        let (body, passes) = (self.body, self.kernel.passes);
+        if !passes.row_stores {
+            return;
+        }
+        let insts = || body.region.insts.iter().enumerate().filter(|(at, _)| body.live[*at] && body.levels[*at] != Level::Full);
+        let in_place = insts().any(|(_, inst)| matches!(inst.op, InstOp::Load { arg, .. } if body.region.args[arg as usize].write));
+        if in_place && self.kernel.schedule.arrangement.per_row > 1 {
+            // All threads of the row have read what its first one writes.
+            b.barrier();
+        }
+        let zero = b.u32(0);
+        let mut guard = b.binary(BinaryOp::Eq, self.threads.place(), zero);
+        if let Some(valid) = self.valid {
+            guard = b.and(guard, valid);
+        }
+        b.when(guard, |b| {
+            let mut memo = self.memo.clone();
+            body.evaluate(b, &self.point, &mut memo, |body, at| {
+                body.live[at] && body.levels[at] != Level::Full && matches!(body.region.insts[at].op, InstOp::Store { .. })
+            });
+        });
+    }
+
+    /// The lanes that a row's values have.
+    fn row_lanes(&self) -> usize {
+        self.point.shape.width
+    }
+
+    /// Puts finished reductions among the row's values.
+    fn finish(&mut self, b: &mut Builder, results: &[(usize, Carried, Vec<Vec<Value>>)], combined: Vec<Vec<Value>>) {
+        let mut combined = combined.into_iter();
+        for (at, carried, lanes) in results {
+            let (dtype, to) = (self.body.region.insts[*at].dtype, self.body.held(*at));
+            let values: Vec<Value> = combined.by_ref().take(lanes.len()).map(|parts| carried.finish(b, &parts, dtype, to)).collect();
+            self.memo.put(*at, Lanes::run(values));
+        }
+    }
+
+    /// One walk over the row: per reduction, what this thread has for every lane.
+    fn walk(&mut self, b: &mut Builder, pass: usize) -> Vec<(usize, Carried, Vec<Vec<Value>>)> {
+        let Kernel { passes, schedule, .. } = *self.kernel;
+        let body = self.body;
+        let lanes = self.row_lanes();
+        // Accumulators, per reduction and lane.
+        let mut sums: Vec<(usize, Carried, usize, Vec<Vec<Place>>)> = Vec::new();
+        for at in &passes.reductions[pass] {
+            let Some((carried, argument)) = passes.carried(body, *at) else { continue };
+            let first = carried.identity(b, body.region.insts[argument].dtype);
+            let variables = (0..lanes)
+                .map(|_| first.iter().enumerate().map(|(part, first)| b.variable(&format!("acc{at}_{part}"), *first)).collect())
+                .collect();
+            sums.push((*at, carried, argument, variables));
+        }
+        let registers = self.registers.clone();
+        let have = |at: usize| registers[at].is_some() && !self.kernel.kept[pass].contains(&at);
+        let needed = passes.needed(body, pass, have);
+        let place = self.threads.place();
+        let place = b.cast(place, b.dtype(self.begin));
+        let per_row = i64::from(schedule.arrangement.per_row);
+        let (begin, end) = (self.begin, self.end);
+        let walk = |b: &mut Builder| {
+            if let Some(each) = schedule.kept {
+                let first = place;
+                b.unrolled(each as u32, |b, slot| {
+                    let at = b.cast(slot, b.dtype(first));
+                    let at = b.mul_const(at, per_row);
+                    let at = b.add(at, first);
+                    let runs = self.kernel.runs();
+                    let visit = |b: &mut Builder| self.visit(b, pass, &needed, &sums, &[at], Some(slot));
+                    if runs.is_multiple_of(per_row as usize) {
+                        visit(b);
+                    } else {
+                        let inside = b.lt(at, end);
+                        b.when(inside, visit);
+                    }
+                });
+                return;
+            }
+            // Whole strides of all threads, several runs at a time; then what is left.
+            let groups = schedule.groups;
+            let stride = per_row * groups as i64;
+            let len = b.sub(end, begin);
+            let whole = b.div_const(len, stride);
+            let whole = b.mul_const(whole, stride);
+            let middle = b.add(begin, whole);
+            let start = b.add(begin, place);
+            if groups > 1 {
+                let step = b.int(b.dtype(begin), stride);
+                b.repeat(begin, middle, step, |b, from| {
+                    let first = b.add(from, place);
+                    let runs: Vec<Value> = (0..groups).map(|g| b.add_const(first, per_row * g as i64)).collect();
+                    self.visit(b, pass, &needed, &sums, &runs, None);
+                });
+                let start = b.add(middle, place);
+                let step = b.int(b.dtype(begin), per_row);
+                b.repeat(start, end, step, |b, at| self.visit(b, pass, &needed, &sums, &[at], None));
+            } else {
+                let step = b.int(b.dtype(begin), per_row);
+                b.repeat(start, end, step, |b, at| self.visit(b, pass, &needed, &sums, &[at], None));
+            }
+        };
+        match self.valid {
+            Some(valid) => b.when(valid, walk),
+            None => walk(b),
+        }
+        let read = |b: &mut Builder, lanes: &[Vec<Place>]| {
+            lanes.iter().map(|parts| parts.iter().map(|part| b.get(*part)).collect()).collect::<Vec<Vec<Value>>>()
+        };
+        sums.iter().map(|(at, carried, _, variables)| (*at, *carried, read(b, variables))).collect()
+    }
+
+    /// Points of the row, by the numbers of their runs: evaluates what a pass needs, stores, adds to the reductions.
+    fn visit(
+        &self,
+        b: &mut Builder,
+        pass: usize,
+        needed: &[bool],
+        sums: &[(usize, Carried, usize, Vec<Vec<Place>>)],
+        runs: &[Value],
+        slot: Option<Value>,
+    ) {
+        let (kernel, body) = (self.kernel, self.body);
+        let region = body.region;
+        let (n, columns) = (region.n_parallel, kernel.schedule.arrangement.columns);
+        let width = kernel.schedule.width;
+        let last = region.axes.len() - 1;
+        let mut extents = region.axes[n..].to_vec();
+        let along_row = (!columns && width > 1).then_some(last);
+        if along_row.is_some() {
+            extents[last - n] /= width;
+        }
+        let places: Vec<Vec<Value>> = runs
+            .iter()
+            .map(|run| {
+                let mut axes = unravel(b, *run, &extents);
+                if along_row.is_some() {
+                    axes[last - n] = b.mul_const(axes[last - n], width as i64);
+                }
+                axes
+            })
+            .collect();
+        let mut axes = self.point.axes.clone();
+        for axis in n..region.axes.len() {
+            axes[axis] = Lanes::groups(places.iter().map(|place| place[axis - n]));
+        }
+        let shape = Shape { groups: runs.len(), width };
+        let point = Point { shape, along: if columns { self.point.along } else { along_row }, axes, acc: None };
+        let mut memo = self.memo.clone();
+        let at_slot = |b: &mut Builder, slot: Value, lane: usize| {
+            let first = b.mul_const(slot, width as i64);
+            b.add_const(first, lane as i64)
+        };
+        // What earlier passes kept.
+        if let Some(slot) = slot {
+            for at in (0..region.insts.len()).filter(|at| needed[*at] && !kernel.kept[pass].contains(at)) {
+                if let Some(array) = self.registers[at] {
+                    let values: Vec<Value> = (0..width)
+                        .map(|lane| {
+                            let index = at_slot(b, slot, lane);
+                            b.load(array, index)
+                        })
+                        .collect();
+                    memo.put(at, Lanes::run(values));
+                }
+            }
+        }
+        body.evaluate(b, &point, &mut memo, |_, at| needed[at]);
+        if let Some(slot) = slot {
+            for at in &kernel.kept[pass] {
+                if let (Some(array), Some(value)) = (self.registers[*at], memo.get(*at).cloned()) {
+                    for lane in 0..width {
+                        let index = at_slot(b, slot, lane);
+                        b.store(array, index, value.at(0, lane));
+                    }
+                }
+            }
+        }
+        for (_, carried, argument, variables) in sums {
+            let Some(value) = memo.get(*argument).cloned() else { continue };
+            let index = |b: &mut Builder, g: usize, l: usize| {
+                let run = b.cast(runs[g], carried.index);
+                if columns {
+                    return run;
+                }
+                let first = b.mul_const(run, width as i64);
+                b.add_const(first, l as i64)
+            };
+            let parts = |b: &mut Builder, g: usize, l: usize| {
+                let mut parts = vec![b.cast(value.at(g, l), carried.value)];
+                if carried.parts().len() > 1 {
+                    parts.push(index(b, g, l));
+                }
+                parts
+            };
+            for (lane, variables) in variables.iter().enumerate() {
+                let mut all = Vec::with_capacity(runs.len() * width);
+                for g in 0..runs.len() {
+                    for l in if columns { lane..lane + 1 } else { 0..width } {
+                        all.push(parts(b, g, l));
+                    }
+                }
+                let new = tree(b, carried, all);
+                let old: Vec<Value> = variables.iter().map(|variable| b.get(*variable)).collect();
+                let sum = carried.combine(b, &old, &new);
+                variables.iter().zip(sum).for_each(|(variable, part)| b.set(*variable, part));
+            }
+        }
+    }
+
+    /// Where a part's result for a row is in scratch memory.
+    fn partial_at(&self, b: &mut Builder, part: Value, lane: usize) -> Value {
+        let first = b.mul_const(part, self.body.region.rows() as i64);
+        let row = b.cast(self.row, DType::U32);
+        let at = b.add(first, row);
+        b.add_const(at, lane as i64)
+    }
+
+    /// Leaves this workgroup's parts in scratch memory.
+    fn leave(&mut self, b: &mut Builder, results: &[(usize, Carried, Vec<Vec<Value>>)], combined: &[Vec<Value>], partials: &[Vec<Place>]) {
+        if results.is_empty() {
+            return;
+        }
+        let zero = b.u32(0);
+        let mut guard = b.binary(BinaryOp::Eq, self.threads.place(), zero);
+        if let Some(valid) = self.valid {
+            guard = b.and(guard, valid);
+        }
+        b.when(guard, |b| {
+            let part = b.group(1);
+            let mut combined = combined.iter();
+            for (at, _, lanes) in results {
+                for (lane, parts) in combined.by_ref().take(lanes.len()).enumerate() {
+                    let to = self.partial_at(b, part, lane);
+                    parts.iter().zip(&partials[*at]).for_each(|(value, place)| b.store(*place, to, *value));
+                }
+            }
+        });
+    }
+
+    /// Combines what the workgroups of an earlier launch left.
+    fn recall(&mut self, b: &mut Builder, pass: usize, needed: &[bool], partials: &[Vec<Place>]) {
+        let Kernel { passes, schedule, .. } = *self.kernel;
+        let mut results = Vec::new();
+        let place = self.threads.place();
+        let (end, step) = (b.u32(schedule.splits as u32), b.u32(schedule.arrangement.per_row));
+        for at in passes.reductions[pass].iter().filter(|at| needed[**at]) {
+            let Some((carried, argument)) = passes.carried(self.body, *at) else { continue };
+            let first = carried.identity(b, self.body.region.insts[argument].dtype);
+            let lanes: Vec<Vec<Place>> =
+                (0..self.row_lanes()).map(|_| first.iter().map(|first| b.variable(&format!("left{at}"), *first)).collect()).collect();
+            b.repeat(place, end, step, |b, part| {
+                for (lane, variables) in lanes.iter().enumerate() {
+                    let from = self.partial_at(b, part, lane);
+                    let new: Vec<Value> = partials[*at].iter().map(|place| b.load(*place, from)).collect();
+                    let old: Vec<Value> = variables.iter().map(|variable| b.get(*variable)).collect();
+                    let sum = carried.combine(b, &old, &new);
+                    variables.iter().zip(sum).for_each(|(variable, part)| b.set(*variable, part));
+                }
+            });
+            let values = lanes.iter().map(|parts| parts.iter().map(|part| b.get(*part)).collect()).collect::<Vec<Vec<Value>>>();
+            results.push((*at, carried, values));
+        }
+        let sets = results.iter().flat_map(|(_, carried, lanes)| lanes.iter().map(|parts| (*carried, parts.clone()))).collect();
+        let combined = self.threads.combine(b, sets);
+        self.finish(b, &results, combined);
+    }
+}
+
+impl Kernel<'_> {
+    /// Runs of a row.
+    fn runs(&self) -> usize {
+        if self.schedule.arrangement.columns { self.region.row_len() } else { self.region.row_len() / self.schedule.width }
+    }
+}
