@@ -314,6 +314,8 @@ impl<'a> Body<'a> {
                 })
             }
             InstOp::Philox { seed, offset, index, word } => self.random(b, point, memo, [*seed, *offset, *index], *word),
+            // Without reduce axes: over one point.
+            InstOp::ArgReduce(..) if self.region.n_parallel == self.region.axes.len() => Lanes::all(b.int(to, 0)),
             InstOp::Reduce(..) | InstOp::ArgReduce(..) => return,
             InstOp::Store { arg, index, value } => {
                 self.store(b, point, memo, *arg as usize, index, *value);

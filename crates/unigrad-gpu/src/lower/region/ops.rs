@@ -136,6 +136,11 @@ pub(super) fn cast(b: &mut Builder, a: Value, from: DType, to: DType, as_: DType
             let wide = b.cast(a, DType::I64);
             b.cast(wide, as_)
         }
+        // These saturate at 32 bits.
+        DType::U8 | DType::I8 | DType::U16 | DType::I16 if from.is_float() => {
+            let word = b.cast(a, DType::I32);
+            b.cast(word, as_)
+        }
         _ => b.cast(a, as_),
     }
 }

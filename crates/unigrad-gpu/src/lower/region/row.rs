@@ -242,8 +242,8 @@ impl Rows<'_> {
         }
         let insts = || body.region.insts.iter().enumerate().filter(|(at, _)| body.live[*at] && body.levels[*at] != Level::Full);
         let in_place = insts().any(|(_, inst)| matches!(inst.op, InstOp::Load { arg, .. } if body.region.args[arg as usize].write));
-        if in_place && self.kernel.schedule.arrangement.per_row > 1 {
-            // All threads of the row have read what its first one writes.
+        if in_place && (self.kernel.schedule.arrangement.per_row > 1 || self.valid.is_some()) {
+            // All threads on the row have read what its first one writes.
             b.barrier();
         }
         let zero = b.u32(0);
