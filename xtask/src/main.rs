@@ -1,7 +1,10 @@
 //! `cargo xtask`: the project's own tasks, in Rust so that a clone needs nothing else.
 //!
-//! `test` prepares the machine and runs every test of the workspace; `tidy` checks what ARCHITECTURE.md promises.
+//! `test` prepares the machine and runs every test of the workspace; `compile-kernels` compiles what they render for devices that are not here;
+//! `tidy` checks what ARCHITECTURE.md promises.
 
+mod kernels;
+mod nvrtc;
 mod setup;
 mod source;
 mod test;
@@ -14,6 +17,10 @@ cargo xtask test [--no-setup] [CARGO TEST ARGUMENTS]
     Installs the software devices that some tests use (PoCL, lavapipe) where it can, runs all tests of the workspace
     (or what the arguments choose, as in `-p unigrad-plan`), and ends with one line: N passed, N failed, N skipped.
 
+cargo xtask compile-kernels [--limit N] [--from FOLDER]
+    Renders the test suite's kernels for CUDA, HIP and Metal and compiles them with NVRTC and clang, N per architecture at most, or what was
+    rendered to FOLDER before. Ends with one line: N kernels compiled, N refused.
+
 cargo xtask tidy
     Checks the invariants of ARCHITECTURE.md. They are tests too: `cargo test -p xtask`.";
 
@@ -21,6 +28,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("test") => test::run(&arguments[1..]),
+        Some("compile-kernels") => kernels::run(&arguments[1..]),
         Some("tidy") if arguments.len() == 1 => tidy::run(),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");

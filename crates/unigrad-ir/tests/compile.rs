@@ -6,8 +6,7 @@
 mod programs;
 
 use std::{path::PathBuf, process::Command};
-use unigrad_ir::{Dialect, FragmentShape, Source, Target, render};
-use unigrad_scalar::DType;
+use unigrad_ir::{Dialect, Source, Target, collect, offline_targets, render};
 
 /// A compiler's name, if it can be started.
 fn clang() -> Option<&'static str> {
@@ -69,29 +68,19 @@ fn opencl_c_compiles() {
 
 #[test]
 fn hip_compiles_for_cdna_and_rdna() {
-    let shape = |k, input| FragmentShape { m: 16, n: 16, k, input, sum: DType::F32 };
-    let halves = [shape(16, DType::F16), shape(16, DType::BF16)];
-    for (arch, subgroup, fragments) in
-        [("gfx90a", 64, [halves.to_vec(), vec![shape(4, DType::F32)]].concat()), ("gfx1100", 32, halves.to_vec())]
-    {
-        let target = Target { arch: arch.to_owned(), subgroup: Some(subgroup), fragments, ..target(Dialect::Hip) };
-        let unit = in_namespaces(&sources(&target));
+    for target in offline_targets().iter().filter(|target| target.dialect == Dialect::Hip) {
+        let arch = &target.arch;
+        let unit = in_namespaces(&sources(target));
         let offload = format!("--offload-arch={arch}");
         let arguments = ["-x", "hip", "--offload-device-only", &offload, "-nogpulib", "-nogpuinc", "-std=c++17", "-O1", "-S", "-o", "-"];
         compile(&format!("programs_{arch}.hip"), &unit, &arguments);
     }
 }
 
-/// The target that MSL is rendered for, and run as through the shim.
-fn metal() -> Target {
-    let shape = |input| FragmentShape { m: 8, n: 8, k: 8, input, sum: DType::F32 };
-    let fragments = [DType::F16, DType::BF16, DType::F32].map(shape).to_vec();
-    Target { f64: false, tables: false, atomic_i64: false, fragments, ..target(Dialect::Msl) }
-}
-
 #[test]
 fn msl_compiles_against_the_shim() {
-    let unit = in_namespaces(&sources(&metal())).replace("alignas(16) threadgroup", "alignas(16) static");
+    let metal = offline_targets().into_iter().find(|target| target.dialect == Dialect::Msl).unwrap();
+    let unit = in_namespaces(&sources(&metal)).replace("alignas(16) threadgroup", "alignas(16) static");
     let shim = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shim");
     compile(
         "programs.metal",
@@ -100,22 +89,20 @@ fn msl_compiles_against_the_shim() {
     );
 }
 
-/// Matrix shapes that CUDA devices have.
-fn cuda_shapes() -> Vec<FragmentShape> {
-    let tiles = [(16, 16, 16), (8, 32, 16), (32, 8, 16)];
-    let of = |input, sum| tiles.into_iter().map(move |(m, n, k)| FragmentShape { m, n, k, input, sum });
-    let mut shapes: Vec<_> = of(DType::F16, DType::F32).chain(of(DType::F16, DType::F16)).chain(of(DType::BF16, DType::F32)).collect();
-    shapes.push(FragmentShape { m: 16, n: 16, k: 8, input: DType::F32, sum: DType::F32 });
-    shapes
-}
-
+/// What `cargo xtask compile-kernels` compiles of this crate's: it names the folder.
 #[test]
-fn cuda_c_renders_for_every_generation() {
-    let fragments = cuda_shapes();
-    for (arch, fragments) in [("sm_75", fragments[..6].to_vec()), ("sm_80", fragments.clone()), ("sm_90", fragments)] {
-        let target = Target { arch: arch.to_owned(), shared_bytes: 96 << 10, fragments, ..target(Dialect::Cuda) };
-        assert!(sources(&target).iter().all(|source| source.dynamic_shared == 0));
-        let large = render(&programs::much_shared(64 << 10), &target).unwrap();
-        assert_eq!(large.dynamic_shared, (64 << 10) + 16);
+fn programs_are_collected_for_other_compilers() {
+    for target in offline_targets() {
+        let mut programs = programs::all(&target);
+        if target.shared_bytes > 64 << 10 {
+            programs.push(programs::much_shared(80 << 10));
+        }
+        let sources = programs.iter().map(|program| render(program, &target).unwrap_or_else(|e| panic!("{e}")));
+        for source in sources {
+            assert_eq!(source.dynamic_shared > 0, source.entry == "k_much_shared");
+            if let Some(folder) = std::env::var_os("UNIGRAD_COLLECT_KERNELS") {
+                collect(&source, &target, folder.as_ref()).unwrap();
+            }
+        }
     }
 }

@@ -5,10 +5,15 @@
 //! Never: optimizes; what is rendered is what the program says, in its order.
 
 mod clike;
+mod collect;
 mod cuda;
 mod hip;
 mod msl;
 mod opencl;
+mod targets;
+
+pub use collect::collect;
+pub use targets::offline_targets;
 
 use crate::{Dialect, Program, Target, Value};
 
