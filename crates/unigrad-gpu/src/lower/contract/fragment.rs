@@ -4,7 +4,7 @@
 //! transposed where that is the other one. Sums leave through shared memory.
 
 use super::super::{Signature, Step, Unsupported};
-use super::grid::{Groups, split, tile_of};
+use super::grid::{Groups, Item, item, split, tile_of};
 use super::load::{Layout, Loader, Tile, pipeline, table_bytes};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
@@ -126,8 +126,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
     let (fm, fn_) = (sizes.wm / u32::from(shape.m), sizes.wn / u32::from(shape.n));
     let acc = s.b.local("acc", fragment(FragmentRole::C), fm * fn_);
     groups.each(&mut s.b, |b, id| {
-        let (item, tile) = split(b, id, tiles_m * tiles_n);
-        let (part, batch) = split(b, item, p.batch);
+        let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
         let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
         let row0 = b.mul_const(tile_m, sizes.bm.into());
         let col0 = b.mul_const(tile_n, sizes.bn.into());
@@ -204,7 +203,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
                 }
             }
         });
-        let base = sink.base(b, if parts.count > 1 { item } else { batch });
+        let base = sink.base(b, if parts.count > 1 { both } else { batch });
         let v = sink.vector(target, 4);
         let (zero, one, rounds, stride) = (b.u32(0), b.u32(1), b.u32(fm), b.u32(ld));
         b.repeat(zero, rounds, one, |b, round| {

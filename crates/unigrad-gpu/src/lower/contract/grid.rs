@@ -65,6 +65,22 @@ pub(super) fn split(b: &mut Builder, id: Value, inner: u64) -> (Value, Value) {
     (b.div_const(id, inner as i64), b.rem_const(id, inner as i64))
 }
 
+/// What a workgroup's number stands for: the tile, and the part of `k` and the batch item (both as one number, and apart).
+pub(super) struct Item {
+    pub(super) tile: Value,
+    pub(super) both: Value,
+    pub(super) part: Value,
+    pub(super) batch: Value,
+}
+
+/// Takes the number of a workgroup apart.
+pub(super) fn item(b: &mut Builder, id: Value, tiles: u64, batch: u64, parts: u64) -> Item {
+    let zero = b.u32(0);
+    let (both, tile) = if batch * parts == 1 { (zero, id) } else { split(b, id, tiles) };
+    let (part, batch) = if parts == 1 { (zero, both) } else { split(b, both, batch) };
+    Item { tile, both, part, batch }
+}
+
 /// Row and column of the tile with number `id`: tiles that run at the same time share rows and columns, for the cache's sake.
 pub(super) fn tile_of(b: &mut Builder, id: Value, tiles_m: u64, tiles_n: u64) -> (Value, Value) {
     const BAND: u64 = 8;

@@ -4,7 +4,7 @@
 
 use super::super::native::wgmma::{self, Loop};
 use super::super::{Signature, Step, Unsupported};
-use super::grid::{Groups, split, tile_of};
+use super::grid::{Groups, Item, item, tile_of};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
 use super::stage::{Staged, masks};
@@ -93,8 +93,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
     groups.each(&mut s.b, |b, id| {
-        let (item, tile) = split(b, id, tiles_m * tiles_n);
-        let (part, batch) = split(b, item, p.batch);
+        let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
         let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
         let row0 = b.mul_const(tile_m, wgmma::BM.into());
         let col0 = b.mul_const(tile_n, bn.into());
@@ -105,7 +104,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
         let ld = bn + 8;
         b.raw(inner.write_sums(shared, acc, ld));
         b.barrier();
-        let base = sink.base(b, if parts.count > 1 { item } else { batch });
+        let base = sink.base(b, if parts.count > 1 { both } else { batch });
         let v = sink.vector(target, 8);
         let staged = Staged { shared, rows: wgmma::BM, cols: bn, ld, v, threads: wgmma::THREADS, load: 4 };
         staged.put(b, p, (&sink, &base), masks(p, wgmma::BM, bn), col0, |b, staged| b.add(row0, staged));

@@ -13,8 +13,11 @@ mod hopper;
 mod load;
 mod problem;
 mod sink;
+mod skinny;
 mod stage;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod tile;
 
 use super::{Lowered, Unsupported};
@@ -28,6 +31,10 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
     let p = Problem::new(contract, target)?;
     if p.batch == 0 || p.m == 0 || p.n == 0 {
         return Ok(Lowered::default());
+    }
+    if let Some(plan) = skinny::plan(&p, target) {
+        let product = skinny::product(contract, &p, target, plan)?;
+        return finish(contract, &p, target, product, plan.parts.count);
     }
     if let Some(plan) = hopper::plan(&p, target)
         && let Some(product) = hopper::product(contract, &p, target, plan)?

@@ -5,7 +5,7 @@
 //! A `k` in several parts leaves partial sums in scratch memory for [`super::sums`].
 
 use super::super::{Signature, Step, Unsupported};
-use super::grid::{Groups, split, tile_of};
+use super::grid::{Groups, Item, item, split, tile_of};
 use super::load::{Layout, Loader, Tile, pipeline, repeat, table_bytes};
 use super::problem::{Problem, multiply_add};
 use super::sink::{Base, Sink};
@@ -93,15 +93,14 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, shape: 
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
     let shared = s.b.shared("tiles", p.compute, shape.shared_len(p.compute));
     groups.each(&mut s.b, |b, id| {
-        let (item, tile) = split(b, id, tiles_m * tiles_n);
-        let (part, batch) = split(b, item, p.batch);
+        let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
         let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
         let row0 = b.mul_const(tile_m, shape.bm.into());
         let col0 = b.mul_const(tile_n, shape.bn.into());
         let kernel = Kernel { p, shape, target, shared, sink: &sink };
         let acc = kernel.zeros(b);
         kernel.multiply(b, [first, second], [part, batch, row0, col0], parts, acc);
-        let base = sink.base(b, if parts.count > 1 { item } else { batch });
+        let base = sink.base(b, if parts.count > 1 { both } else { batch });
         kernel.store(b, &base, row0, col0, acc);
     });
     Ok(s.finish(groups.grid()))

@@ -1,0 +1,471 @@
+//! Contractions in the interpreter, against a naive oracle, for several targets. Values are small integers, so sums are exact and every order
+//! of adding gives the same.
+
+use super::super::{Lowered, Part, StepArg};
+use super::lower;
+use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeSet;
+use unigrad_ir::interpret::{Argument, Span, run};
+use unigrad_ir::{FragmentShape, Target};
+use unigrad_kernel::{Arg, BatchDim, Contract, Index, Inst, InstOp, KDim, MDim, NDim, Region, Value};
+use unigrad_scalar::{BinaryOp, DType, Literal};
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 33) as usize % n
+    }
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// Elements of a dtype.
+#[derive(Clone)]
+struct Memory {
+    bytes: Vec<u8>,
+    dtype: DType,
+}
+
+impl Memory {
+    fn new(dtype: DType, len: usize) -> Memory {
+        Memory { bytes: vec![0; len * dtype.size()], dtype }
+    }
+    fn len(&self) -> usize {
+        self.bytes.len() / self.dtype.size()
+    }
+    fn get(&self, i: usize) -> Literal {
+        let size = self.dtype.size();
+        let mut raw = [0; 8];
+        raw[..size].copy_from_slice(&self.bytes[i * size..][..size]);
+        Literal::from_raw(self.dtype, u64::from_le_bytes(raw))
+    }
+    fn set(&mut self, i: usize, value: Literal) {
+        let size = self.dtype.size();
+        self.bytes[i * size..][..size].copy_from_slice(&value.cast(self.dtype).to_raw().to_le_bytes()[..size]);
+    }
+}
+
+/// Targets that differ in what templates look at.
+fn targets() -> Vec<(&'static str, Target)> {
+    let all = Target::interpreter();
+    let half = |input| FragmentShape { m: 16, n: 16, k: 16, input, sum: DType::F32 };
+    vec![
+        ("all", Target { compute_units: 2, ..all.clone() }),
+        ("fragments", Target { fragments: vec![half(DType::F16), half(DType::BF16)], ..all.clone() }),
+        (
+            "small",
+            Target {
+                max_threads: 128,
+                shared_bytes: 16 << 10,
+                subgroup: None,
+                vectors: false,
+                max_grid: [5, 65_535, 65_535],
+                compute_units: 1,
+                ..all.clone()
+            },
+        ),
+        ("many units", Target { max_threads: 256, shared_bytes: 32 << 10, subgroup: Some(8), compute_units: 64, ..all }),
+    ]
+}
+
+/// Runs all steps on `args`.
+fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u64]) -> Result<(), String> {
+    let n_args = args.len();
+    let mut memory: Vec<Vec<u8>> = args.iter_mut().map(|arg| std::mem::take(&mut arg.bytes)).collect();
+    memory.extend(lowered.scratch.iter().map(|bytes| vec![0xab; *bytes]));
+    let mut result = Ok(());
+    for step in &lowered.steps {
+        let span = |allocation: usize| Argument::Buffer(Span { allocation, offset: 0, len: memory[allocation].len() });
+        let bound: Vec<Argument> = step
+            .args
+            .iter()
+            .map(|arg| match arg {
+                StepArg::Arg(at) => span(*at),
+                StepArg::Scratch(at) => span(n_args + at),
+                StepArg::Scalar(at, Part::Whole) => Argument::Scalar(scalars[*at]),
+                StepArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
+                StepArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),
+                StepArg::Word(word) => Argument::Scalar(*word),
+                other => panic!("a contraction passes {other:?}"),
+            })
+            .collect();
+        assert!(step.program.threads() <= target.max_threads, "{}", step.program.name);
+        assert!(step.program.shared_bytes() <= target.shared_bytes, "{}", step.program.name);
+        if let Err(fault) = run(&step.program, target, step.grid, &mut memory, &bound) {
+            result = Err(format!("{}: {fault}", step.program.name));
+            break;
+        }
+    }
+    for (arg, bytes) in args.iter_mut().zip(memory) {
+        arg.bytes = bytes;
+    }
+    result
+}
+
+fn points(sizes: &[usize]) -> Vec<Vec<usize>> {
+    let mut all = vec![vec![]];
+    for &size in sizes {
+        all = all.iter().flat_map(|p| (0..size).map(move |i| [p.clone(), vec![i]].concat())).collect();
+    }
+    all
+}
+
+/// Offset and strides of a tensor with these sizes: a random permutation, padded, flipped or broadcast here and there.
+fn layout(rng: &mut Rng, sizes: &[usize], output: bool) -> (i64, Vec<i64>, usize) {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    if rng.below(3) > 0 {
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.below(i + 1));
+        }
+    }
+    let mut strides = vec![0i64; sizes.len()];
+    let mut next = if rng.below(5) == 0 { 2 } else { 1 };
+    for &i in order.iter().rev() {
+        strides[i] = next;
+        next *= sizes[i].max(1) as i64;
+        if rng.below(6) == 0 {
+            next += 3;
+        }
+        if !output && rng.below(12) == 0 {
+            strides[i] = 0;
+        } else if !output && rng.below(12) == 0 {
+            strides[i] = 1;
+        }
+    }
+    let mut offset = 0;
+    for i in 0..sizes.len() {
+        if !output && rng.below(8) == 0 {
+            offset += strides[i] * (sizes[i].max(1) as i64 - 1);
+            strides[i] = -strides[i];
+        }
+    }
+    (offset, strides, next as usize + 1)
+}
+
+fn fill(rng: &mut Rng, memory: &mut Memory) {
+    let unsigned = memory.dtype.is_unsigned_int() || memory.dtype == DType::Bool;
+    for i in 0..memory.len() {
+        memory.set(i, Literal::int(memory.dtype, rng.below(7) as i64 - if unsigned { 0 } else { 3 }));
+    }
+}
+
+struct Case {
+    contract: Contract,
+    args: Vec<Memory>,
+}
+
+fn case(rng: &mut Rng, sizes: [&[usize]; 4], dtypes: [DType; 3]) -> Case {
+    let [batch, m, n, k] = sizes;
+    let (a_offset, sa, la) = layout(rng, &[batch, m, k].concat(), false);
+    let (b_offset, sb, lb) = layout(rng, &[batch, k, n].concat(), false);
+    let (_, sc, lc) = layout(rng, &[batch, m, n].concat(), true);
+    let (nb, nm, nk) = (batch.len(), m.len(), k.len());
+    let mut args = vec![Memory::new(dtypes[0], la), Memory::new(dtypes[1], lb), Memory::new(dtypes[2], lc)];
+    args[..2].iter_mut().for_each(|memory| fill(rng, memory));
+    let arg = |i: usize, write| Arg { dtype: args[i].dtype, len: args[i].len(), write };
+    let contract = Contract {
+        batch: (0..nb).map(|i| BatchDim { size: batch[i], a: sa[i], b: sb[i], c: sc[i] }).collect(),
+        m: (0..nm).map(|i| MDim { size: m[i], a: sa[nb + i], c: sc[nb + i] }).collect(),
+        n: (0..n.len()).map(|i| NDim { size: n[i], b: sb[nb + nk + i], c: sc[nb + nm + i] }).collect(),
+        k: (0..nk).map(|i| KDim { size: k[i], a: sa[nb + nm + i], b: sb[nb + i] }).collect(),
+        a_offset,
+        b_offset,
+        a: arg(0, false),
+        b: arg(1, false),
+        c: arg(2, true),
+        epilogue: None,
+    };
+    Case { contract, args }
+}
+
+/// The sum at every point in order, with its index in `c`.
+fn oracle(c: &Contract, a: &Memory, b: &Memory) -> Vec<(usize, Literal)> {
+    let dot = |p: &[usize], stride: &dyn Fn(usize) -> i64| p.iter().enumerate().map(|(d, i)| *i as i64 * stride(d)).sum::<i64>();
+    let [batch, ms, ns, ks] = [
+        points(&c.batch.iter().map(|d| d.size).collect::<Vec<_>>()),
+        points(&c.m.iter().map(|d| d.size).collect::<Vec<_>>()),
+        points(&c.n.iter().map(|d| d.size).collect::<Vec<_>>()),
+        points(&c.k.iter().map(|d| d.size).collect::<Vec<_>>()),
+    ];
+    let float = [a.dtype, b.dtype, c.c.dtype].iter().any(|d| d.is_float());
+    let of_k: Vec<[i64; 2]> = ks.iter().map(|pk| [dot(pk, &|d| c.k[d].a), dot(pk, &|d| c.k[d].b)]).collect();
+    let mut out = Vec::new();
+    for pb in &batch {
+        for pm in &ms {
+            for pn in &ns {
+                let am = c.a_offset + dot(pb, &|d| c.batch[d].a) + dot(pm, &|d| c.m[d].a);
+                let bn = c.b_offset + dot(pb, &|d| c.batch[d].b) + dot(pn, &|d| c.n[d].b);
+                let at = dot(pb, &|d| c.batch[d].c) + dot(pm, &|d| c.m[d].c) + dot(pn, &|d| c.n[d].c);
+                let (mut sum, mut whole) = (0.0, 0i64);
+                for [ak, bk] in &of_k {
+                    let (x, y) = (a.get((am + ak) as usize), b.get((bn + bk) as usize));
+                    if float {
+                        sum += x.as_f64() * y.as_f64();
+                    } else {
+                        whole = whole.wrapping_add(x.as_i64().wrapping_mul(y.as_i64()));
+                    }
+                }
+                let value = if float { Literal::float(c.c.dtype, sum) } else { Literal::int(c.c.dtype, whole) };
+                out.push((at as usize, value));
+            }
+        }
+    }
+    out
+}
+
+/// Checks a contraction on each target; gives the names of the programs that ran.
+fn check_on(case: &mut Case, targets: &[(&str, Target)], what: &str) -> BTreeSet<String> {
+    let mut programs = BTreeSet::new();
+    let want = oracle(&case.contract, &case.args[0], &case.args[1]);
+    for (name, target) in targets {
+        let c = &mut case.args[2];
+        for i in 0..c.len() {
+            c.set(i, Literal::int(c.dtype, 1));
+        }
+        let lowered = lower(&case.contract, target).unwrap_or_else(|error| panic!("{what} on {name}: {error}\n{:?}", case.contract));
+        if let Err(fault) = execute(&lowered, target, &mut case.args, &[]) {
+            panic!("{what} on {name}: {fault}\n{:?}", case.contract);
+        }
+        let c = &case.args[2];
+        let mut touched = vec![false; c.len()];
+        for (at, value) in &want {
+            touched[*at] = true;
+            let (got, steps) = (c.get(*at), lowered.steps.iter().map(|s| &s.program.name).collect::<Vec<_>>());
+            assert!(got.as_f64() == value.as_f64(), "{what} on {name}, {steps:?}, c[{at}]: {got:?} not {value:?}\n{:?}", case.contract);
+        }
+        for (i, touched) in touched.iter().enumerate() {
+            assert!(*touched || c.get(i).as_f64() == 1.0, "{what} on {name}: wrote beyond the output at {i}");
+        }
+        programs.extend(lowered.steps.iter().map(|step| step.program.name.clone()));
+    }
+    programs
+}
+
+fn list(rng: &mut Rng, most: usize, sizes: &[usize]) -> Vec<usize> {
+    (0..rng.below(most + 1)).map(|_| rng.pick(sizes)).collect()
+}
+
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+
+#[test]
+fn random_lists_strides_and_dtypes() {
+    let mut rng = Rng(7);
+    let targets = targets();
+    for round in 0..160 {
+        let batch = list(&mut rng, 2, &[1, 2, 3]);
+        let m = list(&mut rng, 2, &[1, 2, 5, 9, 17]);
+        let n = list(&mut rng, 2, &[1, 3, 8, 17, 21]);
+        let k = list(&mut rng, 2, &[1, 2, 7, 16, 19]);
+        let dtypes = match rng.below(4) {
+            0 => [rng.pick(&DType::ALL); 3],
+            1 => [rng.pick(&FLOATS), rng.pick(&FLOATS), rng.pick(&FLOATS)],
+            2 => [DType::F32; 3],
+            _ => {
+                let x = rng.pick(&FLOATS);
+                [x, x, DType::F32]
+            }
+        };
+        let which = round % targets.len();
+        check_on(&mut case(&mut rng, [&batch, &m, &n, &k], dtypes), &targets[which..=which], &format!("round {round}"));
+    }
+}
+
+/// `out = (sum + bias[n]) * scale` in the order of the output, for random lists of dimensions.
+#[test]
+fn epilogues_see_every_sum_once() {
+    let mut rng = Rng(17);
+    let targets = targets();
+    for round in 0..60 {
+        let batch = list(&mut rng, 2, &[1, 2, 3]);
+        let m = list(&mut rng, 2, &[1, 2, 5, 17, 40]);
+        let n = list(&mut rng, 2, &[1, 3, 8, 21, 40]);
+        let k = list(&mut rng, 2, &[0, 1, 7, 16, 90]);
+        let (input, acc) = rng.pick(&[
+            (DType::F32, DType::F32),
+            (DType::BF16, DType::F32),
+            (DType::F64, DType::F64),
+            (DType::F64, DType::F32),
+            (DType::I32, DType::I32),
+            (DType::I8, DType::I8),
+        ]);
+        let axes: SmallVec<[usize; 6]> = [&batch[..], &m, &n].concat().into_iter().collect();
+        if axes.iter().product::<usize>() > 4000 {
+            continue;
+        }
+        let mut case = case(&mut rng, [&batch, &m, &n, &k], [input, input, acc]);
+        // Stores run along rows now and then.
+        let turned = rng.below(3) == 0;
+        let bias_from = batch.len() + m.len();
+        let (name, target) = &targets[round % targets.len()];
+        epilogue_case(&mut rng, &mut case, &axes, bias_from, turned, target, &format!("round {round} on {name}"));
+    }
+}
+
+fn epilogue_case(rng: &mut Rng, case: &mut Case, axes: &SmallVec<[usize; 6]>, bias_from: usize, turned: bool, target: &Target, what: &str) {
+    let acc = case.contract.c.dtype;
+    let n_points: usize = axes.iter().product();
+    let n_len: usize = axes[bias_from..].iter().product();
+    // Row-major over the axes from `from` on, or over the same axes in reverse.
+    let strides = |from: usize, turned: bool| -> SmallVec<[i64; 6]> {
+        let product = |range: &[usize]| range.iter().product::<usize>() as i64;
+        let at = |i: usize| if turned { product(&axes[from..i]) } else { product(&axes[i + 1..]) };
+        (0..axes.len()).map(|i| if i < from { 0 } else { at(i) }).collect()
+    };
+    let inst = |op| Inst { op, dtype: acc };
+    let index = |from, turned| Index { offset: 0, strides: strides(from, turned), dynamic: smallvec![] };
+    let arg = |len, write| Arg { dtype: acc, len, write };
+    case.contract.epilogue = Some(Box::new(Region {
+        name: "bias".into(),
+        n_parallel: axes.len(),
+        args: vec![arg(n_len.max(1), false), arg(n_points.max(1), true)],
+        scalars: vec![acc],
+        insts: vec![
+            inst(InstOp::Acc),
+            inst(InstOp::Load { arg: 0, index: index(bias_from, false), mask: None }),
+            inst(InstOp::Binary(BinaryOp::Add, Value(0), Value(1))),
+            inst(InstOp::Scalar(0)),
+            inst(InstOp::Binary(BinaryOp::Mul, Value(2), Value(3))),
+            inst(InstOp::Store { arg: 1, index: index(0, turned), value: Value(4) }),
+        ],
+        axes: axes.clone(),
+    }));
+    let want = oracle(&case.contract, &case.args[0], &case.args[1]);
+    let mut bias = Memory::new(acc, n_len.max(1));
+    fill(rng, &mut bias);
+    let out = Memory::new(acc, n_points.max(1));
+    let mut args = vec![case.args[0].clone(), case.args[1].clone(), bias.clone(), out];
+    let lowered = lower(&case.contract, target).unwrap_or_else(|error| panic!("{what}: {error}\n{:?}", case.contract));
+    if let Err(fault) = execute(&lowered, target, &mut args, &[Literal::int(acc, 2).to_raw()]) {
+        panic!("{what}: {fault}\n{:?}", case.contract);
+    }
+    let to = strides(0, turned);
+    for ((i, (_, sum)), point) in want.iter().enumerate().zip(points(axes)) {
+        let b = bias.get(i % n_len);
+        let value = if acc.is_float() {
+            Literal::float(acc, (sum.as_f64() + b.as_f64()) * 2.0)
+        } else {
+            Literal::int(acc, (sum.as_i64() + b.as_i64()) * 2)
+        };
+        let at: i64 = point.iter().zip(&to).map(|(i, s)| *i as i64 * s).sum();
+        let got = args[3].get(at as usize);
+        assert!(got.as_f64() == value.as_f64(), "{what}, point {i}: {got:?} not {value:?}\n{:?}", case.contract);
+    }
+}
+
+#[test]
+fn zero_sizes() {
+    let mut rng = Rng(3);
+    for sizes in [[0, 2, 3, 4], [2, 0, 3, 4], [2, 3, 0, 4], [2, 3, 4, 0]] {
+        let [b, m, n, k] = sizes;
+        check_on(&mut case(&mut rng, [&[b], &[m], &[n], &[k]], [DType::F32; 3]), &targets(), "zero size");
+        check_on(&mut case(&mut rng, [&[], &[m], &[n], &[k]], [DType::BF16; 3]), &targets(), "zero size");
+    }
+}
+
+/// A plain product; `ta`, `tb`: stored transposed.
+fn matmul(rng: &mut Rng, [m, n, k]: [usize; 3], ta: bool, tb: bool, dtypes: [DType; 3]) -> Case {
+    let (m64, n64, k64) = (m as i64, n as i64, k as i64);
+    let [a, b, c] = dtypes;
+    let contract = Contract {
+        batch: smallvec![],
+        m: smallvec![MDim { size: m, a: if ta { 1 } else { k64 }, c: n64 }],
+        n: smallvec![NDim { size: n, b: if tb { k64 } else { 1 }, c: 1 }],
+        k: smallvec![KDim { size: k, a: if ta { m64 } else { 1 }, b: if tb { 1 } else { n64 } }],
+        a_offset: 0,
+        b_offset: 0,
+        a: Arg { dtype: a, len: m * k, write: false },
+        b: Arg { dtype: b, len: k * n, write: false },
+        c: Arg { dtype: c, len: m * n, write: true },
+        epilogue: None,
+    };
+    let mut args = vec![Memory::new(a, m * k), Memory::new(b, k * n), Memory::new(c, m * n)];
+    args[..2].iter_mut().for_each(|memory| fill(rng, memory));
+    Case { contract, args }
+}
+
+/// Shapes that choose each template and tile, plain and transposed.
+#[test]
+fn every_template_and_layout() {
+    let mut rng = Rng(5);
+    let shapes = [
+        [130, 140, 36],
+        [128, 128, 32],
+        [64, 70, 40],
+        [32, 33, 700],
+        [16, 20, 2100],
+        [1, 300, 260],
+        [300, 1, 260],
+        [3, 200, 100],
+        [200, 5, 130],
+        [1, 1, 3000],
+        [7, 5, 600],
+        [1, 40, 0],
+    ];
+    let mut programs = BTreeSet::new();
+    for (at, shape) in shapes.into_iter().enumerate() {
+        for (which, (ta, tb)) in [(false, false), (true, false), (false, true), (true, true)].into_iter().enumerate() {
+            let dtype = [DType::F32, DType::BF16, DType::F16][(at + which) % 3];
+            let mut case = matmul(&mut rng, shape, ta, tb, [dtype, dtype, dtype]);
+            let targets = targets();
+            let chosen = (at + which) % targets.len();
+            programs.extend(check_on(&mut case, &targets[chosen..=chosen], &format!("{shape:?} {ta} {tb} {dtype}")));
+        }
+    }
+    let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+    assert_eq!(programs, ["contract_fragment", "contract_skinny", "contract_sums", "contract_tile"]);
+}
+
+/// A convolution, its weight gradient and its data gradient, as the planner writes them.
+#[test]
+fn convolutions() {
+    let mut rng = Rng(23);
+    let (nb, ci, co, h, w, kk) = (2usize, 3usize, 5usize, 9usize, 10usize, 3usize);
+    let (oh, ow) = (h - kk + 1, w - kk + 1);
+    let s = |v: usize| v as i64;
+    let (xn, xc, xh) = (s(ci * h * w), s(h * w), s(w));
+    let (yn, yc, yh) = (s(co * oh * ow), s(oh * ow), s(ow));
+    for dtype in [DType::F32, DType::BF16] {
+        let case_of = |rng: &mut Rng, lens: [usize; 3], set: &dyn Fn(&mut Contract)| {
+            let mut case = matmul(rng, [1, 1, 1], false, false, [dtype; 3]);
+            set(&mut case.contract);
+            case.args = lens.iter().map(|len| Memory::new(dtype, *len)).collect();
+            case.args[..2].iter_mut().for_each(|memory| fill(rng, memory));
+            let arg = |at: usize| Arg { dtype, len: lens[at], write: at == 2 };
+            (case.contract.a, case.contract.b, case.contract.c) = (arg(0), arg(1), arg(2));
+            case
+        };
+        let (lx, lw, ly) = (nb * ci * h * w, co * ci * kk * kk, nb * co * oh * ow);
+        let mut forward = case_of(&mut rng, [lw, lx, ly], &|c| {
+            c.batch = smallvec![BatchDim { size: nb, a: 0, b: xn, c: yn }];
+            c.m = smallvec![MDim { size: co, a: s(ci * kk * kk), c: yc }];
+            c.n = smallvec![NDim { size: oh, b: xh, c: yh }, NDim { size: ow, b: 1, c: 1 }];
+            c.k = smallvec![KDim { size: ci, a: s(kk * kk), b: xc }, KDim { size: kk, a: s(kk), b: xh }, KDim { size: kk, a: 1, b: 1 }];
+        });
+        check_on(&mut forward, &targets(), "forward");
+        let mut weight = case_of(&mut rng, [ly, lx, lw], &|c| {
+            c.m = smallvec![MDim { size: co, a: yc, c: s(ci * kk * kk) }];
+            c.n = smallvec![NDim { size: ci, b: xc, c: s(kk * kk) }, NDim { size: kk, b: xh, c: s(kk) }, NDim { size: kk, b: 1, c: 1 }];
+            c.k = smallvec![KDim { size: nb, a: yn, b: xn }, KDim { size: oh, a: yh, b: xh }, KDim { size: ow, a: 1, b: 1 }];
+        });
+        check_on(&mut weight, &targets(), "weight gradient");
+        let (ph, pw) = (oh + 2 * (kk - 1), ow + 2 * (kk - 1));
+        let pn = s(co * ph * pw);
+        let mut data = case_of(&mut rng, [lw, nb * co * ph * pw, lx], &|c| {
+            c.batch = smallvec![BatchDim { size: nb, a: 0, b: pn, c: xn }];
+            c.m = smallvec![MDim { size: ci, a: s(kk * kk), c: xc }];
+            c.n = smallvec![NDim { size: h, b: s(pw), c: xh }, NDim { size: w, b: 1, c: 1 }];
+            c.k = smallvec![
+                KDim { size: co, a: s(ci * kk * kk), b: s(ph * pw) },
+                KDim { size: kk, a: s(kk), b: -s(pw) },
+                KDim { size: kk, a: 1, b: -1 }
+            ];
+            c.b_offset = s((kk - 1) * pw + kk - 1);
+        });
+        check_on(&mut data, &targets(), "data gradient");
+    }
+}
