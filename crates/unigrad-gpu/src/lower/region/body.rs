@@ -207,13 +207,9 @@ impl<'a> Body<'a> {
         self.uniform = memo;
     }
 
-    /// Everything that one point of a map does: `axes` are its indices (`U32`, or `U64`), `acc` is what [`InstOp::Acc`] stands for.
-    pub(crate) fn point(&self, b: &mut Builder, axes: &[Value], acc: Option<Value>) {
-        self.points(b, axes, acc.as_slice(), None);
-    }
-
-    /// As [`Body::point`], for the point given and its neighbours along `along` (the last axis for `None`): as many as there are accumulators.
-    /// Their number is a power of two, at most 8, that divides the index along that axis.
+    /// Everything that a map does at a point and its neighbours along `along` (the last axis for `None`): as many as there are accumulators,
+    /// or the point alone. `axes` are the first one's indices (`U32`, or `U64`), `acc` what [`InstOp::Acc`] stands for at each. The number of
+    /// points is a power of two, at most 8, that divides the index along that axis.
     pub(crate) fn points(&self, b: &mut Builder, axes: &[Value], acc: &[Value], along: Option<usize>) {
         let width = acc.len().max(1);
         let along = (width > 1).then(|| along.unwrap_or(axes.len().saturating_sub(1)));

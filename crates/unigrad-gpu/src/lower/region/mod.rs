@@ -50,3 +50,6 @@ pub(super) fn region(region: &Region, target: &Target) -> Result<Lowered, Unsupp
 pub(super) fn grouped(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsupported> {
     grouped::lower(grouped, target)
 }
+
+#[cfg(test)]
+mod tests;
