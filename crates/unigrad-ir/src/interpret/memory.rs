@@ -201,7 +201,7 @@ impl Machine<'_> {
 
     pub(super) fn load(&mut self, place: Place, index: Value, ty: Type, active: Active<'_>, out: &mut [u64]) -> Step {
         match place {
-            Place::Local(at) => self.load_local(at as usize, index, active, out),
+            Place::Local(at) => self.load_local(at as usize, index, ty, active, out),
             Place::Shared(_) => {
                 let (threads, n) = (self.threads, ty.lanes().max(1));
                 each!(active, i => {
@@ -240,7 +240,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn load_local(&mut self, at: usize, index: Value, active: Active<'_>, out: &mut [u64]) -> Step {
+    fn load_local(&mut self, at: usize, index: Value, ty: Type, active: Active<'_>, out: &mut [u64]) -> Step {
         let (threads, place, index_col) = (self.threads, Place::Local(at as u32), self.col(index));
         let array = &self.program.locals[at];
         let local = &self.locals[at];
@@ -252,18 +252,16 @@ impl Machine<'_> {
             out.copy_from_slice(&local.data[element * local.lanes..(element + 1) * local.lanes]);
             return Ok(());
         }
-        let n = array.ty.lanes();
+        // A vector out of an array of scalars takes as many elements as it has lanes.
+        let (n, count) = (array.ty.lanes(), ty.lanes() / array.ty.lanes().max(1));
         each!(active, i => {
-            let lane = index_col.at(i);
-            if lane >= u64::from(array.len) {
-                return Err(self.out_of_bounds(i, place, index, lane, array.len as usize));
-            }
-            let element = lane as usize;
-            if local.written[element * threads + i] != self.serial {
-                return Err(self.undefined(i, place, element));
-            }
-            for lane in 0..n {
-                out[lane * threads + i] = local.data[(element * n + lane) * threads + i];
+            let first = self.checked(i, place, index, index_col.at(i), count, array.len as usize)?;
+            for lane in 0..count * n {
+                let element = first + lane / n;
+                if local.written[element * threads + i] != self.serial {
+                    return Err(self.undefined(i, place, element));
+                }
+                out[lane * threads + i] = local.data[(element * n + lane % n) * threads + i];
             }
         });
         Ok(())
@@ -332,32 +330,23 @@ impl Machine<'_> {
             each!(active, i => local.written[element * threads + i] = self.serial);
             return Ok(());
         }
-        let (n, serial) = (array.ty.lanes(), self.serial);
-        let mut bad = None;
-        {
-            let (index_col, value_col) = (column(&self.values, self.uniform, index), column(&self.values, self.uniform, value));
-            let local = &mut self.locals[at];
-            each!(active, i => {
-                let lane = index_col.at(i);
-                if lane >= u64::from(array.len) {
-                    bad = bad.or(Some((i, lane)));
-                    continue;
-                }
-                let element = lane as usize;
+        let (n, serial, ty) = (array.ty.lanes(), self.serial, self.program.ty(value));
+        let count = ty.lanes() / n.max(1);
+        each!(active, i => {
+            self.checked(i, place, index, self.col(index).at(i), count, array.len as usize)?;
+        });
+        let (index_col, value_col) = (column(&self.values, self.uniform, index), column(&self.values, self.uniform, value));
+        let local = &mut self.locals[at];
+        each!(active, i => {
+            let first = index_col.at(i) as usize;
+            for lane in 0..count * n {
+                let element = first + lane / n;
                 local.written[element * threads + i] = serial;
-                if n == 1 {
-                    local.data[element * threads + i] = value_col.at(i);
-                } else {
-                    for lane in 0..n {
-                        local.data[(element * n + lane) * threads + i] = value_col.data[lane * threads + i];
-                    }
-                }
-            });
-        }
-        match bad {
-            Some((thread, lane)) => Err(self.out_of_bounds(thread, place, index, lane, array.len as usize)),
-            None => Ok(()),
-        }
+                let word = if ty.lanes() == 1 { value_col.at(i) } else { value_col.data[lane * threads + i] };
+                local.data[(element * n + lane % n) * threads + i] = word;
+            }
+        });
+        Ok(())
     }
 
     /// Notes an access of a thread to element `index + lane` of a vector of `lanes`; gives where it is.

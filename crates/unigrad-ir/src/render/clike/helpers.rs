@@ -79,7 +79,7 @@ const HELPERS: &[(&str, &str)] = &[
         "$fn $T $N($T a, $T b) {
     const $T q = $floor(a / b);
     const $T r = $fma(-q, b, a);
-    return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;
+    return (b < 0 ? r > 0 : r < 0) ? q - 1 : q;
 }
 ",
     ),
