@@ -57,6 +57,7 @@ functions! {
     clCreateCommandQueue(Handle, Handle, u64, *mut i32) -> Handle;
     clReleaseCommandQueue(Handle) -> i32;
     clCreateBuffer(Handle, u64, usize, *mut c_void, *mut i32) -> Handle;
+    clCreateSubBuffer(Handle, u64, u32, *const c_void, *mut i32) -> Handle;
     clReleaseMemObject(Handle) -> i32;
     clCreateProgramWithSource(Handle, u32, *const *const c_char, *const usize, *mut i32) -> Handle;
     clCreateProgramWithBinary(Handle, u32, *const Handle, *const usize, *const *const u8, *mut i32, *mut i32) -> Handle;

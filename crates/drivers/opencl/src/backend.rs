@@ -13,7 +13,7 @@ use crate::{
     describe::Found,
     driver,
     object::Object,
-    program::{Compiler, Module},
+    program::{Compiler, Convention, Module},
     query::{self, Device, name},
 };
 use std::{
@@ -27,7 +27,7 @@ use std::{
 };
 use unigrad_device::{Error, Info};
 use unigrad_gpu::{Backend, Bound, KernelCache, Range};
-use unigrad_ir::{Param, Program, Target, render};
+use unigrad_ir::{Param, Program, Source, Target, render};
 use unigrad_scalar::DType;
 
 const READ_WRITE: u64 = 1 << 0;
@@ -47,6 +47,8 @@ pub struct OpenClBackend {
     target: Target,
     identity: String,
     max_alloc: u64,
+    /// Bytes that sub-buffers begin at multiples of.
+    alignment: u64,
     total: u64,
     // Dropped in this order: what a context made goes before it.
     uploads: Mutex<Vec<Upload>>,
@@ -71,6 +73,13 @@ struct Queue {
 struct Upload {
     event: Object,
     data: Vec<u8>,
+}
+
+/// What stands for part of a buffer during a launch. OpenCL keeps it until the launch is done with it.
+struct Stand {
+    part: Object,
+    /// Where its contents go afterwards.
+    back: Option<Range>,
 }
 
 /// A point in the queue.
@@ -133,6 +142,7 @@ impl OpenClBackend {
             target: found.target(),
             identity: found.identity(),
             max_alloc: if found.vendor.large_buffers { total } else { max_alloc.unwrap_or(total) },
+            alignment: device.number(name::DEVICE_MEM_BASE_ADDR_ALIGN).map_or(4096, |bits| (bits / 8).max(1)),
             total,
             uploads: Mutex::default(),
             nothing,
@@ -226,7 +236,7 @@ impl OpenClBackend {
     }
 
     /// Waits for a command. Not by a blocking call: that would hold the queue's lock.
-    fn wait(&self, event: &Object) -> Result<(), Code> {
+    fn wait_for(&self, event: &Object) -> Result<(), Code> {
         let event = event.handle();
         // SAFETY: one event.
         Code::check(unsafe { (self.api.clWaitForEvents)(1, &event) })
@@ -235,7 +245,7 @@ impl OpenClBackend {
     /// Copies the data aside and queues the write; false if it should wait instead.
     fn write_aside(&self, data: &[u8], to: Range) -> Result<bool, Code> {
         let mut uploads = lock(&self.uploads);
-        uploads.retain(|upload| !self.is_done(&upload.event));
+        uploads.retain(|upload| !self.is_complete(&upload.event));
         let aside: usize = uploads.iter().map(|upload| upload.data.len()).sum();
         let mut copy = Vec::new();
         if data.len() > ASIDE || aside + data.len() > ASIDE_TOTAL || copy.try_reserve_exact(data.len()).is_err() {
@@ -247,13 +257,31 @@ impl OpenClBackend {
         Ok(true)
     }
 
-    fn is_done(&self, event: &Object) -> bool {
+    fn is_complete(&self, event: &Object) -> bool {
         let status = query::bytes(|size, data, needed| {
             // SAFETY: `bytes` passes room of the size it states.
             unsafe { (self.api.clGetEventInfo)(event.handle(), name::EVENT_COMMAND_EXECUTION_STATUS, size, data, needed) }
         });
         // Complete is 0, a failed command is negative: as a `u32`, past the states of waiting ones.
         status.ok().and_then(|bytes| query::number(&bytes)).is_some_and(|state| state == 0 || state > i32::MAX as u64)
+    }
+
+    fn compile_error(&self, program: &Program, cause: String) -> Error {
+        Error::Compile { device: self.name(), kernel: program.name.clone(), cause }
+    }
+
+    fn compile(&self, source: &Source, program: &Program, convention: Convention) -> Result<Module, Error> {
+        self.alive()?;
+        let compiler = Compiler {
+            api: self.api,
+            context: self.context.handle(),
+            device: self.found.device.handle,
+            identity: &self.identity,
+            options: self.found.options(),
+            cache: self.found.vendor.saves_binaries.then(KernelCache::shared),
+            shared_bytes: self.target.shared_bytes,
+        };
+        compiler.compile(program, source, convention).map_err(|cause| self.compile_error(program, cause))
     }
 
     fn set(&self, kernel: &Object, at: &mut u32, bytes: usize, value: *const c_void) -> Result<(), Code> {
@@ -263,19 +291,28 @@ impl OpenClBackend {
         Ok(())
     }
 
-    fn set_all(&self, module: &Module, args: &[Bound]) -> Result<(), Code> {
+    /// Sets the arguments; gives what must be done after the launch.
+    fn set_all(&self, queue: &Queue, module: &Module, args: &[Bound]) -> Result<Vec<Stand>, Code> {
         const INVALID_ARGS: Code = Code(-52);
         if args.len() != module.params.len() {
             return Err(INVALID_ARGS);
         }
+        let mut stands = Vec::new();
         let mut at = 0;
         for (param, arg) in module.params.iter().zip(args) {
             match (param, arg) {
+                (Param::Buffer { write, .. }, Bound::Buffer(range)) if module.convention == Convention::Plain && range.len > 0 => {
+                    let (memory, stand) = self.part(queue, *range, *write)?;
+                    self.set(&module.kernel, &mut at, size_of::<Handle>(), (&raw const memory).cast())?;
+                    stands.extend(stand);
+                }
                 (Param::Buffer { dtype, .. }, Bound::Buffer(range)) => {
                     let memory = if range.len == 0 { self.nothing.handle() } else { range.handle as Handle };
                     let first = if range.len == 0 { 0 } else { (range.offset / dtype.size()) as u64 };
                     self.set(&module.kernel, &mut at, size_of::<Handle>(), (&raw const memory).cast())?;
-                    self.set(&module.kernel, &mut at, size_of::<u64>(), (&raw const first).cast())?;
+                    if module.convention == Convention::Offsets {
+                        self.set(&module.kernel, &mut at, size_of::<u64>(), (&raw const first).cast())?;
+                    }
                 }
                 (Param::Scalar { dtype, .. }, Bound::Scalar(_, raw)) => {
                     let (bytes, raw) = word(*dtype, *raw);
@@ -284,7 +321,44 @@ impl OpenClBackend {
                 _ => return Err(INVALID_ARGS),
             }
         }
-        Ok(())
+        Ok(stands)
+    }
+
+    /// Part of a buffer as a memory object of its own: a sub-buffer where one may begin there, else a copy.
+    fn part(&self, queue: &Queue, range: Range, write: bool) -> Result<(Handle, Option<Stand>), Code> {
+        let whole = range.handle as Handle;
+        if range.offset == 0 {
+            return Ok((whole, None));
+        }
+        if (range.offset as u64).is_multiple_of(self.alignment) {
+            const REGION: u32 = 0x1220;
+            let region = [range.offset, range.len];
+            let part = Object::memory(self.api, |status| {
+                // SAFETY: the range lies in the buffer (the caller's promise), and begins where sub-buffers may.
+                unsafe { (self.api.clCreateSubBuffer)(whole, READ_WRITE, REGION, region.as_ptr().cast(), status) }
+            })?;
+            return Ok((part.handle(), Some(Stand { part, back: None })));
+        }
+        let part = buffer(self.api, &self.context, range.len)?;
+        self.queue_copy(queue, (whole, range.offset), (part.handle(), 0), range.len)?;
+        Ok((part.handle(), Some(Stand { part, back: write.then_some(range) })))
+    }
+
+    fn queue_copy(&self, queue: &Queue, from: (Handle, usize), to: (Handle, usize), bytes: usize) -> Result<(), Code> {
+        // SAFETY: both ranges lie in their buffers and do not overlap (the callers' promise).
+        Code::check(unsafe {
+            (self.api.clEnqueueCopyBuffer)(
+                queue.object.handle(),
+                from.0,
+                to.0,
+                from.1,
+                to.1,
+                bytes,
+                0,
+                std::ptr::null(),
+                std::ptr::null_mut(),
+            )
+        })
     }
 
     /// Why a launch with this grid cannot be.
@@ -360,7 +434,7 @@ impl Backend for OpenClBackend {
         if data.is_empty() || self.write_aside(data, to).map_err(|code| self.copy_error(code, false))? {
             return Ok(());
         }
-        self.write(data, to).and_then(|event| self.wait(&event)).map_err(|code| self.copy_error(code, true))
+        self.write(data, to).and_then(|event| self.wait_for(&event)).map_err(|code| self.copy_error(code, true))
     }
 
     fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
@@ -386,7 +460,7 @@ impl Backend for OpenClBackend {
             }
         });
         drop(queue);
-        event.and_then(|event| self.wait(&event)).map_err(|code| self.copy_error(code, true))
+        event.and_then(|event| self.wait_for(&event)).map_err(|code| self.copy_error(code, true))
     }
 
     fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
@@ -395,37 +469,17 @@ impl Backend for OpenClBackend {
             return Ok(());
         }
         let queue = lock(&self.queue);
-        // SAFETY: both ranges lie in their buffers and do not overlap (the caller's promise).
-        let status = unsafe {
-            (self.api.clEnqueueCopyBuffer)(
-                queue.object.handle(),
-                from.handle as Handle,
-                to.handle as Handle,
-                from.offset,
-                to.offset,
-                from.len,
-                0,
-                std::ptr::null(),
-                std::ptr::null_mut(),
-            )
-        };
-        Code::check(status).map_err(|code| self.copy_error(code, false))
+        let (source, target) = ((from.handle as Handle, from.offset), (to.handle as Handle, to.offset));
+        self.queue_copy(&queue, source, target, from.len).map_err(|code| self.copy_error(code, false))
     }
 
     fn load(&self, program: &Program) -> Result<Module, Error> {
-        self.alive()?;
-        let refuse = |cause: String| Error::Compile { device: self.name(), kernel: program.name.clone(), cause };
-        let source = render(program, &self.target).map_err(|error| refuse(error.to_string()))?;
-        let compiler = Compiler {
-            api: self.api,
-            context: self.context.handle(),
-            device: self.found.device.handle,
-            identity: &self.identity,
-            options: self.found.options(),
-            cache: self.found.vendor.saves_binaries.then(KernelCache::shared),
-            shared_bytes: self.target.shared_bytes,
-        };
-        compiler.compile(program, &source).map_err(refuse)
+        let source = render(program, &self.target).map_err(|error| self.compile_error(program, error.to_string()))?;
+        self.compile(&source, program, Convention::Offsets)
+    }
+
+    fn load_source(&self, source: &Source, signature: &Program) -> Result<Module, Error> {
+        self.compile(source, signature, Convention::Plain)
     }
 
     fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
@@ -439,7 +493,7 @@ impl Backend for OpenClBackend {
         // Some drivers are faster with fewer axes.
         let axes = if global[2] > 1 || local[2] > 1 { 3 } else { 1 + u32::from(global[1] > 1) };
         let queue = lock(&self.queue);
-        let queued = self.set_all(module, args).and_then(|()| {
+        let queued = self.set_all(&queue, module, args).and_then(|stands| {
             // SAFETY: the kernel has all its arguments (its count was checked when it was made), buffers are alive until the
             // queue is done with them, and sizes are arrays of `axes` or more numbers.
             Code::check(unsafe {
@@ -454,7 +508,12 @@ impl Backend for OpenClBackend {
                     std::ptr::null(),
                     std::ptr::null_mut(),
                 )
-            })
+            })?;
+            let back = |stand: Stand| match stand.back {
+                Some(to) => self.queue_copy(&queue, (stand.part.handle(), 0), (to.handle as Handle, to.offset), to.len),
+                None => Ok(()),
+            };
+            stands.into_iter().try_for_each(back)
         });
         drop(queue);
         queued.map_err(|code| {
@@ -500,10 +559,20 @@ impl Backend for OpenClBackend {
         Ok(Some(Mark(event.map_err(fail)?)))
     }
 
+    fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
+        self.alive()?;
+        Ok(self.is_complete(&mark.0))
+    }
+
+    fn wait(&self, mark: &Mark) -> Result<(), Error> {
+        self.alive()?;
+        self.wait_for(&mark.0).map_err(|code| self.copy_error(code, true))
+    }
+
     fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
         self.alive()?;
         let time = |mark: &Mark| {
-            self.wait(&mark.0)?;
+            self.wait_for(&mark.0)?;
             let event = mark.0.handle();
             let bytes = query::bytes(|size, data, needed| {
                 // SAFETY: `bytes` passes room of the size it states.

@@ -12,6 +12,15 @@ use std::ffi::CString;
 use unigrad_gpu::{KernelCache, Key};
 use unigrad_ir::{Param, Program, Source};
 
+/// How a kernel takes its buffers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Convention {
+    /// As the renderer writes it: a pointer, and the first element.
+    Offsets,
+    /// As people write it: a pointer.
+    Plain,
+}
+
 /// A program that can be launched.
 #[derive(Debug)]
 pub struct Module {
@@ -21,6 +30,7 @@ pub struct Module {
     pub(crate) block: [u32; 3],
     /// What a launch passes.
     pub(crate) params: Vec<Param>,
+    pub(crate) convention: Convention,
     pub(crate) kernel: Object,
     /// A kernel counts a reference to its program, yet some drivers look at this one.
     _program: Object,
@@ -43,15 +53,15 @@ pub(crate) struct Compiler<'a> {
 
 impl Compiler<'_> {
     /// Compiles; the error is for [`unigrad_device::Error::Compile`].
-    pub(crate) fn compile(&self, program: &Program, source: &Source) -> Result<Module, String> {
+    pub(crate) fn compile(&self, program: &Program, source: &Source, convention: Convention) -> Result<Module, String> {
         let options: Vec<&str> = source.options.iter().map(String::as_str).chain(self.options.iter().copied()).collect();
         let options = CString::new(options.join(" ")).map_err(|_| "an option has a NUL".to_owned())?;
         let entry = CString::new(source.entry.as_str()).map_err(|_| "the entry point's name has a NUL".to_owned())?;
         let key = Key::of(&[b"opencl", source.text.as_bytes(), options.as_bytes(), self.identity.as_bytes()]);
         let module = |object: Object| {
-            let kernel = self.kernel(program, &object, &entry)?;
+            let kernel = self.kernel(program, &object, &entry, convention)?;
             let (name, block, params) = (program.name.clone(), program.block, program.params.clone());
-            Ok(Module { name, block, params, kernel, _program: object })
+            Ok(Module { name, block, params, convention, kernel, _program: object })
         };
         if let Some(binary) = self.cache.and_then(|cache| cache.get(key)) {
             if let Ok(module) = self.build_binary(&binary, &options).and_then(module) {
@@ -126,7 +136,7 @@ impl Compiler<'_> {
     }
 
     /// The entry point, if the device can run it as the program wants.
-    fn kernel(&self, program: &Program, object: &Object, entry: &CString) -> Result<Object, String> {
+    fn kernel(&self, program: &Program, object: &Object, entry: &CString, convention: Convention) -> Result<Object, String> {
         // SAFETY: a built program, and a name that ends with NUL.
         let kernel = Object::kernel(self.api, |status| unsafe { (self.api.clCreateKernel)(object.handle(), entry.as_ptr(), status) });
         let kernel = kernel.map_err(|code| format!("entry point {}: {code}", entry.to_string_lossy()))?;
@@ -147,7 +157,7 @@ impl Compiler<'_> {
             // SAFETY: `bytes` passes room of the size it states.
             unsafe { (self.api.clGetKernelInfo)(kernel.handle(), name::KERNEL_NUM_ARGS, size, data, needed) }
         });
-        let expected: u64 = program.params.iter().map(arguments_of).sum();
+        let expected: u64 = program.params.iter().map(|param| arguments_of(param, convention)).sum();
         match arguments.ok().and_then(|bytes| query::number(&bytes)) {
             Some(count) if count != expected => Err(format!("it takes {count} arguments, and a launch would pass {expected}")),
             _ => Ok(kernel),
@@ -155,11 +165,11 @@ impl Compiler<'_> {
     }
 }
 
-/// How many arguments a parameter is in OpenCL C: a buffer comes with its offset.
-fn arguments_of(param: &Param) -> u64 {
+/// How many arguments a parameter is in OpenCL C.
+fn arguments_of(param: &Param, convention: Convention) -> u64 {
     match param {
-        Param::Buffer { .. } => 2,
-        Param::Scalar { .. } => 1,
+        Param::Buffer { .. } if convention == Convention::Offsets => 2,
+        Param::Buffer { .. } | Param::Scalar { .. } => 1,
         // Targets of this driver have no tables.
         Param::Table { .. } | Param::ScalarTable { .. } => 0,
     }

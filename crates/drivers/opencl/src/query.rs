@@ -16,6 +16,7 @@ pub(crate) mod name {
     pub(crate) const DEVICE_MAX_WORK_ITEM_SIZES: u32 = 0x1005;
     pub(crate) const DEVICE_MAX_MEM_ALLOC_SIZE: u32 = 0x1010;
     pub(crate) const DEVICE_MAX_PARAMETER_SIZE: u32 = 0x1017;
+    pub(crate) const DEVICE_MEM_BASE_ADDR_ALIGN: u32 = 0x1019;
     pub(crate) const DEVICE_SINGLE_FP_CONFIG: u32 = 0x101b;
     pub(crate) const DEVICE_GLOBAL_MEM_SIZE: u32 = 0x101f;
     pub(crate) const DEVICE_LOCAL_MEM_SIZE: u32 = 0x1023;
