@@ -17,5 +17,5 @@ pub use ir::{
     Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, Op, Param, Place, Program, Raw, Spread, Stmt, SubgroupOp, Type,
     Value,
 };
-pub use render::{RenderError, Source, collect, offline_targets, render};
+pub use render::{RenderError, Source, collect, offline_targets, render, wgsl};
 pub use target::{Dialect, Target};

@@ -11,6 +11,7 @@ mod hip;
 mod msl;
 mod opencl;
 mod targets;
+pub mod wgsl;
 
 pub use collect::collect;
 pub use targets::offline_targets;
@@ -60,7 +61,8 @@ pub fn render(program: &Program, target: &Target) -> Result<Source, RenderError>
         Dialect::Cuda => clike::render(program, target, &cuda::CUDA),
         Dialect::Hip => clike::render(program, target, &hip::HIP),
         Dialect::Msl => clike::render(program, target, &msl::MSL),
-        Dialect::Wgsl | Dialect::Ir => Err(missing()),
+        Dialect::Wgsl => wgsl::source(program, target),
+        Dialect::Ir => Err(missing()),
     }
 }
 

@@ -1,0 +1,124 @@
+//! Discovery: the adapters of all of wgpu's backends, and why there is none.
+//!
+//! Always: asked once per process; GPUs come first, in the system's order, then software.
+
+use crate::{BACKEND, backend::WgpuBackend, ready};
+use std::sync::{Arc, OnceLock};
+use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice};
+use unigrad_gpu::GpuDevice;
+use wgpu::{Adapter, Backends, DeviceType, Features};
+
+/// Adapters of Vulkan, Metal and Direct3D 12.
+#[derive(Debug)]
+pub struct WgpuDriver;
+
+fn adapters() -> &'static [Adapter] {
+    static FOUND: OnceLock<Vec<Adapter>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        if wgpu::Instance::enabled_backend_features().is_empty() {
+            return Vec::new();
+        }
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: Backends::VULKAN | Backends::METAL | Backends::DX12 | Backends::BROWSER_WEBGPU,
+            flags: wgpu::InstanceFlags::empty(),
+            // A request that would fill the device's memory to more percent than this fails, instead of everything that comes after.
+            memory_budget_thresholds: wgpu::MemoryBudgetThresholds { for_resource_creation: Some(97), for_device_loss: None },
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let mut found = ready(instance.enumerate_adapters(Backends::all())).unwrap_or_default();
+        found.retain(|adapter| adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
+        found.sort_by_key(|adapter| match adapter.get_info().device_type {
+            DeviceType::DiscreteGpu => 0,
+            DeviceType::IntegratedGpu => 1,
+            DeviceType::VirtualGpu | DeviceType::Other => 2,
+            DeviceType::Cpu => 3,
+        });
+        found
+    })
+}
+
+/// Whether the loader of Vulkan drivers is missing.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+fn loader_is_missing() -> bool {
+    // SAFETY: what runs when the library is loaded is what wgpu has loaded, or tried to, a moment ago.
+    unsafe { libloading::Library::new("libvulkan.so.1") }.is_err()
+}
+
+#[cfg(not(all(unix, not(target_vendor = "apple"))))]
+fn loader_is_missing() -> bool {
+    false
+}
+
+fn problem() -> (String, String) {
+    if cfg!(target_vendor = "apple") || cfg!(windows) {
+        ("the system has no GPU that takes compute shaders".to_owned(), "update the GPU's driver".to_owned())
+    } else if cfg!(target_arch = "wasm32") {
+        ("the browser offers no WebGPU adapter".to_owned(), "use a browser with WebGPU, on a page that was served securely".to_owned())
+    } else if loader_is_missing() {
+        ("libvulkan.so.1 not found".to_owned(), "install a Vulkan driver, such as the package mesa-vulkan-drivers".to_owned())
+    } else {
+        let help = "install the GPU vendor's Vulkan driver, or the package mesa-vulkan-drivers";
+        ("the Vulkan loader finds no driver for a device".to_owned(), help.to_owned())
+    }
+}
+
+/// What an adapter is. `memory` of it is not to be had through wgpu.
+pub(crate) fn describe(adapter: &Adapter, ordinal: usize) -> Info {
+    let (info, limits, features) = (adapter.get_info(), adapter.limits(), adapter.features());
+    let names = [
+        (Features::SHADER_F64, "f64"),
+        (Features::SHADER_INT64, "i64"),
+        (Features::SHADER_I16, "i16"),
+        (Features::SUBGROUP, "subgroups"),
+        (Features::TIMESTAMP_QUERY, "timestamps"),
+        (Features::PIPELINE_CACHE, "pipeline cache"),
+    ];
+    let driver = [info.driver.trim(), info.driver_info.trim()].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ");
+    let software = info.device_type == DeviceType::Cpu;
+    Info {
+        backend: BACKEND,
+        ordinal,
+        name: info.name.clone(),
+        version: format!("{} {driver}", info.backend).trim().to_owned(),
+        compute_units: if software { std::thread::available_parallelism().map_or(1, usize::from) } else { 0 },
+        features: names.into_iter().filter(|(feature, _)| features.contains(*feature)).map(|(_, name)| name.to_owned()).collect(),
+        software,
+        rank: 400,
+        limits: vec![
+            ("threads per group", limits.max_compute_invocations_per_workgroup.into()),
+            ("shared memory bytes", limits.max_compute_workgroup_storage_size.into()),
+            ("buffers per kernel", limits.max_storage_buffers_per_shader_stage.into()),
+            ("bytes per buffer argument", limits.max_storage_buffer_binding_size),
+            ("bytes per buffer", limits.max_buffer_size),
+        ],
+        ..Info::default()
+    }
+}
+
+/// The adapter of this ordinal.
+pub(crate) fn adapter(ordinal: usize) -> Result<&'static Adapter, Error> {
+    let found = adapters();
+    found.get(ordinal).ok_or_else(|| {
+        let (cause, help) = match found.len() {
+            0 => problem(),
+            n => (format!("there are {n} adapters"), "choose another".to_owned()),
+        };
+        Error::NotAvailable { asked: format!("{BACKEND}:{ordinal}"), cause, help }
+    })
+}
+
+impl Driver for WgpuDriver {
+    fn backend(&self) -> &'static str {
+        BACKEND
+    }
+
+    fn discover(&self) -> Discovery {
+        let devices: Vec<Info> = adapters().iter().enumerate().map(|(ordinal, adapter)| describe(adapter, ordinal)).collect();
+        let problem = devices.is_empty().then(problem);
+        Discovery { devices, problem }
+    }
+
+    fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        Ok(Arc::new(GpuDevice::new(WgpuBackend::open(ordinal)?)))
+    }
+}

@@ -1,0 +1,499 @@
+//! An open adapter: memory, a queue, launches.
+
+use crate::{
+    BACKEND, Mark, Module, adapters,
+    batch::Batch,
+    marks::Clock,
+    memory::{Binding, Block, Memory},
+    pipelines::Pipelines,
+    ready,
+    reports::{Reports, out_of_memory},
+};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use unigrad_device::{Error, Info};
+use unigrad_gpu::{Backend, Bound, Range};
+use unigrad_ir::{
+    Dialect, Param, Program, Target,
+    wgsl::{Options, Slot},
+};
+use unigrad_scalar::DType;
+use wgpu::{Adapter, Buffer, BufferUsages, Device, ErrorFilter, Features, MapMode, PollType, Queue, SubmissionIndex};
+
+/// Bytes of the uniform buffer that holds the numbers of gathered launches.
+const UNIFORM: u64 = 256 << 10;
+/// Bytes that a copy to or from the host moves at a time.
+const CHUNK: usize = 32 << 20;
+/// What offsets of arguments are multiples of.
+const ALIGNED: u64 = 64;
+
+/// Features to do without, as if the adapter did not have them: so that the ways around them are tested everywhere.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Without {
+    pub int64: bool,
+    pub int16: bool,
+    pub subgroups: bool,
+    /// Binding at multiples of 64 bytes: then at multiples of 256, as WebGPU allows a device to demand.
+    pub offsets: bool,
+}
+
+/// One device of wgpu's.
+pub struct WgpuBackend {
+    pub(crate) name: String,
+    info: Info,
+    pub(crate) target: Target,
+    pub(crate) options: Options,
+    pub(crate) device: Device,
+    pub(crate) queue: Queue,
+    pub(crate) reports: Arc<Reports>,
+    pub(crate) pipelines: Pipelines,
+    /// Bytes that one launch's numbers may take.
+    pub(crate) uniform_bytes: usize,
+    uniform_align: usize,
+    offset_align: u64,
+    grid_extent: u32,
+    max_buffer: u64,
+    uniform: Buffer,
+    /// For arguments of no elements.
+    nothing: Buffer,
+    queued: Mutex<Queued>,
+}
+
+/// What changes.
+#[derive(Default)]
+pub(crate) struct Queued {
+    pub(crate) batch: Batch,
+    pub(crate) clock: Clock,
+    memory: Memory,
+    /// For reading back; grows.
+    staging: Option<Buffer>,
+}
+
+impl fmt::Debug for WgpuBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WgpuBackend({}, {})", self.name, self.info.name)
+    }
+}
+
+pub(crate) fn dtype_of(param: &Param) -> DType {
+    match param {
+        Param::Buffer { dtype, .. } | Param::Table { dtype, .. } | Param::Scalar { dtype, .. } | Param::ScalarTable { dtype, .. } => *dtype,
+    }
+}
+
+fn target(adapter: &Adapter, features: Features, without: Without) -> Target {
+    let (info, limits) = (adapter.get_info(), adapter.limits());
+    let fixed = info.subgroup_min_size == info.subgroup_max_size && info.subgroup_min_size.is_power_of_two();
+    let software = info.device_type == wgpu::DeviceType::Cpu;
+    Target {
+        dialect: Dialect::Wgsl,
+        max_threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+        // Longer ones are folded.
+        max_grid: [u32::MAX >> 1, limits.max_compute_workgroups_per_dimension, limits.max_compute_workgroups_per_dimension],
+        shared_bytes: limits.max_compute_workgroup_storage_size as usize,
+        subgroup: (fixed && features.contains(Features::SUBGROUP) && !without.subgroups).then_some(info.subgroup_min_size),
+        compute_units: if software { std::thread::available_parallelism().map_or(1, |n| n.get() as u32) } else { 64 },
+        max_buffers: limits.max_storage_buffers_per_shader_stage.min(limits.max_bindings_per_bind_group.saturating_sub(1)).min(64),
+        max_param_bytes: 4096,
+        max_buffer_bytes: limits.max_storage_buffer_binding_size,
+        f64: features.contains(Features::SHADER_F64),
+        i64: features.contains(Features::SHADER_INT64) && !without.int64,
+        // Half types are kept in words, or in 16-bit integers.
+        f16: false,
+        // By compare and exchange.
+        atomic_f32: true,
+        atomic_i64: false,
+        tables: false,
+        vectors: true,
+        fragments: Vec::new(),
+        ..Target::interpreter()
+    }
+}
+
+impl WgpuBackend {
+    /// Opens the adapter of this ordinal.
+    pub fn open(ordinal: usize) -> Result<WgpuBackend, Error> {
+        WgpuBackend::open_without(ordinal, Without::default())
+    }
+
+    /// Opens an adapter and leaves some of its features unused.
+    pub fn open_without(ordinal: usize, without: Without) -> Result<WgpuBackend, Error> {
+        let adapter = adapters::adapter(ordinal)?;
+        let name = format!("{BACKEND}:{ordinal}");
+        let wanted = Features::SHADER_F64
+            | Features::SHADER_INT64
+            | Features::SHADER_I16
+            | Features::SUBGROUP
+            | Features::TIMESTAMP_QUERY
+            | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
+            | Features::PIPELINE_CACHE;
+        let features = adapter.features() & wanted;
+        let limits = adapter.limits();
+        let descriptor = wgpu::DeviceDescriptor {
+            label: None,
+            required_features: features,
+            required_limits: limits.clone(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let refused = |cause: String| Error::NotAvailable {
+            asked: name.clone(),
+            cause,
+            help: "update the GPU's driver, or choose another device".to_owned(),
+        };
+        let (device, queue) = match ready(adapter.request_device(&descriptor)) {
+            Some(Ok(opened)) => opened,
+            Some(Err(error)) => return Err(refused(error.to_string())),
+            None => return Err(refused("the browser opens devices in its own time, and a program here cannot wait".to_owned())),
+        };
+        let reports = Reports::listen(&device, &name);
+        let buffer = |size, usage| device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+        let uniform_bytes = limits.max_uniform_buffer_binding_size.min(UNIFORM) as usize;
+        let backend = WgpuBackend {
+            info: adapters::describe(adapter, ordinal),
+            target: target(adapter, features, without),
+            options: Options {
+                browser: cfg!(target_arch = "wasm32"),
+                int16: features.contains(Features::SHADER_I16) && !without.int16,
+                offsets: u64::from(limits.min_storage_buffer_offset_alignment) > ALIGNED || without.offsets,
+            },
+            uniform: buffer(UNIFORM, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
+            nothing: buffer(256, BufferUsages::STORAGE),
+            pipelines: Pipelines::new(&device, adapter),
+            uniform_bytes,
+            uniform_align: limits.min_uniform_buffer_offset_alignment as usize,
+            offset_align: if without.offsets { 256 } else { u64::from(limits.min_storage_buffer_offset_alignment).max(ALIGNED) },
+            grid_extent: limits.max_compute_workgroups_per_dimension,
+            max_buffer: limits.max_buffer_size,
+            queued: Mutex::default(),
+            name,
+            device,
+            queue,
+            reports,
+        };
+        backend.reports.take(&backend.name)?;
+        Ok(backend)
+    }
+
+    pub(crate) fn queued(&self) -> MutexGuard<'_, Queued> {
+        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn copy_failed(&self, cause: impl Into<String>) -> Error {
+        Error::Copy { device: self.name.clone(), cause: cause.into() }
+    }
+
+    /// Hands over what was gathered. What wgpu thinks is wrong with it is reported at the next wait.
+    pub(crate) fn submit(&self, queued: &mut Queued) -> Result<Option<SubmissionIndex>, Error> {
+        self.reports.alive(&self.name)?;
+        let index = queued.batch.submit(&self.device, &self.queue, &self.uniform, &self.name).unwrap_or_else(|error| {
+            self.reports.add(error);
+            None
+        });
+        // Lets wgpu take back what finished work held.
+        self.poll(PollType::Poll)?;
+        Ok(index)
+    }
+
+    pub(crate) fn poll(&self, how: PollType) -> Result<(), Error> {
+        match self.device.poll(how) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.reports.alive(&self.name)?;
+                Err(self.copy_failed(format!("the device cannot be waited for: {error}")))
+            }
+        }
+    }
+
+    /// The buffer of a range, which must be in it, and the bytes up to the next multiple of 4 with it.
+    fn block(&self, queued: &Queued, range: Range) -> Result<Block, Error> {
+        let block = queued.memory.get(range.handle).ok_or_else(|| self.copy_failed("no such memory"))?;
+        match range.offset.checked_add(range.len.next_multiple_of(4)) {
+            Some(end) if end as u64 <= block.bytes => Ok(block.clone()),
+            _ => Err(self.copy_failed(format!("{} bytes at {} of {}", range.len, range.offset, block.bytes))),
+        }
+    }
+
+    /// Copies from a buffer to the host; waits. `at` is a multiple of 4, and so is the buffer's size.
+    pub(crate) fn read_back(&self, buffer: &Buffer, at: u64, data: &mut [u8]) -> Result<(), Error> {
+        let mut queued = self.queued();
+        let wanted = data.len().min(CHUNK).next_multiple_of(4) as u64;
+        if queued.staging.as_ref().is_none_or(|staging| staging.size() < wanted) {
+            let size = wanted.next_power_of_two().max(64 << 10);
+            queued.staging = Some(self.new_buffer(size, BufferUsages::MAP_READ | BufferUsages::COPY_DST, &queued.memory)?);
+        }
+        let Some(staging) = queued.staging.clone() else { return Err(self.copy_failed("no staging memory")) };
+        for (k, chunk) in data.chunks_mut(CHUNK).enumerate() {
+            let size = chunk.len().next_multiple_of(4) as u64;
+            queued.batch.encoder(&self.device).copy_buffer_to_buffer(buffer, at + (k * CHUNK) as u64, &staging, 0, size);
+            self.submit(&mut queued)?;
+            let (sender, receiver) = std::sync::mpsc::channel();
+            staging.map_async(MapMode::Read, 0..size, move |result| {
+                // Nobody listens any more if the wait has failed.
+                let _ = sender.send(result.is_ok());
+            });
+            self.poll(PollType::wait_indefinitely())?;
+            if receiver.try_recv() != Ok(true) {
+                // A new one for the next read: this one's state is unknown.
+                queued.staging = None;
+                self.reports.take(&self.name)?;
+                return Err(self.copy_failed("the memory cannot be read"));
+            }
+            let read = match staging.get_mapped_range(0..size) {
+                Ok(view) => {
+                    chunk.copy_from_slice(&view[..chunk.len()]);
+                    Ok(())
+                }
+                Err(error) => Err(self.copy_failed(error.to_string())),
+            };
+            staging.unmap();
+            read?;
+        }
+        drop(queued);
+        self.pipelines.save();
+        self.reports.take(&self.name)
+    }
+
+    fn new_buffer(&self, size: u64, usage: BufferUsages, memory: &Memory) -> Result<Buffer, Error> {
+        let scopes = [ErrorFilter::Validation, ErrorFilter::Internal, ErrorFilter::OutOfMemory].map(|f| self.device.push_error_scope(f));
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
+        let errors: Vec<wgpu::Error> = scopes.into_iter().rev().filter_map(|scope| ready(scope.pop()).flatten()).collect();
+        self.reports.alive(&self.name)?;
+        if errors.is_empty() { Ok(buffer) } else { Err(out_of_memory(&self.name, size, memory.in_use(), "")) }
+    }
+
+    fn refuse(&self, module: &Module, cause: impl Into<String>) -> Error {
+        Error::Launch { device: self.name.clone(), kernel: module.name.clone(), cause: cause.into() }
+    }
+
+    /// Where an argument is bound, and how many bytes after that it begins.
+    fn binding(&self, module: &Module, memory: &Memory, range: Range) -> Result<(Binding, u64), Error> {
+        if range.len == 0 {
+            return Ok((Binding { handle: 0, offset: 0, size: 256 }, 0));
+        }
+        let block = memory.get(range.handle).ok_or_else(|| self.refuse(module, "an argument is no memory of this device"))?;
+        let offset = range.offset as u64;
+        let first = offset - offset % self.offset_align;
+        if offset != first && !self.options.offsets {
+            return Err(self.refuse(module, format!("an argument begins at byte {offset}, which is no multiple of {}", self.offset_align)));
+        }
+        // Whole vectors of 16 bytes: those of the last one that are not the argument's are there, and are not written.
+        let size = (offset - first + range.len as u64).next_multiple_of(16);
+        if first + size > block.bytes {
+            return Err(self.refuse(module, format!("an argument of {} bytes at {offset} of {}", range.len, block.bytes)));
+        }
+        if size > self.target.max_buffer_bytes {
+            let cause = format!(
+                "an argument of {} bytes, the device binds at most {}\n help: split the tensor, or use another device",
+                range.len, self.target.max_buffer_bytes
+            );
+            return Err(self.refuse(module, cause));
+        }
+        Ok((Binding { handle: range.handle, offset: first, size }, offset - first))
+    }
+
+    /// The grid to dispatch, and the first extent if it is not the one asked for.
+    fn fold(&self, module: &Module, grid: [u32; 3]) -> Result<([u32; 3], u32), Error> {
+        if grid.iter().all(|extent| *extent <= self.grid_extent) {
+            return Ok((grid, 0));
+        }
+        let total = grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
+        let width = u64::from(self.grid_extent);
+        let rows = total.div_ceil(width);
+        if rows > width || total > u64::from(u32::MAX) - width {
+            return Err(self.refuse(module, format!("{total} workgroups, the device takes {}", width * width)));
+        }
+        Ok(([self.grid_extent, rows as u32, 1], self.grid_extent))
+    }
+}
+
+impl Backend for WgpuBackend {
+    type Module = Module;
+    type Mark = Mark;
+
+    fn info(&self) -> Info {
+        self.info.clone()
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, Error> {
+        self.reports.alive(&self.name)?;
+        let mut queued = self.queued();
+        let size = bytes as u64;
+        if size > self.max_buffer.saturating_sub(256) {
+            let more = format!("; one buffer has {} bytes at most", self.max_buffer);
+            return Err(out_of_memory(&self.name, size, queued.memory.in_use(), &more));
+        }
+        let size = size.next_multiple_of(256);
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let buffer = self.new_buffer(size, usage, &queued.memory)?;
+        Ok(queued.memory.add(Block { buffer, bytes: size }))
+    }
+
+    fn free(&self, handle: u64) {
+        self.queued().memory.remove(handle);
+    }
+
+    fn upload(&self, data: &[u8], to: Range) -> Result<(), Error> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        let mut queued = self.queued();
+        let block = self.block(&queued, to)?;
+        // What the host writes goes before all that is handed over later: what was gathered must not be later.
+        if !queued.batch.is_empty() {
+            self.submit(&mut queued)?;
+        }
+        self.reports.alive(&self.name)?;
+        let (words, rest) = data.split_at(data.len() / 4 * 4);
+        for (k, chunk) in words.chunks(CHUNK).enumerate() {
+            self.queue.write_buffer(&block.buffer, (to.offset + k * CHUNK) as u64, chunk);
+            if words.len() > CHUNK {
+                // Each chunk is staged; handed over at once, it is soon given back.
+                self.queue.submit([]);
+                self.poll(PollType::wait_indefinitely())?;
+            }
+        }
+        if !rest.is_empty() {
+            // Slices begin at multiples of 64, so the bytes up to the next word are nobody's.
+            let mut word = [0; 4];
+            word[..rest.len()].copy_from_slice(rest);
+            self.queue.write_buffer(&block.buffer, (to.offset + words.len()) as u64, &word);
+        }
+        Ok(())
+    }
+
+    fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
+        if data.is_empty() {
+            return self.synchronize();
+        }
+        let block = self.block(&self.queued(), from)?;
+        self.read_back(&block.buffer, from.offset as u64, data)
+    }
+
+    fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
+        if from.len == 0 {
+            return Ok(());
+        }
+        let mut queued = self.queued();
+        let (source, target) = (self.block(&queued, from)?, self.block(&queued, to)?);
+        let size = from.len.next_multiple_of(4) as u64;
+        let (from_at, to_at) = (from.offset as u64, to.offset as u64);
+        if from.handle == to.handle {
+            // wgpu does not copy within a buffer.
+            let between = self.new_buffer(size, BufferUsages::COPY_SRC | BufferUsages::COPY_DST, &queued.memory)?;
+            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&source.buffer, from_at, &between, 0, size);
+            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&between, 0, &target.buffer, to_at, size);
+        } else {
+            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&source.buffer, from_at, &target.buffer, to_at, size);
+        }
+        if queued.batch.is_full() {
+            self.submit(&mut queued)?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, program: &Program) -> Result<Module, Error> {
+        self.compile(program)
+    }
+
+    fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
+        let (dispatched, folded) = self.fold(module, grid)?;
+        if args.len() != module.sizes.len() {
+            return Err(self.refuse(module, format!("{} arguments, the kernel has {}", args.len(), module.sizes.len())));
+        }
+        let mut queued = self.queued();
+        let mut bindings = Vec::with_capacity(module.shader.buffers.len());
+        let mut shifts = vec![0u64; args.len()];
+        for param in &module.shader.buffers {
+            let Bound::Buffer(range) = &args[*param] else { return Err(self.refuse(module, "an argument is not a buffer")) };
+            let (binding, shift) = self.binding(module, &queued.memory, *range)?;
+            bindings.push(binding);
+            shifts[*param] = shift;
+        }
+        let mut words = vec![0u32; module.shader.words];
+        words[..4].copy_from_slice(&[grid[0], grid[1], grid[2], folded]);
+        for slot in &module.shader.slots {
+            match *slot {
+                Slot::Offset { param, at } => words[at] = (shifts[param] / module.sizes[param] as u64) as u32,
+                Slot::Scalar { param, at } => {
+                    let values = match &args[param] {
+                        Bound::Scalar(_, value) => std::slice::from_ref(value),
+                        Bound::ScalarTable(_, values) => values,
+                        _ => return Err(self.refuse(module, "an argument is not a number")),
+                    };
+                    let wide = module.sizes[param].div_ceil(4);
+                    for (k, value) in values.iter().enumerate() {
+                        for half in 0..wide {
+                            if let Some(word) = words.get_mut(at + k * wide + half) {
+                                *word = (value >> (32 * half)) as u32;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let place = match queued.batch.reserve(&words, self.uniform_align, UNIFORM as usize) {
+            Some(place) => place,
+            None => {
+                self.submit(&mut queued)?;
+                let place = queued.batch.reserve(&words, self.uniform_align, UNIFORM as usize);
+                place.ok_or_else(|| self.refuse(module, "more numbers than a launch passes"))?
+            }
+        };
+        let queued = &mut *queued;
+        let group = queued.memory.group(module, bindings.clone(), |memory| {
+            let whole = |buffer, offset, size| {
+                wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) })
+            };
+            let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: whole(&self.uniform, 0, module.shader.words as u64 * 4) }];
+            for (at, binding) in bindings.iter().enumerate() {
+                let buffer = match binding.handle {
+                    0 => &self.nothing,
+                    handle => &memory.get(handle)?.buffer,
+                };
+                entries.push(wgpu::BindGroupEntry { binding: at as u32 + 1, resource: whole(buffer, binding.offset, binding.size) });
+            }
+            Some(self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &module.layout, entries: &entries }))
+        });
+        let Some(group) = group else { return Err(self.refuse(module, "an argument is no memory of this device")) };
+        queued.batch.dispatch(&self.device, module, &group, place, dispatched);
+        if queued.batch.is_full() {
+            self.submit(queued)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<(), Error> {
+        self.submit(&mut self.queued()).map(|_| ())
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        self.submit(&mut self.queued())?;
+        self.poll(PollType::wait_indefinitely())?;
+        self.pipelines.save();
+        self.reports.take(&self.name)
+    }
+
+    fn mark(&self) -> Result<Option<Mark>, Error> {
+        self.place_mark().map(Some)
+    }
+
+    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
+        self.between(from, to)
+    }
+
+    fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
+        self.reached(mark)
+    }
+
+    fn wait(&self, mark: &Mark) -> Result<(), Error> {
+        self.await_mark(mark)
+    }
+}

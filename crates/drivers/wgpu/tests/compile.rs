@@ -1,0 +1,57 @@
+//! Every program that the renderers are tested with is accepted by naga and by the device's compiler, in every variation of the text;
+//! and what is wrong with a program is said.
+
+#[path = "../../../unigrad-ir/tests/programs/mod.rs"]
+mod programs;
+mod support;
+
+use unigrad_device::Error;
+use unigrad_gpu::Backend;
+use unigrad_ir::{Builder, Dialect, Op, Raw, Target, Type, wgsl};
+use unigrad_scalar::DType;
+
+#[test]
+fn all_programs_compile() {
+    for (what, backend) in support::backends() {
+        let target = Target { i64: true, f64: false, ..backend.target().clone() };
+        let errors = programs::all(&target).into_iter().filter_map(|program| backend.load(&program).err());
+        let failures: Vec<String> = errors.map(|error| format!("{what}: {error}")).collect();
+        assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    }
+}
+
+#[test]
+fn errors_name_kernel_and_line() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = unigrad_wgpu::WgpuBackend::open(0).unwrap();
+    let mut b = Builder::new("broken", [1, 1, 1]);
+    let y = b.buffer_mut("y", DType::F32);
+    let raw = Raw {
+        texts: vec![(Dialect::Wgsl, "no_such_function(1.0)".to_owned())],
+        preludes: Vec::new(),
+        values: Vec::new(),
+        places: Vec::new(),
+    };
+    let v = b.inst(Op::Raw(Box::new(raw)), Type::Scalar(DType::F32));
+    let zero = b.u32(0);
+    b.store(y, zero, v);
+    let Err(Error::Compile { kernel, cause, .. }) = backend.load(&b.finish()) else { panic!("accepted") };
+    assert_eq!(kernel, "broken");
+    assert!(cause.contains("no_such_function") && cause.contains("wgsl:"), "{cause}");
+    // And the device goes on.
+    assert!(backend.load(&programs::row_sum()).is_ok());
+}
+
+#[test]
+fn what_cannot_be_said_is_refused() {
+    let target = Target { dialect: Dialect::Wgsl, f64: false, ..Target::interpreter() };
+    let refused = |program, target: &Target| wgsl::render(&program, target, wgsl::Options::default()).unwrap_err().to_string();
+    assert!(refused(programs::binary(DType::F64), &target).contains("64-bit floats"));
+    assert!(refused(programs::tables(DType::F32), &target).contains("arrays of buffers"));
+    assert!(refused(programs::much_shared(100 << 10), &target).contains("shared memory"));
+    assert!(refused(programs::atomics(DType::U64), &target).contains("64-bit atomics"));
+    let none = Target { subgroup: None, ..target };
+    assert!(refused(programs::subgroups(DType::F32), &none).contains("subgroups"));
+}

@@ -1,0 +1,183 @@
+//! The queue and its memory: order, odd sizes, large grids, no elements, errors that surface, time.
+
+#[path = "../../../unigrad-ir/tests/programs/mod.rs"]
+mod programs;
+mod support;
+
+use unigrad_device::{Driver, Error};
+use unigrad_gpu::{Backend, Bound, Range};
+use unigrad_ir::Builder;
+use unigrad_scalar::DType;
+use unigrad_wgpu::{WgpuBackend, WgpuDriver};
+
+/// `y[group] += 1` by the first thread of each of `n` groups, counted through over the axes.
+fn count_groups() -> unigrad_ir::Program {
+    let mut b = Builder::new("count_groups", [1, 1, 1]);
+    let y = b.buffer_mut("y", DType::U32);
+    let (gx, gy, gz) = (b.group(0), b.group(1), b.group(2));
+    let (nx, ny) = (b.group_count(0), b.group_count(1));
+    let at = b.mul(gz, ny);
+    let at = b.add(at, gy);
+    let at = b.mul(at, nx);
+    let at = b.add(at, gx);
+    let old = b.load(y, at);
+    let new = b.add_const(old, 1);
+    b.store(y, at, new);
+    b.finish()
+}
+
+#[test]
+fn grids_beyond_the_devices_limit_are_folded() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = WgpuBackend::open(0).unwrap();
+    let module = backend.load(&count_groups()).unwrap();
+    for grid in [[70_000, 1, 1], [3, 65_535, 1], [65_536, 2, 3], [2, 70_001, 2]] {
+        let n = grid.iter().product::<u32>() as usize;
+        let y = Range { handle: backend.allocate(4 * n).unwrap(), offset: 0, len: 4 * n };
+        backend.upload(&vec![0; 4 * n], y).unwrap();
+        backend.launch(&module, grid, &[Bound::Buffer(y)]).unwrap();
+        let mut data = vec![0; 4 * n];
+        backend.download(y, &mut data).unwrap();
+        assert!(support::elements(DType::U32, &data).iter().all(|count| *count == 1), "{grid:?}");
+        backend.free(y.handle);
+    }
+    let y = Range { handle: backend.allocate(64).unwrap(), offset: 0, len: 64 };
+    assert!(matches!(backend.launch(&module, [u32::MAX, 4, 1], &[Bound::Buffer(y)]), Err(Error::Launch { .. })));
+}
+
+#[test]
+fn order_is_kept_across_uploads_launches_and_copies() {
+    for (what, backend) in support::backends() {
+        // y += 1, many more times than are gathered, with uploads and copies between.
+        let mut b = Builder::new("increment", [64, 1, 1]);
+        let y = b.buffer_mut("y", DType::U32);
+        let i = b.global_index();
+        let v = b.load(y, i);
+        let v = b.add_const(v, 1);
+        b.store(y, i, v);
+        let module = backend.load(&b.finish()).unwrap();
+        let memory = backend.allocate(1024).unwrap();
+        let other = backend.allocate(1024).unwrap();
+        let (y, z) = (Range { handle: memory, offset: 64, len: 256 }, Range { handle: memory, offset: 512, len: 256 });
+        let away = Range { handle: other, offset: 256, len: 256 };
+        let all = |value: u32| value.to_le_bytes().repeat(64);
+        backend.upload(&all(5), y).unwrap();
+        for _ in 0..200 {
+            backend.launch(&module, [1, 1, 1], &[Bound::Buffer(y)]).unwrap();
+        }
+        backend.copy(y, z).unwrap(); // 205, within a buffer
+        backend.launch(&module, [1, 1, 1], &[Bound::Buffer(y)]).unwrap();
+        backend.copy(y, away).unwrap(); // 206
+        backend.upload(&all(7), y).unwrap();
+        backend.launch(&module, [1, 1, 1], &[Bound::Buffer(y)]).unwrap();
+        let mut data = vec![0; 256];
+        for (range, want) in [(y, 8), (z, 205), (away, 206)] {
+            backend.download(range, &mut data).unwrap();
+            assert_eq!(data, all(want), "{what}");
+        }
+        backend.free(memory);
+        backend.free(other);
+    }
+}
+
+#[test]
+fn copies_of_any_length() {
+    for (what, backend) in support::backends() {
+        let (a, b) = (backend.allocate(5000).unwrap(), backend.allocate(5000).unwrap());
+        for len in [0usize, 1, 2, 3, 4, 5, 63, 64, 65, 255, 4099] {
+            let data: Vec<u8> = (0..len).map(|i| (i * 31 + len) as u8).collect();
+            let (from, to) = (Range { handle: a, offset: 64, len }, Range { handle: b, offset: 128, len });
+            backend.upload(&data, from).unwrap();
+            backend.copy(from, to).unwrap();
+            let mut back = vec![0; len];
+            backend.download(to, &mut back).unwrap();
+            assert_eq!(back, data, "{what}: {len} bytes");
+        }
+    }
+}
+
+#[test]
+fn large_copies_go_in_pieces() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = WgpuBackend::open(0).unwrap();
+    let len = (65 << 20) + 12;
+    let range = Range { handle: backend.allocate(len).unwrap(), offset: 0, len };
+    let data: Vec<u8> = (0..len).map(|i| (i ^ i >> 8 ^ i >> 16) as u8).collect();
+    backend.upload(&data, range).unwrap();
+    let mut back = vec![0; len];
+    backend.download(range, &mut back).unwrap();
+    assert!(back == data);
+}
+
+#[test]
+fn arguments_without_elements() {
+    for (_, backend) in support::backends() {
+        let module = backend.load(&programs::row_sum()).unwrap();
+        let y = Range { handle: backend.allocate(64).unwrap(), offset: 0, len: 8 };
+        let none = Range { handle: y.handle, offset: 0, len: 0 };
+        backend.launch(&module, [2, 1, 1], &[Bound::Buffer(none), Bound::Buffer(y), Bound::Scalar(DType::U32, 0)]).unwrap();
+        let mut data = [1; 8];
+        backend.download(y, &mut data).unwrap();
+        assert_eq!(data, [0; 8]);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_the_device_goes_on() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = WgpuBackend::open(0).unwrap();
+    let limits = WgpuDriver.discover().devices[0].limits.clone();
+    let limit = |name: &str| limits.iter().find(|(n, _)| *n == name).unwrap().1;
+    assert!(matches!(backend.allocate(limit("bytes per buffer") as usize + 1), Err(Error::OutOfMemory { .. })));
+    let module = backend.load(&programs::row_sum()).unwrap();
+    let handle = backend.allocate(1024).unwrap();
+    let (good, beyond) = (Range { handle, offset: 0, len: 64 }, Range { handle, offset: 960, len: 128 });
+    let launch = |x, y| backend.launch(&module, [1, 1, 1], &[Bound::Buffer(x), Bound::Buffer(y), Bound::Scalar(DType::U32, 0)]);
+    assert!(matches!(launch(good, beyond), Err(Error::Launch { .. })));
+    assert!(matches!(launch(Range { handle: 999, ..good }, good), Err(Error::Launch { .. })));
+    assert!(matches!(backend.launch(&module, [1, 1, 1], &[]), Err(Error::Launch { .. })));
+    assert!(matches!(backend.upload(&[0; 128], beyond), Err(Error::Copy { .. })));
+    assert!(matches!(backend.download(Range { handle: 999, ..good }, &mut [0; 4]), Err(Error::Copy { .. })));
+    assert!(matches!(WgpuDriver.open(99), Err(Error::NotAvailable { .. })));
+    backend.free(999);
+    launch(good, Range { offset: 512, ..good }).unwrap();
+    backend.synchronize().unwrap();
+    // Freed while it is in use.
+    launch(good, Range { offset: 512, ..good }).unwrap();
+    backend.free(handle);
+    backend.synchronize().unwrap();
+}
+
+#[test]
+fn marks_measure_time() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = WgpuBackend::open(0).unwrap();
+    let module = backend.load(&count_groups()).unwrap();
+    let y = Range { handle: backend.allocate(4 << 16).unwrap(), offset: 0, len: 4 << 16 };
+    let from = backend.mark().unwrap().unwrap();
+    for _ in 0..70 {
+        backend.launch(&module, [1 << 15, 2, 1], &[Bound::Buffer(y)]).unwrap();
+    }
+    let to = backend.mark().unwrap().unwrap();
+    backend.wait(&to).unwrap();
+    assert!(backend.is_done(&from).unwrap() && backend.is_done(&to).unwrap());
+    let time = backend.elapsed(&from, &to).unwrap();
+    assert!((1e3..60e9).contains(&time), "{time} ns");
+}
+
+#[test]
+fn discovery_describes_the_adapters() {
+    let found = WgpuDriver.discover();
+    assert_eq!(found.devices.is_empty(), found.problem.is_some());
+    for (at, info) in found.devices.iter().enumerate() {
+        assert!(info.ordinal == at && info.backend == WgpuDriver.backend() && !info.name.is_empty() && !info.version.is_empty());
+    }
+}

@@ -1,0 +1,217 @@
+//! Instructions and statements.
+
+use super::{Rep, Writer, rep, unroll, v};
+use crate::{Block, Dialect, Op, Param, Raw, RenderError, Stmt, SubgroupOp, Type, Value};
+use unigrad_scalar::{BinaryOp, DType, ReduceOp};
+
+impl Writer<'_> {
+    pub(super) fn block(&mut self, block: &Block) -> Result<(), RenderError> {
+        block.iter().try_for_each(|stmt| self.stmt(stmt))
+    }
+
+    fn nested(&mut self, block: &Block) -> Result<(), RenderError> {
+        self.depth += 1;
+        let result = self.block(block);
+        self.depth -= 1;
+        result
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), RenderError> {
+        match stmt {
+            Stmt::Let(value) => {
+                let expr = self.expr(*value).map_err(|error| RenderError { at: error.at.or(Some(*value)), ..error })?;
+                self.line(format!("let {} = {expr};", v(*value)));
+            }
+            Stmt::Store { place, index, value } => self.store(*place, *index, *value)?,
+            Stmt::FragmentStore { value, .. } => return Err(self.no_fragments(Some(*value))),
+            Stmt::Barrier => {
+                self.line("workgroupBarrier();");
+                self.line("storageBarrier();");
+            }
+            Stmt::If { condition, then, otherwise } => {
+                self.line(format!("if ({}) {{", v(*condition)));
+                self.nested(then)?;
+                if !otherwise.is_empty() {
+                    self.line("} else {");
+                    self.nested(otherwise)?;
+                }
+                self.line("}");
+            }
+            Stmt::For { counter, start, end, step, body, .. } => {
+                let dtype = self.program.ty(*counter).dtype();
+                if let Some(steps) = unroll::steps(self.program, stmt) {
+                    for at in steps {
+                        self.line("{");
+                        let literal = self.literal(at);
+                        self.depth += 1;
+                        self.line(format!("let {} = {literal};", v(*counter)));
+                        self.depth -= 1;
+                        self.nested(body)?;
+                        self.line("}");
+                    }
+                    return Ok(());
+                }
+                let variable = format!("c{}", counter.0);
+                self.line(format!("var {variable} = {};", v(*start)));
+                self.line("loop {");
+                self.depth += 1;
+                let inside = self.binary(BinaryOp::Lt, dtype, &variable, &v(*end))?;
+                self.line(format!("if (!{inside}) {{"));
+                self.line("    break;");
+                self.line("}");
+                self.line(format!("let {} = {variable};", v(*counter)));
+                let body = self.block(body);
+                let next = self.binary(BinaryOp::Add, dtype, &variable, &v(*step))?;
+                self.line("continuing {");
+                self.line(format!("    {variable} = {next};"));
+                self.line("}");
+                self.depth -= 1;
+                self.line("}");
+                body?;
+            }
+            Stmt::While { check, condition, body } => {
+                self.line("loop {");
+                self.nested(check)?;
+                self.line(format!("    if (!{}) {{", v(*condition)));
+                self.line("        break;");
+                self.line("    }");
+                self.nested(body)?;
+                self.line("}");
+            }
+            Stmt::Raw(raw) => {
+                let text = self.raw(raw)?;
+                self.line(text);
+            }
+        }
+        Ok(())
+    }
+
+    fn raw(&mut self, raw: &Raw) -> Result<String, RenderError> {
+        let of = |texts: &[(Dialect, String)]| texts.iter().find(|(d, _)| *d == Dialect::Wgsl).map(|(_, text)| text.clone());
+        let Some(text) = of(&raw.texts) else {
+            return Err(self.error(None, "a raw instruction without text for wgsl", "add its text, or lower without it"));
+        };
+        if let Some(prelude) = of(&raw.preludes)
+            && !self.accessors.contains(&prelude)
+        {
+            self.declarations.push_str(&prelude);
+            self.declarations.push('\n');
+            self.accessors.push(prelude);
+        }
+        let values: Vec<String> = raw.values.iter().map(|value| v(*value)).collect();
+        let places: Vec<String> = raw.places.iter().map(|place| self.place_name(*place)).collect();
+        super::super::fill_raw(&text, &values, &places).map_err(|cause| self.error(None, cause, "check the raw text"))
+    }
+
+    fn expr(&mut self, value: Value) -> Result<String, RenderError> {
+        let program = self.program;
+        let inst = &program.insts[value.index()];
+        let dtype = inst.ty.dtype();
+        let of = |value: Value| program.ty(value).dtype();
+        Ok(match &inst.op {
+            Op::Const(literal) => self.literal(*literal),
+            Op::Scalar(param) => {
+                let at = self.scalar_at[*param as usize];
+                self.number_of_words(dtype, &Self::word(at), &Self::word(at + 1))
+            }
+            Op::TableScalar(param, which) => {
+                if !matches!(program.params.get(*param as usize), Some(Param::ScalarTable { .. })) {
+                    return Err(self.error(Some(value), "no table of numbers", "validate the program first"));
+                }
+                let (at, wide) = (self.scalar_at[*param as usize], dtype.size().div_ceil(4));
+                let which = self.index(*which);
+                let word = |k: usize| format!("params[({at}u + {which} * {wide}u + {k}u) >> 2u][({at}u + {which} * {wide}u + {k}u) & 3u]");
+                self.number_of_words(dtype, &word(0), &word(wide - 1))
+            }
+            Op::Thread(axis) => format!("thread[{axis}]"),
+            Op::Group(axis) => format!("group[{axis}]"),
+            Op::GroupCount(axis) => format!("extents[{axis}]"),
+            Op::Lane => "lane".to_owned(),
+            Op::Counter => return Err(self.error(Some(value), "a counter outside of its loop", "validate the program first")),
+            Op::Unary(op, a) => self.unary(*op, of(*a), &v(*a))?,
+            Op::Binary(op, a, b) => self.binary(*op, of(*a), &v(*a), &v(*b))?,
+            Op::Fma(a, b, c) => match rep(dtype) {
+                Rep::F32 | Rep::F64 => format!("fma({}, {}, {})", v(*a), v(*b), v(*c)),
+                _ => return Err(self.error(Some(value), format!("fma of {dtype}"), "it takes f32 and f64")),
+            },
+            Op::MulHi(a, b) => format!("wide_product({}, {}).y", v(*a), v(*b)),
+            Op::Select(condition, a, b) => {
+                let ty = self.type_name(inst.ty)?;
+                if ty.starts_with("array") {
+                    let lanes = (0..inst.ty.lanes()).map(|k| format!("select({}[{k}], {}[{k}], {})", v(*b), v(*a), v(*condition)));
+                    format!("{ty}({})", lanes.collect::<Vec<_>>().join(", "))
+                } else {
+                    format!("select({}, {}, {})", v(*b), v(*a), v(*condition))
+                }
+            }
+            Op::Cast(a) => self.cast(of(*a), dtype, &v(*a)),
+            Op::Bitcast(a) => self.bitcast(of(*a), dtype, &v(*a))?,
+            Op::Load(place, index) => self.load(*place, *index, inst.ty)?,
+            Op::Compose(values) => {
+                let parts: Vec<String> = values.iter().map(|value| v(*value)).collect();
+                format!("{}({})", self.type_name(inst.ty)?, parts.join(", "))
+            }
+            Op::Extract(a, lane) => match program.ty(*a) {
+                Type::Vector(..) => format!("{}[{lane}]", v(*a)),
+                _ => v(*a),
+            },
+            Op::Atomic(op, place, index, a) => self.atomic(value, *op, *place, *index, *a)?,
+            Op::CompareExchange(place, index, expected, new) => self.compare_exchange(value, *place, *index, *expected, *new)?,
+            Op::Subgroup(op, a) => self.subgroup(value, *op, dtype, &v(*a))?,
+            Op::FragmentFill(_) | Op::FragmentLoad { .. } | Op::FragmentMma(..) => return Err(self.no_fragments(Some(value))),
+            Op::Raw(raw) => self.raw(raw)?,
+        })
+    }
+
+    /// `name` of a subgroup function, applied to words where the device's cannot take the type.
+    fn shuffle(&self, name: &str, dtype: DType, a: &str, by: &str) -> String {
+        match rep(dtype) {
+            Rep::Bool => format!("({name}(u32({a}), {by}) != 0u)"),
+            Rep::I64 if self.target.i64 => format!("i64_of_words({name}(words_of_i64({a}), {by}))"),
+            Rep::U64 if self.target.i64 => format!("u64_of_words({name}(words_of_u64({a}), {by}))"),
+            _ => format!("{name}({a}, {by})"),
+        }
+    }
+
+    fn subgroup(&mut self, value: Value, op: SubgroupOp, dtype: DType, a: &str) -> Result<String, RenderError> {
+        let Some(size) = self.target.subgroup else {
+            return Err(self.error(Some(value), "the device's subgroups are not known", "reduce in shared memory"));
+        };
+        Ok(match op {
+            SubgroupOp::ShuffleXor(mask) => self.shuffle("subgroupShuffleXor", dtype, a, &format!("{mask}u")),
+            SubgroupOp::ShuffleDown(by) => {
+                let there = self.shuffle("subgroupShuffleDown", dtype, a, &format!("{by}u"));
+                format!("select({a}, {there}, lane + {by}u < {size}u)")
+            }
+            SubgroupOp::ShuffleUp(by) => {
+                let there = self.shuffle("subgroupShuffleUp", dtype, a, &format!("{by}u"));
+                format!("select({a}, {there}, lane >= {by}u)")
+            }
+            SubgroupOp::Broadcast(lane) => self.shuffle("subgroupShuffle", dtype, a, &format!("{lane}u")),
+            SubgroupOp::Reduce(op) => {
+                let op = match (op, dtype) {
+                    (ReduceOp::Max, DType::Bool) => BinaryOp::Or,
+                    (ReduceOp::Min, DType::Bool) => BinaryOp::And,
+                    (ReduceOp::Sum, _) => BinaryOp::Add,
+                    (ReduceOp::Prod, _) => BinaryOp::Mul,
+                    (ReduceOp::Max, _) => BinaryOp::Max,
+                    (ReduceOp::Min, _) => BinaryOp::Min,
+                };
+                // A butterfly: every thread adds in the same order, whatever the device's own reduction does.
+                let name = v(value);
+                let mut last = a.to_owned();
+                let mut step = size / 2;
+                while step > 0 {
+                    let there = self.shuffle("subgroupShuffleXor", dtype, &last, &format!("{step}u"));
+                    self.line(format!("let {name}_from_{step} = {there};"));
+                    // Commutative, so all threads come to the same bits.
+                    let sum = self.binary(op, dtype, &last, &format!("{name}_from_{step}"))?;
+                    self.line(format!("let {name}_{step} = {sum};"));
+                    last = format!("{name}_{step}");
+                    step /= 2;
+                }
+                last
+            }
+        })
+    }
+}

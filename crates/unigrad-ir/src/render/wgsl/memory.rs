@@ -1,0 +1,481 @@
+//! Buffers and arrays: how each is declared, and how elements and vectors of it are read and written.
+//!
+//! Always: a store touches no byte but its own. Elements narrower than a word are read out of words, and written with one atomic
+//! exclusive-or of what is there and what shall be there, unless every store covers whole words.
+
+use super::{Rep, Writer, rep, v};
+use crate::{AtomicOp, Block, Op, Param, Place, RenderError, Stmt, Type, Value};
+use std::fmt::Write;
+use unigrad_scalar::{BinaryOp, DType};
+
+/// How a buffer, or an array that a workgroup shares, is declared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Store {
+    pub(super) form: Form,
+    dtype: DType,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// `array<T>`, or with groups of 2 or 4 `array<vecN<T>>`.
+    Plain { group: usize },
+    /// `array<atomic<u32>>` or `array<atomic<i32>>`.
+    Atomic,
+    /// Elements of 8 or 16 bits in `array<u32>`, or in groups of words.
+    Packed { group: usize },
+    /// The same, written by atomics.
+    PackedAtomic,
+    /// `array<u16>`.
+    Short,
+    /// A shared array of which each element takes a word, whatever its type.
+    Word,
+}
+
+/// What a program does with one place.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    atomic: bool,
+    /// The widest vector, in bytes.
+    load_bytes: usize,
+    /// The narrowest and the widest store, in bytes.
+    store_bytes: Option<(usize, usize)>,
+}
+
+/// Calls `f` with every statement of a block and of those in it.
+fn each_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
+    for stmt in block {
+        f(stmt);
+        match stmt {
+            Stmt::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|block| each_stmt(block, f)),
+            Stmt::For { body, .. } => each_stmt(body, f),
+            Stmt::While { check, body, .. } => [check, body].into_iter().for_each(|block| each_stmt(block, f)),
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier | Stmt::Raw(_) => {}
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn uses(&self, wanted: Place) -> Uses {
+        let mut uses = Uses::default();
+        let is = |place: &Place| *place == wanted;
+        let bytes = |ty: Type| ty.lanes() * ty.dtype().size();
+        for inst in &self.program.insts {
+            match &inst.op {
+                Op::Load(place, _) if is(place) => uses.load_bytes = uses.load_bytes.max(bytes(inst.ty)),
+                Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) if is(place) => uses.atomic = true,
+                _ => {}
+            }
+        }
+        each_stmt(&self.program.body, &mut |stmt| {
+            if let Stmt::Store { place, value, .. } = stmt
+                && is(place)
+            {
+                let size = bytes(self.program.ty(*value));
+                let (low, high) = uses.store_bytes.unwrap_or((size, size));
+                uses.store_bytes = Some((low.min(size), high.max(size)));
+            }
+        });
+        uses
+    }
+
+    /// How many words lie together so that the widest accesses are one, and no store writes a part.
+    fn group(uses: Uses) -> usize {
+        let widest = uses.load_bytes.max(uses.store_bytes.map_or(0, |s| s.1)) / 4;
+        match widest.min(4) {
+            4 if uses.store_bytes.is_none_or(|s| s.0 == 16) => 4,
+            2 if uses.store_bytes.is_none_or(|s| s.0 == 8) => 2,
+            _ => 1,
+        }
+    }
+
+    /// Declares buffers and shared arrays.
+    pub(super) fn declare(&mut self) -> Result<(), RenderError> {
+        let mut binding = 1;
+        for (i, param) in self.program.params.iter().enumerate() {
+            let Param::Buffer { dtype, atomic, name, .. } = param else { continue };
+            let place = Place::Param(i as u32);
+            let uses = self.uses(place);
+            let form = match dtype.size() {
+                4 if *atomic || uses.atomic => Form::Atomic,
+                4 => Form::Plain { group: Self::group(uses) },
+                8 if uses.atomic => return Err(self.error(None, "WGSL has no 64-bit atomics", "use 32-bit ones")),
+                8 => Form::Plain { group: 1 },
+                _ if uses.store_bytes.is_none_or(|s| s.0 >= 4) => Form::Packed { group: Self::group(uses) },
+                2 if self.options.int16 => Form::Short,
+                _ => Form::PackedAtomic,
+            };
+            let store = Store { form, dtype: *dtype };
+            let element = self.element(&store);
+            // Read-only bindings of a buffer that the same dispatch also writes (another part of it) are refused, so there are none.
+            let _ = writeln!(self.declarations, "@group(0) @binding({binding}) var<storage, read_write> b{i}: array<{element}>; // {name}");
+            self.params[i] = Some(store);
+            binding += 1;
+        }
+        for (i, array) in self.program.shared.iter().enumerate() {
+            let Type::Scalar(dtype) = array.ty else {
+                return Err(self.error(None, "a shared array holds vectors", "shared arrays hold scalars"));
+            };
+            let uses = self.uses(Place::Shared(i as u32));
+            let form = match dtype.size() {
+                4 if uses.atomic => Form::Atomic,
+                _ if uses.atomic => return Err(self.error(None, "WGSL has 32-bit atomics only", "use 32-bit ones")),
+                4 if array.len.is_multiple_of(4) => Form::Plain { group: Self::group(uses) },
+                4 | 8 => Form::Plain { group: 1 },
+                _ => Form::Word,
+            };
+            let store = Store { form, dtype };
+            let element = self.element(&store);
+            let len = match &store.form {
+                Form::Plain { group } => array.len as usize / group,
+                _ => array.len as usize,
+            };
+            let _ = writeln!(self.declarations, "var<workgroup> s{i}: array<{element}, {len}>; // {}", array.name);
+            self.shared.push(store);
+        }
+        self.declarations.push('\n');
+        Ok(())
+    }
+
+    fn element(&self, store: &Store) -> String {
+        let scalar = self.scalar_type(store.dtype);
+        match &store.form {
+            Form::Plain { group: 1 } => scalar.to_owned(),
+            Form::Plain { group } => format!("vec{group}<{scalar}>"),
+            Form::Atomic if rep(store.dtype) == Rep::I32 => "atomic<i32>".to_owned(),
+            Form::Atomic | Form::PackedAtomic => "atomic<u32>".to_owned(),
+            Form::Packed { group: 1 } => "u32".to_owned(),
+            Form::Packed { group } => format!("vec{group}<u32>"),
+            Form::Short => "u16".to_owned(),
+            Form::Word if scalar == "i32" => "i32".to_owned(),
+            Form::Word => "u32".to_owned(),
+        }
+    }
+
+    fn store_of(&self, place: Place) -> Result<Store, RenderError> {
+        let found = match place {
+            Place::Param(i) => self.params.get(i as usize).cloned().flatten(),
+            Place::Shared(i) => self.shared.get(i as usize).cloned(),
+            Place::Table(..) | Place::Local(_) => None,
+        };
+        found.ok_or_else(|| self.error(None, "a place that is no buffer", "validate the program first"))
+    }
+
+    /// An index into a place, with where a buffer begins added.
+    fn position(&self, place: Place, index: Value) -> String {
+        match place {
+            Place::Param(i) if self.options.offsets => {
+                format!("({} + {})", self.index(index), Self::word(self.offset_at[i as usize]))
+            }
+            _ => self.index(index),
+        }
+    }
+
+    /// Writes a function once; `text` follows its name.
+    fn accessor(&mut self, name: String, text: impl FnOnce(&str) -> String) -> String {
+        if !self.accessors.contains(&name) {
+            let _ = writeln!(self.declarations, "fn {name}{}\n", text(&name));
+            self.accessors.push(name.clone());
+        }
+        name
+    }
+
+    /// Word `at` of a packed buffer.
+    fn packed_word(name: &str, form: &Form, at: &str) -> String {
+        match form {
+            Form::Packed { group: 2 } => format!("{name}[({at}) >> 1u][({at}) & 1u]"),
+            Form::Packed { group: 4 } => format!("{name}[({at}) >> 2u][({at}) & 3u]"),
+            Form::PackedAtomic => format!("atomicLoad(&{name}[{at}])"),
+            _ => format!("{name}[{at}]"),
+        }
+    }
+
+    /// A narrow number out of a word, `shift` bits up.
+    fn unpack(dtype: DType, word: &str, shift: &str) -> String {
+        let mask = if dtype.size() == 1 { "0xffu" } else { "0xffffu" };
+        match rep(dtype) {
+            Rep::Bool => format!("((({word} >> {shift}) & {mask}) != 0u)"),
+            Rep::I32 => {
+                let up = 32 - 8 * dtype.size();
+                format!("(bitcast<i32>(({word} >> {shift}) << {up}u) >> {up}u)")
+            }
+            _ => format!("(({word} >> {shift}) & {mask})"),
+        }
+    }
+
+    /// A narrow number as bits in the low end of a word.
+    fn bits(dtype: DType, value: &str) -> String {
+        match (rep(dtype), dtype.size()) {
+            (Rep::Bool, _) => format!("u32({value})"),
+            (Rep::I32, 1) => format!("(bitcast<u32>({value}) & 0xffu)"),
+            (Rep::I32, _) => format!("(bitcast<u32>({value}) & 0xffffu)"),
+            _ => value.to_owned(),
+        }
+    }
+
+    /// The element at `at` (an expression of `u32`).
+    fn load_scalar(&mut self, place: Place, at: &str) -> Result<String, RenderError> {
+        let name = self.place_name(place);
+        if let Place::Local(i) = place {
+            let single = self.program.locals.get(i as usize).is_some_and(|a| a.len == 1);
+            return Ok(if single { name } else { format!("{name}[{at}]") });
+        }
+        let store = self.store_of(place)?;
+        let dtype = store.dtype;
+        Ok(match &store.form {
+            Form::Plain { group: 1 } => format!("{name}[{at}]"),
+            Form::Plain { group } => format!("{name}[{at} >> {}u][{at} & {}u]", group.trailing_zeros(), group - 1),
+            Form::Atomic if dtype == DType::F32 => format!("bitcast<f32>(atomicLoad(&{name}[{at}]))"),
+            Form::Atomic => format!("atomicLoad(&{name}[{at}])"),
+            Form::Short => match rep(dtype) {
+                Rep::I32 => format!("(bitcast<i32>(u32({name}[{at}]) << 16u) >> 16u)"),
+                _ => format!("u32({name}[{at}])"),
+            },
+            Form::Word if dtype == DType::Bool => format!("({name}[{at}] != 0u)"),
+            Form::Word => format!("{name}[{at}]"),
+            form @ (Form::Packed { .. } | Form::PackedAtomic) => {
+                let (ty, per_word) = (self.scalar_type(dtype), 4 / dtype.size());
+                let word = Self::packed_word(&name, form, &format!("i >> {}u", per_word.trailing_zeros()));
+                let shift = format!("((i & {}u) * {}u)", per_word - 1, 8 * dtype.size());
+                let value = Self::unpack(dtype, &word, &shift);
+                let load = self.accessor(format!("load_{name}"), |_| format!("(i: u32) -> {ty} {{\n    return {value};\n}}"));
+                format!("{load}({at})")
+            }
+        })
+    }
+
+    /// What an [`Op::Load`] gives.
+    pub(super) fn load(&mut self, place: Place, index: Value, ty: Type) -> Result<String, RenderError> {
+        if let Place::Local(i) = place
+            && self.program.locals.get(i as usize).is_some_and(|a| a.ty == ty)
+        {
+            return self.load_scalar(place, &self.index(index));
+        }
+        let at = self.position(place, index);
+        let Type::Vector(dtype, lanes) = ty else { return self.load_scalar(place, &at) };
+        let lanes = usize::from(lanes);
+        let name = self.place_name(place);
+        let vector = self.vector_type(dtype, lanes);
+        if !matches!(place, Place::Local(_)) {
+            let store = self.store_of(place)?;
+            match &store.form {
+                Form::Plain { group } if *group == lanes && lanes > 1 => return Ok(format!("{name}[{at} >> {}u]", lanes.trailing_zeros())),
+                form @ (Form::Packed { .. } | Form::PackedAtomic) if lanes * dtype.size() >= 4 => {
+                    let (n_words, per_word) = (lanes * dtype.size() / 4, 4 / dtype.size());
+                    let mut text = format!("(i: u32) -> {vector} {{\n    let at = i >> {}u;\n", per_word.trailing_zeros());
+                    let whole = matches!(form, Form::Packed { group } if *group == n_words && n_words > 1);
+                    if whole {
+                        let _ = writeln!(text, "    let w = {name}[at >> {}u];", n_words.trailing_zeros());
+                    }
+                    let parts: Vec<String> = (0..lanes)
+                        .map(|lane| {
+                            let word = match (whole, lane / per_word) {
+                                (true, k) => format!("w[{k}]"),
+                                (false, k) => Self::packed_word(&name, form, &format!("at + {k}u")),
+                            };
+                            Self::unpack(dtype, &word, &format!("{}u", lane % per_word * 8 * dtype.size()))
+                        })
+                        .collect();
+                    let _ = write!(text, "    return {vector}({});\n}}", parts.join(", "));
+                    let load = self.accessor(format!("load{lanes}_{name}"), |_| text);
+                    return Ok(format!("{load}({at})"));
+                }
+                _ => {}
+            }
+        }
+        let parts: Result<Vec<String>, RenderError> =
+            (0..lanes).map(|lane| self.load_scalar(place, &format!("({at} + {lane}u)"))).collect();
+        Ok(format!("{vector}({})", parts?.join(", ")))
+    }
+
+    fn store_scalar(&mut self, place: Place, at: &str, value: &str) -> Result<(), RenderError> {
+        let name = self.place_name(place);
+        if let Place::Local(_) = place {
+            let target = self.load_scalar(place, at)?;
+            self.line(format!("{target} = {value};"));
+            return Ok(());
+        }
+        let store = self.store_of(place)?;
+        let dtype = store.dtype;
+        match &store.form {
+            Form::Plain { group: 1 } => self.line(format!("{name}[{at}] = {value};")),
+            Form::Plain { group } => self.line(format!("{name}[{at} >> {}u][{at} & {}u] = {value};", group.trailing_zeros(), group - 1)),
+            Form::Atomic if dtype == DType::F32 => self.line(format!("atomicStore(&{name}[{at}], bitcast<u32>({value}));")),
+            Form::Atomic => self.line(format!("atomicStore(&{name}[{at}], {value});")),
+            Form::Short => match rep(dtype) {
+                Rep::I32 => self.line(format!("{name}[{at}] = u16(bitcast<u32>({value}) & 0xffffu);")),
+                _ => self.line(format!("{name}[{at}] = u16({value});")),
+            },
+            Form::Word if dtype == DType::Bool => self.line(format!("{name}[{at}] = u32({value});")),
+            Form::Word => self.line(format!("{name}[{at}] = {value};")),
+            Form::PackedAtomic | Form::Packed { .. } => {
+                let bits = Self::bits(dtype, value);
+                let (per_word, width) = (4 / dtype.size(), 8 * dtype.size());
+                let store = self.masked_store(&name, width);
+                self.line(format!("{store}({at} >> {0}u, ({at} & {1}u) * {width}u, {bits});", per_word.trailing_zeros(), per_word - 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// A function that writes `width` bits of a word.
+    fn masked_store(&mut self, name: &str, width: usize) -> String {
+        let mask = (1u64 << width) - 1;
+        self.accessor(format!("store{width}_{name}"), |_| {
+            format!(
+                "(at: u32, shift: u32, bits: u32) {{
+    // Nobody else writes these bits, so what is read here is what the exclusive-or meets.
+    let old = (atomicLoad(&{name}[at]) >> shift) & {mask:#x}u;
+    atomicXor(&{name}[at], (old ^ bits) << shift);
+}}"
+            )
+        })
+    }
+
+    /// A [`Stmt::Store`].
+    pub(super) fn store(&mut self, place: Place, index: Value, value: Value) -> Result<(), RenderError> {
+        let ty = self.program.ty(value);
+        let whole_local = matches!(place, Place::Local(i) if self.program.locals.get(i as usize).is_some_and(|a| a.ty == ty));
+        let at = self.position(place, index);
+        let Type::Vector(dtype, lanes) = ty else { return self.store_scalar(place, &at, &v(value)) };
+        if whole_local {
+            return self.store_scalar(place, &at, &v(value));
+        }
+        let lanes = usize::from(lanes);
+        let name = self.place_name(place);
+        if !matches!(place, Place::Local(_)) {
+            let store = self.store_of(place)?;
+            let (per_word, width) = (4 / dtype.size().min(4), 8 * dtype.size());
+            let word = |first: usize, n: usize| -> String {
+                let parts = (0..n).map(|k| format!("({} << {}u)", Self::bits(dtype, &format!("{}[{}]", v(value), first + k)), k * width));
+                parts.collect::<Vec<_>>().join(" | ")
+            };
+            match &store.form {
+                Form::Plain { group } if *group == lanes && lanes > 1 => {
+                    self.line(format!("{name}[{at} >> {}u] = {};", lanes.trailing_zeros(), v(value)));
+                    return Ok(());
+                }
+                form @ (Form::Packed { .. } | Form::PackedAtomic) => {
+                    if lanes < per_word {
+                        let store = self.masked_store(&name, lanes * width);
+                        let (shift, part) = (per_word.trailing_zeros(), per_word - 1);
+                        self.line(format!("{store}({at} >> {shift}u, ({at} & {part}u) * {width}u, {});", word(0, lanes)));
+                        return Ok(());
+                    }
+                    let n_words = lanes / per_word;
+                    let words: Vec<String> = (0..n_words).map(|k| word(k * per_word, per_word)).collect();
+                    let shift = per_word.trailing_zeros();
+                    match form {
+                        Form::Packed { group } if *group == n_words && n_words > 1 => {
+                            let shift = shift + n_words.trailing_zeros();
+                            self.line(format!("{name}[{at} >> {shift}u] = vec{n_words}<u32>({});", words.join(", ")));
+                        }
+                        Form::Packed { .. } => {
+                            for (k, word) in words.iter().enumerate() {
+                                self.line(format!("{name}[({at} >> {shift}u) + {k}u] = {word};"));
+                            }
+                        }
+                        _ => {
+                            for (k, word) in words.iter().enumerate() {
+                                self.line(format!("atomicStore(&{name}[({at} >> {shift}u) + {k}u], {word});"));
+                            }
+                        }
+                    }
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        for lane in 0..lanes {
+            self.store_scalar(place, &format!("({at} + {lane}u)"), &format!("{}[{lane}]", v(value)))?;
+        }
+        Ok(())
+    }
+
+    fn atomic_store(&self, place: Place, value: Value) -> Result<Store, RenderError> {
+        let store = match place {
+            Place::Local(_) => None,
+            _ => Some(self.store_of(place)?),
+        };
+        store
+            .filter(|s| s.form == Form::Atomic)
+            .ok_or_else(|| self.error(Some(value), "an atomic operation on something else than 32-bit numbers", "use 32-bit numbers"))
+    }
+
+    /// What an [`Op::Atomic`] gives.
+    pub(super) fn atomic(&mut self, at: Value, op: AtomicOp, place: Place, index: Value, value: Value) -> Result<String, RenderError> {
+        let store = self.atomic_store(place, at)?;
+        let (name, position, value) = (self.place_name(place), self.position(place, index), v(value));
+        if store.dtype != DType::F32 {
+            let function = match op {
+                AtomicOp::Add => "atomicAdd",
+                AtomicOp::Max => "atomicMax",
+                AtomicOp::Min => "atomicMin",
+                AtomicOp::And => "atomicAnd",
+                AtomicOp::Or => "atomicOr",
+                AtomicOp::Xor => "atomicXor",
+                AtomicOp::Exchange => "atomicExchange",
+            };
+            return Ok(format!("{function}(&{name}[{position}], {value})"));
+        }
+        let (verb, new) = match op {
+            AtomicOp::Exchange => return Ok(format!("bitcast<f32>(atomicExchange(&{name}[{position}], bitcast<u32>({value})))")),
+            AtomicOp::Add => ("add", super::ops::binary_f32(BinaryOp::Add, "old", "value")),
+            AtomicOp::Max => ("max", super::ops::binary_f32(BinaryOp::Max, "old", "value")),
+            AtomicOp::Min => ("min", super::ops::binary_f32(BinaryOp::Min, "old", "value")),
+            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => {
+                return Err(self.error(Some(at), "a bitwise atomic operation on floats", "use U32"));
+            }
+        };
+        let function = self.accessor(format!("atomic_{verb}_{name}"), |_| {
+            format!(
+                "(at: u32, value: f32) -> f32 {{
+    var bits = atomicLoad(&{name}[at]);
+    loop {{
+        let old = bitcast<f32>(bits);
+        let met = atomicCompareExchangeWeak(&{name}[at], bits, bitcast<u32>({new}));
+        if (met.exchanged) {{
+            break;
+        }}
+        bits = met.old_value;
+    }}
+    return bitcast<f32>(bits);
+}}"
+            )
+        });
+        Ok(format!("{function}({position}, {value})"))
+    }
+
+    /// What an [`Op::CompareExchange`] gives.
+    pub(super) fn compare_exchange(
+        &mut self,
+        at: Value,
+        place: Place,
+        index: Value,
+        expected: Value,
+        new: Value,
+    ) -> Result<String, RenderError> {
+        let store = self.atomic_store(place, at)?;
+        let (name, position) = (self.place_name(place), self.position(place, index));
+        let ty = if rep(store.dtype) == Rep::I32 { "i32" } else { "u32" };
+        // WGSL's own may fail for no reason.
+        let function = self.accessor(format!("compare_exchange_{name}"), |_| {
+            format!(
+                "(at: u32, expected: {ty}, value: {ty}) -> {ty} {{
+    var old = expected;
+    loop {{
+        let met = atomicCompareExchangeWeak(&{name}[at], expected, value);
+        old = met.old_value;
+        if (met.exchanged || old != expected) {{
+            break;
+        }}
+    }}
+    return old;
+}}"
+            )
+        });
+        if store.dtype == DType::F32 {
+            return Ok(format!("bitcast<f32>({function}({position}, bitcast<u32>({}), bitcast<u32>({})))", v(expected), v(new)));
+        }
+        Ok(format!("{function}({position}, {}, {})", v(expected), v(new)))
+    }
+}
