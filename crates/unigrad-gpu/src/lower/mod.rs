@@ -6,6 +6,7 @@
 //!
 //! One file per family; [`Signature`] keeps a program's parameters and what is passed for them together.
 
+mod attention;
 mod contract;
 mod max_pool;
 mod native;
@@ -115,6 +116,8 @@ pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
             let then = lower(&Kernel::Region(total.total.clone()), target)?;
             Ok(rows.then(then, total.rows.args.len(), total.rows.scalars.len()))
         }
+        Kernel::Attention(kernel) => attention::lower(kernel, target),
+        Kernel::AttentionGrad(kernel) => attention::lower_grad(kernel, target),
         Kernel::Scan(kernel) => scan::lower(kernel, target),
         Kernel::Scatter(kernel) => scatter::lower(kernel, target),
         Kernel::ArgSort(kernel) => sort::argsort(kernel, target),

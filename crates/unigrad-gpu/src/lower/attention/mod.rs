@@ -1,0 +1,230 @@
+//! Attention without materialized scores (Dao, "FlashAttention-2", arXiv:2307.08691), forward and backward.
+//!
+//! Always: sums run in a fixed order; nothing is added atomically. Blocks that the mask hides are skipped.
+//! Never: holds more scores than one block of queries by one block of keys.
+//!
+//! [`tile`] has the products, [`forward`] and [`backward`] the loops around them; this file has what both know of masks, dropout and layouts.
+
+mod backward;
+mod forward;
+mod tile;
+
+pub(super) use backward::lower as lower_grad;
+pub(super) use forward::lower;
+
+use super::{
+    Signature, Unsupported,
+    philox::philox,
+    work::{Operand, check_dtype, index_dtype, too_large},
+};
+use tile::Side;
+use unigrad_ir::{Builder, Place, Target, Value};
+use unigrad_kernel::{Arg, Attention, Layout4};
+use unigrad_scalar::{BinaryOp, DType};
+
+/// Positions are below this, so that sums of a few of them stay within 32 bits.
+const FAR: i64 = 1 << 28;
+
+/// What all programs of a kernel share.
+struct Context<'a> {
+    kernel: &'a Attention,
+    /// What sums are kept in.
+    dtype: DType,
+    /// Of offsets; they wrap, so that strides may be negative.
+    index: DType,
+    /// Buffer arguments in front of the outputs.
+    n_inputs: usize,
+}
+
+impl<'a> Context<'a> {
+    fn new(kernel: &'a Attention, target: &Target, other_buffers: &[usize]) -> Result<Context<'a>, Unsupported> {
+        check_dtype(target, kernel.dtype)?;
+        let bias = kernel.bias.map_or(0, |(_, arg)| arg.len);
+        let n_rows = kernel.batch * kernel.heads * kernel.q_len;
+        let lens = [kernel.q_buffer, kernel.k_buffer, kernel.v_buffer, kernel.out_buffer, bias, n_rows];
+        let longest = lens.into_iter().chain(other_buffers.iter().copied()).max().unwrap_or(0);
+        let index = index_dtype(target, longest)?;
+        for size in [kernel.q_len, kernel.k_len, kernel.qk_dim, kernel.v_dim, n_rows] {
+            if size as i64 >= FAR {
+                return Err(too_large(size));
+            }
+        }
+        Ok(Context { kernel, dtype: kernel.dtype.compute(), index, n_inputs: 3 + usize::from(kernel.bias.is_some()) })
+    }
+
+    /// Query heads that share a key head.
+    fn group(&self) -> usize {
+        self.kernel.heads / self.kernel.kv_heads.max(1)
+    }
+
+    fn input(&self, at: usize, len: usize) -> Operand {
+        Operand::Arg(at, Arg { dtype: self.kernel.dtype, len, write: false })
+    }
+
+    fn output(&self, at: usize, len: usize) -> Operand {
+        Operand::Arg(at, Arg { dtype: self.kernel.dtype, len, write: true })
+    }
+
+    fn lse(&self, write: bool) -> Operand {
+        let len = self.kernel.batch * self.kernel.heads * self.kernel.q_len;
+        Operand::Arg(self.n_inputs + 1, Arg { dtype: self.dtype, len, write })
+    }
+
+    /// `q`, `k`, `v` and the bias as parameters.
+    fn open(&self, sig: &mut Signature) -> Inputs {
+        let kernel = self.kernel;
+        let q = self.input(0, kernel.q_buffer).open(sig, "q", false);
+        let k = self.input(1, kernel.k_buffer).open(sig, "k", false);
+        let v = self.input(2, kernel.v_buffer).open(sig, "v", false);
+        let bias = kernel.bias.map(|(_, arg)| sig.arg("bias", 3, &Arg { write: false, ..arg }));
+        let (kv_len, q_offset) = (sig.scalar_halves("kv_len", 0), sig.scalar_halves("q_offset", 1));
+        let dropout = kernel.dropout.map(|dropout| {
+            let (seed, offset) = (sig.scalar_halves("seed", 2), sig.scalar_halves("offset", 3));
+            (f32::from_bits(dropout.keep_bits), seed, offset)
+        });
+        let b = &mut sig.b;
+        Inputs { q, k, v, bias, kv_len: clamped(b, kv_len, 0, kernel.k_len as i64), q_offset: clamped(b, q_offset, -FAR, FAR), dropout }
+    }
+
+    /// One head's slice of a tensor.
+    fn side(&self, b: &mut Builder, place: Place, layout: &Layout4, features: usize, batch: Value, head: Value) -> Side {
+        let base = b.int(self.index, layout.offset);
+        let (batch, head) = (b.cast(batch, self.index), b.cast(head, self.index));
+        let [by_batch, by_head, position, feature] = layout.strides;
+        let base = super::work::mul_const_add(b, batch, by_batch, base);
+        let base = super::work::mul_const_add(b, head, by_head, base);
+        Side { place, base, position, feature, features, heads: None }
+    }
+
+    /// Whether query `i` sees key `j` (both `I32`).
+    fn sees(&self, b: &mut Builder, inputs: &Inputs, i: Value, j: Value) -> Value {
+        let mut seen = b.lt(j, inputs.kv_len);
+        let position = b.add(i, inputs.q_offset);
+        if self.kernel.causal {
+            let past = b.binary(BinaryOp::Le, j, position);
+            seen = b.and(seen, past);
+        }
+        if let Some(window) = self.kernel.window {
+            let oldest = b.add_const(position, -window_of(window));
+            let recent = b.lt(oldest, j);
+            seen = b.and(seen, recent);
+        }
+        seen
+    }
+
+    /// The keys that queries `first..end` (`I32`) may see: from, to.
+    fn keys_seen(&self, b: &mut Builder, inputs: &Inputs, first: Value, end: Value) -> (Value, Value) {
+        let (mut from, mut to) = (b.int(DType::I32, 0), inputs.kv_len);
+        if self.kernel.causal {
+            let past = b.add(end, inputs.q_offset);
+            to = b.binary(BinaryOp::Min, to, past);
+        }
+        if let Some(window) = self.kernel.window {
+            let oldest = b.add(first, inputs.q_offset);
+            let oldest = b.add_const(oldest, 1 - window_of(window));
+            from = b.binary(BinaryOp::Max, from, oldest);
+        }
+        (from, to)
+    }
+
+    /// The queries that may see keys `first..end` (`I32`): from, to.
+    fn queries_seeing(&self, b: &mut Builder, inputs: &Inputs, first: Value, end: Value) -> (Value, Value) {
+        let (mut from, mut to) = (b.int(DType::I32, 0), b.int(DType::I32, self.kernel.q_len as i64));
+        if self.kernel.causal {
+            let earliest = b.sub(first, inputs.q_offset);
+            from = b.binary(BinaryOp::Max, from, earliest);
+        }
+        if let Some(window) = self.kernel.window {
+            let latest = b.sub(end, inputs.q_offset);
+            let latest = b.add_const(latest, window_of(window) - 1);
+            to = b.binary(BinaryOp::Min, to, latest);
+        }
+        (from, to)
+    }
+
+    /// `score * scale + bias`, or -inf where the query does not see the key. `bias_line` is where the query's row of the bias begins.
+    fn masked(&self, b: &mut Builder, inputs: &Inputs, score: Value, seen: Value, bias_line: Option<Value>, j: Value) -> Value {
+        let scale = b.float(self.dtype, f64::from_bits(self.kernel.scale_bits));
+        let mut score = b.mul(score, scale);
+        if let (Some(bias), Some((layout, _)), Some(line)) = (inputs.bias, self.kernel.bias, bias_line) {
+            let zero = b.float(self.dtype, 0.0);
+            let added = b.variable("bias", zero);
+            b.when(seen, |b| {
+                let j = b.cast(j, self.index);
+                let at = super::work::mul_const_add(b, j, layout.strides[3], line);
+                let value = b.load(bias, at);
+                let value = b.cast(value, self.dtype);
+                b.set(added, value);
+            });
+            let added = b.get(added);
+            score = b.add(score, added);
+        }
+        let hidden = b.float(self.dtype, f64::NEG_INFINITY);
+        b.select(seen, score, hidden)
+    }
+
+    /// What dropout multiplies the probability of a key with. `row` is the query's number in `[batch, head, query]` (`U32`).
+    fn kept(&self, b: &mut Builder, inputs: &Inputs, row: Value, j: Value) -> Option<Value> {
+        let (keep, seed, offset) = inputs.dropout?;
+        let len = b.u32(self.kernel.k_len as u32);
+        let (low, high) = (b.mul(row, len), b.mul_hi(row, len));
+        let j = b.cast(j, DType::U32);
+        let index = b.add(low, j);
+        let carried = b.lt(index, low);
+        let carried = b.cast(carried, DType::U32);
+        let high = b.add(high, carried);
+        let word = philox(b, [index, high, offset[0], offset[1]], seed)[0];
+        let eight = b.u32(8);
+        let bits = b.binary(BinaryOp::Shr, word, eight);
+        let uniform = b.cast(bits, DType::F32);
+        let unit = b.float(DType::F32, 1.0 / f64::from(1 << 24));
+        let uniform = b.mul(uniform, unit);
+        let keep_value = b.float(DType::F32, keep.into());
+        let is_kept = b.lt(uniform, keep_value);
+        let (factor, none) = (b.float(self.dtype, 1.0 / f64::from(keep)), b.float(self.dtype, 0.0));
+        Some(b.select(is_kept, factor, none))
+    }
+
+    /// The number of a query in `[batch, head, query]`: `U32`.
+    fn row_number(&self, b: &mut Builder, batch: Value, head: Value, i: Value) -> Value {
+        let i = b.cast(i, DType::U32);
+        let line = super::work::mul_const_add(b, batch, self.kernel.heads as i64, head);
+        super::work::mul_const_add(b, line, self.kernel.q_len as i64, i)
+    }
+}
+
+/// A window beyond all keys is as good as none.
+fn window_of(window: usize) -> i64 {
+    i64::try_from(window).unwrap_or(FAR).min(FAR)
+}
+
+/// The inputs as parameters.
+struct Inputs {
+    q: Place,
+    k: Place,
+    v: Place,
+    bias: Option<Place>,
+    /// `I32`, within `0..=k_len`.
+    kv_len: Value,
+    /// `I32`, far at most.
+    q_offset: Value,
+    /// Probability of keeping; seed and offset, in halves.
+    dropout: Option<(f32, [Value; 2], [Value; 2])>,
+}
+
+/// A 64-bit number, in halves, as `I32` within bounds.
+fn clamped(b: &mut Builder, [low, high]: [Value; 2], least: i64, most: i64) -> Value {
+    let high = b.bitcast(high, DType::I32);
+    let number = b.bitcast(low, DType::I32);
+    // It fits if the upper half is nothing but its sign.
+    let shift = b.int(DType::I32, 31);
+    let sign = b.binary(BinaryOp::Shr, number, shift);
+    let fits = b.binary(BinaryOp::Eq, sign, high);
+    let zero = b.int(DType::I32, 0);
+    let negative = b.lt(high, zero);
+    let (least, most) = (b.int(DType::I32, least), b.int(DType::I32, most));
+    let bound = b.select(negative, least, most);
+    let number = b.select(fits, number, bound);
+    let number = b.binary(BinaryOp::Max, number, least);
+    b.binary(BinaryOp::Min, number, most)
+}
