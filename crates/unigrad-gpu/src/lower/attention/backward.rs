@@ -267,8 +267,7 @@ impl Backward<'_> {
         let grads = tile.locals(b, "grads", shape.rr * shape.rc, zero);
         let step = b.int(DType::I32, shape.columns().into());
         b.repeat(from, to, step, |b, key| {
-            let pair =
-                Pair { rows: [&q, &dout], columns: [&k, &v], row: (first, end), column: (key, to), by_query: true, batch, head };
+            let pair = Pair { rows: [&q, &dout], columns: [&k, &v], row: (first, end), column: (key, to), by_query: true, batch, head };
             self.pair(b, &tile, &places, &pair, (weights, grads));
             self.share(b, &tile, grads);
             let feature = b.mul_const(chunk, shape.features().into());
@@ -296,8 +295,7 @@ impl Backward<'_> {
         let dv = context.output(self.at(5), kernel.grad_buffers[2]).open(&mut sig, "dv", true);
         let b = &mut sig.b;
         let tile = Tile::new(b, shape, context.dtype);
-        let ([chunk, kv_head, batch], first, exists) =
-            self.take(b, line, [chunks, forward.kv_heads, forward.batch], items, shape.rows());
+        let ([chunk, kv_head, batch], first, exists) = self.take(b, line, [chunks, forward.kv_heads, forward.batch], items, shape.rows());
         let k = context.side(b, places.inputs.k, &forward.k, forward.qk_dim, batch, kv_head);
         let v = context.side(b, places.inputs.v, &forward.v, forward.v_dim, batch, kv_head);
         let end = b.int(DType::I32, forward.k_len as i64);
@@ -315,7 +313,8 @@ impl Backward<'_> {
         let [head, heads, one] = [0, context.group() as u32, 1].map(|n| b.u32(n));
         b.repeat(head, heads, one, |b, within| {
             let head = mul_const_add(b, kv_head, context.group() as i64, within);
-            let side = |b: &mut Builder, place: Place, layout: &Layout4, features: usize| context.side(b, place, layout, features, batch, head);
+            let side =
+                |b: &mut Builder, place: Place, layout: &Layout4, features: usize| context.side(b, place, layout, features, batch, head);
             let q = side(b, places.inputs.q, &forward.q, forward.qk_dim);
             let dout = side(b, places.dout, &kernel.dout, forward.v_dim);
             let step = b.int(DType::I32, shape.columns().into());

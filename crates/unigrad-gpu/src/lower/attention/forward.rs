@@ -106,7 +106,8 @@ impl Forward<'_> {
         let line = Line::new(items, target)?;
         let mut sig = Signature::new("attention", Tile::block(*shape));
         let inputs = context.open(&mut sig);
-        let out = if self.partial.is_none() { Some(context.output(context.n_inputs, kernel.out_buffer).open(&mut sig, "y", true)) } else { None };
+        let out =
+            if self.partial.is_none() { Some(context.output(context.n_inputs, kernel.out_buffer).open(&mut sig, "y", true)) } else { None };
         let lse = if self.partial.is_none() { Some(context.lse(true).open(&mut sig, "lse", true)) } else { None };
         let partial = self.partial.as_ref().map(|p| {
             (p.sums.open(&mut sig, "sums", true), p.greatest.open(&mut sig, "greatest", true), p.total.open(&mut sig, "totals", true))
@@ -199,15 +200,7 @@ impl Forward<'_> {
     }
 
     /// Calls `body` with each feature of the thread that exists, and the row's sum of it.
-    fn each_feature(
-        &self,
-        b: &mut Builder,
-        tile: &Tile,
-        block: &Block,
-        r: u32,
-        sums: Place,
-        body: impl Fn(&mut Builder, Value, Value),
-    ) {
+    fn each_feature(&self, b: &mut Builder, tile: &Tile, block: &Block, r: u32, sums: Place, body: impl Fn(&mut Builder, Value, Value)) {
         let features = b.u32(self.context.kernel.v_dim as u32);
         for e in 0..self.shape.re {
             let column = tile.column(b, e);

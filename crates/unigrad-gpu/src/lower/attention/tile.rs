@@ -236,7 +236,7 @@ impl Tile {
             b.barrier();
             let (zero, one) = (b.u32(0), b.u32(1));
             b.repeat(zero, step, one, |b, k| {
-                let mut load = |b: &mut Builder, at: Value, offset: u32| {
+                let load = |b: &mut Builder, at: Value, offset: u32| {
                     let at = mul_const_add(b, at, i64::from(depth) + 1, k);
                     let at = b.add_const(at, offset.into());
                     b.load(self.stage, at)
