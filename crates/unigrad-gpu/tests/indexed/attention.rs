@@ -1,0 +1,161 @@
+//! Attention, forward and backward.
+
+use crate::{Random, check, on_target, targets, tolerance};
+use unigrad_ir::Target;
+use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Kernel, Layout4};
+use unigrad_scalar::DType;
+
+/// A random layout of `[batch, head, position, feature]`: in any of the usual orders, with padding, features apart or backwards.
+fn layout(random: &mut Random, dims: [usize; 4]) -> (Layout4, usize) {
+    let order = random.pick(&[[0, 1, 2, 3], [0, 2, 1, 3], [0, 1, 3, 2]]);
+    let (mut strides, mut next, mut offset) = ([0; 4], 1, random.below(3));
+    for i in order.into_iter().rev() {
+        strides[i] = next as i64;
+        if random.below(8) == 0 {
+            strides[i] = -strides[i];
+            offset += next * dims[i].saturating_sub(1);
+        }
+        next = next * dims[i].max(1) + random.below(2);
+    }
+    (Layout4 { offset: offset as i64, strides }, next + offset + 1)
+}
+
+struct Case {
+    grad: AttentionGrad,
+    /// q, k, v, [bias], out, lse, dout, dq, dk, dv
+    buffers: Vec<Vec<u8>>,
+    scalars: Vec<u64>,
+}
+
+#[derive(Clone, Copy)]
+struct Sizes {
+    batch: usize,
+    kv_heads: usize,
+    group: usize,
+    q_len: usize,
+    k_len: usize,
+    qk_dim: usize,
+    v_dim: usize,
+}
+
+fn case(random: &mut Random, dtype: DType, sizes: Sizes, plain: bool) -> Case {
+    let Sizes { batch, kv_heads, group, q_len, k_len, qk_dim, v_dim } = sizes;
+    let heads = kv_heads * group;
+    let (q, q_buffer) = layout(random, [batch, heads, q_len, qk_dim]);
+    let (k, k_buffer) = layout(random, [batch, kv_heads, k_len, qk_dim]);
+    let (v, v_buffer) = layout(random, [batch, kv_heads, k_len, v_dim]);
+    let (out, out_buffer) = layout(random, [batch, heads, q_len, v_dim]);
+    let (dout, dout_buffer) = layout(random, [batch, heads, q_len, v_dim]);
+    let (dq, dq_buffer) = layout(random, [batch, heads, q_len, qk_dim]);
+    let (dk, dk_buffer) = layout(random, [batch, kv_heads, k_len, qk_dim]);
+    let (dv, dv_buffer) = layout(random, [batch, kv_heads, k_len, v_dim]);
+    let bias = (!plain && random.below(3) == 0).then(|| {
+        let (mut bias, len) = layout(random, [batch, heads, q_len, k_len]);
+        if random.below(2) == 0 {
+            let axis = random.below(4);
+            bias.offset += bias.strides[axis].min(0) * ([batch, heads, q_len, k_len][axis] as i64 - 1).max(0);
+            bias.strides[axis] = 0;
+        }
+        let dtype = if dtype == DType::F64 { DType::F64 } else { random.pick(&[dtype, DType::F32]) };
+        (bias, Arg { dtype, len, write: false })
+    });
+    let dropout = (!plain && random.below(3) == 0).then(|| Dropout { keep_bits: 0.7f32.to_bits() });
+    let forward = Attention {
+        dtype,
+        batch,
+        heads,
+        kv_heads,
+        q_len,
+        k_len,
+        qk_dim,
+        v_dim,
+        scale_bits: (1.0 / (qk_dim.max(1) as f64).sqrt()).to_bits(),
+        causal: random.below(2) == 0,
+        window: (random.below(4) == 0).then(|| 1 + random.below(k_len.max(1))),
+        dropout,
+        q,
+        k,
+        v,
+        out,
+        bias,
+        q_buffer,
+        k_buffer,
+        v_buffer,
+        out_buffer,
+    };
+    let mut buffers = vec![random.numbers(dtype, q_buffer), random.numbers(dtype, k_buffer), random.numbers(dtype, v_buffer)];
+    buffers.extend(forward.bias.map(|(_, arg)| random.numbers(arg.dtype, arg.len)));
+    // What no kernel writes is compared too: it must stay.
+    buffers.push(vec![0; out_buffer * dtype.size()]);
+    buffers.push(vec![0; batch * heads * q_len * forward.lse_dtype().size()]);
+    buffers.push(random.numbers(dtype, dout_buffer));
+    buffers.extend([dq_buffer, dk_buffer, dv_buffer].map(|len| vec![0; len * dtype.size()]));
+    let kv_len = if random.below(2) == 0 { k_len as i64 } else { random.pick(&[0, k_len as i64 / 2, i64::MAX, k_len as i64]) };
+    let q_offset = if random.below(2) == 0 { 0 } else { random.pick(&[-3, 2, k_len as i64 - q_len as i64]) };
+    let mut scalars = vec![kv_len as u64, q_offset as u64];
+    if forward.dropout.is_some() {
+        scalars.extend([0x1234_5678_9abc_def0, 77]);
+    }
+    let grad = AttentionGrad { forward, dout, dout_buffer, dq, dk, dv, grad_buffers: [dq_buffer, dk_buffer, dv_buffer] };
+    Case { grad, buffers, scalars }
+}
+
+/// Both passes on a target against the CPU's.
+fn check_case(mut case: Case, target: &Target) {
+    let forward = Kernel::Attention(case.grad.forward.clone());
+    let dtype = case.grad.forward.dtype;
+    let n = forward.args().len();
+    if case.grad.forward.qk_dim * case.grad.forward.v_dim == 0 {
+        // The CPU has no attention without features.
+        on_target(&forward, target, &mut case.buffers[..n], &case.scalars).unwrap();
+        return on_target(&Kernel::AttentionGrad(case.grad), target, &mut case.buffers, &case.scalars).unwrap();
+    }
+    check(&forward, target, &case.buffers[..n], &case.scalars, 2, tolerance(dtype));
+    crate::on_cpu(&forward, &mut case.buffers[..n], &case.scalars).unwrap();
+    check(&Kernel::AttentionGrad(case.grad), target, &case.buffers, &case.scalars, 3, tolerance(dtype) * 4.0);
+}
+
+#[test]
+fn small_and_odd() {
+    let mut random = Random(8);
+    let targets = targets();
+    for round in 0..120 {
+        let sizes = Sizes {
+            batch: random.pick(&[0, 1, 2, 3]),
+            kv_heads: 1 + random.below(2),
+            group: 1 + random.below(3),
+            q_len: random.pick(&[0, 1, 2, 5, 17, 33]),
+            k_len: random.pick(&[0, 1, 3, 16, 31, 70]),
+            qk_dim: random.pick(&[0, 1, 3, 8, 20]),
+            v_dim: random.pick(&[0, 1, 5, 16, 19]),
+        };
+        let dtype = random.pick(&[DType::F32, DType::F32, DType::F64, DType::F16, DType::BF16]);
+        let case = case(&mut random, dtype, sizes, false);
+        check_case(case, &targets[round % targets.len()]);
+    }
+}
+
+#[test]
+fn many_features() {
+    let mut random = Random(9);
+    for target in targets() {
+        for dtype in [DType::F32, DType::F64] {
+            let sizes = Sizes { batch: 1, kv_heads: 1, group: 2, q_len: 9, k_len: 20, qk_dim: 70, v_dim: 150 };
+            check_case(case(&mut random, dtype, sizes, false), &target);
+        }
+    }
+}
+
+#[test]
+fn few_queries_of_many_keys() {
+    let mut random = Random(10);
+    for target in targets() {
+        for (group, q_len, dtype) in [(1, 1, DType::F32), (4, 1, DType::BF16), (3, 2, DType::F16), (1, 3, DType::F64)] {
+            let sizes = Sizes { batch: 1, kv_heads: 2, group, q_len, k_len: 1100, qk_dim: 16, v_dim: 8 };
+            let case = case(&mut random, dtype, sizes, true);
+            let forward = Kernel::Attention(case.grad.forward.clone());
+            let n = forward.args().len();
+            check(&forward, &target, &case.buffers[..n], &case.scalars, 2, tolerance(dtype));
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Running reductions.
+
+use crate::{Random, check, targets, tolerance};
+use unigrad_kernel::{Kernel, Scan};
+use unigrad_scalar::{DType, ScanOp};
+
+#[test]
+fn scans() {
+    let mut random = Random(1);
+    let targets = targets();
+    for case in 0..300 {
+        let dtype = random.pick(&DType::ALL);
+        let len = random.pick(&[0, 1, 2, 7, 33, 100, 600, 3000]);
+        let (outer, inner) =
+            if len > 500 { (random.pick(&[1, 2]), random.pick(&[1, 1, 3, 9])) } else { (random.below(6), random.pick(&[1, 2, 5, 8, 40])) };
+        let scan = Scan { op: random.pick(ScanOp::ALL), dtype, outer, len, inner, reverse: random.below(2) == 0 };
+        let n = outer * len * inner;
+        let float = dtype.is_float();
+        // Products of large numbers, and sums of extremes, round differently in every order.
+        let x = if float && matches!(scan.op, ScanOp::Sum | ScanOp::Prod) { random.numbers(dtype, n) } else { random.values(dtype, n) };
+        let out = vec![0xff; x.len()];
+        let allowed = tolerance(dtype) * if dtype == DType::F32 { 10.0 } else { 2.0 };
+        check(&Kernel::Scan(scan), &targets[case % targets.len()], &[x, out], &[], 1, allowed);
+    }
+}
