@@ -3,6 +3,8 @@
 // Each test uses some of them.
 #![allow(dead_code)]
 
+pub(crate) mod cases;
+
 use unigrad_ir::{AtomicOp, Builder, Fragment, FragmentRole, FragmentShape, Op, Place, Program, Stmt, SubgroupOp, Target, Type, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 

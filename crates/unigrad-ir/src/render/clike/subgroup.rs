@@ -32,7 +32,7 @@ impl Writer<'_> {
         let size = self.subgroup_size(at);
         let (dtype, text) = (self.program.ty(value).dtype(), self.value(value));
         let Some(shuffles) = &self.language.shuffles else { return String::new() };
-        let lane = self.lane(at);
+        let lane = format!("({})", self.lane(at));
         match op {
             SubgroupOp::Reduce(reduce) => {
                 let name = self.reduction(reduce, dtype, size);
@@ -41,17 +41,27 @@ impl Writer<'_> {
             SubgroupOp::ShuffleXor(n) => self.shuffle("xor", shuffles.xor, dtype, &text, n),
             SubgroupOp::Broadcast(n) => self.shuffle("index", shuffles.index, dtype, &text, n),
             SubgroupOp::ShuffleDown(n) => {
-                let moved = self.shuffle("down", shuffles.down, dtype, &text, n);
+                let call = self.shuffle("down", shuffles.down, dtype, &text, n);
+                let moved = self.taken_by_all(at, dtype, &call);
                 format!("{lane} + {n}u < {size}u ? {moved} : {text}")
             }
             SubgroupOp::ShuffleUp(n) => {
-                let moved = self.shuffle("up", shuffles.up, dtype, &text, n);
+                let call = self.shuffle("up", shuffles.up, dtype, &text, n);
+                let moved = self.taken_by_all(at, dtype, &call);
                 format!("{lane} >= {n}u ? {moved} : {text}")
             }
         }
     }
 
-    /// A call that moves a value of any type, word by word. All threads evaluate it, whatever they do with what comes.
+    /// A variable with a shuffle's result: an arm of a conditional would leave out the threads that do not want it.
+    fn taken_by_all(&mut self, at: Value, dtype: DType, call: &str) -> String {
+        let scalar = if dtype == DType::Bool { "bool" } else { super::stored(dtype) };
+        let name = format!("v{}_moved", at.0);
+        self.line(&format!("const {scalar} {name} = {call};"));
+        name
+    }
+
+    /// A call that moves a value of any type, word by word. All threads must evaluate it.
     fn shuffle(&mut self, kind: &str, template: &'static str, dtype: DType, text: &str, n: u32) -> String {
         let scalar = if dtype == DType::Bool { "bool" } else { super::stored(dtype) };
         let name = format!("ug_shuffle_{kind}_{scalar}");
