@@ -7,9 +7,9 @@
 //! [`problem`] decides roles and dtypes, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes sums; the templates are [`tile`] and
 //! the second step [`sums`].
 
+mod asynchronous;
 mod fragment;
 mod grid;
-mod hopper;
 mod load;
 mod problem;
 mod sink;
@@ -36,8 +36,8 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
         let product = skinny::product(contract, &p, target, plan)?;
         return finish(contract, &p, target, product, plan.parts.count);
     }
-    if let Some(plan) = hopper::plan(&p, target)
-        && let Some(product) = hopper::product(contract, &p, target, plan)?
+    if let Some(plan) = asynchronous::plan(&p, target)
+        && let Some(product) = asynchronous::product(contract, &p, target, plan)?
     {
         return finish(contract, &p, target, product, plan.parts.count);
     }

@@ -469,3 +469,28 @@ fn convolutions() {
         check_on(&mut data, &targets(), "data gradient");
     }
 }
+
+/// What native templates say is complete: every layout, dtype and tile width has a text for the architectures that choose it.
+#[test]
+fn native_templates_render() {
+    let mut rng = Rng(2);
+    let (dialect, programs) = (unigrad_ir::Dialect::ALL[0], &mut BTreeSet::new());
+    for arch in ["sm_80", "sm_90", "sm_120"] {
+        let target = Target { dialect, arch: arch.to_owned(), shared_bytes: 99 << 10, compute_units: 100, ..Target::interpreter() };
+        for (at, shape) in [[2048, 2048, 128], [1280, 1280, 64], [128, 128, 128], [16, 512, 2048], [100, 104, 72]].into_iter().enumerate() {
+            for (which, (ta, tb)) in [(false, false), (true, false), (false, true), (true, true)].into_iter().enumerate() {
+                let dtype = [DType::F16, DType::BF16][(at + which) % 2];
+                let [m, n, k] = shape.map(|size: usize| size.next_multiple_of(8));
+                let case = matmul(&mut rng, [m, n, k], ta, tb, [dtype; 3]);
+                for step in lower(&case.contract, &target).unwrap().steps {
+                    let source = unigrad_ir::render(&step.program, &target).unwrap_or_else(|error| panic!("{shape:?} {arch}: {error}"));
+                    assert_eq!(source.text.matches('{').count(), source.text.matches('}').count());
+                    programs.insert((arch, step.program.name));
+                }
+            }
+        }
+    }
+    let native = ["sm_120 contract_mma", "sm_80 contract_mma", "sm_90 contract_mma", "sm_90 contract_wgmma"];
+    let found: Vec<String> = programs.iter().map(|(arch, name)| format!("{arch} {name}")).collect();
+    assert!(native.iter().all(|name| found.iter().any(|found| found == name)), "{found:?}");
+}
