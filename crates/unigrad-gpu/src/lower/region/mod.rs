@@ -17,6 +17,7 @@ mod row;
 mod schedule;
 mod simplify;
 mod threads;
+mod tile;
 
 pub(crate) use body::Body;
 
@@ -43,7 +44,11 @@ pub(super) fn region(region: &Region, target: &Target) -> Result<Lowered, Unsupp
     if region.n_parallel < region.axes.len() {
         return row::lower(&region, target);
     }
-    Ok(Lowered { steps: vec![map::lower(&region, target)?], scratch: Vec::new() })
+    let step = match schedule::Tiling::new(&region, target) {
+        Some(tiling) => tile::lower(&region, target, tiling)?,
+        None => map::lower(&region, target)?,
+    };
+    Ok(Lowered { steps: vec![step], scratch: Vec::new() })
 }
 
 /// Lowers a grouped map.

@@ -213,28 +213,43 @@ impl Carried {
         }
     }
 
-    /// Two partial results, the first of elements that come before where it matters to rounding.
+    /// Two partial results in any order.
     pub(super) fn combine(&self, b: &mut Builder, x: &[Value], y: &[Value]) -> Vec<Value> {
-        let op = match self.fold {
-            Fold::Reduce(op) => return vec![b.combine(op, x[0], y[0])],
-            Fold::Arg(op) => op,
-        };
-        let beats = if op == ArgReduceOp::ArgMax { BinaryOp::Gt } else { BinaryOp::Lt };
-        let better = b.binary(beats, y[0], x[0]);
+        let Fold::Arg(_) = self.fold else { return self.combine_in_order(b, x, y) };
+        let better = self.beats(b, x[0], y[0]);
         let mut tie = b.binary(BinaryOp::Eq, y[0], x[0]);
-        let mut take = better;
         if self.value.is_float() {
             let (nan_x, nan_y) = (b.unary(UnaryOp::IsNan, x[0]), b.unary(UnaryOp::IsNan, y[0]));
-            let not_x = b.unary(UnaryOp::Not, nan_x);
-            let only_y = b.and(nan_y, not_x);
-            take = b.binary(BinaryOp::Or, take, only_y);
             let both = b.and(nan_x, nan_y);
             tie = b.binary(BinaryOp::Or, tie, both);
         }
         let earlier = b.lt(y[1], x[1]);
         let tie = b.and(tie, earlier);
-        let take = b.binary(BinaryOp::Or, take, tie);
+        let take = b.binary(BinaryOp::Or, better, tie);
         vec![b.select(take, y[0], x[0]), b.select(take, y[1], x[1])]
+    }
+
+    /// Two partial results, the first of elements that come before the second's. An extreme element that equals what a search began with
+    /// is not noticed; but then all are equal, and the first one is what the end result says.
+    pub(super) fn combine_in_order(&self, b: &mut Builder, x: &[Value], y: &[Value]) -> Vec<Value> {
+        if let Fold::Reduce(op) = self.fold {
+            return vec![b.combine(op, x[0], y[0])];
+        }
+        let take = self.beats(b, x[0], y[0]);
+        vec![b.select(take, y[0], x[0]), b.select(take, y[1], x[1])]
+    }
+
+    /// Whether `y` is more extreme than `x`, which a NaN is unless `x` is one too.
+    fn beats(&self, b: &mut Builder, x: Value, y: Value) -> Value {
+        let greatest = self.fold == Fold::Arg(ArgReduceOp::ArgMax);
+        if !self.value.is_float() {
+            return b.binary(if greatest { BinaryOp::Gt } else { BinaryOp::Lt }, y, x);
+        }
+        let at_most = b.binary(if greatest { BinaryOp::Le } else { BinaryOp::Ge }, y, x);
+        let beyond = b.unary(UnaryOp::Not, at_most);
+        let nan = b.unary(UnaryOp::IsNan, x);
+        let number = b.unary(UnaryOp::Not, nan);
+        b.and(beyond, number)
     }
 
     /// The reduction's value, held as `to`; `dtype` is its region dtype.

@@ -439,7 +439,7 @@ impl Rows<'_> {
                 }
                 let new = tree(b, carried, all);
                 let old: Vec<Value> = variables.iter().map(|variable| b.get(*variable)).collect();
-                let sum = carried.combine(b, &old, &new);
+                let sum = carried.combine_in_order(b, &old, &new);
                 variables.iter().zip(sum).for_each(|(variable, part)| b.set(*variable, part));
             }
         }

@@ -2,7 +2,7 @@
 //! target's limits, nothing else.
 
 use super::body::vector_piece;
-use super::threads::Arrangement;
+use super::{threads::Arrangement, tile::staged};
 use unigrad_ir::Target;
 use unigrad_kernel::{Inst, InstOp, Region};
 
@@ -70,6 +70,42 @@ impl MapSchedule {
             groups /= 2;
         }
         MapSchedule { threads, width, groups }
+    }
+}
+
+/// A map in squares of two axes: read along `from`, written along the last one, in runs of `width` points.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Tiling {
+    pub(super) from: usize,
+    pub(super) width: usize,
+}
+
+/// Points of an axis below which squares are not worth it.
+const LEAST_SIDE: usize = 16;
+
+impl Tiling {
+    /// For a simplified map, if it is read along another axis than it is written.
+    pub(super) fn new(region: &Region, target: &Target) -> Option<Tiling> {
+        let to = region.axes.len().checked_sub(1)?;
+        let bytes = |from: &usize| {
+            let size = |at: usize| region.insts[at].dtype.size();
+            staged(region, *from).into_iter().map(size).sum::<usize>()
+        };
+        // Later ones win: they are closer in memory.
+        let from = (0..to).filter(|from| region.axes[*from] >= LEAST_SIDE && bytes(from) > 0).max_by_key(bytes)?;
+        let staged = staged(region, from);
+        let widest = staged.iter().map(|at| region.insts[*at].dtype.size()).max()?;
+        // A line of the square is then at least 128 bytes.
+        let mut width = (4 / widest).max(1);
+        let shared = |width: usize| staged.iter().map(|at| 32 * width * (32 * width + 1) * region.insts[*at].dtype.size()).sum::<usize>();
+        let fits = |width: usize| {
+            [from, to].iter().all(|axis| region.axes[*axis].is_multiple_of(width)) && shared(width) <= target.shared_bytes / 2
+        };
+        while width > 1 && !fits(width) {
+            width /= 2;
+        }
+        let enough = region.axes[to] >= LEAST_SIDE && target.max_threads >= 32 && shared(width) <= target.shared_bytes;
+        enough.then_some(Tiling { from, width })
     }
 }
 

@@ -169,7 +169,7 @@ impl Threads {
                         arrays.iter().map(|array| b.load(*array, at)).collect()
                     })
                     .collect();
-                tree(b, carried, all)
+                all.into_iter().reduce(|x, y| carried.combine(b, &x, &y)).unwrap_or_default()
             })
             .collect()
     }
@@ -206,10 +206,10 @@ impl Threads {
     }
 }
 
-/// Combines partial results of one thread, pairwise.
+/// Combines partial results of one thread, which are in the order of their elements, pairwise.
 pub(super) fn tree(b: &mut Builder, carried: &Carried, mut parts: Vec<Vec<Value>>) -> Vec<Value> {
     while parts.len() > 1 {
-        parts = parts.chunks(2).map(|pair| if let [x, y] = pair { carried.combine(b, x, y) } else { pair[0].clone() }).collect();
+        parts = parts.chunks(2).map(|pair| if let [x, y] = pair { carried.combine_in_order(b, x, y) } else { pair[0].clone() }).collect();
     }
     parts.into_iter().next().unwrap_or_default()
 }
