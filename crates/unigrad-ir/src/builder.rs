@@ -89,6 +89,17 @@ impl Builder {
 
     // --- parameters and arrays
 
+    /// The name, with a number behind it if a parameter or array has it already.
+    fn unique(&self, name: &str) -> String {
+        let arrays = self.program.shared.iter().chain(&self.program.locals).map(|array| array.name.as_str());
+        let taken: Vec<&str> = self.program.params.iter().map(Param::name).chain(arrays).chain([self.program.name.as_str()]).collect();
+        if !taken.contains(&name) {
+            return name.to_owned();
+        }
+        let numbered = (2..).map(|n: u32| format!("{name}_{n}")).find(|name| !taken.contains(&name.as_str()));
+        numbered.unwrap_or_else(|| name.to_owned())
+    }
+
     fn param(&mut self, param: Param) -> u32 {
         self.program.params.push(param);
         self.program.params.len() as u32 - 1
@@ -96,33 +107,33 @@ impl Builder {
 
     /// A buffer that is only read.
     pub fn buffer(&mut self, name: &str, dtype: DType) -> Place {
-        Place::Param(self.param(Param::Buffer { name: name.to_owned(), dtype, write: false, atomic: false }))
+        Place::Param(self.param(Param::Buffer { name: self.unique(name), dtype, write: false, atomic: false }))
     }
 
     /// A buffer that is written (and perhaps read).
     pub fn buffer_mut(&mut self, name: &str, dtype: DType) -> Place {
-        Place::Param(self.param(Param::Buffer { name: name.to_owned(), dtype, write: true, atomic: false }))
+        Place::Param(self.param(Param::Buffer { name: self.unique(name), dtype, write: true, atomic: false }))
     }
 
     /// A buffer that atomic operations work on.
     pub fn buffer_atomic(&mut self, name: &str, dtype: DType) -> Place {
-        Place::Param(self.param(Param::Buffer { name: name.to_owned(), dtype, write: true, atomic: true }))
+        Place::Param(self.param(Param::Buffer { name: self.unique(name), dtype, write: true, atomic: true }))
     }
 
     /// A table of `count` buffers; [`Place::Table`] is one of them.
     pub fn table(&mut self, name: &str, dtype: DType, count: u32, write: bool) -> u32 {
-        self.param(Param::Table { name: name.to_owned(), dtype, count, write })
+        self.param(Param::Table { name: self.unique(name), dtype, count, write })
     }
 
     /// A number that the launch passes.
     pub fn scalar(&mut self, name: &str, dtype: DType) -> Value {
-        let param = self.param(Param::Scalar { name: name.to_owned(), dtype });
+        let param = self.param(Param::Scalar { name: self.unique(name), dtype });
         self.outermost(Op::Scalar(param), Type::Scalar(dtype))
     }
 
     /// `count` numbers that the launch passes; read with [`Builder::table_scalar`].
     pub fn scalar_table(&mut self, name: &str, dtype: DType, count: u32) -> u32 {
-        self.param(Param::ScalarTable { name: name.to_owned(), dtype, count })
+        self.param(Param::ScalarTable { name: self.unique(name), dtype, count })
     }
 
     /// The number at `which` (`U32`) in a scalar table.
@@ -137,13 +148,15 @@ impl Builder {
 
     /// An array that the workgroup shares.
     pub fn shared(&mut self, name: &str, dtype: DType, len: u32) -> Place {
-        self.program.shared.push(Array { name: name.to_owned(), ty: Type::Scalar(dtype), len });
+        let name = self.unique(name);
+        self.program.shared.push(Array { name, ty: Type::Scalar(dtype), len });
         Place::Shared(self.program.shared.len() as u32 - 1)
     }
 
     /// An array of the thread.
     pub fn local(&mut self, name: &str, ty: Type, len: u32) -> Place {
-        self.program.locals.push(Array { name: name.to_owned(), ty, len });
+        let name = self.unique(name);
+        self.program.locals.push(Array { name, ty, len });
         Place::Local(self.program.locals.len() as u32 - 1)
     }
 

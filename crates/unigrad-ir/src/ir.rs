@@ -146,6 +146,14 @@ pub enum Param {
     },
 }
 
+impl Param {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        let (Param::Buffer { name, .. } | Param::Table { name, .. } | Param::Scalar { name, .. } | Param::ScalarTable { name, .. }) = self;
+        name
+    }
+}
+
 /// An array that a workgroup shares, or that one thread has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Array {

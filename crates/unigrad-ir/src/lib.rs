@@ -11,6 +11,7 @@ mod ir;
 mod render;
 mod target;
 mod text;
+mod validate;
 
 pub use builder::Builder;
 pub use ir::{
@@ -19,3 +20,4 @@ pub use ir::{
 };
 pub use render::{RenderError, Source, collect, offline_targets, render, wgsl};
 pub use target::{Dialect, Target};
+pub use validate::{Invalid, validate};

@@ -1,0 +1,143 @@
+//! The signature against the target: names, parameters, arrays, threads.
+
+use unigrad_scalar::DType;
+
+use super::{At, Checker};
+use crate::ir::{FragmentShape, Param, Type};
+
+fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+impl Checker<'_> {
+    pub(super) fn signature(&mut self) {
+        let (program, target) = (self.program, self.target);
+        let text = program.to_string();
+        let mut lines = text.lines();
+        self.statement = lines.next().unwrap_or_default().to_owned();
+        let mut names = vec![program.name.as_str()];
+        self.name(&program.name, &[]);
+        let (mut buffers, mut bytes) = (0u32, 0u32);
+        for param in &program.params {
+            let (Param::Buffer { name, dtype, .. }
+            | Param::Table { name, dtype, .. }
+            | Param::Scalar { name, dtype }
+            | Param::ScalarTable { name, dtype, .. }) = param;
+            self.name(name, &names);
+            names.push(name);
+            self.available(*dtype, At::Words(name));
+            match param {
+                Param::Buffer { write, atomic, .. } => {
+                    if *atomic && !*write {
+                        self.error(At::Words(name), format!("{name} is atomic but not written"), "let it be written too");
+                    }
+                    (buffers, bytes) = (buffers + 1, bytes.saturating_add(8));
+                }
+                Param::Table { count, .. } => {
+                    self.tables(name, *count);
+                    (buffers, bytes) = (buffers.saturating_add(*count), bytes.saturating_add(count.saturating_mul(8)));
+                }
+                Param::Scalar { .. } => {
+                    if dtype.compute() != *dtype {
+                        self.error(At::Words(name), format!("{name} is {dtype}, a storage format"), "pass it as f32");
+                    }
+                    bytes = bytes.saturating_add(dtype.size().max(4) as u32);
+                }
+                Param::ScalarTable { count, .. } => {
+                    self.tables(name, *count);
+                    if dtype.size() < 4 {
+                        self.error(At::Words(name), format!("{name} has entries of {dtype}"), "use a type of 4 or 8 bytes");
+                    }
+                    bytes = bytes.saturating_add(count.saturating_mul(dtype.size() as u32));
+                }
+            }
+        }
+        let threads = program.block.iter().map(|n| u64::from(*n)).product::<u64>();
+        if threads == 0 || threads > target.max_threads.into() {
+            let cause = format!("{threads} threads in a group, the target takes 1 to {}", target.max_threads);
+            self.error(At::Words("threads"), cause, "let a group have fewer threads that each do more");
+        }
+        if buffers > target.max_buffers {
+            let cause = format!("{buffers} buffers, the target takes {}", target.max_buffers);
+            self.error(At::Line, cause, "divide the kernel, or put buffers next to each other in one");
+        }
+        if bytes > target.max_param_bytes {
+            let cause = format!("{bytes} bytes of parameters, the target takes {}", target.max_param_bytes);
+            self.error(At::Line, cause, "divide the kernel, or pass numbers in a buffer");
+        }
+        let mut shared_bytes = 0usize;
+        let arrays = program.shared.iter().map(|array| (array, true)).chain(program.locals.iter().map(|array| (array, false)));
+        for (array, is_shared) in arrays {
+            self.next_line();
+            self.statement = lines.next().unwrap_or_default().trim().to_owned();
+            self.name(&array.name, &names);
+            names.push(&array.name);
+            if array.len == 0 {
+                self.error(At::Words(&array.name), format!("{} has no elements", array.name), "leave it out, or give it 1");
+            }
+            if is_shared && !matches!(array.ty, Type::Scalar(_)) {
+                let cause = format!("a shared array holds scalars, not {}", array.ty);
+                self.error(At::Words(&array.name), cause, "share the scalars, and load vectors of them");
+            }
+            self.type_available(array.ty, At::Words(&array.name));
+            if is_shared {
+                let bytes = (array.len as usize).saturating_mul(array.ty.dtype().size() * array.ty.lanes());
+                shared_bytes = shared_bytes.saturating_add(bytes);
+                if shared_bytes > target.shared_bytes {
+                    let cause = format!("{shared_bytes} bytes of shared arrays with this one, the target has {}", target.shared_bytes);
+                    self.error(At::Words(&array.name), cause, "use smaller tiles");
+                }
+            }
+        }
+    }
+
+    fn name(&mut self, name: &str, names: &[&str]) {
+        if !is_identifier(name) {
+            self.error(At::Words(name), format!("`{name}` is not an identifier"), "use letters, digits and `_`, and begin with no digit");
+        }
+        if names.contains(&name) {
+            self.error(At::Words(name), format!("the name `{name}` is taken"), "give every parameter and array a name of its own");
+        }
+    }
+
+    fn tables(&mut self, name: &str, count: u32) {
+        if !self.target.tables {
+            self.error(At::Words(name), "the target has no tables", "pass each entry as a parameter, or make one launch for each");
+        }
+        if count == 0 {
+            self.error(At::Words(name), format!("the table {name} is empty"), "leave it out");
+        }
+    }
+
+    /// Whether the target has a type.
+    pub(super) fn available(&mut self, dtype: DType, at: At<'_>) {
+        match dtype {
+            DType::F64 if !self.target.f64 => self.error(at, "the target has no f64", "compute in f32, or choose another device"),
+            DType::I64 | DType::U64 if !self.target.i64 => {
+                self.error(at, format!("the target has no {dtype}"), "use two 32-bit words");
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a type is well formed, and the target has it.
+    pub(super) fn type_available(&mut self, ty: Type, at: At<'_>) {
+        self.available(ty.dtype(), at);
+        match ty {
+            Type::Scalar(_) => {}
+            Type::Vector(dtype, lanes) => {
+                if !matches!(lanes, 2 | 4 | 8) || usize::from(lanes) * dtype.size() > 16 {
+                    self.error(at, format!("there is no vector {ty}"), "use 2, 4 or 8 lanes and at most 16 bytes");
+                }
+            }
+            Type::Fragment(fragment) => {
+                if !self.target.fragments.contains(&fragment.shape) {
+                    let FragmentShape { m, n, k, input, sum } = fragment.shape;
+                    let cause = format!("the target multiplies no fragments {m}x{n}x{k} of {input} with sums in {sum}");
+                    self.error(at, cause, "choose one of its `fragments`, or multiply without them");
+                }
+            }
+        }
+    }
+}
