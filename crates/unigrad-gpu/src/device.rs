@@ -102,6 +102,11 @@ impl<B: Backend> GpuDevice<B> {
         if let Some(module) = lock(&self.modules).get(program) {
             return Ok(Arc::clone(module));
         }
+        unigrad_ir::validate(program, self.backend.target()).map_err(|errors| Error::Compile {
+            device: self.name.clone(),
+            kernel: program.name.clone(),
+            cause: errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        })?;
         let module = Arc::new(self.backend.load(program)?);
         Ok(Arc::clone(lock(&self.modules).entry(program.clone()).or_insert(module)))
     }

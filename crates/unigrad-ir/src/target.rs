@@ -63,7 +63,7 @@ pub struct Target {
     pub max_buffer_bytes: u64,
     /// Whether there is a 64-bit float type.
     pub f64: bool,
-    /// Whether there are 64-bit integer types.
+    /// Whether there are 64-bit integer types. Where there are not, renderers keep such values in two words, and they are slow.
     pub i64: bool,
     /// Whether `F16` is a storage type of the dialect. Where it is not, renderers load and store words and pick them apart.
     pub f16: bool,

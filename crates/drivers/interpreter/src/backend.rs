@@ -147,7 +147,11 @@ impl Backend for InterpreterBackend {
     }
 
     fn load(&self, program: &Program) -> Result<Interpreter, Error> {
-        Ok(Interpreter::new(program, &self.target))
+        Interpreter::new(program, &self.target).map_err(|errors| Error::Compile {
+            device: self.device(),
+            kernel: program.name.clone(),
+            cause: errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        })
     }
 
     fn launch(&self, module: &Interpreter, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {

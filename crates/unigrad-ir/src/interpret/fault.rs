@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::race::Other;
-use crate::ir::Program;
+use crate::{ir::Program, validate::Invalid};
 
 /// A mistake of a program, found while it ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub enum FaultKind {
     Endless(u64),
     /// Something the interpreter has no meaning for.
     Meaningless(String),
+    /// A program that is not valid, and why.
+    Invalid(String),
     /// Arguments that do not fit the program.
     Launch(String),
 }
@@ -85,6 +87,14 @@ pub enum FaultKind {
 impl Fault {
     pub(super) fn of_launch(program: &Program, cause: String) -> Fault {
         let kind = FaultKind::Launch(cause);
+        Fault { program: program.name.clone(), statement: String::new(), group: [0; 3], thread: [0; 3], kind }
+    }
+}
+
+impl Fault {
+    pub(super) fn of_invalid(program: &Program, errors: &[Invalid]) -> Fault {
+        let text = errors.iter().map(Invalid::to_string).collect::<Vec<_>>().join("\n");
+        let kind = FaultKind::Invalid(text);
         Fault { program: program.name.clone(), statement: String::new(), group: [0; 3], thread: [0; 3], kind }
     }
 }
@@ -134,6 +144,7 @@ impl fmt::Display for FaultKind {
             FaultKind::NoLane(lane) => write!(f, "lane {lane} does not exist in the subgroup\n help: stay below the subgroup's size"),
             FaultKind::Step(step) => write!(f, "the loop's step is {step}\n help: steps are greater than 0"),
             FaultKind::Endless(steps) => write!(f, "the group did not end within {steps} statements\n help: check the loops' conditions"),
+            FaultKind::Invalid(errors) => write!(f, "it is not valid\n{errors}"),
             FaultKind::Meaningless(cause) => write!(f, "{cause}"),
             FaultKind::Launch(cause) => write!(f, "{cause}\n help: pass one argument of the right kind per parameter"),
         }

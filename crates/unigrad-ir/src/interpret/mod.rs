@@ -22,6 +22,7 @@ pub use fault::{Fault, FaultKind};
 use crate::{
     ir::{Op, Param, Program, Stmt, Value},
     target::Target,
+    validate::{Invalid, validate},
 };
 
 /// A range of one allocation.
@@ -75,12 +76,19 @@ pub struct Interpreter {
 
 /// Executes a launch of `program`: `grid` workgroups over `memory`, one argument per parameter.
 pub fn run(program: &Program, target: &Target, grid: [u32; 3], memory: &mut [Vec<u8>], arguments: &[Argument]) -> Result<(), Box<Fault>> {
-    Interpreter::new(program, target).run(grid, memory, arguments, Options::default())
+    let interpreter = Interpreter::new(program, target).map_err(|errors| Box::new(Fault::of_invalid(program, &errors)))?;
+    interpreter.run(grid, memory, arguments, Options::default())
 }
 
 impl Interpreter {
-    /// Prepares a program. Its validity is not checked; an invalid one ends in a fault or in wrong results.
-    pub fn new(program: &Program, target: &Target) -> Interpreter {
+    /// Prepares a program that is valid for the target.
+    pub fn new(program: &Program, target: &Target) -> Result<Interpreter, Vec<Invalid>> {
+        validate(program, target)?;
+        Ok(Interpreter::unchecked(program, target))
+    }
+
+    /// Prepares a program whose validity nobody has checked: for tests of what happens then.
+    fn unchecked(program: &Program, target: &Target) -> Interpreter {
         let mut uniform = vec![false; program.insts.len()];
         find_uniform(program, &program.body, &mut uniform);
         Interpreter { program: program.clone(), subgroup: target.subgroup.unwrap_or(0) as usize, uniform }

@@ -26,7 +26,8 @@ fn launch(program: &Program, grid: u32, buffers: &mut [Vec<u8>], scalars: &[u64]
     let mut arguments: Vec<Argument> =
         buffers.iter().enumerate().map(|(at, b)| Argument::Buffer(Span { allocation: at, offset: 0, len: b.len() })).collect();
     arguments.extend(scalars.iter().map(|raw| Argument::Scalar(*raw)));
-    run(program, &Target::interpreter(), [grid, 1, 1], buffers, &arguments)
+    // Some of the programs here are wrong on purpose, in ways that the validator sees too.
+    Interpreter::unchecked(program, &Target::interpreter()).run([grid, 1, 1], buffers, &arguments, Options::default())
 }
 
 fn kind(program: &Program, grid: u32, buffers: &mut [Vec<u8>], scalars: &[u64]) -> FaultKind {
@@ -239,8 +240,10 @@ fn subgroups_reduce_and_shuffle() {
     }
     let target = Target { subgroup: None, ..Target::interpreter() };
     let span = Span { allocation: 0, offset: 0, len: buffers[0].len() };
-    let fault = run(&program, &target, [1; 3], &mut buffers, &[Argument::Buffer(span)]).unwrap_err();
+    let arguments = [Argument::Buffer(span)];
+    let fault = Interpreter::unchecked(&program, &target).run([1; 3], &mut buffers, &arguments, Options::default()).unwrap_err();
     assert_eq!(fault.kind, FaultKind::NoSubgroup);
+    assert!(matches!(run(&program, &target, [1; 3], &mut buffers, &arguments).unwrap_err().kind, FaultKind::Invalid(_)));
 }
 
 #[test]
@@ -347,7 +350,7 @@ fn endless_loops_end() {
     b.repeat_while(|_| truth, |_| {});
     let program = b.finish();
     let options = Options { max_steps: 1000, ..Options::default() };
-    let fault = Interpreter::new(&program, &Target::interpreter()).run([1; 3], &mut [], &[], options).unwrap_err();
+    let fault = Interpreter::new(&program, &Target::interpreter()).unwrap().run([1; 3], &mut [], &[], options).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Endless(1000));
 }
 
@@ -418,7 +421,12 @@ fn operations_mean_their_definition() {
         };
         for op in BinaryOp::ALL.iter().copied() {
             let bits = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr);
-            if (dtype.is_float() && bits) || (!dtype.is_float() && matches!(op, BinaryOp::Div | BinaryOp::Atan2)) {
+            let arithmetic = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::IDiv | BinaryOp::Rem | BinaryOp::Pow);
+            let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+            if (dtype == DType::Bool && (arithmetic || shift))
+                || (dtype.is_float() && bits)
+                || (!dtype.is_float() && matches!(op, BinaryOp::Div | BinaryOp::Atan2))
+            {
                 continue;
             }
             let mut b = Builder::new("binary", [n as u32, 1, 1]);

@@ -112,12 +112,8 @@ impl Checker<'_> {
 
     /// Whether the target has a type.
     pub(super) fn available(&mut self, dtype: DType, at: At<'_>) {
-        match dtype {
-            DType::F64 if !self.target.f64 => self.error(at, "the target has no f64", "compute in f32, or choose another device"),
-            DType::I64 | DType::U64 if !self.target.i64 => {
-                self.error(at, format!("the target has no {dtype}"), "use two 32-bit words");
-            }
-            _ => {}
+        if dtype == DType::F64 && !self.target.f64 {
+            self.error(at, "the target has no f64", "compute in f32, or choose another device");
         }
     }
 

@@ -12,7 +12,7 @@ const CAST: &str = "cast it, or make it with the right type";
 
 impl Checker<'_> {
     /// Whether a value may be used and has a type.
-    fn expect(&mut self, value: Value, wanted: Type) {
+    fn wants(&mut self, value: Value, wanted: Type) {
         if let Some(ty) = self.used(value)
             && ty != wanted
         {
@@ -68,7 +68,7 @@ impl Checker<'_> {
                 _ => self.error(At::Line, format!("parameter {at} is not a number"), "read the parameter that `scalar` made"),
             },
             Op::TableScalar(at, which) => {
-                self.expect(*which, u32_type);
+                self.wants(*which, u32_type);
                 match program.params.get(*at as usize) {
                     Some(Param::ScalarTable { dtype, count, .. }) => {
                         self.result(inst, Type::Scalar(*dtype));
@@ -106,17 +106,17 @@ impl Checker<'_> {
             Op::Fma(a, b, c) => {
                 if let Some(dtype) = self.scalar(*a) {
                     self.takes(*a, "fma", dtype, dtype.is_float());
-                    [b, c].into_iter().for_each(|v| self.expect(*v, Type::Scalar(dtype)));
+                    [b, c].into_iter().for_each(|v| self.wants(*v, Type::Scalar(dtype)));
                     self.result(inst, Type::Scalar(dtype));
                 }
             }
             Op::MulHi(a, b) => {
-                [a, b].into_iter().for_each(|v| self.expect(*v, u32_type));
+                [a, b].into_iter().for_each(|v| self.wants(*v, u32_type));
                 self.result(inst, u32_type);
             }
             Op::Select(condition, a, b) => {
                 self.condition(*condition);
-                [a, b].into_iter().for_each(|v| self.expect(*v, ty));
+                [a, b].into_iter().for_each(|v| self.wants(*v, ty));
                 if let Type::Fragment(_) = ty {
                     self.error(At::Line, "fragments cannot be selected", "branch, and keep the fragment in a local array");
                 }
@@ -144,7 +144,7 @@ impl Checker<'_> {
             }
             Op::Compose(values) => match ty {
                 Type::Vector(dtype, lanes) if values.len() == usize::from(lanes) => {
-                    values.iter().for_each(|v| self.expect(*v, Type::Scalar(dtype)));
+                    values.iter().for_each(|v| self.wants(*v, Type::Scalar(dtype)));
                 }
                 _ => self.error(At::Line, format!("{} values do not make {ty}", values.len()), "give one scalar per lane"),
             },
@@ -173,7 +173,7 @@ impl Checker<'_> {
             Op::CompareExchange(place, index, expected, new) => {
                 self.index(*index);
                 if let Some(dtype) = self.atomic_place(*place, *index) {
-                    [expected, new].into_iter().for_each(|v| self.expect(*v, Type::Scalar(dtype)));
+                    [expected, new].into_iter().for_each(|v| self.wants(*v, Type::Scalar(dtype)));
                     self.atomic_type(dtype, false);
                     self.result(inst, Type::Scalar(dtype));
                 }
@@ -188,7 +188,7 @@ impl Checker<'_> {
             Op::FragmentFill(a) => {
                 self.subgroups(control);
                 if self.fragment(ty).is_some() {
-                    self.expect(*a, Type::Scalar(ty.dtype()));
+                    self.wants(*a, Type::Scalar(ty.dtype()));
                     self.agreed(*a);
                 }
             }
@@ -202,7 +202,7 @@ impl Checker<'_> {
                 self.subgroups(control);
                 if let Some(Fragment { shape, .. }) = self.fragment(ty) {
                     for (value, role) in [(a, FragmentRole::A), (b, FragmentRole::B), (c, FragmentRole::C)] {
-                        self.expect(*value, Type::Fragment(Fragment { shape, role }));
+                        self.wants(*value, Type::Fragment(Fragment { shape, role }));
                     }
                     self.result(inst, Type::Fragment(Fragment { shape, role: FragmentRole::C }));
                 }
@@ -268,7 +268,7 @@ impl Checker<'_> {
         let program = self.program;
         let name = text::place_name(program, place);
         if let Place::Table(at, which) = place {
-            self.expect(which, Type::Scalar(DType::U32));
+            self.wants(which, Type::Scalar(DType::U32));
             if let Some(Param::Table { count, .. }) = program.params.get(at as usize) {
                 self.within(which, 1, *count);
             }
@@ -371,7 +371,7 @@ impl Checker<'_> {
 
     fn fragment_memory(&mut self, place: Place, index: Value, stride: Value, dtype: DType) {
         self.index(index);
-        self.expect(stride, Type::Scalar(DType::U32));
+        self.wants(stride, Type::Scalar(DType::U32));
         [index, stride].into_iter().for_each(|v| self.agreed(v));
         for number in [index, stride] {
             if let Some(n) = self.constant(number).filter(|n| n % 8 != 0) {

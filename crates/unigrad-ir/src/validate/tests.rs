@@ -253,7 +253,6 @@ fn limits_of_the_target() {
         max_buffers: 2,
         max_param_bytes: 32,
         f64: false,
-        i64: false,
         tables: false,
         ..Target::interpreter()
     };
@@ -299,13 +298,6 @@ fn limits_of_the_target() {
             b.buffer("x", DType::F64);
         }),
         "no f64",
-    );
-    only(
-        with(1, &|b| {
-            let t = b.thread(0);
-            b.cast(t, DType::I64);
-        }),
-        "no i64",
     );
     only(
         with(1, &|b| {
