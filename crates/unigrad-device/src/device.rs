@@ -8,6 +8,7 @@
 use crate::{
     Buffer, Error, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Program, RawBuffer, Slice,
     pool::{MemoryStats, Pool, current_tag},
+    profile::{self, Work},
 };
 use std::{
     collections::HashMap,
@@ -99,6 +100,16 @@ impl Device {
         self.0.lost.load(Relaxed)
     }
 
+    /// The driver's side, for the profiler's clocks.
+    pub(crate) fn driver(self) -> &'static dyn OpenDevice {
+        &*self.0.open
+    }
+
+    /// Bytes that buffers own.
+    pub(crate) fn allocated(self) -> u64 {
+        self.0.pool.allocated()
+    }
+
     fn note<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::DeviceLost { .. }) = &result {
             self.0.lost.store(true, Relaxed);
@@ -139,7 +150,7 @@ impl Device {
             return Ok(());
         }
         self.0.n_uploads.fetch_add(1, Relaxed);
-        self.note(self.0.open.upload(data, to))
+        self.moved("upload", data.len(), || self.note(self.0.open.upload(data, to)))
     }
 
     pub(crate) fn download(self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
@@ -147,7 +158,7 @@ impl Device {
             return Ok(());
         }
         self.0.n_downloads.fetch_add(1, Relaxed);
-        self.note(self.0.open.download(from, data))
+        self.moved("download", data.len(), || self.note(self.0.open.download(from, data)))
     }
 
     pub(crate) fn copy(self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
@@ -155,7 +166,12 @@ impl Device {
             return Ok(());
         }
         self.0.n_copies.fetch_add(1, Relaxed);
-        self.note(self.0.open.copy(from, to))
+        self.moved("copy", 2 * to.len, || self.note(self.0.open.copy(from, to)))
+    }
+
+    /// A copy, for the profiler.
+    fn moved(self, kind: &'static str, bytes: usize, work: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        profile::record(self, || Work { name: kind.to_owned(), kind, bytes: bytes as f64, ..Work::default() }, work)
     }
 
     /// Makes a kernel launchable. The same kernel, compared by content, is compiled once.

@@ -10,6 +10,7 @@ mod device;
 mod driver;
 mod error;
 mod pool;
+pub mod profile;
 mod registry;
 mod select;
 #[cfg(any(test, feature = "testing"))]

@@ -271,6 +271,10 @@ impl Pool {
         state.tags.iter_mut().for_each(|t| t.peak = t.allocated);
     }
 
+    pub(crate) fn allocated(&self) -> u64 {
+        self.lock().allocated
+    }
+
     pub(crate) fn n_allocations(&self) -> u64 {
         self.n_allocations.load(Ordering::Relaxed)
     }

@@ -15,7 +15,10 @@ use std::{
     },
     time::Instant,
 };
-use unigrad_device::{Buffer, Config, Debug, Device, Program, Slice};
+use unigrad_device::{
+    Buffer, Config, Debug, Device, Program, Slice,
+    profile::{self, Work},
+};
 use unigrad_graph::{DType, Expr, Shape, Storage};
 use unigrad_kernel::Kernel;
 use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, plan, resolve};
@@ -287,8 +290,18 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut HashMap<u3
         }
         words.extend(launch.scalars.iter().map(|slot| capture.scalars[*slot as usize]));
         let begin = Instant::now();
-        device
-            .launch_from(program.as_ref(), &args, &words, Some(launch.place))
+        let work = || {
+            let (read, write) = launch.traffic();
+            Work {
+                name: launch.name.clone(),
+                kind: launch.kernel.kind(),
+                place: Some(launch.place),
+                bytes: read + write,
+                flops: launch.kernel.flops(),
+                extents: launch.extents(),
+            }
+        };
+        profile::record(device, work, || device.launch_from(program.as_ref(), &args, &words, Some(launch.place)))
             .map_err(|error| Error::Launch { place: launch.place, error })?;
         LAUNCHES.fetch_add(1, Ordering::Relaxed);
         if timed {
