@@ -26,7 +26,7 @@ pub struct Debug {
     pub plan: bool,
     /// Each launch with its time.
     pub steps: bool,
-    /// When the process ends, tensors that are still alive, by tag (always in debug builds).
+    /// When the process ends, memory that tensors still own, by tag.
     pub leaks: bool,
 }
 

@@ -5,7 +5,7 @@
 //! software implementation of a GPU interface.
 //! Never: knows which drivers exist; the facade registers them.
 
-use crate::{Config, Device, Driver, Error, Info, Link};
+use crate::{Config, Device, Driver, Error, Info, Later, Link, later};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -122,6 +122,12 @@ impl Device {
             });
         }
         open_new(&*driver, ordinal, name)
+    }
+
+    /// As [`Device::open`], without blocking.
+    pub fn open_async(name: &str) -> Later<Result<Device, Error>> {
+        let name = name.to_owned();
+        later(move || Device::open(&name))
     }
 
     /// The device that `UNIGRAD_DEVICE` names, if it names one; else the machine's best that is not a software implementation.

@@ -2,6 +2,7 @@
 
 use crate::{Error, Result, Tensor, eval};
 use std::{borrow::Cow, fmt};
+use unigrad_device::{Later, later};
 use unigrad_graph::{DType, Element, ErrorKind, Expr, bf16, f16};
 
 impl Tensor {
@@ -17,9 +18,10 @@ impl Tensor {
         elements(&bytes, expr.numel())
     }
 
-    /// As [`Tensor::to_vec`], for `async` programs.
-    pub async fn to_vec_async<T: Element>(&self) -> Result<Vec<T>> {
-        self.to_vec()
+    /// As [`Tensor::to_vec`], for `async` programs: evaluation and read begin at once, on another thread.
+    pub fn to_vec_async<T: Element>(&self) -> Later<Result<Vec<T>>> {
+        let tensor = self.clone();
+        later(move || tensor.to_vec())
     }
 
     /// The rows of a matrix. Evaluates.
@@ -54,9 +56,10 @@ impl Tensor {
         self.to_f64_vec()?.pop().ok_or_else(|| Error::Internal("an empty read".into()))
     }
 
-    /// As [`Tensor::item`], for `async` programs.
-    pub async fn item_async<T: Element>(&self) -> Result<T> {
-        self.item()
+    /// As [`Tensor::item`], for `async` programs: evaluation and read begin at once, on another thread.
+    pub fn item_async<T: Element>(&self) -> Later<Result<T>> {
+        let tensor = self.clone();
+        later(move || tensor.item())
     }
 
     /// All elements as `f64`, whatever the dtype (64-bit integers may round). Evaluates.

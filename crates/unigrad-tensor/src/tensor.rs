@@ -8,6 +8,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
+use unigrad_device::{Later, later};
 use unigrad_graph::{DType, ErrorKind, Expr, VariableId, grad_enabled};
 
 /// An n-dimensional array on a device: a cheap handle, shared and sent freely between threads.
@@ -157,9 +158,10 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// As [`Tensor::realize`], for `async` programs.
-    pub async fn realize_async(&self) -> Result<Tensor> {
-        self.realize()
+    /// As [`Tensor::realize`], for `async` programs: begins at once, on another thread.
+    pub fn realize_async(&self) -> Later<Result<Tensor>> {
+        let tensor = self.clone();
+        later(move || tensor.realize())
     }
 
     /// Computes several together: what they share is computed once, and their work may become fewer kernels.

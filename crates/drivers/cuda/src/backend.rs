@@ -3,7 +3,7 @@
 //! Always: every call makes the context current first, so any thread may call. A failure that ruins the context becomes
 //! [`Error::DeviceLost`], now and for every later call.
 
-use crate::{BACKEND, api, compile, staging::Staging};
+use crate::{BACKEND, api, compile, health, staging::Staging};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use std::{
     ffi::{CStr, CString, c_void},
@@ -13,7 +13,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Error, Info};
+use unigrad_device::{Error, Health, Info, Link};
 use unigrad_gpu::{Backend, Bound, KernelCache, Key, Range};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
@@ -52,6 +52,29 @@ fn handle(ordinal: usize) -> Result<sys::CUdevice, String> {
     Ok(device)
 }
 
+/// The PCI address of a device, by which NVML knows it too.
+fn bus_id(ordinal: usize) -> Result<CString, String> {
+    let mut text = [0; 32];
+    // SAFETY: a buffer of the length said.
+    api::check(unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr(), text.len() as i32, handle(ordinal)?) })?;
+    // SAFETY: the driver terminates the text within the buffer.
+    Ok(unsafe { CStr::from_ptr(text.as_ptr()) }.to_owned())
+}
+
+/// How the devices are connected.
+pub(crate) fn links() -> Vec<Link> {
+    let count = api::devices().unwrap_or(0);
+    let pairs = (0..count).flat_map(|from| (0..count).filter(move |to| *to != from).map(move |to| (from, to)));
+    let link = |(from, to)| {
+        let mut access = 0;
+        // SAFETY: pointer to a local.
+        api::check(unsafe { sys::cuDeviceCanAccessPeer(&mut access, handle(from)?, handle(to)?) })?;
+        let kind = health::connection(&bus_id(from)?, &bus_id(to)?).unwrap_or_default();
+        Ok::<_, String>(Link { from, to, peer_access: access != 0, kind })
+    };
+    pairs.filter_map(|pair| link(pair).ok()).collect()
+}
+
 /// What a device is, without opening it. Free memory is unknown then.
 pub(crate) fn describe(ordinal: usize) -> Result<Info, String> {
     let device = handle(ordinal)?;
@@ -75,7 +98,10 @@ pub(crate) fn describe(ordinal: usize) -> Result<Info, String> {
         backend: BACKEND,
         ordinal,
         name,
-        version: format!("CUDA {}.{}", cuda / 1000, cuda % 1000 / 10),
+        version: match health::driver_version() {
+            Some(driver) => format!("driver {driver}, CUDA {}.{}", cuda / 1000, cuda % 1000 / 10),
+            None => format!("CUDA {}.{}", cuda / 1000, cuda % 1000 / 10),
+        },
         memory_total: total as u64,
         memory_free: 0,
         compute_units: usize::try_from(attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?).unwrap_or(0),
@@ -470,6 +496,10 @@ impl Backend for CudaBackend {
         // SAFETY: event and stream of this context.
         self.check("event", unsafe { sys::cuEventRecord(mark.0, self.stream) })?;
         Ok(Some(mark))
+    }
+
+    fn health(&self) -> Result<Option<Health>, Error> {
+        Ok(bus_id(self.ordinal).ok().and_then(|bus_id| health::health(&bus_id)))
     }
 
     fn is_done(&self, mark: &CudaMark) -> Result<bool, Error> {

@@ -9,12 +9,13 @@
 mod api;
 mod backend;
 mod compile;
+mod health;
 mod staging;
 
 pub use backend::CudaBackend;
 
 use std::sync::Arc;
-use unigrad_device::{Discovery, Driver, Error, OpenDevice};
+use unigrad_device::{Discovery, Driver, Error, Link, OpenDevice};
 use unigrad_gpu::GpuDevice;
 
 /// The backend's name.
@@ -39,6 +40,10 @@ impl Driver for CudaDriver {
             }
             Err(problem) => Discovery { devices: Vec::new(), problem: Some(problem) },
         }
+    }
+
+    fn topology(&self) -> Vec<Link> {
+        backend::links()
     }
 
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
