@@ -54,6 +54,14 @@ fn wait_quiet() {
     }
 }
 
+/// Waits until every device has done its work.
+pub(crate) fn settle() -> Result<()> {
+    for device in Device::opened() {
+        device.synchronize().map_err(unigrad::tensor::Error::from)?;
+    }
+    Ok(())
+}
+
 /// Times `step` until it was quiet, `PEERS_TRIES` times at most; the quietest counts.
 pub(crate) fn time(seconds: f64, mut step: impl FnMut() -> Result<()>) -> Result<Timing> {
     let mut best = time_once(seconds, &mut step)?;
@@ -75,6 +83,7 @@ fn time_once(seconds: f64, step: &mut impl FnMut() -> Result<()>) -> Result<Timi
     let mut warm = 0;
     while warm < 3 || (warm < 10 && begin.elapsed().as_secs_f64() < seconds * 0.3) {
         step()?;
+        settle()?;
         warm += 1;
     }
     let mut times = Vec::new();
@@ -82,6 +91,7 @@ fn time_once(seconds: f64, step: &mut impl FnMut() -> Result<()>) -> Result<Timi
     while times.len() < 3 || (times.len() < 200 && timed.elapsed().as_secs_f64() < seconds) {
         let one = Instant::now();
         step()?;
+        settle()?;
         times.push(one.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);
