@@ -421,6 +421,48 @@ impl Program {
 }
 
 impl Op {
+    /// Calls `f` with every value the instruction uses, to change it.
+    pub(crate) fn visit_values_mut(&mut self, f: &mut dyn FnMut(&mut Value)) {
+        fn place(place: &mut Place, f: &mut dyn FnMut(&mut Value)) {
+            if let Place::Table(_, which) = place {
+                f(which);
+            }
+        }
+        match self {
+            Op::Const(_) | Op::Scalar(_) | Op::Thread(_) | Op::Group(_) | Op::GroupCount(_) | Op::Lane | Op::Counter => {}
+            Op::TableScalar(_, a)
+            | Op::Unary(_, a)
+            | Op::Cast(a)
+            | Op::Bitcast(a)
+            | Op::Extract(a, _)
+            | Op::Subgroup(_, a)
+            | Op::FragmentFill(a) => f(a),
+            Op::Binary(_, a, b) | Op::MulHi(a, b) => [a, b].into_iter().for_each(f),
+            Op::Fma(a, b, c) | Op::Select(a, b, c) | Op::FragmentMma(a, b, c) => [a, b, c].into_iter().for_each(f),
+            Op::Load(p, index) => {
+                place(p, f);
+                f(index);
+            }
+            Op::Compose(values) => values.iter_mut().for_each(f),
+            Op::Atomic(_, p, index, value) => {
+                place(p, f);
+                [index, value].into_iter().for_each(f);
+            }
+            Op::CompareExchange(p, index, expected, new) => {
+                place(p, f);
+                [index, expected, new].into_iter().for_each(f);
+            }
+            Op::FragmentLoad { place: p, index, stride, .. } => {
+                place(p, f);
+                [index, stride].into_iter().for_each(f);
+            }
+            Op::Raw(raw) => {
+                raw.values.iter_mut().for_each(&mut *f);
+                raw.places.iter_mut().for_each(|p| place(p, f));
+            }
+        }
+    }
+
     /// Calls `f` with every value the instruction uses.
     pub fn visit_values(&self, mut f: impl FnMut(Value)) {
         let place = |p: &Place, f: &mut dyn FnMut(Value)| {

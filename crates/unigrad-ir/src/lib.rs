@@ -20,4 +20,5 @@ pub use ir::{
 };
 pub use render::{RenderError, Source, collect, offline_targets, render, wgsl};
 pub use target::{Dialect, Target};
+pub use text::{ParseError, Parsed, parse, parse_all};
 pub use validate::{Invalid, validate};
