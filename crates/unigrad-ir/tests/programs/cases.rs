@@ -198,7 +198,9 @@ impl Case {
         }
         // Threads of these programs meet on purpose.
         let options = Options { races: false, ..Options::default() };
-        Interpreter::new(&self.program, target).run(self.grid, &mut memory, &arguments, options).unwrap_or_else(|e| panic!("{e}"));
+        let interpreter = Interpreter::new(&self.program, target);
+        let interpreter = interpreter.unwrap_or_else(|errors| panic!("{}", errors.iter().map(|e| format!("{e}\n")).collect::<String>()));
+        interpreter.run(self.grid, &mut memory, &arguments, options).unwrap_or_else(|e| panic!("{e}"));
         dtypes.into_iter().zip(memory).collect()
     }
 
