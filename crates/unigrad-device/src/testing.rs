@@ -19,6 +19,7 @@ use unigrad_kernel::Kernel;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Operation {
+    Open,
     Allocate,
     Upload,
     Download,
@@ -26,6 +27,34 @@ pub enum Operation {
     Compile,
     Launch,
     Synchronize,
+    Flush,
+    Mark,
+    IsDone,
+    Wait,
+    Elapsed,
+    WaitForPeer,
+    Health,
+}
+
+impl Operation {
+    /// Every operation of the driver traits that can fail.
+    pub const ALL: [Operation; 15] = [
+        Operation::Open,
+        Operation::Allocate,
+        Operation::Upload,
+        Operation::Download,
+        Operation::Copy,
+        Operation::Compile,
+        Operation::Launch,
+        Operation::Synchronize,
+        Operation::Flush,
+        Operation::Mark,
+        Operation::IsDone,
+        Operation::Wait,
+        Operation::Elapsed,
+        Operation::WaitForPeer,
+        Operation::Health,
+    ];
 }
 
 /// How it fails.
@@ -114,6 +143,13 @@ impl Driver for FaultyDriver {
     }
 
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        if self.faults.strike(Operation::Open).is_some() {
+            return Err(Error::NotAvailable {
+                asked: format!("{}:{ordinal}", self.backend),
+                cause: "a test made it fail".to_owned(),
+                help: "try again".to_owned(),
+            });
+        }
         Ok(Arc::new(FaultyDevice {
             name: format!("{}:{ordinal}", self.backend),
             backend: self.backend,
@@ -241,31 +277,52 @@ impl OpenDevice for FaultyDevice {
     }
 
     fn flush(&self) -> Result<(), Error> {
-        self.inner.flush()
+        match self.strike(Operation::Flush)? {
+            None => self.inner.flush(),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
     }
 
     fn mark(&self) -> Result<Option<Mark>, Error> {
-        self.inner.mark()
+        match self.strike(Operation::Mark)? {
+            None => self.inner.mark(),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
     }
 
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
-        self.inner.is_done(mark)
+        match self.strike(Operation::IsDone)? {
+            None => self.inner.is_done(mark),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
     }
 
     fn wait(&self, mark: &Mark) -> Result<(), Error> {
-        self.inner.wait(mark)
+        match self.strike(Operation::Wait)? {
+            None => self.inner.wait(mark),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
     }
 
     fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
-        self.inner.elapsed(from, to)
+        match self.strike(Operation::Elapsed)? {
+            None => self.inner.elapsed(from, to),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
     }
 
     fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
-        self.inner.wait_for_peer(mark)
+        match self.strike(Operation::WaitForPeer)? {
+            None => self.inner.wait_for_peer(mark),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
     }
 
     fn health(&self) -> Result<Option<Health>, Error> {
-        self.inner.health()
+        match self.strike(Operation::Health)? {
+            None => self.inner.health(),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
     }
 
     fn set_threads(&self, threads: usize) {
