@@ -208,21 +208,32 @@ impl<B: Backend> GpuDevice<B> {
         let mut program = signature.finish();
         program.body.clear();
         let language = target.dialect.name();
-        let module = match custom.text(language) {
-            Some(text) if target.dialect != Dialect::Ir => {
+        let module = match (custom.text(language), custom.text(Dialect::Ir.name())) {
+            (Some(text), _) if target.dialect != Dialect::Ir => {
                 let source = Source { text: text.to_owned(), entry: custom.entry.clone(), options: Vec::new(), dynamic_shared: 0 };
-                self.backend.load_source(&source, &program)?
+                Arc::new(self.backend.load_source(&source, &program)?)
             }
-            Some(_) | None => {
+            (_, Some(text)) => {
+                let parsed = unigrad_ir::parse(text).map_err(|error| refuse(error.to_string()))?.program;
+                let kind = |param: &Param| (matches!(param, Param::Buffer { .. }), param_dtype(param));
+                if parsed.block != custom.block || !parsed.params.iter().map(kind).eq(program.params.iter().map(kind)) {
+                    let help = "its parameters are the inputs, the output, then the numbers, each of the dtype given";
+                    return Err(refuse(format!("the kernel IR has another signature or workgroup than the call\n help: {help}")));
+                }
+                let module = self.module(&parsed)?;
+                program = parsed;
+                module
+            }
+            _ => {
                 let known: Vec<&str> = custom.texts.iter().map(|(language, _)| language.as_str()).collect();
-                let cause = format!("it has no {language} source (it has: {})", known.join(", "));
-                return Err(refuse(format!("{cause}\n help: add `.source(\"{language}\", …)`")));
+                let cause = format!("it has no {language} source, nor kernel IR (it has: {})", known.join(", "));
+                return Err(refuse(format!("{cause}\n help: add `.source(\"{language}\", …)` or `.source(\"ir\", …)`")));
             }
         };
         let buffers = (0..custom.args.len()).map(StepArg::Arg);
         let args = buffers.chain((0..custom.scalars.len()).map(|at| StepArg::Scalar(at, Part::Whole))).collect();
         let lowered = Lowered { steps: vec![Step { program, grid: custom.grid, args }], scratch: Vec::new() };
-        Ok(self.program(&Kernel::Custom(custom.clone()), custom.name.clone(), lowered, vec![Arc::new(module)]))
+        Ok(self.program(&Kernel::Custom(custom.clone()), custom.name.clone(), lowered, vec![module]))
     }
 
     fn refuse(&self, kernel: &str, cause: impl Into<String>) -> Error {
