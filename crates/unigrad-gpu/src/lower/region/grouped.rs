@@ -7,6 +7,7 @@
 
 use super::{
     body::{Body, Memo, Point, Scalar, check},
+    divide,
     lanes::{Lanes, Shape},
     map::{counter, for_blocks},
     schedule::GroupedSchedule,
@@ -37,6 +38,17 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
         return Ok(lowered);
     }
     let total = grouped.lens.iter().sum();
+    if !divide::fits(&region, target.max_buffers as usize) {
+        // Too many buffers for one launch even of one instance: each is a region like any other.
+        for instance in instances {
+            let mut one = grouped.region.clone();
+            let len = grouped.lens[instance];
+            one.axes = smallvec::smallvec![len];
+            one.args.iter_mut().filter(|arg| arg.len == first).for_each(|arg| arg.len = len);
+            lowered = lowered.then(super::region(&one, target)?, instance * n_args, instance * n_scalars);
+        }
+        return Ok(lowered);
+    }
     let schedule = GroupedSchedule::new(&region, target, total);
     let each = table_bytes(&region);
     let room = (target.max_param_bytes as usize).saturating_sub(RESERVED) / each;

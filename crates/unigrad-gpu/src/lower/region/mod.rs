@@ -7,6 +7,7 @@
 //! Read `body` first (what a point does), then `schedule` (who does which points).
 
 mod body;
+mod divide;
 mod grouped;
 mod lanes;
 mod map;
@@ -21,7 +22,7 @@ mod tile;
 
 pub(crate) use body::Body;
 
-use super::{Lowered, Unsupported};
+use super::{Lowered, StepArg, Unsupported};
 use unigrad_ir::Target;
 use unigrad_kernel::{Grouped, Region};
 
@@ -36,6 +37,28 @@ fn identifier(name: &str) -> String {
 
 /// Lowers a region.
 pub(super) fn region(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
+    let limit = target.max_buffers as usize;
+    if divide::fits(region, limit) {
+        return one(region, target);
+    }
+    let divided = divide::divide(region, limit)?;
+    let mut lowered = Lowered { steps: Vec::new(), scratch: divided.scratch };
+    for part in &divided.regions {
+        lowered = lowered.then(one(part, target)?, 0, 0);
+    }
+    // Arguments beyond the kernel's are the scratch buffers that parts pass on.
+    for arg in lowered.steps.iter_mut().flat_map(|step| &mut step.args) {
+        if let StepArg::Arg(at) = *arg
+            && at >= region.args.len()
+        {
+            *arg = StepArg::Scratch(at - region.args.len());
+        }
+    }
+    Ok(lowered)
+}
+
+/// Lowers a region whose buffers a launch can pass.
+fn one(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     body::check(region, target)?;
     let region = simplify::simplify(region);
     if region.rows() == 0 {

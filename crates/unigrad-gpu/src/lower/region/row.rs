@@ -38,7 +38,11 @@ pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsuppo
     let kept = passes.kept(&facts);
     let words = |at: &usize| facts.held(*at).size().div_ceil(4);
     let kept_words = kept.iter().flatten().map(words).sum();
-    let schedule = RowSchedule::new(region, target, passes.len(), kept_words);
+    // Parts of rows take launches that pass what the others left.
+    let n_parts: usize =
+        passes.reductions.iter().flatten().filter_map(|at| passes.carried(&facts, *at)).map(|(c, _)| c.parts().len()).sum();
+    let may_split = region.args.len() + n_parts < target.max_buffers as usize;
+    let schedule = RowSchedule::new(region, target, passes.len(), kept_words, may_split);
     let mut lowered = Lowered::default();
     let kernel = Kernel { region, target, passes: &passes, schedule, kept: &kept };
     if schedule.splits == 1 {

@@ -176,8 +176,8 @@ fn contiguous_bytes(region: &Region, axis: usize) -> usize {
 
 impl RowSchedule {
     /// For a simplified region with reduce axes and at least one row. `n_passes` is how often it walks over its rows, `kept_words` how many
-    /// 32-bit words it would keep of every point.
-    pub(super) fn new(region: &Region, target: &Target, n_passes: usize, kept_words: usize) -> RowSchedule {
+    /// 32-bit words it would keep of every point, `may_split` whether several launches could pass what they need.
+    pub(super) fn new(region: &Region, target: &Target, n_passes: usize, kept_words: usize, may_split: bool) -> RowSchedule {
         let n = region.n_parallel;
         let last = region.axes.len() - 1;
         let columns = n > 0 && contiguous_bytes(region, n - 1) > contiguous_bytes(region, last);
@@ -211,7 +211,7 @@ impl RowSchedule {
         }
         let mut schedule = RowSchedule { arrangement, width, groups, kept: None, splits: 1, split_len: runs };
         let busy = 4 * target.compute_units as usize;
-        if blocks * 2 <= busy && rows.saturating_mul(row_len) >= SPLIT_POINTS {
+        if may_split && blocks * 2 <= busy && rows.saturating_mul(row_len) >= SPLIT_POINTS {
             let step = schedule.arrangement.per_row as usize * schedule.groups;
             let parts = (busy / blocks).min(runs / (4 * step)).clamp(1, 1024);
             schedule.split_len = runs.div_ceil(parts).next_multiple_of(step);

@@ -313,3 +313,27 @@ fn index_errors_are_reported_once_and_nothing_else_is_touched() {
     check(&m.0, &m.memory(|a, i| if a == 0 && i == 123 { 9.0 } else { 0.0 }), &[]);
     check(&m.0, &m.memory(|a, i| if a == 0 && i == 123 { -10.0 } else { 0.0 }), &[]);
 }
+
+#[test]
+fn regions_of_many_buffers_are_divided() {
+    for (axes, n_parallel) in [(&[40usize, 70][..], 2), (&[40, 70], 1)] {
+        let mut m = Make::new(axes, n_parallel);
+        let row: &[i64] = if n_parallel == 1 { &[1, 0] } else { &[70, 1] };
+        let loads: Vec<Value> = (0..20)
+            .map(|i| m.load(if i % 3 == 0 { DType::F16 } else { DType::F32 }, if i % 4 == 0 { &[1, 0] } else { &[70, 1] }))
+            .collect();
+        let wide: Vec<Value> = loads.iter().map(|x| m.push(InstOp::Cast(*x), DType::F32)).collect();
+        let sum = wide.iter().copied().reduce(|a, b| m.binary(BinaryOp::Add, a, b)).unwrap();
+        let half = wide[..9].iter().copied().reduce(|a, b| m.binary(BinaryOp::Sub, a, b)).unwrap();
+        m.store(sum, &[70, 1]);
+        if n_parallel == 1 {
+            let total = m.reduce(ReduceOp::Sum, half);
+            m.store(total, row);
+            let centred = m.binary(BinaryOp::Sub, sum, total);
+            m.store(centred, &[70, 1]);
+        } else {
+            m.store(half, row);
+        }
+        check(&m.0, &m.memory(|a, i| whole(i + 7 * a)), &[]);
+    }
+}
