@@ -21,7 +21,10 @@ use crate::{nvrtc::Nvrtc, source};
 const BATCH: usize = 60;
 
 /// Tests that write what they render, as arguments of `cargo test`.
-const COLLECTORS: &[&[&str]] = &[&["-p", "unigrad-ir", "--test", "compile", "programs_are_collected_for_other_compilers"]];
+const COLLECTORS: &[&[&str]] = &[
+    &["-p", "unigrad-ir", "--test", "compile", "programs_are_collected_for_other_compilers"],
+    &["-p", "unigrad-gpu", "--test", "indexed", "kernels_are_collected_for_other_compilers"],
+];
 
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     match options(arguments).and_then(|(limit, folder)| compile_all(limit, folder)) {

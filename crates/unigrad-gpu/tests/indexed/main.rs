@@ -2,6 +2,7 @@
 //! one thing or another. The interpreter reports races, accesses out of bounds and reads of what nobody wrote.
 
 mod attention;
+mod compile;
 mod pools;
 mod scans;
 mod scatters;

@@ -21,6 +21,9 @@ pub(in crate::lower) fn lower(kernel: &Attention, target: &Target) -> Result<Low
     if kernel.batch * kernel.heads * kernel.q_len == 0 {
         return Ok(Lowered::default());
     }
+    if let Some(step) = super::fast::forward(&context, target)? {
+        return Ok(Lowered { steps: vec![step], scratch: Vec::new() });
+    }
     let group = context.group();
     // Heads as one, where a block has room for them all.
     let joined = group > 1 && group * kernel.q_len <= 64;

@@ -6,6 +6,7 @@
 //! [`tile`] has the products, [`forward`] and [`backward`] the loops around them; this file has what both know of masks, dropout and layouts.
 
 mod backward;
+mod fast;
 mod forward;
 mod tile;
 

@@ -4,6 +4,7 @@
 //! Always: a template is chosen from the target's architecture, and the same product has a form in the IR as well.
 //! Never: decides what is computed: programs around it do, and they see its result in registers.
 
+pub(super) mod attention;
 pub(super) mod copies;
 pub(super) mod mma_sync;
 pub(super) mod wgmma;

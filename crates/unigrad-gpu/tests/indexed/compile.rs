@@ -1,0 +1,113 @@
+//! A sample of every family is rendered for devices that are not here; `cargo xtask compile-kernels` gives the texts to their compilers.
+
+use smallvec::SmallVec;
+use unigrad_gpu::lower;
+use unigrad_ir::{collect, offline_targets, render};
+use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Dropout, Kernel, Layout4, MaxPool, Scan, Scatter, ScatterBase, TopK};
+use unigrad_scalar::{DType, Literal, ScanOp, ScatterMode};
+
+fn dense([_, h, t, d]: [usize; 4]) -> Layout4 {
+    Layout4 { offset: 0, strides: [(h * t * d) as i64, (t * d) as i64, d as i64, 1] }
+}
+
+/// `[2, heads, q_len, d]` against keys of `kv_heads`.
+fn attention(dtype: DType, [heads, kv_heads, q_len, k_len, d]: [usize; 5], plain: bool) -> Attention {
+    let (q, k) = ([2, heads, q_len, d], [2, kv_heads, k_len, d]);
+    let n = |dims: [usize; 4]| dims.iter().product();
+    Attention {
+        dtype,
+        batch: 2,
+        heads,
+        kv_heads,
+        q_len,
+        k_len,
+        qk_dim: d,
+        v_dim: d,
+        scale_bits: 0.125f64.to_bits(),
+        causal: true,
+        window: (!plain).then_some(100),
+        dropout: (!plain).then(|| Dropout { keep_bits: 0.9f32.to_bits() }),
+        q: dense(q),
+        k: dense(k),
+        v: dense(k),
+        out: dense(q),
+        bias: (!plain).then(|| (dense([2, heads, q_len, k_len]), Arg { dtype, len: 2 * heads * q_len * k_len, write: false })),
+        q_buffer: n(q),
+        k_buffer: n(k),
+        v_buffer: n(k),
+        out_buffer: n(q),
+    }
+}
+
+fn gradient(forward: Attention) -> AttentionGrad {
+    let grad_buffers = [forward.q_buffer, forward.k_buffer, forward.v_buffer];
+    let (q, k, v, out, dout_buffer) = (forward.q, forward.k, forward.v, forward.out, forward.out_buffer);
+    AttentionGrad { forward, dout: out, dout_buffer, dq: q, dk: k, dv: v, grad_buffers }
+}
+
+fn scatter(dtype: DType, mode: ScatterMode, n: usize) -> Scatter {
+    Scatter {
+        mode,
+        base: ScatterBase::Fill(Literal::zero(dtype)),
+        axis: 0,
+        shape: SmallVec::from_slice(&[n, 64]),
+        index_strides: SmallVec::from_slice(&[1, 0]),
+        index_offset: 0,
+        src_strides: SmallVec::from_slice(&[64, 1]),
+        src_offset: 0,
+        out_shape: SmallVec::from_slice(&[1000, 64]),
+        index: Arg { dtype: DType::I64, len: n, write: false },
+        src: Arg { dtype, len: n * 64, write: false },
+        dtype,
+    }
+}
+
+fn sample() -> Vec<Kernel> {
+    let mut kernels = Vec::new();
+    for dtype in [DType::F32, DType::BF16, DType::Bool, DType::I64] {
+        for (outer, len, inner) in [(2, 100_000, 1), (40, 100, 1), (4, 300, 16)] {
+            kernels.push(Kernel::Scan(Scan { op: ScanOp::Sum, dtype, outer, len, inner, reverse: false }));
+        }
+        for len in [300, 100_000] {
+            kernels.push(Kernel::ArgSort(ArgSort { dtype, outer: 2, len, inner: 3, descending: true }));
+            kernels.push(Kernel::TopK(TopK { dtype, outer: 8, len, inner: 1, k: 10, largest: true }));
+        }
+        kernels.extend([20, 500, 20_000].map(|n| Kernel::Scatter(scatter(dtype, ScatterMode::Add, n))));
+        let two = |n: usize| SmallVec::from_slice(&[n, n]);
+        kernels.push(Kernel::MaxPool(MaxPool {
+            dtype,
+            outer: 8,
+            input: two(24),
+            output: two(12),
+            kernel: two(3),
+            stride: two(2),
+            pad: two(1),
+            dilation: two(1),
+        }));
+    }
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        for sizes in [[4, 4, 300, 300, 64], [4, 2, 256, 256, 128], [8, 1, 1, 5000, 64], [2, 2, 40, 50, 37]] {
+            for plain in [true, false] {
+                let forward = attention(dtype, sizes, plain);
+                kernels.push(Kernel::AttentionGrad(gradient(forward.clone())));
+                kernels.push(Kernel::Attention(forward));
+            }
+        }
+    }
+    kernels
+}
+
+#[test]
+fn kernels_are_collected_for_other_compilers() {
+    for target in offline_targets() {
+        for kernel in sample() {
+            let lowered = lower(&kernel, &target).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
+            for step in &lowered.steps {
+                let source = render(&step.program, &target).unwrap_or_else(|error| panic!("{error}"));
+                if let Some(folder) = std::env::var_os("UNIGRAD_COLLECT_KERNELS") {
+                    collect(&source, &target, folder.as_ref()).unwrap();
+                }
+            }
+        }
+    }
+}
