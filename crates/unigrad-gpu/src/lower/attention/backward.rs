@@ -22,6 +22,12 @@ pub(in crate::lower) fn lower(kernel: &AttentionGrad, target: &Target) -> Result
     if n_rows > 0 && forward.qk_dim + forward.v_dim > 0 {
         steps.push(pass.deltas(target, n_rows)?);
     }
+    if n_rows > 0
+        && let Some(fast) = super::fast::backward(&pass.context, kernel, delta, target)?
+    {
+        steps.extend(fast);
+        return Ok(Lowered { steps, scratch: scratch.0 });
+    }
     if n_rows > 0 && forward.qk_dim > 0 {
         steps.push(pass.queries(target)?);
     }

@@ -1,8 +1,10 @@
-//! Attention of half types on NVIDIA tensor cores (compute capability 8.0 and newer): the forward pass of a block of queries.
+//! Attention of half types on NVIDIA tensor cores (compute capability 8.0 and newer): a block of queries forward, a block of queries or keys
+//! backward.
 //!
-//! A workgroup of four warps has 128 queries, a warp 32 of them. Keys and values come in blocks of [`KEYS`] by asynchronous copies: values are
+//! Forward, a workgroup of four warps has 128 queries, a warp 32 of them. Keys and values come in blocks of [`KEYS`] by asynchronous copies: values are
 //! on their way while scores are multiplied, the next keys while values are. Scores, probabilities and sums stay in registers; the layout of a
-//! product's result is that of the next one's operand. Rows in shared memory are stored with their 16-byte pieces swapped (piece `c` of row
+//! product's result is that of the next one's operand. Backward, a warp has 16 rows: queries for `dq`, keys for `dk` and `dv`; blocks of the
+//! other side pass by, the next one being copied while one is multiplied, and probabilities are made again from the saved logarithms. Rows in shared memory are stored with their 16-byte pieces swapped (piece `c` of row
 //! `r` at `c ^ (r % 8)`), so that neither copies nor matrix loads meet in a bank.
 
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
@@ -85,10 +87,94 @@ impl Forward {
     }
 
     fn text(&self) -> String {
-        let text = self.fill(TEXT).replace('{', "{{").replace('}', "}}");
-        // `$v0$` is a value, `$p0$` a place.
-        text.split('$').enumerate().map(|(i, part)| if i % 2 == 1 { format!("{{{part}}}") } else { part.to_owned() }).collect()
+        raw(&self.fill(FORWARD))
     }
+}
+
+/// Rows of a workgroup in the backward passes.
+pub(in crate::lower) const ROWS: u32 = 64;
+
+/// One of the two backward passes. Rows are queries (with `q` and `dout`) and columns keys (with `k` and `v`), or the other way round.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lower) struct Backward {
+    pub(in crate::lower) dtype: DType,
+    /// Features of queries, keys and values alike: 64 or 128.
+    pub(in crate::lower) features: u32,
+    /// Whether rows are keys.
+    pub(in crate::lower) by_key: bool,
+    /// Rows of a head that there are.
+    pub(in crate::lower) rows: usize,
+    /// Query heads that pass by.
+    pub(in crate::lower) heads: usize,
+    pub(in crate::lower) q_len: usize,
+    pub(in crate::lower) scale: f64,
+    pub(in crate::lower) causal: bool,
+    pub(in crate::lower) window: Option<i64>,
+    /// Elements from position to position: of both tensors of rows, both of columns, and the gradients (`dq`, or `dk` and `dv`).
+    pub(in crate::lower) strides: [i64; 6],
+    /// Elements from query head to query head of both tensors of columns.
+    pub(in crate::lower) head_strides: [i64; 2],
+}
+
+impl Backward {
+    /// Columns of a block: as many as registers allow.
+    fn columns(&self) -> u32 {
+        if self.by_key && self.features == 128 { 32 } else { 64 }
+    }
+
+    /// Bytes of shared memory: rows, two blocks of columns, and what is saved of their queries.
+    pub(in crate::lower) fn shared_bytes(&self) -> u32 {
+        (2 * ROWS + 4 * self.columns()) * self.features * 2 + 128
+    }
+
+    /// Places: both tensors of rows, both of columns, the logarithms, the deltas, the gradients (twice the same for `dq`), shared memory.
+    /// Values: first elements of the four tensors and of the gradients; of the logarithms; the first row; the columns to go over, from and to;
+    /// the offset of queries; how many keys count.
+    pub(in crate::lower) fn statement(&self, values: [Value; 12], places: [Place; 9]) -> Raw {
+        let half = if self.dtype == DType::F16 { "f16" } else { "bf16" };
+        let constants = |text: &str| {
+            let future = if self.causal { "key > query + offset" } else { "false" };
+            let past = self.window.map_or("false".to_owned(), |window| format!("key <= query + offset - {window}"));
+            let [r0, r1, c0, c1, g0, g1] = self.strides.map(|n| (2 * n).to_string());
+            let [h0, h1] = self.head_strides.map(|n| (2 * n).to_string());
+            let scale = (self.scale * std::f64::consts::LOG2_E) as f32;
+            let constants = [
+                ("@half@", half.to_owned()),
+                ("@D@", self.features.to_string()),
+                ("@BN@", self.columns().to_string()),
+                ("@T@", THREADS.to_string()),
+                ("@ROWS@", self.rows.to_string()),
+                ("@BY_KEY@", u32::from(self.by_key).to_string()),
+                ("@HEADS@", self.heads.to_string()),
+                ("@LEN@", self.q_len.to_string()),
+                ("@SCALE2@", format!("__uint_as_float({}u)", scale.to_bits())),
+                ("@SCALE@", format!("__uint_as_float({}u)", (self.scale as f32).to_bits())),
+                ("@FUTURE@", future.to_owned()),
+                ("@PAST@", past),
+                ("@R0@", r0),
+                ("@R1@", r1),
+                ("@C0@", c0),
+                ("@C1@", c1),
+                ("@G0@", g0),
+                ("@G1@", g1),
+                ("@H0@", h0),
+                ("@H1@", h1),
+            ];
+            constants.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+        };
+        Raw {
+            texts: vec![(Dialect::Cuda, raw(&constants(BACKWARD)))],
+            preludes: vec![(Dialect::Cuda, constants(PRELUDE))],
+            values: values.to_vec(),
+            places: places.to_vec(),
+        }
+    }
+}
+
+/// `$v0$` is a value, `$p0$` a place, braces are braces.
+fn raw(text: &str) -> String {
+    let text = text.replace('{', "{{").replace('}', "}}");
+    text.split('$').enumerate().map(|(i, part)| if i % 2 == 1 { format!("{{{part}}}") } else { part.to_owned() }).collect()
 }
 
 const PRELUDE: &str = r#"static __device__ __forceinline__ void ug_at_copy(unsigned to, const char* from, bool there) {
@@ -119,7 +205,7 @@ static __device__ __forceinline__ float ug_at_exp2(float x) {
 }
 "#;
 
-const TEXT: &str = r#"{
+const FORWARD: &str = r#"{
   const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
   const int first = (int)$v5$, from = (int)$v6$, to = (int)$v7$, offset = (int)$v8$;
   const char* const qs = (const char*)($p0$) + 2 * (long long)($v0$);
@@ -266,4 +352,150 @@ const TEXT: &str = r#"{
           *(unsigned*)(y + n * 16) = ug_at_pack_@half@(sums[m][n][2 * h] * inverse, sums[m][n][2 * h + 1] * inverse);
       }
     }
+}"#;
+
+const BACKWARD: &str = r#"{
+  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
+  const int first = (int)$v7$, from = (int)$v8$, to = (int)$v9$, offset = (int)$v10$, keys = (int)$v11$;
+  const char* const r0 = (const char*)($p0$) + 2 * (long long)($v0$);
+  const char* const r1 = (const char*)($p1$) + 2 * (long long)($v1$);
+  const char* c0 = (const char*)($p2$) + 2 * (long long)($v2$);
+  const char* c1 = (const char*)($p3$) + 2 * (long long)($v3$);
+  char* const g0 = (char*)($p6$) + 2 * (long long)($v4$);
+  char* const g1 = (char*)($p7$) + 2 * (long long)($v5$);
+  const float* logs = ($p4$) + $v6$;
+  const float* deltas = ($p5$) + $v6$;
+  const unsigned r0_at = ((unsigned)__cvta_generic_to_shared($p8$) + 127u) & ~127u;
+  const unsigned r1_at = r0_at + 64 * @D@ * 2, c_at = r1_at + 64 * @D@ * 2;
+  const int piece = tid % (@D@ / 8), line = tid / (@D@ / 8);
+  auto copy = [&](unsigned at, const char* x, long long stride, int row0, int rows, int end) {
+    #pragma unroll
+    for (int i = 0; i < rows / (@T@ / (@D@ / 8)); ++i) {
+      const int r = line + i * (@T@ / (@D@ / 8));
+      const bool there = row0 + r < end;
+      ug_at_copy(at + r * (@D@ * 2) + ((piece ^ (r & 7)) << 4), x + (there ? (row0 + r) * stride + piece * 16 : 0), there);
+    }
+  };
+  float sums[1 + @BY_KEY@][@D@ / 8][4];
+  #pragma unroll
+  for (int g = 0; g < 1 + @BY_KEY@; ++g)
+    #pragma unroll
+    for (int n = 0; n < @D@ / 8; ++n) { sums[g][n][0] = 0.f; sums[g][n][1] = 0.f; sums[g][n][2] = 0.f; sums[g][n][3] = 0.f; }
+  const int row_a = lane & 15, half_a = lane >> 4, row_b = (lane & 7) + ((lane >> 4) << 3), half_b = (lane >> 3) & 1;
+  const int row0 = first + warp * 16 + (lane >> 2);
+  // A query's logarithm, in powers of two, and its delta; one that saw nothing has exp(x - inf).
+  auto saved = [&](int query, bool there, float& log, float& delta) {
+    const float x = there ? logs[query] : __uint_as_float(0xff800000u);
+    log = x == __uint_as_float(0xff800000u) ? __uint_as_float(0x7f800000u) : x * 1.44269504088896341f;
+    delta = there ? deltas[query] : 0.f;
+  };
+  float row_log[2], row_delta[2];
+  if (!@BY_KEY@) {
+    saved(row0, row0 < @ROWS@, row_log[0], row_delta[0]);
+    saved(row0 + 8, row0 + 8 < @ROWS@, row_log[1], row_delta[1]);
+  }
+  copy(r0_at, r0, @R0@, first, 64, @ROWS@);
+  copy(r1_at, r1, @R1@, first, 64, @ROWS@);
+  const int blocks = from < to ? (to - from + @BN@ - 1) / @BN@ : 0, steps = blocks * @HEADS@;
+  int next_block = 0;
+  const char *n0 = c0, *n1 = c1;
+  auto copy_next = [&](int stage) {
+    const unsigned at = c_at + stage * (2 * @BN@ * @D@ * 2);
+    copy(at, n0, @C0@, from + next_block * @BN@, @BN@, to);
+    copy(at + @BN@ * @D@ * 2, n1, @C1@, from + next_block * @BN@, @BN@, to);
+    if (++next_block == blocks) { next_block = 0; n0 += @H0@; n1 += @H1@; }
+  };
+  if (steps > 0) copy_next(0);
+  ug_at_commit();
+  int block = 0;
+  #pragma unroll 1
+  for (int step = 0; step < steps; ++step) {
+    ug_at_wait();
+    __syncthreads();
+    if (step + 1 < steps) copy_next((step + 1) & 1);
+    ug_at_commit();
+    const unsigned c0_at = c_at + (step & 1) * (2 * @BN@ * @D@ * 2), c1_at = c0_at + @BN@ * @D@ * 2;
+    const int column0 = from + block * @BN@;
+    float s[@BN@ / 8][4], ds[@BN@ / 8][4];
+    #pragma unroll
+    for (int n = 0; n < @BN@ / 8; ++n)
+      #pragma unroll
+      for (int i = 0; i < 4; ++i) { s[n][i] = 0.f; ds[n][i] = 0.f; }
+    #pragma unroll
+    for (int k = 0; k < @D@ / 16; ++k) {
+      unsigned a0[4], a1[4];
+      const int ra = warp * 16 + row_a;
+      const unsigned to_a = ra * (@D@ * 2) + (((2 * k + half_a) ^ (ra & 7)) << 4);
+      ug_at_load(a0, r0_at + to_a);
+      ug_at_load(a1, r1_at + to_a);
+      #pragma unroll
+      for (int n = 0; n < @BN@ / 16; ++n) {
+        unsigned b[4];
+        const int r = n * 16 + row_b;
+        const unsigned to_b = r * (@D@ * 2) + (((2 * k + half_b) ^ (r & 7)) << 4);
+        ug_at_load(b, c0_at + to_b);
+        ug_at_mma_@half@(s[2 * n], a0, b[0], b[1]);
+        ug_at_mma_@half@(s[2 * n + 1], a0, b[2], b[3]);
+        ug_at_load(b, c1_at + to_b);
+        ug_at_mma_@half@(ds[2 * n], a1, b[0], b[1]);
+        ug_at_mma_@half@(ds[2 * n + 1], a1, b[2], b[3]);
+      }
+    }
+    #pragma unroll
+    for (int n = 0; n < @BN@ / 8; ++n)
+      #pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const int column = column0 + n * 8 + (lane & 3) * 2 + j;
+        float log, delta;
+        if (@BY_KEY@) saved(column, column < to, log, delta);
+        #pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const int row = row0 + h * 8, i = 2 * h + j;
+          const int query = @BY_KEY@ ? column : row, key = @BY_KEY@ ? row : column;
+          if (!@BY_KEY@) { log = row_log[h]; delta = row_delta[h]; }
+          const bool hidden = column >= to || key >= keys || @FUTURE@ || @PAST@;
+          const float p = hidden ? 0.f : ug_at_exp2(__fmaf_rn(s[n][i], @SCALE2@, -log));
+          s[n][i] = p;
+          ds[n][i] = hidden ? 0.f : p * (ds[n][i] - delta);
+        }
+      }
+    #pragma unroll
+    for (int k = 0; k < @BN@ / 16; ++k) {
+      unsigned a0[4], a1[4];
+      #pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int n = 2 * k + (i >> 1), j = (i & 1) * 2;
+        a0[i] = ug_at_pack_@half@(ds[n][j], ds[n][j + 1]);
+        if (@BY_KEY@) a1[i] = ug_at_pack_@half@(s[n][j], s[n][j + 1]);
+      }
+      #pragma unroll
+      for (int n = 0; n < @D@ / 16; ++n) {
+        unsigned b[4];
+        const int r = k * 16 + row_a;
+        const unsigned to_b = r * (@D@ * 2) + (((2 * n + half_a) ^ (r & 7)) << 4);
+        ug_at_load_t(b, c0_at + to_b);
+        ug_at_mma_@half@(sums[0][2 * n], a0, b[0], b[1]);
+        ug_at_mma_@half@(sums[0][2 * n + 1], a0, b[2], b[3]);
+        if (@BY_KEY@) {
+          ug_at_load_t(b, c1_at + to_b);
+          ug_at_mma_@half@(sums[@BY_KEY@][2 * n], a1, b[0], b[1]);
+          ug_at_mma_@half@(sums[@BY_KEY@][2 * n + 1], a1, b[2], b[3]);
+        }
+      }
+    }
+    if (++block == blocks) { block = 0; logs += @LEN@; deltas += @LEN@; }
+  }
+  ug_at_wait();
+  #pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int row = row0 + h * 8;
+    if (row < @ROWS@) {
+      #pragma unroll
+      for (int n = 0; n < @D@ / 8; ++n) {
+        *(unsigned*)(g0 + row * (long long)@G0@ + (lane & 3) * 4 + n * 16) = ug_at_pack_@half@(sums[0][n][2 * h] * @SCALE@, sums[0][n][2 * h + 1] * @SCALE@);
+        if (@BY_KEY@)
+          *(unsigned*)(g1 + row * (long long)@G1@ + (lane & 3) * 4 + n * 16) = ug_at_pack_@half@(sums[@BY_KEY@][n][2 * h], sums[@BY_KEY@][n][2 * h + 1]);
+      }
+    }
+  }
 }"#;
