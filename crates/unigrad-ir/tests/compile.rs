@@ -6,6 +6,7 @@
 mod programs;
 
 use std::{path::PathBuf, process::Command};
+use unigrad_ir::interpret::Interpreter;
 use unigrad_ir::{Dialect, Source, Target, collect, offline_targets, render};
 
 /// A compiler's name, if it can be started.
@@ -93,6 +94,11 @@ fn msl_compiles_against_the_shim() {
 #[test]
 fn programs_are_collected_for_other_compilers() {
     for target in offline_targets() {
+        let invalid: Vec<String> = programs::all(&target)
+            .iter()
+            .filter_map(|program| Interpreter::new(program, &target).err().map(|found| format!("{}: {}", program.name, found[0])))
+            .collect();
+        assert!(invalid.is_empty(), "{}", invalid.join("\n"));
         let mut programs = programs::all(&target);
         if target.shared_bytes > 64 << 10 {
             programs.push(programs::much_shared(80 << 10));

@@ -217,7 +217,7 @@ impl Drop for CudaMark {
 
 impl CudaBackend {
     /// Opens the device: retains its primary context and makes a stream.
-    pub(crate) fn open(ordinal: usize) -> Result<CudaBackend, Error> {
+    pub fn open(ordinal: usize) -> Result<CudaBackend, Error> {
         let name = format!("{BACKEND}:{ordinal}");
         let refuse = |(cause, help): api::Problem| Error::NotAvailable { asked: name.clone(), cause, help };
         let count = api::devices().map_err(refuse)?;

@@ -156,7 +156,6 @@ pub(crate) fn vectors(dtype: DType, lanes: u8) -> Program {
     let mut b = Builder::new(format!("vectors_{dtype}_{lanes}"), [16, 1, 1]);
     let (x, y) = (b.buffer("x", dtype), b.buffer_mut("y", dtype));
     let tile = b.shared("tile", dtype, 16 * u32::from(lanes));
-    let mine = b.local("mine", Type::Scalar(dtype), lanes.into());
     let kept = b.local("kept", Type::Vector(dtype, lanes), 2);
     let t = b.thread(0);
     let at = b.mul_const(t, lanes.into());
@@ -168,12 +167,9 @@ pub(crate) fn vectors(dtype: DType, lanes: u8) -> Program {
     let other = b.inst(Op::Binary(BinaryOp::Xor, at, at), Type::Scalar(DType::U32));
     let other = b.add(other, at);
     let v = b.load_vector(tile, other, lanes);
-    let zero = b.u32(0);
     let one = b.u32(1);
     b.store(kept, one, v);
     let v = b.load(kept, one);
-    b.store(mine, zero, v);
-    let v = b.load_vector(mine, zero, lanes);
     b.store(y, at, v);
     b.finish()
 }
@@ -334,7 +330,9 @@ pub(crate) fn atomics(dtype: DType) -> Program {
         let total = b.load(shared, first);
         let group = b.group(0);
         let at = b.add(at, group);
-        b.atomic(AtomicOp::Exchange, counters, at, total);
+        // Floats are only added.
+        let op = if dtype.is_int() { AtomicOp::Exchange } else { AtomicOp::Add };
+        b.atomic(op, counters, at, total);
     });
     b.finish()
 }
@@ -385,23 +383,26 @@ pub(crate) fn tables(dtype: DType) -> Program {
 }
 
 /// One product of matrix fragments, `z = x y + z`, from device memory and through shared memory and a local array.
-pub(crate) fn fragments(shape: FragmentShape, transposed: bool) -> Program {
-    let mut b = Builder::new(format!("fragments_{}x{}x{}_{}", shape.m, shape.n, shape.k, shape.input), [32, 1, 1]);
+pub(crate) fn fragments(shape: FragmentShape, transposed: bool, target: &Target) -> Program {
+    let threads = target.subgroup.unwrap_or(32);
+    let mut b = Builder::new(format!("fragments_{}x{}x{}_{}", shape.m, shape.n, shape.k, shape.input), [threads, 1, 1]);
     let (x, y, z) = (b.buffer("x", shape.input), b.buffer("y", shape.input), b.buffer_mut("z", shape.sum));
-    let tile = b.shared("tile", shape.input, u32::from(shape.m) * u32::from(shape.k));
+    // Rows begin at multiples of 8 elements.
+    let row = shape.k.next_multiple_of(8);
+    let tile = b.shared("tile", shape.input, u32::from(shape.m) * u32::from(row));
     let fragment = |role| Type::Fragment(Fragment { shape, role });
     let sums = b.local("sums", fragment(FragmentRole::C), 2);
     let left = b.local("left", fragment(FragmentRole::A), 1);
     let zero = b.u32(0);
     let one = b.u32(1);
-    let (m, n, k) = (b.u32(shape.m.into()), b.u32(shape.n.into()), b.u32(shape.k.into()));
+    let (m, n, k) = (b.u32(shape.m.into()), b.u32(shape.n.into()), b.u32(row.into()));
     let nothing = b.constant(Literal::zero(shape.sum));
     let cleared = b.inst(Op::FragmentFill(nothing), fragment(FragmentRole::C));
     b.store(sums, zero, cleared);
     let loaded = b.inst(Op::FragmentLoad { place: z, index: zero, stride: n, transposed: false }, fragment(FragmentRole::C));
     b.store(sums, one, loaded);
     let t = b.thread(0);
-    let (end, step) = (b.u32(u32::from(shape.m) * u32::from(shape.k)), b.u32(32));
+    let (end, step) = (b.u32(u32::from(shape.m) * u32::from(row)), b.u32(threads));
     b.repeat(t, end, step, |b, i| {
         let v = b.load(x, i);
         b.store(tile, i, v);
@@ -426,7 +427,7 @@ pub(crate) fn places_and_names(target: &Target) -> Program {
     let out = b.buffer_mut("float", DType::U32);
     let mut sum = b.u32(0);
     for dtype in computed(target) {
-        let s = b.scalar(&format!("if {dtype}"), dtype);
+        let s = b.scalar(&format!("if_{dtype}"), dtype);
         let s = b.cast(s, DType::U32);
         sum = b.add(sum, s);
     }
@@ -485,7 +486,10 @@ pub(crate) fn all(target: &Target) -> Vec<Program> {
         }
     }
     for dtype in held(target) {
-        programs.extend([cast(dtype, target), constants_and_bits(dtype, target)]);
+        programs.push(cast(dtype, target));
+        if dtype != DType::Bool {
+            programs.push(constants_and_bits(dtype, target));
+        }
         programs.extend([2u8, 4, 8].into_iter().filter(|lanes| usize::from(*lanes) * dtype.size() <= 16).map(|l| vectors(dtype, l)));
         if target.subgroup.is_some() {
             programs.push(subgroups(dtype));
@@ -502,7 +506,7 @@ pub(crate) fn all(target: &Target) -> Vec<Program> {
         programs.extend([DType::F32, DType::F16].map(tables));
     }
     for shape in &target.fragments {
-        programs.extend([fragments(*shape, false), fragments(*shape, true)]);
+        programs.extend([false, true].map(|transposed| fragments(*shape, transposed, target)));
     }
     programs
 }

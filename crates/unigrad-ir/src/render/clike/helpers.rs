@@ -73,7 +73,8 @@ const HELPERS: &[(&str, &str)] = &[
 }
 ",
     ),
-    // The quotient may have been rounded up to the next integer.
+    ("floordiv_f64", "$fn $T $N($T a, $T b) {\n    return $floor(a / b);\n}\n"),
+    // As the quotient in f64 would be: in f32 it may have been rounded up to the next integer.
     (
         "floordiv",
         "$fn $T $N($T a, $T b) {

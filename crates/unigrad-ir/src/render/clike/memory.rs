@@ -61,11 +61,6 @@ impl Writer<'_> {
             Type::Vector(dtype, lanes) if self.element_type(place) != ty => {
                 let vector = self.vector_type(dtype, lanes);
                 let (pointer, at) = (self.pointer(place), self.value(index));
-                if let Place::Local(_) = place {
-                    // Element by element: the array must stay in registers.
-                    let parts: Vec<String> = (0..lanes).map(|lane| format!("{pointer}[{at} + {lane}]")).collect();
-                    return self.vector(&vector, &parts);
-                }
                 format!("*(const {}{vector}*)({pointer} + {at})", self.space(place))
             }
             Type::Scalar(dtype) => {
@@ -89,11 +84,6 @@ impl Writer<'_> {
             Type::Vector(dtype, lanes) if self.element_type(place) != ty => {
                 let vector = self.vector_type(dtype, lanes);
                 let (pointer, at) = (self.pointer(place), self.value(index));
-                if let Place::Local(_) = place {
-                    let parts: Vec<String> =
-                        (0..lanes).map(|lane| format!("{pointer}[{at} + {lane}] = {};", self.part(&text, lane))).collect();
-                    return parts.join(" ");
-                }
                 format!("*({}{vector}*)({pointer} + {at}) = {text};", self.space(place))
             }
             Type::Scalar(dtype) => {

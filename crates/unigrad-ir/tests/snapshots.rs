@@ -1,0 +1,71 @@
+//! Rendered text as files, so that a change of a renderer shows what it changes: `UPDATE_SNAPSHOTS=1` rewrites them.
+
+mod programs;
+
+use std::{fmt::Write as _, path::Path};
+use unigrad_ir::{Dialect, FragmentShape, Program, Target, offline_targets, render};
+use unigrad_scalar::DType;
+
+/// A target of each dialect.
+fn targets() -> Vec<Target> {
+    let mut targets: Vec<Target> =
+        offline_targets().into_iter().filter(|target| matches!(target.arch.as_str(), "sm_90" | "gfx90a" | "gfx1100" | "")).collect();
+    let base = Target { tables: false, fragments: Vec::new(), subgroup: None, ..Target::interpreter() };
+    targets.push(Target { dialect: Dialect::OpenCl, ..base.clone() });
+    targets.push(Target { dialect: Dialect::Wgsl, f64: false, i64: false, f16: false, atomic_i64: false, ..base });
+    targets
+}
+
+/// The programs whose texts are kept, each for the targets that have what it needs.
+fn kept(target: &Target) -> Vec<Program> {
+    let mut programs = vec![
+        programs::row_sum(),
+        programs::small_product(false),
+        programs::unary(DType::F32),
+        programs::binary(DType::I32),
+        programs::cast(DType::F16, target),
+        programs::vectors(DType::F16, 8),
+        programs::atomics(DType::U32),
+    ];
+    if target.subgroup.is_some() {
+        programs.push(programs::subgroups(DType::F32));
+    }
+    if target.tables {
+        programs.push(programs::tables(DType::BF16));
+    }
+    let shape = |shape: &&FragmentShape| shape.input == DType::F16;
+    programs.extend(target.fragments.iter().find(shape).map(|shape| programs::fragments(*shape, true, target)));
+    programs
+}
+
+#[test]
+fn texts_are_as_they_were() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("snapshots");
+    let update = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
+    if update {
+        std::fs::create_dir_all(&folder).unwrap();
+    }
+    let mut changed = String::new();
+    for target in targets() {
+        let mut text = String::new();
+        for program in kept(&target) {
+            let source = render(&program, &target).unwrap_or_else(|e| panic!("{e}"));
+            let _ = writeln!(text, "// ---- {} {:?} {}\n{}", source.entry, source.options, source.dynamic_shared, source.text);
+        }
+        let name = if target.arch.is_empty() { target.dialect.name() } else { &target.arch };
+        let file = folder.join(format!("{name}.txt"));
+        let before = std::fs::read_to_string(&file).unwrap_or_default();
+        if before == text {
+            continue;
+        }
+        if update {
+            std::fs::write(&file, text).unwrap();
+            continue;
+        }
+        let first =
+            before.lines().zip(text.lines()).position(|(a, b)| a != b).unwrap_or_else(|| before.lines().count().min(text.lines().count()));
+        let line = |text: &str| text.lines().nth(first).unwrap_or("(end)").to_owned();
+        let _ = writeln!(changed, "{}:{}\n  was {}\n  is  {}", file.display(), first + 1, line(&before), line(&text));
+    }
+    assert!(changed.is_empty(), "{changed}help: read the change, then UPDATE_SNAPSHOTS=1 cargo test -p unigrad-ir --test snapshots");
+}
