@@ -24,6 +24,7 @@ const BATCH: usize = 60;
 const COLLECTORS: &[&[&str]] = &[
     &["-p", "unigrad-ir", "--test", "compile", "programs_are_collected_for_other_compilers"],
     &["-p", "unigrad-gpu", "--test", "indexed", "kernels_are_collected_for_other_compilers"],
+    &["-p", "unigrad-testing", "--test", "ops", "--test", "oracle", "--test", "plans"],
 ];
 
 pub(crate) fn run(arguments: &[String]) -> ExitCode {

@@ -192,6 +192,8 @@ impl Device {
         if let Some(program) = &*program {
             return Ok(Arc::clone(program));
         }
+        #[cfg(any(test, feature = "testing"))]
+        crate::testing::observe(kernel);
         let compiled = self.note(self.0.open.compile(kernel))?;
         self.0.n_compiles.fetch_add(1, Relaxed);
         Ok(Arc::clone(program.insert(compiled)))

@@ -1,4 +1,4 @@
-//! Drivers for tests: one that makes any other fail where a test wants it, and one that needs nothing.
+//! Drivers for tests: one that makes any other fail where a test wants it, and one that needs nothing; a place to watch what is compiled.
 //!
 //! In: a driver, and a list of faults. Out: the same driver, until a fault's turn comes.
 //! Always: a fault is reported as the error a real driver would report, and strikes once; a lost device stays lost.
@@ -9,11 +9,25 @@ use std::{
     any::Any,
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 use unigrad_kernel::Kernel;
+
+/// Called with every kernel that a device is about to compile.
+static OBSERVER: OnceLock<fn(&Kernel)> = OnceLock::new();
+
+/// From now on `observer` sees every kernel that any device compiles. The first to ask is heard.
+pub fn on_compile(observer: fn(&Kernel)) {
+    let _ = OBSERVER.set(observer);
+}
+
+pub(crate) fn observe(kernel: &Kernel) {
+    if let Some(observer) = OBSERVER.get() {
+        observer(kernel);
+    }
+}
 
 /// What can be made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

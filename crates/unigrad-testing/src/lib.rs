@@ -6,6 +6,7 @@
 //! Never: used by the library itself.
 
 pub mod cases;
+mod collect;
 pub mod compare;
 pub mod fuzz;
 pub mod ops;
@@ -22,6 +23,7 @@ pub use values::{Data, Values};
 pub fn devices() -> Vec<Device> {
     unigrad::init();
     unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
+    collect::if_asked();
     if let Ok(names) = std::env::var("UNIGRAD_TEST_DEVICES") {
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
         return names.map(|name| Device::open(name).unwrap_or_else(|error| panic!("UNIGRAD_TEST_DEVICES: {error}"))).collect();
