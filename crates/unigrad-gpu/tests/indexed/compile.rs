@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use unigrad_gpu::lower;
-use unigrad_ir::{collect, offline_targets, render};
+use unigrad_ir::{Target, collect, offline_targets, render, validate};
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Dropout, Kernel, Layout4, MaxPool, Scan, Scatter, ScatterBase, TopK};
 use unigrad_scalar::{DType, Literal, ScanOp, ScatterMode};
 
@@ -97,12 +97,41 @@ fn sample() -> Vec<Kernel> {
     kernels
 }
 
+/// The least that WebGPU promises.
+fn least() -> Target {
+    Target {
+        max_threads: 256,
+        max_grid: [65_535; 3],
+        shared_bytes: 16 << 10,
+        subgroup: None,
+        max_buffers: 8,
+        f64: false,
+        i64: false,
+        f16: false,
+        tables: false,
+        ..Target::interpreter()
+    }
+}
+
+#[test]
+fn kernels_are_valid_where_little_is_promised() {
+    let target = least();
+    for kernel in sample() {
+        let lowered = lower(&kernel, &target).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
+        for step in &lowered.steps {
+            validate(&step.program, &target).unwrap_or_else(|faults| panic!("{}: {faults:?}", step.program.name));
+            assert!(step.grid.iter().zip(&target.max_grid).all(|(extent, most)| extent <= most));
+        }
+    }
+}
+
 #[test]
 fn kernels_are_collected_for_other_compilers() {
     for target in offline_targets() {
         for kernel in sample() {
             let lowered = lower(&kernel, &target).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
             for step in &lowered.steps {
+                validate(&step.program, &target).unwrap_or_else(|faults| panic!("{}: {faults:?}", step.program.name));
                 let source = render(&step.program, &target).unwrap_or_else(|error| panic!("{error}"));
                 if let Some(folder) = std::env::var_os("UNIGRAD_COLLECT_KERNELS") {
                     collect(&source, &target, folder.as_ref()).unwrap();

@@ -85,7 +85,7 @@ pub(crate) fn targets() -> Vec<Target> {
     vec![
         all.clone(),
         Target { subgroup: Some(8), compute_units: 64, ..all.clone() },
-        Target { subgroup: None, shared_bytes: 16 << 10, max_threads: 128, max_grid: [3, 65_535, 65_535], ..all.clone() },
+        Target { subgroup: None, shared_bytes: 16 << 10, max_threads: 128, max_grid: [3, 65_535, 65_535], max_buffers: 8, ..all.clone() },
         Target { subgroup: None, shared_bytes: 2 << 10, max_threads: 32, compute_units: 20, ..all },
     ]
 }

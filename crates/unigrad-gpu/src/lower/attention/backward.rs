@@ -32,7 +32,14 @@ pub(in crate::lower) fn lower(kernel: &AttentionGrad, target: &Target) -> Result
         steps.push(pass.queries(target)?);
     }
     if forward.batch * forward.kv_heads * forward.k_len > 0 && forward.qk_dim + forward.v_dim > 0 {
-        steps.push(pass.keys(target)?);
+        // `q`, `k`, `v`, the bias, `lse`, `dout` and `delta` are read.
+        let buffers = 6 + usize::from(forward.bias.is_some()) + 2;
+        if target.max_buffers as usize >= buffers {
+            steps.push(pass.keys(target, [true, true])?);
+        } else {
+            steps.push(pass.keys(target, [true, false])?);
+            steps.push(pass.keys(target, [false, true])?);
+        }
     }
     Ok(Lowered { steps, scratch: scratch.0 })
 }
@@ -286,7 +293,8 @@ impl Backward<'_> {
         Ok(sig.finish(line.grid))
     }
 
-    fn keys(&self, target: &Target) -> Result<Step, Unsupported> {
+    /// The pass over queries, for `dk`, `dv` or both.
+    fn keys(&self, target: &Target, [with_dk, with_dv]: [bool; 2]) -> Result<Step, Unsupported> {
         let Backward { kernel, context, .. } = self;
         let forward = &kernel.forward;
         let widest = forward.qk_dim.max(forward.v_dim);
@@ -297,8 +305,9 @@ impl Backward<'_> {
         let line = Line::new(items, target)?;
         let mut sig = Signature::new("attention_dkv", Tile::block(shape));
         let places = self.open(&mut sig);
-        let dk = context.output(self.at(4), kernel.grad_buffers[1]).open(&mut sig, "dk", true);
-        let dv = context.output(self.at(5), kernel.grad_buffers[2]).open(&mut sig, "dv", true);
+        let mut output = |name: &str, n: usize| context.output(self.at(3 + n), kernel.grad_buffers[n]).open(&mut sig, name, true);
+        let dk = with_dk.then(|| output("dk", 1));
+        let dv = with_dv.then(|| output("dv", 2));
         let b = &mut sig.b;
         let tile = Tile::new(b, shape, context.dtype);
         let ([chunk, kv_head, batch], first, exists) = self.take(b, line, [chunks, forward.kv_heads, forward.batch], items, shape.rows());
@@ -312,8 +321,8 @@ impl Backward<'_> {
         let none = b.binary(BinaryOp::Ge, first, block_end);
         let to = b.select(none, from, to);
         let zero = b.float(context.dtype, 0.0);
-        let dk_sums = tile.locals(b, "dk_sums", shape.rr * shape.re, zero);
-        let dv_sums = tile.locals(b, "dv_sums", shape.rr * shape.re, zero);
+        let dk_sums = dk.map(|dk| (dk, tile.locals(b, "dk_sums", shape.rr * shape.re, zero)));
+        let dv_sums = dv.map(|dv| (dv, tile.locals(b, "dv_sums", shape.rr * shape.re, zero)));
         let weights = tile.locals(b, "weights_of", shape.rr * shape.rc, zero);
         let grads = tile.locals(b, "grads", shape.rr * shape.rc, zero);
         let [head, heads, one] = [0, context.group() as u32, 1].map(|n| b.u32(n));
@@ -329,21 +338,27 @@ impl Backward<'_> {
                     Pair { rows: [&k, &v], columns: [&q, &dout], row: (first, end), column: (query, to), by_query: false, batch, head };
                 self.pair(b, &tile, &places, &pair, (weights, grads));
                 let feature = b.mul_const(chunk, shape.features().into());
-                self.share(b, &tile, weights);
-                tile.accumulate(b, dv_sums, (&dout, query, to), feature);
-                b.barrier();
-                self.share(b, &tile, grads);
-                tile.accumulate(b, dk_sums, (&q, query, to), feature);
-                b.barrier();
+                if let Some((_, sums)) = dv_sums {
+                    self.share(b, &tile, weights);
+                    tile.accumulate(b, sums, (&dout, query, to), feature);
+                    b.barrier();
+                }
+                if let Some((_, sums)) = dk_sums {
+                    self.share(b, &tile, grads);
+                    tile.accumulate(b, sums, (&q, query, to), feature);
+                    b.barrier();
+                }
             });
         });
         b.when(exists, |b| {
-            let (to_dk, to_dv) = (
-                context.side(b, dk, &kernel.dk, forward.qk_dim, batch, kv_head),
-                context.side(b, dv, &kernel.dv, forward.v_dim, batch, kv_head),
-            );
-            self.write(b, &tile, &to_dk, (first, end), chunk, dk_sums, f64::from_bits(forward.scale_bits));
-            self.write(b, &tile, &to_dv, (first, end), chunk, dv_sums, 1.0);
+            if let Some((dk, sums)) = dk_sums {
+                let side = context.side(b, dk, &kernel.dk, forward.qk_dim, batch, kv_head);
+                self.write(b, &tile, &side, (first, end), chunk, sums, f64::from_bits(forward.scale_bits));
+            }
+            if let Some((dv, sums)) = dv_sums {
+                let side = context.side(b, dv, &kernel.dv, forward.v_dim, batch, kv_head);
+                self.write(b, &tile, &side, (first, end), chunk, sums, 1.0);
+            }
         });
         Ok(sig.finish(line.grid))
     }
