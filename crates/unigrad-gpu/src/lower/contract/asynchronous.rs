@@ -102,7 +102,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
     let mut s = Signature::new(name, [copies::THREADS, 1, 1]);
     let first = s.arg(if p.swap { "b" } else { "a" }, p.a.arg, if p.swap { &contract.b } else { &contract.a });
     let second = s.arg(if p.swap { "a" } else { "b" }, p.b.arg, if p.swap { &contract.a } else { &contract.b });
-    let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count, target)? } else { Sink::declare(&mut s, contract, p, target)? };
+    let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
     let (tiles_m, tiles_n) = (p.m.div_ceil(copies::BM.into()), p.n.div_ceil(bn.into()));
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);

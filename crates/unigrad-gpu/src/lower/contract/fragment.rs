@@ -115,7 +115,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
     let mut s = Signature::new("contract_fragment", [threads, 1, 1]);
     let first = s.arg(if p.swap { "b" } else { "a" }, p.a.arg, if p.swap { &contract.b } else { &contract.a });
     let second = s.arg(if p.swap { "a" } else { "b" }, p.b.arg, if p.swap { &contract.a } else { &contract.b });
-    let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count, target)? } else { Sink::declare(&mut s, contract, p, target)? };
+    let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
     let (tiles_m, tiles_n) = (p.m.div_ceil(sizes.bm.into()), p.n.div_ceil(sizes.bn.into()));
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
     let ((lda, size_a), (ldb, size_b)) = (plan.extent(&p.a, sizes.bm), plan.extent(&p.b, sizes.bn));

@@ -176,10 +176,10 @@ pub(super) struct Problem {
 impl Problem {
     pub(super) fn new(contract: &Contract, target: &Target) -> Result<Problem, Unsupported> {
         let compute = compute_dtype(contract.a.dtype, contract.b.dtype, contract.c.dtype);
-        if compute == DType::F64 && !target.f64 || compute == DType::I64 && !target.i64 {
+        if compute == DType::F64 && !target.f64 {
             return Err(Unsupported {
-                cause: format!("the device has no {} arithmetic, which this product needs", compute.name()),
-                help: "convert to a 32-bit dtype first, or run it on the CPU".to_owned(),
+                cause: "the device has no 64-bit floats, which this product needs".to_owned(),
+                help: "compute in f32, or run it on the CPU".to_owned(),
             });
         }
         let count = |sizes: &[usize]| sizes.iter().try_fold(1u64, |n, size| n.checked_mul(*size as u64)).unwrap_or(u64::MAX);
@@ -193,7 +193,6 @@ impl Problem {
                 help: "split it along its longest axis".to_owned(),
             });
         }
-        let index = |len: usize| index_dtype(len, target);
         let a = Operand {
             arg: 0,
             dtype: contract.a.dtype,
@@ -201,7 +200,7 @@ impl Problem {
             batch: Dims::new(contract.batch.iter().map(|d| (d.size, d.a))),
             lanes: Dims::new(contract.m.iter().map(|d| (d.size, d.a))),
             k: Dims::new(contract.k.iter().map(|d| (d.size, d.a))),
-            index: index(contract.a.len)?,
+            index: index_dtype(contract.a.len),
         };
         let b = Operand {
             arg: 1,
@@ -210,7 +209,7 @@ impl Problem {
             batch: Dims::new(contract.batch.iter().map(|d| (d.size, d.b))),
             lanes: Dims::new(contract.n.iter().map(|d| (d.size, d.b))),
             k: Dims::new(contract.k.iter().map(|d| (d.size, d.b))),
-            index: index(contract.b.len)?,
+            index: index_dtype(contract.b.len),
         };
         let problem = Problem { batch, m, n, k, a, b, compute, swap: false };
         Ok(if runs_along_rows(contract) { problem.swapped() } else { problem })
@@ -223,17 +222,8 @@ impl Problem {
 }
 
 /// `U32` where it counts all elements (sums of strides may wrap on the way), else `I64`.
-pub(super) fn index_dtype(len: usize, target: &Target) -> Result<DType, Unsupported> {
-    if len as u64 <= u64::from(u32::MAX) {
-        Ok(DType::U32)
-    } else if target.i64 {
-        Ok(DType::I64)
-    } else {
-        Err(Unsupported {
-            cause: format!("a buffer of {len} elements, on a device without 64-bit integers"),
-            help: "use smaller tensors on this device".to_owned(),
-        })
-    }
+pub(super) fn index_dtype(len: usize) -> DType {
+    if len as u64 <= u64::from(u32::MAX) { DType::U32 } else { DType::I64 }
 }
 
 /// Whether the output's neighbours are rows (`m`) and not columns.

@@ -60,7 +60,7 @@ impl<'a> Sink<'a> {
         Ok(Sink::Memory(Memory {
             place,
             dtype: contract.c.dtype,
-            index: index_dtype(contract.c.len, target)?,
+            index: index_dtype(contract.c.len),
             batch: Dims::new(contract.batch.iter().map(|d| (d.size, d.c))),
             rows,
             cols,
@@ -68,18 +68,18 @@ impl<'a> Sink<'a> {
     }
 
     /// Partial sums in scratch memory, `[parts * batch, m, n]`; the batch's number counts parts as well.
-    pub(super) fn partial(s: &mut Signature, problem: &Problem, parts: u64, target: &Target) -> Result<Sink<'a>, Unsupported> {
+    pub(super) fn partial(s: &mut Signature, problem: &Problem, parts: u64) -> Sink<'a> {
         let place = s.scratch("partial", 0, problem.compute, true);
         let (m, n) = (problem.m as usize, problem.n as usize);
         let items = parts as usize * problem.batch as usize;
-        Ok(Sink::Memory(Memory {
+        Sink::Memory(Memory {
             place,
             dtype: problem.compute,
-            index: index_dtype(items * m * n, target)?,
+            index: index_dtype(items * m * n),
             batch: Dims::new([(items, (m * n) as i64)]),
             rows: Dims::new([(m, n as i64)]),
             cols: Dims::new([(n, 1)]),
-        }))
+        })
     }
 
     /// How many neighbouring columns, from a multiple on, can be taken at once: at most `most`, a power of two.

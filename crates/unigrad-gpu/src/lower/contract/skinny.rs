@@ -112,7 +112,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
     let first = s.arg(if p.swap { "b" } else { "a" }, p.a.arg, if p.swap { &contract.b } else { &contract.a });
     let second = s.arg(if p.swap { "a" } else { "b" }, p.b.arg, if p.swap { &contract.a } else { &contract.b });
     let parts = plan.parts;
-    let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count, target)? } else { Sink::declare(&mut s, contract, p, target)? };
+    let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
     let sides = Sides::of(p);
     let places = if sides.columns { [second, first] } else { [first, second] };
     let per_group = match plan.way {

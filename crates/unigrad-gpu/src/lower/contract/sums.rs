@@ -14,7 +14,7 @@ pub(super) fn finish(contract: &Contract, p: &Problem, target: &Target, parts: u
     let partial = s.scratch("partial", 0, p.compute, false);
     let sink = Sink::declare(&mut s, contract, p, target)?;
     let points = p.batch * p.m * p.n;
-    let index = index_dtype((points * parts) as usize, target)?;
+    let index = index_dtype((points * parts) as usize);
     // Rows of partial sums begin at multiples of `n`.
     let most = (16 / p.compute.size() as u32).min(1 << p.n.trailing_zeros().min(3));
     let mut v = if target.vectors { sink.vector(target, most) } else { 1 };
