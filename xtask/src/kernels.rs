@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// `--limit N` kernels per architecture; `--from FOLDER` that was collected before.
+/// `--limit N` kernels per architecture, a sample of all; `--from FOLDER` that was collected before.
 fn options(arguments: &[String]) -> Result<(usize, Option<PathBuf>), String> {
     let (mut limit, mut folder) = (usize::MAX, None);
     let mut rest = arguments.iter();
@@ -101,10 +101,16 @@ fn compile_all(limit: usize, folder: Option<PathBuf>) -> Result<bool, String> {
     }
     let mut batches = Vec::new();
     for (arch, compiler, files) in &compilers {
-        let files = &files[..files.len().min(limit)];
+        let files = sample(files, limit);
         batches.extend(files.chunks(BATCH).map(|files| Batch { arch, compiler, files: files.to_vec() }));
     }
     Ok(compile_batches(&batches))
+}
+
+/// `limit` of the files, evenly spread over all of them in order of their names, so that every family of kernels has its share.
+fn sample(files: &[PathBuf], limit: usize) -> Vec<PathBuf> {
+    let n = files.len().min(limit);
+    (0..n).map(|i| files[i * files.len() / n].clone()).collect()
 }
 
 /// Runs the tests that collect; gives the folder.
@@ -223,4 +229,30 @@ fn clang_accepts(clang: &str, unit: &str, arguments: &[&str]) -> Result<(), Stri
     }
     let output = child.wait_with_output().map_err(|e| format!("{clang}: {e}"))?;
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).chars().take(4000).collect()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_spread() {
+        let files: Vec<PathBuf> = (0..10).map(|i| PathBuf::from(i.to_string())).collect();
+        let names = |limit| sample(&files, limit).iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(" ");
+        assert_eq!((names(0).as_str(), names(3).as_str(), names(99).as_str()), ("", "0 3 6", "0 1 2 3 4 5 6 7 8 9"));
+    }
+
+    #[test]
+    fn kernels_of_a_unit_do_not_meet() {
+        let folder = std::env::temp_dir().join(format!("unigrad-units-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (a, b) = (folder.join("a.txt"), folder.join("b.txt"));
+        std::fs::write(&a, "#pragma one\nextern \"C\" __global__ void k() {}\n").unwrap();
+        std::fs::write(&b, "#pragma one\nextern \"C\" __attribute__((device)) float f(float);\n").unwrap();
+        let text = unit(&[a, b]).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        let want = "#pragma one\nnamespace n0 {\n#line 1 \"a.txt\"\n\n__global__ void k() {}\n}\n\
+                    namespace n1 {\n#line 1 \"b.txt\"\n\nextern \"C\" __attribute__((device)) float f(float);\n}\n";
+        assert_eq!(text, want);
+    }
 }

@@ -18,7 +18,7 @@ cargo xtask test [--no-setup] [CARGO TEST ARGUMENTS]
     (or what the arguments choose, as in `-p unigrad-plan`), and ends with one line: N passed, N failed, N skipped.
 
 cargo xtask compile-kernels [--limit N] [--from FOLDER]
-    Renders the test suite's kernels for CUDA, HIP and Metal and compiles them with NVRTC and clang, N per architecture at most, or what was
+    Renders the test suite's kernels for CUDA, HIP and Metal and compiles them with NVRTC and clang: all, or a sample of N per architecture; or what was
     rendered to FOLDER before. Ends with one line: N kernels compiled, N refused.
 
 cargo xtask tidy
