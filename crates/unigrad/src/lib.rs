@@ -41,13 +41,39 @@ pub fn init() {
     unigrad_device::register(unigrad_opencl::OpenClDriver);
 }
 
+/// Says on standard error what memory tensors still own, if `UNIGRAD_DEBUG=leaks` asks for it. Plans' arenas are no leaks.
+pub fn report_leaks() {
+    if !device::Config::current_or_default().debug.leaks {
+        return;
+    }
+    for device in device::Device::opened() {
+        let stats = device.memory_stats();
+        let kept = stats.tags.iter().filter(|tag| tag.allocated > 0 && tag.tag != "arena");
+        let kept: Vec<String> = kept.map(|tag| format!("{} bytes in {} buffers of {}", tag.allocated, tag.n_buffers, tag.tag)).collect();
+        match kept.is_empty() {
+            true => eprintln!("unigrad: {device}: no memory is left in use"),
+            false => eprintln!("unigrad: {device}: still in use: {}", kept.join(", ")),
+        }
+    }
+}
+
+extern "C" fn report_at_end() {
+    report_leaks();
+}
+
+#[used]
+#[cfg_attr(any(target_os = "linux", target_os = "android", target_os = "freebsd"), unsafe(link_section = ".fini_array"))]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_term_func"))]
+#[cfg_attr(windows, unsafe(link_section = ".CRT$XPU"))]
+static REPORT_AT_END: extern "C" fn() = report_at_end;
+
 extern "C" fn init_at_start() {
     // Nothing runs outside of `main` that could catch a panic, and `init` has nothing to panic with.
     init();
 }
 
 // The linker gathers these pointers, and the system calls them before `main`.
-// SAFETY: the sections are where their systems look for functions without arguments; `init_at_start` is one, needs no other
+// SAFETY: the sections are where their systems look for functions without arguments; the two are such, need no other
 // initialization, and may run before or after those of other libraries.
 #[used]
 #[cfg_attr(any(target_os = "linux", target_os = "android", target_os = "freebsd"), unsafe(link_section = ".init_array"))]

@@ -1,0 +1,70 @@
+//! Memory that runs out, on every device of this machine: under a cap, never by filling the device.
+
+use unigrad::device::{Error as DeviceError, MemoryPool, with_tag};
+use unigrad::prelude::*;
+
+const CAP: u64 = 48 << 20;
+/// Elements of 4 MiB of `f32`.
+const PART: usize = 1 << 20;
+
+fn out_of_memory(error: &unigrad::tensor::Error) -> bool {
+    use unigrad::tensor::Error::{Device, Launch};
+    matches!(error, Device(DeviceError::OutOfMemory { .. }) | Launch { error: DeviceError::OutOfMemory { .. }, .. })
+}
+
+#[test]
+fn a_full_device_is_an_error_and_goes_on_when_memory_is_freed() -> Result<()> {
+    for device in unigrad_testing::devices() {
+        unigrad::tensor::eval::clear_plans();
+        device.clear_cache();
+        let start = device.memory_stats().reserved;
+        device.set_memory_cap(Some(start + CAP));
+        let bystander = Tensor::arange(0.0, 8.0, 1.0, DType::F32, &device).realize()?;
+        let mut kept = Vec::new();
+        let error = loop {
+            let next = with_tag("filler", || Tensor::full([PART], kept.len() as f64, DType::F32, &device).realize());
+            match next {
+                Ok(tensor) => kept.push(tensor),
+                Err(error) => break error,
+            }
+            assert!(kept.len() < 32, "{device}: the cap of {CAP} bytes does not hold");
+        };
+        assert!(out_of_memory(&error), "{device}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("out of memory") && text.contains("tensor") && text.contains("help:"), "{device}: {text}");
+        // Work on what is there goes on, in place or in what waits for reuse.
+        assert_eq!(bystander.to_vec::<f32>()?, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], "{device}");
+        for (i, tensor) in kept.iter().enumerate() {
+            assert_eq!(tensor.to_vec::<f32>()?[PART - 1], i as f32, "{device}");
+        }
+        // A larger one than any that was freed: the cache must be given back first.
+        let n = kept.len();
+        drop(kept);
+        let large = Tensor::full([PART * (n - 2)], 3.0, DType::F32, &device);
+        assert_eq!(large.sum(()).item::<f32>()?, 3.0 * (PART * (n - 2)) as f32, "{device}");
+        device.set_memory_cap(None);
+        drop(large);
+        assert!(device.clear_cache() > 0, "{device}");
+        assert!(device.memory_stats().reserved <= start + CAP, "{device}");
+    }
+    Ok(())
+}
+
+#[test]
+fn pools_keep_as_much_as_they_are_told() -> Result<()> {
+    let device = unigrad::device::testing::NullDriver { memory: 0 };
+    unigrad::device::register(device);
+    let device = Device::open("null")?;
+    let bytes = |n: usize| (0..n).map(|_| device.allocate(1 << 20)).collect::<std::result::Result<Vec<_>, _>>();
+    device.set_memory_pool(MemoryPool::Off);
+    drop(bytes(4)?);
+    assert_eq!(device.memory_stats().reserved, 0);
+    device.set_memory_pool(MemoryPool::Limit(2 << 20));
+    drop(bytes(4)?);
+    assert_eq!(device.memory_stats().reserved, 2 << 20);
+    device.set_memory_pool(MemoryPool::On);
+    drop(bytes(4)?);
+    assert_eq!(device.memory_stats().reserved, 4 << 20);
+    assert_eq!(device.clear_cache(), 4 << 20);
+    Ok(())
+}
