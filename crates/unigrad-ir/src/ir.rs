@@ -8,7 +8,7 @@
 //!
 //! Numbers: `F16` and `BF16` are storage formats. Their values can be loaded, stored, cast, bit-cast, selected and put into fragments;
 //! arithmetic happens in `F32` or `F64`. Operations mean what [`UnaryOp`] and [`BinaryOp`] say, narrow integers wrap. An index is `U32`,
-//! `I32`, `U64` or `I64`, in elements of the place it indexes. Vectors exist to move memory: they are loaded, stored, composed and taken apart.
+//! `I32`, `U64` or `I64`, in elements of the place it indexes; as `U32` it is below 2^31. Vectors exist to move memory: they are loaded, stored, composed and taken apart.
 
 use smallvec::SmallVec;
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};

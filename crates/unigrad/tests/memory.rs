@@ -14,7 +14,7 @@ fn out_of_memory(error: &unigrad::tensor::Error) -> bool {
 
 #[test]
 fn a_full_device_is_an_error_and_goes_on_when_memory_is_freed() -> Result<()> {
-    for device in unigrad_testing::devices() {
+    for device in unigrad_testing::devices().into_iter().filter(|device| !device.name().starts_with("null")) {
         unigrad::tensor::eval::clear_plans();
         device.clear_cache();
         let start = device.memory_stats().reserved;

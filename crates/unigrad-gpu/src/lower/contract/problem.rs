@@ -223,7 +223,7 @@ impl Problem {
 
 /// `U32` where it counts all elements (sums of strides may wrap on the way), else `I64`.
 pub(super) fn index_dtype(len: usize) -> DType {
-    if len as u64 <= u64::from(u32::MAX) { DType::U32 } else { DType::I64 }
+    if len < 1 << 31 { DType::U32 } else { DType::I64 }
 }
 
 /// Whether the output's neighbours are rows (`m`) and not columns.

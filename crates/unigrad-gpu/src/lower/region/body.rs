@@ -16,7 +16,7 @@ use unigrad_kernel::{Arg, Index, InstOp, Level, Region};
 use unigrad_scalar::{BinaryOp, DType, Literal};
 
 /// Elements up to which an index fits `U32`.
-const NARROW: usize = 1 << 32;
+const NARROW: usize = 1 << 31;
 
 /// A run-time scalar of a region.
 #[derive(Clone, Copy, Debug)]

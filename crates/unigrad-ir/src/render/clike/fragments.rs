@@ -27,7 +27,7 @@ impl Writer<'_> {
 
     fn fragment_memory(&self, place: Place, index: Value, stride: Value, transposed: bool) -> FragmentMemory {
         FragmentMemory {
-            pointer: format!("{} + {}", self.pointer(place), self.value(index)),
+            pointer: format!("{} + {}", self.pointer(place), self.offset(place, index)),
             shared: matches!(place, Place::Shared(_)),
             stride: self.value(stride),
             transposed,

@@ -24,11 +24,20 @@ impl Writer<'_> {
         }
     }
 
+    /// An index, as the text adds it to a pointer. Those into buffers are below 2^31 where they are `U32`, and sums on the way to them wrap.
+    /// As signed numbers they survive compilers that pull a constant out of a widened unsigned sum (NVRTC 13 does, where ranges tell it that
+    /// the sum is not negative, and reads 16 GiB beyond the buffer).
+    pub(super) fn offset(&self, place: Place, index: Value) -> String {
+        let text = self.value(index);
+        let is_wide = matches!(place, Place::Param(_) | Place::Table(..));
+        if is_wide && self.program.ty(index) == Type::Scalar(DType::U32) { format!("(i32)({text})") } else { text }
+    }
+
     /// An element of a place, as an lvalue.
     fn element(&self, place: Place, index: Value) -> String {
         match place {
             Place::Local(at) if self.program.locals[at as usize].len == 1 => self.pointer(place),
-            _ => format!("{}[{}]", self.pointer(place), self.value(index)),
+            _ => format!("{}[{}]", self.pointer(place), self.offset(place, index)),
         }
     }
 
@@ -60,12 +69,12 @@ impl Writer<'_> {
         match ty {
             Type::Vector(dtype, lanes) if self.element_type(place) != ty => {
                 let vector = self.vector_type(dtype, lanes);
-                let (pointer, at) = (self.pointer(place), self.value(index));
+                let (pointer, at) = (self.pointer(place), self.offset(place, index));
                 format!("*(const {}{vector}*)({pointer} + {at})", self.space(place))
             }
             Type::Scalar(dtype) => {
                 if self.is_atomic(place, dtype) {
-                    let pointer = format!("{} + {}", self.pointer(place), self.value(index));
+                    let pointer = format!("{} + {}", self.pointer(place), self.offset(place, index));
                     let word = if dtype.is_float() { unsigned(dtype) } else { dtype };
                     let template = self.language.atomic_load;
                     let text = template.replace("{s}", self.space(place)).replace("{t}", word.name()).replace("{p}", &pointer);
@@ -83,13 +92,13 @@ impl Writer<'_> {
         match ty {
             Type::Vector(dtype, lanes) if self.element_type(place) != ty => {
                 let vector = self.vector_type(dtype, lanes);
-                let (pointer, at) = (self.pointer(place), self.value(index));
+                let (pointer, at) = (self.pointer(place), self.offset(place, index));
                 format!("*({}{vector}*)({pointer} + {at}) = {text};", self.space(place))
             }
             Type::Scalar(dtype) => {
                 let text = if Self::is_byte(place, dtype) { format!("(u8)({text})") } else { text };
                 if self.is_atomic(place, dtype) {
-                    let pointer = format!("{} + {}", self.pointer(place), self.value(index));
+                    let pointer = format!("{} + {}", self.pointer(place), self.offset(place, index));
                     let word = if dtype.is_float() { unsigned(dtype) } else { dtype };
                     let text = if dtype.is_float() { self.bits(&text, dtype) } else { text };
                     let template = self.language.atomic_store;
@@ -175,7 +184,7 @@ impl Writer<'_> {
 
     pub(super) fn atomic(&mut self, at: Value, op: AtomicOp, place: Place, index: Value, by: Value) -> String {
         let dtype = self.program.ty(by).dtype();
-        let (pointer, by) = (format!("{} + {}", self.pointer(place), self.value(index)), self.value(by));
+        let (pointer, by) = (format!("{} + {}", self.pointer(place), self.offset(place, index)), self.value(by));
         if dtype.is_float() && op != AtomicOp::Exchange {
             if (op, dtype) != (AtomicOp::Add, DType::F32) {
                 self.refuse(Some(at), format!("an atomic {op:?} of {dtype}"), "add f32, or sort and reduce instead");
@@ -233,7 +242,7 @@ impl Writer<'_> {
         let dtype = self.program.ty(new).dtype();
         let worked = unsigned(dtype);
         let Some(text) = self.atomic_text(at, self.language.compare_exchange, place, worked) else { return String::new() };
-        let pointer = format!("{} + {}", self.pointer(place), self.value(index));
+        let pointer = format!("{} + {}", self.pointer(place), self.offset(place, index));
         let mut word = |value: Value| {
             let text = self.value(value);
             if dtype.is_float() {
