@@ -7,7 +7,7 @@
 use super::{
     lanes::{Lanes, Shape},
     ops,
-    range::{Range, held, ranges},
+    range::{Range, fits, held, ranges},
 };
 use crate::lower::{IndexError, Signature, Unsupported, philox::philox};
 use smallvec::SmallVec;
@@ -300,11 +300,9 @@ impl<'a> Body<'a> {
             InstOp::Bounded { index, size } => {
                 let (Some(x), Some(error)) = (memo.get(index.index()), self.error) else { return };
                 Lanes::map(b, shape, &[x], |b, v| {
-                    // The check compares with negative sizes.
-                    let index = match b.dtype(v[0]) {
-                        DType::I32 if *size <= i64::from(i32::MAX) => v[0],
-                        _ => b.cast(v[0], DType::I64),
-                    };
+                    // The check compares with negative sizes, so it is signed.
+                    let narrow = *size <= i64::from(i32::MAX) && range_of(index).is_some_and(|range| fits(range, DType::I32));
+                    let index = b.cast(v[0], if narrow { DType::I32 } else { DType::I64 });
                     let index = error.bounded(b, self.target, index, *size);
                     b.cast(index, to)
                 })

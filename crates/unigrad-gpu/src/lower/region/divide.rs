@@ -70,7 +70,7 @@ pub(super) fn divide(region: &Region, limit: usize) -> Result<Divided, Unsupport
         let Some(large) = (0..whole.insts.len()).filter(is_store).find(|at| needs[*at].len() > limit) else { break };
         let levels = whole.levels();
         let below = uses(&whole, large);
-        let is_part = |at: &usize| below[*at] && !is_store(at) && levels[*at] != Level::Uniform && (2..limit).contains(&needs[*at].len());
+        let is_part = |at: &usize| below[*at] && !is_store(at) && (2..limit).contains(&needs[*at].len());
         let Some(part) = (0..large).filter(is_part).max_by_key(|at| needs[*at].len()) else {
             return Err(Unsupported {
                 cause: format!(
@@ -150,7 +150,11 @@ fn only(region: &Region, keeps: impl Fn(usize) -> bool) -> Region {
 
 /// Makes the value of instruction `part` by a region of its own, and has `whole` load it.
 fn take_out(whole: &mut Region, part: usize, level: Level, divided: &mut Divided) {
-    let axes = if level == Level::Full { whole.axes.len() } else { whole.n_parallel };
+    let axes = match level {
+        Level::Uniform => 0,
+        Level::Row => whole.n_parallel,
+        Level::Full => whole.axes.len(),
+    };
     let mut strides: SmallVec<[i64; 6]> = SmallVec::from_elem(0, whole.axes.len());
     let mut len = 1;
     for axis in (0..axes).rev() {
@@ -166,7 +170,14 @@ fn take_out(whole: &mut Region, part: usize, level: Level, divided: &mut Divided
     let mut first = only(whole, |_| false);
     first.insts.truncate(part + 1);
     first.args[arg as usize].write = true;
-    first.insts.push(Inst { op: InstOp::Store { arg, index: index.clone(), value: Value(part as u32) }, dtype: of });
+    let mut to = index.clone();
+    if level == Level::Uniform {
+        // One point makes it.
+        first.axes.clear();
+        first.n_parallel = 0;
+        to.strides.clear();
+    }
+    first.insts.push(Inst { op: InstOp::Store { arg, index: to, value: Value(part as u32) }, dtype: of });
     divided.regions.push(first);
     whole.args[arg as usize].write = false;
     whole.insts[part] = Inst { op: InstOp::Load { arg, index, mask: None }, dtype };

@@ -38,7 +38,7 @@ fn identifier(name: &str) -> String {
 /// Lowers a region.
 pub(super) fn region(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     let limit = target.max_buffers as usize;
-    if divide::fits(region, limit) {
+    if divide::fits(region, limit) || region.rows() == 0 {
         return one(region, target);
     }
     let divided = divide::divide(region, limit)?;

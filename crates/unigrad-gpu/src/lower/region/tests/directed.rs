@@ -7,10 +7,10 @@ use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Value};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
 /// A region under construction.
-struct Make(Region);
+pub(super) struct Make(pub(super) Region);
 
 impl Make {
-    fn new(axes: &[usize], n_parallel: usize) -> Make {
+    pub(super) fn new(axes: &[usize], n_parallel: usize) -> Make {
         let axes = SmallVec::from_slice(axes);
         Make(Region { name: "test".into(), axes, n_parallel, args: vec![], scalars: vec![], insts: vec![] })
     }
@@ -30,7 +30,7 @@ impl Make {
         Index { offset: 0, strides: SmallVec::from_slice(strides), dynamic: smallvec![] }
     }
 
-    fn load(&mut self, dtype: DType, strides: &[i64]) -> Value {
+    pub(super) fn load(&mut self, dtype: DType, strides: &[i64]) -> Value {
         let arg = self.arg(dtype, strides, false);
         self.push(InstOp::Load { arg, index: Make::index(strides), mask: None }, dtype)
     }
@@ -41,7 +41,7 @@ impl Make {
         self.push(InstOp::Store { arg, index: Make::index(strides), value }, of);
     }
 
-    fn store(&mut self, value: Value, strides: &[i64]) {
+    pub(super) fn store(&mut self, value: Value, strides: &[i64]) {
         let dtype = self.0.insts[value.index()].dtype;
         self.store_as(value, dtype, strides);
     }
@@ -55,12 +55,12 @@ impl Make {
         self.push(InstOp::Unary(op, a), dtype)
     }
 
-    fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
+    pub(super) fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
         let dtype = if op.is_comparison() { DType::Bool } else { self.0.insts[a.index()].dtype };
         self.push(InstOp::Binary(op, a, b), dtype)
     }
 
-    fn reduce(&mut self, op: ReduceOp, a: Value) -> Value {
+    pub(super) fn reduce(&mut self, op: ReduceOp, a: Value) -> Value {
         let dtype = self.0.insts[a.index()].dtype;
         self.push(InstOp::Reduce(op, a), dtype)
     }

@@ -1,6 +1,7 @@
 //! Lowered regions on the interpreter, against a plain evaluator of what regions mean.
 
 mod directed;
+mod schedules;
 // The CPU driver's own reference and generator: both crates promise the same meaning.
 #[path = "../../../../../drivers/cpu/src/region/tests/oracle.rs"]
 #[allow(dead_code)]
