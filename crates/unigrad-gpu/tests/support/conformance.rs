@@ -149,7 +149,8 @@ pub(crate) fn movement(dtype: DType, target: &Target) -> Vec<Case> {
     let outputs = program.params[1..].iter().map(|p| blank(dtype_of(p), n)).collect::<Vec<_>>();
     let mut cases = vec![Case { program, grid: [1, 1, 1], args: [vec![Arg::Bytes(values(dtype, n, 5))], outputs].concat(), steps: 0.0 }];
     let program = programs::constants_and_bits(dtype, target);
-    if !program.params.is_empty() {
+    // The bits of a `Bool` are nobody's business.
+    if !program.params.is_empty() && dtype != DType::Bool {
         let args = program.params.iter().map(|p| blank(dtype_of(p), programs::special_literals(dtype).len())).collect();
         cases.push(Case { program, grid: [1, 1, 1], args, steps: 0.0 });
     }
