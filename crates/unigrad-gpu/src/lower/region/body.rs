@@ -134,7 +134,7 @@ pub(super) fn check(region: &Region, target: &Target) -> Result<(), Unsupported>
         );
         return Err(unsupported(region, &cause, "split the tensor"));
     }
-    if !target.i64 && (region.args.iter().any(|arg| arg.len > NARROW) || region.rows().saturating_mul(region.row_len()) > NARROW) {
+    if !target.i64 && (region.args.iter().any(|arg| arg.len > NARROW) || region.rows().max(region.row_len()) > NARROW) {
         return Err(unsupported(region, "more than 2^31 elements, and the device has no 64-bit integers", "split the tensor"));
     }
     Ok(())
