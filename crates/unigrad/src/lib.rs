@@ -37,6 +37,8 @@ pub fn init() {
     unigrad_device::register(unigrad_cpu::CpuDriver);
     #[cfg(feature = "cuda")]
     unigrad_device::register(unigrad_cuda::CudaDriver);
+    #[cfg(feature = "hip")]
+    unigrad_device::register(unigrad_hip::HipDriver);
     #[cfg(feature = "opencl")]
     unigrad_device::register(unigrad_opencl::OpenClDriver);
 }
