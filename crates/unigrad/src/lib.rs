@@ -41,6 +41,8 @@ pub fn init() {
     unigrad_device::register(unigrad_hip::HipDriver);
     #[cfg(feature = "opencl")]
     unigrad_device::register(unigrad_opencl::OpenClDriver);
+    #[cfg(feature = "wgpu")]
+    unigrad_device::register(unigrad_wgpu::WgpuDriver);
 }
 
 /// Says on standard error what memory tensors still own, if `UNIGRAD_DEBUG=leaks` asks for it. Plans' arenas are no leaks.

@@ -16,7 +16,7 @@ use std::{
 use unigrad_device::{Error, Info};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
-    Dialect, Param, Program, Target,
+    Dialect, Param, Program, Source, Target,
     wgsl::{Options, Slot},
 };
 use unigrad_scalar::DType;
@@ -403,23 +403,34 @@ impl Backend for WgpuBackend {
         self.compile(program)
     }
 
+    fn load_source(&self, source: &Source, signature: &Program) -> Result<Module, Error> {
+        self.compile_source(source, signature)
+    }
+
     fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
         let (dispatched, folded) = self.fold(module, grid)?;
+        if folded != 0 && !module.bindings.grid {
+            return Err(self.refuse(module, format!("a grid of {grid:?}; the device takes {} per axis", self.grid_extent)));
+        }
         if args.len() != module.sizes.len() {
             return Err(self.refuse(module, format!("{} arguments, the kernel has {}", args.len(), module.sizes.len())));
         }
         let mut queued = self.queued();
-        let mut bindings = Vec::with_capacity(module.shader.buffers.len());
+        let mut bindings = Vec::with_capacity(module.bindings.buffers.len());
         let mut shifts = vec![0u64; args.len()];
-        for param in &module.shader.buffers {
+        for param in &module.bindings.buffers {
             let Bound::Buffer(range) = &args[*param] else { return Err(self.refuse(module, "an argument is not a buffer")) };
             let (binding, shift) = self.binding(module, &queued.memory, *range)?;
             bindings.push(binding);
             shifts[*param] = shift;
         }
-        let mut words = vec![0u32; module.shader.words];
-        words[..4].copy_from_slice(&[grid[0], grid[1], grid[2], folded]);
-        for slot in &module.shader.slots {
+        let mut words = vec![0u32; module.bindings.words];
+        if module.bindings.grid {
+            words[..4].copy_from_slice(&[grid[0], grid[1], grid[2], folded]);
+        } else if shifts.iter().any(|shift| *shift != 0) {
+            return Err(self.refuse(module, format!("an argument begins at no multiple of {} bytes", self.offset_align)));
+        }
+        for slot in &module.bindings.slots {
             match *slot {
                 Slot::Offset { param, at } => words[at] = (shifts[param] / module.sizes[param] as u64) as u32,
                 Slot::Scalar { param, at } => {
@@ -439,26 +450,36 @@ impl Backend for WgpuBackend {
                 }
             }
         }
-        let place = match queued.batch.reserve(&words, self.uniform_align, UNIFORM as usize) {
-            Some(place) => place,
-            None => {
+        let mut place = None;
+        if !words.is_empty() {
+            place = queued.batch.reserve(&words, self.uniform_align, UNIFORM as usize);
+            if place.is_none() {
                 self.submit(&mut queued)?;
-                let place = queued.batch.reserve(&words, self.uniform_align, UNIFORM as usize);
-                place.ok_or_else(|| self.refuse(module, "more numbers than a launch passes"))?
+                place = queued.batch.reserve(&words, self.uniform_align, UNIFORM as usize);
             }
-        };
+            if place.is_none() {
+                return Err(self.refuse(module, "more numbers than a launch passes"));
+            }
+        }
         let queued = &mut *queued;
         let group = queued.memory.group(module, bindings.clone(), |memory| {
             let whole = |buffer, offset, size| {
                 wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) })
             };
-            let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: whole(&self.uniform, 0, module.shader.words as u64 * 4) }];
+            let mut entries = Vec::with_capacity(bindings.len() + 1);
+            if module.bindings.words > 0 {
+                let resource = whole(&self.uniform, 0, module.bindings.words as u64 * 4);
+                entries.push(wgpu::BindGroupEntry { binding: module.bindings.uniform_at, resource });
+            }
             for (at, binding) in bindings.iter().enumerate() {
                 let buffer = match binding.handle {
                     0 => &self.nothing,
                     handle => &memory.get(handle)?.buffer,
                 };
-                entries.push(wgpu::BindGroupEntry { binding: at as u32 + 1, resource: whole(buffer, binding.offset, binding.size) });
+                entries.push(wgpu::BindGroupEntry {
+                    binding: module.bindings.first + at as u32,
+                    resource: whole(buffer, binding.offset, binding.size),
+                });
             }
             Some(self.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &module.layout, entries: &entries }))
         });

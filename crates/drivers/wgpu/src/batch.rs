@@ -50,11 +50,11 @@ impl Batch {
         self.encoder.get_or_insert_with(|| device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default()))
     }
 
-    pub(crate) fn dispatch(&mut self, device: &Device, module: &Module, group: &BindGroup, words_at: u32, grid: [u32; 3]) {
+    pub(crate) fn dispatch(&mut self, device: &Device, module: &Module, group: &BindGroup, words_at: Option<u32>, grid: [u32; 3]) {
         let encoder = self.encoder.get_or_insert_with(|| device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default()));
         let pass = self.pass.get_or_insert_with(|| encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime());
         pass.set_pipeline(&module.pipeline);
-        pass.set_bind_group(0, group, &[words_at]);
+        pass.set_bind_group(0, group, words_at.as_slice());
         pass.dispatch_workgroups(grid[0], grid[1], grid[2]);
         self.launches += 1;
         if self.names.len() < NAMES && !self.names.contains(&module.name) {

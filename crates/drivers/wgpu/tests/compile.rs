@@ -20,6 +20,26 @@ fn all_programs_compile() {
     }
 }
 
+/// Without a device: naga alone.
+#[test]
+fn all_programs_are_valid() {
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+    for i64 in [true, false] {
+        for options in [wgsl::Options::default(), wgsl::Options { int16: true, offsets: true, browser: false }] {
+            let target = Target { dialect: Dialect::Wgsl, i64, f64: i64, tables: false, atomic_i64: false, ..Target::interpreter() };
+            // Programs may use 64-bit integers whether or not the device has them.
+            let wide = Target { i64: true, ..target.clone() };
+            for program in programs::all(&wide) {
+                let shader = wgsl::render(&program, &target, options).unwrap();
+                let module =
+                    naga::front::wgsl::parse_str(&shader.text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(&shader.text)));
+                let valid = Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module);
+                assert!(valid.is_ok(), "{}", valid.unwrap_err().emit_to_string(&shader.text));
+            }
+        }
+    }
+}
+
 #[test]
 fn errors_name_kernel_and_line() {
     if support::is_missing() {

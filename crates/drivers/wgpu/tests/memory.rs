@@ -202,7 +202,7 @@ fn threads_groups_and_scalars() {
         let mut args = vec![Arg::Buffer(vec![0; n])];
         args.extend(scalars.iter().map(|s| Arg::Scalar(s.to_raw())));
         let got = &run(&backend, &program, grid, &args)[0];
-        let want = |at: u64| if at % 2 == 0 { sum + (at * 0xffff_fff0 >> 32) } else { at };
+        let want = |at: u64| if at.is_multiple_of(2) { sum + ((at * 0xffff_fff0) >> 32) } else { at };
         assert_eq!(*got, (0..n as u64).map(want).collect::<Vec<u64>>(), "{what}");
     }
 }

@@ -181,3 +181,36 @@ fn discovery_describes_the_adapters() {
         assert!(info.ordinal == at && info.backend == WgpuDriver.backend() && !info.name.is_empty() && !info.version.is_empty());
     }
 }
+
+#[test]
+fn a_users_program_gets_its_arguments() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = WgpuBackend::open(0).unwrap();
+    let text = "struct Numbers { n: u32, factor: f32 }
+@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> numbers: Numbers;
+@compute @workgroup_size(64)
+fn scale_it(@builtin(global_invocation_id) id: vec3<u32>) {
+    if (id.x < numbers.n) { y[id.x] = x[id.x] * numbers.factor; }
+}";
+    let mut b = Builder::new("scale_it", [64, 1, 1]);
+    b.buffer("x", DType::F32);
+    b.buffer_mut("y", DType::F32);
+    b.scalar("n", DType::U32);
+    b.scalar("factor", DType::F32);
+    let source = unigrad_ir::Source { text: text.to_owned(), entry: "scale_it".to_owned(), options: Vec::new(), dynamic_shared: 0 };
+    let module = backend.load_source(&source, &b.finish()).unwrap();
+    let memory = backend.allocate(1024).unwrap();
+    let (x, y) = (Range { handle: memory, offset: 0, len: 40 }, Range { handle: memory, offset: 256, len: 40 });
+    let floats: Vec<u64> = (0..10).map(|i| u64::from((i as f32).to_bits())).collect();
+    backend.upload(&support::bytes(DType::F32, &floats), x).unwrap();
+    let numbers = [Bound::Scalar(DType::U32, 10), Bound::Scalar(DType::F32, 2.5f32.to_bits().into())];
+    backend.launch(&module, [1, 1, 1], &[Bound::Buffer(x), Bound::Buffer(y), numbers[0].clone(), numbers[1].clone()]).unwrap();
+    let mut data = [0; 40];
+    backend.download(y, &mut data).unwrap();
+    let want: Vec<u64> = (0..10).map(|i| u64::from((i as f32 * 2.5).to_bits())).collect();
+    assert_eq!(support::elements(DType::F32, &data), want);
+}

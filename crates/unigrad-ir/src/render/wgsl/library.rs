@@ -1,11 +1,12 @@
 //! The functions that programs call, of which each text gets those it needs.
 
 /// The files of functions, in the order they appear in a text.
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
     include_str!("library/float32.wgsl"),
     include_str!("library/half.wgsl"),
     include_str!("library/int32.wgsl"),
     include_str!("library/float64.wgsl"),
+    include_str!("library/transcendental64.wgsl"),
 ];
 const NATIVE64: &str = include_str!("library/native64.wgsl");
 const EMULATED64: &str = include_str!("library/emulated64.wgsl");

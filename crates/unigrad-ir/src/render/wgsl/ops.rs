@@ -56,6 +56,10 @@ impl Writer<'_> {
         self.error(None, format!("{op} of {dtype}"), "cast to a type that has the operation first: half types compute in f32")
     }
 
+    fn needs_bits(&self, op: &str) -> RenderError {
+        self.error(None, format!("{op} of f64 without 64-bit integers"), "cast to f32 for it, or use another device, such as the CPU")
+    }
+
     /// One argument; `a` is a name.
     pub(super) fn unary(&self, op: UnaryOp, dtype: DType, a: &str) -> Result<String, RenderError> {
         use UnaryOp::*;
@@ -83,10 +87,10 @@ impl Writer<'_> {
             (Rep::F64, IsNan) => format!("is_nan_f64({a})"),
             (Rep::F64, IsFinite) => format!("is_finite_f64({a})"),
             (Rep::F64, Sign | Relu | Round | Trunc) => format!("{op}_f64({a})"),
-            (Rep::F64, _) => {
-                let help = "cast to f32 for it, or use another device, such as the CPU";
-                return Err(self.error(None, format!("{op} of f64: Vulkan has it for 32 bits only"), help));
-            }
+            (Rep::F64, Not) => format!("({a} == 0.0lf)"),
+            (Rep::F64, BitNot) => return Err(self.impossible(op.name(), dtype)),
+            (Rep::F64, _) if self.target.i64 => format!("{op}_f64({a})"),
+            (Rep::F64, _) => return Err(self.needs_bits(op.name())),
             (_, IsNan) => "false".to_owned(),
             (_, IsFinite) => "true".to_owned(),
             (Rep::Bool, Not | BitNot) => format!("(!{a})"),
@@ -134,10 +138,9 @@ impl Writer<'_> {
                 Ne => format!("!({a} == {b})"),
                 Max | Min => format!("{op}_f64({a}, {b})"),
                 Add | Sub | Mul | Eq | Lt | Le | Gt | Ge => format!("({a} {} {b})", infix(op).unwrap_or_default()),
-                _ => {
-                    let help = "cast to f32 for it, or use another device, such as the CPU";
-                    return Err(self.error(None, format!("{op} of f64: Vulkan has it for 32 bits only"), help));
-                }
+                And | Or | Xor | Shl | Shr => return Err(self.impossible(op.name(), dtype)),
+                _ if self.target.i64 => format!("{op}_f64({a}, {b})"),
+                _ => return Err(self.needs_bits(op.name())),
             },
             Rep::Bool => match op {
                 Add | Max | Or => format!("({a} || {b})"),

@@ -209,3 +209,12 @@ fn f32_of_i64(a: vec2<u32>) -> f32 {
     let magnitude = f32_of_u64(abs_i64(a));
     return select(magnitude, -magnitude, is_negative(a));
 }
+
+// Without a 64-bit integer the bits of an f64 are out of reach.
+fn is_nan_f64(x: f64) -> bool {
+    return !(x <= 0.0lf) && !(x >= 0.0lf);
+}
+
+fn is_finite_f64(x: f64) -> bool {
+    return abs(x) <= 1.7976931348623157e308lf;
+}

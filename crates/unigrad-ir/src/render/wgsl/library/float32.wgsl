@@ -40,8 +40,10 @@ fn min_f32(a: f32, b: f32) -> f32 {
     return select(select(b, a, a < b), select(b, a, is_nan(a)), is_nan(a) || is_nan(b));
 }
 
+// By bits, so that numbers below the normal ones have a sign too.
 fn sign_f32(x: f32) -> f32 {
-    return select(select(x, -1.0, x < 0.0), 1.0, x > 0.0);
+    let magnitude = bitcast<u32>(x) & 0x7fffffffu;
+    return select(with_sign(1.0, x), x, magnitude == 0u || magnitude > 0x7f800000u);
 }
 
 fn relu_f32(x: f32) -> f32 {
@@ -98,19 +100,20 @@ fn expm1_f32(x: f32) -> f32 {
     // Halved, so that 2^128 is not needed.
     let s = power_of_two(min(i32(n) - 1, 127));
     let result = 2.0 * (s * expm1_reduced(exp_rest(bounded, n)) + (s - 0.5));
-    // The sign of zero, which `s - 0.5` loses.
-    return select(select(result, inf(), bounded > 89.0), x, x == 0.0 || is_nan(x));
+    // Small ones are themselves, and keep the sign of zero, which `s - 0.5` loses.
+    return select(select(result, inf(), bounded > 89.0), x, abs(x) < 1.0e-8 || is_nan(x));
 }
 
 // x = 2^e m with m in sqrt(1/2) .. sqrt(2); gives m - 1 and e. For positive finite x.
 fn split_log(x: f32) -> vec2<f32> {
-    let small = x < 1.17549435e-38;
-    let scaled = select(x, x * 8388608.0, small);
+    // Below the normal numbers: a whole number of 2^-149, which the device might take for zero.
+    let own = bitcast<u32>(x);
+    let small = own < 0x00800000u;
     // Subtracting the bits of sqrt(1/2) puts the carry where the mantissa passes it.
-    let bits = bitcast<u32>(scaled) - 0x3f3504f3u;
+    let bits = select(own, bitcast<u32>(f32(own)), small) - 0x3f3504f3u;
     let e = bitcast<i32>(bits) >> 23u;
     let m = bitcast<f32>((bits & 0x007fffffu) + 0x3f3504f3u);
-    return vec2<f32>(m - 1.0, f32(e) - select(0.0, 23.0, small));
+    return vec2<f32>(m - 1.0, f32(e) - select(0.0, 149.0, small));
 }
 
 // log(1 + r) - r + r^2 / 2 for the r of split_log.
@@ -148,7 +151,8 @@ fn log2_f32(x: f32) -> f32 {
 fn log1p_f32(x: f32) -> f32 {
     let u = opaque(1.0 + x);
     // What rounding took from `1 + x`, to first order.
-    let result = log_f32(u) * (x / (u - 1.0));
+    // Devices need not divide by numbers beyond 2^126; there it is nothing.
+    let result = log_f32(u) * select(x / (u - 1.0), 1.0, abs(x) > 1.0e9);
     let is_inf = bitcast<u32>(u) == 0x7f800000u;
     return select(select(result, x, u == 1.0 || is_inf || is_nan(x)), f32_of_bits(0xff800000u), u == 0.0);
 }
@@ -223,7 +227,7 @@ fn gelu_f32(x: f32) -> f32 {
     let g0 = ((((-2.111195e-4 * q - 1.3083099e-4) * q + 2.1014402e-3) * q - 1.3932263e-3) * q - 1.4570376e-2) * q + 5.777942e-2;
     let g = ((((g0 * q - 1.1663759e-1) * q + 1.402971e-1) * q - 6.3442267e-2) * q - 1.3235661e-1) * q + 1.2569557;
     let e0 = exp_f32(-0.5 * square.x);
-    let e = e0 - 0.5 * (e0 * square.y);
+    let e = e0 * (1.0 - 0.5 * square.y);
     let half_erfc = 0.5 * g * (sum * inverse);
     let result = select(x - x * (half_erfc * e), x * half_erfc * e, x < 0.0);
     let special = is_nan(x) || bitcast<u32>(x) == 0x7f800000u;

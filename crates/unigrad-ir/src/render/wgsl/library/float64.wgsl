@@ -1,16 +1,8 @@
 // f64 where the device has it: what operators and the few built-in functions do not say.
 
-fn is_nan_f64(x: f64) -> bool {
-    return !(x <= 0.0lf) && !(x >= 0.0lf);
-}
-
 // A quotient made when the program runs, so that it may be infinite or no number.
 fn quotient_f64(a: f64, b: f64) -> f64 {
     return a / b;
-}
-
-fn is_finite_f64(x: f64) -> bool {
-    return abs(x) <= 1.7976931348623157e308lf;
 }
 
 fn max_f64(a: f64, b: f64) -> f64 {

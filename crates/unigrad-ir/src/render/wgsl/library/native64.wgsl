@@ -133,3 +133,12 @@ fn f32_of_u64(a: u64) -> f32 {
 fn f32_of_i64(a: i64) -> f32 {
     return f32(a);
 }
+
+// By bits, since compilers may assume that there is no NaN.
+fn is_nan_f64(x: f64) -> bool {
+    return (bitcast<u64>(x) & 0x7ffffffffffffffflu) > 0x7ff0000000000000lu;
+}
+
+fn is_finite_f64(x: f64) -> bool {
+    return (bitcast<u64>(x) & 0x7ff0000000000000lu) != 0x7ff0000000000000lu;
+}
