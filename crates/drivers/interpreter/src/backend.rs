@@ -6,6 +6,7 @@ use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
     Program, Target,
     interpret::{Argument, Interpreter, Options, Span},
+    parse,
 };
 
 /// What fresh memory holds: NaN in every float type, -1 in every signed one.
@@ -147,11 +148,15 @@ impl Backend for InterpreterBackend {
     }
 
     fn load(&self, program: &Program) -> Result<Interpreter, Error> {
-        Interpreter::new(program, &self.target).map_err(|errors| Error::Compile {
-            device: self.device(),
-            kernel: program.name.clone(),
-            cause: errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
-        })
+        let refuse = |cause: String| Error::Compile { device: self.device(), kernel: program.name.clone(), cause };
+        // Dumps and bug reports are text: it must be the program.
+        let text = program.to_string();
+        let read = parse(&text).map_err(|error| refuse(format!("its text form does not parse: {error}\n{text}")))?;
+        if read.program.to_string() != text {
+            return Err(refuse(format!("its text form reads back as another program:\n{text}\n{}", read.program)));
+        }
+        Interpreter::new(program, &self.target)
+            .map_err(|errors| refuse(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
     }
 
     fn launch(&self, module: &Interpreter, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //!
 //! In: IR programs and launches, as any other backend gets them. Out: their results, or the fault with program, statement and thread.
 //! Always: software, so only taken when asked for (`interpreter:0`); every launch is checked for races and bounds; fresh memory holds a
-//! pattern that is NaN as a float, so that a read of undefined memory shows.
+//! pattern that is NaN as a float, so that a read of undefined memory shows. Every program is printed and read back.
 //! Never: registered by the facade: tests do it. Fast.
 //!
 //! Its devices differ in their target, so that the ways around a missing feature are executed too; see [`targets`].
