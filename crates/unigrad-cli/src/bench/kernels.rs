@@ -6,7 +6,7 @@
 
 use super::timing::{Report, Timing, settle};
 use unigrad::{
-    device::Event,
+    device::profile::Profiler,
     nn,
     prelude::{AttentionOptions, DType, Device, Module as _, Result, Tensor},
 };
@@ -14,7 +14,8 @@ use unigrad::{
 /// Launches after warm-up.
 const REPEATS: usize = 15;
 
-/// Median and minimum milliseconds of device time of a step; of host time where the device has no clock.
+/// Median and minimum milliseconds that a step's launches take on the device together (by the host's clock where the device has none).
+/// What the host does between them is not counted: `unigrad bench W8` and others time whole steps.
 fn timed(device: Device, mut step: impl FnMut() -> Result<()>) -> Result<Timing> {
     for _ in 0..3 {
         step()?;
@@ -22,12 +23,11 @@ fn timed(device: Device, mut step: impl FnMut() -> Result<()>) -> Result<Timing>
     settle()?;
     let mut times = Vec::with_capacity(REPEATS);
     for _ in 0..REPEATS {
-        let (begin, before): (_, Event) = (std::time::Instant::now(), device.record()?);
+        let profiler = Profiler::start().map_err(unigrad::tensor::Error::from)?;
         step()?;
-        let after = device.record()?;
-        settle()?;
-        let host = begin.elapsed().as_secs_f64();
-        times.push(1e3 * after.seconds_since(&before)?.unwrap_or(host));
+        let profile = profiler.stop().map_err(unigrad::tensor::Error::from)?;
+        let at = profile.devices.iter().position(|d| d.name == device.name());
+        times.push(profile.events.iter().filter(|e| Some(e.device) == at).map(|e| e.duration_ns).sum::<f64>() / 1e6);
     }
     times.sort_by(f64::total_cmp);
     Ok(Timing { median_ms: times[times.len() / 2], min_ms: times[0], reps: times.len(), others: 0.0 })

@@ -1,0 +1,58 @@
+//! The same program on every device: the same random numbers, and the losses of the digits model's first steps as on the CPU.
+
+use unigrad::nn::{AdamW, Schedule, data, models::Cnn};
+use unigrad::prelude::*;
+
+/// Losses of the first 20 steps of `unigrad train digits`, with its batches in order.
+fn losses(device: &Device) -> Result<Vec<f32>> {
+    manual_seed(0);
+    let images = data::digits()?.train;
+    let model = Cnn::new(images.height, images.width, images.n_classes, 1, 0.25, device);
+    let mut optimizer = AdamW::of(&model, 2e-3)?;
+    let schedule = Schedule::cosine(1320).warmup(66);
+    let mut losses = Vec::new();
+    for step in 0..20 {
+        let items: Vec<usize> = (32 * step..32 * (step + 1)).collect();
+        let batch = images.batch(&items, None);
+        let x = Tensor::from_slice(&batch.pixels, [32, 1, batch.height, batch.width], device);
+        let y = Tensor::from_slice(&batch.labels, [32], device);
+        let loss = model.forward(&x).cross_entropy(&y);
+        optimizer.set_lr_factor(schedule.factor(step as u64));
+        optimizer.minimize(&loss, &[])?;
+        losses.push(loss.item::<f32>()?);
+    }
+    Ok(losses)
+}
+
+#[test]
+fn the_digits_model_learns_the_same_everywhere() -> Result<()> {
+    let devices = unigrad_testing::devices();
+    let wanted = losses(&Device::open("cpu")?)?;
+    assert!(wanted[19] < wanted[0], "it learns: {wanted:?}");
+    for device in devices.iter().filter(|device| device.name() != "cpu:0") {
+        let got = losses(device)?;
+        let worst = wanted.iter().zip(&got).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        println!("{device}: losses of the first 20 steps differ from the CPU's by {worst:.1e} at most");
+        assert!(worst <= 1e-4, "{device}: {worst}\n{got:?}\n{wanted:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn random_numbers_are_the_same_everywhere() -> Result<()> {
+    let draw = |device: &Device| -> Result<(Vec<f32>, Vec<i64>, Vec<f32>)> {
+        manual_seed(7);
+        let uniform = Tensor::uniform([1000], 0.0, 1.0, DType::F32, device).to_vec::<f32>()?;
+        let integers = Tensor::randint(0, 1000, [1000], device).to_vec::<i64>()?;
+        Ok((uniform, integers, Tensor::randn([1000], DType::F32, device).to_vec::<f32>()?))
+    };
+    let wanted = draw(&Device::open("cpu")?)?;
+    for device in unigrad_testing::devices() {
+        let got = draw(&device)?;
+        assert_eq!(got.0, wanted.0, "{device}");
+        assert_eq!(got.1, wanted.1, "{device}");
+        // Through a logarithm and a cosine, which round differently.
+        assert!(got.2.iter().zip(&wanted.2).all(|(a, b)| (a - b).abs() <= 1e-5), "{device}");
+    }
+    Ok(())
+}
