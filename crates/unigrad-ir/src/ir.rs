@@ -407,6 +407,20 @@ impl Program {
         self.shared.iter().map(|a| a.len as usize * a.ty.dtype().size() * a.ty.lanes()).sum()
     }
 
+    /// Whether any instruction or statement is in a dialect's own words.
+    pub(crate) fn has_raw(&self) -> bool {
+        fn in_block(block: &[Stmt]) -> bool {
+            block.iter().any(|stmt| match stmt {
+                Stmt::Raw(_) => true,
+                Stmt::If { then, otherwise, .. } => in_block(then) || in_block(otherwise),
+                Stmt::For { body, .. } => in_block(body),
+                Stmt::While { check, body, .. } => in_block(check) || in_block(body),
+                Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier => false,
+            })
+        }
+        self.insts.iter().any(|inst| matches!(inst.op, Op::Raw(_))) || in_block(&self.body)
+    }
+
     /// The element type of a place.
     pub fn place_type(&self, place: Place) -> Option<Type> {
         match place {

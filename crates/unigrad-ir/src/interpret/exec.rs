@@ -416,7 +416,7 @@ fn constant(literal: unigrad_scalar::Literal) -> u64 {
 }
 
 fn no_raw(active: Active<'_>) -> Box<Trouble> {
-    meaningless(active, "raw words of a dialect mean nothing here\n help: guard them by the target's dialect")
+    meaningless(active, "raw words of a dialect mean nothing here\n help: give them a text for the dialect `ir`")
 }
 
 pub(super) fn meaningless(active: Active<'_>, cause: &str) -> Box<Trouble> {

@@ -22,6 +22,7 @@ pub use fault::{Fault, FaultKind};
 use crate::{
     ir::{Op, Param, Program, Stmt, Value},
     target::Target,
+    text,
     validate::{Invalid, validate},
 };
 
@@ -81,10 +82,16 @@ pub fn run(program: &Program, target: &Target, grid: [u32; 3], memory: &mut [Vec
 }
 
 impl Interpreter {
-    /// Prepares a program that is valid for the target.
+    /// Prepares a program that is valid for the target. Raw words of the dialect [`Dialect::Ir`](crate::Dialect::Ir) are instructions and
+    /// statements of the text form: `mul f32 {v0}, {v1}`, `store {p0}[{v0}], {v1}`.
     pub fn new(program: &Program, target: &Target) -> Result<Interpreter, Vec<Invalid>> {
         validate(program, target)?;
-        Ok(Interpreter::unchecked(program, target))
+        if !program.has_raw() {
+            return Ok(Interpreter::unchecked(program, target));
+        }
+        let expanded = text::expand_raw(program).map_err(|error| vec![Invalid::of_raw(program, &error)])?;
+        validate(&expanded, target)?;
+        Ok(Interpreter::unchecked(&expanded, target))
     }
 
     /// Prepares a program whose validity nobody has checked: for tests of what happens then.

@@ -28,5 +28,6 @@ mod print;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use parse::expand_raw;
 pub use parse::{ParseError, Parsed, parse, parse_all};
 pub(crate) use print::{one_line, place_name};

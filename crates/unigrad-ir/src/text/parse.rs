@@ -96,6 +96,69 @@ pub fn parse_all(text: &str) -> Result<Vec<Parsed>, ParseError> {
     Ok(all)
 }
 
+/// A program whose raw words for [`Dialect::Ir`] are what they say: each an instruction (without its result), or a statement.
+pub(crate) fn expand_raw(program: &Program) -> Result<Program, ParseError> {
+    let mut expanded = program.clone();
+    for inst in &mut expanded.insts {
+        if let Op::Raw(raw) = &inst.op {
+            let (op, mut block) = one(program, raw, |parser, block| parser.instruction(block))?;
+            if op.ty != inst.ty || block.pop().is_some() {
+                return Err(ParseError::new(
+                    (1, 1),
+                    "raw words of the IR are one instruction of the stated type",
+                    "pass numbers as values",
+                ));
+            }
+            inst.op = op.op;
+        }
+    }
+    expand_block(program, &mut expanded.body)?;
+    Ok(expanded)
+}
+
+fn expand_block(program: &Program, block: &mut Block) -> Parse<()> {
+    for stmt in block {
+        match stmt {
+            Stmt::Raw(raw) => {
+                let ((), made) = one(program, raw, |parser, block| parser.statement(block))?;
+                match <[Stmt; 1]>::try_from(made) {
+                    Ok([only]) if !matches!(only, Stmt::Let(_)) => *stmt = only,
+                    _ => {
+                        let help = "pass numbers as values, and make values by raw instructions";
+                        return Err(ParseError::new((1, 1), "raw words of the IR are one statement that makes no value", help));
+                    }
+                }
+            }
+            Stmt::If { then, otherwise, .. } => {
+                expand_block(program, then)?;
+                expand_block(program, otherwise)?;
+            }
+            Stmt::For { body, .. } => expand_block(program, body)?,
+            Stmt::While { check, body, .. } => {
+                expand_block(program, check)?;
+                expand_block(program, body)?;
+            }
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier => {}
+        }
+    }
+    Ok(())
+}
+
+/// Reads raw words where `program` is known, up to their end.
+fn one<T>(program: &Program, raw: &Raw, read: impl FnOnce(&mut Parser<'_>, &mut Block) -> Parse<T>) -> Parse<(T, Block)> {
+    let words = raw.texts.iter().find(|(dialect, _)| *dialect == Dialect::Ir).map(|(_, words)| words.as_str()).unwrap_or_default();
+    let values: Vec<String> = raw.values.iter().map(Value::to_string).collect();
+    let places: Vec<String> = raw.places.iter().map(|place| super::place_name(program, *place)).collect();
+    let text = crate::render::fill_raw(words, &values, &places)
+        .map_err(|cause| ParseError::new((1, 1), cause, "name values `{v0}` and places `{p0}`"))?;
+    let tokens = tokens(&text)?;
+    let names = (0..program.insts.len() as u32).map(|at| (at.to_string(), Value(at))).collect();
+    let mut parser = Parser { tokens: &tokens, at: 0, program: program.clone(), names, order: Vec::new(), lines: Vec::new() };
+    let mut block = Block::new();
+    let found = read(&mut parser, &mut block)?;
+    if *parser.peek() == Kind::End { Ok((found, block)) } else { parser.wanted("the end") }
+}
+
 type Parse<T> = Result<T, ParseError>;
 
 struct Parser<'t> {

@@ -51,6 +51,16 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
+impl Invalid {
+    /// Raw words for the IR that are none of its text.
+    pub(crate) fn of_raw(program: &Program, error: &text::ParseError) -> Invalid {
+        let statement = format!("kernel {}", program.name);
+        let columns = (0, statement.len());
+        let (cause, help) = (format!("raw words of the dialect ir: {}", error.cause), error.help.clone());
+        Invalid { program: program.name.clone(), line: 1, statement, columns, cause, help }
+    }
+}
+
 /// Checks a program against the rules of the IR and the limits of a target.
 ///
 /// ```
