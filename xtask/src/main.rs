@@ -1,10 +1,11 @@
 //! `cargo xtask`: the project's own tasks, in Rust so that a clone needs nothing else.
 //!
 //! `test` prepares the machine and runs every test of the workspace; `compile-kernels` compiles what they render for devices that are not here;
-//! `tidy` checks what ARCHITECTURE.md promises.
+//! `check-platforms` type-checks drivers for systems that are not here; `tidy` checks what ARCHITECTURE.md promises.
 
 mod kernels;
 mod nvrtc;
+mod platforms;
 mod setup;
 mod source;
 mod test;
@@ -21,6 +22,9 @@ cargo xtask compile-kernels [--limit N] [--from FOLDER]
     Renders the test suite's kernels for CUDA, HIP and Metal and compiles them with NVRTC and clang: all, or a sample of N per architecture; or what was
     rendered to FOLDER before. Ends with one line: N kernels compiled, N refused.
 
+cargo xtask check-platforms
+    Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.
+
 cargo xtask tidy
     Checks the invariants of ARCHITECTURE.md. They are tests too: `cargo test -p xtask`.";
 
@@ -29,6 +33,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("test") => test::run(&arguments[1..]),
         Some("compile-kernels") => kernels::run(&arguments[1..]),
+        Some("check-platforms") if arguments.len() == 1 => platforms::run(),
         Some("tidy") if arguments.len() == 1 => tidy::run(),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");

@@ -39,6 +39,8 @@ pub fn init() {
     unigrad_device::register(unigrad_cuda::CudaDriver);
     #[cfg(feature = "hip")]
     unigrad_device::register(unigrad_hip::HipDriver);
+    #[cfg(feature = "metal")]
+    unigrad_device::register(unigrad_metal::MetalDriver);
     #[cfg(feature = "opencl")]
     unigrad_device::register(unigrad_opencl::OpenClDriver);
     #[cfg(feature = "wgpu")]

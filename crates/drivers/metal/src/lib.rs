@@ -1,0 +1,48 @@
+//! The Metal driver: GPUs of Apple's systems, through `objc2-metal`.
+//!
+//! In: IR programs rendered as MSL, memory requests. Out: pipelines that Metal compiles at run time, launches on one queue.
+//! Always: with unified memory, the host and the GPU see the same bytes, and nothing is copied twice. Elsewhere than on Apple's systems the
+//! driver is there, finds no device, and says why; it has no dependencies then.
+//! Never: panics because Metal is missing or refuses something.
+//!
+//! Place left for a vendor library: matrix products go through `Backend::load` like everything else, to kernels of simdgroup
+//! matrices. `MPSMatrixMultiplication` would be encoded on the same command buffer, where it is measured to win.
+
+#[cfg(target_vendor = "apple")]
+mod apple;
+#[cfg(not(target_vendor = "apple"))]
+mod elsewhere;
+#[cfg(any(target_vendor = "apple", test))]
+mod facts;
+
+#[cfg(target_vendor = "apple")]
+use apple as system;
+#[cfg(not(target_vendor = "apple"))]
+use elsewhere as system;
+
+#[cfg(target_vendor = "apple")]
+pub use apple::MetalBackend;
+
+use std::sync::Arc;
+use unigrad_device::{Discovery, Driver, Error, OpenDevice};
+
+/// The backend's name.
+const BACKEND: &str = "metal";
+
+/// GPUs that Metal knows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MetalDriver;
+
+impl Driver for MetalDriver {
+    fn backend(&self) -> &'static str {
+        BACKEND
+    }
+
+    fn discover(&self) -> Discovery {
+        system::discover()
+    }
+
+    fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        system::open(ordinal)
+    }
+}
