@@ -21,7 +21,7 @@ use apple as system;
 use elsewhere as system;
 
 #[cfg(target_vendor = "apple")]
-pub use apple::MetalBackend;
+pub use apple::{Mark, MetalBackend, Module};
 
 use std::sync::Arc;
 use unigrad_device::{Discovery, Driver, Error, OpenDevice};

@@ -19,8 +19,7 @@ use objc2::{
     runtime::ProtocolObject,
 };
 use objc2_metal::{
-    MTLBlitCommandEncoder as _, MTLBuffer, MTLBuffer as _, MTLCommandQueue, MTLComputeCommandEncoder as _, MTLDevice as _,
-    MTLResourceOptions, MTLSize,
+    MTLBlitCommandEncoder as _, MTLBuffer, MTLCommandQueue, MTLComputeCommandEncoder as _, MTLDevice as _, MTLResourceOptions, MTLSize,
 };
 use std::{
     fmt,
@@ -183,11 +182,10 @@ impl MetalBackend {
 
     /// Uploads at most [`ASIDE`] bytes by way of memory set aside.
     fn upload_aside(&self, data: &[u8], to: Range) -> Result<(), Error> {
-        let is_too_much = |state: &State| state.queued.aside() > ASIDE_TOTAL;
         let too_much = {
             let mut state = self.lock();
             self.reap(&mut state);
-            is_too_much(&state)
+            state.queued.aside() > ASIDE_TOTAL
         };
         if too_much {
             self.settle_all();
@@ -352,7 +350,7 @@ impl Backend for MetalBackend {
             let State { queued, memory } = &mut *state;
             queued.alive(&self.name)?;
             let number = queued.number();
-            let mut use_now = |range: Range| {
+            let mut use_now = |range: Range| -> Result<Buffer, Error> {
                 let block = memory.get(range).map_err(|cause| self.copy_failed(cause))?;
                 block.used_by = number;
                 Ok(block.buffer.clone())

@@ -6,8 +6,7 @@
 use crate::facts::{self, Failure};
 use objc2::{rc::Retained, runtime::ProtocolObject};
 use objc2_metal::{
-    MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBuffer as _, MTLCommandBufferStatus, MTLCommandEncoder as _, MTLCommandQueue,
-    MTLComputeCommandEncoder,
+    MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBufferStatus, MTLCommandEncoder as _, MTLCommandQueue, MTLComputeCommandEncoder,
 };
 use std::{collections::VecDeque, sync::Arc};
 use unigrad_device::Error;

@@ -41,11 +41,8 @@ pub(super) fn info(device: &ProtocolObject<dyn MTLDevice>, ordinal: usize) -> In
     let name = device.name().to_string();
     let unified = device.hasUnifiedMemory();
     let system = NSProcessInfo::processInfo().operatingSystemVersion();
-    let metal = match () {
-        () if device.supportsFamily(MTLGPUFamily::Metal4) => "Metal 4",
-        () if device.supportsFamily(MTLGPUFamily::Metal3) => "Metal 3",
-        () => "Metal 2",
-    };
+    let versions = [(MTLGPUFamily::Metal4, "Metal 4"), (MTLGPUFamily::Metal3, "Metal 3")];
+    let metal = versions.into_iter().find(|(family, _)| device.supportsFamily(*family)).map_or("Metal 2", |(_, name)| name);
     let newest = FAMILIES.iter().find(|(family, _)| device.supportsFamily(*family)).map(|(_, name)| (*name).to_owned());
     let mut features: Vec<String> = newest.into_iter().collect();
     let others = [

@@ -11,6 +11,8 @@ mod memory;
 mod program;
 
 pub use backend::MetalBackend;
+pub use marks::Mark;
+pub use program::Module;
 
 use std::sync::Arc;
 use unigrad_device::{Discovery, Error, OpenDevice};

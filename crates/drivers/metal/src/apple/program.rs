@@ -4,7 +4,7 @@ use super::describe::{ARGUMENTS, SIMD_WIDTH};
 use crate::facts;
 use objc2::{rc::Retained, runtime::ProtocolObject};
 use objc2_foundation::NSString;
-use objc2_metal::{MTLCompileOptions, MTLComputePipelineState, MTLDevice, MTLFunction as _, MTLFunctionType, MTLLibrary, MTLLibrary as _};
+use objc2_metal::{MTLCompileOptions, MTLComputePipelineState, MTLDevice, MTLFunction as _, MTLFunctionType, MTLLibrary};
 use unigrad_ir::{Param, Program, Source, Target};
 
 /// A program that can be launched.
