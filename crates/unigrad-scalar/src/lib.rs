@@ -10,5 +10,5 @@ mod ops;
 
 pub use dtype::{DType, Element};
 pub use half::{bf16, f16};
-pub use literal::Literal;
+pub use literal::{Literal, round_to_odd};
 pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScanOp, ScatterMode, UnaryOp};

@@ -15,14 +15,27 @@ pub struct Literal {
     bits: u64,
 }
 
+/// The `f32` from which every half type is rounded as from the `f64` itself: toward zero, with the last bit set if that lost something
+/// (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). The conversions
+/// of crate `half` from `f64` look at the upper half of the number only.
+pub fn round_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    if value.is_nan() || f64::from(nearest) == value {
+        return nearest;
+    }
+    let bits = nearest.to_bits();
+    let toward_zero = if f64::from(nearest).abs() > value.abs() { bits - 1 } else { bits };
+    f32::from_bits(toward_zero | 1)
+}
+
 impl Literal {
     /// A float `value`, rounded to `dtype`; integers truncate toward zero and wrap, `Bool` is `value != 0`.
     pub fn float(dtype: DType, value: f64) -> Literal {
         match dtype {
             DType::F64 => Literal { dtype, bits: value.to_bits() },
             DType::F32 => Literal { dtype, bits: f64::from(value as f32).to_bits() },
-            DType::F16 => Literal { dtype, bits: f64::from(f16::from_f64(value)).to_bits() },
-            DType::BF16 => Literal { dtype, bits: f64::from(bf16::from_f64(value)).to_bits() },
+            DType::F16 => Literal { dtype, bits: f64::from(f16::from_f32(round_to_odd(value))).to_bits() },
+            DType::BF16 => Literal { dtype, bits: f64::from(bf16::from_f32(round_to_odd(value))).to_bits() },
             DType::Bool => Literal { dtype, bits: u64::from(value != 0.0) },
             DType::U64 => Literal { dtype, bits: value as u64 },
             _ => Literal::int(dtype, value as i64),
@@ -113,8 +126,8 @@ impl Literal {
         match self.dtype {
             DType::F64 => self.bits,
             DType::F32 => u64::from((self.as_f64() as f32).to_bits()),
-            DType::F16 => u64::from(f16::from_f64(self.as_f64()).to_bits()),
-            DType::BF16 => u64::from(bf16::from_f64(self.as_f64()).to_bits()),
+            DType::F16 => u64::from(f16::from_f32(self.as_f64() as f32).to_bits()),
+            DType::BF16 => u64::from(bf16::from_f32(self.as_f64() as f32).to_bits()),
             d => self.bits & (u64::MAX >> (64 - 8 * d.size())),
         }
     }
@@ -139,5 +152,24 @@ impl fmt::Debug for Literal {
             DType::U64 => write!(f, "{}u64", self.bits),
             d => write!(f, "{}{d}", self.bits as i64),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_round_once() {
+        // Just above the middle between two neighbours; and the same, below.
+        for (value, wanted) in [(-15.281254768371582, -15.3125), (15.28125, 15.25), (15.281249, 15.25), (15.34375000001, 15.375)] {
+            assert_eq!(Literal::float(DType::BF16, value).as_f64(), wanted, "{value}");
+        }
+        // In f32 this is the middle between two f16, which would round to even, down.
+        let value = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
+        assert_eq!(Literal::float(DType::F16, value).as_f64(), 1.0 + 2f64.powi(-10));
+        assert_eq!(Literal::float(DType::F16, 1e300).as_f64(), f64::INFINITY);
+        assert_eq!(Literal::float(DType::F16, 1e-300).as_f64(), 0.0);
+        assert!(Literal::float(DType::BF16, f64::NAN).as_f64().is_nan());
     }
 }

@@ -5,7 +5,7 @@
 //! that `F32` arithmetic gives.
 
 use half::{bf16, f16};
-use unigrad_scalar::{BinaryOp, DType, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, UnaryOp, round_to_odd};
 
 /// Which threads of a group take part.
 #[derive(Clone, Copy, Debug)]
@@ -128,8 +128,8 @@ pub(super) fn to_f64(dtype: DType, lane: u64) -> f64 {
 #[inline(always)]
 pub(super) fn from_f64(dtype: DType, x: f64) -> u64 {
     match dtype {
-        DType::F16 => f16::from_f64(x).to_bits().into(),
-        DType::BF16 => bf16::from_f64(x).to_bits().into(),
+        DType::F16 => f16::from_f32(round_to_odd(x)).to_bits().into(),
+        DType::BF16 => bf16::from_f32(round_to_odd(x)).to_bits().into(),
         DType::F32 => u64::from((x as f32).to_bits()),
         DType::F64 => x.to_bits(),
         DType::Bool => u64::from(x != 0.0),
