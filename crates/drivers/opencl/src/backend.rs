@@ -269,7 +269,6 @@ impl OpenClBackend {
             device: self.found.device.handle,
             identity: &self.identity,
             options: self.found.options(),
-            limit_registers: self.found.vendor.limit_registers,
             cache: self.found.vendor.saves_binaries.then(KernelCache::shared),
             shared_bytes: self.target.shared_bytes,
         };

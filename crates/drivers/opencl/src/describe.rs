@@ -136,7 +136,8 @@ impl Found {
         Target {
             dialect: Dialect::OpenCl,
             arch: self.architecture(),
-            max_threads: narrow(threads).min(1024),
+            // Compilers give a kernel as many registers as it wants, and some then refuse larger workgroups than this.
+            max_threads: narrow(threads).min(256),
             max_grid: self.vendor.max_grid,
             shared_bytes: number(name::DEVICE_LOCAL_MEM_SIZE, 16 << 10) as usize,
             // OpenCL C has shuffles as extensions that hardly anybody offers: programs go through shared memory.

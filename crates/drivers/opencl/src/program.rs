@@ -45,8 +45,6 @@ pub(crate) struct Compiler<'a> {
     pub(crate) identity: &'a str,
     /// Added to the source's own.
     pub(crate) options: &'a [&'a str],
-    /// See [`crate::vendor::Vendor::limit_registers`].
-    pub(crate) limit_registers: Option<&'static str>,
     /// Nothing where binaries are of no use.
     pub(crate) cache: Option<&'a KernelCache>,
     /// Bytes of shared memory at most.
@@ -56,13 +54,7 @@ pub(crate) struct Compiler<'a> {
 impl Compiler<'_> {
     /// Compiles; the error is for [`unigrad_device::Error::Compile`].
     pub(crate) fn compile(&self, program: &Program, source: &Source, convention: Convention) -> Result<Module, String> {
-        // 65,536 registers for a workgroup, in steps of 8; up to 256 threads a compiler cannot take too many.
-        let limit = self
-            .limit_registers
-            .filter(|_| program.threads() > 256)
-            .map(|option| format!("{option}{}", 65_536 / program.threads() / 8 * 8));
-        let own = source.options.iter().chain(&limit).map(String::as_str);
-        let options: Vec<&str> = own.chain(self.options.iter().copied()).collect();
+        let options: Vec<&str> = source.options.iter().map(String::as_str).chain(self.options.iter().copied()).collect();
         let options = CString::new(options.join(" ")).map_err(|_| "an option has a NUL".to_owned())?;
         let entry = CString::new(source.entry.as_str()).map_err(|_| "the entry point's name has a NUL".to_owned())?;
         let key = Key::of(&[b"opencl", source.text.as_bytes(), options.as_bytes(), self.identity.as_bytes()]);

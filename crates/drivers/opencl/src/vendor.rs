@@ -29,8 +29,6 @@ pub(crate) struct Vendor {
     pub(crate) saves_binaries: bool,
     /// Whether buffers may be larger than `CL_DEVICE_MAX_MEM_ALLOC_SIZE`, which says a quarter of the memory to satisfy the specification.
     pub(crate) large_buffers: bool,
-    /// The option that limits a thread's registers, for compilers that otherwise take more than a large workgroup has.
-    pub(crate) limit_registers: Option<&'static str>,
     /// Asks for free memory: a question, and the unit of its first number.
     free_memory: Option<(u32, u64)>,
     /// Asks for a better name than `CL_DEVICE_NAME`.
@@ -47,7 +45,6 @@ const OTHER: Vendor = Vendor {
     max_grid: GRID,
     saves_binaries: true,
     large_buffers: false,
-    limit_registers: None,
     free_memory: None,
     board_name: None,
 };
@@ -56,14 +53,7 @@ const OTHER: Vendor = Vendor {
 const VENDORS: &[Vendor] = &[
     Vendor { name: "PoCL", words: &["portable computing language", "pocl"], saves_binaries: false, ..OTHER },
     Vendor { name: "Mesa", words: &["rusticl", "clover", "mesa"], ..OTHER },
-    Vendor {
-        name: "NVIDIA",
-        words: &["nvidia"],
-        wave: Wave::Asked(name::DEVICE_WARP_SIZE_NV),
-        large_buffers: true,
-        limit_registers: Some("-cl-nv-maxrregcount="),
-        ..OTHER
-    },
+    Vendor { name: "NVIDIA", words: &["nvidia"], wave: Wave::Asked(name::DEVICE_WARP_SIZE_NV), large_buffers: true, ..OTHER },
     Vendor {
         name: "AMD",
         words: &["advanced micro devices", "amd accelerated"],

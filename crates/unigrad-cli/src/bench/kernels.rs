@@ -40,7 +40,8 @@ fn normal(shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
 /// Elements of a size that is wanted, or what an eighth of the memory holds.
 fn fitting(device: Device, wanted: usize, bytes_each: usize) -> usize {
     let free = device.info().memory_free;
-    let room = if free == 0 { 1 << 28 } else { free / 8 } as usize / bytes_each;
+    let unknown = if device.info().software { 1 << 28 } else { 1 << 32 };
+    let room = if free == 0 { unknown } else { free / 8 } as usize / bytes_each;
     if wanted <= room { wanted } else { 1 << room.max(2).ilog2() }
 }
 
