@@ -245,28 +245,19 @@ impl<B: Backend> GpuDevice<B> {
         mark.downcast_ref().ok_or_else(|| self.refuse("mark", "the mark belongs to another device"))
     }
 
-    fn bind(
-        &self,
-        program: &GpuProgram<B>,
-        step: usize,
-        args: &[Slice<'_>],
-        scalars: &[u64],
-        scratch: u64,
-        status: u64,
-        slot: u32,
-    ) -> Result<Vec<Bound>, Error> {
+    fn bind(&self, program: &GpuProgram<B>, step: usize, brought: &Brought<'_>) -> Result<Vec<Bound>, Error> {
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
-        let arg = |at: usize| args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
-        let scalar = |at: usize| scalars.get(at).copied().ok_or_else(missing);
+        let arg = |at: usize| brought.args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
+        let scalar = |at: usize| brought.scalars.get(at).copied().ok_or_else(missing);
         let each = program.lowered.steps[step].args.iter().zip(&program.dtypes[step]);
         each.map(|(step_arg, dtype)| {
             Ok(match step_arg {
                 StepArg::Arg(at) => Bound::Buffer(arg(*at)?),
                 StepArg::Scratch(at) => {
-                    Bound::Buffer(Range { handle: scratch, offset: program.scratch_at[*at], len: program.lowered.scratch[*at] })
+                    Bound::Buffer(Range { handle: brought.scratch, offset: program.scratch_at[*at], len: program.lowered.scratch[*at] })
                 }
-                StepArg::Status => Bound::Buffer(Range { handle: status, offset: 0, len: STATUS_BYTES }),
-                StepArg::StatusSlot => Bound::Scalar(*dtype, slot.into()),
+                StepArg::Status => Bound::Buffer(Range { handle: brought.status, offset: 0, len: STATUS_BYTES }),
+                StepArg::StatusSlot => Bound::Scalar(*dtype, brought.slot.into()),
                 StepArg::Scalar(at, Part::Whole) => Bound::Scalar(*dtype, scalar(*at)?),
                 StepArg::Scalar(at, Part::Low) => Bound::Scalar(*dtype, scalar(*at)? & 0xffff_ffff),
                 StepArg::Scalar(at, Part::High) => Bound::Scalar(*dtype, scalar(*at)? >> 32),
@@ -278,6 +269,17 @@ impl<B: Backend> GpuDevice<B> {
         })
         .collect()
     }
+}
+
+/// What a launch brings for the parameters of its steps.
+struct Brought<'a> {
+    args: &'a [Slice<'a>],
+    scalars: &'a [u64],
+    /// Handles of the memory that the steps share, and of the words for their reports.
+    scratch: u64,
+    status: u64,
+    /// Which of these words are this launch's.
+    slot: u32,
 }
 
 impl<B: Backend> Drop for GpuDevice<B> {
@@ -355,12 +357,12 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let status = if program.reports { self.status(&mut scratch)? } else { 0 };
         let mut faults = lock(&self.faults);
         let reporting = program.reports.then(|| faults.begin(&program.name, origin));
-        let slot = reporting.map_or(0, |(_, slot)| slot);
+        let brought = Brought { args, scalars, scratch: memory, status, slot: reporting.map_or(0, |(_, slot)| slot) };
         for (at, step) in program.lowered.steps.iter().enumerate() {
             if step.grid.contains(&0) {
                 continue;
             }
-            let bound = self.bind(program, at, args, scalars, memory, status, slot)?;
+            let bound = self.bind(program, at, &brought)?;
             self.backend.launch(&program.modules[at], step.grid, &bound)?;
         }
         let ranges: Vec<(Range, bool)> = args.iter().map(|slice| Self::range(*slice)).zip(program.writes.iter().copied()).collect();

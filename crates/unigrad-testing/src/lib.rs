@@ -5,6 +5,7 @@
 //! or a driver; a case that cannot run says so.
 //! Never: used by the library itself.
 
+mod apart;
 pub mod cases;
 mod collect;
 pub mod compare;
@@ -12,36 +13,69 @@ pub mod fuzz;
 pub mod ops;
 pub mod oracle;
 pub mod run;
+pub mod share;
 mod values;
 
+use std::sync::Once;
+use unigrad_device::{Available, Info};
 use unigrad_tensor::Device;
 
+pub use apart::on_slow_devices;
 pub use values::{Data, Values};
 
-/// The devices that tests run on: those that `UNIGRAD_TEST_DEVICES` names (`cpu,interpreter:1`), otherwise every device of this machine but
-/// the interpreter's. Says which driver found none, and why.
+/// The variable that names the devices to test.
+const DEVICES: &str = "UNIGRAD_TEST_DEVICES";
+
+/// The devices that a test runs on in this process: those that `UNIGRAD_TEST_DEVICES` names (`cpu,interpreter:1`), otherwise all of this
+/// machine and the interpreter. Says which driver found none, and why.
 pub fn devices() -> Vec<Device> {
+    match named() {
+        Some(names) => open(&names),
+        None => open(&available().devices.iter().filter(|info| !is_variant(info)).map(Info::device).collect::<Vec<_>>()),
+    }
+}
+
+/// Those of them for which a test of many kernels needs no process of its own: see [`on_slow_devices`].
+pub fn fast_devices() -> Vec<Device> {
+    match named() {
+        Some(names) => open(&names),
+        None => open(&available().devices.iter().filter(|info| !info.software).map(Info::device).collect::<Vec<_>>()),
+    }
+}
+
+/// Names of the others: software, the interpreter with each of its targets among them.
+fn slow_devices() -> Vec<String> {
+    match named() {
+        Some(_) => Vec::new(),
+        None => available().devices.iter().filter(|info| info.software).map(Info::device).collect(),
+    }
+}
+
+fn named() -> Option<Vec<String>> {
+    register();
+    let names = std::env::var(DEVICES).ok()?;
+    Some(names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+/// The interpreter again, for devices that lack something.
+fn is_variant(info: &Info) -> bool {
+    info.backend == "interpreter" && info.ordinal > 0
+}
+
+fn register() {
     unigrad::init();
     unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
     collect::if_asked();
-    if let Ok(names) = std::env::var("UNIGRAD_TEST_DEVICES") {
-        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-        return names.map(|name| Device::open(name).unwrap_or_else(|error| panic!("UNIGRAD_TEST_DEVICES: {error}"))).collect();
-    }
+}
+
+fn available() -> Available {
+    static SAID: Once = Once::new();
     let available = Device::all();
-    for problem in available.problems {
-        println!("SKIPPED: {}: {}", problem.backend, problem.cause);
-    }
-    let mut devices = Vec::new();
-    for info in available.devices {
-        if info.backend == "interpreter" {
-            println!("SKIPPED: {}: set UNIGRAD_TEST_DEVICES={}", info.device(), info.device());
-            continue;
-        }
-        match Device::open(&info.device()) {
-            Ok(device) => devices.push(device),
-            Err(error) => println!("SKIPPED: {}: {error}", info.device()),
-        }
-    }
-    devices
+    SAID.call_once(|| available.problems.iter().for_each(|problem| println!("SKIPPED: {}: {}", problem.backend, problem.cause)));
+    available
+}
+
+fn open(names: &[String]) -> Vec<Device> {
+    // What the machine has must work, and what is asked for must be there.
+    names.iter().map(|name| Device::open(name).unwrap_or_else(|error| panic!("{error}"))).collect()
 }

@@ -9,8 +9,10 @@ use crate::{
     compare::{Tolerance, close},
     ops::{Call, OpEntry, table},
     oracle,
+    share::Share,
     values::each_index,
 };
+use rustc_hash::FxHashSet;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Mutex, PoisonError},
@@ -23,6 +25,10 @@ use unigrad_tensor::{Device, Tensor, eval};
 pub struct Report {
     /// Rows of the table.
     pub cases: usize,
+    /// Variants of the rows that ran, and that are no part of their device's [`Share`].
+    pub ran: usize,
+    /// See `ran`.
+    pub left_out: usize,
     /// Comparisons made.
     pub checks: usize,
     /// Results that are wrong.
@@ -35,14 +41,18 @@ impl Report {
     /// Prints what is wrong or missing, and tells whether nothing is wrong.
     pub fn print(&self) -> bool {
         self.skipped.iter().chain(&self.failures).for_each(|line| println!("{line}"));
-        println!("{} cases, {} checks, {} failures, {} skipped", self.cases, self.checks, self.failures.len(), self.skipped.len());
+        let (failed, skipped) = (self.failures.len(), self.skipped.len());
+        println!("{} cases, {} variants, {} checks, {failed} failures, {skipped} skipped", self.cases, self.ran, self.checks);
+        if self.left_out > 0 {
+            println!("a sample: {} variants are left out, UNIGRAD_TEST_FULL=1 runs them too", self.left_out);
+        }
         self.failures.is_empty()
     }
 }
 
 /// How an input lies in memory before the op sees it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Layout {
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Layout {
     Contiguous,
     /// Stored with its axes in reverse order.
     Permuted,
@@ -50,6 +60,45 @@ enum Layout {
     Flipped,
     /// Every second element of something larger.
     Strided,
+}
+
+/// One way to run a case.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Variant {
+    /// With its floats in this dtype.
+    In(DType),
+    /// Every op a kernel of its own.
+    Unfused,
+    /// Inputs that lie in memory so.
+    Laid(Layout),
+    /// With its integers in this dtype.
+    Integers(DType),
+}
+
+/// All that there is to run of a case, `In(F32)` first where it is there.
+pub(crate) fn variants(case: &Case) -> Vec<Variant> {
+    let dtypes: &[DType] = if case.any_float() { &[DType::F32, DType::F64, DType::F16, DType::BF16] } else { &[DType::F32] };
+    let mut variants: Vec<Variant> = dtypes.iter().map(|dtype| Variant::In(*dtype)).collect();
+    variants.push(Variant::Unfused);
+    if case.inputs.iter().any(|input| input.values.len() > 1) {
+        variants.extend([Layout::Permuted, Layout::Flipped, Layout::Strided].map(Variant::Laid));
+    }
+    let reads = table().any(|entry| entry.name == case.op && entry.reads);
+    if !reads && !case.inputs.is_empty() && case.inputs.iter().all(|input| input.values.dtype.is_int()) {
+        variants
+            .extend(DType::ALL.into_iter().filter(|dtype| dtype.is_int() && in_integers(case, *dtype).is_some()).map(Variant::Integers));
+    }
+    variants
+}
+
+/// The case with its integers in another dtype, if that holds them.
+fn in_integers(case: &Case, dtype: DType) -> Option<Case> {
+    let mut variant = case.clone();
+    for input in &mut variant.inputs {
+        input.values = Values::from_f64(dtype, &input.values.shape, &input.values.to_f64());
+    }
+    let fits = variant.inputs.iter().zip(&case.inputs).all(|(new, old)| new.values.to_f64() == old.values.to_f64());
+    fits.then_some(variant)
 }
 
 /// Where leaves live.
@@ -62,27 +111,31 @@ enum Host<'a> {
 /// Values of a case: its outputs, then its gradients.
 type Results = Vec<Values>;
 
-/// Runs the cases by the oracle and on the devices. One call at a time: the counters that it reads are the process's.
+/// Runs the cases by the oracle and on the devices, each its share. One call at a time: the counters that it reads are the process's.
 pub fn run(cases: &[Case], devices: &[Device]) -> Report {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut report = Report { cases: cases.len(), ..Report::default() };
-    for case in cases {
+    let all: Vec<Vec<Variant>> = cases.iter().map(variants).collect();
+    let shares: Vec<(Device, Share)> = devices.iter().map(|device| (*device, Share::of(device))).collect();
+    let chosen: Vec<FxHashSet<(usize, Variant)>> = shares.iter().map(|(_, share)| share.of_table(cases, &all)).collect();
+    for (i, (case, all)) in cases.iter().zip(&all).enumerate() {
         let Some(entry) = table().find(|entry| entry.name == case.op) else {
             report.skipped.push(format!("SKIPPED: {case}: the table has no such op"));
             continue;
         };
-        check_oracle(case, entry, devices, &mut report);
-        for device in devices {
-            check_device(case, entry, device, &mut report);
-            check_integers(case, entry, device, &mut report);
+        // What the oracle says is the same beside a device that runs everything.
+        if shares.iter().any(|(_, share)| *share == Share::All) {
+            check_oracle(case, entry, devices, &mut report);
+        }
+        for (device, chosen) in devices.iter().zip(&chosen) {
+            let here: Vec<Variant> = all.iter().copied().filter(|variant| chosen.contains(&(i, *variant))).collect();
+            report.ran += here.len();
+            report.left_out += all.len() - here.len();
+            check_device(case, entry, device, &here, &mut report);
         }
     }
     report
-}
-
-fn dtypes(case: &Case) -> &'static [DType] {
-    if case.any_float() { &[DType::F32, DType::F64, DType::F16, DType::BF16] } else { &[DType::F32] }
 }
 
 /// The graph of the case is right: by the oracle, in `f64`, its values and gradients are PyTorch's.
@@ -97,79 +150,72 @@ fn check_oracle(case: &Case, entry: &OpEntry, devices: &[Device], report: &mut R
     compare(case, DType::F64, results, &name, report);
 }
 
-fn check_device(case: &Case, entry: &OpEntry, device: &Device, report: &mut Report) {
-    for dtype in dtypes(case) {
-        let shown = if case.any_float() { format!(" {dtype}") } else { String::new() };
-        let name = format!("{case}{shown} on {}", device.name());
-        let first = caught(|| evaluate(case, entry, *dtype, Layout::Contiguous, device));
-        let again = first.clone();
-        compare(case, *dtype, first, &name, report);
-        if *dtype != DType::F32 {
-            continue;
-        }
-        let before = eval::stats();
-        let second = caught(|| evaluate(case, entry, *dtype, Layout::Contiguous, device));
-        let built = eval::stats().plans_built - before.plans_built;
-        report.checks += 2;
-        if let (Ok(again), Ok(second)) = (&again, &second)
-            && !again.iter().zip(second).all(|(a, b)| bits(a) == bits(b))
-        {
-            report.failures.push(format!("FAIL {name}: a second run gives other bits"));
-        }
-        if built > 0 && !entry.reads {
-            report.failures.push(format!("FAIL {name}: a second run plans {built} graphs again"));
-        }
-        if again.is_err() {
-            // It has been reported; the variants would fail alike.
-            continue;
-        }
-        let fusion = eval::set_fusion(false);
-        let unfused = caught(|| evaluate(case, entry, *dtype, Layout::Contiguous, device));
-        eval::set_fusion(fusion);
-        compare(case, *dtype, unfused, &format!("{name}, unfused"), report);
-        if case.inputs.iter().any(|input| input.values.len() > 1) {
-            for layout in [Layout::Permuted, Layout::Flipped, Layout::Strided] {
-                let results = caught(|| evaluate(case, entry, *dtype, layout, device));
-                compare(case, *dtype, results, &format!("{name}, {}", format!("{layout:?}").to_lowercase()), report);
+fn check_device(case: &Case, entry: &OpEntry, device: &Device, variants: &[Variant], report: &mut Report) {
+    for variant in variants {
+        let plain = matches!(variant, Variant::In(DType::F32));
+        let (dtype, layout, shown) = match variant {
+            Variant::In(dtype) => (*dtype, Layout::Contiguous, String::new()),
+            Variant::Unfused => (DType::F32, Layout::Contiguous, ", unfused".to_owned()),
+            Variant::Laid(layout) => (DType::F32, *layout, format!(", {layout:?}").to_lowercase()),
+            Variant::Integers(dtype) => {
+                check_integers(case, entry, *dtype, device, report);
+                continue;
             }
+        };
+        let float = if case.any_float() { format!(" {dtype}") } else { String::new() };
+        let name = format!("{case}{float} on {}{shown}", device.name());
+        let fusion = eval::set_fusion(*variant != Variant::Unfused);
+        let first = caught(|| evaluate(case, entry, dtype, layout, device));
+        eval::set_fusion(fusion);
+        let again = plain.then(|| first.clone());
+        compare(case, dtype, first, &name, report);
+        match again {
+            Some(Ok(again)) => check_again(case, entry, device, &again, &name, report),
+            // It has been reported; other layouts and dtypes would fail alike.
+            Some(Err(_)) => return,
+            None => {}
         }
     }
 }
 
-/// An op of integers does the same in every integer dtype that holds the inputs: by the oracle, since PyTorch lacks some.
-fn check_integers(case: &Case, entry: &OpEntry, device: &Device, report: &mut Report) {
-    if entry.reads || case.inputs.is_empty() || !case.inputs.iter().all(|input| input.values.dtype.is_int()) {
-        return;
+/// The same once more: the same bits, and nothing is planned anew.
+fn check_again(case: &Case, entry: &OpEntry, device: &Device, first: &Results, name: &str, report: &mut Report) {
+    let before = eval::stats();
+    let second = caught(|| evaluate(case, entry, DType::F32, Layout::Contiguous, device));
+    let built = eval::stats().plans_built - before.plans_built;
+    report.checks += 2;
+    match second {
+        Ok(second) if first.iter().zip(&second).all(|(a, b)| bits(a) == bits(b)) => {}
+        Ok(_) => report.failures.push(format!("FAIL {name}: a second run gives other bits")),
+        Err(error) => report.failures.push(format!("FAIL {name}: a second run fails: {}", error.replace('\n', " | "))),
     }
-    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_int()) {
-        let mut variant = case.clone();
-        for input in &mut variant.inputs {
-            input.values = Values::from_f64(dtype, &input.values.shape, &input.values.to_f64());
+    if built > 0 && !entry.reads {
+        report.failures.push(format!("FAIL {name}: a second run plans {built} graphs again"));
+    }
+}
+
+/// An op of integers does the same in every integer dtype that holds the inputs: by the oracle, since PyTorch lacks some.
+fn check_integers(case: &Case, entry: &OpEntry, dtype: DType, device: &Device, report: &mut Report) {
+    let Some(variant) = in_integers(case, dtype) else { return };
+    let expected = caught(|| {
+        let (outputs, _) = build(&variant, entry, dtype, Layout::Contiguous, Host::Oracle, device)?;
+        oracle::evaluate(&outputs.iter().map(Tensor::expr).collect::<Vec<_>>())
+    });
+    let got = caught(|| evaluate(&variant, entry, dtype, Layout::Contiguous, device));
+    report.checks += 1;
+    let (expected, got) = match (expected, got) {
+        (Ok(expected), Ok(got)) => (expected, got),
+        // A dtype that an op refuses, it refuses everywhere.
+        (Err(_), Err(_)) => return,
+        (expected, got) => {
+            let error = expected.err().or(got.err()).unwrap_or_default().replace('\n', " | ");
+            report.failures.push(format!("FAIL {variant} on {}: {error}", device.name()));
+            return;
         }
-        let fits = variant.inputs.iter().zip(&case.inputs).all(|(new, old)| new.values.to_f64() == old.values.to_f64());
-        if !fits {
-            continue;
-        }
-        let expected = caught(|| {
-            let (outputs, _) = build(&variant, entry, dtype, Layout::Contiguous, Host::Oracle, device)?;
-            oracle::evaluate(&outputs.iter().map(Tensor::expr).collect::<Vec<_>>())
-        });
-        let got = caught(|| evaluate(&variant, entry, dtype, Layout::Contiguous, device));
-        report.checks += 1;
-        let (expected, got) = match (expected, got) {
-            (Ok(expected), Ok(got)) => (expected, got),
-            // A dtype that an op refuses, it refuses everywhere.
-            (Err(_), Err(_)) => continue,
-            (expected, got) => {
-                let error = expected.err().or(got.err()).unwrap_or_default().replace('\n', " | ");
-                report.failures.push(format!("FAIL {variant} on {}: {error}", device.name()));
-                continue;
-            }
-        };
-        for (got, expected) in got.iter().zip(&expected) {
-            if let Err(difference) = close(got, expected, Tolerance::new(expected.dtype, expected.len())) {
-                report.failures.push(format!("FAIL {variant} on {}: {difference}", device.name()));
-            }
+    };
+    for (got, expected) in got.iter().zip(&expected) {
+        if let Err(difference) = close(got, expected, Tolerance::new(expected.dtype, expected.len())) {
+            report.failures.push(format!("FAIL {variant} on {}: {difference}", device.name()));
         }
     }
 }

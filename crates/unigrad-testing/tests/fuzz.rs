@@ -1,7 +1,8 @@
-//! Random graphs. `UNIGRAD_FUZZ=100000` runs that many, `UNIGRAD_FUZZ_SEED=17` runs one and prints it.
+//! Random graphs, on every device. `UNIGRAD_FUZZ=100000` runs that many, `UNIGRAD_FUZZ_SEED=17` runs one and prints it.
 
 use std::time::{Duration, Instant};
-use unigrad_testing::{devices, fuzz};
+use unigrad_tensor::Device;
+use unigrad_testing::{fast_devices, fuzz, on_slow_devices, share::Share};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -12,16 +13,33 @@ const FIRST: u64 = 0;
 
 #[test]
 fn random_graphs() {
+    let mut failures = 0;
+    for device in fast_devices() {
+        failures += on(&device);
+    }
+    let unfused = unigrad_tensor::eval::stats().plans_unfused;
+    assert_eq!(unfused, 0, "{unfused} plans are not fused; `UNIGRAD_DEBUG=plan` prints why");
+    assert_eq!(failures, 0, "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again");
+}
+
+/// Beside the other test, for it is mostly waiting.
+#[test]
+fn random_graphs_on_slow_devices() {
+    assert!(on_slow_devices("random_graphs"), "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again");
+}
+
+/// How many graphs fail on the device.
+fn on(device: &Device) -> usize {
     let only = number("UNIGRAD_FUZZ_SEED");
-    let count = number("UNIGRAD_FUZZ").unwrap_or(2000);
+    let usual = Share::of(device).n_graphs();
+    let count = number("UNIGRAD_FUZZ").unwrap_or(usual);
     let seeds = match only {
         Some(seed) => seed..seed + 1,
         None => FIRST..FIRST + count,
     };
     // Beyond the usual number, time is no concern.
-    let most = if count > 2000 || only.is_some() { Duration::MAX } else { Duration::from_secs(300) };
-    let (start, mut ran, mut failures) = (Instant::now(), 0, 0);
-    let devices = devices();
+    let most = if count > usual || only.is_some() { Duration::MAX } else { Duration::from_secs(300) };
+    let (start, first, mut ran, mut failures) = (Instant::now(), seeds.start, 0, 0);
     for seed in seeds {
         if start.elapsed() > most {
             println!("SKIPPED: seeds from {seed} on, after {} s", most.as_secs());
@@ -31,12 +49,10 @@ fn random_graphs() {
         if only.is_some() {
             println!("seed {seed}:\n{program}");
         }
-        for device in &devices {
-            if fuzz::check(&program, device).is_some() {
-                let (small, failure) = fuzz::shrink(&program, device);
-                println!("FAIL seed {seed} on {}: {failure}\n{small}", device.name());
-                failures += 1;
-            }
+        if fuzz::check(&program, device).is_some() {
+            let (small, failure) = fuzz::shrink(&program, device);
+            println!("FAIL seed {seed} on {}: {failure}\n{small}", device.name());
+            failures += 1;
         }
         ran += 1;
         if failures >= 20 {
@@ -44,10 +60,12 @@ fn random_graphs() {
             break;
         }
     }
-    let unfused = unigrad_tensor::eval::stats().plans_unfused;
-    println!("{ran} random graphs in {:.1} s, {failures} failures, {unfused} plans not fused", start.elapsed().as_secs_f64());
-    assert_eq!(unfused, 0, "`UNIGRAD_DEBUG=plan` prints why a plan is not fused");
-    assert_eq!(failures, 0, "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again");
+    println!(
+        "{ran} random graphs, seeds from {first}, on {} in {:.1} s, {failures} failures",
+        device.name(),
+        start.elapsed().as_secs_f64()
+    );
+    failures
 }
 
 /// The generator makes what it is meant to make: valid programs, and all of its ops within a few hundred seeds.

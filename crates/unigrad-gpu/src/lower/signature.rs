@@ -34,12 +34,6 @@ impl Signature {
         if arg.write { self.b.buffer_mut(name, arg.dtype) } else { self.b.buffer(name, arg.dtype) }
     }
 
-    /// The kernel's buffer argument `at`, for atomic operations; it may be viewed as another dtype of the same size.
-    pub(crate) fn arg_atomic(&mut self, name: &str, at: usize, dtype: DType) -> Place {
-        self.args.push(StepArg::Arg(at));
-        self.b.buffer_atomic(name, dtype)
-    }
-
     /// Scratch buffer `at` of the kernel.
     pub(crate) fn scratch(&mut self, name: &str, at: usize, dtype: DType, write: bool) -> Place {
         self.args.push(StepArg::Scratch(at));

@@ -1,0 +1,97 @@
+//! How much of the tests a device runs: all of it, or a share where each kernel costs a compilation, or is interpreted.
+//!
+//! In: a device, the cases of the op table. Out: which variants of which cases it runs, how many random graphs.
+//! Always: a share is the same in every run and on every machine, and has every variant of every op at least once: another case for each.
+//! Never: takes anything away if `UNIGRAD_TEST_FULL=1` asks for all, or `UNIGRAD_OP` for one op.
+
+use crate::{cases::Case, run::Variant};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::hash::{Hash, Hasher};
+use unigrad_tensor::Device;
+
+/// Of the cases that have a variant, one in this many runs.
+const ONE_IN: usize = 16;
+/// Random graphs that a fast device evaluates, and a slow one.
+const GRAPHS: (u64, u64) = (2000, 150);
+
+/// What part of the tests is for a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Everything.
+    All,
+    /// A sample of everything.
+    Some,
+    /// At least one of everything: what a device adds that is like another one.
+    Least,
+}
+
+impl Share {
+    /// The share of a device.
+    pub fn of(device: &Device) -> Share {
+        let info = device.info();
+        let full = |name| std::env::var(name).is_ok_and(|value| !value.is_empty() && value != "0");
+        match (info.software, info.backend, info.ordinal) {
+            _ if full("UNIGRAD_TEST_FULL") || full("UNIGRAD_OP") => Share::All,
+            (false, ..) => Share::All,
+            (true, _, 0) => Share::Some,
+            (true, ..) => Share::Least,
+        }
+    }
+
+    /// How many random graphs to evaluate.
+    pub fn n_graphs(self) -> u64 {
+        match self {
+            Share::All => GRAPHS.0,
+            Share::Some => GRAPHS.1,
+            Share::Least => GRAPHS.1 / 3,
+        }
+    }
+
+    /// The variants to run, by their case's position.
+    pub(crate) fn of_table(self, cases: &[Case], variants: &[Vec<Variant>]) -> FxHashSet<(usize, Variant)> {
+        let mut having: FxHashMap<(&str, Variant), Vec<usize>> = FxHashMap::default();
+        for (i, (case, variants)) in cases.iter().zip(variants).enumerate() {
+            variants.iter().for_each(|variant| having.entry((&case.op, *variant)).or_default().push(i));
+        }
+        let one_in = match self {
+            Share::All => 1,
+            Share::Some => ONE_IN,
+            Share::Least => usize::MAX,
+        };
+        let mut chosen = FxHashSet::default();
+        for (key, having) in having {
+            let first = position(&key);
+            chosen.extend((0..having.len()).step_by(one_in).map(|i| (having[(first + i) % having.len()], key.1)));
+        }
+        chosen
+    }
+}
+
+/// Where a variant of an op begins to take cases: anywhere, but always there.
+fn position(key: &impl Hash) -> usize {
+    let mut hasher = FxHasher::default();
+    key.hash(&mut hasher);
+    (hasher.finish() >> 33) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{cases, run::variants};
+
+    #[test]
+    fn a_share_has_every_variant_of_every_op() {
+        let cases = cases::parse(include_str!("../goldens/reduce.txt")).unwrap();
+        let all: Vec<Vec<Variant>> = cases.iter().map(variants).collect();
+        let n_all: usize = all.iter().map(Vec::len).sum();
+        let kinds = |chosen: &FxHashSet<(usize, Variant)>| {
+            chosen.iter().map(|(i, variant)| (cases[*i].op.clone(), *variant)).collect::<FxHashSet<_>>()
+        };
+        let [full, some, least] = [Share::All, Share::Some, Share::Least].map(|share| share.of_table(&cases, &all));
+        assert_eq!(full.len(), n_all);
+        assert!(least.len() <= some.len() && some.len() < n_all / 4, "{} and {} of {n_all}", least.len(), some.len());
+        assert_eq!(kinds(&full), kinds(&some));
+        assert_eq!(kinds(&full), kinds(&least));
+        assert_eq!(kinds(&full).len(), least.len());
+    }
+}

@@ -1,0 +1,66 @@
+//! The core's examples, as programs, on every device that a program can have: they end well, and print what they print on the CPU.
+
+use std::path::PathBuf;
+use std::process::Command;
+use unigrad_testing::devices;
+
+/// Where cargo puts the examples of the build that this test is in.
+fn program(name: &str) -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    tests.ancestors().nth(2).unwrap().join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn output(program: &PathBuf, device: &str) -> Result<String, String> {
+    let output = Command::new(program).env("UNIGRAD_DEVICE", device).output().map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// Numbers may differ as sums in other orders do; everything else is the same.
+fn alike(a: &str, b: &str) -> bool {
+    let words = |text: &str| text.split(|c: char| c.is_whitespace() || "[],".contains(c)).map(str::to_owned).collect::<Vec<_>>();
+    let (a, b) = (words(a), words(b));
+    let near = |(a, b): (&String, &String)| match (a.parse::<f64>(), b.parse::<f64>()) {
+        (Ok(a), Ok(b)) => (a - b).abs() <= 2e-3 * (1.0 + a.abs().max(b.abs())),
+        _ => a == b,
+    };
+    a.len() == b.len() && a.iter().zip(&b).all(near)
+}
+
+fn check(name: &str) {
+    let program = program(name);
+    if !program.exists() {
+        println!("SKIPPED: {name} is not built: `cargo test` without `--test` builds examples");
+        return;
+    }
+    let expected = output(&program, "cpu").unwrap();
+    // The interpreter is no device of programs: only tests register it.
+    let here = devices().into_iter().map(|device| device.name().to_owned()).filter(|name| !name.starts_with("interpreter"));
+    let mut wrong = Vec::new();
+    for device in here {
+        match output(&program, &device) {
+            Ok(got) if alike(&got, &expected) => println!("{name} on {device}: as on the CPU"),
+            Ok(got) => wrong.push(format!("FAIL {name} on {device} prints\n{got}\nand on the CPU\n{expected}")),
+            Err(error) => wrong.push(format!("FAIL {name} on {device}: {error}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn regression() {
+    check("regression");
+}
+
+#[test]
+fn derivatives() {
+    check("derivatives");
+}
+
+#[test]
+fn what_differs_is_seen() {
+    assert!(alike("loss 0.1001\n[1.0, 2]", "loss 0.1002 [1.0, 2]".replace(" [", "\n[").as_str()));
+    assert!(!alike("loss 0.10", "loss 0.12") && !alike("loss 1", "cost 1") && !alike("loss 1", "loss 1 2") && !alike("x 1", "x NaN"));
+}
