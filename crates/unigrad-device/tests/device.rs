@@ -90,7 +90,7 @@ fn the_cap_holds() {
 fn nothing_needs_no_memory() {
     let (device, _) = device("nothing", 0);
     let buffer = device.allocate(0).unwrap();
-    assert_eq!(buffer.to_vec().unwrap(), []);
+    assert!(buffer.to_vec().unwrap().is_empty());
     buffer.upload(0, &[]).unwrap();
     assert_eq!(buffer.as_slice().len, 0);
     assert_eq!(device.counters(), Default::default());

@@ -20,7 +20,7 @@ pub(crate) fn if_asked() {
             let share = std::env::var("UNIGRAD_COLLECT_SHARE").ok().and_then(|share| share.parse().ok()).unwrap_or(1);
             let mut hash = DefaultHasher::new();
             kernel.hash(&mut hash);
-            if hash.finish() % u64::max(share, 1) != 0 {
+            if !hash.finish().is_multiple_of(u64::max(share, 1)) {
                 return;
             }
             let folder = PathBuf::from(std::env::var_os("UNIGRAD_COLLECT_KERNELS").unwrap_or_default());

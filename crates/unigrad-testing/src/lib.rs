@@ -18,13 +18,17 @@ mod values;
 
 use std::sync::Once;
 use unigrad_device::{Available, Info};
-use unigrad_tensor::Device;
+use unigrad_tensor::{Device, Tensor};
 
 pub use apart::on_slow_devices;
 pub use values::{Data, Values};
 
 /// The variable that names the devices to test.
 const DEVICES: &str = "UNIGRAD_TEST_DEVICES";
+/// What errors say where 64-bit floats are lacking.
+const NO_F64: &str = "no 64-bit floats";
+/// The interpreter's backend.
+const INTERPRETER: &str = "interpreter";
 
 /// The devices that a test runs on in this process: those that `UNIGRAD_TEST_DEVICES` names (`cpu,interpreter:1`), otherwise all of this
 /// machine and the interpreter. Says which driver found none, and why.
@@ -51,6 +55,12 @@ fn slow_devices() -> Vec<String> {
     }
 }
 
+/// Why the device cannot compute in 64-bit floats, if it cannot: the one thing that a device may lack.
+pub fn without_f64(device: &Device) -> Option<String> {
+    let one = Tensor::from_slice(&[1.0f64], [1], device);
+    (one + 1.0).realize().err().map(|error| error.to_string()).filter(|error| error.contains(NO_F64))
+}
+
 fn named() -> Option<Vec<String>> {
     register();
     let names = std::env::var(DEVICES).ok()?;
@@ -59,7 +69,7 @@ fn named() -> Option<Vec<String>> {
 
 /// The interpreter again, for devices that lack something.
 fn is_variant(info: &Info) -> bool {
-    info.backend == "interpreter" && info.ordinal > 0
+    info.backend == INTERPRETER && info.ordinal > 0
 }
 
 fn register() {

@@ -8,7 +8,7 @@ use super::timing::{Report, Timing, settle};
 use unigrad::{
     device::profile::Profiler,
     nn,
-    prelude::{AttentionOptions, DType, Device, Module as _, Result, Tensor},
+    prelude::{AttentionOptions, DType, Device, Result, Tensor},
 };
 
 /// Launches after warm-up.

@@ -25,10 +25,10 @@ const TRIES: usize = 3;
 
 /// The ceilings of a device, measured at the first call.
 pub(super) fn of(device: Device) -> Result<Ceilings, Error> {
-    static KNOWN: Mutex<Option<HashMap<Device, Ceilings>>> = Mutex::new(None);
+    static KNOWN: Mutex<Option<HashMap<u32, Ceilings>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
-    if let Some(ceilings) = known.get(&device) {
+    if let Some(ceilings) = known.get(&device.id()) {
         return Ok(*ceilings);
     }
     let info = device.info();
@@ -42,7 +42,7 @@ pub(super) fn of(device: Device) -> Result<Ceilings, Error> {
         gflop_per_s: [DType::F32, DType::BF16].into_iter().filter_map(|dtype| product_rate(device, n, dtype).ok()).fold(0.0, f64::max),
         launch_ns: product(device, 1, DType::F32).and_then(|run| best(device, run)).unwrap_or(0.0),
     };
-    known.insert(device, ceilings);
+    known.insert(device.id(), ceilings);
     Ok(ceilings)
 }
 

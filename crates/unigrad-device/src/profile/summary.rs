@@ -65,8 +65,8 @@ impl Profile {
         let _ = writeln!(text, "{} of device time in {} of wall time", duration(total), duration(self.wall_ns));
         let _ = writeln!(
             text,
-            "{:>7} {:>11} {:>11} {:>6}  {:<10} {:<32} {:>8} {:>6} {:>9} {:>6}  {:<9} {}",
-            "share", "total", "mean", "calls", "kind", "name", "GB/s", "of", "GFLOP/s", "of", "bound by", "line"
+            "{:>7} {:>11} {:>11} {:>6}  {:<10} {:<32} {:>8} {:>6} {:>9} {:>6}  {:<9} line",
+            "share", "total", "mean", "calls", "kind", "name", "GB/s", "of", "GFLOP/s", "of", "bound by"
         );
         let key = |e: &Event| (e.device, e.kind, e.name.clone(), e.place.map(|p| (p.file(), p.line())));
         for ((device, kind, name, place), row) in grouped(&self.events, key) {

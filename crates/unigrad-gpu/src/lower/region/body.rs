@@ -12,7 +12,7 @@ use super::{
 use crate::lower::{IndexError, Signature, Unsupported, philox::philox};
 use smallvec::SmallVec;
 use unigrad_ir::{Builder, Place, Target, Value};
-use unigrad_kernel::{Arg, Index, InstOp, Level, Region};
+use unigrad_kernel::{Arg, Index, Inst, InstOp, Level, Region};
 use unigrad_scalar::{BinaryOp, DType, Literal};
 
 /// Elements up to which an index fits `U32`.
@@ -190,14 +190,15 @@ impl<'a> Body<'a> {
         Ok(body)
     }
 
-    /// Makes the uniform values, which every block from here on sees. Loads of what the launch writes wait.
+    /// Makes the uniform values, which every block from here on sees. Loads of what the launch writes wait: threads that are not the one that
+    /// stores would read beside it.
     pub(super) fn make_uniform(&mut self, b: &mut Builder) {
         let point = Point { shape: Shape::ONE, along: None, axes: Vec::new(), acc: None };
         let mut memo = self.uniform.clone();
         let mut waits = vec![false; self.region.insts.len()];
         for at in 0..waits.len() {
             let inst = &self.region.insts[at];
-            waits[at] = matches!(inst.op, InstOp::Load { arg, .. } if self.region.args[arg as usize].write);
+            waits[at] = matches!(&inst.op, InstOp::Load { arg, index, .. } if self.is_written(*arg, index));
             inst.op.visit_values(|value| waits[at] |= waits[value.index()]);
         }
         self.evaluate(b, &point, &mut memo, |body, at| {
@@ -205,6 +206,24 @@ impl<'a> Body<'a> {
             body.levels[at] == Level::Uniform && body.live[at] && !is_store && !waits[at]
         });
         self.uniform = memo;
+    }
+
+    /// Whether the launch may write what is loaded: an argument that it writes, or one whose memory an output of another dtype takes over, which
+    /// is stored at the index that is loaded.
+    fn is_written(&self, arg: u32, index: &Index) -> bool {
+        let args = &self.region.args;
+        let read = &args[arg as usize];
+        let takes_over = |inst: &Inst| match &inst.op {
+            InstOp::Store { arg, index: written, .. } => {
+                let write = &args[*arg as usize];
+                (written == index || read.len == 1)
+                    && write.len == read.len
+                    && write.dtype.size() == read.dtype.size()
+                    && write.dtype != read.dtype
+            }
+            _ => false,
+        };
+        read.write || self.region.insts.iter().any(takes_over)
     }
 
     /// Everything that a map does at a point and its neighbours along `along` (the last axis for `None`): as many as there are accumulators,
