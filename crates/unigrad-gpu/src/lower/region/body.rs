@@ -481,11 +481,18 @@ impl<'a> Body<'a> {
         }
         let by_group = address.by_group() || mask.as_ref().is_some_and(Lanes::by_group);
         let by_lane = address.by_lane() || stride != 0 || mask.as_ref().is_some_and(Lanes::by_lane);
+        // Where the same index of an equal length is stored, it is in bounds with and without the mask. If the load read the first element
+        // instead, and an output takes the memory over, it would read beside the thread that stores there.
+        let is_stored = |inst: &Inst| match &inst.op {
+            InstOp::Store { arg, index: written, .. } => written == index && self.region.args[*arg as usize].len == len,
+            _ => false,
+        };
+        let in_bounds = self.region.insts.iter().any(is_stored);
         let mut vector: Option<Value> = None;
         Lanes::make(point.shape, by_group, by_lane, |g, l| {
             if l.is_multiple_of(piece) {
                 let mut at = b.add_const(address.at(g, l), index.offset + stride * l as i64);
-                if let Some(mask) = &mask {
+                if let Some(mask) = mask.as_ref().filter(|_| !in_bounds) {
                     let zero = b.int(b.dtype(at), 0);
                     at = b.select(mask.at(g, l), at, zero);
                 }
