@@ -84,8 +84,6 @@ pub struct KernelCache {
     unmeasured: AtomicU64,
     /// Set when the folder cannot be written.
     read_only: AtomicBool,
-    /// Makes names of unfinished entries differ within the process.
-    serial: AtomicU64,
 }
 
 impl KernelCache {
@@ -109,13 +107,7 @@ impl KernelCache {
 
     /// A cache that never has anything.
     pub fn off() -> KernelCache {
-        KernelCache {
-            folder: None,
-            limit: 0,
-            unmeasured: AtomicU64::new(u64::MAX),
-            read_only: AtomicBool::new(false),
-            serial: AtomicU64::new(0),
-        }
+        KernelCache { folder: None, limit: 0, unmeasured: AtomicU64::new(u64::MAX), read_only: AtomicBool::new(false) }
     }
 
     /// Where entries are, if the cache is on.
@@ -169,7 +161,9 @@ impl KernelCache {
 
     fn write(&self, folder: &Path, path: &Path, key: Key, data: &[u8]) -> io::Result<()> {
         make_folder(folder)?;
-        let serial = self.serial.fetch_add(1, Relaxed);
+        // Two caches of one process may have the same folder.
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, Relaxed);
         let unfinished = folder.join(format!("{:032x}.{}-{serial}.{UNFINISHED}", key.0, std::process::id()));
         let result = (|| {
             let mut file = fs::File::create(&unfinished)?;
