@@ -12,7 +12,7 @@ use unigrad_tensor::Device;
 /// Of the cases that have a variant, one in this many runs.
 const ONE_IN: usize = 32;
 /// Random graphs that a fast device evaluates, and a slow one.
-const GRAPHS: (u64, u64) = (2000, 150);
+const GRAPHS: (u64, u64) = (2000, 60);
 
 /// What part of the tests is for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! Always: the result of every step is a function of the kernel alone, not of timing: fixed reduction trees, bit-equal reruns.
 //! Never: compiles or runs anything.
 //!
-//! One file per family; [`Signature`] keeps a program's parameters and what is passed for them together.
+//! One file per family; `Signature` keeps a program's parameters and what is passed for them together.
 
 mod attention;
 mod contract;
@@ -41,9 +41,9 @@ pub enum StepArg {
     Arg(usize),
     /// The scratch buffer at this position of [`Lowered::scratch`].
     Scratch(usize),
-    /// The device's status buffer (`U32`); see [`IndexError`].
+    /// The device's status buffer (`U32`); see `IndexError`.
     Status,
-    /// Which words of the status buffer are this launch's (`U32`); see [`IndexError`].
+    /// Which words of the status buffer are this launch's (`U32`); see `IndexError`.
     StatusSlot,
     /// The kernel's run-time scalar at this position.
     Scalar(usize, Part),
