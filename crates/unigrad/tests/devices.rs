@@ -34,7 +34,8 @@ fn the_digits_model_learns_the_same_everywhere() -> Result<()> {
     let devices = unigrad_testing::devices();
     let wanted = losses(&Device::open("cpu")?)?;
     assert!(wanted[19] < wanted[0], "it learns: {wanted:?}");
-    for device in devices.iter().filter(|device| device.name() != "cpu:0") {
+    // The interpreter simulates every thread: minutes for a convolutional network. It runs every op in the op table.
+    for device in devices.iter().filter(|device| device.name() != "cpu:0" && !device.name().starts_with("interpreter")) {
         let got = losses(device)?;
         let worst = wanted.iter().zip(&got).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         println!("{device}: losses of the first 20 steps differ from the CPU's by {worst:.1e} at most");
