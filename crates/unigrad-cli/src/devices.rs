@@ -3,7 +3,7 @@
 use crate::{Failure, args::Devices};
 use serde_json::json;
 use unigrad::{
-    device::{Available, Health, Info},
+    device::{Available, Config, Health, Info},
     prelude::Device,
 };
 
@@ -36,7 +36,7 @@ fn backends(available: &Available) -> Vec<&'static str> {
 
 pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
     let available = Device::all();
-    let chosen = std::env::var("UNIGRAD_DEVICE").ok().filter(|name| !name.trim().is_empty());
+    let chosen = Config::current_or_default().device.clone();
     let best = available.devices.iter().find(|info| !info.software).map(Info::device);
     if options.json {
         let devices: Vec<_> = available.devices.iter().map(|info| describe(info, best.as_deref(), options.verbose)).collect();

@@ -5,7 +5,7 @@
 //! software implementation of a GPU interface.
 //! Never: knows which drivers exist; the facade registers them.
 
-use crate::{Config, Device, Driver, Error, Info, Later, Link, later};
+use crate::{Config, Device, Driver, Error, Info, Later, Link, Preference, later};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -63,7 +63,7 @@ fn refuse(asked: &str, cause: impl Into<String>, help: impl Into<String>) -> Err
 }
 
 /// What to write instead, in one line.
-fn choices() -> String {
+pub(crate) fn choices() -> String {
     if drivers().is_empty() {
         return "no driver is registered: `register` each before the first device is opened".to_owned();
     }
@@ -138,25 +138,7 @@ impl Device {
                 other => other,
             });
         }
-        let available = Device::all();
-        let mut failed = Vec::new();
-        for info in available.devices.iter().filter(|info| !info.software) {
-            match Device::open(&info.device()) {
-                Ok(device) => {
-                    for error in failed {
-                        eprintln!("unigrad: using {device} because of: {error}");
-                    }
-                    return Ok(device);
-                }
-                Err(error) => failed.push(error),
-            }
-        }
-        let mut causes: Vec<String> = failed.iter().map(Error::to_string).collect();
-        causes.extend(available.problems.iter().map(|p| format!("{}: {} ({})", p.backend, p.cause, p.help)));
-        if causes.is_empty() {
-            causes.push("no driver found one".to_owned());
-        }
-        Err(refuse("best device", causes.join("; "), choices()))
+        Device::select(&Preference::default())
     }
 
     /// How the machine's devices are connected, per backend that tells.

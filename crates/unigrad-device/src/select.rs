@@ -4,7 +4,7 @@
 //! Always: software implementations of GPU interfaces are taken only when their backend is asked for. A device that does not open is passed
 //! over, with a line on standard error that says why.
 
-use crate::{Device, Error, Info};
+use crate::{Device, Error, Info, registry::choices};
 
 /// What counts most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,8 @@ impl Device {
         };
         let asked = match &preference.by {
             By::Backend(backend) => format!("a device of {backend}"),
-            By::Speed | By::FreeMemory => "a device".to_owned(),
+            By::Speed => "best device".to_owned(),
+            By::FreeMemory => "device with the most free memory".to_owned(),
         };
         if preference.by != By::Speed {
             // Stable: among equals the order of `best`.
@@ -57,6 +58,9 @@ impl Device {
         let mut reasons: Vec<String> = Vec::new();
         for info in &candidates {
             let opened = Device::open(&info.device()).and_then(|device| {
+                if preference.bytes == 0 {
+                    return Ok(device);
+                }
                 // Only an open device tells what is free of it now.
                 let info = device.info();
                 let free = free(&info);
@@ -87,6 +91,6 @@ impl Device {
         if reasons.is_empty() {
             reasons.push("no driver found one".to_owned());
         }
-        Err(Error::NotAvailable { asked, cause: reasons.join("; "), help: "`Device::all()` lists what there is".to_owned() })
+        Err(Error::NotAvailable { asked, cause: reasons.join("; "), help: choices() })
     }
 }
