@@ -121,7 +121,7 @@ impl Buffer {
     }
 
     /// Copies `len` bytes from `from_offset` of `from` to `offset` here; both are multiples of 64 and the ranges do not overlap.
-    /// Buffers of different devices are copied through the host.
+    /// Between devices the copy goes directly where their backend has a way, else through the host.
     pub fn copy_from(&self, offset: usize, from: &Buffer, from_offset: usize, len: usize) -> Result<(), Error> {
         let (source, target) = (from.slice(from_offset, len)?, self.slice(offset, len)?);
         if self.device() == from.device() {
@@ -129,6 +129,9 @@ impl Buffer {
                 return Err(self.refuse(format!("{len} bytes at {from_offset} and at {offset} of one buffer overlap")));
             }
             return self.0.device.copy(source, target);
+        }
+        if self.device().backend() == from.device().backend() && self.device().copy_from_peer(from.device(), source, target)? {
+            return Ok(());
         }
         let mut data = Vec::new();
         data.try_reserve_exact(len).map_err(|_| self.refuse(format!("{len} bytes do not fit into host memory")))?;

@@ -9,6 +9,7 @@ use crate::{
     Buffer, Error, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Program, RawBuffer, Slice,
     pool::{MemoryStats, Pool, current_tag},
     profile::{self, Work},
+    stream::Queues,
 };
 use std::{
     collections::HashMap,
@@ -31,10 +32,12 @@ type ProgramSlot = Arc<Mutex<Option<Arc<dyn Program>>>>;
 /// Programs kept before those that nobody uses are dropped.
 const MAX_PROGRAMS: usize = 8192;
 
-struct Inner {
-    id: u32,
+pub(crate) struct Inner {
+    pub(crate) id: u32,
     name: String,
-    open: Arc<dyn OpenDevice>,
+    /// The first queue.
+    pub(crate) open: Arc<dyn OpenDevice>,
+    pub(crate) queues: Queues,
     pool: Pool,
     programs: Mutex<HashMap<Kernel, ProgramSlot>>,
     lost: AtomicBool,
@@ -69,6 +72,7 @@ impl Device {
             id,
             name,
             open,
+            queues: Queues::default(),
             pool: Pool::default(),
             programs: Mutex::default(),
             lost: AtomicBool::new(false),
@@ -90,6 +94,11 @@ impl Device {
         &self.0.name
     }
 
+    /// Its backend's name, the part of [`Device::name`] before the colon.
+    pub fn backend(self) -> &'static str {
+        self.name().split(':').next().unwrap_or_default()
+    }
+
     /// What it is, with memory figures as of now.
     pub fn info(self) -> Info {
         self.0.open.info()
@@ -100,9 +109,13 @@ impl Device {
         self.0.lost.load(Relaxed)
     }
 
-    /// The driver's side, for the profiler's clocks.
-    pub(crate) fn driver(self) -> &'static dyn OpenDevice {
-        &*self.0.open
+    /// The driver's side of this thread's queue, for the profiler's clocks.
+    pub(crate) fn driver(self) -> Arc<dyn OpenDevice> {
+        self.0.queue(self.0.current())
+    }
+
+    pub(crate) fn inner(self) -> &'static Inner {
+        self.0
     }
 
     /// Bytes that buffers own.
@@ -110,7 +123,7 @@ impl Device {
         self.0.pool.allocated()
     }
 
-    fn note<T>(self, result: Result<T, Error>) -> Result<T, Error> {
+    pub(crate) fn note<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::DeviceLost { .. }) = &result {
             self.0.lost.store(true, Relaxed);
         }
@@ -129,7 +142,7 @@ impl Device {
     pub fn allocate_tagged(self, bytes: usize, tag: &'static str) -> Result<Buffer, Error> {
         let raw = match bytes {
             0 => None,
-            _ => Some(self.note(self.0.pool.allocate(&*self.0.open, &self.0.name, bytes, tag))?),
+            _ => Some(self.note(self.0.pool.allocate(self.0, &self.0.name, bytes, tag))?),
         };
         Ok(Buffer::new(self, raw, bytes, tag))
     }
@@ -142,7 +155,8 @@ impl Device {
     }
 
     pub(crate) fn release(self, raw: RawBuffer, tag: &'static str) {
-        self.0.pool.release(&*self.0.open, raw, tag);
+        self.0.open.forget(&raw);
+        self.0.pool.release(self.0, raw, tag);
     }
 
     pub(crate) fn upload(self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
@@ -150,7 +164,8 @@ impl Device {
             return Ok(());
         }
         self.0.n_uploads.fetch_add(1, Relaxed);
-        self.moved("upload", data.len(), || self.note(self.0.open.upload(data, to)))
+        let used = (to.buffer.handle, true);
+        self.moved("upload", data.len(), || self.note(self.0.moved(data.len(), used, |open| open.upload(data, to))))
     }
 
     pub(crate) fn download(self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
@@ -158,7 +173,8 @@ impl Device {
             return Ok(());
         }
         self.0.n_downloads.fetch_add(1, Relaxed);
-        self.moved("download", data.len(), || self.note(self.0.open.download(from, data)))
+        let used = (from.buffer.handle, false);
+        self.moved("download", data.len(), || self.note(self.0.moved(data.len(), used, |open| open.download(from, data))))
     }
 
     pub(crate) fn copy(self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
@@ -166,7 +182,30 @@ impl Device {
             return Ok(());
         }
         self.0.n_copies.fetch_add(1, Relaxed);
-        self.moved("copy", 2 * to.len, || self.note(self.0.open.copy(from, to)))
+        let uses = || vec![(from.buffer.handle, false), (to.buffer.handle, true)];
+        self.moved("copy", 2 * to.len, || self.note(self.0.ordered(uses, |open| open.copy(from, to))))
+    }
+
+    /// From another device's memory, without the host where the two have a way; whether they had.
+    pub(crate) fn copy_from_peer(self, source: Device, from: Slice<'_>, to: Slice<'_>) -> Result<bool, Error> {
+        if to.len == 0 {
+            return Ok(true);
+        }
+        let (read, write) = ((from.buffer.handle, false), (to.buffer.handle, true));
+        // After the data's writer; and the source goes on with its memory after the copy.
+        let Some(written) = source.note(source.0.ordered(|| vec![read], |open| open.mark()))? else { return Ok(false) };
+        let peer = source.driver();
+        let work = |open: &dyn OpenDevice| {
+            if !open.wait_for_peer(&written)? || !open.copy_from_peer(&*peer, from, to)? {
+                return Ok(None);
+            }
+            open.mark()
+        };
+        let Some(copied) = self.note(self.0.ordered(|| vec![write], work))? else { return Ok(false) };
+        self.0.n_copies.fetch_add(1, Relaxed);
+        let wait = |open: &dyn OpenDevice| if open.wait_for_peer(&copied)? { Ok(()) } else { self.0.open.wait(&copied) };
+        source.note(source.0.ordered(|| vec![read], wait))?;
+        Ok(true)
     }
 
     /// A copy, for the profiler.
@@ -213,12 +252,23 @@ impl Device {
     /// As [`Device::launch`]; errors that surface later name the line `origin`.
     pub fn launch_from(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
         self.0.n_launches.fetch_add(1, Relaxed);
-        self.note(self.0.open.launch(program, args, scalars, origin))
+        let uses = || args.iter().enumerate().map(|(at, slice)| (slice.buffer.handle, program.writes(at))).collect();
+        self.note(self.0.ordered(uses, |open| open.launch(program, args, scalars, origin)))
     }
 
-    /// Waits for all work, and reports its errors.
+    /// Waits for all work, on all its streams, and reports its errors.
     pub fn synchronize(self) -> Result<(), Error> {
-        self.note(self.0.open.synchronize())
+        self.note(self.0.each(|open| open.synchronize()))
+    }
+
+    /// Says that a unit of work ends here: who depends on it need not wait for what comes later in this stream.
+    pub fn checkpoint(self) -> Result<(), Error> {
+        self.note(self.0.checkpoint())
+    }
+
+    /// The number of this thread's stream among the device's, 0 for its first.
+    pub fn current_stream(self) -> u32 {
+        self.0.current()
     }
 
     /// Sets how many threads the device may use, where it is a matter of threads.
@@ -233,7 +283,7 @@ impl Device {
 
     /// Memory figures.
     pub fn memory_stats(self) -> MemoryStats {
-        self.0.pool.stats(&*self.0.open)
+        self.0.pool.stats(self.0)
     }
 
     /// Lets [`MemoryStats::peak`] start again from what is in use now.
@@ -259,19 +309,20 @@ impl Device {
 
     /// Hands queued work to the hardware now.
     pub fn flush(self) -> Result<(), Error> {
-        self.note(self.0.open.flush())
+        self.note(self.0.each(|open| open.flush()))
     }
 
-    /// A point after the work given so far.
+    /// A point after the work given so far, on this thread's stream.
     pub fn record(self) -> Result<Event, Error> {
-        Ok(Event { device: self, mark: self.note(self.0.open.mark())? })
+        let queue = self.0.current();
+        Ok(Event { device: self, queue, mark: self.note(self.0.queue(queue).mark())? })
     }
 
-    /// Work given to this device from now on waits for the event, which may be another device's. Returns at once where the backend can order
+    /// Work given to this device (to this thread's stream there) from now on waits for the event, which may be another device's. Returns at once where the backend can order
     /// its devices' queues, else when the event has happened.
     pub fn wait_for(self, event: &Event) -> Result<(), Error> {
         if let Some(mark) = &event.mark
-            && (event.device == self || self.note(self.0.open.wait_for_peer(mark))?)
+            && (event.device == self && event.queue == self.0.current() || self.note(self.driver().wait_for_peer(mark))?)
         {
             return Ok(());
         }
@@ -280,7 +331,7 @@ impl Device {
 
     /// Gives memory that waits for reuse back to the driver; returns how many bytes that was.
     pub fn clear_cache(self) -> u64 {
-        self.0.pool.clear(&*self.0.open)
+        self.0.pool.clear(self.0)
     }
 
     /// Drops compiled kernels that nobody else holds.
@@ -317,6 +368,8 @@ fn in_use(slot: &ProgramSlot) -> bool {
 /// ```
 pub struct Event {
     device: Device,
+    /// The stream's number.
+    queue: u32,
     /// `None` where work is done when it was given.
     mark: Option<Mark>,
 }

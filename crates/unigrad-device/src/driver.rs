@@ -124,6 +124,10 @@ pub type Origin = Option<&'static std::panic::Location<'static>>;
 pub trait Program: Any + Send + Sync + fmt::Debug {
     /// For the driver to get its own type back.
     fn as_any(&self) -> &dyn Any;
+    /// Whether a launch writes its `arg`-th argument. True is always safe; false lets launches on several streams share it.
+    fn writes(&self, _arg: usize) -> bool {
+        true
+    }
 }
 
 /// A device that is in use.
@@ -134,6 +138,8 @@ pub trait OpenDevice: Send + Sync {
     fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error>;
     /// Gives memory back once the work that uses it is done.
     fn free(&self, buffer: RawBuffer);
+    /// Nobody will ask for the contents of this memory any more; it may be reused without being freed.
+    fn forget(&self, _buffer: &RawBuffer) {}
     /// Host to device.
     fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error>;
     /// Device to host; waits for the work that makes the data, and reports its errors.
@@ -151,6 +157,18 @@ pub trait OpenDevice: Send + Sync {
     fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error>;
     /// Waits for all work, and reports its errors.
     fn synchronize(&self) -> Result<(), Error>;
+    /// A further queue of the same device, as a device that shares memory, programs and marks with this one; `None` if there is only one.
+    fn fork(&self) -> Result<Option<Arc<dyn OpenDevice>>, Error> {
+        Ok(None)
+    }
+    /// Itself, for [`OpenDevice::copy_from_peer`].
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+    /// Copies from the memory of another device of the same backend, in this device's order. False, and nothing done, if that cannot be had.
+    fn copy_from_peer(&self, _source: &dyn OpenDevice, _from: Slice<'_>, _to: Slice<'_>) -> Result<bool, Error> {
+        Ok(false)
+    }
     /// Hands queued work to the hardware now, where a driver collects it first.
     fn flush(&self) -> Result<(), Error> {
         Ok(())
@@ -171,7 +189,7 @@ pub trait OpenDevice: Send + Sync {
     fn elapsed(&self, _from: &Mark, _to: &Mark) -> Result<f64, Error> {
         Ok(0.0)
     }
-    /// Work given to this device from now on waits for a mark of another device of the same backend. False if the driver cannot do that:
+    /// Work given to this device from now on waits for a mark of another device of the same backend, or of another queue of this one. False if the driver cannot do that:
     /// then the caller waits on the host.
     fn wait_for_peer(&self, _mark: &Mark) -> Result<bool, Error> {
         Ok(false)

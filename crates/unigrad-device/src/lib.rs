@@ -14,6 +14,7 @@ mod pool;
 pub mod profile;
 mod registry;
 mod select;
+mod stream;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
@@ -26,3 +27,4 @@ pub use later::{Later, later};
 pub use pool::{MemoryStats, TagStats, with_tag};
 pub use registry::{Available, Problem, register};
 pub use select::{By, Preference};
+pub use stream::Stream;

@@ -6,7 +6,7 @@
 //! driver and the request is tried once more, at its exact size.
 //! Never: calls the driver while the bookkeeping is locked, moves a block, or reads its contents.
 
-use crate::{Error, MemoryPool, OpenDevice, RawBuffer};
+use crate::{Error, MemoryPool, RawBuffer, device::Inner};
 use std::{
     cell::Cell,
     collections::BTreeMap,
@@ -149,7 +149,7 @@ impl Pool {
     }
 
     /// A block of at least `bytes` (> 0).
-    pub(crate) fn allocate(&self, device: &dyn OpenDevice, name: &str, bytes: usize, tag: &'static str) -> Result<RawBuffer, Error> {
+    pub(crate) fn allocate(&self, device: &Inner, name: &str, bytes: usize, tag: &'static str) -> Result<RawBuffer, Error> {
         let Some(size) = block_size(bytes) else {
             return Err(self.out_of_memory(device, name, bytes));
         };
@@ -174,7 +174,7 @@ impl Pool {
     }
 
     /// A new block; `None` if the cap forbids it.
-    fn grow(&self, device: &dyn OpenDevice, size: usize, tag: &'static str) -> Result<Option<RawBuffer>, Error> {
+    fn grow(&self, device: &Inner, size: usize, tag: &'static str) -> Result<Option<RawBuffer>, Error> {
         {
             let mut state = self.lock();
             if !state.within_cap(size) {
@@ -183,7 +183,7 @@ impl Pool {
             // Reserved before it is there, so that two threads cannot pass the cap together.
             state.reserved += size as u64;
         }
-        let result = device.allocate(size);
+        let result = device.take(size);
         let mut state = self.lock();
         match result {
             Ok(block) => {
@@ -205,20 +205,20 @@ impl Pool {
     }
 
     /// Says once on standard error that more than 90 % of the memory is in use; whether it is.
-    fn warn_if_full(&self, device: &dyn OpenDevice) -> bool {
+    fn warn_if_full(&self, device: &Inner) -> bool {
         let stats = self.stats(device);
         let used = stats.total.saturating_sub(stats.free);
         // Below this, asking the driver costs more than it tells; and a device that does not tell has total 0.
         if stats.total == 0 || stats.reserved * 2 < stats.total || used * 10 <= stats.total * 9 {
             return false;
         }
-        let name = device.info().device();
+        let name = device.open.info().device();
         eprintln!("unigrad: {name}: {used} of {} bytes of memory are in use ({} by tensors of this process)", stats.total, stats.allocated);
         true
     }
 
     /// Takes a block back, or hands it to the driver if the policy says so.
-    pub(crate) fn release(&self, device: &dyn OpenDevice, block: RawBuffer, tag: &'static str) {
+    pub(crate) fn release(&self, device: &Inner, block: RawBuffer, tag: &'static str) {
         let mut state = self.lock();
         let bytes = block.bytes as u64;
         state.allocated -= bytes;
@@ -237,12 +237,12 @@ impl Pool {
         } else {
             state.reserved -= bytes;
             drop(state);
-            device.free(block);
+            device.give(block);
         }
     }
 
     /// Gives what waits for reuse back to the driver; returns how many bytes that was.
-    pub(crate) fn clear(&self, device: &dyn OpenDevice) -> u64 {
+    pub(crate) fn clear(&self, device: &Inner) -> u64 {
         let blocks = {
             let mut state = self.lock();
             state.waiting = 0;
@@ -251,7 +251,7 @@ impl Pool {
         let mut bytes = 0;
         for block in blocks.into_values().flatten() {
             bytes += block.bytes as u64;
-            device.free(block);
+            device.give(block);
         }
         self.lock().reserved -= bytes;
         bytes
@@ -279,8 +279,8 @@ impl Pool {
         self.n_allocations.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn stats(&self, device: &dyn OpenDevice) -> MemoryStats {
-        let info = device.info();
+    pub(crate) fn stats(&self, device: &Inner) -> MemoryStats {
+        let info = device.open.info();
         let state = self.lock();
         let mut stats = MemoryStats {
             allocated: state.allocated,
@@ -301,7 +301,7 @@ impl Pool {
         stats
     }
 
-    fn out_of_memory(&self, device: &dyn OpenDevice, name: &str, bytes: usize) -> Error {
+    fn out_of_memory(&self, device: &Inner, name: &str, bytes: usize) -> Error {
         let stats = self.stats(device);
         let users: Vec<String> = stats
             .tags

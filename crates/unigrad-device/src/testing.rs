@@ -47,12 +47,14 @@ pub enum Operation {
     Wait,
     Elapsed,
     WaitForPeer,
+    Fork,
+    CopyFromPeer,
     Health,
 }
 
 impl Operation {
     /// Every operation of the driver traits that can fail.
-    pub const ALL: [Operation; 15] = [
+    pub const ALL: [Operation; 17] = [
         Operation::Open,
         Operation::Allocate,
         Operation::Upload,
@@ -67,6 +69,8 @@ impl Operation {
         Operation::Wait,
         Operation::Elapsed,
         Operation::WaitForPeer,
+        Operation::Fork,
+        Operation::CopyFromPeer,
         Operation::Health,
     ];
 }
@@ -169,7 +173,7 @@ impl Driver for FaultyDriver {
             backend: self.backend,
             inner: self.inner.open(ordinal)?,
             faults: self.faults.clone(),
-            lost: AtomicBool::new(false),
+            lost: Arc::default(),
         }))
     }
 }
@@ -179,7 +183,8 @@ struct FaultyDevice {
     backend: &'static str,
     inner: Arc<dyn OpenDevice>,
     faults: Faults,
-    lost: AtomicBool,
+    /// One for all queues.
+    lost: Arc<AtomicBool>,
 }
 
 impl FaultyDevice {
@@ -225,6 +230,10 @@ impl OpenDevice for FaultyDevice {
 
     fn free(&self, buffer: RawBuffer) {
         self.inner.free(buffer);
+    }
+
+    fn forget(&self, buffer: &RawBuffer) {
+        self.inner.forget(buffer);
     }
 
     fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
@@ -329,6 +338,29 @@ impl OpenDevice for FaultyDevice {
         match self.strike(Operation::WaitForPeer)? {
             None => self.inner.wait_for_peer(mark),
             Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
+    }
+
+    fn fork(&self) -> Result<Option<Arc<dyn OpenDevice>>, Error> {
+        if self.strike(Operation::Fork)?.is_some() {
+            return Err(self.kernel_failed("(any)".to_owned()));
+        }
+        let Some(inner) = self.inner.fork()? else { return Ok(None) };
+        let (name, faults, lost) = (self.name.clone(), self.faults.clone(), Arc::clone(&self.lost));
+        Ok(Some(Arc::new(FaultyDevice { name, backend: self.backend, inner, faults, lost })))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn copy_from_peer(&self, source: &dyn OpenDevice, from: Slice<'_>, to: Slice<'_>) -> Result<bool, Error> {
+        if self.strike(Operation::CopyFromPeer)?.is_some() {
+            return Err(self.copy_failed());
+        }
+        match source.as_any().and_then(|source| source.downcast_ref::<FaultyDevice>()) {
+            Some(source) => self.inner.copy_from_peer(&*source.inner, from, to),
+            None => Ok(false),
         }
     }
 

@@ -84,8 +84,22 @@ pub trait Backend: Send + Sync + 'static {
     fn wait(&self, _mark: &Self::Mark) -> Result<(), Error> {
         self.synchronize()
     }
-    /// Work queued here from now on waits for a mark of another device of this backend. False if that cannot be had.
+    /// Work queued here from now on waits for a mark of another device of this backend, or of another queue of this one. False if that cannot be had.
     fn wait_for_peer(&self, _mark: &Self::Mark) -> Result<bool, Error> {
+        Ok(false)
+    }
+    /// A further queue of the same device: memory, modules and marks of the one are the other's too. `None` if there is only one.
+    fn fork(&self) -> Result<Option<Self>, Error>
+    where
+        Self: Sized,
+    {
+        Ok(None)
+    }
+    /// Copies from another device's memory, in this queue's order. False, and nothing done, if that cannot be had.
+    fn copy_from_peer(&self, _source: &Self, _from: Range, _to: Range) -> Result<bool, Error>
+    where
+        Self: Sized,
+    {
         Ok(false)
     }
     /// How the device does, or `None` where nothing tells.

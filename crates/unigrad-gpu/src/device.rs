@@ -1,6 +1,7 @@
 //! A backend as a device: kernels are lowered and loaded once, launches bind arguments, errors found by the device surface at the next wait.
 //!
-//! Always: a kernel's steps run in order on the backend's queue; scratch memory is shared by all launches, which the queue's order makes safe.
+//! Always: a kernel's steps run in order on the backend's queue; scratch memory is shared by all launches of a queue, whose order makes that
+//! safe. Queues of one device share programs, and what is known of errors.
 //! A launch whose index was out of range touches nothing out of bounds; its error surfaces at the next wait, and at every read of what was
 //! computed from its results.
 //! Never: waits in `launch`.
@@ -29,9 +30,25 @@ const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
 pub struct GpuDevice<B: Backend> {
     backend: B,
     name: String,
-    modules: Mutex<FxHashMap<unigrad_ir::Program, Arc<B::Module>>>,
     scratch: Mutex<Scratch>,
+    /// This queue's number in `shared`.
+    queue: usize,
+    shared: Arc<Shared<B>>,
+}
+
+/// What the queues of a device have together.
+struct Shared<B: Backend> {
+    modules: Mutex<FxHashMap<unigrad_ir::Program, Arc<B::Module>>>,
     faults: Mutex<Faults>,
+    /// Per queue, the memory of its status words once it has some.
+    statuses: Mutex<Vec<Option<u64>>>,
+}
+
+impl<B: Backend> Shared<B> {
+    fn add_queue(&self) -> usize {
+        lock(&self.statuses).push(None);
+        lock(&self.faults).add_queue()
+    }
 }
 
 /// Memory between the steps of a kernel.
@@ -39,7 +56,6 @@ pub struct GpuDevice<B: Backend> {
 struct Scratch {
     handle: Option<u64>,
     bytes: usize,
-    status: Option<u64>,
 }
 
 /// A compiled kernel.
@@ -69,6 +85,10 @@ impl<B: Backend> Program for GpuProgram<B> {
     fn as_any(&self) -> &dyn Any {
         self
     }
+
+    fn writes(&self, arg: usize) -> bool {
+        self.writes.get(arg).is_none_or(|writes| *writes)
+    }
 }
 
 fn param_dtype(param: &Param) -> DType {
@@ -86,7 +106,8 @@ impl<B: Backend> GpuDevice<B> {
     pub fn new(backend: B) -> GpuDevice<B> {
         let info = backend.info();
         let name = format!("{}:{}", info.backend, info.ordinal);
-        GpuDevice { backend, name, modules: Mutex::default(), scratch: Mutex::default(), faults: Mutex::default() }
+        let shared = Arc::new(Shared { modules: Mutex::default(), faults: Mutex::default(), statuses: Mutex::default() });
+        GpuDevice { backend, name, scratch: Mutex::default(), queue: shared.add_queue(), shared }
     }
 
     /// The backend itself.
@@ -99,7 +120,7 @@ impl<B: Backend> GpuDevice<B> {
     }
 
     fn module(&self, program: &unigrad_ir::Program) -> Result<Arc<B::Module>, Error> {
-        if let Some(module) = lock(&self.modules).get(program) {
+        if let Some(module) = lock(&self.shared.modules).get(program) {
             return Ok(Arc::clone(module));
         }
         unigrad_ir::validate(program, self.backend.target()).map_err(|errors| Error::Compile {
@@ -108,11 +129,12 @@ impl<B: Backend> GpuDevice<B> {
             cause: errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
         })?;
         let module = Arc::new(self.backend.load(program)?);
-        Ok(Arc::clone(lock(&self.modules).entry(program.clone()).or_insert(module)))
+        Ok(Arc::clone(lock(&self.shared.modules).entry(program.clone()).or_insert(module)))
     }
 
-    fn status(&self, scratch: &mut Scratch) -> Result<u64, Error> {
-        if let Some(handle) = scratch.status {
+    /// The memory of this queue's status words.
+    fn status(&self) -> Result<u64, Error> {
+        if let Some(handle) = lock(&self.shared.statuses)[self.queue] {
             return Ok(handle);
         }
         let handle = self.backend.allocate(STATUS_BYTES)?;
@@ -120,7 +142,7 @@ impl<B: Backend> GpuDevice<B> {
             self.backend.free(handle);
             return Err(error);
         }
-        Ok(*scratch.status.insert(handle))
+        Ok(*lock(&self.shared.statuses)[self.queue].insert(handle))
     }
 
     /// The scratch buffer, at least `bytes` long.
@@ -137,16 +159,27 @@ impl<B: Backend> GpuDevice<B> {
         Ok(*scratch.handle.insert(handle))
     }
 
-    /// Looks at the status words of launches that nobody has waited for. The queue is idle.
+    /// Looks at the status words of this queue's launches that nobody has waited for. The queue is idle.
     fn check(&self) -> Result<(), Error> {
-        if !lock(&self.faults).has_unchecked() {
-            return Ok(());
-        }
         // In the order of `launch`, and with no launch in between.
-        let mut scratch = lock(&self.scratch);
-        let mut faults = lock(&self.faults);
-        let handle = self.status(&mut scratch)?;
-        let (first, count) = faults.slots();
+        let _scratch = lock(&self.scratch);
+        let mut faults = lock(&self.shared.faults);
+        let count = faults.n_unchecked(self.queue);
+        self.look(&mut faults, self.queue, count)
+    }
+
+    /// As [`GpuDevice::check`], and of launches on other queues that a range depends on, which are done too.
+    fn check_behind(&self, range: Range) -> Result<(), Error> {
+        self.check()?;
+        let _scratch = lock(&self.scratch);
+        let mut faults = lock(&self.shared.faults);
+        faults.behind(range).into_iter().try_for_each(|(queue, count)| self.look(&mut faults, queue, count))
+    }
+
+    /// Looks at the status words of a queue's `count` oldest launches, which are done.
+    fn look(&self, faults: &mut Faults, queue: usize, count: usize) -> Result<(), Error> {
+        let Some(handle) = lock(&self.shared.statuses)[queue].filter(|_| count > 0) else { return Ok(()) };
+        let (first, count) = (faults.first_slot(queue), count as u32);
         let before_wrap = count.min(SLOTS - first);
         let mut bytes = vec![0; count as usize * SLOT_BYTES];
         let mut at = 0;
@@ -155,18 +188,19 @@ impl<B: Backend> GpuDevice<B> {
             let range = Range { handle, offset: first as usize * SLOT_BYTES, len };
             // Rounded down to what every backend can begin at; a slot is 32 bytes.
             let lead = range.offset % 64;
-            let range = Range { offset: range.offset - lead, len: range.len + lead, ..range };
-            let mut words = vec![0; range.len];
-            self.backend.download(range, &mut words)?;
-            let found = &words[lead..];
-            if found.iter().any(|byte| *byte != 0) {
-                self.backend.upload(&vec![0; range.len], range)?;
-            }
-            bytes[at..at + len].copy_from_slice(found);
+            let whole = Range { offset: range.offset - lead, len: range.len + lead, ..range };
+            let mut words = vec![0; whole.len];
+            self.backend.download(whole, &mut words)?;
+            bytes[at..at + len].copy_from_slice(&words[lead..]);
             at += len;
+            if words[lead..].iter().any(|byte| *byte != 0) {
+                // The slot before is in use by nobody.
+                self.backend.upload(&vec![0; whole.len], whole)?;
+                self.backend.synchronize()?;
+            }
         }
         let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        faults.resolve(&words);
+        faults.resolve(queue, &words);
         Ok(())
     }
 
@@ -285,7 +319,8 @@ struct Brought<'a> {
 impl<B: Backend> Drop for GpuDevice<B> {
     fn drop(&mut self) {
         let scratch = self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        [scratch.handle.take(), scratch.status.take()].into_iter().flatten().for_each(|handle| self.backend.free(handle));
+        let status = lock(&self.shared.statuses)[self.queue].take();
+        [scratch.handle.take(), status].into_iter().flatten().for_each(|handle| self.backend.free(handle));
     }
 }
 
@@ -299,28 +334,32 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
     }
 
     fn free(&self, buffer: RawBuffer) {
-        lock(&self.faults).free(buffer.handle);
+        lock(&self.shared.faults).free(buffer.handle);
         self.backend.free(buffer.handle);
+    }
+
+    fn forget(&self, buffer: &RawBuffer) {
+        lock(&self.shared.faults).free(buffer.handle);
     }
 
     fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error> {
         let to = Self::range(to);
         self.backend.upload(data, to)?;
-        lock(&self.faults).upload(to);
+        lock(&self.shared.faults).upload(to);
         Ok(())
     }
 
     fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
         let from = Self::range(from);
         self.backend.download(from, data)?;
-        self.check()?;
-        lock(&self.faults).of(from).map_or(Ok(()), Err)
+        self.check_behind(from)?;
+        lock(&self.shared.faults).of(from).map_or(Ok(()), Err)
     }
 
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
         let (from, to) = (Self::range(from), Self::range(to));
         self.backend.copy(from, to)?;
-        lock(&self.faults).copy(from, to);
+        lock(&self.shared.faults).copy(from, to);
         Ok(())
     }
 
@@ -347,16 +386,16 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let Some(program) = program.as_any().downcast_ref::<GpuProgram<B>>() else {
             return Err(self.refuse("unknown", "the program was compiled for another device"));
         };
-        if program.reports && lock(&self.faults).is_full() {
+        if program.reports && lock(&self.shared.faults).is_full(self.queue) {
             self.backend.synchronize()?;
             self.check()?;
         }
         // Held to the end: a grown scratch buffer must not be freed between the steps of another launch.
         let mut scratch = lock(&self.scratch);
         let memory = if program.scratch_bytes > 0 { self.scratch(&mut scratch, program.scratch_bytes)? } else { 0 };
-        let status = if program.reports { self.status(&mut scratch)? } else { 0 };
-        let mut faults = lock(&self.faults);
-        let reporting = program.reports.then(|| faults.begin(&program.name, origin));
+        let status = if program.reports { self.status()? } else { 0 };
+        let mut faults = lock(&self.shared.faults);
+        let reporting = program.reports.then(|| faults.begin(self.queue, &program.name, origin));
         let brought = Brought { args, scalars, scratch: memory, status, slot: reporting.map_or(0, |(_, slot)| slot) };
         for (at, step) in program.lowered.steps.iter().enumerate() {
             if step.grid.contains(&0) {
@@ -377,7 +416,29 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
     fn synchronize(&self) -> Result<(), Error> {
         self.backend.synchronize()?;
         self.check()?;
-        lock(&self.faults).report().map_or(Ok(()), Err)
+        lock(&self.shared.faults).report().map_or(Ok(()), Err)
+    }
+
+    fn fork(&self) -> Result<Option<Arc<dyn OpenDevice>>, Error> {
+        let Some(backend) = self.backend.fork()? else { return Ok(None) };
+        let shared = Arc::clone(&self.shared);
+        let queue = shared.add_queue();
+        Ok(Some(Arc::new(GpuDevice { backend, name: self.name.clone(), scratch: Mutex::default(), queue, shared })))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn copy_from_peer(&self, source: &dyn OpenDevice, from: Slice<'_>, to: Slice<'_>) -> Result<bool, Error> {
+        let Some(source) = source.as_any().and_then(|source| source.downcast_ref::<GpuDevice<B>>()) else { return Ok(false) };
+        let (from, to) = (Self::range(from), Self::range(to));
+        // What is not known to be right is read through the host, where an error surfaces.
+        if !lock(&source.shared.faults).is_clean(from) || !self.backend.copy_from_peer(&source.backend, from, to)? {
+            return Ok(false);
+        }
+        lock(&self.shared.faults).upload(to);
+        Ok(true)
     }
 
     fn flush(&self) -> Result<(), Error> {

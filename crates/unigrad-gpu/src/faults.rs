@@ -2,7 +2,8 @@
 //!
 //! In: launches with the ranges they read and write, status words after a wait. Out: the error of a range, if what is in it was computed
 //! from the results of a launch that failed.
-//! Always: a launch that can report has a slot of its own in the status buffer until somebody has waited for it, so no report is lost.
+//! Always: a launch that can report has a slot of its own in its queue's status buffer until somebody has waited for it, so no report is
+//! lost.
 //! Nothing is tracked while no launch is unchecked and none has failed: then every call returns at once.
 //! Never: talks to a device.
 
@@ -26,12 +27,20 @@ struct Taint {
     launches: Vec<LaunchId>,
 }
 
+/// One of the device's queues.
+#[derive(Debug, Default)]
+struct Queue {
+    /// Launches so far.
+    begun: u64,
+    /// Launches that nobody has waited for, oldest first; their slots follow each other and end before that of `begun`.
+    unchecked: Vec<(LaunchId, String)>,
+}
+
 /// What is known of launches under way.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     next: LaunchId,
-    /// Launches that nobody has waited for, oldest first; their slots follow each other.
-    unchecked: Vec<(LaunchId, String)>,
+    queues: Vec<Queue>,
     failed: FxHashMap<LaunchId, Error>,
     /// Failed launches that no wait has reported.
     unreported: Vec<LaunchId>,
@@ -39,33 +48,49 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Whether the next reporting launch has no slot until a wait.
-    pub(crate) fn is_full(&self) -> bool {
-        self.unchecked.len() >= SLOTS as usize
+    /// A queue's number.
+    pub(crate) fn add_queue(&mut self) -> usize {
+        self.queues.push(Queue::default());
+        self.queues.len() - 1
     }
 
-    /// Whether a wait has something to look at.
-    pub(crate) fn has_unchecked(&self) -> bool {
-        !self.unchecked.is_empty()
+    /// Whether the queue's next reporting launch has no slot until a wait. The slot before the oldest launch's stays free: resetting slots
+    /// may touch it.
+    pub(crate) fn is_full(&self, queue: usize) -> bool {
+        self.queues[queue].unchecked.len() + 1 >= SLOTS as usize
     }
 
-    /// The slots of the launches that nobody has waited for: the first, and how many. They may wrap around.
-    pub(crate) fn slots(&self) -> (u32, u32) {
-        let first = self.unchecked.first().map_or(0, |(id, _)| (*id % u64::from(SLOTS)) as u32);
-        (first, self.unchecked.len() as u32)
+    /// How many of the queue's oldest launches nobody has waited for.
+    pub(crate) fn n_unchecked(&self, queue: usize) -> usize {
+        self.queues[queue].unchecked.len()
+    }
+
+    /// Per queue, how many of its oldest unchecked launches are done when what a range depends on is.
+    pub(crate) fn behind(&self, range: Range) -> Vec<(usize, usize)> {
+        let sources = self.sources(range);
+        let done = |queue: &Queue| queue.unchecked.iter().rposition(|(id, _)| sources.binary_search(id).is_ok()).map_or(0, |last| last + 1);
+        self.queues.iter().map(done).enumerate().filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// The slot of the queue's oldest unchecked launch; those of the others follow, and may wrap around.
+    pub(crate) fn first_slot(&self, queue: usize) -> u32 {
+        let Queue { begun, unchecked } = &self.queues[queue];
+        ((begun - unchecked.len() as u64) % u64::from(SLOTS)) as u32
     }
 
     /// A launch that can report begins; its slot.
-    pub(crate) fn begin(&mut self, kernel: &str, origin: Origin) -> (LaunchId, u32) {
+    pub(crate) fn begin(&mut self, queue: usize, kernel: &str, origin: Origin) -> (LaunchId, u32) {
         let id = self.next;
         self.next += 1;
         let place = origin.map(|at| format!(" at {}:{}:{}", at.file(), at.line(), at.column())).unwrap_or_default();
-        self.unchecked.push((id, format!("{kernel}{place}")));
-        (id, (id % u64::from(SLOTS)) as u32)
+        let queue = &mut self.queues[queue];
+        queue.unchecked.push((id, format!("{kernel}{place}")));
+        queue.begun += 1;
+        (id, ((queue.begun - 1) % u64::from(SLOTS)) as u32)
     }
 
     fn is_idle(&self) -> bool {
-        self.unchecked.is_empty() && self.failed.is_empty()
+        self.failed.is_empty() && self.queues.iter().all(|queue| queue.unchecked.is_empty())
     }
 
     fn sources(&self, range: Range) -> Vec<LaunchId> {
@@ -135,10 +160,11 @@ impl Faults {
         self.taints.remove(&handle);
     }
 
-    /// After a wait: the status words of every unchecked launch, in their order.
-    pub(crate) fn resolve(&mut self, words: &[u32]) {
-        let mut fine = Vec::with_capacity(self.unchecked.len());
-        for ((id, kernel), words) in self.unchecked.drain(..).zip(words.chunks_exact(SLOT_WORDS as usize)) {
+    /// After a wait: the status words of the queue's oldest unchecked launches, in their order.
+    pub(crate) fn resolve(&mut self, queue: usize, words: &[u32]) {
+        let words = words.chunks_exact(SLOT_WORDS as usize);
+        let mut fine = Vec::with_capacity(words.len());
+        for ((id, kernel), words) in self.queues[queue].unchecked.drain(..words.len()).zip(words) {
             if words[0] == 0 {
                 fine.push(id);
                 continue;
@@ -152,6 +178,11 @@ impl Faults {
             taints.retain(|taint| !taint.launches.is_empty());
         }
         self.taints.retain(|_, taints| !taints.is_empty());
+    }
+
+    /// Whether nothing in a range depends on a launch that failed or may still fail.
+    pub(crate) fn is_clean(&self, range: Range) -> bool {
+        self.sources(range).is_empty()
     }
 
     /// The error that a range's contents depend on.
@@ -187,14 +218,15 @@ mod tests {
     #[test]
     fn an_error_reaches_what_depends_on_it_and_nothing_else() {
         let mut faults = Faults::default();
-        let (good, _) = faults.begin("good", None);
+        let queue = faults.add_queue();
+        let (good, _) = faults.begin(queue, "good", None);
         faults.launch(&[(range(1, 0, 64), false), (range(2, 0, 64), true)], Some(good));
-        let (bad, slot) = faults.begin("bad", None);
+        let (bad, slot) = faults.begin(queue, "bad", None);
         assert_eq!(slot, 1);
         faults.launch(&[(range(1, 0, 64), false), (range(3, 0, 64), true)], Some(bad));
         // Reads both, writes the second half of buffer 4.
         faults.launch(&[(range(2, 0, 64), false), (range(3, 32, 8), false), (range(4, 64, 64), true)], None);
-        faults.resolve(&[vec![0; 8], failed()].concat());
+        faults.resolve(queue, &[vec![0; 8], failed()].concat());
         assert_eq!(faults.of(range(2, 0, 64)), None);
         assert_eq!(faults.of(range(4, 0, 64)), None);
         let error = Some(Error::IndexOutOfRange { index: 7, size: 5, kernel: "bad".to_owned() });
@@ -209,11 +241,31 @@ mod tests {
     }
 
     #[test]
+    fn queues_have_slots_of_their_own_and_share_what_depends_on_what() {
+        let mut faults = Faults::default();
+        let queues = [faults.add_queue(), faults.add_queue()];
+        let (good, _) = faults.begin(queues[0], "good", None);
+        faults.launch(&[(range(1, 0, 64), true)], Some(good));
+        let (bad, slot) = faults.begin(queues[1], "bad", None);
+        assert_eq!(slot, 0);
+        faults.launch(&[(range(1, 0, 64), false), (range(2, 0, 64), true)], Some(bad));
+        let (later, _) = faults.begin(queues[1], "later", None);
+        faults.launch(&[(range(3, 0, 64), true)], Some(later));
+        assert_eq!(faults.behind(range(2, 0, 64)), [(0, 1), (1, 1)]);
+        faults.resolve(queues[1], &failed());
+        assert_eq!((faults.n_unchecked(queues[0]), faults.n_unchecked(queues[1])), (1, 1));
+        assert_eq!(faults.first_slot(queues[1]), 1);
+        assert!(faults.of(range(2, 0, 64)).is_some());
+        assert!(faults.of(range(3, 0, 64)).is_none());
+    }
+
+    #[test]
     fn a_wait_reports_an_error_once() {
         let mut faults = Faults::default();
-        let (id, _) = faults.begin("bad", None);
+        let queue = faults.add_queue();
+        let (id, _) = faults.begin(queue, "bad", None);
         faults.launch(&[(range(1, 0, 64), true)], Some(id));
-        faults.resolve(&failed());
+        faults.resolve(queue, &failed());
         assert!(faults.report().is_some());
         assert!(faults.report().is_none());
         assert!(faults.of(range(1, 0, 64)).is_some(), "the result stays poisoned");

@@ -33,8 +33,8 @@ struct Ready {
 
 struct State {
     cache: PlanCache<Ready>,
-    /// One arena per device: evaluations follow each other, so plans can share it. It grows to the largest.
-    arenas: HashMap<u32, Buffer>,
+    /// One arena per stream of a device: evaluations follow each other there, so plans can share it. It grows to the largest.
+    arenas: Arenas,
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
@@ -50,6 +50,9 @@ thread_local! {
     static FUSION: Cell<bool> = const { Cell::new(true) };
     static DEFERRED: RefCell<Vec<Deferred>> = const { RefCell::new(Vec::new()) };
 }
+
+/// By device and stream.
+type Arenas = HashMap<(u32, u32), Buffer>;
 
 type Deferred = Box<dyn Fn() -> Option<Expr>>;
 
@@ -188,16 +191,28 @@ fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
     }
 }
 
-/// Makes a copy node's data: realize on the one device, move through the host, put on the other.
+/// Makes a copy node's data: realize on the one device, put on the other.
 fn transfer(copy: &Expr) -> Result<(), Error> {
     let Some(source) = copy.input(0) else { return Err(Error::Internal("a copy without a source".into())) };
-    let bytes = download(&source)?;
-    let buffer = open(copy.device())?.allocate_with(&bytes)?;
+    let source = realized(&source)?;
+    let from = storage_buffer(source.data().ok_or_else(no_data)?)?;
+    let buffer = open(copy.device())?.allocate(copy.numel() * copy.dtype().size())?;
+    buffer.copy_from(0, from, 0, buffer.len())?;
     copy.set_data(Arc::new(buffer));
     if !copy.needs_grad() {
         copy.release_inputs();
     }
     Ok(())
+}
+
+/// The node that a node stands for, with data.
+fn realized(node: &Expr) -> Result<Expr, Error> {
+    realize(std::slice::from_ref(node))?;
+    Ok(resolve(node))
+}
+
+fn no_data() -> Error {
+    Error::Internal("evaluation gave no data".into())
 }
 
 fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
@@ -238,19 +253,20 @@ fn storage_buffer(storage: &Storage) -> Result<&Buffer, Error> {
     storage.downcast_ref::<Buffer>().ok_or_else(|| Error::Internal("a node holds data of another kind".into()))
 }
 
-fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut HashMap<u32, Buffer>) -> Result<(), Error> {
+fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) -> Result<(), Error> {
     let Ready { plan, programs } = ready;
     let externals = capture
         .externals
         .iter()
         .map(|expr| expr.data().map(storage_buffer).unwrap_or_else(|| Err(Error::Internal("an input has lost its data".into()))))
         .collect::<Result<Vec<&Buffer>, Error>>()?;
-    if arenas.get(&device.id()).is_none_or(|arena| arena.len() < plan.arena) {
+    let place = (device.id(), device.current_stream());
+    if arenas.get(&place).is_none_or(|arena| arena.len() < plan.arena) {
         // The old one goes first: the two need not fit at once.
-        arenas.remove(&device.id());
-        arenas.insert(device.id(), device.allocate_tagged(plan.arena, "arena")?);
+        arenas.remove(&place);
+        arenas.insert(place, device.allocate_tagged(plan.arena, "arena")?);
     }
-    let arena = arenas.get(&device.id()).ok_or_else(|| Error::Internal("the arena is missing".into()))?;
+    let arena = arenas.get(&place).ok_or_else(|| Error::Internal("the arena is missing".into()))?;
     let mut outputs: Vec<Buffer> = Vec::with_capacity(plan.outputs.len());
     for (i, expr) in capture.outputs().enumerate() {
         let owner = plan.outputs[i] as usize;
@@ -312,6 +328,7 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut HashMap<u3
             eprintln!("{}  {:>9.1} us  {:>7.1} GB/s  {rate:>7.1} GFLOP/s", launch.line(), seconds * 1e6, (read + write) / seconds / 1e9);
         }
     }
+    device.checkpoint()?;
     for (expr, buffer) in capture.outputs().zip(outputs) {
         expr.set_data(Arc::new(buffer));
         if !expr.needs_grad() || expr.is_consumed() {
@@ -346,10 +363,8 @@ pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Resul
 
 /// The bytes of a node; realizes it first.
 pub fn download(node: &Expr) -> Result<Vec<u8>, Error> {
-    realize(std::slice::from_ref(node))?;
-    let node = resolve(node);
-    let storage = node.data().ok_or_else(|| Error::Internal("evaluation gave no data".into()))?;
-    let mut bytes = storage_buffer(storage)?.to_vec()?;
+    let node = realized(node)?;
+    let mut bytes = storage_buffer(node.data().ok_or_else(no_data)?)?.to_vec()?;
     bytes.truncate(node.numel() * node.dtype().size());
     Ok(bytes)
 }

@@ -1,4 +1,4 @@
-//! One GPU: its primary context, one stream, memory and loaded modules.
+//! One queue of a GPU: the primary context, a stream, memory and loaded modules.
 //!
 //! Always: every call makes the context current first, so any thread may call. A failure that ruins the context becomes
 //! [`Error::DeviceLost`], now and for every later call.
@@ -9,7 +9,7 @@ use std::{
     ffi::{CStr, CString, c_void},
     fmt,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -173,7 +173,10 @@ pub struct CudaBackend {
     /// Whether memory comes from the driver's stream-ordered pool.
     pooled: bool,
     staging: Mutex<Option<Staging>>,
-    lost: AtomicBool,
+    /// One for all queues of the device.
+    lost: Arc<AtomicBool>,
+    /// Ordinals of devices whose memory this one was allowed to reach, as far as it can.
+    peers: Mutex<Vec<usize>>,
 }
 
 // SAFETY: context and stream may be used by any thread; the driver API locks itself, and staging memory has a lock.
@@ -240,8 +243,8 @@ impl CudaBackend {
         let target = target(device).map_err(failed)?;
         let architecture = compile::architecture(capability(device).map_err(failed)?);
         let pooled = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED).is_ok_and(|yes| yes != 0);
-        let (staging, lost) = (Mutex::default(), AtomicBool::new(false));
-        Ok(CudaBackend { ordinal, name, context, stream, target, architecture, pooled, staging, lost })
+        let (staging, lost, peers) = (Mutex::default(), Arc::default(), Mutex::default());
+        Ok(CudaBackend { ordinal, name, context, stream, target, architecture, pooled, staging, lost, peers })
     }
 
     /// Makes the context current for this thread.
@@ -293,6 +296,41 @@ impl CudaBackend {
             none => none.insert(Staging::new().map_err(|cause| Error::Copy { device: self.name.clone(), cause })?),
         };
         work(staging).map_err(|failure| self.error(failure))
+    }
+
+    /// Lets this device reach the other's memory directly, where the hardware can; copies between them work either way.
+    fn befriend(&self, source: &CudaBackend) {
+        let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        if peers.contains(&source.ordinal) {
+            return;
+        }
+        peers.push(source.ordinal);
+        let allow = || {
+            let (own, theirs) = (handle(self.ordinal)?, handle(source.ordinal)?);
+            let mut access = 0;
+            // SAFETY: pointer to a local.
+            api::check(unsafe { sys::cuDeviceCanAccessPeer(&mut access, own, theirs) })?;
+            if access == 0 {
+                return Ok(());
+            }
+            // SAFETY: a retained context; this device's is current.
+            let enabled = unsafe { sys::cuCtxEnablePeerAccess(source.context, 0) };
+            if enabled != CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
+                api::check(enabled)?;
+            }
+            if source.pooled {
+                let mut pool = std::ptr::null_mut();
+                let location = sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: own };
+                let access = sys::CUmemAccessDesc { location, flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+                // SAFETY: pointers to locals.
+                unsafe {
+                    api::check(sys::cuDeviceGetDefaultMemPool(&mut pool, theirs))?;
+                    api::check(sys::cuMemPoolSetAccess(pool, &access, 1))?;
+                }
+            }
+            Ok::<(), String>(())
+        };
+        let _ = allow();
     }
 
     fn compile_error(&self, program: &Program, cause: String) -> Error {
@@ -485,6 +523,35 @@ impl Backend for CudaBackend {
         self.enter()?;
         // SAFETY: this device's stream.
         self.check("synchronize", unsafe { sys::cuStreamSynchronize(self.stream) })
+    }
+
+    fn fork(&self) -> Result<Option<CudaBackend>, Error> {
+        self.enter()?;
+        let mut stream = std::ptr::null_mut();
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: pointer to a local.
+        self.check("stream", unsafe { sys::cuStreamCreate(&mut stream, flags) })?;
+        Ok(Some(CudaBackend {
+            ordinal: self.ordinal,
+            name: self.name.clone(),
+            context: self.context,
+            stream,
+            target: self.target.clone(),
+            architecture: self.architecture.clone(),
+            pooled: self.pooled,
+            staging: Mutex::default(),
+            lost: Arc::clone(&self.lost),
+            peers: Mutex::default(),
+        }))
+    }
+
+    fn copy_from_peer(&self, source: &CudaBackend, from: Range, to: Range) -> Result<bool, Error> {
+        self.enter()?;
+        self.befriend(source);
+        let (from, target) = (from.handle + from.offset as u64, to.handle + to.offset as u64);
+        // SAFETY: ranges within allocations of the two contexts, checked by the caller.
+        let copied = unsafe { sys::cuMemcpyPeerAsync(target, self.context, from, source.context, to.len, self.stream) };
+        self.check("copy between devices", copied).map(|()| true)
     }
 
     fn mark(&self) -> Result<Option<CudaMark>, Error> {

@@ -75,6 +75,7 @@ functions! {
     clEnqueueWriteBuffer(Handle, Handle, u32, usize, usize, *const c_void, u32, *const Handle, *mut Handle) -> i32;
     clEnqueueCopyBuffer(Handle, Handle, Handle, usize, usize, usize, u32, *const Handle, *mut Handle) -> i32;
     clEnqueueFillBuffer(Handle, Handle, *const c_void, usize, usize, usize, u32, *const Handle, *mut Handle) -> i32;
+    clEnqueueBarrierWithWaitList(Handle, u32, *const Handle, *mut Handle) -> i32;
     clEnqueueMarkerWithWaitList(Handle, u32, *const Handle, *mut Handle) -> i32;
     clFlush(Handle) -> i32;
     clFinish(Handle) -> i32;

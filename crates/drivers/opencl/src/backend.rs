@@ -1,4 +1,4 @@
-//! One open device: a context, an in-order queue, buffers.
+//! One in-order queue of an open device: the context, buffers.
 //!
 //! Always: launches and small uploads return at once, reads wait; an allocation has its memory when it returns; a failure that the
 //! device does not recover from makes every later call [`Error::DeviceLost`].
@@ -20,7 +20,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -50,13 +50,20 @@ pub struct OpenClBackend {
     total: u64,
     // Dropped in this order: what a context made goes before it.
     uploads: Mutex<Vec<Upload>>,
+    pub(crate) queue: Mutex<Queue>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What the queues of a device have together.
+pub(crate) struct Shared {
     /// Passed where a buffer of no bytes is: some drivers do not take a null.
     pub(crate) nothing: Object,
-    pub(crate) queue: Mutex<Queue>,
     pub(crate) context: Object,
     /// Bytes of the buffers in use, by handle.
     sizes: Mutex<HashMap<u64, usize>>,
     lost: AtomicBool,
+    /// Whether there are several: then what one waits for must be on its way.
+    forked: AtomicBool,
 }
 
 /// The queue, and whether it measures time.
@@ -73,8 +80,12 @@ struct Upload {
     data: Vec<u8>,
 }
 
-/// A point in the queue.
-pub struct Mark(Object);
+/// A point in a queue.
+pub struct Mark {
+    event: Object,
+    /// The queue's device.
+    shared: Arc<Shared>,
+}
 
 impl fmt::Debug for OpenClBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,7 +95,7 @@ impl fmt::Debug for OpenClBackend {
 
 // SAFETY: platform and device handles live as long as the process; objects may be used from any thread (see `Object`).
 unsafe impl Send for OpenClBackend {}
-// SAFETY: as above. A kernel's arguments are set under the queue's lock.
+// SAFETY: as above. A kernel's arguments are set under its lock.
 unsafe impl Sync for OpenClBackend {}
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -136,11 +147,14 @@ impl OpenClBackend {
             alignment: device.number(name::DEVICE_MEM_BASE_ADDR_ALIGN).map_or(4096, |bits| (bits / 8).max(1)),
             total,
             uploads: Mutex::default(),
-            nothing,
             queue: Mutex::new(queue),
-            context,
-            sizes: Mutex::default(),
-            lost: AtomicBool::new(false),
+            shared: Arc::new(Shared {
+                nothing,
+                context,
+                sizes: Mutex::default(),
+                lost: AtomicBool::new(false),
+                forked: AtomicBool::new(false),
+            }),
         })
     }
 
@@ -149,11 +163,11 @@ impl OpenClBackend {
     }
 
     fn alive(&self) -> Result<(), Error> {
-        if self.lost.load(Relaxed) { Err(self.gone("an earlier failure".to_owned())) } else { Ok(()) }
+        if self.shared.lost.load(Relaxed) { Err(self.gone("an earlier failure".to_owned())) } else { Ok(()) }
     }
 
     fn gone(&self, cause: String) -> Error {
-        self.lost.store(true, Relaxed);
+        self.shared.lost.store(true, Relaxed);
         Error::DeviceLost { device: self.name(), cause }
     }
 
@@ -176,7 +190,7 @@ impl OpenClBackend {
     }
 
     fn in_use(&self) -> u64 {
-        lock(&self.sizes).values().map(|bytes| *bytes as u64).sum()
+        lock(&self.shared.sizes).values().map(|bytes| *bytes as u64).sum()
     }
 
     pub(crate) fn out_of_memory(&self, asked: usize, note: &str) -> Error {
@@ -265,7 +279,7 @@ impl OpenClBackend {
         self.alive()?;
         let compiler = Compiler {
             api: self.api,
-            context: self.context.handle(),
+            context: self.shared.context.handle(),
             device: self.found.device.handle,
             identity: &self.identity,
             options: self.found.options(),
@@ -321,7 +335,7 @@ impl Backend for OpenClBackend {
         if self.in_use().saturating_add(rounded as u64) > self.total {
             return Err(self.out_of_memory(bytes, ""));
         }
-        let made = buffer(self.api, &self.context, rounded).and_then(|buffer| self.touch(&buffer).map(|()| buffer));
+        let made = buffer(self.api, &self.shared.context, rounded).and_then(|buffer| self.touch(&buffer).map(|()| buffer));
         let buffer = made.map_err(|code| match code {
             Code::MEM_OBJECT_ALLOCATION_FAILURE | Code::OUT_OF_RESOURCES | Code::OUT_OF_HOST_MEMORY | Code::INVALID_BUFFER_SIZE => {
                 self.out_of_memory(bytes, "")
@@ -329,12 +343,12 @@ impl Backend for OpenClBackend {
             other => self.copy_error(other, false),
         })?;
         let handle = buffer.into_handle() as u64;
-        lock(&self.sizes).insert(handle, rounded);
+        lock(&self.shared.sizes).insert(handle, rounded);
         Ok(handle)
     }
 
     fn free(&self, handle: u64) {
-        if lock(&self.sizes).remove(&handle).is_some() {
+        if lock(&self.shared.sizes).remove(&handle).is_some() {
             // SAFETY: `allocate` gave the handle away, and the table had it until now. OpenCL keeps the memory until queued work is done.
             drop(unsafe { Object::from_memory(self.api, handle as Handle) });
         }
@@ -420,7 +434,7 @@ impl Backend for OpenClBackend {
         let mut current = lock(&self.queue);
         let fail = |code| self.copy_error(code, true);
         if !current.measures {
-            let measuring = queue(self.api, &self.context, self.found.device, true).map_err(fail)?;
+            let measuring = queue(self.api, &self.shared.context, self.found.device, true).map_err(fail)?;
             // SAFETY: the queue is this device's. Its work must be done before the new queue begins.
             Code::check(unsafe { (self.api.clFinish)(current.object.handle()) }).map_err(fail)?;
             let retired = std::mem::replace(&mut *current, measuring);
@@ -430,24 +444,64 @@ impl Backend for OpenClBackend {
             // SAFETY: waits for all that was queued before; `event` is a place for one.
             unsafe { (self.api.clEnqueueMarkerWithWaitList)(current.object.handle(), 0, std::ptr::null(), event) }
         });
-        Ok(Some(Mark(event.map_err(fail)?)))
+        let event = event.map_err(fail)?;
+        if self.shared.forked.load(Relaxed) {
+            // SAFETY: the queue is this device's.
+            Code::check(unsafe { (self.api.clFlush)(current.object.handle()) }).map_err(fail)?;
+        }
+        Ok(Some(Mark { event, shared: Arc::clone(&self.shared) }))
+    }
+
+    fn fork(&self) -> Result<Option<OpenClBackend>, Error> {
+        self.alive()?;
+        let fail = |code| self.copy_error(code, false);
+        // Marks order queues, and only a queue that measures has them.
+        let queue = queue(self.api, &self.shared.context, self.found.device, true).map_err(fail)?;
+        self.shared.forked.store(true, Relaxed);
+        Ok(Some(OpenClBackend {
+            api: self.api,
+            found: self.found,
+            ordinal: self.ordinal,
+            target: self.target.clone(),
+            identity: self.identity.clone(),
+            max_alloc: self.max_alloc,
+            alignment: self.alignment,
+            total: self.total,
+            uploads: Mutex::default(),
+            queue: Mutex::new(queue),
+            shared: Arc::clone(&self.shared),
+        }))
+    }
+
+    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
+        self.alive()?;
+        if !Arc::ptr_eq(&mark.shared, &self.shared) {
+            // Events are of one context.
+            return Ok(false);
+        }
+        let queue = lock(&self.queue);
+        let event = mark.event.handle();
+        // SAFETY: one event of the queue's context; no event is asked for.
+        let queued =
+            Code::check(unsafe { (self.api.clEnqueueBarrierWithWaitList)(queue.object.handle(), 1, &event, std::ptr::null_mut()) });
+        queued.map_err(|code| self.copy_error(code, false)).map(|()| true)
     }
 
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
         self.alive()?;
-        Ok(self.is_complete(&mark.0))
+        Ok(self.is_complete(&mark.event))
     }
 
     fn wait(&self, mark: &Mark) -> Result<(), Error> {
         self.alive()?;
-        self.wait_for(&mark.0).map_err(|code| self.copy_error(code, true))
+        self.wait_for(&mark.event).map_err(|code| self.copy_error(code, true))
     }
 
     fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
         self.alive()?;
         let time = |mark: &Mark| {
-            self.wait_for(&mark.0)?;
-            let event = mark.0.handle();
+            self.wait_for(&mark.event)?;
+            let event = mark.event.handle();
             let bytes = query::bytes(|size, data, needed| {
                 // SAFETY: `bytes` passes room of the size it states.
                 unsafe { (self.api.clGetEventProfilingInfo)(event, name::PROFILING_COMMAND_END, size, data, needed) }

@@ -1,6 +1,6 @@
 //! Launches: arguments, grid, and memory objects that stand for parts of buffers.
 //!
-//! Always: a kernel's arguments are set and its launch is queued under the queue's lock, because they belong to the kernel object.
+//! Always: a kernel's arguments are set and its launch is queued under the kernel's lock, because they belong to the kernel object.
 
 use crate::{
     api::{Code, Handle},
@@ -37,6 +37,7 @@ impl OpenClBackend {
         let global: [usize; 3] = std::array::from_fn(|axis| grid[axis] as usize * local[axis]);
         // Some drivers are faster with fewer axes.
         let axes = if global[2] > 1 || local[2] > 1 { 3 } else { 1 + u32::from(global[1] > 1) };
+        let _arguments = lock(&module.arguments);
         let queue = lock(&self.queue);
         let queued = self.set_all(&queue, module, args).and_then(|stands| {
             // SAFETY: the kernel has all its arguments (its count was checked when it was made), buffers are alive until the
@@ -70,7 +71,7 @@ impl OpenClBackend {
     }
 
     fn set(&self, kernel: &Object, at: &mut u32, bytes: usize, value: *const c_void) -> Result<(), Code> {
-        // SAFETY: `value` points to so many bytes, which OpenCL copies; the queue's lock is held.
+        // SAFETY: `value` points to so many bytes, which OpenCL copies; the kernel's lock is held.
         Code::check(unsafe { (self.api.clSetKernelArg)(kernel.handle(), *at, bytes, value) })?;
         *at += 1;
         Ok(())
@@ -92,7 +93,7 @@ impl OpenClBackend {
                     stands.extend(stand);
                 }
                 (Param::Buffer { dtype, .. }, Bound::Buffer(range)) => {
-                    let memory = if range.len == 0 { self.nothing.handle() } else { range.handle as Handle };
+                    let memory = if range.len == 0 { self.shared.nothing.handle() } else { range.handle as Handle };
                     let first = if range.len == 0 { 0 } else { (range.offset / dtype.size()) as u64 };
                     self.set(&module.kernel, &mut at, size_of::<Handle>(), (&raw const memory).cast())?;
                     if module.convention == Convention::Offsets {
@@ -124,7 +125,7 @@ impl OpenClBackend {
             })?;
             return Ok((part.handle(), Some(Stand { part, back: None })));
         }
-        let part = buffer(self.api, &self.context, range.len)?;
+        let part = buffer(self.api, &self.shared.context, range.len)?;
         self.queue_copy(queue, (whole, range.offset), (part.handle(), 0), range.len)?;
         Ok((part.handle(), Some(Stand { part, back: write.then_some(range) })))
     }

@@ -8,7 +8,7 @@ use crate::{
     object::Object,
     query::{self, name},
 };
-use std::ffi::CString;
+use std::{ffi::CString, sync::Mutex};
 use unigrad_gpu::{KernelCache, Key};
 use unigrad_ir::{Param, Program, Source};
 
@@ -32,6 +32,8 @@ pub struct Module {
     pub(crate) params: Vec<Param>,
     pub(crate) convention: Convention,
     pub(crate) kernel: Object,
+    /// Held from the first argument that is set to the launch.
+    pub(crate) arguments: Mutex<()>,
     /// A kernel counts a reference to its program, yet some drivers look at this one.
     _program: Object,
 }
@@ -61,7 +63,7 @@ impl Compiler<'_> {
         let module = |object: Object| {
             let kernel = self.kernel(program, &object, &entry, convention)?;
             let (name, block, params) = (program.name.clone(), program.block, program.params.clone());
-            Ok(Module { name, block, params, convention, kernel, _program: object })
+            Ok(Module { name, block, params, convention, kernel, arguments: Mutex::new(()), _program: object })
         };
         if let Some(binary) = self.cache.and_then(|cache| cache.get(key)) {
             if let Ok(module) = self.build_binary(&binary, &options).and_then(module) {
