@@ -2,7 +2,7 @@
 //!
 //! Always: asked once per process; GPUs come first, in the system's order, then software.
 
-use crate::{BACKEND, backend::WgpuBackend, ready};
+use crate::{BACKEND, backend::WgpuBackend, capacity::Capacity, ready};
 use std::sync::{Arc, OnceLock};
 use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice};
 use unigrad_gpu::GpuDevice;
@@ -62,7 +62,7 @@ fn problem() -> (String, String) {
     }
 }
 
-/// What an adapter is. `memory` of it is not to be had through wgpu.
+/// What an adapter is, with memory figures as of now.
 pub(crate) fn describe(adapter: &Adapter, ordinal: usize) -> Info {
     let (info, limits, features) = (adapter.get_info(), adapter.limits(), adapter.features());
     let names = [
@@ -75,11 +75,14 @@ pub(crate) fn describe(adapter: &Adapter, ordinal: usize) -> Info {
     ];
     let driver = [info.driver.trim(), info.driver_info.trim()].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ");
     let software = info.device_type == DeviceType::Cpu;
+    let memory = Capacity::of(adapter);
     Info {
         backend: BACKEND,
         ordinal,
         name: info.name.clone(),
         version: format!("{} {driver}", info.backend).trim().to_owned(),
+        memory_total: memory.total,
+        memory_free: memory.free,
         compute_units: if software { std::thread::available_parallelism().map_or(1, usize::from) } else { 0 },
         features: names.into_iter().filter(|(feature, _)| features.contains(*feature)).map(|(_, name)| name.to_owned()).collect(),
         software,

@@ -3,6 +3,7 @@
 use crate::{
     BACKEND, Mark, Module, adapters,
     batch::Batch,
+    capacity::Capacity,
     marks::Clock,
     memory::{Binding, Block, Memory},
     pipelines::Pipelines,
@@ -44,6 +45,7 @@ pub struct Without {
 pub struct WgpuBackend {
     pub(crate) name: String,
     info: Info,
+    adapter: &'static Adapter,
     pub(crate) target: Target,
     pub(crate) options: Options,
     pub(crate) device: Device,
@@ -154,6 +156,7 @@ impl WgpuBackend {
         let uniform_bytes = limits.max_uniform_buffer_binding_size.min(UNIFORM) as usize;
         let backend = WgpuBackend {
             info: adapters::describe(adapter, ordinal),
+            adapter,
             target: target(adapter, features, without),
             options: Options {
                 browser: cfg!(target_arch = "wasm32"),
@@ -176,6 +179,11 @@ impl WgpuBackend {
         };
         backend.reports.take(&backend.name)?;
         Ok(backend)
+    }
+
+    /// Memory figures as of now, with `in_use` bytes of this device's own buffers.
+    fn capacity(&self, in_use: u64) -> Capacity {
+        Capacity::of(self.adapter).after(in_use)
     }
 
     pub(crate) fn queued(&self) -> MutexGuard<'_, Queued> {
@@ -262,7 +270,11 @@ impl WgpuBackend {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
         let errors: Vec<wgpu::Error> = scopes.into_iter().rev().filter_map(|scope| ready(scope.pop()).flatten()).collect();
         self.reports.alive(&self.name)?;
-        if errors.is_empty() { Ok(buffer) } else { Err(out_of_memory(&self.name, size, memory.in_use(), "")) }
+        if errors.is_empty() { Ok(buffer) } else { Err(self.out_of_memory(size, memory.in_use(), "")) }
+    }
+
+    fn out_of_memory(&self, asked: u64, in_use: u64, more: &str) -> Error {
+        out_of_memory(&self.name, asked, in_use, self.capacity(in_use), more)
     }
 
     fn refuse(&self, module: &Module, cause: impl Into<String>) -> Error {
@@ -315,7 +327,8 @@ impl Backend for WgpuBackend {
     type Mark = Mark;
 
     fn info(&self) -> Info {
-        self.info.clone()
+        let memory = self.capacity(self.queued().memory.in_use());
+        Info { memory_total: memory.total, memory_free: memory.free, ..self.info.clone() }
     }
 
     fn target(&self) -> &Target {
@@ -328,7 +341,7 @@ impl Backend for WgpuBackend {
         let size = bytes as u64;
         if size > self.max_buffer.saturating_sub(256) {
             let more = format!("; one buffer has {} bytes at most", self.max_buffer);
-            return Err(out_of_memory(&self.name, size, queued.memory.in_use(), &more));
+            return Err(self.out_of_memory(size, queued.memory.in_use(), &more));
         }
         let size = size.next_multiple_of(256);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;

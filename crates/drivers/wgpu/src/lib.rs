@@ -3,11 +3,12 @@
 //! In: IR programs, rendered as WGSL; bytes. Out: an [`unigrad_gpu::Backend`] per adapter.
 //! Always: a machine without a driver is told what is missing; a library that wgpu calls may fail, and this crate then returns an error.
 //! Launches are gathered and handed over together; errors of gathered work surface at the next wait.
-//! Never: a backend's own API: what wgpu does not offer is not used.
+//! Never: does work through a backend's own API: what wgpu does not offer is only asked for there (memory figures).
 
 mod adapters;
 mod backend;
 mod batch;
+mod capacity;
 mod marks;
 mod memory;
 mod pipelines;

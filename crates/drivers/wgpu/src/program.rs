@@ -2,7 +2,7 @@
 //!
 //! A user's program has its buffers at bindings 0, 1, … and its numbers, if it has any, in one uniform structure at the next.
 
-use crate::{backend, backend::WgpuBackend, ready, reports};
+use crate::{backend, backend::WgpuBackend, capacity::Capacity, ready, reports};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use unigrad_device::Error;
 use unigrad_ir::{
@@ -121,7 +121,9 @@ impl WgpuBackend {
         self.reports.alive(&self.name)?;
         if let Some(error) = errors.first() {
             return Err(match error {
-                wgpu::Error::OutOfMemory { .. } => reports::out_of_memory(&self.name, 0, 0, "; a kernel was being compiled"),
+                wgpu::Error::OutOfMemory { .. } => {
+                    reports::out_of_memory(&self.name, 0, 0, Capacity::default(), "; a kernel was being compiled")
+                }
                 other => self.refuse_program(program, other.to_string().trim()),
             });
         }

@@ -1,5 +1,6 @@
 //! What the device says beside its answers: errors that belong to no call, and that it is gone.
 
+use crate::capacity::Capacity;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use unigrad_device::Error;
 
@@ -17,15 +18,15 @@ struct Said {
 /// An error of wgpu in our words.
 pub(crate) fn translate(error: &wgpu::Error, device: &str, kernel: &str) -> Error {
     match error {
-        wgpu::Error::OutOfMemory { .. } => out_of_memory(device, 0, 0, ""),
+        wgpu::Error::OutOfMemory { .. } => out_of_memory(device, 0, 0, Capacity::default(), ""),
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             Error::Launch { device: device.to_owned(), kernel: kernel.to_owned(), cause: description.trim().to_owned() }
         }
     }
 }
 
-pub(crate) fn out_of_memory(device: &str, asked: u64, in_use: u64, more: &str) -> Error {
-    Error::OutOfMemory { device: device.to_owned(), asked, free: 0, total: 0, in_use, largest: more.to_owned() }
+pub(crate) fn out_of_memory(device: &str, asked: u64, in_use: u64, memory: Capacity, more: &str) -> Error {
+    Error::OutOfMemory { device: device.to_owned(), asked, free: memory.free, total: memory.total, in_use, largest: more.to_owned() }
 }
 
 impl Reports {

@@ -214,3 +214,24 @@ fn scale_it(@builtin(global_invocation_id) id: vec3<u32>) {
     let want: Vec<u64> = (0..10).map(|i| u64::from((i as f32 * 2.5).to_bits())).collect();
     assert_eq!(support::elements(DType::F32, &data), want);
 }
+
+#[test]
+fn memory_figures_follow_what_is_allocated() {
+    if support::is_missing() {
+        return;
+    }
+    let listed = &WgpuDriver.discover().devices[0];
+    let backend = WgpuBackend::open(0).unwrap();
+    let before = backend.info();
+    assert!(before.memory_total >= 64 << 20 && before.memory_total == listed.memory_total, "{before:?}");
+    assert!(before.memory_free > 0 && before.memory_free <= before.memory_total, "{before:?}");
+    let bytes = 32usize << 20;
+    // Touched, so that a device that counts pages counts these.
+    let memory = Range { handle: backend.allocate(bytes).unwrap(), offset: 0, len: bytes };
+    backend.upload(&vec![1; bytes], memory).unwrap();
+    assert!(backend.info().memory_free <= before.memory_total - bytes as u64);
+    let Err(Error::OutOfMemory { total, in_use, free, .. }) = backend.allocate(1 << 50) else { panic!("a petabyte") };
+    assert_eq!((total, in_use), (before.memory_total, bytes as u64));
+    assert!(free > 0 && free <= total - in_use);
+    backend.free(memory.handle);
+}
