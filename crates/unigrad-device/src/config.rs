@@ -8,7 +8,7 @@
 //! | `UNIGRAD_MEMORY_CAP` | [`Config::memory_cap`] | the most that the process takes of each device: bytes, or `512M`, `2G` |
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device |
-//! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY` | – | the library that the driver loads instead of those it looks for |
+//! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
 //! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
 //!
 //! Always: what the program sets with [`Config::apply`] counts, then the environment, then the default.

@@ -3,7 +3,7 @@
 //! Always: every call makes the context current first, so any thread may call. A failure that ruins the context becomes
 //! [`Error::DeviceLost`], now and for every later call.
 
-use crate::{BACKEND, api, compile, health, staging::Staging};
+use crate::{BACKEND, api, compile, staging::Staging};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use std::{
     ffi::{CStr, CString, c_void},
@@ -69,7 +69,7 @@ pub(crate) fn links() -> Vec<Link> {
         let mut access = 0;
         // SAFETY: pointer to a local.
         api::check(unsafe { sys::cuDeviceCanAccessPeer(&mut access, handle(from)?, handle(to)?) })?;
-        let kind = health::connection(&bus_id(from)?, &bus_id(to)?).unwrap_or_default();
+        let kind = unigrad_nvml::connection(&bus_id(from)?, &bus_id(to)?).unwrap_or_default();
         Ok::<_, String>(Link { from, to, peer_access: access != 0, kind })
     };
     pairs.filter_map(|pair| link(pair).ok()).collect()
@@ -98,7 +98,7 @@ pub(crate) fn describe(ordinal: usize) -> Result<Info, String> {
         backend: BACKEND,
         ordinal,
         name,
-        version: match health::driver_version() {
+        version: match unigrad_nvml::driver_version() {
             Some(driver) => format!("driver {driver}, CUDA {}.{}", cuda / 1000, cuda % 1000 / 10),
             None => format!("CUDA {}.{}", cuda / 1000, cuda % 1000 / 10),
         },
@@ -566,7 +566,7 @@ impl Backend for CudaBackend {
     }
 
     fn health(&self) -> Result<Option<Health>, Error> {
-        Ok(bus_id(self.ordinal).ok().and_then(|bus_id| health::health(&bus_id)))
+        Ok(bus_id(self.ordinal).ok().and_then(|bus_id| unigrad_nvml::health(&bus_id)))
     }
 
     fn is_done(&self, mark: &CudaMark) -> Result<bool, Error> {

@@ -9,7 +9,6 @@
 mod api;
 mod backend;
 mod compile;
-mod health;
 mod staging;
 
 pub use backend::CudaBackend;

@@ -24,7 +24,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Error, Info};
+use unigrad_device::{Error, Health, Info};
 use unigrad_gpu::{Backend, Bound, KernelCache, Range};
 use unigrad_ir::{Program, Source, Target, render};
 
@@ -195,7 +195,7 @@ impl OpenClBackend {
 
     pub(crate) fn out_of_memory(&self, asked: usize, note: &str) -> Error {
         let (in_use, total) = (self.in_use(), self.total);
-        let free = self.found.vendor.free_memory(self.found.device).unwrap_or(total.saturating_sub(in_use));
+        let free = self.found.free_memory().unwrap_or(total.saturating_sub(in_use));
         Error::OutOfMemory { device: self.name(), asked: asked as u64, free, total, in_use, largest: note.to_owned() }
     }
 
@@ -495,6 +495,10 @@ impl Backend for OpenClBackend {
     fn wait(&self, mark: &Mark) -> Result<(), Error> {
         self.alive()?;
         self.wait_for(&mark.event).map_err(|code| self.copy_error(code, true))
+    }
+
+    fn health(&self) -> Result<Option<Health>, Error> {
+        Ok(self.found.health())
     }
 
     fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {

@@ -7,7 +7,8 @@ use crate::{
     query::{Device, Platform, name, sizes},
     vendor::Vendor,
 };
-use unigrad_device::Info;
+use std::ffi::CString;
+use unigrad_device::{Health, Info};
 use unigrad_ir::{Dialect, Target};
 
 const TYPE_CPU: u64 = 1 << 1;
@@ -62,7 +63,7 @@ impl Found {
                 self.device.text(name::DRIVER_VERSION)
             ),
             memory_total: total,
-            memory_free: self.vendor.free_memory(self.device).unwrap_or(0),
+            memory_free: self.free_memory().unwrap_or(0).min(total),
             compute_units: self.device.number(name::DEVICE_MAX_COMPUTE_UNITS).unwrap_or(0) as usize,
             features: self.features(),
             software,
@@ -83,7 +84,24 @@ impl Found {
     }
 
     fn has(self, extension: &str) -> bool {
-        self.device.extensions().iter().any(|e| e == extension)
+        self.device.has(extension)
+    }
+
+    /// The device's PCI address as NVML takes it, if NVML knows the vendor's devices.
+    fn nvml_address(self) -> Option<CString> {
+        let [domain, bus, device, function] = self.device.pci_address().filter(|_| self.vendor.has_nvml)?;
+        Some(unigrad_nvml::address(domain, bus, device, function))
+    }
+
+    /// Bytes free on the device, where anybody says so.
+    pub(crate) fn free_memory(self) -> Option<u64> {
+        let told = || self.nvml_address().and_then(|at| unigrad_nvml::memory(&at)).map(|memory| memory.free);
+        self.vendor.free_memory(self.device).or_else(told)
+    }
+
+    /// How the device does, where anybody says so.
+    pub(crate) fn health(self) -> Option<Health> {
+        self.nvml_address().and_then(|at| unigrad_nvml::health(&at))
     }
 
     fn has_f64(self) -> bool {

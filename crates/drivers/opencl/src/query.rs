@@ -33,10 +33,14 @@ pub(crate) mod name {
     pub(crate) const DEVICE_COMPUTE_CAPABILITY_MAJOR_NV: u32 = 0x4000;
     pub(crate) const DEVICE_COMPUTE_CAPABILITY_MINOR_NV: u32 = 0x4001;
     pub(crate) const DEVICE_WARP_SIZE_NV: u32 = 0x4003;
+    pub(crate) const DEVICE_PCI_BUS_ID_NV: u32 = 0x4008;
+    pub(crate) const DEVICE_PCI_SLOT_ID_NV: u32 = 0x4009;
+    pub(crate) const DEVICE_PCI_DOMAIN_ID_NV: u32 = 0x400a;
     pub(crate) const DEVICE_BOARD_NAME_AMD: u32 = 0x4038;
     pub(crate) const DEVICE_GLOBAL_FREE_MEMORY_AMD: u32 = 0x4039;
     pub(crate) const DEVICE_WAVEFRONT_WIDTH_AMD: u32 = 0x4043;
     pub(crate) const DEVICE_SUB_GROUP_SIZES_INTEL: u32 = 0x4108;
+    pub(crate) const DEVICE_PCI_BUS_INFO_KHR: u32 = 0x410f;
 
     pub(crate) const PROGRAM_BINARY_SIZES: u32 = 0x1165;
     pub(crate) const PROGRAM_BINARIES: u32 = 0x1166;
@@ -77,6 +81,11 @@ pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
 /// Bytes as `size_t`s.
 pub(crate) fn sizes(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks_exact(size_of::<usize>()).filter_map(number).collect()
+}
+
+/// Bytes as `cl_uint`s.
+pub(crate) fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).filter_map(|b| b.try_into().ok().map(u32::from_ne_bytes)).collect()
 }
 
 /// A platform.
@@ -158,6 +167,27 @@ impl Device {
 
     pub(crate) fn flag(self, what: u32) -> bool {
         self.number(what).is_some_and(|n| n != 0)
+    }
+
+    pub(crate) fn has(self, extension: &str) -> bool {
+        self.extensions().iter().any(|e| e == extension)
+    }
+
+    /// Domain, bus, device and function on PCI, where there is an extension that tells.
+    pub(crate) fn pci_address(self) -> Option<[u32; 4]> {
+        if self.has("cl_khr_pci_bus_info")
+            && let Some(Ok(address)) = self.bytes(name::DEVICE_PCI_BUS_INFO_KHR).map(|b| words(&b).try_into())
+        {
+            return Some(address);
+        }
+        if !self.has("cl_nv_device_attribute_query") {
+            return None;
+        }
+        let number = |what| self.number(what).and_then(|n| u32::try_from(n).ok());
+        // A slot is a device and a function.
+        let (bus, slot) = (number(name::DEVICE_PCI_BUS_ID_NV)?, number(name::DEVICE_PCI_SLOT_ID_NV)?);
+        // Drivers from before the question have one domain.
+        Some([number(name::DEVICE_PCI_DOMAIN_ID_NV).unwrap_or(0), bus, slot >> 3, slot & 7])
     }
 
     pub(crate) fn extensions(self) -> Vec<String> {

@@ -31,6 +31,8 @@ pub(crate) struct Vendor {
     pub(crate) large_buffers: bool,
     /// Asks for free memory: a question, and the unit of its first number.
     free_memory: Option<(u32, u64)>,
+    /// Whether the devices are those that NVML knows, by their PCI addresses.
+    pub(crate) has_nvml: bool,
     /// Asks for a better name than `CL_DEVICE_NAME`.
     board_name: Option<u32>,
 }
@@ -46,6 +48,7 @@ const OTHER: Vendor = Vendor {
     saves_binaries: true,
     large_buffers: false,
     free_memory: None,
+    has_nvml: false,
     board_name: None,
 };
 
@@ -53,7 +56,14 @@ const OTHER: Vendor = Vendor {
 const VENDORS: &[Vendor] = &[
     Vendor { name: "PoCL", words: &["portable computing language", "pocl"], saves_binaries: false, ..OTHER },
     Vendor { name: "Mesa", words: &["rusticl", "clover", "mesa"], ..OTHER },
-    Vendor { name: "NVIDIA", words: &["nvidia"], wave: Wave::Asked(name::DEVICE_WARP_SIZE_NV), large_buffers: true, ..OTHER },
+    Vendor {
+        name: "NVIDIA",
+        words: &["nvidia"],
+        wave: Wave::Asked(name::DEVICE_WARP_SIZE_NV),
+        large_buffers: true,
+        has_nvml: true,
+        ..OTHER
+    },
     Vendor {
         name: "AMD",
         words: &["advanced micro devices", "amd accelerated"],
@@ -86,7 +96,7 @@ impl Vendor {
         }
     }
 
-    /// Bytes free on a device, where it says so.
+    /// Bytes free on a device, where it says so itself.
     pub(crate) fn free_memory(&self, device: Device) -> Option<u64> {
         let (what, unit) = self.free_memory?;
         crate::query::sizes(&device.bytes(what)?).first().map(|n| n.saturating_mul(unit))

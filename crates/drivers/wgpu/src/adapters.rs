@@ -94,7 +94,6 @@ pub(crate) fn describe(adapter: &Adapter, ordinal: usize) -> Info {
             ("bytes per buffer argument", limits.max_storage_buffer_binding_size),
             ("bytes per buffer", limits.max_buffer_size),
         ],
-        ..Info::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     BACKEND, Mark, Module, adapters,
     batch::Batch,
-    capacity::Capacity,
+    capacity::{self, Capacity},
     marks::Clock,
     memory::{Binding, Block, Memory},
     pipelines::Pipelines,
@@ -14,7 +14,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use unigrad_device::{Error, Info};
+use unigrad_device::{Error, Health, Info};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
     Dialect, Param, Program, Source, Target,
@@ -521,6 +521,10 @@ impl Backend for WgpuBackend {
 
     fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
         self.between(from, to)
+    }
+
+    fn health(&self) -> Result<Option<Health>, Error> {
+        Ok(capacity::health(self.adapter))
     }
 
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {

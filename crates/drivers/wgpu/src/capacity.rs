@@ -1,7 +1,8 @@
-//! How much memory an adapter has, and how much of it is free, asked below wgpu, which does not tell.
+//! How much memory an adapter has, how much of it is free, and how the GPU does, asked below and beside wgpu, which does not tell.
 //!
 //! Always: figures are of the memory on the device's own side; what the system does not tell is 0. Never: changes anything.
 
+use unigrad_device::Health;
 use wgpu::Adapter;
 
 /// Bytes of memory.
@@ -99,6 +100,22 @@ fn ask(adapter: &Adapter) -> Option<Capacity> {
 /// A page learns nothing of the memory.
 #[cfg(target_arch = "wasm32")]
 fn ask(_adapter: &Adapter) -> Option<Capacity> {
+    None
+}
+
+/// How the GPU does, where a management library knows it by its PCI address.
+#[cfg(not(any(target_vendor = "apple", target_arch = "wasm32")))]
+pub(crate) fn health(adapter: &Adapter) -> Option<Health> {
+    let info = adapter.get_info();
+    if info.vendor != unigrad_nvml::PCI_VENDOR || info.device_pci_bus_id.is_empty() {
+        return None;
+    }
+    unigrad_nvml::health(&std::ffi::CString::new(info.device_pci_bus_id).ok()?)
+}
+
+/// No such library is there.
+#[cfg(any(target_vendor = "apple", target_arch = "wasm32"))]
+pub(crate) fn health(_adapter: &Adapter) -> Option<Health> {
     None
 }
 

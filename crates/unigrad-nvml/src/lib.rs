@@ -1,10 +1,23 @@
-//! How a GPU does, and how GPUs are connected: from NVML, where it is installed.
+//! How NVIDIA's GPUs do, and how they are connected: from NVML, where it is installed. For every driver that runs on them.
 //!
-//! Always: a figure that NVML, its version or the device does not give is `None`. Never: needs NVML for anything else.
+//! In: the PCI address by which a driver knows its device (`UNIGRAD_NVML_LIBRARY` names another library than the system's). Out: figures.
+//! Always: what NVML, its version or the device does not give is `None`, and so is everything where there is no NVML; loaded once.
+//! Never: needed for anything else than figures; changes a device's settings.
 
 use nvml_wrapper_sys::bindings::{self as sys, NvmlLib};
-use std::{ffi::CStr, sync::OnceLock};
+use std::{
+    ffi::{CStr, CString},
+    sync::OnceLock,
+};
 use unigrad_device::Health;
+
+/// PCI's number of the vendor.
+pub const PCI_VENDOR: u32 = 0x10de;
+
+/// Names another library than [`NAME`].
+const VARIABLE: &str = "UNIGRAD_NVML_LIBRARY";
+
+const NAME: &str = if cfg!(windows) { "nvml.dll" } else { "libnvidia-ml.so.1" };
 
 /// NVML's success.
 const SUCCESS: u32 = 0;
@@ -21,9 +34,9 @@ fn library() -> Option<&'static NvmlLib> {
     static LIBRARY: OnceLock<Option<NvmlLib>> = OnceLock::new();
     LIBRARY
         .get_or_init(|| {
-            let name = if cfg!(windows) { "nvml.dll" } else { "libnvidia-ml.so.1" };
-            // SAFETY: loads a library by name; its initialisers are NVIDIA's.
-            let library = unsafe { NvmlLib::new(name) }.ok()?;
+            let chosen = std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
+            // SAFETY: loads a library by name; its initialisers are NVIDIA's, or of the user's choice.
+            let library = unsafe { NvmlLib::new(chosen.unwrap_or_else(|| NAME.into())) }.ok()?;
             call!(library, nvmlInit_v2)?;
             Some(library)
         })
@@ -36,16 +49,44 @@ fn device(library: &NvmlLib, bus_id: &CStr) -> Option<sys::nvmlDevice_t> {
     Some(device)
 }
 
+/// A device's address in the form that NVML takes.
+pub fn address(domain: u32, bus: u32, device: u32, function: u32) -> CString {
+    // Without a NUL, as numbers have none.
+    CString::new(format!("{domain:08x}:{bus:02x}:{device:02x}.{function:x}")).unwrap_or_default()
+}
+
 /// The driver's version, as in `nvidia-smi`.
-pub(crate) fn driver_version() -> Option<String> {
+pub fn driver_version() -> Option<String> {
     let mut text = [0; 96];
     call!(library()?, nvmlSystemGetDriverVersion, text.as_mut_ptr(), text.len() as u32)?;
     // SAFETY: NVML terminates the text within the buffer.
     Some(unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned())
 }
 
+/// Bytes of a device's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// All of it.
+    pub total: u64,
+    /// What no process has.
+    pub free: u64,
+}
+
+fn memory_of(library: &NvmlLib, device: sys::nvmlDevice_t) -> Option<sys::nvmlMemory_t> {
+    let mut memory = sys::nvmlMemory_t { total: 0, free: 0, used: 0 };
+    call!(library, nvmlDeviceGetMemoryInfo, device, &mut memory)?;
+    Some(memory)
+}
+
+/// The memory of the device at a PCI address.
+pub fn memory(bus_id: &CStr) -> Option<Memory> {
+    let library = library()?;
+    let sys::nvmlMemory_t { total, free, .. } = memory_of(library, device(library, bus_id)?)?;
+    Some(Memory { total, free })
+}
+
 /// The figures of the device at a PCI address.
-pub(crate) fn health(bus_id: &CStr) -> Option<Health> {
+pub fn health(bus_id: &CStr) -> Option<Health> {
     let library = library()?;
     let device = device(library, bus_id)?;
     let number = |read: &dyn Fn(*mut u32) -> Option<()>| {
@@ -53,7 +94,6 @@ pub(crate) fn health(bus_id: &CStr) -> Option<Health> {
         read(&mut value).map(|()| value)
     };
     let clock = |which| number(&|value| call!(library, nvmlDeviceGetClockInfo, device, which, value));
-    let mut memory = sys::nvmlMemory_t { total: 0, free: 0, used: 0 };
     let mut utilization = sys::nvmlUtilization_t { gpu: 0, memory: 0 };
     let mut errors = 0;
     let uncorrected = sys::nvmlMemoryErrorType_enum_NVML_MEMORY_ERROR_TYPE_UNCORRECTED;
@@ -69,7 +109,7 @@ pub(crate) fn health(bus_id: &CStr) -> Option<Health> {
         (0x80, "the power brake"),
     ];
     Some(Health {
-        memory_used: call!(library, nvmlDeviceGetMemoryInfo, device, &mut memory).map(|()| memory.used),
+        memory_used: memory_of(library, device).map(|memory| memory.used),
         temperature_c: number(&|value| {
             call!(library, nvmlDeviceGetTemperature, device, sys::nvmlTemperatureSensors_enum_NVML_TEMPERATURE_GPU, value)
         }),
@@ -84,7 +124,7 @@ pub(crate) fn health(bus_id: &CStr) -> Option<Health> {
 }
 
 /// How two devices are connected: `NVLink x18`, or where their PCIe paths meet.
-pub(crate) fn connection(from: &CStr, to: &CStr) -> Option<String> {
+pub fn connection(from: &CStr, to: &CStr) -> Option<String> {
     let library = library()?;
     let (from, other) = (device(library, from)?, device(library, to)?);
     let mut n_links = 0;
