@@ -9,10 +9,11 @@ use crate::{
     pipelines::Pipelines,
     ready,
     reports::{Reports, out_of_memory},
+    transfer::Staging,
 };
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use unigrad_device::{Error, Health, Info};
 use unigrad_gpu::{Backend, Bound, Range};
@@ -21,12 +22,10 @@ use unigrad_ir::{
     wgsl::{Options, Slot},
 };
 use unigrad_scalar::DType;
-use wgpu::{Adapter, Buffer, BufferUsages, Device, ErrorFilter, Features, MapMode, PollType, Queue, SubmissionIndex};
+use wgpu::{Adapter, Buffer, BufferUsages, Device, Features, PollType, Queue, SubmissionIndex};
 
 /// Bytes of the uniform buffer that holds the numbers of gathered launches.
 const UNIFORM: u64 = 256 << 10;
-/// Bytes that a copy to or from the host moves at a time.
-const CHUNK: usize = 32 << 20;
 /// What offsets of arguments are multiples of.
 const ALIGNED: u64 = 64;
 
@@ -39,6 +38,8 @@ pub struct Without {
     pub subgroups: bool,
     /// Binding at multiples of 64 bytes: then at multiples of 256, as WebGPU allows a device to demand.
     pub offsets: bool,
+    /// The driver's copies of buffers, but for small ones.
+    pub buffer_copies: bool,
 }
 
 /// One device of wgpu's.
@@ -62,6 +63,9 @@ pub struct WgpuBackend {
     /// For arguments of no elements.
     nothing: Buffer,
     queued: Mutex<Queued>,
+    /// Whether a kernel copies faster within the device than the driver.
+    pub(crate) copies_by_kernel: bool,
+    pub(crate) copier: OnceLock<Module>,
 }
 
 /// What changes.
@@ -69,9 +73,8 @@ pub struct WgpuBackend {
 pub(crate) struct Queued {
     pub(crate) batch: Batch,
     pub(crate) clock: Clock,
-    memory: Memory,
-    /// For reading back; grows.
-    staging: Option<Buffer>,
+    pub(crate) memory: Memory,
+    pub(crate) staging: Staging,
 }
 
 impl fmt::Debug for WgpuBackend {
@@ -172,6 +175,8 @@ impl WgpuBackend {
             grid_extent: limits.max_compute_workgroups_per_dimension,
             max_buffer: limits.max_buffer_size,
             queued: Mutex::default(),
+            copies_by_kernel: adapter.get_info().device_type != wgpu::DeviceType::Cpu || without.buffer_copies,
+            copier: OnceLock::new(),
             name,
             device,
             queue,
@@ -190,7 +195,7 @@ impl WgpuBackend {
         self.queued.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn copy_failed(&self, cause: impl Into<String>) -> Error {
+    pub(crate) fn copy_failed(&self, cause: impl Into<String>) -> Error {
         Error::Copy { device: self.name.clone(), cause: cause.into() }
     }
 
@@ -216,64 +221,7 @@ impl WgpuBackend {
         }
     }
 
-    /// The buffer of a range, which must be in it, and the bytes up to the next multiple of 4 with it.
-    fn block(&self, queued: &Queued, range: Range) -> Result<Block, Error> {
-        let block = queued.memory.get(range.handle).ok_or_else(|| self.copy_failed("no such memory"))?;
-        match range.offset.checked_add(range.len.next_multiple_of(4)) {
-            Some(end) if end as u64 <= block.bytes => Ok(block.clone()),
-            _ => Err(self.copy_failed(format!("{} bytes at {} of {}", range.len, range.offset, block.bytes))),
-        }
-    }
-
-    /// Copies from a buffer to the host; waits. `at` is a multiple of 4, and so is the buffer's size.
-    pub(crate) fn read_back(&self, buffer: &Buffer, at: u64, data: &mut [u8]) -> Result<(), Error> {
-        let mut queued = self.queued();
-        let wanted = data.len().min(CHUNK).next_multiple_of(4) as u64;
-        if queued.staging.as_ref().is_none_or(|staging| staging.size() < wanted) {
-            let size = wanted.next_power_of_two().max(64 << 10);
-            queued.staging = Some(self.new_buffer(size, BufferUsages::MAP_READ | BufferUsages::COPY_DST, &queued.memory)?);
-        }
-        let Some(staging) = queued.staging.clone() else { return Err(self.copy_failed("no staging memory")) };
-        for (k, chunk) in data.chunks_mut(CHUNK).enumerate() {
-            let size = chunk.len().next_multiple_of(4) as u64;
-            queued.batch.encoder(&self.device).copy_buffer_to_buffer(buffer, at + (k * CHUNK) as u64, &staging, 0, size);
-            self.submit(&mut queued)?;
-            let (sender, receiver) = std::sync::mpsc::channel();
-            staging.map_async(MapMode::Read, 0..size, move |result| {
-                // Nobody listens any more if the wait has failed.
-                let _ = sender.send(result.is_ok());
-            });
-            self.poll(PollType::wait_indefinitely())?;
-            if receiver.try_recv() != Ok(true) {
-                // A new one for the next read: this one's state is unknown.
-                queued.staging = None;
-                self.reports.take(&self.name)?;
-                return Err(self.copy_failed("the memory cannot be read"));
-            }
-            let read = match staging.get_mapped_range(0..size) {
-                Ok(view) => {
-                    chunk.copy_from_slice(&view[..chunk.len()]);
-                    Ok(())
-                }
-                Err(error) => Err(self.copy_failed(error.to_string())),
-            };
-            staging.unmap();
-            read?;
-        }
-        drop(queued);
-        self.pipelines.save();
-        self.reports.take(&self.name)
-    }
-
-    fn new_buffer(&self, size: u64, usage: BufferUsages, memory: &Memory) -> Result<Buffer, Error> {
-        let scopes = [ErrorFilter::Validation, ErrorFilter::Internal, ErrorFilter::OutOfMemory].map(|f| self.device.push_error_scope(f));
-        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-        let errors: Vec<wgpu::Error> = scopes.into_iter().rev().filter_map(|scope| ready(scope.pop()).flatten()).collect();
-        self.reports.alive(&self.name)?;
-        if errors.is_empty() { Ok(buffer) } else { Err(self.out_of_memory(size, memory.in_use(), "")) }
-    }
-
-    fn out_of_memory(&self, asked: u64, in_use: u64, more: &str) -> Error {
+    pub(crate) fn out_of_memory(&self, asked: u64, in_use: u64, more: &str) -> Error {
         out_of_memory(&self.name, asked, in_use, self.capacity(in_use), more)
     }
 
@@ -345,7 +293,7 @@ impl Backend for WgpuBackend {
         }
         let size = size.next_multiple_of(256);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-        let buffer = self.new_buffer(size, usage, &queued.memory)?;
+        let buffer = self.new_buffer(size, usage, false, &queued.memory)?;
         Ok(queued.memory.add(Block { buffer, bytes: size }))
     }
 
@@ -354,32 +302,7 @@ impl Backend for WgpuBackend {
     }
 
     fn upload(&self, data: &[u8], to: Range) -> Result<(), Error> {
-        if data.is_empty() {
-            return Ok(());
-        }
-        let mut queued = self.queued();
-        let block = self.block(&queued, to)?;
-        // What the host writes goes before all that is handed over later: what was gathered must not be later.
-        if !queued.batch.is_empty() {
-            self.submit(&mut queued)?;
-        }
-        self.reports.alive(&self.name)?;
-        let (words, rest) = data.split_at(data.len() / 4 * 4);
-        for (k, chunk) in words.chunks(CHUNK).enumerate() {
-            self.queue.write_buffer(&block.buffer, (to.offset + k * CHUNK) as u64, chunk);
-            if words.len() > CHUNK {
-                // Each chunk is staged; handed over at once, it is soon given back.
-                self.queue.submit([]);
-                self.poll(PollType::wait_indefinitely())?;
-            }
-        }
-        if !rest.is_empty() {
-            // Slices begin at multiples of 64, so the bytes up to the next word are nobody's.
-            let mut word = [0; 4];
-            word[..rest.len()].copy_from_slice(rest);
-            self.queue.write_buffer(&block.buffer, (to.offset + words.len()) as u64, &word);
-        }
-        Ok(())
+        self.write(data, to)
     }
 
     fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
@@ -391,25 +314,7 @@ impl Backend for WgpuBackend {
     }
 
     fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
-        if from.len == 0 {
-            return Ok(());
-        }
-        let mut queued = self.queued();
-        let (source, target) = (self.block(&queued, from)?, self.block(&queued, to)?);
-        let size = from.len.next_multiple_of(4) as u64;
-        let (from_at, to_at) = (from.offset as u64, to.offset as u64);
-        if from.handle == to.handle {
-            // wgpu does not copy within a buffer.
-            let between = self.new_buffer(size, BufferUsages::COPY_SRC | BufferUsages::COPY_DST, &queued.memory)?;
-            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&source.buffer, from_at, &between, 0, size);
-            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&between, 0, &target.buffer, to_at, size);
-        } else {
-            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&source.buffer, from_at, &target.buffer, to_at, size);
-        }
-        if queued.batch.is_full() {
-            self.submit(&mut queued)?;
-        }
-        Ok(())
+        self.copy_within(from, to)
     }
 
     fn load(&self, program: &Program) -> Result<Module, Error> {

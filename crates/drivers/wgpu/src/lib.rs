@@ -14,6 +14,7 @@ mod memory;
 mod pipelines;
 mod program;
 mod reports;
+mod transfer;
 
 pub use adapters::WgpuDriver;
 pub use backend::{WgpuBackend, Without};

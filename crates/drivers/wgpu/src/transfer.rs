@@ -1,0 +1,340 @@
+//! Bytes between host and device, and within the device.
+//!
+//! Large transfers go in pieces through two staging buffers that are kept: while the device moves one piece, the host copies the other.
+//! Copies within a GPU are a kernel: drivers' own copies of buffers reach a fraction of what it does. On a processor it is the other way.
+//! Always: nothing beyond the range's last byte changes. Never: waits for the device after an upload, but for a staging buffer.
+
+use crate::{
+    Module,
+    backend::{Queued, WgpuBackend},
+    memory::{Block, Memory},
+    ready,
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+use unigrad_device::Error;
+use unigrad_gpu::{Backend, Bound, Range};
+use unigrad_ir::{Builder, Place, Program, Value};
+use unigrad_scalar::{BinaryOp, DType};
+use wgpu::{Buffer, BufferUsages, ErrorFilter, MapMode, PollType, SubmissionIndex};
+
+/// Bytes that a staging buffer for uploads has, and that a download moves at a time.
+const PIECE: usize = 16 << 20;
+/// Uploads of less leave staging to wgpu.
+const LARGE: usize = 256 << 10;
+/// Copies of less within a GPU, of whole words, are the driver's.
+const SMALL_COPY: usize = 64 << 10;
+/// Bytes that one launch copies at most.
+const COPY_PIECE: usize = 512 << 20;
+/// Threads of a workgroup that copies, and vectors of 16 bytes that each moves.
+const THREADS: u32 = 256;
+const VECTORS: u32 = 4;
+
+/// Staging buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Staging {
+    up: [Option<Up>; 2],
+    /// Whose turn it is.
+    turn: usize,
+    /// Grow.
+    down: [Option<Buffer>; 2],
+    /// Memory of the device for the end of an upload that is not whole words.
+    odd: Option<u64>,
+}
+
+/// A buffer that the host writes.
+#[derive(Debug)]
+struct Up {
+    buffer: Buffer,
+    /// Whether the host may write.
+    mapped: Arc<AtomicBool>,
+    /// What read it last.
+    index: Option<SubmissionIndex>,
+}
+
+/// A piece on its way to the host.
+struct Down {
+    buffer: Buffer,
+    mapped: Arc<AtomicBool>,
+    index: Option<SubmissionIndex>,
+}
+
+fn map(buffer: &Buffer, mode: MapMode, size: u64) -> Arc<AtomicBool> {
+    let mapped = Arc::new(AtomicBool::new(false));
+    let reached = Arc::clone(&mapped);
+    buffer.map_async(mode, 0..size, move |result| reached.store(result.is_ok(), Relaxed));
+    mapped
+}
+
+/// `to[i] = from[i]` for `vectors` of 4 words, then `words` fewer than 4, then the bytes of one more word that are set in `mask`.
+fn copy_program() -> Program {
+    let mut b = Builder::new("copy", [THREADS, 1, 1]);
+    let (from, to) = (b.buffer("from", DType::U32), b.buffer_mut("to", DType::U32));
+    let [vectors, words, mask] = ["vectors", "words", "mask"].map(|name| b.scalar(name, DType::U32));
+    let (group, thread) = (b.group(0), b.thread(0));
+    let start = b.mul_const(group, (THREADS * VECTORS).into());
+    let first = b.add(start, thread);
+    let end = b.add_const(start, (THREADS * VECTORS).into());
+    let past = b.lt(vectors, end);
+    let place = |b: &mut Builder, k: u32| {
+        let vector = b.add_const(first, (k * THREADS).into());
+        (vector, b.mul_const(vector, 4))
+    };
+    let move_one = |b: &mut Builder, at: Value| {
+        let v = b.load_vector(from, at, 4);
+        b.store(to, at, v);
+    };
+    b.when_else(
+        past,
+        |b| {
+            for k in 0..VECTORS {
+                let (vector, at) = place(b, k);
+                let inside = b.lt(vector, vectors);
+                b.when(inside, |b| move_one(b, at));
+            }
+        },
+        |b| {
+            // All loads are under way before the first store.
+            let loaded: Vec<(Value, Value)> = (0..VECTORS)
+                .map(|k| {
+                    let (_, at) = place(b, k);
+                    (at, b.load_vector(from, at, 4))
+                })
+                .collect();
+            loaded.into_iter().for_each(|(at, v)| b.store(to, at, v));
+        },
+    );
+    rest(&mut b, [from, to], first, [vectors, words, mask]);
+    b.finish()
+}
+
+/// What [`copy_program`] does after the vectors; `index` counts its threads through, from 0.
+fn rest(b: &mut Builder, [from, to]: [Place; 2], index: Value, [vectors, words, mask]: [Value; 3]) {
+    let begin = b.mul_const(vectors, 4);
+    let at = b.add(begin, index);
+    let is_word = b.lt(index, words);
+    b.when(is_word, |b| {
+        let v = b.load(from, at);
+        b.store(to, at, v);
+    });
+    let zero = b.u32(0);
+    let is_last = b.binary(BinaryOp::Eq, index, words);
+    let is_part = b.binary(BinaryOp::Ne, mask, zero);
+    let is_part = b.and(is_last, is_part);
+    b.when(is_part, |b| {
+        let (new, old) = (b.load(from, at), b.load(to, at));
+        let differing = b.binary(BinaryOp::Xor, new, old);
+        let differing = b.binary(BinaryOp::And, differing, mask);
+        let merged = b.binary(BinaryOp::Xor, old, differing);
+        b.store(to, at, merged);
+    });
+}
+
+impl WgpuBackend {
+    /// The buffer of a range, which must be in it, and the bytes up to the next multiple of 4 with it.
+    pub(crate) fn block(&self, queued: &Queued, range: Range) -> Result<Block, Error> {
+        let block = queued.memory.get(range.handle).ok_or_else(|| self.copy_failed("no such memory"))?;
+        match range.offset.checked_add(range.len.next_multiple_of(4)) {
+            Some(end) if end as u64 <= block.bytes => Ok(block.clone()),
+            _ => Err(self.copy_failed(format!("{} bytes at {} of {}", range.len, range.offset, block.bytes))),
+        }
+    }
+
+    pub(crate) fn new_buffer(&self, size: u64, usage: BufferUsages, mapped: bool, memory: &Memory) -> Result<Buffer, Error> {
+        let scopes = [ErrorFilter::Validation, ErrorFilter::Internal, ErrorFilter::OutOfMemory].map(|f| self.device.push_error_scope(f));
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: mapped });
+        let errors: Vec<wgpu::Error> = scopes.into_iter().rev().filter_map(|scope| ready(scope.pop()).flatten()).collect();
+        self.reports.alive(&self.name)?;
+        if errors.is_empty() { Ok(buffer) } else { Err(self.out_of_memory(size, memory.in_use(), "")) }
+    }
+
+    /// A staging buffer that the host may write.
+    fn take_up(&self, queued: &mut Queued, turn: usize) -> Result<Up, Error> {
+        if let Some(up) = queued.staging.up[turn].take() {
+            if !up.mapped.load(Relaxed) {
+                self.poll(PollType::Wait { submission_index: up.index.clone(), timeout: None })?;
+            }
+            if up.mapped.load(Relaxed) {
+                return Ok(up);
+            }
+            // Mapping failed: a new one, whose failure would say why.
+            self.reports.alive(&self.name)?;
+        }
+        let buffer = self.new_buffer(PIECE as u64, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC, true, &queued.memory)?;
+        Ok(Up { buffer, mapped: Arc::new(AtomicBool::new(true)), index: None })
+    }
+
+    /// Host to device; whole words, which one piece holds.
+    fn upload_piece(&self, queued: &mut Queued, data: &[u8], to: &Buffer, at: u64) -> Result<(), Error> {
+        let turn = queued.staging.turn;
+        let mut up = self.take_up(queued, turn)?;
+        let size = data.len() as u64;
+        up.buffer.get_mapped_range_mut(0..size).map_err(|error| self.copy_failed(error.to_string()))?.copy_from_slice(data);
+        up.buffer.unmap();
+        queued.batch.encoder(&self.device).copy_buffer_to_buffer(&up.buffer, 0, to, at, size);
+        up.index = self.submit(queued)?;
+        up.mapped = map(&up.buffer, MapMode::Write, PIECE as u64);
+        queued.staging.turn = (turn + 1) % queued.staging.up.len();
+        queued.staging.up[turn] = Some(up);
+        Ok(())
+    }
+
+    pub(crate) fn write(&self, data: &[u8], to: Range) -> Result<(), Error> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.reports.alive(&self.name)?;
+        let mut queued = self.queued();
+        let block = self.block(&queued, to)?;
+        // A part of a word, from where a kernel's argument may begin: the word's other bytes may be somebody's.
+        let (words, rest) = data.split_at(if data.len().is_multiple_of(4) { data.len() } else { data.len() / 64 * 64 });
+        // Nothing can be waited for in a browser, which has its own way with large writes.
+        if words.len() >= LARGE && !cfg!(target_arch = "wasm32") {
+            for (k, piece) in words.chunks(PIECE).enumerate() {
+                self.upload_piece(&mut queued, piece, &block.buffer, (to.offset + k * PIECE) as u64)?;
+            }
+        } else if !words.is_empty() {
+            self.write_now(&mut queued, words, &block.buffer, to.offset as u64)?;
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let mut block = [0; 64];
+        block[..rest.len()].copy_from_slice(rest);
+        let odd = match queued.staging.odd {
+            Some(odd) => odd,
+            None => {
+                let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+                let buffer = self.new_buffer(256, usage, false, &queued.memory)?;
+                let odd = queued.memory.add(Block { buffer, bytes: 256 });
+                *queued.staging.odd.insert(odd)
+            }
+        };
+        let from = Range { handle: odd, offset: 0, len: rest.len() };
+        let buffer = self.block(&queued, from)?.buffer;
+        self.write_now(&mut queued, &block, &buffer, 0)?;
+        drop(queued);
+        self.copy_by_kernel(from, Range { offset: to.offset + words.len(), len: rest.len(), ..to })
+    }
+
+    /// Host to device through wgpu's own staging.
+    fn write_now(&self, queued: &mut Queued, data: &[u8], to: &Buffer, at: u64) -> Result<(), Error> {
+        // Goes before all that is handed over later: what was gathered must not be later.
+        if !queued.batch.is_empty() {
+            self.submit(queued)?;
+        }
+        self.queue.write_buffer(to, at, data);
+        Ok(())
+    }
+
+    /// Copies from a buffer to the host; waits. `at` is a multiple of 4, and so is the buffer's size.
+    pub(crate) fn read_back(&self, buffer: &Buffer, at: u64, data: &mut [u8]) -> Result<(), Error> {
+        let mut queued = self.queued();
+        let all = data.len();
+        let n_pieces = all.div_ceil(PIECE);
+        let start = |queued: &mut Queued, k: usize| {
+            let len = (all - k * PIECE).min(PIECE).next_multiple_of(4);
+            self.start_down(queued, k % 2, buffer, at + (k * PIECE) as u64, len as u64)
+        };
+        let mut next = start(&mut queued, 0).map(Some);
+        for (k, piece) in data.chunks_mut(PIECE).enumerate() {
+            let moved = next.and_then(|begun| {
+                // Under way while the host copies this one.
+                let after = if k + 1 < n_pieces { Some(start(&mut queued, k + 1)?) } else { None };
+                begun.map_or(Ok(()), |down| self.finish_down(down, piece))?;
+                Ok(after)
+            });
+            if let Err(error) = moved {
+                // The state of these is unknown.
+                queued.staging.down = [None, None];
+                self.reports.take(&self.name)?;
+                return Err(error);
+            }
+            next = moved;
+        }
+        drop(queued);
+        self.pipelines.save();
+        self.reports.take(&self.name)
+    }
+
+    /// Begins to move a piece to the host.
+    fn start_down(&self, queued: &mut Queued, which: usize, from: &Buffer, at: u64, size: u64) -> Result<Down, Error> {
+        if queued.staging.down[which].as_ref().is_none_or(|buffer| buffer.size() < size) {
+            let room = size.next_power_of_two().max(64 << 10);
+            let buffer = self.new_buffer(room, BufferUsages::MAP_READ | BufferUsages::COPY_DST, false, &queued.memory)?;
+            queued.staging.down[which] = Some(buffer);
+        }
+        let Some(buffer) = queued.staging.down[which].clone() else { return Err(self.copy_failed("no staging memory")) };
+        queued.batch.encoder(&self.device).copy_buffer_to_buffer(from, at, &buffer, 0, size);
+        let index = self.submit(queued)?;
+        let mapped = map(&buffer, MapMode::Read, size);
+        Ok(Down { buffer, mapped, index })
+    }
+
+    fn finish_down(&self, down: Down, data: &mut [u8]) -> Result<(), Error> {
+        self.poll(PollType::Wait { submission_index: down.index, timeout: None })?;
+        if !down.mapped.load(Relaxed) {
+            return Err(self.copy_failed("the memory cannot be read"));
+        }
+        let view = down.buffer.get_mapped_range(0..data.len().next_multiple_of(4) as u64);
+        view.map(|view| data.copy_from_slice(&view[..data.len()])).map_err(|error| self.copy_failed(error.to_string()))?;
+        down.buffer.unmap();
+        Ok(())
+    }
+
+    pub(crate) fn copy_within(&self, from: Range, to: Range) -> Result<(), Error> {
+        if from.len == 0 {
+            return Ok(());
+        }
+        if (self.copies_by_kernel && from.len >= SMALL_COPY) || !from.len.is_multiple_of(4) {
+            return self.copy_by_kernel(from, to);
+        }
+        let mut queued = self.queued();
+        let (source, target) = (self.block(&queued, from)?, self.block(&queued, to)?);
+        let size = from.len as u64;
+        let (from_at, to_at) = (from.offset as u64, to.offset as u64);
+        if from.handle == to.handle {
+            // wgpu does not copy within a buffer.
+            let between = self.new_buffer(size, BufferUsages::COPY_SRC | BufferUsages::COPY_DST, false, &queued.memory)?;
+            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&source.buffer, from_at, &between, 0, size);
+            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&between, 0, &target.buffer, to_at, size);
+        } else {
+            queued.batch.encoder(&self.device).copy_buffer_to_buffer(&source.buffer, from_at, &target.buffer, to_at, size);
+        }
+        if queued.batch.is_full() {
+            self.submit(&mut queued)?;
+        }
+        Ok(())
+    }
+
+    fn copy_by_kernel(&self, from: Range, to: Range) -> Result<(), Error> {
+        {
+            let queued = self.queued();
+            self.block(&queued, from)?;
+            self.block(&queued, to)?;
+        }
+        let module = self.copier()?;
+        // What is before the first multiple that the device binds at is bound with it.
+        let most = (self.target.max_buffer_bytes.saturating_sub(1024) as usize).min(COPY_PIECE) / 1024 * 1024;
+        for begin in (0..from.len).step_by(most.max(1024)) {
+            let len = (from.len - begin).min(most.max(1024));
+            let (from, to) = (Range { offset: from.offset + begin, len, ..from }, Range { offset: to.offset + begin, len, ..to });
+            let numbers = [len / 16, len % 16 / 4, (1 << (len % 4 * 8)) - 1].map(|n| Bound::Scalar(DType::U32, n as u64));
+            let groups = (len / 16).div_ceil((THREADS * VECTORS) as usize).max(1) as u32;
+            let buffers = [Bound::Buffer(from), Bound::Buffer(to)];
+            self.launch(module, [groups, 1, 1], &[&buffers[..], &numbers[..]].concat())?;
+        }
+        Ok(())
+    }
+
+    /// The kernel that copies, compiled when it is first needed.
+    fn copier(&self) -> Result<&Module, Error> {
+        if let Some(module) = self.copier.get() {
+            return Ok(module);
+        }
+        let module = self.compile(&copy_program())?;
+        Ok(self.copier.get_or_init(|| module))
+    }
+}
