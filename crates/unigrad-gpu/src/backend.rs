@@ -60,6 +60,11 @@ pub trait Backend: Send + Sync + 'static {
         let _ = source;
         Err(Error::Compile { device: self.info().device(), kernel: signature.name.clone(), cause })
     }
+    /// What part of a compute unit's threads can be at work in this program at a time, as its registers and shared memory allow; `None` where
+    /// nothing tells.
+    fn occupancy(&self, _module: &Self::Module) -> Option<f64> {
+        None
+    }
     /// Queues `module` on `grid` workgroups (every extent > 0), one bound per parameter of its program.
     fn launch(&self, module: &Self::Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error>;
     /// Hands queued work to the device, where a driver collects it first.

@@ -14,17 +14,22 @@ use crate::{
 use rustc_hash::FxHashMap;
 use std::{
     any::Any,
+    cmp::Ordering::Equal,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
-use unigrad_ir::{Builder, Dialect, Param, Source};
+use unigrad_ir::{Builder, Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Kernel};
 use unigrad_scalar::DType;
 
 /// Bytes of a launch's words in the status buffer, and of all of it; see [`StepArg::Status`].
 const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
 const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
+
+/// Part of a compute unit's threads below which another size of workgroups is tried, and how much better it must be.
+const LOW_OCCUPANCY: f64 = 0.5;
+const WORTHWHILE: f64 = 1.1;
 
 /// A [`Backend`] as an [`OpenDevice`].
 pub struct GpuDevice<B: Backend> {
@@ -57,6 +62,9 @@ struct Scratch {
     handle: Option<u64>,
     bytes: usize,
 }
+
+/// Steps, and a module for each.
+type Ready<B> = (Lowered, Vec<Arc<<B as Backend>::Module>>);
 
 /// A compiled kernel.
 struct GpuProgram<B: Backend> {
@@ -218,6 +226,43 @@ impl<B: Backend> GpuDevice<B> {
         Arc::new(GpuProgram::<B> { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes })
     }
 
+    /// A kernel's steps and their modules, for a target that this device is, or more narrowly limited.
+    fn lower(&self, kernel: &Kernel, name: &str, target: &Target) -> Result<Ready<B>, Error> {
+        let lowered = lower(kernel, target).map_err(|unsupported| Error::Compile {
+            device: self.name.clone(),
+            kernel: name.to_owned(),
+            cause: unsupported.to_string(),
+        })?;
+        let modules = lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<_, _>>()?;
+        Ok((lowered, modules))
+    }
+
+    /// A map whose workgroups leave much of a compute unit idle, because too few of their size fit: in smaller workgroups, if more threads are
+    /// at work then. Only maps, whose points do not depend on the workgroup they are in.
+    fn fuller(&self, kernel: &Kernel, name: &str, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> Ready<B> {
+        let is_map = match kernel {
+            Kernel::Region(region) => region.n_parallel == region.axes.len(),
+            Kernel::Grouped(grouped) => grouped.region.n_parallel == grouped.region.axes.len(),
+            _ => false,
+        };
+        let occupancy = |modules: &[Arc<B::Module>]| {
+            modules.iter().map(|module| self.backend.occupancy(module)).min_by(|a, b| a.partial_cmp(b).unwrap_or(Equal))
+        };
+        let Some(mut best) = occupancy(&modules).flatten().filter(|part| is_map && *part < LOW_OCCUPANCY) else {
+            return (lowered, modules);
+        };
+        let mut chosen = (lowered, modules);
+        for max_threads in [128, 64] {
+            let target = Target { max_threads: max_threads.min(self.backend.target().max_threads), ..self.backend.target().clone() };
+            // An attempt that fails changes nothing: there is a program already.
+            let Ok(other) = self.lower(kernel, name, &target) else { continue };
+            if let Some(part) = occupancy(&other.1).flatten().filter(|part| *part > best * WORTHWHILE) {
+                (best, chosen) = (part, other);
+            }
+        }
+        chosen
+    }
+
     /// A user's program: in the backend's language if there is such a text, else from kernel IR.
     fn compile_custom(&self, custom: &Custom) -> Result<Arc<dyn Program>, Error> {
         let refuse = |cause: String| Error::Compile { device: self.name.clone(), kernel: custom.name.clone(), cause };
@@ -373,12 +418,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             Kernel::Total(total) => total.rows.name.clone(),
             other => other.kind().to_owned(),
         };
-        let lowered = lower(kernel, self.backend.target()).map_err(|unsupported| Error::Compile {
-            device: self.name.clone(),
-            kernel: name.clone(),
-            cause: unsupported.to_string(),
-        })?;
-        let modules = lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<_, _>>()?;
+        let (lowered, modules) = self.lower(kernel, &name, self.backend.target())?;
+        let (lowered, modules) = self.fuller(kernel, &name, lowered, modules);
         Ok(self.program(kernel, name, lowered, modules))
     }
 

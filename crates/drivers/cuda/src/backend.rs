@@ -468,6 +468,24 @@ impl Backend for CudaBackend {
         Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared })
     }
 
+    fn occupancy(&self, module: &CudaModule) -> Option<f64> {
+        self.enter().ok()?;
+        let threads = module.block.iter().product::<u32>();
+        let most = handle(self.ordinal).and_then(|device| attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR));
+        let mut blocks = 0;
+        // SAFETY: a function of this context; pointer to a local.
+        let asked = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                module.function,
+                i32::try_from(threads).ok()?,
+                module.dynamic_shared as usize,
+            )
+        };
+        api::check(asked).ok()?;
+        Some(f64::from(blocks) * f64::from(threads) / f64::from(most.ok()?.max(1)))
+    }
+
     fn launch(&self, module: &CudaModule, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
         self.enter()?;
         let address = |range: &Range| if range.len == 0 { 0 } else { range.handle + range.offset as u64 };

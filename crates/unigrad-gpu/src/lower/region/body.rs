@@ -6,7 +6,7 @@
 
 use super::{
     lanes::{Lanes, Shape},
-    ops,
+    ops, quotient,
     range::{Range, fits, held, ranges},
 };
 use crate::lower::{IndexError, Signature, Unsupported, philox::philox};
@@ -35,6 +35,8 @@ pub(crate) struct Body<'a> {
     pub(super) levels: Vec<Level>,
     pub(super) live: Vec<bool>,
     ranges: Vec<Option<Range>>,
+    /// By instruction: see [`quotient::rounded`].
+    rounded: Vec<bool>,
     /// By argument; none where nothing can be touched.
     places: Vec<Option<Place>>,
     scalars: Vec<Option<Scalar>>,
@@ -150,8 +152,8 @@ impl<'a> Body<'a> {
         error: Option<IndexError>,
     ) -> Body<'a> {
         let uniform = Memo { values: vec![None; region.insts.len()], ..Memo::default() };
-        let (levels, live, ranges) = (region.levels(), live(region), ranges(region));
-        Body { region, target, levels, live, ranges, places, scalars, error, uniform }
+        let (levels, live, ranges, rounded) = (region.levels(), live(region), ranges(region), quotient::rounded(region));
+        Body { region, target, levels, live, ranges, rounded, places, scalars, error, uniform }
     }
 
     /// Declares the region's buffers and scalars as parameters, which are the kernel's `first_arg ..` and `first_scalar ..`, and makes its
@@ -293,6 +295,11 @@ impl<'a> Body<'a> {
             }
             InstOp::Binary(op, x, y) => {
                 let (Some(vx), Some(vy)) = (memo.get(x.index()), memo.get(y.index())) else { return };
+                let by_one = *op == BinaryOp::Div && to == DType::F32 && !vy.by_group() && !vy.by_lane();
+                if by_one && (vx.by_group() || vx.by_lane()) {
+                    memo.values[at] = Some(quotient::by_one(b, shape, vx, vy.at(0, 0), !self.rounded[at]));
+                    return;
+                }
                 Lanes::map(b, shape, &[vx, vy], |b, v| {
                     ops::binary(b, *op, dtype_of(x), [v[0], v[1]], [range_of(x), range_of(y)], self.ranges[at])
                 })

@@ -13,6 +13,7 @@ mod lanes;
 mod map;
 mod ops;
 mod passes;
+mod quotient;
 mod range;
 mod row;
 mod schedule;
