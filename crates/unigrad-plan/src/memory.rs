@@ -104,6 +104,8 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
     let mut arena = 0;
     for (at, launch) in launches.iter().enumerate() {
         let args = launch.kernel.args();
+        let mut times: FxHashMap<Id, u32> = FxHashMap::default();
+        launch.args.iter().for_each(|id| *times.entry(*id).or_insert(0) += 1);
         for (write, id) in launch.args.iter().enumerate().filter(|(i, _)| args[*i].write) {
             if place.contains_key(id) {
                 continue;
@@ -112,7 +114,7 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
             let heirs = launch.args.iter().enumerate().filter(|(read, other)| {
                 !args[*read].write
                     && last_use.get(other) == Some(&at)
-                    && launch.args.iter().filter(|a| a == other).count() == 1
+                    && times.get(other) == Some(&1)
                     && in_step(&launch.kernel, *read, write)
             });
             let heirs: Vec<Id> = heirs.map(|(_, other)| *other).collect();

@@ -72,6 +72,14 @@ pub struct Optimizer<R> {
     clip_norm: Option<f64>,
 }
 
+/// Numbers in the shape of a parameter.
+struct Spread {
+    /// The rule's.
+    scalars: Vec<Tensor>,
+    /// Whether the loss is finite, if that is asked.
+    finite: Option<Tensor>,
+}
+
 impl<R: Rule> Optimizer<R> {
     pub(crate) fn with_rule(rule: R, groups: Vec<Group>) -> Result<Self> {
         let mut optimizer = Optimizer { rule, groups, state: Vec::new(), n_steps: 0, lr_factor: 1.0, clip_norm: None };
@@ -182,6 +190,8 @@ impl<R: Rule> Optimizer<R> {
                 let numbers = self.rule.scalars(step, group.lr * self.lr_factor, decay);
                 // One node for all parameters of a type: the plan then has one slot for each number.
                 let mut scalars: Vec<((DType, u32), Vec<Tensor>)> = Vec::new();
+                // And one for all of a shape where a number meets them.
+                let mut shaped: Vec<(DType, u32, Vec<usize>, Spread)> = Vec::new();
                 for parameter in &group.parameters {
                     let (Some(gradient), Some(state)) = (gradients.next().flatten(), state.next()) else { continue };
                     let dtype = state_dtype(parameter.dtype());
@@ -191,9 +201,18 @@ impl<R: Rule> Optimizer<R> {
                         scalars.push((key, numbers.iter().map(|&n| Tensor::scalar(n, dtype, &device)).collect()));
                     }
                     let Some((_, scalars)) = scalars.iter().find(|(k, _)| *k == key) else { continue };
+                    let shape = parameter.shape();
+                    let known = shaped.iter().position(|(dtype, device, known, _)| (*dtype, *device) == key && *known == shape);
+                    let known = known.unwrap_or_else(|| {
+                        let spread = |tensor: &Tensor| tensor.expand(shape.as_slice());
+                        let here = Spread { scalars: scalars.iter().map(spread).collect(), finite: finite.as_ref().map(spread) };
+                        shaped.push((key.0, key.1, shape.to_vec(), here));
+                        shaped.len() - 1
+                    });
+                    let Spread { scalars, finite } = &shaped[known].3;
                     let (value, gradient) = (parameter.detach().cast(dtype), gradient.detach().cast(dtype));
                     let (new_value, new_state) = self.rule.update(&value, &gradient, state, scalars);
-                    let keep = |new: Tensor, old: &Tensor| match &finite {
+                    let keep = |new: Tensor, old: &Tensor| match finite {
                         Some(finite) => finite.where_(&new, old),
                         None => new,
                     };
