@@ -12,6 +12,7 @@ fn targets() -> Vec<Target> {
         offline_targets().into_iter().filter(|target| matches!(target.arch.as_str(), "sm_90" | "gfx90a" | "gfx1100" | "")).collect();
     let base = Target { tables: false, fragments: Vec::new(), subgroup: None, ..Target::interpreter() };
     targets.push(Target { dialect: Dialect::OpenCl, ..base.clone() });
+    targets.push(Target { dialect: Dialect::OpenCl, arch: "sm_90".to_owned(), subgroup: Some(32), ..base.clone() });
     targets.push(Target { dialect: Dialect::Wgsl, f64: false, i64: false, f16: false, atomic_i64: false, ..base });
     targets
 }
@@ -52,7 +53,11 @@ fn texts_are_as_they_were() {
             let source = render(&program, &target).unwrap_or_else(|e| panic!("{e}"));
             let _ = writeln!(text, "// ---- {} {:?} {}\n{}", source.entry, source.options, source.dynamic_shared, source.text);
         }
-        let name = if target.arch.is_empty() { target.dialect.name() } else { &target.arch };
+        let name = match (target.dialect, target.arch.as_str()) {
+            (dialect, "") => dialect.name().to_owned(),
+            (Dialect::OpenCl, arch) => format!("opencl-{arch}"),
+            (_, arch) => arch.to_owned(),
+        };
         let file = folder.join(format!("{name}.txt"));
         let before = std::fs::read_to_string(&file).unwrap_or_default();
         if before == text {

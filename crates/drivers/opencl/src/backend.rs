@@ -26,7 +26,8 @@ use std::{
 };
 use unigrad_device::{Error, Health, Info};
 use unigrad_gpu::{Backend, Bound, KernelCache, Range};
-use unigrad_ir::{Program, Source, Target, render};
+use unigrad_ir::{Program, Source, SubgroupOp, Target, render};
+use unigrad_scalar::{DType, ReduceOp};
 
 pub(crate) const READ_WRITE: u64 = 1 << 0;
 const PROFILING: u64 = 1 << 1;
@@ -114,6 +115,36 @@ pub(crate) fn buffer(api: &'static Api, context: &Object, bytes: usize) -> Resul
     Object::memory(api, |status| unsafe { (api.clCreateBuffer)(context.handle(), READ_WRITE, bytes, std::ptr::null_mut(), status) })
 }
 
+/// What the device's programs may use: words of PTX too, where its compiler takes a program with them. Otherwise the architecture is not named,
+/// so that nothing relies on it.
+fn with_ptx(found: &Found, context: &Object) -> Target {
+    let mut target = found.target();
+    let Some(subgroup) = found.vendor.wave(found.device).filter(|_| found.vendor.takes_ptx) else { return target };
+    let mut probe = unigrad_ir::Builder::new("probe", [32, 1, 1]);
+    let (from, to) = (probe.buffer("from", DType::F32), probe.buffer_mut("to", DType::BF16));
+    let thread = probe.thread(0);
+    let number = probe.load(from, thread);
+    let sum = probe.subgroup(SubgroupOp::Reduce(ReduceOp::Sum), number);
+    let rounded = probe.cast(sum, DType::BF16);
+    probe.store(to, thread, rounded);
+    let (probe, with_ptx) = (probe.finish(), Target { subgroup: Some(subgroup), ..target.clone() });
+    let compiler = Compiler {
+        api: found.device.api,
+        context: context.handle(),
+        device: found.device.handle,
+        identity: &found.identity(),
+        options: found.options(),
+        cache: found.vendor.saves_binaries.then(KernelCache::shared),
+        shared_bytes: target.shared_bytes,
+    };
+    let compiled = render(&probe, &with_ptx).ok().map(|source| compiler.compile(&probe, &source, Convention::Offsets));
+    if matches!(compiled, Some(Ok(_))) {
+        return with_ptx;
+    }
+    target.arch.clear();
+    target
+}
+
 impl OpenClBackend {
     /// Opens the device of this ordinal in the driver's list.
     pub fn open(ordinal: usize) -> Result<OpenClBackend, Error> {
@@ -133,6 +164,7 @@ impl OpenClBackend {
             // SAFETY: properties end with 0; one device of that platform; no callback.
             unsafe { (api.clCreateContext)(properties.as_ptr(), 1, &device.handle, std::ptr::null(), std::ptr::null_mut(), status) }
         })?;
+        let target = with_ptx(&found, &context);
         let queue = queue(api, &context, device, false)?;
         let nothing = buffer(api, &context, UNIT)?;
         let (total, max_alloc) = (device.number(name::DEVICE_GLOBAL_MEM_SIZE), device.number(name::DEVICE_MAX_MEM_ALLOC_SIZE));
@@ -141,7 +173,7 @@ impl OpenClBackend {
             api,
             found,
             ordinal,
-            target: found.target(),
+            target,
             identity: found.identity(),
             max_alloc: if found.vendor.large_buffers { total } else { max_alloc.unwrap_or(total) },
             alignment: device.number(name::DEVICE_MEM_BASE_ADDR_ALIGN).map_or(4096, |bits| (bits / 8).max(1)),

@@ -158,7 +158,7 @@ impl Found {
             max_threads: narrow(threads).min(256),
             max_grid: self.vendor.max_grid,
             shared_bytes: number(name::DEVICE_LOCAL_MEM_SIZE, 16 << 10) as usize,
-            // OpenCL C has shuffles as extensions that hardly anybody offers: programs go through shared memory.
+            // OpenCL C has shuffles as extensions that hardly anybody offers: programs go through shared memory, but see `with_ptx`.
             subgroup: None,
             compute_units: narrow(number(name::DEVICE_MAX_COMPUTE_UNITS, 1)).max(1),
             max_buffers: (param_bytes / 8).min(128),

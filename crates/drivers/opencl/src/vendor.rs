@@ -29,6 +29,8 @@ pub(crate) struct Vendor {
     pub(crate) saves_binaries: bool,
     /// Whether buffers may be larger than `CL_DEVICE_MAX_MEM_ALLOC_SIZE`, which says a quarter of the memory to satisfy the specification.
     pub(crate) large_buffers: bool,
+    /// Whether compilers may take words of PTX: it is tried when a device is opened.
+    pub(crate) takes_ptx: bool,
     /// Asks for free memory: a question, and the unit of its first number.
     free_memory: Option<(u32, u64)>,
     /// Whether the devices are those that NVML knows, by their PCI addresses.
@@ -47,6 +49,7 @@ const OTHER: Vendor = Vendor {
     max_grid: GRID,
     saves_binaries: true,
     large_buffers: false,
+    takes_ptx: false,
     free_memory: None,
     has_nvml: false,
     board_name: None,
@@ -61,6 +64,7 @@ const VENDORS: &[Vendor] = &[
         words: &["nvidia"],
         wave: Wave::Asked(name::DEVICE_WARP_SIZE_NV),
         large_buffers: true,
+        takes_ptx: true,
         has_nvml: true,
         ..OTHER
     },

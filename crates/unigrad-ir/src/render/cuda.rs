@@ -33,7 +33,7 @@ pub(super) const CUDA: Language = Language {
         ("f16_to_f32", "$fn f32 $N(u16 x) {\n    f32 r;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x));\n    return r;\n}\n"),
         ("f32_to_f16", "$fn u16 $N(f32 x) {\n    u16 r;\n    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x));\n    return r;\n}\n"),
     ],
-    helpers_for: |target| if compute_capability(target) >= 80 { SM_80 } else { &[] },
+    helpers_for: SINCE_SM_80,
     atomics: &[
         (AtomicOp::Add, "atomicAdd(({t}*)({p}), {v})", "="),
         (AtomicOp::Max, "atomicMax(({t}*)({p}), {v})", "="),
@@ -54,6 +54,10 @@ pub(super) const CUDA: Language = Language {
     fragments: Some(Fragments { declare, fill, load, store, multiply }),
     ..C_LIKE
 };
+
+/// What newer hardware has instructions for.
+pub(super) const SINCE_SM_80: fn(&Target) -> &'static [(&'static str, &'static str)] =
+    |target| if compute_capability(target) >= 80 { SM_80 } else { &[] };
 
 /// What compute capability 8.0 has an instruction for.
 const SM_80: &[(&str, &str)] = &[

@@ -57,6 +57,7 @@ pub fn render(program: &Program, target: &Target) -> Result<Source, RenderError>
         help: "run the program in the interpreter".to_owned(),
     };
     match target.dialect {
+        Dialect::OpenCl if opencl::takes_ptx(target) => clike::render(program, target, &opencl::OPENCL_PTX),
         Dialect::OpenCl => clike::render(program, target, &opencl::OPENCL),
         Dialect::Cuda => clike::render(program, target, &cuda::CUDA),
         Dialect::Hip => clike::render(program, target, &hip::HIP),

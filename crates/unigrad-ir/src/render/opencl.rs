@@ -3,9 +3,30 @@
 //! Each buffer is two arguments: the memory object, and the first element in it as a `ulong`. A launch passes parts of memory objects, and
 //! sub-buffers begin only at multiples of the device's address alignment.
 
-use super::clike::{C_LIKE, Language, Params, Shuffles, Spaces, Vectors};
-use crate::{AtomicOp, Dialect};
+use super::{
+    clike::{C_LIKE, Language, Params, Shuffles, Spaces, Vectors},
+    cuda::SINCE_SM_80,
+};
+use crate::{AtomicOp, Dialect, Target};
 use unigrad_scalar::DType;
+
+/// A shuffle of `u32` in PTX, of the given mode; the last operand bounds the lanes.
+macro_rules! ptx_shuffle {
+    ($mode:literal, $bound:literal) => {
+        concat!(
+            "$fn u32 $N(u32 x, u32 n) {\n    u32 r;\n    asm volatile(\"shfl.sync.",
+            $mode,
+            ".b32 %0, %1, %2, ",
+            $bound,
+            ", 0xffffffff;\" : \"=r\"(r) : \"r\"(x), \"r\"(n));\n    return r;\n}\n"
+        )
+    };
+}
+
+const HALVES: &[(&str, &str)] = &[
+    ("f16_to_f32", "$fn f32 $N(u16 x) {\n    return vload_half(0, (const __private half*)&x);\n}\n"),
+    ("f32_to_f16", "$fn u16 $N(f32 x) {\n    u16 r;\n    vstore_half_rte(x, 0, (__private half*)&r);\n    return r;\n}\n"),
+];
 
 pub(super) const OPENCL: Language = Language {
     dialect: Dialect::OpenCl,
@@ -44,10 +65,7 @@ pub(super) const OPENCL: Language = Language {
     barrier: "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     math: ["{n}", "{n}"],
     natives: &[("bits", "as_uint", "as_ulong"), ("from_bits", "as_float", "as_double")],
-    helpers: &[
-        ("f16_to_f32", "$fn f32 $N(u16 x) {\n    return vload_half(0, (const __private half*)&x);\n}\n"),
-        ("f32_to_f16", "$fn u16 $N(f32 x) {\n    u16 r;\n    vstore_half_rte(x, 0, (__private half*)&r);\n    return r;\n}\n"),
-    ],
+    helpers: HALVES,
     atomics: &[
         (AtomicOp::Add, "atomic_add((volatile {s}{t}*)({p}), {v})", "atom_add((volatile {s}{t}*)({p}), {v})"),
         (AtomicOp::Max, "atomic_max((volatile {s}{t}*)({p}), {v})", "atom_max((volatile {s}{t}*)({p}), {v})"),
@@ -72,3 +90,30 @@ pub(super) const OPENCL: Language = Language {
     }),
     ..C_LIKE
 };
+
+/// On GPUs whose compiler takes words of PTX (their architecture is `sm_70` or newer, and the driver has tried it): shuffles, which OpenCL C has
+/// only as extensions that this vendor does not offer, and the conversions that the hardware has.
+pub(super) const OPENCL_PTX: Language = Language {
+    helpers: &[
+        HALVES[0],
+        HALVES[1],
+        ("shuffle_xor", ptx_shuffle!("bfly", "0x1f")),
+        ("shuffle_down", ptx_shuffle!("down", "0x1f")),
+        ("shuffle_up", ptx_shuffle!("up", "0x0")),
+        ("shuffle", ptx_shuffle!("idx", "0x1f")),
+    ],
+    helpers_for: SINCE_SM_80,
+    subgroup_header: "",
+    shuffles: Some(Shuffles {
+        xor: "$shuffle_xor({v}, {n})",
+        down: "$shuffle_down({v}, {n})",
+        up: "$shuffle_up({v}, {n})",
+        index: "$shuffle({v}, {n})",
+    }),
+    ..OPENCL
+};
+
+/// Whether a target's compiler takes words of PTX.
+pub(super) fn takes_ptx(target: &Target) -> bool {
+    target.arch.starts_with("sm_") && target.subgroup == Some(32)
+}

@@ -67,7 +67,8 @@ impl Writer<'_> {
         let name = format!("ug_shuffle_{kind}_{scalar}");
         if !self.has_prelude(&name) {
             let mut word = template.to_owned();
-            for helper in ["shuffle", "lane"] {
+            // Names that begin with another's come first.
+            for helper in ["shuffle_xor", "shuffle_down", "shuffle_up", "shuffle", "lane"] {
                 let placeholder = format!("${helper}");
                 if word.contains(&placeholder) {
                     word = word.replace(&placeholder, &self.function(helper, DType::U32));
