@@ -12,7 +12,8 @@ fn targets() -> Vec<Target> {
         offline_targets().into_iter().filter(|target| matches!(target.arch.as_str(), "sm_90" | "gfx90a" | "gfx1100" | "")).collect();
     let base = Target { tables: false, fragments: Vec::new(), subgroup: None, ..Target::interpreter() };
     targets.push(Target { dialect: Dialect::OpenCl, ..base.clone() });
-    targets.push(Target { dialect: Dialect::OpenCl, arch: "sm_90".to_owned(), subgroup: Some(32), ..base.clone() });
+    let fragments = targets[0].fragments.clone();
+    targets.push(Target { dialect: Dialect::OpenCl, arch: "sm_90".to_owned(), subgroup: Some(32), fragments, ..base.clone() });
     targets.push(Target { dialect: Dialect::Wgsl, f64: false, i64: false, f16: false, atomic_i64: false, ..base });
     targets
 }

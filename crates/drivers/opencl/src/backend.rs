@@ -26,7 +26,7 @@ use std::{
 };
 use unigrad_device::{Error, Health, Info};
 use unigrad_gpu::{Backend, Bound, KernelCache, Range};
-use unigrad_ir::{Program, Source, SubgroupOp, Target, render};
+use unigrad_ir::{Builder, Fragment, FragmentRole, FragmentShape, Op, Program, Source, Stmt, SubgroupOp, Target, Type, render};
 use unigrad_scalar::{DType, ReduceOp};
 
 pub(crate) const READ_WRITE: u64 = 1 << 0;
@@ -115,19 +115,43 @@ pub(crate) fn buffer(api: &'static Api, context: &Object, bytes: usize) -> Resul
     Object::memory(api, |status| unsafe { (api.clCreateBuffer)(context.handle(), READ_WRITE, bytes, std::ptr::null_mut(), status) })
 }
 
+/// A program with what is written in PTX.
+fn probe(shape: FragmentShape) -> Program {
+    let mut b = Builder::new("probe", [32, 1, 1]);
+    let (from, to) = (b.buffer("from", shape.input), b.buffer_mut("to", shape.sum));
+    let shared = b.shared("shared", shape.input, 256);
+    let (thread, zero, stride) = (b.thread(0), b.u32(0), b.u32(16));
+    let number = b.load(from, thread);
+    let number = b.cast(number, DType::F32);
+    let sum = b.subgroup(SubgroupOp::Reduce(ReduceOp::Sum), number);
+    let rounded = b.cast(sum, DType::BF16);
+    let sum = b.cast(rounded, DType::F32);
+    let rounded = b.cast(sum, shape.input);
+    b.store(shared, thread, rounded);
+    b.barrier();
+    let of = |role| Type::Fragment(Fragment { shape, role });
+    let load = |place| Op::FragmentLoad { place, index: zero, stride, transposed: false };
+    let (left, right) = (b.inst(load(from), of(FragmentRole::A)), b.inst(load(shared), of(FragmentRole::B)));
+    let filled = b.inst(Op::FragmentFill(sum), of(FragmentRole::C));
+    let value = b.inst(Op::FragmentMma(left, right, filled), of(FragmentRole::C));
+    b.stmt(Stmt::FragmentStore { place: to, index: zero, stride, value });
+    b.finish()
+}
+
 /// What the device's programs may use: words of PTX too, where its compiler takes a program with them. Otherwise the architecture is not named,
 /// so that nothing relies on it.
 fn with_ptx(found: &Found, context: &Object) -> Target {
     let mut target = found.target();
     let Some(subgroup) = found.vendor.wave(found.device).filter(|_| found.vendor.takes_ptx) else { return target };
-    let mut probe = unigrad_ir::Builder::new("probe", [32, 1, 1]);
-    let (from, to) = (probe.buffer("from", DType::F32), probe.buffer_mut("to", DType::BF16));
-    let thread = probe.thread(0);
-    let number = probe.load(from, thread);
-    let sum = probe.subgroup(SubgroupOp::Reduce(ReduceOp::Sum), number);
-    let rounded = probe.cast(sum, DType::BF16);
-    probe.store(to, thread, rounded);
-    let (probe, with_ptx) = (probe.finish(), Target { subgroup: Some(subgroup), ..target.clone() });
+    let capability: u32 = target.arch.trim_start_matches("sm_").parse().unwrap_or(0);
+    if capability < 70 {
+        return target;
+    }
+    let shape = |input| FragmentShape { m: 16, n: 16, k: 16, input, sum: DType::F32 };
+    let halves = [DType::F16, DType::BF16];
+    let fragments = halves.into_iter().take(if capability >= 80 { 2 } else { 1 }).map(shape).collect();
+    let with_ptx = Target { subgroup: Some(subgroup), fragments, ..target.clone() };
+    let probe = probe(shape(DType::F16));
     let compiler = Compiler {
         api: found.device.api,
         context: context.handle(),
@@ -558,5 +582,28 @@ impl Drop for OpenClBackend {
         let queue = lock(&self.queue).object.handle();
         // SAFETY: the queue is this device's. An error changes nothing: the device is given up.
         let _ = unsafe { (self.api.clFinish)(queue) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_probe_is_a_program_with_words_of_ptx() {
+        let shape = FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 };
+        let target = Target {
+            dialect: unigrad_ir::Dialect::OpenCl,
+            arch: "sm_80".to_owned(),
+            subgroup: Some(32),
+            fragments: vec![shape],
+            ..Target::interpreter()
+        };
+        let probe = probe(shape);
+        unigrad_ir::validate(&probe, &target).unwrap();
+        let text = render(&probe, &target).unwrap().text;
+        for word in ["shfl.sync.bfly", "cvt.rn.bf16.f32", "wmma.load.a", "wmma.mma", "wmma.store.d"] {
+            assert!(text.contains(word), "{word} is not in\n{text}");
+        }
     }
 }

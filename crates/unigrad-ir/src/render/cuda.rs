@@ -111,12 +111,12 @@ fn role_name(role: FragmentRole) -> &'static str {
     }
 }
 
-fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<String, RenderError> {
+pub(super) fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<String, RenderError> {
     let needed = if fragment.shape.input == DType::F16 { 70 } else { 80 };
     let registers = registers(fragment).filter(|_| compute_capability(writer.target) >= needed);
     let Some((count, element)) = registers else {
         return Err(RenderError {
-            dialect: Dialect::Cuda,
+            dialect: writer.target.dialect,
             program: writer.program.name.clone(),
             at: Some(at),
             cause: format!("wmma of {} {} on {}", shape_name(fragment.shape), fragment.shape.input, writer.target.arch),
@@ -125,7 +125,7 @@ fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<Str
     };
     let name = format!("ug_{}_{}_{element}", role_name(fragment.role), shape_name(fragment.shape));
     let register = if element == "f32" { "f32" } else { "u32" };
-    writer.prelude(&name, format!("struct {name} {{ {register} r[{count}]; }};\n"));
+    writer.prelude(&name, format!("typedef struct {{ {register} r[{count}]; }} {name};\n"));
     Ok(name)
 }
 
@@ -143,11 +143,11 @@ fn constraints(fragment: Fragment, name: &str, output: &str) -> String {
     list.join(", ")
 }
 
-fn fill(_: &mut Writer<'_>, fragment: Fragment, to: &str, value: &str) -> String {
+pub(super) fn fill(writer: &mut Writer<'_>, fragment: Fragment, to: &str, value: &str) -> String {
     let (count, element) = registers(fragment).unwrap_or((0, ""));
     let word = match element {
         "f32" => value.to_owned(),
-        "tf32" => format!("__float_as_uint({value})"),
+        "tf32" => writer.bits(value, DType::F32),
         _ => format!("(u32){value} * 0x10001u"),
     };
     let words: Vec<String> = (0..count).map(|i| format!("{to}.r[{i}] = {word};")).collect();
@@ -155,17 +155,20 @@ fn fill(_: &mut Writer<'_>, fragment: Fragment, to: &str, value: &str) -> String
 }
 
 /// The address operand and the state space that go with it.
-fn address(memory: &FragmentMemory) -> (&'static str, String) {
-    if memory.shared {
-        (".shared", format!("\"r\"((u32)__cvta_generic_to_shared({}))", memory.pointer))
-    } else {
-        (".global", format!("\"l\"(__cvta_generic_to_global({}))", memory.pointer))
+fn address(writer: &Writer<'_>, memory: &FragmentMemory) -> (&'static str, String) {
+    let pointer = &memory.pointer;
+    match (writer.target.dialect, memory.shared) {
+        (Dialect::Cuda, true) => (".shared", format!("\"r\"((u32)__cvta_generic_to_shared({pointer}))")),
+        (Dialect::Cuda, false) => (".global", format!("\"l\"(__cvta_generic_to_global({pointer}))")),
+        // Pointers are of their space already.
+        (_, true) => (".shared", format!("\"r\"((u32)(u64)({pointer}))")),
+        (_, false) => (".global", format!("\"l\"((u64)({pointer}))")),
     }
 }
 
-fn load(_: &mut Writer<'_>, fragment: Fragment, to: &str, memory: &FragmentMemory) -> String {
+pub(super) fn load(writer: &mut Writer<'_>, fragment: Fragment, to: &str, memory: &FragmentMemory) -> String {
     let (count, element) = registers(fragment).unwrap_or((0, ""));
-    let (space, pointer) = address(memory);
+    let (space, pointer) = address(writer, memory);
     let layout = if memory.transposed { "col" } else { "row" };
     let (role, shape) = (role_name(fragment.role), shape_name(fragment.shape));
     let mut text = format!(
@@ -177,15 +180,17 @@ fn load(_: &mut Writer<'_>, fragment: Fragment, to: &str, memory: &FragmentMemor
     );
     if element == "tf32" {
         for i in 0..count {
-            text.push_str(&format!(" asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"({to}.r[{i}]) : \"f\"(__uint_as_float({to}.r[{i}])));"));
+            let register = format!("{to}.r[{i}]");
+            let number = writer.float_of_bits(&register, DType::F32);
+            text.push_str(&format!(" asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"({register}) : \"f\"({number}));"));
         }
     }
     text
 }
 
-fn store(_: &mut Writer<'_>, fragment: Fragment, value: &str, memory: &FragmentMemory) -> String {
+pub(super) fn store(writer: &mut Writer<'_>, fragment: Fragment, value: &str, memory: &FragmentMemory) -> String {
     let (count, element) = registers(fragment).unwrap_or((0, ""));
-    let (space, pointer) = address(memory);
+    let (space, pointer) = address(writer, memory);
     format!(
         "asm volatile(\"wmma.store.d.sync.aligned.row.{}{space}.{element} [%0], {}, %{};\" : : {pointer}, {}, \"r\"((u32){}) : \"memory\");",
         shape_name(fragment.shape),
@@ -196,7 +201,7 @@ fn store(_: &mut Writer<'_>, fragment: Fragment, value: &str, memory: &FragmentM
     )
 }
 
-fn multiply(writer: &mut Writer<'_>, at: Value, [to, a, b, c]: [&str; 4]) -> Result<String, RenderError> {
+pub(super) fn multiply(writer: &mut Writer<'_>, at: Value, [to, a, b, c]: [&str; 4]) -> Result<String, RenderError> {
     let Op::FragmentMma(left, right, _) = writer.program.insts[at.index()].op else { return Ok(String::new()) };
     let crate::Type::Fragment(sum) = writer.program.ty(at) else { return Ok(String::new()) };
     let of = |role| Fragment { shape: sum.shape, role };

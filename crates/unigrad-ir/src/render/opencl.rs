@@ -4,8 +4,8 @@
 //! sub-buffers begin only at multiples of the device's address alignment.
 
 use super::{
-    clike::{C_LIKE, Language, Params, Shuffles, Spaces, Vectors},
-    cuda::SINCE_SM_80,
+    clike::{C_LIKE, Fragments, Language, Params, Shuffles, Spaces, Vectors},
+    cuda::{self, SINCE_SM_80},
 };
 use crate::{AtomicOp, Dialect, Target};
 use unigrad_scalar::DType;
@@ -92,7 +92,7 @@ pub(super) const OPENCL: Language = Language {
 };
 
 /// On GPUs whose compiler takes words of PTX (their architecture is `sm_70` or newer, and the driver has tried it): shuffles, which OpenCL C has
-/// only as extensions that this vendor does not offer, and the conversions that the hardware has.
+/// only as extensions that this vendor does not offer, the conversions that the hardware has, and matrix fragments.
 pub(super) const OPENCL_PTX: Language = Language {
     helpers: &[
         HALVES[0],
@@ -110,6 +110,7 @@ pub(super) const OPENCL_PTX: Language = Language {
         up: "$shuffle_up({v}, {n})",
         index: "$shuffle({v}, {n})",
     }),
+    fragments: Some(Fragments { declare: cuda::declare, fill: cuda::fill, load: cuda::load, store: cuda::store, multiply: cuda::multiply }),
     ..OPENCL
 };
 

@@ -34,12 +34,12 @@ impl Writer<'_> {
     }
 
     /// The bits of a float.
-    pub(super) fn bits(&mut self, text: &str, dtype: DType) -> String {
+    pub(in crate::render) fn bits(&mut self, text: &str, dtype: DType) -> String {
         format!("{}({text})", self.function("bits", dtype))
     }
 
     /// The float of these bits.
-    pub(super) fn float_of_bits(&mut self, text: &str, dtype: DType) -> String {
+    pub(in crate::render) fn float_of_bits(&mut self, text: &str, dtype: DType) -> String {
         format!("{}({text})", self.function("from_bits", dtype))
     }
 
