@@ -192,6 +192,10 @@ impl<'a, T: Real> Context<'a, T> {
         padded: bool,
         offsets: &mut Offsets,
     ) {
+        if n_lanes == 0 || n_steps == 0 || width == 0 {
+            // Attention without features: nothing to lay out.
+            return;
+        }
         offsets.steps.clear();
         offsets.steps.extend((0..n_steps as i64).map(|i| i * step_stride));
         find_runs(&offsets.steps, &mut offsets.runs);
