@@ -1,4 +1,4 @@
-//! Type-checks drivers for the systems they are for, from a system that is none of these.
+//! Type-checks drivers, and what a page in a browser is built from, for the systems they are for, from a system that is none of these.
 //!
 //! In: the workspace, and a standard library for each target: a rustup target of the project's toolchain, or a distribution's Rust whose
 //! package of sources lets cargo make one (Debian: rustc-web, cargo-web, rust-web-src). Out: `ok`, `FAIL` or `SKIPPED: …` for each.
@@ -12,9 +12,20 @@ use std::{
 
 use crate::source;
 
-/// Drivers, and targets whose code differs from that of the system at hand.
-const PLATFORMS: &[(&str, &[&str])] =
-    &[("unigrad-metal", &["aarch64-apple-darwin"]), ("unigrad-hip", &["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"])];
+/// A crate, its features, and targets whose code differs from that of the system at hand.
+struct Platform {
+    name: &'static str,
+    features: &'static [&'static str],
+    targets: &'static [&'static str],
+}
+
+const PLATFORMS: &[Platform] = &[
+    Platform { name: "unigrad-metal", features: &[], targets: &["aarch64-apple-darwin"] },
+    Platform { name: "unigrad-hip", features: &[], targets: &["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"] },
+    Platform { name: "unigrad-wgpu", features: &[], targets: &["aarch64-apple-darwin", "x86_64-pc-windows-msvc"] },
+    // Browsers.
+    Platform { name: "unigrad", features: &["wgpu"], targets: &["wasm32-unknown-unknown"] },
+];
 
 /// Where distributions put Rust; rustup's stands before it on the path.
 const DISTRIBUTION: [&str; 2] = ["/usr/bin/rustc", "/usr/bin/cargo"];
@@ -28,13 +39,13 @@ pub(crate) fn run() -> ExitCode {
         }
     };
     let mut failed = false;
-    for (name, targets) in PLATFORMS {
+    for Platform { name, features, targets } in PLATFORMS {
         if crates.iter().all(|of| of.name != *name) {
             println!("SKIPPED: {name} is no crate of this workspace");
             continue;
         }
         for target in *targets {
-            match check(name, target) {
+            match check(name, features, target) {
                 Ok(true) => println!("ok   {name} for {target}"),
                 Ok(false) => {
                     println!("FAIL {name} for {target}");
@@ -48,11 +59,16 @@ pub(crate) fn run() -> ExitCode {
 }
 
 /// Whether the crate passes; or why that cannot be found out.
-fn check(name: &str, target: &str) -> Result<bool, String> {
+fn check(name: &str, features: &[&str], target: &str) -> Result<bool, String> {
     let mut cargo = if has_target(target) { Command::new(source::cargo()) } else { distribution()? };
     // Apart from the workspace's own builds, which another compiler's would replace.
     let folder = source::root().join("target").join("platforms");
     cargo.args(["check", "--quiet", "-p", name, "--target", target, "--target-dir"]).arg(folder);
+    if !features.is_empty() {
+        cargo.args(["--no-default-features", "--features"]).arg(features.join(","));
+    }
+    // Nothing of it runs but macros and build scripts.
+    cargo.args(["--config", "profile.dev.package.\"*\".opt-level=0", "--config", "profile.dev.opt-level=0"]);
     let status = cargo.current_dir(source::root()).stdin(Stdio::null()).status().map_err(|error| format!("cannot run cargo: {error}"))?;
     Ok(status.success())
 }

@@ -6,7 +6,7 @@
 //! Never: panics because of what a driver answers.
 
 use crate::{
-    Buffer, Error, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Program, RawBuffer, Slice,
+    Buffer, Error, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Pending, Program, RawBuffer, Slice,
     pool::{MemoryStats, Pool, current_tag},
     profile::{self, Work},
     stream::Queues,
@@ -175,6 +175,13 @@ impl Device {
         self.0.n_downloads.fetch_add(1, Relaxed);
         let used = (from.buffer.handle, false);
         self.moved("download", data.len(), || self.note(self.0.moved(data.len(), used, |open| open.download(from, data))))
+    }
+
+    /// As [`Device::download`], where nothing may wait; `None` if the device has no way. There it has one queue.
+    pub(crate) fn download_later(self, from: Slice<'_>) -> Option<Pending<'static, Result<Vec<u8>, Error>>> {
+        let reading = self.0.open.download_later(from)?;
+        self.0.n_downloads.fetch_add(1, Relaxed);
+        Some(Box::pin(async move { self.note(reading.await) }))
     }
 
     pub(crate) fn copy(self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {

@@ -4,7 +4,7 @@
 //! never panic, and may be called from any thread. Work is stream-ordered: a device with one queue runs launches and copies in the
 //! order they were given; `download` and `synchronize` wait.
 
-use crate::Error;
+use crate::{Error, Pending};
 use std::{any::Any, fmt, sync::Arc};
 use unigrad_kernel::Kernel;
 
@@ -91,6 +91,10 @@ pub trait Driver: Send + Sync {
     fn discover(&self) -> Discovery;
     /// Opens one.
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error>;
+    /// As [`Driver::open`], where that cannot wait, as in browsers; `None` where it can.
+    fn open_later(&self, _ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
+        None
+    }
     /// How the devices are connected; empty where the backend does not tell.
     fn topology(&self) -> Vec<Link> {
         Vec::new()
@@ -144,6 +148,11 @@ pub trait OpenDevice: Send + Sync {
     fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error>;
     /// Device to host; waits for the work that makes the data, and reports its errors.
     fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error>;
+    /// As [`OpenDevice::download`], for where nothing may wait: the copy is under way when this returns, the future has the bytes. `None` if the
+    /// device has no such way.
+    fn download_later<'a>(&'a self, _from: Slice<'_>) -> Option<Pending<'a, Result<Vec<u8>, Error>>> {
+        None
+    }
     /// Within the device; the ranges have one length and do not overlap.
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error>;
     /// Makes a kernel launchable. Drivers cache by content themselves where compiling is slow.

@@ -1,7 +1,8 @@
 //! Futures of what waits: for programs that must not block a thread of theirs.
 //!
-//! In: work that blocks. Out: a future of its result, for any executor.
-//! Always: the work begins at once, on a thread of its own, and goes on if the future is dropped.
+//! In: work that blocks, or a driver's future. Out: a future of its result, for any executor.
+//! Always: the work begins at once, on a thread of its own, and goes on if the future is dropped. Where there are no threads, as in browsers,
+//! it is done at once; there only a driver's own future waits without blocking.
 //! Never: needs a run-time library.
 
 use std::{
@@ -16,10 +17,25 @@ enum State<T> {
     Done(Option<T>),
 }
 
-/// What [`later`] gives.
-pub struct Later<T>(Arc<Mutex<State<T>>>);
+/// A future of a driver's, which blocks nobody.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Runs `work` on a thread of its own.
+/// What [`later`] gives.
+pub struct Later<T>(Source<T>);
+
+enum Source<T> {
+    Thread(Arc<Mutex<State<T>>>),
+    Driver(Pending<'static, T>),
+}
+
+impl<T: Send + 'static> Later<T> {
+    /// A future by another name.
+    pub fn of(future: impl Future<Output = T> + Send + 'static) -> Later<T> {
+        Later(Source::Driver(Box::pin(future)))
+    }
+}
+
+/// Runs `work` on a thread of its own, where there are threads.
 ///
 /// ```
 /// # fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -32,6 +48,9 @@ pub struct Later<T>(Arc<Mutex<State<T>>>);
 /// assert_eq!(block_on(unigrad_device::later(|| 6 * 7)), 42);
 /// ```
 pub fn later<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Later<T> {
+    if cfg!(target_family = "wasm") {
+        return Later::of(std::future::ready(work()));
+    }
     let state = Arc::new(Mutex::new(State::Running(None)));
     let shared = Arc::clone(&state);
     std::thread::spawn(move || {
@@ -41,14 +60,18 @@ pub fn later<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> La
             waker.wake();
         }
     });
-    Later(state)
+    Later(Source::Thread(state))
 }
 
 impl<T> Future for Later<T> {
     type Output = T;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let state = match &mut self.0 {
+            Source::Driver(future) => return future.as_mut().poll(context),
+            Source::Thread(state) => state,
+        };
+        match &mut *state.lock().unwrap_or_else(PoisonError::into_inner) {
             State::Done(result) => match result.take() {
                 Some(result) => Poll::Ready(result),
                 // Polled again after its end, which the contract of `Future` leaves open.

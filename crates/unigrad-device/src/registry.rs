@@ -5,7 +5,7 @@
 //! software implementation of a GPU interface.
 //! Never: knows which drivers exist; the facade registers them.
 
-use crate::{Config, Device, Driver, Error, Info, Later, Link, Preference, later};
+use crate::{Config, Device, Driver, Error, Info, Later, Link, OpenDevice, Preference, later};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -92,19 +92,8 @@ impl Device {
 
     /// The device of this name: `cpu`, `cpu:0`, in any case; without an ordinal the backend's first. Opened once per process.
     pub fn open(name: &str) -> Result<Device, Error> {
-        let asked = name.trim().to_ascii_lowercase();
-        let (backend, ordinal) = match asked.split_once(':') {
-            Some((backend, ordinal)) => match ordinal.parse::<usize>() {
-                Ok(ordinal) => (backend, Some(ordinal)),
-                Err(_) => {
-                    return Err(refuse(name, format!("`{ordinal}` is not a device number"), format!("write `{backend}:0`; {}", choices())));
-                }
-            },
-            None => (asked.as_str(), None),
-        };
-        let Some(driver) = drivers().into_iter().find(|d| d.backend() == backend) else {
-            return Err(refuse(name, format!("there is no backend named `{backend}`"), choices()));
-        };
+        let (driver, ordinal) = named(name)?;
+        let backend = driver.backend();
         let ordinal = match ordinal {
             Some(ordinal) => ordinal,
             None if cached(&format!("{backend}:0")).is_some() => 0,
@@ -121,11 +110,22 @@ impl Device {
                 None => refuse(&name, format!("{backend} has {} devices", found.devices.len()), choices()),
             });
         }
-        open_new(&*driver, ordinal, name)
+        // A setting that is wrong is told before a device is opened.
+        Config::current()?;
+        adopt(driver.open(ordinal)?, name)
     }
 
-    /// As [`Device::open`], without blocking.
+    /// As [`Device::open`], without blocking. In a browser its devices can be opened in no other way; then [`Device::open`] finds them too.
     pub fn open_async(name: &str) -> Later<Result<Device, Error>> {
+        if let Ok((driver, ordinal)) = named(name) {
+            let ordinal = ordinal.unwrap_or(0);
+            let name = format!("{}:{ordinal}", driver.backend());
+            if cached(&name).is_none()
+                && let Some(opening) = driver.open_later(ordinal)
+            {
+                return Later::of(async move { adopt(opening.await?, name) });
+            }
+        }
         let name = name.to_owned();
         later(move || Device::open(&name))
     }
@@ -158,14 +158,32 @@ impl Device {
     }
 }
 
+/// The driver that a device's name asks for, and which of its devices.
+fn named(name: &str) -> Result<(Arc<dyn Driver>, Option<usize>), Error> {
+    let asked = name.trim().to_ascii_lowercase();
+    let (backend, ordinal) = match asked.split_once(':') {
+        Some((backend, ordinal)) => match ordinal.parse::<usize>() {
+            Ok(ordinal) => (backend, Some(ordinal)),
+            Err(_) => {
+                return Err(refuse(name, format!("`{ordinal}` is not a device number"), format!("write `{backend}:0`; {}", choices())));
+            }
+        },
+        None => (asked.as_str(), None),
+    };
+    let Some(driver) = drivers().into_iter().find(|d| d.backend() == backend) else {
+        return Err(refuse(name, format!("there is no backend named `{backend}`"), choices()));
+    };
+    Ok((driver, ordinal))
+}
+
 fn cached(name: &str) -> Option<Device> {
     let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
     registry.open.iter().rev().find(|d| d.name() == name && !d.is_lost()).copied()
 }
 
-fn open_new(driver: &dyn Driver, ordinal: usize, name: String) -> Result<Device, Error> {
+/// Makes a driver's device the one of its name.
+fn adopt(open: Arc<dyn OpenDevice>, name: String) -> Result<Device, Error> {
     let config = Config::current()?;
-    let open = driver.open(ordinal)?;
     let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
     // Another thread may have been faster; then its device is the one.
     if let Some(device) = registry.open.iter().rev().find(|d| d.name() == name && !d.is_lost()) {

@@ -3,7 +3,7 @@
 //! Always: work is stream-ordered; `download` and `synchronize` wait. Nothing panics, whatever a driver library answers.
 
 use std::fmt;
-use unigrad_device::{Error, Health, Info};
+use unigrad_device::{Error, Health, Info, Pending};
 use unigrad_ir::{Program, Source, Target};
 use unigrad_scalar::DType;
 
@@ -50,6 +50,10 @@ pub trait Backend: Send + Sync + 'static {
     fn upload(&self, data: &[u8], to: Range) -> Result<(), Error>;
     /// Device to host; waits.
     fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error>;
+    /// Device to host, where nothing may wait: the copy is under way when this returns, the future has the bytes. `None` if there is no way.
+    fn download_later(&self, _from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        None
+    }
     /// Within the device.
     fn copy(&self, from: Range, to: Range) -> Result<(), Error>;
     /// Renders and compiles (or finds in a cache).

@@ -18,14 +18,14 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
+use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Pending, Program, RawBuffer, Slice};
 use unigrad_ir::{Builder, Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Kernel};
 use unigrad_scalar::DType;
 
 /// Bytes of a launch's words in the status buffer, and of all of it; see [`StepArg::Status`].
-const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
-const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
+pub(crate) const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
+pub(crate) const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
 
 /// Part of a compute unit's threads below which another size of workgroups is tried, and how much better it must be.
 const LOW_OCCUPANCY: f64 = 0.5;
@@ -33,20 +33,20 @@ const WORTHWHILE: f64 = 1.1;
 
 /// A [`Backend`] as an [`OpenDevice`].
 pub struct GpuDevice<B: Backend> {
-    backend: B,
+    pub(crate) backend: B,
     name: String,
-    scratch: Mutex<Scratch>,
+    pub(crate) scratch: Mutex<Scratch>,
     /// This queue's number in `shared`.
-    queue: usize,
-    shared: Arc<Shared<B>>,
+    pub(crate) queue: usize,
+    pub(crate) shared: Arc<Shared<B>>,
 }
 
 /// What the queues of a device have together.
-struct Shared<B: Backend> {
+pub(crate) struct Shared<B: Backend> {
     modules: Mutex<FxHashMap<unigrad_ir::Program, Arc<B::Module>>>,
-    faults: Mutex<Faults>,
+    pub(crate) faults: Mutex<Faults>,
     /// Per queue, the memory of its status words once it has some.
-    statuses: Mutex<Vec<Option<u64>>>,
+    pub(crate) statuses: Mutex<Vec<Option<u64>>>,
 }
 
 impl<B: Backend> Shared<B> {
@@ -58,7 +58,7 @@ impl<B: Backend> Shared<B> {
 
 /// Memory between the steps of a kernel.
 #[derive(Debug, Default)]
-struct Scratch {
+pub(crate) struct Scratch {
     handle: Option<u64>,
     bytes: usize,
 }
@@ -105,7 +105,7 @@ fn param_dtype(param: &Param) -> DType {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -399,6 +399,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         self.backend.download(from, data)?;
         self.check_behind(from)?;
         lock(&self.shared.faults).of(from).map_or(Ok(()), Err)
+    }
+
+    fn download_later<'a>(&'a self, from: Slice<'_>) -> Option<Pending<'a, Result<Vec<u8>, Error>>> {
+        self.read_later(Self::range(from))
     }
 
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {

@@ -72,10 +72,15 @@ impl Faults {
         self.queues.iter().map(done).enumerate().filter(|(_, count)| *count > 0).collect()
     }
 
+    /// Which of the queue's launches that can report is the oldest that nobody has waited for.
+    pub(crate) fn first_unchecked(&self, queue: usize) -> u64 {
+        let Queue { begun, unchecked } = &self.queues[queue];
+        begun - unchecked.len() as u64
+    }
+
     /// The slot of the queue's oldest unchecked launch; those of the others follow, and may wrap around.
     pub(crate) fn first_slot(&self, queue: usize) -> u32 {
-        let Queue { begun, unchecked } = &self.queues[queue];
-        ((begun - unchecked.len() as u64) % u64::from(SLOTS)) as u32
+        (self.first_unchecked(queue) % u64::from(SLOTS)) as u32
     }
 
     /// A launch that can report begins; its slot.

@@ -8,6 +8,7 @@ mod backend;
 mod cache;
 mod device;
 mod faults;
+mod later;
 pub mod lower;
 
 pub use backend::{Backend, Bound, Range};

@@ -13,10 +13,9 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    time::Instant,
 };
 use unigrad_device::{
-    Buffer, Config, Debug, Device, Program, Slice,
+    Buffer, Config, Debug, Device, Later, Moment, Program, Slice, later,
     profile::{self, Work},
 };
 use unigrad_graph::{DType, Expr, Shape, Storage};
@@ -159,7 +158,7 @@ fn open(id: u32) -> Result<Device, Error> {
 
 fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
     loop {
-        let begin = Instant::now();
+        let begin = Moment::now();
         let capture = Capture::new(targets).map_err(Error::Graph)?;
         if !capture.copies.is_empty() {
             for copy in &capture.copies {
@@ -216,7 +215,7 @@ fn no_data() -> Error {
 }
 
 fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
-    let begin = Instant::now();
+    let begin = Moment::now();
     let plan = plan(capture, options()).map_err(Error::Internal)?;
     PLANS_BUILT.fetch_add(1, Ordering::Relaxed);
     UNFUSED.fetch_add(u64::from(plan.unfused_because.is_some()), Ordering::Relaxed);
@@ -305,7 +304,7 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
             });
         }
         words.extend(launch.scalars.iter().map(|slot| capture.scalars[*slot as usize]));
-        let begin = Instant::now();
+        let begin = Moment::now();
         let work = || {
             let (read, write) = launch.traffic();
             Work {
@@ -367,6 +366,31 @@ pub fn download(node: &Expr) -> Result<Vec<u8>, Error> {
     let mut bytes = storage_buffer(node.data().ok_or_else(no_data)?)?.to_vec()?;
     bytes.truncate(node.numel() * node.dtype().size());
     Ok(bytes)
+}
+
+/// As [`download`] of what `node` gives, without blocking. Where there are threads, all of it is done on another one; elsewhere, as in a
+/// browser, the launches are queued before this returns, and only the bytes are waited for.
+pub fn download_async<T: Send + 'static>(
+    node: impl FnOnce() -> Result<Expr, Error> + Send + 'static,
+    then: impl FnOnce(&Expr, Vec<u8>) -> Result<T, Error> + Send + 'static,
+) -> Later<Result<T, Error>> {
+    if !cfg!(target_family = "wasm") {
+        return later(move || {
+            let node = node()?;
+            let bytes = download(&node)?;
+            then(&node, bytes)
+        });
+    }
+    let begun = node().and_then(|node| {
+        let data = realized(&node)?;
+        Ok((storage_buffer(data.data().ok_or_else(no_data)?)?.to_vec_async(), node))
+    });
+    Later::of(async move {
+        let (reading, node) = begun?;
+        let mut bytes = reading.await?;
+        bytes.truncate(node.numel() * node.dtype().size());
+        then(&node, bytes)
+    })
 }
 
 /// Remembers an assignment: the node that `current` gives is realized with the next evaluation on this thread.

@@ -2,26 +2,32 @@
 
 use crate::{Error, Result, Tensor, eval};
 use std::{borrow::Cow, fmt};
-use unigrad_device::{Later, later};
+use unigrad_device::Later;
 use unigrad_graph::{DType, Element, ErrorKind, Expr, bf16, f16};
 
 impl Tensor {
     /// All elements in row-major order, of exactly this type. Evaluates.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let expr = self.of_type::<T>()?;
+        elements(&eval::download(&expr)?, expr.numel())
+    }
+
+    /// The node, if its elements are of this type.
+    fn of_type<T: Element>(&self) -> Result<Expr> {
         let expr = self.valid()?;
         if expr.dtype() != T::DTYPE {
             let message = format!("the tensor is {}, asked for {}", expr.dtype(), T::DTYPE);
             let help = "cast the tensor first";
             return Err(crate::error::graph_error(&Expr::fail(ErrorKind::DType, "to_vec", message, help, &[&expr])));
         }
-        let bytes = eval::download(&expr)?;
-        elements(&bytes, expr.numel())
+        Ok(expr)
     }
 
-    /// As [`Tensor::to_vec`], for `async` programs: evaluation and read begin at once, on another thread.
+    /// As [`Tensor::to_vec`], for `async` programs: evaluation and read begin at once, on another thread. In a browser there is none: the work is
+    /// queued before this returns.
     pub fn to_vec_async<T: Element>(&self) -> Later<Result<Vec<T>>> {
         let tensor = self.clone();
-        later(move || tensor.to_vec())
+        eval::download_async(move || tensor.of_type::<T>(), |expr, bytes| elements(&bytes, expr.numel()))
     }
 
     /// The rows of a matrix. Evaluates.
@@ -38,13 +44,19 @@ impl Tensor {
 
     /// The value of a tensor with one element. Evaluates.
     pub fn item<T: Element>(&self) -> Result<T> {
+        let expr = self.one()?.of_type::<T>()?;
+        only(&expr, eval::download(&expr)?)
+    }
+
+    /// The tensor, if it has one element.
+    fn one(&self) -> Result<&Tensor> {
         let expr = self.valid()?;
         if expr.numel() != 1 {
             let message = format!("wants one element, got {:?}", expr.shape());
             let help = "reduce it, or index one element";
             return Err(crate::error::graph_error(&Expr::fail(ErrorKind::Shape, "item", message, help, &[&expr])));
         }
-        self.to_vec::<T>()?.pop().ok_or_else(|| Error::Internal("an empty read".into()))
+        Ok(self)
     }
 
     /// The value of a tensor with one element, whatever its dtype. Evaluates.
@@ -56,10 +68,10 @@ impl Tensor {
         self.to_f64_vec()?.pop().ok_or_else(|| Error::Internal("an empty read".into()))
     }
 
-    /// As [`Tensor::item`], for `async` programs: evaluation and read begin at once, on another thread.
+    /// As [`Tensor::item`], for `async` programs; see [`Tensor::to_vec_async`].
     pub fn item_async<T: Element>(&self) -> Later<Result<T>> {
         let tensor = self.clone();
-        later(move || tensor.item())
+        eval::download_async(move || tensor.one()?.of_type::<T>(), only)
     }
 
     /// All elements as `f64`, whatever the dtype (64-bit integers may round). Evaluates.
@@ -102,6 +114,11 @@ impl Tensor {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         eval::download(&self.valid()?)
     }
+}
+
+/// The one element.
+fn only<T: Element>(expr: &Expr, bytes: Vec<u8>) -> Result<T> {
+    elements(&bytes, expr.numel())?.pop().ok_or_else(|| Error::Internal("an empty read".into()))
 }
 
 /// `count` elements from bytes.

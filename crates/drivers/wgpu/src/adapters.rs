@@ -2,9 +2,17 @@
 //!
 //! Always: asked once per process; GPUs come first, in the system's order, then software.
 
-use crate::{BACKEND, backend::WgpuBackend, capacity::Capacity, ready};
-use std::sync::{Arc, OnceLock};
-use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice};
+use crate::{
+    BACKEND,
+    backend::{WgpuBackend, Without},
+    capacity::Capacity,
+    ready,
+};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice, Pending};
 use unigrad_gpu::GpuDevice;
 use wgpu::{Adapter, Backends, DeviceType, Features};
 
@@ -12,29 +20,55 @@ use wgpu::{Adapter, Backends, DeviceType, Features};
 #[derive(Debug)]
 pub struct WgpuDriver;
 
+/// What a browser's page is told that opens a device as other programs do.
+pub(crate) const NO_WAITING: &str = "a browser's page cannot wait for a device to be opened";
+pub(crate) const AWAIT_INSTEAD: &str = "open it with `Device::open_async`, and await that";
+
+/// Whether a browser has answered.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// The adapters, once they were asked for.
+static FOUND: OnceLock<Vec<Adapter>> = OnceLock::new();
+
 fn adapters() -> &'static [Adapter] {
-    static FOUND: OnceLock<Vec<Adapter>> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        if wgpu::Instance::enabled_backend_features().is_empty() {
-            return Vec::new();
+    if cfg!(target_arch = "wasm32") {
+        FOUND.get().map_or(&[], Vec::as_slice)
+    } else {
+        FOUND.get_or_init(|| ready(ask()).unwrap_or_default())
+    }
+}
+
+/// Asks where the system answers in its own time. One without adapters is asked again the next time.
+async fn find() {
+    if FOUND.get().is_none() {
+        let found = ask().await;
+        if !found.is_empty() {
+            FOUND.get_or_init(|| found);
         }
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-            backends: Backends::VULKAN | Backends::METAL | Backends::DX12 | Backends::BROWSER_WEBGPU,
-            flags: wgpu::InstanceFlags::empty(),
-            // A request that would fill the device's memory to more percent than this fails, instead of everything that comes after.
-            memory_budget_thresholds: wgpu::MemoryBudgetThresholds { for_resource_creation: Some(97), for_device_loss: None },
-            ..wgpu::InstanceDescriptor::new_without_display_handle()
-        });
-        let mut found = ready(instance.enumerate_adapters(Backends::all())).unwrap_or_default();
-        found.retain(|adapter| adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
-        found.sort_by_key(|adapter| match adapter.get_info().device_type {
-            DeviceType::DiscreteGpu => 0,
-            DeviceType::IntegratedGpu => 1,
-            DeviceType::VirtualGpu | DeviceType::Other => 2,
-            DeviceType::Cpu => 3,
-        });
-        found
-    })
+    }
+    ASKED.store(true, Relaxed);
+}
+
+async fn ask() -> Vec<Adapter> {
+    if wgpu::Instance::enabled_backend_features().is_empty() {
+        return Vec::new();
+    }
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends: Backends::VULKAN | Backends::METAL | Backends::DX12 | Backends::BROWSER_WEBGPU,
+        flags: wgpu::InstanceFlags::empty(),
+        // A request that would fill the device's memory to more percent than this fails, instead of everything that comes after.
+        memory_budget_thresholds: wgpu::MemoryBudgetThresholds { for_resource_creation: Some(97), for_device_loss: None },
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let mut found = instance.enumerate_adapters(Backends::all()).await;
+    found.retain(|adapter| adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
+    found.sort_by_key(|adapter| match adapter.get_info().device_type {
+        DeviceType::DiscreteGpu => 0,
+        DeviceType::IntegratedGpu => 1,
+        DeviceType::VirtualGpu | DeviceType::Other => 2,
+        DeviceType::Cpu => 3,
+    });
+    found
 }
 
 /// Whether the loader of Vulkan drivers is missing.
@@ -52,6 +86,8 @@ fn loader_is_missing() -> bool {
 fn problem() -> (String, String) {
     if cfg!(target_vendor = "apple") || cfg!(windows) {
         ("the system has no GPU that takes compute shaders".to_owned(), "update the GPU's driver".to_owned())
+    } else if cfg!(target_arch = "wasm32") && !ASKED.load(Relaxed) {
+        (NO_WAITING.to_owned(), AWAIT_INSTEAD.to_owned())
     } else if cfg!(target_arch = "wasm32") {
         ("the browser offers no WebGPU adapter".to_owned(), "use a browser with WebGPU, on a page that was served securely".to_owned())
     } else if loader_is_missing() {
@@ -122,5 +158,16 @@ impl Driver for WgpuDriver {
 
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
         Ok(Arc::new(GpuDevice::new(WgpuBackend::open(ordinal)?)))
+    }
+
+    fn open_later(&self, ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
+        if !cfg!(target_arch = "wasm32") {
+            return None;
+        }
+        Some(Box::pin(async move {
+            find().await;
+            let backend = WgpuBackend::open_later(ordinal, Without::default()).await?;
+            Ok(Arc::new(GpuDevice::new(backend)) as Arc<dyn OpenDevice>)
+        }))
     }
 }

@@ -15,7 +15,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
-use unigrad_device::{Error, Health, Info};
+use unigrad_device::{Error, Health, Info, Pending};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
     Dialect, Param, Program, Source, Target,
@@ -40,6 +40,8 @@ pub struct Without {
     pub offsets: bool,
     /// The driver's copies of buffers, but for small ones.
     pub buffer_copies: bool,
+    /// Waiting, which a browser's page cannot.
+    pub waiting: bool,
 }
 
 /// One device of wgpu's.
@@ -63,6 +65,8 @@ pub struct WgpuBackend {
     /// For arguments of no elements.
     nothing: Buffer,
     queued: Mutex<Queued>,
+    /// Whether anything may wait for the device.
+    pub(crate) waits: bool,
     /// Whether a kernel copies faster within the device than the driver.
     pub(crate) copies_by_kernel: bool,
     pub(crate) copier: OnceLock<Module>,
@@ -126,6 +130,17 @@ impl WgpuBackend {
 
     /// Opens an adapter and leaves some of its features unused.
     pub fn open_without(ordinal: usize, without: Without) -> Result<WgpuBackend, Error> {
+        ready(WgpuBackend::open_later(ordinal, without)).unwrap_or_else(|| {
+            Err(Error::NotAvailable {
+                asked: format!("{BACKEND}:{ordinal}"),
+                cause: adapters::NO_WAITING.to_owned(),
+                help: adapters::AWAIT_INSTEAD.to_owned(),
+            })
+        })
+    }
+
+    /// As [`WgpuBackend::open_without`], where nothing may wait.
+    pub async fn open_later(ordinal: usize, without: Without) -> Result<WgpuBackend, Error> {
         let adapter = adapters::adapter(ordinal)?;
         let name = format!("{BACKEND}:{ordinal}");
         let wanted = Features::SHADER_F64
@@ -149,11 +164,7 @@ impl WgpuBackend {
             cause,
             help: "update the GPU's driver, or choose another device".to_owned(),
         };
-        let (device, queue) = match ready(adapter.request_device(&descriptor)) {
-            Some(Ok(opened)) => opened,
-            Some(Err(error)) => return Err(refused(error.to_string())),
-            None => return Err(refused("the browser opens devices in its own time, and a program here cannot wait".to_owned())),
-        };
+        let (device, queue) = adapter.request_device(&descriptor).await.map_err(|error| refused(error.to_string()))?;
         let reports = Reports::listen(&device, &name);
         let buffer = |size, usage| device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
         let uniform_bytes = limits.max_uniform_buffer_binding_size.min(UNIFORM) as usize;
@@ -177,6 +188,7 @@ impl WgpuBackend {
             queued: Mutex::default(),
             copies_by_kernel: adapter.get_info().device_type != wgpu::DeviceType::Cpu || without.buffer_copies,
             copier: OnceLock::new(),
+            waits: !cfg!(target_arch = "wasm32") && !without.waiting,
             name,
             device,
             queue,
@@ -313,6 +325,10 @@ impl Backend for WgpuBackend {
         self.read_back(&block.buffer, from.offset as u64, data)
     }
 
+    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        Some(self.read_later(from))
+    }
+
     fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
         self.copy_within(from, to)
     }
@@ -415,6 +431,7 @@ impl Backend for WgpuBackend {
 
     fn synchronize(&self) -> Result<(), Error> {
         self.submit(&mut self.queued())?;
+        self.may_wait()?;
         self.poll(PollType::wait_indefinitely())?;
         self.pipelines.save();
         self.reports.take(&self.name)

@@ -2,8 +2,11 @@
 //!
 //! Always: the numbers of all gathered launches are in one uniform buffer, written when the commands are handed over.
 
-use crate::{Module, reports};
-use wgpu::{BindGroup, CommandEncoder, ComputePass, Device, ErrorFilter, Queue, SubmissionIndex};
+use crate::{
+    Module,
+    reports::{self, Scopes},
+};
+use wgpu::{BindGroup, CommandEncoder, ComputePass, Device, Queue, SubmissionIndex};
 
 /// Launches that are gathered.
 const LAUNCHES: usize = 64;
@@ -72,12 +75,12 @@ impl Batch {
     ) -> Result<Option<SubmissionIndex>, unigrad_device::Error> {
         self.pass = None;
         let Some(encoder) = self.encoder.take() else { return Ok(None) };
-        let scopes = [ErrorFilter::Validation, ErrorFilter::Internal, ErrorFilter::OutOfMemory].map(|f| device.push_error_scope(f));
+        let scopes = Scopes::open(device);
         if !self.words.is_empty() {
             queue.write_buffer(uniform, 0, &self.words);
         }
         let index = queue.submit([encoder.finish()]);
-        let errors: Vec<wgpu::Error> = scopes.into_iter().rev().filter_map(|scope| crate::ready(scope.pop()).flatten()).collect();
+        let error = scopes.close();
         let kernels = match (self.names.len(), self.launches) {
             (0, _) => "a copy".to_owned(),
             (1, _) => self.names[0].clone(),
@@ -87,8 +90,8 @@ impl Batch {
         self.names.clear();
         self.launches = 0;
         self.copies = 0;
-        match errors.first() {
-            Some(error) => Err(reports::translate(error, name, &kernels)),
+        match error {
+            Some(error) => Err(reports::translate(&error, name, &kernels)),
             None => Ok(Some(index)),
         }
     }

@@ -9,6 +9,7 @@ mod adapters;
 mod backend;
 mod batch;
 mod capacity;
+mod later;
 mod marks;
 mod memory;
 mod pipelines;

@@ -83,6 +83,7 @@ impl WgpuBackend {
 
     pub(crate) fn await_mark(&self, mark: &Mark) -> Result<(), Error> {
         if !mark.done.load(Relaxed) {
+            self.may_wait()?;
             self.poll(PollType::Wait { submission_index: mark.index.clone(), timeout: None })?;
         }
         self.reports.take(&self.name)

@@ -7,8 +7,9 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
+use unigrad_device::Moment;
 use unigrad_gpu::{KernelCache, Key};
 use wgpu::{Adapter, Device, Features, PipelineCache};
 
@@ -19,7 +20,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 pub(crate) struct Pipelines {
     cache: Option<(PipelineCache, Key)>,
     grown: AtomicBool,
-    written: Mutex<Instant>,
+    written: Mutex<Moment>,
 }
 
 impl Pipelines {
@@ -34,7 +35,7 @@ impl Pipelines {
             // SAFETY: the bytes are what `get_data` gave on an adapter of this key; the kernel cache returns them whole or not at all.
             (unsafe { device.create_pipeline_cache(&descriptor) }, key)
         });
-        Pipelines { cache, grown: AtomicBool::new(false), written: Mutex::new(Instant::now()) }
+        Pipelines { cache, grown: AtomicBool::new(false), written: Mutex::new(Moment::now()) }
     }
 
     pub(crate) fn cache(&self) -> Option<&PipelineCache> {
@@ -56,7 +57,7 @@ impl Pipelines {
         if written.elapsed() < PAUSE {
             return;
         }
-        *written = Instant::now();
+        *written = Moment::now();
         self.grown.store(false, Relaxed);
         if let Some(data) = cache.get_data() {
             KernelCache::shared().put(*key, &data);

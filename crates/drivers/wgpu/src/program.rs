@@ -2,14 +2,14 @@
 //!
 //! A user's program has its buffers at bindings 0, 1, … and its numbers, if it has any, in one uniform structure at the next.
 
-use crate::{backend, backend::WgpuBackend, capacity::Capacity, ready, reports};
+use crate::{backend, backend::WgpuBackend, capacity::Capacity, reports, reports::Scopes};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use unigrad_device::Error;
 use unigrad_ir::{
     Param, Program, Source,
     wgsl::{self, Shader, Slot},
 };
-use wgpu::{BindGroupLayout, BindingType, BufferBindingType, ComputePipeline, ErrorFilter, ShaderStages};
+use wgpu::{BindGroupLayout, BindingType, BufferBindingType, ComputePipeline, ShaderStages};
 
 /// A compiled program.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl WgpuBackend {
             let cause = format!("{} bytes of numbers, a launch passes {}\n help: split the kernel", bindings.words * 4, self.uniform_bytes);
             return Err(self.refuse_program(program, cause));
         }
-        let scopes = [ErrorFilter::Validation, ErrorFilter::Internal, ErrorFilter::OutOfMemory].map(|f| self.device.push_error_scope(f));
+        let scopes = Scopes::open(&self.device);
         let descriptor = wgpu::ShaderModuleDescriptor { label: Some(&program.name), source: wgpu::ShaderSource::Wgsl(text.into()) };
         let module = if bindings.grid {
             let checks =
@@ -116,10 +116,9 @@ impl WgpuBackend {
             },
             cache: self.pipelines.cache(),
         });
-        // The last scope pushed is popped first.
-        let errors: Vec<wgpu::Error> = scopes.into_iter().rev().filter_map(|scope| ready(scope.pop()).flatten()).collect();
+        let error = scopes.close();
         self.reports.alive(&self.name)?;
-        if let Some(error) = errors.first() {
+        if let Some(error) = error {
             return Err(match error {
                 wgpu::Error::OutOfMemory { .. } => {
                     reports::out_of_memory(&self.name, 0, 0, Capacity::default(), "; a kernel was being compiled")

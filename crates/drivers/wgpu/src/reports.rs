@@ -1,8 +1,9 @@
 //! What the device says beside its answers: errors that belong to no call, and that it is gone.
 
-use crate::capacity::Capacity;
+use crate::{capacity::Capacity, ready};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use unigrad_device::Error;
+use wgpu::ErrorFilter;
 
 /// Shared with wgpu's callbacks.
 #[derive(Debug, Default)]
@@ -64,5 +65,23 @@ impl Reports {
     pub(crate) fn take(&self, device: &str) -> Result<(), Error> {
         self.alive(device)?;
         self.lock().error.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Catches the errors of what is done while it is open. In a browser they come later, so there they go to the device's listener.
+#[derive(Debug)]
+pub(crate) struct Scopes(Vec<wgpu::ErrorScopeGuard>);
+
+impl Scopes {
+    pub(crate) fn open(device: &wgpu::Device) -> Scopes {
+        let filters = [ErrorFilter::Validation, ErrorFilter::Internal, ErrorFilter::OutOfMemory];
+        let caught = if cfg!(target_arch = "wasm32") { &[][..] } else { &filters };
+        Scopes(caught.iter().map(|filter| device.push_error_scope(*filter)).collect())
+    }
+
+    /// What was caught. The last scope opened is closed first.
+    pub(crate) fn close(self) -> Option<wgpu::Error> {
+        let errors: Vec<wgpu::Error> = self.0.into_iter().rev().filter_map(|scope| ready(scope.pop()).flatten()).collect();
+        errors.into_iter().next()
     }
 }

@@ -7,18 +7,16 @@
 use crate::{
     Module,
     backend::{Queued, WgpuBackend},
+    later::Mapping,
     memory::{Block, Memory},
-    ready,
+    reports::Scopes,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::sync::Arc;
 use unigrad_device::Error;
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{Builder, Place, Program, Value};
 use unigrad_scalar::{BinaryOp, DType};
-use wgpu::{Buffer, BufferUsages, ErrorFilter, MapMode, PollType, SubmissionIndex};
+use wgpu::{Buffer, BufferUsages, MapMode, PollType, SubmissionIndex};
 
 /// Bytes that a staging buffer for uploads has, and that a download moves at a time.
 const PIECE: usize = 16 << 20;
@@ -49,23 +47,26 @@ pub(crate) struct Staging {
 struct Up {
     buffer: Buffer,
     /// Whether the host may write.
-    mapped: Arc<AtomicBool>,
+    mapped: Arc<Mapping>,
     /// What read it last.
     index: Option<SubmissionIndex>,
 }
 
 /// A piece on its way to the host.
-struct Down {
-    buffer: Buffer,
-    mapped: Arc<AtomicBool>,
+pub(crate) struct Down {
+    pub(crate) buffer: Buffer,
+    pub(crate) mapped: Arc<Mapping>,
     index: Option<SubmissionIndex>,
 }
 
-fn map(buffer: &Buffer, mode: MapMode, size: u64) -> Arc<AtomicBool> {
-    let mapped = Arc::new(AtomicBool::new(false));
-    let reached = Arc::clone(&mapped);
-    buffer.map_async(mode, 0..size, move |result| reached.store(result.is_ok(), Relaxed));
-    mapped
+impl Down {
+    /// Takes what has come.
+    pub(crate) fn take(self, data: &mut [u8]) -> Result<(), String> {
+        let view = self.buffer.get_mapped_range(0..data.len().next_multiple_of(4) as u64);
+        view.map(|view| data.copy_from_slice(&view[..data.len()])).map_err(|error| error.to_string())?;
+        self.buffer.unmap();
+        Ok(())
+    }
 }
 
 /// `to[i] = from[i]` for `vectors` of 4 words, then `words` fewer than 4, then the bytes of one more word that are set in `mask`.
@@ -143,27 +144,27 @@ impl WgpuBackend {
     }
 
     pub(crate) fn new_buffer(&self, size: u64, usage: BufferUsages, mapped: bool, memory: &Memory) -> Result<Buffer, Error> {
-        let scopes = [ErrorFilter::Validation, ErrorFilter::Internal, ErrorFilter::OutOfMemory].map(|f| self.device.push_error_scope(f));
+        let scopes = Scopes::open(&self.device);
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: mapped });
-        let errors: Vec<wgpu::Error> = scopes.into_iter().rev().filter_map(|scope| ready(scope.pop()).flatten()).collect();
+        let error = scopes.close();
         self.reports.alive(&self.name)?;
-        if errors.is_empty() { Ok(buffer) } else { Err(self.out_of_memory(size, memory.in_use(), "")) }
+        if error.is_none() { Ok(buffer) } else { Err(self.out_of_memory(size, memory.in_use(), "")) }
     }
 
     /// A staging buffer that the host may write.
     fn take_up(&self, queued: &mut Queued, turn: usize) -> Result<Up, Error> {
         if let Some(up) = queued.staging.up[turn].take() {
-            if !up.mapped.load(Relaxed) {
+            if !up.mapped.is_there() {
                 self.poll(PollType::Wait { submission_index: up.index.clone(), timeout: None })?;
             }
-            if up.mapped.load(Relaxed) {
+            if up.mapped.is_there() {
                 return Ok(up);
             }
             // Mapping failed: a new one, whose failure would say why.
             self.reports.alive(&self.name)?;
         }
         let buffer = self.new_buffer(PIECE as u64, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC, true, &queued.memory)?;
-        Ok(Up { buffer, mapped: Arc::new(AtomicBool::new(true)), index: None })
+        Ok(Up { buffer, mapped: Mapping::there(), index: None })
     }
 
     /// Host to device; whole words, which one piece holds.
@@ -175,7 +176,7 @@ impl WgpuBackend {
         up.buffer.unmap();
         queued.batch.encoder(&self.device).copy_buffer_to_buffer(&up.buffer, 0, to, at, size);
         up.index = self.submit(queued)?;
-        up.mapped = map(&up.buffer, MapMode::Write, PIECE as u64);
+        up.mapped = Mapping::begin(&up.buffer, MapMode::Write, PIECE as u64);
         queued.staging.turn = (turn + 1) % queued.staging.up.len();
         queued.staging.up[turn] = Some(up);
         Ok(())
@@ -190,8 +191,8 @@ impl WgpuBackend {
         let block = self.block(&queued, to)?;
         // A part of a word, from where a kernel's argument may begin: the word's other bytes may be somebody's.
         let (words, rest) = data.split_at(if data.len().is_multiple_of(4) { data.len() } else { data.len() / 64 * 64 });
-        // Nothing can be waited for in a browser, which has its own way with large writes.
-        if words.len() >= LARGE && !cfg!(target_arch = "wasm32") {
+        // A browser has its own way with large writes.
+        if words.len() >= LARGE && self.waits {
             for (k, piece) in words.chunks(PIECE).enumerate() {
                 self.upload_piece(&mut queued, piece, &block.buffer, (to.offset + k * PIECE) as u64)?;
             }
@@ -231,6 +232,7 @@ impl WgpuBackend {
 
     /// Copies from a buffer to the host; waits. `at` is a multiple of 4, and so is the buffer's size.
     pub(crate) fn read_back(&self, buffer: &Buffer, at: u64, data: &mut [u8]) -> Result<(), Error> {
+        self.may_wait()?;
         let mut queued = self.queued();
         let all = data.len();
         let n_pieces = all.div_ceil(PIECE);
@@ -267,21 +269,23 @@ impl WgpuBackend {
             queued.staging.down[which] = Some(buffer);
         }
         let Some(buffer) = queued.staging.down[which].clone() else { return Err(self.copy_failed("no staging memory")) };
+        self.begin_down(queued, buffer, from, at, size)
+    }
+
+    /// Begins to move bytes to a staging buffer.
+    pub(crate) fn begin_down(&self, queued: &mut Queued, buffer: Buffer, from: &Buffer, at: u64, size: u64) -> Result<Down, Error> {
         queued.batch.encoder(&self.device).copy_buffer_to_buffer(from, at, &buffer, 0, size);
         let index = self.submit(queued)?;
-        let mapped = map(&buffer, MapMode::Read, size);
+        let mapped = Mapping::begin(&buffer, MapMode::Read, size);
         Ok(Down { buffer, mapped, index })
     }
 
     fn finish_down(&self, down: Down, data: &mut [u8]) -> Result<(), Error> {
-        self.poll(PollType::Wait { submission_index: down.index, timeout: None })?;
-        if !down.mapped.load(Relaxed) {
+        self.poll(PollType::Wait { submission_index: down.index.clone(), timeout: None })?;
+        if !down.mapped.is_there() {
             return Err(self.copy_failed("the memory cannot be read"));
         }
-        let view = down.buffer.get_mapped_range(0..data.len().next_multiple_of(4) as u64);
-        view.map(|view| data.copy_from_slice(&view[..data.len()])).map_err(|error| self.copy_failed(error.to_string()))?;
-        down.buffer.unmap();
-        Ok(())
+        down.take(data).map_err(|cause| self.copy_failed(cause))
     }
 
     pub(crate) fn copy_within(&self, from: Range, to: Range) -> Result<(), Error> {

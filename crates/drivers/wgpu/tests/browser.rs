@@ -1,0 +1,146 @@
+//! The device as a browser's page has it: nothing waits, what is read comes later.
+
+mod support;
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+};
+use unigrad_device::{Error, OpenDevice, RawBuffer, Slice};
+use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
+use unigrad_ir::Builder;
+use unigrad_kernel::{Arg, Kernel, Scatter, ScatterBase};
+use unigrad_scalar::{DType, Literal, ScatterMode};
+use unigrad_wgpu::{WgpuBackend, Without};
+
+struct Unpark(std::thread::Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+fn page() -> WgpuBackend {
+    WgpuBackend::open_without(0, Without { waiting: true, ..Without::default() }).unwrap()
+}
+
+#[test]
+fn what_would_wait_names_what_does_not() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = page();
+    let range = Range { handle: backend.allocate(64).unwrap(), offset: 0, len: 64 };
+    backend.upload(&[1; 64], range).unwrap();
+    let refused = [backend.download(range, &mut [0; 64]), backend.synchronize()];
+    for error in refused {
+        let error = error.unwrap_err();
+        assert!(matches!(&error, Error::Copy { .. }) && error.to_string().contains("to_vec_async"), "{error}");
+    }
+    assert_eq!(block_on(backend.download_later(range).unwrap()).unwrap(), [1; 64]);
+}
+
+#[test]
+fn reads_come_later_and_in_order() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = page();
+    let mut b = Builder::new("increment", [64, 1, 1]);
+    let y = b.buffer_mut("y", DType::U32);
+    let i = b.global_index();
+    let v = b.load(y, i);
+    let v = b.add_const(v, 1);
+    b.store(y, i, v);
+    let module = backend.load(&b.finish()).unwrap();
+    let y = Range { handle: backend.allocate(256).unwrap(), offset: 0, len: 256 };
+    let all = |value: u32| value.to_le_bytes().repeat(64);
+    backend.upload(&all(5), y).unwrap();
+    let mut reads = Vec::new();
+    for _ in 0..100 {
+        backend.launch(&module, [1, 1, 1], &[Bound::Buffer(y)]).unwrap();
+        reads.push(backend.download_later(y).unwrap());
+    }
+    // What is uploaded after a read has begun is not what it reads; nor do reads depend on the order in which they are awaited.
+    backend.upload(&all(0), y).unwrap();
+    for (k, read) in reads.into_iter().enumerate().rev() {
+        assert_eq!(block_on(read).unwrap(), all(6 + k as u32), "read {k}");
+    }
+    // Any length, and more than is staged at a time.
+    let len = (40 << 20) + 3;
+    let large = Range { handle: backend.allocate(len).unwrap(), offset: 0, len };
+    let data: Vec<u8> = (0..len).map(|i| (i ^ i >> 8) as u8).collect();
+    backend.upload(&data, large).unwrap();
+    let read = backend.download_later(large).unwrap();
+    backend.free(large.handle);
+    assert!(block_on(read).unwrap() == data);
+    for len in [0, 1, 5, 63] {
+        let range = Range { len, ..y };
+        assert_eq!(block_on(backend.download_later(range).unwrap()).unwrap(), vec![0; len]);
+    }
+    let nowhere = Range { handle: 999, offset: 0, len: 4 };
+    assert!(matches!(block_on(backend.download_later(nowhere).unwrap()), Err(Error::Copy { .. })));
+}
+
+#[test]
+fn an_index_out_of_range_is_found_by_a_read() {
+    if support::is_missing() {
+        return;
+    }
+    let device = GpuDevice::new(page());
+    let arg = |dtype, len| Arg { dtype, len, write: false };
+    let scatter = Kernel::Scatter(Scatter {
+        mode: ScatterMode::Add,
+        base: ScatterBase::Fill(Literal::zero(DType::F32)),
+        axis: 0,
+        shape: [2].as_slice().into(),
+        index_strides: [1].as_slice().into(),
+        index_offset: 0,
+        src_strides: [1].as_slice().into(),
+        src_offset: 0,
+        out_shape: [3].as_slice().into(),
+        index: arg(DType::I64, 2),
+        src: arg(DType::F32, 2),
+        dtype: DType::F32,
+    });
+    let program = device.compile(&scatter).unwrap();
+    let with = |data: &[u8]| {
+        let buffer = device.allocate(data.len()).unwrap();
+        device.upload(data, whole(&buffer)).unwrap();
+        buffer
+    };
+    fn whole(buffer: &RawBuffer) -> Slice<'_> {
+        Slice { buffer, offset: 0, len: buffer.bytes }
+    }
+    let source = with(&[1.5f32, 2.0].map(f32::to_le_bytes).concat());
+    let run = |index: [i64; 2]| {
+        let (index, out) = (with(&index.map(i64::to_le_bytes).concat()), device.allocate(12).unwrap());
+        device.launch(&*program, &[whole(&index), whole(&source), whole(&out)], &[], None).unwrap();
+        out
+    };
+    let good = [0.0f32, 3.5, 0.0].map(f32::to_le_bytes).concat();
+    // Reads that begin one after the other and end in the other order; then slots that are used again.
+    for _ in 0..3 {
+        let (first, second) = (run([1, -2]), run([1, 3]));
+        let early = device.download_later(whole(&first)).unwrap();
+        let third = run([1, 1]);
+        let reads = [&third, &second].map(|out| device.download_later(whole(out)).unwrap());
+        let [third, second] = reads.map(block_on);
+        assert_eq!(third.as_deref(), Ok(&good[..]));
+        assert!(matches!(second, Err(Error::IndexOutOfRange { index: 3, size: 3, .. })), "{second:?}");
+        assert_eq!(block_on(early).as_deref(), Ok(&good[..]));
+    }
+}
