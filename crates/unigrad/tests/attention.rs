@@ -9,14 +9,7 @@ fn devices() -> Vec<Device> {
 #[test]
 fn sizes_may_be_zero() -> Result<()> {
     // batch, heads, queries, keys, features, values
-    let sizes = [
-        [1, 1, 2, 3, 0, 4],
-        [1, 1, 2, 3, 4, 0],
-        [1, 2, 3, 0, 4, 4],
-        [1, 2, 0, 3, 4, 4],
-        [0, 2, 3, 3, 4, 4],
-        [1, 1, 2, 3, 0, 0],
-    ];
+    let sizes = [[1, 1, 2, 3, 0, 4], [1, 1, 2, 3, 4, 0], [1, 2, 3, 0, 4, 4], [1, 2, 0, 3, 4, 4], [0, 2, 3, 3, 4, 4], [1, 1, 2, 3, 0, 0]];
     for device in devices() {
         for [b, h, t, s, d, dv] in sizes {
             let place = format!("{device} {:?}", [b, h, t, s, d, dv]);

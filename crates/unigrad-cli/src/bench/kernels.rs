@@ -48,6 +48,7 @@ fn fitting(device: Device, wanted: usize, bytes_each: usize) -> usize {
 pub(crate) fn run(report: &Report) -> Result<()> {
     let device = report.device;
     let copy = copy(report)?;
+    super::transfers::run(report)?;
     let bandwidth = |name: &str, timing: &Timing, bytes: f64, note: &str| {
         let part = bytes / timing.median_ms / 1e6 / copy;
         report.tell(name, timing, bytes / 1e9, "GB/s", &format!("{:.1} % of copy{note}", 100.0 * part));

@@ -7,6 +7,7 @@
 mod kernels;
 mod planning;
 mod timing;
+mod transfers;
 mod workloads;
 
 use crate::{Failure, args::Bench};
