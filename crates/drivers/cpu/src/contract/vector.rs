@@ -44,6 +44,7 @@ pub(crate) trait LoadFrom<S>: Vector {
     unsafe fn widen_span(p: *const S, lo: usize, hi: usize) -> Self;
 }
 
+#[cfg(target_arch = "x86_64")]
 macro_rules! load_from_self {
     ($($v:ty: $t:ty),*) => { $(
         impl LoadFrom<$t> for $v {

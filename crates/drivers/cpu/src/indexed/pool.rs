@@ -9,11 +9,7 @@
 //! row; what it does twice comes out the same. Windows that reach into the padding are done one by one.
 
 use super::element::{Element, Shared, elements, part, tasks, with_element};
-use crate::{
-    memory::Buf,
-    simd::{Tier, tier},
-    threads::parallel,
-};
+use crate::{memory::Buf, simd::tier, threads::parallel};
 use std::ops::Range;
 use unigrad_kernel::MaxPool;
 
@@ -125,10 +121,10 @@ unsafe fn run<T: Element>(kernel: &MaxPool, args: &[Buf]) {
         match tier() {
             // SAFETY: the tier was detected; tasks have rows of their own.
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx512 => unsafe { rows_avx512(&job, rows) },
+            crate::simd::Tier::Avx512 => unsafe { rows_avx512(&job, rows) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 => unsafe { rows_avx2(&job, rows) },
+            crate::simd::Tier::Avx2 => unsafe { rows_avx2(&job, rows) },
             // SAFETY: as above.
             _ => unsafe { rows_by_stride(&job, rows) },
         }

@@ -4,11 +4,7 @@
 //! threads; half types round only when stored.
 
 use super::element::{Element, Shared, elements, part, tasks, with_element};
-use crate::{
-    memory::Buf,
-    simd::{Tier, tier},
-    threads::parallel,
-};
+use crate::{memory::Buf, simd::tier, threads::parallel};
 use std::ops::Range;
 use unigrad_kernel::Scan;
 use unigrad_scalar::ScanOp;
@@ -56,7 +52,9 @@ unsafe fn run<T: Element>(kernel: &Scan, args: &[Buf], op: impl Fn(T::Acc, T::Ac
                 }
                 match tier() {
                     #[cfg(target_arch = "x86_64")]
-                    Tier::Avx2 | Tier::Avx512 => columns_avx2::<T>(&x[plane], out, len, inner, columns, kernel.reverse, op),
+                    crate::simd::Tier::Avx2 | crate::simd::Tier::Avx512 => {
+                        columns_avx2::<T>(&x[plane], out, len, inner, columns, kernel.reverse, op)
+                    }
                     _ => columns_any::<T>(&x[plane], out, len, inner, columns, kernel.reverse, op),
                 }
             }

@@ -8,7 +8,7 @@
 use super::element::{Element, Shared, elements, part, tasks, with_element};
 use crate::{
     memory::{Buf, Fault},
-    simd::{Tier, tier},
+    simd::tier,
     threads::parallel,
 };
 use smallvec::SmallVec;
@@ -403,7 +403,7 @@ unsafe fn apply<T: Element, D: Copy>(
     unsafe {
         match tier() {
             #[cfg(target_arch = "x86_64")]
-            Tier::Avx2 | Tier::Avx512 => apply_avx2(block, first, column_stride, row_stride, combine),
+            crate::simd::Tier::Avx2 | crate::simd::Tier::Avx512 => apply_avx2(block, first, column_stride, row_stride, combine),
             _ => apply_any(block, first, column_stride, row_stride, combine),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 /// What the machine can do, from least to most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) enum Tier {
     /// The target's baseline: SSE2 on x86-64, NEON on aarch64.
     Baseline,
