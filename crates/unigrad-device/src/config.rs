@@ -8,6 +8,7 @@
 //! | `UNIGRAD_MEMORY_CAP` | [`Config::memory_cap`] | the most that the process takes of each device: bytes, or `512M`, `2G` |
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device |
+//! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
 //! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
 //!
@@ -55,6 +56,18 @@ pub enum CacheDir {
     At(PathBuf),
 }
 
+/// Who does matrix products, on devices whose driver can use a vendor's library.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Products {
+    /// The library where it wins, by the driver's rule.
+    #[default]
+    Auto,
+    /// The driver's own kernels.
+    Own,
+    /// The library wherever it can.
+    Library,
+}
+
 /// Settings of the process; see the module's table.
 ///
 /// ```
@@ -77,6 +90,8 @@ pub struct Config {
     pub cache_dir: CacheDir,
     /// Threads of the CPU device.
     pub threads: Option<usize>,
+    /// Who does matrix products.
+    pub products: Products,
 }
 
 static CURRENT: RwLock<Option<Arc<Config>>> = RwLock::new(None);
@@ -128,6 +143,14 @@ impl Config {
         if let Some(text) = get("UNIGRAD_THREADS") {
             let threads = text.parse().ok().filter(|n: &usize| *n > 0);
             config.threads = Some(threads.ok_or_else(|| refuse("UNIGRAD_THREADS", &text, "write a number of threads, 1 or more"))?);
+        }
+        if let Some(text) = get("UNIGRAD_PRODUCTS") {
+            config.products = match text.to_ascii_lowercase().as_str() {
+                "auto" => Products::Auto,
+                "own" => Products::Own,
+                "library" => Products::Library,
+                _ => return Err(refuse("UNIGRAD_PRODUCTS", &text, "write `auto`, `own` or `library`")),
+            };
         }
         Ok(config)
     }
@@ -194,6 +217,7 @@ mod tests {
             ("UNIGRAD_MEMORY_CAP", "1M"),
             ("UNIGRAD_CACHE_DIR", "off"),
             ("UNIGRAD_THREADS", "3"),
+            ("UNIGRAD_PRODUCTS", "own"),
         ];
         let wanted = Config {
             device: Some("cpu:0".to_owned()),
@@ -202,11 +226,16 @@ mod tests {
             memory_cap: Some(1 << 20),
             cache_dir: CacheDir::Off,
             threads: Some(3),
+            products: Products::Own,
         };
         assert_eq!(read(&all).unwrap(), wanted);
-        for (name, value) in
-            [("UNIGRAD_DEBUG", "loud"), ("UNIGRAD_MEMORY_POOL", "much"), ("UNIGRAD_MEMORY_CAP", "x"), ("UNIGRAD_THREADS", "0")]
-        {
+        for (name, value) in [
+            ("UNIGRAD_DEBUG", "loud"),
+            ("UNIGRAD_MEMORY_POOL", "much"),
+            ("UNIGRAD_MEMORY_CAP", "x"),
+            ("UNIGRAD_THREADS", "0"),
+            ("UNIGRAD_PRODUCTS", "mine"),
+        ] {
             let error = read(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(&format!("{name}={value}")) && error.contains("help: write"), "{error}");
         }

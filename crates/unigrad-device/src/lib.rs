@@ -20,7 +20,7 @@ mod stream;
 pub mod testing;
 
 pub use buffer::Buffer;
-pub use config::{CacheDir, Config, Debug, MemoryPool};
+pub use config::{CacheDir, Config, Debug, MemoryPool, Products};
 pub use device::{Counters, Device, Event};
 pub use driver::{Discovery, Driver, Health, Info, Link, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
 pub use error::Error;

@@ -6,11 +6,14 @@
 //! computed from its results.
 //! Never: waits in `launch`.
 
+mod library;
+
 use crate::{
     Backend, Bound, Lowered, Part, Range, Step, StepArg,
     faults::{Faults, SLOT_WORDS, SLOTS},
     lower,
 };
+use library::ByLibrary;
 use rustc_hash::FxHashMap;
 use std::{
     any::Any,
@@ -81,6 +84,8 @@ struct GpuProgram<B: Backend> {
     reports: bool,
     /// Per kernel argument, whether it is written.
     writes: Vec<bool>,
+    /// A product of the backend's library before the steps.
+    library: Option<ByLibrary<B>>,
 }
 
 impl<B: Backend> fmt::Debug for GpuProgram<B> {
@@ -213,7 +218,7 @@ impl<B: Backend> GpuDevice<B> {
     }
 
     /// What a launch of the kernel needs to know.
-    fn program(&self, kernel: &Kernel, name: String, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> Arc<dyn Program> {
+    fn program(&self, kernel: &Kernel, name: String, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> GpuProgram<B> {
         let dtypes = lowered.steps.iter().map(|step| step.program.params.iter().map(param_dtype).collect()).collect();
         let mut scratch_bytes = 0;
         let mut scratch_at = Vec::with_capacity(lowered.scratch.len());
@@ -223,7 +228,20 @@ impl<B: Backend> GpuDevice<B> {
         }
         let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
         let writes = kernel.args().iter().map(|arg| arg.write).collect();
-        Arc::new(GpuProgram::<B> { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes })
+        GpuProgram { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes, library: None }
+    }
+
+    /// The kernel by the driver's own programs.
+    fn own_program(&self, kernel: &Kernel) -> Result<GpuProgram<B>, Error> {
+        let name = match kernel {
+            Kernel::Region(region) => region.name.clone(),
+            Kernel::Grouped(grouped) => grouped.region.name.clone(),
+            Kernel::Total(total) => total.rows.name.clone(),
+            other => other.kind().to_owned(),
+        };
+        let (lowered, modules) = self.lower(kernel, &name, self.backend.target())?;
+        let (lowered, modules) = self.fuller(kernel, &name, lowered, modules);
+        Ok(self.program(kernel, name, lowered, modules))
     }
 
     /// A kernel's steps and their modules, for a target that this device is, or more narrowly limited.
@@ -312,7 +330,7 @@ impl<B: Backend> GpuDevice<B> {
         let buffers = (0..custom.args.len()).map(StepArg::Arg);
         let args = buffers.chain((0..custom.scalars.len()).map(|at| StepArg::Scalar(at, Part::Whole))).collect();
         let lowered = Lowered { steps: vec![Step { program, grid: custom.grid, args }], scratch: Vec::new() };
-        Ok(self.program(&Kernel::Custom(custom.clone()), custom.name.clone(), lowered, vec![module]))
+        Ok(Arc::new(self.program(&Kernel::Custom(custom.clone()), custom.name.clone(), lowered, vec![module])))
     }
 
     fn refuse(&self, kernel: &str, cause: impl Into<String>) -> Error {
@@ -416,21 +434,19 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         if let Kernel::Custom(custom) = kernel {
             return self.compile_custom(custom);
         }
-        let name = match kernel {
-            Kernel::Region(region) => region.name.clone(),
-            Kernel::Grouped(grouped) => grouped.region.name.clone(),
-            Kernel::Total(total) => total.rows.name.clone(),
-            other => other.kind().to_owned(),
-        };
-        let (lowered, modules) = self.lower(kernel, &name, self.backend.target())?;
-        let (lowered, modules) = self.fuller(kernel, &name, lowered, modules);
-        Ok(self.program(kernel, name, lowered, modules))
+        if let Kernel::Contract(contract) = kernel
+            && let Some(program) = self.library_program(contract)?
+        {
+            return Ok(Arc::new(program));
+        }
+        Ok(Arc::new(self.own_program(kernel)?))
     }
 
     fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
         let Some(program) = program.as_any().downcast_ref::<GpuProgram<B>>() else {
             return Err(self.refuse("unknown", "the program was compiled for another device"));
         };
+        let program = program.library.as_ref().and_then(|library| library.own.get()).map_or(program, |own| own);
         if program.reports && lock(&self.shared.faults).is_full(self.queue) {
             self.backend.synchronize()?;
             self.check()?;
@@ -439,6 +455,13 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let mut scratch = lock(&self.scratch);
         let memory = if program.scratch_bytes > 0 { self.scratch(&mut scratch, program.scratch_bytes)? } else { 0 };
         let status = if program.reports { self.status()? } else { 0 };
+        if let Some(library) = &program.library
+            && !self.multiply(program, library, args, memory)?
+        {
+            drop(scratch);
+            let own = Arc::new(self.own_program(&Kernel::Contract(library.contract.clone()))?);
+            return self.launch(&**library.own.get_or_init(|| own), args, scalars, origin);
+        }
         let mut faults = lock(&self.shared.faults);
         let reporting = program.reports.then(|| faults.begin(self.queue, &program.name, origin));
         let brought = Brought { args, scalars, scratch: memory, status, slot: reporting.map_or(0, |(_, slot)| slot) };

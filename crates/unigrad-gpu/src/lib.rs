@@ -10,8 +10,10 @@ mod device;
 mod faults;
 mod later;
 pub mod lower;
+mod product;
 
 pub use backend::{Backend, Bound, Range};
 pub use cache::{KernelCache, Key};
 pub use device::GpuDevice;
 pub use lower::{Lowered, Part, Step, StepArg, Unsupported, lower};
+pub use product::{Matrix, Operands, Product};

@@ -1,8 +1,8 @@
-//! The HIP runtime and hiprtc: found at run time, their functions as tables, their errors by name.
+//! The HIP runtime, hiprtc and rocBLAS: found at run time, their functions as tables, their errors by name.
 //!
-//! In: `libamdhip64` and `libhiprtc` in the versions that there are (`UNIGRAD_HIP_LIBRARY` names another runtime, which is then asked for
-//! hiprtc's functions too). Out: [`Api`].
-//! Always: functions and numbers are those of `hip_runtime_api.h` and `hiprtc.h` since version 5, which have kept them.
+//! In: `libamdhip64`, `libhiprtc` and `librocblas` in the versions that there are (`UNIGRAD_HIP_LIBRARY` names another runtime, which is then
+//! asked for the others' functions too, and alone). Out: [`Api`].
+//! Always: functions and numbers are those of `hip_runtime_api.h`, `hiprtc.h` and `rocblas.h` since version 5, which have kept them.
 //! Never: links to ROCm.
 
 use libloading::Library;
@@ -27,6 +27,11 @@ const LIBRARIES: [&[&str]; 2] = [
     &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"],
     &["libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"],
 ];
+
+#[cfg(windows)]
+const BLAS_NAMES: &[&str] = &["rocblas.dll"];
+#[cfg(not(windows))]
+const BLAS_NAMES: &[&str] = &["librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"];
 
 macro_rules! functions {
     ($(#[$doc:meta])* $table:ident { $($name:ident($($arg:ty),* $(,)?) -> $result:ty;)* }) => {
@@ -101,6 +106,26 @@ functions! {
     }
 }
 
+functions! {
+    /// rocBLAS.
+    Blas {
+        rocblas_create_handle(*mut Handle) -> i32;
+        rocblas_destroy_handle(Handle) -> i32;
+        rocblas_set_stream(Handle, Handle) -> i32;
+        rocblas_set_atomics_mode(Handle, i32) -> i32;
+        rocblas_gemm_strided_batched_ex(
+            Handle, i32, i32, i32, i32, i32,
+            *const c_void,
+            *const c_void, i32, i32, i64,
+            *const c_void, i32, i32, i64,
+            *const c_void,
+            *const c_void, i32, i32, i64,
+            *mut c_void, i32, i32, i64,
+            i32, i32, i32, i32, u32,
+        ) -> i32;
+    }
+}
+
 /// Fills a `hipDeviceProp_t`.
 pub(crate) type GetProperties = unsafe extern "C" fn(*mut c_void, i32) -> i32;
 
@@ -111,6 +136,8 @@ pub(crate) struct Api {
     pub(crate) compiler: Result<Compiler, Missing>,
     /// For the architecture's name; each version has one of two.
     pub(crate) properties: Option<GetProperties>,
+    /// rocBLAS inside of a runtime that was chosen.
+    chosen_blas: Option<Result<Blas, String>>,
     /// Kept open: the runtime leaves threads behind.
     _libraries: Vec<Library>,
 }
@@ -128,6 +155,46 @@ impl Api {
         static API: OnceLock<Result<Api, Missing>> = OnceLock::new();
         API.get_or_init(load).as_ref().map_err(Clone::clone)
     }
+
+    /// rocBLAS, loaded at the first call: it is large. `None` if there is none, or none with kernels for the architecture.
+    pub(crate) fn blas(&self, architecture: &str) -> Option<Blas> {
+        static BLAS: OnceLock<Option<(Blas, Library)>> = OnceLock::new();
+        match &self.chosen_blas {
+            Some(chosen) => chosen.as_ref().ok().copied(),
+            None => {
+                let (blas, _) = BLAS.get_or_init(|| open(BLAS_NAMES, Blas::from_library).ok()).as_ref()?;
+                has_kernels(architecture).then_some(*blas)
+            }
+        }
+    }
+}
+
+/// Whether the loaded rocBLAS has kernels for an architecture. Without them its first product ends the process.
+fn has_kernels(architecture: &str) -> bool {
+    let architecture = architecture.split(':').next().unwrap_or_default();
+    if architecture.is_empty() {
+        return false;
+    }
+    let chosen = std::env::var_os("ROCBLAS_TENSILE_LIBPATH").map(PathBuf::from);
+    // Where the loader found it; elsewhere than on Linux the installations' folders have to do.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let loaded = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
+    let loaded = loaded.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("librocblas.so")));
+    let beside: Vec<PathBuf> = loaded.filter_map(Path::parent).map(Path::to_owned).chain(folders()).collect();
+    let below = beside.into_iter().map(|folder| folder.join("rocblas"));
+    // `rocblas/library`, or `rocblas/4.2.1/library` as distributions have it.
+    chosen.into_iter().chain(below).any(|folder| names_architecture(&folder, architecture, 3))
+}
+
+/// Whether a file in a folder, or in those below it to some depth, has the architecture in its name.
+fn names_architecture(folder: &Path, architecture: &str, depth: usize) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let rests = name.match_indices(architecture).map(|(at, _)| &name[at + architecture.len()..]);
+        let named = rests.into_iter().any(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
+        named || depth > 1 && entry.path().is_dir() && names_architecture(&entry.path(), architecture, depth - 1)
+    })
 }
 
 /// Folders of a ROCm installation that the loader may not know.
@@ -179,6 +246,7 @@ fn load() -> Result<Api, Missing> {
         unsafe { library.get::<GetProperties>(name) }.ok().map(|symbol| *symbol)
     };
     let properties = property("hipGetDevicePropertiesR0600").or_else(|| property("hipGetDeviceProperties"));
+    let chosen_blas = chosen.is_some().then(|| Blas::from_library(&library));
     let mut libraries = Vec::new();
     let compiler = match Compiler::from_library(&library) {
         // A runtime that was chosen brings its own compiler; others are better served by the library of that name.
@@ -194,7 +262,7 @@ fn load() -> Result<Api, Missing> {
         },
     };
     libraries.push(library);
-    Ok(Api { runtime, compiler, properties, _libraries: libraries })
+    Ok(Api { runtime, compiler, properties, chosen_blas, _libraries: libraries })
 }
 
 /// An error of the runtime.
@@ -252,5 +320,23 @@ impl Compiler {
     pub(crate) fn explain(&self, status: i32) -> String {
         // SAFETY: takes any number.
         format!("{} ({status})", words(unsafe { (self.hiprtcGetErrorString)(status) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_architecture;
+
+    #[test]
+    fn kernels_are_found_by_the_architecture_in_their_names() {
+        let folder = std::env::temp_dir().join(format!("unigrad-hip-kernels-{}", std::process::id()));
+        let inner = folder.join("4.2.1").join("library");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::write(inner.join("TensileLibrary_lazy_gfx90a.dat"), "").unwrap();
+        let found = |architecture: &str| names_architecture(&folder, architecture, 3);
+        assert_eq!([found("gfx90a"), found("gfx90"), found("gfx1100")], [true, false, false]);
+        assert!(!names_architecture(&folder, "gfx90a", 2));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(!found("gfx90a"));
     }
 }

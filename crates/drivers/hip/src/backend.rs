@@ -9,6 +9,7 @@
 use crate::{
     BACKEND,
     api::{Api, Code, Compiler, Handle},
+    blas::{self, Answer, RocBlas},
     compile,
     describe::{self, Gpu},
 };
@@ -17,12 +18,12 @@ use std::{
     ffi::{CString, c_void},
     fmt,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 use unigrad_device::{Error, Info};
-use unigrad_gpu::{Backend, Bound, KernelCache, Key, Range};
+use unigrad_gpu::{Backend, Bound, KernelCache, Key, Operands, Product, Range};
 use unigrad_ir::{Program, Source, Target, render};
 use unigrad_scalar::DType;
 
@@ -36,6 +37,8 @@ pub struct HipBackend {
     gpu: Gpu,
     stream: Handle,
     target: Target,
+    /// rocBLAS, once a product asked for it.
+    blas: OnceLock<Option<RocBlas>>,
     /// Bytes of the allocations in use, by address.
     sizes: Mutex<HashMap<u64, usize>>,
     lost: AtomicBool,
@@ -103,7 +106,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn address(range: Range) -> *mut c_void {
+pub(crate) fn address(range: Range) -> *mut c_void {
     if range.len == 0 { std::ptr::null_mut() } else { (range.handle + range.offset as u64) as *mut c_void }
 }
 
@@ -137,7 +140,7 @@ impl HipBackend {
             Code::check((api.runtime.hipStreamCreateWithFlags)(&mut stream, NON_BLOCKING))?;
         }
         let target = gpu.target();
-        Ok(HipBackend { api, compiler, gpu, stream, target, sizes: Mutex::default(), lost: AtomicBool::new(false) })
+        Ok(HipBackend { api, compiler, gpu, stream, target, blas: OnceLock::new(), sizes: Mutex::default(), lost: AtomicBool::new(false) })
     }
 
     fn name(&self) -> String {
@@ -201,6 +204,11 @@ impl HipBackend {
         found.map_err(|code| format!("entry point {}: {code}", source.entry))?;
         module.function = function;
         Ok(module)
+    }
+
+    /// rocBLAS, if it is there. The device is current.
+    fn blas(&self) -> Option<&RocBlas> {
+        self.blas.get_or_init(|| RocBlas::new(self.api.blas(&self.gpu.architecture)?, self.stream)).as_ref()
     }
 
     /// Why a launch with this grid cannot be.
@@ -364,6 +372,23 @@ impl Backend for HipBackend {
         })
     }
 
+    fn product(&self, product: &Product, always: bool) -> Option<usize> {
+        if !(always || blas::wins(product)) || self.enter().is_err() {
+            return None;
+        }
+        self.blas().map(|_| 0)
+    }
+
+    fn multiply(&self, product: &Product, operands: &Operands) -> Result<bool, Error> {
+        self.enter()?;
+        let Some(blas) = self.blas() else { return Ok(false) };
+        match blas.multiply(product, operands) {
+            Answer::Queued => Ok(true),
+            Answer::Refused => Ok(false),
+            Answer::Failed(cause) => Err(Error::Launch { device: self.name(), kernel: "contract".to_owned(), cause }),
+        }
+    }
+
     fn synchronize(&self) -> Result<(), Error> {
         self.enter()?;
         // SAFETY: this device's stream.
@@ -411,6 +436,8 @@ impl Backend for HipBackend {
 impl Drop for HipBackend {
     fn drop(&mut self) {
         if self.enter().is_ok() {
+            // It works on the stream.
+            drop(self.blas.take());
             // SAFETY: this device's stream, destroyed once; the runtime finishes its work first. A failure has nobody to go to.
             let _ = unsafe { (self.api.runtime.hipStreamDestroy)(self.stream) };
         }

@@ -185,7 +185,7 @@ fn fragments(architecture: &str) -> Vec<FragmentShape> {
     }
 }
 
-/// Libraries of matrix products that are installed; kernels do not use them, but people ask.
+/// Libraries of matrix products that are installed. rocBLAS does large ones (`blas`), and may itself use hipBLASLt.
 fn libraries() -> Vec<String> {
     let there = |name: &str| {
         let starts = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(name);

@@ -1,4 +1,4 @@
-//! The driver's host code on a HIP library that runs on the processor (`tests/fake/hip.cpp`): discovery, memory, compiling, launching,
+//! The driver's host code on a HIP library that runs on the processor (`tests/fake`): discovery, memory, compiling, launching,
 //! what fails, and every program of the IR against the interpreter.
 //!
 //! The library is named by an environment variable that the driver reads once, so the tests run in a process of their own, which one test
@@ -6,6 +6,8 @@
 
 #[path = "../../../unigrad-gpu/tests/support/conformance.rs"]
 mod conformance;
+#[path = "fake/products.rs"]
+mod products;
 
 use conformance::{arithmetic, check, movement, structure};
 use std::{
@@ -29,10 +31,10 @@ fn library() -> Result<(PathBuf, &'static str), String> {
     // Kernels need `_Float16` and vectors of GNU C; g++ has the first only since version 13.
     let clang = ["clang++", "clang++-22", "clang++-21", "clang++-20", "clang++-19"].into_iter().find(runs);
     let clang = clang.ok_or("no clang++ to compile kernels for the processor")?;
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake/hip.cpp");
+    let sources = ["hip.cpp", "rocblas.cpp"].map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fake").join(name));
     let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libfakehip.so");
     let mut command = Command::new(clang);
-    command.args(["-std=c++17", "-O1", "-Wall", "-Werror", "-fPIC", "-shared", "-o"]).arg(&library).arg(source).arg("-ldl");
+    command.args(["-std=c++17", "-O1", "-Wall", "-Werror", "-fPIC", "-shared", "-o"]).arg(&library).args(sources).arg("-ldl");
     let output = command.output().map_err(|error| error.to_string())?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok((library, clang))
@@ -53,7 +55,7 @@ fn the_driver_works_on_a_fake_library() {
         assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
         text
     };
-    let apart = ["no_device", "no_library", "what_the_runtime_refuses", "memory_copies"];
+    let apart = ["no_device", "no_library", "what_the_runtime_refuses", "memory_copies", "by_the_library"];
     let skips: Vec<&str> = apart.iter().flat_map(|name| ["--skip", name]).collect();
     let text = run(&[&["--ignored", "--test-threads", "2"], &skips[..]].concat(), &[]);
     assert!(text.contains(" 0 failed") && !text.contains(" 0 passed"), "{text}");
@@ -61,6 +63,10 @@ fn the_driver_works_on_a_fake_library() {
     run(&["--ignored", "what_the_runtime_refuses"], &[]);
     // Counts all memory of a device.
     run(&["--ignored", "memory_copies"], &[]);
+    for (name, products) in [("products::by_the_library", "library"), ("products::never", "own")] {
+        let text = run(&["--ignored", "--test-threads", "1", name], &[("UNIGRAD_PRODUCTS", products)]);
+        assert!(!text.contains(" 0 passed"), "{text}");
+    }
     run(&["--ignored", "no_device"], &[("FAKE_HIP_NO_DEVICE", "1")]);
     run(&["--ignored", "no_library"], &[(LIBRARY, "/nowhere/libamdhip64.so")]);
     // A library, but not this one.

@@ -310,6 +310,11 @@ API size_t fake_hip_allocations() {
     return allocations.size();
 }
 
+// --- for rocblas.cpp
+
+int fake_hip_failing(const char* function) { return failing(function); }
+bool fake_hip_inside(const void* address, size_t bytes) { return inside(address, bytes); }
+
 // --- the runtime
 
 API int hipInit(unsigned) { return 0; }

@@ -5,11 +5,12 @@
 //! Never: reads an element twice from device memory because of a layout: operands are read in place, the way they run.
 //!
 //! [`problem`] decides roles and dtypes, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes sums; the templates are [`tile`] and
-//! the second step [`sums`].
+//! the second step [`sums`]. [`library`] tells which contractions a vendor's library could do instead.
 
 mod asynchronous;
 mod fragment;
 mod grid;
+mod library;
 mod load;
 mod problem;
 mod sink;
@@ -21,6 +22,7 @@ mod tests;
 mod tile;
 
 use super::{Lowered, Unsupported};
+pub(crate) use library::library;
 use problem::Problem;
 use tile::{Parts, Shape};
 use unigrad_ir::Target;

@@ -1,6 +1,8 @@
 //! Contractions in the interpreter, against a naive oracle, for several targets. Values are small integers, so sums are exact and every order
 //! of adding gives the same.
 
+mod library;
+
 use super::super::{Lowered, Part, StepArg};
 use super::lower;
 use smallvec::{SmallVec, smallvec};
@@ -75,11 +77,12 @@ fn targets() -> Vec<(&'static str, Target)> {
     ]
 }
 
-/// Runs all steps on `args`.
-fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u64]) -> Result<(), String> {
+/// Runs all steps on `args`. Scratch memory holds rubbish, but for the first buffers, which hold `given`.
+fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u64], given: &[Memory]) -> Result<(), String> {
     let n_args = args.len();
     let mut memory: Vec<Vec<u8>> = args.iter_mut().map(|arg| std::mem::take(&mut arg.bytes)).collect();
-    memory.extend(lowered.scratch.iter().map(|bytes| vec![0xab; *bytes]));
+    let scratch = |(at, bytes): (usize, &usize)| given.get(at).map_or_else(|| vec![0xab; *bytes], |given| given.bytes.clone());
+    memory.extend(lowered.scratch.iter().enumerate().map(scratch));
     let mut result = Ok(());
     for step in &lowered.steps {
         let span = |allocation: usize| Argument::Buffer(Span { allocation, offset: 0, len: memory[allocation].len() });
@@ -230,7 +233,7 @@ fn check_on(case: &mut Case, targets: &[(&str, Target)], what: &str) -> BTreeSet
             c.set(i, Literal::int(c.dtype, 1));
         }
         let lowered = lower(&case.contract, target).unwrap_or_else(|error| panic!("{what} on {name}: {error}\n{:?}", case.contract));
-        if let Err(fault) = execute(&lowered, target, &mut case.args, &[]) {
+        if let Err(fault) = execute(&lowered, target, &mut case.args, &[], &[]) {
             panic!("{what} on {name}: {fault}\n{:?}", case.contract);
         }
         let c = &case.args[2];
@@ -304,11 +307,28 @@ fn epilogues_see_every_sum_once() {
         let turned = rng.below(3) == 0;
         let bias_from = batch.len() + m.len();
         let (name, target) = &targets[round % targets.len()];
-        epilogue_case(&mut rng, &mut case, &axes, bias_from, turned, target, &format!("round {round} on {name}"));
+        let what = format!("round {round} on {name}");
+        check_epilogue(&mut rng, &mut case, &axes, bias_from, turned, &what, &|case, args, scalars| {
+            let lowered = lower(&case.contract, target).unwrap_or_else(|error| panic!("{what}: {error}\n{:?}", case.contract));
+            if let Err(fault) = execute(&lowered, target, args, scalars, &[]) {
+                panic!("{what}: {fault}\n{:?}", case.contract);
+            }
+        });
     }
 }
 
-fn epilogue_case(rng: &mut Rng, case: &mut Case, axes: &SmallVec<[usize; 6]>, bias_from: usize, turned: bool, target: &Target, what: &str) {
+/// What runs a case: its arguments with those of the epilogue, and its scalars.
+type RunCase<'a> = &'a dyn Fn(&Case, &mut [Memory], &[u64]);
+
+fn check_epilogue(
+    rng: &mut Rng,
+    case: &mut Case,
+    axes: &SmallVec<[usize; 6]>,
+    bias_from: usize,
+    turned: bool,
+    what: &str,
+    run_case: RunCase<'_>,
+) {
     let acc = case.contract.c.dtype;
     let n_points: usize = axes.iter().product();
     let n_len: usize = axes[bias_from..].iter().product();
@@ -341,10 +361,7 @@ fn epilogue_case(rng: &mut Rng, case: &mut Case, axes: &SmallVec<[usize; 6]>, bi
     fill(rng, &mut bias);
     let out = Memory::new(acc, n_points.max(1));
     let mut args = vec![case.args[0].clone(), case.args[1].clone(), bias.clone(), out];
-    let lowered = lower(&case.contract, target).unwrap_or_else(|error| panic!("{what}: {error}\n{:?}", case.contract));
-    if let Err(fault) = execute(&lowered, target, &mut args, &[Literal::int(acc, 2).to_raw()]) {
-        panic!("{what}: {fault}\n{:?}", case.contract);
-    }
+    run_case(case, &mut args, &[Literal::int(acc, 2).to_raw()]);
     let to = strides(0, turned);
     for ((i, (_, sum)), point) in want.iter().enumerate().zip(points(axes)) {
         let b = bias.get(i % n_len);

@@ -1,0 +1,87 @@
+//! Matrix products that a vendor's library can do in place of a kernel: what is asked of it, and with which memory.
+//!
+//! In: a contraction that is a plain, strided, batched product. Out: a [`Product`], which [`crate::Backend::product`] takes on or leaves, and
+//! [`crate::Backend::multiply`] queues.
+//! Always: `c[i] = a[i] b[i]` for every item `i` of the batch, every size 1 or more; alpha is 1 and beta 0, so what `c` held does not count.
+//! Sums are in [`Product::compute`], rounded once, to the dtype of `c`. The same product gives the same bits each time: a library's modes
+//! that add in no fixed order (atomics) or in fewer bits (TF32, f16 sums) are off.
+//! Never: an epilogue. Where there is one, `c` is scratch memory in the compute dtype, and a kernel finishes it.
+//!
+//! All matrices are row-major. A library that is column-major, as BLAS, sees each as its transpose, so it is asked for
+//! `cᵀ = bᵀ aᵀ`: `gemm(op(b), op(a), n, m, k, b, b.ld, a, a.ld, c, c.ld)`, where `op` is `T` for [`Matrix::transposed`], else `N`.
+
+use crate::Range;
+use unigrad_scalar::DType;
+
+/// Where a matrix lies in its buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Matrix {
+    /// `F32`, `F64`, `F16` or `BF16`.
+    pub dtype: DType,
+    /// The first element, in elements from where the range begins.
+    pub offset: u64,
+    /// Elements from one stored row to the next: at least a row's length, below 2^31.
+    pub ld: u32,
+    /// Whether columns are stored, one after the other, instead of rows.
+    pub transposed: bool,
+    /// Elements from one item of the batch to the next; 0 where all items share it (not of `c`, but for a batch of one).
+    pub batch_stride: u64,
+}
+
+impl Matrix {
+    /// Bytes from where the range begins to the end of a matrix of so many rows and columns, in a batch of so many.
+    pub fn bytes(&self, [rows, cols]: [u32; 2], batch: u32) -> u64 {
+        let (run, count) = if self.transposed { (rows, cols) } else { (cols, rows) };
+        let last = |count: u32, step: u64| u64::from(count.saturating_sub(1)).saturating_mul(step);
+        let elements = last(batch, self.batch_stride).saturating_add(last(count, self.ld.into())).saturating_add(run.into());
+        self.offset.saturating_add(elements).saturating_mul(self.dtype.size() as u64)
+    }
+}
+
+/// `c = a b` for each item of a batch; see the module's text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Product {
+    /// Items.
+    pub batch: u32,
+    /// Rows of `a` and `c`.
+    pub m: u32,
+    /// Columns of `b` and `c`.
+    pub n: u32,
+    /// Columns of `a`, rows of `b`.
+    pub k: u32,
+    /// The left matrix.
+    pub a: Matrix,
+    /// The right matrix, of the dtype of `a`.
+    pub b: Matrix,
+    /// The result, of that dtype or of the compute dtype; never transposed.
+    pub c: Matrix,
+    /// What sums are in: `F64` for `F64`, else `F32`.
+    pub compute: DType,
+    /// Whether a kernel reads `c` afterwards, which the driver's own kernel would have done on the way: the library has to win by more.
+    pub epilogue: bool,
+}
+
+impl Product {
+    /// Multiplications.
+    pub fn work(&self) -> f64 {
+        [self.batch, self.m, self.n, self.k].into_iter().map(f64::from).product()
+    }
+
+    /// The shortest of `m`, `n` and `k`.
+    pub fn shortest(&self) -> u32 {
+        self.m.min(self.n).min(self.k)
+    }
+}
+
+/// The memory of a product.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operands {
+    /// Of `a`.
+    pub a: Range,
+    /// Of `b`.
+    pub b: Range,
+    /// Of `c`.
+    pub c: Range,
+    /// As many bytes as [`crate::Backend::product`] asked for, which later launches use as well; undefined contents.
+    pub workspace: Range,
+}
