@@ -22,7 +22,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Pending, Program, RawBuffer, Slice};
-use unigrad_ir::{Builder, Dialect, Param, Source, Target};
+use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Kernel};
 use unigrad_scalar::DType;
 
@@ -290,20 +290,8 @@ impl<B: Backend> GpuDevice<B> {
             let cause = format!("a workgroup of {:?} threads; the device has 1 to {}", custom.block, target.max_threads);
             return Err(refuse(cause));
         }
-        let mut signature = Builder::new(custom.entry.as_str(), custom.block);
-        for (at, arg) in custom.args.iter().enumerate() {
-            let name = format!("arg{at}");
-            if arg.write {
-                signature.buffer_mut(&name, arg.dtype)
-            } else {
-                signature.buffer(&name, arg.dtype)
-            };
-        }
-        for (at, dtype) in custom.scalars.iter().enumerate() {
-            signature.scalar(&format!("scalar{at}"), *dtype);
-        }
-        let mut program = signature.finish();
-        program.body.clear();
+        let buffers: Vec<(DType, bool)> = custom.args.iter().map(|arg| (arg.dtype, arg.write)).collect();
+        let mut program = unigrad_ir::signature(&custom.entry, custom.block, &buffers, &custom.scalars);
         let language = target.dialect.name();
         let module = match (custom.text(language), custom.text(Dialect::Ir.name())) {
             (Some(text), _) if target.dialect != Dialect::Ir => {
@@ -311,12 +299,7 @@ impl<B: Backend> GpuDevice<B> {
                 Arc::new(self.backend.load_source(&source, &program)?)
             }
             (_, Some(text)) => {
-                let parsed = unigrad_ir::parse(text).map_err(|error| refuse(error.to_string()))?.program;
-                let kind = |param: &Param| (matches!(param, Param::Buffer { .. }), param_dtype(param));
-                if parsed.block != custom.block || !parsed.params.iter().map(kind).eq(program.params.iter().map(kind)) {
-                    let help = "its parameters are the inputs, the output, then the numbers, each of the dtype given";
-                    return Err(refuse(format!("the kernel IR has another signature or workgroup than the call\n help: {help}")));
-                }
+                let parsed = unigrad_ir::parse_as(text, &program).map_err(refuse)?;
                 let module = self.module(&parsed)?;
                 program = parsed;
                 module

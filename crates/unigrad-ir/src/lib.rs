@@ -20,5 +20,5 @@ pub use ir::{
 };
 pub use render::{RenderError, Source, collect, offline_targets, render, wgsl};
 pub use target::{Dialect, Target};
-pub use text::{ParseError, Parsed, parse, parse_all};
+pub use text::{ParseError, Parsed, parse, parse_all, parse_as, signature};
 pub use validate::{Invalid, validate};

@@ -65,14 +65,15 @@ fn square_plus_one_on_every_device() -> Result<()> {
     unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
     let from_source = sources();
     let from_ir = CustomKernel::new("square_plus_one", [64, 1, 1]).source("ir", IR);
-    for info in Device::all().devices.iter().filter(|info| info.backend != "cpu") {
+    for info in &Device::all().devices {
         match Device::open(&info.device()) {
             Ok(device) => {
-                if info.backend != "interpreter" {
+                let compiles = !matches!(info.backend, "interpreter" | "cpu");
+                if compiles {
                     check(&from_source, &device)?;
                 }
                 check(&from_ir, &device)?;
-                println!("{}: both forms pass", info.device());
+                println!("{}: {}", info.device(), if compiles { "both forms pass" } else { "kernel IR passes" });
             }
             Err(error) => println!("SKIPPED: {}: {error}", info.device()),
         }
@@ -89,6 +90,8 @@ fn what_is_missing_or_wrong_is_told() -> Result<()> {
     let run = |kernel: &CustomKernel| kernel.apply(&[&x], &[Literal::int(DType::U32, 2)], [2], DType::F32, [1, 1, 1]).to_vec::<f32>();
     let error = run(&sources()).unwrap_err().to_string();
     assert!(error.contains("nor kernel IR") && error.contains("cuda, hip, opencl, msl, wgsl"), "{error}");
+    let on_cpu = sources().apply_on(&Device::open("cpu:0")?, &[], &[], [2], DType::F32, [1, 1, 1]).to_vec::<f32>().unwrap_err().to_string();
+    assert!(on_cpu.contains("no kernel IR") && on_cpu.contains("cuda, hip, opencl, msl, wgsl") && on_cpu.contains("help: add"), "{on_cpu}");
     let error =
         run(&CustomKernel::new("k", [64, 1, 1]).source("ir", "kernel k(x: [f32]) threads(64, 1, 1) {\n  %0 = nonsense\n}")).unwrap_err();
     assert!(error.to_string().contains('2'), "names the line: {error}");
@@ -108,5 +111,51 @@ fn what_is_missing_or_wrong_is_told() -> Result<()> {
         let error = broken.apply(&[&x], &[], [1], DType::F32, [1, 1, 1]).to_vec::<f32>().unwrap_err().to_string();
         assert!(error.contains("cannot be compiled") && error.contains('3'), "{}: {error}", info.device());
     }
+    Ok(())
+}
+
+/// A kernel in kernel IR with one input and one output of 8 elements, run on the CPU by 2 groups of 4 threads.
+fn on_cpu(body: &str) -> Result<Vec<f32>> {
+    let x = Tensor::arange(0.0, 8.0, 1.0, DType::F32, &Device::open("cpu:0")?);
+    let text = format!("kernel k(x: [f32], y: mut [f32]) threads(4, 1, 1) {{\n{body}\n}}");
+    let kernel = CustomKernel::new("k", [4, 1, 1]).source("ir", text);
+    Ok(kernel.apply(&[&(&x + 1.0)], &[], [8], DType::F32, [2, 1, 1]).to_vec()?)
+}
+
+const INDEX: &str = "%g = group.x\n %t = thread.x\n %f = mul u32 %g, 4\n %i = add u32 %f, %t\n";
+
+#[test]
+fn the_cpu_runs_programs_of_several_groups() -> Result<()> {
+    unigrad::init();
+    // Each group turns its elements around, through shared memory.
+    let turned = "shared tile: [f32; 4]\n".to_owned()
+        + INDEX
+        + "%v = load f32 x[%i]\n store tile[%t], %v\n barrier\n %r = sub u32 3, %t\n %w = load f32 tile[%r]\n store y[%i], %w";
+    assert_eq!(on_cpu(&turned)?, [4.0, 3.0, 2.0, 1.0, 8.0, 7.0, 6.0, 5.0]);
+    Ok(())
+}
+
+#[test]
+fn the_cpu_tells_what_a_program_does_wrong() {
+    unigrad::init();
+    let wrong = |body: &str, told: &[&str]| {
+        let error = on_cpu(&(INDEX.to_owned() + body)).unwrap_err().to_string();
+        assert!(told.iter().all(|told| error.contains(told)) && error.contains("cpu:0"), "{error}");
+    };
+    wrong("%j = add u32 %i, 1\n %v = load f32 x[%j]\n store y[%i], %v", &["x[8] is out of bounds", "group 1,0,0, thread 3,0,0", "help: "]);
+    wrong("%v = load f32 x[%i]\n store y[%t], %v", &["race on y[0]", "store y[%", "help: "]);
+    // The validator's arrow.
+    wrong("%low = lt u32 %t, 2\n if %low {\n barrier\n }\n store y[%i], 0.0", &["^", "barrier", "help: "]);
+    wrong("store x[%i], 0.0\n store y[%i], 0.0", &["^", "x", "help: "]);
+}
+
+#[test]
+fn a_program_cannot_write_its_inputs() -> Result<()> {
+    unigrad::init();
+    let x = Tensor::new([1.0f32], &Device::open("cpu:0")?);
+    let text = "kernel k(x: mut [f32], y: mut [f32]) threads(1, 1, 1) {\n store x[0], 2.0\n store y[0], 2.0\n}";
+    let y = CustomKernel::new("k", [1, 1, 1]).source("ir", text).apply(&[&x], &[], [1], DType::F32, [1, 1, 1]);
+    let error = y.to_vec::<f32>().unwrap_err().to_string();
+    assert!(error.contains("(mut [f32], mut [f32])") && error.contains("help: "), "{error}");
     Ok(())
 }

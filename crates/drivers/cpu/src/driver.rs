@@ -8,6 +8,7 @@
 use crate::{
     attention,
     contract::CompiledContract,
+    custom::CompiledCustom,
     indexed,
     memory::{self, Buf, Fault, NOWHERE},
     region::{CompiledGrouped, CompiledRegion, CompiledTotal},
@@ -114,6 +115,7 @@ enum Body {
     ArgSort(ArgSort),
     TopK(TopK),
     MaxPool(Box<MaxPool>),
+    Custom(Box<CompiledCustom>),
 }
 
 impl fmt::Debug for CpuProgram {
@@ -146,6 +148,7 @@ impl CpuProgram {
                 Body::ArgSort(kernel) => indexed::argsort(kernel, bufs),
                 Body::TopK(kernel) => indexed::topk(kernel, bufs),
                 Body::MaxPool(kernel) => indexed::max_pool(kernel, bufs),
+                Body::Custom(program) => program.run(bufs, scalars)?,
             }
         }
         Ok(())
@@ -162,6 +165,7 @@ fn name(kernel: &Kernel) -> String {
             Some(epilogue) if !epilogue.name.is_empty() => format!("contract.{}", epilogue.name),
             _ => "contract".to_owned(),
         },
+        Kernel::Custom(custom) => custom.name.clone(),
         other => other.kind().to_owned(),
     }
 }
@@ -317,7 +321,7 @@ impl OpenDevice for Cpu {
                     indexed::check_pool(kernel)?;
                     Body::MaxPool(Box::new(kernel.clone()))
                 }
-                Kernel::Custom(_) => return Err("the processor has no compiler for custom kernels\n help: run it on a GPU".to_owned()),
+                Kernel::Custom(custom) => Body::Custom(Box::new(CompiledCustom::new(custom)?)),
             })
         };
         let compiled = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panic_message(&*panic).to_owned()));
@@ -337,6 +341,7 @@ impl OpenDevice for Cpu {
         match catch_unwind(run) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(Fault::Index { index, size })) => Err(Error::IndexOutOfRange { index, size, kernel: program.name.clone() }),
+            Ok(Err(Fault::Program(cause))) => Err(failed(cause)),
             Err(panic) => Err(failed(panic_message(&*panic).to_owned())),
         }
     }

@@ -1,4 +1,4 @@
-//! The CPU driver: regions in a SIMD block interpreter, heavy kernels as native code.
+//! The CPU driver: regions in a SIMD block interpreter, heavy kernels as native code, programs of users by the interpreter of the kernel IR.
 //!
 //! In: kernels as data and slices of memory. Out: their results in that memory.
 //! Always: starts on any x86-64 and aarch64 and picks the widest instruction set at run time (`UNIGRAD_CPU_TIER` forces one);
@@ -7,6 +7,7 @@
 
 mod attention;
 mod contract;
+mod custom;
 mod driver;
 mod indexed;
 mod memory;

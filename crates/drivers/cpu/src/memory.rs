@@ -27,10 +27,12 @@ unsafe impl Send for Buf {}
 unsafe impl Sync for Buf {}
 
 /// Why a launch stopped.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// An index outside `-size..size`.
     Index { index: i64, size: i64 },
+    /// A mistake of a program that the user wrote, told with its place.
+    Program(String),
 }
 
 /// Where zero bytes are: aligned, and never accessed.

@@ -1,15 +1,21 @@
-//! Control flow: workgroups one after the other, each statement for all active threads of the group.
+//! Control flow: each worker takes one workgroup after the other, and runs each statement for all active threads of the group.
 
 use unigrad_scalar::DType;
 
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
 use super::{
-    Argument, Fault, FaultKind, Interpreter, Options,
+    Argument, Fault, FaultKind, Interpreter, Options, Workers,
+    bytes::Bytes,
     lanes::{self, Active, Col, each},
     memory::{Binding, Local, Region, Shared, bind},
     race::{MAX_EPOCH, Me},
 };
 use crate::{
-    ir::{Inst, Op, Program, Stmt, Type, Value},
+    ir::{Inst, Op, Param, Program, Stmt, Type, Value},
     text,
 };
 
@@ -27,7 +33,7 @@ impl Trouble {
 
 pub(super) type Step = Result<(), Box<Trouble>>;
 
-/// A launch under way: the state of the workgroup that runs.
+/// A worker of a launch under way: the state of the workgroup that it runs.
 pub(super) struct Machine<'a> {
     pub(super) program: &'a Program,
     pub(super) uniform: &'a [bool],
@@ -36,7 +42,7 @@ pub(super) struct Machine<'a> {
     pub(super) subgroup: usize,
     grid: [u32; 3],
     group: [u32; 3],
-    /// Position of the group in the grid, and how many were begun (from 1).
+    /// Position of the group in the grid, and how many the worker has begun (from 1).
     pub(super) linear: u64,
     pub(super) serial: u32,
     /// Barriers passed by the group.
@@ -47,68 +53,75 @@ pub(super) struct Machine<'a> {
     pub(super) locals: Vec<Local>,
     pub(super) shared: Vec<Shared>,
     thread_ids: [Vec<u64>; 3],
-    pub(super) memory: &'a mut [Vec<u8>],
+    pub(super) memory: &'a [Bytes<'a>],
     /// Per parameter: one for a buffer, several for a table, none for numbers.
-    pub(super) bindings: Vec<Vec<Binding>>,
-    pub(super) regions: Vec<Region>,
+    pub(super) bindings: &'a [Vec<Binding>],
+    pub(super) regions: &'a [Region],
     arguments: &'a [Argument],
     /// Lists of threads that are free for use.
     lists: Vec<Vec<u32>>,
+}
+
+/// What the workers of a launch share.
+struct Launch<'a> {
+    interpreter: &'a Interpreter,
+    grid: [u32; 3],
+    memory: &'a [Bytes<'a>],
+    arguments: &'a [Argument],
+    options: Options,
+    bindings: Vec<Vec<Binding>>,
+    regions: Vec<Region>,
 }
 
 /// Executes all groups.
 pub(super) fn launch(
     interpreter: &Interpreter,
     grid: [u32; 3],
-    memory: &mut [Vec<u8>],
+    memory: &[Bytes<'_>],
     arguments: &[Argument],
     options: Options,
+    workers: Workers<'_>,
 ) -> Result<(), Box<Fault>> {
     let program = &interpreter.program;
-    let threads = program.threads() as usize;
-    if threads == 0 || grid.contains(&0) {
+    let n_groups = grid.iter().try_fold(1u64, |n, extent| n.checked_mul(u64::from(*extent))).unwrap_or(u64::MAX);
+    if program.threads() == 0 || n_groups == 0 {
         return Ok(());
     }
-    let subgroups = threads.checked_div(interpreter.subgroup).unwrap_or(0);
-    let lanes = |ty: Type| match ty {
-        Type::Scalar(_) => threads,
-        Type::Vector(_, n) => threads * usize::from(n),
-        Type::Fragment(fragment) => subgroups * fragment.size().0 * fragment.size().1,
-    };
-    let values = program.insts.iter().zip(&interpreter.uniform).map(|(inst, uniform)| vec![0; if *uniform { 1 } else { lanes(inst.ty) }]);
-    let [x, y, _] = program.block.map(|n| n as usize);
-    let ids = |f: &dyn Fn(usize) -> usize| (0..threads).map(|t| f(t) as u64).collect::<Vec<_>>();
     let (bindings, regions) = bind(program, arguments, options.races);
-    let mut machine = Machine {
-        program,
-        uniform: &interpreter.uniform,
-        threads,
-        subgroup: interpreter.subgroup,
-        grid,
-        group: [0; 3],
-        linear: 0,
-        serial: 0,
-        epoch: 0,
-        steps: 0,
-        options,
-        values: values.collect(),
-        locals: program.locals.iter().map(|array| Local::new(array, threads, lanes(array.ty))).collect(),
-        shared: program.shared.iter().map(Shared::new).collect(),
-        thread_ids: [ids(&|t| t % x), ids(&|t| t / x % y), ids(&|t| t / x / y)],
-        memory,
-        bindings,
-        regions,
-        arguments,
-        lists: Vec::new(),
-    };
-    for z in 0..grid[2] {
-        for y in 0..grid[1] {
-            for x in 0..grid[0] {
-                machine.run_group([x, y, z])?;
+    let launch = Launch { interpreter, grid, memory, arguments, options, bindings, regions };
+    // Groups that meet in atomic operations do so in the order of the grid, so that sums of floats are the same in every run.
+    let meet = program.params.iter().any(|param| matches!(param, Param::Buffer { atomic: true, .. }));
+    let n_workers = if meet { 1 } else { n_groups.min(workers.count as u64) };
+    if n_workers <= 1 {
+        let mut machine = Machine::new(&launch);
+        return (0..n_groups).try_for_each(|group| machine.run_group(group));
+    }
+    let chunk = (n_groups / n_workers / 8).clamp(1, 64);
+    let next = AtomicU64::new(0);
+    // The first group in the grid's order that failed, and how: those before it still run, so that it does not depend on timing.
+    let first = AtomicU64::new(u64::MAX);
+    let fault = Mutex::new(None);
+    (workers.start)(n_workers as usize, &|_| {
+        let mut machine = Machine::new(&launch);
+        loop {
+            let begin = next.fetch_add(chunk, Relaxed);
+            if begin >= n_groups {
+                return;
+            }
+            for group in begin..n_groups.min(begin + chunk) {
+                if group > first.load(Relaxed) {
+                    return;
+                }
+                let Err(found) = machine.run_group(group) else { continue };
+                let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
+                if group < first.fetch_min(group, Relaxed) {
+                    *fault = Some(found);
+                }
+                return;
             }
         }
-    }
-    Ok(())
+    });
+    fault.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 /// The lanes of a value.
@@ -117,10 +130,49 @@ pub(super) fn column<'v>(values: &'v [Vec<u64>], uniform: &[bool], value: Value)
 }
 
 impl<'a> Machine<'a> {
-    fn run_group(&mut self, group: [u32; 3]) -> Result<(), Box<Fault>> {
-        self.group = group;
-        let [x, y, z] = group.map(u64::from);
-        self.linear = x + u64::from(self.grid[0]) * (y + u64::from(self.grid[1]) * z);
+    fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+        let Launch { interpreter, grid, memory, arguments, options, bindings, regions } = launch;
+        let program = &interpreter.program;
+        let threads = program.threads() as usize;
+        let subgroups = threads.checked_div(interpreter.subgroup).unwrap_or(0);
+        let lanes = |ty: Type| match ty {
+            Type::Scalar(_) => threads,
+            Type::Vector(_, n) => threads * usize::from(n),
+            Type::Fragment(fragment) => subgroups * fragment.size().0 * fragment.size().1,
+        };
+        let values =
+            program.insts.iter().zip(&interpreter.uniform).map(|(inst, uniform)| vec![0; if *uniform { 1 } else { lanes(inst.ty) }]);
+        let [x, y, _] = program.block.map(|n| n as usize);
+        let ids = |f: &dyn Fn(usize) -> usize| (0..threads).map(|t| f(t) as u64).collect::<Vec<_>>();
+        Machine {
+            program,
+            uniform: &interpreter.uniform,
+            threads,
+            subgroup: interpreter.subgroup,
+            grid: *grid,
+            group: [0; 3],
+            linear: 0,
+            serial: 0,
+            epoch: 0,
+            steps: 0,
+            options: *options,
+            values: values.collect(),
+            locals: program.locals.iter().map(|array| Local::new(array, threads, lanes(array.ty))).collect(),
+            shared: program.shared.iter().map(Shared::new).collect(),
+            thread_ids: [ids(&|t| t % x), ids(&|t| t / x % y), ids(&|t| t / x / y)],
+            memory,
+            bindings,
+            regions,
+            arguments,
+            lists: Vec::new(),
+        }
+    }
+
+    /// Runs the group at a position of the grid.
+    fn run_group(&mut self, linear: u64) -> Result<(), Box<Fault>> {
+        let [x, y, _] = self.grid.map(u64::from);
+        self.group = [linear % x, linear / x % y, linear / x / y].map(|at| at as u32);
+        self.linear = linear;
         self.serial += 1;
         (self.epoch, self.steps) = (0, 0);
         self.block(&self.program.body, Active::All(self.threads))

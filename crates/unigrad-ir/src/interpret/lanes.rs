@@ -7,6 +7,8 @@
 use half::{bf16, f16};
 use unigrad_scalar::{BinaryOp, DType, UnaryOp, round_to_odd};
 
+use super::bytes::Bytes;
+
 /// Which threads of a group take part.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Active<'a> {
@@ -314,29 +316,12 @@ pub(super) fn bitcast(active: Active<'_>, from: DType, to: DType, a: Col<'_>, ou
 
 /// The element at a byte offset.
 #[inline(always)]
-pub(super) fn read(dtype: DType, bytes: &[u8], at: usize) -> u64 {
-    let word = |n: usize| {
-        let mut raw = [0; 8];
-        raw[..n].copy_from_slice(&bytes[at..at + n]);
-        u64::from_le_bytes(raw)
-    };
-    match dtype.size() {
-        1 if dtype == DType::Bool => u64::from(bytes[at] != 0),
-        1 => wrap(dtype, i64::from(bytes[at])),
-        2 => wrap(dtype, word(2) as i64),
-        4 => wrap(dtype, word(4) as i64),
-        _ => word(8),
-    }
+pub(super) fn read(dtype: DType, bytes: Bytes<'_>, at: usize) -> u64 {
+    wrap(dtype, bytes.read(at, dtype.size()) as i64)
 }
 
 /// Writes the element at a byte offset.
 #[inline(always)]
-pub(super) fn write(dtype: DType, bytes: &mut [u8], at: usize, lane: u64) {
-    let raw = lane.to_le_bytes();
-    match dtype.size() {
-        1 => bytes[at] = raw[0],
-        2 => bytes[at..at + 2].copy_from_slice(&raw[..2]),
-        4 => bytes[at..at + 4].copy_from_slice(&raw[..4]),
-        _ => bytes[at..at + 8].copy_from_slice(&raw),
-    }
+pub(super) fn write(dtype: DType, bytes: Bytes<'_>, at: usize, lane: u64) {
+    bytes.write(at, dtype.size(), lane);
 }

@@ -1,5 +1,6 @@
 //! Loads, stores and atomics: bounds, definedness and races checked element by element.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad_scalar::{BinaryOp, DType};
 
 use super::{
@@ -29,7 +30,49 @@ pub(super) struct Binding {
 pub(super) struct Region {
     /// Bytes of a cell: of the smallest element that any of its buffers has.
     grain: usize,
-    cells: Vec<Cell>,
+    /// Runs of [`STRIPE`] cells, empty until one is touched; a worker holds one at a time.
+    stripes: Vec<Mutex<Vec<Cell>>>,
+}
+
+/// Cells that one lock guards.
+const STRIPE: usize = 1024;
+
+/// The stripe that a worker touches now: threads of a group mostly touch neighbours.
+#[derive(Default)]
+struct Held<'r>(Option<(Which, MutexGuard<'r, Vec<Cell>>)>);
+
+/// A region and a stripe of it.
+type Which = (usize, usize);
+
+impl<'r> Held<'r> {
+    /// Notes an access to the element of `size` bytes at a byte of a region.
+    #[inline(always)]
+    fn touch(
+        &mut self,
+        regions: &'r [Region],
+        region: usize,
+        (at, size): (usize, usize),
+        me: Me,
+        access: Access,
+    ) -> Result<(), super::race::Other> {
+        let grain = regions[region].grain;
+        let (first, end) = if size == grain { (at / size, at / size + 1) } else { (at / grain, (at + size).div_ceil(grain)) };
+        (first..end).try_for_each(|cell| touch(&mut self.stripe(regions, (region, cell / STRIPE))[cell % STRIPE], me, access))
+    }
+
+    #[inline(always)]
+    fn stripe(&mut self, regions: &'r [Region], wanted: Which) -> &mut [Cell] {
+        if self.0.as_ref().is_none_or(|(which, _)| *which != wanted) {
+            // Given back first: a worker that waits for one while it holds another could wait for ever.
+            self.0 = None;
+            let mut cells = regions[wanted.0].stripes[wanted.1].lock().unwrap_or_else(PoisonError::into_inner);
+            if cells.is_empty() {
+                cells.resize(STRIPE, [0; 2]);
+            }
+            self.0 = Some((wanted, cells));
+        }
+        self.0.as_mut().map_or(&mut [], |(_, cells)| cells)
+    }
 }
 
 /// An array of a thread, for all threads.
@@ -108,22 +151,12 @@ pub(super) fn bind(program: &Program, arguments: &[Argument], races: bool) -> (V
                 let offset = bindings[*p][*b].span.offset - first.offset;
                 bindings[*p][*b].region = Some((regions.len(), offset));
             }
-            regions.push(Region { grain, cells: vec![[0; 2]; (end - first.offset).div_ceil(grain)] });
+            let cells = (end - first.offset).div_ceil(grain);
+            regions.push(Region { grain, stripes: (0..cells.div_ceil(STRIPE)).map(|_| Mutex::default()).collect() });
         }
         at = next;
     }
     (bindings, regions)
-}
-
-impl Region {
-    /// Notes an access to the element of `size` bytes at a byte.
-    #[inline(always)]
-    fn touch(&mut self, at: usize, size: usize, me: Me, access: Access) -> Result<(), super::race::Other> {
-        if size == self.grain {
-            return touch(&mut self.cells[at / size], me, access);
-        }
-        self.cells[at / self.grain..(at + size).div_ceil(self.grain)].iter_mut().try_for_each(|cell| touch(cell, me, access))
-    }
 }
 
 /// Notes an access to an element of a shared array; tells whether it was written before.
@@ -222,6 +255,7 @@ impl Machine<'_> {
         let varying = matches!(place, Place::Table(_, which) if !self.uniform[which.index()]);
         let (dtype, size) = (binding.dtype, binding.dtype.size());
         let access = if binding.atomic { Access::AtomicRead } else { Access::Read };
+        let mut held = Held::default();
         each!(active, i => {
             if varying {
                 binding = self.binding(place, i)?;
@@ -229,10 +263,10 @@ impl Machine<'_> {
             let lane = self.col(index).at(i);
             let at = self.checked(i, place, index, lane, n, binding.span.len / size)?;
             if let Some((region, offset)) = binding.region {
-                let touched = self.regions[region].touch(offset + at * size, n * size, me.thread(i), access);
+                let touched = held.touch(self.regions, region, (offset + at * size, n * size), me.thread(i), access);
                 touched.map_err(|other| self.race(i, place, at, other))?;
             }
-            let bytes = &self.memory[binding.span.allocation];
+            let bytes = self.memory[binding.span.allocation];
             for lane in 0..n {
                 out[lane * threads + i] = lanes::read(dtype, bytes, binding.span.offset + (at + lane) * size);
             }
@@ -296,6 +330,7 @@ impl Machine<'_> {
         let mut binding = self.binding(place, active.first())?;
         let varying = matches!(place, Place::Table(_, which) if !self.uniform[which.index()]);
         let (dtype, size) = (binding.dtype, binding.dtype.size());
+        let mut held = Held::default();
         each!(active, i => {
             if varying {
                 binding = self.binding(place, i)?;
@@ -303,12 +338,12 @@ impl Machine<'_> {
             let lane = self.col(index).at(i);
             let at = self.checked(i, place, index, lane, n, binding.span.len / size)?;
             if let Some((region, offset)) = binding.region {
-                let touched = self.regions[region].touch(offset + at * size, n * size, me.thread(i), Access::Write);
+                let touched = held.touch(self.regions, region, (offset + at * size, n * size), me.thread(i), Access::Write);
                 touched.map_err(|other| self.race(i, place, at, other))?;
             }
             for lane in 0..n {
                 let word = self.lane_of(value, n, lane * threads, i);
-                lanes::write(dtype, &mut self.memory[binding.span.allocation], binding.span.offset + (at + lane) * size, word);
+                lanes::write(dtype, self.memory[binding.span.allocation], binding.span.offset + (at + lane) * size, word);
             }
         });
         Ok(())
@@ -380,7 +415,7 @@ impl Machine<'_> {
                 let at = self.checked(thread, place, index, at, n, binding.span.len / size)? + lane;
                 if let Some((region, offset)) = binding.region {
                     let access = if binding.atomic && access == Access::Read { Access::AtomicRead } else { access };
-                    let touched = self.regions[region].touch(offset + at * size, size, me, access);
+                    let touched = Held::default().touch(self.regions, region, (offset + at * size, size), me, access);
                     touched.map_err(|other| self.race(thread, place, at, other))?;
                 }
                 Ok(Reached::Bytes(binding.dtype, binding.span.allocation, binding.span.offset + at * size))
@@ -392,14 +427,14 @@ impl Machine<'_> {
     fn read(&self, at: &Reached) -> u64 {
         match *at {
             Reached::Shared(array, at) => self.shared[array].data[at],
-            Reached::Bytes(dtype, allocation, at) => lanes::read(dtype, &self.memory[allocation], at),
+            Reached::Bytes(dtype, allocation, at) => lanes::read(dtype, self.memory[allocation], at),
         }
     }
 
     fn write(&mut self, at: &Reached, value: u64) {
         match *at {
             Reached::Shared(array, at) => self.shared[array].data[at] = value,
-            Reached::Bytes(dtype, allocation, at) => lanes::write(dtype, &mut self.memory[allocation], at, value),
+            Reached::Bytes(dtype, allocation, at) => lanes::write(dtype, self.memory[allocation], at, value),
         }
     }
 

@@ -2,12 +2,14 @@
 //!
 //! In: a [`Program`], the target it was made for, a grid, memory and arguments. Out: the memory as the launch leaves it, or a [`Fault`].
 //! A workgroup runs in lock-step: each statement for all threads that are active, then the next; barriers and subgroups are checked against
-//! that activity. Groups run one after the other; that they could have run in any order is what the race check makes sure.
-//! Always: the first fault in execution order is reported with program, statement, group, thread and element.
+//! that activity. Groups run one after the other, or on several workers if they do not meet in atomic operations; that they may run in any
+//! order is what the race check makes sure.
+//! Always: the fault of the first group in the grid's order is reported with program, statement, group, thread and element.
 //! Found: accesses out of bounds, races, reads of shared and local memory that nobody wrote, barriers and subgroup operations that not all
 //! threads reach, misaligned vectors, endless loops. Not found: races within one subgroup that hardware would order by lock-step (they are
 //! reported as races), and reads of device memory that was never written.
 
+mod bytes;
 mod exec;
 mod fault;
 mod lanes;
@@ -17,6 +19,7 @@ mod subgroup;
 #[cfg(test)]
 mod tests;
 
+pub use bytes::Bytes;
 pub use fault::{Fault, FaultKind};
 
 use crate::{
@@ -53,7 +56,7 @@ pub enum Argument {
 /// How carefully to execute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Whether races are looked for. Takes 16 bytes per element of written buffers.
+    /// Whether races are looked for. Takes 16 bytes per element of written buffers that is touched.
     pub races: bool,
     /// Statements that one workgroup may execute before its loops count as endless.
     pub max_steps: u64,
@@ -63,6 +66,23 @@ impl Default for Options {
     fn default() -> Options {
         Options { races: true, max_steps: 200_000_000 }
     }
+}
+
+/// Who executes the workgroups of a launch.
+#[derive(Clone, Copy)]
+pub struct Workers<'a> {
+    /// How many may work at once.
+    pub count: usize,
+    /// Runs a task for `0..n`, on threads or in place, and returns when all are done.
+    pub start: &'a Start,
+}
+
+/// See [`Workers::start`].
+pub type Start = dyn Fn(usize, &(dyn Fn(usize) + Sync));
+
+impl Workers<'_> {
+    /// The caller alone.
+    pub const ONE: Workers<'static> = Workers { count: 1, start: &|n, task| (0..n).for_each(task) };
 }
 
 /// A program made ready for execution.
@@ -108,11 +128,24 @@ impl Interpreter {
 
     /// Executes a launch.
     pub fn run(&self, grid: [u32; 3], memory: &mut [Vec<u8>], arguments: &[Argument], options: Options) -> Result<(), Box<Fault>> {
-        self.check_arguments(memory, arguments)?;
-        exec::launch(self, grid, memory, arguments, options)
+        let memory: Vec<Bytes<'_>> = memory.iter_mut().map(|bytes| Bytes::from(bytes.as_mut_slice())).collect();
+        self.run_in(grid, &memory, arguments, options, Workers::ONE)
     }
 
-    fn check_arguments(&self, memory: &[Vec<u8>], arguments: &[Argument]) -> Result<(), Box<Fault>> {
+    /// Executes a launch on memory that others own, by several workers.
+    pub fn run_in(
+        &self,
+        grid: [u32; 3],
+        memory: &[Bytes<'_>],
+        arguments: &[Argument],
+        options: Options,
+        workers: Workers<'_>,
+    ) -> Result<(), Box<Fault>> {
+        self.check_arguments(memory, arguments)?;
+        exec::launch(self, grid, memory, arguments, options, workers)
+    }
+
+    fn check_arguments(&self, memory: &[Bytes<'_>], arguments: &[Argument]) -> Result<(), Box<Fault>> {
         let refuse = |cause: String| Err(Box::new(Fault::of_launch(&self.program, cause)));
         if arguments.len() != self.program.params.len() {
             return refuse(format!("{} arguments for {} parameters", arguments.len(), self.program.params.len()));

@@ -151,6 +151,64 @@ fn aliased_buffers_race_too() {
     assert!(matches!(fault.kind, FaultKind::Race { .. }), "{fault}");
 }
 
+/// Runs on several threads.
+fn launch_on_threads(program: &Program, grid: [u32; 3], buffers: &mut [Vec<u8>], scalars: &[u64]) -> Result<(), Box<Fault>> {
+    let mut arguments: Vec<Argument> =
+        buffers.iter().enumerate().map(|(at, b)| Argument::Buffer(Span { allocation: at, offset: 0, len: b.len() })).collect();
+    arguments.extend(scalars.iter().map(|raw| Argument::Scalar(*raw)));
+    let memory: Vec<Bytes<'_>> = buffers.iter_mut().map(|b| Bytes::from(b.as_mut_slice())).collect();
+    let start = |n: usize, task: &(dyn Fn(usize) + Sync)| {
+        std::thread::scope(|scope| (0..n).for_each(|at| drop(scope.spawn(move || task(at)))));
+    };
+    let workers = Workers { count: 4, start: &start };
+    Interpreter::new(program, &Target::interpreter()).unwrap().run_in(grid, &memory, &arguments, Options::default(), workers)
+}
+
+#[test]
+fn workers_share_the_groups() {
+    let mut b = Builder::new("place", [8, 1, 1]);
+    let y = b.buffer_mut("y", DType::U32);
+    let n = b.scalar("n", DType::U32);
+    let groups: Vec<Value> = (0..3).map(|axis| b.group(axis)).collect();
+    // y[i] = i + 1 for the element of each thread of a grid of 7 x 5 x 3 groups.
+    let row = b.mul_const(groups[2], 5);
+    let row = b.add(row, groups[1]);
+    let row = b.mul_const(row, 7);
+    let group = b.add(row, groups[0]);
+    let (first, t, one) = (b.mul_const(group, 8), b.thread(0), b.u32(1));
+    let i = b.add(first, t);
+    let inside = b.lt(i, n);
+    b.when(inside, |b| {
+        let v = b.add(i, one);
+        b.store(y, i, v);
+    });
+    let program = b.finish();
+    let total = 8 * 7 * 5 * 3;
+    for _ in 0..20 {
+        let mut buffers = [words(&vec![0; total as usize])];
+        launch_on_threads(&program, [7, 5, 3], &mut buffers, &[total]).unwrap();
+        assert_eq!(as_words(&buffers[0]), (1..=total as u32).collect::<Vec<_>>());
+        // The first group that leaves the buffer is told, whoever gets there first.
+        let mut buffers = [words(&vec![0; 500])];
+        let fault = launch_on_threads(&program, [7, 5, 3], &mut buffers, &[total]).unwrap_err();
+        assert_eq!(
+            (fault.kind, fault.group, fault.thread),
+            (FaultKind::OutOfBounds { place: "y".to_owned(), index: 500, len: 500 }, [6, 3, 1], [4, 0, 0])
+        );
+    }
+}
+
+#[test]
+fn races_between_workers_are_found() {
+    let mut b = Builder::new("last_wins", [4, 1, 1]);
+    let y = b.buffer_mut("y", DType::U32);
+    let (i, g) = (b.thread(0), b.group(0));
+    b.store(y, i, g);
+    let program = b.finish();
+    let fault = launch_on_threads(&program, [64, 1, 1], &mut [words(&[0; 4])], &[]).unwrap_err();
+    assert!(matches!(fault.kind, FaultKind::Race { .. }), "{fault}");
+}
+
 #[test]
 fn atomics_do_not_race() {
     let mut b = Builder::new("histogram", [32, 1, 1]);

@@ -25,9 +25,11 @@
 mod lex;
 mod parse;
 mod print;
+mod signature;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use parse::expand_raw;
 pub use parse::{ParseError, Parsed, parse, parse_all};
 pub(crate) use print::{one_line, place_name};
+pub use signature::{parse_as, signature};

@@ -256,7 +256,7 @@ unsafe impl<T> Sync for Shared<T> {}
 /// Keeps the fault of the lowest task, so that what is reported does not depend on timing.
 fn keep_first(slot: &Mutex<Option<(usize, Fault)>>, task: usize, fault: Fault) {
     let mut slot = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if slot.is_none_or(|(first, _)| task < first) {
+    if slot.as_ref().is_none_or(|(first, _)| task < *first) {
         *slot = Some((task, fault));
     }
 }
