@@ -78,6 +78,11 @@ functions! {
         hipStreamCreateWithFlags(*mut Handle, u32) -> i32;
         hipStreamDestroy(Handle) -> i32;
         hipStreamSynchronize(Handle) -> i32;
+        hipStreamWaitEvent(Handle, Handle, u32) -> i32;
+        hipMemcpyPeerAsync(*mut c_void, i32, *const c_void, i32, usize, Handle) -> i32;
+        hipDeviceCanAccessPeer(*mut i32, i32, i32) -> i32;
+        hipDeviceEnablePeerAccess(i32, u32) -> i32;
+        hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(*mut i32, Handle, i32, usize) -> i32;
         hipEventCreateWithFlags(*mut Handle, u32) -> i32;
         hipEventRecord(Handle, Handle) -> i32;
         hipEventQuery(Handle) -> i32;

@@ -1,4 +1,4 @@
-//! One GPU: a stream, memory and loaded modules.
+//! One queue of a GPU: a stream, memory and loaded modules.
 //!
 //! Always: every call makes the device current first, so any thread may call. A failure that ruins the device's context becomes
 //! [`Error::DeviceLost`], now and for every later call.
@@ -18,7 +18,7 @@ use std::{
     ffi::{CString, c_void},
     fmt,
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -39,9 +39,12 @@ pub struct HipBackend {
     target: Target,
     /// rocBLAS, once a product asked for it.
     blas: OnceLock<Option<RocBlas>>,
-    /// Bytes of the allocations in use, by address.
-    sizes: Mutex<HashMap<u64, usize>>,
-    lost: AtomicBool,
+    /// Bytes of the allocations in use, by address; one table for all queues of the device.
+    sizes: Arc<Mutex<HashMap<u64, usize>>>,
+    /// One for all queues of the device.
+    lost: Arc<AtomicBool>,
+    /// Devices whose memory this one was allowed to reach, as far as it can.
+    peers: Mutex<Vec<i32>>,
 }
 
 // SAFETY: streams may be used by any thread; the runtime locks itself.
@@ -140,7 +143,8 @@ impl HipBackend {
             Code::check((api.runtime.hipStreamCreateWithFlags)(&mut stream, NON_BLOCKING))?;
         }
         let target = gpu.target();
-        Ok(HipBackend { api, compiler, gpu, stream, target, blas: OnceLock::new(), sizes: Mutex::default(), lost: AtomicBool::new(false) })
+        let (sizes, lost, peers) = (Arc::default(), Arc::default(), Mutex::default());
+        Ok(HipBackend { api, compiler, gpu, stream, target, blas: OnceLock::new(), sizes, lost, peers })
     }
 
     fn name(&self) -> String {
@@ -204,6 +208,20 @@ impl HipBackend {
         found.map_err(|code| format!("entry point {}: {code}", source.entry))?;
         module.function = function;
         Ok(module)
+    }
+
+    /// Lets this device reach the other's memory directly, where the hardware can; copies between them work either way.
+    fn befriend(&self, source: &HipBackend) {
+        let mut peers = lock(&self.peers);
+        if peers.contains(&source.gpu.device) {
+            return;
+        }
+        peers.push(source.gpu.device);
+        if describe::can_access(self.api, self.gpu.device, source.gpu.device) {
+            // Another queue of this device may have done it; then, and if it fails, the runtime copies through memory of its own.
+            // SAFETY: this device is current, the other exists.
+            let _ = unsafe { (self.api.runtime.hipDeviceEnablePeerAccess)(source.gpu.device, 0) };
+        }
     }
 
     /// rocBLAS, if it is there. The device is current.
@@ -405,6 +423,56 @@ impl Backend for HipBackend {
         // SAFETY: event and stream of this device.
         self.check("event", unsafe { (runtime.hipEventRecord)(mark.event, self.stream) })?;
         Ok(Some(mark))
+    }
+
+    fn fork(&self) -> Result<Option<HipBackend>, Error> {
+        self.enter()?;
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: pointer to a local; the device is current.
+        self.check("stream", unsafe { (self.api.runtime.hipStreamCreateWithFlags)(&mut stream, NON_BLOCKING) })?;
+        Ok(Some(HipBackend {
+            api: self.api,
+            compiler: self.compiler,
+            gpu: self.gpu.clone(),
+            stream,
+            target: self.target.clone(),
+            blas: OnceLock::new(),
+            sizes: Arc::clone(&self.sizes),
+            lost: Arc::clone(&self.lost),
+            peers: Mutex::default(),
+        }))
+    }
+
+    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
+        self.enter()?;
+        // SAFETY: streams may wait for events of other streams and devices.
+        self.check("event", unsafe { (self.api.runtime.hipStreamWaitEvent)(self.stream, mark.event, 0) }).map(|()| true)
+    }
+
+    fn copy_from_peer(&self, source: &HipBackend, from: Range, to: Range) -> Result<bool, Error> {
+        self.enter()?;
+        self.befriend(source);
+        let (target, peer) = (self.gpu.device, source.gpu.device);
+        // SAFETY: both ranges lie in allocations of their devices (the caller's promise).
+        let copied = unsafe { (self.api.runtime.hipMemcpyPeerAsync)(address(to), target, address(from), peer, to.len, self.stream) };
+        self.check("copy between devices", copied).map(|()| true)
+    }
+
+    fn occupancy(&self, module: &Module) -> Option<f64> {
+        self.enter().ok()?;
+        let threads = i32::try_from(module.block.iter().product::<u32>()).ok()?;
+        let most = self.gpu.threads_per_unit?;
+        let mut blocks = 0;
+        // SAFETY: a function of this device; pointer to a local.
+        let asked = unsafe {
+            (self.api.runtime.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor)(
+                &mut blocks,
+                module.function,
+                threads,
+                module.dynamic_shared as usize,
+            )
+        };
+        Code::check(asked).ok().map(|()| f64::from(blocks) * f64::from(threads) / f64::from(most))
     }
 
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {

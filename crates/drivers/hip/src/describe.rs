@@ -8,7 +8,7 @@ use crate::{
     api::{Api, Code, GetProperties, folders},
 };
 use std::ffi::CStr;
-use unigrad_device::Info;
+use unigrad_device::{Info, Link};
 use unigrad_ir::{Dialect, FragmentShape, Target};
 use unigrad_scalar::DType;
 
@@ -17,6 +17,7 @@ mod attribute {
     pub(super) const INTEGRATED: i32 = 16;
     pub(super) const MAX_GRID: [i32; 3] = [29, 30, 31];
     pub(super) const MAX_THREADS_PER_BLOCK: i32 = 56;
+    pub(super) const MAX_THREADS_PER_MULTIPROCESSOR: i32 = 57;
     pub(super) const MULTIPROCESSORS: i32 = 63;
     pub(super) const SHARED_PER_BLOCK: i32 = 74;
     pub(super) const WARP_SIZE: i32 = 87;
@@ -37,9 +38,32 @@ pub(crate) struct Gpu {
     wave: u32,
     compute_units: u32,
     threads: u32,
+    /// Threads that a compute unit has at a time, where the runtime tells.
+    pub(crate) threads_per_unit: Option<u32>,
     grid: [u32; 3],
     shared_bytes: u32,
     integrated: bool,
+}
+
+/// Whether one GPU can reach another's memory.
+pub(crate) fn can_access(api: &Api, device: i32, peer: i32) -> bool {
+    let mut can = 0;
+    // SAFETY: pointer to a local.
+    let asked = unsafe { (api.runtime.hipDeviceCanAccessPeer)(&mut can, device, peer) };
+    Code::check(asked).is_ok() && can != 0
+}
+
+/// How the GPUs are connected. The runtime does not say by what.
+pub(crate) fn links(api: &Api) -> Vec<Link> {
+    let gpus: Vec<Gpu> = (0..count(api).unwrap_or(0)).filter_map(|ordinal| gpu(api, ordinal).ok()).collect();
+    let pairs = gpus.iter().flat_map(|from| gpus.iter().filter(|to| to.ordinal != from.ordinal).map(move |to| (from, to)));
+    let link = |(from, to): (&Gpu, &Gpu)| Link {
+        from: from.ordinal,
+        to: to.ordinal,
+        peer_access: can_access(api, from.device, to.device),
+        kind: String::new(),
+    };
+    pairs.map(link).collect()
 }
 
 /// How many GPUs there are.
@@ -89,6 +113,7 @@ pub(crate) fn gpu(api: &Api, ordinal: usize) -> Result<Gpu, Code> {
         wave: ask(attribute::WARP_SIZE).ok().filter(|n| n.is_power_of_two() && *n <= 64).ok_or(Code::NONSENSE)?,
         compute_units: ask(attribute::MULTIPROCESSORS)?.max(1),
         threads: ask(attribute::MAX_THREADS_PER_BLOCK)?.max(1),
+        threads_per_unit: ask(attribute::MAX_THREADS_PER_MULTIPROCESSOR).ok().filter(|n| *n > 0),
         grid,
         shared_bytes: ask(attribute::SHARED_PER_BLOCK)?,
         // Not every version answers.

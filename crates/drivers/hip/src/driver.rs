@@ -2,7 +2,7 @@
 
 use crate::{BACKEND, api::Api, backend::HipBackend, describe};
 use std::sync::Arc;
-use unigrad_device::{Discovery, Driver, Error, OpenDevice};
+use unigrad_device::{Discovery, Driver, Error, Link, OpenDevice};
 use unigrad_gpu::GpuDevice;
 
 /// AMD GPUs, through the HIP runtime.
@@ -43,6 +43,10 @@ impl Driver for HipDriver {
             problem = Some((missing.cause.clone(), missing.help.clone()));
         }
         Discovery { devices, problem }
+    }
+
+    fn topology(&self) -> Vec<Link> {
+        Api::get().map(describe::links).unwrap_or_default()
     }
 
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {

@@ -161,6 +161,33 @@ fn memory_copies_marks_and_running_out() {
 
 #[test]
 #[ignore = "run by the_driver_works_on_a_fake_library"]
+fn queues_and_copies_between_devices() {
+    let links = HipDriver.topology();
+    assert_eq!(links.iter().map(|link| (link.from, link.to, link.peer_access)).collect::<Vec<_>>(), [(0, 1, true), (1, 0, true)]);
+    let [first, second] = [HipBackend::open(0).unwrap(), HipBackend::open(1).unwrap()];
+    let side = first.fork().unwrap().unwrap();
+    let data: Vec<u8> = (0..512).map(|i| (i / 3) as u8).collect();
+    // Memory of one queue is the other's too.
+    let a = side.allocate(512).unwrap();
+    side.upload(&data, range(a, 0, 512)).unwrap();
+    let mark = side.mark().unwrap().unwrap();
+    assert!(first.wait_for_peer(&mark).unwrap());
+    let b = first.allocate(512).unwrap();
+    first.copy(range(a, 0, 512), range(b, 0, 512)).unwrap();
+    let mark = first.mark().unwrap().unwrap();
+    assert!(second.wait_for_peer(&mark).unwrap());
+    let c = second.allocate(512).unwrap();
+    assert!(second.copy_from_peer(&first, range(b, 64, 448), range(c, 0, 448)).unwrap());
+    let mut back = vec![0; 448];
+    second.download(range(c, 0, 448), &mut back).unwrap();
+    assert_eq!(back, data[64..]);
+    assert!(second.copy_from_peer(&first, range(c, 0, 64), range(c, 64, 64)).is_err(), "not the other device's memory");
+    [a, b].into_iter().for_each(|handle| first.free(handle));
+    second.free(c);
+}
+
+#[test]
+#[ignore = "run by the_driver_works_on_a_fake_library"]
 fn errors_of_compiling_loading_and_launching() {
     let device = HipBackend::open(0).unwrap();
     let raw = |name: &str, line: &str| {
