@@ -5,8 +5,8 @@
 //! driver is there, finds no device, and says why; it has no dependencies then.
 //! Never: panics because Metal is missing or refuses something.
 //!
-//! Place left for a vendor library: matrix products go through `Backend::load` like everything else, to kernels of simdgroup
-//! matrices. `MPSMatrixMultiplication` would be encoded on the same command buffer, where it is measured to win.
+//! Matrix products are kernels of simdgroup matrices. `UNIGRAD_PRODUCTS=library` gives those of `f32` and `f16` to Apple's
+//! `MPSMatrixMultiplication`; it is off otherwise, since where it wins has not been measured.
 
 #[cfg(target_vendor = "apple")]
 mod apple;

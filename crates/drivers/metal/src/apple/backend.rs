@@ -10,7 +10,7 @@ use super::{
     describe, devices,
     marks::{self, Mark},
     memory::{Block, Memory},
-    problem,
+    mps, problem,
     program::{self, Module},
 };
 use crate::BACKEND;
@@ -27,7 +27,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{Error, Info};
-use unigrad_gpu::{Backend, Bound, Range};
+use unigrad_gpu::{Backend, Bound, Operands, Product, Range};
 use unigrad_ir::{Param, Program, Source, Target, render};
 
 /// Allocations are multiples of this many bytes.
@@ -415,6 +415,31 @@ impl Backend for MetalBackend {
             encoder.dispatchThreadgroups_threadsPerThreadgroup(size(grid), size(module.block));
             queued.submit_when_full();
             Ok(())
+        })
+    }
+
+    fn product(&self, product: &Product, always: bool) -> Option<usize> {
+        (always && autoreleasepool(|_| mps::can(&self.device, product))).then_some(0)
+    }
+
+    fn multiply(&self, product: &Product, operands: &Operands) -> Result<bool, Error> {
+        let name = "MPSMatrixMultiplication";
+        autoreleasepool(|_| {
+            let mut state = self.lock();
+            let State { queued, memory } = &mut *state;
+            queued.alive(&self.name)?;
+            let number = queued.number();
+            let mut use_now = |range: Range| -> Result<Buffer, Error> {
+                let block = memory.get(range).map_err(|cause| self.refuse(name, cause))?;
+                block.used_by = number;
+                Ok(block.buffer.clone())
+            };
+            let (a, b, c) = (use_now(operands.a)?, use_now(operands.b)?, use_now(operands.c)?);
+            let places = [(&*a, operands.a.offset), (&*b, operands.b.offset), (&*c, operands.c.offset)];
+            let commands = queued.library(&self.queue, name).map_err(|cause| self.refuse(name, cause))?;
+            mps::encode(&self.device, &commands, product, places).map_err(|cause| self.refuse(name, cause))?;
+            queued.submit_when_full();
+            Ok(true)
         })
     }
 

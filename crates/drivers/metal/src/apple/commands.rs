@@ -80,6 +80,15 @@ impl Batch {
             Encoder::Copy(encoder) => encoder.endEncoding(),
         }
     }
+
+    /// Notes a launch.
+    fn count(&mut self, name: &str) {
+        self.count += 1;
+        self.launches += 1;
+        if self.names.len() < NAMES && self.names.iter().all(|known| known != name) {
+            self.names.push(name.to_owned());
+        }
+    }
 }
 
 impl Drop for Batch {
@@ -140,12 +149,21 @@ impl Queued {
             batch.encoder = Encoder::Compute(batch.commands.computeCommandEncoder().ok_or("Metal gives no compute encoder")?);
         }
         let Encoder::Compute(encoder) = &batch.encoder else { return Err("no compute encoder".to_owned()) };
-        batch.count += 1;
-        batch.launches += 1;
-        if batch.names.len() < NAMES && batch.names.iter().all(|known| known != name) {
-            batch.names.push(name.to_owned());
-        }
-        Ok(encoder.clone())
+        let encoder = encoder.clone();
+        batch.count(name);
+        Ok(encoder)
+    }
+
+    /// Where a library encodes work of its own: no encoder is open.
+    pub(super) fn library(
+        &mut self,
+        queue: &ProtocolObject<dyn MTLCommandQueue>,
+        name: &str,
+    ) -> Result<Retained<ProtocolObject<dyn MTLCommandBuffer>>, String> {
+        let batch = self.batch(queue)?;
+        batch.end();
+        batch.count(name);
+        Ok(batch.commands.clone())
     }
 
     /// Where a copy is encoded; `aside` bytes of the host's were copied aside for it.

@@ -8,6 +8,7 @@ mod commands;
 mod describe;
 mod marks;
 mod memory;
+mod mps;
 mod program;
 
 pub use backend::MetalBackend;
