@@ -200,13 +200,13 @@ impl Device {
         }
         let (read, write) = ((from.buffer.handle, false), (to.buffer.handle, true));
         // After the data's writer; and the source goes on with its memory after the copy.
-        let Some(written) = source.note(source.0.ordered(|| vec![read], |open| open.mark()))? else { return Ok(false) };
+        let Some(written) = source.note(source.0.ordered(|| vec![read], |open| open.fence()))? else { return Ok(false) };
         let peer = source.driver();
         let work = |open: &dyn OpenDevice| {
             if !open.wait_for_peer(&written)? || !open.copy_from_peer(&*peer, from, to)? {
                 return Ok(None);
             }
-            open.mark()
+            open.fence()
         };
         let Some(copied) = self.note(self.0.ordered(|| vec![write], work))? else { return Ok(false) };
         self.0.n_copies.fetch_add(1, Relaxed);

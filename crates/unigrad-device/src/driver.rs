@@ -186,6 +186,10 @@ pub trait OpenDevice: Send + Sync {
     fn mark(&self) -> Result<Option<Mark>, Error> {
         Ok(None)
     }
+    /// A mark that is only waited for, never timed: where that costs less.
+    fn fence(&self) -> Result<Option<Mark>, Error> {
+        self.mark()
+    }
     /// Whether the work before a mark of this device is done.
     fn is_done(&self, _mark: &Mark) -> Result<bool, Error> {
         Ok(true)

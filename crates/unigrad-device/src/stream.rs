@@ -113,7 +113,7 @@ impl State {
         if queue.marks.back().is_some_and(|(at, _)| *at == queue.clock) {
             return Ok(());
         }
-        if let Some(mark) = queue.open.mark()? {
+        if let Some(mark) = queue.open.fence()? {
             if queue.marks.len() >= MARKS {
                 queue.marks.pop_front();
             }

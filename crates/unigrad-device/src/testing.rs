@@ -313,6 +313,13 @@ impl OpenDevice for FaultyDevice {
         }
     }
 
+    fn fence(&self) -> Result<Option<Mark>, Error> {
+        match self.strike(Operation::Mark)? {
+            None => self.inner.fence(),
+            Some(_) => Err(self.kernel_failed("(any)".to_owned())),
+        }
+    }
+
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
         match self.strike(Operation::IsDone)? {
             None => self.inner.is_done(mark),

@@ -93,6 +93,10 @@ pub trait Backend: Send + Sync + 'static {
     fn mark(&self) -> Result<Option<Self::Mark>, Error> {
         Ok(None)
     }
+    /// A mark that is only waited for, never timed: where that costs less.
+    fn fence(&self) -> Result<Option<Self::Mark>, Error> {
+        self.mark()
+    }
     /// Nanoseconds of device time between two marks; waits for them.
     fn elapsed(&self, _from: &Self::Mark, _to: &Self::Mark) -> Result<f64, Error> {
         Ok(0.0)

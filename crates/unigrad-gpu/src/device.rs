@@ -500,6 +500,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         Ok(self.backend.mark()?.map(|mark| Box::new(mark) as Mark))
     }
 
+    fn fence(&self) -> Result<Option<Mark>, Error> {
+        Ok(self.backend.fence()?.map(|mark| Box::new(mark) as Mark))
+    }
+
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
         self.backend.is_done(self.own(mark)?)
     }

@@ -333,6 +333,18 @@ impl CudaBackend {
         let _ = allow();
     }
 
+    /// An event after what the stream has.
+    fn event(&self, flags: u32) -> Result<Option<CudaMark>, Error> {
+        self.enter()?;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: pointer to a local; the event is owned by the mark from here on.
+        self.check("event", unsafe { sys::cuEventCreate(&mut event, flags) })?;
+        let mark = CudaMark(event);
+        // SAFETY: event and stream of this context.
+        self.check("event", unsafe { sys::cuEventRecord(mark.0, self.stream) })?;
+        Ok(Some(mark))
+    }
+
     fn compile_error(&self, program: &Program, cause: String) -> Error {
         Error::Compile { device: self.name.clone(), kernel: program.name.clone(), cause }
     }
@@ -573,14 +585,11 @@ impl Backend for CudaBackend {
     }
 
     fn mark(&self) -> Result<Option<CudaMark>, Error> {
-        self.enter()?;
-        let mut event = std::ptr::null_mut();
-        // SAFETY: pointer to a local; the event is owned by the mark from here on.
-        self.check("event", unsafe { sys::cuEventCreate(&mut event, 0) })?;
-        let mark = CudaMark(event);
-        // SAFETY: event and stream of this context.
-        self.check("event", unsafe { sys::cuEventRecord(mark.0, self.stream) })?;
-        Ok(Some(mark))
+        self.event(0)
+    }
+
+    fn fence(&self) -> Result<Option<CudaMark>, Error> {
+        self.event(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32)
     }
 
     fn health(&self) -> Result<Option<Health>, Error> {

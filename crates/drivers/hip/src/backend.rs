@@ -29,6 +29,8 @@ use unigrad_scalar::DType;
 
 /// The stream does not wait for the default stream, nor that for it.
 const NON_BLOCKING: u32 = 1;
+/// An event that is only waited for.
+const DISABLE_TIMING: u32 = 2;
 
 /// An open AMD GPU.
 pub struct HipBackend {
@@ -229,6 +231,19 @@ impl HipBackend {
         self.blas.get_or_init(|| RocBlas::new(self.api.blas(&self.gpu.architecture)?, self.stream)).as_ref()
     }
 
+    /// An event after what the stream has.
+    fn event(&self, flags: u32) -> Result<Option<Mark>, Error> {
+        self.enter()?;
+        let runtime = &self.api.runtime;
+        let mut event = std::ptr::null_mut();
+        // SAFETY: pointer to a local; the mark owns the event from here on.
+        self.check("event", unsafe { (runtime.hipEventCreateWithFlags)(&mut event, flags) })?;
+        let mark = Mark { event, destroy: runtime.hipEventDestroy };
+        // SAFETY: event and stream of this device.
+        self.check("event", unsafe { (runtime.hipEventRecord)(mark.event, self.stream) })?;
+        Ok(Some(mark))
+    }
+
     /// Why a launch with this grid cannot be.
     fn grid_obstacle(&self, module: &Module, grid: [u32; 3]) -> Option<String> {
         let most = self.target.max_grid;
@@ -414,15 +429,11 @@ impl Backend for HipBackend {
     }
 
     fn mark(&self) -> Result<Option<Mark>, Error> {
-        self.enter()?;
-        let runtime = &self.api.runtime;
-        let mut event = std::ptr::null_mut();
-        // SAFETY: pointer to a local; the mark owns the event from here on.
-        self.check("event", unsafe { (runtime.hipEventCreateWithFlags)(&mut event, 0) })?;
-        let mark = Mark { event, destroy: runtime.hipEventDestroy };
-        // SAFETY: event and stream of this device.
-        self.check("event", unsafe { (runtime.hipEventRecord)(mark.event, self.stream) })?;
-        Ok(Some(mark))
+        self.event(0)
+    }
+
+    fn fence(&self) -> Result<Option<Mark>, Error> {
+        self.event(DISABLE_TIMING)
     }
 
     fn fork(&self) -> Result<Option<HipBackend>, Error> {

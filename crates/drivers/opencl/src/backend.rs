@@ -327,6 +327,20 @@ impl OpenClBackend {
         status.ok().and_then(|bytes| query::number(&bytes)).is_some_and(|state| state == 0 || state > i32::MAX as u64)
     }
 
+    /// A point after what the queue has.
+    fn marker(&self, queue: &Queue) -> Result<Mark, Code> {
+        let event = Object::event(self.api, |event| {
+            // SAFETY: waits for all that was queued before; `event` is a place for one.
+            unsafe { (self.api.clEnqueueMarkerWithWaitList)(queue.object.handle(), 0, std::ptr::null(), event) }
+        })?;
+        if self.shared.forked.load(Relaxed) {
+            // Who waits in another queue waits for what is on its way.
+            // SAFETY: the queue is this device's.
+            Code::check(unsafe { (self.api.clFlush)(queue.object.handle()) })?;
+        }
+        Ok(Mark { event, shared: Arc::clone(&self.shared) })
+    }
+
     fn compile_error(&self, program: &Program, cause: String) -> Error {
         Error::Compile { device: self.name(), kernel: program.name.clone(), cause }
     }
@@ -496,23 +510,19 @@ impl Backend for OpenClBackend {
             let retired = std::mem::replace(&mut *current, measuring);
             current._retired = Some(retired.object);
         }
-        let event = Object::event(self.api, |event| {
-            // SAFETY: waits for all that was queued before; `event` is a place for one.
-            unsafe { (self.api.clEnqueueMarkerWithWaitList)(current.object.handle(), 0, std::ptr::null(), event) }
-        });
-        let event = event.map_err(fail)?;
-        if self.shared.forked.load(Relaxed) {
-            // SAFETY: the queue is this device's.
-            Code::check(unsafe { (self.api.clFlush)(current.object.handle()) }).map_err(fail)?;
-        }
-        Ok(Some(Mark { event, shared: Arc::clone(&self.shared) }))
+        self.marker(&current).map(Some).map_err(fail)
+    }
+
+    fn fence(&self) -> Result<Option<Mark>, Error> {
+        self.alive()?;
+        let queue = lock(&self.queue);
+        self.marker(&queue).map(Some).map_err(|code| self.copy_error(code, true))
     }
 
     fn fork(&self) -> Result<Option<OpenClBackend>, Error> {
         self.alive()?;
         let fail = |code| self.copy_error(code, false);
-        // Marks order queues, and only a queue that measures has them.
-        let queue = queue(self.api, &self.shared.context, self.found.device, true).map_err(fail)?;
+        let queue = queue(self.api, &self.shared.context, self.found.device, false).map_err(fail)?;
         self.shared.forked.store(true, Relaxed);
         Ok(Some(OpenClBackend {
             api: self.api,
