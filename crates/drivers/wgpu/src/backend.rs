@@ -1,7 +1,7 @@
 //! An open adapter: memory, a queue, launches.
 
 use crate::{
-    BACKEND, Mark, Module, adapters,
+    BACKEND, Mark, Module, adapters, apart,
     batch::Batch,
     capacity::{self, Capacity},
     marks::Clock,
@@ -26,6 +26,8 @@ use wgpu::{Adapter, Buffer, BufferUsages, Device, Features, PollType, Queue, Sub
 
 /// Bytes of the uniform buffer that holds the numbers of gathered launches.
 const UNIFORM: u64 = 256 << 10;
+/// Bytes that are bound for an argument of no elements.
+const NOTHING: u64 = 256;
 /// What offsets of arguments are multiples of.
 const ALIGNED: u64 = 64;
 
@@ -42,6 +44,8 @@ pub struct Without {
     pub buffer_copies: bool,
     /// Waiting, which a browser's page cannot.
     pub waiting: bool,
+    /// Arguments of one launch that share memory, which a browser refuses.
+    pub overlapping: bool,
 }
 
 /// One device of wgpu's.
@@ -65,6 +69,8 @@ pub struct WgpuBackend {
     /// For arguments of no elements.
     nothing: Buffer,
     queued: Mutex<Queued>,
+    /// Whether arguments of a launch may share memory.
+    may_overlap: bool,
     /// Whether anything may wait for the device.
     pub(crate) waits: bool,
     /// Whether a kernel copies faster within the device than the driver.
@@ -178,7 +184,7 @@ impl WgpuBackend {
                 offsets: u64::from(limits.min_storage_buffer_offset_alignment) > ALIGNED || without.offsets,
             },
             uniform: buffer(UNIFORM, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
-            nothing: buffer(256, BufferUsages::STORAGE),
+            nothing: buffer(NOTHING * u64::from(limits.max_storage_buffers_per_shader_stage.clamp(1, 1024)), BufferUsages::STORAGE),
             pipelines: Pipelines::new(&device, adapter),
             uniform_bytes,
             uniform_align: limits.min_uniform_buffer_offset_alignment as usize,
@@ -188,6 +194,7 @@ impl WgpuBackend {
             queued: Mutex::default(),
             copies_by_kernel: adapter.get_info().device_type != wgpu::DeviceType::Cpu || without.buffer_copies,
             copier: OnceLock::new(),
+            may_overlap: !cfg!(target_arch = "wasm32") && !without.overlapping,
             waits: !cfg!(target_arch = "wasm32") && !without.waiting,
             name,
             device,
@@ -242,9 +249,9 @@ impl WgpuBackend {
     }
 
     /// Where an argument is bound, and how many bytes after that it begins.
-    fn binding(&self, module: &Module, memory: &Memory, range: Range) -> Result<(Binding, u64), Error> {
+    pub(crate) fn binding(&self, module: &Module, memory: &Memory, range: Range) -> Result<(Binding, u64), Error> {
         if range.len == 0 {
-            return Ok((Binding { handle: 0, offset: 0, size: 256 }, 0));
+            return Ok((Binding { handle: 0, offset: 0, size: NOTHING }, 0));
         }
         let block = memory.get(range.handle).ok_or_else(|| self.refuse(module, "an argument is no memory of this device"))?;
         let offset = range.offset as u64;
@@ -280,68 +287,9 @@ impl WgpuBackend {
         }
         Ok(([self.grid_extent, rows as u32, 1], self.grid_extent))
     }
-}
 
-impl Backend for WgpuBackend {
-    type Module = Module;
-    type Mark = Mark;
-
-    fn info(&self) -> Info {
-        let memory = self.capacity(self.queued().memory.in_use());
-        Info { memory_total: memory.total, memory_free: memory.free, ..self.info.clone() }
-    }
-
-    fn target(&self) -> &Target {
-        &self.target
-    }
-
-    fn allocate(&self, bytes: usize) -> Result<u64, Error> {
-        self.reports.alive(&self.name)?;
-        let mut queued = self.queued();
-        let size = bytes as u64;
-        if size > self.max_buffer.saturating_sub(256) {
-            let more = format!("; one buffer has {} bytes at most", self.max_buffer);
-            return Err(self.out_of_memory(size, queued.memory.in_use(), &more));
-        }
-        let size = size.next_multiple_of(256);
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-        let buffer = self.new_buffer(size, usage, false, &queued.memory)?;
-        Ok(queued.memory.add(Block { buffer, bytes: size }))
-    }
-
-    fn free(&self, handle: u64) {
-        self.queued().memory.remove(handle);
-    }
-
-    fn upload(&self, data: &[u8], to: Range) -> Result<(), Error> {
-        self.write(data, to)
-    }
-
-    fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
-        if data.is_empty() {
-            return self.synchronize();
-        }
-        let block = self.block(&self.queued(), from)?;
-        self.read_back(&block.buffer, from.offset as u64, data)
-    }
-
-    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
-        Some(self.read_later(from))
-    }
-
-    fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
-        self.copy_within(from, to)
-    }
-
-    fn load(&self, program: &Program) -> Result<Module, Error> {
-        self.compile(program)
-    }
-
-    fn load_source(&self, source: &Source, signature: &Program) -> Result<Module, Error> {
-        self.compile_source(source, signature)
-    }
-
-    fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
+    /// Launches with the arguments where they are.
+    pub(crate) fn launch_bound(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
         let (dispatched, folded) = self.fold(module, grid)?;
         if folded != 0 && !module.bindings.grid {
             return Err(self.refuse(module, format!("a grid of {grid:?}; the device takes {} per axis", self.grid_extent)));
@@ -354,7 +302,14 @@ impl Backend for WgpuBackend {
         let mut shifts = vec![0u64; args.len()];
         for param in &module.bindings.buffers {
             let Bound::Buffer(range) = &args[*param] else { return Err(self.refuse(module, "an argument is not a buffer")) };
-            let (binding, shift) = self.binding(module, &queued.memory, *range)?;
+            let (mut binding, shift) = self.binding(module, &queued.memory, *range)?;
+            if binding.handle == 0 {
+                // A place of its own.
+                binding.offset = NOTHING * bindings.len() as u64;
+            }
+            if !self.may_overlap && bindings.iter().any(|other| apart::overlap(other, &binding)) {
+                return Err(self.refuse(module, "two arguments share memory, which this system does not take"));
+            }
             bindings.push(binding);
             shifts[*param] = shift;
         }
@@ -423,6 +378,70 @@ impl Backend for WgpuBackend {
             self.submit(queued)?;
         }
         Ok(())
+    }
+}
+
+impl Backend for WgpuBackend {
+    type Module = Module;
+    type Mark = Mark;
+
+    fn info(&self) -> Info {
+        let memory = self.capacity(self.queued().memory.in_use());
+        Info { memory_total: memory.total, memory_free: memory.free, ..self.info.clone() }
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<u64, Error> {
+        self.reports.alive(&self.name)?;
+        let mut queued = self.queued();
+        let size = bytes as u64;
+        if size > self.max_buffer.saturating_sub(256) {
+            let more = format!("; one buffer has {} bytes at most", self.max_buffer);
+            return Err(self.out_of_memory(size, queued.memory.in_use(), &more));
+        }
+        let size = size.next_multiple_of(256);
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let buffer = self.new_buffer(size, usage, false, &queued.memory)?;
+        Ok(queued.memory.add(Block { buffer, bytes: size }))
+    }
+
+    fn free(&self, handle: u64) {
+        self.queued().memory.remove(handle);
+    }
+
+    fn upload(&self, data: &[u8], to: Range) -> Result<(), Error> {
+        self.write(data, to)
+    }
+
+    fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
+        if data.is_empty() {
+            return self.synchronize();
+        }
+        let block = self.block(&self.queued(), from)?;
+        self.read_back(&block.buffer, from.offset as u64, data)
+    }
+
+    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        Some(self.read_later(from))
+    }
+
+    fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
+        self.copy_within(from, to)
+    }
+
+    fn load(&self, program: &Program) -> Result<Module, Error> {
+        self.compile(program)
+    }
+
+    fn load_source(&self, source: &Source, signature: &Program) -> Result<Module, Error> {
+        self.compile_source(source, signature)
+    }
+
+    fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
+        if self.may_overlap { self.launch_bound(module, grid, args) } else { self.launch_apart(module, grid, args) }
     }
 
     fn flush(&self) -> Result<(), Error> {

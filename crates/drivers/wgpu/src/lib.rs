@@ -6,6 +6,7 @@
 //! Never: does work through a backend's own API: what wgpu does not offer is only asked for there (memory figures).
 
 mod adapters;
+mod apart;
 mod backend;
 mod batch;
 mod capacity;

@@ -22,6 +22,8 @@ pub struct Module {
     pub(crate) bindings: Bindings,
     /// Element sizes of the parameters.
     pub(crate) sizes: Vec<usize>,
+    /// Whether each is written.
+    pub(crate) writes: Vec<bool>,
 }
 
 /// Where a program finds its arguments.
@@ -128,6 +130,7 @@ impl WgpuBackend {
         }
         self.pipelines.grown();
         let sizes = program.params.iter().map(|param| backend::dtype_of(param).size()).collect();
-        Ok(Module { id: NEXT.fetch_add(1, Relaxed), name: program.name.clone(), pipeline, layout, bindings, sizes })
+        let writes = program.params.iter().map(|param| matches!(param, Param::Buffer { write: true, .. })).collect();
+        Ok(Module { id: NEXT.fetch_add(1, Relaxed), name: program.name.clone(), pipeline, layout, bindings, sizes, writes })
     }
 }

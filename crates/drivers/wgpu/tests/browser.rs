@@ -34,7 +34,7 @@ fn block_on<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
 }
 
 fn page() -> WgpuBackend {
-    WgpuBackend::open_without(0, Without { waiting: true, ..Without::default() }).unwrap()
+    WgpuBackend::open_without(0, Without { waiting: true, overlapping: true, offsets: true, ..Without::default() }).unwrap()
 }
 
 #[test]
@@ -142,5 +142,49 @@ fn an_index_out_of_range_is_found_by_a_read() {
         assert_eq!(third.as_deref(), Ok(&good[..]));
         assert!(matches!(second, Err(Error::IndexOutOfRange { index: 3, size: 3, .. })), "{second:?}");
         assert_eq!(block_on(early).as_deref(), Ok(&good[..]));
+    }
+}
+
+#[test]
+fn arguments_may_share_memory_all_the_same() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = page();
+    // z = x + y; w += z, for any length.
+    let mut b = Builder::new("sums", [64, 1, 1]);
+    let (x, y) = (b.buffer("x", DType::U8), b.buffer("y", DType::U8));
+    let (z, w, n) = (b.buffer_mut("z", DType::U8), b.buffer_mut("w", DType::U8), b.scalar("n", DType::U32));
+    let i = b.global_index();
+    let inside = b.lt(i, n);
+    b.when(inside, |b| {
+        let (x, y, old) = (b.load(x, i), b.load(y, i), b.load(w, i));
+        let sum = b.add(x, y);
+        b.store(z, i, sum);
+        let sum = b.add(old, sum);
+        b.store(w, i, sum);
+    });
+    let module = backend.load(&b.finish()).unwrap();
+    for n in [0usize, 1, 61, 64, 200] {
+        let memory = backend.allocate(4096).unwrap();
+        let all = Range { handle: memory, offset: 0, len: 4096 };
+        // Neighbours in one buffer; one of them twice; an input that is overwritten.
+        for [x, y, z, w] in [[0, 1, 2, 3], [1, 1, 0, 2], [3, 0, 3, 1], [2, 2, 2, 0]] {
+            let mut want: Vec<u8> = (0..4096).map(|i| (i * 5 + i / 256) as u8).collect();
+            backend.upload(&want, all).unwrap();
+            let at = |k: usize| Range { handle: memory, offset: 64 + k * n.next_multiple_of(64), len: n };
+            let args = [x, y, z, w].map(|k| Bound::Buffer(at(k)));
+            let args = [&args[..], &[Bound::Scalar(DType::U32, n as u64)]].concat();
+            backend.launch(&module, [4, 1, 1], &args).unwrap();
+            for i in 0..n {
+                let sum = want[at(x).offset + i].wrapping_add(want[at(y).offset + i]);
+                want[at(z).offset + i] = sum;
+                let last = &mut want[at(w).offset + i];
+                *last = last.wrapping_add(sum);
+            }
+            let got = block_on(backend.download_later(all).unwrap()).unwrap();
+            assert!(got == want, "{n} elements, places {:?}", [x, y, z, w]);
+        }
+        backend.free(memory);
     }
 }
