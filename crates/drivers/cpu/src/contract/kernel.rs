@@ -311,11 +311,20 @@ macro_rules! tier {
     };
 }
 
+#[cfg(not(target_arch = "aarch64"))]
 tier!(baseline, inline, false;
     single: Lanes<f32, 4>, [1 2 3 4], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
     double: Lanes<f64, 2>, [1 2 3 4], [F64: f64, F32: f32], [F64: f64, F32: f32];
     word: Lanes<i32, 4>, [1 2 3 4], [I32: i32], [I32: i32];
     long: Lanes<i64, 2>, [1 2 3 4], [I64: i64], [I64: i64];
+);
+// NEON: twice the registers of SSE2, of which 16 hold sums, as many as its multiply-adds take to be ready.
+#[cfg(target_arch = "aarch64")]
+tier!(baseline, inline, false;
+    single: Lanes<f32, 4>, [1 2 3 4 5 6 7 8], [F32: f32, F16: f16, BF16: bf16], [F32: f32, F16: f16, BF16: bf16];
+    double: Lanes<f64, 2>, [1 2 3 4 5 6 7 8], [F64: f64, F32: f32], [F64: f64, F32: f32];
+    word: Lanes<i32, 4>, [1 2 3 4 5 6 7 8], [I32: i32], [I32: i32];
+    long: Lanes<i64, 2>, [1 2 3 4 5 6 7 8], [I64: i64], [I64: i64];
 );
 #[cfg(target_arch = "x86_64")]
 use super::vector::x86::{V4D, V4F, V5D, V5F};
@@ -334,8 +343,11 @@ tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f
     long: Lanes<i64, 8>, [1 2 3 4 5 6 7 8], [I64: i64], [I64: i64];
 );
 
+/// Rows of a full tile of the baseline.
+const BASELINE_ROWS: usize = if cfg!(target_arch = "aarch64") { 8 } else { 4 };
+
 macro_rules! table {
-    ($t:ty, $tier:ident::$name:ident, $mr:literal, [$($load:ident),*]) => {{
+    ($t:ty, $tier:ident::$name:ident, $mr:expr, [$($load:ident),*]) => {{
         const LANES: usize = <$tier::$name::V as Vector>::LANES;
         static TABLE: Kernels<$t> = Kernels {
             mr: $mr,
@@ -361,7 +373,7 @@ macro_rules! compute {
                     Tier::Avx512 => table!($t, avx512::$name, $mr5, $loads),
                     #[cfg(target_arch = "x86_64")]
                     Tier::Avx2 => table!($t, avx2::$name, $mr2, $loads),
-                    _ => table!($t, baseline::$name, 4, $loads),
+                    _ => table!($t, baseline::$name, BASELINE_ROWS, $loads),
                 }
             }
             #[inline(always)]
