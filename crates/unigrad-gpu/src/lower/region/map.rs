@@ -31,7 +31,7 @@ pub(super) fn unravel(b: &mut Builder, linear: Value, extents: &[usize]) -> Vec<
             rest = above;
             index
         };
-        axes[axis] = if *extent < 1 << 32 { b.cast(index, DType::U32) } else { index };
+        axes[axis] = if u32::try_from(*extent).is_ok() { b.cast(index, DType::U32) } else { index };
     }
     axes
 }
