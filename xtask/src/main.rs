@@ -19,8 +19,9 @@ cargo xtask test [--no-setup] [CARGO TEST ARGUMENTS]
     (or what the arguments choose, as in `-p unigrad-plan`), and ends with one line: N passed, N failed, N skipped.
 
 cargo xtask compile-kernels [--limit N] [--from FOLDER]
-    Renders the test suite's kernels for CUDA, HIP and Metal and compiles them with NVRTC and clang: all, or a sample of N per architecture; or what was
-    rendered to FOLDER before. Ends with one line: N kernels compiled, N refused.
+    Renders the test suite's kernels for CUDA, HIP, Metal and WebGPU (or takes what was rendered to FOLDER before) and gives them to NVRTC, clang and
+    naga: a text of every shape to their front ends, and where there is machine code, all of these, or N per architecture, to the end.
+    Says how many texts that are, of how many shapes, and ends with one line: N kernels compiled, N refused.
 
 cargo xtask check-platforms
     Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::source;
+use crate::{kernels::Depth, source};
 
 /// The library.
 #[derive(Clone)]
@@ -86,11 +86,14 @@ impl Nvrtc {
         if known.contains(&number) { Ok(()) } else { Err(format!("this NVRTC does not know {arch}")) }
     }
 
-    /// Compiles to machine code; the compiler's words if it refuses.
-    pub(crate) fn compile(&self, unit: &str, arch: &str) -> Result<(), String> {
+    /// Compiles; the compiler's words if it refuses.
+    pub(crate) fn compile(&self, unit: &str, arch: &str, depth: Depth) -> Result<(), String> {
         let c_string = |text: &str| CString::new(text).map_err(|_| "the text has a zero byte".to_owned());
         let text = c_string(unit)?;
-        let options = [format!("--gpu-architecture={arch}"), "--std=c++17".to_owned(), "-fmad=false".to_owned()];
+        let mut options = vec![format!("--gpu-architecture={arch}"), "--std=c++17".to_owned(), "-fmad=false".to_owned()];
+        if depth == Depth::FrontEnd {
+            options.push("--fdevice-syntax-only".to_owned());
+        }
         let options = options.iter().map(|option| c_string(option)).collect::<Result<Vec<_>, _>>()?;
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let missing = |e: libloading::Error| e.to_string();

@@ -8,8 +8,8 @@ use unigrad_scalar::DType;
 
 /// A target of each dialect.
 fn targets() -> Vec<Target> {
-    let mut targets: Vec<Target> =
-        offline_targets().into_iter().filter(|target| matches!(target.arch.as_str(), "sm_90" | "gfx90a" | "gfx1100" | "")).collect();
+    let mut targets = offline_targets();
+    targets.retain(|target| matches!(target.arch.as_str(), "sm_90" | "gfx90a" | "gfx1100") || target.dialect == Dialect::Msl);
     let base = Target { tables: false, fragments: Vec::new(), subgroup: None, ..Target::interpreter() };
     targets.push(Target { dialect: Dialect::OpenCl, ..base.clone() });
     let fragments = targets[0].fragments.clone();

@@ -1,14 +1,10 @@
 //! What the suite compiles, rendered for devices that are not here: `UNIGRAD_COLLECT_KERNELS` names a folder, `cargo xtask compile-kernels`
-//! compiles what is in it. `UNIGRAD_COLLECT_SHARE=16` takes a sixteenth of the kernels, always the same ones.
+//! compiles what is in it.
 //!
 //! Always: a kernel that a target cannot have is left out, and a text that fails to render is a panic: the lowering asked for something that
 //! the target does not have.
 
-use std::{
-    collections::hash_map::DefaultHasher,
-    hash::{Hash, Hasher},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 use unigrad_device::testing::on_compile;
 use unigrad_gpu::lower;
 use unigrad_ir::{collect, offline_targets, render};
@@ -17,12 +13,6 @@ use unigrad_ir::{collect, offline_targets, render};
 pub(crate) fn if_asked() {
     if std::env::var_os("UNIGRAD_COLLECT_KERNELS").is_some() {
         on_compile(|kernel| {
-            let share = std::env::var("UNIGRAD_COLLECT_SHARE").ok().and_then(|share| share.parse().ok()).unwrap_or(1);
-            let mut hash = DefaultHasher::new();
-            kernel.hash(&mut hash);
-            if !hash.finish().is_multiple_of(u64::max(share, 1)) {
-                return;
-            }
             let folder = PathBuf::from(std::env::var_os("UNIGRAD_COLLECT_KERNELS").unwrap_or_default());
             for target in offline_targets() {
                 let Ok(lowered) = lower(kernel, &target) else { continue };

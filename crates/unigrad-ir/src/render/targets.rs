@@ -8,7 +8,7 @@ fn shape([m, n, k]: [u8; 3], input: DType) -> FragmentShape {
 }
 
 /// One target for each generation of devices whose texts differ, as a driver would describe it: what programs are compiled for where no such
-/// device is. Architectures have the compilers' names; Metal's is empty.
+/// device is. Architectures have the compilers' names; those of Metal and WebGPU are empty.
 pub fn offline_targets() -> Vec<Target> {
     let base = Target { shared_bytes: 64 << 10, compute_units: 80, max_buffers: 256, fragments: Vec::new(), ..Target::interpreter() };
     let cuda = |arch: &str, shared_bytes, fragments| Target {
@@ -44,6 +44,21 @@ pub fn offline_targets() -> Vec<Target> {
             tables: false,
             fragments: [DType::F16, DType::BF16, DType::F32].map(|input| shape([8, 8, 8], input)).to_vec(),
             ..base
+        },
+        // What WebGPU promises everywhere.
+        Target {
+            dialect: Dialect::Wgsl,
+            max_threads: 256,
+            max_grid: [65_535; 3],
+            shared_bytes: 16 << 10,
+            subgroup: None,
+            max_buffers: 8,
+            f64: false,
+            i64: false,
+            f16: false,
+            atomic_i64: false,
+            tables: false,
+            ..Target::interpreter()
         },
     ]
 }
