@@ -6,6 +6,7 @@
 
 use crate::{Arg, Region};
 use smallvec::SmallVec;
+use unigrad_scalar::DType;
 
 /// A dimension that `a`, `b` and `c` share, without summation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -97,7 +98,54 @@ impl Contract {
         self.k.iter().map(|d| d.size).product()
     }
 
+    /// What sums are computed in. Floats: the widest of the three dtypes, at least `F32`. Integers: 32 bits if the sum needs no more (it
+    /// wraps), else 64.
+    pub fn compute_dtype(&self) -> DType {
+        let dtypes = [self.a.dtype, self.b.dtype, self.c.dtype];
+        if dtypes.contains(&DType::F64) {
+            DType::F64
+        } else if dtypes.iter().any(|d| d.is_float()) {
+            DType::F32
+        } else if dtypes.iter().any(|d| d.size() == 8) {
+            DType::I64
+        } else {
+            DType::I32
+        }
+    }
+
     pub(crate) fn flops(&self) -> f64 {
         2.0 * self.batch_len() as f64 * self.m_len() as f64 * self.n_len() as f64 * self.k_len() as f64
+    }
+}
+
+/// A row-major list of dimensions (size, stride), outermost first, without those of size 1, and with neighbours joined that are one run.
+pub fn merge_dims(dims: impl IntoIterator<Item = (usize, i64)>) -> SmallVec<[(usize, i64); 4]> {
+    let mut merged: SmallVec<[(usize, i64); 4]> = SmallVec::new();
+    for (size, stride) in dims.into_iter().filter(|(size, _)| *size != 1) {
+        match merged.last_mut() {
+            Some((outer, outer_stride)) if *outer_stride == stride.wrapping_mul(size as i64) => {
+                *outer *= size;
+                *outer_stride = stride;
+            }
+            _ => merged.push((size, stride)),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_joined() {
+        let merged = |dims: &[(usize, i64)]| merge_dims(dims.iter().copied()).to_vec();
+        assert_eq!(merged(&[]), []);
+        assert_eq!(merged(&[(1, 7), (1, 0)]), []);
+        assert_eq!(merged(&[(2, 12), (3, 4), (4, 1)]), [(24, 1)]);
+        assert_eq!(merged(&[(2, 12), (1, 5), (3, 4), (4, 2)]), [(6, 4), (4, 2)]);
+        assert_eq!(merged(&[(3, -4), (4, -1)]), [(12, -1)]);
+        assert_eq!(merged(&[(5, 0), (6, 0)]), [(30, 0)]);
+        assert_eq!(merged(&[(0, 3), (3, 1)]), [(0, 1)]);
     }
 }

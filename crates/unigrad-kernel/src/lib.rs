@@ -12,9 +12,11 @@ mod contract;
 mod custom;
 mod indexed;
 mod region;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
-pub use contract::{BatchDim, Contract, KDim, MDim, NDim};
+pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
 pub use custom::Custom;
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
 pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Total, Value};

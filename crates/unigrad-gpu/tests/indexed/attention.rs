@@ -1,12 +1,13 @@
 //! Attention, forward and backward.
 
-use crate::{Random, check, on_target, targets, tolerance};
+use crate::{Values, check, on_target, targets, tolerance};
 use unigrad_ir::Target;
+use unigrad_kernel::testing::Rng;
 use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Kernel, Layout4};
 use unigrad_scalar::DType;
 
 /// A random layout of `[batch, head, position, feature]`: in any of the usual orders, with padding, features apart or backwards.
-fn layout(random: &mut Random, dims: [usize; 4]) -> (Layout4, usize) {
+fn layout(random: &mut Rng, dims: [usize; 4]) -> (Layout4, usize) {
     let order = random.pick(&[[0, 1, 2, 3], [0, 2, 1, 3], [0, 1, 3, 2]]);
     let (mut strides, mut next, mut offset) = ([0; 4], 1, random.below(3));
     for i in order.into_iter().rev() {
@@ -38,7 +39,7 @@ struct Sizes {
     v_dim: usize,
 }
 
-fn case(random: &mut Random, dtype: DType, sizes: Sizes, plain: bool) -> Case {
+fn case(random: &mut Rng, dtype: DType, sizes: Sizes, plain: bool) -> Case {
     let Sizes { batch, kv_heads, group, q_len, k_len, qk_dim, v_dim } = sizes;
     let heads = kv_heads * group;
     let (q, q_buffer) = layout(random, [batch, heads, q_len, qk_dim]);
@@ -117,7 +118,7 @@ fn check_case(mut case: Case, target: &Target) {
 
 #[test]
 fn small_and_odd() {
-    let mut random = Random(8);
+    let mut random = Rng(8);
     let targets = targets();
     for round in 0..120 {
         let sizes = Sizes {
@@ -137,7 +138,7 @@ fn small_and_odd() {
 
 #[test]
 fn many_features() {
-    let mut random = Random(9);
+    let mut random = Rng(9);
     for target in targets() {
         for dtype in [DType::F32, DType::F64] {
             let sizes = Sizes { batch: 1, kv_heads: 1, group: 2, q_len: 9, k_len: 20, qk_dim: 70, v_dim: 150 };
@@ -148,7 +149,7 @@ fn many_features() {
 
 #[test]
 fn few_queries_of_many_keys() {
-    let mut random = Random(10);
+    let mut random = Rng(10);
     for target in targets() {
         for (group, q_len, dtype) in [(1, 1, DType::F32), (4, 1, DType::BF16), (3, 2, DType::F16), (1, 3, DType::F64)] {
             let sizes = Sizes { batch: 1, kv_heads: 2, group, q_len, k_len: 1100, qk_dim: 16, v_dim: 8 };

@@ -16,50 +16,27 @@ use unigrad_ir::{
     interpret::{self, Argument, Span},
 };
 use unigrad_kernel::Kernel;
+use unigrad_kernel::testing::Rng;
 use unigrad_scalar::{DType, Literal};
 
-/// Reproducible numbers (splitmix64).
-pub(crate) struct Random(pub(crate) u64);
+/// Rng values as they are stored.
+pub(crate) trait Values {
+    /// Near 1.
+    fn number(&mut self) -> f64;
+    fn values(&mut self, dtype: DType, n: usize) -> Vec<u8>;
+    fn numbers(&mut self, dtype: DType, n: usize) -> Vec<u8>;
+}
 
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+impl Values for Rng {
+    fn number(&mut self) -> f64 {
+        (self.bits() as i32) as f64 / f64::from(i32::MAX)
     }
 
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-
-    /// Mostly small values, so that equal ones meet; sometimes an extreme one.
-    pub(crate) fn value(&mut self, dtype: DType) -> Literal {
-        match self.below(20) {
-            0 => Literal::max_value(dtype),
-            1 => Literal::min_value(dtype),
-            2 if dtype.is_float() => Literal::float(dtype, f64::NAN),
-            3 if dtype.is_float() => Literal::float(dtype, -0.0),
-            4..8 if dtype.is_float() => Literal::float(dtype, (self.next() as i32) as f64 * 1e-9),
-            8 => Literal::int(dtype, self.next() as i64),
-            _ => Literal::int(dtype, self.below(9) as i64 - 4),
-        }
-    }
-
-    /// Numbers near 1.
-    pub(crate) fn number(&mut self) -> f64 {
-        (self.next() as i32) as f64 / f64::from(i32::MAX)
-    }
-
-    pub(crate) fn values(&mut self, dtype: DType, n: usize) -> Vec<u8> {
+    fn values(&mut self, dtype: DType, n: usize) -> Vec<u8> {
         encode(dtype, (0..n).map(|_| self.value(dtype)))
     }
 
-    pub(crate) fn numbers(&mut self, dtype: DType, n: usize) -> Vec<u8> {
+    fn numbers(&mut self, dtype: DType, n: usize) -> Vec<u8> {
         encode(dtype, (0..n).map(|_| Literal::float(dtype, self.number())))
     }
 }

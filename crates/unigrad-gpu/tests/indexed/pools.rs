@@ -1,15 +1,16 @@
 //! Pooling.
 
-use crate::{Random, check, targets};
+use crate::{Values, check, targets};
 use smallvec::SmallVec;
+use unigrad_kernel::testing::Rng;
 use unigrad_kernel::{Kernel, MaxPool};
 use unigrad_scalar::DType;
 
 #[test]
 fn pools() {
-    let mut random = Random(4);
+    let mut random = Rng(4);
     let targets = targets();
-    let list = |random: &mut Random, rank: usize, of: &[usize]| -> SmallVec<[usize; 3]> { (0..rank).map(|_| random.pick(of)).collect() };
+    let list = |random: &mut Rng, rank: usize, of: &[usize]| -> SmallVec<[usize; 3]> { (0..rank).map(|_| random.pick(of)).collect() };
     for case in 0..300 {
         let rank = random.below(4);
         let input = list(&mut random, rank, &[1, 2, 5, 8]);

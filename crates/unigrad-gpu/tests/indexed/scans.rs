@@ -1,12 +1,13 @@
 //! Running reductions.
 
-use crate::{Random, check, targets, tolerance};
+use crate::{Values, check, targets, tolerance};
+use unigrad_kernel::testing::Rng;
 use unigrad_kernel::{Kernel, Scan};
 use unigrad_scalar::{DType, ScanOp};
 
 #[test]
 fn scans() {
-    let mut random = Random(1);
+    let mut random = Rng(1);
     let targets = targets();
     for case in 0..300 {
         let dtype = random.pick(&DType::ALL);

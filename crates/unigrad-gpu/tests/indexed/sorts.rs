@@ -1,11 +1,12 @@
 //! Sorting by index, and the best `k`.
 
-use crate::{Random, check, targets};
+use crate::{Values, check, targets};
 use unigrad_ir::Target;
+use unigrad_kernel::testing::Rng;
 use unigrad_kernel::{ArgSort, Kernel, TopK};
 use unigrad_scalar::DType;
 
-fn sort(random: &mut Random, target: &Target, dtype: DType, [outer, len, inner]: [usize; 3], k: Option<usize>) {
+fn sort(random: &mut Rng, target: &Target, dtype: DType, [outer, len, inner]: [usize; 3], k: Option<usize>) {
     let x = random.values(dtype, outer * len * inner);
     let descending = random.below(2) == 0;
     let (kernel, keep) = match k {
@@ -17,7 +18,7 @@ fn sort(random: &mut Random, target: &Target, dtype: DType, [outer, len, inner]:
 
 #[test]
 fn sorts() {
-    let mut random = Random(2);
+    let mut random = Rng(2);
     let targets = targets();
     for case in 0..250 {
         let dtype = random.pick(&DType::ALL);
@@ -31,7 +32,7 @@ fn sorts() {
 
 #[test]
 fn long_rows_are_sorted_by_digits_and_their_best_found_by_tournament() {
-    let mut random = Random(3);
+    let mut random = Rng(3);
     let targets = targets();
     for dtype in [DType::F32, DType::I64, DType::F64, DType::BF16, DType::Bool, DType::U8] {
         for target in &targets[2..] {

@@ -1,9 +1,10 @@
 //! Attention against a naive oracle in `f64`, and its gradient against finite differences.
 
 use super::{backward_on, forward_on, math::philox_word0};
-use crate::contract::tests::{Memory, Rng, thread_seconds, tiers};
+use crate::contract::tests::{AsBuf, thread_seconds, tiers};
 use crate::memory::Buf;
 use crate::simd::{Tier, tier};
+use unigrad_kernel::testing::{Memory, Rng};
 use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Layout4};
 use unigrad_scalar::{DType, Literal};
 
@@ -247,7 +248,7 @@ fn setup(rng: &mut Rng, s: &Sizes, dtype: DType, plain: bool) -> Setup {
     memory.push(Memory::new(dtype.compute(), s.batch * s.heads * s.q_len));
     memory.extend([dout_buffer, dq_buffer, dk_buffer, dv_buffer].map(|len| Memory::new(dtype, len)));
     for arg in [0, 1, 2, 3, 6] {
-        for i in 0..memory[arg].len {
+        for i in 0..memory[arg].len() {
             let value = rng.below(2001) as f64 / 1000.0 - 1.0;
             let dtype = memory[arg].dtype;
             memory[arg].set(i, Literal::float(dtype, value));
@@ -303,7 +304,7 @@ fn threads_do_not_change_bits() {
         for threads in [1, 2, 3, 7] {
             s.forward(tier(), threads);
             s.backward(tier(), threads);
-            let bits = |m: &Memory| (0..m.len).map(|i| m.get(i).to_raw()).collect::<Vec<_>>();
+            let bits = |m: &Memory| (0..m.len()).map(|i| m.get(i).to_raw()).collect::<Vec<_>>();
             let all: Vec<Vec<u64>> = [4, 5, 7, 8, 9].map(|i| bits(&s.memory[i])).into();
             assert!(seen.is_none_or(|seen| seen == all), "{threads} threads differ");
             seen = Some(all);

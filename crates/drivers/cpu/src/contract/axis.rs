@@ -1,6 +1,7 @@
 //! Lists of strided dimensions, flattened: where the `i`-th point of a list lies.
 
 use smallvec::SmallVec;
+use unigrad_kernel::merge_dims;
 
 /// A row-major list of dimensions with one stride each, size-1 dimensions dropped and contiguous neighbours merged.
 #[derive(Clone, Debug, Default)]
@@ -11,18 +12,7 @@ pub(crate) struct Axis {
 
 impl Axis {
     pub(crate) fn new(dims: impl IntoIterator<Item = (usize, i64)>) -> Axis {
-        let mut merged: SmallVec<[(usize, i64); 4]> = SmallVec::new();
-        for (size, stride) in dims {
-            match merged.last_mut() {
-                _ if size == 1 => {}
-                Some((outer, outer_stride)) if *outer_stride == stride.wrapping_mul(size as i64) => {
-                    *outer *= size;
-                    *outer_stride = stride;
-                }
-                _ => merged.push((size, stride)),
-            }
-        }
-        Axis { dims: merged }
+        Axis { dims: merge_dims(dims) }
     }
 
     /// The one stride between neighbours, if there is one; 0 for a single point.

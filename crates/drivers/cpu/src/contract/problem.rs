@@ -92,7 +92,7 @@ impl Problem {
             (false, false) => Output::Memory { dtype, batch: c_batch, rows, cols },
             (false, true) => Output::Memory { dtype, batch: c_batch, rows: cols, cols: rows },
         };
-        let compute = compute_dtype(contract.a.dtype, contract.b.dtype, dtype);
+        let compute = contract.compute_dtype();
         let [batch, m, n, k] = sizes;
         if swap {
             Problem { batch, m: n, n: m, k, a_arg: 1, a: b, b: a, c, compute }
@@ -116,18 +116,4 @@ fn swapped(m: usize, n: usize, rows: &Axis, cols: &Axis, epilogue: bool) -> bool
         return n < m;
     }
     rows.run() > cols.run()
-}
-
-/// Floats: the widest of the three, at least `F32`. Integers: 32 bits if the sum needs no more (it wraps), else 64.
-fn compute_dtype(a: DType, b: DType, c: DType) -> DType {
-    let dtypes = [a, b, c];
-    if dtypes.contains(&DType::F64) {
-        DType::F64
-    } else if dtypes.iter().any(|d| d.is_float()) {
-        DType::F32
-    } else if dtypes.iter().any(|d| d.size() == 8) {
-        DType::I64
-    } else {
-        DType::I32
-    }
 }

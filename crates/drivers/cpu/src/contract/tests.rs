@@ -4,180 +4,26 @@ use super::CompiledContract;
 use crate::memory::{Buf, Fault};
 use crate::simd::{Tier, tier};
 use smallvec::{SmallVec, smallvec};
+use unigrad_kernel::testing::{
+    Memory, Rng,
+    contract::{Case, case as random_case, first_difference, oracle},
+};
 use unigrad_kernel::{Arg, BatchDim, Contract, Index, Inst, InstOp, KDim, MDim, NDim, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal};
 
-pub(crate) struct Rng(pub(crate) u64);
-
-impl Rng {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n
-    }
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
+/// Memory as the driver's kernels take it.
+pub(crate) trait AsBuf {
+    fn buf(&mut self) -> Buf;
 }
 
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line {
-    _words: [u64; 8],
-}
-
-/// Elements in 64-byte-aligned memory.
-pub(crate) struct Memory {
-    words: Vec<Line>,
-    pub(crate) dtype: DType,
-    pub(crate) len: usize,
-}
-
-impl Memory {
-    pub(crate) fn new(dtype: DType, len: usize) -> Memory {
-        Memory { words: vec![Line { _words: [0; 8] }; (len * dtype.size()).div_ceil(64) + 1], dtype, len }
-    }
-    pub(crate) fn buf(&mut self) -> Buf {
-        Buf { ptr: self.words.as_mut_ptr().cast::<u8>(), len: self.len, dtype: self.dtype }
-    }
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: plain words.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len * self.dtype.size()) }
-    }
-    pub(crate) fn get(&self, i: usize) -> Literal {
-        let size = self.dtype.size();
-        let mut raw = [0; 8];
-        raw[..size].copy_from_slice(&self.bytes()[i * size..][..size]);
-        Literal::from_raw(self.dtype, u64::from_le_bytes(raw))
-    }
-    pub(crate) fn set(&mut self, i: usize, value: Literal) {
-        let size = self.dtype.size();
-        let raw = value.cast(self.dtype).to_raw().to_le_bytes();
-        // SAFETY: plain words.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast::<u8>(), self.len * size) };
-        bytes[i * size..][..size].copy_from_slice(&raw[..size]);
+impl AsBuf for Memory {
+    fn buf(&mut self) -> Buf {
+        Buf { ptr: self.bytes_mut().as_mut_ptr(), len: self.len(), dtype: self.dtype }
     }
 }
 
 pub(crate) fn tiers() -> Vec<Tier> {
     [Tier::Baseline, Tier::Avx2, Tier::Avx512].into_iter().filter(|t| *t <= tier()).collect()
-}
-
-fn points(sizes: &[usize]) -> Vec<Vec<usize>> {
-    let mut all = vec![vec![]];
-    for &size in sizes {
-        all = all.iter().flat_map(|p| (0..size).map(move |i| [p.clone(), vec![i]].concat())).collect();
-    }
-    all
-}
-
-/// Offset and strides of a tensor with these sizes: a random permutation, padded, flipped or broadcast here and there.
-fn layout(rng: &mut Rng, sizes: &[usize], output: bool) -> (i64, Vec<i64>, usize) {
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    if rng.below(3) > 0 {
-        for i in (1..order.len()).rev() {
-            order.swap(i, rng.below(i + 1));
-        }
-    }
-    let mut strides = vec![0i64; sizes.len()];
-    let mut next = if rng.below(5) == 0 { 2 } else { 1 };
-    for &i in order.iter().rev() {
-        strides[i] = next;
-        next *= sizes[i].max(1) as i64;
-        if rng.below(6) == 0 {
-            next += 3;
-        }
-        if !output && rng.below(12) == 0 {
-            strides[i] = 0;
-        } else if !output && rng.below(12) == 0 {
-            // Overlapping windows, as a convolution has them.
-            strides[i] = 1;
-        }
-    }
-    let mut offset = 0;
-    for i in 0..sizes.len() {
-        if !output && rng.below(8) == 0 {
-            offset += strides[i] * (sizes[i].max(1) as i64 - 1);
-            strides[i] = -strides[i];
-        }
-    }
-    (offset, strides, next as usize + 1)
-}
-
-struct Case {
-    contract: Contract,
-    args: [Memory; 3],
-}
-
-fn case(rng: &mut Rng, sizes: [&[usize]; 4], dtypes: [DType; 3]) -> Case {
-    let [batch, m, n, k] = sizes;
-    let (a_offset, sa, la) = layout(rng, &[batch, m, k].concat(), false);
-    let (b_offset, sb, lb) = layout(rng, &[batch, k, n].concat(), false);
-    let (_, sc, lc) = layout(rng, &[batch, m, n].concat(), true);
-    let (nb, nm, nk) = (batch.len(), m.len(), k.len());
-    let mut args = [Memory::new(dtypes[0], la), Memory::new(dtypes[1], lb), Memory::new(dtypes[2], lc)];
-    for memory in &mut args[..2] {
-        for i in 0..memory.len {
-            let value = rng.below(7) as i64 - if memory.dtype.is_unsigned_int() || memory.dtype == DType::Bool { 0 } else { 3 };
-            memory.set(i, Literal::int(memory.dtype, value));
-        }
-    }
-    let arg = |i: usize, write| Arg { dtype: args[i].dtype, len: args[i].len, write };
-    let contract = Contract {
-        batch: (0..nb).map(|i| BatchDim { size: batch[i], a: sa[i], b: sb[i], c: sc[i] }).collect(),
-        m: (0..nm).map(|i| MDim { size: m[i], a: sa[nb + i], c: sc[nb + i] }).collect(),
-        n: (0..n.len()).map(|i| NDim { size: n[i], b: sb[nb + nk + i], c: sc[nb + nm + i] }).collect(),
-        k: (0..nk).map(|i| KDim { size: k[i], a: sa[nb + nm + i], b: sb[nb + i] }).collect(),
-        a_offset,
-        b_offset,
-        a: arg(0, false),
-        b: arg(1, false),
-        c: arg(2, true),
-        epilogue: None,
-    };
-    Case { contract, args }
-}
-
-/// The sum at every point, with its index in `c`.
-fn oracle(c: &Contract, a: &Memory, b: &Memory) -> Vec<(usize, Literal)> {
-    let sizes = |list: &[usize]| list.to_vec();
-    let batch = points(&sizes(&c.batch.iter().map(|d| d.size).collect::<Vec<_>>()));
-    let ms = points(&c.m.iter().map(|d| d.size).collect::<Vec<_>>());
-    let ns = points(&c.n.iter().map(|d| d.size).collect::<Vec<_>>());
-    let ks = points(&c.k.iter().map(|d| d.size).collect::<Vec<_>>());
-    let dot = |p: &[usize], s: &[i64]| p.iter().zip(s).map(|(i, s)| *i as i64 * s).sum::<i64>();
-    let strides = |f: &dyn Fn(usize) -> i64, n: usize| (0..n).map(f).collect::<SmallVec<[i64; 4]>>();
-    let float = [a.dtype, b.dtype, c.c.dtype].iter().any(|d| d.is_float());
-    let mut out = Vec::new();
-    for pb in &batch {
-        let ab = c.a_offset + dot(pb, &strides(&|i| c.batch[i].a, pb.len()));
-        let bb = c.b_offset + dot(pb, &strides(&|i| c.batch[i].b, pb.len()));
-        let cb = dot(pb, &strides(&|i| c.batch[i].c, pb.len()));
-        for pm in &ms {
-            for pn in &ns {
-                let am = ab + dot(pm, &strides(&|i| c.m[i].a, pm.len()));
-                let bn = bb + dot(pn, &strides(&|i| c.n[i].b, pn.len()));
-                let at = cb + dot(pm, &strides(&|i| c.m[i].c, pm.len())) + dot(pn, &strides(&|i| c.n[i].c, pn.len()));
-                let (mut sum, mut whole) = (0.0, 0i64);
-                for pk in &ks {
-                    let x = a.get((am + dot(pk, &strides(&|i| c.k[i].a, pk.len()))) as usize);
-                    let y = b.get((bn + dot(pk, &strides(&|i| c.k[i].b, pk.len()))) as usize);
-                    if float {
-                        sum += x.as_f64() * y.as_f64();
-                    } else {
-                        whole = whole.wrapping_add(x.as_i64().wrapping_mul(y.as_i64()));
-                    }
-                }
-                let value = if float { Literal::float(c.c.dtype, sum) } else { Literal::int(c.c.dtype, whole) };
-                out.push((at as usize, value));
-            }
-        }
-    }
-    out
 }
 
 fn check(mut case: Case, what: &str) {
@@ -186,25 +32,14 @@ fn check(mut case: Case, what: &str) {
         let compiled = CompiledContract::for_tier(&case.contract, tier).unwrap();
         for threads in [1, 2, 3] {
             let c = &mut case.args[2];
-            for i in 0..c.len {
-                c.set(i, Literal::int(c.dtype, 1));
-            }
+            let one = Literal::int(c.dtype, 1);
+            (0..c.len()).for_each(|i| c.set(i, one));
             let bufs: Vec<Buf> = case.args.iter_mut().map(Memory::buf).collect();
             // SAFETY: the buffers match the contraction.
             let done: Result<(), Fault> = unsafe { compiled.run_on(threads, &bufs, &[]) };
             assert_eq!(done, Ok(()));
-            let mut touched = vec![false; case.args[2].len];
-            for (at, value) in &want {
-                touched[*at] = true;
-                let got = case.args[2].get(*at);
-                assert!(
-                    got.as_f64() == value.as_f64(),
-                    "{what} {tier:?} {threads} threads, c[{at}]: {got:?} not {value:?}\n{:?}",
-                    case.contract
-                );
-            }
-            for (i, touched) in touched.iter().enumerate() {
-                assert!(*touched || case.args[2].get(i).as_f64() == 1.0, "{what} {tier:?}: wrote beyond the output at {i}");
+            if let Some(difference) = first_difference(&case.args[2], &want, one) {
+                panic!("{what} {tier:?} {threads} threads: {difference}\n{:?}", case.contract);
             }
         }
     }
@@ -230,7 +65,7 @@ fn random_lists_strides_and_dtypes() {
                 [x, x, DType::F32]
             }
         };
-        check(case(&mut rng, [&batch, &m, &n, &k], dtypes), &format!("round {round}"));
+        check(random_case(&mut rng, [&batch, &m, &n, &k], dtypes), &format!("round {round}"));
     }
 }
 
@@ -253,7 +88,7 @@ fn epilogues_see_every_sum_once() {
             (DType::I32, DType::I32),
             (DType::I8, DType::I8),
         ]);
-        let mut case = case(&mut rng, [&batch, &m, &n, &k], [input, input, acc]);
+        let mut case = random_case(&mut rng, [&batch, &m, &n, &k], [input, input, acc]);
         let axes: SmallVec<[usize; 6]> = [&batch[..], &m, &n].concat().into_iter().collect();
         let n_points: usize = axes.iter().product();
         let n_len: usize = n.iter().product();
@@ -317,8 +152,8 @@ fn zero_sizes() {
     let mut rng = Rng(3);
     for sizes in [[0, 2, 3, 4], [2, 0, 3, 4], [2, 3, 0, 4], [2, 3, 4, 0]] {
         let [b, m, n, k] = sizes;
-        check(case(&mut rng, [&[b], &[m], &[n], &[k]], [DType::F32; 3]), "zero size");
-        check(case(&mut rng, [&[], &[m], &[n], &[k]], [DType::BF16; 3]), "zero size");
+        check(random_case(&mut rng, [&[b], &[m], &[n], &[k]], [DType::F32; 3]), "zero size");
+        check(random_case(&mut rng, [&[], &[m], &[n], &[k]], [DType::BF16; 3]), "zero size");
     }
 }
 
@@ -343,7 +178,7 @@ fn filled(contract: &Contract) -> [Memory; 3] {
     let mut rng = Rng(11);
     let mut args = [contract.a, contract.b, contract.c].map(|arg| Memory::new(arg.dtype, arg.len));
     for memory in &mut args[..2] {
-        for i in 0..memory.len {
+        for i in 0..memory.len() {
             memory.set(i, Literal::float(memory.dtype, rng.below(2001) as f64 / 1000.0 - 1.0));
         }
     }

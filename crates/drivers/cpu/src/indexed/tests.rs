@@ -7,41 +7,19 @@ use crate::{
 };
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use unigrad_kernel::{Arg, ArgSort, Kernel, MaxPool, Scan, Scatter, ScatterBase, TopK};
+use unigrad_kernel::testing::{
+    Rng,
+    scatter::{random as random_kernel, rows},
+};
+use unigrad_kernel::{ArgSort, Kernel, MaxPool, Scan, Scatter, ScatterBase, TopK};
 use unigrad_scalar::{BinaryOp, DType, Literal, ScanOp, ScatterMode};
 
-/// Reproducible numbers (splitmix64).
-struct Random(u64);
+/// Rng values in memory.
+trait Values {
+    fn values(&mut self, dtype: DType, n: usize) -> Memory;
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-
-    /// Mostly small values, so that equal ones meet; sometimes an extreme one.
-    fn value(&mut self, dtype: DType) -> Literal {
-        match self.below(20) {
-            0 => Literal::max_value(dtype),
-            1 => Literal::min_value(dtype),
-            2 if dtype.is_float() => Literal::float(dtype, f64::NAN),
-            3 if dtype.is_float() => Literal::float(dtype, -0.0),
-            4..8 if dtype.is_float() => Literal::float(dtype, (self.next() as i32) as f64 * 1e-9),
-            8 => Literal::int(dtype, self.next() as i64),
-            _ => Literal::int(dtype, self.below(9) as i64 - 4),
-        }
-    }
-
+impl Values for Rng {
     fn values(&mut self, dtype: DType, n: usize) -> Memory {
         let mut memory = Memory::new(dtype, n);
         (0..n).for_each(|i| memory.set(i, self.value(dtype)));
@@ -130,7 +108,7 @@ fn compare(a: Literal, b: Literal) -> Ordering {
 
 #[test]
 fn scans() {
-    let mut random = Random(1);
+    let mut random = Rng(1);
     for case in 0..1500 {
         threads::set_threads(1 + case % 4);
         let len = random.pick(&[0, 1, 2, 5, 17, 60]);
@@ -173,7 +151,7 @@ fn scans() {
 
 #[test]
 fn sorts() {
-    let mut random = Random(2);
+    let mut random = Rng(2);
     for case in 0..700 {
         threads::set_threads(1 + case % 4);
         let (dtype, descending) = (random.pick(&DType::ALL), random.below(2) == 0);
@@ -199,32 +177,6 @@ fn sorts() {
             assert_eq!(got, expected[..k], "{best:?}");
         }
     }
-}
-
-/// A random view of `shape`: strides, offset, and the length of the buffer it needs. Some axes may be expanded.
-fn view(random: &mut Random, shape: &[usize], expand: bool) -> (SmallVec<[i64; 6]>, i64, usize) {
-    let mut order: Vec<usize> = (0..shape.len()).collect();
-    if random.below(3) == 0 {
-        for i in (1..order.len()).rev() {
-            order.swap(i, random.below(i + 1));
-        }
-    }
-    let (mut strides, mut offset, mut len) = (SmallVec::from_elem(0i64, shape.len()), 0, 1usize);
-    for d in order.into_iter().rev() {
-        if expand && random.below(3) == 0 {
-            continue;
-        }
-        strides[d] = len as i64;
-        if random.below(6) == 0 && shape[d] > 0 {
-            strides[d] = -(len as i64);
-            offset += (shape[d] as i64 - 1) * len as i64;
-        }
-        len *= shape[d];
-        if random.below(8) == 0 {
-            len += 3;
-        }
-    }
-    (strides, offset, len)
 }
 
 /// Every point of a shape, in row-major order.
@@ -267,10 +219,8 @@ fn scatter_oracle(kernel: &Scatter, base: &[Literal], index: &Memory, src: &Memo
     out.into_iter().map(|x| x.cast(kernel.dtype)).collect()
 }
 
-const INTEGERS: [DType; 8] = [DType::U8, DType::I8, DType::U16, DType::I16, DType::U32, DType::I32, DType::U64, DType::I64];
-
 /// Runs a scatter on a random base, index and source, and compares.
-fn check_random_scatter(random: &mut Random, kernel: &Scatter) {
+fn check_random_scatter(random: &mut Rng, kernel: &Scatter) {
     check_scatter(kernel).unwrap();
     let size = kernel.out_shape[kernel.axis];
     let mut index = Memory::new(kernel.index.dtype, kernel.index.len);
@@ -305,68 +255,30 @@ fn check_random_scatter(random: &mut Random, kernel: &Scatter) {
     assert_same(&out, &scatter_oracle(kernel, &base, &index, &src), kernel);
 }
 
-fn random_base(random: &mut Random, dtype: DType) -> ScatterBase {
-    if random.below(2) == 0 { ScatterBase::Arg } else { ScatterBase::Fill(random.value(dtype)) }
-}
-
 #[test]
 fn scatters() {
-    let mut random = Random(3);
+    let mut random = Rng(3);
     for case in 0..4000 {
         threads::set_threads(1 + case % 5);
         let rank = 1 + random.below(4);
         let shape: SmallVec<[usize; 6]> = (0..rank).map(|_| random.pick(&[0, 1, 1, 2, 3, 5, 9, 20])).collect();
         let axis = random.below(rank);
-        let mut out_shape = shape.clone();
-        for (d, size) in out_shape.iter_mut().enumerate() {
-            if d == axis {
-                *size = 1 + random.below(12);
-            } else if random.below(4) == 0 {
-                *size += random.below(3);
-            }
+        let mut kernel = random_kernel(&mut random, shape, axis, case % 3 == 0);
+        if let ScatterBase::Fill(fill) = &mut kernel.base {
+            *fill = random.value(kernel.dtype);
         }
-        let dtype = random.pick(&DType::ALL);
-        let (index_strides, index_offset, index_len) = view(&mut random, &shape, true);
-        let (src_strides, src_offset, src_len) = view(&mut random, &shape, case % 3 == 0);
-        let kernel = Scatter {
-            mode: random.pick(ScatterMode::ALL),
-            base: random_base(&mut random, dtype),
-            axis,
-            index: Arg { dtype: random.pick(&INTEGERS), len: index_len, write: false },
-            src: Arg { dtype, len: src_len, write: false },
-            shape,
-            index_strides,
-            index_offset,
-            src_strides,
-            src_offset,
-            out_shape,
-            dtype,
-        };
         check_random_scatter(&mut random, &kernel);
     }
 }
 
 /// Rows of a table: the gradient of an embedding of `n` tokens.
 fn embedding_gradient(dtype: DType, n: usize, vocabulary: usize, width: usize) -> Scatter {
-    Scatter {
-        mode: ScatterMode::Add,
-        base: ScatterBase::Fill(Literal::zero(dtype)),
-        axis: 0,
-        shape: SmallVec::from_slice(&[n, width]),
-        index_strides: SmallVec::from_slice(&[1, 0]),
-        index_offset: 0,
-        src_strides: SmallVec::from_slice(&[width as i64, 1]),
-        src_offset: 0,
-        out_shape: SmallVec::from_slice(&[vocabulary, width]),
-        index: Arg { dtype: DType::I64, len: n, write: false },
-        src: Arg { dtype, len: n * width, write: false },
-        dtype,
-    }
+    rows(dtype, ScatterMode::Add, n, vocabulary, width)
 }
 
 #[test]
 fn scatters_of_rows() {
-    let mut random = Random(4);
+    let mut random = Rng(4);
     for (case, dtype) in [DType::F32, DType::BF16, DType::F16, DType::F64, DType::I32].into_iter().enumerate() {
         threads::set_threads(1 + case % 4);
         check_random_scatter(&mut random, &embedding_gradient(dtype, 300, 65, 384));
@@ -378,7 +290,7 @@ fn scatters_of_rows() {
 
 #[test]
 fn an_index_outside_is_told_and_nothing_is_written() {
-    let mut random = Random(5);
+    let mut random = Rng(5);
     for (dtype, bad, told) in [
         (DType::I64, 7i64, 7i64),
         (DType::I64, -8, -8),
@@ -424,8 +336,8 @@ fn malformed_scatters_are_refused() {
 
 #[test]
 fn pools() {
-    let mut random = Random(6);
-    let list = |random: &mut Random, rank: usize, of: &[usize]| -> SmallVec<[usize; 3]> { (0..rank).map(|_| random.pick(of)).collect() };
+    let mut random = Rng(6);
+    let list = |random: &mut Rng, rank: usize, of: &[usize]| -> SmallVec<[usize; 3]> { (0..rank).map(|_| random.pick(of)).collect() };
     for case in 0..1500 {
         threads::set_threads(1 + case % 4);
         let rank = random.below(4);
@@ -493,7 +405,7 @@ fn malformed_pools_are_refused() {
 #[test]
 #[ignore = "a measurement"]
 fn speed_of_pools() {
-    let mut random = Random(7);
+    let mut random = Rng(7);
     for (size, window, stride, pad) in [(24, 2, 2, 0), (112, 3, 2, 1), (32, 3, 1, 1), (8, 2, 2, 0), (7, 7, 7, 0)] {
         for dtype in DType::ALL {
             let output = (size + 2 * pad - window) / stride + 1;

@@ -6,7 +6,7 @@
 use super::super::Unsupported;
 use smallvec::SmallVec;
 use unigrad_ir::{Builder, Target, Value};
-use unigrad_kernel::{Contract, InstOp};
+use unigrad_kernel::{Contract, InstOp, merge_dims};
 use unigrad_scalar::{BinaryOp, DType};
 
 /// A dimension: size and elements from one index to the next.
@@ -22,17 +22,7 @@ pub(super) struct Dims(pub(super) SmallVec<[Dim; 4]>);
 
 impl Dims {
     pub(super) fn new(dims: impl IntoIterator<Item = (usize, i64)>) -> Dims {
-        let mut list: SmallVec<[Dim; 4]> = SmallVec::new();
-        for (size, stride) in dims.into_iter().filter(|(size, _)| *size != 1) {
-            let dim = Dim { size: size as u64, stride };
-            match list.last_mut() {
-                Some(outer) if outer.stride == dim.stride.wrapping_mul(size as i64) => {
-                    *outer = Dim { size: outer.size * dim.size, stride };
-                }
-                _ => list.push(dim),
-            }
-        }
-        Dims(list)
+        Dims(merge_dims(dims).into_iter().map(|(size, stride)| Dim { size: size as u64, stride }).collect())
     }
 
     /// Stride of the innermost dimension, if there is one.
@@ -175,7 +165,7 @@ pub(super) struct Problem {
 
 impl Problem {
     pub(super) fn new(contract: &Contract, target: &Target) -> Result<Problem, Unsupported> {
-        let compute = compute_dtype(contract.a.dtype, contract.b.dtype, contract.c.dtype);
+        let compute = contract.compute_dtype();
         if compute == DType::F64 && !target.f64 {
             return Err(Unsupported {
                 cause: "the device has no 64-bit floats, which this product needs".to_owned(),
@@ -243,20 +233,6 @@ fn runs_along_rows(contract: &Contract) -> bool {
         }),
     };
     strides.is_some_and(|(m, n)| m.unsigned_abs() == 1 && n.unsigned_abs() != 1)
-}
-
-/// Floats: the widest of the three, at least `F32`. Integers: 32 bits if the sum needs no more (it wraps), else 64.
-fn compute_dtype(a: DType, b: DType, c: DType) -> DType {
-    let dtypes = [a, b, c];
-    if dtypes.contains(&DType::F64) {
-        DType::F64
-    } else if dtypes.iter().any(|d| d.is_float()) {
-        DType::F32
-    } else if dtypes.iter().any(|d| d.size() == 8) {
-        DType::I64
-    } else {
-        DType::I32
-    }
 }
 
 /// `acc + x * y` in the compute dtype.

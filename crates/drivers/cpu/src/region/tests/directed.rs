@@ -1,8 +1,8 @@
 //! Regions written by hand: large reductions, tiles with accumulators, grouped maps, totals, special values.
 
-use super::oracle::{Buffer, Memory, Num};
 use super::*;
 use smallvec::{SmallVec, smallvec};
+use unigrad_kernel::testing::region::{Buffer, Memory, Num};
 use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Total, Value};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, Literal, ReduceOp, UnaryOp};
 

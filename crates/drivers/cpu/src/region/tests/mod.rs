@@ -3,13 +3,14 @@
 mod bench;
 mod directed;
 mod fused;
-mod oracle;
-mod random;
 
 use super::*;
 use crate::memory::Buf;
-use oracle::{Memory, Num};
 use unigrad_kernel::Region;
+use unigrad_kernel::testing::{
+    region::{self as oracle, Memory, Num},
+    regions as random,
+};
 use unigrad_scalar::DType;
 
 /// The tiers of this machine.

@@ -9,48 +9,12 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 use unigrad_ir::interpret::{Argument, Span, run};
 use unigrad_ir::{FragmentShape, Target};
+use unigrad_kernel::testing::{
+    Memory, Rng,
+    contract::{Case, case as random_case, first_difference, oracle, points},
+};
 use unigrad_kernel::{Arg, BatchDim, Contract, Index, Inst, InstOp, KDim, MDim, NDim, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal};
-
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 33) as usize % n
-    }
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
-
-/// Elements of a dtype.
-#[derive(Clone)]
-struct Memory {
-    bytes: Vec<u8>,
-    dtype: DType,
-}
-
-impl Memory {
-    fn new(dtype: DType, len: usize) -> Memory {
-        Memory { bytes: vec![0; len * dtype.size()], dtype }
-    }
-    fn len(&self) -> usize {
-        self.bytes.len() / self.dtype.size()
-    }
-    fn get(&self, i: usize) -> Literal {
-        let size = self.dtype.size();
-        let mut raw = [0; 8];
-        raw[..size].copy_from_slice(&self.bytes[i * size..][..size]);
-        Literal::from_raw(self.dtype, u64::from_le_bytes(raw))
-    }
-    fn set(&mut self, i: usize, value: Literal) {
-        let size = self.dtype.size();
-        self.bytes[i * size..][..size].copy_from_slice(&value.cast(self.dtype).to_raw().to_le_bytes()[..size]);
-    }
-}
 
 /// Targets that differ in what templates look at.
 fn targets() -> Vec<(&'static str, Target)> {
@@ -80,8 +44,8 @@ fn targets() -> Vec<(&'static str, Target)> {
 /// Runs all steps on `args`. Scratch memory holds rubbish, but for the first buffers, which hold `given`.
 fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u64], given: &[Memory]) -> Result<(), String> {
     let n_args = args.len();
-    let mut memory: Vec<Vec<u8>> = args.iter_mut().map(|arg| std::mem::take(&mut arg.bytes)).collect();
-    let scratch = |(at, bytes): (usize, &usize)| given.get(at).map_or_else(|| vec![0xab; *bytes], |given| given.bytes.clone());
+    let mut memory: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes().to_vec()).collect();
+    let scratch = |(at, bytes): (usize, &usize)| given.get(at).map_or_else(|| vec![0xab; *bytes], |given| given.bytes().to_vec());
     memory.extend(lowered.scratch.iter().enumerate().map(scratch));
     let mut result = Ok(());
     for step in &lowered.steps {
@@ -107,120 +71,9 @@ fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u
         }
     }
     for (arg, bytes) in args.iter_mut().zip(memory) {
-        arg.bytes = bytes;
+        arg.bytes_mut().copy_from_slice(&bytes);
     }
     result
-}
-
-fn points(sizes: &[usize]) -> Vec<Vec<usize>> {
-    let mut all = vec![vec![]];
-    for &size in sizes {
-        all = all.iter().flat_map(|p| (0..size).map(move |i| [p.clone(), vec![i]].concat())).collect();
-    }
-    all
-}
-
-/// Offset and strides of a tensor with these sizes: a random permutation, padded, flipped or broadcast here and there.
-fn layout(rng: &mut Rng, sizes: &[usize], output: bool) -> (i64, Vec<i64>, usize) {
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    if rng.below(3) > 0 {
-        for i in (1..order.len()).rev() {
-            order.swap(i, rng.below(i + 1));
-        }
-    }
-    let mut strides = vec![0i64; sizes.len()];
-    let mut next = if rng.below(5) == 0 { 2 } else { 1 };
-    for &i in order.iter().rev() {
-        strides[i] = next;
-        next *= sizes[i].max(1) as i64;
-        if rng.below(6) == 0 {
-            next += 3;
-        }
-        if !output && rng.below(12) == 0 {
-            strides[i] = 0;
-        } else if !output && rng.below(12) == 0 {
-            strides[i] = 1;
-        }
-    }
-    let mut offset = 0;
-    for i in 0..sizes.len() {
-        if !output && rng.below(8) == 0 {
-            offset += strides[i] * (sizes[i].max(1) as i64 - 1);
-            strides[i] = -strides[i];
-        }
-    }
-    (offset, strides, next as usize + 1)
-}
-
-fn fill(rng: &mut Rng, memory: &mut Memory) {
-    let unsigned = memory.dtype.is_unsigned_int() || memory.dtype == DType::Bool;
-    for i in 0..memory.len() {
-        memory.set(i, Literal::int(memory.dtype, rng.below(7) as i64 - if unsigned { 0 } else { 3 }));
-    }
-}
-
-struct Case {
-    contract: Contract,
-    args: Vec<Memory>,
-}
-
-fn case(rng: &mut Rng, sizes: [&[usize]; 4], dtypes: [DType; 3]) -> Case {
-    let [batch, m, n, k] = sizes;
-    let (a_offset, sa, la) = layout(rng, &[batch, m, k].concat(), false);
-    let (b_offset, sb, lb) = layout(rng, &[batch, k, n].concat(), false);
-    let (_, sc, lc) = layout(rng, &[batch, m, n].concat(), true);
-    let (nb, nm, nk) = (batch.len(), m.len(), k.len());
-    let mut args = vec![Memory::new(dtypes[0], la), Memory::new(dtypes[1], lb), Memory::new(dtypes[2], lc)];
-    args[..2].iter_mut().for_each(|memory| fill(rng, memory));
-    let arg = |i: usize, write| Arg { dtype: args[i].dtype, len: args[i].len(), write };
-    let contract = Contract {
-        batch: (0..nb).map(|i| BatchDim { size: batch[i], a: sa[i], b: sb[i], c: sc[i] }).collect(),
-        m: (0..nm).map(|i| MDim { size: m[i], a: sa[nb + i], c: sc[nb + i] }).collect(),
-        n: (0..n.len()).map(|i| NDim { size: n[i], b: sb[nb + nk + i], c: sc[nb + nm + i] }).collect(),
-        k: (0..nk).map(|i| KDim { size: k[i], a: sa[nb + nm + i], b: sb[nb + i] }).collect(),
-        a_offset,
-        b_offset,
-        a: arg(0, false),
-        b: arg(1, false),
-        c: arg(2, true),
-        epilogue: None,
-    };
-    Case { contract, args }
-}
-
-/// The sum at every point in order, with its index in `c`.
-fn oracle(c: &Contract, a: &Memory, b: &Memory) -> Vec<(usize, Literal)> {
-    let dot = |p: &[usize], stride: &dyn Fn(usize) -> i64| p.iter().enumerate().map(|(d, i)| *i as i64 * stride(d)).sum::<i64>();
-    let [batch, ms, ns, ks] = [
-        points(&c.batch.iter().map(|d| d.size).collect::<Vec<_>>()),
-        points(&c.m.iter().map(|d| d.size).collect::<Vec<_>>()),
-        points(&c.n.iter().map(|d| d.size).collect::<Vec<_>>()),
-        points(&c.k.iter().map(|d| d.size).collect::<Vec<_>>()),
-    ];
-    let float = [a.dtype, b.dtype, c.c.dtype].iter().any(|d| d.is_float());
-    let of_k: Vec<[i64; 2]> = ks.iter().map(|pk| [dot(pk, &|d| c.k[d].a), dot(pk, &|d| c.k[d].b)]).collect();
-    let mut out = Vec::new();
-    for pb in &batch {
-        for pm in &ms {
-            for pn in &ns {
-                let am = c.a_offset + dot(pb, &|d| c.batch[d].a) + dot(pm, &|d| c.m[d].a);
-                let bn = c.b_offset + dot(pb, &|d| c.batch[d].b) + dot(pn, &|d| c.n[d].b);
-                let at = dot(pb, &|d| c.batch[d].c) + dot(pm, &|d| c.m[d].c) + dot(pn, &|d| c.n[d].c);
-                let (mut sum, mut whole) = (0.0, 0i64);
-                for [ak, bk] in &of_k {
-                    let (x, y) = (a.get((am + ak) as usize), b.get((bn + bk) as usize));
-                    if float {
-                        sum += x.as_f64() * y.as_f64();
-                    } else {
-                        whole = whole.wrapping_add(x.as_i64().wrapping_mul(y.as_i64()));
-                    }
-                }
-                let value = if float { Literal::float(c.c.dtype, sum) } else { Literal::int(c.c.dtype, whole) };
-                out.push((at as usize, value));
-            }
-        }
-    }
-    out
 }
 
 /// Checks a contraction on each target; gives the names of the programs that ran.
@@ -229,24 +82,17 @@ fn check_on(case: &mut Case, targets: &[(&str, Target)], what: &str) -> BTreeSet
     let want = oracle(&case.contract, &case.args[0], &case.args[1]);
     for (name, target) in targets {
         let c = &mut case.args[2];
-        for i in 0..c.len() {
-            c.set(i, Literal::int(c.dtype, 1));
-        }
+        let one = Literal::int(c.dtype, 1);
+        (0..c.len()).for_each(|i| c.set(i, one));
         let lowered = lower(&case.contract, target).unwrap_or_else(|error| panic!("{what} on {name}: {error}\n{:?}", case.contract));
         if let Err(fault) = execute(&lowered, target, &mut case.args, &[], &[]) {
             panic!("{what} on {name}: {fault}\n{:?}", case.contract);
         }
-        let c = &case.args[2];
-        let mut touched = vec![false; c.len()];
-        for (at, value) in &want {
-            touched[*at] = true;
-            let (got, steps) = (c.get(*at), lowered.steps.iter().map(|s| &s.program.name).collect::<Vec<_>>());
-            assert!(got.as_f64() == value.as_f64(), "{what} on {name}, {steps:?}, c[{at}]: {got:?} not {value:?}\n{:?}", case.contract);
+        let steps: Vec<&String> = lowered.steps.iter().map(|step| &step.program.name).collect();
+        if let Some(difference) = first_difference(&case.args[2], &want, one) {
+            panic!("{what} on {name}, {steps:?}: {difference}\n{:?}", case.contract);
         }
-        for (i, touched) in touched.iter().enumerate() {
-            assert!(*touched || c.get(i).as_f64() == 1.0, "{what} on {name}: wrote beyond the output at {i}");
-        }
-        programs.extend(lowered.steps.iter().map(|step| step.program.name.clone()));
+        programs.extend(steps.into_iter().cloned());
     }
     programs
 }
@@ -276,7 +122,7 @@ fn random_lists_strides_and_dtypes() {
             }
         };
         let which = round % targets.len();
-        check_on(&mut case(&mut rng, [&batch, &m, &n, &k], dtypes), &targets[which..=which], &format!("round {round}"));
+        check_on(&mut random_case(&mut rng, [&batch, &m, &n, &k], dtypes), &targets[which..=which], &format!("round {round}"));
     }
 }
 
@@ -302,7 +148,7 @@ fn epilogues_see_every_sum_once() {
         if axes.iter().product::<usize>() > 4000 {
             continue;
         }
-        let mut case = case(&mut rng, [&batch, &m, &n, &k], [input, input, acc]);
+        let mut case = random_case(&mut rng, [&batch, &m, &n, &k], [input, input, acc]);
         // Stores run along rows now and then.
         let turned = rng.below(3) == 0;
         let bias_from = batch.len() + m.len();
@@ -358,7 +204,7 @@ fn check_epilogue(
     }));
     let want = oracle(&case.contract, &case.args[0], &case.args[1]);
     let mut bias = Memory::new(acc, n_len.max(1));
-    fill(rng, &mut bias);
+    bias.fill(rng);
     let out = Memory::new(acc, n_points.max(1));
     let mut args = vec![case.args[0].clone(), case.args[1].clone(), bias.clone(), out];
     run_case(case, &mut args, &[Literal::int(acc, 2).to_raw()]);
@@ -381,8 +227,8 @@ fn zero_sizes() {
     let mut rng = Rng(3);
     for sizes in [[0, 2, 3, 4], [2, 0, 3, 4], [2, 3, 0, 4], [2, 3, 4, 0]] {
         let [b, m, n, k] = sizes;
-        check_on(&mut case(&mut rng, [&[b], &[m], &[n], &[k]], [DType::F32; 3]), &targets(), "zero size");
-        check_on(&mut case(&mut rng, [&[], &[m], &[n], &[k]], [DType::BF16; 3]), &targets(), "zero size");
+        check_on(&mut random_case(&mut rng, [&[b], &[m], &[n], &[k]], [DType::F32; 3]), &targets(), "zero size");
+        check_on(&mut random_case(&mut rng, [&[], &[m], &[n], &[k]], [DType::BF16; 3]), &targets(), "zero size");
     }
 }
 
@@ -403,7 +249,7 @@ fn matmul(rng: &mut Rng, [m, n, k]: [usize; 3], ta: bool, tb: bool, dtypes: [DTy
         epilogue: None,
     };
     let mut args = vec![Memory::new(a, m * k), Memory::new(b, k * n), Memory::new(c, m * n)];
-    args[..2].iter_mut().for_each(|memory| fill(rng, memory));
+    args[..2].iter_mut().for_each(|memory| memory.fill(rng));
     Case { contract, args }
 }
 
@@ -453,7 +299,7 @@ fn convolutions() {
             let mut case = matmul(rng, [1, 1, 1], false, false, [dtype; 3]);
             set(&mut case.contract);
             case.args = lens.iter().map(|len| Memory::new(dtype, *len)).collect();
-            case.args[..2].iter_mut().for_each(|memory| fill(rng, memory));
+            case.args[..2].iter_mut().for_each(|memory| memory.fill(rng));
             let arg = |at: usize| Arg { dtype, len: lens[at], write: at == 2 };
             (case.contract.a, case.contract.b, case.contract.c) = (arg(0), arg(1), arg(2));
             case

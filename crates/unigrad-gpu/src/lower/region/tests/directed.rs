@@ -1,8 +1,8 @@
 //! Regions written by hand: large reductions, rows kept in registers, vectors with tails, grouped maps.
 
-use super::oracle::{Buffer, Memory};
 use super::*;
 use smallvec::{SmallVec, smallvec};
+use unigrad_kernel::testing::region::{Buffer, Memory};
 use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Value};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 

@@ -2,19 +2,15 @@
 
 mod directed;
 mod schedules;
-// The CPU driver's own reference and generator: both crates promise the same meaning.
-#[path = "../../../../../drivers/cpu/src/region/tests/oracle.rs"]
-#[allow(dead_code)]
-mod oracle;
-#[path = "../../../../../drivers/cpu/src/region/tests/random.rs"]
-#[allow(dead_code)]
-mod random;
 
 use crate::lower::{Lowered, Part, StepArg, lower};
-use oracle::{Memory, Num};
 use unigrad_ir::{
     Param, Target,
     interpret::{Argument, Span, run},
+};
+use unigrad_kernel::testing::{
+    region::{self as oracle, Memory, Num},
+    regions as random,
 };
 use unigrad_kernel::{InstOp, Kernel, Region};
 

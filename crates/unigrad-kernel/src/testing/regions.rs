@@ -1,36 +1,16 @@
 //! Random regions whose results do not depend on the order of operations: small whole numbers, and sums that stay exact.
 
-use super::oracle::{Buffer, Memory};
+use super::{
+    Rng,
+    region::{Buffer, Memory},
+};
+use crate::{Arg, Index, Inst, InstOp, Level, Region, Value};
 use smallvec::SmallVec;
-use unigrad_kernel::{Arg, Index, Inst, InstOp, Level, Region, Value};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
-pub(crate) struct Rng(u64);
-
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Rng {
-        Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
+/// A generator for a seed.
+fn seeded(seed: u64) -> Rng {
+    Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF1)
 }
 
 /// A value, with a bound on its magnitude so that sums and products stay exact.
@@ -49,8 +29,9 @@ struct Maker {
     known: Vec<Known>,
 }
 
-pub(crate) fn region(seed: u64) -> (Region, Memory, Vec<u64>) {
-    let mut rng = Rng::new(seed);
+/// A region, its arguments and its run-time scalars.
+pub fn region(seed: u64) -> (Region, Memory, Vec<u64>) {
+    let mut rng = seeded(seed);
     let rank = rng.below(5);
     let limit = if rng.chance(2) { 80_000 } else { 1500 };
     let mut axes: SmallVec<[usize; 6]> = SmallVec::new();
@@ -262,7 +243,7 @@ impl Maker {
             12 => {
                 let dtype = self.rng.pick(&[DType::U64]);
                 let mut seed = || {
-                    let x = self.rng.next();
+                    let x = self.rng.bits();
                     self.scalars.push(x);
                     self.region.scalars.push(dtype);
                     let slot = self.region.scalars.len() as u32 - 1;

@@ -1,23 +1,27 @@
 //! What a region means, one point after the other. `f32` values are rounded after every operation.
 
+use crate::{Index, InstOp, Level, Region, Value};
 use half::{bf16, f16};
-use unigrad_kernel::{Index, InstOp, Level, Region, Value};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
 /// A number: a float, or an integer or truth value as its bits, sign-extended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Num {
+pub enum Num {
+    /// A float's value.
     F(f64),
+    /// See above.
     I(i64),
 }
 
 impl Num {
-    pub(crate) fn from_raw(dtype: DType, raw: u64) -> Num {
+    /// What an element's bits stand for.
+    pub fn from_raw(dtype: DType, raw: u64) -> Num {
         let literal = Literal::from_raw(dtype, raw);
         if dtype.is_float() { Num::F(literal.as_f64()) } else { Num::I(literal.as_i64()) }
     }
 
-    pub(crate) fn same(self, other: Num) -> bool {
+    /// Whether two results are equal; a NaN is like any other.
+    pub fn same(self, other: Num) -> bool {
         match (self, other) {
             (Num::F(a), Num::F(b)) => a == b || a.is_nan() && b.is_nan(),
             (a, b) => a == b,
@@ -50,15 +54,19 @@ impl Num {
     }
 }
 
+/// An argument: its elements' bits.
 #[derive(Clone, Debug)]
-pub(crate) struct Buffer {
-    pub(crate) dtype: DType,
-    pub(crate) raw: Vec<u64>,
+#[allow(missing_docs)]
+pub struct Buffer {
+    pub dtype: DType,
+    pub raw: Vec<u64>,
 }
 
+/// The arguments of a launch.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
-    pub(crate) bufs: Vec<Buffer>,
+#[allow(missing_docs)]
+pub struct Memory {
+    pub bufs: Vec<Buffer>,
 }
 
 /// `x` as a value of the dtype's compute type.
@@ -155,7 +163,8 @@ fn arg_reduce(op: ArgReduceOp, dtype: DType, values: &[Num]) -> Num {
     Num::I(best as i64)
 }
 
-pub(crate) fn philox(index: u64, offset: u64, seed: u64) -> [u32; 4] {
+/// Philox 4x32-10 of a counter and a key.
+pub fn philox(index: u64, offset: u64, seed: u64) -> [u32; 4] {
     let mut c = [index as u32, (index >> 32) as u32, offset as u32, (offset >> 32) as u32];
     let mut key = [seed as u32, (seed >> 32) as u32];
     for _ in 0..10 {
@@ -166,8 +175,9 @@ pub(crate) fn philox(index: u64, offset: u64, seed: u64) -> [u32; 4] {
     c
 }
 
-/// The memory after a launch, or a fault.
-pub(crate) fn run(region: &Region, memory: &Memory, scalars: &[u64]) -> Result<Memory, ()> {
+/// The memory after a launch, or that an index was out of range.
+#[allow(clippy::result_unit_err)]
+pub fn run(region: &Region, memory: &Memory, scalars: &[u64]) -> Result<Memory, ()> {
     let mut out = memory.clone();
     let levels = region.levels();
     let n_elements = region.row_len();
