@@ -159,3 +159,17 @@ fn a_program_cannot_write_its_inputs() -> Result<()> {
     assert!(error.contains("(mut [f32], mut [f32])") && error.contains("help: "), "{error}");
     Ok(())
 }
+
+#[test]
+fn inputs_may_be_constants_views_and_one_tensor_twice() -> Result<()> {
+    unigrad::init();
+    let device = Device::open("cpu:0")?;
+    let text = "kernel k(a: [f32], b: [f32], y: mut [f32]) threads(6, 1, 1) {\n %i = thread.x\n %v = load f32 a[%i]\n \
+                %w = load f32 b[%i]\n %s = sub f32 %v, %w\n store y[%i], %s\n}";
+    let kernel = CustomKernel::new("k", [6, 1, 1]).source("ir", text);
+    let run = |a: &Tensor, b: &Tensor| kernel.apply(&[a, b], &[], [6], DType::F32, [1, 1, 1]).to_vec::<f32>();
+    let x = Tensor::arange(0.0, 6.0, 1.0, DType::F32, &device).reshape([2, 3]);
+    assert_eq!(run(&x, &x)?, [0.0; 6]);
+    assert_eq!(run(&x.t(), &Tensor::full([6], 1.0, DType::F32, &device))?, [-1.0, 2.0, 0.0, 3.0, 1.0, 4.0]);
+    Ok(())
+}
