@@ -42,6 +42,10 @@ pub(crate) fn build() -> Result<Vec<Built>, String> {
         return Err(format!("the tests do not build\n{}", words.join("\n")));
     }
     let read = |message: serde_json::Value| {
+        // An example can be built as a test too.
+        if message["target"]["kind"][0] == "example" && message["profile"]["test"] == true {
+            return None;
+        }
         let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
         Some(Built { folder, name: message["target"]["name"].as_str()?.to_owned(), path: message["executable"].as_str()?.into() })
     };

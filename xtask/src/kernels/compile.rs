@@ -108,7 +108,9 @@ impl<'a> Batch<'a> {
             Compiler::Naga(program) => {
                 let output = Command::new(program).args(self.files).stdin(Stdio::null()).output();
                 let output = output.map_err(|e| format!("{}: {e}", program.display()))?;
-                if output.status.success() { Ok(()) } else { Err(shortened(&output.stderr)) }
+                let accepted = String::from_utf8_lossy(&output.stdout);
+                let all = output.status.success() && accepted.trim() == self.files.len().to_string();
+                if all { Ok(()) } else { Err(format!("{} accepted\n{}", accepted.trim(), shortened(&output.stderr))) }
             }
         }
     }

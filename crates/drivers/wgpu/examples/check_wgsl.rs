@@ -1,4 +1,4 @@
-//! Gives WGSL texts to naga: `check_wgsl FILE…` says what it refuses, and fails if that is anything.
+//! Gives WGSL texts to naga: `check_wgsl FILE…` says how many it accepts and what it refuses, and fails if that is anything.
 
 use naga::{
     front::wgsl::parse_str,
@@ -7,7 +7,9 @@ use naga::{
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let refused = std::env::args().skip(1).filter_map(|path| check(&path).err().map(|words| eprintln!("{path}: {words}"))).count();
+    let paths: Vec<String> = std::env::args().skip(1).collect();
+    let refused = paths.iter().filter_map(|path| check(path).err().map(|words| eprintln!("{path}: {words}"))).count();
+    println!("{}", paths.len() - refused);
     if refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
