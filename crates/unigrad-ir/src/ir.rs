@@ -407,6 +407,11 @@ impl Program {
         self.shared.iter().map(|a| a.len as usize * a.ty.dtype().size() * a.ty.lanes()).sum()
     }
 
+    /// Whether it needs no matrix instructions and nothing in a dialect's own words.
+    pub fn is_plain(&self) -> bool {
+        !self.has_raw() && !self.insts.iter().any(|inst| matches!(inst.ty, Type::Fragment(_)))
+    }
+
     /// Whether any instruction or statement is in a dialect's own words.
     pub(crate) fn has_raw(&self) -> bool {
         fn in_block(block: &[Stmt]) -> bool {

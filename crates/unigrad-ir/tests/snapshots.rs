@@ -14,7 +14,17 @@ fn targets() -> Vec<Target> {
     targets.push(Target { dialect: Dialect::OpenCl, ..base.clone() });
     let fragments = targets[0].fragments.clone();
     targets.push(Target { dialect: Dialect::OpenCl, arch: "sm_90".to_owned(), subgroup: Some(32), fragments, ..base.clone() });
-    targets.push(Target { dialect: Dialect::Wgsl, f64: false, i64: false, f16: false, atomic_i64: false, ..base });
+    let fragments = vec![FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 }];
+    targets.push(Target {
+        dialect: Dialect::Wgsl,
+        subgroup: Some(32),
+        f64: false,
+        i64: false,
+        f16: false,
+        atomic_i64: false,
+        fragments,
+        ..base
+    });
     targets
 }
 

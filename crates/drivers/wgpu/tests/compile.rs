@@ -6,8 +6,9 @@ mod programs;
 mod support;
 
 use unigrad_device::Error;
-use unigrad_gpu::Backend;
-use unigrad_ir::{Builder, Dialect, Op, Raw, Target, Type, wgsl};
+use unigrad_gpu::{Backend, lower};
+use unigrad_ir::{Builder, Dialect, FragmentShape, Op, Raw, Target, Type, wgsl};
+use unigrad_kernel::{Arg, Contract, KDim, Kernel, MDim, NDim};
 use unigrad_scalar::DType;
 
 #[test]
@@ -20,21 +21,43 @@ fn all_programs_compile() {
     }
 }
 
-/// Without a device: naga alone.
+/// The text in SPIR-V, without a device: naga alone.
+fn translate(text: &str) -> Vec<u32> {
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+    let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(text)));
+    let valid = Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module);
+    let info = valid.unwrap_or_else(|error| panic!("{}\n{text}", error.emit_to_string(text)));
+    let options = naga::back::spv::Options { lang_version: (1, 6), ..naga::back::spv::Options::default() };
+    naga::back::spv::write_vec(&module, &info, &options, None).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+const OP_COOPERATIVE_MATRIX_MUL_ADD: u32 = 4459;
+
+/// The operations of a module, in order.
+fn operations(words: &[u32]) -> Vec<u32> {
+    let (mut at, mut found) = (5, Vec::new());
+    while let Some(word) = words.get(at) {
+        found.push(word & 0xffff);
+        at += (word >> 16) as usize;
+    }
+    found
+}
+
 #[test]
 fn all_programs_are_valid() {
-    use naga::valid::{Capabilities, ValidationFlags, Validator};
     for i64 in [true, false] {
         for options in [wgsl::Options::default(), wgsl::Options { int16: true, offsets: true, browser: false }] {
-            let target = Target { dialect: Dialect::Wgsl, i64, f64: i64, tables: false, atomic_i64: false, ..Target::interpreter() };
+            let shapes = [(16, DType::F16), (8, DType::F16), (8, DType::F32)];
+            let fragments = shapes.map(|(n, input)| FragmentShape { m: n, n, k: n, input, sum: DType::F32 }).to_vec();
+            let target =
+                Target { dialect: Dialect::Wgsl, i64, f64: i64, tables: false, atomic_i64: false, fragments, ..Target::interpreter() };
             // Programs may use 64-bit integers whether or not the device has them.
             let wide = Target { i64: true, ..target.clone() };
             for program in programs::all(&wide) {
                 let shader = wgsl::render(&program, &target, options).unwrap();
-                let module =
-                    naga::front::wgsl::parse_str(&shader.text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(&shader.text)));
-                let valid = Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module);
-                assert!(valid.is_ok(), "{}", valid.unwrap_err().emit_to_string(&shader.text));
+                let words = translate(&shader.text);
+                let multiplies = operations(&words).contains(&OP_COOPERATIVE_MATRIX_MUL_ADD);
+                assert_eq!(multiplies, program.name.starts_with("fragments"), "{}", program.name);
             }
         }
     }
@@ -74,4 +97,41 @@ fn what_cannot_be_said_is_refused() {
     assert!(refused(programs::atomics(DType::U64), &target).contains("64-bit atomics"));
     let none = Target { subgroup: None, ..target };
     assert!(refused(programs::subgroups(DType::F32), &none).contains("subgroups"));
+}
+
+/// No device here has matrix instructions: the text of a product by them is what can be checked.
+#[test]
+fn products_by_matrices_are_valid() {
+    let shape = FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 };
+    let fragments = vec![shape];
+    let target =
+        Target { dialect: Dialect::Wgsl, f16: false, f64: false, tables: false, atomic_i64: false, fragments, ..Target::interpreter() };
+    let (m, n, k) = (200, 136, 96);
+    // Rows of both one after another; columns of both; rows that begin anywhere.
+    for [am, ak, bk, bn] in [[k, 1, n, 1], [1, m, 1, k], [k + 3, 1, n + 1, 1]] {
+        let arg = |len: i64, write| Arg { dtype: DType::F16, len: len as usize, write };
+        let contract = Contract {
+            batch: [].into_iter().collect(),
+            m: [MDim { size: m as usize, a: am, c: n }].into_iter().collect(),
+            n: [NDim { size: n as usize, b: bn, c: 1 }].into_iter().collect(),
+            k: [KDim { size: k as usize, a: ak, b: bk }].into_iter().collect(),
+            a_offset: 0,
+            b_offset: 0,
+            a: arg((m - 1) * am + (k - 1) * ak + 1, false),
+            b: arg((n - 1) * bn + (k - 1) * bk + 1, false),
+            c: arg(m * n, true),
+            epilogue: None,
+        };
+        let lowered = lower(&Kernel::Contract(contract), &target).unwrap();
+        let program = &lowered.steps[0].program;
+        assert_eq!(program.name, "contract_fragment");
+        for options in [wgsl::Options::default(), wgsl::Options { int16: true, offsets: true, browser: false }] {
+            let text = wgsl::render(program, &target, options).unwrap().text;
+            let multiplies = operations(&translate(&text)).into_iter().filter(|op| *op == OP_COOPERATIVE_MATRIX_MUL_ADD).count();
+            assert!(multiplies > 0, "{text}");
+            // Tiles move into shared memory four numbers at a time where rows are aligned.
+            let whole = am != k + 3;
+            assert_eq!(text.contains("var<workgroup> s0: array<vec4<f16>"), whole, "{text}");
+        }
+    }
 }

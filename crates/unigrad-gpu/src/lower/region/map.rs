@@ -1,6 +1,6 @@
 //! Maps: every point on its own. A workgroup does a stretch of the domain, in row-major order.
 //!
-//! Always: the last stretch, which may be shorter, is done point by point.
+//! Always: the last stretch, which may be shorter, is done run by run, or point by point where it is not made of whole runs.
 
 use super::{
     body::{Body, Point},
@@ -80,13 +80,16 @@ pub(super) fn lower(region: &Region, target: &Target) -> Result<Step, Unsupporte
             runs_of(b, &body, &runs, width);
         };
         let rest = |b: &mut Builder| {
-            let start = b.add_const(thread, (full * chunk) as i64);
-            let (end, step) = (b.int(dtype, points as i64), b.int(dtype, threads.into()));
-            if points - full * chunk <= threads as usize {
+            // Whole runs are stored in vectors like all others: one narrow store makes every store to that buffer narrow in some dialects.
+            let width = if points.is_multiple_of(width) { width } else { 1 };
+            let (first, runs) = (full * chunk / width, points / width);
+            let start = b.add_const(thread, first as i64);
+            let (end, step) = (b.int(dtype, runs as i64), b.int(dtype, threads.into()));
+            if runs - first <= threads as usize {
                 let inside = b.lt(start, end);
-                b.when(inside, |b| runs_of(b, &body, &[start], 1));
+                b.when(inside, |b| runs_of(b, &body, &[start], width));
             } else {
-                b.repeat(start, end, step, |b, at| runs_of(b, &body, &[at], 1));
+                b.repeat(start, end, step, |b, at| runs_of(b, &body, &[at], width));
             }
         };
         match (full, blocks) {

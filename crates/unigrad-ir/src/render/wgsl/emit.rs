@@ -1,6 +1,6 @@
 //! Instructions and statements.
 
-use super::{Rep, Writer, rep, unroll, v};
+use super::{Rep, Writer, halves, rep, unroll, v};
 use crate::{Block, Dialect, Op, Param, Raw, RenderError, Stmt, SubgroupOp, Type, Value};
 use unigrad_scalar::{BinaryOp, DType, ReduceOp};
 
@@ -18,15 +18,18 @@ impl Writer<'_> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), RenderError> {
         match stmt {
+            Stmt::Let(value) if self.unsaid[value.index()] => {}
             Stmt::Let(value) => {
                 let expr = self.expr(*value).map_err(|error| RenderError { at: error.at.or(Some(*value)), ..error })?;
                 self.line(format!("let {} = {expr};", v(*value)));
             }
             Stmt::Store { place, index, value } => self.store(*place, *index, *value)?,
-            Stmt::FragmentStore { value, .. } => return Err(self.no_fragments(Some(*value))),
+            Stmt::FragmentStore { place, index, stride, value } => self.store_fragment(*place, [*index, *stride, *value])?,
             Stmt::Barrier => {
                 self.line("workgroupBarrier();");
-                self.line("storageBarrier();");
+                if self.shares_buffers {
+                    self.line("storageBarrier();");
+                }
             }
             Stmt::If { condition, then, otherwise } => {
                 self.line(format!("if ({}) {{", v(*condition)));
@@ -129,7 +132,10 @@ impl Writer<'_> {
             Op::Lane => "lane".to_owned(),
             Op::Counter => return Err(self.error(Some(value), "a counter outside of its loop", "validate the program first")),
             Op::Unary(op, a) => self.unary(*op, of(*a), &v(*a))?,
-            Op::Binary(op, a, b) => self.binary(*op, of(*a), &v(*a), &v(*b))?,
+            Op::Binary(op, a, b) => {
+                let [x, y] = self.operands(*op, [*a, *b]);
+                self.binary(*op, of(*a), &x, &y)?
+            }
             Op::Fma(a, b, c) => match rep(dtype) {
                 Rep::F32 | Rep::F64 => format!("fma({}, {}, {})", v(*a), v(*b), v(*c)),
                 _ => return Err(self.error(Some(value), format!("fma of {dtype}"), "it takes f32 and f64")),
@@ -144,22 +150,42 @@ impl Writer<'_> {
                     format!("select({}, {}, {})", v(*b), v(*a), v(*condition))
                 }
             }
-            Op::Cast(a) => self.cast(of(*a), dtype, &v(*a)),
+            Op::Cast(a) => match self.extracted_as_f32(*a).filter(|_| dtype == DType::F32) {
+                Some(text) => text,
+                None => self.cast(of(*a), dtype, &v(*a)),
+            },
             Op::Bitcast(a) => self.bitcast(of(*a), dtype, &v(*a))?,
             Op::Load(place, index) => self.load(*place, *index, inst.ty)?,
+            Op::Compose(values) if halves::is_half(dtype) => self.compose_halves(dtype, values),
             Op::Compose(values) => {
                 let parts: Vec<String> = values.iter().map(|value| v(*value)).collect();
                 format!("{}({})", self.type_name(inst.ty)?, parts.join(", "))
             }
             Op::Extract(a, lane) => match program.ty(*a) {
+                Type::Vector(dtype, lanes) if halves::is_half(dtype) => halves::lane(&v(*a), lanes.into(), usize::from(*lane)),
                 Type::Vector(..) => format!("{}[{lane}]", v(*a)),
                 _ => v(*a),
             },
             Op::Atomic(op, place, index, a) => self.atomic(value, *op, *place, *index, *a)?,
             Op::CompareExchange(place, index, expected, new) => self.compare_exchange(value, *place, *index, *expected, *new)?,
             Op::Subgroup(op, a) => self.subgroup(value, *op, dtype, &v(*a))?,
-            Op::FragmentFill(_) | Op::FragmentLoad { .. } | Op::FragmentMma(..) => return Err(self.no_fragments(Some(value))),
+            Op::FragmentFill(_) | Op::FragmentLoad { .. } | Op::FragmentMma(..) => self.fragment(value)?,
             Op::Raw(raw) => self.raw(raw)?,
+        })
+    }
+
+    /// The arguments' texts. Compilers take products and quotients of 0 for 0, whatever the other number is: where one argument is a constant
+    /// 0, infinite or no number, they see neither.
+    fn operands(&self, op: BinaryOp, arguments: [Value; 2]) -> [String; 2] {
+        let is_special = |value: Value| match self.program.insts[value.index()].op {
+            Op::Const(literal) => literal.dtype().is_float() && !literal.as_f64().is_normal(),
+            _ => false,
+        };
+        let hidden = matches!(op, BinaryOp::Mul | BinaryOp::Div) && arguments.into_iter().any(is_special);
+        arguments.map(|value| match rep(self.program.ty(value).dtype()) {
+            Rep::F32 if hidden => format!("opaque({})", v(value)),
+            Rep::F64 if hidden => format!("opaque_f64({})", v(value)),
+            _ => v(value),
         })
     }
 

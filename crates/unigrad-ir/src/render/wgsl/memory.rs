@@ -3,7 +3,7 @@
 //! Always: a store touches no byte but its own. Elements narrower than a word are read out of words, and written with one atomic
 //! exclusive-or of what is there and what shall be there, unless every store covers whole words.
 
-use super::{Rep, Writer, rep, v};
+use super::{Rep, Writer, halves, rep, v};
 use crate::{AtomicOp, Block, Op, Param, Place, RenderError, Stmt, Type, Value};
 use std::fmt::Write;
 use unigrad_scalar::{BinaryOp, DType};
@@ -29,12 +29,16 @@ pub(super) enum Form {
     Short,
     /// A shared array of which each element takes a word, whatever its type.
     Word,
+    /// `array<f16>`, or with groups of 4 `array<vec4<f16>>`: where fragments are.
+    Halves { group: usize },
 }
 
 /// What a program does with one place.
 #[derive(Clone, Copy, Default)]
-struct Uses {
+pub(super) struct Uses {
     atomic: bool,
+    /// Whether fragments are loaded from it or stored to it, which counts as 16 bytes.
+    pub(super) fragments: bool,
     /// The widest vector, in bytes.
     load_bytes: usize,
     /// The narrowest and the widest store, in bytes.
@@ -42,7 +46,7 @@ struct Uses {
 }
 
 /// Calls `f` with every statement of a block and of those in it.
-fn each_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
+pub(super) fn each_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
     for stmt in block {
         f(stmt);
         match stmt {
@@ -55,37 +59,45 @@ fn each_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
 }
 
 impl Writer<'_> {
-    fn uses(&self, wanted: Place) -> Uses {
+    pub(super) fn uses(&self, wanted: Place) -> Uses {
         let mut uses = Uses::default();
         let is = |place: &Place| *place == wanted;
         let bytes = |ty: Type| ty.lanes() * ty.dtype().size();
         for inst in &self.program.insts {
             match &inst.op {
                 Op::Load(place, _) if is(place) => uses.load_bytes = uses.load_bytes.max(bytes(inst.ty)),
+                Op::FragmentLoad { place, .. } if is(place) => (uses.fragments, uses.load_bytes) = (true, 16),
                 Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) if is(place) => uses.atomic = true,
                 _ => {}
             }
         }
         each_stmt(&self.program.body, &mut |stmt| {
-            if let Stmt::Store { place, value, .. } = stmt
-                && is(place)
-            {
-                let size = bytes(self.program.ty(*value));
-                let (low, high) = uses.store_bytes.unwrap_or((size, size));
-                uses.store_bytes = Some((low.min(size), high.max(size)));
-            }
+            let size = match stmt {
+                Stmt::Store { place, value, .. } if is(place) => bytes(self.program.ty(*value)),
+                Stmt::FragmentStore { place, .. } if is(place) => {
+                    uses.fragments = true;
+                    16
+                }
+                _ => return,
+            };
+            let (low, high) = uses.store_bytes.unwrap_or((size, size));
+            uses.store_bytes = Some((low.min(size), high.max(size)));
         });
         uses
     }
 
     /// How many words lie together so that the widest accesses are one, and no store writes a part.
     fn group(uses: Uses) -> usize {
-        let widest = uses.load_bytes.max(uses.store_bytes.map_or(0, |s| s.1)) / 4;
-        match widest.min(4) {
-            4 if uses.store_bytes.is_none_or(|s| s.0 == 16) => 4,
-            2 if uses.store_bytes.is_none_or(|s| s.0 == 8) => 2,
+        let widest = uses.load_bytes.max(uses.store_bytes.map_or(0, |s| s.1));
+        match widest.min(uses.store_bytes.map_or(16, |s| s.0)) / 4 {
+            words @ (2 | 4) => words,
             _ => 1,
         }
+    }
+
+    /// How halves lie together where fragments are.
+    fn halves(uses: Uses) -> Form {
+        Form::Halves { group: if uses.store_bytes.is_none_or(|s| s.0 >= 8) { 4 } else { 1 } }
     }
 
     /// Declares buffers and shared arrays.
@@ -95,11 +107,13 @@ impl Writer<'_> {
             let Param::Buffer { dtype, atomic, name, .. } = param else { continue };
             let place = Place::Param(i as u32);
             let uses = self.uses(place);
+            self.shares_buffers |= *atomic || uses.atomic || uses.load_bytes > 0 && uses.store_bytes.is_some();
             let form = match dtype.size() {
                 4 if *atomic || uses.atomic => Form::Atomic,
                 4 => Form::Plain { group: Self::group(uses) },
                 8 if uses.atomic => return Err(self.error(None, "WGSL has no 64-bit atomics", "use 32-bit ones")),
                 8 => Form::Plain { group: 1 },
+                2 if uses.fragments => Self::halves(uses),
                 _ if uses.store_bytes.is_none_or(|s| s.0 >= 4) => Form::Packed { group: Self::group(uses) },
                 2 if self.options.int16 => Form::Short,
                 _ => Form::PackedAtomic,
@@ -121,12 +135,14 @@ impl Writer<'_> {
                 _ if uses.atomic => return Err(self.error(None, "WGSL has 32-bit atomics only", "use 32-bit ones")),
                 4 if array.len.is_multiple_of(4) => Form::Plain { group: Self::group(uses) },
                 4 | 8 => Form::Plain { group: 1 },
+                _ if uses.fragments && array.len.is_multiple_of(4) => Self::halves(uses),
+                _ if uses.fragments => Form::Halves { group: 1 },
                 _ => Form::Word,
             };
             let store = Store { form, dtype };
             let element = self.element(&store);
             let len = match &store.form {
-                Form::Plain { group } => array.len as usize / group,
+                Form::Plain { group } | Form::Halves { group } => array.len as usize / group,
                 _ => array.len as usize,
             };
             let _ = writeln!(self.declarations, "var<workgroup> s{i}: array<{element}, {len}>; // {}", array.name);
@@ -146,12 +162,14 @@ impl Writer<'_> {
             Form::Packed { group: 1 } => "u32".to_owned(),
             Form::Packed { group } => format!("vec{group}<u32>"),
             Form::Short => "u16".to_owned(),
+            Form::Halves { group: 1 } => "f16".to_owned(),
+            Form::Halves { group } => format!("vec{group}<f16>"),
             Form::Word if scalar == "i32" => "i32".to_owned(),
             Form::Word => "u32".to_owned(),
         }
     }
 
-    fn store_of(&self, place: Place) -> Result<Store, RenderError> {
+    pub(super) fn store_of(&self, place: Place) -> Result<Store, RenderError> {
         let found = match place {
             Place::Param(i) => self.params.get(i as usize).cloned().flatten(),
             Place::Shared(i) => self.shared.get(i as usize).cloned(),
@@ -161,7 +179,7 @@ impl Writer<'_> {
     }
 
     /// An index into a place, with where a buffer begins added.
-    fn position(&self, place: Place, index: Value) -> String {
+    pub(super) fn position(&self, place: Place, index: Value) -> String {
         match place {
             Place::Param(i) if self.options.offsets => {
                 format!("({} + {})", self.index(index), Self::word(self.offset_at[i as usize]))
@@ -212,6 +230,10 @@ impl Writer<'_> {
         }
     }
 
+    fn half_at(name: &str, group: usize, at: &str) -> String {
+        if group == 1 { format!("{name}[{at}]") } else { format!("{name}[{at} >> 2u][{at} & 3u]") }
+    }
+
     /// The element at `at` (an expression of `u32`).
     fn load_scalar(&mut self, place: Place, at: &str) -> Result<String, RenderError> {
         let name = self.place_name(place);
@@ -230,6 +252,7 @@ impl Writer<'_> {
                 Rep::I32 => format!("(bitcast<i32>(u32({name}[{at}]) << 16u) >> 16u)"),
                 _ => format!("u32({name}[{at}])"),
             },
+            Form::Halves { group } => format!("pack2x16float(vec2<f32>(f32({}), 0.0))", Self::half_at(&name, *group, at)),
             Form::Word if dtype == DType::Bool => format!("({name}[{at}] != 0u)"),
             Form::Word => format!("{name}[{at}]"),
             form @ (Form::Packed { .. } | Form::PackedAtomic) => {
@@ -245,6 +268,9 @@ impl Writer<'_> {
 
     /// What an [`Op::Load`] gives.
     pub(super) fn load(&mut self, place: Place, index: Value, ty: Type) -> Result<String, RenderError> {
+        if let Some(variable) = self.fragment_variable(place, index)? {
+            return Ok(variable);
+        }
         if let Place::Local(i) = place
             && self.program.locals.get(i as usize).is_some_and(|a| a.ty == ty)
         {
@@ -258,24 +284,19 @@ impl Writer<'_> {
         if !matches!(place, Place::Local(_)) {
             let store = self.store_of(place)?;
             match &store.form {
-                Form::Plain { group } if *group == lanes && lanes > 1 => return Ok(format!("{name}[{at} >> {}u]", lanes.trailing_zeros())),
-                form @ (Form::Packed { .. } | Form::PackedAtomic) if lanes * dtype.size() >= 4 => {
-                    let (n_words, per_word) = (lanes * dtype.size() / 4, 4 / dtype.size());
-                    let mut text = format!("(i: u32) -> {vector} {{\n    let at = i >> {}u;\n", per_word.trailing_zeros());
-                    let whole = matches!(form, Form::Packed { group } if *group == n_words && n_words > 1);
-                    if whole {
-                        let _ = writeln!(text, "    let w = {name}[at >> {}u];", n_words.trailing_zeros());
+                Form::Plain { group } if (2..=lanes).contains(group) => {
+                    let shift = group.trailing_zeros();
+                    if *group == lanes {
+                        return Ok(format!("{name}[{at} >> {shift}u]"));
                     }
-                    let parts: Vec<String> = (0..lanes)
-                        .map(|lane| {
-                            let word = match (whole, lane / per_word) {
-                                (true, k) => format!("w[{k}]"),
-                                (false, k) => Self::packed_word(&name, form, &format!("at + {k}u")),
-                            };
-                            Self::unpack(dtype, &word, &format!("{}u", lane % per_word * 8 * dtype.size()))
-                        })
-                        .collect();
-                    let _ = write!(text, "    return {vector}({});\n}}", parts.join(", "));
+                    let parts: Vec<String> = (0..lanes / group).map(|k| format!("{name}[({at} >> {shift}u) + {k}u]")).collect();
+                    return Ok(format!("{vector}({})", parts.join(", ")));
+                }
+                Form::Packed { group } if halves::is_half(dtype) && 2 * group == lanes => {
+                    return Ok(format!("{name}[{at} >> {}u]", lanes.trailing_zeros()));
+                }
+                form @ (Form::Packed { .. } | Form::PackedAtomic) if lanes * dtype.size() >= 4 => {
+                    let text = Self::load_words(&name, form, dtype, lanes, &vector);
                     let load = self.accessor(format!("load{lanes}_{name}"), |_| text);
                     return Ok(format!("{load}({at})"));
                 }
@@ -284,7 +305,27 @@ impl Writer<'_> {
         }
         let parts: Result<Vec<String>, RenderError> =
             (0..lanes).map(|lane| self.load_scalar(place, &format!("({at} + {lane}u)"))).collect();
-        Ok(format!("{vector}({})", parts?.join(", ")))
+        let parts = parts?;
+        Ok(if halves::is_half(dtype) { halves::of_lanes(&parts) } else { format!("{vector}({})", parts.join(", ")) })
+    }
+
+    /// A function that loads the words of a vector of narrow numbers, without its name.
+    fn load_words(name: &str, form: &Form, dtype: DType, lanes: usize, vector: &str) -> String {
+        let (n_words, per_word) = (lanes * dtype.size() / 4, 4 / dtype.size());
+        let mut text = format!("(i: u32) -> {vector} {{\n    let at = i >> {}u;\n", per_word.trailing_zeros());
+        let whole = matches!(form, Form::Packed { group } if *group == n_words && n_words > 1);
+        if whole {
+            let _ = writeln!(text, "    let w = {name}[at >> {}u];", n_words.trailing_zeros());
+        }
+        let word = |k: usize| if whole { format!("w[{k}]") } else { Self::packed_word(name, form, &format!("at + {k}u")) };
+        let result = if halves::is_half(dtype) {
+            halves::of_words(&(0..n_words).map(word).collect::<Vec<_>>())
+        } else {
+            let each = |lane: usize| Self::unpack(dtype, &word(lane / per_word), &format!("{}u", lane % per_word * 8 * dtype.size()));
+            format!("{vector}({})", (0..lanes).map(each).collect::<Vec<_>>().join(", "))
+        };
+        let _ = write!(text, "    return {result};\n}}");
+        text
     }
 
     fn store_scalar(&mut self, place: Place, at: &str, value: &str) -> Result<(), RenderError> {
@@ -305,6 +346,7 @@ impl Writer<'_> {
                 Rep::I32 => self.line(format!("{name}[{at}] = u16(bitcast<u32>({value}) & 0xffffu);")),
                 _ => self.line(format!("{name}[{at}] = u16({value});")),
             },
+            Form::Halves { group } => self.line(format!("{} = f16(unpack2x16float({value}).x);", Self::half_at(&name, *group, at))),
             Form::Word if dtype == DType::Bool => self.line(format!("{name}[{at}] = u32({value});")),
             Form::Word => self.line(format!("{name}[{at}] = {value};")),
             Form::PackedAtomic | Form::Packed { .. } => {
@@ -333,6 +375,10 @@ impl Writer<'_> {
 
     /// A [`Stmt::Store`].
     pub(super) fn store(&mut self, place: Place, index: Value, value: Value) -> Result<(), RenderError> {
+        if let Some(variable) = self.fragment_variable(place, index)? {
+            self.line(format!("{variable} = {};", v(value)));
+            return Ok(());
+        }
         let ty = self.program.ty(value);
         let whole_local = matches!(place, Place::Local(i) if self.program.locals.get(i as usize).is_some_and(|a| a.ty == ty));
         let at = self.position(place, index);
@@ -346,12 +392,29 @@ impl Writer<'_> {
             let store = self.store_of(place)?;
             let (per_word, width) = (4 / dtype.size().min(4), 8 * dtype.size());
             let word = |first: usize, n: usize| -> String {
+                if halves::is_half(dtype) {
+                    return halves::word(&v(value), lanes, first / 2);
+                }
                 let parts = (0..n).map(|k| format!("({} << {}u)", Self::bits(dtype, &format!("{}[{}]", v(value), first + k)), k * width));
                 parts.collect::<Vec<_>>().join(" | ")
             };
             match &store.form {
-                Form::Plain { group } if *group == lanes && lanes > 1 => {
-                    self.line(format!("{name}[{at} >> {}u] = {};", lanes.trailing_zeros(), v(value)));
+                Form::Plain { group } if (2..=lanes).contains(group) => {
+                    let shift = group.trailing_zeros();
+                    if *group == lanes {
+                        self.line(format!("{name}[{at} >> {shift}u] = {};", v(value)));
+                        return Ok(());
+                    }
+                    for (k, part) in ["xy", "zw"].into_iter().enumerate() {
+                        self.line(format!("{name}[({at} >> {shift}u) + {k}u] = {}.{part};", v(value)));
+                    }
+                    return Ok(());
+                }
+                Form::Halves { group: 4 } if lanes >= 4 => {
+                    for k in 0..lanes / 4 {
+                        let [low, high] = [2 * k, 2 * k + 1].map(|k| format!("unpack2x16float({})", halves::word(&v(value), lanes, k)));
+                        self.line(format!("{name}[({at} >> 2u) + {k}u] = vec4<f16>(vec4<f32>({low}, {high}));"));
+                    }
                     return Ok(());
                 }
                 form @ (Form::Packed { .. } | Form::PackedAtomic) => {
@@ -367,11 +430,13 @@ impl Writer<'_> {
                     match form {
                         Form::Packed { group } if *group == n_words && n_words > 1 => {
                             let shift = shift + n_words.trailing_zeros();
-                            self.line(format!("{name}[{at} >> {shift}u] = vec{n_words}<u32>({});", words.join(", ")));
+                            let all = if halves::is_half(dtype) { v(value) } else { halves::of_words(&words) };
+                            self.line(format!("{name}[{at} >> {shift}u] = {all};"));
                         }
-                        Form::Packed { .. } => {
-                            for (k, word) in words.iter().enumerate() {
-                                self.line(format!("{name}[({at} >> {shift}u) + {k}u] = {word};"));
+                        Form::Packed { group } => {
+                            let shift = shift + group.trailing_zeros();
+                            for (k, words) in words.chunks(*group).enumerate() {
+                                self.line(format!("{name}[({at} >> {shift}u) + {k}u] = {};", halves::of_words(words)));
                             }
                         }
                         _ => {
@@ -386,7 +451,8 @@ impl Writer<'_> {
             }
         }
         for lane in 0..lanes {
-            self.store_scalar(place, &format!("({at} + {lane}u)"), &format!("{}[{lane}]", v(value)))?;
+            let one = if halves::is_half(dtype) { halves::lane(&v(value), lanes, lane) } else { format!("{}[{lane}]", v(value)) };
+            self.store_scalar(place, &format!("({at} + {lane}u)"), &one)?;
         }
         Ok(())
     }

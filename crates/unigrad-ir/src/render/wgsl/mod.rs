@@ -12,6 +12,8 @@
 //! Stores of less than a word go through atomics, so that neighbouring threads do not overwrite each other.
 
 mod emit;
+mod fragments;
+mod halves;
 mod library;
 mod memory;
 mod ops;
@@ -131,6 +133,10 @@ struct Writer<'a> {
     offset_at: Vec<usize>,
     flatten: bool,
     subgroups: bool,
+    /// Whether threads may see through a buffer what others wrote: barriers are then for device memory too, which costs much more.
+    shares_buffers: bool,
+    /// Per value, whether it has no line of its own.
+    unsaid: Vec<bool>,
 }
 
 impl<'a> Writer<'a> {
@@ -152,6 +158,8 @@ impl<'a> Writer<'a> {
             offset_at: vec![0; n],
             flatten: false,
             subgroups: program.insts.iter().any(|inst| matches!(inst.op, crate::Op::Subgroup(..) | crate::Op::Lane)),
+            shares_buffers: program.has_raw(),
+            unsaid: halves::unsaid(program),
         };
         // Only along x is it certain which threads are neighbours in a subgroup.
         writer.flatten = writer.subgroups && (program.block[1] > 1 || program.block[2] > 1);
@@ -171,8 +179,11 @@ impl<'a> Writer<'a> {
             let cause = format!("{buffers} buffers, the device binds {}", self.target.max_buffers);
             return Err(self.error(None, cause, "split the program"));
         }
-        let word_bytes = |a: &Array| a.len as usize * a.ty.dtype().size().max(4) * a.ty.lanes();
-        let shared: usize = self.program.shared.iter().map(word_bytes).sum();
+        let bytes = |(i, a): (usize, &Array)| {
+            let least = if self.uses(Place::Shared(i as u32)).fragments { 1 } else { 4 };
+            a.len as usize * a.ty.dtype().size().max(least) * a.ty.lanes()
+        };
+        let shared: usize = self.program.shared.iter().enumerate().map(bytes).sum();
         if shared > self.target.shared_bytes {
             let cause =
                 format!("{shared} bytes of shared memory (narrow elements take a word each), the device has {}", self.target.shared_bytes);
@@ -233,6 +244,8 @@ impl<'a> Writer<'a> {
         let scalar = self.scalar_type(dtype);
         match lanes {
             1 => scalar.to_owned(),
+            2 if halves::is_half(dtype) => "u32".to_owned(),
+            _ if halves::is_half(dtype) => format!("vec{}<u32>", lanes / 2),
             2..=4 if !scalar.starts_with("vec") => format!("vec{lanes}<{scalar}>"),
             _ => format!("array<{scalar}, {lanes}>"),
         }
@@ -242,12 +255,8 @@ impl<'a> Writer<'a> {
         match ty {
             Type::Scalar(dtype) => Ok(self.scalar_type(dtype).to_owned()),
             Type::Vector(dtype, lanes) => Ok(self.vector_type(dtype, lanes.into())),
-            Type::Fragment(_) => Err(self.no_fragments(None)),
+            Type::Fragment(fragment) => self.fragment_type(None, fragment),
         }
-    }
-
-    fn no_fragments(&self, at: Option<Value>) -> RenderError {
-        self.error(at, "WGSL has no matrix fragments", "lower without them: the target names none")
     }
 
     fn literal(&self, literal: Literal) -> String {
@@ -343,6 +352,7 @@ impl<'a> Writer<'a> {
         for (i, local) in self.program.locals.iter().enumerate() {
             let ty = self.type_name(local.ty)?;
             main += &match local.len {
+                n if matches!(local.ty, Type::Fragment(_)) => (0..n).map(|k| format!("    var l{i}_{k}: {ty};\n")).collect(),
                 1 => format!("    var l{i}: {ty};\n"),
                 n => format!("    var l{i}: array<{ty}, {n}>;\n"),
             };
@@ -352,6 +362,9 @@ impl<'a> Writer<'a> {
         let mut text = String::new();
         if self.options.browser && self.subgroups {
             text += "enable subgroups;\n";
+        }
+        if self.has_fragments() {
+            text += "enable f16;\nenable wgpu_cooperative_matrix;\n";
         }
         if self.options.int16 && self.shorts() {
             text += "enable wgpu_int16;\n";

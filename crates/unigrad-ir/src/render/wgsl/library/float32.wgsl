@@ -76,10 +76,13 @@ fn exp_rest(x: f32, n: f32) -> f32 {
     return (x - n * 0.693359375) + n * 2.1219444e-4;
 }
 
+// Only additions and multiplications: devices round and convert many times slower. What is below the normal numbers is 0.
 fn exp_f32(x: f32) -> f32 {
-    let bounded = clamp(x, -105.0, 90.0);
-    let n = round(bounded * 1.44269504);
-    return select(scale(1.0 + expm1_reduced(exp_rest(bounded, n)), i32(n)), x, is_nan(x));
+    // Next to 1.5 * 2^23 there is no place for a fraction: the lowest bits of the sum are the nearest whole number to x / ln 2.
+    let t = opaque(x * 1.44269504 + 12582912.0);
+    let y = 1.0 + expm1_reduced(exp_rest(x, t - 12582912.0));
+    let result = bitcast<f32>(bitcast<u32>(y) + (bitcast<u32>(t) << 23u));
+    return select(select(select(result, 0.0, x < -87.33654), inf(), x > 88.72283), x, is_nan(x));
 }
 
 // 2^(n + r) for whole n and |r| <= 1/2.
