@@ -26,6 +26,9 @@ use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Kernel};
 use unigrad_scalar::DType;
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes of a launch's words in the status buffer, and of all of it; see [`StepArg::Status`].
 pub(crate) const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
 pub(crate) const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
@@ -251,8 +254,14 @@ impl<B: Backend> GpuDevice<B> {
             kernel: name.to_owned(),
             cause: unsupported.to_string(),
         })?;
-        let modules = lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<_, _>>()?;
-        Ok((lowered, modules))
+        match lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<Vec<_>, Error>>() {
+            // A compiler that does not take what its device offers: the same kernel without matrix instructions and words of the dialect.
+            Err(error @ Error::Compile { .. }) if lowered.steps.iter().any(|step| !step.program.is_plain()) => {
+                eprintln!("unigrad: {}: {name} is compiled without matrix instructions because of: {error}", self.name);
+                self.lower(kernel, name, &Target { arch: String::new(), fragments: Vec::new(), ..target.clone() })
+            }
+            modules => Ok((lowered, modules?)),
+        }
     }
 
     /// A map whose workgroups leave much of a compute unit idle, because too few of their size fit: in smaller workgroups, if more threads are
