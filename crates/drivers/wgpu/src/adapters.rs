@@ -14,7 +14,12 @@ use std::sync::{
 };
 use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice, Pending};
 use unigrad_gpu::GpuDevice;
-use wgpu::{Adapter, Backends, DeviceType, Features};
+use unigrad_ir::FragmentShape;
+use unigrad_scalar::DType;
+use wgpu::{Adapter, Backends, CooperativeScalarType, DeviceType, Features};
+
+/// `off` does without matrix instructions.
+const MATRICES: &str = "UNIGRAD_WGPU_MATRICES";
 
 /// Adapters of Vulkan, Metal and Direct3D 12.
 #[derive(Debug)]
@@ -98,6 +103,50 @@ fn problem() -> (String, String) {
     }
 }
 
+/// The matrix operations of an adapter that naga can express: square ones of 8 or 16 rows, of `f16` or `f32` with sums in `f32`. Only on
+/// Vulkan: naga's other languages lack what the renderer writes. None if the environment says so, for all this is experimental in wgpu.
+pub(crate) fn fragments(adapter: &Adapter) -> Vec<FragmentShape> {
+    let needed = Features::EXPERIMENTAL_COOPERATIVE_MATRIX | Features::SHADER_F16;
+    let off = std::env::var(MATRICES).is_ok_and(|value| value == "off");
+    if off || adapter.get_info().backend != wgpu::Backend::Vulkan || !adapter.features().contains(needed) {
+        return Vec::new();
+    }
+    let mut shapes: Vec<FragmentShape> = Vec::new();
+    for offered in adapter.cooperative_matrix_properties() {
+        let input = match offered.ab_type {
+            CooperativeScalarType::F16 => DType::F16,
+            CooperativeScalarType::F32 => DType::F32,
+            CooperativeScalarType::I32 | CooperativeScalarType::U32 => continue,
+        };
+        let size = [offered.m_size, offered.n_size, offered.k_size];
+        if offered.cr_type != CooperativeScalarType::F32 || offered.saturating_accumulation || ![[8; 3], [16; 3]].contains(&size) {
+            continue;
+        }
+        let side = size[0] as u8;
+        let shape = FragmentShape { m: side, n: side, k: side, input, sum: DType::F32 };
+        if !shapes.contains(&shape) {
+            shapes.push(shape);
+        }
+    }
+    shapes
+}
+
+/// What a device must be asked for so that it has these matrix operations.
+pub(crate) fn features_of(fragments: &[FragmentShape]) -> Features {
+    if fragments.is_empty() { Features::empty() } else { Features::EXPERIMENTAL_COOPERATIVE_MATRIX | Features::SHADER_F16 }
+}
+
+/// Leave to ask for experimental features, if there are any among these.
+pub(crate) fn leave_for(features: Features) -> wgpu::ExperimentalFeatures {
+    if features.contains(Features::EXPERIMENTAL_COOPERATIVE_MATRIX) {
+        // SAFETY: what may be undefined is what wgpu does with matrices wrongly. The only programs that have any are those that the lowering
+        // makes for the shapes the adapter lists, with whole subgroups and rows of memory that are there.
+        unsafe { wgpu::ExperimentalFeatures::enabled() }
+    } else {
+        wgpu::ExperimentalFeatures::disabled()
+    }
+}
+
 /// What an adapter is, with memory figures as of now.
 pub(crate) fn describe(adapter: &Adapter, ordinal: usize) -> Info {
     let (info, limits, features) = (adapter.get_info(), adapter.limits(), adapter.features());
@@ -108,6 +157,7 @@ pub(crate) fn describe(adapter: &Adapter, ordinal: usize) -> Info {
         (Features::SUBGROUP, "subgroups"),
         (Features::TIMESTAMP_QUERY, "timestamps"),
         (Features::PIPELINE_CACHE, "pipeline cache"),
+        (features_of(&fragments(adapter)), "matrices"),
     ];
     let driver = [info.driver.trim(), info.driver_info.trim()].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" ");
     let software = info.device_type == DeviceType::Cpu;
@@ -120,7 +170,11 @@ pub(crate) fn describe(adapter: &Adapter, ordinal: usize) -> Info {
         memory_total: memory.total,
         memory_free: memory.free,
         compute_units: if software { std::thread::available_parallelism().map_or(1, usize::from) } else { 0 },
-        features: names.into_iter().filter(|(feature, _)| features.contains(*feature)).map(|(_, name)| name.to_owned()).collect(),
+        features: names
+            .into_iter()
+            .filter(|(feature, _)| !feature.is_empty() && features.contains(*feature))
+            .map(|(_, name)| name.to_owned())
+            .collect(),
         software,
         rank: 400,
         limits: vec![

@@ -18,7 +18,7 @@ use std::{
 use unigrad_device::{Error, Health, Info, Pending};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
-    Dialect, Param, Program, Source, Target,
+    Dialect, FragmentShape, Param, Program, Source, Target,
     wgsl::{Options, Slot},
 };
 use unigrad_scalar::DType;
@@ -99,7 +99,7 @@ pub(crate) fn dtype_of(param: &Param) -> DType {
     }
 }
 
-fn target(adapter: &Adapter, features: Features, without: Without) -> Target {
+fn target(adapter: &Adapter, features: Features, fragments: Vec<FragmentShape>, without: Without) -> Target {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let fixed = info.subgroup_min_size == info.subgroup_max_size && info.subgroup_min_size.is_power_of_two();
     let software = info.device_type == wgpu::DeviceType::Cpu;
@@ -123,7 +123,7 @@ fn target(adapter: &Adapter, features: Features, without: Without) -> Target {
         atomic_i64: false,
         tables: false,
         vectors: true,
-        fragments: Vec::new(),
+        fragments,
         ..Target::interpreter()
     }
 }
@@ -156,28 +156,37 @@ impl WgpuBackend {
             | Features::TIMESTAMP_QUERY
             | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
             | Features::PIPELINE_CACHE;
-        let features = adapter.features() & wanted;
         let limits = adapter.limits();
-        let descriptor = wgpu::DeviceDescriptor {
+        // Matrices are experimental: a device that does not open with them may do so without.
+        let mut fragments = adapters::fragments(adapter);
+        let mut features = (adapter.features() & wanted) | adapters::features_of(&fragments);
+        let descriptor = |features: Features| wgpu::DeviceDescriptor {
             label: None,
             required_features: features,
             required_limits: limits.clone(),
+            experimental_features: adapters::leave_for(features),
             memory_hints: wgpu::MemoryHints::Performance,
             ..wgpu::DeviceDescriptor::default()
         };
+        let mut opened = adapter.request_device(&descriptor(features)).await;
+        if opened.is_err() && !fragments.is_empty() {
+            fragments.clear();
+            features = adapter.features() & wanted;
+            opened = adapter.request_device(&descriptor(features)).await;
+        }
         let refused = |cause: String| Error::NotAvailable {
             asked: name.clone(),
             cause,
             help: "update the GPU's driver, or choose another device".to_owned(),
         };
-        let (device, queue) = adapter.request_device(&descriptor).await.map_err(|error| refused(error.to_string()))?;
+        let (device, queue) = opened.map_err(|error| refused(error.to_string()))?;
         let reports = Reports::listen(&device, &name);
         let buffer = |size, usage| device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
         let uniform_bytes = limits.max_uniform_buffer_binding_size.min(UNIFORM) as usize;
         let backend = WgpuBackend {
             info: adapters::describe(adapter, ordinal),
             adapter,
-            target: target(adapter, features, without),
+            target: target(adapter, features, fragments, without),
             options: Options {
                 browser: cfg!(target_arch = "wasm32"),
                 int16: features.contains(Features::SHADER_I16) && !without.int16,
