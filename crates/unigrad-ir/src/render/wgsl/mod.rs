@@ -11,6 +11,7 @@
 //! the text does not know.
 //! Stores of less than a word go through atomics, so that neighbouring threads do not overwrite each other.
 
+mod atomics;
 mod emit;
 mod fragments;
 mod halves;
