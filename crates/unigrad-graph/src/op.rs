@@ -71,6 +71,8 @@ pub struct KernelSpec {
     pub texts: Vec<(String, String)>,
     pub block: [u32; 3],
     pub grid: [u32; 3],
+    /// How many of the node's inputs are tensors; numbers follow.
+    pub n_tensors: usize,
 }
 
 /// A gradient that the user gives for a function of their own.

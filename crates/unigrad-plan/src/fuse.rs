@@ -200,7 +200,11 @@ impl Fusion<'_> {
             if is_heavy && !matches!(op, Op::Part(_)) {
                 for (i, input) in self.ir.node(id).inputs.iter().enumerate() {
                     let is_scalar = matches!(self.ir.node(*input).op, IrOp::Scalar(_));
-                    if is_scalar && matches!(op, Op::Attention(_) | Op::AttentionGrad(_) | Op::Kernel(_)) {
+                    let is_number = match op {
+                        Op::Kernel(spec) => i >= spec.n_tensors,
+                        op => is_scalar && matches!(op, Op::Attention(_) | Op::AttentionGrad(_)),
+                    };
+                    if is_number {
                         continue;
                     }
                     if matches!(op, Op::Scatter { .. }) && i == 0 && self.ir.constant_of(*input).is_some() {

@@ -233,9 +233,8 @@ impl Lowering<'_> {
                 Launch { kernel: Kernel::Scatter(kernel), args, scalars: Vec::new(), name: op.name().into(), place: node.place }
             }
             Op::Kernel(spec) => {
-                let (scalars, buffers): (Vec<Id>, Vec<Id>) =
-                    node.inputs.iter().partition(|input| matches!(self.ir.node(**input).op, IrOp::Scalar(_)));
-                let args: Vec<Id> = buffers.into_iter().chain([id]).collect();
+                let (buffers, scalars) = node.inputs.split_at(spec.n_tensors.min(node.inputs.len()));
+                let args: Vec<Id> = buffers.iter().copied().chain([id]).collect();
                 let kernel = Custom {
                     name: spec.name.clone(),
                     entry: spec.entry.clone(),

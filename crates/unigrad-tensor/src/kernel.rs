@@ -132,8 +132,14 @@ impl CustomKernel {
 
     #[track_caller]
     fn run(&self, inputs: &[&Tensor], scalars: &[Literal], shape: &[usize], dtype: DType, grid: [u32; 3], device: u32) -> Tensor {
-        let spec =
-            Arc::new(KernelSpec { name: self.name.clone(), entry: self.entry.clone(), texts: self.texts.clone(), block: self.block, grid });
+        let spec = Arc::new(KernelSpec {
+            name: self.name.clone(),
+            entry: self.entry.clone(),
+            texts: self.texts.clone(),
+            block: self.block,
+            grid,
+            n_tensors: inputs.len(),
+        });
         let forward = |inputs: &[Tensor]| {
             let scalars = scalars.iter().map(|literal| Expr::scalar(*literal, &[], device));
             let all: Vec<Expr> = inputs.iter().map(Tensor::expr).chain(scalars).collect();

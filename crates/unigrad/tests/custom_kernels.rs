@@ -56,6 +56,11 @@ fn check(kernel: &CustomKernel, device: &Device) -> Result<()> {
         assert!((y - (4.0 * x * x + 1.0)).abs() <= 1e-4, "{x}: {y}");
         assert!((gradient - 4.0 * x).abs() <= 1e-4, "{x}: {gradient}");
     }
+    // One number in every element is a tensor too, not a number of the kernel's.
+    for (tensor, expected) in [(Tensor::full([1000], 3.0, DType::F32, device), 10.0), (Tensor::zeros([1000], DType::F32, device), 1.0)] {
+        let y = kernel.apply(&[&tensor], &[n], [1000], DType::F32, [16, 1, 1]).to_vec::<f32>()?;
+        assert!(y.iter().all(|y| *y == expected), "{device}: {:?}", &y[..3]);
+    }
     Ok(())
 }
 
