@@ -74,8 +74,13 @@ impl State {
     /// Lets `queue` wait for what the buffers' last users have queued.
     fn order(&mut self, queue: u32, uses: &[Use]) -> Result<(), Error> {
         let mut needed: Vec<(u32, Clock)> = Vec::new();
+        if uses.iter().any(|(handle, _)| !self.uses.contains_key(handle)) {
+            // Used before anybody kept account, on the main queue: written at the latest by what that one has now.
+            self.queues[MAIN as usize].clock += 1;
+        }
         for (handle, writes) in uses {
-            let Some(known) = self.uses.get(handle) else { continue };
+            let before = self.queues[MAIN as usize].clock;
+            let known = self.uses.entry(*handle).or_insert_with(|| Uses { write: Some((MAIN, before)), reads: Vec::new() });
             let readers = if *writes { known.reads.as_slice() } else { &[] };
             for (other, clock) in known.write.iter().chain(readers) {
                 if *other != queue && self.queues[queue as usize].known.get(other).is_none_or(|seen| seen < clock) {
@@ -146,12 +151,10 @@ impl State {
         let Some(open) = main.fork()? else { return Ok(None) };
         let queue = |open| Queue { open, clock: 0, marks: VecDeque::new(), known: HashMap::new() };
         if self.queues.is_empty() {
-            self.queues.push(Queue { clock: 1, ..queue(Arc::clone(main)) });
+            self.queues.push(queue(Arc::clone(main)));
         }
         let number = self.queues.len() as u32;
         self.queues.push(queue(open));
-        // What was done before anybody kept account.
-        self.wait(number, MAIN, 1)?;
         Ok(Some(number))
     }
 }
@@ -212,23 +215,29 @@ impl Inner {
         if bytes < BIG_COPY || self.current() != MAIN {
             return self.ordered(|| vec![used], work);
         }
-        let queue = {
-            let mut state = self.queues.lock();
-            match state.copies {
-                Some(known) => known,
-                None => {
-                    let queue = state.queue(&self.open)?;
-                    state.copies = Some(queue);
-                    self.queues.several.store(!state.queues.is_empty(), Relaxed);
-                    queue
-                }
-            }
-        };
-        let Some(queue) = queue else { return self.ordered(|| vec![used], work) };
+        let Some(queue) = self.queue_of_copies()? else { return self.ordered(|| vec![used], work) };
         let result = self.ordered_on(queue, &[used], work);
         // So that a reader waits for this copy, not for the one behind it.
         self.queues.lock().mark(queue)?;
         result
+    }
+
+    /// The queue of big copies, made when the first one comes.
+    fn queue_of_copies(&self) -> Result<Option<u32>, Error> {
+        let mut state = self.queues.lock();
+        if let Some(known) = state.copies {
+            return Ok(known);
+        }
+        let queue = self.further(&mut state)?;
+        state.copies = Some(queue);
+        Ok(queue)
+    }
+
+    /// A queue besides those in use; from the first one on, account is kept.
+    fn further(&self, state: &mut State) -> Result<Option<u32>, Error> {
+        let queue = state.queue(&self.open)?;
+        self.queues.several.store(!state.queues.is_empty(), Relaxed);
+        Ok(queue)
     }
 
     /// All work so far on the thread's queue can be waited for without what comes later.
@@ -295,9 +304,7 @@ impl Device {
     /// A further queue.
     pub fn stream(self) -> Result<Stream, Error> {
         let inner = self.inner();
-        let mut state = inner.queues.lock();
-        let queue = self.note(state.queue(&inner.open))?;
-        inner.queues.several.store(!state.queues.is_empty(), Relaxed);
+        let queue = self.note(inner.further(&mut inner.queues.lock()))?;
         Ok(Stream { device: self, queue: queue.unwrap_or(MAIN) })
     }
 }

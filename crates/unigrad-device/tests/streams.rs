@@ -321,6 +321,31 @@ fn work_sees_what_was_given_before_it() {
 }
 
 #[test]
+fn what_was_done_before_the_first_stream_comes_before_its_work() {
+    let device = device(44);
+    let buffers: Vec<Buffer> = (0..20).map(|i| device.allocate_with(&[i; 256]).unwrap()).collect();
+    let streams = [device.stream().unwrap(), device.stream().unwrap()];
+    let copied = |buffer: &Buffer| -> Result<Vec<u8>, Error> {
+        let copy = device.allocate(256)?;
+        copy.copy_from(0, buffer, 0, 256)?;
+        copy.to_vec()
+    };
+    let mut kept = Vec::new();
+    // The last ones first: most of the main queue is still to come then.
+    for (i, buffer) in buffers.iter().enumerate().rev() {
+        // Some are read by the main queue first: who reads after it still comes after the write.
+        if i % 2 == 0 {
+            let copy = device.allocate(256).unwrap();
+            copy.copy_from(0, buffer, 0, 256).unwrap();
+            kept.push(copy);
+        }
+        for stream in &streams {
+            assert_eq!(stream.run(|| copied(buffer)).unwrap(), [i as u8; 256]);
+        }
+    }
+}
+
+#[test]
 fn streams_nest_and_give_their_queues_back() {
     let device = device(47);
     let (a, b) = (device.stream().unwrap(), device.stream().unwrap());

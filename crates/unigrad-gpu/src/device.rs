@@ -257,8 +257,12 @@ impl<B: Backend> GpuDevice<B> {
         match lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<Vec<_>, Error>>() {
             // A compiler that does not take what its device offers: the same kernel without matrix instructions and words of the dialect.
             Err(error @ Error::Compile { .. }) if lowered.steps.iter().any(|step| !step.program.is_plain()) => {
+                let plain = Target { arch: String::new(), fragments: Vec::new(), ..target.clone() };
+                if plain == *target {
+                    return Err(error);
+                }
                 eprintln!("unigrad: {}: {name} is compiled without matrix instructions because of: {error}", self.name);
-                self.lower(kernel, name, &Target { arch: String::new(), fragments: Vec::new(), ..target.clone() })
+                self.lower(kernel, name, &plain)
             }
             modules => Ok((lowered, modules?)),
         }
