@@ -8,10 +8,12 @@ use crate::{Discovery, Driver, Error, Health, Info, Link, Mark, OpenDevice, Orig
 use std::{
     any::Any,
     collections::HashMap,
+    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    task::{Context, Poll, Wake, Waker},
 };
 use unigrad_kernel::Kernel;
 
@@ -26,6 +28,24 @@ pub fn on_compile(observer: fn(&Kernel)) {
 pub(crate) fn observe(kernel: &Kernel) {
     if let Some(observer) = OBSERVER.get() {
         observer(kernel);
+    }
+}
+
+/// Runs a future to its end on this thread.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
     }
 }
 

@@ -1,32 +1,11 @@
 //! Opening without blocking: on a thread, and by a driver whose devices cannot be waited for.
 
 use std::{
-    future::Future,
-    pin::pin,
     sync::Arc,
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll},
 };
-use unigrad_device::testing::NullDriver;
+use unigrad_device::testing::{NullDriver, block_on};
 use unigrad_device::{Device, Discovery, Driver, Error, OpenDevice, Pending, register};
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park(),
-        }
-    }
-}
 
 /// Knows no device until it was asked without blocking, as in a browser.
 struct Shy(&'static str, NullDriver);

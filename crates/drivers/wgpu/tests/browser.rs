@@ -2,36 +2,12 @@
 
 mod support;
 
-use std::{
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, Wake, Waker},
-};
-use unigrad_device::{Error, OpenDevice, RawBuffer, Slice};
+use unigrad_device::{Error, OpenDevice, RawBuffer, Slice, testing::block_on};
 use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
 use unigrad_ir::Builder;
 use unigrad_kernel::{Arg, Kernel, Scatter, ScatterBase};
 use unigrad_scalar::{DType, Literal, ScatterMode};
 use unigrad_wgpu::{WgpuBackend, Without};
-
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park(),
-        }
-    }
-}
 
 fn page() -> WgpuBackend {
     WgpuBackend::open_without(0, Without { waiting: true, overlapping: true, offsets: true, ..Without::default() }).unwrap()

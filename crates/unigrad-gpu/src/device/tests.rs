@@ -1,57 +1,78 @@
-//! A compiler that refuses matrix instructions gets the kernel without them; one that refuses everything is believed.
+//! Kernels that are compiled again: without matrix instructions, where a compiler refuses them; for smaller workgroups, where a map would
+//! leave compute units idle. On a backend that does nothing but tell.
 
 use super::GpuDevice;
 use crate::{Backend, Bound, Range};
-use unigrad_device::{Error, Info, OpenDevice};
+use std::sync::Mutex;
+use unigrad_device::{Error, Info, OpenDevice, RawBuffer, Slice};
 use unigrad_ir::{FragmentShape, Program, Target};
-use unigrad_kernel::{Arg, Contract, KDim, Kernel, MDim, NDim};
-use unigrad_scalar::DType;
+use unigrad_kernel::{Arg, Contract, Index, Inst, InstOp, KDim, Kernel, MDim, NDim, Region, Value};
+use unigrad_scalar::{DType, ReduceOp};
 
-struct Picky {
+/// Answers as it is told to.
+struct Told {
     target: Target,
-    takes_nothing: bool,
+    /// Whether its compiler takes a program.
+    takes: fn(&Program) -> bool,
+    /// Part of a compute unit that workgroups of more, and of at most 128 threads fill.
+    parts: [f64; 2],
+    /// Threads of the workgroups launched.
+    launched: Mutex<Vec<u32>>,
 }
 
-impl Picky {
-    fn device(takes_nothing: bool) -> GpuDevice<Picky> {
-        let fragments = vec![FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 }];
-        GpuDevice::new(Picky { target: Target { fragments, ..Target::interpreter() }, takes_nothing })
+impl Told {
+    fn device(target: Target, takes: fn(&Program) -> bool, parts: [f64; 2]) -> GpuDevice<Told> {
+        GpuDevice::new(Told { target, takes, parts, launched: Mutex::default() })
     }
 }
 
-impl Backend for Picky {
-    /// Whether it has matrix instructions.
-    type Module = bool;
+impl Backend for Told {
+    /// Threads of a workgroup.
+    type Module = u32;
     type Mark = ();
 
     fn info(&self) -> Info {
-        Info { backend: "picky", ..Info::default() }
+        Info { backend: "told", ..Info::default() }
     }
+
     fn target(&self) -> &Target {
         &self.target
     }
+
     fn allocate(&self, _: usize) -> Result<u64, Error> {
         Ok(1)
     }
+
     fn free(&self, _: u64) {}
+
     fn upload(&self, _: &[u8], _: Range) -> Result<(), Error> {
         Ok(())
     }
+
     fn download(&self, _: Range, _: &mut [u8]) -> Result<(), Error> {
         Ok(())
     }
+
     fn copy(&self, _: Range, _: Range) -> Result<(), Error> {
         Ok(())
     }
-    fn load(&self, program: &Program) -> Result<bool, Error> {
-        if self.takes_nothing || !program.is_plain() {
-            return Err(Error::Compile { device: "picky:0".to_owned(), kernel: program.name.clone(), cause: "no".to_owned() });
+
+    fn load(&self, program: &Program) -> Result<u32, Error> {
+        if (self.takes)(program) {
+            return Ok(program.block.iter().product());
         }
-        Ok(false)
+        Err(Error::Compile { device: "told:0".to_owned(), kernel: program.name.clone(), cause: "no".to_owned() })
     }
-    fn launch(&self, _: &bool, _: [u32; 3], _: &[Bound]) -> Result<(), Error> {
+
+    fn occupancy(&self, threads: &u32) -> Option<f64> {
+        Some(if *threads > 128 { self.parts[0] } else { self.parts[1] * f64::from(*threads) / 128.0 })
+    }
+
+    fn launch(&self, threads: &u32, _: [u32; 3], _: &[Bound]) -> Result<(), Error> {
+        self.launched.lock().unwrap().push(*threads);
         Ok(())
     }
+
     fn synchronize(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -75,10 +96,58 @@ fn product() -> Kernel {
 
 #[test]
 fn what_does_not_compile_with_matrices_is_compiled_without() {
-    let device = Picky::device(false);
+    let fragments = vec![FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 }];
+    let picky = |takes| Told::device(Target { fragments: fragments.clone(), ..Target::interpreter() }, takes, [1.0; 2]);
+    let device = picky(Program::is_plain);
     let lowered = crate::lower(&product(), device.backend().target()).unwrap();
     assert!(!lowered.steps[0].program.is_plain(), "the case has no matrices to refuse");
     assert!(device.compile(&product()).is_ok());
-    let Err(Error::Compile { cause, .. }) = Picky::device(true).compile(&product()) else { panic!("accepted") };
+    let Err(Error::Compile { cause, .. }) = picky(|_| false).compile(&product()) else { panic!("accepted") };
     assert_eq!(cause, "no");
+}
+
+const SIZE: usize = 4096;
+
+/// `exp(x)` of a vector, or the sum of it.
+fn exponentials(sums: bool) -> Kernel {
+    let index = |along: i64| Index { offset: 0, strides: [along].into_iter().collect(), dynamic: Default::default() };
+    let inst = |op| Inst { op, dtype: DType::F32 };
+    let mut insts =
+        vec![inst(InstOp::Load { arg: 0, index: index(1), mask: None }), inst(InstOp::Unary(unigrad_scalar::UnaryOp::Exp, Value(0)))];
+    if sums {
+        insts.push(inst(InstOp::Reduce(ReduceOp::Sum, Value(1))));
+    }
+    let value = Value(insts.len() as u32 - 1);
+    insts.push(inst(InstOp::Store { arg: 1, index: index(i64::from(!sums)), value }));
+    let arg = |len, write| Arg { dtype: DType::F32, len, write };
+    Kernel::Region(Region {
+        name: "exp".to_owned(),
+        axes: [SIZE].into_iter().collect(),
+        n_parallel: usize::from(!sums),
+        args: vec![arg(SIZE, false), arg(if sums { 1 } else { SIZE }, true)],
+        scalars: vec![],
+        insts,
+    })
+}
+
+fn threads(kernel: &Kernel, parts: [f64; 2]) -> u32 {
+    let device = Told::device(Target { max_threads: 1024, ..Target::interpreter() }, |_| true, parts);
+    let program = device.compile(kernel).unwrap();
+    let buffer = RawBuffer { handle: 1, bytes: 4 * SIZE };
+    let slice = Slice { buffer: &buffer, offset: 0, len: 4 * SIZE };
+    device.launch(&*program, &[slice, slice], &[], None).unwrap();
+    let launched = device.backend().launched.lock().unwrap();
+    launched[0]
+}
+
+#[test]
+fn maps_are_compiled_for_workgroups_that_fill_the_device() {
+    assert_eq!(threads(&exponentials(false), [0.75, 1.0]), 256, "full enough");
+    assert_eq!(threads(&exponentials(false), [0.25, 0.5]), 128, "smaller ones fill more");
+    assert_eq!(threads(&exponentials(false), [0.25, 0.26]), 256, "not enough to change anything");
+}
+
+#[test]
+fn the_order_of_a_sum_does_not_depend_on_it() {
+    assert_eq!(threads(&exponentials(true), [0.25, 0.5]), threads(&exponentials(true), [0.75, 1.0]));
 }
