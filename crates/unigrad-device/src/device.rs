@@ -322,7 +322,10 @@ impl Device {
     /// A point after the work given so far, on this thread's stream.
     pub fn record(self) -> Result<Event, Error> {
         let queue = self.0.current();
-        Ok(Event { device: self, queue, mark: self.note(self.0.queue(queue).mark())? })
+        let mark = self.note(self.0.queue(queue).mark())?;
+        // It is reached without further calls.
+        self.note(self.0.queue(queue).flush())?;
+        Ok(Event { device: self, queue, mark })
     }
 
     /// Work given to this device (to this thread's stream there) from now on waits for the event, which may be another device's. Returns at once where the backend can order

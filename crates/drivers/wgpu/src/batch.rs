@@ -1,10 +1,15 @@
 //! Launches and copies gathered in one command buffer, until there are enough, or somebody waits.
 //!
-//! Always: the numbers of all gathered launches are in one uniform buffer, written when the commands are handed over.
+//! Always: the numbers of all gathered launches are in one uniform buffer, written when the commands are handed over; marks that lie in a batch
+//! learn where it was handed over, and when it is done.
 
 use crate::{
     Module,
     reports::{self, Scopes},
+};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicBool, Ordering::Relaxed},
 };
 use wgpu::{BindGroup, CommandEncoder, ComputePass, Device, Queue, SubmissionIndex};
 
@@ -12,6 +17,24 @@ use wgpu::{BindGroup, CommandEncoder, ComputePass, Device, Queue, SubmissionInde
 const LAUNCHES: usize = 64;
 /// Names that an error of gathered launches lists.
 const NAMES: usize = 4;
+
+/// What became of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Passage {
+    handed: OnceLock<SubmissionIndex>,
+    done: AtomicBool,
+}
+
+impl Passage {
+    /// Where the queue was when it was handed over.
+    pub(crate) fn handed(&self) -> Option<&SubmissionIndex> {
+        self.handed.get()
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.done.load(Relaxed)
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct Batch {
@@ -23,9 +46,18 @@ pub(crate) struct Batch {
     launches: usize,
     names: Vec<String>,
     copies: usize,
+    /// Of what is gathered; shared with the marks in it.
+    passage: Arc<Passage>,
+    /// Of what was handed over last.
+    last: Option<Arc<Passage>>,
 }
 
 impl Batch {
+    /// Of all work so far: the batch it is in that will be done last. `None` if there was no work yet.
+    pub(crate) fn passage(&self) -> Option<Arc<Passage>> {
+        if self.is_empty() { self.last.clone() } else { Some(Arc::clone(&self.passage)) }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.encoder.is_none()
     }
@@ -81,6 +113,11 @@ impl Batch {
         }
         let index = queue.submit([encoder.finish()]);
         let error = scopes.close();
+        let passage = std::mem::take(&mut self.passage);
+        let _ = passage.handed.set(index.clone());
+        let reached = Arc::clone(&passage);
+        queue.on_submitted_work_done(move || reached.done.store(true, Relaxed));
+        self.last = Some(passage);
         let kernels = match (self.names.len(), self.launches) {
             (0, _) => "a copy".to_owned(),
             (1, _) => self.names[0].clone(),

@@ -1,14 +1,13 @@
 //! Marks: points in the queue, with the device's time where it tells.
 //!
-//! Always: a mark hands over what was gathered, so that it is reached without further calls.
+//! Always: a mark stays where it was placed among the gathered launches, and is handed over with them: with a full batch, a flush, or when
+//! somebody asks for it. So the device passes from a mark to the work behind it without waiting for the host, and times between marks are of
+//! that work alone.
 
-use crate::backend::WgpuBackend;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
-};
+use crate::{backend::WgpuBackend, batch::Passage};
+use std::sync::Arc;
 use unigrad_device::Error;
-use wgpu::{Buffer, BufferUsages, Features, PollType, QuerySet, SubmissionIndex};
+use wgpu::{Buffer, BufferUsages, Features, PollType, QuerySet};
 
 /// Times in one set.
 const SET: u32 = 64;
@@ -18,10 +17,16 @@ const STRIDE: u64 = wgpu::QUERY_RESOLVE_BUFFER_ALIGNMENT;
 /// A point in the queue.
 #[derive(Debug)]
 pub struct Mark {
-    done: Arc<AtomicBool>,
-    index: Option<SubmissionIndex>,
+    /// Of the batch it is in; `None` before all work.
+    passage: Option<Arc<Passage>>,
     /// Where its time is written.
     time: Option<(Arc<Times>, u32)>,
+}
+
+impl Mark {
+    fn is_done(&self) -> bool {
+        self.passage.as_ref().is_none_or(|passage| passage.is_done())
+    }
 }
 
 /// Times of several marks.
@@ -59,32 +64,43 @@ impl WgpuBackend {
     }
 
     pub(crate) fn place_mark(&self) -> Result<Mark, Error> {
+        self.reports.alive(&self.name)?;
         let mut queued = self.queued();
         let time = self.time(&mut queued.clock);
         if let Some((times, at)) = &time {
-            let encoder = queued.batch.encoder(&self.device);
-            encoder.write_timestamp(&times.set, *at);
-            encoder.resolve_query_set(&times.set, *at..*at + 1, &times.resolved, u64::from(*at) * STRIDE);
+            queued.batch.encoder(&self.device).write_timestamp(&times.set, *at);
         }
-        let index = self.submit(&mut queued)?;
-        let done = Arc::new(AtomicBool::new(false));
-        let reached = Arc::clone(&done);
-        self.queue.on_submitted_work_done(move || reached.store(true, Relaxed));
-        Ok(Mark { done, index, time })
+        let mark = Mark { passage: queued.batch.passage(), time };
+        if queued.batch.is_full() {
+            self.submit(&mut queued)?;
+        }
+        Ok(mark)
+    }
+
+    /// Hands over the batch that a mark is in, if that is still gathered.
+    fn hand_over(&self, mark: &Mark) -> Result<(), Error> {
+        let mut queued = self.queued();
+        match &mark.passage {
+            Some(passage) if passage.handed().is_none() => self.submit(&mut queued).map(|_| ()),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn reached(&self, mark: &Mark) -> Result<bool, Error> {
-        if !mark.done.load(Relaxed) {
+        if !mark.is_done() {
             self.reports.alive(&self.name)?;
+            self.hand_over(mark)?;
             self.poll(PollType::Poll)?;
         }
-        Ok(mark.done.load(Relaxed))
+        Ok(mark.is_done())
     }
 
     pub(crate) fn await_mark(&self, mark: &Mark) -> Result<(), Error> {
-        if !mark.done.load(Relaxed) {
+        if !mark.is_done() {
             self.may_wait()?;
-            self.poll(PollType::Wait { submission_index: mark.index.clone(), timeout: None })?;
+            self.hand_over(mark)?;
+            let index = mark.passage.as_ref().and_then(|passage| passage.handed().cloned());
+            self.poll(PollType::Wait { submission_index: index, timeout: None })?;
         }
         self.reports.take(&self.name)
     }
@@ -94,8 +110,11 @@ impl WgpuBackend {
         let (Some(from), Some(to)) = (&from.time, &to.time) else { return Ok(0.0) };
         let mut ticks = [0u64; 2];
         for (tick, (times, at)) in ticks.iter_mut().zip([from, to]) {
+            // Goes behind the mark, in its batch or a later one.
+            let offset = u64::from(*at) * STRIDE;
+            self.queued().batch.encoder(&self.device).resolve_query_set(&times.set, *at..*at + 1, &times.resolved, offset);
             let mut bytes = [0; 8];
-            self.read_back(&times.resolved, u64::from(*at) * STRIDE, &mut bytes)?;
+            self.read_back(&times.resolved, offset, &mut bytes)?;
             *tick = u64::from_le_bytes(bytes);
         }
         Ok(ticks[1].wrapping_sub(ticks[0]) as f64 * f64::from(self.queue.get_timestamp_period()))

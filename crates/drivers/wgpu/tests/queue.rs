@@ -211,6 +211,28 @@ fn marks_measure_time() {
 }
 
 #[test]
+fn times_between_marks_are_the_devices_alone() {
+    if support::is_missing() {
+        return;
+    }
+    let backend = WgpuBackend::open(0).unwrap();
+    let module = backend.load(&count_groups()).unwrap();
+    let y = Range { handle: backend.allocate(4 << 4).unwrap(), offset: 0, len: 4 << 4 };
+    let pause = std::time::Duration::from_millis(300);
+    let from = backend.mark().unwrap().unwrap();
+    std::thread::sleep(pause);
+    backend.launch(&module, [1, 1, 1], &[Bound::Buffer(y)]).unwrap();
+    let to = backend.mark().unwrap().unwrap();
+    std::thread::sleep(pause);
+    let time = backend.elapsed(&from, &to).unwrap();
+    assert!(time < 0.9 * pause.as_nanos() as f64, "{time} ns");
+    // A mark of work that is done already.
+    let last = backend.mark().unwrap().unwrap();
+    backend.wait(&last).unwrap();
+    assert!(backend.is_done(&last).unwrap());
+}
+
+#[test]
 fn discovery_describes_the_adapters() {
     let found = WgpuDriver.discover();
     assert_eq!(found.devices.is_empty(), found.problem.is_some());

@@ -119,7 +119,10 @@ pub fn record<T>(device: Device, what: impl FnOnce() -> Work, work: impl FnOnce(
         let mut session = session();
         let Some(session) = &mut *session else { return work() };
         if session.bases.iter().all(|(known, _, _)| *known != device) {
-            session.bases.push((device, mark(), Instant::now()));
+            let base = mark();
+            // Its time is now, not when work behind it is handed over.
+            device.flush()?;
+            session.bases.push((device, base, Instant::now()));
         }
     }
     let (host_start, before) = (Instant::now(), mark());
