@@ -2,7 +2,9 @@
 //!
 //! A value is *uniform* if all threads of the workgroup that compute it together get the same, *by subgroup* if the threads of each subgroup
 //! do, otherwise *varying*. Thread and lane indices vary, constants, parameters and group indices do not; an instruction varies as its
-//! arguments do. Loads from memory that the program may write vary; of memory that it only reads they vary as the index does. A local array
+//! arguments do. Loads from buffers that the program may write vary; from those that it only reads they vary as the index does. So they do
+//! from shared arrays: threads that load one element in one place find one value, since no other thread may write it before all of them have
+//! passed a barrier. Only where atomics or a dialect's own words touch the array is that not so. A local array
 //! is as varying as whatever is ever stored to it, where it is stored, and how the control flow there differs between threads.
 //! `thread.x / 32`, `thread.x < 64` and the like are seen to be the same for each subgroup, by the multiples that integers are known to be.
 
@@ -57,6 +59,8 @@ impl Spreads {
 struct Analysis<'a> {
     program: &'a Program,
     subgroup: u64,
+    /// Shared arrays that atomics or a dialect's own words touch.
+    disputed: Vec<u32>,
     spreads: Spreads,
     changed: bool,
 }
@@ -66,13 +70,38 @@ pub(super) fn analyse(program: &Program, target: &Target) -> Spreads {
     let facts = vec![UNKNOWN; program.insts.len()];
     let one_subgroup = target.subgroup == Some(program.threads());
     let spreads = Spreads { facts, locals: vec![Level::Uniform; program.locals.len()], one_subgroup };
-    let mut analysis = Analysis { program, subgroup: target.subgroup.unwrap_or(0).into(), spreads, changed: true };
+    let mut disputed = Vec::new();
+    for inst in &program.insts {
+        match &inst.op {
+            Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) => disputed.extend(shared(*place)),
+            Op::Raw(raw) => disputed.extend(raw.places.iter().copied().filter_map(shared)),
+            _ => {}
+        }
+    }
+    disputed_by_statements(&program.body, &mut disputed);
+    let mut analysis = Analysis { program, subgroup: target.subgroup.unwrap_or(0).into(), disputed, spreads, changed: true };
     // What loops carry is found by repetition; levels only rise, so this ends.
     while analysis.changed {
         analysis.changed = false;
         analysis.block(&program.body, Level::Uniform);
     }
     analysis.spreads
+}
+
+fn shared(place: Place) -> Option<u32> {
+    if let Place::Shared(at) = place { Some(at) } else { None }
+}
+
+fn disputed_by_statements(block: &Block, disputed: &mut Vec<u32>) {
+    for stmt in block {
+        match stmt {
+            Stmt::Raw(raw) => disputed.extend(raw.places.iter().copied().filter_map(shared)),
+            Stmt::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|block| disputed_by_statements(block, disputed)),
+            Stmt::For { body, .. } => disputed_by_statements(body, disputed),
+            Stmt::While { check, body, .. } => [check, body].into_iter().for_each(|block| disputed_by_statements(block, disputed)),
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier => {}
+        }
+    }
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -178,7 +207,8 @@ impl Analysis<'_> {
             Op::Load(place, index) => {
                 let memory = match place {
                     Place::Local(at) => self.local(*at),
-                    Place::Shared(_) => Level::Varying,
+                    Place::Shared(at) if self.disputed.contains(at) => Level::Varying,
+                    Place::Shared(_) => Level::Uniform,
                     Place::Param(at) | Place::Table(at, _) => match self.program.params.get(*at as usize) {
                         Some(Param::Buffer { write: false, .. } | Param::Table { write: false, .. }) => Level::Uniform,
                         _ => Level::Varying,

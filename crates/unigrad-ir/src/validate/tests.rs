@@ -388,6 +388,29 @@ fn barriers_are_reached_by_all() {
 }
 
 #[test]
+fn all_threads_find_the_same_in_shared_memory() {
+    let under = |atomic: bool, own: bool| {
+        errors(simple(|b, _| {
+            let shared = b.shared("flags", DType::U32, 64);
+            let (t, zero) = (b.thread(0), b.u32(0));
+            if atomic {
+                b.atomic(AtomicOp::Max, shared, zero, t);
+            } else {
+                b.store(shared, t, t);
+            }
+            b.barrier();
+            let flag = b.load(shared, if own { t } else { zero });
+            let set = b.binary(BinaryOp::Ne, flag, zero);
+            b.when(set, |b| b.barrier());
+        }))
+    };
+    assert!(under(false, false).is_empty());
+    only(under(false, true), "not all threads of the group");
+    // An atomic operation of another thread may come between two loads.
+    only(under(true, false), "not all threads of the group");
+}
+
+#[test]
 fn subgroup_operations_are_reached_by_whole_subgroups() {
     let under = |condition: &dyn Fn(&mut Builder) -> Value| {
         errors(simple(|b, _| {
