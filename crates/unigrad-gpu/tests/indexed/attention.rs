@@ -1,10 +1,11 @@
 //! Attention, forward and backward.
 
 use crate::{Values, check, on_target, targets, tolerance};
-use unigrad_ir::Target;
+use unigrad_gpu::lower;
+use unigrad_ir::{FragmentShape, Target};
 use unigrad_kernel::testing::Rng;
 use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Kernel, Layout4};
-use unigrad_scalar::DType;
+use unigrad_scalar::{DType, Literal};
 
 /// A random layout of `[batch, head, position, feature]`: in any of the usual orders, with padding, features apart or backwards.
 fn layout(random: &mut Rng, dims: [usize; 4]) -> (Layout4, usize) {
@@ -28,7 +29,7 @@ struct Case {
     scalars: Vec<u64>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Sizes {
     batch: usize,
     kv_heads: usize,
@@ -157,6 +158,153 @@ fn few_queries_of_many_keys() {
             let forward = Kernel::Attention(case.grad.forward.clone());
             let n = forward.args().len();
             check(&forward, &target, &case.buffers[..n], &case.scalars, 2, tolerance(dtype));
+        }
+    }
+}
+
+/// Devices with matrix fragments, by what lowering sees of them: HIP on gfx90a and gfx1100, Metal, OpenCL with PTX, wgpu.
+fn matrix_targets() -> Vec<(&'static str, Target)> {
+    let shape = |n, input| FragmentShape { m: n, n, k: n, input, sum: DType::F32 };
+    let halves = |n| vec![shape(n, DType::F16), shape(n, DType::BF16)];
+    let all = Target { fragments: halves(16), ..Target::interpreter() };
+    let little = Target { f64: false, i64: false, f16: false, tables: false, ..all.clone() };
+    vec![
+        ("gfx90a", Target { subgroup: Some(64), shared_bytes: 64 << 10, ..all.clone() }),
+        ("gfx1100", Target { shared_bytes: 64 << 10, ..all.clone() }),
+        ("metal", Target { shared_bytes: 32 << 10, fragments: halves(8), f64: false, ..all.clone() }),
+        ("opencl", all.clone()),
+        ("wgpu", Target { fragments: vec![shape(16, DType::F16)], max_buffers: 8, max_threads: 256, ..little.clone() }),
+        ("wgpu, little memory", Target { fragments: vec![shape(8, DType::F16)], shared_bytes: 16 << 10, vectors: false, ..little }),
+    ]
+}
+
+fn uses_fragments(kernel: &Kernel, target: &Target) -> bool {
+    let lowered = lower(kernel, target).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
+    lowered.steps.iter().any(|step| !step.program.is_plain())
+}
+
+/// Either dtype if the target multiplies both.
+fn half(random: &mut Rng, target: &Target) -> DType {
+    random.pick(&target.fragments.iter().map(|shape| shape.input).collect::<Vec<_>>())
+}
+
+/// Sizes of a case without batch.
+fn sizes([kv_heads, group, q_len, k_len, qk_dim, v_dim]: [usize; 6]) -> Sizes {
+    Sizes { batch: 1, kv_heads, group, q_len, k_len, qk_dim, v_dim }
+}
+
+/// The forward pass by fragments against the CPU's. With little memory, many features are for threads.
+fn check_forward(case: &Case, target: &Target) {
+    let forward = Kernel::Attention(case.grad.forward.clone());
+    let many = case.grad.forward.qk_dim.max(case.grad.forward.v_dim) >= 128;
+    assert!(uses_fragments(&forward, target) || many && target.shared_bytes < 32 << 10, "{forward:?}");
+    check(&forward, target, &case.buffers[..forward.args().len()], &case.scalars, 2, tolerance(case.grad.forward.dtype));
+}
+
+#[test]
+fn fragments_of_odd_sizes() {
+    let mut random = Rng(11);
+    let mut used = 0;
+    for (name, target) in matrix_targets() {
+        for _ in 0..5 {
+            let sizes = Sizes {
+                batch: random.pick(&[1, 2]),
+                kv_heads: 1 + random.below(2),
+                group: 1 + random.below(3),
+                q_len: random.pick(&[7, 16, 17, 33, 70]),
+                k_len: random.pick(&[16, 31, 65, 100]),
+                qk_dim: random.pick(&[8, 16, 20, 37, 64]),
+                v_dim: random.pick(&[8, 16, 19, 40, 64]),
+            };
+            let dtype = half(&mut random, &target);
+            let case = case(&mut random, dtype, sizes, false);
+            used += u32::from(uses_fragments(&Kernel::Attention(case.grad.forward.clone()), &target));
+            println!("{name}: {sizes:?}");
+            check_case(case, &target);
+        }
+    }
+    assert!(used >= 20, "{used} of 30 used fragments");
+}
+
+#[test]
+fn fragments_of_usual_sizes() {
+    let mut random = Rng(12);
+    for (_, target) in matrix_targets() {
+        for (group, q_len, k_len, dim) in [(1, 65, 130, 64), (2, 40, 70, 128)] {
+            let dtype = half(&mut random, &target);
+            let mut case = case(&mut random, dtype, sizes([1, group, q_len, k_len, dim, dim]), true);
+            case.grad.forward.causal = true;
+            check_forward(&case, &target);
+            check_case(case, &target);
+        }
+    }
+}
+
+#[test]
+fn maxima_that_grow_scale_the_sums() {
+    let mut random = Rng(13);
+    for (_, target) in matrix_targets() {
+        for (q_len, v_dim) in [(16, 32), (70, 100)] {
+            let dtype = half(&mut random, &target);
+            let mut case = case(&mut random, dtype, sizes([1, 1, q_len, 200, 16, v_dim]), true);
+            let forward = &mut case.grad.forward;
+            (forward.causal, forward.window) = (false, None);
+            case.scalars = vec![200, 0];
+            // Scores grow from key to key, in steps far beyond the slack.
+            forward.scale_bits = 1.0f64.to_bits();
+            let value = |at: i64| Literal::float(dtype, (at / 20) as f64 * 1.5);
+            let keys = &mut case.buffers[1];
+            let mut all = crate::decode(dtype, keys);
+            for j in 0..200 {
+                let [.., position, feature] = forward.k.strides;
+                for f in 0..16 {
+                    all[(forward.k.offset + j * position + f * feature) as usize] = if f == 0 { value(j) } else { Literal::zero(dtype) };
+                }
+            }
+            *keys = crate::encode(dtype, all);
+            check_forward(&case, &target);
+        }
+    }
+}
+
+#[test]
+fn fragments_in_parts_of_keys_and_of_features() {
+    let mut random = Rng(14);
+    for (name, target) in matrix_targets() {
+        // Queries of a group as one block, keys in parts; values in ranges of features.
+        for sizes in [sizes([1, 4, 5, 1100, 16, 24]), sizes([1, 1, 20, 40, 16, 300])] {
+            println!("{name}: {sizes:?}");
+            let dtype = half(&mut random, &target);
+            let case = case(&mut random, dtype, sizes, false);
+            check_forward(&case, &target);
+        }
+    }
+}
+
+#[test]
+fn queries_that_see_nothing_and_all_that_is_dropped() {
+    let mut random = Rng(15);
+    for (_, target) in matrix_targets() {
+        for (kv_len, q_offset, keep) in [(0, 0, 0.9f32), (40, -30, 0.5), (40, 100, 0.0)] {
+            let dtype = half(&mut random, &target);
+            let mut case = case(&mut random, dtype, sizes([1, 1, 40, 40, 16, 16]), true);
+            let forward = &mut case.grad.forward;
+            (forward.causal, forward.window) = (true, Some(25));
+            forward.dropout = Some(Dropout { keep_bits: keep.to_bits() });
+            case.scalars = vec![kv_len, q_offset as i64 as u64, 3, 4];
+            check_forward(&case, &target);
+        }
+    }
+}
+
+#[test]
+fn few_queries_are_for_threads() {
+    let mut random = Rng(16);
+    for (_, target) in matrix_targets() {
+        for dtype in [DType::F16, DType::F32] {
+            let q_len = if dtype == DType::F32 { 64 } else { 1 };
+            let case = case(&mut random, dtype, sizes([2, 2, q_len, 64, 16, 16]), true);
+            assert!(!uses_fragments(&Kernel::Attention(case.grad.forward), &target));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use unigrad_gpu::lower;
-use unigrad_ir::{Target, collect, offline_targets, render, validate};
+use unigrad_ir::{Dialect, FragmentShape, Target, collect, offline_targets, render, validate};
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Dropout, Kernel, Layout4, MaxPool, Scan, Scatter, ScatterBase, TopK};
 use unigrad_scalar::{DType, Literal, ScanOp, ScatterMode};
 
@@ -97,6 +97,17 @@ fn sample() -> Vec<Kernel> {
     kernels
 }
 
+/// A GPU of NVIDIA's through OpenCL, whose compiler takes PTX, and through Vulkan, with cooperative matrices.
+fn with_matrices() -> [Target; 2] {
+    let shape = |input| FragmentShape { m: 16, n: 16, k: 16, input, sum: DType::F32 };
+    let all = Target { tables: false, compute_units: 132, ..Target::interpreter() };
+    let halves = vec![shape(DType::F16), shape(DType::BF16)];
+    [
+        Target { dialect: Dialect::OpenCl, arch: "sm_90".to_owned(), fragments: halves, ..all.clone() },
+        Target { dialect: Dialect::Wgsl, f64: false, i64: false, f16: false, atomic_i64: false, fragments: vec![shape(DType::F16)], ..all },
+    ]
+}
+
 /// The least that WebGPU promises.
 fn least() -> Target {
     Target {
@@ -127,13 +138,15 @@ fn kernels_are_valid_where_little_is_promised() {
 
 #[test]
 fn kernels_are_collected_for_other_compilers() {
-    for target in offline_targets() {
+    for target in offline_targets().into_iter().chain(with_matrices()) {
+        // Another dialect's compiler has the architecture's name already.
+        let folder = std::env::var_os("UNIGRAD_COLLECT_KERNELS").filter(|_| target.dialect != Dialect::OpenCl);
         for kernel in sample() {
             let lowered = lower(&kernel, &target).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
             for step in &lowered.steps {
                 validate(&step.program, &target).unwrap_or_else(|faults| panic!("{}: {faults:?}", step.program.name));
                 let source = render(&step.program, &target).unwrap_or_else(|error| panic!("{error}"));
-                if let Some(folder) = std::env::var_os("UNIGRAD_COLLECT_KERNELS") {
+                if let Some(folder) = &folder {
                     collect(&source, &target, folder.as_ref()).unwrap();
                 }
             }

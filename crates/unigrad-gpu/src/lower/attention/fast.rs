@@ -1,23 +1,17 @@
 //! Both passes in a device's own words, where it has matrix instructions for them: [`native::attention`].
 
-use super::{Context, Inputs};
+use super::{Context, Inputs, aligned};
 use crate::lower::native::attention::{self as native, Backward, Forward};
 use crate::lower::work::{Line, Operand};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Target, Value};
-use unigrad_kernel::{AttentionGrad, Layout4};
+use unigrad_kernel::AttentionGrad;
 use unigrad_scalar::{BinaryOp, DType};
 
 /// Queries of a head from which a block of them pays.
 const MANY: usize = 48;
 
-/// Copies are 16 bytes long and aligned so (8 elements), stores 4 bytes (2 elements).
-fn aligned(layout: &Layout4, to: i64) -> bool {
-    let rows = &layout.strides[..3];
-    layout.strides[3] == 1 && layout.offset % to == 0 && rows.iter().all(|stride| *stride >= 0 && stride % to == 0)
-}
-
-/// Whether the forward pass suits, and what the gradient shares with it.
+/// Whether the forward pass suits, and what the gradient shares with it. Copies are 16 bytes long (8 elements), stores 4 bytes (2 elements).
 fn suits(context: &Context<'_>, target: &Target) -> bool {
     let kernel = context.kernel;
     matches!(kernel.dtype, DType::F16 | DType::BF16)

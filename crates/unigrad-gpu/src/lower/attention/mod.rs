@@ -3,11 +3,14 @@
 //! Always: sums run in a fixed order; nothing is added atomically. Blocks that the mask hides are skipped.
 //! Never: holds more scores than one block of queries by one block of keys.
 //!
-//! [`tile`] has the products, [`forward`] and [`backward`] the loops around them; this file has what both know of masks, dropout and layouts.
+//! [`tile`] has the products by threads, [`forward`] and [`backward`] the loops around them; [`matrix`] has both passes for half types where the
+//! target has matrix fragments, [`fast`] those in a device's own words. This file has what all know of masks, dropout and layouts.
 
 mod backward;
+mod division;
 mod fast;
 mod forward;
+mod matrix;
 mod tile;
 
 pub(super) use backward::lower as lower_grad;
@@ -25,6 +28,12 @@ use unigrad_scalar::{BinaryOp, DType};
 
 /// Positions are below this, so that sums of a few of them stay within 32 bits.
 const FAR: i64 = 1 << 28;
+
+/// Whether runs of so many features are aligned to their length everywhere. A power of two.
+fn aligned(layout: &Layout4, to: i64) -> bool {
+    let rows = &layout.strides[..3];
+    layout.strides[3] == 1 && layout.offset % to == 0 && rows.iter().all(|stride| *stride >= 0 && stride % to == 0)
+}
 
 /// What all programs of a kernel share.
 struct Context<'a> {
@@ -146,7 +155,14 @@ impl<'a> Context<'a> {
     /// `score * scale + bias`, or -inf where the query does not see the key. `bias_line` is where the query's row of the bias begins.
     fn masked(&self, b: &mut Builder, inputs: &Inputs, score: Value, seen: Value, bias_line: Option<Value>, j: Value) -> Value {
         let scale = b.float(self.dtype, f64::from_bits(self.kernel.scale_bits));
-        let mut score = b.mul(score, scale);
+        let score = b.mul(score, scale);
+        let score = self.biased(b, inputs, score, seen, bias_line, j);
+        let hidden = b.float(self.dtype, f64::NEG_INFINITY);
+        b.select(seen, score, hidden)
+    }
+
+    /// `score + bias` where the query sees the key.
+    fn biased(&self, b: &mut Builder, inputs: &Inputs, mut score: Value, seen: Value, bias_line: Option<Value>, j: Value) -> Value {
         if let (Some(bias), Some((layout, _)), Some(line)) = (inputs.bias, self.kernel.bias, bias_line) {
             let zero = b.float(self.dtype, 0.0);
             let added = b.variable("bias", zero);
@@ -160,12 +176,19 @@ impl<'a> Context<'a> {
             let added = b.get(added);
             score = b.add(score, added);
         }
-        let hidden = b.float(self.dtype, f64::NEG_INFINITY);
-        b.select(seen, score, hidden)
+        score
     }
 
     /// What dropout multiplies the probability of a key with. `row` is the query's number in `[batch, head, query]` (`U32`).
     fn kept(&self, b: &mut Builder, inputs: &Inputs, row: Value, j: Value) -> Option<Value> {
+        let (keep, ..) = inputs.dropout?;
+        let is_kept = self.is_kept(b, inputs, row, j)?;
+        let (factor, none) = (b.float(self.dtype, 1.0 / f64::from(keep)), b.float(self.dtype, 0.0));
+        Some(b.select(is_kept, factor, none))
+    }
+
+    /// Whether dropout keeps the probability of a key (`Bool`).
+    fn is_kept(&self, b: &mut Builder, inputs: &Inputs, row: Value, j: Value) -> Option<Value> {
         let (keep, seed, offset) = inputs.dropout?;
         let len = b.u32(self.kernel.k_len as u32);
         let (low, high) = (b.mul(row, len), b.mul_hi(row, len));
@@ -181,9 +204,7 @@ impl<'a> Context<'a> {
         let unit = b.float(DType::F32, 1.0 / f64::from(1 << 24));
         let uniform = b.mul(uniform, unit);
         let keep_value = b.float(DType::F32, keep.into());
-        let is_kept = b.lt(uniform, keep_value);
-        let (factor, none) = (b.float(self.dtype, 1.0 / f64::from(keep)), b.float(self.dtype, 0.0));
-        Some(b.select(is_kept, factor, none))
+        Some(b.lt(uniform, keep_value))
     }
 
     /// The number of a query in `[batch, head, query]`: `U32`.
