@@ -57,7 +57,7 @@ pub struct Target {
     pub compute_units: u32,
     /// Buffers a launch can pass at most.
     pub max_buffers: u32,
-    /// Bytes of all parameters at most (an address takes 8).
+    /// Bytes of all parameters at most; a buffer takes [`Target::buffer_param_bytes`].
     pub max_param_bytes: u32,
     /// Bytes of the largest buffer that a parameter can be.
     pub max_buffer_bytes: u64,
@@ -80,6 +80,21 @@ pub struct Target {
 }
 
 impl Target {
+    /// Bytes of parameters that a buffer takes: its address; in OpenCL C also where it begins in its memory object, and in WGSL only that.
+    pub fn buffer_param_bytes(&self) -> u32 {
+        match self.dialect {
+            Dialect::OpenCl => 16,
+            Dialect::Wgsl => 4,
+            Dialect::Cuda | Dialect::Hip | Dialect::Msl | Dialect::Ir => 8,
+        }
+    }
+
+    /// Whether an index at run time into a table of parameters costs no more than one into memory. OpenCL C has no arrays of buffers: there
+    /// an index chooses among all entries, so that fewer such choices are better, and comparing with every entry is better than several.
+    pub fn indexes_tables(&self) -> bool {
+        self.dialect != Dialect::OpenCl
+    }
+
     /// The interpreter's: everything there is, with subgroups of 32.
     pub fn interpreter() -> Target {
         Target {

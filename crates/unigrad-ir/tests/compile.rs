@@ -57,7 +57,7 @@ fn in_namespaces(sources: &[Source]) -> String {
 
 #[test]
 fn opencl_c_compiles() {
-    let target = Target { subgroup: None, tables: false, ..target(Dialect::OpenCl) };
+    let target = Target { subgroup: None, ..target(Dialect::OpenCl) };
     // C has no namespaces: names of functions and kernels get numbers.
     let mut unit = String::new();
     for (at, source) in sources(&target).iter().enumerate() {

@@ -10,13 +10,14 @@ use unigrad_scalar::DType;
 fn targets() -> Vec<Target> {
     let mut targets = offline_targets();
     targets.retain(|target| matches!(target.arch.as_str(), "sm_90" | "gfx90a" | "gfx1100") || target.dialect == Dialect::Msl);
-    let base = Target { tables: false, fragments: Vec::new(), subgroup: None, ..Target::interpreter() };
+    let base = Target { fragments: Vec::new(), subgroup: None, ..Target::interpreter() };
     targets.push(Target { dialect: Dialect::OpenCl, ..base.clone() });
     let fragments = targets[0].fragments.clone();
     targets.push(Target { dialect: Dialect::OpenCl, arch: "sm_90".to_owned(), subgroup: Some(32), fragments, ..base.clone() });
     let fragments = vec![FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 }];
     targets.push(Target {
         dialect: Dialect::Wgsl,
+        tables: false,
         subgroup: Some(32),
         f64: false,
         i64: false,

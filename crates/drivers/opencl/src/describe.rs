@@ -145,8 +145,8 @@ impl Found {
     pub(crate) fn target(self) -> Target {
         let number = |what, or: u64| self.device.number(what).unwrap_or(or);
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        // The specification grants 1024 bytes. Each buffer comes with its offset, so an address takes twice as much as a target's does.
-        let param_bytes = narrow(number(name::DEVICE_MAX_PARAMETER_SIZE, 1024)).min(1 << 16) / 2;
+        // The specification grants 1024 bytes. Some count what they pass themselves; nobody needs more than this.
+        let param_bytes = narrow(number(name::DEVICE_MAX_PARAMETER_SIZE, 1024)).min(4096);
         let item_sizes = self.device.bytes(name::DEVICE_MAX_WORK_ITEM_SIZES).map(|b| sizes(&b)).unwrap_or_default();
         let threads = number(name::DEVICE_MAX_WORK_GROUP_SIZE, 1).min(item_sizes.first().copied().unwrap_or(1));
         let max_alloc = number(name::DEVICE_MAX_MEM_ALLOC_SIZE, 128 << 20);
@@ -161,7 +161,7 @@ impl Found {
             // OpenCL C has shuffles as extensions that hardly anybody offers: programs go through shared memory, but see `with_ptx`.
             subgroup: None,
             compute_units: narrow(number(name::DEVICE_MAX_COMPUTE_UNITS, 1)).max(1),
-            max_buffers: (param_bytes / 8).min(128),
+            max_buffers: (param_bytes / 16).min(256),
             max_param_bytes: param_bytes,
             max_buffer_bytes: if self.vendor.large_buffers { total } else { max_alloc },
             f64: self.has_f64(),
@@ -170,7 +170,7 @@ impl Found {
             f16: true,
             atomic_f32: true,
             atomic_i64: self.has_atomic_i64(),
-            tables: false,
+            tables: true,
             vectors: true,
             fragments: Vec::new(),
         }

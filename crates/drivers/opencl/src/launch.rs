@@ -87,27 +87,51 @@ impl OpenClBackend {
         let mut at = 0;
         for (param, arg) in module.params.iter().zip(args) {
             match (param, arg) {
-                (Param::Buffer { write, .. }, Bound::Buffer(range)) if module.convention == Convention::Plain && range.len > 0 => {
-                    let (memory, stand) = self.part(queue, *range, *write)?;
-                    self.set(&module.kernel, &mut at, size_of::<Handle>(), (&raw const memory).cast())?;
-                    stands.extend(stand);
+                (Param::Buffer { dtype, write, .. }, Bound::Buffer(range)) => {
+                    stands.extend(self.set_buffer(queue, module, &mut at, (*dtype, *write), *range)?);
                 }
-                (Param::Buffer { dtype, .. }, Bound::Buffer(range)) => {
-                    let memory = if range.len == 0 { self.shared.nothing.handle() } else { range.handle as Handle };
-                    let first = if range.len == 0 { 0 } else { (range.offset / dtype.size()) as u64 };
-                    self.set(&module.kernel, &mut at, size_of::<Handle>(), (&raw const memory).cast())?;
-                    if module.convention == Convention::Offsets {
-                        self.set(&module.kernel, &mut at, size_of::<u64>(), (&raw const first).cast())?;
+                (Param::Table { dtype, count, write, .. }, Bound::Table(ranges)) if ranges.len() == *count as usize => {
+                    for range in ranges {
+                        stands.extend(self.set_buffer(queue, module, &mut at, (*dtype, *write), *range)?);
                     }
                 }
-                (Param::Scalar { dtype, .. }, Bound::Scalar(_, raw)) => {
-                    let (bytes, raw) = word(*dtype, *raw);
-                    self.set(&module.kernel, &mut at, bytes, raw.as_ptr().cast())?;
+                (Param::Scalar { dtype, .. }, Bound::Scalar(_, raw)) => self.set_number(module, &mut at, *dtype, *raw)?,
+                (Param::ScalarTable { dtype, count, .. }, Bound::ScalarTable(_, raw)) if raw.len() == *count as usize => {
+                    raw.iter().try_for_each(|raw| self.set_number(module, &mut at, *dtype, *raw))?;
                 }
                 _ => return Err(INVALID_ARGS),
             }
         }
         Ok(stands)
+    }
+
+    fn set_number(&self, module: &Module, at: &mut u32, dtype: DType, raw: u64) -> Result<(), Code> {
+        let (bytes, raw) = word(dtype, raw);
+        self.set(&module.kernel, at, bytes, raw.as_ptr().cast())
+    }
+
+    /// Sets the arguments that a buffer is.
+    fn set_buffer(
+        &self,
+        queue: &Queue,
+        module: &Module,
+        at: &mut u32,
+        (dtype, write): (DType, bool),
+        range: Range,
+    ) -> Result<Option<Stand>, Code> {
+        let (memory, first, stand) = match (range.len, module.convention) {
+            (0, _) => (self.shared.nothing.handle(), 0, None),
+            (_, Convention::Offsets) => (range.handle as Handle, (range.offset / dtype.size()) as u64, None),
+            (_, Convention::Plain) => {
+                let (memory, stand) = self.part(queue, range, write)?;
+                (memory, 0, stand)
+            }
+        };
+        self.set(&module.kernel, at, size_of::<Handle>(), (&raw const memory).cast())?;
+        if module.convention == Convention::Offsets {
+            self.set(&module.kernel, at, size_of::<u64>(), (&raw const first).cast())?;
+        }
+        Ok(stand)
     }
 
     /// Part of a buffer as a memory object of its own: a sub-buffer where one may begin there, else a copy.

@@ -12,7 +12,7 @@ use std::{ffi::CString, sync::Mutex};
 use unigrad_gpu::{KernelCache, Key};
 use unigrad_ir::{Param, Program, Source};
 
-/// How a kernel takes its buffers.
+/// How a kernel takes its buffers. Entries of a table are arguments like others, one after another.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Convention {
     /// As the renderer writes it: a pointer, and the first element.
@@ -169,11 +169,12 @@ impl Compiler<'_> {
 
 /// How many arguments a parameter is in OpenCL C.
 fn arguments_of(param: &Param, convention: Convention) -> u64 {
+    let buffer = if convention == Convention::Offsets { 2 } else { 1 };
     match param {
-        Param::Buffer { .. } if convention == Convention::Offsets => 2,
-        Param::Buffer { .. } | Param::Scalar { .. } => 1,
-        // Targets of this driver have no tables.
-        Param::Table { .. } | Param::ScalarTable { .. } => 0,
+        Param::Buffer { .. } => buffer,
+        Param::Table { count, .. } => buffer * u64::from(*count),
+        Param::Scalar { .. } => 1,
+        Param::ScalarTable { count, .. } => u64::from(*count),
     }
 }
 

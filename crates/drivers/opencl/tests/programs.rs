@@ -2,10 +2,12 @@
 
 #[path = "../../../unigrad-gpu/tests/support/conformance.rs"]
 mod conformance;
+#[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
+mod grouped;
 
 use conformance::{arithmetic, check, movement, programs, structure};
 use unigrad_device::{Driver, Error};
-use unigrad_gpu::{Backend, Bound, Range};
+use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
 use unigrad_ir::{Builder, Dialect, Raw, Source};
 use unigrad_opencl::{OpenClBackend, OpenClDriver};
 use unigrad_scalar::DType;
@@ -47,6 +49,14 @@ fn casts_bits_and_vectors_are_the_interpreters() {
 fn shared_memory_loops_and_atomics_are_the_interpreters() {
     let Some(device) = open() else { return };
     check(&device, structure(device.target()));
+}
+
+#[test]
+fn groups_of_tensors_take_few_launches() {
+    let Some(device) = open() else { return };
+    let has_f64 = device.target().f64;
+    assert!(device.target().tables);
+    grouped::groups(&GpuDevice::new(device), has_f64);
 }
 
 /// A program whose body is one line of OpenCL C.
@@ -151,6 +161,29 @@ fn a_users_program_takes_parts_of_buffers_as_plain_pointers() {
         device.download(y, &mut back).unwrap();
         assert_eq!(back[..], bytes(&[40.5, 30.5, 20.5, 10.5, 80.5, 70.5, 60.5, 50.5]), "{x:?} {y:?}");
     }
+    // Entries of tables come one after another.
+    let mut b = Builder::new("scale", [4, 1, 1]);
+    b.table("xs", DType::F32, 2, false);
+    b.table("ys", DType::F32, 2, true);
+    b.scalar_table("factors", DType::F32, 2);
+    let tables = b.finish();
+    let text =
+        "__kernel void scale(__global const float* a, __global const float* b, __global float* c, __global float* d, float f, float g) {
+        c[get_local_id(0)] = f * a[get_local_id(0)];
+        if (get_local_id(0) == 0) d[0] = g * b[0];
+    }";
+    let module = device.load_source(&source(text), &tables).unwrap();
+    let part = |offset: usize, len: usize| Range { handle, offset, len };
+    device.upload(&bytes(&[1.0, 2.0, 3.0, 4.0, 5.0]), part(64, 20)).unwrap();
+    let (xs, ys) = (vec![part(64, 16), part(80, 4)], vec![part(1024, 16), part(448, 4)]);
+    let factors = Bound::ScalarTable(DType::F32, [10.0, 100.0].map(|f: f32| f.to_bits().into()).to_vec());
+    device.launch(&module, [1, 1, 1], &[Bound::Table(xs.clone()), Bound::Table(ys.clone()), factors.clone()]).unwrap();
+    let mut back = [0; 20];
+    device.download(ys[0], &mut back[..16]).unwrap();
+    device.download(ys[1], &mut back[16..]).unwrap();
+    assert_eq!(back[..], bytes(&[10.0, 20.0, 30.0, 40.0, 500.0]));
+    let refused = device.launch(&module, [1, 1, 1], &[Bound::Table(xs[..1].to_vec()), Bound::Table(ys), factors]);
+    assert!(matches!(&refused, Err(Error::Launch { cause, .. }) if cause.contains("CL_INVALID_KERNEL_ARGS")), "{refused:?}");
     device.free(handle);
     let other = device.load_source(&source("__kernel void scale(__global float* x) { x[0] = 1; }"), &signature);
     assert!(matches!(&other, Err(Error::Compile { cause, .. }) if cause.contains("1 arguments, and a launch would pass 3")), "{other:?}");

@@ -4,7 +4,7 @@
 
 use super::{
     RenderError,
-    clike::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Vectors, Writer},
+    clike::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Tables, Vectors, Writer},
 };
 use crate::{AtomicOp, Dialect, Fragment, FragmentRole, FragmentShape, Op, Target, Value};
 use unigrad_scalar::DType;
@@ -21,7 +21,7 @@ pub(super) const CUDA: Language = Language {
         atomic: "{t}* {n}",
         scalar: "const {t} {n}",
         begin: "",
-        table: "const __grid_constant__ {t} {n}",
+        tables: Tables::Struct("const __grid_constant__ {t} {n}"),
         builtin: "",
     },
     shared: "__shared__ __align__(16) {t} {n}[{i}];",

@@ -5,7 +5,7 @@
 
 use super::{
     RenderError,
-    clike::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Vectors, Writer},
+    clike::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Tables, Vectors, Writer},
 };
 use crate::{AtomicOp, Dialect, Fragment, FragmentRole, FragmentShape, Target, Value};
 use unigrad_scalar::DType;
@@ -21,7 +21,7 @@ pub(super) const HIP: Language = Language {
         atomic: "{t}* {n}",
         scalar: "const {t} {n}",
         begin: "",
-        table: "const {t} {n}",
+        tables: Tables::Struct("const {t} {n}"),
         builtin: "",
     },
     shared: "__attribute__((shared, aligned(16))) {t} {n}[{i}];",

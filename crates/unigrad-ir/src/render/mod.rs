@@ -16,7 +16,7 @@ pub mod wgsl;
 pub use collect::collect;
 pub use targets::offline_targets;
 
-use crate::{Dialect, Program, Target, Value};
+use crate::{Block, Dialect, Program, Stmt, Target, Value};
 
 /// A program as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,6 +64,19 @@ pub fn render(program: &Program, target: &Target) -> Result<Source, RenderError>
         Dialect::Msl => clike::render(program, target, &msl::MSL),
         Dialect::Wgsl => wgsl::source(program, target),
         Dialect::Ir => Err(missing()),
+    }
+}
+
+/// Calls `f` with every statement of a block and of those in it.
+fn each_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
+    for stmt in block {
+        f(stmt);
+        match stmt {
+            Stmt::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|block| each_stmt(block, f)),
+            Stmt::For { body, .. } => each_stmt(body, f),
+            Stmt::While { check, body, .. } => [check, body].into_iter().for_each(|block| each_stmt(block, f)),
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier | Stmt::Raw(_) => {}
+        }
     }
 }
 

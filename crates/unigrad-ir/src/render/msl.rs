@@ -4,7 +4,7 @@
 
 use super::{
     RenderError,
-    clike::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Spaces, Writer},
+    clike::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Spaces, Tables, Writer},
 };
 use crate::{AtomicOp, Dialect, Fragment, Value};
 use unigrad_scalar::DType;
@@ -36,7 +36,7 @@ typedef atomic_int ug_atomic_i32;
         atomic: "device {t}* {n} [[buffer({i})]]",
         scalar: "constant {t}& {n} [[buffer({i})]]",
         begin: "",
-        table: "",
+        tables: Tables::None,
         builtin: "uint3 ug_thread [[thread_position_in_threadgroup]], uint3 ug_group [[threadgroup_position_in_grid]], \
                   uint3 ug_groups [[threadgroups_per_grid]]",
     },

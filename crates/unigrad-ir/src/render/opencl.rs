@@ -1,10 +1,10 @@
 //! OpenCL C 1.2 and newer.
 //!
 //! Each buffer is two arguments: the memory object, and the first element in it as a `ulong`. A launch passes parts of memory objects, and
-//! sub-buffers begin only at multiples of the device's address alignment.
+//! sub-buffers begin only at multiples of the device's address alignment. Each entry of a table is passed like a parameter of its own.
 
 use super::{
-    clike::{C_LIKE, Fragments, Language, Params, Shuffles, Spaces, Vectors},
+    clike::{C_LIKE, Fragments, Language, Params, Shuffles, Spaces, Tables, Vectors},
     cuda::{self, SINCE_SM_80},
 };
 use crate::{AtomicOp, Dialect, Target};
@@ -52,7 +52,12 @@ pub(super) const OPENCL: Language = Language {
         atomic: "__global {t}* {n}, const ulong {n}_first",
         scalar: "const {t} {n}",
         begin: "{n} += {n}_first;",
-        table: "",
+        tables: Tables::Arguments {
+            read: "__global const {t}* {n}, const ulong {n}_first",
+            write: "__global {t}* {n}, const ulong {n}_first",
+            begins: "({n} + {n}_first)",
+            number: "const {t} {n}",
+        },
         builtin: "",
     },
     spaces: Spaces { global: "__global ", shared: "__local ", private: "__private " },

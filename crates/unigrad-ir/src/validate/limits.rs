@@ -32,11 +32,12 @@ impl Checker<'_> {
                     if *atomic && !*write {
                         self.error(At::Words(name), format!("{name} is atomic but not written"), "let it be written too");
                     }
-                    (buffers, bytes) = (buffers + 1, bytes.saturating_add(8));
+                    (buffers, bytes) = (buffers + 1, bytes.saturating_add(target.buffer_param_bytes()));
                 }
                 Param::Table { count, .. } => {
                     self.tables(name, *count);
-                    (buffers, bytes) = (buffers.saturating_add(*count), bytes.saturating_add(count.saturating_mul(8)));
+                    buffers = buffers.saturating_add(*count);
+                    bytes = bytes.saturating_add(count.saturating_mul(target.buffer_param_bytes()));
                 }
                 Param::Scalar { .. } => {
                     if dtype.compute() != *dtype {

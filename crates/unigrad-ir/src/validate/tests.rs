@@ -311,6 +311,21 @@ fn limits_of_the_target() {
         }),
         "not an identifier",
     );
+    // A buffer takes what its dialect passes for it.
+    for (dialect, bytes) in [(Dialect::OpenCl, 2 * 3 * 16 + 3 * 4), (Dialect::Cuda, 2 * 3 * 8 + 3 * 4), (Dialect::Wgsl, 2 * 3 * 4 + 3 * 4)]
+    {
+        let of = |max_param_bytes| {
+            let mut b = Builder::new("tables", [1; 3]);
+            b.table("xs", DType::F32, 3, false);
+            (0..3).for_each(|i| {
+                b.buffer(&format!("y{i}"), DType::F32);
+            });
+            b.scalar_table("numbers", DType::F32, 3);
+            errors_for(b, &Target { dialect, max_param_bytes, ..Target::interpreter() })
+        };
+        assert!(of(bytes).is_empty(), "{dialect:?}");
+        only(of(bytes - 1), &format!("{bytes} bytes of parameters"));
+    }
     let mut b = Builder::new("names", [1; 3]);
     b.buffer("x", DType::F32);
     let mut program = b.finish();

@@ -19,6 +19,8 @@ use unigrad_scalar::{BinaryOp, DType};
 
 /// Bytes of parameters kept free for what a launch passes besides the tables.
 const RESERVED: usize = 128;
+/// Instances of a launch where an index chooses among all of them: text and compile time grow with them.
+const MOST_CHOSEN: usize = 64;
 
 /// Lowers a grouped map.
 pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsupported> {
@@ -50,9 +52,11 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
         return Ok(lowered);
     }
     let schedule = GroupedSchedule::new(&region, target, total);
-    let each = table_bytes(&region);
+    let each = table_bytes(&region, target);
     let room = (target.max_param_bytes as usize).saturating_sub(RESERVED) / each;
-    let most = room.min(target.max_buffers as usize / n_args.max(1));
+    // An index error is reported to one more buffer.
+    let most = room.min((target.max_buffers as usize).saturating_sub(1) / n_args.max(1));
+    let most = if target.indexes_tables() { most } else { most.min(MOST_CHOSEN) };
     let group = Group { grouped, region: &region, target, schedule, n_args, n_scalars };
     if target.tables && most >= 2 && instances.len() >= 2 {
         let launches = instances.len().div_ceil(most);
@@ -74,9 +78,9 @@ fn table_dtype(dtype: DType) -> DType {
 }
 
 /// Bytes of parameters that an instance takes.
-fn table_bytes(region: &Region) -> usize {
+fn table_bytes(region: &Region, target: &Target) -> usize {
     let scalars: usize = region.scalars.iter().map(|dtype| table_dtype(*dtype).size()).sum();
-    8 * region.args.len() + scalars + 8 + 4
+    target.buffer_param_bytes() as usize * region.args.len() + scalars + 8 + 4
 }
 
 struct Group<'a> {
@@ -140,7 +144,8 @@ impl Group<'_> {
                     (b.div_const(block, each), b.rem_const(block, each))
                 }
                 Some(table) => {
-                    let instance = search(b, table, count, block);
+                    let instance =
+                        if self.target.indexes_tables() { search(b, table, count, block) } else { count_behind(b, table, count, block) };
                     let first = b.table_scalar(table, instance);
                     (instance, b.sub(block, first))
                 }
@@ -242,6 +247,18 @@ fn search(b: &mut Builder, table: u32, count: usize, block: Value) -> Value {
         step /= 2;
     }
     found
+}
+
+/// The same by comparing with each of the first `count`, with no index that is not known now. The first one is 0.
+fn count_behind(b: &mut Builder, table: u32, count: usize, block: Value) -> Value {
+    let (none, one) = (b.u32(0), b.u32(1));
+    (1..count).fold(none, |found, at| {
+        let at = b.u32(at as u32);
+        let first = b.table_scalar(table, at);
+        let is_behind = b.binary(BinaryOp::Le, first, block);
+        let more = b.select(is_behind, one, none);
+        b.add(found, more)
+    })
 }
 
 /// A scalar as it is held, from what a table has of it.

@@ -32,10 +32,20 @@ pub(in crate::render) struct Params {
     pub(in crate::render) scalar: &'static str,
     /// A statement for each buffer, before everything else; empty where there is nothing to say.
     pub(in crate::render) begin: &'static str,
-    /// A struct by value; empty where there is none.
-    pub(in crate::render) table: &'static str,
+    pub(in crate::render) tables: Tables,
     /// What stands behind the last one.
     pub(in crate::render) builtin: &'static str,
+}
+
+/// How tables of parameters are passed. The texts know `{t}` and `{n}`.
+#[derive(Clone, Copy)]
+pub(in crate::render) enum Tables {
+    /// They are not.
+    None,
+    /// Each as a struct by value with an array in it, which an index goes into.
+    Struct(&'static str),
+    /// Each entry by itself, with the pointer to a buffer's first element; see [`super::tables`] for what an index does there.
+    Arguments { read: &'static str, write: &'static str, begins: &'static str, number: &'static str },
 }
 
 /// How one thread gets another's `u32`: `{v}` the value, `{n}` the distance or lane.
@@ -156,7 +166,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
         atomic: "{t}* {n}",
         scalar: "const {t} {n}",
         begin: "",
-        table: "const {t} {n}",
+        tables: Tables::Struct("const {t} {n}"),
         builtin: "",
     },
     spaces: Spaces { global: "", shared: "", private: "" },

@@ -9,7 +9,7 @@ impl Writer<'_> {
     pub(super) fn pointer(&self, place: Place) -> String {
         match place {
             Place::Param(at) => param_name(at as usize, &self.program.params[at as usize]),
-            Place::Table(at, which) => format!("{}.p[{}]", param_name(at as usize, &self.program.params[at as usize]), self.value(which)),
+            Place::Table(at, which) => self.table_entry(at, which),
             Place::Shared(at) => format!("s{at}_{}", identifier(&self.program.shared[at as usize].name)),
             Place::Local(at) => format!("l{at}_{}", identifier(&self.program.locals[at as usize].name)),
         }

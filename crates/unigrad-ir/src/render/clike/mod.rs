@@ -11,12 +11,13 @@ mod language;
 mod memory;
 mod ops;
 mod subgroup;
+mod tables;
 
-pub(super) use language::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Spaces, Vectors};
+pub(super) use language::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Spaces, Tables, Vectors};
 
 use super::{RenderError, Source};
 use crate::{Block, Op, Param, Program, Raw, Stmt, Target, Type, Value};
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 use unigrad_scalar::{DType, Literal};
 
 /// A text under construction.
@@ -30,14 +31,26 @@ pub(super) struct Writer<'a> {
     preludes: Vec<(String, String)>,
     /// Lines that features used want at the top.
     headers: Vec<&'static str>,
+    /// Tables that a value, once made, must choose from.
+    choices: BTreeMap<Value, Vec<u32>>,
     /// The first thing that the dialect lacks.
     error: Option<RenderError>,
 }
 
 /// The program in a C-like dialect.
 pub(super) fn render(program: &Program, target: &Target, language: &'static Language) -> Result<Source, RenderError> {
-    let mut writer =
-        Writer { program, target, language, body: String::new(), depth: 1, preludes: Vec::new(), headers: Vec::new(), error: None };
+    let choices = tables::choices(program, language.params.tables);
+    let mut writer = Writer {
+        program,
+        target,
+        language,
+        body: String::new(),
+        depth: 1,
+        preludes: Vec::new(),
+        headers: Vec::new(),
+        choices,
+        error: None,
+    };
     let entry = format!("k_{}", identifier(&program.name));
     for inst in &program.insts {
         if let Op::Const(literal) = inst.op
@@ -206,11 +219,10 @@ impl Writer<'_> {
                     (template, stored(*dtype).to_owned())
                 }
                 Param::Scalar { dtype, .. } => (params.scalar, stored(*dtype).to_owned()),
-                Param::Table { dtype, count, write, .. } => {
-                    let constant = if *write { "" } else { "const " };
-                    (params.table, self.table_type(at, &format!("{constant}{}* p[{count}];", stored(*dtype))))
+                Param::Table { .. } | Param::ScalarTable { .. } => {
+                    self.table_params(at, &mut list);
+                    continue;
                 }
-                Param::ScalarTable { dtype, count, .. } => (params.table, self.table_type(at, &format!("{} p[{count}];", stored(*dtype)))),
             };
             list.push(template.replace("{t}", &ty).replace("{n}", &name).replace("{i}", &at.to_string()));
         }
@@ -227,15 +239,7 @@ impl Writer<'_> {
                 self.line(&template.replace("{n}", &param_name(at, param)));
             }
         }
-    }
-
-    fn table_type(&mut self, at: usize, field: &str) -> String {
-        if self.language.params.table.is_empty() || !self.target.tables {
-            self.refuse(None, "a table of parameters", "lower it as one buffer per parameter");
-        }
-        let name = format!("ug_table{at}");
-        self.prelude(&name, format!("struct {name} {{ {field} }};\n"));
-        name
+        self.choose_by_scalars();
     }
 
     /// Declares shared arrays; gives the bytes that the launch must ask for.
@@ -319,7 +323,10 @@ impl Writer<'_> {
                 let name = format!("v{}", counter.0);
                 let (start, end, step) = (self.value(*start), self.value(*end), self.value(*step));
                 self.line(&format!("for ({ty} {name} = {start}; {name} < {end}; {name} += {step}) {{"));
-                self.indented(body);
+                self.depth += 1;
+                self.choose(*counter);
+                self.block(body);
+                self.depth -= 1;
                 self.line("}");
             }
             Stmt::While { check, condition, body } => {
@@ -371,9 +378,7 @@ impl Writer<'_> {
         let text = match &inst.op {
             Op::Const(_) | Op::Scalar(_) | Op::Counter => return,
             Op::FragmentFill(_) | Op::FragmentLoad { .. } | Op::FragmentMma(..) => return self.fragment_instruction(value),
-            Op::TableScalar(at, which) => {
-                format!("{}.p[{}]", param_name(*at as usize, &program.params[*at as usize]), self.value(*which))
-            }
+            Op::TableScalar(at, which) => self.table_entry(*at, *which),
             Op::Thread(axis) => self.axis(self.language.thread, *axis),
             Op::Group(axis) => self.axis(self.language.group, *axis),
             Op::GroupCount(axis) => self.axis(self.language.group_count, *axis),
@@ -401,6 +406,7 @@ impl Writer<'_> {
         };
         let ty = self.type_name(value, inst.ty);
         self.line(&format!("const {ty} v{} = {text};", value.0));
+        self.choose(value);
     }
 
     fn axis(&self, template: &str, axis: u8) -> String {

@@ -5,7 +5,7 @@ mod schedules;
 
 use crate::lower::{Lowered, Part, StepArg, lower};
 use unigrad_ir::{
-    Param, Target,
+    Dialect, Param, Target,
     interpret::{Argument, Span, run},
 };
 use unigrad_kernel::testing::{
@@ -26,6 +26,7 @@ pub(super) fn targets() -> Vec<(&'static str, Target)> {
         ("subgroups of 8, one compute unit, small groups", Target { subgroup: Some(8), compute_units: 1, max_threads: 128, ..all.clone() }),
         ("no 64-bit integers, small grid", Target { i64: false, max_grid: [5, 1024, 64], subgroup: None, tables: false, ..all.clone() }),
         ("many compute units", Target { compute_units: 132, max_buffers: 256, ..all.clone() }),
+        ("tables by choice", Target { dialect: Dialect::OpenCl, max_param_bytes: 2048, max_buffers: 128, subgroup: None, ..all.clone() }),
         (FEW_BUFFERS, Target { max_buffers: 5, ..all }),
     ]
 }

@@ -1,0 +1,192 @@
+//! Grouped maps on a device against the plain evaluator: many tensors of unequal lengths, in place, with scalars of their own.
+//!
+//! In: an open device. Out: nothing, or a panic that names group, buffer and element.
+//! Always: arguments are parts of one allocation, at multiples of 64 bytes, with bytes between them that nobody may touch.
+
+use smallvec::{SmallVec, smallvec};
+use unigrad_device::{Error, OpenDevice, Slice};
+use unigrad_kernel::testing::region::{self as oracle, Buffer, Memory};
+use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Kernel, Region, Value};
+use unigrad_scalar::{BinaryOp, DType, Literal};
+
+/// What bytes are that nobody writes.
+const UNTOUCHED: u8 = 0xa5;
+
+/// A map of one axis under construction.
+struct Make(Region);
+
+impl Make {
+    fn new(name: &str, len: usize) -> Make {
+        Make(Region { name: name.into(), axes: smallvec![len], n_parallel: 1, args: vec![], scalars: vec![], insts: vec![] })
+    }
+
+    fn push(&mut self, op: InstOp, dtype: DType) -> Value {
+        self.0.insts.push(Inst { op, dtype });
+        Value(self.0.insts.len() as u32 - 1)
+    }
+
+    fn arg(&mut self, dtype: DType, len: usize, write: bool) -> u32 {
+        self.0.args.push(Arg { dtype, len, write });
+        self.0.args.len() as u32 - 1
+    }
+
+    fn load(&mut self, arg: u32, stride: i64) -> Value {
+        let dtype = self.0.args[arg as usize].dtype;
+        let index = Index { offset: 0, strides: SmallVec::from_slice(&[stride]), dynamic: smallvec![] };
+        self.push(InstOp::Load { arg, index, mask: None }, dtype)
+    }
+
+    fn store(&mut self, arg: u32, value: Value) {
+        let dtype = self.0.insts[value.index()].dtype;
+        let index = Index { offset: 0, strides: smallvec![1], dynamic: smallvec![] };
+        self.push(InstOp::Store { arg, index, value }, dtype);
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
+        let dtype = self.0.insts[a.index()].dtype;
+        self.push(InstOp::Binary(op, a, b), dtype)
+    }
+
+    fn cast(&mut self, a: Value, dtype: DType) -> Value {
+        if self.0.insts[a.index()].dtype == dtype { a } else { self.push(InstOp::Cast(a), dtype) }
+    }
+}
+
+/// `w -= rate * half * byte * scale[0] * g`, in place, and a copy in `copy`.
+fn update(dtype: DType, copy: DType, len: usize) -> Region {
+    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let mut m = Make::new("update", len);
+    m.0.scalars = vec![DType::F32, DType::BF16, DType::U8];
+    let (w_at, g_at, scale_at) = (m.arg(dtype, len, true), m.arg(dtype, len, false), m.arg(DType::F32, 1, false));
+    let (w, g, scale) = (m.load(w_at, 1), m.load(g_at, 1), m.load(scale_at, 0));
+    let mut step = m.cast(scale, wide);
+    for (slot, dtype) in [DType::F32, DType::BF16, DType::U8].into_iter().enumerate() {
+        let number = m.push(InstOp::Scalar(slot as u32), dtype);
+        let number = m.cast(number, wide);
+        step = m.binary(BinaryOp::Mul, step, number);
+    }
+    let (w, g) = (m.cast(w, wide), m.cast(g, wide));
+    let step = m.binary(BinaryOp::Mul, step, g);
+    let new = m.binary(BinaryOp::Sub, w, step);
+    m.store(w_at, new);
+    let copied = m.arg(copy, len, true);
+    m.store(copied, new);
+    m.0
+}
+
+/// `y = i`, where each `i` must be an index of 10 elements, counted from the start.
+fn indices(len: usize) -> Region {
+    let mut m = Make::new("indices", len);
+    let (i_at, y_at) = (m.arg(DType::I64, len, false), m.arg(DType::I64, len, true));
+    let index = m.load(i_at, 1);
+    let bounded = m.push(InstOp::Bounded { index, size: 10 }, DType::I64);
+    m.store(y_at, bounded);
+    m.0
+}
+
+/// The region with another length.
+fn with_len(region: &Region, len: usize) -> Region {
+    let mut region = region.clone();
+    let first = region.axes[0];
+    region.axes[0] = len;
+    region.args.iter_mut().filter(|arg| arg.len == first).for_each(|arg| arg.len = len);
+    region
+}
+
+/// Runs a group of the region with these lengths; `value` gives element `i` of argument `a` of an instance.
+fn run(
+    device: &dyn OpenDevice,
+    region: &Region,
+    lens: &[usize],
+    value: impl Fn(usize, usize, usize) -> f64,
+) -> Result<(Memory, Vec<u8>, Vec<usize>), Error> {
+    let mut bufs = Vec::new();
+    let mut scalars = Vec::new();
+    for (instance, len) in lens.iter().enumerate() {
+        for (a, arg) in with_len(region, *len).args.iter().enumerate() {
+            let raw = (0..arg.len).map(|i| Literal::float(arg.dtype, value(instance, a, i)).to_raw()).collect();
+            bufs.push(Buffer { dtype: arg.dtype, raw });
+        }
+        let numbers = [Literal::float(DType::F32, 0.5), Literal::float(DType::BF16, 2.0), Literal::int(DType::U8, instance as i64 % 3)];
+        scalars.extend(numbers.iter().take(region.scalars.len()).map(|number| number.to_raw()));
+    }
+    let mut bytes = vec![UNTOUCHED; 64];
+    let mut offsets = Vec::new();
+    for buf in &bufs {
+        offsets.push(bytes.len());
+        bytes.extend(buf.raw.iter().flat_map(|raw| raw.to_le_bytes().into_iter().take(buf.dtype.size())));
+        let end = (bytes.len() + 1).next_multiple_of(64);
+        bytes.resize(end, UNTOUCHED);
+    }
+    let memory = device.allocate(bytes.len())?;
+    let whole = Slice { buffer: &memory, offset: 0, len: bytes.len() };
+    let slices: Vec<Slice<'_>> = (bufs.iter().zip(&offsets))
+        .map(|(buf, offset)| Slice { buffer: &memory, offset: *offset, len: buf.raw.len() * buf.dtype.size() })
+        .collect();
+    let done = device.upload(&bytes, whole).and_then(|()| {
+        let program = device.compile(&Kernel::Grouped(Grouped { region: with_len(region, lens[0]), lens: lens.to_vec() }))?;
+        device.launch(&*program, &slices, &scalars, None)?;
+        device.download(whole, &mut bytes)
+    });
+    device.free(memory);
+    let expected = lens.iter().enumerate().flat_map(|(instance, len)| {
+        let (n_args, n_scalars) = (region.args.len(), region.scalars.len());
+        let mine = Memory { bufs: bufs[instance * n_args..][..n_args].to_vec() };
+        let numbers = &scalars[instance * n_scalars..][..n_scalars];
+        // What has an index out of range is not looked at.
+        oracle::run(&with_len(region, *len), &mine, numbers).map_or(mine.bufs, |memory| memory.bufs)
+    });
+    let expected = Memory { bufs: expected.collect() };
+    done.map(|()| (expected, bytes, offsets))
+}
+
+fn check(device: &dyn OpenDevice, what: &str, region: &Region, lens: &[usize], value: impl Fn(usize, usize, usize) -> f64) {
+    let (expected, bytes, offsets) = run(device, region, lens, value).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let mut end = 0;
+    for (at, (buf, offset)) in expected.bufs.iter().zip(offsets).enumerate() {
+        let which = format!("{what}: argument {} of instance {}", at % region.args.len(), at / region.args.len());
+        assert!(bytes[end..offset].iter().all(|byte| *byte == UNTOUCHED), "{which}: the bytes before it were written");
+        for (i, want) in buf.raw.iter().enumerate() {
+            let size = buf.dtype.size();
+            let mut raw = [0; 8];
+            raw[..size].copy_from_slice(&bytes[offset + i * size..][..size]);
+            let (got, want) = (Literal::from_raw(buf.dtype, u64::from_le_bytes(raw)), Literal::from_raw(buf.dtype, *want));
+            assert!(got.to_raw() == want.to_raw(), "{which}: element {i} is {got:?}, not {want:?}");
+        }
+        end = offset + buf.raw.len() * buf.dtype.size();
+    }
+    assert!(bytes[end..].iter().all(|byte| *byte == UNTOUCHED), "{what}: the bytes behind were written");
+}
+
+/// Small whole numbers, which every dtype holds and which stay exact.
+fn whole(instance: usize, arg: usize, i: usize) -> f64 {
+    ((i * 7 + 3 * arg + instance) % 13) as f64
+}
+
+/// Groups of every kind on a device; `f64` where it has that.
+pub(crate) fn groups(device: &dyn OpenDevice, has_f64: bool) {
+    let many: Vec<usize> = (0..150).map(|i| 2 + (i * 37) % 300).collect();
+    let large = [300_000, 5, 70_001, 4096, 123_457];
+    for (dtype, copy) in [
+        (DType::F32, DType::F16),
+        (DType::BF16, DType::F32),
+        (DType::F16, DType::BF16),
+        (DType::F64, DType::F64),
+        (DType::I16, DType::I32),
+        (DType::I64, DType::I32),
+    ] {
+        if dtype == DType::F64 && !has_f64 {
+            continue;
+        }
+        for lens in [&[5usize, 1000, 0, 4096, 3][..], &[2048; 7], &[9], &many, &large] {
+            let region = update(dtype, copy, lens[0]);
+            check(device, &format!("{dtype}, {} tensors", lens.len()), &region, lens, whole);
+        }
+    }
+    let region = indices(5);
+    let lens = [5usize, 1000, 0, 4096, 3];
+    check(device, "indices", &region, &lens, |instance, _, i| ((i + instance) % 20) as f64 - 10.0);
+    let wrong = run(device, &region, &lens, |instance, arg, i| if (instance, arg, i) == (3, 0, 2000) { 10.0 } else { 1.0 });
+    assert!(matches!(wrong, Err(Error::IndexOutOfRange { index: 10, size: 10, .. })), "{:?}", wrong.map(|_| ()));
+    check(device, "indices again", &region, &lens, |_, _, i| (i % 10) as f64);
+}
