@@ -61,6 +61,10 @@ pub fn resolve(expr: &Expr) -> Expr {
     expr
 }
 
+/// Operations per element up to which a value is rather computed again from data than stored for a handle that nobody asked about.
+const CHEAP: u32 = 8;
+const NOT_CHEAP: u32 = u32::MAX;
+
 fn mix(key: u128, word: u128) -> u128 {
     // One round of a multiply-fold over 128 bits; both halves depend on all of the input.
     const A: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -170,8 +174,10 @@ impl Capture {
                 held[*index as usize] = true;
             }
         }
-        // A node that only rearranges what is in memory is not worth storing for a reader that may never come.
+        // A node that only rearranges what is in memory, or that few operations per element make from it, is not worth storing for a reader
+        // that may never come: handles are often temporaries of an expression, `(&x * &w + &b).relu()`.
         let mut trivial = vec![false; self.nodes.len()];
+        let mut operations = vec![NOT_CHEAP; self.nodes.len()];
         for i in 0..self.nodes.len() {
             let node = &self.nodes[i];
             let is_view = matches!(
@@ -189,12 +195,18 @@ impl Capture {
             );
             let parts = matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_));
             trivial[i] = node.role != Role::Compute || (is_view && node.inputs.iter().all(|input| trivial[*input as usize]));
+            operations[i] = match node.expr.op() {
+                _ if trivial[i] => 0,
+                Op::Unary(_) | Op::Binary(_) | Op::Where => self.operations_below(i, &operations).saturating_add(1),
+                _ if is_view => self.operations_below(i, &operations),
+                _ => NOT_CHEAP,
+            };
             let external = matches!(node.role, Role::External(_));
             // One reference is the capture's own; an external is also in its list of externals.
             let own = 1 + usize::from(external);
             let seen_outside = node.expr.reference_count() > in_graph[i] as usize + own;
             held[i] |= seen_outside;
-            if seen_outside && !trivial[i] && !parts {
+            if seen_outside && operations[i] > CHEAP && !parts {
                 // A variable is seen through to its value.
                 let mut at = i;
                 while let (Op::Variable(_), Some(input)) = (self.nodes[at].expr.op(), self.nodes[at].inputs.first()) {
@@ -221,6 +233,11 @@ impl Capture {
         }
         self.donatable =
             self.nodes.iter().enumerate().filter(|(_, n)| matches!(n.role, Role::External(_))).map(|(i, _)| !pinned[i]).collect();
+    }
+
+    /// Of all inputs of a node together.
+    fn operations_below(&self, node: usize, operations: &[u32]) -> u32 {
+        self.nodes[node].inputs.iter().fold(0, |sum, input| sum.saturating_add(operations[*input as usize]))
     }
 
     fn is_leaf_scalar(&self, index: u32) -> bool {

@@ -39,6 +39,29 @@ fn maps_and_views() {
 }
 
 #[test]
+fn what_is_cheap_to_compute_again_is_not_stored_for_handles() {
+    let (x, w) = (leaf(&ramp(12), &[3, 4]), leaf(&ramp(16), &[4, 4]));
+    // As the temporaries of an expression, these are alive when the last one is realized.
+    let sum = x.add(&x);
+    let half = sum.unary(unigrad_graph::UnaryOp::Neg);
+    let product = half.matmul(&w);
+    let more = product.add(&x);
+    let last = more.unary(unigrad_graph::UnaryOp::Relu);
+    eval::realize(std::slice::from_ref(&last)).unwrap();
+    assert!(sum.data().is_none() && half.data().is_none(), "elementwise values of data stay to be computed");
+    assert!(product.data().is_some() && more.data().is_some(), "what took a product is kept for its handle");
+    // They are there when somebody asks.
+    assert_eq!(read(&half), ramp(12).iter().map(|v| -2.0 * v).collect::<Vec<_>>());
+    let (product, x) = (read(&product), ramp(12));
+    assert_eq!(read(&last), product.iter().zip(&x).map(|(p, x)| (p + x).max(0.0)).collect::<Vec<_>>());
+    // A long chain is stored: computing it again would take longer each time.
+    let start = leaf(&x, &[3, 4]);
+    let long = (0..20).fold(start.clone(), |sum, _| sum.add(&start));
+    eval::realize(std::slice::from_ref(&long.unary(unigrad_graph::UnaryOp::Relu))).unwrap();
+    assert!(long.data().is_some());
+}
+
+#[test]
 fn softmax_and_norms_are_one_launch() {
     let x = leaf(&ramp(5 * 300), &[5, 300]);
     let y = x.softmax(1);

@@ -294,7 +294,9 @@ impl WgpuBackend {
         if rows > width || total > u64::from(u32::MAX) - width {
             return Err(self.refuse(module, format!("{total} workgroups, the device takes {}", width * width)));
         }
-        Ok(([self.grid_extent, rows as u32, 1], self.grid_extent))
+        // As wide as needed: workgroups beyond the grid end at once, but starting them takes time.
+        let width = total.div_ceil(rows.max(1)) as u32;
+        Ok(([width, rows as u32, 1], width))
     }
 
     /// Launches with the arguments where they are.

@@ -2,7 +2,7 @@
 
 use super::{Rep, Writer, halves, rep, unroll, v};
 use crate::{Block, Dialect, Op, Param, Raw, RenderError, Stmt, SubgroupOp, Type, Value};
-use unigrad_scalar::{BinaryOp, DType, ReduceOp};
+use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
 
 impl Writer<'_> {
     pub(super) fn block(&mut self, block: &Block) -> Result<(), RenderError> {
@@ -19,7 +19,9 @@ impl Writer<'_> {
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), RenderError> {
         match stmt {
             Stmt::Let(value) if self.unsaid[value.index()] => {}
+            Stmt::Let(value) if self.extremum(*value).is_some() => self.tell_extremum(*value),
             Stmt::Let(value) => {
+                self.known.learn(self.program, *value);
                 let expr = self.expr(*value).map_err(|error| RenderError { at: error.at.or(Some(*value)), ..error })?;
                 self.line(format!("let {} = {expr};", v(*value)));
             }
@@ -45,6 +47,7 @@ impl Writer<'_> {
                 if let Some(steps) = unroll::steps(self.program, stmt) {
                     for at in steps {
                         self.line("{");
+                        self.known.set(*counter, at.as_i64());
                         let literal = self.literal(at);
                         self.depth += 1;
                         self.line(format!("let {} = {literal};", v(*counter)));
@@ -89,6 +92,29 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// The operation and its arguments, if a value is the larger or the smaller of two `f32`.
+    fn extremum(&self, value: Value) -> Option<(BinaryOp, [Value; 2])> {
+        let inst = &self.program.insts[value.index()];
+        match inst.op {
+            Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b) if inst.ty == Type::Scalar(DType::F32) => Some((op, [a, b])),
+            _ => None,
+        }
+    }
+
+    /// An extremum in three lines: that of numbers, the largest magnitude as bits, and what it is if that is of no number. Extrema of extrema
+    /// go by the first two, so that a reduction asks once whether there was a NaN, not at every step.
+    fn tell_extremum(&mut self, value: Value) {
+        let Some((op, arguments)) = self.extremum(value) else { return };
+        let [a, b] = arguments.map(|argument| match self.extremum(argument) {
+            Some((inner, _)) if inner == op => (format!("m{}", argument.0), format!("w{}", argument.0)),
+            _ => (v(argument), format!("(bitcast<u32>({}) & 0x7fffffffu)", v(argument))),
+        });
+        let at = value.0;
+        self.line(format!("let m{at} = {op}({}, {});", a.0, b.0));
+        self.line(format!("let w{at} = max({}, {});", a.1, b.1));
+        self.line(format!("let {} = select(m{at}, nan(), w{at} > 0x7f800000u);", v(value)));
+    }
+
     fn raw(&mut self, raw: &Raw) -> Result<String, RenderError> {
         let of = |texts: &[(Dialect, String)]| texts.iter().find(|(d, _)| *d == Dialect::Wgsl).map(|(_, text)| text.clone());
         let Some(text) = of(&raw.texts) else {
@@ -111,6 +137,9 @@ impl Writer<'_> {
         let inst = &program.insts[value.index()];
         let dtype = inst.ty.dtype();
         let of = |value: Value| program.ty(value).dtype();
+        if let Some(number) = self.known.get(value) {
+            return Ok(self.literal(Literal::int(dtype, number)));
+        }
         Ok(match &inst.op {
             Op::Const(literal) => self.literal(*literal),
             Op::Scalar(param) => {

@@ -34,15 +34,16 @@ impl Writer<'_> {
         Ok(format!("coop_mat{0}x{0}<{scalar}, {role}>", shape.m))
     }
 
-    /// The variable of a local fragment; none if the place is something else.
-    pub(super) fn fragment_variable(&self, place: Place, index: Value) -> Result<Option<String>, RenderError> {
+    /// The variable that an element of a local array is: of fragments always, of others where all indices are known.
+    pub(super) fn local_variable(&self, place: Place, index: Value) -> Result<Option<String>, RenderError> {
         let Place::Local(local) = place else { return Ok(None) };
-        if !self.program.locals.get(local as usize).is_some_and(|array| matches!(array.ty, Type::Fragment(_))) {
+        let is_fragment = self.program.locals.get(local as usize).is_some_and(|array| matches!(array.ty, Type::Fragment(_)));
+        if !is_fragment && !self.split.get(local as usize).is_some_and(|split| *split) {
             return Ok(None);
         }
-        match self.program.insts[index.index()].op {
-            Op::Const(literal) => Ok(Some(format!("l{local}_{}", literal.as_i64()))),
-            _ => Err(self.error(Some(index), "an array of fragments by an index that is no constant", "write the loop out")),
+        match self.known.get(index) {
+            Some(at) => Ok(Some(format!("l{local}_{at}"))),
+            None => Err(self.error(Some(index), "an array of fragments by an index that is no constant", "write the loop out")),
         }
     }
 

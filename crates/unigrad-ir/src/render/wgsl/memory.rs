@@ -268,7 +268,7 @@ impl Writer<'_> {
 
     /// What an [`Op::Load`] gives.
     pub(super) fn load(&mut self, place: Place, index: Value, ty: Type) -> Result<String, RenderError> {
-        if let Some(variable) = self.fragment_variable(place, index)? {
+        if let Some(variable) = self.local_variable(place, index)? {
             return Ok(variable);
         }
         if let Place::Local(i) = place
@@ -375,7 +375,7 @@ impl Writer<'_> {
 
     /// A [`Stmt::Store`].
     pub(super) fn store(&mut self, place: Place, index: Value, value: Value) -> Result<(), RenderError> {
-        if let Some(variable) = self.fragment_variable(place, index)? {
+        if let Some(variable) = self.local_variable(place, index)? {
             self.line(format!("{variable} = {};", v(value)));
             return Ok(());
         }

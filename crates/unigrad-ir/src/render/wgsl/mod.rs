@@ -12,6 +12,7 @@
 //! Stores of less than a word go through atomics, so that neighbouring threads do not overwrite each other.
 
 mod atomics;
+mod constants;
 mod emit;
 mod fragments;
 mod halves;
@@ -22,6 +23,7 @@ mod unroll;
 
 use super::{RenderError, Source};
 use crate::{Array, Dialect, Param, Place, Program, Target, Type, Value};
+use constants::Known;
 use memory::Store;
 use unigrad_scalar::{DType, Literal};
 
@@ -138,6 +140,10 @@ struct Writer<'a> {
     shares_buffers: bool,
     /// Per value, whether it has no line of its own.
     unsaid: Vec<bool>,
+    /// Integers known so far.
+    known: Known,
+    /// Per local array, whether its elements are variables.
+    split: Vec<bool>,
 }
 
 impl<'a> Writer<'a> {
@@ -161,6 +167,8 @@ impl<'a> Writer<'a> {
             subgroups: program.insts.iter().any(|inst| matches!(inst.op, crate::Op::Subgroup(..) | crate::Op::Lane)),
             shares_buffers: program.has_raw(),
             unsaid: halves::unsaid(program),
+            known: Known::default(),
+            split: constants::split(program),
         };
         // Only along x is it certain which threads are neighbours in a subgroup.
         writer.flatten = writer.subgroups && (program.block[1] > 1 || program.block[2] > 1);
@@ -348,12 +356,17 @@ impl<'a> Writer<'a> {
         if (linear >= extents.x * extents.y * extents.z) {
             return;
         }
-        group = vec3<u32>(linear % extents.x, (linear / extents.x) % extents.y, linear / (extents.x * extents.y));
+        group = vec3<u32>(linear, 0u, 0u);
+        if (extents.y * extents.z != 1u) {
+            group = vec3<u32>(linear % extents.x, (linear / extents.x) % extents.y, linear / (extents.x * extents.y));
+        }
     }\n";
         for (i, local) in self.program.locals.iter().enumerate() {
             let ty = self.type_name(local.ty)?;
             main += &match local.len {
-                n if matches!(local.ty, Type::Fragment(_)) => (0..n).map(|k| format!("    var l{i}_{k}: {ty};\n")).collect(),
+                n if matches!(local.ty, Type::Fragment(_)) || self.split[i] => {
+                    (0..n).map(|k| format!("    var l{i}_{k}: {ty};\n")).collect()
+                }
                 1 => format!("    var l{i}: {ty};\n"),
                 n => format!("    var l{i}: array<{ty}, {n}>;\n"),
             };

@@ -32,12 +32,17 @@ fn with_sign(x: f32, s: f32) -> f32 {
     return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(s) & 0x80000000u));
 }
 
+// The larger magnitude as bits; beyond infinity's if one is no number.
+fn larger_magnitude(a: f32, b: f32) -> u32 {
+    return max(bitcast<u32>(a) & 0x7fffffffu, bitcast<u32>(b) & 0x7fffffffu);
+}
+
 fn max_f32(a: f32, b: f32) -> f32 {
-    return select(select(b, a, a > b), select(b, a, is_nan(a)), is_nan(a) || is_nan(b));
+    return select(max(a, b), nan(), larger_magnitude(a, b) > 0x7f800000u);
 }
 
 fn min_f32(a: f32, b: f32) -> f32 {
-    return select(select(b, a, a < b), select(b, a, is_nan(a)), is_nan(a) || is_nan(b));
+    return select(min(a, b), nan(), larger_magnitude(a, b) > 0x7f800000u);
 }
 
 // By bits, so that numbers below the normal ones have a sign too.
@@ -76,11 +81,11 @@ fn exp_rest(x: f32, n: f32) -> f32 {
     return (x - n * 0.693359375) + n * 2.1219444e-4;
 }
 
-// Only additions and multiplications: devices round and convert many times slower. What is below the normal numbers is 0.
+// The device's own power of two, where it has the least error: next to 1. What is below the normal numbers is 0.
 fn exp_f32(x: f32) -> f32 {
     // Next to 1.5 * 2^23 there is no place for a fraction: the lowest bits of the sum are the nearest whole number to x / ln 2.
     let t = opaque(x * 1.44269504 + 12582912.0);
-    let y = 1.0 + expm1_reduced(exp_rest(x, t - 12582912.0));
+    let y = exp2(1.44269504 * exp_rest(x, t - 12582912.0));
     let result = bitcast<f32>(bitcast<u32>(y) + (bitcast<u32>(t) << 23u));
     return select(select(select(result, 0.0, x < -87.33654), inf(), x > 88.72283), x, is_nan(x));
 }

@@ -29,7 +29,7 @@ fn f32_of_bf16(bits: u32) -> f32 {
 fn rounded_to_bf16(x: f32) -> u32 {
     let bits = bitcast<u32>(x);
     let number = bits + (0x7fffu + ((bits >> 16u) & 1u));
-    return select(number, bits | 0x00400000u, (bits & 0x7fffffffu) > 0x7f800000u);
+    return select(number, 0x7fc00000u, (bits & 0x7fffffffu) > 0x7f800000u);
 }
 
 fn bf16_of_f32(x: f32) -> u32 {
