@@ -2,7 +2,7 @@
 //!
 //! In: nodes that are wanted. Out: the same nodes with data.
 //! The way: capture the graph, find its plan in the cache (or make one and compile its kernels), bind buffers, launch.
-//! Always: one evaluation at a time in a process; what was computed before an error stays valid; a node gets its data at once or not at all.
+//! Always: one evaluation at a time in a process, from the walk on; what was computed before an error stays valid; a node gets its data at once or not at all.
 //! Never: computes what has data already, or reads a tensor on the host.
 
 use crate::Error;
@@ -158,9 +158,13 @@ fn open(id: u32) -> Result<Device, Error> {
 
 fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
     loop {
+        // Held from the walk to the end of the launches: what may be overwritten is decided by who refers to it, and another evaluation
+        // that has walked the same nodes would find inputs overwritten, or let go.
+        let mut guard = lock();
         let begin = Moment::now();
         let capture = Capture::new(targets).map_err(Error::Graph)?;
         if !capture.copies.is_empty() {
+            drop(guard);
             for copy in &capture.copies {
                 transfer(copy)?;
             }
@@ -170,7 +174,6 @@ fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
             return Ok(());
         }
         let device = open(device)?;
-        let mut guard = lock();
         let state = guard.get_or_insert_with(|| State { cache: PlanCache::new(PLANS), arenas: HashMap::new() });
         let known = state.cache.get(&capture, options());
         NODES.fetch_add(capture.len() as u64, Ordering::Relaxed);
@@ -345,6 +348,7 @@ pub fn plan_text(nodes: &[Expr]) -> Result<String, Error> {
 /// The plan of some nodes, without running it.
 pub fn plan_of(nodes: &[Expr]) -> Result<Plan, Error> {
     let targets: Vec<Expr> = nodes.iter().map(resolve).collect();
+    let _guard = lock();
     let capture = Capture::new(&targets).map_err(Error::Graph)?;
     plan(&capture, options()).map_err(Error::Internal)
 }

@@ -333,3 +333,24 @@ fn tensors_are_shared_between_threads() {
     });
     assert_eq!(sums, [0.0, 4950.0, 9900.0, 14850.0]);
 }
+
+/// What one thread computes may lie in the graph of another, and its input be overwritten as nobody else's.
+#[test]
+fn threads_compute_parts_of_one_graph_at_once() {
+    for round in 0..300 {
+        let x = (ramp(&[64]) + f64::from(round)).realize().unwrap();
+        let y = (0..40).fold(x, |sum, _| &sum * 1.0 + 1.0);
+        let barrier = std::sync::Barrier::new(3);
+        std::thread::scope(|scope| {
+            for factor in [1.0, 3.0, 5.0] {
+                let (y, barrier) = (y.clone(), &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    let read = if factor == 1.0 { y } else { y * factor }.to_f64_vec().unwrap();
+                    let want = (0..64).map(|i| (f64::from(i + round) + 40.0) * factor);
+                    assert!(read.iter().copied().eq(want), "round {round}, times {factor}: {read:?}");
+                });
+            }
+        });
+    }
+}
