@@ -306,6 +306,10 @@ impl<B: Backend> GpuDevice<B> {
         let buffers: Vec<(DType, bool)> = custom.args.iter().map(|arg| (arg.dtype, arg.write)).collect();
         let mut program = unigrad_ir::signature(&custom.entry, custom.block, &buffers, &custom.scalars);
         let language = target.dialect.name();
+        if let Some(empty) = custom.text(language).filter(|text| text.trim().is_empty()) {
+            // To OpenCL's functions a length of 0 says that the text ends with a NUL, which it does not.
+            return Err(refuse(format!("its {language} source is empty ({} bytes)", empty.len())));
+        }
         let module = match (custom.text(language), custom.text(Dialect::Ir.name())) {
             (Some(text), _) if target.dialect != Dialect::Ir => {
                 let source = Source { text: text.to_owned(), entry: custom.entry.clone(), options: Vec::new(), dynamic_shared: 0 };

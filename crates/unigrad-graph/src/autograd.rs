@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 #[track_caller]
 pub fn vjp(node: &Expr, dy: &Expr) -> Result<Vec<(Expr, Expr)>, Error> {
     check_seed(node, dy)?;
-    shares(node, dy, &|input| input.dtype().is_float())
+    shares(node, dy, &|input| input.dtype().is_float()).map_err(begun_at(std::panic::Location::caller()))
 }
 
 /// As [`vjp`], for the inputs that are wanted.
@@ -92,6 +92,11 @@ pub(crate) fn autograd_error(node: &Expr, message: String, help: &str) -> Error 
     Error { kind: ErrorKind::Autograd, op: "backward".into(), message, help: help.into(), place, inputs }
 }
 
+/// An error of a pass, at the line that began the pass instead of the library's.
+fn begun_at(place: &'static std::panic::Location<'static>) -> impl Fn(Error) -> Error {
+    move |error| if error.op == "backward" { Error { place, ..error } } else { error }
+}
+
 /// Gradients that have arrived so far, by node; the greatest id first.
 #[derive(Default)]
 struct Pending(BTreeMap<NodeId, (Expr, Expr)>);
@@ -142,6 +147,7 @@ fn check_seed(output: &Expr, dy: &Expr) -> Result<(), Error> {
 #[track_caller]
 pub fn gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Expr>>, Error> {
     check_seed(output, dy)?;
+    let begun_here = begun_at(std::panic::Location::caller());
     let reaching = reaching(output, wrt)?;
     let wanted: HashSet<NodeId> = wrt.iter().map(Expr::id).collect();
     let mut found: HashMap<NodeId, Expr> = HashMap::new();
@@ -156,7 +162,7 @@ pub fn gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Ex
         // Below the smallest wanted node nothing reaches one, but a wanted node may stand above another.
         if sources(&node).any(|input| reaching.contains(&input.id())) {
             check(&node)?;
-            for (input, share) in shares(&node, &dy, &|input| flows(&node, input) && reaching.contains(&input.id()))? {
+            for (input, share) in shares(&node, &dy, &|input| flows(&node, input) && reaching.contains(&input.id())).map_err(&begun_here)? {
                 pending.add(input, share);
             }
         }
@@ -169,6 +175,7 @@ pub fn gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Ex
 #[track_caller]
 pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec<(VariableId, Expr)>, Error> {
     check_seed(output, dy)?;
+    let begun_here = begun_at(std::panic::Location::caller());
     let mut found: BTreeMap<VariableId, Expr> = BTreeMap::new();
     let mut pending = Pending::default();
     let mut visited = Vec::new();
@@ -185,7 +192,7 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
             continue;
         }
         check(&node)?;
-        for (input, share) in shares(&node, &dy, &|input| input.needs_grad() && input.dtype().is_float())? {
+        for (input, share) in shares(&node, &dy, &|input| input.needs_grad() && input.dtype().is_float()).map_err(&begun_here)? {
             pending.add(input, share);
         }
         visited.push(node);

@@ -20,7 +20,7 @@ use unigrad_device::{
 };
 use unigrad_graph::{DType, Expr, Shape, Storage};
 use unigrad_kernel::Kernel;
-use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, plan, resolve};
+use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, PlannedLaunch, plan, resolve};
 
 /// How many plans are remembered.
 const PLANS: usize = 512;
@@ -248,7 +248,8 @@ fn compile_all(plan: &Plan, device: Device) -> Result<Vec<Arc<dyn Program>>, Err
             }
         });
     }
-    Ok(kernels.into_iter().map(|kernel| device.compile(kernel)).collect::<Result<_, _>>()?)
+    let compile = |launch: &PlannedLaunch| device.compile(&launch.kernel).map_err(|error| Error::Launch { place: launch.place, error });
+    plan.launches.iter().map(compile).collect()
 }
 
 fn storage_buffer(storage: &Storage) -> Result<&Buffer, Error> {

@@ -6,7 +6,7 @@
 //! kernel IR only, and reports what a program does wrong.
 //! Never: checks on a GPU what the program does. It must write all of its output, and stay inside of its buffers.
 
-use crate::{Device, Tensor, custom};
+use crate::{Device, Tensor, custom, no_grad_guard};
 use std::{fmt, sync::Arc};
 use unigrad_graph::{DType, ErrorKind, Expr, KernelSpec, Literal};
 
@@ -78,10 +78,11 @@ impl CustomKernel {
         CustomKernel { name: name.to_owned(), entry: name.to_owned(), block, texts: Vec::new(), backward: None }
     }
 
-    /// The program in a language; see the table above. A second text in the same language replaces the first.
+    /// The program in a language (in any case); see the table above. A second text in the same language replaces the first.
     pub fn source(mut self, language: &str, text: impl Into<String>) -> CustomKernel {
-        self.texts.retain(|(name, _)| name != language);
-        self.texts.push((language.to_owned(), text.into()));
+        let language = language.to_ascii_lowercase();
+        self.texts.retain(|(name, _)| *name != language);
+        self.texts.push((language, text.into()));
         self
     }
 
@@ -140,17 +141,25 @@ impl CustomKernel {
             grid,
             n_tensors: inputs.len(),
         });
-        let forward = |inputs: &[Tensor]| {
-            let scalars = scalars.iter().map(|literal| Expr::scalar(*literal, &[], device));
-            let all: Vec<Expr> = inputs.iter().map(Tensor::expr).chain(scalars).collect();
-            Tensor::from_expr(Expr::kernel(spec, &all, shape, dtype, device))
-        };
         match &self.backward {
             Some(backward) => {
                 let backward = Arc::clone(backward);
-                custom(&self.name, inputs, forward, move |x, y, dy| backward(x, y, dy))
+                // Not computed in the closure: there nodes would belong to this line instead of the caller's.
+                let value = {
+                    let _guard = no_grad_guard();
+                    launch(spec, &inputs.iter().map(|tensor| tensor.detach()).collect::<Vec<_>>(), scalars, shape, dtype, device)
+                };
+                custom(&self.name, inputs, |_| value, move |x, y, dy| backward(x, y, dy))
             }
-            None => forward(&inputs.iter().map(|tensor| (*tensor).clone()).collect::<Vec<_>>()),
+            None => launch(spec, &inputs.iter().map(|tensor| (*tensor).clone()).collect::<Vec<_>>(), scalars, shape, dtype, device),
         }
     }
+}
+
+/// The node of a program's launch.
+#[track_caller]
+fn launch(spec: Arc<KernelSpec>, inputs: &[Tensor], scalars: &[Literal], shape: &[usize], dtype: DType, device: u32) -> Tensor {
+    let scalars = scalars.iter().map(|literal| Expr::scalar(*literal, &[], device));
+    let all: Vec<Expr> = inputs.iter().map(Tensor::expr).chain(scalars).collect();
+    Tensor::from_expr(Expr::kernel(spec, &all, shape, dtype, device))
 }

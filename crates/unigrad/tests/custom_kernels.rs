@@ -178,3 +178,42 @@ fn inputs_may_be_views_and_one_tensor_twice() -> Result<()> {
     assert_eq!(run(&x.t(), &Tensor::new([1.0f32; 6], &device))?, [-1.0, 2.0, 0.0, 3.0, 1.0, 4.0]);
     Ok(())
 }
+
+#[test]
+fn errors_name_the_line_that_made_the_kernel_or_the_pass() -> Result<()> {
+    unigrad::init();
+    let device = Device::open("cpu:0")?;
+    let x = Tensor::new([1.0f32, 2.0], &device).requires_grad();
+    let kernel = CustomKernel::new("square_plus_one", [64, 1, 1]).source("IR", IR);
+    let n = [Literal::int(DType::U32, 2)];
+    // Two groups write the same elements: an error of the launch, with a gradient and without.
+    let racing = IR.replace("mul u32 %1, 64", "mul u32 %1, 0");
+    let racing = CustomKernel::new("square_plus_one", [64, 1, 1]).source("ir", racing);
+    for racing in [racing.clone(), racing.with_gradient(|_, _, dy| vec![Some(dy.clone())])] {
+        let error = racing.apply(&[&x], &n, [2], DType::F32, [2, 1, 1]).to_vec::<f32>().unwrap_err().to_string();
+        assert!(error.contains("race") && error.contains("custom_kernels.rs"), "{error}");
+    }
+    let error = kernel.apply(&[&x], &[], [2], DType::F32, [1, 1, 1]).to_vec::<f32>().unwrap_err().to_string();
+    assert!(error.contains("another signature") && error.contains("custom_kernels.rs"), "{error}");
+    let error = kernel.apply(&[&x], &n, [2], DType::F32, [1, 1, 1]).sum(()).backward().unwrap_err().to_string();
+    assert!(error.contains("no gradient") && !error.contains("unigrad-graph") && error.contains("custom_kernels.rs"), "{error}");
+    // A gradient belongs where its input is.
+    unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
+    let other = Device::open("interpreter:0")?;
+    let stray = kernel.with_gradient(move |_, _, dy| vec![Some(dy.to(&other))]);
+    let error = stray.apply(&[&x], &n, [2], DType::F32, [1, 1, 1]).sum(()).backward().unwrap_err().to_string();
+    assert!(error.contains("another device") && error.contains("custom_kernels.rs"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn an_empty_source_is_refused() -> Result<()> {
+    unigrad::init();
+    for info in Device::all().devices.iter().filter(|info| info.backend != "cpu") {
+        let Ok(device) = Device::open(&info.device()) else { continue };
+        let empty = ["cuda", "hip", "opencl", "msl", "wgsl"].iter().fold(CustomKernel::new("k", [1, 1, 1]), |k, name| k.source(name, ""));
+        let error = empty.apply_on(&device, &[], &[], [1], DType::F32, [1, 1, 1]).to_vec::<f32>().unwrap_err().to_string();
+        assert!(error.contains("is empty"), "{}: {error}", info.device());
+    }
+    Ok(())
+}

@@ -244,3 +244,23 @@ fn a_loss_that_is_no_number_changes_nothing_and_is_found() {
     let ones = Tensor::ones([1, 4], DType::F32, &device());
     assert_eq!(first_not_finite(&huge, &[], || huge.forward(&ones)).unwrap().unwrap(), "parameter `layers.1.weight`");
 }
+
+/// A function's own gradient and a variable that a step makes are new ones in every step, but nothing new to a plan.
+#[test]
+fn steps_that_make_variables_and_functions_are_planned_once() {
+    let _alone = alone();
+    let d = device();
+    let x = Tensor::new([1.0f32, 2.0], &d).realize().unwrap();
+    let mut kept = Vec::new(); // so that no address comes again
+    for step in 0..6 {
+        let before = eval::stats();
+        let x = (&x + f64::from(step)).requires_grad();
+        let y = unigrad::tensor::custom("square", &[&(&x * 1.0)], |x| x[0].square(), |x, _y, dy| vec![Some(&(dy * &x[0]) * 2.0)]);
+        y.sum(()).backward().unwrap();
+        let gradient = x.grad().expect("a gradient").to_vec::<f32>().unwrap();
+        assert_eq!(gradient, [2.0 * (1.0 + step as f32), 2.0 * (2.0 + step as f32)]);
+        let planned = eval::stats().plans_built - before.plans_built;
+        assert!(step < 2 || planned == 0, "step {step} planned {planned}");
+        kept.push((x, y));
+    }
+}

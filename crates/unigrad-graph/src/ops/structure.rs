@@ -114,6 +114,10 @@ pub(super) fn custom_vjp(v: &mut Vjp<'_>, custom: &CustomOp) -> Result<(), Error
             );
             return Err(autograd_error(v.node, message, "a gradient has its input's shape and dtype"));
         }
+        if gradient.error().is_none() && gradient.device() != input.device() {
+            let message = format!("{} returned a gradient for input {i} that is on another device", custom.0.name());
+            return Err(autograd_error(v.node, message, "move it with `to(&device)`"));
+        }
         v.send_made(i + 1, gradient);
     }
     Ok(())
