@@ -178,9 +178,14 @@ fn matrix_targets() -> Vec<(&'static str, Target)> {
     ]
 }
 
-fn uses_fragments(kernel: &Kernel, target: &Target) -> bool {
+/// The steps that use fragments, of all.
+fn fragment_steps(kernel: &Kernel, target: &Target) -> (usize, usize) {
     let lowered = lower(kernel, target).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
-    lowered.steps.iter().any(|step| !step.program.is_plain())
+    (lowered.steps.iter().filter(|step| !step.program.is_plain()).count(), lowered.steps.len())
+}
+
+fn uses_fragments(kernel: &Kernel, target: &Target) -> bool {
+    fragment_steps(kernel, target).0 > 0
 }
 
 /// Either dtype if the target multiplies both.
@@ -235,6 +240,9 @@ fn fragments_of_usual_sizes() {
             let mut case = case(&mut random, dtype, sizes([1, group, q_len, k_len, dim, dim]), true);
             case.grad.forward.causal = true;
             check_forward(&case, &target);
+            // All but the sums of the output times its gradient.
+            let (used, all) = fragment_steps(&Kernel::AttentionGrad(case.grad.clone()), &target);
+            assert!(used + 1 == all || target.shared_bytes < 32 << 10, "{used} of {all} steps with {dim} features");
             check_case(case, &target);
         }
     }
@@ -293,6 +301,7 @@ fn queries_that_see_nothing_and_all_that_is_dropped() {
             forward.dropout = Some(Dropout { keep_bits: keep.to_bits() });
             case.scalars = vec![kv_len, q_offset as i64 as u64, 3, 4];
             check_forward(&case, &target);
+            check_case(case, &target);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! workgroups per block of queries and goes over keys, for `dq`; one has workgroups per block of keys and goes over the queries of all
 //! heads that share them, in order, for `dk` and `dv`.
 
+use super::matrix::{self, Sizes};
 use super::tile::{Shape, Side, Tile};
 use super::{Context, Inputs};
 use crate::lower::work::{Line, Operand, Scratch, for_each, mul_const_add, threads};
@@ -29,34 +30,39 @@ pub(in crate::lower) fn lower(kernel: &AttentionGrad, target: &Target) -> Result
         return Ok(Lowered { steps, scratch: scratch.0 });
     }
     if n_rows > 0 && forward.qk_dim > 0 {
-        steps.push(pass.queries(target)?);
+        steps.push(match Sizes::backward(forward, false, target) {
+            Some(sizes) => matrix::backward(&pass, &sizes, None, target)?,
+            None => pass.queries(target)?,
+        });
     }
     if forward.batch * forward.kv_heads * forward.k_len > 0 && forward.qk_dim + forward.v_dim > 0 {
         // `q`, `k`, `v`, the bias, `lse`, `dout` and `delta` are read.
         let buffers = 6 + usize::from(forward.bias.is_some()) + 2;
-        if target.max_buffers as usize >= buffers {
-            steps.push(pass.keys(target, [true, true])?);
-        } else {
-            steps.push(pass.keys(target, [true, false])?);
-            steps.push(pass.keys(target, [false, true])?);
+        let passes: &[[bool; 2]] = if target.max_buffers as usize >= buffers { &[[true, true]] } else { &[[true, false], [false, true]] };
+        let sizes = Sizes::backward(forward, true, target);
+        for wanted in passes {
+            steps.push(match &sizes {
+                Some(sizes) => matrix::backward(&pass, sizes, Some(*wanted), target)?,
+                None => pass.keys(target, *wanted)?,
+            });
         }
     }
     Ok(Lowered { steps, scratch: scratch.0 })
 }
 
-struct Backward<'a> {
-    kernel: &'a AttentionGrad,
-    context: Context<'a>,
+pub(super) struct Backward<'a> {
+    pub(super) kernel: &'a AttentionGrad,
+    pub(super) context: Context<'a>,
     /// `[batch, head, query]`: the sum of `dout * out`.
     delta: Operand,
 }
 
 /// Parameters of the two passes over blocks.
-struct Places {
-    inputs: Inputs,
-    lse: Place,
-    dout: Place,
-    delta: Place,
+pub(super) struct Places {
+    pub(super) inputs: Inputs,
+    pub(super) lse: Place,
+    pub(super) dout: Place,
+    pub(super) delta: Place,
 }
 
 /// A block of rows against a block of columns.
@@ -75,7 +81,8 @@ struct Pair<'a> {
 }
 
 impl Backward<'_> {
-    fn at(&self, n: usize) -> usize {
+    /// The kernel's argument that comes so many after the forward pass's inputs.
+    pub(super) fn at(&self, n: usize) -> usize {
         self.context.n_inputs + n
     }
 
@@ -110,7 +117,7 @@ impl Backward<'_> {
         })
     }
 
-    fn open(&self, sig: &mut Signature) -> Places {
+    pub(super) fn open(&self, sig: &mut Signature) -> Places {
         let inputs = self.context.open(sig);
         let lse = self.context.lse(false).open(sig, "lse", false);
         let dout = self.context.input(self.at(2), self.kernel.dout_buffer).open(sig, "dy", false);
@@ -131,10 +138,7 @@ impl Backward<'_> {
         let query = |b: &mut Builder, i: Value, end: Value| {
             let exists = b.lt(i, end);
             let number = context.row_number(b, pair.batch, pair.head, i);
-            let bias_line = context.kernel.bias.map(|(layout, _)| {
-                let bias = context.side(b, places.inputs.q, &layout, 0, pair.batch, pair.head);
-                bias.line(b, i)
-            });
+            let bias_line = context.bias_line(b, &places.inputs, pair.batch, pair.head, i);
             // exp(x - inf): nothing.
             let (log, delta) = (b.variable("log", infinity), b.variable("delta_of", zero));
             b.when(exists, |b| {
@@ -235,13 +239,26 @@ impl Backward<'_> {
         }
     }
 
-    /// A workgroup's range of features, its head and batch, and the first of its rows; and whether there is such a group.
-    fn take(&self, b: &mut Builder, line: Line, sizes: [usize; 3], items: usize, rows: u32) -> ([Value; 3], Value, Value) {
+    /// A workgroup's range of features, its head and batch, and the first of its rows; and whether there is such a group. Blocks of later
+    /// rows come first if `reversed`.
+    pub(super) fn take(
+        &self,
+        b: &mut Builder,
+        line: Line,
+        sizes: [usize; 3],
+        items: usize,
+        rows: u32,
+        reversed: bool,
+    ) -> ([Value; 3], Value, Value) {
         let group = line.group(b);
         let count = b.u32(items as u32);
         let exists = b.lt(group, count);
         let zero = b.u32(0);
         let mut rest = b.select(exists, group, zero);
+        if reversed {
+            let last = b.u32(items as u32 - 1);
+            rest = b.sub(last, rest);
+        }
         let parts = sizes.map(|n| {
             let at = b.rem_const(rest, n as i64);
             rest = b.div_const(rest, n as i64);
@@ -264,7 +281,8 @@ impl Backward<'_> {
         let dq = context.output(self.at(3), kernel.grad_buffers[0]).open(&mut sig, "dq", true);
         let b = &mut sig.b;
         let tile = Tile::new(b, shape, context.dtype);
-        let ([chunk, head, batch], first, exists) = self.take(b, line, [chunks, forward.heads, forward.batch], items, shape.rows());
+        let ([chunk, head, batch], first, exists) =
+            self.take(b, line, [chunks, forward.heads, forward.batch], items, shape.rows(), forward.causal);
         let kv_head = b.div_const(head, context.group() as i64);
         let q = context.side(b, places.inputs.q, &forward.q, forward.qk_dim, batch, head);
         let dout = context.side(b, places.dout, &kernel.dout, forward.v_dim, batch, head);
@@ -310,7 +328,8 @@ impl Backward<'_> {
         let dv = with_dv.then(|| output("dv", 2));
         let b = &mut sig.b;
         let tile = Tile::new(b, shape, context.dtype);
-        let ([chunk, kv_head, batch], first, exists) = self.take(b, line, [chunks, forward.kv_heads, forward.batch], items, shape.rows());
+        let ([chunk, kv_head, batch], first, exists) =
+            self.take(b, line, [chunks, forward.kv_heads, forward.batch], items, shape.rows(), false);
         let k = context.side(b, places.inputs.k, &forward.k, forward.qk_dim, batch, kv_head);
         let v = context.side(b, places.inputs.v, &forward.v, forward.v_dim, batch, kv_head);
         let end = b.int(DType::I32, forward.k_len as i64);

@@ -135,10 +135,7 @@ impl Forward<'_> {
             let exists = b.lt(row, block.end);
             let (head, i) = division.query(b, block.head, row);
             numbers.push(context.row_number(b, block.batch, head, i));
-            let bias_line = context.kernel.bias.map(|(layout, _)| {
-                let bias = context.side(b, inputs.q, &layout, 0, block.batch, head);
-                bias.line(b, i)
-            });
+            let bias_line = context.bias_line(b, inputs, block.batch, head, i);
             let old = b.load(greatest, local);
             b.store(most, local, old);
             for c in 0..rc {

@@ -122,6 +122,23 @@ impl<'a> Context<'a> {
         seen
     }
 
+    /// Whether the mask hides any pair of these queries and keys, first and last (`I32`).
+    fn hides_some(&self, b: &mut Builder, inputs: &Inputs, [first, last]: [Value; 2], [first_key, last_key]: [Value; 2]) -> Value {
+        let mut hides = b.binary(BinaryOp::Le, inputs.kv_len, last_key);
+        if self.kernel.causal {
+            let position = b.add(first, inputs.q_offset);
+            let future = b.lt(position, last_key);
+            hides = b.binary(BinaryOp::Or, hides, future);
+        }
+        if let Some(window) = self.kernel.window {
+            let position = b.add(last, inputs.q_offset);
+            let oldest = b.add_const(position, -window_of(window));
+            let past = b.binary(BinaryOp::Le, first_key, oldest);
+            hides = b.binary(BinaryOp::Or, hides, past);
+        }
+        hides
+    }
+
     /// The keys that queries `first..end` (`I32`) may see: from, to.
     fn keys_seen(&self, b: &mut Builder, inputs: &Inputs, first: Value, end: Value) -> (Value, Value) {
         let (mut from, mut to) = (b.int(DType::I32, 0), inputs.kv_len);
@@ -159,6 +176,13 @@ impl<'a> Context<'a> {
         let score = self.biased(b, inputs, score, seen, bias_line, j);
         let hidden = b.float(self.dtype, f64::NEG_INFINITY);
         b.select(seen, score, hidden)
+    }
+
+    /// Where a query's row of the bias begins.
+    fn bias_line(&self, b: &mut Builder, inputs: &Inputs, batch: Value, head: Value, i: Value) -> Option<Value> {
+        let (layout, _) = self.kernel.bias?;
+        let bias = self.side(b, inputs.q, &layout, 0, batch, head);
+        Some(bias.line(b, i))
     }
 
     /// `score + bias` where the query sees the key.

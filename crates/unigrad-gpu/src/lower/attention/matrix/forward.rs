@@ -10,8 +10,9 @@
 use super::Sizes;
 use super::panel::{PAD, Panel, Shared, Source, run};
 use super::product::{Grid, Part, Right, Sums};
+use super::runs::{RUN, Threads};
+use crate::lower::attention::Inputs;
 use crate::lower::attention::division::{Block, Division, Results};
-use crate::lower::attention::{Context, Inputs};
 use crate::lower::work::mul_const_add;
 use crate::lower::{Signature, Step, Unsupported};
 use std::f64::consts::{LN_2, LOG2_E};
@@ -20,9 +21,6 @@ use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
 
 /// By how many powers of two scores may exceed their row's reference.
 const SLACK: f64 = 8.0;
-
-/// Neighbouring columns of a thread.
-const RUN: u32 = 4;
 
 /// The launch.
 pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes, target: &Target) -> Result<Step, Unsupported> {
@@ -48,16 +46,16 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
     let thread = b.thread(0);
     let warp = b.div_const(thread, sizes.subgroup.into());
     let grid = Grid::new(b, sizes.shape, sizes.warps, warp);
-    let threads = (thread, sizes.threads());
+    let threads = Threads { thread, count: sizes.threads(), target };
     let q = Source { side: division.side(b, inputs.q, &kernel.q, kernel.qk_dim, &block), layout: &kernel.q, feature: None };
     let k = context.side(b, inputs.k, &kernel.k, kernel.qk_dim, block.batch, block.kv_head);
     let k = Source { side: k, layout: &kernel.k, feature: None };
     let v = context.side(b, inputs.v, &kernel.v, kernel.v_dim, block.batch, block.kv_head);
     let several = sizes.v < kernel.v_dim as u32;
     let v = Source { side: v, layout: &kernel.v, feature: several.then_some(block.feature) };
-    let q = Panel::new(b, "q", q, [sizes.rows, sizes.qk], queries, threads, target);
-    let k = Panel::new(b, "k", k, [sizes.keys, sizes.qk], keys, threads, target);
-    let v = Panel::new(b, "v", v, [sizes.keys, sizes.v], values, threads, target);
+    let q = Panel::new(b, "q", q, [sizes.rows, sizes.qk], queries, threads);
+    let k = Panel::new(b, "k", k, [sizes.keys, sizes.qk], keys, threads);
+    let v = Panel::new(b, "v", v, [sizes.keys, sizes.v], values, threads);
     let products = Sums::new(b, "products", grid, [sizes.rows, sizes.keys]);
     let sums = Sums::new(b, "sums_of", grid, [sizes.rows, sizes.v]);
     sums.clear(b);
@@ -66,7 +64,7 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
     q.fetch(b, block.first, block.end);
     k.fetch(b, from, to);
     q.deposit(b);
-    let rows = Rows::new(b, division, sizes, &inputs, &block, thread, (scores, weights, factors, flags, warp), target);
+    let rows = Rows::new(b, division, sizes, &inputs, &block, threads, (scores, weights, factors, flags, warp));
     let step = b.int(DType::I32, sizes.keys.into());
     b.repeat(from, to, step, |b, key| {
         k.deposit(b);
@@ -97,8 +95,7 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
 struct Rows<'a> {
     division: &'a Division<'a>,
     sizes: &'a Sizes,
-    target: &'a Target,
-    thread: Value,
+    threads: Threads<'a>,
     warp: Value,
     /// The thread's place among those of a row, and its first row.
     x: Value,
@@ -134,13 +131,12 @@ impl<'a> Rows<'a> {
         sizes: &'a Sizes,
         inputs: &Inputs,
         block: &Block,
-        thread: Value,
+        threads: Threads<'a>,
         (scores, weights, factors, flags, warp): (Shared, Shared, Place, Place, Value),
-        target: &'a Target,
     ) -> Rows<'a> {
         let context = division.context;
         let lanes = sizes.lanes();
-        let (y, x) = (b.div_const(thread, lanes.into()), b.rem_const(thread, lanes.into()));
+        let (y, x) = (b.div_const(threads.thread, lanes.into()), b.rem_const(threads.thread, lanes.into()));
         let step = sizes.threads() / lanes;
         let n = sizes.rows / step;
         let references = b.local("references", Type::Scalar(DType::F32), n);
@@ -157,36 +153,25 @@ impl<'a> Rows<'a> {
                 let exists = b.lt(row, block.end);
                 let (head, i) = division.query(b, block.head, row);
                 let number = inputs.dropout.map(|_| context.row_number(b, block.batch, head, i));
-                let bias_line = bias_line(b, context, inputs, block.batch, head, i);
+                let bias_line = context.bias_line(b, inputs, block.batch, head, i);
                 Row { row, exists, i, number, bias_line }
             })
             .collect();
-        Rows { division, sizes, target, thread, warp, x, y, step, scores, weights, factors, flags, references, totals, rows }
+        Rows { division, sizes, threads, warp, x, y, step, scores, weights, factors, flags, references, totals, rows }
     }
 
     /// Whether some query of the block may not see some key of it (`Bool`).
     fn is_cut(&self, b: &mut Builder, inputs: &Inputs, block: &Block, key: Value, to: Value) -> Value {
-        let kernel = self.division.context.kernel;
-        let (first, last) = if self.division.joined {
-            (b.int(DType::I32, 0), b.int(DType::I32, kernel.q_len as i64 - 1))
+        let context = self.division.context;
+        let queries = if self.division.joined {
+            [b.int(DType::I32, 0), b.int(DType::I32, context.kernel.q_len as i64 - 1)]
         } else {
-            (block.first, b.add_const(block.first, i64::from(self.sizes.rows) - 1))
+            [block.first, b.add_const(block.first, i64::from(self.sizes.rows) - 1)]
         };
-        let end = b.add_const(key, self.sizes.keys.into());
-        let mut cut = b.lt(to, end);
-        if kernel.causal {
-            let last_key = b.add_const(end, -1);
-            let position = b.add(first, inputs.q_offset);
-            let future = b.lt(position, last_key);
-            cut = b.binary(BinaryOp::Or, cut, future);
-        }
-        if let Some(window) = kernel.window {
-            let position = b.add(last, inputs.q_offset);
-            let oldest = b.add_const(position, -crate::lower::attention::window_of(window));
-            let past = b.binary(BinaryOp::Le, key, oldest);
-            cut = b.binary(BinaryOp::Or, cut, past);
-        }
-        cut
+        let last = b.add_const(key, i64::from(self.sizes.keys) - 1);
+        let beyond = b.binary(BinaryOp::Le, to, last);
+        let hides = context.hides_some(b, inputs, queries, [key, last]);
+        b.binary(BinaryOp::Or, beyond, hides)
     }
 
     /// Scores in shared memory become weights there; rows whose reference changes leave their factor, subgroups with such rows a flag.
@@ -203,7 +188,7 @@ impl<'a> Rows<'a> {
         for r in 0..n {
             let row = b.add_const(self.y, (r * self.step).into());
             let from = mul_const_add(b, row, self.scores.ld.into(), column);
-            for (c, score) in load_run(b, self.scores.place, from, RUN, self.target).into_iter().enumerate() {
+            for (c, score) in self.threads.load_run(b, self.scores.place, from, RUN).into_iter().enumerate() {
                 let score = b.mul(score, scale);
                 let at = b.u32(r * RUN + c as u32);
                 b.store(local, at, score);
@@ -291,7 +276,7 @@ impl<'a> Rows<'a> {
             b.store(self.totals, at, total);
             let to = b.add_const(self.y, (r * self.step).into());
             let to = mul_const_add(b, to, self.weights.ld.into(), column);
-            store_run(b, self.weights.place, to, &weights, self.target);
+            self.threads.store_run(b, self.weights.place, to, &weights);
         }
         let any = b.subgroup(SubgroupOp::Reduce(ReduceOp::Max), any);
         let (lane, zero) = (b.lane(), b.u32(0));
@@ -328,25 +313,13 @@ impl<'a> Rows<'a> {
         b.binary(BinaryOp::Ne, any, zero)
     }
 
-    /// Calls `body` for every run of `v` neighbours of what is in memory: the row within the block, the column in memory, where it is.
-    fn each_run(&self, b: &mut Builder, part: &Part, v: u32, body: impl FnOnce(&mut Builder, Value, Value, Value)) {
-        let runs = part.columns / v;
-        let (end, threads) = (b.u32(part.rows * runs), b.u32(self.sizes.threads()));
-        b.repeat(self.thread, end, threads, |b, at| {
-            let (row, column) = (b.div_const(at, runs.into()), b.rem_const(at, runs.into()));
-            let column = b.mul_const(column, v.into());
-            let at = mul_const_add(b, row, self.scores.ld.into(), column);
-            body(b, row, column, at);
-        });
-    }
-
     /// Scales the sums in memory by their rows' factors.
     fn scale(&self, b: &mut Builder, part: &Part) {
-        self.each_run(b, part, RUN, |b, row, _, at| {
+        self.threads.each_run(b, part, self.scores, RUN, |b, row, _, at| {
             let factor = b.load(self.factors, row);
-            let sums = load_run(b, self.scores.place, at, RUN, self.target);
+            let sums = self.threads.load_run(b, self.scores.place, at, RUN);
             let scaled: Vec<Value> = sums.into_iter().map(|sum| b.mul(sum, factor)).collect();
-            store_run(b, self.scores.place, at, &scaled, self.target);
+            self.threads.store_run(b, self.scores.place, at, &scaled);
         });
     }
 
@@ -378,10 +351,10 @@ impl<'a> Rows<'a> {
     fn write(&self, b: &mut Builder, results: Results, block: &Block, part: &Part) {
         let kernel = self.division.context.kernel;
         let (dtype, v) = match results {
-            Results::Whole { .. } => (kernel.dtype, run(&kernel.out, kernel.v_dim, self.target).min(RUN)),
+            Results::Whole { .. } => (kernel.dtype, run(&kernel.out, kernel.v_dim, self.threads.target).min(RUN)),
             Results::Part { .. } => (DType::F32, 1),
         };
-        self.each_run(b, part, v, |b, within, column, at| {
+        self.threads.each_run(b, part, self.scores, v, |b, within, column, at| {
             let row = b.cast(within, DType::I32);
             let row = b.add(block.first, row);
             let column = part.column(b, column);
@@ -393,7 +366,9 @@ impl<'a> Rows<'a> {
             b.when(inside, |b| {
                 let factor = b.load(self.factors, within);
                 let sink = self.division.sink(b, results, block, row);
-                let values: Vec<Value> = load_run(b, self.scores.place, at, v, self.target)
+                let values: Vec<Value> = self
+                    .threads
+                    .load_run(b, self.scores.place, at, v)
                     .into_iter()
                     .map(|sum| {
                         let value = b.mul(sum, factor);
@@ -402,40 +377,8 @@ impl<'a> Rows<'a> {
                     .collect();
                 let feature = b.cast(feature, b.dtype(sink.line));
                 let to = mul_const_add(b, feature, sink.feature, sink.line);
-                store_run(b, sink.place, to, &values, self.target);
+                self.threads.store_run(b, sink.place, to, &values);
             });
         });
-    }
-}
-
-/// Where a query's row of the bias begins.
-fn bias_line(b: &mut Builder, context: &Context<'_>, inputs: &Inputs, batch: Value, head: Value, i: Value) -> Option<Value> {
-    let (layout, _) = context.kernel.bias?;
-    let bias = context.side(b, inputs.q, &layout, 0, batch, head);
-    Some(bias.line(b, i))
-}
-
-/// Neighbours from an index on that is a multiple of their number: as a vector where that pays.
-fn load_run(b: &mut Builder, place: Place, at: Value, n: u32, target: &Target) -> Vec<Value> {
-    if target.vectors {
-        let vector = b.load_vector(place, at, n as u8);
-        return (0..n as u8).map(|lane| b.extract(vector, lane)).collect();
-    }
-    (0..n)
-        .map(|lane| {
-            let at = b.add_const(at, lane.into());
-            b.load(place, at)
-        })
-        .collect()
-}
-
-fn store_run(b: &mut Builder, place: Place, at: Value, values: &[Value], target: &Target) {
-    if target.vectors {
-        let vector = b.compose(values);
-        return b.store(place, at, vector);
-    }
-    for (lane, value) in values.iter().enumerate() {
-        let at = b.add_const(at, lane as i64);
-        b.store(place, at, *value);
     }
 }

@@ -5,6 +5,7 @@
 //! with vectors where the layout is aligned.
 
 use super::super::tile::Side;
+use super::runs::Threads;
 use crate::lower::work::mul_const_add;
 use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_kernel::Layout4;
@@ -59,8 +60,7 @@ impl Panel {
         source: Source<'_>,
         [positions, width]: [u32; 2],
         shared: Shared,
-        (thread, threads): (Value, u32),
-        target: &Target,
+        Threads { thread, count: threads, target }: Threads<'_>,
     ) -> Panel {
         let Source { side, layout, feature } = source;
         let dtype = b.program().place_type(shared.place).map_or(DType::F16, Type::dtype);
