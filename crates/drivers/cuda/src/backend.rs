@@ -127,6 +127,8 @@ fn limits(device: sys::CUdevice) -> Result<Vec<(&'static str, u64)>, String> {
 fn target(device: sys::CUdevice) -> Result<Target, String> {
     let get = |which| attribute(device, which).map(|value| u32::try_from(value).unwrap_or(0));
     let capability = capability(device)?;
+    // Since CUDA 12.1 a launch passes more: an update of hundreds of tensors is one launch.
+    let much = capability >= 70 && api::version() >= 12_010 && compile::version().is_ok_and(|version| version >= (12, 1));
     let shape = |m, n, k, input| FragmentShape { m, n, k, input, sum: DType::F32 };
     let mut fragments = Vec::new();
     if capability >= 70 {
@@ -147,9 +149,8 @@ fn target(device: sys::CUdevice) -> Result<Target, String> {
         shared_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize,
         subgroup: Some(get(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?),
         compute_units: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-        max_buffers: 256,
-        // Drivers for CUDA 12.1 and newer pass more, on newer devices; this much all of them do.
-        max_param_bytes: 4096,
+        max_buffers: if much { 2048 } else { 256 },
+        max_param_bytes: if much { 32_764 } else { 4096 },
         max_buffer_bytes: u64::MAX >> 1,
         f64: true,
         i64: true,

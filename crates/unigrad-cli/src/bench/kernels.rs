@@ -109,15 +109,17 @@ pub(crate) fn run(report: &Report) -> Result<()> {
             report.tell(&format!("gemm_{dtype}_{size}"), &timing, 2.0 * (size as f64).powi(3) / 1e12, "TFLOP/s", "");
         }
     }
-    for (batch, heads, length, features) in [(8, 16, 4096, 128), (16, 12, 1024, 64)] {
+    let sizes = [(8, 16, 4096, 128), (16, 12, 1024, 64)];
+    for (dtype, (batch, heads, length, features)) in [DType::BF16, DType::F16].into_iter().flat_map(|dtype| sizes.map(|size| (dtype, size)))
+    {
         let length = if device.info().software { 64 } else { length };
         let shape = [batch, heads, length, features];
-        let [q, k, v] = [0; 3].map(|_| normal(&shape, DType::BF16, &device));
+        let [q, k, v] = [0; 3].map(|_| normal(&shape, dtype, &device));
         let (q, k, v) = (q?, k?, v?);
         let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
         let timing = timed(device, || q.attention(&k, &v, &options).realize().map(drop).map_err(Into::into))?;
         let flops = 2.0 * (batch * heads * length * length * features) as f64;
-        report.tell(&format!("attention_bf16_d{features}"), &timing, flops / 1e12, "TFLOP/s", &format!("causal {shape:?}"));
+        report.tell(&format!("attention_{dtype}_d{features}"), &timing, flops / 1e12, "TFLOP/s", &format!("causal {shape:?}"));
     }
     Ok(())
 }
