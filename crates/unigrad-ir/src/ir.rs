@@ -152,6 +152,13 @@ impl Param {
         let (Param::Buffer { name, .. } | Param::Table { name, .. } | Param::Scalar { name, .. } | Param::ScalarTable { name, .. }) = self;
         name
     }
+
+    /// The type of its elements, or of the number.
+    pub fn dtype(&self) -> DType {
+        let (Param::Buffer { dtype, .. } | Param::Table { dtype, .. } | Param::Scalar { dtype, .. } | Param::ScalarTable { dtype, .. }) =
+            self;
+        *dtype
+    }
 }
 
 /// An array that a workgroup shares, or that one thread has.

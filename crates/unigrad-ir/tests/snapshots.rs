@@ -17,7 +17,6 @@ fn targets() -> Vec<Target> {
     let fragments = vec![FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 }];
     targets.push(Target {
         dialect: Dialect::Wgsl,
-        tables: false,
         subgroup: Some(32),
         f64: false,
         i64: false,

@@ -37,7 +37,7 @@ impl WgpuBackend {
 
     fn move_aside(&self, module: &Module, args: &[Bound], aside: &mut Vec<Aside>) -> Result<(), Error> {
         let (mut written, read): (Vec<usize>, Vec<usize>) =
-            module.bindings.buffers.iter().copied().partition(|param| module.writes[*param]);
+            module.bindings.buffers.iter().map(|(param, _)| *param).partition(|param| module.writes[*param]);
         written.extend(read);
         let mut taken: Vec<Binding> = Vec::with_capacity(written.len());
         for param in written {

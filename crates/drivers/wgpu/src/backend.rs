@@ -18,10 +18,9 @@ use std::{
 use unigrad_device::{Error, Health, Info, Pending};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
-    Dialect, FragmentShape, Param, Program, Source, Target,
+    Dialect, FragmentShape, Program, Source, Target,
     wgsl::{Options, Slot},
 };
-use unigrad_scalar::DType;
 use wgpu::{Adapter, Buffer, BufferUsages, Device, Features, PollType, Queue, SubmissionIndex};
 
 /// Bytes of the uniform buffer that holds the numbers of gathered launches.
@@ -93,12 +92,6 @@ impl fmt::Debug for WgpuBackend {
     }
 }
 
-pub(crate) fn dtype_of(param: &Param) -> DType {
-    match param {
-        Param::Buffer { dtype, .. } | Param::Table { dtype, .. } | Param::Scalar { dtype, .. } | Param::ScalarTable { dtype, .. } => *dtype,
-    }
-}
-
 fn target(adapter: &Adapter, features: Features, fragments: Vec<FragmentShape>, without: Without) -> Target {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let fixed = info.subgroup_min_size == info.subgroup_max_size && info.subgroup_min_size.is_power_of_two();
@@ -121,7 +114,8 @@ fn target(adapter: &Adapter, features: Features, fragments: Vec<FragmentShape>, 
         // By compare and exchange.
         atomic_f32: true,
         atomic_i64: false,
-        tables: false,
+        // A table's last buffer may be there several times.
+        tables: !cfg!(target_arch = "wasm32") && !without.overlapping,
         vectors: true,
         fragments,
         ..Target::interpreter()
@@ -310,9 +304,14 @@ impl WgpuBackend {
         }
         let mut queued = self.queued();
         let mut bindings = Vec::with_capacity(module.bindings.buffers.len());
-        let mut shifts = vec![0u64; args.len()];
-        for param in &module.bindings.buffers {
-            let Bound::Buffer(range) = &args[*param] else { return Err(self.refuse(module, "an argument is not a buffer")) };
+        let mut shifts = Vec::with_capacity(module.bindings.buffers.len());
+        for (param, entry) in &module.bindings.buffers {
+            let range = match &args[*param] {
+                Bound::Buffer(range) => Some(range),
+                Bound::Table(ranges) => ranges.get(*entry),
+                Bound::Scalar(..) | Bound::ScalarTable(..) => None,
+            };
+            let Some(range) = range else { return Err(self.refuse(module, "an argument is not a buffer")) };
             let (mut binding, shift) = self.binding(module, &queued.memory, *range)?;
             if binding.handle == 0 {
                 // A place of its own.
@@ -322,7 +321,7 @@ impl WgpuBackend {
                 return Err(self.refuse(module, "two arguments share memory, which this system does not take"));
             }
             bindings.push(binding);
-            shifts[*param] = shift;
+            shifts.push(shift / module.sizes[*param] as u64);
         }
         let mut words = vec![0u32; module.bindings.words];
         if module.bindings.grid {
@@ -332,7 +331,7 @@ impl WgpuBackend {
         }
         for slot in &module.bindings.slots {
             match *slot {
-                Slot::Offset { param, at } => words[at] = (shifts[param] / module.sizes[param] as u64) as u32,
+                Slot::Offset { binding, at } => words[at] = shifts[binding] as u32,
                 Slot::Scalar { param, at } => {
                     let values = match &args[param] {
                         Bound::Scalar(_, value) => std::slice::from_ref(value),

@@ -2,7 +2,7 @@
 //!
 //! A user's program has its buffers at bindings 0, 1, … and its numbers, if it has any, in one uniform structure at the next.
 
-use crate::{backend, backend::WgpuBackend, capacity::Capacity, reports, reports::Scopes};
+use crate::{backend::WgpuBackend, capacity::Capacity, reports, reports::Scopes};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use unigrad_device::Error;
 use unigrad_ir::{
@@ -35,8 +35,8 @@ pub(crate) struct Bindings {
     /// Words of the uniform buffer; without any there is none.
     pub(crate) words: usize,
     pub(crate) uniform_at: u32,
-    /// The parameters that are buffers.
-    pub(crate) buffers: Vec<usize>,
+    /// The buffers: which parameter each is, and which of its table.
+    pub(crate) buffers: Vec<(usize, usize)>,
     /// The binding of the first.
     pub(crate) first: u32,
 }
@@ -58,7 +58,7 @@ impl WgpuBackend {
         let (mut slots, mut buffers) = (Vec::new(), Vec::new());
         for (param, declared) in signature.params.iter().enumerate() {
             match declared {
-                Param::Buffer { .. } => buffers.push(param),
+                Param::Buffer { .. } => buffers.push((param, 0)),
                 Param::Scalar { name, dtype } if dtype.size() > 4 => {
                     return Err(self.refuse_program(signature, format!("{name} is {dtype}\n help: pass numbers of at most 4 bytes")));
                 }
@@ -135,7 +135,7 @@ impl WgpuBackend {
             });
         }
         self.pipelines.grown();
-        let sizes = program.params.iter().map(|param| backend::dtype_of(param).size()).collect();
+        let sizes = program.params.iter().map(|param| param.dtype().size()).collect();
         let writes = program.params.iter().map(|param| matches!(param, Param::Buffer { write: true, .. })).collect();
         Ok(Module { id: NEXT.fetch_add(1, Relaxed), name: program.name.clone(), pipeline, layout, bindings, sizes, writes })
     }

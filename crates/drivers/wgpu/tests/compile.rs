@@ -7,7 +7,7 @@ mod support;
 
 use unigrad_device::Error;
 use unigrad_gpu::{Backend, lower};
-use unigrad_ir::{Builder, Dialect, FragmentShape, Op, Raw, Target, Type, wgsl};
+use unigrad_ir::{Builder, Dialect, FragmentShape, Op, Place, Raw, Target, Type, wgsl};
 use unigrad_kernel::{Arg, Contract, KDim, Kernel, MDim, NDim};
 use unigrad_scalar::DType;
 
@@ -49,8 +49,7 @@ fn all_programs_are_valid() {
         for options in [wgsl::Options::default(), wgsl::Options { int16: true, offsets: true, browser: false }] {
             let shapes = [(16, DType::F16), (8, DType::F16), (8, DType::F32)];
             let fragments = shapes.map(|(n, input)| FragmentShape { m: n, n, k: n, input, sum: DType::F32 }).to_vec();
-            let target =
-                Target { dialect: Dialect::Wgsl, i64, f64: i64, tables: false, atomic_i64: false, fragments, ..Target::interpreter() };
+            let target = Target { dialect: Dialect::Wgsl, i64, f64: i64, atomic_i64: false, fragments, ..Target::interpreter() };
             // Programs may use 64-bit integers whether or not the device has them.
             let wide = Target { i64: true, ..target.clone() };
             for program in programs::all(&wide) {
@@ -92,7 +91,15 @@ fn what_cannot_be_said_is_refused() {
     let target = Target { dialect: Dialect::Wgsl, f64: false, ..Target::interpreter() };
     let refused = |program, target: &Target| wgsl::render(&program, target, wgsl::Options::default()).unwrap_err().to_string();
     assert!(refused(programs::binary(DType::F64), &target).contains("64-bit floats"));
-    assert!(refused(programs::tables(DType::F32), &target).contains("arrays of buffers"));
+    assert!(refused(programs::tables(DType::F32), &Target { tables: false, ..target.clone() }).contains("arrays of buffers"));
+    let in_words = |b: &mut Builder, place| {
+        let texts = vec![(Dialect::Wgsl, "{p0}[0] = 1.0;".to_owned())];
+        b.raw(Raw { texts, preludes: Vec::new(), values: Vec::new(), places: vec![place] });
+    };
+    let mut b = Builder::new("words", [1, 1, 1]);
+    let (table, which) = (b.table("ys", DType::F32, 2, true), b.group(0));
+    in_words(&mut b, Place::Table(table, which));
+    assert!(refused(b.finish(), &target).contains("more than loads and stores"));
     assert!(refused(programs::much_shared(100 << 10), &target).contains("shared memory"));
     assert!(refused(programs::atomics(DType::U64), &target).contains("64-bit atomics"));
     let none = Target { subgroup: None, ..target };

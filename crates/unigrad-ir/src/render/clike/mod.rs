@@ -66,7 +66,7 @@ pub(super) fn render(program: &Program, target: &Target, language: &'static Lang
     let dynamic_shared = writer.shared();
     writer.locals();
     writer.block(&program.body);
-    if program.insts.iter().any(|inst| inst.ty.dtype() == DType::F64) || program.params.iter().any(|p| param_dtype(p) == DType::F64) {
+    if program.insts.iter().any(|inst| inst.ty.dtype() == DType::F64) || program.params.iter().any(|p| p.dtype() == DType::F64) {
         writer.f64_needed();
     }
     if let Some(error) = writer.error {
@@ -99,18 +99,8 @@ fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
-fn param_dtype(param: &Param) -> DType {
-    match param {
-        Param::Buffer { dtype, .. } | Param::Table { dtype, .. } | Param::Scalar { dtype, .. } | Param::ScalarTable { dtype, .. } => *dtype,
-    }
-}
-
 fn param_name(at: usize, param: &Param) -> String {
-    match param {
-        Param::Buffer { name, .. } | Param::Table { name, .. } | Param::Scalar { name, .. } | Param::ScalarTable { name, .. } => {
-            format!("p{at}_{}", identifier(name))
-        }
-    }
+    format!("p{at}_{}", identifier(param.name()))
 }
 
 /// The type of an element in memory: bits for halves, a byte for `Bool`.

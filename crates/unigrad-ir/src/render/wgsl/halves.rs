@@ -2,8 +2,8 @@
 //!
 //! Always: what is left out as a line of its own (see [`unsaid`]) is said where it is used.
 
-use super::{Writer, memory::each_stmt, v};
-use crate::{Op, Program, Stmt, Type, Value};
+use super::{Writer, v};
+use crate::{Op, Program, Stmt, Type, Value, render::each_stmt};
 use unigrad_scalar::DType;
 
 pub(super) fn is_half(dtype: DType) -> bool {

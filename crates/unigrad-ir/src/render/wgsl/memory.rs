@@ -4,7 +4,7 @@
 //! exclusive-or of what is there and what shall be there, unless every store covers whole words.
 
 use super::{Rep, Writer, halves, rep, v};
-use crate::{Block, Op, Param, Place, RenderError, Stmt, Type, Value};
+use crate::{Op, Param, Place, RenderError, Stmt, Type, Value, render::each_stmt};
 use std::fmt::Write;
 use unigrad_scalar::DType;
 
@@ -45,23 +45,13 @@ pub(super) struct Uses {
     store_bytes: Option<(usize, usize)>,
 }
 
-/// Calls `f` with every statement of a block and of those in it.
-pub(super) fn each_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
-    for stmt in block {
-        f(stmt);
-        match stmt {
-            Stmt::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|block| each_stmt(block, f)),
-            Stmt::For { body, .. } => each_stmt(body, f),
-            Stmt::While { check, body, .. } => [check, body].into_iter().for_each(|block| each_stmt(block, f)),
-            Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier | Stmt::Raw(_) => {}
-        }
-    }
-}
-
 impl Writer<'_> {
     pub(super) fn uses(&self, wanted: Place) -> Uses {
         let mut uses = Uses::default();
-        let is = |place: &Place| *place == wanted;
+        let is = |place: &Place| match (place, wanted) {
+            (Place::Table(place, _), Place::Table(wanted, _)) => *place == wanted,
+            _ => *place == wanted,
+        };
         let bytes = |ty: Type| ty.lanes() * ty.dtype().size();
         for inst in &self.program.insts {
             match &inst.op {
@@ -104,8 +94,11 @@ impl Writer<'_> {
     pub(super) fn declare(&mut self) -> Result<(), RenderError> {
         let mut binding = 1;
         for (i, param) in self.program.params.iter().enumerate() {
-            let Param::Buffer { dtype, atomic, name, .. } = param else { continue };
-            let place = Place::Param(i as u32);
+            let (dtype, atomic, name, place) = match param {
+                Param::Buffer { dtype, atomic, name, .. } => (dtype, atomic, name, Place::Param(i as u32)),
+                Param::Table { dtype, name, .. } => (dtype, &false, name, Place::Table(i as u32, Value(0))),
+                Param::Scalar { .. } | Param::ScalarTable { .. } => continue,
+            };
             let uses = self.uses(place);
             self.shares_buffers |= *atomic || uses.atomic || uses.load_bytes > 0 && uses.store_bytes.is_some();
             let form = match dtype.size() {
@@ -121,9 +114,15 @@ impl Writer<'_> {
             let store = Store { form, dtype: *dtype };
             let element = self.element(&store);
             // Read-only bindings of a buffer that the same dispatch also writes (another part of it) are refused, so there are none.
-            let _ = writeln!(self.declarations, "@group(0) @binding({binding}) var<storage, read_write> b{i}: array<{element}>; // {name}");
+            for entry in 0..Self::n_bindings(param) {
+                let entry = if matches!(place, Place::Table(..)) { format!("_{entry}") } else { String::new() };
+                let _ = writeln!(
+                    self.declarations,
+                    "@group(0) @binding({binding}) var<storage, read_write> b{i}{entry}: array<{element}>; // {name}"
+                );
+                binding += 1;
+            }
             self.params[i] = Some(store);
-            binding += 1;
         }
         for (i, array) in self.program.shared.iter().enumerate() {
             let Type::Scalar(dtype) = array.ty else {
@@ -171,9 +170,9 @@ impl Writer<'_> {
 
     pub(super) fn store_of(&self, place: Place) -> Result<Store, RenderError> {
         let found = match place {
-            Place::Param(i) => self.params.get(i as usize).cloned().flatten(),
+            Place::Param(i) | Place::Table(i, _) => self.params.get(i as usize).cloned().flatten(),
             Place::Shared(i) => self.shared.get(i as usize).cloned(),
-            Place::Table(..) | Place::Local(_) => None,
+            Place::Local(_) => None,
         };
         found.ok_or_else(|| self.error(None, "a place that is no buffer", "validate the program first"))
     }
@@ -184,6 +183,7 @@ impl Writer<'_> {
             Place::Param(i) if self.options.offsets => {
                 format!("({} + {})", self.index(index), Self::word(self.offset_at[i as usize]))
             }
+            Place::Table(i, which) if self.options.offsets => format!("({} + {})", self.index(index), self.table_offset(i, which)),
             _ => self.index(index),
         }
     }
@@ -276,8 +276,16 @@ impl Writer<'_> {
         {
             return self.load_scalar(place, &self.index(index));
         }
+        if let Place::Table(table, which) = place {
+            return self.load_of_table(table, which, index, ty);
+        }
         let at = self.position(place, index);
-        let Type::Vector(dtype, lanes) = ty else { return self.load_scalar(place, &at) };
+        self.load_at(place, &at, ty)
+    }
+
+    /// What is at `at` (an expression of `u32`).
+    pub(super) fn load_at(&mut self, place: Place, at: &str, ty: Type) -> Result<String, RenderError> {
+        let Type::Vector(dtype, lanes) = ty else { return self.load_scalar(place, at) };
         let lanes = usize::from(lanes);
         let name = self.place_name(place);
         let vector = self.vector_type(dtype, lanes);
@@ -381,11 +389,19 @@ impl Writer<'_> {
         }
         let ty = self.program.ty(value);
         let whole_local = matches!(place, Place::Local(i) if self.program.locals.get(i as usize).is_some_and(|a| a.ty == ty));
+        if let Place::Table(table, which) = place {
+            return self.store_to_table(table, which, index, value);
+        }
         let at = self.position(place, index);
-        let Type::Vector(dtype, lanes) = ty else { return self.store_scalar(place, &at, &v(value)) };
         if whole_local {
             return self.store_scalar(place, &at, &v(value));
         }
+        self.store_at(place, &at, value)
+    }
+
+    /// Stores at `at` (an expression of `u32`).
+    pub(super) fn store_at(&mut self, place: Place, at: &str, value: Value) -> Result<(), RenderError> {
+        let Type::Vector(dtype, lanes) = self.program.ty(value) else { return self.store_scalar(place, at, &v(value)) };
         let lanes = usize::from(lanes);
         let name = self.place_name(place);
         if !matches!(place, Place::Local(_)) {

@@ -6,8 +6,8 @@
 //! Never: infinities or NaN as constants, which WGSL forbids: they come from bits that only the running program sees.
 //!
 //! All arguments are in bind group 0: numbers in the uniform buffer at binding 0 as [`Shader::slots`] says, buffers from binding 1 on in the
-//! order of the parameters. Words 0, 1 and 2 are the grid's extents. Word 3 is 0, or the dispatched grid's first extent, where the dispatched
-//! grid is not the one meant: then groups are counted through, x first, and those past the end do nothing. Word 4 is 0, which the compiler of
+//! order of the parameters, those of a table one after another. Words 0, 1 and 2 are the grid's extents. Word 3 is 0, or the dispatched grid's
+//! first extent, where the dispatched grid is not the one meant: then groups are counted through, x first, and those past the end do nothing. Word 4 is 0, which the compiler of
 //! the text does not know.
 //! Stores of less than a word go through atomics, so that neighbouring threads do not overwrite each other.
 
@@ -19,6 +19,7 @@ mod halves;
 mod library;
 mod memory;
 mod ops;
+mod tables;
 mod unroll;
 
 use super::{RenderError, Source};
@@ -48,10 +49,10 @@ pub enum Slot {
         /// Its first word.
         at: usize,
     },
-    /// How far the buffer of this parameter begins after where it is bound, in elements; only with [`Options::offsets`].
+    /// How far a buffer begins after where it is bound, in elements; only with [`Options::offsets`].
     Offset {
-        /// Which parameter.
-        param: usize,
+        /// Which of [`Shader::buffers`].
+        binding: usize,
         /// Its word.
         at: usize,
     },
@@ -68,8 +69,8 @@ pub struct Shader {
     pub slots: Vec<Slot>,
     /// Words of the uniform buffer, a multiple of 4.
     pub words: usize,
-    /// The parameters that are buffers: binding 1 is the first.
-    pub buffers: Vec<usize>,
+    /// The buffers, binding 1 being the first: which parameter each is, and which of its table.
+    pub buffers: Vec<(usize, usize)>,
 }
 
 /// The program as WGSL.
@@ -144,6 +145,8 @@ struct Writer<'a> {
     known: Known,
     /// Per local array, whether its elements are variables.
     split: Vec<bool>,
+    /// The buffer of a table that is written about.
+    entry: Option<u32>,
 }
 
 impl<'a> Writer<'a> {
@@ -169,11 +172,14 @@ impl<'a> Writer<'a> {
             unsaid: halves::unsaid(program),
             known: Known::default(),
             split: constants::split(program),
+            entry: None,
         };
         // Only along x is it certain which threads are neighbours in a subgroup.
         writer.flatten = writer.subgroups && (program.block[1] > 1 || program.block[2] > 1);
         writer.check_limits()?;
-        writer.lay_out_scalars()?;
+        writer.check_tables()?;
+        writer.lay_out_offsets();
+        writer.lay_out_scalars();
         writer.declare()?;
         Ok(writer)
     }
@@ -183,7 +189,7 @@ impl<'a> Writer<'a> {
     }
 
     fn check_limits(&self) -> Result<(), RenderError> {
-        let buffers = self.program.params.iter().filter(|p| matches!(p, Param::Buffer { .. })).count();
+        let buffers: usize = self.program.params.iter().map(Self::n_bindings).sum();
         if buffers > self.target.max_buffers as usize {
             let cause = format!("{buffers} buffers, the device binds {}", self.target.max_buffers);
             return Err(self.error(None, cause, "split the program"));
@@ -199,40 +205,25 @@ impl<'a> Writer<'a> {
             return Err(self.error(None, cause, "use smaller tiles, or f32 in shared memory"));
         }
         let f64_used = self.program.insts.iter().any(|inst| inst.ty.dtype() == DType::F64)
-            || self
-                .program
-                .params
-                .iter()
-                .any(|p| matches!(p, Param::Buffer { dtype: DType::F64, .. } | Param::Scalar { dtype: DType::F64, .. }));
+            || self.program.params.iter().any(|param| param.dtype() == DType::F64);
         if f64_used && !self.target.f64 {
             return Err(self.error(None, "the device has no 64-bit floats", "use f32, or another device, such as the CPU"));
         }
         Ok(())
     }
 
-    fn lay_out_scalars(&mut self) -> Result<(), RenderError> {
+    fn lay_out_scalars(&mut self) {
         for (param, declared) in self.program.params.iter().enumerate() {
             let (dtype, count) = match declared {
                 Param::Scalar { dtype, .. } => (*dtype, 1),
                 Param::ScalarTable { dtype, count, .. } => (*dtype, *count as usize),
-                Param::Buffer { .. } => {
-                    if self.options.offsets {
-                        self.offset_at[param] = self.words;
-                        self.slots.push(Slot::Offset { param, at: self.words });
-                        self.words += 1;
-                    }
-                    continue;
-                }
-                Param::Table { name, .. } => {
-                    return Err(self.error(None, format!("table {name}: WGSL has no arrays of buffers"), "pass the buffers one by one"));
-                }
+                Param::Buffer { .. } | Param::Table { .. } => continue,
             };
             self.scalar_at[param] = self.words;
             self.slots.push(Slot::Scalar { param, at: self.words });
             self.words += count * dtype.size().div_ceil(4);
         }
         self.words = self.words.next_multiple_of(4);
-        Ok(())
     }
 
     /// The type of a value in the text.
@@ -386,7 +377,7 @@ impl<'a> Writer<'a> {
         text += &library::functions_used(&code, self.target.i64);
         text += &format!("@group(0) @binding(0) var<uniform> params: array<vec4<u32>, {}>;\n", self.words / 4);
         text += &code;
-        let buffers = (0..self.program.params.len()).filter(|i| self.params[*i].is_some()).collect();
+        let buffers = self.bound();
         Ok(Shader { text, entry: "main", slots: self.slots, words: self.words, buffers })
     }
 
@@ -396,7 +387,8 @@ impl<'a> Writer<'a> {
 
     fn place_name(&self, place: Place) -> String {
         match place {
-            Place::Param(i) | Place::Table(i, _) => format!("b{i}"),
+            Place::Param(i) => format!("b{i}"),
+            Place::Table(i, _) => format!("b{i}_{}", self.entry.unwrap_or(0)),
             Place::Shared(i) => format!("s{i}"),
             Place::Local(i) => format!("l{i}"),
         }

@@ -1,0 +1,117 @@
+//! Tables of buffers: WGSL has no arrays of them, so each is a binding of its own, and a function for each way to access them chooses by the
+//! index.
+//!
+//! Always: all buffers of a table are declared alike, by what the program does with any of them. An index that is none gives the last one.
+//! Never: atomics, fragments or words of the dialect's own on them.
+
+use super::{Slot, Writer, v};
+use crate::{Op, Param, Place, RenderError, Stmt, Type, Value, render::each_stmt};
+use std::fmt::Write;
+
+impl Writer<'_> {
+    /// How many bindings a parameter is.
+    pub(super) fn n_bindings(param: &Param) -> usize {
+        match param {
+            Param::Buffer { .. } => 1,
+            Param::Table { count, .. } => *count as usize,
+            Param::Scalar { .. } | Param::ScalarTable { .. } => 0,
+        }
+    }
+
+    /// The buffers that are bound, in order: parameter, and which of its table.
+    pub(super) fn bound(&self) -> Vec<(usize, usize)> {
+        let params = self.program.params.iter().enumerate();
+        params.flat_map(|(param, declared)| (0..Self::n_bindings(declared)).map(move |entry| (param, entry))).collect()
+    }
+
+    /// Gives each buffer its word for where it begins.
+    pub(super) fn lay_out_offsets(&mut self) {
+        if !self.options.offsets {
+            return;
+        }
+        for (binding, (param, entry)) in self.bound().into_iter().enumerate() {
+            if entry == 0 {
+                self.offset_at[param] = self.words;
+            }
+            self.slots.push(Slot::Offset { binding, at: self.words });
+            self.words += 1;
+        }
+    }
+
+    /// Where a buffer of a table begins after where it is bound.
+    pub(super) fn table_offset(&self, table: u32, which: Value) -> String {
+        let at = format!("({}u + {})", self.offset_at[table as usize], self.index(which));
+        format!("params[{at} >> 2u][{at} & 3u]")
+    }
+
+    /// Whether a program does with its tables what can be done with them here, and on this device.
+    pub(super) fn check_tables(&self) -> Result<(), RenderError> {
+        let Some(table) = self.program.params.iter().find(|param| matches!(param, Param::Table { .. })) else { return Ok(()) };
+        if !self.target.tables {
+            let cause = format!("table {}: the device has no arrays of buffers", table.name());
+            return Err(self.error(None, cause, "pass the buffers one by one"));
+        }
+        let is_table = |place: &Place| matches!(place, Place::Table(..));
+        let mut other = self.program.insts.iter().any(|inst| match &inst.op {
+            Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) | Op::FragmentLoad { place, .. } => is_table(place),
+            Op::Raw(raw) => raw.places.iter().any(is_table),
+            _ => false,
+        });
+        each_stmt(&self.program.body, &mut |stmt| {
+            other |= match stmt {
+                Stmt::FragmentStore { place, .. } => is_table(place),
+                Stmt::Raw(raw) => raw.places.iter().any(is_table),
+                _ => false,
+            };
+        });
+        let cause = format!("table {} is used for more than loads and stores", table.name());
+        if other { Err(self.error(None, cause, "pass the buffers one by one")) } else { Ok(()) }
+    }
+
+    /// The bindings of a table, each with what a part of the text is for it.
+    fn each_entry(&mut self, table: u32, mut part: impl FnMut(&mut Self) -> Result<String, RenderError>) -> Result<String, RenderError> {
+        let count = Self::n_bindings(&self.program.params[table as usize]) as u32;
+        let mut text = "    switch (which) {\n".to_owned();
+        for entry in 0..count {
+            self.entry = Some(entry);
+            let part = part(self)?;
+            let label = if entry + 1 == count { "default".to_owned() } else { format!("case {entry}u") };
+            let _ = writeln!(text, "        {label}: {{ {part} }}");
+        }
+        self.entry = None;
+        Ok(text + "    }\n")
+    }
+
+    /// An [`Op::Load`] from a table.
+    pub(super) fn load_of_table(&mut self, table: u32, which: Value, index: Value, ty: Type) -> Result<String, RenderError> {
+        let place = Place::Table(table, which);
+        let (which, at, result) = (self.index(which), self.position(place, index), self.type_name(ty)?);
+        let name = format!("load{}_b{table}", ty.lanes());
+        if !self.accessors.contains(&name) {
+            let choice = self.each_entry(table, |writer| Ok(format!("return {};", writer.load_at(place, "at", ty)?)))?;
+            self.accessor(name.clone(), |_| format!("(which: u32, at: u32) -> {result} {{\n{choice}}}"));
+        }
+        Ok(format!("{name}({which}, {at})"))
+    }
+
+    /// A [`Stmt::Store`] to a table.
+    pub(super) fn store_to_table(&mut self, table: u32, which: Value, index: Value, value: Value) -> Result<(), RenderError> {
+        let place = Place::Table(table, which);
+        let ty = self.program.ty(value);
+        let (which, at, argument) = (self.index(which), self.position(place, index), self.type_name(ty)?);
+        let name = format!("store{}_b{table}", ty.lanes());
+        if !self.accessors.contains(&name) {
+            let (body, depth) = (std::mem::take(&mut self.body), std::mem::replace(&mut self.depth, 0));
+            let choice = self.each_entry(table, |writer| {
+                writer.store_at(place, "at", value)?;
+                Ok(std::mem::take(&mut writer.body).trim_end().replace('\n', " "))
+            });
+            (self.body, self.depth) = (body, depth);
+            let choice = choice?;
+            // The value has the name that it has where it is stored first.
+            self.accessor(name.clone(), |_| format!("(which: u32, at: u32, {}: {argument}) {{\n{choice}}}", v(value)));
+        }
+        self.line(format!("{name}({which}, {at}, {});", v(value)));
+        Ok(())
+    }
+}
