@@ -39,7 +39,6 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     if instances.is_empty() {
         return Ok(lowered);
     }
-    let total = grouped.lens.iter().sum();
     if !divide::fits(&region, target.max_buffers as usize) {
         // Too many buffers for one launch even of one instance: each is a region like any other.
         for instance in instances {
@@ -51,7 +50,7 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
         }
         return Ok(lowered);
     }
-    let schedule = GroupedSchedule::new(&region, target, total);
+    let schedule = GroupedSchedule::new(&region, target);
     let each = table_bytes(&region, target);
     let room = (target.max_param_bytes as usize).saturating_sub(RESERVED) / each;
     // An index error is reported to one more buffer.
@@ -186,40 +185,26 @@ impl Group<'_> {
 
     /// The points `start .. start + chunk` of an instance that ends at `end`.
     fn chunk(&self, b: &mut Builder, body: &Body<'_>, start: Value, end: Value) {
-        let GroupedSchedule { threads, width, rounds } = self.schedule;
+        let width = self.schedule.width;
         let dtype = b.dtype(start);
         let thread = b.thread(0);
         let thread = b.cast(thread, dtype);
         let mine = b.mul_const(thread, width as i64);
-        let mine = b.add(start, mine);
-        let round = |b: &mut Builder, first: Value| {
-            let behind = b.add_const(first, width as i64);
-            let fits = b.binary(BinaryOp::Le, behind, end);
-            if width == 1 {
-                b.when(fits, |b| visit(b, body, first, 1));
-                return;
-            }
-            b.when_else(
-                fits,
-                |b| visit(b, body, first, width),
-                |b| {
-                    let one = b.int(dtype, 1);
-                    b.repeat(first, end, one, |b, at| visit(b, body, at, 1));
-                },
-            );
-        };
-        if rounds == 1 {
-            round(b, mine);
+        let first = b.add(start, mine);
+        let behind = b.add_const(first, width as i64);
+        let fits = b.binary(BinaryOp::Le, behind, end);
+        if width == 1 {
+            b.when(fits, |b| visit(b, body, first, 1));
             return;
         }
-        let stride = i64::from(threads) * width as i64;
-        let (zero, last, one) = (b.u32(0), b.u32(rounds), b.u32(1));
-        b.repeat(zero, last, one, |b, i| {
-            let i = b.cast(i, dtype);
-            let ahead = b.mul_const(i, stride);
-            let first = b.add(mine, ahead);
-            round(b, first);
-        });
+        b.when_else(
+            fits,
+            |b| visit(b, body, first, width),
+            |b| {
+                let one = b.int(dtype, 1);
+                b.repeat(first, end, one, |b, at| visit(b, body, at, 1));
+            },
+        );
     }
 }
 

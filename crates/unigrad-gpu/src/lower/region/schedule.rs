@@ -109,30 +109,26 @@ impl Tiling {
     }
 }
 
-/// How a grouped map runs: each thread does a run of `width` points, `rounds` times.
+/// How a grouped map runs: each thread does a run of `width` points. Several runs per thread, to find the instance less often, were slower: on
+/// an H200, AdamW of 148 tensors of 840,000 reached 3,950 GB/s by one run and 3,870 by two, and 3,830 by four of twice the threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct GroupedSchedule {
     pub(super) threads: u32,
     pub(super) width: usize,
-    pub(super) rounds: u32,
 }
 
+/// Threads of a workgroup of a grouped map: few, so that the last workgroup of an instance leaves little undone.
+const GROUPED_THREADS: u32 = 128;
+
 impl GroupedSchedule {
-    /// For a map with one axis, over `total` points in all.
-    pub(super) fn new(region: &Region, target: &Target, total: usize) -> GroupedSchedule {
-        let threads = power_of_two(THREADS.min(target.max_threads));
-        let width = width(region, target, 0, |_| true);
-        // Finding the instance is worth several rounds, once all of the device has work.
-        let mut rounds = 4;
-        while rounds > 1 && total / (threads as usize * width * rounds as usize) < 16 * target.compute_units as usize {
-            rounds /= 2;
-        }
-        GroupedSchedule { threads, width, rounds }
+    /// For a map with one axis.
+    pub(super) fn new(region: &Region, target: &Target) -> GroupedSchedule {
+        GroupedSchedule { threads: power_of_two(GROUPED_THREADS.min(target.max_threads)), width: width(region, target, 0, |_| true) }
     }
 
     /// Points of a workgroup.
     pub(super) fn chunk(self) -> usize {
-        self.threads as usize * self.width * self.rounds as usize
+        self.threads as usize * self.width
     }
 }
 

@@ -69,7 +69,6 @@ fn rows_stay_in_registers_and_long_ones_are_split() {
 #[test]
 fn a_group_moves_16_bytes_of_each_buffer() {
     let region = copy(DType::F32, &[1 << 20], &[1], &[1]);
-    let s = GroupedSchedule::new(&region, &target(), 1 << 30);
-    assert_eq!((s.width, s.rounds), (4, 4));
-    assert_eq!(GroupedSchedule::new(&region, &target(), 1 << 16).rounds, 1);
+    let s = GroupedSchedule::new(&region, &target());
+    assert_eq!((s.threads, s.width, s.chunk()), (128, 4, 512));
 }
