@@ -36,7 +36,18 @@ fn backends(available: &Available) -> Vec<&'static str> {
 
 pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
     let available = Device::all();
-    let chosen = Config::current_or_default().device.clone();
+    let config = Config::current();
+    let chosen = config.as_ref().ok().and_then(|config| config.device.clone());
+    let is_here = |name: &str| {
+        let name = name.trim().to_ascii_lowercase();
+        available.devices.iter().any(|info| info.device() == name || info.backend == name)
+    };
+    // What every other command would say.
+    let refused = match (&config, &chosen) {
+        (Err(error), _) => Some(error.to_string()),
+        (_, Some(name)) if !is_here(name) => Device::best().err().map(|error| error.to_string()),
+        _ => None,
+    };
     let best = available.devices.iter().find(|info| !info.software).map(Info::device);
     if options.json {
         let devices: Vec<_> = available.devices.iter().map(|info| describe(info, best.as_deref(), options.verbose)).collect();
@@ -53,7 +64,10 @@ pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
                 })
             })
             .collect();
-        say!("{}", json!({ "devices": devices, "problems": problems, "topology": topology, "recommended": best, "chosen": chosen }));
+        say!(
+            "{}",
+            json!({ "devices": devices, "problems": problems, "topology": topology, "recommended": best, "chosen": chosen, "error": refused })
+        );
         return Ok(());
     }
     say!("=== Available Backends ===");
@@ -83,6 +97,7 @@ pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
     }
     say!("");
     match (&chosen, &best) {
+        _ if refused.is_some() => say!("Error: {}", refused.unwrap_or_default()),
         (Some(chosen), _) => say!("Chosen device: {chosen} (UNIGRAD_DEVICE)"),
         (None, Some(best)) => {
             say!("Recommended backend: {} ({best})", title(best.split(':').next().unwrap_or_default()));
@@ -99,6 +114,7 @@ fn print(info: &Info, verbose: bool) {
     let now = opened.as_ref().ok().and_then(Option::as_ref).map_or_else(|| info.clone(), |device| device.info());
     let memory = match (now.memory_total, now.memory_free) {
         (0, _) => String::new(),
+        (total, 0) if info.features.iter().any(|feature| feature == "unified memory") => format!(": {} (unified memory)", gigabytes(total)),
         (total, 0) => format!(": {}", gigabytes(total)),
         (total, free) => format!(": {} ({} free)", gigabytes(total), gigabytes(free)),
     };

@@ -184,3 +184,16 @@ fn devices_are_listed() {
     assert!(value["devices"].as_array().unwrap().iter().any(|d| d["device"] == "cpu:0"));
     assert!(stdout(&run(&["devices", "-v"])).contains("cpu:0"));
 }
+
+#[test]
+fn devices_tell_of_settings_that_are_wrong() {
+    for (name, value) in [("UNIGRAD_DEVICE", "nope:3"), ("UNIGRAD_DEBUG", "loud"), ("UNIGRAD_CPU_TIER", "fast")] {
+        let list = |option: &[&str]| stdout(&unigrad(&[&["devices"], option].concat()).env(name, value).output().unwrap());
+        let text = list(&[]);
+        assert!(text.contains(&format!("Error: {name}={value}: ")) && text.contains("CPU") && !text.contains("Chosen"), "{text}");
+        let value_of: serde_json::Value = serde_json::from_str(&list(&["--json"])).unwrap();
+        assert!(value_of["error"].as_str().is_some_and(|error| error.contains(name)), "{value_of}");
+    }
+    let text = stdout(&unigrad(&["devices"]).env("UNIGRAD_DEVICE", "CPU").output().unwrap());
+    assert!(text.contains("Chosen device: CPU (UNIGRAD_DEVICE)"), "{text}");
+}

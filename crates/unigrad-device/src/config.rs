@@ -7,9 +7,9 @@
 //! | `UNIGRAD_MEMORY_POOL` | [`Config::memory_pool`] | `on`: freed memory waits for reuse; `off`: it goes back to the driver at once; a size such as `2G`: at most so much waits |
 //! | `UNIGRAD_MEMORY_CAP` | [`Config::memory_cap`] | the most that the process takes of each device: bytes, or `512M`, `2G` |
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
-//! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device |
+//! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
-//! | `UNIGRAD_WGPU_MATRICES` | – | `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
+//! | `UNIGRAD_WGPU_MATRICES` | – | `on`, or `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
 //! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
 //!
@@ -95,6 +95,9 @@ pub struct Config {
     pub products: Products,
 }
 
+/// More threads than any processor has; a process cannot start many more.
+pub const MAX_THREADS: usize = 1024;
+
 static CURRENT: RwLock<Option<Arc<Config>>> = RwLock::new(None);
 
 impl Config {
@@ -142,8 +145,9 @@ impl Config {
             config.cache_dir = if text.eq_ignore_ascii_case("off") { CacheDir::Off } else { CacheDir::At(text.into()) };
         }
         if let Some(text) = get("UNIGRAD_THREADS") {
-            let threads = text.parse().ok().filter(|n: &usize| *n > 0);
-            config.threads = Some(threads.ok_or_else(|| refuse("UNIGRAD_THREADS", &text, "write a number of threads, 1 or more"))?);
+            let threads = text.parse().ok().filter(|n: &usize| (1..=MAX_THREADS).contains(n));
+            let help = format!("write a number of threads, 1 to {MAX_THREADS}");
+            config.threads = Some(threads.ok_or_else(|| refuse("UNIGRAD_THREADS", &text, &help))?);
         }
         if let Some(text) = get("UNIGRAD_PRODUCTS") {
             config.products = match text.to_ascii_lowercase().as_str() {
@@ -152,6 +156,12 @@ impl Config {
                 "library" => Products::Library,
                 _ => return Err(refuse("UNIGRAD_PRODUCTS", &text, "write `auto`, `own` or `library`")),
             };
+        }
+        // Drivers read these two where they need them; what is no value is told here all the same.
+        for (name, values) in [("UNIGRAD_WGPU_MATRICES", &["on", "off"][..]), ("UNIGRAD_CPU_TIER", &["baseline", "avx2", "avx512"])] {
+            if let Some(text) = get(name).filter(|text| !values.contains(&text.as_str())) {
+                return Err(refuse(name, &text, &format!("write `{}`", values.join("` or `"))));
+            }
         }
         Ok(config)
     }
@@ -235,6 +245,9 @@ mod tests {
             ("UNIGRAD_MEMORY_POOL", "much"),
             ("UNIGRAD_MEMORY_CAP", "x"),
             ("UNIGRAD_THREADS", "0"),
+            ("UNIGRAD_THREADS", "100000"),
+            ("UNIGRAD_WGPU_MATRICES", "maybe"),
+            ("UNIGRAD_CPU_TIER", "AVX2"),
             ("UNIGRAD_PRODUCTS", "mine"),
         ] {
             let error = read(&[(name, value)]).unwrap_err().to_string();

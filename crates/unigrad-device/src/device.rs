@@ -260,7 +260,13 @@ impl Device {
     pub fn launch_from(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
         self.0.n_launches.fetch_add(1, Relaxed);
         let uses = || args.iter().enumerate().map(|(at, slice)| (slice.buffer.handle, program.writes(at))).collect();
-        self.note(self.0.ordered(uses, |open| open.launch(program, args, scalars, origin)))
+        let launch = || self.0.ordered(uses, |open| open.launch(program, args, scalars, origin));
+        let mut result = launch();
+        // Memory of the driver's own, between a kernel's steps, is not from the pool; nothing is queued yet when it is refused.
+        if matches!(&result, Err(Error::OutOfMemory { asked: 1.., .. })) && self.clear_cache() > 0 {
+            result = launch();
+        }
+        self.note(result)
     }
 
     /// Waits for all work, on all its streams, and reports its errors.
@@ -278,7 +284,7 @@ impl Device {
         self.0.current()
     }
 
-    /// Sets how many threads the device may use, where it is a matter of threads.
+    /// Sets how many threads the device may use, where it is a matter of threads; from 1 to [`crate::MAX_THREADS`].
     pub fn set_threads(self, threads: usize) {
         self.0.open.set_threads(threads);
     }

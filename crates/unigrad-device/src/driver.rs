@@ -162,7 +162,8 @@ pub trait OpenDevice: Send + Sync {
         false
     }
     /// Runs a program: one slice per [`Kernel::args`] entry and one word per [`Kernel::scalars`] entry. May return before the work is done.
-    /// `origin` is what errors that surface later say of the launch.
+    /// `origin` is what errors that surface later say of the launch. [`Error::OutOfMemory`] with bytes asked for says that nothing was queued: the
+    /// launch may be tried again.
     fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error>;
     /// Waits for all work, and reports its errors.
     fn synchronize(&self) -> Result<(), Error>;

@@ -54,7 +54,7 @@ pub enum Error {
         cause: String,
     },
     /// An index in a tensor was outside the axis it indexes.
-    #[error("index {index} is out of range for an axis of {size} elements (in {kernel})\n help: indices go from -{size} to {size} - 1")]
+    #[error("index {index} is out of range for an axis of {size} elements (in {kernel})\n help: {}", indices(*size))]
     IndexOutOfRange {
         /// The index.
         index: i64,
@@ -79,4 +79,24 @@ pub enum Error {
         /// Why.
         cause: String,
     },
+}
+
+/// What an axis can be indexed with.
+fn indices(size: i64) -> String {
+    match size {
+        ..=0 => "an axis without elements has no index".to_owned(),
+        size => format!("indices go from -{size} to {}", size - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_tells_which_indices_there_are() {
+        let error = |size| Error::IndexOutOfRange { index: 7, size, kernel: "gather".to_owned() }.to_string();
+        assert!(error(5).ends_with("help: indices go from -5 to 4"), "{}", error(5));
+        assert!(error(0).ends_with("help: an axis without elements has no index"), "{}", error(0));
+    }
 }

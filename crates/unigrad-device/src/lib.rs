@@ -20,13 +20,13 @@ mod stream;
 pub mod testing;
 
 pub use buffer::Buffer;
-pub use config::{CacheDir, Config, Debug, MemoryPool, Products};
+pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products};
 pub use device::{Counters, Device, Event};
 pub use driver::{Discovery, Driver, Health, Info, Link, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
 pub use error::Error;
 pub use later::{Later, Pending, later};
 pub use moment::Moment;
-pub use pool::{MemoryStats, TagStats, with_tag};
+pub use pool::{MemoryStats, TagStats, tag_or, with_tag};
 pub use registry::{Available, Problem, register};
 pub use select::{By, Preference};
 pub use stream::Stream;

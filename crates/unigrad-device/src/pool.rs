@@ -34,8 +34,11 @@ pub(crate) fn block_size(bytes: usize) -> Option<usize> {
     Some(bytes.next_multiple_of(step))
 }
 
+/// The tag of who has not chosen one.
+const NO_TAG: &str = "other";
+
 thread_local! {
-    static TAG: Cell<&'static str> = const { Cell::new("other") };
+    static TAG: Cell<&'static str> = const { Cell::new(NO_TAG) };
 }
 
 /// Runs `work`; what this thread allocates meanwhile is accounted to `tag` (`"parameters"`, `"gradients"`, …).
@@ -53,6 +56,14 @@ pub fn with_tag<T>(tag: &'static str, work: impl FnOnce() -> T) -> T {
 /// The tag of this thread's allocations; see [`with_tag`].
 pub(crate) fn current_tag() -> &'static str {
     TAG.get()
+}
+
+/// The tag that this thread has chosen by [`with_tag`], else `default`.
+pub fn tag_or(default: &'static str) -> &'static str {
+    match current_tag() {
+        NO_TAG => default,
+        chosen => chosen,
+    }
 }
 
 /// Memory figures of one device, in bytes where not said otherwise.
@@ -310,7 +321,10 @@ impl Pool {
             .take(4)
             .map(|t| format!("{} {} in {}", t.tag, t.allocated, t.n_buffers))
             .collect();
-        let largest = if users.is_empty() { String::new() } else { format!(" (largest: {})", users.join(", ")) };
+        let mut largest = if users.is_empty() { String::new() } else { format!(" (largest: {})", users.join(", ")) };
+        if let Some(cap) = self.lock().cap.filter(|cap| *cap <= stats.total) {
+            largest += &format!("; this process may take {cap} bytes (UNIGRAD_MEMORY_CAP, `set_memory_cap`)");
+        }
         Error::OutOfMemory {
             device: name.to_owned(),
             asked: bytes as u64,

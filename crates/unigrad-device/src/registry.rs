@@ -161,6 +161,9 @@ impl Device {
 /// The driver that a device's name asks for, and which of its devices.
 fn named(name: &str) -> Result<(Arc<dyn Driver>, Option<usize>), Error> {
     let asked = name.trim().to_ascii_lowercase();
+    if asked.is_empty() || asked.starts_with(':') {
+        return Err(refuse(&format!("device {name:?}"), "the name of a backend is missing", choices()));
+    }
     let (backend, ordinal) = match asked.split_once(':') {
         Some((backend, ordinal)) => match ordinal.parse::<usize>() {
             Ok(ordinal) => (backend, Some(ordinal)),

@@ -102,6 +102,8 @@ pub enum Failure {
     Refused,
     /// A copy moves its first half, then reports an error; other operations do nothing.
     Halfway,
+    /// A launch does nothing and reports that there is no memory for it; other operations as if refused.
+    NoMemory,
     /// The device is gone, now and from now on.
     Lost,
 }
@@ -224,6 +226,10 @@ impl FaultyDevice {
         Error::Copy { device: self.name.clone(), cause: "a test made it fail".to_owned() }
     }
 
+    fn no_memory(&self, asked: u64) -> Error {
+        Error::OutOfMemory { device: self.name.clone(), asked, free: 0, total: 0, in_use: 0, largest: String::new() }
+    }
+
     fn kernel_failed(&self, kernel: String) -> Error {
         Error::Launch { device: self.name.clone(), kernel, cause: "a test made it fail".to_owned() }
     }
@@ -237,14 +243,7 @@ impl OpenDevice for FaultyDevice {
     fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error> {
         match self.strike(Operation::Allocate)? {
             None => self.inner.allocate(bytes),
-            Some(_) => Err(Error::OutOfMemory {
-                device: self.name.clone(),
-                asked: bytes as u64,
-                free: 0,
-                total: 0,
-                in_use: 0,
-                largest: String::new(),
-            }),
+            Some(_) => Err(self.no_memory(bytes as u64)),
         }
     }
 
@@ -304,6 +303,7 @@ impl OpenDevice for FaultyDevice {
     fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
         match self.strike(Operation::Launch)? {
             None => self.inner.launch(program, args, scalars, origin),
+            Some(Failure::NoMemory) => Err(self.no_memory(64)),
             Some(_) => Err(self.kernel_failed(format!("{program:?}"))),
         }
     }

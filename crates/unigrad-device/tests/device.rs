@@ -161,6 +161,37 @@ fn a_failure_leaves_the_rest_usable() {
 }
 
 #[test]
+fn a_launch_without_memory_of_its_own_gets_what_waits_for_reuse() {
+    let (device, faults) = device("scratch", 0);
+    let program = device.compile(&scan(1)).unwrap();
+    drop(device.allocate(1 << 12).unwrap());
+    faults.fail(Operation::Launch, 0, Failure::NoMemory);
+    device.launch(&*program, &[], &[]).expect("the second try succeeds");
+    assert!(faults.is_empty());
+    assert_eq!(device.memory_stats().reserved, 0);
+    faults.fail(Operation::Launch, 0, Failure::NoMemory);
+    assert!(matches!(device.launch(&*program, &[], &[]), Err(Error::OutOfMemory { .. })), "nothing waits for reuse");
+}
+
+#[test]
+fn a_cap_is_named_by_the_error_it_causes() {
+    let (device, _) = device("capped", 1 << 20);
+    let error = |device: Device| device.allocate(1 << 16).unwrap_err().to_string();
+    device.set_memory_cap(Some(4096));
+    assert!(error(device).contains("may take 4096 bytes (UNIGRAD_MEMORY_CAP, `set_memory_cap`)"), "{}", error(device));
+    device.set_memory_cap(None);
+    assert!(device.allocate(1 << 16).is_ok());
+}
+
+#[test]
+fn names_without_a_backend_are_refused() {
+    for name in ["", " ", ":", ":0"] {
+        let error = Device::open(name).unwrap_err().to_string();
+        assert!(error.contains("name of a backend is missing"), "{error}");
+    }
+}
+
+#[test]
 fn a_lost_device_can_be_opened_again() {
     let (device, faults) = device("lost", 0);
     let buffer = device.allocate_with(&[1; 64]).unwrap();

@@ -337,6 +337,14 @@ impl<B: Backend> GpuDevice<B> {
         Error::Launch { device: self.name.clone(), kernel: kernel.to_owned(), cause: cause.into() }
     }
 
+    /// An error between a kernel's steps. One that says "try again" would have the first steps done twice, and some change their inputs.
+    fn not_again(&self, kernel: &str, error: Error) -> Error {
+        match error {
+            Error::OutOfMemory { .. } => self.refuse(kernel, error.to_string()),
+            error => error,
+        }
+    }
+
     /// A mark as the backend's own type.
     fn own<'a>(&self, mark: &'a Mark) -> Result<&'a B::Mark, Error> {
         mark.downcast_ref().ok_or_else(|| self.refuse("mark", "the mark belongs to another device"))
@@ -465,12 +473,15 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let mut faults = lock(&self.shared.faults);
         let reporting = program.reports.then(|| faults.begin(self.queue, &program.name, origin));
         let brought = Brought { args, scalars, scratch: memory, status, slot: reporting.map_or(0, |(_, slot)| slot) };
+        let mut begun = program.library.is_some();
         for (at, step) in program.lowered.steps.iter().enumerate() {
             if step.grid.contains(&0) {
                 continue;
             }
             let bound = self.bind(program, at, &brought)?;
-            self.backend.launch(&program.modules[at], step.grid, &bound)?;
+            let launched = self.backend.launch(&program.modules[at], step.grid, &bound);
+            launched.map_err(|error| if begun { self.not_again(&program.name, error) } else { error })?;
+            begun = true;
         }
         let ranges: Vec<(Range, bool)> = args.iter().map(|slice| Self::range(*slice)).zip(program.writes.iter().copied()).collect();
         faults.launch(&ranges, reporting.map(|(id, _)| id));

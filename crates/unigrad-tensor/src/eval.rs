@@ -17,6 +17,7 @@ use std::{
 use unigrad_device::{
     Buffer, Config, Debug, Device, Later, Moment, Program, Slice, later,
     profile::{self, Work},
+    tag_or,
 };
 use unigrad_graph::{DType, Expr, Shape, Storage};
 use unigrad_kernel::Kernel;
@@ -198,7 +199,7 @@ fn transfer(copy: &Expr) -> Result<(), Error> {
     let Some(source) = copy.input(0) else { return Err(Error::Internal("a copy without a source".into())) };
     let source = realized(&source)?;
     let from = storage_buffer(source.data().ok_or_else(no_data)?)?;
-    let buffer = open(copy.device())?.allocate(copy.numel() * copy.dtype().size())?;
+    let buffer = open(copy.device())?.allocate_tagged(copy.numel() * copy.dtype().size(), tag_or("tensor"))?;
     buffer.copy_from(0, from, 0, buffer.len())?;
     copy.set_data(Arc::new(buffer));
     if !copy.needs_grad() {
@@ -284,7 +285,7 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
             match free {
                 Some(input) => externals[input].clone(),
                 None => {
-                    let fresh = device.allocate_tagged(expr.numel() * expr.dtype().size(), "tensor")?;
+                    let fresh = device.allocate_tagged(expr.numel() * expr.dtype().size(), tag_or("tensor"))?;
                     if let Some(input) = donor {
                         fresh.copy_from(0, externals[input], 0, fresh.len())?;
                     }
@@ -361,7 +362,8 @@ pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Resul
     if bytes.len() != wanted {
         return Err(Error::Internal(format!("{} bytes for {shape:?} {dtype}, which has {wanted}", bytes.len())));
     }
-    let buffer = open(device)?.allocate_with(bytes)?;
+    let buffer = open(device)?.allocate_tagged(bytes.len(), tag_or("tensor"))?;
+    buffer.upload(0, bytes)?;
     Ok(Expr::buffer(Shape::from_slice(shape), dtype, device, Arc::new(buffer)))
 }
 

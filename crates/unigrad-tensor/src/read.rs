@@ -7,12 +7,14 @@ use unigrad_graph::{DType, Element, ErrorKind, Expr, bf16, f16};
 
 impl Tensor {
     /// All elements in row-major order, of exactly this type. Evaluates.
+    #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let expr = self.of_type::<T>()?;
         elements(&eval::download(&expr)?, expr.numel())
     }
 
     /// The node, if its elements are of this type.
+    #[track_caller]
     fn of_type<T: Element>(&self) -> Result<Expr> {
         let expr = self.valid()?;
         if expr.dtype() != T::DTYPE {
@@ -25,12 +27,14 @@ impl Tensor {
 
     /// As [`Tensor::to_vec`], for `async` programs: evaluation and read begin at once, on another thread. In a browser there is none: the work is
     /// queued before this returns.
+    #[track_caller]
     pub fn to_vec_async<T: Element>(&self) -> Later<Result<Vec<T>>> {
-        let tensor = self.clone();
-        eval::download_async(move || tensor.of_type::<T>(), |expr, bytes| elements(&bytes, expr.numel()))
+        let checked = self.of_type::<T>();
+        eval::download_async(move || checked, |expr, bytes| elements(&bytes, expr.numel()))
     }
 
     /// The rows of a matrix. Evaluates.
+    #[track_caller]
     pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
         let expr = self.valid()?;
         if expr.rank() != 2 {
@@ -43,12 +47,14 @@ impl Tensor {
     }
 
     /// The value of a tensor with one element. Evaluates.
+    #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
         let expr = self.one()?.of_type::<T>()?;
         only(&expr, eval::download(&expr)?)
     }
 
     /// The tensor, if it has one element.
+    #[track_caller]
     fn one(&self) -> Result<&Tensor> {
         let expr = self.valid()?;
         if expr.numel() != 1 {
@@ -60,6 +66,7 @@ impl Tensor {
     }
 
     /// The value of a tensor with one element, whatever its dtype. Evaluates.
+    #[track_caller]
     pub fn to_f64(&self) -> Result<f64> {
         let expr = self.valid()?;
         if expr.numel() != 1 {
@@ -69,9 +76,14 @@ impl Tensor {
     }
 
     /// As [`Tensor::item`], for `async` programs; see [`Tensor::to_vec_async`].
+    #[track_caller]
     pub fn item_async<T: Element>(&self) -> Later<Result<T>> {
-        let tensor = self.clone();
-        eval::download_async(move || tensor.one()?.of_type::<T>(), only)
+        // Not in a closure: an error's place would be this line.
+        let checked = match self.one() {
+            Ok(one) => one.of_type::<T>(),
+            Err(error) => Err(error),
+        };
+        eval::download_async(move || checked, only)
     }
 
     /// All elements as `f64`, whatever the dtype (64-bit integers may round). Evaluates.

@@ -68,3 +68,18 @@ fn pools_keep_as_much_as_they_are_told() -> Result<()> {
     assert_eq!(device.clear_cache(), 4 << 20);
     Ok(())
 }
+
+#[test]
+fn tensors_are_accounted_to_the_tag_that_is_chosen() -> Result<()> {
+    unigrad::device::register(unigrad::device::testing::NullDriver { memory: 0 });
+    let device = Device::open("null")?;
+    let used = |tag: &str| device.memory_stats().tags.iter().find(|t| t.tag == tag).map_or(0, |t| t.allocated);
+    let (before, tensors) = (used("mine"), used("tensor"));
+    let kept = with_tag("mine", || (Tensor::new([1.0f32; 1024], &device) + 1.0).realize())?;
+    assert!(used("mine") >= before + 4096, "{:?}", device.memory_stats());
+    drop(kept);
+    let kept = Tensor::new([1.0f32; 1024], &device).realize()?;
+    assert!(used("tensor") >= tensors + 4096, "{:?}", device.memory_stats());
+    drop(kept);
+    Ok(())
+}

@@ -39,6 +39,8 @@ fn a_profile_tells_what_ran_where_and_how_fast() -> Result<()> {
     assert!(html.contains("<canvas") && !html.contains("{{") && !html.contains("src="), "self-contained");
 
     // Off again: nothing is recorded.
-    assert_eq!(Profiler::start()?.stop()?.events.len(), 0);
+    let nothing = Profiler::start()?.stop()?;
+    assert_eq!(nothing.events.len(), 0);
+    assert!(nothing.summary().starts_with("0.0 us of device time"), "{}", nothing.summary());
     Ok(())
 }

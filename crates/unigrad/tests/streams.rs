@@ -103,3 +103,26 @@ fn tensors_move_between_devices() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn errors_of_reads_and_of_mixed_devices_name_the_callers_line() -> Result<()> {
+    unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
+    let (a, b) = (Device::open("cpu")?, Device::open("interpreter:0")?);
+    let (x, y) = (Tensor::ones([2, 2], DType::F32, &a), Tensor::ones([2, 2], DType::F32, &b));
+    for mixed in [&x + &y, x.matmul(&y), Tensor::concat(&[&x, &y], 0), x.gt(0.0).where_(&x, &y)] {
+        let error = mixed.to_vec::<f32>().unwrap_err().to_string();
+        assert!(error.contains("different devices") && error.contains("at crates/unigrad/tests/streams.rs"), "{error}");
+    }
+    for wrong in [x.to_vec::<i64>().map(|_| ()), x.sum(()).item::<i64>().map(|_| ()), x.item::<f32>().map(|_| ()), x.to_f64().map(|_| ())] {
+        let error = wrong.unwrap_err().to_string();
+        assert!(error.lines().any(|line| line.trim().starts_with("at ") && line.contains("streams.rs")), "{error}");
+    }
+    for wrong in [
+        unigrad::device::testing::block_on(x.to_vec_async::<i64>()).map(|_| ()),
+        unigrad::device::testing::block_on(x.item_async::<f32>()).map(|_| ()),
+    ] {
+        let error = wrong.unwrap_err().to_string();
+        assert!(error.lines().any(|line| line.trim().starts_with("at ") && line.contains("streams.rs")), "{error}");
+    }
+    Ok(())
+}

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
+use unigrad_device::{Config, MAX_THREADS};
 
 /// How long an idle worker, or a caller with nothing left to do, looks at memory before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
@@ -22,8 +23,8 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 pub fn threads() -> usize {
     match THREADS.load(Ordering::Relaxed) {
         0 => {
-            let named = unigrad_device::Config::current_or_default().threads;
-            let n = named.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+            let named = Config::current_or_default().threads;
+            let n = named.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())).clamp(1, MAX_THREADS);
             // A concurrent `set_threads` wins.
             match THREADS.compare_exchange(0, n, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => n,
@@ -34,9 +35,9 @@ pub fn threads() -> usize {
     }
 }
 
-/// Splits later launches over `n` threads (at least 1). Results do not depend on it.
+/// Splits later launches over `n` threads (at least 1, at most [`MAX_THREADS`]). Results do not depend on it.
 pub fn set_threads(n: usize) {
-    THREADS.store(n.max(1), Ordering::Relaxed);
+    THREADS.store(n.clamp(1, MAX_THREADS), Ordering::Relaxed);
 }
 
 /// A task function whose borrow is erased; it lives until the job is done, for which `parallel` waits.

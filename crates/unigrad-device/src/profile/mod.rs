@@ -105,6 +105,13 @@ impl Drop for ScopeGuard {
     }
 }
 
+/// Records no more.
+fn end() -> Option<Session> {
+    let mut session = session();
+    ON.store(false, Relaxed);
+    session.take()
+}
+
 fn current_scope() -> Arc<str> {
     SCOPES.with(|scopes| scopes.borrow().join("/").into())
 }
@@ -172,16 +179,16 @@ impl Profiler {
 
     /// Ends: waits for the devices and reads their clocks; measures the ceilings of each device that worked, once per process.
     pub fn stop(self) -> Result<Profile, Error> {
-        ON.store(false, Relaxed);
-        let Some(taken) = session().take() else { return Ok(Profile::default()) };
-        taken.resolve()
+        let taken = end();
+        // It has ended: dropped later, it would end the profiler that another thread may have begun since.
+        std::mem::forget(self);
+        taken.map_or_else(|| Ok(Profile::default()), Session::resolve)
     }
 }
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        ON.store(false, Relaxed);
-        *session() = None;
+        end();
     }
 }
 

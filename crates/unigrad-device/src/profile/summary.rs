@@ -47,7 +47,8 @@ impl Profile {
     /// Time per kernel and line, with rates, parts of the measured ceilings, and a verdict; then time per scope and memory per device.
     pub fn summary(&self) -> String {
         let mut text = String::new();
-        let total: f64 = self.events.iter().map(|e| e.duration_ns).sum();
+        // The sum of no floats is -0.
+        let total = self.events.iter().map(|e| e.duration_ns).sum::<f64>() + 0.0;
         for device in &self.devices {
             let c = &device.ceilings;
             let _ = writeln!(
