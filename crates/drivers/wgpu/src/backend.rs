@@ -45,6 +45,8 @@ pub struct Without {
     pub waiting: bool,
     /// Arguments of one launch that share memory, which a browser refuses.
     pub overlapping: bool,
+    /// Launches that cost hardly anything, as where there is no GPU: then few launches do a group of tensors, as on one.
+    pub cheap_launches: bool,
 }
 
 /// One device of wgpu's.
@@ -114,8 +116,8 @@ fn target(adapter: &Adapter, features: Features, fragments: Vec<FragmentShape>, 
         // By compare and exchange.
         atomic_f32: true,
         atomic_i64: false,
-        // A table's last buffer may be there several times.
-        tables: !cfg!(target_arch = "wasm32") && !without.overlapping,
+        // Choosing from them takes branches, which the processor takes in full where there is no GPU. A table may have a buffer twice.
+        tables: (!software || without.cheap_launches) && !cfg!(target_arch = "wasm32") && !without.overlapping,
         vectors: true,
         fragments,
         ..Target::interpreter()

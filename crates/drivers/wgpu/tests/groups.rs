@@ -1,5 +1,7 @@
 //! Groups of tensors on the device: with tables where arguments may share memory, with offsets from where buffers are bound, and one by one.
 
+#[path = "../../../unigrad-gpu/tests/support/conformance.rs"]
+mod conformance;
 #[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
 mod grouped;
 mod support;
@@ -12,13 +14,17 @@ fn groups_of_tensors() {
     if support::is_missing() {
         return;
     }
-    let narrow = Without { offsets: true, int16: true, int64: true, ..Without::default() };
+    let tables = Without { cheap_launches: true, ..Without::default() };
+    let narrow = Without { offsets: true, int16: true, int64: true, ..tables };
     let apart = Without { overlapping: true, ..narrow };
-    for (without, tables) in [(Without::default(), true), (narrow, true), (apart, false)] {
+    for (without, tables) in [(tables, true), (narrow, true), (apart, false)] {
         let backend = WgpuBackend::open_without(0, without).unwrap();
         assert_eq!(backend.target().tables, tables, "{without:?}");
         let has_f64 = backend.target().f64;
         println!("{without:?}");
+        if tables {
+            conformance::check(&backend, conformance::tables());
+        }
         grouped::groups(&GpuDevice::new(backend), has_f64);
     }
 }

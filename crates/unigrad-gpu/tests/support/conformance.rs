@@ -205,21 +205,7 @@ pub(crate) fn structure(target: &Target) -> Vec<Case> {
     }));
     cases.push(Case { program, grid: [3, 2, 2], args, steps: 0.0 });
     if target.tables {
-        for dtype in [DType::F32, DType::F16] {
-            let sizes = [32_usize, 7, 0];
-            let words = |values: [f32; 3]| values.map(|v| u64::from(v.to_bits())).to_vec();
-            cases.push(Case {
-                program: programs::tables(dtype),
-                grid: [1, 3, 1],
-                args: vec![
-                    Arg::Table(sizes.map(|n| ordinary(dtype, n, n as u64)).to_vec()),
-                    Arg::Table(sizes.map(|n| vec![UNTOUCHED; n * dtype.size()]).to_vec()),
-                    Arg::ScalarTable(words([2.0, -0.5, 1.0])),
-                    Arg::ScalarTable(sizes.map(|n| n as u64).to_vec()),
-                ],
-                steps: 1.0,
-            });
-        }
+        cases.extend(tables());
     }
     if target.subgroup == Some(32) {
         for dtype in programs::held(target) {
@@ -230,6 +216,42 @@ pub(crate) fn structure(target: &Target) -> Vec<Case> {
             let args = vec![Arg::Bytes(x), blank(dtype, 64 * count), blank(DType::U32, 64)];
             cases.push(Case { program, grid: [1, 1, 1], args, steps: 64.0 });
         }
+    }
+    cases
+}
+
+/// Tables of buffers and numbers, by every kind of index.
+pub(crate) fn tables() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for dtype in [DType::F32, DType::F16] {
+        let sizes = [32_usize, 7, 0];
+        let words = |values: [f32; 3]| values.map(|v| u64::from(v.to_bits())).to_vec();
+        cases.push(Case {
+            program: programs::tables(dtype),
+            grid: [1, 3, 1],
+            args: vec![
+                Arg::Table(sizes.map(|n| ordinary(dtype, n, n as u64)).to_vec()),
+                Arg::Table(sizes.map(|n| vec![UNTOUCHED; n * dtype.size()]).to_vec()),
+                Arg::ScalarTable(words([2.0, -0.5, 1.0])),
+                Arg::ScalarTable(sizes.map(|n| n as u64).to_vec()),
+            ],
+            steps: 1.0,
+        });
+    }
+    for dtype in [DType::F32, DType::BF16, DType::I64, DType::U8] {
+        let table = |sizes: [usize; 3]| sizes.map(|n| values(dtype, n, n as u64)).to_vec();
+        cases.push(Case {
+            program: programs::table_indices(dtype),
+            grid: [3, 1, 1],
+            args: vec![
+                Arg::Table(table([32, 33, 64])),
+                Arg::Table([40, 32, 35].map(|n| vec![UNTOUCHED; n * dtype.size()]).to_vec()),
+                Arg::ScalarTable(vec![4, 2, 3, 0]),
+                blank(dtype, 3 * 5 * 32),
+                Arg::Scalar(2),
+            ],
+            steps: 0.0,
+        });
     }
     cases
 }

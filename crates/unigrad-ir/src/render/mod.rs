@@ -16,7 +16,7 @@ pub mod wgsl;
 pub use collect::collect;
 pub use targets::offline_targets;
 
-use crate::{Block, Dialect, Program, Stmt, Target, Value};
+use crate::{Dialect, Program, Stmt, Target, Value};
 
 /// A program as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,7 +68,7 @@ pub fn render(program: &Program, target: &Target) -> Result<Source, RenderError>
 }
 
 /// Calls `f` with every statement of a block and of those in it.
-fn each_stmt(block: &Block, f: &mut dyn FnMut(&Stmt)) {
+fn each_stmt(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
     for stmt in block {
         f(stmt);
         match stmt {

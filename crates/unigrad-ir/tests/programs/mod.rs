@@ -382,6 +382,39 @@ pub(crate) fn tables(dtype: DType) -> Program {
     b.finish()
 }
 
+/// Tables by every kind of index: a group's, across a barrier; a constant, a scalar, a counter, with another table of more entries.
+pub(crate) fn table_indices(dtype: DType) -> Program {
+    let mut b = Builder::new("table_indices", [32, 1, 1]);
+    let (xs, ys) = (b.table("xs", dtype, 3, false), b.table("ys", dtype, 3, true));
+    let slots = b.scalar_table("slots", DType::U32, 4);
+    let (z, chosen) = (b.buffer_mut("z", dtype), b.scalar("chosen", DType::U32));
+    let tile = b.shared("tile", dtype, 32);
+    let (g, t) = (b.group(0), b.thread(0));
+    let x = b.load(Place::Table(xs, g), t);
+    b.store(tile, t, x);
+    b.barrier();
+    let last = b.u32(31);
+    let back = b.sub(last, t);
+    let x = b.load(tile, back);
+    b.store(Place::Table(ys, g), t, x);
+    let mine = b.mul_const(g, 5 * 32);
+    let mine = b.add(mine, t);
+    let (zero, one, three) = (b.u32(0), b.u32(1), b.u32(3));
+    let x = b.load(Place::Table(xs, one), t);
+    b.store(z, mine, x);
+    let x = b.load(Place::Table(xs, chosen), t);
+    let at = b.add_const(mine, 32);
+    b.store(z, at, x);
+    b.repeat(zero, three, one, |b, i| {
+        let x = b.load(Place::Table(xs, i), t);
+        let slot = b.table_scalar(slots, i);
+        let at = b.mul_const(slot, 32);
+        let at = b.add(mine, at);
+        b.store(z, at, x);
+    });
+    b.finish()
+}
+
 /// One product of matrix fragments, `z = x y + z`, from device memory and through shared memory and a local array.
 pub(crate) fn fragments(shape: FragmentShape, transposed: bool, target: &Target) -> Program {
     let threads = target.subgroup.unwrap_or(32);
@@ -504,6 +537,7 @@ pub(crate) fn all(target: &Target) -> Vec<Program> {
     }
     if target.tables {
         programs.extend([DType::F32, DType::F16].map(tables));
+        programs.extend([DType::F32, DType::U8].map(table_indices));
     }
     for shape in &target.fragments {
         programs.extend([false, true].map(|transposed| fragments(*shape, transposed, target)));

@@ -1,15 +1,24 @@
 //! Instructions and statements.
 
 use super::{Rep, Writer, halves, rep, unroll, v};
-use crate::{Block, Dialect, Op, Param, Raw, RenderError, Stmt, SubgroupOp, Type, Value};
+use crate::{Dialect, Op, Param, Raw, RenderError, Stmt, SubgroupOp, Type, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
 
 impl Writer<'_> {
-    pub(super) fn block(&mut self, block: &Block) -> Result<(), RenderError> {
-        block.iter().try_for_each(|stmt| self.stmt(stmt))
+    pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), RenderError> {
+        for (at, stmt) in block.iter().enumerate() {
+            self.stmt(stmt)?;
+            let rest = &block[at + 1..];
+            if let Stmt::Let(value) = stmt
+                && let Some(count) = self.divides(*value, rest)
+            {
+                return self.divide(*value, count, rest);
+            }
+        }
+        Ok(())
     }
 
-    fn nested(&mut self, block: &Block) -> Result<(), RenderError> {
+    pub(super) fn nested(&mut self, block: &[Stmt]) -> Result<(), RenderError> {
         self.depth += 1;
         let result = self.block(block);
         self.depth -= 1;
@@ -77,7 +86,11 @@ impl Writer<'_> {
             }
             Stmt::While { check, condition, body } => {
                 self.line("loop {");
-                self.nested(check)?;
+                // What it makes is visible after it.
+                self.depth += 1;
+                let checked = check.iter().try_for_each(|stmt| self.stmt(stmt));
+                self.depth -= 1;
+                checked?;
                 self.line(format!("    if (!{}) {{", v(*condition)));
                 self.line("        break;");
                 self.line("    }");

@@ -147,6 +147,8 @@ struct Writer<'a> {
     split: Vec<bool>,
     /// The buffer of a table that is written about.
     entry: Option<u32>,
+    /// The index that what is being written is for, and what it is.
+    divided: Option<(Value, u32)>,
 }
 
 impl<'a> Writer<'a> {
@@ -173,6 +175,7 @@ impl<'a> Writer<'a> {
             known: Known::default(),
             split: constants::split(program),
             entry: None,
+            divided: None,
         };
         // Only along x is it certain which threads are neighbours in a subgroup.
         writer.flatten = writer.subgroups && (program.block[1] > 1 || program.block[2] > 1);

@@ -1,5 +1,5 @@
-//! Tables of buffers: WGSL has no arrays of them, so each is a binding of its own, and a function for each way to access them chooses by the
-//! index.
+//! Tables of buffers: WGSL has no arrays of them, so each is a binding of its own, and what follows an index is written once for each buffer,
+//! under a `switch`. Where that would be too long, or threads wait for each other in it, a function for each way to access them chooses.
 //!
 //! Always: all buffers of a table are declared alike, by what the program does with any of them. An index that is none gives the last one.
 //! Never: atomics, fragments or words of the dialect's own on them.
@@ -7,6 +7,9 @@
 use super::{Slot, Writer, v};
 use crate::{Op, Param, Place, RenderError, Stmt, Type, Value, render::each_stmt};
 use std::fmt::Write;
+
+/// Statements that are written for all buffers together at most.
+const MOST_WRITTEN: usize = 8192;
 
 impl Writer<'_> {
     /// How many bindings a parameter is.
@@ -38,8 +41,67 @@ impl Writer<'_> {
         }
     }
 
+    /// The buffer of a table that an index is here, if that is certain.
+    fn certain(&self, table: u32, which: Value) -> Option<u32> {
+        let last = (Self::n_bindings(&self.program.params[table as usize]) as u32).saturating_sub(1);
+        match (self.divided, &self.program.insts[which.index()].op) {
+            (Some((value, entry)), _) if value == which => Some(entry.min(last)),
+            (_, Op::Const(literal)) => Some((literal.to_raw() as u32).min(last)),
+            _ => None,
+        }
+    }
+
+    /// Of how many buffers a value chooses, if what follows it is to be written for each of them.
+    pub(super) fn divides(&self, which: Value, rest: &[Stmt]) -> Option<u32> {
+        if self.divided.is_some() || self.program.params.iter().all(|param| !matches!(param, Param::Table { .. })) {
+            return None;
+        }
+        let (mut count, mut length, mut together) = (0, 0, false);
+        each_stmt(rest, &mut |stmt| {
+            length += 1;
+            let place = match stmt {
+                Stmt::Let(value) => {
+                    let op = &self.program.insts[value.index()].op;
+                    together |= matches!(op, Op::Subgroup(..) | Op::Raw(_));
+                    if let Op::Load(place, _) = op { Some(place) } else { None }
+                }
+                Stmt::Store { place, .. } => Some(place),
+                Stmt::Barrier | Stmt::FragmentStore { .. } | Stmt::Raw(_) => {
+                    together = true;
+                    None
+                }
+                Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } => None,
+            };
+            if let Some(Place::Table(table, by)) = place
+                && *by == which
+            {
+                count = count.max(Self::n_bindings(&self.program.params[*table as usize]));
+            }
+        });
+        (count > 0 && !together && count * length <= MOST_WRITTEN).then_some(count as u32)
+    }
+
+    /// Writes what follows an index for each of the buffers.
+    pub(super) fn divide(&mut self, which: Value, count: u32, rest: &[Stmt]) -> Result<(), RenderError> {
+        self.line(format!("switch ({}) {{", v(which)));
+        self.depth += 1;
+        for entry in 0..count {
+            self.divided = Some((which, entry));
+            self.line(if entry + 1 == count { "default: {".to_owned() } else { format!("case {entry}u: {{") });
+            self.nested(rest)?;
+            self.line("}");
+        }
+        self.divided = None;
+        self.depth -= 1;
+        self.line("}");
+        Ok(())
+    }
+
     /// Where a buffer of a table begins after where it is bound.
     pub(super) fn table_offset(&self, table: u32, which: Value) -> String {
+        if let Some(entry) = self.certain(table, which) {
+            return Self::word(self.offset_at[table as usize] + entry as usize);
+        }
         let at = format!("({}u + {})", self.offset_at[table as usize], self.index(which));
         format!("params[{at} >> 2u][{at} & 3u]")
     }
@@ -78,13 +140,17 @@ impl Writer<'_> {
             let label = if entry + 1 == count { "default".to_owned() } else { format!("case {entry}u") };
             let _ = writeln!(text, "        {label}: {{ {part} }}");
         }
-        self.entry = None;
         Ok(text + "    }\n")
     }
 
     /// An [`Op::Load`] from a table.
     pub(super) fn load_of_table(&mut self, table: u32, which: Value, index: Value, ty: Type) -> Result<String, RenderError> {
         let place = Place::Table(table, which);
+        if let Some(entry) = self.certain(table, which) {
+            let at = self.position(place, index);
+            self.entry = Some(entry);
+            return self.load_at(place, &at, ty);
+        }
         let (which, at, result) = (self.index(which), self.position(place, index), self.type_name(ty)?);
         let name = format!("load{}_b{table}", ty.lanes());
         if !self.accessors.contains(&name) {
@@ -97,6 +163,11 @@ impl Writer<'_> {
     /// A [`Stmt::Store`] to a table.
     pub(super) fn store_to_table(&mut self, table: u32, which: Value, index: Value, value: Value) -> Result<(), RenderError> {
         let place = Place::Table(table, which);
+        if let Some(entry) = self.certain(table, which) {
+            let at = self.position(place, index);
+            self.entry = Some(entry);
+            return self.store_at(place, &at, value);
+        }
         let ty = self.program.ty(value);
         let (which, at, argument) = (self.index(which), self.position(place, index), self.type_name(ty)?);
         let name = format!("store{}_b{table}", ty.lanes());
