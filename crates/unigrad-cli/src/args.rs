@@ -39,7 +39,7 @@ pub(crate) struct Common {
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
     /// Threads of the CPU [default: all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=unigrad::device::MAX_THREADS as i64))]
     pub(crate) threads: Option<u32>,
     /// Seed of weights, order and augmentation [default: 0].
     #[arg(long, value_name = "N")]
@@ -165,7 +165,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
     /// Threads of the CPU [default: all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=unigrad::device::MAX_THREADS as i64))]
     pub(crate) threads: Option<u32>,
     /// Seconds spent on one timing.
     #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]

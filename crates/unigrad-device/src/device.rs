@@ -401,7 +401,7 @@ impl Event {
         self.mark.as_ref().map_or(Ok(()), |mark| self.device.note(self.device.0.open.wait(mark)))
     }
 
-    /// Seconds of device time from `earlier`, an event of the same device, to this one; waits for both. `None` where the device has no clock.
+    /// Seconds of device time from `earlier`, an event of the same device, to this one (negative if that came later); waits for both. `None` where the device has no clock.
     pub fn seconds_since(&self, earlier: &Event) -> Result<Option<f64>, Error> {
         match (&earlier.mark, &self.mark) {
             (Some(from), Some(to)) if earlier.device == self.device => {

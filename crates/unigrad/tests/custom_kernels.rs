@@ -217,3 +217,19 @@ fn an_empty_source_is_refused() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_grid_beyond_all_devices_is_an_error() -> Result<()> {
+    unigrad::init();
+    for info in Device::all().devices.iter().filter(|info| info.backend != "cpu") {
+        let Ok(device) = Device::open(&info.device()) else { continue };
+        for kernel in [sources(), CustomKernel::new("square_plus_one", [64, 1, 1]).source("ir", IR)] {
+            let x = Tensor::new([1.0f32, 2.0], &device);
+            let y = kernel.apply(&[&x], &[Literal::int(DType::U32, 2)], [2], DType::F32, [u32::MAX; 3]);
+            let error = y.to_vec::<f32>().unwrap_err().to_string();
+            assert!(error.contains("square_plus_one failed") && error.contains("custom_kernels.rs"), "{device}: {error}");
+            assert_eq!((&x + 1.0).to_vec::<f32>()?, [2.0, 3.0]);
+        }
+    }
+    Ok(())
+}

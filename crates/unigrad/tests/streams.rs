@@ -126,3 +126,16 @@ fn errors_of_reads_and_of_mixed_devices_name_the_callers_line() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn time_between_events_has_a_sign() -> Result<()> {
+    for device in devices() {
+        let x = Tensor::randn([64, 64], DType::F32, &device).realize()?;
+        let before = device.record()?;
+        x.matmul(&x).realize()?;
+        let after = device.record()?;
+        let (Some(forth), Some(back)) = (after.seconds_since(&before)?, before.seconds_since(&after)?) else { continue };
+        assert!((0.0..60.0).contains(&forth) && (forth + back).abs() < 1e-6, "{device}: {forth} s, {back} s");
+    }
+    Ok(())
+}

@@ -7,6 +7,7 @@
 
 use libloading::Library;
 use std::{
+    error::Error as _,
     ffi::{CStr, OsString, c_char, c_void},
     fmt,
     path::{Path, PathBuf},
@@ -223,10 +224,12 @@ fn open<T>(names: &[&str], take: impl Fn(&Library) -> Result<T, String>) -> Resu
                 Err(cause) => causes.push(format!("{}: {cause}", path.display())),
             },
             // Names that are not there say no more than the list of names does.
-            Err(error) if names.len() == 1 => causes.push(error.to_string()),
+            Err(error) if names.len() == 1 => causes.push(error.source().map_or_else(|| error.to_string(), ToString::to_string)),
             Err(_) => {}
         }
     }
+    // A whole path is the same in every folder.
+    causes.dedup();
     Err(causes)
 }
 

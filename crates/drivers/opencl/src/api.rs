@@ -5,6 +5,7 @@
 //! Never: links to OpenCL, or calls a function newer than OpenCL 1.2.
 
 use std::{
+    error::Error as _,
     ffi::{c_char, c_void},
     fmt,
     sync::OnceLock,
@@ -109,7 +110,8 @@ fn load() -> Result<Api, Missing> {
         let library = match unsafe { libloading::Library::new(name) } {
             Ok(library) => library,
             Err(error) => {
-                causes.push(format!("{name}: {error}"));
+                // The loader's words, which name the library.
+                causes.push(error.source().map_or_else(|| format!("{name}: {error}"), ToString::to_string));
                 continue;
             }
         };

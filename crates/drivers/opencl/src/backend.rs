@@ -580,7 +580,8 @@ impl Backend for OpenClBackend {
         };
         let (from, to) = (time(from), time(to));
         match (from, to) {
-            (Ok(from), Ok(to)) => Ok(to.saturating_sub(from) as f64),
+            // Marks may be given in the other order.
+            (Ok(from), Ok(to)) => Ok(to.wrapping_sub(from) as i64 as f64),
             (Err(code), _) | (_, Err(code)) => Err(self.copy_error(code, true)),
         }
     }

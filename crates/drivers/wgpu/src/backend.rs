@@ -284,7 +284,7 @@ impl WgpuBackend {
         if grid.iter().all(|extent| *extent <= self.grid_extent) {
             return Ok((grid, 0));
         }
-        let total = grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
+        let total = grid.iter().fold(1u64, |product, extent| product.saturating_mul(u64::from(*extent)));
         let width = u64::from(self.grid_extent);
         let rows = total.div_ceil(width);
         if rows > width || total > u64::from(u32::MAX) - width {

@@ -117,6 +117,7 @@ impl WgpuBackend {
             self.read_back(&times.resolved, offset, &mut bytes)?;
             *tick = u64::from_le_bytes(bytes);
         }
-        Ok(ticks[1].wrapping_sub(ticks[0]) as f64 * f64::from(self.queue.get_timestamp_period()))
+        // Marks may be given in the other order.
+        Ok(ticks[1].wrapping_sub(ticks[0]) as i64 as f64 * f64::from(self.queue.get_timestamp_period()))
     }
 }

@@ -214,7 +214,10 @@ impl Session {
             let host_ns = recorded.host_end.saturating_duration_since(recorded.host_start).as_nanos() as f64;
             let driver = device.driver();
             let (start_ns, duration_ns) = match (&recorded.marks, base) {
-                (Some((before, after)), Some(base)) => (since(*base_time) + driver.elapsed(base, before)?, driver.elapsed(before, after)?),
+                // Never negative, though on several queues work can begin before the first mark.
+                (Some((before, after)), Some(base)) => {
+                    ((since(*base_time) + driver.elapsed(base, before)?).max(0.0), driver.elapsed(before, after)?.max(0.0))
+                }
                 // Done when the call returned: the host's clock is the device's.
                 _ => (since(recorded.host_start), host_ns),
             };
