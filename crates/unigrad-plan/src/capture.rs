@@ -121,7 +121,11 @@ impl Capture {
                         continue;
                     }
                 }
-                capture.push(expr, role, &mut position, &mut in_graph);
+                // After a copy the walk only looks for others: all is walked again when they are made.
+                match capture.copies.is_empty() {
+                    true => capture.push(expr, role, &mut position, &mut in_graph),
+                    false => _ = position.insert(expr.id(), 0),
+                }
             }
         }
         if !capture.copies.is_empty() {

@@ -99,6 +99,14 @@ fn tensors_move_between_devices() -> Result<()> {
             let x = Tensor::arange(0.0, 1000.0, 1.0, DType::F32, from) * 3.0;
             let moved = x.to(to) + 1.0;
             assert_eq!(moved.to_vec::<f32>()?[999], 2998.0, "{from} to {to}");
+            // A copy may be all that a graph begins with, and gradients come back through copies.
+            assert_eq!(Tensor::ones([8], DType::F32, from).to(to).sum(()).item::<f32>()?, 8.0, "{from} to {to}");
+            let w = Tensor::new([1.0f32, 2.0, 3.0], from).requires_grad();
+            let loss = (&w.to(to) * 2.0).square().to(from).sum(());
+            loss.backward()?;
+            assert_eq!(loss.item::<f32>()?, 56.0, "{from} to {to}");
+            let gradient = w.grad().expect("a gradient");
+            assert_eq!((gradient.device()?, gradient.to_vec::<f32>()?), (*from, vec![8.0, 16.0, 24.0]), "{from} to {to}");
         }
     }
     Ok(())
