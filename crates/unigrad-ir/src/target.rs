@@ -95,6 +95,11 @@ impl Target {
         self.dialect != Dialect::OpenCl
     }
 
+    /// Whether every load and store of a table's buffer chooses it anew: WGSL has no pointer to keep.
+    pub fn chooses_at_each_access(&self) -> bool {
+        self.dialect == Dialect::Wgsl
+    }
+
     /// The interpreter's: everything there is, with subgroups of 32.
     pub fn interpreter() -> Target {
         Target {

@@ -1,10 +1,11 @@
 //! What schedules choose: the shapes that must stay fast.
 
 use super::directed::Make;
+use crate::lower::lower;
 use crate::lower::region::schedule::{GroupedSchedule, MapSchedule, RowSchedule, Tiling};
 use crate::lower::region::simplify::simplify;
-use unigrad_ir::Target;
-use unigrad_kernel::Region;
+use unigrad_ir::{Dialect, Target};
+use unigrad_kernel::{Grouped, Kernel, Region};
 use unigrad_scalar::{BinaryOp, DType, ReduceOp};
 
 fn target() -> Target {
@@ -71,4 +72,14 @@ fn a_group_moves_16_bytes_of_each_buffer() {
     let region = copy(DType::F32, &[1 << 20], &[1], &[1]);
     let s = GroupedSchedule::new(&region, &target());
     assert_eq!((s.threads, s.width, s.chunk()), (128, 4, 512));
+}
+
+#[test]
+fn long_instances_go_alone_where_tables_cost_at_each_access() {
+    let region = copy(DType::F32, &[1 << 20], &[1], &[1]);
+    let kernel = Kernel::Grouped(Grouped { region, lens: vec![1 << 20, 100, 1 << 19, 200] });
+    let launches = |target: &Target| lower(&kernel, target).unwrap().steps.len();
+    assert_eq!(launches(&target()), 1);
+    assert_eq!(launches(&Target { dialect: Dialect::Wgsl, ..target() }), 3);
+    assert_eq!(launches(&Target { tables: false, ..target() }), 4);
 }
