@@ -134,6 +134,13 @@ struct Query {
     delta: Value,
 }
 
+/// What is saved of the thread's queries, in locals: logarithms in powers of two, deltas.
+struct Saved {
+    n: u32,
+    logs: Place,
+    deltas: Place,
+}
+
 /// The thread's part of a block of scores: [`RUN`] columns from `column` on of rows `y`, `y + step`, …
 struct Mine {
     y: Value,
@@ -181,8 +188,12 @@ impl Block<'_> {
             Panel::new(b, "c0", c0, [sizes.keys, sizes.qk], columns[0], self.threads),
             Panel::new(b, "c1", c1, [sizes.keys, sizes.v], columns[1], self.threads),
         ];
+        let n = if self.by_key { RUN } else { sizes.rows / (sizes.threads() / sizes.lanes()) };
+        let local = |b: &mut Builder, name: &str| b.local(name, Type::Scalar(DType::F32), n);
+        let saved = Saved { n, logs: local(b, "logs"), deltas: local(b, "deltas") };
+        let end = if self.by_key { to } else { self.end };
         panels.iter().for_each(|panel| panel.fetch(b, from, to));
-        let of_rows = if self.by_key { Vec::new() } else { self.row_queries(b, head) };
+        self.fetch_queries(b, &saved, head, from, end);
         let step = b.int(DType::I32, sizes.keys.into());
         b.repeat(from, to, step, |b, column| {
             panels.iter().for_each(|panel| panel.deposit(b));
@@ -197,7 +208,8 @@ impl Block<'_> {
                 product(b, 1, self.score_grads);
             }
             b.barrier();
-            let mine = self.mine(b, head, &of_rows, column, to);
+            let queries = self.queries_of(b, &saved, head, column, end);
+            let mine = self.mine(b, queries, column, to);
             self.weights(b, &mine, column);
             if sizes.takes_turns {
                 b.barrier();
@@ -208,6 +220,9 @@ impl Block<'_> {
             b.barrier();
             let next = b.add(column, step);
             panels.iter().for_each(|panel| panel.fetch(b, next, to));
+            if self.by_key {
+                self.fetch_queries(b, &saved, head, next, end);
+            }
             if let Some(sums) = &sums[0] {
                 sums.add(b, self.grads, (columns[0], Right::ByDepth), sizes.keys);
             }
@@ -226,54 +241,64 @@ impl Block<'_> {
         (x, y, self.sizes.threads() / lanes)
     }
 
-    fn row_queries(&self, b: &mut Builder, head: Value) -> Vec<Query> {
-        let (_, y, step) = self.place(b);
-        (0..self.sizes.rows / step)
-            .map(|r| {
-                let row = b.add_const(y, (r * step).into());
-                let row = b.cast(row, DType::I32);
-                let i = b.add(self.first, row);
-                self.query(b, head, i, self.end)
-            })
-            .collect()
+    /// Loads what is saved of the thread's queries: those of its rows, or of its columns in the block that begins at `column`; of those below
+    /// `end`.
+    fn fetch_queries(&self, b: &mut Builder, saved: &Saved, head: Value, column: Value, end: Value) {
+        let context = &self.pass.context;
+        for at in 0..saved.n {
+            let i = self.query_at(b, column, at);
+            let exists = b.lt(i, end);
+            // exp(x - inf): nothing.
+            let (infinity, zero) = (b.float(DType::F32, f64::INFINITY), b.float(DType::F32, 0.0));
+            let local = b.u32(at);
+            b.store(saved.logs, local, infinity);
+            b.store(saved.deltas, local, zero);
+            b.when(exists, |b| {
+                let number = context.row_number(b, self.batch, head, i);
+                let log = b.load(self.places.lse, number);
+                let least = b.float(DType::F32, f64::NEG_INFINITY);
+                let saw_nothing = b.binary(BinaryOp::Eq, log, least);
+                let power = b.float(DType::F32, LOG2_E);
+                let log = b.mul(log, power);
+                let log = b.select(saw_nothing, infinity, log);
+                b.store(saved.logs, local, log);
+                let delta = b.load(self.places.delta, number);
+                b.store(saved.deltas, local, delta);
+            });
+        }
     }
 
-    fn query(&self, b: &mut Builder, head: Value, i: Value, end: Value) -> Query {
-        let Backward { context, .. } = self.pass;
-        let exists = b.lt(i, end);
-        let number = context.row_number(b, self.batch, head, i);
-        let bias_line = context.bias_line(b, &self.places.inputs, self.batch, head, i);
-        // exp(x - inf): nothing.
-        let (infinity, zero) = (b.float(DType::F32, f64::INFINITY), b.float(DType::F32, 0.0));
-        let (log, delta) = (b.variable("log", infinity), b.variable("delta_of", zero));
-        b.when(exists, |b| {
-            let saved = b.load(self.places.lse, number);
-            let least = b.float(DType::F32, f64::NEG_INFINITY);
-            let saw_nothing = b.binary(BinaryOp::Eq, saved, least);
-            let power = b.float(DType::F32, LOG2_E);
-            let saved = b.mul(saved, power);
-            let saved = b.select(saw_nothing, infinity, saved);
-            b.set(log, saved);
-            let value = b.load(self.places.delta, number);
-            b.set(delta, value);
-        });
-        Query { i, exists, number, bias_line, log: b.get(log), delta: b.get(delta) }
+    /// The position of one of them (`I32`).
+    fn query_at(&self, b: &mut Builder, column: Value, at: u32) -> Value {
+        let (x, y, step) = self.place(b);
+        let (first, within) = if self.by_key {
+            let run = b.mul_const(x, RUN.into());
+            (column, b.add_const(run, at.into()))
+        } else {
+            (self.first, b.add_const(y, (at * step).into()))
+        };
+        let within = b.cast(within, DType::I32);
+        b.add(first, within)
     }
 
-    fn mine(&self, b: &mut Builder, head: Value, of_rows: &[Query], column: Value, to: Value) -> Mine {
+    fn queries_of(&self, b: &mut Builder, saved: &Saved, head: Value, column: Value, end: Value) -> Vec<Query> {
+        let context = &self.pass.context;
+        let query = |at: u32| {
+            let i = self.query_at(b, column, at);
+            let exists = b.lt(i, end);
+            let number = context.row_number(b, self.batch, head, i);
+            let bias_line = context.bias_line(b, &self.places.inputs, self.batch, head, i);
+            let local = b.u32(at);
+            Query { i, exists, number, bias_line, log: b.load(saved.logs, local), delta: b.load(saved.deltas, local) }
+        };
+        (0..saved.n).map(query).collect()
+    }
+
+    fn mine(&self, b: &mut Builder, queries: Vec<Query>, column: Value, to: Value) -> Mine {
         let context = &self.pass.context;
         let (x, y, step) = self.place(b);
         let n = self.sizes.rows / step;
         let within = b.mul_const(x, RUN.into());
-        let mut queries = of_rows.to_vec();
-        if self.by_key {
-            let first = b.cast(within, DType::I32);
-            let first = b.add(column, first);
-            queries.extend((0..RUN).map(|c| {
-                let i = b.add_const(first, c.into());
-                self.query(b, head, i, to)
-            }));
-        }
         let last_row = b.add_const(self.first, i64::from(self.sizes.rows) - 1);
         let last_column = b.add_const(column, i64::from(self.sizes.keys) - 1);
         let (rows, columns) = ([self.first, last_row], [column, last_column]);
