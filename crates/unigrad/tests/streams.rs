@@ -147,3 +147,19 @@ fn time_between_events_has_a_sign() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn an_index_beyond_32_bits_is_told_as_it_is() -> Result<()> {
+    for device in devices() {
+        let x = Tensor::new([1.0f32, 2.0], &device);
+        for index in [(1i64 << 32) + 1, -(1 << 33), i64::MIN] {
+            let at = Tensor::new([index], &device);
+            let found = [x.index_select(0, &at), x.scatter_add(0, &at, &Tensor::new([1.0f32], &device))];
+            for wrong in found {
+                let error = wrong.to_vec::<f32>().unwrap_err().to_string();
+                assert!(error.contains(&format!("index {index} is out of range for an axis of 2 elements")), "{device}: {error}");
+            }
+        }
+    }
+    Ok(())
+}

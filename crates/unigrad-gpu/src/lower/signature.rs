@@ -2,7 +2,7 @@
 
 use super::{Part, Step, StepArg};
 use crate::faults::SLOT_WORDS;
-use unigrad_ir::{AtomicOp, Builder, Place, Target, Value};
+use unigrad_ir::{AtomicOp, Builder, Place, Value};
 use unigrad_kernel::Arg;
 use unigrad_scalar::{BinaryOp, DType};
 
@@ -106,9 +106,9 @@ impl Signature {
 }
 
 impl IndexError {
-    /// Checks that `index` (`I32`, or `I64` where the target has it) is in `-size..size` and gives it counted from the start; if it is not,
+    /// Checks that `index` (`I32` or `I64`) is in `-size..size` and gives it counted from the start; if it is not,
     /// reports it and gives 0.
-    pub(crate) fn bounded(self, b: &mut Builder, target: &Target, index: Value, size: i64) -> Value {
+    pub(crate) fn bounded(self, b: &mut Builder, index: Value, size: i64) -> Value {
         let dtype = b.dtype(index);
         let zero = b.int(dtype, 0);
         let size_value = b.int(dtype, size);
@@ -126,7 +126,7 @@ impl IndexError {
             let first = b.binary(BinaryOp::Eq, old, free);
             b.when(first, |b| {
                 let low = b.cast(index, DType::U32);
-                let high = if dtype.size() == 8 && target.i64 {
+                let high = if dtype.size() == 8 {
                     let shift = b.int(dtype, 32);
                     let high = b.binary(BinaryOp::Shr, index, shift);
                     b.cast(high, DType::U32)

@@ -329,7 +329,7 @@ impl<'a> Body<'a> {
                     // The check compares with negative sizes, so it is signed.
                     let narrow = *size <= i64::from(i32::MAX) && range_of(index).is_some_and(|range| fits(range, DType::I32));
                     let index = b.cast(v[0], if narrow { DType::I32 } else { DType::I64 });
-                    let index = error.bounded(b, self.target, index, *size);
+                    let index = error.bounded(b, index, *size);
                     b.cast(index, to)
                 })
             }
