@@ -13,14 +13,17 @@ use unigrad_device::Moment;
 use unigrad_gpu::{KernelCache, Key};
 use wgpu::{Adapter, Device, Features, PipelineCache};
 
-/// The file is written at most this often.
-const PAUSE: Duration = Duration::from_secs(2);
+/// How long after the device was opened the file may be written; then each time twice as long after the last time, up to `LONGEST`: a short
+/// process leaves what it compiled, and a long one does not write all the time.
+const FIRST: Duration = Duration::from_millis(250);
+const LONGEST: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     cache: Option<(PipelineCache, Key)>,
     grown: AtomicBool,
-    written: Mutex<Moment>,
+    /// When it was written, and the pause from then.
+    written: Mutex<(Moment, Duration)>,
 }
 
 impl Pipelines {
@@ -35,7 +38,7 @@ impl Pipelines {
             // SAFETY: the bytes are what `get_data` gave on an adapter of this key; the kernel cache returns them whole or not at all.
             (unsafe { device.create_pipeline_cache(&descriptor) }, key)
         });
-        Pipelines { cache, grown: AtomicBool::new(false), written: Mutex::new(Moment::now()) }
+        Pipelines { cache, grown: AtomicBool::new(false), written: Mutex::new((Moment::now(), FIRST)) }
     }
 
     pub(crate) fn cache(&self) -> Option<&PipelineCache> {
@@ -54,10 +57,11 @@ impl Pipelines {
             return;
         }
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if written.elapsed() < PAUSE {
+        let (last, pause) = *written;
+        if last.elapsed() < pause {
             return;
         }
-        *written = Moment::now();
+        *written = (Moment::now(), (2 * pause).min(LONGEST));
         self.grown.store(false, Relaxed);
         if let Some(data) = cache.get_data() {
             KernelCache::shared().put(*key, &data);

@@ -27,7 +27,7 @@ pub(super) const CUDA: Language = Language {
     shared: "__shared__ __align__(16) {t} {n}[{i}];",
     shared_limit: 48 << 10,
     shared_dynamic: "extern __shared__ __align__(16) unsigned char ug_shared[];",
-    vectors: Vectors::Struct("__align__({i})"),
+    vectors: Vectors::Struct { align: "__align__({i})", array: "{t} v[{n}]" },
     natives: &[("bits", "__float_as_uint", "__double_as_longlong"), ("from_bits", "__uint_as_float", "__longlong_as_double")],
     helpers: &[
         ("f16_to_f32", "$fn f32 $N(u16 x) {\n    f32 r;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x));\n    return r;\n}\n"),

@@ -25,7 +25,8 @@ pub(super) const HIP: Language = Language {
         builtin: "",
     },
     shared: "__attribute__((shared, aligned(16))) {t} {n}[{i}];",
-    vectors: Vectors::Struct("__attribute__((aligned({i})))"),
+    // Clang keeps arrays of structs with arrays in memory, those of vectors in registers.
+    vectors: Vectors::Struct { align: "__attribute__((aligned({i})))", array: "{t} v __attribute__((vector_size({i})))" },
     thread: "__builtin_amdgcn_workitem_id_{a}()",
     group: "__builtin_amdgcn_workgroup_id_{a}()",
     group_count: "__builtin_amdgcn_grid_size_{a}() / {b}u",

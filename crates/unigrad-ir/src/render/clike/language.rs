@@ -17,8 +17,8 @@ pub(in crate::render) struct Spaces {
 /// How vectors are spelled.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::render) enum Vectors {
-    /// A struct around an array, aligned by this (`{i}` bytes).
-    Struct(&'static str),
+    /// A struct around `array` (of `{n}` elements `{t}`, named `v`), aligned by `align`; `{i}` bytes.
+    Struct { align: &'static str, array: &'static str },
     /// The dialect's own: `float4` with parts `.s0` to `.s7`.
     Native,
 }
@@ -173,7 +173,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
     shared: "{t} {n}[{i}];",
     shared_limit: usize::MAX,
     shared_dynamic: "",
-    vectors: Vectors::Struct("alignas({i})"),
+    vectors: Vectors::Struct { align: "alignas({i})", array: "{t} v[{n}]" },
     axes: ["x", "y", "z"],
     thread: "threadIdx.{a}",
     group: "blockIdx.{a}",

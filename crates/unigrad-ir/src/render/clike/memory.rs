@@ -121,11 +121,12 @@ impl Writer<'_> {
                 let native = self.language.types.iter().find(|(d, _)| d.name() == scalar).map_or(scalar, |(_, native)| *native);
                 format!("{native}{lanes}")
             }
-            Vectors::Struct(align) => {
+            Vectors::Struct { align, array } => {
                 let name = format!("{scalar}x{lanes}");
-                let bytes = dtype.size() * usize::from(lanes);
-                let align = align.replace("{i}", &bytes.to_string());
-                self.prelude(&name, format!("struct {align} {name} {{ {scalar} v[{lanes}]; }};\n"));
+                let bytes = (dtype.size() * usize::from(lanes)).to_string();
+                let align = align.replace("{i}", &bytes);
+                let array = array.replace("{t}", scalar).replace("{n}", &lanes.to_string()).replace("{i}", &bytes);
+                self.prelude(&name, format!("struct {align} {name} {{ {array}; }};\n"));
                 name
             }
         }
@@ -134,14 +135,14 @@ impl Writer<'_> {
     fn vector(&self, ty: &str, parts: &[String]) -> String {
         match self.language.vectors {
             Vectors::Native => format!("({ty})({})", parts.join(", ")),
-            Vectors::Struct(_) => format!("{{{{{}}}}}", parts.join(", ")),
+            Vectors::Struct { .. } => format!("{{{{{}}}}}", parts.join(", ")),
         }
     }
 
     fn part(&self, vector: &str, lane: u8) -> String {
         match self.language.vectors {
             Vectors::Native => format!("{vector}.s{lane}"),
-            Vectors::Struct(_) => format!("{vector}.v[{lane}]"),
+            Vectors::Struct { .. } => format!("{vector}.v[{lane}]"),
         }
     }
 
