@@ -1,9 +1,16 @@
 //! A decode loop: the position grows, the plan stays.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::prelude::*;
 use unigrad::tensor::eval;
 
 const MAX: usize = 12;
+
+/// Counts are the process's: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn random(shape: &[usize], device: &Device) -> Tensor {
     Tensor::randn(shape.to_vec(), DType::F32, device).realize().unwrap()
@@ -25,6 +32,7 @@ fn step(keys: &Tensor, values: &Tensor, q: &Tensor, k: &Tensor, v: &Tensor, posi
 
 #[test]
 fn the_plan_of_a_decode_loop_is_made_once_and_its_values_are_right() {
+    let _alone = alone();
     let device = Device::open("cpu").unwrap();
     let (heads, groups, features) = (4, 2, 8);
     let all_q = random(&[1, heads, MAX, features], &device);
@@ -55,6 +63,7 @@ fn the_plan_of_a_decode_loop_is_made_once_and_its_values_are_right() {
 
 #[test]
 fn lengths_may_be_computed_on_the_device() {
+    let _alone = alone();
     let device = Device::open("cpu").unwrap();
     let [q, k, v] = [(); 3].map(|()| random(&[1, 2, 3, 4], &device));
     let length = (Tensor::from_slice(&[1i64], [1], &device).sum(()) + 1).realize().unwrap();
