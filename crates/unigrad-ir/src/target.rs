@@ -95,8 +95,9 @@ impl Target {
         self.dialect != Dialect::OpenCl
     }
 
-    /// Whether every load and store of a table's buffer chooses it anew: WGSL has no pointer to keep.
-    pub fn chooses_at_each_access(&self) -> bool {
+    /// Whether a table's buffers are told apart by branches: WGSL has no pointer to keep, so what is done with one is written out for each, or
+    /// every access chooses.
+    pub fn branches_on_tables(&self) -> bool {
         self.dialect == Dialect::Wgsl
     }
 

@@ -180,7 +180,6 @@ impl Capture {
         }
         // A node that only rearranges what is in memory, or that few operations per element make from it, is not worth storing for a reader
         // that may never come: handles are often temporaries of an expression, `(&x * &w + &b).relu()`.
-        let mut trivial = vec![false; self.nodes.len()];
         let mut operations = vec![NOT_CHEAP; self.nodes.len()];
         for i in 0..self.nodes.len() {
             let node = &self.nodes[i];
@@ -198,9 +197,8 @@ impl Capture {
                     | Op::Variable(_)
             );
             let parts = matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_));
-            trivial[i] = node.role != Role::Compute || (is_view && node.inputs.iter().all(|input| trivial[*input as usize]));
             operations[i] = match node.expr.op() {
-                _ if trivial[i] => 0,
+                _ if node.role != Role::Compute => 0,
                 Op::Unary(_) | Op::Binary(_) | Op::Where => self.operations_below(i, &operations).saturating_add(1),
                 _ if is_view => self.operations_below(i, &operations),
                 _ => NOT_CHEAP,

@@ -57,7 +57,7 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     let most = room.min((target.max_buffers as usize).saturating_sub(1) / n_args.max(1));
     let most = if target.indexes_tables() { most } else { most.min(MOST_CHOSEN) };
     let group = Group { grouped, region: &region, target, schedule, n_args, n_scalars };
-    let by_tables = |at: &usize| !target.chooses_at_each_access() || grouped.lens[*at] < LONG;
+    let by_tables = |at: &usize| !target.branches_on_tables() || grouped.lens[*at] < LONG;
     let (mut together, mut alone): (Vec<usize>, Vec<usize>) = instances.into_iter().partition(by_tables);
     if !target.tables || most < 2 || together.len() < 2 {
         alone.append(&mut together);
@@ -75,7 +75,7 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     Ok(lowered)
 }
 
-/// Points from which an instance is a launch of its own, where every access of a table chooses its buffer. On an H200 through Vulkan, AdamW of
+/// Points from which an instance is a launch of its own, where a table's buffers are told apart by branches. On an H200 through Vulkan, AdamW of
 /// 8 tensors of 125M reached 4,240 GB/s one by one and 3,860 by tables; of 148 tensors of 840,000 between 2,950 and 3,950 one by one, and 3,750
 /// by tables in every run.
 const LONG: usize = 1_000_000;

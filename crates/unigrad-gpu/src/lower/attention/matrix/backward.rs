@@ -447,15 +447,7 @@ impl Block<'_> {
             let inside = b.and(inside, exists);
             b.when(inside, |b| {
                 let factor = b.float(DType::F32, factor);
-                let values: Vec<Value> = self
-                    .threads
-                    .load_run(b, self.scores.place, at, v)
-                    .into_iter()
-                    .map(|sum| {
-                        let value = b.mul(sum, factor);
-                        b.cast(value, dtype)
-                    })
-                    .collect();
+                let values = self.threads.load_scaled_run(b, self.scores.place, at, v, (factor, dtype));
                 let to = side.at(b, row, feature);
                 self.threads.store_run(b, side.place, to, &values);
             });

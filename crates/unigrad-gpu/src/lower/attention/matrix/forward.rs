@@ -366,15 +366,7 @@ impl<'a> Rows<'a> {
             b.when(inside, |b| {
                 let factor = b.load(self.factors, within);
                 let sink = self.division.sink(b, results, block, row);
-                let values: Vec<Value> = self
-                    .threads
-                    .load_run(b, self.scores.place, at, v)
-                    .into_iter()
-                    .map(|sum| {
-                        let value = b.mul(sum, factor);
-                        b.cast(value, dtype)
-                    })
-                    .collect();
+                let values = self.threads.load_scaled_run(b, self.scores.place, at, v, (factor, dtype));
                 let feature = b.cast(feature, b.dtype(sink.line));
                 let to = mul_const_add(b, feature, sink.feature, sink.line);
                 self.threads.store_run(b, sink.place, to, &values);

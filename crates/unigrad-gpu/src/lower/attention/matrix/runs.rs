@@ -4,6 +4,7 @@ use super::panel::Shared;
 use super::product::Part;
 use crate::lower::work::mul_const_add;
 use unigrad_ir::{Builder, Place, Target, Value};
+use unigrad_scalar::DType;
 
 /// Neighbouring columns of a thread.
 pub(super) const RUN: u32 = 4;
@@ -49,6 +50,16 @@ impl Threads<'_> {
                 b.load(place, at)
             })
             .collect()
+    }
+
+    /// Neighbours as [`Threads::load_run`] gives them, each times a factor and as another dtype.
+    pub(super) fn load_scaled_run(&self, b: &mut Builder, place: Place, at: Value, n: u32, (factor, dtype): (Value, DType)) -> Vec<Value> {
+        let sums = self.load_run(b, place, at, n);
+        let scaled = |sum| {
+            let value = b.mul(sum, factor);
+            b.cast(value, dtype)
+        };
+        sums.into_iter().map(scaled).collect()
     }
 
     pub(super) fn store_run(&self, b: &mut Builder, place: Place, at: Value, values: &[Value]) {

@@ -75,7 +75,7 @@ fn a_group_moves_16_bytes_of_each_buffer() {
 }
 
 #[test]
-fn long_instances_go_alone_where_tables_cost_at_each_access() {
+fn long_instances_go_alone_where_tables_take_branches() {
     let region = copy(DType::F32, &[1 << 20], &[1], &[1]);
     let kernel = Kernel::Grouped(Grouped { region, lens: vec![1 << 20, 100, 1_000_000, 200] });
     let launches = |target: &Target| lower(&kernel, target).unwrap().steps.len();
