@@ -331,7 +331,12 @@ impl<'a, T: Real> Context<'a, T> {
             return;
         }
         // SAFETY: the caller's.
-        unsafe { T::store(&Store { sums: from, ld: features, out, rows: &offsets.steps, cols: &offsets.lanes }, to.dtype) }
+        unsafe {
+            T::store(
+                &Store { tier: self.kernels.tier, sums: from, ld: features, out, rows: &offsets.steps, cols: &offsets.lanes },
+                to.dtype,
+            )
+        }
     }
 }
 

@@ -682,7 +682,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                     rows.fill(is.start, is.len(), &mut row_offsets);
                     cols.fill(js.start, js.len(), &mut scratch.steps);
                     let out = self.args[2].ptr.wrapping_offset(batch.offset(item) as isize * dtype.size() as isize);
-                    T::store(&Store { sums, ld, out, rows: &row_offsets, cols: &scratch.steps }, *dtype);
+                    T::store(&Store { tier: self.kernels.tier, sums, ld, out, rows: &row_offsets, cols: &scratch.steps }, *dtype);
                     scratch.lanes = row_offsets;
                 }
                 Output::Epilogue { dtype } => {
@@ -698,7 +698,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                         // Room for the elements, and after them for registers of narrow integers.
                         acc = scratch.get(Purpose::Converted, rows * cols * (dtype.size() + 4) + 4);
                         acc_ld = cols;
-                        T::store(&Store { sums, ld, out: acc, rows: &row_offsets, cols: &scratch.steps }, dtype);
+                        T::store(&Store { tier: self.kernels.tier, sums, ld, out: acc, rows: &row_offsets, cols: &scratch.steps }, dtype);
                         if dtype.is_int() && dtype.size() < 4 {
                             // Regions hold them wrapped, in 32 bits.
                             let wide = acc.add((rows * cols * dtype.size()).next_multiple_of(4)).cast::<i32>();

@@ -2,7 +2,8 @@
 //!
 //! In: packed panels, or rows of `b` as they lie. Out: a tile of `c`, stored or accumulated.
 //! Always: an element of `c` is one chain of multiply-adds in the order of `k`, whatever the tile's shape, so that how work is
-//! partitioned never shows in the result. Never: reads beyond the rows and columns it is told of.
+//! partitioned never shows in the result; any number of rows and columns is computed, in as many tiles as it takes.
+//! Never: reads beyond the rows and columns it is told of.
 
 use super::pack::{self, PackArgs};
 use super::vector::{Lanes, LoadFrom, Vector};
@@ -44,13 +45,14 @@ pub(crate) struct DotArgs<T> {
 /// The loops for one element type on one tier.
 #[derive(Debug)]
 pub(crate) struct Kernels<T> {
+    pub(crate) tier: Tier,
     /// Rows of a full tile, and the width of a packed panel of `a`.
     pub(crate) mr: usize,
     /// Columns of a full tile, and the width of a packed panel of `b`.
     pub(crate) nr: usize,
     pub(crate) lanes: usize,
     pub(crate) tile: unsafe fn(&TileArgs<T>),
-    /// As `tile` for at most `nr` columns, with `a` row-major: `nr` elements from row to row.
+    /// As `tile`, with `a` row-major: `nr` elements from row to row.
     pub(crate) tile_by_rows: unsafe fn(&TileArgs<T>),
     pub(crate) pack: unsafe fn(&PackArgs<'_, T>),
     /// Dot products, for stored types that `dot_loads` lists.
@@ -61,8 +63,22 @@ pub(crate) struct Kernels<T> {
 impl<T> Kernels<T> {
     /// The widest tile for `rows` rows where `b` is used in place: no more sums at once than a full tile has registers for.
     pub(crate) fn wide(&self, rows: usize) -> usize {
-        let most = self.mr * self.nr;
-        [8, 4].map(|n| n * self.lanes).into_iter().find(|wide| rows * wide <= most).unwrap_or(self.nr)
+        widest(rows, self.mr) * self.lanes
+    }
+}
+
+/// Registers of columns in a full tile.
+const FULL: usize = 2;
+
+/// Registers of columns in the widest tile of `rows` rows, where a full one has `mr`.
+const fn widest(rows: usize, mr: usize) -> usize {
+    let most = mr * FULL;
+    if rows * 8 <= most {
+        8
+    } else if rows * 4 <= most {
+        4
+    } else {
+        FULL
     }
 }
 
@@ -73,11 +89,10 @@ pub(crate) trait Compute: super::pack::FromAny + Copy + Default + PartialEq + Se
     fn plus(self, other: Self) -> Self;
 }
 
+/// One tile of `MR` rows and `NV` registers of columns; rows of `a` are `a_row` elements apart, steps `a_step`.
 #[inline(always)]
-unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool, const BY_ROWS: bool>(t: &TileArgs<V::Elem>) {
-    // Elements between rows and between steps of `a`.
-    let (a_row, a_step) = if BY_ROWS { (2 * V::LANES, 1) } else { (1, MR) };
-    // SAFETY: `a` holds `kc * MR` elements, `b` has `cols` elements in each of `kc` rows, `c` `cols` in each of `MR` rows;
+unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>, a_row: usize, a_step: usize) {
+    // SAFETY: `a` holds `MR` rows of `kc` elements, `b` has `cols` elements in each of `kc` rows, `c` `cols` in each of `MR` rows;
     // `NV` registers hold `cols` columns, of which `TAIL` says that the last is partial.
     unsafe {
         let last = t.cols - (NV - 1) * V::LANES;
@@ -108,6 +123,21 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool, co
                     let x = if t.accumulate { V::load(p).add(*x) } else { *x };
                     x.store(p);
                 }
+            }
+        }
+    }
+}
+
+/// Any rows and columns, a register at a time: what is taller than the tallest tile.
+#[inline(always)]
+unsafe fn strips<V: Vector>(t: &TileArgs<V::Elem>, a_row: usize, a_step: usize) {
+    for row in 0..t.rows {
+        for col in (0..t.cols).step_by(V::LANES) {
+            // SAFETY: the row and the columns are inside the arguments'.
+            unsafe {
+                let (a, c) = (t.a.add(row * a_row), t.c.add(row * t.ldc + col));
+                let cols = (t.cols - col).min(V::LANES);
+                tile::<V, 1, 1, true>(&TileArgs { a, b: t.b.wrapping_add(col), c, rows: 1, cols, ..*t }, a_row, a_step);
             }
         }
     }
@@ -184,65 +214,94 @@ unsafe fn dots<V: Vector + LoadFrom<S>, S>(d: &DotArgs<V::Elem>) {
     }
 }
 
-/// Calls the tile whose rows and registers are compile-time constants.
+/// Dot products with a `b` of any dtype, converted piece by piece.
+#[inline(always)]
+unsafe fn dots_of_any<V: Vector<Elem = T> + LoadFrom<T>, T: pack::FromAny + Copy>(d: &DotArgs<T>) {
+    const PIECE: usize = 64;
+    const STEPS: [i64; PIECE] = {
+        let mut steps = [0; PIECE];
+        let mut i = 0;
+        while i < PIECE {
+            steps[i] = i as i64;
+            i += 1;
+        }
+        steps
+    };
+    let mut piece = [T::default(); PIECE];
+    for col in 0..d.cols {
+        let mut k = 0;
+        loop {
+            let n = (d.k - k).min(PIECE);
+            let at = (col as i64 * d.ldb + k as i64) as isize * d.b_dtype.size() as isize;
+            // SAFETY: the elements are the caller's column's, and the piece holds them.
+            unsafe {
+                pack::panel_of_any(&PackArgs {
+                    src: d.b.wrapping_offset(at),
+                    dtype: d.b_dtype,
+                    lanes: &[0],
+                    steps: &STEPS[..n],
+                    runs: &[],
+                    dst: piece.as_mut_ptr(),
+                    width: 1,
+                });
+                let (a, b) = (d.a.add(k), piece.as_ptr().cast());
+                let accumulate = d.accumulate || k > 0;
+                dots::<V, T>(&DotArgs { k: n, a, b, ldb: 0, c: d.c.add(col * d.c_col), cols: 1, accumulate, ..*d });
+            }
+            k += n;
+            if k >= d.k {
+                break;
+            }
+        }
+    }
+}
+
+/// As [`widest`] where a full tile is the widest.
+const fn full(_rows: usize, _mr: usize) -> usize {
+    FULL
+}
+
+/// The lesser of two numbers.
+const fn at_most(n: usize, widest: usize) -> usize {
+    if n < widest { n } else { widest }
+}
+
+/// Calls tiles whose rows and registers are compile-time constants, as many as the columns take, of `$widest` registers at most.
+/// Every number of rows and registers has an arm: a tile that `$widest` excludes is never instantiated, since its arm, which is
+/// then never reached, names the widest one.
 macro_rules! dispatch {
-    ($t:ident, $v:ty, $one:ident, [$($r:tt)*]) => {{
-        const L: usize = <$v as Vector>::LANES;
-        let vectors = $t.cols.div_ceil(L);
-        let tail = $t.cols % L != 0;
-        match $t.rows {
-            $($r => match (vectors, tail) {
-                (1, false) => $one::<$v, $r, 1, MASKED>($t),
-                (1, true) => $one::<$v, $r, 1, true>($t),
-                (2, false) => $one::<$v, $r, 2, MASKED>($t),
-                (2, true) => $one::<$v, $r, 2, true>($t),
-                _ => dispatch!(@wide $t, $v, $one, $r, vectors, tail),
-            },)*
-            _ => debug_assert!(false, "a tile of {} rows", $t.rows),
-        }
-    }};
-    (@narrow $t:ident, $v:ty, $one:ident, [$($r:tt)*]) => {{
+    ($t:ident, $v:ty, $one:ident, $strips:ident, $widest:expr, [$($r:tt)*]) => {{
         const L: usize = <$v as Vector>::LANES;
         match $t.rows {
-            $($r => match ($t.cols.div_ceil(L), $t.cols % L != 0) {
-                (1, false) => $one::<$v, $r, 1, MASKED>($t),
-                (1, true) => $one::<$v, $r, 1, true>($t),
-                (2, false) => $one::<$v, $r, 2, MASKED>($t),
-                (2, true) => $one::<$v, $r, 2, true>($t),
-                _ => debug_assert!(false, "a tile of {} columns", $t.cols),
-            },)*
-            _ => debug_assert!(false, "a tile of {} rows", $t.rows),
+            0 => {}
+            $($r => {
+                const WIDEST: usize = $widest($r, MR);
+                for col in (0..$t.cols).step_by(WIDEST * L) {
+                    let cols = at_most($t.cols - col, WIDEST * L);
+                    let piece = &TileArgs { b: $t.b.wrapping_add(col), c: $t.c.wrapping_add(col), cols, ..*$t };
+                    match (cols.div_ceil(L), cols % L != 0) {
+                        (1, false) => $one::<$v, $r, 1, MASKED>(piece),
+                        (1, true) => $one::<$v, $r, 1, true>(piece),
+                        (2, false) => $one::<$v, $r, { at_most(2, WIDEST) }, MASKED>(piece),
+                        (2, true) => $one::<$v, $r, { at_most(2, WIDEST) }, true>(piece),
+                        (3, false) => $one::<$v, $r, { at_most(3, WIDEST) }, MASKED>(piece),
+                        (3, true) => $one::<$v, $r, { at_most(3, WIDEST) }, true>(piece),
+                        (4, false) => $one::<$v, $r, { at_most(4, WIDEST) }, MASKED>(piece),
+                        (4, true) => $one::<$v, $r, { at_most(4, WIDEST) }, true>(piece),
+                        (5, false) => $one::<$v, $r, { at_most(5, WIDEST) }, MASKED>(piece),
+                        (5, true) => $one::<$v, $r, { at_most(5, WIDEST) }, true>(piece),
+                        (6, false) => $one::<$v, $r, { at_most(6, WIDEST) }, MASKED>(piece),
+                        (6, true) => $one::<$v, $r, { at_most(6, WIDEST) }, true>(piece),
+                        (7, false) => $one::<$v, $r, { at_most(7, WIDEST) }, MASKED>(piece),
+                        (7, true) => $one::<$v, $r, { at_most(7, WIDEST) }, true>(piece),
+                        (_, false) => $one::<$v, $r, WIDEST, MASKED>(piece),
+                        (_, true) => $one::<$v, $r, WIDEST, true>(piece),
+                    }
+                }
+            })*
+            _ => $strips::<$v>($t),
         }
     }};
-    (@wide $t:ident, $v:ty, $one:ident, 1, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 1, $n, $tail) };
-    (@wide $t:ident, $v:ty, $one:ident, 2, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 2, $n, $tail) };
-    (@wide $t:ident, $v:ty, $one:ident, 3, $n:ident, $tail:ident) => { dispatch!(@eight $t, $v, $one, 3, $n, $tail) };
-    (@wide $t:ident, $v:ty, $one:ident, 4, $n:ident, $tail:ident) => { dispatch!(@four $t, $v, $one, 4, $n, $tail) };
-    (@wide $t:ident, $v:ty, $one:ident, 5, $n:ident, $tail:ident) => { dispatch!(@four $t, $v, $one, 5, $n, $tail) };
-    (@wide $t:ident, $v:ty, $one:ident, 6, $n:ident, $tail:ident) => { dispatch!(@four $t, $v, $one, 6, $n, $tail) };
-    (@wide $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => { debug_assert!(false, "a tile of {} columns", $t.cols) };
-    (@eight $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => {
-        match ($n, $tail) {
-            (5, false) => $one::<$v, $r, 5, MASKED>($t),
-            (5, true) => $one::<$v, $r, 5, true>($t),
-            (6, false) => $one::<$v, $r, 6, MASKED>($t),
-            (6, true) => $one::<$v, $r, 6, true>($t),
-            (7, false) => $one::<$v, $r, 7, MASKED>($t),
-            (7, true) => $one::<$v, $r, 7, true>($t),
-            (8, false) => $one::<$v, $r, 8, MASKED>($t),
-            (8, true) => $one::<$v, $r, 8, true>($t),
-            _ => dispatch!(@four $t, $v, $one, $r, $n, $tail),
-        }
-    };
-    (@four $t:ident, $v:ty, $one:ident, $r:tt, $n:ident, $tail:ident) => {
-        match ($n, $tail) {
-            (3, false) => $one::<$v, $r, 3, MASKED>($t),
-            (3, true) => $one::<$v, $r, 3, true>($t),
-            (4, false) => $one::<$v, $r, 4, MASKED>($t),
-            (4, true) => $one::<$v, $r, 4, true>($t),
-            _ => debug_assert!(false, "a tile of {} columns", $t.cols),
-        }
-    };
 }
 
 /// The functions of one tier: everything generic is inlined into code compiled for its features.
@@ -257,30 +316,53 @@ macro_rules! tier {
             #[$attr]
             unsafe fn one<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
                 // SAFETY: the caller's.
-                unsafe { tile::<V, MR, NV, TAIL, false>(t) }
+                unsafe { tile::<V, MR, NV, TAIL>(t, 1, MR) }
             }
 
             #[$attr]
             unsafe fn one_by_rows<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
                 // SAFETY: the caller's.
-                unsafe { tile::<V, MR, NV, TAIL, true>(t) }
+                unsafe { tile::<V, MR, NV, TAIL>(t, FULL * V::LANES, 1) }
+            }
+
+            #[$attr]
+            unsafe fn all<V: Vector>(t: &TileArgs<V::Elem>) {
+                // SAFETY: the caller's.
+                unsafe { strips::<V>(t, 1, t.rows) }
+            }
+
+            #[$attr]
+            unsafe fn all_by_rows<V: Vector>(t: &TileArgs<V::Elem>) {
+                // SAFETY: the caller's.
+                unsafe { strips::<V>(t, FULL * V::LANES, 1) }
             }
 
             $(pub(super) mod $name {
                 use super::*;
 
                 pub(crate) type V = $v;
+                /// Rows of a full tile.
+                pub(crate) const MR: usize = [$($r),*].len();
+                const _: () = {
+                    let rows: [usize; MR] = [$($r),*];
+                    let mut i = 0;
+                    while i < MR {
+                        assert!(rows[i] == i + 1, "a number of rows has no tile");
+                        i += 1;
+                    }
+                };
+                pub(crate) const DOT_LOADS: &[DType] = tier!(@loads $dots);
 
                 #[$attr]
                 pub(crate) unsafe fn tile(t: &TileArgs<<V as Vector>::Elem>) {
                     // SAFETY: the caller's.
-                    unsafe { dispatch!(t, V, one, [$($r)*]) }
+                    unsafe { dispatch!(t, V, one, all, widest, [$($r)*]) }
                 }
 
                 #[$attr]
                 pub(crate) unsafe fn tile_by_rows(t: &TileArgs<<V as Vector>::Elem>) {
                     // SAFETY: the caller's.
-                    unsafe { dispatch!(@narrow t, V, one_by_rows, [$($r)*]) }
+                    unsafe { dispatch!(t, V, one_by_rows, all_by_rows, full, [$($r)*]) }
                 }
 
                 #[$attr]
@@ -300,9 +382,10 @@ macro_rules! tier {
     (@dot $d:ident, [$($dtype:ident: $s:ty),*]) => {
         match $d.b_dtype {
             $(DType::$dtype => dots::<V, $s>($d),)*
-            other => { let _ = $d; debug_assert!(false, "dot products of {other}") }
+            _ => dots_of_any::<V, _>($d),
         }
     };
+    (@loads [$($dtype:ident: $s:ty),*]) => { &[$(DType::$dtype),*] };
     (@pack $p:ident, [$($dtype:ident: $s:ty),*]) => {
         match $p.dtype {
             $(DType::$dtype => pack::panel::<V, $s>($p),)*
@@ -343,37 +426,35 @@ tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f
     long: Lanes<i64, 8>, [1 2 3 4 5 6 7 8], [I64: i64], [I64: i64];
 );
 
-/// Rows of a full tile of the baseline.
-const BASELINE_ROWS: usize = if cfg!(target_arch = "aarch64") { 8 } else { 4 };
-
 macro_rules! table {
-    ($t:ty, $tier:ident::$name:ident, $mr:expr, [$($load:ident),*]) => {{
+    ($t:ty, $tier:ident::$name:ident, $which:ident) => {{
         const LANES: usize = <$tier::$name::V as Vector>::LANES;
         static TABLE: Kernels<$t> = Kernels {
-            mr: $mr,
-            nr: 2 * LANES,
+            tier: Tier::$which,
+            mr: $tier::$name::MR,
+            nr: FULL * LANES,
             lanes: LANES,
             tile: $tier::$name::tile,
             tile_by_rows: $tier::$name::tile_by_rows,
             pack: $tier::$name::pack,
             dot: $tier::$name::dot,
-            dot_loads: &[$(DType::$load),*],
+            dot_loads: $tier::$name::DOT_LOADS,
         };
         &TABLE
     }};
 }
 
 macro_rules! compute {
-    ($($t:ident, $name:ident: $dtype:ident, $plus:expr, $mr2:literal, $mr5:literal, $loads:tt;)*) => { $(
+    ($($t:ident, $name:ident: $dtype:ident, $plus:expr;)*) => { $(
         impl Compute for $t {
             const DTYPE: DType = DType::$dtype;
             fn kernels(tier: Tier) -> &'static Kernels<$t> {
                 match tier {
                     #[cfg(target_arch = "x86_64")]
-                    Tier::Avx512 => table!($t, avx512::$name, $mr5, $loads),
+                    Tier::Avx512 => table!($t, avx512::$name, Avx512),
                     #[cfg(target_arch = "x86_64")]
-                    Tier::Avx2 => table!($t, avx2::$name, $mr2, $loads),
-                    _ => table!($t, baseline::$name, BASELINE_ROWS, $loads),
+                    Tier::Avx2 => table!($t, avx2::$name, Avx2),
+                    _ => table!($t, baseline::$name, Baseline),
                 }
             }
             #[inline(always)]
@@ -384,8 +465,8 @@ macro_rules! compute {
     )* };
 }
 compute!(
-    f32, single: F32, |x: f32, y: f32| x + y, 6, 14, [F32, F16, BF16];
-    f64, double: F64, |x: f64, y: f64| x + y, 6, 14, [F64, F32];
-    i32, word: I32, i32::wrapping_add, 4, 8, [I32];
-    i64, long: I64, i64::wrapping_add, 4, 8, [I64];
+    f32, single: F32, |x: f32, y: f32| x + y;
+    f64, double: F64, |x: f64, y: f64| x + y;
+    i32, word: I32, i32::wrapping_add;
+    i64, long: I64, i64::wrapping_add;
 );

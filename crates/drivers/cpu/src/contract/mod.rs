@@ -44,7 +44,7 @@ impl CompiledContract {
     }
 
     fn for_tier(contract: &Contract, tier: Tier) -> Result<CompiledContract, String> {
-        let epilogue = contract.epilogue.as_ref().map(|region| CompiledRegion::new(region)).transpose()?;
+        let epilogue = contract.epilogue.as_ref().map(|region| CompiledRegion::on(region, tier)).transpose()?;
         let problem = Problem::new(contract);
         let plan = match problem.compute {
             DType::F32 => Plan::new::<f32>(&problem, tier),

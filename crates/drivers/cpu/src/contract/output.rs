@@ -1,6 +1,7 @@
 //! From blocks of sums to memory: conversion to the stored dtype and any strides.
 
 use super::kernel::Compute;
+use crate::simd::Tier;
 use half::{bf16, f16};
 use std::any::TypeId;
 use unigrad_scalar::DType;
@@ -53,6 +54,7 @@ fn round_bf16(x: f32) -> u16 {
 
 /// What stores a block: `sums[row * ld + col]` to `out[rows[row] + cols[col]]`.
 pub(crate) struct Store<'a, T> {
+    pub(crate) tier: Tier,
     pub(crate) sums: *const T,
     pub(crate) ld: usize,
     pub(crate) out: *mut u8,
@@ -98,8 +100,9 @@ store_as!(f32, f64, i32, i64);
 /// Stores a run of contiguous elements.
 ///
 /// # Safety
-/// Both hold `n` elements.
-unsafe fn put_run<T: Copy + 'static, S: Stored<T> + 'static>(from: *const T, to: *mut S, n: usize) {
+/// Both hold `n` elements, and the machine has the tier.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+unsafe fn put_run<T: Copy + 'static, S: Stored<T> + 'static>(tier: Tier, from: *const T, to: *mut S, n: usize) {
     // SAFETY: the caller's; where the types are the same, so are the bytes.
     unsafe {
         if TypeId::of::<T>() == TypeId::of::<S>() {
@@ -107,7 +110,7 @@ unsafe fn put_run<T: Copy + 'static, S: Stored<T> + 'static>(from: *const T, to:
             return;
         }
         #[cfg(target_arch = "x86_64")]
-        if TypeId::of::<T>() == TypeId::of::<f32>() && crate::simd::tier() == crate::simd::Tier::Avx512 {
+        if TypeId::of::<T>() == TypeId::of::<f32>() && tier == Tier::Avx512 {
             if TypeId::of::<S>() == TypeId::of::<bf16>() {
                 return narrow_bf16(from.cast(), to.cast(), n);
             }
@@ -156,14 +159,14 @@ unsafe fn put<T: Copy + 'static, S: Stored<T> + 'static>(block: &Store<'_, T>) {
     unsafe {
         if run == block.cols.len() {
             for (i, row) in block.rows.iter().enumerate() {
-                put_run::<T, S>(block.sums.add(i * block.ld), out.wrapping_offset((row + block.cols[0]) as isize), run);
+                put_run::<T, S>(block.tier, block.sums.add(i * block.ld), out.wrapping_offset((row + block.cols[0]) as isize), run);
             }
         } else if run >= 4 {
             let mut j = 0;
             while j < block.cols.len() {
                 let n = 1 + block.cols[j..].windows(2).take_while(|pair| pair[1] == pair[0] + 1).count();
                 for (i, row) in block.rows.iter().enumerate() {
-                    put_run::<T, S>(block.sums.add(i * block.ld + j), out.wrapping_offset((row + block.cols[j]) as isize), n);
+                    put_run::<T, S>(block.tier, block.sums.add(i * block.ld + j), out.wrapping_offset((row + block.cols[j]) as isize), n);
                 }
                 j += n;
             }

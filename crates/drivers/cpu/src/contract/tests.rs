@@ -1,5 +1,7 @@
 //! Contractions against a naive oracle, on every tier and thread count.
 
+mod exhaustive;
+
 use super::CompiledContract;
 use crate::memory::{Buf, Fault};
 use crate::simd::{Tier, tier};
