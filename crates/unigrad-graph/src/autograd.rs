@@ -143,31 +143,89 @@ fn check_seed(output: &Expr, dy: &Expr) -> Result<(), Error> {
     Ok(())
 }
 
+/// What a gradient is asked for: a node, or a variable with any value it had.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Target {
+    Node(NodeId),
+    Variable(VariableId),
+}
+
+impl Target {
+    fn of(node: &Expr) -> Target {
+        match node.op() {
+            Op::Variable(id) => Target::Variable(*id),
+            _ => Target::Node(node.id()),
+        }
+    }
+}
+
 /// The gradients of `output` (seeded with `dy`) with respect to `wrt`, as graph; `None` where it does not depend on it.
+///
+/// An error if it cannot be told, since evaluation has let go what was computed from a node of `wrt`.
 #[track_caller]
 pub fn gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Expr>>, Error> {
+    collect(output, dy, wrt, false)
+}
+
+/// As [`gradients`], with each node of `wrt` as if it were a leaf: what it was computed from counts for nothing.
+#[track_caller]
+pub fn partial_gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Expr>>, Error> {
+    collect(output, dy, wrt, true)
+}
+
+#[track_caller]
+fn collect(output: &Expr, dy: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<Vec<Option<Expr>>, Error> {
     check_seed(output, dy)?;
     let begun_here = begun_at(std::panic::Location::caller());
-    let reaching = reaching(output, wrt)?;
-    let wanted: HashSet<NodeId> = wrt.iter().map(Expr::id).collect();
-    let mut found: HashMap<NodeId, Expr> = HashMap::new();
+    let reaching = reaching(output, wrt, as_leaves)?;
+    let wanted: HashSet<Target> = wrt.iter().map(Target::of).collect();
+    let mut found: HashMap<Target, Expr> = HashMap::new();
     let mut pending = Pending::default();
     if reaching.contains(&output.id()) {
         pending.add(output.clone(), dy.clone());
     }
-    while let Some((id, (node, dy))) = pending.0.pop_last() {
-        if wanted.contains(&id) {
-            found.insert(id, dy.clone());
+    while let Some((_, (node, dy))) = pending.0.pop_last() {
+        let target = Target::of(&node);
+        if wanted.contains(&target) {
+            let sum = found.get(&target).map_or_else(|| dy.clone(), |old| old.add(&dy));
+            found.insert(target, sum);
+            if as_leaves {
+                continue;
+            }
         }
         // Below the smallest wanted node nothing reaches one, but a wanted node may stand above another.
         if sources(&node).any(|input| reaching.contains(&input.id())) {
             check(&node)?;
-            for (input, share) in shares(&node, &dy, &|input| flows(&node, input) && reaching.contains(&input.id())).map_err(&begun_here)? {
+            let wants =
+                |input: &Expr| input.dtype().is_float() && (node.needs_grad() || !input.needs_grad()) && reaching.contains(&input.id());
+            for (input, share) in shares(&node, &dy, &wants).map_err(&begun_here)? {
                 pending.add(input, share);
             }
         }
     }
-    Ok(wrt.iter().map(|node| found.get(&node.id()).cloned()).collect())
+    if wrt.iter().any(|node| !found.contains_key(&Target::of(node))) {
+        // Some functions have no gradient of their own: what depends on the node through one of them has gradient 0.
+        let met = met(output, &reaching);
+        for node in wrt {
+            if met.contains(&Target::of(node)) {
+                found.entry(Target::of(node)).or_insert_with(|| node.zeros_like());
+            }
+        }
+    }
+    Ok(wrt.iter().map(|node| found.get(&Target::of(node)).cloned()).collect())
+}
+
+/// What is met on the ways from `output` through the nodes of `reaching`.
+fn met(output: &Expr, reaching: &HashSet<NodeId>) -> HashSet<Target> {
+    let (mut seen, mut met) = (HashSet::new(), HashSet::new());
+    let mut stack = vec![output.clone()];
+    while let Some(node) = stack.pop() {
+        if reaching.contains(&node.id()) && seen.insert(node.id()) {
+            met.insert(Target::of(&node));
+            stack.extend(sources(&node));
+        }
+    }
+    met
 }
 
 /// The gradients of `output` (seeded with `dy`) with respect to all variables it depends on, in order of their ids. With `consume`, the
@@ -201,16 +259,16 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
         for node in &visited {
             node.set_consumed();
             if node.data().is_some() {
-                node.release_inputs();
+                node.release_inputs(None);
             }
         }
     }
     Ok(found.into_iter().collect())
 }
 
-/// The nodes at or below `node` that need gradients, and through which none was recorded above: where a computation made without
-/// gradients begins.
-pub fn boundary(node: &Expr) -> Vec<Expr> {
+/// The nodes at or below `node` that it is computed from in a part of the program without gradients: those that need one, and those that
+/// were there before the node with the id `since`.
+pub fn boundary(node: &Expr, since: NodeId) -> Vec<Expr> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     let mut stack = vec![node.clone()];
@@ -218,7 +276,7 @@ pub fn boundary(node: &Expr) -> Vec<Expr> {
         if !seen.insert(node.id()) {
             continue;
         }
-        if node.needs_grad() {
+        if node.needs_grad() || (node.id() < since && node.dtype().is_float()) {
             found.push(node);
         } else {
             stack.extend(node.inputs().iter().cloned());
@@ -228,43 +286,71 @@ pub fn boundary(node: &Expr) -> Vec<Expr> {
     found
 }
 
-/// Whether a gradient may flow from a node to its input: not where it was recorded without gradients.
-fn flows(node: &Expr, input: &Expr) -> bool {
-    input.dtype().is_float() && (node.needs_grad() || !input.needs_grad())
+/// Whether a gradient may flow from a node to its input `i`: not to what is no float or only decides an order, and not where the node was
+/// recorded without gradients.
+pub fn flows(node: &Expr, i: usize, input: &Expr) -> bool {
+    let differentiable = match node.op() {
+        Op::Variable(_) => false,
+        // The value of a function with its own gradient.
+        Op::Custom(_) => i > 0,
+        Op::Barrier => i == 0,
+        _ => true,
+    };
+    differentiable && input.dtype().is_float() && node.dtype().is_float() && (node.needs_grad() || !input.needs_grad())
 }
 
 /// The inputs that a gradient may flow to.
 fn sources(node: &Expr) -> impl Iterator<Item = Expr> {
-    let first = match node.op() {
-        Op::Variable(_) => usize::MAX,
-        // The value of a function with its own gradient.
-        Op::Custom(_) => 1,
-        _ => 0,
-    };
-    let inputs: Inputs = node.inputs().iter().skip(first).filter(|input| flows(node, input)).cloned().collect();
+    let inputs: Inputs =
+        node.inputs().iter().enumerate().filter(|(i, input)| flows(node, *i, input)).map(|(_, input)| input.clone()).collect();
     inputs.into_iter()
 }
 
 /// The nodes at or below `output` from which a node of `wrt` can be reached through floats.
 #[track_caller]
-fn reaching(output: &Expr, wrt: &[Expr]) -> Result<HashSet<NodeId>, Error> {
-    let Some(least) = wrt.iter().map(Expr::id).min() else { return Ok(HashSet::new()) };
+fn reaching(output: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<HashSet<NodeId>, Error> {
+    // A variable is wanted with any value that it had, and all that leads to one needs a gradient; other nodes are older than what leads to them.
+    let variables: HashSet<Target> = wrt.iter().map(Target::of).filter(|target| matches!(target, Target::Variable(_))).collect();
+    let nodes: Vec<&Expr> = wrt.iter().filter(|node| matches!(Target::of(node), Target::Node(_))).collect();
+    let least = nodes.iter().map(|node| node.id()).min().unwrap_or(NodeId::MAX);
+    let leaves: HashSet<Target> = if as_leaves { wrt.iter().map(Target::of).collect() } else { HashSet::new() };
+    let matters = |node: &Expr| node.id() >= least || (!variables.is_empty() && node.needs_grad());
     // All ancestors that can matter, then from the smallest id up: whether an input reaches.
     let mut all: BTreeMap<NodeId, Expr> = BTreeMap::new();
     let mut stack = vec![output.clone()];
     while let Some(node) = stack.pop() {
-        if node.id() < least || all.contains_key(&node.id()) {
+        if !matters(&node) || leaves.contains(&Target::of(&node)) || all.contains_key(&node.id()) {
             continue;
         }
         if node.is_consumed() {
             check(&node)?;
+        }
+        if !as_leaves
+            && let Some(below) = node.below()
+            && let Some(lost) = nodes.iter().find(|lost| lost.id() < node.id() && !lost.needs_grad() && below.may_hold(lost))
+        {
+            let message = format!(
+                "{} {:?} {} was computed from the {} {:?} {} of {}, but how was forgotten when it was evaluated",
+                node.op().name(),
+                node.shape(),
+                node.dtype(),
+                lost.op().name(),
+                lost.shape(),
+                lost.dtype(),
+                lost.place()
+            );
+            return Err(autograd_error(
+                &node,
+                message,
+                "make the tensor with `requires_grad()` before computing with it, or evaluate later",
+            ));
         }
         stack.extend(sources(&node));
         all.insert(node.id(), node);
     }
     let mut reaching: HashSet<NodeId> = wrt.iter().map(Expr::id).collect();
     for (id, node) in all {
-        if sources(&node).any(|input| reaching.contains(&input.id())) {
+        if variables.contains(&Target::of(&node)) || sources(&node).any(|input| reaching.contains(&input.id())) {
             reaching.insert(id);
         }
     }

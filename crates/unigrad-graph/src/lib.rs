@@ -6,15 +6,19 @@
 //! Never: runs anything, knows a device beyond its number, recurses over the graph (a chain of a million ops builds and drops).
 
 mod autograd;
+mod below;
 mod error;
 mod node;
 mod op;
 pub mod ops;
 mod shape;
 
-pub use autograd::{boundary, gradients, variable_gradients, vjp};
+pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradients, vjp};
+pub use below::Below;
 pub use error::{Error, ErrorKind};
-pub use node::{EnableGradGuard, Expr, Inputs, NoGradGuard, Node, NodeId, Storage, enable_grad_guard, grad_enabled, no_grad_guard};
+pub use node::{
+    EnableGradGuard, Expr, Inputs, NoGradGuard, Node, NodeId, Storage, enable_grad_guard, grad_enabled, next_id, no_grad_guard,
+};
 pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
 pub use ops::decompose;
 pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, numel};

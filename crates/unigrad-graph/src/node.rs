@@ -1,6 +1,6 @@
 //! Nodes, and the handle to one.
 
-use crate::{Error, ErrorKind, Op, Shape, VariableId, numel, op::InvalidOp, shape::MAX_RANK};
+use crate::{Below, Error, ErrorKind, Op, Shape, VariableId, numel, op::InvalidOp, shape::MAX_RANK};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::{
@@ -10,7 +10,7 @@ use std::{
     hash::{Hash, Hasher},
     panic::Location,
     sync::{
-        Arc, OnceLock, RwLock, RwLockReadGuard,
+        Arc, OnceLock, RwLock, RwLockReadGuard, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -38,7 +38,16 @@ pub struct Node {
     scalar: Option<Literal>,
     inputs: RwLock<Inputs>,
     data: OnceLock<Storage>,
+    /// What the inputs were, for those who ask for a gradient after they were let go.
+    below: OnceLock<Arc<Below>>,
     consumed: AtomicBool,
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// The id that the next node gets: smaller ones were there before.
+pub fn next_id() -> NodeId {
+    NEXT.load(Ordering::Relaxed)
 }
 
 /// A cheap, shared handle to a [`Node`]. The constructors of ops are in [`crate::ops`].
@@ -122,7 +131,6 @@ impl Expr {
 
     #[track_caller]
     pub(crate) fn with(op: Op, inputs: Inputs, shape: Shape, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         if let Some(invalid) = inputs.iter().find(|input| matches!(input.op(), Op::Invalid(_))) {
             return invalid.clone();
         }
@@ -151,6 +159,7 @@ impl Expr {
             scalar,
             inputs: RwLock::new(inputs),
             data: OnceLock::new(),
+            below: OnceLock::new(),
             consumed: AtomicBool::new(false),
         }))
     }
@@ -277,8 +286,34 @@ impl Expr {
         let _ = self.0.data.set(data);
     }
 
-    /// Lets the inputs go: the node is a leaf from now on. Only for nodes with data.
-    pub fn release_inputs(&self) {
+    /// What it was computed from, if its inputs were let go.
+    pub(crate) fn below(&self) -> Option<&Arc<Below>> {
+        self.0.below.get()
+    }
+
+    /// Whether it was computed from nodes that could still be asked about when its inputs were let go.
+    pub fn is_below_known(&self) -> bool {
+        self.0.below.get().is_some()
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Node> {
+        Arc::downgrade(&self.0)
+    }
+
+    /// Whether it stands for its input's value: it has memory of its own only if something asked for it by name.
+    pub fn is_alias(&self) -> bool {
+        match self.op() {
+            Op::Variable(_) => true,
+            Op::Cast => self.inputs().first().is_some_and(|input| input.dtype() == self.dtype()),
+            _ => false,
+        }
+    }
+
+    /// Lets the inputs go: the node is a leaf from now on. Only for nodes with data. `below` is what a gradient could have gone to.
+    pub fn release_inputs(&self, below: Option<Arc<Below>>) {
+        if let Some(below) = below {
+            let _ = self.0.below.set(below);
+        }
         let inputs = std::mem::take(&mut *self.0.inputs.write().unwrap_or_else(std::sync::PoisonError::into_inner));
         drop_iteratively(inputs);
     }

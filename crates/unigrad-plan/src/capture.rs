@@ -43,16 +43,18 @@ pub struct Capture {
     pub scalars: Vec<u64>,
     /// Positions of the nodes that get data.
     pub(crate) outputs: Vec<u32>,
+    /// Whether somebody outside of the graph holds each node.
+    pub(crate) held: Vec<bool>,
     /// Copies from other devices that are still to be made, and made first: the graph beyond them is another capture.
     pub copies: Vec<Expr>,
     /// The key.
     pub key: u128,
 }
 
-/// The node that holds the value: variables are the identity.
+/// The node that holds the value: variables, and views that change nothing, are the identity.
 pub fn resolve(expr: &Expr) -> Expr {
     let mut expr = expr.clone();
-    while matches!(expr.op(), Op::Variable(_)) && expr.data().is_none() {
+    while expr.data().is_none() && expr.is_alias() {
         match expr.input(0) {
             Some(input) => expr = input,
             None => break,
@@ -85,6 +87,7 @@ impl Capture {
             donatable: Vec::new(),
             scalars: Vec::new(),
             outputs: Vec::new(),
+            held: Vec::new(),
             copies: Vec::new(),
             key: 0,
         };
@@ -201,6 +204,8 @@ impl Capture {
                 _ if node.role != Role::Compute => 0,
                 Op::Unary(_) | Op::Binary(_) | Op::Where => self.operations_below(i, &operations).saturating_add(1),
                 _ if is_view => self.operations_below(i, &operations),
+                // Its value is its first input; what its gradient needs is not computed for it.
+                Op::Custom(_) => self.nodes[i].inputs.first().map_or(NOT_CHEAP, |value| operations[*value as usize]),
                 _ => NOT_CHEAP,
             };
             let external = matches!(node.role, Role::External(_));
@@ -211,7 +216,7 @@ impl Capture {
             if seen_outside && operations[i] > CHEAP && !parts {
                 // A variable is seen through to its value.
                 let mut at = i;
-                while let (Op::Variable(_), Some(input)) = (self.nodes[at].expr.op(), self.nodes[at].inputs.first()) {
+                while let (true, Some(input)) = (self.nodes[at].expr.is_alias(), self.nodes[at].inputs.first()) {
                     at = *input as usize;
                 }
                 wanted[at] = self.nodes[at].role == Role::Compute;
@@ -220,6 +225,7 @@ impl Capture {
         self.outputs = (0..self.nodes.len() as u32).filter(|i| wanted[*i as usize]).collect();
         // An input may be overwritten if nobody holds it and nothing that stays behind can ask for it again.
         let mut pinned = held.clone();
+        self.held = held;
         for i in (0..self.nodes.len()).rev() {
             let node = &self.nodes[i];
             let stays = match node.role {

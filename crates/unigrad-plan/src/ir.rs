@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::panic::Location;
-use unigrad_graph::{BinaryOp, DType, Literal, Op, Shape, numel};
+use unigrad_graph::{BinaryOp, DType, Literal, Op, Shape, UnaryOp, numel};
 
 /// A node by position.
 pub(crate) type Id = u32;
@@ -90,20 +90,53 @@ impl Ir {
         match op {
             Op::Reshape | Op::Expand if input(0).shape == node.shape => Some(node.inputs[0]),
             Op::Cast if input(0).dtype == node.dtype => Some(node.inputs[0]),
+            Op::Cast => {
+                let constant = self.constant_of(node.inputs[0])?.cast(node.dtype);
+                Some(self.add(IrNode { op: IrOp::Op(Op::Const(constant)), inputs: SmallVec::new(), ..node.clone() }))
+            }
+            Op::Permute(outer) => {
+                if let IrOp::Op(Op::Permute(inner)) = &input(0).op {
+                    let both: SmallVec<[u8; 8]> = outer.iter().map(|axis| inner[usize::from(*axis)]).collect();
+                    let source = input(0).inputs[0];
+                    if both.iter().enumerate().all(|(i, axis)| i == usize::from(*axis)) {
+                        return Some(source);
+                    }
+                    let op = IrOp::Op(Op::Permute(both));
+                    return Some(self.add(IrNode { op, inputs: SmallVec::from_slice(&[source]), ..node.clone() }));
+                }
+                self.spread(node)
+            }
+            // -(-x) is x, bit for bit, and so for the complements.
+            Op::Unary(UnaryOp::Neg | UnaryOp::Not | UnaryOp::BitNot) if input(0).op == node.op => Some(input(0).inputs[0]),
             Op::Reshape if matches!(input(0).op, IrOp::Op(Op::Reshape)) => {
                 let inputs = input(0).inputs.clone();
                 Some(self.add(IrNode { inputs, ..node.clone() }))
             }
-            Op::Reshape | Op::Expand | Op::Permute(_) | Op::Slice(_) => {
-                let constant = self.constant_of(node.inputs[0])?;
-                let op = IrOp::Op(Op::Const(constant));
-                Some(self.add(IrNode { op, inputs: SmallVec::new(), ..node.clone() }))
-            }
+            Op::Reshape | Op::Expand | Op::Slice(_) => self.spread(node),
             // x * 1, x / 1: exact for every x.
             Op::Binary(BinaryOp::Mul | BinaryOp::Div) if self.is_constant(node.inputs[1], 1.0) => Some(node.inputs[0]),
             Op::Binary(BinaryOp::Mul) if self.is_constant(node.inputs[0], 1.0) => Some(node.inputs[1]),
+            // x - 0 and x + -0; not x + 0 of floats, which makes -0 a 0.
+            Op::Binary(BinaryOp::Sub) if self.is_zero(node.inputs[1], false) => Some(node.inputs[0]),
+            Op::Binary(BinaryOp::Add) if self.is_zero(node.inputs[1], true) => Some(node.inputs[0]),
+            Op::Binary(BinaryOp::Add) if self.is_zero(node.inputs[0], true) => Some(node.inputs[1]),
             _ => None,
         }
+    }
+
+    /// A view of what is the same everywhere is that in another shape.
+    fn spread(&mut self, node: &IrNode) -> Option<Id> {
+        let op = match &self.node(node.inputs[0]).op {
+            op @ (IrOp::Op(Op::Const(_)) | IrOp::Scalar(_)) => op.clone(),
+            _ => return None,
+        };
+        Some(self.add(IrNode { op, inputs: SmallVec::new(), ..node.clone() }))
+    }
+
+    /// Whether it is the constant 0, of floats the one of this sign.
+    fn is_zero(&self, id: Id, negative: bool) -> bool {
+        let constant = self.constant_of(id);
+        constant.is_some_and(|c| c.as_f64() == 0.0 && (!c.dtype().is_float() || c.as_f64().is_sign_negative() == negative))
     }
 
     pub(crate) fn constant_of(&self, id: Id) -> Option<Literal> {

@@ -6,6 +6,7 @@
 //! what is made of all of them) → `memory` (offsets).
 //! Always: the same graph gives the same plan. Never: runs anything, or knows what device the plan is for.
 
+mod below;
 mod build;
 mod cache;
 mod capture;

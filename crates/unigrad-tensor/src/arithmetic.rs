@@ -5,6 +5,7 @@
 use crate::{
     Tensor,
     promotion::{align, promote, promote_value, to_float, value_expr},
+    rules::{gated, is_number, with_slope},
 };
 use std::{f64::consts, ops};
 use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, UnaryOp, broadcast_shapes};
@@ -183,9 +184,9 @@ unary!(real:
     erf = Erf,
     /// `1 / (1 + e^-x)`.
     sigmoid = Sigmoid,
-    /// `x * sigmoid(x)`, also known as swish.
+    /// `x * sigmoid(x)`, also known as swish; at -inf its limit 0 (PyTorch: NaN).
     silu = Silu,
-    /// `x * (1 + erf(x / sqrt 2)) / 2`.
+    /// `x * (1 + erf(x / sqrt 2)) / 2`; at -inf its limit 0 (PyTorch: NaN).
     gelu = Gelu,
     /// The tanh approximation of [`Tensor::gelu`].
     gelu_tanh = GeluTanh,
@@ -197,20 +198,13 @@ impl Tensor {
     /// `alpha * (e^x - 1)` below 0, `x` above.
     #[track_caller]
     pub fn elu(&self, alpha: f64) -> Tensor {
-        let x = self.float();
-        // Zeros keep e^x finite on the side that is not taken, where its gradient would be inf * 0.
-        let above = x.gt(K(0.0));
-        let low = above.where_(K(0.0), &x).expm1() * alpha;
-        above.where_(&x, low)
+        exponential_below(&self.float(), alpha.into())
     }
 
     /// `scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
     #[track_caller]
     pub fn selu(&self) -> Tensor {
-        let x = self.float();
-        let above = x.gt(K(0.0));
-        let low = above.where_(K(0.0), &x).expm1() * K(1.673_263_242_354_377_2);
-        above.where_(&x, low) * K(1.050_700_987_355_480_5)
+        exponential_below(&self.float(), K(1.673_263_242_354_377_2).into()) * K(1.050_700_987_355_480_5)
     }
 
     /// `x` above 0, `slope * x` below.
@@ -230,8 +224,12 @@ impl Tensor {
     /// `x * relu6(x + 3) / 6`.
     #[track_caller]
     pub fn hardswish(&self) -> Tensor {
-        let x = self.float();
-        x.hardsigmoid() * x
+        let value = |x: &Tensor| x.hardsigmoid() * x;
+        with_slope("hardswish", &self.float(), value, |x, _, dy| {
+            let within = x.gt(K(-3.0)).logical_and(x.lt(K(3.0)));
+            let inner = within.where_(x, K(0.0)) * K(1.0 / 3.0) + K(0.5);
+            x.le(K(-3.0)).where_(K(0.0), within.where_(dy * inner, dy))
+        })
     }
 
     /// `relu6(x + 3) / 6`.
@@ -244,13 +242,15 @@ impl Tensor {
     /// `min(max(x, -1), 1)`.
     #[track_caller]
     pub fn hardtanh(&self) -> Tensor {
-        self.float().clamp(K(-1.0), K(1.0))
+        let value = |x: &Tensor| x.clamp(K(-1.0), K(1.0));
+        gated("hardtanh", &self.float(), value, |x| x.le(K(-1.0)).logical_or(x.ge(K(1.0))).logical_not())
     }
 
     /// `min(max(x, 0), 6)`.
     #[track_caller]
     pub fn relu6(&self) -> Tensor {
-        self.clamp(0_i64, 6_i64)
+        let value = |x: &Tensor| x.clamp(0_i64, 6_i64);
+        gated("relu6", self, value, |x| x.le(K(0.0)).logical_or(x.ge(K(6.0))).logical_not())
     }
 
     /// `x / (1 + |x|)`.
@@ -275,28 +275,30 @@ impl Tensor {
     /// Inverse hyperbolic sine.
     #[track_caller]
     pub fn asinh(&self) -> Tensor {
-        let x = self.float();
-        let below = x.lt(K(0.0));
-        // Not the absolute value, whose gradient at 0 is 0.
-        let a = below.where_(x.neg(), &x);
-        // log1p keeps small arguments exact.
-        let inner = &a + a.square() / (a.square() + K(1.0)).sqrt().add(K(1.0));
-        let y = inner.log1p();
-        below.where_(y.neg(), &y)
+        let value = |x: &Tensor| {
+            let below = x.lt(K(0.0));
+            let a = x.abs();
+            // log1p keeps small arguments exact.
+            let inner = &a + a.square() / (a.square() + K(1.0)).sqrt().add(K(1.0));
+            let y = inner.log1p();
+            below.where_(y.neg(), &y)
+        };
+        with_slope("asinh", &self.float(), value, |x, _, dy| dy * (x.square() + K(1.0)).rsqrt())
     }
 
-    /// Inverse hyperbolic cosine.
+    /// Inverse hyperbolic cosine; NaN below 1, and so is its gradient (PyTorch's is a number below -1).
     #[track_caller]
     pub fn acosh(&self) -> Tensor {
-        let x = self.float();
-        ((&x - K(1.0)).sqrt() * (&x + K(1.0)).sqrt() + x).log()
+        let value = |x: &Tensor| ((x - K(1.0)).sqrt() * (x + K(1.0)).sqrt() + x).log();
+        // Not the root of a product, which is no number of an infinite argument, and one of an argument below -1.
+        with_slope("acosh", &self.float(), value, |x, _, dy| dy * (x - K(1.0)).rsqrt() * (x + K(1.0)).rsqrt())
     }
 
     /// Inverse hyperbolic tangent.
     #[track_caller]
     pub fn atanh(&self) -> Tensor {
-        let x = self.float();
-        (x.log1p() - x.neg().log1p()) * K(0.5)
+        let value = |x: &Tensor| (x.log1p() - x.neg().log1p()) * K(0.5);
+        with_slope("atanh", &self.float(), value, |x, _, dy| dy / (x.square().neg() + K(1.0)))
     }
 
     /// `1 - erf(x)`.
@@ -420,7 +422,7 @@ impl Tensor {
         let x = x.cast(dtype);
         let float = dtype.is_float();
         Tensor::from_expr(match number {
-            1.0 => x,
+            1.0 => x.identity(),
             2.0 => x.mul(&x),
             3.0 => x.mul(&x).mul(&x),
             4.0 => {
@@ -430,7 +432,10 @@ impl Tensor {
             0.5 if float => x.sqrt(),
             -0.5 if float => x.rsqrt(),
             -1.0 if float => x.recip(),
-            -2.0 if float => x.mul(&x).recip(),
+            // Of 0 the product would be infinite where its derivative is 0.
+            -2.0 if float => {
+                return with_slope("pow", &Tensor::from_expr(x), |x| x.square().recip(), |x, y, dy| dy * (y / x) * K(-2.0));
+            }
             _ => return self.binary(BinaryOp::Pow, exponent),
         })
     }
@@ -474,35 +479,35 @@ impl Tensor {
     #[track_caller]
     pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor {
         let (low, high) = (low.into(), high.into());
-        let bounded = self.maximum(low.clone()).minimum(high.clone());
-        if !bounded.needs_grad() || !self.needs_grad() || matches!((&low, &high), (Operand::Tensor(_), _) | (_, Operand::Tensor(_))) {
-            return bounded;
+        let (least, most) = (low.clone(), high.clone());
+        let value = move |x: &Tensor| x.maximum(least).minimum(most);
+        if !is_number(&low) || !is_number(&high) {
+            return value(self);
         }
         // Max and min would split the gradient of a tie in halves.
-        let inside = self.gt(low).logical_and(self.lt(high.clone()));
-        inside.where_(self, bounded.detach())
+        gated("clamp", self, value, move |x| x.gt(low.clone()).logical_and(x.lt(high.clone())))
     }
 
     /// Not below `low`.
     #[track_caller]
     pub fn clamp_min(&self, low: impl Into<Operand>) -> Tensor {
         let low = low.into();
-        if !self.needs_grad() || matches!(low, Operand::Tensor(_)) {
+        let least = low.clone();
+        if !is_number(&low) {
             return self.maximum(low);
         }
-        let bounded = self.maximum(low.clone()).detach();
-        self.gt(low).where_(self, bounded)
+        gated("clamp_min", self, |x| x.maximum(least), move |x| x.gt(low.clone()))
     }
 
     /// Not above `high`.
     #[track_caller]
     pub fn clamp_max(&self, high: impl Into<Operand>) -> Tensor {
         let high = high.into();
-        if !self.needs_grad() || matches!(high, Operand::Tensor(_)) {
+        let most = high.clone();
+        if !is_number(&high) {
             return self.minimum(high);
         }
-        let bounded = self.minimum(high.clone()).detach();
-        self.lt(high).where_(self, bounded)
+        gated("clamp_max", self, |x| x.minimum(most), move |x| x.lt(high.clone()))
     }
 
     /// `self + weight * (end - self)`.
@@ -550,6 +555,16 @@ impl Tensor {
         };
         mask.where_(value, self)
     }
+}
+
+/// `alpha * (e^x - 1)` where `x` is 0 or less, `x` elsewhere; its second derivative at 0 is 0.
+#[track_caller]
+fn exponential_below(x: &Tensor, alpha: Operand) -> Tensor {
+    // Zeros keep e^x finite on the side that is not taken.
+    let negative = |x: &Tensor| x.lt(K(0.0)).where_(x, K(0.0));
+    let scale = alpha.clone();
+    let value = |x: &Tensor| x.le(K(0.0)).where_(negative(x).expm1().mul(scale), x);
+    with_slope("elu", x, value, move |x, _, dy| x.le(K(0.0)).where_(dy * negative(x).exp().mul(alpha.clone()), dy))
 }
 
 #[track_caller]

@@ -1,10 +1,16 @@
 //! Gradients: `backward`, functional [`grad`], [`no_grad`], [`checkpoint`], and functions with the user's own gradient.
 //!
-//! Gradients are more graph, so they are computed together with what needs them, and can be differentiated again.
+//! In: a loss, and what to differentiate it with respect to. Out: gradients, which are more graph: computed together with what needs them,
+//! and differentiable again.
+//! Always: the gradient with respect to a tensor is that of its own place in the computation, whatever made it and whether it has been
+//! evaluated; what the loss does not depend on is an error where nobody asked for `None` or zeros.
+//! Never: a zero in place of a gradient that was not found.
 
 use crate::{Error, Generator, Result, Tensor, error::graph_error};
 use std::{fmt, sync::Arc};
-use unigrad_graph::{CustomGradient, ErrorKind, Expr, NoGradGuard, enable_grad_guard, gradients, variable_gradients};
+use unigrad_graph::{
+    CustomGradient, ErrorKind, Expr, NoGradGuard, enable_grad_guard, gradients, next_id, partial_gradients, variable_gradients,
+};
 
 /// Runs `f`; what it computes needs no gradients.
 pub fn no_grad<T>(f: impl FnOnce() -> T) -> T {
@@ -107,39 +113,75 @@ pub fn take_gradients(loss: &Tensor, variables: &[Tensor]) -> Result<Vec<Tensor>
     Ok(all)
 }
 
-/// The gradients of a loss (one element) with respect to tensors: any that it was computed from, not only variables. Zero where it does
-/// not depend on one.
+/// The gradients of a loss (one element) with respect to tensors: any that it was computed from, whether variable, plain, constant, view
+/// or intermediate, and whether evaluated or not.
 ///
-/// The result can be differentiated again, and the graph stays.
+/// The result can be differentiated again, and the graph stays. Two names of one tensor (`clone`, `contiguous`, a `cast` to the dtype that
+/// is there, `to` the device that is there) are one tensor here too; any other op gives a tensor of its own, as in PyTorch.
+///
+/// An error if the loss does not depend on one of them (see [`grad_allow_unused`]), or if a tensor between them was evaluated and needs no
+/// gradient: such a tensor forgets what it was computed from, so a plain tensor whose gradient is asked for after evaluations in between
+/// is to be made with [`Tensor::requires_grad`].
+///
+/// ```
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad_tensor::{Device, Tensor, grad, grad_allow_unused};
+///
+/// let device = Device::open("cpu")?;
+/// let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]], &device);
+/// let view = x.t();
+/// let loss = view.t().square().sum(());
+/// assert_eq!(grad(&loss, &[&view])?[0].to_vec::<f32>()?, [2.0, 6.0, 4.0, 8.0]);
+///
+/// let other = Tensor::new([1.0f32], &device);
+/// assert!(grad(&loss, &[&other]).is_err());
+/// assert!(grad_allow_unused(&loss, None, &[&other])?[0].is_none());
+/// # Ok::<(), unigrad_tensor::Error>(())
+/// ```
 #[track_caller]
 pub fn grad(loss: &Tensor, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
-    let output = loss.valid()?;
-    let dy = seed(&output, "grad")?;
-    grad_from(&output, &dy, wrt)
+    used(loss, wrt, grad_allow_unused(loss, None, wrt)?)
 }
 
 /// As [`grad`], for a tensor of any shape with the gradient `dy` that arrives at it.
 #[track_caller]
 pub fn grad_with(output: &Tensor, dy: &Tensor, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
+    used(output, wrt, grad_allow_unused(output, Some(dy), wrt)?)
+}
+
+/// As [`grad`] (or [`grad_with`], with `dy`), with `None` for what the output does not depend on: because nothing was computed from it, or
+/// only through integers, comparisons, indices, [`Tensor::detach`] or [`no_grad`].
+#[track_caller]
+pub fn grad_allow_unused(output: &Tensor, dy: Option<&Tensor>, wrt: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
     let output = output.valid()?;
-    let dy = dy.valid()?.cast(output.dtype());
+    let dy = match dy {
+        Some(dy) => dy.valid()?.cast(output.dtype()),
+        None => seed(&output, "grad")?,
+    };
     if dy.shape() != output.shape() {
         let message = format!("the gradient {:?} does not have the tensor's shape {:?}", dy.shape(), output.shape());
         return Err(graph_error(&Expr::fail(ErrorKind::Shape, "grad", message, "", &[&output, &dy])));
     }
-    grad_from(&output, &dy, wrt)
-}
-
-#[track_caller]
-fn grad_from(output: &Expr, dy: &Expr, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
     let mut nodes = Vec::with_capacity(wrt.len());
     for tensor in wrt {
         nodes.push(tensor.valid()?);
     }
-    let found = gradients(output, dy, &nodes)?;
+    let found = gradients(&output, &dy, &nodes)?;
+    Ok(found.into_iter().map(|gradient| gradient.map(Tensor::from_expr)).collect())
+}
+
+/// The gradients, or an error for the first one that is missing.
+#[track_caller]
+fn used(output: &Tensor, wrt: &[&Tensor], found: Vec<Option<Tensor>>) -> Result<Vec<Tensor>> {
     let mut all = Vec::with_capacity(found.len());
-    for (node, gradient) in nodes.iter().zip(found) {
-        all.push(Tensor::from_expr(gradient.unwrap_or_else(|| node.zeros_like())));
+    for (i, gradient) in found.into_iter().enumerate() {
+        let Some(gradient) = gradient else {
+            let (output, node) = (output.expr(), wrt[i].expr());
+            let message = format!("the {:?} {} to differentiate does not depend on tensor {i}", output.shape(), output.dtype());
+            let help = "leave it out, or ask with `grad_allow_unused`; gradients end at `detach`, `no_grad`, integers and comparisons";
+            return Err(graph_error(&Expr::fail(ErrorKind::Autograd, "grad", message, help, &[&output, &node])));
+        };
+        all.push(gradient);
     }
     Ok(all)
 }
@@ -247,7 +289,7 @@ impl CustomGradient for Checkpoint {
             return Err((**error).clone());
         }
         let wrt: Vec<Expr> = again.into_iter().chain(captured.iter().cloned()).collect();
-        gradients(&value, dy, &wrt)
+        partial_gradients(&value, dy, &wrt)
     }
 }
 
@@ -273,12 +315,13 @@ impl CustomGradient for Checkpoint {
 pub fn checkpoint(block: impl Fn(&[Tensor]) -> Tensor + Send + Sync + 'static, inputs: &[&Tensor]) -> Tensor {
     let exprs: Vec<Expr> = inputs.iter().map(|tensor| tensor.expr()).collect();
     let random = Generator::global().state();
+    let since = next_id();
     let value = no_grad(|| block(&tensors(&exprs))).expr();
     if value.error().is_some() {
         return Tensor::from_expr(value);
     }
     let captured: Vec<Expr> =
-        unigrad_graph::boundary(&value).into_iter().filter(|node| !exprs.iter().any(|input| input.same(node))).collect();
+        unigrad_graph::boundary(&value, since).into_iter().filter(|node| !exprs.iter().any(|input| input.same(node))).collect();
     let all: Vec<Expr> = exprs.iter().cloned().chain(captured).collect();
     let value = if value.needs_grad() { value.detach() } else { value };
     Tensor::from_expr(Expr::custom(Arc::new(Checkpoint { block: Box::new(block), n_inputs: exprs.len(), random }), &value, &all))

@@ -19,7 +19,7 @@ use unigrad_device::{
     profile::{self, Work},
     tag_or,
 };
-use unigrad_graph::{DType, Expr, Shape, Storage};
+use unigrad_graph::{Below, DType, Expr, Shape, Storage};
 use unigrad_kernel::Kernel;
 use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, PlannedLaunch, plan, resolve};
 
@@ -203,7 +203,8 @@ fn transfer(copy: &Expr) -> Result<(), Error> {
     buffer.copy_from(0, from, 0, buffer.len())?;
     copy.set_data(Arc::new(buffer));
     if !copy.needs_grad() {
-        copy.release_inputs();
+        let below = Below::of(copy.inputs().iter().chain([&source]).filter(|node| node.dtype().is_float() && !node.needs_grad()));
+        copy.release_inputs(below);
     }
     Ok(())
 }
@@ -333,10 +334,10 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
         }
     }
     device.checkpoint()?;
-    for (expr, buffer) in capture.outputs().zip(outputs) {
+    for ((expr, buffer), below) in capture.outputs().zip(outputs).zip(capture.below()) {
         expr.set_data(Arc::new(buffer));
         if !expr.needs_grad() || expr.is_consumed() {
-            expr.release_inputs();
+            expr.release_inputs(below);
         }
     }
     Ok(())

@@ -43,12 +43,13 @@ pub mod promotion;
 mod random;
 mod read;
 mod reduce;
+mod rules;
 mod tensor;
 mod view;
 
 pub use arithmetic::{Operand, Value};
 pub use attention::{AttentionOptions, RopeLayout};
-pub use autograd::{checkpoint, custom, grad, grad_with, no_grad, no_grad_guard, take_gradients};
+pub use autograd::{checkpoint, custom, grad, grad_allow_unused, grad_with, no_grad, no_grad_guard, take_gradients};
 pub use axes::{Axes, Dims, Ints};
 pub use conv::ConvOptions;
 pub use creation::NestedValues;

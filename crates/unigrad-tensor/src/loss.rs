@@ -1,6 +1,6 @@
 //! Losses.
 
-use crate::{Tensor, arithmetic::K, axes::resolve_axis, norm::sum_axis};
+use crate::{Tensor, arithmetic::K, axes::resolve_axis, norm::sum_axis, rules};
 use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal};
 
 /// What becomes of the losses of all elements.
@@ -104,10 +104,11 @@ impl Tensor {
     /// [`Tensor::huber_loss`] with a reduction.
     #[track_caller]
     pub fn huber_loss_with(&self, target: &Tensor, delta: f64, reduction: Reduction) -> Tensor {
-        let d = (self - target).abs();
-        let near = d.square() * K(0.5);
-        let far = (&d - K(0.5 * delta)) * K(delta);
-        d.le(K(delta)).where_(near, far).reduced(reduction)
+        let d = self - target;
+        let size = d.abs();
+        let is_far = size.gt(K(delta));
+        let far = (size - K(0.5 * delta)) * K(delta);
+        is_far.where_(far, near(&d, &is_far) * K(0.5)).reduced(reduction)
     }
 
     /// [`Tensor::huber_loss`] divided by `beta`.
@@ -122,13 +123,15 @@ impl Tensor {
         if beta == 0.0 {
             return self.l1_loss_with(target, reduction);
         }
-        let d = (self - target).abs();
-        let near = d.square() * K(0.5 / beta);
-        let far = &d - K(0.5 * beta);
-        d.lt(K(beta)).where_(near, far).reduced(reduction)
+        let d = self - target;
+        let size = d.abs();
+        let is_far = size.ge(K(beta));
+        let far = size - K(0.5 * beta);
+        is_far.where_(far, near(&d, &is_far) * K(0.5 / beta)).reduced(reduction)
     }
 
-    /// Binary cross-entropy of probabilities; logarithms count as at least -100.
+    /// Binary cross-entropy of probabilities; logarithms count as at least -100, and `p (1 - p)`, by which the gradient is divided, as at least
+    /// 1e-12: so a prediction that is wrong and certain still learns.
     #[track_caller]
     pub fn bce_loss(&self, target: &Tensor) -> Tensor {
         self.bce_loss_with(target, None, Reduction::Mean)
@@ -137,14 +140,7 @@ impl Tensor {
     /// [`Tensor::bce_loss`] with weights per element and a reduction.
     #[track_caller]
     pub fn bce_loss_with(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Tensor {
-        let x = self.float();
-        // Below what a float can tell from 0 the logarithm is constant, and so has no infinite gradient.
-        let log = |p: &Tensor| {
-            let some = p.gt(K(1e-38));
-            some.where_(some.where_(p, K(1.0)).log(), K(-100.0))
-        };
-        let (yes, no) = (log(&x), log(&(x.neg() + K(1.0))));
-        let loss = (target * yes + (target.neg() + K(1.0)) * no).neg();
+        let loss = rules::binary_cross_entropy(&self.float(), target);
         match weight {
             Some(weight) => (loss * weight).reduced(reduction),
             None => loss.reduced(reduction),
@@ -181,7 +177,8 @@ impl Tensor {
         }
     }
 
-    /// Kullback-Leibler divergence from log probabilities `self` to `target`: `t * (log t - x)`, 0 where `t` is 0.
+    /// Kullback-Leibler divergence from log probabilities `self` to `target`: `t * (log t - x)`, 0 where `t` is 0, and there the gradient with
+    /// respect to `t` is `-x` (PyTorch: NaN).
     ///
     /// With `log_target`, the target is log probabilities too. The mathematical mean is `Reduction::Sum` divided by the batch.
     #[track_caller]
@@ -202,6 +199,13 @@ impl Tensor {
         let length = |x: &Tensor| x.square().sum(axis).clamp_min(K(eps * eps)).sqrt();
         (self * other).sum(axis) / (length(self) * length(other))
     }
+}
+
+/// The square of a difference, not of its absolute value, whose second derivative at 0 is 0; of 0 where it is not asked for, for the
+/// gradient of an infinite square would be 0 times infinity.
+#[track_caller]
+fn near(d: &Tensor, is_far: &Tensor) -> Tensor {
+    is_far.where_(K(0.0), d).square()
 }
 
 /// Losses from log probabilities: one row kernel, and a gradient without scatter.

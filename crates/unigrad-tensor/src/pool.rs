@@ -1,6 +1,6 @@
 //! Pooling of `[n, c, spatial..]`: maximum, average, adaptive, in any number of spatial dimensions.
 
-use crate::{Tensor, arithmetic::K, conv::spread};
+use crate::{Tensor, arithmetic::K, conv::spread, rules::first_max};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, PoolSpec, Shape};
@@ -196,10 +196,10 @@ impl Tensor {
         self.adaptive("adaptive_avg_pool", sizes, |x, axis| x.mean_keepdim(axis as isize))
     }
 
-    /// Maxima over as many regions per spatial axis as asked (see [`Tensor::adaptive_avg_pool`]).
+    /// Maxima over as many regions per spatial axis as asked (see [`Tensor::adaptive_avg_pool`]); the gradient goes to the first of equal ones.
     #[track_caller]
     pub fn adaptive_max_pool(&self, sizes: &[usize]) -> Tensor {
-        self.adaptive("adaptive_max_pool", sizes, |x, axis| x.max_keepdim(axis as isize))
+        self.adaptive("adaptive_max_pool", sizes, first_max)
     }
 
     #[track_caller]
@@ -212,8 +212,9 @@ impl Tensor {
             let message = format!("{sizes:?} regions of {:?}", x.shape());
             return Tensor::fail(ErrorKind::Shape, op, message, "give one number above 0 per spatial axis", &[self]);
         }
-        let mut y = self.clone();
-        for (d, &count) in sizes.iter().enumerate() {
+        let mut y = Tensor::from_expr(x.identity());
+        // The last axis first: so the first of equal ones in row-major order is found.
+        for (d, &count) in sizes.iter().enumerate().rev() {
             let (axis, size) = (d + 2, x.shape()[d + 2]);
             if size == count {
                 continue;

@@ -197,8 +197,11 @@ impl Generator {
     #[track_caller]
     pub fn dropout(&self, x: &Tensor, p: f64) -> Tensor {
         let e = x.expr();
-        if e.error().is_some() || p == 0.0 {
+        if e.error().is_some() {
             return x.clone();
+        }
+        if p == 0.0 {
+            return Tensor::from_expr(e.identity());
         }
         if !(0.0..=1.0).contains(&p) {
             return Tensor::fail(ErrorKind::Argument, "dropout", format!("a probability of {p}"), "it is in 0..=1", &[x]);

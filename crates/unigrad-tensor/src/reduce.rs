@@ -5,6 +5,7 @@ use crate::{
     arithmetic::K,
     axes::{axes_mask, resolve_axes, resolve_axis, scalar_as_vector},
     promotion::{to_float, to_sum},
+    rules::{flat, power_norm, root},
 };
 use unigrad_graph::{ArgReduceOp, DType, ErrorKind, Expr, ReduceOp, ScanOp, Shape};
 
@@ -168,13 +169,13 @@ impl Tensor {
     /// The square root of [`Tensor::var`].
     #[track_caller]
     pub fn std(&self, axes: impl Axes, correction: usize) -> Tensor {
-        self.variance(axes.axes(), correction, false).sqrt()
+        root(&self.variance(axes.axes(), correction, false))
     }
 
     /// [`Tensor::std`], with the axes left at size 1.
     #[track_caller]
     pub fn std_keepdim(&self, axes: impl Axes, correction: usize) -> Tensor {
-        self.variance(axes.axes(), correction, true).sqrt()
+        root(&self.variance(axes.axes(), correction, true))
     }
 
     #[track_caller]
@@ -212,19 +213,16 @@ impl Tensor {
         } else if p == f64::NEG_INFINITY {
             wide.abs().min_as(axes, keepdim)
         } else if p == 0.0 {
-            wide.ne(K(0.0)).cast(wide.dtype()).sum_as(axes, keepdim)
+            flat("norm", &wide, |x| x.ne(K(0.0)).cast(x.dtype()).sum_as(axes, keepdim))
         } else if p == 1.0 {
             wide.abs().sum_as(axes, keepdim)
-        } else if p == 2.0 {
-            let sum = wide.square().sum_as(axes, keepdim);
-            if !sum.needs_grad() {
-                return sum.sqrt().cast(dtype);
-            }
-            // The gradient at 0 is 0, not NaN: there the root is taken of 1.
-            let zero = sum.eq(K(0.0));
-            zero.where_(K(0.0), zero.where_(K(1.0), &sum).sqrt())
         } else {
-            wide.abs().pow(K(p)).sum_as(axes, keepdim).pow(K(1.0 / p))
+            let resolved = match resolve_axes(&wide.expr(), "norm", axes.clone()) {
+                Ok(resolved) => resolved,
+                Err(invalid) => return Tensor::from_expr(invalid),
+            };
+            let kept = power_norm(&wide, p, |powers| powers.sum_as(axes, true));
+            Tensor::from_expr(drop_axes(&kept.expr(), &resolved, keepdim))
         };
         norm.cast(dtype)
     }
@@ -273,7 +271,7 @@ impl Tensor {
         Tensor::from_result(try_scan(&self.expr(), ScanOp::Sum, axis as i64, false))
     }
 
-    /// Running product along an axis.
+    /// Running product along an axis. Its gradient is right where elements are 0, and NaN where one is infinite.
     #[track_caller]
     pub fn cumprod(&self, axis: isize) -> Tensor {
         Tensor::from_result(try_scan(&self.expr(), ScanOp::Prod, axis as i64, false))

@@ -305,7 +305,7 @@ impl Tensor {
         eval::defer(move || handle.upgrade().map(|inner| Tensor(inner).expr()));
     }
 
-    /// As another dtype. Floats to integers truncate toward zero; to `Bool`, whatever is not 0 is true.
+    /// As another dtype; the tensor itself if it has that. Floats to integers truncate toward zero; to `Bool`, whatever is not 0 is true.
     #[track_caller]
     pub fn cast(&self, dtype: DType) -> Tensor {
         Tensor::from_expr(self.expr().cast(dtype))
@@ -323,7 +323,7 @@ impl Tensor {
         Tensor::from_expr(self.expr().bitcast(dtype))
     }
 
-    /// On another device. Gradients come back to this one.
+    /// On another device; the tensor itself if it is there. Gradients come back to this one.
     #[track_caller]
     pub fn to(&self, device: &Device) -> Tensor {
         Tensor::from_expr(self.expr().copy_to(device.id()))

@@ -170,7 +170,13 @@ impl Tensor {
     /// Broadcast to a shape.
     #[track_caller]
     pub fn expand(&self, shape: impl Dims) -> Tensor {
-        Tensor::from_expr(self.expr().expand(&shape.dims()))
+        self.expand_to(&shape.dims())
+    }
+
+    #[track_caller]
+    fn expand_to(&self, shape: &[usize]) -> Tensor {
+        let x = self.expr();
+        Tensor::from_expr(if x.shape().as_slice() == shape { x.identity() } else { x.expand(shape) })
     }
 
     /// Another name for [`Tensor::expand`].
@@ -182,7 +188,7 @@ impl Tensor {
     /// Broadcast to another tensor's shape.
     #[track_caller]
     pub fn expand_as(&self, other: &Tensor) -> Tensor {
-        Tensor::from_expr(self.expr().expand(other.expr().shape()))
+        self.expand_to(other.expr().shape())
     }
 
     /// Without this axis, which has size 1.
@@ -284,12 +290,9 @@ impl Tensor {
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         let size = x.shape()[axis];
-        if size == 0 {
-            return self.clone();
-        }
-        let shift = shift.rem_euclid(size as i64) as usize;
+        let shift = if size == 0 { 0 } else { shift.rem_euclid(size as i64) as usize };
         if shift == 0 {
-            return self.clone();
+            return Tensor::from_expr(x.identity());
         }
         let parts = [x.narrow(axis, size - shift, shift), x.narrow(axis, 0, size - shift)];
         Tensor::from_expr(Expr::concat(&parts, axis))
@@ -474,18 +477,15 @@ impl Tensor {
         let lead = Shape::from_iter(order.iter().map(|axis| x.shape()[*axis]));
         order.extend([a, b]);
         let (rank, axis) = (x.rank(), lead.len());
-        let mut out = lead.clone();
-        out.push(len);
-        if len == 0 {
-            return Tensor::from_expr(Expr::constant(Literal::zero(x.dtype()), &out, x.device()));
-        }
+        // No start lies outside, or the empty diagonal would not be a view.
+        let (row, column) = (row.min(rows - len), column.min(columns - len));
         // In a square block, diagonal elements are `len + 1` apart in the flattened last two axes.
         let block = x.permute(&order).narrow(rank - 2, row, len).narrow(rank - 1, column, len);
         let mut flat = lead;
         flat.push(len * len);
         let block = block.reshape(&flat);
         let mut spec = whole(&block);
-        spec[axis] = SliceAxis { start: 0, step: len as i64 + 1, len };
+        spec[axis] = SliceAxis { start: 0, step: (len as i64).saturating_add(1), len };
         Tensor::from_expr(block.slice(&spec))
     }
 
@@ -618,7 +618,7 @@ impl Tensor {
             let message = format!("{sizes:?} for {:?}", x.shape());
             return Tensor::fail(ErrorKind::Shape, "interpolate", message, "give one size per spatial axis", &[self]);
         }
-        let mut out = self.clone();
+        let mut out = Tensor::from_expr(x.identity());
         for (d, &size) in sizes.iter().enumerate() {
             let from = x.shape()[d + 2];
             out = if size % from == 0 {

@@ -5,9 +5,11 @@
 //! Never: asks a discontinuous op (a comparison, a floor, an index of a maximum) about values that carry rounding errors.
 
 mod generate;
+mod node;
 mod step;
 
 pub use generate::generate;
+pub use node::check_at_node;
 pub use step::{Function, Leaf, Program, Step, StepOp};
 
 use crate::{
@@ -100,7 +102,9 @@ pub(crate) fn build(program: &Program, place: Place) -> Result<Vec<Tensor>, Stri
             loss = Some(loss.map_or(part.clone(), |loss| loss + part));
         }
         let Some(loss) = loss else { break };
-        let grads = unigrad_tensor::grad(&loss, &variables.iter().collect::<Vec<_>>()).map_err(|error| error.to_string())?;
+        let wrt: Vec<&Tensor> = variables.iter().collect();
+        let grads = unigrad_tensor::grad_allow_unused(&loss, None, &wrt).map_err(|error| error.to_string())?;
+        let grads: Vec<Tensor> = grads.into_iter().zip(&wrt).map(|(grad, x)| grad.unwrap_or_else(|| x.zeros_like())).collect();
         results.extend(grads.iter().cloned());
         roots = grads;
     }

@@ -1,8 +1,9 @@
 //! Ops whose access pattern the data decides.
 
-use crate::{Expr, Op, PoolSpec, autograd::Vjp};
+use crate::{Expr, Op, PoolSpec, Shape, autograd::Vjp};
+use smallvec::SmallVec;
 use std::sync::Arc;
-use unigrad_scalar::{BinaryOp, DType, Literal, ScatterMode};
+use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, ScatterMode};
 
 impl Expr {
     /// `out[p] = self[p with p[axis] := index[p]]`; `index` is `I64` and has self's shape but along `axis`.
@@ -149,15 +150,47 @@ pub(super) fn scatter_vjp(v: &mut Vjp<'_>, axis: usize, mode: ScatterMode) {
         ScatterMode::Mul => {
             v.send(0, |v| v.dy.mul(&base.constant_like(1.0).scatter(axis, ScatterMode::Mul, &index, &src)));
             v.send(2, |v| {
-                // The product of all others: the whole by this one, or, if this one is the only 0, the product without it.
-                let is_zero = src.binary_const(BinaryOp::Eq, 0.0);
-                let safe = is_zero.select(&src.constant_like(1.0), &src);
-                let zeros = base.zeros_like().scatter(axis, ScatterMode::Add, &index, &is_zero.cast(src.dtype()));
-                let only = met(&zeros, axis, &index).binary_const(BinaryOp::Le, 1.0);
-                let without = met(&v.dy.mul(&base.scatter(axis, ScatterMode::Mul, &index, &safe)), axis, &index);
-                let whole = met(&v.dy.mul(v.node), axis, &index).div(&safe);
-                is_zero.select(&only.select(&without, &without.zeros_like()), &whole)
+                let value = |_: &[Expr]| scatter_mul_gradient(&base, &index, &src, v.node, v.dy, axis);
+                let places = index.clone();
+                let formula = move |x: &[Expr]| scatter_mul_gradient_formula(&x[0], &places, &x[1], &x[2], axis);
+                Expr::stated("scatter.dsrc", &[base.clone(), src.clone(), v.dy.clone()], value, formula)
             });
         }
     }
+}
+
+/// For each source the gradient times the product of all others, in linear time. It tells zeros from other numbers, so it is no formula to
+/// differentiate.
+fn scatter_mul_gradient(base: &Expr, index: &Expr, src: &Expr, y: &Expr, dy: &Expr, axis: usize) -> Expr {
+    // The whole by this one, or, if this one is the only 0, the product without it.
+    let is_zero = src.binary_const(BinaryOp::Eq, 0.0);
+    let safe = is_zero.select(&src.constant_like(1.0), src);
+    let zeros = base.zeros_like().scatter(axis, ScatterMode::Add, index, &is_zero.cast(src.dtype()));
+    let only = met(&zeros, axis, index).binary_const(BinaryOp::Le, 1.0);
+    let without = met(&dy.mul(&base.scatter(axis, ScatterMode::Mul, index, &safe)), axis, index);
+    let whole = met(&dy.mul(y), axis, index).div(&safe);
+    is_zero.select(&only.select(&without, &without.zeros_like()), &whole)
+}
+
+/// The same, of products alone: each source meets every other one.
+fn scatter_mul_gradient_formula(base: &Expr, index: &Expr, src: &Expr, dy: &Expr, axis: usize) -> Expr {
+    if src.numel() == 0 {
+        return src.clone();
+    }
+    let mut order: SmallVec<[usize; 8]> = (0..src.rank()).filter(|other| *other != axis).collect();
+    order.push(axis);
+    let (x, place) = (src.permute(&order), index.permute(&order));
+    let last = x.rank() - 1;
+    let (mut row, mut column): (Shape, Shape) = (x.shape().clone(), x.shape().clone());
+    row.insert(last, 1);
+    column.push(1);
+    let mut square = row.clone();
+    square[last] = x.shape()[last];
+    let number = |along: usize| Expr::iota(&square, along, DType::I64, x.device());
+    let meets = place.reshape(&row).expand(&square).eq(&place.reshape(&column).expand(&square));
+    let other = meets.and(&number(last).ne(&number(last + 1)));
+    let sources = x.reshape(&row).expand(&square);
+    let others = other.select(&sources, &sources.constant_like(1.0)).reduce(ReduceOp::Prod, 1 << (last + 1)).reshape(x.shape());
+    let back: SmallVec<[usize; 8]> = (0..x.rank()).map(|i| order.iter().position(|from| *from == i).unwrap_or(i)).collect();
+    met(&dy.mul(base), axis, index).mul(&others.permute(&back))
 }

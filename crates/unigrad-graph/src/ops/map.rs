@@ -1,6 +1,6 @@
 //! Maps: one result per element, from the elements at the same place.
 
-use crate::{Expr, Op, autograd::Vjp, grad_enabled};
+use crate::{Expr, Op, autograd::Vjp};
 use std::f64::consts;
 use unigrad_scalar::{BinaryOp, DType, Literal, UnaryOp};
 
@@ -15,7 +15,7 @@ impl Expr {
         let rule = match op {
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu if dtype == DType::Bool => "a number",
             UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu | UnaryOp::IsNan | UnaryOp::IsFinite => "",
-            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc if dtype.is_int() => return self.clone(),
+            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc if dtype.is_int() => return self.identity(),
             UnaryOp::Not if dtype != DType::Bool => "a bool",
             UnaryOp::BitNot if !dtype.is_int() => "an integer",
             UnaryOp::Not | UnaryOp::BitNot => "",
@@ -24,13 +24,6 @@ impl Expr {
         };
         if !rule.is_empty() {
             return Expr::dtype_error(op.name(), format!("wants {rule}, got {dtype}"), &[self]);
-        }
-        // -(-x) is x, bit for bit, and so for the complements.
-        if matches!(op, UnaryOp::Neg | UnaryOp::Not | UnaryOp::BitNot)
-            && *self.op() == Op::Unary(op)
-            && let Some(inner) = self.input(0).filter(|inner| inner.needs_grad() == self.needs_grad())
-        {
-            return inner;
         }
         Expr::new(Op::Unary(op), [self.clone()], self.shape().clone(), if op.gives_bool() { DType::Bool } else { dtype })
     }
@@ -59,9 +52,6 @@ impl Expr {
         if !rule.is_empty() {
             return Expr::dtype_error(op.name(), format!("wants {rule}, got {dtype}"), &[self, other]);
         }
-        if let Some(same) = neutral(op, self, other) {
-            return same;
-        }
         let result = if op.is_comparison() { DType::Bool } else { dtype };
         Expr::new(Op::Binary(op), [self.clone(), other.clone()], self.shape().clone(), result)
     }
@@ -89,11 +79,14 @@ impl Expr {
         if self.error().is_some() || self.dtype() == dtype {
             return self.clone();
         }
-        if let Op::Const(value) = self.op() {
-            return Expr::constant(value.cast(dtype), self.shape(), self.device());
-        }
-        if let Some(value) = self.scalar_value() {
-            return Expr::scalar(value.cast(dtype), self.shape(), self.device());
+        // Between floats a gradient may be asked for: there it is a node like any other.
+        if !(self.dtype().is_float() && dtype.is_float()) {
+            if let Op::Const(value) = self.op() {
+                return Expr::constant(value.cast(dtype), self.shape(), self.device());
+            }
+            if let Some(value) = self.scalar_value() {
+                return Expr::scalar(value.cast(dtype), self.shape(), self.device());
+            }
         }
         Expr::new(Op::Cast, [self.clone()], self.shape().clone(), dtype)
     }
@@ -127,28 +120,6 @@ impl Expr {
     pub fn binary_const(&self, op: BinaryOp, value: f64) -> Expr {
         let constant = Expr::constant(Literal::float(self.dtype(), value), self.shape(), self.device());
         self.binary(op, &constant)
-    }
-}
-
-/// The argument that is the result because the other one is a neutral constant: `x * 1`, `x / 1`, `x - 0`, `x + -0`.
-///
-/// Not `x + 0` of floats: it makes -0 a 0.
-fn neutral(op: BinaryOp, a: &Expr, b: &Expr) -> Option<Expr> {
-    let is = |x: &Expr, value: f64| matches!(x.op(), Op::Const(c) if *c == Literal::float(x.dtype(), value));
-    let zero = if a.dtype().is_float() { -0.0 } else { 0.0 };
-    let (first, second) = match op {
-        BinaryOp::Mul => (is(b, 1.0), is(a, 1.0)),
-        BinaryOp::Div => (is(b, 1.0), false),
-        BinaryOp::Add => (is(b, zero), is(a, zero)),
-        BinaryOp::Sub => (is(b, 0.0), false),
-        _ => return None,
-    };
-    // A gradient stops where it was told to: an argument that needs one is no stand-in for a node that does not.
-    let stands_in = |x: &Expr| x.needs_grad() == (x.needs_grad() && grad_enabled());
-    match (first, second) {
-        (true, _) if stands_in(a) => Some(a.clone()),
-        (_, true) if stands_in(b) => Some(b.clone()),
-        _ => None,
     }
 }
 
@@ -219,10 +190,6 @@ fn one_minus(x: &Expr) -> Expr {
 
 pub(super) fn unary_vjp(v: &mut Vjp<'_>, op: UnaryOp) {
     use UnaryOp::*;
-    // Steps have gradient 0, where they have one; the others are not floats.
-    if matches!(op, Sign | Floor | Ceil | Round | Trunc | IsNan | IsFinite | Not | BitNot) {
-        return;
-    }
     v.send(0, |v| {
         let (x, y, dy) = (&v.x(0), v.node, v.dy);
         match op {
@@ -269,6 +236,7 @@ pub(super) fn unary_vjp(v: &mut Vjp<'_>, op: UnaryOp) {
                 dy.mul(&times(&plus(&t, 1.0).add(&inner), 0.5))
             }
             Softplus => dy.mul(&x.sigmoid()),
+            // Steps have gradient 0; the others are not floats.
             Sign | Floor | Ceil | Round | Trunc | IsNan | IsFinite | Not | BitNot => dy.zeros_like(),
         }
     });
@@ -295,14 +263,22 @@ pub(super) fn binary_vjp(v: &mut Vjp<'_>, op: BinaryOp) {
         }
         Rem => {
             v.send(0, |v| v.dy.clone());
-            v.send(1, |v| v.dy.mul(&v.x(0).div(&v.x(1)).unary(UnaryOp::Floor)).neg());
+            // The quotient without its fraction: what the remainder left of it, since the quotient itself may round up to the next integer.
+            v.send(1, |v| {
+                let (a, b) = (&v.x(0), &v.x(1));
+                let whole = a.sub(v.node).div(b).unary(UnaryOp::Round);
+                // By an infinite divisor: 0, or -1 where the signs differ.
+                let beyond = v.node.eq(a).select(&a.zeros_like(), &a.constant_like(-1.0));
+                let infinite = b.abs().binary_const(Eq, f64::INFINITY).and(&a.unary(UnaryOp::IsFinite));
+                v.dy.mul(&infinite.select(&beyond, &whole).detach()).neg()
+            });
         }
         Pow => {
             v.send(0, |v| {
                 let (a, b) = (&v.x(0), &v.x(1));
-                let share = v.dy.mul(&b.mul(&a.pow(&plus(b, -1.0))));
                 // a^0 is 1 everywhere; at a = 0 the formula would be 0 * inf.
-                b.binary_const(Eq, 0.0).select(&share.zeros_like(), &share)
+                let a = b.binary_const(Eq, 0.0).select(&a.constant_like(1.0), a);
+                v.dy.mul(&b.mul(&a.pow(&plus(b, -1.0))))
             });
             v.send(1, |v| {
                 let (a, b) = (&v.x(0), &v.x(1));
@@ -312,9 +288,14 @@ pub(super) fn binary_vjp(v: &mut Vjp<'_>, op: BinaryOp) {
             });
         }
         Atan2 => {
-            let norm = |v: &Vjp<'_>| v.x(0).mul(&v.x(0)).add(&v.x(1).mul(&v.x(1)));
-            v.send(0, |v| v.dy.mul(&v.x(1)).div(&norm(v)));
-            v.send(1, |v| v.dy.mul(&v.x(0)).div(&norm(v)).neg());
+            // At the origin, where there is no direction, it is 0.
+            let per_square = |v: &Vjp<'_>| {
+                let square = v.x(0).mul(&v.x(0)).add(&v.x(1).mul(&v.x(1)));
+                let origin = square.binary_const(Eq, 0.0);
+                origin.select(&square.zeros_like(), &origin.select(&square.constant_like(1.0), &square).recip())
+            };
+            v.send(0, |v| v.dy.mul(&v.x(1).mul(&per_square(v))));
+            v.send(1, |v| v.dy.mul(&v.x(0).mul(&per_square(v))).neg());
         }
         // Equal ones share; the loser gets nothing.
         Max | Min => {

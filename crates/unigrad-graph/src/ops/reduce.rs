@@ -1,6 +1,6 @@
 //! Reductions, scans, and the composites made of them: softmax and the normalizations.
 
-use crate::{Expr, Op, PadAxis, autograd::Vjp};
+use crate::{Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp};
 use smallvec::SmallVec;
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, ScanOp, ScatterMode};
 
@@ -20,7 +20,7 @@ impl Expr {
         // Not only a shortcut: over axes of size 1 every reduction is the identity.
         let axes = (0..self.rank()).filter(|axis| axes >> axis & 1 == 1 && self.shape()[*axis] != 1).fold(0, |mask, axis| mask | 1 << axis);
         if axes == 0 {
-            return self.clone();
+            return self.identity();
         }
         let shape = self.shape().iter().enumerate().map(|(axis, size)| if axes >> axis & 1 == 1 { 1 } else { *size }).collect();
         Expr::new(Op::Reduce(op, axes), [self.clone()], shape, self.dtype())
@@ -106,9 +106,10 @@ pub(super) fn reduce_vjp(v: &mut Vjp<'_>, op: ReduceOp, axes: u32) {
             ReduceOp::Sum => spread(v.dy),
             // Equal ones share.
             ReduceOp::Max | ReduceOp::Min => {
-                let best = x.eq(&spread(v.node));
-                let count = best.cast(x.dtype().compute()).sum(axes).cast(x.dtype());
-                best.select(&spread(&v.dy.div(&count)), &x.zeros_like())
+                let wide = x.dtype().compute();
+                let best = x.eq(&spread(v.node)).cast(wide);
+                // No element equals NaN: 0 of them share, and the gradient is NaN.
+                spread(&v.dy.cast(wide).div(&best.sum(axes))).mul(&best).cast(x.dtype())
             }
             ReduceOp::Prod => {
                 let reduced: Vec<usize> = (0..x.rank()).filter(|axis| axes >> axis & 1 == 1).collect();
@@ -132,19 +133,10 @@ pub(super) fn reduce_vjp(v: &mut Vjp<'_>, op: ReduceOp, axes: u32) {
 
 /// For each element, the product of all others along an axis; right where some are 0.
 fn product_of_others(x: &Expr, axis: usize) -> Expr {
-    let size = x.shape()[axis];
-    if size == 0 {
+    if x.shape()[axis] == 0 {
         return x.clone();
     }
-    let one = Literal::one(x.dtype());
-    let before = |reverse: bool| {
-        // The running product, one step late.
-        let (start, lo, hi) = if reverse { (1, 0, 1) } else { (0, 1, 0) };
-        let mut pads: SmallVec<[PadAxis; 6]> = SmallVec::from_elem(PadAxis::default(), x.rank());
-        pads[axis] = PadAxis { lo, hi, interior: 0 };
-        x.scan(ScanOp::Prod, axis, reverse).narrow(axis, start, size - 1).pad(&pads, one)
-    };
-    before(false).mul(&before(true))
+    running_before(x, axis, false).mul(&running_before(x, axis, true))
 }
 
 pub(super) fn scan_vjp(v: &mut Vjp<'_>, op: ScanOp, axis: usize, reverse: bool) {
@@ -152,18 +144,11 @@ pub(super) fn scan_vjp(v: &mut Vjp<'_>, op: ScanOp, axis: usize, reverse: bool) 
         let (x, y, dy) = (&v.x(0), v.node, v.dy);
         match op {
             ScanOp::Sum => dy.scan(ScanOp::Sum, axis, !reverse),
+            // The formula needs a matrix per row, so only second derivatives compute it.
             ScanOp::Prod => {
-                // Up to the first 0: the sum of what follows, by the element. At the first 0: the same with 1 in its place. After it
-                // every product contains it.
-                let zero = x.binary_const(BinaryOp::Eq, 0.0);
-                let seen = zero.cast(DType::I64).scan(ScanOp::Sum, axis, reverse);
-                let none = seen.binary_const(BinaryOp::Eq, 0.0);
-                let first = zero.and(&seen.binary_const(BinaryOp::Eq, 1.0));
-                let one = x.constant_like(1.0);
-                let after = |weights: &Expr| dy.mul(weights).scan(ScanOp::Sum, axis, !reverse);
-                let usual = after(y).div(&zero.select(&one, x));
-                let at_zero = after(&first.select(&one, x).scan(ScanOp::Prod, axis, reverse));
-                none.select(&usual, &first.select(&at_zero, &x.zeros_like()))
+                let value = |_: &[Expr]| cumprod_gradient(x, y, dy, axis, reverse);
+                let formula = move |inputs: &[Expr]| cumprod_gradient_formula(&inputs[0], &inputs[1], axis, reverse);
+                Expr::stated("cumprod.dx", &[x.clone(), dy.clone()], value, formula)
             }
             ScanOp::Max | ScanOp::Min => {
                 // The element that holds the extreme: the latest one that equals it.
@@ -177,6 +162,59 @@ pub(super) fn scan_vjp(v: &mut Vjp<'_>, op: ScanOp, axis: usize, reverse: bool) 
             }
         }
     });
+}
+
+/// The gradient of a running product, in linear time. It tells zeros from other numbers, so it is no formula to differentiate.
+fn cumprod_gradient(x: &Expr, y: &Expr, dy: &Expr, axis: usize, reverse: bool) -> Expr {
+    // Up to the first 0: the sum of what follows, by the element. At the first 0: the same with 1 in its place. After it every product
+    // contains it.
+    let zero = x.binary_const(BinaryOp::Eq, 0.0);
+    let seen = zero.cast(DType::I64).scan(ScanOp::Sum, axis, reverse);
+    let none = seen.binary_const(BinaryOp::Eq, 0.0);
+    let first = zero.and(&seen.binary_const(BinaryOp::Eq, 1.0));
+    let one = x.constant_like(1.0);
+    let after = |weights: &Expr| dy.mul(weights).scan(ScanOp::Sum, axis, !reverse);
+    let usual = after(y).div(&zero.select(&one, x));
+    let at_zero = after(&first.select(&one, x).scan(ScanOp::Prod, axis, reverse));
+    none.select(&usual, &first.select(&at_zero, &x.zeros_like()))
+}
+
+/// The same, of sums and products alone: for each element, what comes before it times the sum over all later places of their gradient
+/// times what lies in between.
+fn cumprod_gradient_formula(x: &Expr, dy: &Expr, axis: usize, reverse: bool) -> Expr {
+    let size = x.shape()[axis];
+    if x.numel() == 0 {
+        return x.clone();
+    }
+    let turn = |e: &Expr| {
+        let mut axes: SmallVec<[SliceAxis; 6]> = e.shape().iter().map(|size| SliceAxis { start: 0, step: 1, len: *size }).collect();
+        axes[axis] = SliceAxis { start: size - 1, step: -1, len: size };
+        if reverse { e.slice(&axes) } else { e.clone() }
+    };
+    let mut order: SmallVec<[usize; 8]> = (0..x.rank()).filter(|other| *other != axis).collect();
+    order.push(axis);
+    let (x, dy) = (turn(x).permute(&order), turn(dy).permute(&order));
+    let last = x.rank() - 1;
+    let mut row: Shape = x.shape().clone();
+    row.insert(last, 1);
+    let mut square = row.clone();
+    square[last] = size;
+    let spread = |e: &Expr| e.reshape(&row).expand(&square);
+    let place = |along: usize| Expr::iota(&square, along, DType::I64, x.device());
+    let (from, to) = (place(last), place(last + 1));
+    let between = to.gt(&from).select(&spread(&x), &spread(&x).constant_like(1.0)).scan(ScanOp::Prod, last + 1, false);
+    let between = to.ge(&from).select(&between, &between.zeros_like());
+    let after = spread(&dy).mul(&between).sum(1 << (last + 1)).reshape(x.shape());
+    let back: SmallVec<[usize; 8]> = (0..x.rank()).map(|i| order.iter().position(|from| *from == i).unwrap_or(i)).collect();
+    turn(&running_before(&x, last, false).mul(&after).permute(&back))
+}
+
+/// The running product along an axis, one step late.
+fn running_before(x: &Expr, axis: usize, reverse: bool) -> Expr {
+    let (start, lo, hi) = if reverse { (1, 0, 1) } else { (0, 1, 0) };
+    let mut pads: SmallVec<[PadAxis; 6]> = SmallVec::from_elem(PadAxis::default(), x.rank());
+    pads[axis] = PadAxis { lo, hi, interior: 0 };
+    x.scan(ScanOp::Prod, axis, reverse).narrow(axis, start, x.shape()[axis] - 1).pad(&pads, Literal::one(x.dtype()))
 }
 
 /// The sum over an axis, spread over it again.

@@ -2,7 +2,7 @@
 
 use crate::{
     CustomGradient, Error, ErrorKind, Expr, Op,
-    autograd::{Vjp, autograd_error},
+    autograd::{Vjp, autograd_error, gradients},
     no_grad_guard,
     op::{CustomOp, KernelSpec},
 };
@@ -24,7 +24,51 @@ impl CustomGradient for Stop {
     }
 }
 
+type Formula = dyn Fn(&[Expr]) -> Expr + Send + Sync;
+
+/// A value computed in a way that is fast but must not be differentiated, with the formula to differentiate in its place.
+struct Stated {
+    name: &'static str,
+    formula: Box<Formula>,
+}
+
+impl std::fmt::Debug for Stated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl CustomGradient for Stated {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn backward(&self, inputs: &[Expr], _output: &Expr, dy: &Expr) -> Result<Vec<Option<Expr>>, Error> {
+        // One input may be computed from another: differentiate by stand-ins.
+        let own: Vec<Expr> = inputs.iter().map(Expr::identity).collect();
+        gradients(&(self.formula)(&own), dy, &own)
+    }
+}
+
 impl Expr {
+    /// What `value` makes of the inputs, with the gradient that `formula`, which gives the same, has.
+    #[track_caller]
+    pub(crate) fn stated(
+        name: &'static str,
+        inputs: &[Expr],
+        value: impl FnOnce(&[Expr]) -> Expr,
+        formula: impl Fn(&[Expr]) -> Expr + Send + Sync + 'static,
+    ) -> Expr {
+        let value = {
+            let _guard = no_grad_guard();
+            value(inputs)
+        };
+        if value.error().is_some() {
+            return value;
+        }
+        Expr::custom(Arc::new(Stated { name, formula: Box::new(formula) }), &value, inputs)
+    }
+
     /// Part `i` of a node with several outputs.
     #[track_caller]
     pub fn part(&self, i: usize) -> Expr {
@@ -57,8 +101,9 @@ impl Expr {
         Expr::custom(STOP.clone(), self, &[])
     }
 
-    /// The same value as a node of its own, which no shortcut looks through.
-    pub(crate) fn identity(&self) -> Expr {
+    /// The same value as a node of its own: a gradient with respect to the one is not that with respect to the other.
+    #[track_caller]
+    pub fn identity(&self) -> Expr {
         if self.error().is_some() {
             return self.clone();
         }

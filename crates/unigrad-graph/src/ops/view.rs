@@ -1,4 +1,7 @@
 //! Views: the same elements in another arrangement. A view is not a copy: the kernel that reads it computes the address.
+//!
+//! Always: a view that changes nothing is a node of its own, and none looks through another one, so that gradients with respect to each are
+//! told apart; the planner folds them. Only [`Expr::expand`], to the shape that is there, returns the node itself.
 
 use crate::{Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, numel};
 use smallvec::SmallVec;
@@ -8,21 +11,18 @@ impl Expr {
     /// The same elements in row-major order.
     #[track_caller]
     pub fn reshape(&self, shape: &[usize]) -> Expr {
-        if self.error().is_some() || self.shape().as_slice() == shape {
+        if self.error().is_some() {
             return self.clone();
+        }
+        if self.shape().as_slice() == shape {
+            return self.identity();
         }
         if numel(shape) != self.numel() {
             let message = format!("{:?} has {} elements, {shape:?} has {}", self.shape(), self.numel(), numel(shape));
             return Expr::shape_error("reshape", message, &[self]);
         }
-        match self.op() {
-            Op::Const(value) => return Expr::constant(*value, shape, self.device()),
-            Op::Reshape => {
-                if let Some(input) = self.input(0).filter(|input| self.data().is_none() && input.needs_grad() == self.needs_grad()) {
-                    return input.reshape(shape);
-                }
-            }
-            _ => {}
+        if let Some(same) = self.spread_leaf(shape) {
+            return same;
         }
         Expr::new(Op::Reshape, [self.clone()], Shape::from_slice(shape), self.dtype())
     }
@@ -39,13 +39,7 @@ impl Expr {
             return Expr::shape_error("permute", format!("{perm:?} is not an order of the axes of {:?}", self.shape()), &[self]);
         }
         if perm.iter().enumerate().all(|(i, p)| i == *p) {
-            return self.clone();
-        }
-        if let Op::Permute(first) = self.op()
-            && let Some(inner) = self.input(0).filter(|inner| self.data().is_none() && inner.needs_grad() == self.needs_grad())
-        {
-            let both: SmallVec<[usize; 8]> = perm.iter().map(|p| usize::from(first[*p])).collect();
-            return inner.permute(&both);
+            return self.identity();
         }
         let shape = perm.iter().map(|p| self.shape()[*p]).collect();
         Expr::new(Op::Permute(perm.iter().map(|p| *p as u8).collect()), [self.clone()], shape, self.dtype())
@@ -62,14 +56,8 @@ impl Expr {
         if !fits {
             return Expr::shape_error("expand", format!("{:?} does not broadcast to {shape:?}", self.shape()), &[self]);
         }
-        match self.op() {
-            Op::Const(value) => return Expr::constant(*value, shape, self.device()),
-            Op::Scalar => {
-                if let Some(value) = self.scalar_value() {
-                    return Expr::scalar(value, shape, self.device());
-                }
-            }
-            _ => {}
+        if let Some(same) = self.spread_leaf(shape) {
+            return same;
         }
         Expr::new(Op::Expand, [self.clone()], Shape::from_slice(shape), self.dtype())
     }
@@ -88,7 +76,7 @@ impl Expr {
             return Expr::shape_error("slice", format!("{axes:?} is not inside {:?}", self.shape()), &[self]);
         }
         if axes.iter().zip(self.shape()).all(|(axis, size)| axis.start == 0 && axis.step == 1 && axis.len == *size) {
-            return self.clone();
+            return self.identity();
         }
         let shape = axes.iter().map(|axis| axis.len).collect();
         Expr::new(Op::Slice(axes.into()), [self.clone()], shape, self.dtype())
@@ -115,7 +103,7 @@ impl Expr {
             return Expr::shape_error("pad", format!("{} entries for {:?}, filled with {fill:?}", axes.len(), self.shape()), &[self]);
         }
         if axes.iter().all(|axis| *axis == PadAxis::default()) {
-            return self.clone();
+            return self.identity();
         }
         let size = |(axis, size): (&PadAxis, &usize)| {
             axis.interior.saturating_mul(size.saturating_sub(1)).saturating_add(axis.lo).saturating_add(axis.hi).saturating_add(*size)
@@ -144,7 +132,7 @@ impl Expr {
             return Expr::shape_error("concat", format!("shapes {shapes:?} (or dtypes) do not fit along axis {axis}"), &refs);
         }
         if parts.len() == 1 {
-            return first.clone();
+            return first.identity();
         }
         let mut shape = first.shape().clone();
         shape[axis] = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.shape()[axis]));
@@ -202,6 +190,18 @@ impl Expr {
 }
 
 impl Expr {
+    /// A constant or a run-time scalar in another shape, where no gradient can be asked for: of floats it is a view like any other.
+    fn spread_leaf(&self, shape: &[usize]) -> Option<Expr> {
+        if self.dtype().is_float() {
+            return None;
+        }
+        match self.op() {
+            Op::Const(value) => Some(Expr::constant(*value, shape, self.device())),
+            Op::Scalar => Some(Expr::scalar(self.scalar_value()?, shape, self.device())),
+            _ => None,
+        }
+    }
+
     /// Sums what a broadcast from `shape` to this shape has repeated.
     pub(crate) fn sum_to(&self, shape: &[usize]) -> Expr {
         if self.error().is_some() {
@@ -210,7 +210,8 @@ impl Expr {
         let lead = self.rank() - shape.len();
         let repeated = |axis: usize| axis < lead || (shape[axis - lead] == 1 && self.shape()[axis] != 1);
         let mask = (0..self.rank()).filter(|axis| repeated(*axis)).fold(0, |mask, axis| mask | 1 << axis);
-        self.sum(mask).reshape(shape)
+        let sum = if mask == 0 { self.clone() } else { self.sum(mask) };
+        if sum.shape().as_slice() == shape { sum } else { sum.reshape(shape) }
     }
 }
 
