@@ -1,4 +1,5 @@
-//! The rows of the op table: inputs, options and PyTorch's answers, from the files that `scripts/golden_ops.py` writes.
+//! The rows of the op table: inputs, options and PyTorch's answers, from the files that `scripts/golden_ops.py` and
+//! `scripts/golden_points.py` write.
 //!
 //! In: text, its format described in that script. Out: [`Case`]s.
 
@@ -73,6 +74,8 @@ pub struct Case {
     pub outputs: Vec<Array>,
     /// Gradients of `sum(output * weight)` by input.
     pub grads: Vec<(usize, Vec<f64>)>,
+    /// Gradients of the weighted sum of the gradients by input.
+    pub second: Vec<(usize, Vec<f64>)>,
 }
 
 impl Case {
@@ -116,14 +119,16 @@ pub fn parse(text: &str) -> Result<Vec<Case>, String> {
                 *count += 1;
                 let words = rest.split(' ').filter_map(|word| word.split_once('='));
                 let args = Args(words.map(|(key, value)| (key.to_string(), value.to_string())).collect());
-                cases.push(Case { op: op.to_string(), number: *count, args, inputs: Vec::new(), outputs: Vec::new(), grads: Vec::new() });
+                let (op, number) = (op.to_string(), *count);
+                cases.push(Case { op, number, args, inputs: vec![], outputs: vec![], grads: vec![], second: vec![] });
             }
             ("i", Some(case)) => case.inputs.push(array(rest).ok_or_else(|| bad("not an input"))?),
             ("o", Some(case)) => case.outputs.push(array(rest).ok_or_else(|| bad("not an output"))?),
-            ("g", Some(case)) => {
+            ("g" | "h", Some(case)) => {
                 let (input, values) = rest.split_once(':').ok_or_else(|| bad("not a gradient"))?;
                 let values: Option<Vec<f64>> = values.split_whitespace().map(|word| word.parse().ok()).collect();
-                case.grads.push((input.parse().map_err(|_| bad("not a gradient"))?, values.ok_or_else(|| bad("not numbers"))?));
+                let gradients = if kind == "g" { &mut case.grads } else { &mut case.second };
+                gradients.push((input.parse().map_err(|_| bad("not a gradient"))?, values.ok_or_else(|| bad("not numbers"))?));
             }
             _ => return Err(bad("not a line of cases")),
         }

@@ -9,6 +9,7 @@ mod apart;
 pub mod cases;
 mod collect;
 pub mod compare;
+pub mod derivatives;
 pub mod fuzz;
 pub mod ops;
 pub mod oracle;

@@ -1,0 +1,102 @@
+//! First and second derivatives at PyTorch's own samples and at special points, on every device; gradients with respect to any node of random
+//! graphs. `UNIGRAD_OP=norm` runs the cases of one op.
+
+use unigrad_tensor::{DType, Tensor};
+use unigrad_testing::{cases, derivatives, fast_devices, fuzz, on_slow_devices, ops, oracle, share::Share, without_f64};
+
+fn check(test: &str, golden: &str) {
+    let wanted = std::env::var("UNIGRAD_OP").ok();
+    let mut cases = cases::parse(golden).unwrap();
+    cases.retain(|case| wanted.as_ref().is_none_or(|op| *op == case.op));
+    let mut failures = 0;
+    for device in fast_devices() {
+        let (start, mut ran) = (std::time::Instant::now(), 0);
+        let step = match Share::of(&device) {
+            Share::All => 1,
+            Share::Some => 96,
+            Share::Least => 192,
+        };
+        let wide = without_f64(&device).is_none();
+        for (i, case) in cases.iter().enumerate().step_by(step) {
+            // The sample has both dtypes.
+            let both = if step == 1 { [true, true] } else { [i / step % 2 == 0 && wide, i / step % 2 == 1 || !wide] };
+            for dtype in [DType::F64, DType::F32].into_iter().zip(both).filter(|(_, on)| *on).map(|(d, _)| d) {
+                if dtype == DType::F64 && !wide {
+                    continue;
+                }
+                let wrong = derivatives::check(case, dtype, &device);
+                wrong.iter().for_each(|line| println!("{line}"));
+                failures += wrong.len();
+                ran += 1;
+            }
+        }
+        println!("{ran} of {} cases on {} in {:.1} s", 2 * cases.len(), device.name(), start.elapsed().as_secs_f64());
+    }
+    let apart = on_slow_devices(test);
+    assert!(failures == 0 && apart, "see the {failures} FAIL lines above");
+}
+
+#[test]
+fn samples() {
+    check("samples", include_str!("../goldens/samples.txt"));
+}
+
+#[test]
+fn points() {
+    check("points", include_str!("../goldens/points.txt"));
+}
+
+/// How many random graphs are differentiated at one of their nodes.
+const GRAPHS: u64 = 250;
+
+#[test]
+fn any_node() {
+    let device = &fast_devices()[0];
+    let (mut compared, mut failures) = (0, 0);
+    for seed in 0..GRAPHS {
+        match fuzz::check_at_node(&fuzz::generate(seed), &mut fuzz::Rng(seed), device) {
+            Ok(n) => compared += n,
+            Err(error) => {
+                println!("FAIL seed {seed}: {error}");
+                failures += 1;
+            }
+        }
+    }
+    println!("{compared} gradients at nodes of {GRAPHS} random graphs");
+    assert!(failures == 0 && compared as u64 > 3 * GRAPHS, "see the {failures} FAIL lines above");
+}
+
+/// An op that returned its argument would make two tensors one, and a gradient with respect to either that of both.
+#[test]
+fn an_op_gives_a_tensor_of_its_own() {
+    let goldens = [
+        include_str!("../goldens/unary.txt"),
+        include_str!("../goldens/binary.txt"),
+        include_str!("../goldens/view.txt"),
+        include_str!("../goldens/reduce.txt"),
+        include_str!("../goldens/index.txt"),
+        include_str!("../goldens/linalg.txt"),
+        include_str!("../goldens/conv.txt"),
+        include_str!("../goldens/norm.txt"),
+        include_str!("../goldens/loss.txt"),
+    ];
+    let device = &fast_devices()[0];
+    let (mut ran, mut failures) = (0, 0);
+    for case in goldens.iter().flat_map(|golden| cases::parse(golden).unwrap()) {
+        let Some(entry) = ops::table().find(|entry| entry.name == case.op) else { continue };
+        // Those read values, or are documented to be the tensor itself.
+        if entry.reads || case.op == "cast" {
+            continue;
+        }
+        let inputs: Vec<Tensor> =
+            case.inputs.iter().map(|input| Tensor::from_expr(oracle::leaf(input.values.clone(), device.id()))).collect();
+        let outputs = (entry.run)(&ops::Call { x: &inputs, args: &case.args, device });
+        ran += 1;
+        let same = |output: &&Tensor| output.dtype().is_float() && inputs.iter().any(|input| input.expr().same(&output.expr()));
+        if outputs.iter().any(|output| same(&output)) {
+            println!("FAIL {case}: the result is its argument");
+            failures += 1;
+        }
+    }
+    assert!(failures == 0 && ran > 1000, "{ran} calls, see the {failures} FAIL lines above");
+}
