@@ -361,6 +361,40 @@ def bare(x, **kw):
     return None if {k: v for k, v in kw.items() if k != "inplace"} else ([x], {})
 
 
+def scaled(x, a, b, value=1):
+    return [x, a, b], {"value": float(value)}
+
+
+def addmm(x, a, b, alpha=1, beta=1):
+    return None if alpha != 1 or beta != 1 else ([x, a, b], {})
+
+
+def prod(x, dim=None, keepdim=False, **kw):
+    return None if kw or not x.dim() else reduction(x, dim, keepdim)
+
+
+def filled(x, mask, value):
+    return None if isinstance(value, torch.Tensor) or mask.dim() > x.dim() else ([x, mask], {"value": float(value)})
+
+
+def rolled(x, shifts, dims=None):
+    many = lambda v: list(v) if isinstance(v, (tuple, list)) else [v]
+    return None if not x.dim() else ([x], {"shifts": many(shifts), "axes": None if dims is None else many(dims)})
+
+
+def diagonal(x, offset=0, dim1=0, dim2=1):
+    return ([x], {"offset": offset}) if (dim1 % x.dim(), dim2 % x.dim()) == (x.dim() - 2, x.dim() - 1) else None
+
+
+def batch_norm(x, mean, var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    return None if not training or mean is not None or (bias is not None and weight is None) or x.dim() < 2 else (
+        [t for t in (x, weight, bias) if t is not None], {"eps": eps})
+
+
+def instance_norm(x, mean=None, var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+    return None if mean is not None or (bias is not None and weight is None) else ([t for t in (x, weight, bias) if t is not None], {"eps": eps})
+
+
 def first(adapt):
     """Of several outputs PyTorch gives, the table's op has the first."""
     adapt.first = True
@@ -409,7 +443,19 @@ ADAPTERS = {
     "expand": ("expand", lambda x, shape: ([x], {"shape": list(shape)})),
     "flip": ("flip", lambda x, dims: ([x], {"axes": list(dims)})),
     "tril": ("tril", lambda x, diagonal=0: ([x], {"diagonal": diagonal})), "triu": ("triu", lambda x, diagonal=0: ([x], {"diagonal": diagonal})),
-    "diag_embed": ("diag_embed", bare),
+    "diag_embed": ("diag_embed", bare), "diagonal": ("diagonal", diagonal), "prod": ("prod", prod),
+    "addcmul": ("addcmul", scaled), "addcdiv": ("addcdiv", scaled), "addmm": ("addmm", addmm), "bmm": ("matmul", plain), "mm": ("matmul", plain),
+    "mv": ("matmul", plain), "masked_fill": ("masked_fill", filled), "roll": ("roll", rolled),
+    "tile": ("tile", lambda x, reps: ([x], {"reps": list(reps)})),
+    "squeeze": ("squeeze", lambda x, dim=None: ([x], {"axis": dim}) if dim is None or (x.dim() and x.shape[dim] == 1) else None),
+    "unsqueeze": ("unsqueeze", lambda x, dim: ([x], {"axis": dim})),
+    "narrow": ("narrow", lambda x, dim, start, length: ([x], {"axis": dim, "start": start, "len": length})
+               if isinstance(start, int) and start >= 0 else None),
+    "select": ("select", lambda x, dim, index: ([x], {"axis": dim, "index": index})),
+    "take_along_dim": ("take_along", lambda x, index, dim=None: ([x, index], {"axis": dim}) if dim is not None and index.dim() == x.dim() else None),
+    "index_copy": ("index_copy", lambda x, dim, index, src: ([x, index, src], {"axis": dim}) if x.dim() else None),
+    "movedim": ("movedim", lambda x, s, d: ([x], {"source": s, "target": d}) if isinstance(s, int) else None),
+    "nn.functional.batch_norm": ("batch_norm_train", batch_norm), "nn.functional.instance_norm": ("instance_norm", instance_norm),
     "unfold": ("unfold", lambda x, dimension, size, step: ([x], {"axis": dimension, "size": size, "step": step}) if x.dim() and size else None),
     "cat": ("concat", lambda xs, dim=0: (list(xs), {"axis": dim}) if all(x.dim() == xs[0].dim() for x in xs) else None),
     "stack": ("stack", lambda xs, dim=0: (list(xs), {"axis": dim})),

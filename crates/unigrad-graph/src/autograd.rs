@@ -276,8 +276,10 @@ pub fn boundary(node: &Expr, since: NodeId) -> Vec<Expr> {
         if !seen.insert(node.id()) {
             continue;
         }
-        if node.needs_grad() || (node.id() < since && node.dtype().is_float()) {
-            found.push(node);
+        if node.needs_grad() || node.id() < since {
+            if node.dtype().is_float() {
+                found.push(node);
+            }
         } else {
             stack.extend(node.inputs().iter().cloned());
         }

@@ -117,7 +117,8 @@ pub fn take_gradients(loss: &Tensor, variables: &[Tensor]) -> Result<Vec<Tensor>
 /// or intermediate, and whether evaluated or not.
 ///
 /// The result can be differentiated again, and the graph stays. Two names of one tensor (`clone`, `contiguous`, a `cast` to the dtype that
-/// is there, `to` the device that is there) are one tensor here too; any other op gives a tensor of its own, as in PyTorch.
+/// is there, `to` the device that is there; a plain tensor and what it was assigned) are one tensor here too; any other op gives a tensor
+/// of its own, as in PyTorch.
 ///
 /// An error if the loss does not depend on one of them (see [`grad_allow_unused`]), or if a tensor between them was evaluated and needs no
 /// gradient: such a tensor forgets what it was computed from, so a plain tensor whose gradient is asked for after evaluations in between

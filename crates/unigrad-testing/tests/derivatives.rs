@@ -2,7 +2,7 @@
 //! graphs. `UNIGRAD_OP=norm` runs the cases of one op.
 
 use unigrad_tensor::{DType, Tensor};
-use unigrad_testing::{cases, derivatives, fast_devices, fuzz, on_slow_devices, ops, oracle, share::Share, without_f64};
+use unigrad_testing::{Values, cases, derivatives, fast_devices, fuzz, on_slow_devices, ops, oracle, share::Share, without_f64};
 
 fn check(test: &str, golden: &str) {
     let wanted = std::env::var("UNIGRAD_OP").ok();
@@ -88,13 +88,20 @@ fn an_op_gives_a_tensor_of_its_own() {
         if entry.reads || case.op == "cast" {
             continue;
         }
-        let inputs: Vec<Tensor> =
-            case.inputs.iter().map(|input| Tensor::from_expr(oracle::leaf(input.values.clone(), device.id()))).collect();
+        let leaf = |values: &Values| Tensor::from_expr(oracle::leaf(values.clone(), device.id()));
+        let variable = |tensor: Tensor| if tensor.dtype().is_float() { tensor.requires_grad() } else { tensor };
+        let inputs: Vec<Tensor> = case.inputs.iter().map(|input| variable(leaf(&input.values))).collect();
         let outputs = (entry.run)(&ops::Call { x: &inputs, args: &case.args, device });
         ran += 1;
         let same = |output: &&Tensor| output.dtype().is_float() && inputs.iter().any(|input| input.expr().same(&output.expr()));
         if outputs.iter().any(|output| same(&output)) {
             println!("FAIL {case}: the result is its argument");
+            failures += 1;
+        }
+        // A result without a way back would make a backward pass an error where a gradient of zeros is due.
+        let cut = |output: &&Tensor| output.dtype().is_float() && !output.needs_grad();
+        if inputs.iter().any(Tensor::needs_grad) && outputs.iter().any(|output| cut(&output)) {
+            println!("FAIL {case}: the result depends on no input");
             failures += 1;
         }
     }

@@ -139,8 +139,10 @@ pub(super) fn scatter_vjp(v: &mut Vjp<'_>, axis: usize, mode: ScatterMode) {
         ScatterMode::Max | ScatterMode::Min => {
             let is_base = base.eq(v.node);
             let is_src = src.eq(&met(v.node, axis, &index));
-            let count = is_base.cast(v.dy.dtype()).scatter(axis, ScatterMode::Add, &index, &is_src.cast(v.dy.dtype()));
-            let share = v.dy.div(&count);
+            // Counted in a dtype that holds the number of ties.
+            let wide = v.dy.dtype().compute();
+            let count = is_base.cast(wide).scatter(axis, ScatterMode::Add, &index, &is_src.cast(wide));
+            let share = v.dy.cast(wide).div(&count).cast(v.dy.dtype());
             v.send(0, |_| is_base.select(&share, &share.zeros_like()));
             v.send(2, |_| {
                 let share = met(&share, axis, &index);
