@@ -250,6 +250,11 @@ impl Device {
         self.0.open.compiles_slowly()
     }
 
+    /// What one launch can pass; see [`OpenDevice::limits`].
+    pub fn limits(self) -> unigrad_kernel::Limits {
+        self.0.open.limits()
+    }
+
     /// Runs a program: one slice per [`Kernel::args`] entry, of buffers of this device, and one word per [`Kernel::scalars`] entry.
     /// May return before the work is done.
     pub fn launch(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {

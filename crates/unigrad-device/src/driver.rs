@@ -6,7 +6,7 @@
 
 use crate::{Error, Pending};
 use std::{any::Any, fmt, sync::Arc};
-use unigrad_kernel::Kernel;
+use unigrad_kernel::{Kernel, Limits};
 
 /// What a device is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -160,6 +160,10 @@ pub trait OpenDevice: Send + Sync {
     /// Whether compiling a kernel takes long enough to do it on several threads.
     fn compiles_slowly(&self) -> bool {
         false
+    }
+    /// What one launch can pass: the compiler of graphs keeps kernels within it.
+    fn limits(&self) -> Limits {
+        Limits::NONE
     }
     /// Runs a program: one slice per [`Kernel::args`] entry and one word per [`Kernel::scalars`] entry. May return before the work is done.
     /// `origin` is what errors that surface later say of the launch. [`Error::OutOfMemory`] with bytes asked for says that nothing was queued: the

@@ -15,7 +15,7 @@ use std::{
     },
     task::{Context, Poll, Wake, Waker},
 };
-use unigrad_kernel::Kernel;
+use unigrad_kernel::{Kernel, Limits};
 
 /// Called with every kernel that a device is about to compile.
 static OBSERVER: OnceLock<fn(&Kernel)> = OnceLock::new();
@@ -317,6 +317,10 @@ impl OpenDevice for FaultyDevice {
 
     fn compiles_slowly(&self) -> bool {
         self.inner.compiles_slowly()
+    }
+
+    fn limits(&self) -> Limits {
+        self.inner.limits()
     }
 
     fn flush(&self) -> Result<(), Error> {

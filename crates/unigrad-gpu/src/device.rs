@@ -12,6 +12,7 @@ use crate::{
     Backend, Bound, Lowered, Part, Range, Step, StepArg,
     faults::{Faults, SLOT_WORDS, SLOTS},
     lower,
+    room::with_room,
 };
 use library::ByLibrary;
 use rustc_hash::FxHashMap;
@@ -23,7 +24,7 @@ use std::{
 };
 use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Pending, Program, RawBuffer, Slice};
 use unigrad_ir::{Dialect, Param, Source, Target};
-use unigrad_kernel::{Custom, Kernel};
+use unigrad_kernel::{Custom, Kernel, Limits};
 use unigrad_scalar::DType;
 
 #[cfg(test)]
@@ -144,7 +145,7 @@ impl<B: Backend> GpuDevice<B> {
             kernel: program.name.clone(),
             cause: errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
         })?;
-        let module = Arc::new(self.backend.load(program)?);
+        let module = Arc::new(with_room(|| self.backend.load(program))?);
         Ok(Arc::clone(lock(&self.shared.modules).entry(program.clone()).or_insert(module)))
     }
 
@@ -313,7 +314,7 @@ impl<B: Backend> GpuDevice<B> {
         let module = match (custom.text(language), custom.text(Dialect::Ir.name())) {
             (Some(text), _) if target.dialect != Dialect::Ir => {
                 let source = Source { text: text.to_owned(), entry: custom.entry.clone(), options: Vec::new(), dynamic_shared: 0 };
-                Arc::new(self.backend.load_source(&source, &program)?)
+                Arc::new(with_room(|| self.backend.load_source(&source, &program))?)
             }
             (_, Some(text)) => {
                 let parsed = unigrad_ir::parse_as(text, &program).map_err(refuse)?;
@@ -490,6 +491,15 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
 
     fn compiles_slowly(&self) -> bool {
         true
+    }
+
+    fn limits(&self) -> Limits {
+        let target = self.backend.target();
+        Limits {
+            buffers: target.max_buffers as usize,
+            bytes: target.max_param_bytes as usize,
+            buffer_bytes: target.buffer_param_bytes() as usize,
+        }
     }
 
     fn synchronize(&self) -> Result<(), Error> {

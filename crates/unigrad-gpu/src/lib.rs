@@ -11,6 +11,7 @@ mod faults;
 mod later;
 pub mod lower;
 mod product;
+mod room;
 
 pub use backend::{Backend, Bound, Range};
 pub use cache::{KernelCache, Key};

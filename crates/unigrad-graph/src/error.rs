@@ -1,6 +1,7 @@
 //! Why a call cannot make a node: op, cause, place in the user's source and remedy.
 
-use std::{fmt, panic::Location};
+use crate::Expr;
+use std::{fmt, panic::Location, sync::Arc};
 
 /// Whose rule was broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -15,6 +16,8 @@ pub enum ErrorKind {
     Autograd,
     /// A value that makes no sense for the op: a negative size, a probability above 1.
     Argument,
+    /// A mistake of the library.
+    Internal,
 }
 
 /// An op that could not be built: the cause, the user's place in the code, and the remedy.
@@ -32,6 +35,15 @@ pub struct Error {
     pub place: &'static Location<'static>,
     /// Where the op's inputs were made: name of the op, shape and dtype, place.
     pub inputs: Vec<(String, &'static Location<'static>)>,
+}
+
+impl Error {
+    /// What cannot be, seen at a node.
+    pub fn internal(node: &Expr, what: &str) -> Arc<Error> {
+        let message = format!("{what} (a mistake of the library)");
+        let help = "report it with the lines that made the tensor".to_string();
+        Arc::new(Error { kind: ErrorKind::Internal, op: node.op().name().into(), message, help, place: node.place(), inputs: Vec::new() })
+    }
 }
 
 impl fmt::Display for Error {

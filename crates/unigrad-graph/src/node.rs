@@ -5,7 +5,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::{
     any::Any,
-    cell::Cell,
+    cell::{Cell, RefCell},
     fmt,
     hash::{Hash, Hasher},
     panic::Location,
@@ -315,7 +315,7 @@ impl Expr {
             let _ = self.0.below.set(below);
         }
         let inputs = std::mem::take(&mut *self.0.inputs.write().unwrap_or_else(std::sync::PoisonError::into_inner));
-        drop_iteratively(inputs);
+        drop_iteratively(Remains::Inputs(inputs));
     }
 
     /// Whether a backward pass has gone through here and freed the graph: no second one can.
@@ -351,21 +351,73 @@ fn fingerprint(op: &Op, shape: &Shape, dtype: DType, device: u32) -> u128 {
     u128::from(low) | u128::from(high.finish()) << 64
 }
 
-/// Drops a chain of nodes of any length without recursion.
-fn drop_iteratively(inputs: Inputs) {
-    let mut stack = inputs;
-    while let Some(Expr(node)) = stack.pop() {
-        if let Some(mut node) = Arc::into_inner(node) {
-            stack.extend(std::mem::take(node.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)));
+/// What nodes leave behind.
+enum Remains {
+    Inputs(Inputs),
+    /// A user's gradient may hold tensors, and so more nodes.
+    Gradient(Op),
+}
+
+thread_local! {
+    /// What is still to be dropped, while this thread drops.
+    static REMAINS: RefCell<Option<Vec<Remains>>> = const { RefCell::new(None) };
+}
+
+/// This thread drops; ends also when a destructor of the user's panics.
+struct Dropping;
+
+impl Drop for Dropping {
+    fn drop(&mut self) {
+        // Out of the cell before it is dropped, for that may leave more.
+        let left = REMAINS.try_with(|all| all.borrow_mut().take());
+        drop(left);
+    }
+}
+
+/// Drops a chain of nodes of any length without recursion: a node that goes while another one is dropped leaves what it holds to that one.
+fn drop_iteratively(remains: Remains) {
+    let mut own = vec![remains];
+    let begun = REMAINS.try_with(|all| {
+        let mut all = all.borrow_mut();
+        match &mut *all {
+            Some(waiting) => waiting.append(&mut own),
+            none => {
+                *none = Some(Vec::new());
+                return Some(Dropping);
+            }
         }
+        None
+    });
+    let left_by_others = || REMAINS.try_with(|all| all.borrow_mut().as_mut().and_then(Vec::pop)).ok().flatten();
+    while let Some(next) = own.pop().or_else(|| begun.as_ref().ok()?.as_ref().and_then(|_| left_by_others())) {
+        match next {
+            Remains::Inputs(inputs) => {
+                for Expr(node) in inputs {
+                    if let Some(mut node) = Arc::into_inner(node) {
+                        own.extend(node.take_inputs().map(Remains::Inputs));
+                    }
+                }
+            }
+            Remains::Gradient(op) => drop(op),
+        }
+    }
+}
+
+impl Node {
+    /// The inputs, if there are any, so that they do not go with the node.
+    fn take_inputs(&mut self) -> Option<Inputs> {
+        let inputs = std::mem::take(self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner));
+        (!inputs.is_empty()).then_some(inputs)
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        let inputs = std::mem::take(self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner));
-        if !inputs.is_empty() {
-            drop_iteratively(inputs);
+        if let Some(inputs) = self.take_inputs() {
+            drop_iteratively(Remains::Inputs(inputs));
+        }
+        if matches!(self.op, Op::Custom(_)) {
+            drop_iteratively(Remains::Gradient(std::mem::replace(&mut self.op, Op::Buffer)));
         }
     }
 }

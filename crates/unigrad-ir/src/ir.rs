@@ -379,6 +379,10 @@ pub enum Stmt {
 /// Steps in order.
 pub type Block = Vec<Stmt>;
 
+/// How deep blocks may stand in each other, the program's own counted. Compilers have limits of this kind, too: what walks a program may
+/// recurse from block to block.
+pub const MAX_NESTING: usize = 64;
+
 /// What every thread of a launch does; see the module's text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Program {
@@ -414,6 +418,25 @@ impl Program {
         self.shared.iter().map(|a| a.len as usize * a.ty.dtype().size() * a.ty.lanes()).sum()
     }
 
+    /// Whether its blocks stand deeper in each other than [`MAX_NESTING`]; for any depth, for it does not recurse.
+    pub(crate) fn is_too_deep(&self) -> bool {
+        let mut blocks: Vec<(&Block, usize)> = vec![(&self.body, 1)];
+        while let Some((block, depth)) = blocks.pop() {
+            if depth > MAX_NESTING {
+                return true;
+            }
+            for stmt in block {
+                match stmt {
+                    Stmt::If { then, otherwise, .. } => blocks.extend([(then, depth + 1), (otherwise, depth + 1)]),
+                    Stmt::For { body, .. } => blocks.push((body, depth + 1)),
+                    Stmt::While { check, body, .. } => blocks.extend([(check, depth + 1), (body, depth + 1)]),
+                    Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier | Stmt::Raw(_) => {}
+                }
+            }
+        }
+        false
+    }
+
     /// Whether it needs no matrix instructions and nothing in a dialect's own words.
     pub fn is_plain(&self) -> bool {
         !self.has_raw() && !self.insts.iter().any(|inst| matches!(inst.ty, Type::Fragment(_)))
@@ -442,6 +465,27 @@ impl Program {
             },
             Place::Shared(i) => self.shared.get(i as usize).map(|a| a.ty),
             Place::Local(i) => self.locals.get(i as usize).map(|a| a.ty),
+        }
+    }
+}
+
+impl Drop for Program {
+    /// Without recursion, however deep the blocks of a program stand that was never checked.
+    fn drop(&mut self) {
+        let mut left = std::mem::take(&mut self.body);
+        while let Some(stmt) = left.pop() {
+            match stmt {
+                Stmt::If { mut then, mut otherwise, .. } => {
+                    left.append(&mut then);
+                    left.append(&mut otherwise);
+                }
+                Stmt::For { mut body, .. } => left.append(&mut body),
+                Stmt::While { mut check, mut body, .. } => {
+                    left.append(&mut check);
+                    left.append(&mut body);
+                }
+                Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier | Stmt::Raw(_) => {}
+            }
         }
     }
 }

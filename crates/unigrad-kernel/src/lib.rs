@@ -23,6 +23,22 @@ pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Total, Value}
 
 use unigrad_scalar::DType;
 
+/// What a launch can pass at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// Buffers.
+    pub buffers: usize,
+    /// Bytes of all arguments together.
+    pub bytes: usize,
+    /// Bytes of them that one buffer takes.
+    pub buffer_bytes: usize,
+}
+
+impl Limits {
+    /// Of a device that takes whatever there is.
+    pub const NONE: Limits = Limits { buffers: usize::MAX, bytes: usize::MAX, buffer_bytes: 8 };
+}
+
 /// One launch.
 ///
 /// A launch passes one buffer per entry of [`Kernel::args`], in order, and one 64-bit word per entry of [`Kernel::scalars`].

@@ -166,6 +166,24 @@ impl Region {
         self.axes[self.n_parallel..].iter().product()
     }
 
+    /// Elements of a buffer that are touched, at most: a view or an update may leave most of it alone.
+    pub fn touched(&self, arg: usize) -> usize {
+        let levels = self.levels();
+        let points = |index: &Index| {
+            let level = index.dynamic.iter().map(|(value, _)| levels[value.index()]).max().unwrap_or(Level::Uniform);
+            let counts = |axis: usize| {
+                let moved = index.strides.get(axis).is_some_and(|stride| *stride != 0);
+                moved || level == Level::Full || (level == Level::Row && axis < self.n_parallel)
+            };
+            self.axes.iter().enumerate().filter(|(axis, _)| counts(*axis)).fold(1usize, |all, (_, size)| all.saturating_mul(*size))
+        };
+        let accesses = self.insts.iter().filter_map(|inst| match &inst.op {
+            InstOp::Load { arg: at, index, .. } | InstOp::Store { arg: at, index, .. } if *at as usize == arg => Some(points(index)),
+            _ => None,
+        });
+        accesses.fold(0usize, usize::saturating_add).min(self.args[arg].len)
+    }
+
     /// The level of every instruction.
     pub fn levels(&self) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::with_capacity(self.insts.len());

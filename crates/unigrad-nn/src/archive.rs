@@ -164,6 +164,25 @@ mod tests {
     }
 
     #[test]
+    fn headers_of_any_depth_are_refused() {
+        let small = std::thread::Builder::new().stack_size(256 << 10).spawn(|| {
+            for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+                for depth in [200, 20_000, 1_000_000] {
+                    for closed in [true, false] {
+                        let value = format!("{}1{}", open.repeat(depth), if closed { close.repeat(depth) } else { String::new() });
+                        for header in [format!("{{\"a\":{value}}}"), format!("{{\"__metadata__\":{{\"a\":{value}}}}}")] {
+                            let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();
+                            let error = Archive::from_bytes(&bytes, "deep.safetensors").unwrap_err().to_string();
+                            assert!(error.contains("the header is damaged"), "{error}");
+                        }
+                    }
+                }
+            }
+        });
+        small.unwrap().join().unwrap();
+    }
+
+    #[test]
     fn damaged_files_are_refused() {
         let bytes = sample().to_bytes(Path::new("x")).unwrap();
         let error = |bytes: &[u8]| Archive::from_bytes(bytes, "some.safetensors").unwrap_err().to_string();

@@ -126,7 +126,7 @@ impl Capture {
                 }
                 // After a copy the walk only looks for others: all is walked again when they are made.
                 match capture.copies.is_empty() {
-                    true => capture.push(expr, role, &mut position, &mut in_graph),
+                    true => capture.push(expr, role, &mut position, &mut in_graph)?,
                     false => _ = position.insert(expr.id(), 0),
                 }
             }
@@ -146,7 +146,13 @@ impl Capture {
         Ok(capture)
     }
 
-    fn push(&mut self, expr: Expr, role: Role, position: &mut FxHashMap<NodeId, u32>, in_graph: &mut Vec<u32>) {
+    fn push(
+        &mut self,
+        expr: Expr,
+        role: Role,
+        position: &mut FxHashMap<NodeId, u32>,
+        in_graph: &mut Vec<u32>,
+    ) -> Result<(), std::sync::Arc<Error>> {
         let mut inputs: SmallVec<[u32; 3]> = SmallVec::new();
         let fingerprint = if let Role::External(_) = role { expr.data_fingerprint() } else { expr.fingerprint() };
         self.key = mix(self.key, fingerprint);
@@ -155,20 +161,23 @@ impl Capture {
                 self.externals.push(expr.clone());
                 self.key = mix(self.key, 1 << 102);
             }
-            Role::Scalar(_) => self.scalars.push(expr.scalar_value().map_or(0, |value| value.to_raw())),
+            Role::Scalar(_) => {
+                let value = expr.scalar_value().ok_or_else(|| Error::internal(&expr, "a run-time scalar without a value"))?;
+                self.scalars.push(value.to_raw());
+            }
             Role::Compute => {
                 for input in expr.inputs().iter() {
-                    if let Some(index) = position.get(&input.id()) {
-                        inputs.push(*index);
-                        in_graph[*index as usize] += 1;
-                        self.key = mix(self.key, u128::from(*index) | 1 << 99);
-                    }
+                    let index = position.get(&input.id()).ok_or_else(|| Error::internal(&expr, "an input that was not walked"))?;
+                    inputs.push(*index);
+                    in_graph[*index as usize] += 1;
+                    self.key = mix(self.key, u128::from(*index) | 1 << 99);
                 }
             }
         }
         position.insert(expr.id(), self.nodes.len() as u32);
         in_graph.push(0);
         self.nodes.push(Captured { expr, inputs, role, fingerprint });
+        Ok(())
     }
 
     /// Besides the targets: what somebody outside of the graph can still see, unless it is as cheap to compute again.

@@ -3,10 +3,11 @@
 //!
 //! In: the nodes a kernel stores, the domain, and which nodes are loaded instead of computed. Out: instructions.
 //! Always: one instruction per value and place (shared parts are computed once); indices are in bounds where their mask holds.
-//! Never: decides what is fused ([`crate::fuse`] has), or recurses deeper than fusion's limit on a chain.
+//! Never: decides what is fused ([`crate::fuse`] has), or recurses: what a value waits for is computed first, from a stack of its own.
 
 use crate::index::{Coords, Idx, Unflatten, flatten, unflatten};
 use crate::ir::{Id, Ir, IrOp};
+use crate::shrink::{collapse, prune};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unigrad_graph::{BinaryOp, DType, Literal, Op, PadAxis, Shape, UnaryOp};
@@ -26,6 +27,22 @@ pub(crate) enum Stop {
     Split { axis: usize, inner: usize },
     /// A mistake of the compiler.
     Bug(String),
+}
+
+/// A value that is to be computed: a node at coordinates, where the mask holds.
+type Request = (Id, Coords, Option<Value>);
+
+/// Why the value of a node could not be made.
+enum Pause {
+    /// Another one has to be computed first. Then the node is tried again, and finds the instructions that it has made so far.
+    For(Box<Request>),
+    Stop(Stop),
+}
+
+impl From<Stop> for Pause {
+    fn from(stop: Stop) -> Pause {
+        Pause::Stop(stop)
+    }
 }
 
 /// What a kernel is made of.
@@ -49,8 +66,18 @@ pub(crate) struct Store {
     pub(crate) node: Id,
     /// Once per row, or at every point.
     pub(crate) level: Level,
-    /// As a part of another node: which, and where the part begins along each axis.
-    pub(crate) into: Option<(Id, Shape)>,
+    /// As a part of another node.
+    pub(crate) into: Option<Part>,
+}
+
+/// Where a part of a node goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) whole: Id,
+    /// Where it begins along each axis.
+    pub(crate) start: Shape,
+    /// An axis along which it begins so much later as a node says, which only the launch knows, and how many places there are.
+    pub(crate) moved: Option<(usize, Id, usize)>,
 }
 
 /// A finished region: the program with its buffers and run-time scalars by node and slot.
@@ -70,11 +97,12 @@ struct Emitter<'a> {
     sizes: Vec<usize>,
     insts: Vec<Inst>,
     known: FxHashMap<Inst, Value>,
-    memo: FxHashMap<(Id, Coords, Option<Value>), Value>,
+    memo: FxHashMap<Request, Value>,
     args: Vec<Id>,
     arg_of: FxHashMap<Id, u32>,
     written: FxHashSet<Id>,
-    scalars: Vec<u32>,
+    /// By slot of the region: the plan's, and its dtype.
+    scalars: Vec<(u32, DType)>,
 }
 
 /// Emits the kernel over these axes, splitting them as needed.
@@ -116,11 +144,16 @@ impl<'a> Emitter<'a> {
     fn run(&mut self) -> Result<(), Stop> {
         for Store { node, level, into } in self.task.stores {
             let mut coords = self.home(*node, *level)?;
-            let value = if into.is_some() { self.pull(*node, &coords, None)? } else { self.compute(*node, &coords, None)? };
+            let value = self.value(*node, &coords)?;
             let mut target = *node;
-            if let Some((whole, start)) = into {
+            if let Some(Part { whole, start, moved }) = into {
                 target = *whole;
                 coords.iter_mut().zip(start).for_each(|(coord, start)| *coord = std::mem::take(coord).plus_const(*start as i64));
+                if let Some((axis, by, places)) = moved {
+                    let by = self.value(*by, &Coords::new())?;
+                    let by = self.bounded(by, *places, None);
+                    coords[*axis] = std::mem::take(&mut coords[*axis]).plus(&Idx::value(by));
+                }
             }
             let index = self.index(&flatten(&coords, &self.task.ir.node(target).shape));
             let arg = self.arg(target);
@@ -233,8 +266,8 @@ impl<'a> Emitter<'a> {
     }
 
     fn scalar(&mut self, slot: u32, dtype: DType) -> Value {
-        let position = self.scalars.iter().position(|s| *s == slot).unwrap_or_else(|| {
-            self.scalars.push(slot);
+        let position = self.scalars.iter().position(|(known, _)| *known == slot).unwrap_or_else(|| {
+            self.scalars.push((slot, dtype));
             self.scalars.len() - 1
         });
         self.inst(InstOp::Scalar(position as u32), dtype)
@@ -269,38 +302,62 @@ impl<'a> Emitter<'a> {
         self.and(low, high)
     }
 
-    /// The value of a node at coordinates; loaded if it is in memory.
-    fn pull(&mut self, node: Id, coords: &Coords, mask: Option<Value>) -> Result<Value, Stop> {
-        if !self.task.inside.contains(&node) && self.task.stored.contains(&node) {
-            let n = self.task.ir.node(node);
-            let (linear, dtype) = (flatten(coords, &n.shape), n.dtype);
-            let arg = self.arg(node);
-            let index = self.index(&linear);
-            return Ok(self.inst(InstOp::Load { arg, index, mask }, dtype));
+    /// The value of a node at coordinates. A chain of nodes may be of any length, so those that wait for others are on a stack.
+    fn value(&mut self, node: Id, coords: &Coords) -> Result<Value, Stop> {
+        let mut waiting: Vec<Request> = match self.pull(node, coords, None) {
+            Ok(value) => return Ok(value),
+            Err(Pause::For(request)) => vec![*request],
+            Err(Pause::Stop(stop)) => return Err(stop),
+        };
+        let mut last = None;
+        while let Some((node, coords, mask)) = waiting.pop() {
+            match self.compute(node, &coords, mask) {
+                Ok(value) => {
+                    last = Some(value);
+                    self.memo.insert((node, coords, mask), value);
+                }
+                Err(Pause::For(first)) => {
+                    waiting.push((node, coords, mask));
+                    waiting.push(*first);
+                }
+                Err(Pause::Stop(stop)) => return Err(stop),
+            }
         }
-        self.compute(node, coords, mask)
+        last.ok_or_else(|| Stop::Bug(format!("%{node} has no value")))
     }
 
-    fn compute(&mut self, node: Id, coords: &Coords, mask: Option<Value>) -> Result<Value, Stop> {
+    fn is_loaded(&self, node: Id) -> bool {
+        !self.task.inside.contains(&node) && self.task.stored.contains(&node)
+    }
+
+    fn load(&mut self, node: Id, coords: &Coords, mask: Option<Value>) -> Value {
+        let n = self.task.ir.node(node);
+        let (linear, dtype) = (flatten(coords, &n.shape), n.dtype);
+        let arg = self.arg(node);
+        let index = self.index(&linear);
+        self.inst(InstOp::Load { arg, index, mask }, dtype)
+    }
+
+    /// A node's value: loaded if it is in memory, or computed already; otherwise who asks for it waits.
+    fn pull(&mut self, node: Id, coords: &Coords, mask: Option<Value>) -> Result<Value, Pause> {
+        if self.is_loaded(node) {
+            return Ok(self.load(node, coords, mask));
+        }
         if self.task.acc == Some(node) {
             return Ok(self.inst(InstOp::Acc, self.task.ir.node(node).dtype.compute()));
         }
-        let key = (node, coords.clone(), mask);
-        if let Some(value) = self.memo.get(&key) {
-            return Ok(*value);
-        }
-        let value = self.compute_new(node, coords, mask)?;
-        self.memo.insert(key, value);
-        Ok(value)
+        let request = (node, coords.clone(), mask);
+        self.memo.get(&request).copied().ok_or_else(|| Pause::For(Box::new(request)))
     }
 
-    fn compute_new(&mut self, node: Id, coords: &Coords, mask: Option<Value>) -> Result<Value, Stop> {
+    /// Makes a node's value from its inputs'.
+    fn compute(&mut self, node: Id, coords: &Coords, mask: Option<Value>) -> Result<Value, Pause> {
         let ir = self.task.ir;
         let n = ir.node(node);
         let input = |i: usize| n.inputs[i];
         let shape_of = |i: usize| &ir.node(n.inputs[i]).shape;
         let op = match &n.op {
-            IrOp::External(_) => return Err(Stop::Bug(format!("input %{node} is not in memory"))),
+            IrOp::External(_) => return Err(Stop::Bug(format!("input %{node} is not in memory")).into()),
             IrOp::Scalar(slot) => return Ok(self.scalar(*slot, n.dtype)),
             IrOp::Barrier(_) => return self.pull(input(0), coords, mask),
             IrOp::Op(op) => op,
@@ -440,7 +497,7 @@ impl<'a> Emitter<'a> {
                 let x = self.pull(input(0), &from, None)?;
                 self.inst(InstOp::ArgReduce(*reduce, x), DType::I64)
             }
-            other => return Err(Stop::Bug(format!("{} is not a part of a region", other.name()))),
+            other => return Err(Stop::Bug(format!("{} is not a part of a region", other.name())).into()),
         })
     }
 
@@ -456,7 +513,7 @@ impl<'a> Emitter<'a> {
         self.inst(InstOp::Bounded { index, size: size as i64 }, DType::I64)
     }
 
-    fn pad(&mut self, x: Id, axes: &[PadAxis], fill: Literal, coords: &Coords, mask: Option<Value>) -> Result<Value, Stop> {
+    fn pad(&mut self, x: Id, axes: &[PadAxis], fill: Literal, coords: &Coords, mask: Option<Value>) -> Result<Value, Pause> {
         let shape = self.task.ir.node(x).shape.clone();
         if shape.contains(&0) {
             return Ok(self.literal(fill));
@@ -511,158 +568,16 @@ impl<'a> Emitter<'a> {
                 _ => {}
             }
         }
-        let dtype_of = |slot: &u32| {
-            let scalar = |n: &&crate::ir::IrNode| matches!(n.op, IrOp::Scalar(s) if s == *slot);
-            task.ir.nodes.iter().find(scalar).map_or(DType::F32, |n| n.dtype)
-        };
         let region = Region {
             name,
             axes: order.iter().map(|a| axes[*a].size).collect(),
             n_parallel: axes.iter().filter(|a| !a.reduce).count(),
             args: args.iter().map(|id| Arg { dtype: node(id).dtype, len: task.ir.numel(*id), write: written.contains(id) }).collect(),
-            scalars: scalars.iter().map(dtype_of).collect(),
+            scalars: scalars.iter().map(|(_, dtype)| *dtype).collect(),
             insts,
         };
+        let scalars = scalars.into_iter().map(|(slot, _)| slot).collect();
         Emitted { region: collapse(prune(region)), args, scalars, axes }
-    }
-}
-
-/// Drops instructions that nothing uses.
-fn prune(mut region: Region) -> Region {
-    let mut used = vec![false; region.insts.len()];
-    for (i, inst) in region.insts.iter().enumerate().rev() {
-        if used[i] || matches!(inst.op, InstOp::Store { .. } | InstOp::Bounded { .. }) {
-            used[i] = true;
-            inst.op.visit_values(|value| used[value.index()] = true);
-        }
-    }
-    if used.iter().all(|u| *u) {
-        return region;
-    }
-    let mut renamed = vec![Value(0); used.len()];
-    let mut kept = 0;
-    for (i, used) in used.iter().enumerate() {
-        renamed[i] = Value(kept);
-        kept += u32::from(*used);
-    }
-    let insts = std::mem::take(&mut region.insts);
-    region.insts = insts.into_iter().enumerate().filter(|(i, _)| used[*i]).map(|(_, inst)| inst).collect();
-    for inst in &mut region.insts {
-        map_values(&mut inst.op, |value| renamed[value.index()]);
-    }
-    region
-}
-
-/// Replaces every value an instruction uses.
-fn map_values(op: &mut InstOp, f: impl Fn(Value) -> Value) {
-    let index = |index: &mut Index| index.dynamic.iter_mut().for_each(|(value, _)| *value = f(*value));
-    match op {
-        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::AxisIndex(_) | InstOp::Acc => {}
-        InstOp::Load { index: at, mask, .. } => {
-            index(at);
-            mask.iter_mut().for_each(|mask| *mask = f(*mask));
-        }
-        InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) | InstOp::Reduce(_, a) | InstOp::ArgReduce(_, a) => *a = f(*a),
-        InstOp::Bounded { index, .. } => *index = f(*index),
-        InstOp::Binary(_, a, b) => (*a, *b) = (f(*a), f(*b)),
-        InstOp::Where(a, b, c) => (*a, *b, *c) = (f(*a), f(*b), f(*c)),
-        InstOp::Philox { seed, offset, index, .. } => (*seed, *offset, *index) = (f(*seed), f(*offset), f(*index)),
-        InstOp::Store { index: at, value, .. } => {
-            index(at);
-            *value = f(*value);
-        }
-    }
-}
-
-/// Joins neighbouring axes that every index walks through as if they were one, and drops axes of size 1.
-fn collapse(mut region: Region) -> Region {
-    if region.insts.iter().any(|inst| inst.op == InstOp::Acc) {
-        // An epilogue keeps the axes of its contraction.
-        return region;
-    }
-    let indexed: FxHashSet<u32> =
-        region.insts.iter().filter_map(|inst| if let InstOp::AxisIndex(a) = inst.op { Some(a) } else { None }).collect();
-    let mut indexed: Vec<bool> = (0..region.axes.len()).map(|a| indexed.contains(&(a as u32))).collect();
-    let mut axis = region.axes.len();
-    while axis > 0 {
-        axis -= 1;
-        let joins = axis + 1 < region.axes.len() && (axis + 1 != region.n_parallel) && !indexed[axis] && !indexed[axis + 1] && {
-            let inner = region.axes[axis + 1] as i64;
-            region.insts.iter().all(|inst| match &inst.op {
-                InstOp::Load { index, .. } | InstOp::Store { index, .. } => index.strides[axis] == index.strides[axis + 1] * inner,
-                _ => true,
-            })
-        };
-        let unit = region.axes[axis] == 1 && !indexed[axis];
-        if !joins && !unit {
-            continue;
-        }
-        // A unit axis goes; joined axes become the inner one.
-        if joins && !unit {
-            region.axes[axis + 1] *= region.axes[axis];
-        }
-        region.axes.remove(axis);
-        indexed.remove(axis);
-        region.n_parallel -= usize::from(axis < region.n_parallel);
-        for inst in &mut region.insts {
-            match &mut inst.op {
-                InstOp::Load { index, .. } | InstOp::Store { index, .. } => {
-                    index.strides.remove(axis);
-                }
-                InstOp::AxisIndex(a) if *a > axis as u32 => *a -= 1,
-                _ => {}
-            }
-        }
-    }
-    region
-}
-
-/// Where a stored node's elements are when seen through views, as an affine index over the view's own axes; `None` if they are not.
-/// `axes` may be split to get there.
-pub(crate) fn affine(ir: &Ir, view: Id, stops: &FxHashSet<Id>, coords: Coords, axes: &[Axis]) -> Result<Option<(Id, Idx)>, Stop> {
-    let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
-    let (mut id, mut coords) = (view, coords);
-    loop {
-        let node = ir.node(id);
-        if stops.contains(&id) {
-            return Ok(Some((id, flatten(&coords, &node.shape))));
-        }
-        if matches!(node.op, IrOp::Barrier(_)) {
-            id = node.inputs[0];
-            continue;
-        }
-        let IrOp::Op(op) = &node.op else { return Ok(None) };
-        let next = |i: usize| node.inputs[i];
-        match op {
-            Op::Reshape => {
-                let linear = flatten(&coords, &node.shape);
-                coords = match unflatten(&linear, &ir.node(next(0)).shape, &sizes) {
-                    Unflatten::Coords(coords) => coords,
-                    Unflatten::Split { axis, inner } => return Err(Stop::Split { axis, inner }),
-                    Unflatten::Divide => return Ok(None),
-                };
-            }
-            Op::Permute(perm) => {
-                let mut from: Coords = SmallVec::from_elem(Idx::default(), perm.len());
-                perm.iter().zip(&coords).for_each(|(p, coord)| from[usize::from(*p)] = coord.clone());
-                coords = from;
-            }
-            Op::Expand => {
-                let shape = &ir.node(next(0)).shape;
-                let lead = coords.len() - shape.len();
-                coords = shape.iter().zip(&coords[lead..]).map(|(s, c)| if *s == 1 { Idx::default() } else { c.clone() }).collect();
-            }
-            Op::Slice(parts) => {
-                let at = |(axis, coord): (&unigrad_graph::SliceAxis, &Idx)| coord.clone().times(axis.step).plus_const(axis.start as i64);
-                coords = parts.iter().zip(&coords).map(at).collect();
-            }
-            Op::Window { axis, step, dilation, .. } => {
-                let inner = coords.pop().unwrap_or_default().times(*dilation as i64);
-                coords[*axis] = coords[*axis].clone().times(*step as i64).plus(&inner);
-            }
-            _ => return Ok(None),
-        }
-        id = next(0);
     }
 }
 

@@ -11,24 +11,27 @@
 //! 2. a reader joins its producer: maps, reductions over the same axes, maps of row values (rules a, c, d);
 //! 3. siblings that read the same large buffer join (rule b).
 //!
+//! No region grows beyond a number of nodes, nor beyond the buffers and run-time scalars that the device's launches can pass.
 //! What no other cluster reads is then not stored after all: it stays on chip.
 //! Always: the result is the same for the same graph. Never: changes what is computed.
 
-use crate::emit::{Axis, affine, map_cost, split_axis};
+use crate::affine::affine;
+use crate::emit::{Axis, split_axis};
 use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp, Kind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unigrad_graph::{Op, numel};
-use unigrad_kernel::Level;
+use unigrad_kernel::{Level, Limits};
 
-/// Longest chain that is computed in one go, and most nodes.
-const MAX_DEPTH: usize = 96;
-const MAX_SIZE: usize = 256;
-/// Most buffers of one kernel.
+/// Most nodes of one region: a chain of any length becomes regions of this length, which compile in time that is linear in the chain.
+const MAX_NODES: usize = 1024;
+/// Most buffers of one kernel, whatever the device takes.
 const MAX_BUFFERS: usize = 28;
-/// A concatenation of more parts is written part by part.
-const MAX_SELECTED_PARTS: usize = 4;
+/// Bytes of arguments that a kernel's own numbers take beside what the graph gives it: lengths, where index errors go.
+const OWN_BYTES: usize = 256;
+/// A kernel can always pass so many run-time scalars; a device that takes fewer has no kernel for most ops.
+const MIN_SCALARS: usize = 4;
 
 /// A domain: extents with a mark for reduce axes, neighbours of one kind joined, none of size 1.
 pub(crate) type Groups = SmallVec<[(usize, bool); 4]>;
@@ -42,7 +45,17 @@ pub(crate) struct Cluster {
     pub(crate) roots: Vec<(Id, Level)>,
     pub(crate) groups: Groups,
     /// Stored nodes it reads, ascending.
-    reads: Vec<Id>,
+    pub(crate) reads: Vec<Id>,
+}
+
+/// What a cluster takes in.
+struct Reads {
+    /// Stored nodes, ascending.
+    stored: Vec<Id>,
+    /// How many run-time scalars.
+    n_scalars: usize,
+    /// How many nodes it computes.
+    n_nodes: usize,
 }
 
 /// Fusion's result.
@@ -65,14 +78,17 @@ pub(crate) fn groups(shape: &[usize], is_reduce: impl Fn(usize) -> bool) -> Grou
     groups
 }
 
-struct Fusion<'a> {
-    ir: &'a Ir,
-    outputs: &'a FxHashSet<Id>,
+pub(crate) struct Fusion<'a> {
+    pub(crate) ir: &'a Ir,
+    pub(crate) outputs: &'a FxHashSet<Id>,
     /// Candidates for storage: every cluster root and heavy node.
-    marked: FxHashSet<Id>,
+    pub(crate) marked: FxHashSet<Id>,
     clusters: Vec<Option<Cluster>>,
     cluster_of: FxHashMap<Id, usize>,
-    users: Vec<SmallVec<[Id; 4]>>,
+    pub(crate) users: Vec<SmallVec<[Id; 4]>>,
+    /// Most buffers and most run-time scalars of a kernel.
+    pub(crate) max_buffers: usize,
+    pub(crate) max_scalars: usize,
     /// Whether [`Fusion::depends`] searches everything.
     thorough: bool,
 }
@@ -88,16 +104,22 @@ enum Step {
     Other,
 }
 
-/// Fuses; with `enabled` false every op is a kernel of its own.
-pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool) -> Fused {
+/// Fuses for a device that takes so many arguments; with `enabled` false every op is a kernel of its own.
+pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, limits: Limits) -> Result<Fused, String> {
     // The quick search for cycles misses the few that lead through a cluster of early and late nodes; then nothing can run first.
-    let ways = [(enabled, false), (enabled, true), (false, true)];
-    let fused = ways.into_iter().find_map(|(enabled, thorough)| attempt(ir, outputs, enabled, thorough));
-    fused.unwrap_or_else(|| Fused { clusters: Vec::new(), stored: FxHashSet::default() })
+    for (enabled, thorough) in [(enabled, false), (enabled, true), (false, true)] {
+        if let Some(fused) = attempt(ir, outputs, enabled, thorough, limits)? {
+            return Ok(fused);
+        }
+    }
+    Err("there is no order in which every kernel finds what it reads".into())
 }
 
 /// One way to fuse; `None` if clusters wait for each other.
-fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool) -> Option<Fused> {
+fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool, limits: Limits) -> Result<Option<Fused>, String> {
+    // A kernel of more buffers than the device takes is divided by its driver: each part has at most those that it does take.
+    let buffer_bytes = limits.buffer_bytes.saturating_mul(limits.buffers.min(MAX_BUFFERS));
+    let scalar_bytes = limits.bytes.saturating_sub(OWN_BYTES).saturating_sub(buffer_bytes);
     let mut fusion = Fusion {
         ir,
         outputs,
@@ -105,16 +127,18 @@ fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool) -> O
         clusters: Vec::new(),
         cluster_of: FxHashMap::default(),
         users: ir.users(),
+        max_buffers: MAX_BUFFERS,
+        max_scalars: (scalar_bytes / size_of::<u64>()).max(MIN_SCALARS),
         thorough,
     };
     fusion.mark(enabled);
-    fusion.begin();
+    fusion.begin()?;
     if enabled {
         fusion.attach_epilogues();
         fusion.merge_readers();
         fusion.merge_siblings();
     }
-    fusion.finish()
+    Ok(fusion.finish())
 }
 
 /// The inputs of a heavy node that its kernel reads through views, and those it wants as they are.
@@ -191,115 +215,7 @@ pub(crate) fn home(shape: &[usize], axes: &[Axis]) -> Coords {
 }
 
 impl Fusion<'_> {
-    /// Decides what may be stored.
-    fn mark(&mut self, enabled: bool) {
-        let n = self.ir.nodes.len();
-        for id in 0..n as Id {
-            let IrOp::Op(op) = &self.ir.node(id).op else { continue };
-            let is_heavy = self.ir.kind(id) == Kind::Heavy;
-            if is_heavy && !matches!(op, Op::Part(_)) {
-                for (i, input) in self.ir.node(id).inputs.iter().enumerate() {
-                    let is_scalar = matches!(self.ir.node(*input).op, IrOp::Scalar(_));
-                    let is_number = match op {
-                        Op::Kernel(spec) => i >= spec.n_tensors,
-                        op => is_scalar && matches!(op, Op::Attention(_) | Op::AttentionGrad(_)),
-                    };
-                    if is_number {
-                        continue;
-                    }
-                    if matches!(op, Op::Scatter { .. }) && i == 0 && self.ir.constant_of(*input).is_some() {
-                        continue;
-                    }
-                    let through = enabled && reads_through_views(op, i);
-                    let mut base = *input;
-                    if through && !self.is_worth_a_copy(id, i) {
-                        let may_split = matches!(op, Op::MatMul);
-                        base = view_base(self.ir, *input, may_split);
-                    }
-                    if self.ir.kind(base) != Kind::External {
-                        self.marked.insert(base);
-                    }
-                }
-            }
-            if let Op::Gather { .. } = op {
-                self.mark_data_of_gather(self.ir.node(id).inputs[0]);
-            }
-        }
-        // How many kernels might compute a node: its readers, looked up through views.
-        let mut readers = vec![0usize; n];
-        for id in (0..n).rev() {
-            let through = |user: &Id| if self.ir.kind(*user) == Kind::View { readers[*user as usize].max(1) } else { 1 };
-            readers[id] = self.users[id].iter().map(through).sum();
-        }
-        let (mut cost, mut loads, mut depth, mut size) = (vec![0usize; n], vec![0usize; n], vec![0usize; n], vec![0usize; n]);
-        for id in 0..n as Id {
-            let i = id as usize;
-            let node = self.ir.node(id);
-            let kind = self.ir.kind(id);
-            if kind == Kind::External {
-                loads[i] = 1;
-                continue;
-            }
-            let (mut own_cost, mut own_loads, mut own_depth, mut own_size) = (map_cost(&node.op), 0, 1, 1);
-            for input in &node.inputs {
-                let j = *input as usize;
-                own_cost += cost[j];
-                own_loads += loads[j];
-                own_depth = own_depth.max(depth[j] + 1);
-                own_size += size[j];
-            }
-            let is_map = kind == Kind::Map;
-            let is_leaf = node.inputs.is_empty();
-            let spread = self.users[i].iter().any(|user| {
-                matches!(self.ir.node(*user).op, IrOp::Op(Op::Expand | Op::Window { .. })) && self.ir.numel(*user) > self.ir.numel(id)
-            });
-            let cheap = own_cost <= 3 && own_loads <= 1;
-            let many_parts = matches!(&node.op, IrOp::Op(Op::Concat { .. })) && node.inputs.len() > MAX_SELECTED_PARTS;
-            let store = self.outputs.contains(&id)
-                || matches!(kind, Kind::Heavy | Kind::Reduce)
-                || own_depth > MAX_DEPTH
-                || own_size > MAX_SIZE
-                || many_parts
-                || (is_map && !is_leaf && readers[i] >= 2 && !cheap)
-                || (is_map && !is_leaf && spread && own_cost >= 12)
-                || (!enabled && (is_map || !matches!(node.op, IrOp::Op(Op::Const(_)))) && !matches!(node.op, IrOp::Scalar(_)));
-            if store {
-                self.marked.insert(id);
-            }
-            if self.marked.contains(&id) {
-                (cost[i], depth[i], size[i], loads[i]) = (0, 0, 0, 1);
-            } else {
-                (cost[i], depth[i], size[i], loads[i]) = (own_cost, own_depth, own_size, own_loads);
-            }
-        }
-    }
-
-    /// A weight that many short products read across the grain, as a recurrent layer does, is turned once instead of by each.
-    fn is_worth_a_copy(&self, product: Id, input: usize) -> bool {
-        const PRODUCTS: usize = 8;
-        const ROWS: usize = 64;
-        let node = self.ir.node(product);
-        let view = node.inputs[input];
-        let rank = node.shape.len();
-        node.op == IrOp::Op(Op::MatMul)
-            && input == 1
-            && matches!(self.ir.node(view).op, IrOp::Op(Op::Permute(_)))
-            && node.shape[rank - 2] <= ROWS
-            && self.users[view as usize].iter().filter(|user| self.ir.node(**user).op == IrOp::Op(Op::MatMul)).count() >= PRODUCTS
-    }
-
-    /// What a gather reads at computed places should be cheap there: stored, or a view of something stored.
-    fn mark_data_of_gather(&mut self, data: Id) {
-        let mut id = data;
-        while self.ir.kind(id) == Kind::View && self.ir.node(id).inputs.len() == 1 {
-            id = self.ir.node(id).inputs[0];
-        }
-        if self.ir.kind(id) == Kind::Map && !self.ir.node(id).inputs.is_empty() {
-            self.marked.insert(id);
-        }
-    }
-
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), String> {
         let mut marked: Vec<Id> = self.marked.iter().copied().collect();
         marked.sort_unstable();
         for id in marked {
@@ -328,15 +244,17 @@ impl Fusion<'_> {
         }
         for index in 0..self.clusters.len() {
             if let Some(cluster) = self.clusters[index].take() {
-                let reads = self.reads(&cluster).unwrap_or_default();
-                self.clusters[index] = Some(Cluster { reads, ..cluster });
+                let reads = self.reads(&cluster).ok_or_else(|| format!("{:?} is read out of step by itself", cluster.roots))?;
+                self.clusters[index] = Some(Cluster { reads: reads.stored, ..cluster });
             }
         }
+        Ok(())
     }
 
-    /// The stored nodes that a cluster reads; `None` if it would read one of its own out of step.
-    fn reads(&self, cluster: &Cluster) -> Option<Vec<Id>> {
+    /// What a cluster takes in; `None` if it would read a node of its own out of step.
+    fn reads(&self, cluster: &Cluster) -> Option<Reads> {
         let mut reads = FxHashSet::default();
+        let mut scalars: FxHashSet<u32> = FxHashSet::default();
         let inside: FxHashMap<Id, Level> = cluster.roots.iter().copied().collect();
         let mut seen: FxHashSet<(Id, Step)> = FxHashSet::default();
         let mut stack: Vec<(Id, Step)> = Vec::new();
@@ -368,11 +286,15 @@ impl Fusion<'_> {
                 reads.insert(id);
                 continue;
             }
+            if let IrOp::Scalar(slot) = self.ir.node(id).op {
+                scalars.insert(slot);
+                continue;
+            }
             self.descend(id, step, &cluster.groups, &mut stack)?;
         }
-        let mut reads: Vec<Id> = reads.into_iter().collect();
-        reads.sort_unstable();
-        Some(reads)
+        let mut stored: Vec<Id> = reads.into_iter().collect();
+        stored.sort_unstable();
+        Some(Reads { stored, n_scalars: scalars.len(), n_nodes: seen.len() })
     }
 
     /// How a node's inputs are read when it is read so.
@@ -501,8 +423,12 @@ impl Fusion<'_> {
             return None;
         }
         let mut cluster = Cluster { heavy: first.heavy, roots, groups: domain, reads: Vec::new() };
-        cluster.reads = self.reads(&cluster)?;
-        (cluster.reads.len() + cluster.roots.len() <= MAX_BUFFERS).then_some(cluster)
+        let reads = self.reads(&cluster)?;
+        let fits = reads.stored.len() + cluster.roots.len() <= self.max_buffers
+            && reads.n_scalars <= self.max_scalars
+            && reads.n_nodes <= MAX_NODES;
+        cluster.reads = reads.stored;
+        fits.then_some(cluster)
     }
 
     fn replace(&mut self, keep: usize, gone: usize, cluster: Cluster) {
@@ -530,12 +456,9 @@ impl Fusion<'_> {
         true
     }
 
-    /// A concatenation is written part by part, a pad in two walks: kernels of their own form.
+    /// A concatenation is written part by part, an update in place: kernels of their own form.
     fn writes_parts(&self, cluster: &Cluster) -> bool {
-        cluster.roots.iter().any(|(id, _)| {
-            let node = self.ir.node(*id);
-            matches!(node.op, IrOp::Op(Op::Concat { .. }))
-        })
+        cluster.roots.iter().any(|(id, _)| matches!(self.ir.node(*id).op, IrOp::Op(Op::Concat { .. } | Op::DynUpdate { .. })))
     }
 
     fn readers_of(&self, index: usize) -> Vec<usize> {

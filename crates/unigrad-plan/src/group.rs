@@ -11,6 +11,9 @@ use unigrad_kernel::{Grouped, InstOp, Kernel, Region};
 /// The region with its size taken out, if it is a plain walk over one axis.
 fn body(launch: &Launch) -> Option<(Region, usize)> {
     let Kernel::Region(region) = &launch.kernel else { return None };
+    if launch.is_copy {
+        return None;
+    }
     let [len] = *region.axes.as_slice() else { return None };
     if region.n_parallel != 1 || len < 2 {
         return None;
@@ -48,14 +51,14 @@ pub(crate) fn group(launches: Vec<Launch>) -> Vec<Launch> {
     let mut leader: Vec<usize> = (0..launches.len()).collect();
     for set in sets {
         let (Some(&first), Some(&last)) = (set.first(), set.last()) else { continue };
-        // Walking back from the last member: what is read from here on must not be written later than it is now.
-        let mut read_later = FxHashSet::default();
+        // Walking back from the last member: what is read or written in parts from here on must not be written later than it is now.
+        let mut used_later = FxHashSet::default();
         let mut members: Vec<usize> = Vec::new();
         for at in (first..=last).rev() {
-            if set.binary_search(&at).is_ok() && !writes(&launches[at]).any(|id| read_later.contains(&id)) {
+            if set.binary_search(&at).is_ok() && !writes(&launches[at]).any(|id| used_later.contains(&id)) {
                 members.push(at);
             }
-            read_later.extend(reads(&launches[at]));
+            used_later.extend(launches[at].args.iter().copied());
         }
         if members.len() > 1 {
             members.iter().for_each(|member| leader[*member] = last);
@@ -75,6 +78,7 @@ pub(crate) fn group(launches: Vec<Launch>) -> Vec<Launch> {
                 scalars: members.iter().flat_map(|m| launches[*m].scalars.iter().copied()).collect(),
                 name: format!("{} x{}", first.name, members.len()),
                 place: first.place,
+                is_copy: false,
             }),
             _ => grouped.push(launches[at].clone()),
         }

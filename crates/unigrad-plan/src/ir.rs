@@ -173,6 +173,14 @@ impl Ir {
         }
     }
 
+    /// The node whose elements these are, in the same order: below reshapes.
+    pub(crate) fn in_memory_as(&self, mut id: Id) -> Id {
+        while matches!(self.node(id).op, IrOp::Op(Op::Reshape) | IrOp::Barrier(_)) {
+            id = self.node(id).inputs[0];
+        }
+        id
+    }
+
     /// For every node, who reads it.
     pub(crate) fn users(&self) -> Vec<SmallVec<[Id; 4]>> {
         let mut users: Vec<SmallVec<[Id; 4]>> = vec![SmallVec::new(); self.nodes.len()];

@@ -6,6 +6,7 @@
 //! what is made of all of them) → `memory` (offsets).
 //! Always: the same graph gives the same plan. Never: runs anything, or knows what device the plan is for.
 
+mod affine;
 mod below;
 mod build;
 mod cache;
@@ -18,11 +19,14 @@ mod in_place;
 mod index;
 mod ir;
 mod lower;
+mod mark;
 mod memory;
 mod plan;
+mod shrink;
 mod sums;
 mod total;
 mod transpose;
+mod update;
 
 pub use cache::PlanCache;
 pub use capture::{Capture, resolve};

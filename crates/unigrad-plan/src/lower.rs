@@ -4,7 +4,8 @@
 //! Always: strides come from the views themselves; nothing is copied to please a kernel that could read in place.
 //! Never: assigns memory.
 
-use crate::emit::{Axis, Emitted, Stop, Store, Task, affine, emit, split_axis};
+use crate::affine::affine;
+use crate::emit::{Axis, Emitted, Part, Stop, Store, Task, emit, split_axis};
 use crate::fuse::{Cluster, Fused, home};
 use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
@@ -25,6 +26,8 @@ pub(crate) struct Launch {
     pub(crate) scalars: Vec<u32>,
     pub(crate) name: String,
     pub(crate) place: &'static Location<'static>,
+    /// The launch only copies its first argument to its second: it is left out if the one takes the memory of the other.
+    pub(crate) is_copy: bool,
 }
 
 /// Lowers every cluster, in order.
@@ -46,9 +49,9 @@ const MIN_FILLED: usize = 1 << 14;
 /// Offset and strides.
 type Strided = (i64, SmallVec<[i64; 6]>);
 
-struct Lowering<'a> {
-    ir: &'a Ir,
-    stored: &'a FxHashSet<Id>,
+pub(crate) struct Lowering<'a> {
+    pub(crate) ir: &'a Ir,
+    pub(crate) stored: &'a FxHashSet<Id>,
 }
 
 /// The most telling ops of a kernel, for plans and messages.
@@ -74,6 +77,11 @@ impl Lowering<'_> {
             if let IrOp::Op(Op::Concat { axis }) = &node.op {
                 return self.concat_parts(*root, *axis, launches);
             }
+            if let IrOp::Op(Op::DynUpdate { axis }) = &node.op
+                && self.ir.numel(node.inputs[1]) > 0
+            {
+                return self.update(*root, *axis, launches);
+            }
             if let IrOp::Op(Op::Pad(axes, fill)) = &node.op {
                 // Spread elements and tiny pads are computed point by point.
                 if axes.iter().all(|axis| axis.interior == 0) && self.ir.numel(*root) >= MIN_FILLED {
@@ -93,18 +101,19 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn stores(&self, cluster: &Cluster) -> Vec<Store> {
+    pub(crate) fn stores(&self, cluster: &Cluster) -> Vec<Store> {
         let wanted = cluster.roots.iter().filter(|(id, _)| self.stored.contains(id));
         wanted.map(|(node, level)| Store { node: *node, level: *level, into: None }).collect()
     }
 
-    fn launch_of(&self, emitted: Emitted, main: Id) -> Launch {
+    pub(crate) fn launch_of(&self, emitted: Emitted, main: Id) -> Launch {
         Launch {
             name: emitted.region.name.clone(),
             kernel: Kernel::Region(emitted.region),
             args: emitted.args,
             scalars: emitted.scalars,
             place: self.ir.node(main).place,
+            is_copy: false,
         }
     }
 
@@ -115,7 +124,7 @@ impl Lowering<'_> {
         for part in &self.ir.node(whole).inputs {
             let mut at = Shape::from_elem(0, self.ir.node(whole).shape.len());
             at[axis] = start;
-            parts.push(Store { node: *part, level: Level::Full, into: Some((whole, at)) });
+            parts.push(Store { node: *part, level: Level::Full, into: Some(Part { whole, start: at, moved: None }) });
             start += self.ir.node(*part).shape[axis];
         }
         parts.retain(|part| self.ir.numel(part.node) > 0);
@@ -147,10 +156,17 @@ impl Lowering<'_> {
             ],
         };
         let scalars = Vec::new();
-        launches.push(Launch { kernel: Kernel::Region(region), args: vec![whole], scalars, name: "fill".into(), place: node.place });
+        launches.push(Launch {
+            kernel: Kernel::Region(region),
+            args: vec![whole],
+            scalars,
+            name: "fill".into(),
+            place: node.place,
+            is_copy: false,
+        });
         let input = node.inputs[0];
         let start = axes.iter().map(|axis| axis.lo).collect();
-        let store = [Store { node: input, level: Level::Full, into: Some((whole, start)) }];
+        let store = [Store { node: input, level: Level::Full, into: Some(Part { whole, start, moved: None }) }];
         let inside = FxHashSet::default();
         let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &store, may_split: true };
         let axes = vec![Axis { size: self.ir.numel(input), reduce: false }];
@@ -158,7 +174,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn arg(&self, id: Id, write: bool) -> Arg {
+    pub(crate) fn arg(&self, id: Id, write: bool) -> Arg {
         Arg { dtype: self.ir.node(id).dtype, len: self.ir.numel(id), write }
     }
 
@@ -176,6 +192,7 @@ impl Lowering<'_> {
             scalars: Vec::new(),
             name: op.name().to_string(),
             place: node.place,
+            is_copy: false,
         };
         Ok(match op {
             Op::MatMul => return self.contract(id, cluster),
@@ -230,7 +247,14 @@ impl Lowering<'_> {
                 if fill.is_none() {
                     args.insert(0, input(0));
                 }
-                Launch { kernel: Kernel::Scatter(kernel), args, scalars: Vec::new(), name: op.name().into(), place: node.place }
+                Launch {
+                    kernel: Kernel::Scatter(kernel),
+                    args,
+                    scalars: Vec::new(),
+                    name: op.name().into(),
+                    place: node.place,
+                    is_copy: false,
+                }
             }
             Op::Kernel(spec) => {
                 let (buffers, scalars) = node.inputs.split_at(spec.n_tensors.min(node.inputs.len()));
@@ -245,7 +269,7 @@ impl Lowering<'_> {
                     scalars: scalars.iter().map(|scalar| self.ir.node(*scalar).dtype).collect(),
                 };
                 let scalars = scalars.iter().map(|scalar| self.slot(*scalar)).collect::<Result<_, _>>()?;
-                Launch { kernel: Kernel::Custom(kernel), args, scalars, name: spec.name.clone(), place: node.place }
+                Launch { kernel: Kernel::Custom(kernel), args, scalars, name: spec.name.clone(), place: node.place, is_copy: false }
             }
             Op::Attention(spec) => self.attention(id, spec)?,
             Op::AttentionGrad(spec) => self.attention_grad(id, spec)?,
@@ -336,7 +360,14 @@ impl Lowering<'_> {
     fn attention(&self, id: Id, spec: &AttentionSpec) -> Result<Launch, String> {
         let (kernel, mut args, scalars, _) = self.attention_inputs(id, spec)?;
         args.extend([self.part(id, 0)?, self.part(id, 1)?]);
-        Ok(Launch { kernel: Kernel::Attention(kernel), args, scalars, name: "attention".into(), place: self.ir.node(id).place })
+        Ok(Launch {
+            kernel: Kernel::Attention(kernel),
+            args,
+            scalars,
+            name: "attention".into(),
+            place: self.ir.node(id).place,
+            is_copy: false,
+        })
     }
 
     fn attention_grad(&self, id: Id, spec: &AttentionSpec) -> Result<Launch, String> {
@@ -360,7 +391,14 @@ impl Lowering<'_> {
             grad_buffers: parts.map(|part| self.ir.numel(part)),
             forward,
         };
-        Ok(Launch { kernel: Kernel::AttentionGrad(kernel), args, scalars, name: "attention.grad".into(), place: node.place })
+        Ok(Launch {
+            kernel: Kernel::AttentionGrad(kernel),
+            args,
+            scalars,
+            name: "attention.grad".into(),
+            place: node.place,
+            is_copy: false,
+        })
     }
 
     /// A matrix product with its operands' views as strides, and its epilogue.
@@ -474,7 +512,7 @@ impl Lowering<'_> {
         } else {
             args.push(id)
         }
-        Launch { kernel: Kernel::Contract(kernel), args, scalars, name, place: node.place }
+        Launch { kernel: Kernel::Contract(kernel), args, scalars, name, place: node.place, is_copy: false }
     }
 }
 

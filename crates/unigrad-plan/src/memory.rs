@@ -6,6 +6,7 @@
 //! read at the very index that is written; what the user holds is never in the arena.
 //! Never: talks to a device, reads tensor contents, or depends on hash order (plans must diff).
 
+use crate::group::writes;
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,6 +31,8 @@ pub(crate) struct Layout {
     pub(crate) arena: usize,
     /// For every output: the input whose memory it takes over.
     pub(crate) donated: Vec<Option<u32>>,
+    /// By launch: whether it only copies what lies where it is wanted already.
+    pub(crate) needless: Vec<bool>,
 }
 
 /// Whether an output of the launch can take the memory of one of its inputs: every read of the input is at the index of the write.
@@ -84,6 +87,30 @@ fn region_in_step(region: &Region, read: u32, write: u32) -> bool {
     same_size && region.args[read as usize].len == region.args[write as usize].len && at_the_write && done_before
 }
 
+/// Whether the launch is a copy, and what it copies is needed no more, or only by the next launch that writes the copy, and there only where
+/// the same element is written.
+fn ends_with(launches: &[Launch], at: usize, last_use: &FxHashMap<Id, usize>) -> bool {
+    let [from, to] = launches[at].args[..] else { return false };
+    let Some(last) = last_use.get(&from).filter(|_| launches[at].is_copy) else { return false };
+    if *last == at {
+        return true;
+    }
+    let next = (at + 1..launches.len()).find(|next| writes(&launches[*next]).any(|id| id == to));
+    let Some(Launch { kernel: Kernel::Region(region), args, .. }) = next.filter(|next| next == last).map(|next| &launches[next]) else {
+        return false;
+    };
+    let position = |id: Id| args.iter().position(|arg| *arg == id).map(|arg| arg as u32);
+    let (Some(read), Some(write)) = (position(from), position(to)) else { return false };
+    let written = region.insts.iter().find_map(|inst| match &inst.op {
+        InstOp::Store { arg, index, .. } if *arg == write => Some(index),
+        _ => None,
+    });
+    region.insts.iter().all(|inst| match &inst.op {
+        InstOp::Load { arg, index, .. } => *arg != read || Some(index) == written,
+        _ => true,
+    })
+}
+
 pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[bool]) -> Layout {
     let bytes = |id: Id| ir.numel(id) * ir.node(id).dtype.size();
     let mut place: FxHashMap<Id, Place> = FxHashMap::default();
@@ -98,6 +125,23 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
             last_use.insert(*id, at);
         }
     }
+    // What is only made to be copied is made where the copy is to be.
+    let mut copied_to: FxHashMap<Id, Id> = FxHashMap::default();
+    for (at, launch) in launches.iter().enumerate().filter(|(_, launch)| launch.is_copy) {
+        if let [from, to] = launch.args[..]
+            && ends_with(launches, at, &last_use)
+            && !output_of.contains_key(&from)
+        {
+            copied_to.insert(from, to);
+        }
+    }
+    let output_for = |mut id: Id| {
+        while let Some(to) = copied_to.get(&id) {
+            id = *to;
+        }
+        output_of.get(&id).copied()
+    };
+    let mut needless = vec![false; launches.len()];
     let mut taken: FxHashSet<u32> = FxHashSet::default();
     // Live blocks of the arena, by offset: (offset, bytes, node).
     let mut live: Vec<(usize, usize, Id)> = Vec::new();
@@ -110,27 +154,37 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
             if place.contains_key(id) {
                 continue;
             }
+            let output = output_for(*id);
+            if let (true, Some(output), Some(from)) = (launch.is_copy, output, launch.args.first())
+                && place.get(from) == Some(&Place::Output(output))
+            {
+                needless[at] = true;
+                place.insert(*id, Place::Output(output));
+                continue;
+            }
             // An input that dies here and is read in step can lend its place.
             let heirs = launch.args.iter().enumerate().filter(|(read, other)| {
                 !args[*read].write
-                    && last_use.get(other) == Some(&at)
+                    && (last_use.get(other) == Some(&at) || ends_with(launches, at, &last_use))
                     && times.get(other) == Some(&1)
                     && in_step(&launch.kernel, *read, write)
             });
             let heirs: Vec<Id> = heirs.map(|(_, other)| *other).collect();
-            if let Some(output) = output_of.get(id) {
+            if let Some(output) = output {
                 let donor = heirs.iter().find_map(|other| match ir.node(*other).op {
                     IrOp::External(input) if donatable[input as usize] && taken.insert(input) => Some(input),
                     _ => None,
                 });
-                donated[*output as usize] = donor;
-                place.insert(*id, Place::Output(*output));
+                donated[output as usize] = donor;
+                needless[at] = launch.is_copy && donor.is_some();
+                place.insert(*id, Place::Output(output));
                 continue;
             }
             let wanted = bytes(*id).div_ceil(ALIGN) * ALIGN;
             let heir = heirs.iter().find_map(|other| live.iter().position(|(_, size, node)| node == other && *size == wanted));
             if let Some(block) = heir {
                 live[block].2 = *id;
+                needless[at] = launch.is_copy;
                 place.insert(*id, Place::Arena(live[block].0));
                 continue;
             }
@@ -164,5 +218,5 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
             place.entry(id as Id).or_insert(Place::Arena(0));
         }
     }
-    Layout { place, arena, donated }
+    Layout { place, arena, donated, needless }
 }

@@ -4,21 +4,23 @@ use crate::capture::Capture;
 use crate::ir::{Ir, IrNode, IrOp};
 use crate::memory::Place;
 use crate::{build, fuse, group, in_place, lower, memory, sums, total, transpose};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::{fmt, panic::Location};
 use unigrad_graph::Op;
-use unigrad_kernel::{Kernel, Total};
+use unigrad_kernel::{Kernel, Limits, Region, Total};
 
 /// What changes how a graph is compiled. Part of a plan's key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Options {
     /// Whether ops share kernels. Off: every op is its own launch, the oracle for fusion's tests.
     pub fusion: bool,
+    /// What one launch of the device can pass.
+    pub limits: Limits,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fusion: true }
+        Options { fusion: true, limits: Limits::NONE }
     }
 }
 
@@ -55,7 +57,7 @@ pub struct Plan {
 /// Compiles a capture. What cannot be lowered in its fused form is compiled without fusion.
 pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
     match attempt(capture, options) {
-        Err(reason) if options.fusion => match attempt(capture, Options { fusion: false }) {
+        Err(reason) if options.fusion => match attempt(capture, Options { fusion: false, ..options }) {
             Ok(plan) => Ok(Plan { unfused_because: Some(reason), ..plan }),
             Err(_) => Err(reason),
         },
@@ -73,14 +75,16 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
         ir = prune(ir, &mut output_ids);
     }
     let wanted: FxHashSet<u32> = output_ids.iter().copied().collect();
-    let fused = fuse::fuse(&ir, &wanted, options.fusion);
+    let fused = fuse::fuse(&ir, &wanted, options.fusion, options.limits)?;
     let launches = lower::lower(&ir, &fused)?;
     let launches = if options.fusion { total::join(group::group(launches)) } else { launches };
     let layout = memory::assign(&ir, &launches, &output_ids, &capture.donatable);
     let place = |id: &u32| layout.place.get(id).copied().ok_or_else(|| format!("node %{id} has no place"));
     let planned = launches
         .iter()
-        .map(|launch| {
+        .zip(&layout.needless)
+        .filter(|(_, needless)| !**needless)
+        .map(|(launch, _)| {
             let mut planned = PlannedLaunch {
                 kernel: launch.kernel.clone(),
                 args: launch.args.iter().map(place).collect::<Result<_, String>>()?,
@@ -92,8 +96,8 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
             Ok(planned)
         })
         .collect::<Result<Vec<_>, String>>()?;
-    let first_of = |id: &u32| output_ids.iter().position(|other| other == id).unwrap_or(0) as u32;
-    let outputs = output_ids.iter().map(first_of).collect();
+    let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
+    let outputs = output_ids.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();
     Ok(Plan { launches: planned, arena: layout.arena, outputs, donated: layout.donated, unfused_because: None })
 }
 
@@ -135,12 +139,21 @@ fn bytes(bytes: f64) -> String {
     }
 }
 
+/// Bytes that a region reads, or writes.
+fn region_traffic(region: &Region, write: bool) -> f64 {
+    let args = region.args.iter().enumerate().filter(|(_, arg)| arg.write == write);
+    args.map(|(at, arg)| (region.touched(at) * arg.dtype.size()) as f64).sum()
+}
+
 impl PlannedLaunch {
-    /// Bytes read and written, each buffer once.
+    /// Bytes read and written, each element once.
     pub fn traffic(&self) -> (f64, f64) {
-        let size =
-            |write: bool| self.kernel.args().iter().filter(|a| a.write == write).map(|a| a.len * a.dtype.size()).sum::<usize>() as f64;
-        (size(false), size(true))
+        let all =
+            |write: bool| self.kernel.args().iter().filter(|a| a.write == write).map(|a| (a.len * a.dtype.size()) as f64).sum::<f64>();
+        match &self.kernel {
+            Kernel::Region(region) => (region_traffic(region, false), region_traffic(region, true)),
+            _ => (all(false), all(true)),
+        }
     }
 
     /// The extents that matter, for the plan's text.

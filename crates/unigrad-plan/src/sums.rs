@@ -31,8 +31,8 @@ pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
             if inner_sum(id) { stack.extend(ir.node(id).inputs.iter().rev()) } else { terms.push(id) }
         }
         let single = |id: &Id| users[*id as usize].len() == 1 && !is_output(*id) && terms.iter().filter(|t| *t == id).count() == 1;
-        let products = terms.iter().filter(|id| single(id) && is_small_product(&ir, **id)).count();
-        let pieces = terms.iter().filter(|id| single(id) && piece(&ir, **id).is_some()).count();
+        let products = terms.iter().filter(|id| is_small_product(&ir, **id) && single(id)).count();
+        let pieces = terms.iter().filter(|id| piece(&ir, **id).is_some() && single(id)).count();
         if products >= MIN_PRODUCTS || pieces >= 2 {
             terms_of.push((top, terms));
         }
@@ -42,10 +42,9 @@ pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
     }
     let mut out = Ir::default();
     let mut renamed: Vec<Id> = Vec::with_capacity(ir.nodes.len());
-    let mut next = terms_of.into_iter().peekable();
+    let mut tops = terms_of.into_iter().peekable();
     for (id, node) in ir.nodes.iter().enumerate() {
-        let new = if next.peek().is_some_and(|(top, _)| *top == id as Id) {
-            let terms = next.next().map(|(_, terms)| terms).unwrap_or_default();
+        let new = if let Some((_, terms)) = tops.next_if(|(top, _)| *top == id as Id) {
             Sum { old: &ir, users: &users, renamed: &renamed, out: &mut out, outputs }.rewrite(node, &terms)
         } else {
             let inputs = node.inputs.iter().map(|input| renamed[*input as usize]).collect();

@@ -111,8 +111,8 @@ pub fn clear_plans() {
     }
 }
 
-fn options() -> Options {
-    Options { fusion: FUSION.with(Cell::get) }
+fn options(device: Device) -> Options {
+    Options { fusion: FUSION.with(Cell::get), limits: device.limits() }
 }
 
 fn lock() -> MutexGuard<'static, Option<State>> {
@@ -158,52 +158,70 @@ fn open(id: u32) -> Result<Device, Error> {
 }
 
 fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
-    loop {
-        // Held from the walk to the end of the launches: what may be overwritten is decided by who refers to it, and another evaluation
-        // that has walked the same nodes would find inputs overwritten, or let go.
-        let mut guard = lock();
-        let begin = Moment::now();
-        let capture = Capture::new(targets).map_err(Error::Graph)?;
-        if !capture.copies.is_empty() {
-            drop(guard);
-            for copy in &capture.copies {
-                transfer(copy)?;
+    // A chain of copies between devices may be of any length: who waits for what is copied is on a stack.
+    let mut waiting: Vec<(Vec<Expr>, u32)> = vec![(targets.to_vec(), device)];
+    while let Some((targets, device)) = waiting.last() {
+        let copies = evaluate(targets, *device)?;
+        if copies.is_empty() {
+            if waiting.len() > 1 && targets.iter().any(|source| source.data().is_none()) {
+                return Err(no_data());
             }
-            continue;
+            waiting.pop();
         }
-        if capture.is_empty() {
-            return Ok(());
+        for copy in copies {
+            let Some(source) = copy.input(0).map(|source| resolve(&source)) else {
+                return Err(Error::Internal("a copy without a source".into()));
+            };
+            match source.data() {
+                Some(_) => transfer(&copy, &source)?,
+                None => waiting.push((vec![source.clone()], source.device())),
+            }
         }
-        let device = open(device)?;
-        let state = guard.get_or_insert_with(|| State { cache: PlanCache::new(PLANS), arenas: HashMap::new() });
-        let known = state.cache.get(&capture, options());
-        NODES.fetch_add(capture.len() as u64, Ordering::Relaxed);
-        LOOKUP_NANOS.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        let ready = match known {
-            Some(ready) => {
-                PLAN_HITS.fetch_add(1, Ordering::Relaxed);
-                ready
-            }
-            None => {
-                let ready = Arc::new(prepare(&capture, device)?);
-                state.cache.insert(&capture, options(), ready.clone());
-                ready
-            }
-        };
-        return run(&capture, &ready, device, &mut state.arenas);
     }
+    Ok(())
 }
 
-/// Makes a copy node's data: realize on the one device, put on the other.
-fn transfer(copy: &Expr) -> Result<(), Error> {
-    let Some(source) = copy.input(0) else { return Err(Error::Internal("a copy without a source".into())) };
-    let source = realized(&source)?;
+/// Computes the nodes on their device; or gives the copies from other devices that have to be made first.
+fn evaluate(targets: &[Expr], device: u32) -> Result<Vec<Expr>, Error> {
+    // Held from the walk to the end of the launches: what may be overwritten is decided by who refers to it, and another evaluation
+    // that has walked the same nodes would find inputs overwritten, or let go.
+    let mut guard = lock();
+    let begin = Moment::now();
+    let capture = Capture::new(targets).map_err(Error::Graph)?;
+    if !capture.copies.is_empty() {
+        return Ok(capture.copies);
+    }
+    if capture.is_empty() {
+        return Ok(Vec::new());
+    }
+    let device = open(device)?;
+    let state = guard.get_or_insert_with(|| State { cache: PlanCache::new(PLANS), arenas: HashMap::new() });
+    let known = state.cache.get(&capture, options(device));
+    NODES.fetch_add(capture.len() as u64, Ordering::Relaxed);
+    LOOKUP_NANOS.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    let ready = match known {
+        Some(ready) => {
+            PLAN_HITS.fetch_add(1, Ordering::Relaxed);
+            ready
+        }
+        None => {
+            let ready = Arc::new(prepare(&capture, device)?);
+            state.cache.insert(&capture, options(device), ready.clone());
+            ready
+        }
+    };
+    run(&capture, &ready, device, &mut state.arenas)?;
+    Ok(Vec::new())
+}
+
+/// Makes a copy node's data from what was computed on the one device: puts it on the other.
+fn transfer(copy: &Expr, source: &Expr) -> Result<(), Error> {
     let from = storage_buffer(source.data().ok_or_else(no_data)?)?;
     let buffer = open(copy.device())?.allocate_tagged(copy.numel() * copy.dtype().size(), tag_or("tensor"))?;
     buffer.copy_from(0, from, 0, buffer.len())?;
     copy.set_data(Arc::new(buffer));
     if !copy.needs_grad() {
-        let below = Below::of(copy.inputs().iter().chain([&source]).filter(|node| node.dtype().is_float() && !node.needs_grad()));
+        let below = Below::of(copy.inputs().iter().chain([source]).filter(|node| node.dtype().is_float() && !node.needs_grad()));
         copy.release_inputs(below);
     }
     Ok(())
@@ -221,7 +239,7 @@ fn no_data() -> Error {
 
 fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
     let begin = Moment::now();
-    let plan = plan(capture, options()).map_err(Error::Internal)?;
+    let plan = plan(capture, options(device)).map_err(Error::Internal)?;
     PLANS_BUILT.fetch_add(1, Ordering::Relaxed);
     UNFUSED.fetch_add(u64::from(plan.unfused_because.is_some()), Ordering::Relaxed);
     let planned = begin.elapsed();
@@ -353,7 +371,8 @@ pub fn plan_of(nodes: &[Expr]) -> Result<Plan, Error> {
     let targets: Vec<Expr> = nodes.iter().map(resolve).collect();
     let _guard = lock();
     let capture = Capture::new(&targets).map_err(Error::Graph)?;
-    plan(&capture, options()).map_err(Error::Internal)
+    let device = open(targets.first().map_or(0, Expr::device))?;
+    plan(&capture, options(device)).map_err(Error::Internal)
 }
 
 /// Puts bytes (row-major elements of `dtype`) on a device.

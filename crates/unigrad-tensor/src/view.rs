@@ -254,6 +254,12 @@ impl Tensor {
     }
 
     /// With `update` written over it along an axis from a run-time position on (see [`Tensor::dyn_slice`]).
+    ///
+    /// The update's shape is the tensor's but for that axis, where it may be shorter. A negative position counts from the last one at which the
+    /// update fits; one at which it does not fit is an error of the evaluation (an error of the next wait on a GPU), unlike JAX, which moves it.
+    ///
+    /// Where nothing else can read the tensor again, as in `cache.assign(&cache.dyn_update(..))`, its memory is taken over and only the update's
+    /// elements are computed and written; otherwise it is copied first.
     #[track_caller]
     pub fn dyn_update(&self, axis: isize, update: &Tensor, start: &Tensor) -> Tensor {
         let x = self.expr();

@@ -21,8 +21,15 @@ fn ramp(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 37 + 11) % 23) as f32 * 0.25 - 2.0).collect()
 }
 
+/// Counts are the process's: one test at a time.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 #[test]
 fn maps_and_views() {
+    let _alone = alone();
     let x = leaf(&ramp(12), &[3, 4]);
     let y = x.add(&x).permute(&[1, 0]).reshape(&[2, 6]).neg();
     let want: Vec<f32> = (0..12).map(|i| -2.0 * ramp(12)[(i % 3) * 4 + i / 3]).collect();
@@ -40,6 +47,7 @@ fn maps_and_views() {
 
 #[test]
 fn what_is_cheap_to_compute_again_is_not_stored_for_handles() {
+    let _alone = alone();
     let (x, w) = (leaf(&ramp(12), &[3, 4]), leaf(&ramp(16), &[4, 4]));
     // As the temporaries of an expression, these are alive when the last one is realized.
     let sum = x.add(&x);
@@ -63,6 +71,7 @@ fn what_is_cheap_to_compute_again_is_not_stored_for_handles() {
 
 #[test]
 fn softmax_and_norms_are_one_launch() {
+    let _alone = alone();
     let x = leaf(&ramp(5 * 300), &[5, 300]);
     let y = x.softmax(1);
     assert_eq!(eval::plan_of(std::slice::from_ref(&y)).unwrap().launches.len(), 1);
@@ -85,6 +94,7 @@ fn softmax_and_norms_are_one_launch() {
 
 #[test]
 fn products_with_epilogue_are_one_launch() {
+    let _alone = alone();
     let x = leaf(&ramp(6 * 8), &[6, 8]);
     let w = leaf(&ramp(8 * 5), &[8, 5]);
     let b = leaf(&ramp(5), &[1, 5]);
@@ -110,6 +120,7 @@ fn products_with_epilogue_are_one_launch() {
 
 #[test]
 fn column_sums_and_full_sums() {
+    let _alone = alone();
     let x = leaf(&ramp(70 * 33), &[70, 33]);
     let r = ramp(70 * 33);
     let columns = read(&x.sum(0b01));
@@ -123,6 +134,7 @@ fn column_sums_and_full_sums() {
 
 #[test]
 fn second_evaluation_plans_nothing() {
+    let _alone = alone();
     let run = |lr: f64| {
         let x = leaf(&ramp(64), &[64]);
         let y = x.mul(&Expr::scalar(Literal::float(DType::F32, lr), &[64], device()));

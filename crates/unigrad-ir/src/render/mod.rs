@@ -16,7 +16,7 @@ pub mod wgsl;
 pub use collect::collect;
 pub use targets::offline_targets;
 
-use crate::{Dialect, Program, Stmt, Target, Value};
+use crate::{Dialect, MAX_NESTING, Program, Stmt, Target, Value};
 
 /// A program as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,13 +49,16 @@ pub struct RenderError {
 
 /// The program in the target's dialect.
 pub fn render(program: &Program, target: &Target) -> Result<Source, RenderError> {
-    let missing = || RenderError {
+    let refuse = |cause: String, help: &str| RenderError {
         dialect: target.dialect,
         program: program.name.clone(),
         at: None,
-        cause: "no renderer of this dialect".to_owned(),
-        help: "run the program in the interpreter".to_owned(),
+        cause,
+        help: help.to_owned(),
     };
+    if program.is_too_deep() {
+        return Err(refuse(format!("blocks stand more than {MAX_NESTING} deep in each other"), "join conditions, or make two kernels"));
+    }
     match target.dialect {
         Dialect::OpenCl if opencl::takes_ptx(target) => clike::render(program, target, &opencl::OPENCL_PTX),
         Dialect::OpenCl => clike::render(program, target, &opencl::OPENCL),
@@ -63,7 +66,7 @@ pub fn render(program: &Program, target: &Target) -> Result<Source, RenderError>
         Dialect::Hip => clike::render(program, target, &hip::HIP),
         Dialect::Msl => clike::render(program, target, &msl::MSL),
         Dialect::Wgsl => wgsl::source(program, target),
-        Dialect::Ir => Err(missing()),
+        Dialect::Ir => Err(refuse("no renderer of this dialect".to_owned(), "run the program in the interpreter")),
     }
 }
 

@@ -11,7 +11,8 @@ use super::{
 use crate::{
     Dialect,
     ir::{
-        Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, Op, Param, Place, Program, Raw, Stmt, SubgroupOp, Type, Value,
+        Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Program, Raw, Stmt, SubgroupOp,
+        Type, Value,
     },
 };
 
@@ -59,7 +60,7 @@ impl FromStr for Program {
     }
 }
 
-/// Reads one program.
+/// Reads one program. Blocks that stand deeper in each other than [`MAX_NESTING`] are an error, like any other text that is no program.
 pub fn parse(text: &str) -> Result<Parsed, ParseError> {
     let mut all = parse_all(text)?;
     match (all.pop(), all.is_empty()) {
@@ -88,6 +89,7 @@ pub fn parse_all(text: &str) -> Result<Vec<Parsed>, ParseError> {
             names: HashMap::new(),
             order: Vec::new(),
             lines: Vec::new(),
+            depth: 0,
         };
         parser.kernel()?;
         at = parser.at;
@@ -153,7 +155,7 @@ fn one<T>(program: &Program, raw: &Raw, read: impl FnOnce(&mut Parser<'_>, &mut 
         .map_err(|cause| ParseError::new((1, 1), cause, "name values `{v0}` and places `{p0}`"))?;
     let tokens = tokens(&text)?;
     let names = (0..program.insts.len() as u32).map(|at| (at.to_string(), Value(at))).collect();
-    let mut parser = Parser { tokens: &tokens, at: 0, program: program.clone(), names, order: Vec::new(), lines: Vec::new() };
+    let mut parser = Parser { tokens: &tokens, at: 0, program: program.clone(), names, order: Vec::new(), lines: Vec::new(), depth: 0 };
     let mut block = Block::new();
     let found = read(&mut parser, &mut block)?;
     if *parser.peek() == Kind::End { Ok((found, block)) } else { parser.wanted("the end") }
@@ -169,6 +171,8 @@ struct Parser<'t> {
     /// Per instruction: its number in the text, if it has one.
     order: Vec<Option<u32>>,
     lines: Vec<usize>,
+    /// Blocks that are open.
+    depth: usize,
 }
 
 impl Parser<'_> {
@@ -464,6 +468,11 @@ impl Parser<'_> {
 
     /// Statements up to a closing brace, which is taken.
     fn statements(&mut self) -> Parse<Block> {
+        if self.depth == MAX_NESTING {
+            return self
+                .fail(format!("blocks stand {MAX_NESTING} deep in each other here already"), "join conditions, or make two kernels");
+        }
+        self.depth += 1;
         let mut block = Block::new();
         loop {
             // A closing brace is a line of the text form, but the one that `while` or `else` follows is theirs.
@@ -473,6 +482,7 @@ impl Parser<'_> {
                 if !continued {
                     self.lines.push(line);
                 }
+                self.depth -= 1;
                 return Ok(block);
             }
             self.statement(&mut block)?;

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write as _};
 
 use unigrad_scalar::{DType, Literal};
 
-use crate::ir::{Array, Block, FragmentRole, Inst, Op, Param, Place, Program, Raw, Stmt, SubgroupOp, Type, Value};
+use crate::ir::{Array, Block, FragmentRole, Inst, MAX_NESTING, Op, Param, Place, Program, Raw, Stmt, SubgroupOp, Type, Value};
 
 /// `x`, `y` or `z`.
 pub(crate) const AXES: [&str; 3] = ["x", "y", "z"];
@@ -90,6 +90,10 @@ fn block(program: &Program, block: &Block, depth: usize, f: &mut fmt::Formatter<
 
 /// Calls `line` with depth and text of every line of a block.
 fn block_lines(program: &Program, block: &Block, depth: usize, line: &mut dyn FnMut(usize, &str) -> fmt::Result) -> fmt::Result {
+    if depth > MAX_NESTING {
+        // No valid program has such a block.
+        return line(depth, "...");
+    }
     for stmt in block {
         line(depth, &one_line(program, stmt))?;
         match stmt {

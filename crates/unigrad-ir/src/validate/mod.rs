@@ -1,7 +1,7 @@
 //! What holds for every program that is rendered or executed.
 //!
 //! Checked: the type of every instruction and of what it uses; that values are made once, before they are used, and visible where they are;
-//! kinds and names of parameters and arrays, and that stores and atomics go where they may; constant indices against array lengths; the
+//! how deep blocks stand in each other; kinds and names of parameters and arrays, and that stores and atomics go where they may; constant indices against array lengths; the
 //! target's limits on threads, shared memory, parameters and buffers, and its `F64`, subgroups, atomics, tables and fragments;
 //! that all threads of a group reach its barriers, and all threads of a subgroup its operations (see [`spread`]).
 //! Not checked: indices computed at run time, races, reads of memory that nobody wrote, whether loops end. The interpreter does.
@@ -17,7 +17,7 @@ use std::fmt;
 
 use crate::{
     Target,
-    ir::{Block, Op, Program, Stmt, Type, Value},
+    ir::{Block, MAX_NESTING, Op, Program, Stmt, Type, Value},
     text,
 };
 use spread::{Level, Spreads};
@@ -54,9 +54,19 @@ impl std::error::Error for Invalid {}
 impl Invalid {
     /// Raw words for the IR that are none of its text.
     pub(crate) fn of_raw(program: &Program, error: &text::ParseError) -> Invalid {
+        Invalid::of_all(program, format!("raw words of the dialect ir: {}", error.cause), error.help.clone())
+    }
+
+    /// Blocks within blocks beyond the limit.
+    pub(crate) fn of_nesting(program: &Program) -> Invalid {
+        let cause = format!("blocks stand more than {MAX_NESTING} deep in each other");
+        Invalid::of_all(program, cause, "join conditions, or make two kernels".to_owned())
+    }
+
+    /// About the program as a whole.
+    fn of_all(program: &Program, cause: String, help: String) -> Invalid {
         let statement = format!("kernel {}", program.name);
         let columns = (0, statement.len());
-        let (cause, help) = (format!("raw words of the dialect ir: {}", error.cause), error.help.clone());
         Invalid { program: program.name.clone(), line: 1, statement, columns, cause, help }
     }
 }
@@ -74,6 +84,10 @@ impl Invalid {
 /// assert_eq!(errors.len(), 2); // `y` is read only, and holds `f32`
 /// ```
 pub fn validate(program: &Program, target: &Target) -> Result<(), Vec<Invalid>> {
+    // Before anything walks the blocks.
+    if program.is_too_deep() {
+        return Err(vec![Invalid::of_nesting(program)]);
+    }
     let mut checker = Checker {
         program,
         target,

@@ -353,7 +353,7 @@ fn native_templates_render() {
                     }
                     let source = unigrad_ir::render(&step.program, &target).unwrap_or_else(|error| panic!("{shape:?} {arch}: {error}"));
                     assert_eq!(source.text.matches('{').count(), source.text.matches('}').count());
-                    programs.insert((arch, step.program.name));
+                    programs.insert((arch, step.program.name.clone()));
                 }
             }
         }

@@ -1,0 +1,251 @@
+//! What is worth storing: the first half of [`crate::fuse`].
+//!
+//! In: the compiler's graph. Out: the nodes that may be stored; every other one is computed wherever it is read.
+//! Always: outputs, heavy kernels and what they read, reductions, updates of what is in memory, and expensive values with several readers; no
+//! tree between them is deeper, larger, or reads more buffers and scalars than a kernel can take. Never: decides what shares a kernel.
+
+use crate::emit::map_cost;
+use crate::fuse::{Fusion, reads_through_views, view_base};
+use crate::ir::{Id, IrOp, Kind};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use unigrad_graph::Op;
+
+/// Longest chain that is computed in one go, and most nodes.
+const MAX_DEPTH: usize = 96;
+const MAX_SIZE: usize = 256;
+/// A concatenation of more parts is written part by part.
+const MAX_SELECTED_PARTS: usize = 4;
+
+/// What it takes to compute a node from what is stored.
+#[derive(Clone, Default)]
+struct Tree {
+    /// In additions per element.
+    cost: usize,
+    loads: usize,
+    depth: usize,
+    size: usize,
+    /// The stored nodes and the run-time scalars that it reads, ascending.
+    buffers: Members,
+    scalars: Members,
+}
+
+type Members = SmallVec<[u32; 4]>;
+
+impl Tree {
+    /// A node that is read from memory.
+    fn stored(id: Id) -> Tree {
+        Tree { loads: 1, buffers: SmallVec::from_slice(&[id]), ..Tree::default() }
+    }
+}
+
+fn unite(into: &mut Members, from: &[u32]) {
+    for member in from {
+        if let Err(at) = into.binary_search(member) {
+            into.insert(at, *member);
+        }
+    }
+}
+
+impl Fusion<'_> {
+    /// Decides what may be stored.
+    pub(crate) fn mark(&mut self, enabled: bool) {
+        let n = self.ir.nodes.len();
+        for id in 0..n as Id {
+            self.mark_inputs(id, enabled);
+        }
+        // How many kernels might compute a node: its readers, looked up through views.
+        let mut readers = vec![0usize; n];
+        for id in (0..n).rev() {
+            let through = |user: &Id| if self.ir.kind(*user) == Kind::View { readers[*user as usize].max(1) } else { 1 };
+            readers[id] = self.users[id].iter().map(through).fold(0, usize::saturating_add);
+        }
+        let mut trees: Vec<Tree> = Vec::with_capacity(n);
+        for id in 0..n as Id {
+            self.keep_apart(id, &mut trees);
+            let tree = self.tree(id, &mut trees);
+            if self.ir.kind(id) != Kind::External && (self.marked.contains(&id) || self.is_stored(id, enabled, &tree, &trees, &readers)) {
+                self.marked.insert(id);
+                trees.push(Tree::stored(id));
+            } else {
+                trees.push(tree);
+            }
+        }
+    }
+
+    /// What a kernel of its own reads.
+    fn mark_inputs(&mut self, id: Id, enabled: bool) {
+        let IrOp::Op(op) = &self.ir.node(id).op else { return };
+        if self.ir.kind(id) == Kind::Heavy && !matches!(op, Op::Part(_)) {
+            for (i, input) in self.ir.node(id).inputs.iter().enumerate() {
+                let is_scalar = matches!(self.ir.node(*input).op, IrOp::Scalar(_));
+                let is_number = match op {
+                    Op::Kernel(spec) => i >= spec.n_tensors,
+                    op => is_scalar && matches!(op, Op::Attention(_) | Op::AttentionGrad(_)),
+                };
+                if is_number {
+                    continue;
+                }
+                if matches!(op, Op::Scatter { .. }) && i == 0 && self.ir.constant_of(*input).is_some() {
+                    continue;
+                }
+                let through = enabled && reads_through_views(op, i);
+                let mut base = *input;
+                if through && !self.is_worth_a_copy(id, i) {
+                    let may_split = matches!(op, Op::MatMul);
+                    base = view_base(self.ir, *input, may_split);
+                }
+                if self.ir.kind(base) != Kind::External {
+                    self.marked.insert(base);
+                }
+            }
+        }
+        if let Op::Gather { .. } = op {
+            self.mark_data_of_gather(self.ir.node(id).inputs[0]);
+        }
+    }
+
+    /// A node's tree from those of its inputs. Inputs are stored where it would read more than a launch can pass.
+    fn tree(&mut self, id: Id, trees: &mut [Tree]) -> Tree {
+        let node = self.ir.node(id);
+        if self.ir.kind(id) == Kind::External {
+            return Tree::stored(id);
+        }
+        loop {
+            let mut tree = Tree { cost: map_cost(&node.op), depth: 1, size: 1, ..Tree::default() };
+            if let IrOp::Scalar(slot) = node.op {
+                tree.scalars.push(slot);
+            }
+            for input in &node.inputs {
+                let below = &trees[*input as usize];
+                // What several inputs share counts for each, which grows fast.
+                tree.cost = tree.cost.saturating_add(below.cost);
+                tree.loads = tree.loads.saturating_add(below.loads);
+                tree.depth = tree.depth.max(below.depth + 1);
+                tree.size = tree.size.saturating_add(below.size);
+                unite(&mut tree.buffers, &below.buffers);
+                unite(&mut tree.scalars, &below.scalars);
+            }
+            // One buffer more is written.
+            let (buffers, scalars) = (tree.buffers.len() >= self.max_buffers, tree.scalars.len() > self.max_scalars);
+            if !(buffers || scalars) || self.ir.kind(id) == Kind::Heavy || self.writes_inputs_apart(id) {
+                return tree;
+            }
+            // The input that brings most of them, unless it is but one buffer or scalar itself.
+            let brings = |input: &Id| {
+                let below = &trees[*input as usize];
+                if scalars { below.scalars.len() } else { below.buffers.len() }
+            };
+            match node.inputs.iter().max_by_key(|input| (brings(input), **input)).copied().filter(|input| brings(input) > 1) {
+                Some(most) => {
+                    self.marked.insert(most);
+                    trees[most as usize] = Tree::stored(most);
+                }
+                None => return tree,
+            }
+        }
+    }
+
+    /// Whether each input goes into memory by a kernel of its own.
+    fn writes_inputs_apart(&self, id: Id) -> bool {
+        let node = self.ir.node(id);
+        matches!(node.op, IrOp::Op(Op::Concat { .. })) && node.inputs.len() > MAX_SELECTED_PARTS
+    }
+
+    /// Whether a node that is computed from this tree is worth a place in memory.
+    fn is_stored(&mut self, id: Id, enabled: bool, tree: &Tree, trees: &[Tree], readers: &[usize]) -> bool {
+        let node = self.ir.node(id);
+        let kind = self.ir.kind(id);
+        let is_leaf = node.inputs.is_empty();
+        let is_value = kind == Kind::Map && !is_leaf;
+        let spread = || {
+            self.users[id as usize].iter().any(|user| {
+                matches!(self.ir.node(*user).op, IrOp::Op(Op::Expand | Op::Window { .. })) && self.ir.numel(*user) > self.ir.numel(id)
+            })
+        };
+        let cheap = tree.cost <= 3 && tree.loads <= 1;
+        self.outputs.contains(&id)
+            || matches!(kind, Kind::Heavy | Kind::Reduce)
+            || tree.depth > MAX_DEPTH
+            || tree.size > MAX_SIZE
+            || self.writes_inputs_apart(id)
+            || (is_value && readers[id as usize] >= 2 && !cheap)
+            || (is_value && tree.cost >= 12 && spread())
+            || (!enabled && (kind == Kind::Map || !matches!(node.op, IrOp::Op(Op::Const(_)))) && !matches!(node.op, IrOp::Scalar(_)))
+            || self.is_update_in_memory(id, trees)
+    }
+
+    /// An update is written where it belongs, so that only its own elements are touched. What puts something that is there already into a
+    /// constant is read as a view, like a pad.
+    fn is_update_in_memory(&self, id: Id, trees: &[Tree]) -> bool {
+        let node = self.ir.node(id);
+        if !matches!(node.op, IrOp::Op(Op::DynUpdate { .. })) || self.ir.numel(node.inputs[1]) == 0 {
+            return false;
+        }
+        let [base, update] = [node.inputs[0], node.inputs[1]];
+        self.ir.constant_of(base).is_none() || trees[update as usize].cost > 0
+    }
+
+    /// An update that is made from other elements than those it overwrites exists before anything is overwritten.
+    fn keep_apart(&mut self, id: Id, trees: &mut [Tree]) {
+        let node = self.ir.node(id);
+        if !matches!(node.op, IrOp::Op(Op::DynUpdate { .. })) {
+            return;
+        }
+        let (base, update) = (self.ir.in_memory_as(node.inputs[0]), node.inputs[1]);
+        let computed = self.ir.kind(update) != Kind::External && !self.marked.contains(&update);
+        if computed && trees[update as usize].buffers.contains(&base) && !self.replaces_in_step(id, trees) {
+            self.marked.insert(update);
+            trees[update as usize] = Tree::stored(update);
+        }
+    }
+
+    /// Whether each element of an update is made from no element of what is updated but the one that it replaces.
+    fn replaces_in_step(&self, id: Id, trees: &[Tree]) -> bool {
+        let node = self.ir.node(id);
+        let [base, update, start] = node.inputs[..] else { return false };
+        let IrOp::Op(Op::DynUpdate { axis }) = node.op else { return false };
+        let below = self.ir.in_memory_as(base);
+        let mut stack = vec![update];
+        let mut seen = FxHashSet::default();
+        while let Some(id) = stack.pop() {
+            if !seen.insert(id) || !trees[id as usize].buffers.contains(&below) {
+                continue;
+            }
+            let node = self.ir.node(id);
+            let is_value = self.ir.kind(id) == Kind::Map && !self.marked.contains(&id);
+            let replaced = node.op == IrOp::Op(Op::DynSlice { axis }) && node.inputs[..] == [base, start];
+            match (replaced, is_value) {
+                (true, _) => {}
+                (false, true) => stack.extend(&node.inputs),
+                (false, false) => return false,
+            }
+        }
+        true
+    }
+
+    /// A weight that many short products read across the grain, as a recurrent layer does, is turned once instead of by each.
+    fn is_worth_a_copy(&self, product: Id, input: usize) -> bool {
+        const PRODUCTS: usize = 8;
+        const ROWS: usize = 64;
+        let node = self.ir.node(product);
+        let view = node.inputs[input];
+        let rank = node.shape.len();
+        node.op == IrOp::Op(Op::MatMul)
+            && input == 1
+            && matches!(self.ir.node(view).op, IrOp::Op(Op::Permute(_)))
+            && node.shape[rank - 2] <= ROWS
+            && self.users[view as usize].iter().filter(|user| self.ir.node(**user).op == IrOp::Op(Op::MatMul)).count() >= PRODUCTS
+    }
+
+    /// What a gather reads at computed places should be cheap there: stored, or a view of something stored.
+    fn mark_data_of_gather(&mut self, data: Id) {
+        let mut id = data;
+        while self.ir.kind(id) == Kind::View && self.ir.node(id).inputs.len() == 1 {
+            id = self.ir.node(id).inputs[0];
+        }
+        if self.ir.kind(id) == Kind::Map && !self.ir.node(id).inputs.is_empty() {
+            self.marked.insert(id);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Updates at a run-time position: only what changes is written, where it lies, and the values are right on every device.
+
+use unigrad_tensor::{DType, Device, Element, Tensor, eval, grad};
+
+fn at(position: i64, device: &Device) -> Tensor {
+    Tensor::scalar(position as f64, DType::I64, device)
+}
+
+/// Small whole numbers, which every dtype has.
+fn numbers(shape: &[usize], dtype: DType, from: usize, device: &Device) -> Tensor {
+    let n: usize = shape.iter().product();
+    let values: Vec<f32> = (0..n).map(|i| if dtype == DType::Bool { (i + from) % 2 } else { (i * 7 + from) % 23 } as f32).collect();
+    Tensor::from_slice(&values, shape, device).cast(dtype).realize().unwrap()
+}
+
+/// What an update along the middle axis of `[a, n, b]` gives.
+fn updated(x: &[f64], update: &[f64], [a, n, b]: [usize; 3], len: usize, start: usize) -> Vec<f64> {
+    let mut out = x.to_vec();
+    for i in 0..a {
+        for j in 0..len {
+            for k in 0..b {
+                out[(i * n + start + j) * b + k] = update[(i * len + j) * b + k];
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn every_dtype_at_every_position() {
+    for device in unigrad_testing::devices() {
+        for dtype in DType::ALL {
+            if dtype == DType::F64 && unigrad_testing::without_f64(&device).is_some() {
+                continue;
+            }
+            let shape = [2, 5, 3];
+            // All of them where kernels are there at once.
+            let lens: &[usize] = if device.compiles_slowly() { &[2] } else { &[1, 2, 5] };
+            for &len in lens {
+                let places = (5 - len + 1) as i64;
+                let update = numbers(&[2, len, 3], dtype, 100, &device);
+                for start in (-places..places).filter(|start| !device.compiles_slowly() || [-1, 0, 3].contains(start)) {
+                    let x = numbers(&shape, dtype, 1, &device);
+                    let before = x.to_f64_vec().unwrap();
+                    let y = x.dyn_update(1, &update, &at(start, &device));
+                    // The tensor is held, so it stays as it is; let go, it is overwritten.
+                    let held = y.to_f64_vec().unwrap();
+                    assert_eq!(x.to_f64_vec().unwrap(), before);
+                    let y = x.dyn_update(1, &update, &at(start, &device));
+                    drop(x);
+                    let from = if start < 0 { start + places } else { start } as usize;
+                    let want = updated(&before, &update.to_f64_vec().unwrap(), shape, len, from);
+                    assert_eq!(held, want, "{dtype}, {len} at {start}, on {device}");
+                    assert_eq!(y.to_f64_vec().unwrap(), want, "{dtype}, {len} at {start} in place, on {device}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ring() {
+    for device in unigrad_testing::devices() {
+        let cache = Tensor::zeros([2, 4, 3], DType::F32, &device).realize().unwrap();
+        let mut want = vec![0.0; 24];
+        for step in 0..11usize {
+            let update = numbers(&[2, 1, 3], DType::F32, step, &device);
+            want = updated(&want, &update.to_f64_vec().unwrap(), [2, 4, 3], 1, step % 4);
+            cache.assign(&cache.dyn_update(1, &update, &at((step % 4) as i64, &device))).unwrap();
+            assert_eq!(cache.to_f64_vec().unwrap(), want, "step {step} on {device}");
+        }
+    }
+}
+
+#[test]
+fn several_updates_in_one_evaluation() {
+    for device in unigrad_testing::devices() {
+        let caches = [1, 2].map(|from| numbers(&[2, 6, 3], DType::F32, from, &device));
+        let mut want = caches.each_ref().map(|cache| cache.to_f64_vec().unwrap());
+        for round in 0..3usize {
+            for step in 0..3usize {
+                for (cache, want) in caches.iter().zip(&mut want) {
+                    // The update is computed, from data and from what it replaces.
+                    let (start, update) = ((round + 2 * step) % 5, numbers(&[2, 2, 3], DType::F32, step, &device));
+                    let was = cache.dyn_slice(1, &at(start as i64, &device), 2);
+                    let old: Vec<f64> = (0..12).map(|i| want[(i / 6 * 6 + start + i % 6 / 3) * 3 + i % 3]).collect();
+                    let new: Vec<f64> = update.to_f64_vec().unwrap().iter().zip(&old).map(|(new, old)| new * 2.0 + old).collect();
+                    *want = updated(want, &new, [2, 6, 3], 2, start);
+                    let value = cache.dyn_update(1, &(update * 2.0 + was), &at(start as i64, &device));
+                    cache.assign(&value).unwrap();
+                }
+            }
+            Tensor::realize_all(&[&caches[0], &caches[1]]).unwrap();
+            for (cache, want) in caches.iter().zip(&want) {
+                assert_eq!(cache.to_f64_vec().unwrap(), *want, "round {round} on {device}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_update_made_from_elsewhere_in_what_it_updates() {
+    for device in unigrad_testing::devices() {
+        let x = numbers(&[2, 6, 3], DType::F32, 3, &device);
+        let before = x.to_f64_vec().unwrap();
+        // Elements move by one place: read beside where is written.
+        let moved = x.dyn_update(1, &x.dyn_slice(1, &at(0, &device), 5), &at(1, &device));
+        drop(x);
+        let update: Vec<f64> = (0..30).map(|i| before[(i / 15 * 6 + i % 15 / 3) * 3 + i % 3]).collect();
+        assert_eq!(moved.to_f64_vec().unwrap(), updated(&before, &update, [2, 6, 3], 5, 1), "on {device}");
+    }
+}
+
+#[test]
+fn what_others_read_stays() {
+    for device in unigrad_testing::devices() {
+        let x = numbers(&[2, 6, 3], DType::F32, 3, &device);
+        let before = x.to_f64_vec().unwrap();
+        let update = numbers(&[2, 1, 3], DType::F32, 50, &device);
+        // Read before, read after, and computed instead of held: the sum takes the old values, whatever runs first.
+        let (twice, new) = (&x * 2.0, x.dyn_update(1, &update, &at(4, &device)));
+        let late = (&new - &x).sum(());
+        let computed = (&x + 1.0).dyn_update(1, &update, &at(2, &device));
+        drop(x);
+        Tensor::realize_all(&[&twice, &new, &late, &computed]).unwrap();
+        let want = updated(&before, &update.to_f64_vec().unwrap(), [2, 6, 3], 1, 4);
+        assert_eq!(new.to_f64_vec().unwrap(), want, "on {device}");
+        assert_eq!(twice.to_f64_vec().unwrap(), before.iter().map(|x| x * 2.0).collect::<Vec<_>>(), "on {device}");
+        assert_eq!(late.to_f64().unwrap(), want.iter().zip(&before).map(|(a, b)| a - b).sum::<f64>(), "on {device}");
+        let more: Vec<f64> = before.iter().map(|x| x + 1.0).collect();
+        assert_eq!(computed.to_f64_vec().unwrap(), updated(&more, &update.to_f64_vec().unwrap(), [2, 6, 3], 1, 2), "on {device}");
+    }
+}
+
+#[test]
+fn gradients() {
+    for device in unigrad_testing::devices() {
+        let x = numbers(&[2, 6, 3], DType::F32, 3, &device).requires_grad();
+        let update = numbers(&[2, 2, 3], DType::F32, 9, &device).requires_grad();
+        let weight = numbers(&[2, 6, 3], DType::F32, 5, &device);
+        let y = x.dyn_update(1, &update, &at(3, &device));
+        let gradients = grad(&(&y * &y * &weight).sum(()), &[&x, &update]).unwrap();
+        let (y, weight) = (y.to_f64_vec().unwrap(), weight.to_f64_vec().unwrap());
+        let dy: Vec<f64> = y.iter().zip(&weight).map(|(y, w)| 2.0 * y * w).collect();
+        assert_eq!(gradients[0].to_f64_vec().unwrap(), updated(&dy, &[0.0; 12], [2, 6, 3], 2, 3), "on {device}");
+        let want: Vec<f64> = (0..12).map(|i| dy[(i / 6 * 6 + 3 + i % 6 / 3) * 3 + i % 3]).collect();
+        assert_eq!(gradients[1].to_f64_vec().unwrap(), want, "on {device}");
+    }
+}
+
+#[test]
+fn a_position_out_of_range_is_an_error() {
+    for device in unigrad_testing::devices() {
+        for start in [5, -6, i64::MAX >> 12] {
+            let x = numbers(&[2, 6, 3], DType::F32, 3, &device);
+            let update = numbers(&[2, 2, 3], DType::F32, 9, &device);
+            let y = x.dyn_update(1, &update, &at(start, &device));
+            let error = y.to_vec::<f32>().map(|_| ()).expect_err("out of range").to_string();
+            assert!(error.contains(&start.to_string()), "{start} on {device}: {error}");
+            let empty = x.dyn_update(1, &Tensor::zeros([2, 0, 3], DType::F32, &device), &at(6, &device));
+            assert_eq!(empty.to_f64_vec().unwrap(), numbers(&[2, 6, 3], DType::F32, 3, &device).to_f64_vec().unwrap(), "on {device}");
+        }
+    }
+}
+
+/// Bytes that the plan's launches write, and how many launches there are.
+fn written(tensor: &Tensor) -> (f64, usize) {
+    let plan = eval::plan_of(&[tensor.expr()]).unwrap();
+    (plan.launches.iter().map(|launch| launch.traffic().1).sum(), plan.launches.len())
+}
+
+#[test]
+fn only_the_update_is_written() {
+    for name in ["cpu", "interpreter:0"] {
+        unigrad_testing::devices();
+        let device = Device::open(name).unwrap();
+        let fresh = || numbers(&[4, 512, 64], DType::F32, 3, &device);
+        let (bytes, whole) = ((4 * 64 * size_of::<f32>()) as f64, (4 * 512 * 64 * size_of::<f32>()) as f64);
+        let input = numbers(&[4, 1, 64], DType::F32, 9, &device);
+        // A chain that is dear to compute, and no handle to the cache.
+        let update = || (&input * 0.01).exp().sin().tanh();
+        let y = fresh().dyn_update(1, &update(), &at(100, &device));
+        assert_eq!(written(&y), (bytes, 1), "{}", eval::plan_text(&[y.expr()]).unwrap());
+        let cast = fresh().reshape([4, 512, 64, 1]).dyn_update(1, &update().unsqueeze(-1), &at(100, &device));
+        assert_eq!(written(&cast), (bytes, 1), "{}", eval::plan_text(&[cast.expr()]).unwrap());
+        let twice = fresh().dyn_update(1, &update(), &at(100, &device)).dyn_update(1, &update(), &at(101, &device));
+        assert_eq!(written(&twice), (2.0 * bytes, 2), "{}", eval::plan_text(&[twice.expr()]).unwrap());
+        let computed = (fresh() * 2.0).dyn_update(1, &update(), &at(100, &device));
+        assert_eq!(written(&computed), (whole + bytes, 2), "{}", eval::plan_text(&[computed.expr()]).unwrap());
+        // Somebody holds it: it is copied first.
+        let held = fresh();
+        let y = held.dyn_update(1, &update(), &at(100, &device));
+        assert_eq!(written(&y), (whole + bytes, 2), "{}", eval::plan_text(&[y.expr()]).unwrap());
+        // As an assignment, and with a reader in the same evaluation.
+        let cache = fresh();
+        cache.assign(&cache.dyn_update(1, &update(), &at(7, &device))).unwrap();
+        assert_eq!(written(&cache), (bytes, 1), "{}", eval::plan_text(&[cache.expr()]).unwrap());
+        let total = cache.sum(());
+        total.realize().unwrap();
+        assert_eq!(cache.narrow(1, 7, 1).to_vec::<f32>().unwrap(), update().to_vec::<f32>().unwrap());
+    }
+}
+
+#[test]
+fn elements_of_any_type_are_read_back() {
+    fn check<T: Element + PartialEq + std::fmt::Debug>(device: &Device) {
+        let x = numbers(&[1, 3, 1], T::DTYPE, 1, device);
+        let update = numbers(&[1, 1, 1], T::DTYPE, 2, device);
+        let got = x.dyn_update(1, &update, &at(1, device)).to_vec::<T>().unwrap();
+        assert_eq!(got[1], update.to_vec::<T>().unwrap()[0]);
+        assert_eq!([got[0], got[2]], [x.to_vec::<T>().unwrap()[0], x.to_vec::<T>().unwrap()[2]]);
+    }
+    unigrad_testing::devices();
+    let device = Device::open("cpu").unwrap();
+    check::<i8>(&device);
+    check::<u64>(&device);
+    check::<f64>(&device);
+    check::<bool>(&device);
+}
