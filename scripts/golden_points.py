@@ -25,8 +25,9 @@ torch.manual_seed(0)
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crates", "unigrad-testing", "goldens")
 NAMES = {torch.bool: "bool", torch.int64: "i64", torch.int32: "i32", torch.float32: "f32", torch.float64: "f64"}
 NAN, INF = float("nan"), float("inf")
-# Elements of all inputs together, and samples of an op.
+# Elements of all inputs together, and samples of an op; then those of which only two are taken.
 MOST_ELEMENTS, MOST_SAMPLES = 60, 5
+MANY_ELEMENTS, FEW_SAMPLES = 220, 2
 lines = []
 DB = {}
 for info in op_db:
@@ -169,7 +170,7 @@ def spread(x, *args, correction=None, unbiased=None, dim=None, keepdim=False, **
 
 
 def along(x, dim, **kw):
-    return None if kw or isinstance(dim, torch.Tensor) or x.numel() < 2 else ([x], {"axis": dim})
+    return None if kw or isinstance(dim, torch.Tensor) else ([x], {"axis": dim})
 
 
 def softmax(x, dim=None, dtype=None, **kw):
@@ -333,8 +334,12 @@ def index_select(x, dim, index):
     return None if index.dim() != 1 or x.dim() == 0 else ([x, index], {"axis": dim})
 
 
-def pad(x, pads, mode="constant", value=None):
-    return [x], {"pads": list(pads), "mode": mode, "value": 0.0 if value is None else float(value)}
+def pad_(x, pad, mode="constant", value=None):
+    return [x], {"pads": list(pad), "mode": mode, "value": 0.0 if value is None else float(value)}
+
+
+def embedding(weight, index, **kw):
+    return None if kw else ([weight, index], {})
 
 
 def sort(x, dim=-1, descending=False, stable=False):
@@ -397,8 +402,10 @@ def instance_norm(x, mean=None, var=None, weight=None, bias=None, use_input_stat
 
 def first(adapt):
     """Of several outputs PyTorch gives, the table's op has the first."""
-    adapt.first = True
-    return adapt
+    def of_first(*args, **kw):
+        return adapt(*args, **kw)
+    of_first.first = True
+    return of_first
 
 
 ADAPTERS = {
@@ -436,7 +443,7 @@ ADAPTERS = {
     **{f"nn.functional.conv_transpose{n}d": (f"conv_transpose{n}d", conv_transpose(n)) for n in (1, 2)},
     "gather": ("gather", gather), "scatter": ("scatter", scatter), "scatter_add": ("scatter_add", scatter),
     "scatter_reduce": ("scatter_reduce", scatter_reduce), "index_add": ("index_add", index_add), "index_select": ("index_select", index_select),
-    "nn.functional.pad": ("pad", pad), "sort": ("sort", sort), "topk": ("topk", topk),
+    "nn.functional.pad": ("pad", pad_), "nn.functional.embedding": ("embedding", embedding), "sort": ("sort", sort), "topk": ("topk", topk),
     "reshape": ("reshape", lambda x, shape: ([x], {"shape": list(shape)})),
     "permute": ("permute", lambda x, axes: ([x], {"axes": list(axes)})),
     "transpose": ("transpose", lambda x, i, j: ([x], {"i": i, "j": j}) if x.dim() else None),
@@ -492,7 +499,7 @@ def samples():
         # One of each set of options first: that is what differs between samples, more than the numbers do.
         seen, chosen = set(), []
         for info in DB[source]:
-            if info.variant_test_name and source not in ("nn.functional.gelu", "div"):
+            if info.variant_test_name and source not in ("nn.functional.gelu", "nn.functional.pad", "div"):
                 continue
             if not info.supports_dtype(torch.float64, "cpu"):
                 continue
@@ -508,16 +515,18 @@ def samples():
                 tensors = flat(x) + [t for a in args for t in flat(a)] + [t for v in kwargs.values() for t in flat(v)]
                 if len(tensors) != len(inputs) or any(a is not b for a, b in zip(tensors, inputs)):
                     continue
-                if sum(t.numel() for t in inputs) > MOST_ELEMENTS or any(t.dtype not in NAMES or t.dtype == torch.float32 for t in inputs):
+                size = sum(t.numel() for t in inputs)
+                if size > MANY_ELEMENTS or any(t.dtype not in NAMES or t.dtype == torch.float32 for t in inputs):
                     continue
                 if any(isinstance(v, str) and " " in v for v in attributes.values()):
                     continue
                 key = (name, attribute(sorted((k, str(v)) for k, v in attributes.items())), len(inputs))
                 new = key not in seen
                 seen.add(key)
-                chosen.append((not new, name, inputs, attributes, (x, args, kwargs), info))
+                chosen.append(((size > MOST_ELEMENTS, not new), name, inputs, attributes, (x, args, kwargs), info))
         chosen.sort(key=lambda c: c[0])
-        for _, name, inputs, attributes, (x, args, kwargs), info in chosen[:MOST_SAMPLES]:
+        small = sum(1 for (large, _), *_ in chosen if not large)
+        for _, name, inputs, attributes, (x, args, kwargs), info in chosen[:min(MOST_SAMPLES, max(small, FEW_SAMPLES))]:
             def call(*leaves, x=x, args=args, kwargs=kwargs, info=info):
                 leaves = iter(leaves)
                 out = info.op(rebuilt(x, leaves), *[rebuilt(a, leaves) for a in args], **{k: rebuilt(v, leaves) for k, v in kwargs.items()})

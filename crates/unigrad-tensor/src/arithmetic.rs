@@ -475,7 +475,8 @@ impl Tensor {
         Tensor::from_result(try_where(&self.expr(), &yes.into(), &no.into()))
     }
 
-    /// Limits to `low..=high`; where a limit holds, and at a limit itself, the gradient is 0 (as in PyTorch from 2.15 on).
+    /// Limits to `low..=high`; where a limit holds, and at a limit itself, the gradient is 0 (as in PyTorch from 2.15 on). Of a tensor as limit,
+    /// equal ones share the gradient, as of [`Tensor::maximum`].
     #[track_caller]
     pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor {
         let (low, high) = (low.into(), high.into());

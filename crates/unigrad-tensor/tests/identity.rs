@@ -150,6 +150,16 @@ fn what_was_forgotten_is_an_error() {
     assert_eq!(values(&grad(&(&mask * &x).sum(()), &[&x]).unwrap()[0]), [0.0, 1.0]);
 }
 
+/// With more tensors than a result can list, whatever is older may be one of them.
+#[test]
+fn what_was_computed_from_many_is_careful() {
+    let many: Vec<Tensor> = (0..100).map(|i| t([i as f32, 1.0])).collect();
+    let sum = many.iter().skip(1).fold(many[0].clone(), |sum, x| &sum + x).realize().unwrap();
+    let younger = t([1.0f32, 2.0]);
+    assert!(grad(&(&sum * &many[0]).sum(()), &[&many[0]]).unwrap_err().to_string().contains("forgotten"));
+    assert_eq!(values(&grad(&(&sum * &younger).sum(()), &[&younger]).unwrap()[0]), [4950.0, 100.0]);
+}
+
 /// A loop that evaluates in every round remembers the last tensors only.
 #[test]
 fn a_long_loop_forgets() {
