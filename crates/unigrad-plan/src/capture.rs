@@ -134,7 +134,7 @@ impl Capture {
         if !capture.copies.is_empty() {
             return Ok(capture);
         }
-        capture.find_outputs(targets, &position, &in_graph);
+        capture.find_outputs(targets, &position, &in_graph)?;
         for node in &capture.outputs {
             capture.key = mix(capture.key, u128::from(*node) | 1 << 100);
         }
@@ -181,14 +181,13 @@ impl Capture {
     }
 
     /// Besides the targets: what somebody outside of the graph can still see, unless it is as cheap to compute again.
-    fn find_outputs(&mut self, targets: &[Expr], position: &FxHashMap<NodeId, u32>, in_graph: &[u32]) {
+    fn find_outputs(&mut self, targets: &[Expr], position: &FxHashMap<NodeId, u32>, in_graph: &[u32]) -> Result<(), std::sync::Arc<Error>> {
         let mut wanted = vec![false; self.nodes.len()];
         let mut held = vec![false; self.nodes.len()];
         for target in targets {
-            if let Some(index) = position.get(&resolve(target).id()) {
-                wanted[*index as usize] = self.nodes[*index as usize].role == Role::Compute || self.is_leaf_scalar(*index);
-                held[*index as usize] = true;
-            }
+            let index = *position.get(&resolve(target).id()).ok_or_else(|| Error::internal(target, "a target that was not walked"))?;
+            wanted[index as usize] = self.nodes[index as usize].role == Role::Compute || self.is_leaf_scalar(index);
+            held[index as usize] = true;
         }
         // A node that only rearranges what is in memory, or that few operations per element make from it, is not worth storing for a reader
         // that may never come: handles are often temporaries of an expression, `(&x * &w + &b).relu()`.
@@ -250,6 +249,7 @@ impl Capture {
         }
         self.donatable =
             self.nodes.iter().enumerate().filter(|(_, n)| matches!(n.role, Role::External(_))).map(|(i, _)| !pinned[i]).collect();
+        Ok(())
     }
 
     /// Of all inputs of a node together.

@@ -223,9 +223,8 @@ impl Fusion<'_> {
             let index = self.clusters.len();
             let cluster = match (&node.op, self.ir.kind(id)) {
                 (IrOp::Op(Op::Part(_)), _) => {
-                    if let Some(whole) = self.cluster_of.get(&node.inputs[0]) {
-                        self.cluster_of.insert(id, *whole);
-                    }
+                    let whole = self.cluster_of.get(&node.inputs[0]).ok_or_else(|| format!("%{id} is a part of what no kernel makes"))?;
+                    self.cluster_of.insert(id, *whole);
                     continue;
                 }
                 (_, Kind::Heavy) => Cluster { heavy: Some(id), ..Cluster::default() },

@@ -20,6 +20,7 @@ mod schedule;
 mod simplify;
 mod threads;
 mod tile;
+mod written;
 
 pub(crate) use body::Body;
 
@@ -40,7 +41,9 @@ fn identifier(name: &str) -> String {
 pub(super) fn region(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     let limit = target.max_buffers as usize;
     if divide::fits(region, limit) || region.rows() == 0 {
-        return one(region, target);
+        let lowered = one(region, target)?;
+        written::check(region, &lowered)?;
+        return Ok(lowered);
     }
     let divided = divide::divide(region, limit)?;
     let mut lowered = Lowered { steps: Vec::new(), scratch: divided.scratch };
@@ -55,6 +58,7 @@ pub(super) fn region(region: &Region, target: &Target) -> Result<Lowered, Unsupp
             *arg = StepArg::Scratch(at - region.args.len());
         }
     }
+    written::check(region, &lowered)?;
     Ok(lowered)
 }
 
