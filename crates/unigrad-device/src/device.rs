@@ -46,6 +46,7 @@ pub(crate) struct Inner {
     n_uploads: AtomicU64,
     n_downloads: AtomicU64,
     n_copies: AtomicU64,
+    n_waits: AtomicU64,
 }
 
 /// How often something was done on a device since it was opened.
@@ -81,6 +82,7 @@ impl Device {
             n_uploads: AtomicU64::new(0),
             n_downloads: AtomicU64::new(0),
             n_copies: AtomicU64::new(0),
+            n_waits: AtomicU64::new(0),
         })))
     }
 
@@ -173,6 +175,7 @@ impl Device {
             return Ok(());
         }
         self.0.n_downloads.fetch_add(1, Relaxed);
+        self.0.n_waits.fetch_add(1, Relaxed);
         let used = (from.buffer.handle, false);
         self.moved("download", data.len(), || self.note(self.0.moved(data.len(), used, |open| open.download(from, data))))
     }
@@ -274,8 +277,43 @@ impl Device {
         self.note(result)
     }
 
+    /// Gets the memory of the driver's own that launching a program takes; see [`OpenDevice::reserve`].
+    pub fn reserve(self, program: &dyn Program) -> Result<(), Error> {
+        let open = self.driver();
+        let mut result = open.reserve(program);
+        if matches!(&result, Err(Error::OutOfMemory { .. })) && self.clear_cache() > 0 {
+            result = open.reserve(program);
+        }
+        self.note(result)
+    }
+
+    /// See [`OpenDevice::completes_at_once`].
+    pub fn completes_at_once(self) -> bool {
+        self.0.open.completes_at_once()
+    }
+
+    /// See [`OpenDevice::verify`].
+    pub fn verify(self, slice: Slice<'_>) -> Result<(), Error> {
+        if slice.len == 0 {
+            return Ok(());
+        }
+        let used = || vec![(slice.buffer.handle, false)];
+        self.note(self.0.ordered(used, |open| open.verify(slice)))
+    }
+
+    /// See [`OpenDevice::settle`].
+    pub fn settle(self, slice: Slice<'_>) {
+        self.0.open.settle(slice);
+    }
+
+    /// How often the host has waited for the device's work so far.
+    pub fn n_waits(self) -> u64 {
+        self.0.n_waits.load(Relaxed)
+    }
+
     /// Waits for all work, on all its streams, and reports its errors.
     pub fn synchronize(self) -> Result<(), Error> {
+        self.0.n_waits.fetch_add(1, Relaxed);
         self.note(self.0.each(|open| open.synchronize()))
     }
 

@@ -157,6 +157,10 @@ pub trait OpenDevice: Send + Sync {
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error>;
     /// Makes a kernel launchable. Drivers cache by content themselves where compiling is slow.
     fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error>;
+    /// Whether work is done, and its errors are told, when the call that gives it returns.
+    fn completes_at_once(&self) -> bool {
+        false
+    }
     /// Whether compiling a kernel takes long enough to do it on several threads.
     fn compiles_slowly(&self) -> bool {
         false
@@ -169,6 +173,17 @@ pub trait OpenDevice: Send + Sync {
     /// `origin` is what errors that surface later say of the launch. [`Error::OutOfMemory`] with bytes asked for says that nothing was queued: the
     /// launch may be tried again.
     fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error>;
+    /// Gets the memory of the driver's own that launching a program takes, so that the launch is not refused for want of it.
+    fn reserve(&self, _program: &dyn Program) -> Result<(), Error> {
+        Ok(())
+    }
+    /// Says whether what is in the memory is right, as far as errors that the device finds while it runs go; waits if that is not known yet.
+    fn verify(&self, _slice: Slice<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+    /// Errors of the launches so far, known or still to be found, do not concern what is in the memory: its contents do not matter any more, or
+    /// these launches kept what was right before.
+    fn settle(&self, _slice: Slice<'_>) {}
     /// Waits for all work, and reports its errors.
     fn synchronize(&self) -> Result<(), Error>;
     /// A further queue of the same device, as a device that shares memory, programs and marks with this one; `None` if there is only one.

@@ -53,6 +53,16 @@ pub enum Error {
         /// The driver's words.
         cause: String,
     },
+    /// A launch of several steps failed after the first: what it writes is undefined, and to launch it again may not give what it should.
+    #[error("{device}: kernel {kernel} was interrupted between its steps: {cause}")]
+    Interrupted {
+        /// Which device.
+        device: String,
+        /// The kernel's name.
+        kernel: String,
+        /// The driver's words.
+        cause: String,
+    },
     /// An index in a tensor was outside the axis it indexes.
     #[error("index {index} is out of range for an axis of {size} elements (in {kernel})\n help: {}", indices(*size))]
     IndexOutOfRange {

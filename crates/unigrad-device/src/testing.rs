@@ -160,7 +160,12 @@ pub struct FaultyDriver {
 impl FaultyDriver {
     /// `inner`, known as `backend`.
     pub fn new(backend: &'static str, inner: impl Driver + 'static, faults: Faults) -> FaultyDriver {
-        FaultyDriver { backend, inner: Box::new(inner), faults }
+        FaultyDriver::boxed(backend, Box::new(inner), faults)
+    }
+
+    /// As [`FaultyDriver::new`].
+    pub fn boxed(backend: &'static str, inner: Box<dyn Driver>, faults: Faults) -> FaultyDriver {
+        FaultyDriver { backend, inner, faults }
     }
 }
 
@@ -306,6 +311,22 @@ impl OpenDevice for FaultyDevice {
             Some(Failure::NoMemory) => Err(self.no_memory(64)),
             Some(_) => Err(self.kernel_failed(format!("{program:?}"))),
         }
+    }
+
+    fn completes_at_once(&self) -> bool {
+        self.inner.completes_at_once()
+    }
+
+    fn reserve(&self, program: &dyn Program) -> Result<(), Error> {
+        self.inner.reserve(program)
+    }
+
+    fn verify(&self, slice: Slice<'_>) -> Result<(), Error> {
+        self.inner.verify(slice)
+    }
+
+    fn settle(&self, slice: Slice<'_>) {
+        self.inner.settle(slice);
     }
 
     fn synchronize(&self) -> Result<(), Error> {

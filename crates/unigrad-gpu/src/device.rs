@@ -16,6 +16,7 @@ use crate::{
 };
 use library::ByLibrary;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::{
     any::Any,
     cmp::Ordering::Equal,
@@ -24,7 +25,7 @@ use std::{
 };
 use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Pending, Program, RawBuffer, Slice};
 use unigrad_ir::{Dialect, Param, Source, Target};
-use unigrad_kernel::{Custom, Kernel, Limits};
+use unigrad_kernel::{Custom, Flow, Kernel, Limits};
 use unigrad_scalar::DType;
 
 #[cfg(test)]
@@ -88,6 +89,8 @@ struct GpuProgram<B: Backend> {
     reports: bool,
     /// Per kernel argument, whether it is written.
     writes: Vec<bool>,
+    /// What each written argument depends on.
+    flows: Vec<Flow>,
     /// A product of the backend's library before the steps.
     library: Option<ByLibrary<B>>,
 }
@@ -232,7 +235,8 @@ impl<B: Backend> GpuDevice<B> {
         }
         let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
         let writes = kernel.args().iter().map(|arg| arg.write).collect();
-        GpuProgram { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes, library: None }
+        let flows = kernel.flows();
+        GpuProgram { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes, flows, library: None }
     }
 
     /// The kernel by the driver's own programs.
@@ -338,10 +342,12 @@ impl<B: Backend> GpuDevice<B> {
         Error::Launch { device: self.name.clone(), kernel: kernel.to_owned(), cause: cause.into() }
     }
 
-    /// An error between a kernel's steps. One that says "try again" would have the first steps done twice, and some change their inputs.
+    /// An error between a kernel's steps: to launch it again would have the first steps done twice, and some change their inputs.
     fn not_again(&self, kernel: &str, error: Error) -> Error {
         match error {
-            Error::OutOfMemory { .. } => self.refuse(kernel, error.to_string()),
+            Error::OutOfMemory { .. } | Error::Launch { .. } | Error::Copy { .. } => {
+                Error::Interrupted { device: self.name.clone(), kernel: kernel.to_owned(), cause: error.to_string() }
+            }
             error => error,
         }
     }
@@ -484,9 +490,36 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             launched.map_err(|error| if begun { self.not_again(&program.name, error) } else { error })?;
             begun = true;
         }
-        let ranges: Vec<(Range, bool)> = args.iter().map(|slice| Self::range(*slice)).zip(program.writes.iter().copied()).collect();
-        faults.launch(&ranges, reporting.map(|(id, _)| id));
+        let ranges: SmallVec<[Range; 16]> = args.iter().map(|slice| Self::range(*slice)).collect();
+        faults.launch(&ranges, &program.flows, reporting.map(|(id, _)| id));
         Ok(())
+    }
+
+    fn reserve(&self, program: &dyn Program) -> Result<(), Error> {
+        let Some(program) = program.as_any().downcast_ref::<GpuProgram<B>>() else {
+            return Err(self.refuse("unknown", "the program was compiled for another device"));
+        };
+        if program.scratch_bytes > 0 {
+            self.scratch(&mut lock(&self.scratch), program.scratch_bytes)?;
+        }
+        if program.reports {
+            self.status()?;
+        }
+        Ok(())
+    }
+
+    fn verify(&self, slice: Slice<'_>) -> Result<(), Error> {
+        let range = Self::range(slice);
+        if lock(&self.shared.faults).is_clean(range) {
+            return Ok(());
+        }
+        self.backend.synchronize()?;
+        self.check_behind(range)?;
+        lock(&self.shared.faults).of(range).map_or(Ok(()), Err)
+    }
+
+    fn settle(&self, slice: Slice<'_>) {
+        lock(&self.shared.faults).upload(Self::range(slice));
     }
 
     fn compiles_slowly(&self) -> bool {

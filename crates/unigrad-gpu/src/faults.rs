@@ -10,6 +10,7 @@
 use crate::Range;
 use rustc_hash::FxHashMap;
 use unigrad_device::{Error, Origin};
+use unigrad_kernel::Flow;
 
 /// Launches that can be unchecked at a time.
 pub(crate) const SLOTS: u32 = 1024;
@@ -132,16 +133,26 @@ impl Faults {
         }
     }
 
-    /// A launch reads all of `ranges` and writes those marked; `reporting` if it can fail itself.
-    pub(crate) fn launch(&mut self, ranges: &[(Range, bool)], reporting: Option<LaunchId>) {
+    /// A launch on `ranges`, whose results depend on them as `flows` say; `reporting` if it can fail itself. It may write a part of a range, so
+    /// what was there before counts, unless it was given up ([`Faults::upload`]).
+    pub(crate) fn launch(&mut self, ranges: &[Range], flows: &[Flow], reporting: Option<LaunchId>) {
         if self.is_idle() {
             return;
         }
-        let mut launches: Vec<LaunchId> = ranges.iter().flat_map(|(range, _)| self.sources(*range)).chain(reporting).collect();
-        launches.sort_unstable();
-        launches.dedup();
-        for (range, _) in ranges.iter().filter(|(_, writes)| *writes) {
-            self.overwrite(*range, &launches);
+        let of = |flow: &Flow| {
+            let read = flow.reads.iter().chain([&flow.write]).filter_map(|arg| ranges.get(*arg));
+            let mut launches: Vec<LaunchId> =
+                read.flat_map(|range| self.sources(*range)).chain(reporting.filter(|_| flow.checked)).collect();
+            launches.sort_unstable();
+            launches.dedup();
+            launches
+        };
+        // All of them first: a result may lie in the memory of what another one is made of.
+        let found: Vec<Vec<LaunchId>> = flows.iter().map(of).collect();
+        for (flow, launches) in flows.iter().zip(found) {
+            if let Some(range) = ranges.get(flow.write) {
+                self.overwrite(*range, &launches);
+            }
         }
     }
 
@@ -153,7 +164,7 @@ impl Faults {
         }
     }
 
-    /// The host writes a range.
+    /// The host writes a range, or gives up what is in it.
     pub(crate) fn upload(&mut self, to: Range) {
         if !self.is_idle() {
             self.overwrite(to, &[]);
@@ -216,6 +227,12 @@ mod tests {
         Range { handle, offset, len }
     }
 
+    /// A launch that makes the last of its ranges from the others.
+    fn launch(faults: &mut Faults, ranges: &[Range], reporting: Option<LaunchId>) {
+        let write = ranges.len() - 1;
+        faults.launch(ranges, &[Flow { write, reads: (0..write).collect(), checked: true }], reporting);
+    }
+
     fn failed() -> Vec<u32> {
         vec![1, 7, 0, 5, 0, 0, 0, 0]
     }
@@ -225,12 +242,12 @@ mod tests {
         let mut faults = Faults::default();
         let queue = faults.add_queue();
         let (good, _) = faults.begin(queue, "good", None);
-        faults.launch(&[(range(1, 0, 64), false), (range(2, 0, 64), true)], Some(good));
+        launch(&mut faults, &[range(1, 0, 64), range(2, 0, 64)], Some(good));
         let (bad, slot) = faults.begin(queue, "bad", None);
         assert_eq!(slot, 1);
-        faults.launch(&[(range(1, 0, 64), false), (range(3, 0, 64), true)], Some(bad));
+        launch(&mut faults, &[range(1, 0, 64), range(3, 0, 64)], Some(bad));
         // Reads both, writes the second half of buffer 4.
-        faults.launch(&[(range(2, 0, 64), false), (range(3, 32, 8), false), (range(4, 64, 64), true)], None);
+        launch(&mut faults, &[range(2, 0, 64), range(3, 32, 8), range(4, 64, 64)], None);
         faults.resolve(queue, &[vec![0; 8], failed()].concat());
         assert_eq!(faults.of(range(2, 0, 64)), None);
         assert_eq!(faults.of(range(4, 0, 64)), None);
@@ -250,12 +267,12 @@ mod tests {
         let mut faults = Faults::default();
         let queues = [faults.add_queue(), faults.add_queue()];
         let (good, _) = faults.begin(queues[0], "good", None);
-        faults.launch(&[(range(1, 0, 64), true)], Some(good));
+        launch(&mut faults, &[range(1, 0, 64)], Some(good));
         let (bad, slot) = faults.begin(queues[1], "bad", None);
         assert_eq!(slot, 0);
-        faults.launch(&[(range(1, 0, 64), false), (range(2, 0, 64), true)], Some(bad));
+        launch(&mut faults, &[range(1, 0, 64), range(2, 0, 64)], Some(bad));
         let (later, _) = faults.begin(queues[1], "later", None);
-        faults.launch(&[(range(3, 0, 64), true)], Some(later));
+        launch(&mut faults, &[range(3, 0, 64)], Some(later));
         assert_eq!(faults.behind(range(2, 0, 64)), [(0, 1), (1, 1)]);
         faults.resolve(queues[1], &failed());
         assert_eq!((faults.n_unchecked(queues[0]), faults.n_unchecked(queues[1])), (1, 1));
@@ -269,7 +286,7 @@ mod tests {
         let mut faults = Faults::default();
         let queue = faults.add_queue();
         let (id, _) = faults.begin(queue, "bad", None);
-        faults.launch(&[(range(1, 0, 64), true)], Some(id));
+        launch(&mut faults, &[range(1, 0, 64)], Some(id));
         faults.resolve(queue, &failed());
         assert!(faults.report().is_some());
         assert!(faults.report().is_none());

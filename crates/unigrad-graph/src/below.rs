@@ -4,8 +4,8 @@
 //! Always: a node that may have been below says so: where there are too many to list, all older ones may.
 //! Never: keeps a node's data or inputs alive.
 
-use crate::{Expr, NodeId, node::Node};
-use std::sync::{Arc, Weak};
+use crate::{Expr, NodeId, WeakExpr};
+use std::sync::Arc;
 
 /// More than this many are not listed.
 const MOST: usize = 64;
@@ -16,7 +16,7 @@ pub struct Below(List);
 
 #[derive(Clone, Debug)]
 enum List {
-    These(Vec<(NodeId, Weak<Node>)>),
+    These(Vec<(NodeId, WeakExpr)>),
     /// Too many to list.
     All,
 }
@@ -24,11 +24,11 @@ enum List {
 impl Below {
     /// Of a node computed from `nodes`, each with what it was computed from itself. `None` if there are none.
     pub fn of<'a>(nodes: impl IntoIterator<Item = &'a Expr>) -> Option<Arc<Below>> {
-        let mut these: Vec<(NodeId, Weak<Node>)> = Vec::new();
+        let mut these: Vec<(NodeId, WeakExpr)> = Vec::new();
         for node in nodes {
             these.push((node.id(), node.downgrade()));
             match node.below().map(|below| &below.0) {
-                Some(List::These(others)) => these.extend(others.iter().filter(|(_, node)| node.strong_count() > 0).cloned()),
+                Some(List::These(others)) => these.extend(others.iter().filter(|(_, node)| node.is_alive()).cloned()),
                 Some(List::All) => return Some(Below::all()),
                 None => {}
             }

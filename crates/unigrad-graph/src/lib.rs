@@ -17,7 +17,7 @@ pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradi
 pub use below::Below;
 pub use error::{Error, ErrorKind};
 pub use node::{
-    EnableGradGuard, Expr, Inputs, NoGradGuard, Node, NodeId, Storage, enable_grad_guard, grad_enabled, next_id, no_grad_guard,
+    EnableGradGuard, Expr, Inputs, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled, next_id, no_grad_guard,
 };
 pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
 pub use ops::decompose;

@@ -54,6 +54,22 @@ pub fn next_id() -> NodeId {
 #[derive(Clone)]
 pub struct Expr(Arc<Node>);
 
+/// A handle that does not keep its node alive.
+#[derive(Clone, Debug)]
+pub struct WeakExpr(Weak<Node>);
+
+impl WeakExpr {
+    /// The node, if something keeps it alive.
+    pub fn upgrade(&self) -> Option<Expr> {
+        self.0.upgrade().map(Expr)
+    }
+
+    /// Whether something keeps the node alive.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
 thread_local! {
     static NO_GRAD: Cell<u32> = const { Cell::new(0) };
     static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
@@ -296,10 +312,6 @@ impl Expr {
         self.0.below.get().is_some()
     }
 
-    pub(crate) fn downgrade(&self) -> Weak<Node> {
-        Arc::downgrade(&self.0)
-    }
-
     /// Whether it stands for its input's value: it has memory of its own only if something asked for it by name.
     pub fn is_alias(&self) -> bool {
         match self.op() {
@@ -331,6 +343,11 @@ impl Expr {
     /// How many handles and nodes refer to the node.
     pub fn reference_count(&self) -> usize {
         Arc::strong_count(&self.0)
+    }
+
+    /// A handle that does not keep the node alive.
+    pub fn downgrade(&self) -> WeakExpr {
+        WeakExpr(Arc::downgrade(&self.0))
     }
 
     /// Whether both are one node.

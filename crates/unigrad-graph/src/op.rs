@@ -255,6 +255,10 @@ pub enum Op {
     Custom(CustomOp),
     /// The input's value on the node's device.
     Copy,
+    /// What an assignment gives: input 0, the new value; but input 1, the value before, where input 2 (`Bool`, rank 0, if there is one) is
+    /// false, and where any index that the same evaluation checks is out of range. So an evaluation that fails on the device changes nothing.
+    /// Others of the same evaluation that read the node see what they would if nothing failed: their own errors tell.
+    Commit,
     /// An op that could not be built.
     Invalid(InvalidOp),
 }
@@ -343,6 +347,7 @@ impl Op {
             Op::Kernel(_) => "kernel",
             Op::Custom(_) => "custom",
             Op::Copy => "copy",
+            Op::Commit => "commit",
             Op::Invalid(_) => "invalid",
         }
     }

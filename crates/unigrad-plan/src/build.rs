@@ -1,6 +1,7 @@
 //! From a capture to the compiler's graph: identities resolved, composites and convolutions taken apart.
 
 use crate::capture::{Capture, Role};
+use crate::commit::{self, Assignment};
 use crate::conv;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashMap;
@@ -13,8 +14,8 @@ struct Builder {
     barriers: u32,
 }
 
-/// The compiler's graph and the node of every output.
-pub(crate) fn build(capture: &Capture) -> Result<(Ir, Vec<Id>), String> {
+/// The compiler's graph, the node of every output, and the input whose contents each assignment replaces.
+pub(crate) fn build(capture: &Capture) -> Result<(Ir, Vec<Id>, Vec<Option<u32>>), String> {
     let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), barriers: 0 };
     for node in &capture.nodes {
         let expr = &node.expr;
@@ -33,11 +34,10 @@ pub(crate) fn build(capture: &Capture) -> Result<(Ir, Vec<Id>), String> {
         };
         builder.id_of.insert(expr.id(), id);
     }
-    let outputs = capture.outputs().map(|expr| builder.id_of.get(&expr.id()).copied()).collect::<Option<Vec<Id>>>();
-    let outputs = outputs.ok_or("an output is missing")?;
+    let (outputs, replaced) = builder.outputs(capture)?;
     // An output that is itself data or a scalar gets memory of its own.
     let outputs = outputs.into_iter().map(|id| builder.owned(id)).collect();
-    Ok((builder.ir, outputs))
+    Ok((builder.ir, outputs, replaced))
 }
 
 impl Builder {
@@ -65,8 +65,49 @@ impl Builder {
         }
     }
 
+    /// The node of every output; what is assigned keeps its old value where the evaluation fails.
+    fn outputs(&mut self, capture: &Capture) -> Result<(Vec<Id>, Vec<Option<u32>>), String> {
+        let mut outputs = Vec::with_capacity(capture.outputs.len());
+        let mut replaced = vec![None; capture.outputs.len()];
+        let mut assignments = Vec::new();
+        let mut at = Vec::new();
+        for node in capture.outputs.iter().map(|index| &capture.nodes[*index as usize]) {
+            outputs.push(self.known(&node.expr)?);
+            if matches!((node.expr.op(), node.role), (Op::Commit, Role::Compute)) {
+                at.push(outputs.len() - 1);
+                let assignment = self.assignment(&node.expr)?;
+                if let IrOp::External(input) = self.ir.node(assignment.before).op {
+                    replaced[outputs.len() - 1] = Some(input);
+                }
+                assignments.push(assignment);
+            }
+        }
+        if !assignments.is_empty() {
+            let others = (0..outputs.len()).filter(|i| at.binary_search(i).is_err()).map(|i| outputs[i]);
+            let committed = commit::outputs(&mut self.ir, &assignments, others.collect::<Vec<_>>().into_iter());
+            at.into_iter().zip(committed).for_each(|(at, id)| outputs[at] = id);
+        }
+        Ok((outputs, replaced))
+    }
+
+    fn known(&self, expr: &Expr) -> Result<Id, String> {
+        self.id_of.get(&expr.id()).copied().ok_or_else(|| format!("{} is missing", expr.op().name()))
+    }
+
+    fn assignment(&self, expr: &Expr) -> Result<Assignment, String> {
+        let (value, otherwise) = (operand(expr, 0)?, operand(expr, 1)?);
+        // Assigned twice before it was evaluated: what counts is what was there first.
+        let mut before = otherwise.clone();
+        while matches!(before.op(), Op::Commit | Op::Variable(_)) && before.data().is_none() {
+            before = operand(&before, usize::from(matches!(before.op(), Op::Commit)))?;
+        }
+        let condition = expr.input(2).map(|condition| self.known(&condition)).transpose()?;
+        Ok(Assignment { value: self.known(&value)?, otherwise: self.known(&otherwise)?, condition, before: self.known(&before)? })
+    }
+
     fn node(&mut self, expr: &Expr, inputs: SmallVec<[Id; 3]>) -> Result<Id, String> {
         match expr.op() {
+            Op::Commit => Ok(commit::seen(&mut self.ir, inputs[0], inputs[1], inputs.get(2).copied())),
             Op::Variable(_) | Op::Custom(_) => Ok(inputs[0]),
             Op::Barrier => Ok(self.barrier(expr, inputs[0])),
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => {

@@ -266,6 +266,16 @@ impl Capture {
         self.outputs.iter().map(|index| &self.nodes[*index as usize].expr)
     }
 
+    /// The nodes of the run-time scalars.
+    pub fn scalar_nodes(&self) -> impl Iterator<Item = &Expr> {
+        self.nodes.iter().filter(|node| matches!(node.role, Role::Scalar(_))).map(|node| &node.expr)
+    }
+
+    /// Positions, among [`Capture::outputs`], of what is assigned.
+    pub fn assigned(&self) -> impl Iterator<Item = usize> {
+        self.outputs().enumerate().filter(|(_, expr)| matches!(expr.op(), Op::Commit)).map(|(i, _)| i)
+    }
+
     /// How many nodes were walked.
     pub fn len(&self) -> usize {
         self.nodes.len()

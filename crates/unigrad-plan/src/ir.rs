@@ -167,9 +167,14 @@ impl Ir {
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => Kind::Heavy,
             // Taken apart or resolved before they come here.
             Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => Kind::Heavy,
-            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } | Op::Barrier | Op::Custom(_) | Op::Copy | Op::Invalid(_) => {
-                Kind::Heavy
-            }
+            Op::Softmax { .. }
+            | Op::LogSoftmax { .. }
+            | Op::Normalize { .. }
+            | Op::Barrier
+            | Op::Custom(_)
+            | Op::Copy
+            | Op::Commit
+            | Op::Invalid(_) => Kind::Heavy,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The compiler: graph to fused kernels to a plan, and the plan cache.
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
-//! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone) → `sums`, `transpose` (cheaper forms) → `fuse`
+//! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone; `commit`: assignments guarded) → `sums`, `transpose` (cheaper forms) → `fuse`
 //! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together), `total` (rows with
 //! what is made of all of them) → `memory` (offsets).
 //! Always: the same graph gives the same plan. Never: runs anything, or knows what device the plan is for.
@@ -11,6 +11,7 @@ mod below;
 mod build;
 mod cache;
 mod capture;
+mod commit;
 mod conv;
 mod emit;
 mod fuse;

@@ -111,7 +111,10 @@ fn ends_with(launches: &[Launch], at: usize, last_use: &FxHashMap<Id, usize>) ->
     })
 }
 
-pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[bool]) -> Layout {
+/// `replaced`: for every output, the input that it is assigned over, if it is an assignment. That input's memory is lent to this output alone: if
+/// the evaluation fails, the old value is still there.
+pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[bool], replaced: &[Option<u32>]) -> Layout {
+    let is_replaced: FxHashSet<u32> = replaced.iter().flatten().copied().collect();
     let bytes = |id: Id| ir.numel(id) * ir.node(id).dtype.size();
     let mut place: FxHashMap<Id, Place> = FxHashMap::default();
     let mut donated = vec![None; outputs.len()];
@@ -172,7 +175,11 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
             let heirs: Vec<Id> = heirs.map(|(_, other)| *other).collect();
             if let Some(output) = output {
                 let donor = heirs.iter().find_map(|other| match ir.node(*other).op {
-                    IrOp::External(input) if donatable[input as usize] && taken.insert(input) => Some(input),
+                    IrOp::External(input) => {
+                        let own = replaced[output as usize];
+                        let may = own == Some(input) || (own.is_none() && !is_replaced.contains(&input));
+                        (may && donatable[input as usize] && taken.insert(input)).then_some(input)
+                    }
                     _ => None,
                 });
                 donated[output as usize] = donor;

@@ -37,6 +37,10 @@ pub struct PlannedLaunch {
     pub name: String,
     /// Where the user wrote it.
     pub place: &'static Location<'static>,
+    /// Outputs that take the memory of an input over here, by position.
+    pub overwrites: Vec<u32>,
+    /// Memory that it is the first to write, in bytes: what is there before belongs to nobody any more.
+    pub begins: Vec<(Place, usize)>,
 }
 
 /// How to compute the outputs of a capture.
@@ -66,7 +70,7 @@ pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
 }
 
 fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
-    let (ir, mut output_ids) = build::build(capture)?;
+    let (ir, mut output_ids, replaced) = build::build(capture)?;
     let mut ir = prune(ir, &mut output_ids);
     if options.fusion {
         ir = sums::rewrite(ir, &mut output_ids);
@@ -78,19 +82,40 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
     let fused = fuse::fuse(&ir, &wanted, options.fusion, options.limits)?;
     let launches = lower::lower(&ir, &fused)?;
     let launches = if options.fusion { total::join(group::group(launches)) } else { launches };
-    let layout = memory::assign(&ir, &launches, &output_ids, &capture.donatable);
+    let layout = memory::assign(&ir, &launches, &output_ids, &capture.donatable, &replaced);
     let place = |id: &u32| layout.place.get(id).copied().ok_or_else(|| format!("node %{id} has no place"));
+    let (mut begun, mut overwritten): (FxHashSet<u32>, FxHashSet<u32>) = Default::default();
     let planned = launches
         .iter()
         .zip(&layout.needless)
-        .filter(|(_, needless)| !**needless)
-        .map(|(launch, _)| {
+        .filter_map(|(launch, needless)| {
+            let (mut begins, mut overwrites) = (Vec::new(), Vec::new());
+            for id in group::writes(launch) {
+                let is_first = begun.insert(id);
+                let is_read = |read: u32| read != id && layout.place.get(&read) == layout.place.get(&id);
+                match layout.place.get(&id) {
+                    Some(Place::Output(output)) if layout.donated[*output as usize].is_some() => {
+                        if !needless && overwritten.insert(*output) {
+                            overwrites.push(*output);
+                        }
+                    }
+                    // It takes the place of what the launch reads there.
+                    Some(Place::Arena(_)) if group::reads(launch).any(is_read) => {}
+                    Some(place) if is_first && !needless => begins.push((*place, ir.numel(id) * ir.node(id).dtype.size())),
+                    _ => {}
+                }
+            }
+            (!needless).then_some((launch, begins, overwrites))
+        })
+        .map(|(launch, begins, overwrites)| {
             let mut planned = PlannedLaunch {
                 kernel: launch.kernel.clone(),
                 args: launch.args.iter().map(place).collect::<Result<_, String>>()?,
                 scalars: launch.scalars.clone(),
                 name: launch.name.clone(),
                 place: launch.place,
+                overwrites,
+                begins,
             };
             in_place::unite(&mut planned, &layout.donated);
             Ok(planned)

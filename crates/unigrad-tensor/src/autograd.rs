@@ -6,7 +6,7 @@
 //! evaluated; what the loss does not depend on is an error where nobody asked for `None` or zeros.
 //! Never: a zero in place of a gradient that was not found.
 
-use crate::{Error, Generator, Result, Tensor, error::graph_error};
+use crate::{Error, Result, Tensor, error::graph_error, eval, random};
 use std::{fmt, sync::Arc};
 use unigrad_graph::{
     CustomGradient, ErrorKind, Expr, NoGradGuard, enable_grad_guard, gradients, next_id, partial_gradients, variable_gradients,
@@ -46,6 +46,7 @@ fn differentiable(loss: &Expr, op: &str) -> Result<()> {
 
 #[track_caller]
 fn backward(loss: &Tensor, dy: Option<&Tensor>, consume: bool) -> Result<()> {
+    let attempt = eval::Attempt::begin();
     let output = loss.valid()?;
     differentiable(&output, "backward")?;
     let dy = match dy {
@@ -58,13 +59,16 @@ fn backward(loss: &Tensor, dy: Option<&Tensor>, consume: bool) -> Result<()> {
     }
     // Gradients that accumulate are values; who wants to differentiate them takes `grad`.
     let _guard = unigrad_graph::no_grad_guard();
-    for (id, gradient) in variable_gradients(&output, &dy, consume)? {
+    // All or none: an error or a panic in a user's gradient leaves every variable's as it was.
+    let found = variable_gradients(&output, &dy, consume)?;
+    for (id, gradient) in found {
         if let Some(variable) = Tensor::from_variable(id) {
             variable.accumulate_grad(gradient);
         }
     }
     // Its graph is evaluated with the gradients; computed later, it would cost the forward pass again.
     loss.realize_with_next();
+    attempt.succeeded();
     Ok(())
 }
 
@@ -72,6 +76,9 @@ impl Tensor {
     /// Adds the gradients of this loss (one element) to every variable it depends on; read them with [`Tensor::grad`].
     ///
     /// Frees the graph: a second pass through any part of it is an error. See [`Tensor::backward_retain`].
+    ///
+    /// When it fails, no gradient has changed, and what this thread has assigned since its last evaluation (running statistics, say) has its old
+    /// value again: the step was not tried.
     #[track_caller]
     pub fn backward(&self) -> Result<()> {
         backward(self, None, true)
@@ -256,8 +263,8 @@ struct Checkpoint {
     block: Box<Block>,
     /// How many of the node's inputs are the block's; the others were captured.
     n_inputs: usize,
-    /// Where the process's generator was.
-    random: (u64, u64),
+    /// What it drew from the process's generator.
+    random: Vec<random::Range>,
 }
 
 impl fmt::Debug for Checkpoint {
@@ -271,7 +278,7 @@ impl CustomGradient for Checkpoint {
         "checkpoint"
     }
 
-    fn backward(&self, inputs: &[Expr], _output: &Expr, dy: &Expr) -> Result<Vec<Option<Expr>>, unigrad_graph::Error> {
+    fn backward(&self, inputs: &[Expr], output: &Expr, dy: &Expr) -> Result<Vec<Option<Expr>>, unigrad_graph::Error> {
         let (own, captured) = inputs.split_at(self.n_inputs.min(inputs.len()));
         // The gradient is waited for: without that, the block would be computed again at once and its memory kept.
         let again: Vec<Expr> = {
@@ -280,11 +287,17 @@ impl CustomGradient for Checkpoint {
         };
         let value = {
             let _guard = enable_grad_guard();
-            let now = Generator::global().state();
-            Generator::global().set(self.random.0, self.random.1);
-            let value = (self.block)(&tensors(&again));
-            Generator::global().set(now.0, now.1);
-            value.expr()
+            random::replay(&self.random, || (self.block)(&tensors(&again))).map(|value| value.expr())
+        };
+        let Some(value) = value else {
+            return Err(unigrad_graph::Error {
+                kind: ErrorKind::Autograd,
+                op: "checkpoint".to_owned(),
+                message: "the block drew other random numbers than the first time".to_owned(),
+                help: "let it draw the same tensors in the same order whenever it runs".to_owned(),
+                place: output.place(),
+                inputs: Vec::new(),
+            });
         };
         if let Some(error) = value.error() {
             return Err((**error).clone());
@@ -315,9 +328,8 @@ impl CustomGradient for Checkpoint {
 #[track_caller]
 pub fn checkpoint(block: impl Fn(&[Tensor]) -> Tensor + Send + Sync + 'static, inputs: &[&Tensor]) -> Tensor {
     let exprs: Vec<Expr> = inputs.iter().map(|tensor| tensor.expr()).collect();
-    let random = Generator::global().state();
     let since = next_id();
-    let value = no_grad(|| block(&tensors(&exprs))).expr();
+    let (value, random) = random::record(|| no_grad(|| block(&tensors(&exprs))).expr());
     if value.error().is_some() {
         return Tensor::from_expr(value);
     }

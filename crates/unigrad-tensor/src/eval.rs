@@ -5,10 +5,12 @@
 //! Always: one evaluation at a time in a process, from the walk on; what was computed before an error stays valid; a node gets its data at once or not at all.
 //! Never: computes what has data already, or reads a tensor on the host.
 
-use crate::Error;
+use crate::{Error, random};
+use rustc_hash::FxHashSet;
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
+    panic::Location,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -19,7 +21,7 @@ use unigrad_device::{
     profile::{self, Work},
     tag_or,
 };
-use unigrad_graph::{Below, DType, Expr, Shape, Storage};
+use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage};
 use unigrad_kernel::Kernel;
 use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, PlannedLaunch, plan, resolve};
 
@@ -49,12 +51,27 @@ static PLAN_NANOS: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     static FUSION: Cell<bool> = const { Cell::new(true) };
     static DEFERRED: RefCell<Vec<Deferred>> = const { RefCell::new(Vec::new()) };
+    static TORN: RefCell<HashMap<NodeId, String>> = RefCell::new(HashMap::new());
 }
 
 /// By device and stream.
 type Arenas = HashMap<(u32, u32), Buffer>;
 
-type Deferred = Box<dyn Fn() -> Option<Expr>>;
+/// A node for this thread's next evaluation.
+struct Deferred {
+    /// The node, if a handle to it is alive.
+    current: Box<dyn Fn() -> Option<Expr>>,
+    assigned: Option<Box<dyn Assigned>>,
+}
+
+/// A handle that has been assigned a value which is not computed yet.
+pub(crate) trait Assigned {
+    /// Gives the handle its old value back, unless the new one has been computed.
+    fn undo(&self);
+
+    /// From now on the new value counts only where the condition (`Bool`, rank 0) is true as well.
+    fn guard(&self, condition: &Expr);
+}
 
 /// What evaluation has done in this process so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -122,6 +139,8 @@ fn lock() -> MutexGuard<'static, Option<State>> {
 
 /// Computes the nodes (and what else is alive in their graphs, and what was assigned on this thread since the last evaluation), so that
 /// each has data. Nodes that have data already cost nothing.
+///
+/// Assignments are a transaction: where the evaluation fails, all handles that it was to give new values have their old ones again.
 pub fn realize(nodes: &[Expr]) -> Result<(), Error> {
     let mut targets: Vec<Expr> = Vec::with_capacity(nodes.len() + 4);
     for node in nodes {
@@ -134,21 +153,120 @@ pub fn realize(nodes: &[Expr]) -> Result<(), Error> {
         }
     }
     let deferred = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
-    if targets.is_empty() && nodes.iter().all(|node| resolve(node).data().is_some()) && deferred.is_empty() {
+    if targets.is_empty() && deferred.is_empty() {
         return Ok(());
     }
+    let deferred = Undo { deferred, kept: false };
     // An assignment that cannot be evaluated must not fail an unrelated read: its own reader will see the error.
-    for expr in deferred.iter().filter_map(|current| current()) {
+    let mut known: FxHashSet<NodeId> = targets.iter().map(Expr::id).collect();
+    for expr in deferred.deferred.iter().filter_map(|deferred| (deferred.current)()) {
         let expr = resolve(&expr);
-        if expr.error().is_none() && expr.data().is_none() && !targets.iter().any(|t| t.same(&expr)) {
+        if expr.error().is_none() && expr.data().is_none() && known.insert(expr.id()) {
             targets.push(expr);
         }
+    }
+    if targets.iter().any(|target| target.device() != targets[0].device() && is_assignment(target)) {
+        assign_on_several(&targets)?;
     }
     while !targets.is_empty() {
         let device = targets[0].device();
         let (here, others): (Vec<Expr>, Vec<Expr>) = targets.into_iter().partition(|target| target.device() == device);
         realize_on(&here, device)?;
         targets = others;
+    }
+    deferred.keep();
+    Ok(())
+}
+
+/// Assignments that are undone when this drops, unless they are kept: after an error, and after a panic. What the thread has drawn for its step may be
+/// drawn again then.
+#[derive(Default)]
+struct Undo {
+    deferred: Vec<Deferred>,
+    kept: bool,
+}
+
+impl Undo {
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        random::step_failed();
+        // The last one first: a tensor may have been assigned twice.
+        self.deferred.iter().rev().filter_map(|deferred| deferred.assigned.as_ref()).for_each(|assigned| assigned.undo());
+    }
+}
+
+/// The part of a step before its evaluation. Unless it [succeeds](Attempt::succeeded), by an error or a panic, what this thread has assigned since
+/// its last evaluation is undone (layers assign running statistics), and what it has drawn may be drawn again.
+#[derive(Default)]
+#[must_use = "the attempt ends when it is dropped"]
+pub struct Attempt(Undo);
+
+impl Attempt {
+    /// An attempt that begins here.
+    pub fn begin() -> Attempt {
+        Attempt::default()
+    }
+
+    /// The step goes on.
+    pub fn succeeded(mut self) {
+        self.0.kept = true;
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if !self.0.kept {
+            self.0.deferred = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
+        }
+    }
+}
+
+fn is_assignment(node: &Expr) -> bool {
+    matches!(node.op(), Op::Commit)
+}
+
+/// Assignments on several devices take effect together, after everything that can fail: their values are computed and known to be right on
+/// all of them first, in memory of their own, and then only change hands.
+fn assign_on_several(targets: &[Expr]) -> Result<(), Error> {
+    let assignments: Vec<&Expr> = targets.iter().filter(|target| is_assignment(target)).collect();
+    let mut values: Vec<Expr> = Vec::with_capacity(assignments.len());
+    for commit in &assignments {
+        let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else {
+            return Err(Error::Internal("an assignment has lost its inputs".into()));
+        };
+        let value = match commit.input(2) {
+            Some(condition) => condition.expand(commit.shape()).select(&value, &old),
+            None => value,
+        };
+        // A node of its own, for its memory goes to the assigned tensor.
+        values.push(value.barrier(&[]));
+    }
+    let mut left: Vec<Expr> = values.clone();
+    while !left.is_empty() {
+        let device = left[0].device();
+        let (here, others): (Vec<Expr>, Vec<Expr>) = left.into_iter().partition(|value| value.device() == device);
+        realize_on(&here, device)?;
+        left = others;
+    }
+    let mut data = Vec::with_capacity(values.len());
+    for value in &values {
+        let storage = value.data().ok_or_else(no_data)?;
+        let buffer = storage_buffer(storage)?;
+        buffer.device().verify(buffer.as_slice())?;
+        data.push(storage.clone());
+    }
+    for (commit, data) in assignments.into_iter().zip(data) {
+        commit.set_data(data);
+        // No gradient goes through an assignment.
+        commit.release_inputs(None);
     }
     Ok(())
 }
@@ -276,6 +394,41 @@ fn storage_buffer(storage: &Storage) -> Result<&Buffer, Error> {
     storage.downcast_ref::<Buffer>().ok_or_else(|| Error::Internal("a node holds data of another kind".into()))
 }
 
+/// How often a launch is tried again once the evaluation cannot be undone any more.
+const RETRIES: usize = 3;
+
+/// Whether the same launch may succeed when it is tried again.
+fn may_pass(error: &unigrad_device::Error) -> bool {
+    matches!(error, unigrad_device::Error::Launch { .. } | unigrad_device::Error::OutOfMemory { .. })
+}
+
+/// Outputs whose memory held something else before.
+#[derive(Default)]
+struct Torn(Vec<u32>);
+
+impl Torn {
+    /// The evaluation cannot come to its end: neither the old value nor the new model is there, and who reads the tensor learns why.
+    fn tell(&self, capture: &Capture, error: &Error) {
+        let is_torn = |(i, expr): &(usize, &Expr)| is_assignment(expr) && self.0.contains(&(*i as u32));
+        let error = error.to_string();
+        let found = capture.outputs().enumerate().filter(is_torn).map(|(_, expr)| (expr.id(), error.clone()));
+        TORN.with(|torn| torn.borrow_mut().extend(found));
+    }
+}
+
+/// Why an assignment has neither its old value nor its new one, if that is so; told once.
+pub(crate) fn torn(assignment: &Expr) -> Option<String> {
+    TORN.with(|torn| torn.borrow_mut().remove(&assignment.id()))
+}
+
+/// A device's error with the line of the op that it belongs to.
+fn at(place: Option<&'static Location<'static>>, error: unigrad_device::Error) -> Error {
+    match place {
+        Some(place) => Error::Launch { place, error },
+        None => Error::Device(error),
+    }
+}
+
 fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) -> Result<(), Error> {
     let Ready { plan, programs } = ready;
     let externals = capture
@@ -283,13 +436,24 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
         .iter()
         .map(|expr| expr.data().map(storage_buffer).unwrap_or_else(|| Err(Error::Internal("an input has lost its data".into()))))
         .collect::<Result<Vec<&Buffer>, Error>>()?;
+    let assigned: Vec<usize> = capture.assigned().collect();
+    if !assigned.is_empty() {
+        // What is assigned keeps its old value if an index of this evaluation is out of range; data that an earlier one got wrong is an error
+        // before anything changes.
+        for buffer in &externals {
+            device.verify(buffer.as_slice())?;
+        }
+    }
     let place = (device.id(), device.current_stream());
+    let begin = capture.outputs().next().map(Expr::place);
     if arenas.get(&place).is_none_or(|arena| arena.len() < plan.arena) {
         // The old one goes first: the two need not fit at once.
         arenas.remove(&place);
-        arenas.insert(place, device.allocate_tagged(plan.arena, "arena")?);
+        arenas.insert(place, device.allocate_tagged(plan.arena, "arena").map_err(|error| at(begin, error))?);
     }
     let arena = arenas.get(&place).ok_or_else(|| Error::Internal("the arena is missing".into()))?;
+    // Nothing below here may ask for memory: once an input is overwritten, the evaluation has to come to its end.
+    let mut overwrites = vec![false; plan.outputs.len()];
     let mut outputs: Vec<Buffer> = Vec::with_capacity(plan.outputs.len());
     for (i, expr) in capture.outputs().enumerate() {
         let owner = plan.outputs[i] as usize;
@@ -302,9 +466,13 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
                 externals[*input].is_unique() && capture.externals[*input].data().is_some_and(|data| Arc::strong_count(data) == 1)
             });
             match free {
-                Some(input) => externals[input].clone(),
+                Some(input) => {
+                    overwrites[i] = true;
+                    externals[input].clone()
+                }
                 None => {
-                    let fresh = device.allocate_tagged(expr.numel() * expr.dtype().size(), tag_or("tensor"))?;
+                    let bytes = expr.numel() * expr.dtype().size();
+                    let fresh = device.allocate_tagged(bytes, tag_or("tensor")).map_err(|error| at(Some(expr.place()), error))?;
                     if let Some(input) = donor {
                         fresh.copy_from(0, externals[input], 0, fresh.len())?;
                     }
@@ -314,8 +482,14 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
         };
         outputs.push(buffer);
     }
+    if overwrites.contains(&true) {
+        for (launch, program) in plan.launches.iter().zip(programs) {
+            device.reserve(program.as_ref()).map_err(|error| at(Some(launch.place), error))?;
+        }
+    }
     let mut args: Vec<Slice<'_>> = Vec::new();
     let mut words: Vec<u64> = Vec::new();
+    let mut torn = Torn::default();
     let timed = debug().steps;
     for (launch, program) in plan.launches.iter().zip(programs) {
         args.clear();
@@ -325,6 +499,13 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
                 Place::External(i) => externals[*i as usize].as_slice(),
                 Place::Output(i) => outputs[*i as usize].as_slice(),
                 Place::Arena(offset) => arena.slice(*offset, arg.len * arg.dtype.size())?,
+            });
+        }
+        for (place, bytes) in &launch.begins {
+            device.settle(match place {
+                Place::External(i) => externals[*i as usize].as_slice(),
+                Place::Output(i) => outputs[*i as usize].as_slice(),
+                Place::Arena(offset) => arena.slice(*offset, *bytes)?,
             });
         }
         words.extend(launch.scalars.iter().map(|slot| capture.scalars[*slot as usize]));
@@ -340,8 +521,24 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
                 extents: launch.extents(),
             }
         };
-        profile::record(device, work, || device.launch_from(program.as_ref(), &args, &words, Some(launch.place)))
-            .map_err(|error| Error::Launch { place: launch.place, error })?;
+        let submit = || device.launch_from(program.as_ref(), &args, &words, Some(launch.place));
+        let mut launched = profile::record(device, work, submit);
+        // Others have overwritten what they read: to undo is not possible, to go on is.
+        for _ in 0..if torn.0.is_empty() { 0 } else { RETRIES } {
+            if !matches!(&launched, Err(error) if may_pass(error)) {
+                break;
+            }
+            launched = profile::record(device, work, submit);
+        }
+        if let Err(error) = launched {
+            let error = Error::Launch { place: launch.place, error };
+            // Where an index was out of range, what is assigned was written as it was before.
+            if !matches!(&error, Error::Launch { error: unigrad_device::Error::IndexOutOfRange { .. }, .. }) {
+                torn.tell(capture, &error);
+            }
+            return Err(error);
+        }
+        torn.0.extend(launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]));
         LAUNCHES.fetch_add(1, Ordering::Relaxed);
         if timed {
             device.synchronize()?;
@@ -352,6 +549,14 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
         }
     }
     device.checkpoint()?;
+    let drawn: Vec<NodeId> = capture.scalar_nodes().filter(|node| node.dtype() == DType::U64).map(Expr::id).collect();
+    let drawn = random::used(&drawn);
+    if !assigned.is_empty() && !device.completes_at_once() {
+        steps::note(&outputs, drawn);
+    }
+    for i in assigned {
+        device.settle(outputs[i].as_slice());
+    }
     for ((expr, buffer), below) in capture.outputs().zip(outputs).zip(capture.below()) {
         expr.set_data(Arc::new(buffer));
         if !expr.needs_grad() || expr.is_consumed() {
@@ -389,8 +594,54 @@ pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Resul
 
 /// The bytes of a node; realizes it first.
 pub fn download(node: &Expr) -> Result<Vec<u8>, Error> {
-    let node = realized(node)?;
-    let mut bytes = storage_buffer(node.data().ok_or_else(no_data)?)?.to_vec()?;
+    data(&realized(node)?)
+}
+
+/// The latest steps that a device may still find to have failed.
+mod steps {
+    use super::{Buffer, NodeId, random};
+    use std::{
+        collections::VecDeque,
+        sync::{Mutex, PoisonError},
+    };
+
+    /// Where a step's results are, and what it drew.
+    struct Step {
+        outputs: Vec<u64>,
+        drawn: Vec<NodeId>,
+    }
+
+    /// Older ones cannot be given back anyway, for something was drawn after them.
+    const STEPS: usize = 8;
+
+    static LATEST: Mutex<VecDeque<Step>> = Mutex::new(VecDeque::new());
+
+    /// A step that was handed to a device.
+    pub(super) fn note(outputs: &[Buffer], drawn: Vec<NodeId>) {
+        if drawn.is_empty() {
+            return;
+        }
+        let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+        if latest.len() == STEPS {
+            latest.pop_front();
+        }
+        latest.push_back(Step { outputs: outputs.iter().map(Buffer::address).collect(), drawn });
+    }
+
+    /// A result could not be read: what its step drew may be drawn again.
+    pub(super) fn failed(result: &Buffer) {
+        let latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(step) = latest.iter().rev().find(|step| step.outputs.contains(&result.address())) {
+            random::failed(&step.drawn);
+        }
+    }
+}
+
+/// The bytes of a node that has been computed; evaluates nothing.
+pub fn data(node: &Expr) -> Result<Vec<u8>, Error> {
+    let node = resolve(node);
+    let buffer = storage_buffer(node.data().ok_or_else(no_data)?)?;
+    let mut bytes = buffer.to_vec().inspect_err(|_| steps::failed(buffer))?;
     bytes.truncate(node.numel() * node.dtype().size());
     Ok(bytes)
 }
@@ -420,9 +671,22 @@ pub fn download_async<T: Send + 'static>(
     })
 }
 
-/// Remembers an assignment: the node that `current` gives is realized with the next evaluation on this thread.
-pub fn defer(current: impl Fn() -> Option<Expr> + Send + 'static) {
-    DEFERRED.with(|deferred| deferred.borrow_mut().push(Box::new(current)));
+/// The node that `current` gives is realized with the next evaluation on this thread.
+pub fn defer(current: impl Fn() -> Option<Expr> + 'static) {
+    let deferred = Deferred { current: Box::new(current), assigned: None };
+    DEFERRED.with(|all| all.borrow_mut().push(deferred));
+}
+
+/// As [`defer`], for an assignment, which is undone if that evaluation fails.
+pub(crate) fn defer_assignment(current: impl Fn() -> Option<Expr> + 'static, assigned: impl Assigned + 'static) {
+    let deferred = Deferred { current: Box::new(current), assigned: Some(Box::new(assigned)) };
+    DEFERRED.with(|all| all.borrow_mut().push(deferred));
+}
+
+/// What this thread has assigned since its last evaluation counts only where the condition (`Bool`, rank 0) is true.
+pub fn guard_assignments(condition: &Expr) {
+    DEFERRED
+        .with(|all| all.borrow().iter().filter_map(|deferred| deferred.assigned.as_ref()).for_each(|assigned| assigned.guard(condition)));
 }
 
 /// What is printed; decided at the first evaluation.

@@ -2,25 +2,185 @@
 //!
 //! A generator is a seed and an offset. Every random tensor takes the next offset range when it is *made*, in program order: element `i`
 //! has the counter `offset + i`. Uniform numbers are `(word >> 8) * 2^-24`; normal ones are Box-Muller's from words 0 and 1.
+//!
+//! Always: a range of counters belongs to one random tensor of the process; none is drawn twice. A range of a step that failed is given back if
+//! its tensors are gone and nothing was drawn after it, so that training goes on as if the step had not been tried; else it is skipped.
+//! Who runs a block again ([`crate::checkpoint`]) draws the ranges of the first time, on that thread alone.
 
 use crate::{Device, Dims, Tensor, arithmetic::K};
 use std::{
+    cell::RefCell,
+    collections::VecDeque,
     f64::consts::TAU,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread::ThreadId,
 };
-use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, numel};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, NodeId, WeakExpr, numel};
 
 /// Where random numbers come from: a seed, and how many were drawn.
 #[derive(Debug)]
 pub struct Generator(Mutex<State>);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct State {
     seed: u64,
     offset: u64,
+    /// The latest ranges of tensors, the last one last.
+    drawn: VecDeque<Drawn>,
 }
 
-static GLOBAL: Generator = Generator(Mutex::new(State { seed: 0, offset: 0 }));
+/// A range that a tensor has.
+#[derive(Debug)]
+struct Drawn {
+    start: u64,
+    end: u64,
+    /// The node of the range's first counter, and whether it is alive.
+    id: NodeId,
+    node: WeakExpr,
+    state: Use,
+}
+
+/// What became of a range.
+#[derive(Debug, PartialEq, Eq)]
+enum Use {
+    /// Nothing yet; this thread has drawn it.
+    Open(ThreadId),
+    /// A device was asked for its numbers.
+    Used,
+    /// The step that it was drawn for failed.
+    Failed,
+}
+
+/// Ranges that are remembered; older ones are not given back.
+const REMEMBERED: usize = 1024;
+
+impl State {
+    const fn new(seed: u64) -> State {
+        State { seed, offset: 0, drawn: VecDeque::new() }
+    }
+
+    fn take(&mut self, count: u64) -> (u64, u64) {
+        while let Some(last) =
+            self.drawn.back().filter(|last| last.state == Use::Failed && last.end == self.offset && last.node.upgrade().is_none())
+        {
+            self.offset = last.start;
+            self.drawn.pop_back();
+        }
+        let start = self.offset;
+        self.offset = start.wrapping_add(count);
+        (self.seed, start)
+    }
+}
+
+static GLOBAL: Generator = Generator(Mutex::new(State::new(0)));
+
+/// Seed, first counter and count of a range.
+pub(crate) type Range = (u64, u64, u64);
+
+/// What is to happen with the ranges that this thread takes from the process's generator.
+enum Frame {
+    /// They are noted.
+    Record(Vec<Range>),
+    /// They are these, in this order.
+    Replay { ranges: VecDeque<Range>, other: bool },
+}
+
+thread_local! {
+    /// Innermost last.
+    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes the innermost frame away when it drops, after a panic too.
+struct FrameGuard;
+
+impl FrameGuard {
+    fn new(frame: Frame) -> FrameGuard {
+        FRAMES.with(|frames| frames.borrow_mut().push(frame));
+        FrameGuard
+    }
+
+    fn end(self) -> Option<Frame> {
+        std::mem::forget(self);
+        FRAMES.with(|frames| frames.borrow_mut().pop())
+    }
+}
+
+impl Drop for FrameGuard {
+    fn drop(&mut self) {
+        FRAMES.with(|frames| frames.borrow_mut().pop());
+    }
+}
+
+/// Runs `block`, and gives the ranges that it took from the process's generator.
+pub(crate) fn record<T>(block: impl FnOnce() -> T) -> (T, Vec<Range>) {
+    let guard = FrameGuard::new(Frame::Record(Vec::new()));
+    let result = block();
+    match guard.end() {
+        Some(Frame::Record(ranges)) => (result, ranges),
+        _ => (result, Vec::new()),
+    }
+}
+
+/// Runs `block`; it draws these ranges again. `None` if it draws others.
+pub(crate) fn replay<T>(ranges: &[Range], block: impl FnOnce() -> T) -> Option<T> {
+    let guard = FrameGuard::new(Frame::Replay { ranges: ranges.iter().copied().collect(), other: false });
+    let result = block();
+    matches!(guard.end(), Some(Frame::Replay { ranges, other: false }) if ranges.is_empty()).then_some(result)
+}
+
+/// The range that a block drew here the first time, if one runs again.
+fn replayed(count: u64) -> Option<Range> {
+    FRAMES.with(|frames| {
+        let mut frames = frames.borrow_mut();
+        let Frame::Replay { ranges, other } = frames.iter_mut().rev().find(|frame| matches!(frame, Frame::Replay { .. }))? else {
+            return None;
+        };
+        match ranges.pop_front() {
+            Some(range) if range.2 == count => Some(range),
+            _ => {
+                *other = true;
+                None
+            }
+        }
+    })
+}
+
+/// Notes a range for the blocks that run on this thread, from the innermost that runs again on.
+fn note(range: Range) {
+    FRAMES.with(|frames| {
+        for frame in frames.borrow_mut().iter_mut().rev() {
+            match frame {
+                Frame::Record(ranges) => ranges.push(range),
+                Frame::Replay { .. } => break,
+            }
+        }
+    });
+}
+
+/// A step of this thread has failed: what it drew may be given back.
+pub(crate) fn step_failed() {
+    let this = Use::Open(std::thread::current().id());
+    GLOBAL.lock().drawn.iter_mut().filter(|drawn| drawn.state == this).for_each(|drawn| drawn.state = Use::Failed);
+}
+
+/// A device is asked for the numbers of ranges that begin with these nodes; which of the nodes are such.
+pub(crate) fn used(nodes: &[NodeId]) -> Vec<NodeId> {
+    set_all(nodes, || Use::Used)
+}
+
+/// The step that was to use them has failed after all.
+pub(crate) fn failed(nodes: &[NodeId]) {
+    set_all(nodes, || Use::Failed);
+}
+
+fn set_all(nodes: &[NodeId], state: impl Fn() -> Use) -> Vec<NodeId> {
+    if nodes.is_empty() {
+        return Vec::new();
+    }
+    let mut global = GLOBAL.lock();
+    let found = global.drawn.iter_mut().filter(|drawn| nodes.contains(&drawn.id));
+    found.map(|drawn| (drawn.state = state(), drawn.id).1).collect()
+}
 
 /// Seeds the process's generator: what follows draws the same numbers again.
 pub fn manual_seed(seed: u64) {
@@ -30,7 +190,11 @@ pub fn manual_seed(seed: u64) {
 impl Generator {
     /// A generator of its own.
     pub fn new(seed: u64) -> Generator {
-        Generator(Mutex::new(State { seed, offset: 0 }))
+        Generator(Mutex::new(State::new(seed)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The process's generator, which ops without an explicit one use.
@@ -40,29 +204,45 @@ impl Generator {
 
     /// Seed and offset: what a checkpoint stores.
     pub fn state(&self) -> (u64, u64) {
-        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         (state.seed, state.offset)
     }
 
     /// Continues from a stored state.
     pub fn set(&self, seed: u64, offset: u64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = State { seed, offset };
+        *self.lock() = State { offset, ..State::new(seed) };
     }
 
     /// Seed and first offset of a range of `count`, which nobody else gets.
     pub fn take(&self, count: u64) -> (u64, u64) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let offset = state.offset;
-        state.offset = offset.wrapping_add(count);
-        (state.seed, offset)
+        let is_global = std::ptr::eq(self, &raw const GLOBAL);
+        let again = if is_global { replayed(count) } else { None };
+        let (seed, start) = match again {
+            Some((seed, start, _)) => (seed, start),
+            None => self.lock().take(count),
+        };
+        if is_global {
+            note((seed, start, count));
+        }
+        (seed, start)
     }
 
     /// Seed and offset of the next range as run-time scalars: another step is not another plan.
     #[track_caller]
     pub(crate) fn take_scalars(&self, count: usize, device: u32) -> (Expr, Expr) {
         let (seed, offset) = self.take(count as u64);
-        let scalar = |value: u64| Expr::scalar(Literal::int(DType::U64, value as i64), &[], device);
-        (scalar(seed), scalar(offset))
+        let seed = Expr::scalar(Literal::int(DType::U64, seed as i64), &[], device);
+        let first = Expr::scalar(Literal::int(DType::U64, offset as i64), &[], device);
+        let mut state = self.lock();
+        let end = offset.wrapping_add(count as u64);
+        if end == state.offset {
+            if state.drawn.len() >= REMEMBERED {
+                state.drawn.pop_front();
+            }
+            let open = Use::Open(std::thread::current().id());
+            state.drawn.push_back(Drawn { start: offset, end, id: first.id(), node: first.downgrade(), state: open });
+        }
+        (seed, first)
     }
 
     #[track_caller]

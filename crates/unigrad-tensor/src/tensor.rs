@@ -9,7 +9,7 @@ use std::{
     },
 };
 use unigrad_device::{Later, later};
-use unigrad_graph::{DType, ErrorKind, Expr, VariableId, grad_enabled};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Op, VariableId, grad_enabled};
 
 /// An n-dimensional array on a device: a cheap handle, shared and sent freely between threads.
 ///
@@ -37,6 +37,26 @@ static VARIABLES: LazyLock<Mutex<HashMap<VariableId, Weak<Inner>>>> = LazyLock::
 
 fn variables() -> MutexGuard<'static, HashMap<VariableId, Weak<Inner>>> {
     VARIABLES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A tensor that has been assigned.
+struct Handle(Weak<Inner>);
+
+impl eval::Assigned for Handle {
+    fn undo(&self) {
+        if let Some(inner) = self.0.upgrade() {
+            Tensor(inner).undo_assignment();
+        }
+    }
+
+    fn guard(&self, condition: &Expr) {
+        let Some(tensor) = self.0.upgrade().map(Tensor) else { return };
+        let Some(commit) = tensor.pending_assignment() else { return };
+        let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else { return };
+        let condition = condition.copy_to(commit.device());
+        let condition = commit.input(2).map_or(condition.clone(), |own| own.binary(BinaryOp::And, &condition));
+        tensor.set_value(value.commit(&old, Some(&condition)));
+    }
 }
 
 impl Drop for Inner {
@@ -263,15 +283,48 @@ impl Tensor {
     ///
     /// Shape, dtype and device stay as they are. A parameter is assigned inside of [`crate::no_grad`]; what is itself computed from
     /// a parameter cannot be assigned, since its gradient would no longer be that of its value.
+    ///
+    /// All that is assigned on a thread between two evaluations is one transaction. If the evaluation fails (no memory, a kernel that cannot be
+    /// launched, an index out of range), every tensor has the value that it had before. A GPU finds an index out of range while it runs; then
+    /// the values are kept there, and the error is told by what is read of that evaluation, or by the next wait.
     #[track_caller]
     pub fn assign(&self, value: &Tensor) -> Result<()> {
+        self.assign_where(value, None)
+    }
+
+    /// As [`Tensor::assign`]; but where `condition` (`Bool`, one element, known only when it is computed) is false, the tensor keeps its value.
+    ///
+    /// ```
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad_tensor::{Device, Tensor};
+    ///
+    /// let device = Device::open("cpu")?;
+    /// let best = Tensor::new([3.0f32], &device);
+    /// let found = Tensor::new([2.0f32], &device);
+    /// best.assign_if(&found, &found.lt(&best).all(()))?;
+    /// assert_eq!(best.to_vec::<f32>()?, [2.0]);
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn assign_if(&self, value: &Tensor, condition: &Tensor) -> Result<()> {
+        self.assign_where(value, Some(condition))
+    }
+
+    #[track_caller]
+    fn assign_where(&self, value: &Tensor, condition: Option<&Tensor>) -> Result<()> {
         let (old, new) = (self.valid()?, value.valid()?);
+        let condition = match condition {
+            Some(condition) => Some(condition.valid()?),
+            None => None,
+        };
         let problem = if old.shape() != new.shape() {
             Some((ErrorKind::Shape, format!("the tensor is {:?}, the value {:?}", old.shape(), new.shape()), "reshape the value"))
         } else if old.dtype() != new.dtype() {
             Some((ErrorKind::DType, format!("the tensor is {}, the value {}", old.dtype(), new.dtype()), "cast the value"))
         } else if old.device() != new.device() {
             Some((ErrorKind::Device, "the value is on another device".to_string(), "move it with `to(&device)`"))
+        } else if condition.as_ref().is_some_and(|c| c.dtype() != DType::Bool || c.numel() != 1) {
+            Some((ErrorKind::Shape, "the condition is not one Bool".to_string(), "compare, and reduce with `all(())` or `any(())`"))
         } else if grad_enabled() && self.is_variable() {
             Some((ErrorKind::Autograd, "a tensor that requires a gradient".to_string(), "assign inside of `no_grad(|| ..)`"))
         } else if !self.is_variable() && old.needs_grad() {
@@ -286,17 +339,49 @@ impl Tensor {
         if let Some((kind, message, help)) = problem {
             return Err(crate::error::graph_error(&Expr::fail(kind, "assign", message, help, &[&old, &new])));
         }
+        let condition = condition.map(|c| c.detach().reshape(&[]).copy_to(old.device()));
         let new = if new.needs_grad() { new.detach() } else { new };
-        let new = match &self.0.variable {
-            Some(variable) => {
-                variable.version.fetch_add(1, Ordering::Relaxed);
-                Expr::variable(variable.id, &new)
-            }
-            None => new,
-        };
-        *self.0.expr.write().unwrap_or_else(PoisonError::into_inner) = new;
-        self.realize_with_next();
+        let new = new.commit(&unigrad_plan::resolve(&old), condition.as_ref());
+        if let Some(error) = new.error() {
+            return Err(Error::Graph(error.clone()));
+        }
+        if let Some(variable) = &self.0.variable {
+            variable.version.fetch_add(1, Ordering::Relaxed);
+        }
+        self.set_value(new);
+        let handle = Arc::downgrade(&self.0);
+        eval::defer_assignment(move || handle.upgrade().map(|inner| Tensor(inner).expr()), Handle(Arc::downgrade(&self.0)));
         Ok(())
+    }
+
+    /// The last assignment, unless it has been computed.
+    fn pending_assignment(&self) -> Option<Expr> {
+        Some(unigrad_plan::resolve(&self.expr())).filter(|expr| matches!(expr.op(), Op::Commit) && expr.data().is_none())
+    }
+
+    /// Points the handle at a node; a variable stays one.
+    fn set_value(&self, value: Expr) {
+        let expr = match &self.0.variable {
+            Some(variable) if value.error().is_none() => Expr::variable(variable.id, &value),
+            _ => value,
+        };
+        *self.0.expr.write().unwrap_or_else(PoisonError::into_inner) = expr;
+    }
+
+    /// The value before the last assignment, if that one has not been computed.
+    fn undo_assignment(&self) {
+        let Some(commit) = self.pending_assignment() else { return };
+        let Some(old) = commit.input(1) else { return };
+        if let Some(variable) = &self.0.variable {
+            variable.version.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.set_value(match eval::torn(&commit) {
+            None => old,
+            Some(cause) => {
+                let message = format!("an update was interrupted after this tensor had been overwritten, and could not go on: {cause}");
+                Expr::fail(ErrorKind::Argument, "assign", message, "load a checkpoint", &[])
+            }
+        });
     }
 
     /// Lets this thread's next evaluation compute the value too, if a handle is alive then.

@@ -248,6 +248,10 @@ impl OpenDevice for Cpu {
         info()
     }
 
+    fn completes_at_once(&self) -> bool {
+        true
+    }
+
     fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error> {
         let in_use = self.in_use.fetch_add(bytes as u64, Relaxed).saturating_add(bytes as u64);
         let block = if Cpu::has_room(bytes, in_use) { memory::allocate(bytes) } else { None };

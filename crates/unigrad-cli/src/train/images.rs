@@ -231,7 +231,7 @@ impl Training {
             Err(error) => return error.into(),
         };
         let path = self.output.checkpoint_path().with_file_name("not-finite.safetensors");
-        let step = self.optimizer.n_steps();
+        let step = self.optimizer.n_steps() + 1;
         let saved = match Checkpoint::of(&self.model, &self.optimizer).and_then(|c| c.save(&path)) {
             Ok(()) => format!("{} (the state before step {step})", path.display()),
             Err(error) => format!("nothing: {error}"),

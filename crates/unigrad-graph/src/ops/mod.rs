@@ -53,6 +53,8 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
     match node.op() {
         // Leaves; a variable is where a gradient stops.
         Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Random { .. } | Op::Variable(_) => {}
+        // An assigned value is data: its gradient ends where it was assigned.
+        Op::Commit => {}
         Op::Unary(op) => map::unary_vjp(v, *op),
         Op::Binary(op) => map::binary_vjp(v, *op),
         Op::Where => map::where_vjp(v),

@@ -119,6 +119,24 @@ impl Expr {
         Expr::with(Op::Copy, SmallVec::from_iter([self.clone()]), self.shape().clone(), self.dtype(), device, None)
     }
 
+    /// The value that an assignment of `self` over `old` gives; see [`Op::Commit`]. No gradient goes through it.
+    #[track_caller]
+    pub fn commit(&self, old: &Expr, condition: Option<&Expr>) -> Expr {
+        if let Some(invalid) = [Some(self), Some(old), condition].into_iter().flatten().find(|input| input.error().is_some()) {
+            return invalid.clone();
+        }
+        let fits = self.shape() == old.shape() && self.dtype() == old.dtype() && self.device() == old.device();
+        let asks = condition.is_none_or(|c| c.dtype() == DType::Bool && c.rank() == 0 && c.device() == self.device());
+        if !fits || !asks {
+            let inputs: SmallVec<[&Expr; 3]> = [Some(self), Some(old), condition].into_iter().flatten().collect();
+            let message = "wants two values of one shape, dtype and device, and a Bool of rank 0 there".to_owned();
+            return Expr::fail(ErrorKind::Shape, "assign", message, "expand, cast or move the value, and reduce the condition", &inputs);
+        }
+        let _guard = no_grad_guard();
+        let inputs = [self.clone(), old.clone()].into_iter().chain(condition.cloned());
+        Expr::new(Op::Commit, inputs, self.shape().clone(), self.dtype())
+    }
+
     /// What a program that the user wrote makes of the inputs.
     #[track_caller]
     pub fn kernel(spec: Arc<KernelSpec>, inputs: &[Expr], shape: &[usize], dtype: DType, device: u32) -> Expr {

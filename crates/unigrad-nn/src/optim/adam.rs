@@ -1,6 +1,6 @@
 //! Adam and AdamW, as PyTorch computes them: bias-corrected moments, epsilon added to the corrected root.
 
-use super::{Group, Optimizer, Rule};
+use super::{Group, Optimizer, Rule, StepNumbers};
 use crate::error::Result;
 use unigrad_tensor::Tensor;
 
@@ -72,11 +72,13 @@ impl Rule for AdamRule {
         self.weight_decay
     }
 
-    fn scalars(&self, step: u64, lr: f64, weight_decay: f64) -> Vec<f64> {
-        let correction1 = 1.0 - self.beta1.powf(step as f64);
-        let correction2 = 1.0 - self.beta2.powf(step as f64);
-        let decay = if self.decoupled { 1.0 - lr * weight_decay } else { weight_decay };
-        vec![decay, self.beta1, 1.0 - self.beta1, self.beta2, 1.0 - self.beta2, -lr / correction1, 1.0 / correction2.sqrt(), self.eps]
+    fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        let decay = if self.decoupled { 1.0 - step.lr * step.weight_decay } else { step.weight_decay };
+        let minus_rate = step.number(-step.lr) / step.bias_correction(self.beta1);
+        let root2 = step.bias_correction(self.beta2).sqrt().recip();
+        let [decay, beta1, share1, beta2, share2, eps] =
+            [decay, self.beta1, 1.0 - self.beta1, self.beta2, 1.0 - self.beta2, self.eps].map(|number| step.number(number));
+        vec![decay, beta1, share1, beta2, share2, minus_rate, root2, eps]
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {

@@ -2,8 +2,11 @@
 //!
 //! In: parameters and their gradients. Out: parameters and state, assigned in one evaluation together with whatever else is asked for,
 //! so that forward, backward and update are planned as one, and the update is one or two launches for all parameters.
-//! Always: what changes from step to step (learning rate, bias corrections) is a run-time scalar, so every step after the first finds
-//! its plan; state exists from the beginning, so the first step looks like the others. State of half-precision parameters is `f32`.
+//! Always: what changes from step to step is a run-time scalar (learning rate) or computed from a counter on the device (bias corrections),
+//! so every step after the first finds its plan; state exists from the beginning, so the first step looks like the others. State of
+//! half-precision parameters is `f32`.
+//! A step is a transaction: whatever fails, parameters, state and counter are bit for bit what they were, and the next step works. The counter
+//! lives beside the state, so that a step which the device undoes is not counted either, and nobody waits to know.
 
 mod adam;
 mod clip;
@@ -18,8 +21,11 @@ use crate::{
     error::{Error, Result},
     module,
 };
-use std::collections::BTreeMap;
-use unigrad_tensor::{DType, Tensor, no_grad, take_gradients};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use unigrad_tensor::{DType, Device, Tensor, eval, no_grad, take_gradients};
 
 /// Parameters with settings of their own.
 #[derive(Clone, Debug)]
@@ -40,11 +46,35 @@ pub trait Rule {
     /// The weight decay of groups that have none of their own.
     fn weight_decay(&self) -> f64;
 
-    /// The run-time numbers of a step, from 1, in an order that `update` knows.
-    fn scalars(&self, step: u64, lr: f64, weight_decay: f64) -> Vec<f64>;
+    /// The numbers of a step, in an order that `update` knows, as tensors of rank 0.
+    fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor>;
 
     /// The new value of a parameter, and its new state.
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>);
+}
+
+/// What a rule computes a step's numbers from.
+pub struct StepNumbers<'a> {
+    /// Which step it is, from 1: a tensor of rank 0 in the state's dtype, on the parameters' device.
+    pub step: Tensor,
+    /// The learning rate.
+    pub lr: f64,
+    /// The weight decay.
+    pub weight_decay: f64,
+    device: &'a Device,
+}
+
+impl StepNumbers<'_> {
+    /// A number as a run-time scalar: another value makes no other plan.
+    pub fn number(&self, value: f64) -> Tensor {
+        Tensor::scalar(value, self.step.dtype(), self.device)
+    }
+
+    /// `1 - beta^step`, to the precision of the dtype for every step.
+    pub fn bias_correction(&self, beta: f64) -> Tensor {
+        // `1 - exp(step ln(beta))`: the difference of the first steps would lose half of an `f32`'s digits.
+        (&self.step * self.number(beta.ln())).expm1().neg()
+    }
 }
 
 /// An optimizer: parameters in groups, a rule, and the state of both.
@@ -67,22 +97,26 @@ pub struct Optimizer<R> {
     groups: Vec<Group>,
     /// Per parameter, in order of groups.
     state: Vec<Vec<Tensor>>,
-    n_steps: u64,
+    /// Steps taken, on each device with parameters: an `I64` of rank 0.
+    counters: Vec<Tensor>,
+    /// What the counters are, as far as the host knows.
+    n_steps: Known,
     lr_factor: f64,
     clip_norm: Option<f64>,
 }
 
-/// Numbers in the shape of a parameter.
-struct Spread {
-    /// The rule's.
-    scalars: Vec<Tensor>,
-    /// Whether the loss is finite, if that is asked.
-    finite: Option<Tensor>,
+/// The host's copy of the counter. After a step it counts on success; a step that the device undid is found at the next wait.
+#[derive(Debug, Default)]
+struct Known {
+    steps: AtomicU64,
+    /// How often the host had waited for the device when `steps` was known, plus one; 0 while nothing is under way.
+    waits: AtomicU64,
 }
 
 impl<R: Rule> Optimizer<R> {
     pub(crate) fn with_rule(rule: R, groups: Vec<Group>) -> Result<Self> {
-        let mut optimizer = Optimizer { rule, groups, state: Vec::new(), n_steps: 0, lr_factor: 1.0, clip_norm: None };
+        let (state, counters, n_steps) = (Vec::new(), Vec::new(), Known::default());
+        let mut optimizer = Optimizer { rule, groups, state, counters, n_steps, lr_factor: 1.0, clip_norm: None };
         if let Some(bad) = optimizer.parameters().iter().find(|p| !p.is_variable()) {
             if let Some(error) = bad.error() {
                 return Err(error.into());
@@ -99,9 +133,20 @@ impl<R: Rule> Optimizer<R> {
         let names = self.rule.state_names();
         let parameters = self.parameters();
         let zeros = |p: &Tensor| -> Result<Tensor> { Ok(Tensor::zeros(p.dims()?, state_dtype(p.dtype()), &p.device()?)) };
-        self.state = parameters.iter().map(|p| names.iter().map(|_| zeros(p)).collect()).collect::<Result<_>>()?;
-        let all: Vec<&Tensor> = parameters.iter().chain(self.state.iter().flatten()).collect();
-        Ok(Tensor::realize_all(&all)?)
+        let state: Vec<Vec<Tensor>> = parameters.iter().map(|p| names.iter().map(|_| zeros(p)).collect()).collect::<Result<_>>()?;
+        let mut devices: Vec<Device> = Vec::new();
+        for parameter in &parameters {
+            let device = parameter.device()?;
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        let steps = self.n_steps.steps.load(Ordering::Relaxed) as i64;
+        let counters: Vec<Tensor> = devices.iter().map(|device| Tensor::from_slice(&[steps], (), device)).collect();
+        let all: Vec<&Tensor> = parameters.iter().chain(state.iter().flatten()).chain(&counters).collect();
+        Tensor::realize_all(&all)?;
+        (self.state, self.counters) = (state, counters);
+        Ok(())
     }
 
     /// All parameters, in order of groups.
@@ -127,9 +172,23 @@ impl<R: Rule> Optimizer<R> {
         self
     }
 
-    /// Steps taken so far.
+    /// Steps taken so far. A step that did not change anything, since its loss was not finite or it failed, is none.
+    ///
+    /// Never waits for the device: steps under way count as taken, until the host has waited for one of them for another reason (a loss that is
+    /// read, say) and knows better.
     pub fn n_steps(&self) -> u64 {
-        self.n_steps
+        let Known { steps, waits } = &self.n_steps;
+        let (known, since) = (steps.load(Ordering::Relaxed), waits.load(Ordering::Relaxed));
+        let Some(counter) = self.counters.first().filter(|_| since > 0) else { return known };
+        if !counter.device().is_ok_and(|device| device.completes_at_once() || device.n_waits() >= since) {
+            return known;
+        }
+        // A counter that cannot be read leaves what is known: whoever reads the model next learns why.
+        let read = eval::data(&counter.expr()).ok().and_then(|bytes| bytes.try_into().ok()).map(i64::from_le_bytes);
+        let Some(read) = read.and_then(|read| u64::try_from(read).ok()) else { return known };
+        steps.store(read, Ordering::Relaxed);
+        waits.store(0, Ordering::Relaxed);
+        read
     }
 
     /// The learning rate of the first group, as the next step uses it.
@@ -153,6 +212,9 @@ impl<R: Rule> Optimizer<R> {
     }
 
     /// One step with the gradients that `backward` left. Parameters without a gradient stay as they are. Forgets no gradient.
+    ///
+    /// When it fails, nothing has changed, and the gradients are forgotten: they may depend on what failed. (A GPU may find out only later that an
+    /// index of the batch was out of range. It then keeps all values, the step does not count, and the error is told where the loss is read.)
     pub fn step(&mut self) -> Result<()> {
         self.step_and(&[])
     }
@@ -160,76 +222,101 @@ impl<R: Rule> Optimizer<R> {
     /// As [`Optimizer::step`]; computes `also` in the same evaluation.
     pub fn step_and(&mut self, also: &[&Tensor]) -> Result<()> {
         let gradients = self.parameters().iter().map(Tensor::grad).collect();
-        self.apply(gradients, None, also)
+        let result = self.apply(gradients, None, also);
+        if result.is_err() {
+            self.zero_grad();
+        }
+        result
     }
 
     /// One step down `loss`: differentiates it, updates, and computes it and `also`, in one evaluation. Leaves no gradients behind, and frees the
     /// loss's graph as `backward` does.
     ///
-    /// When the loss is not finite, parameters and state keep their values; see [`crate::first_not_finite`].
+    /// When the loss is not finite, parameters and state keep their values, and the step does not count; see [`crate::first_not_finite`].
+    /// When it fails, nothing has changed, as for [`Optimizer::step`].
     pub fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
-        let parameters = self.parameters();
-        let gradients = take_gradients(loss, &parameters)?;
+        let attempt = eval::Attempt::begin();
+        let gradients = take_gradients(loss, &self.parameters())?;
         let all: Vec<&Tensor> = std::iter::once(loss).chain(also.iter().copied()).collect();
-        self.apply(gradients.into_iter().map(Some).collect(), Some(loss), &all)
+        self.apply(gradients.into_iter().map(Some).collect(), Some(loss), &all)?;
+        attempt.succeeded();
+        Ok(())
     }
 
     /// Assigns and evaluates. With `guard`, values only change if it is finite.
-    fn apply(&mut self, mut gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
-        let step = self.n_steps + 1;
+    fn apply(&mut self, gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
+        let attempt = eval::Attempt::begin();
+        self.assign_and_evaluate(gradients, guard, also)?;
+        attempt.succeeded();
+        Ok(())
+    }
+
+    fn assign_and_evaluate(&mut self, mut gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
         let changed = no_grad(|| -> Result<Vec<Tensor>> {
             if let Some(max_norm) = self.clip_norm {
                 clip::scale_to_norm(&mut gradients, max_norm);
             }
             let finite = guard.map(Tensor::isfinite);
+            let assign = Tensor::assign;
             let mut changed = Vec::new();
+            let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
+            for (counter, step) in self.counters.iter().zip(&steps) {
+                assign(counter, step)?;
+                changed.push(counter.clone());
+            }
             let mut gradients = gradients.into_iter();
             let mut state = self.state.iter();
             for group in &self.groups {
-                let decay = group.weight_decay.unwrap_or_else(|| self.rule.weight_decay());
-                let numbers = self.rule.scalars(step, group.lr * self.lr_factor, decay);
+                let weight_decay = group.weight_decay.unwrap_or_else(|| self.rule.weight_decay());
+                let lr = group.lr * self.lr_factor;
                 // One node for all parameters of a type: the plan then has one slot for each number.
                 let mut scalars: Vec<((DType, u32), Vec<Tensor>)> = Vec::new();
                 // And one for all of a shape where a number meets them.
-                let mut shaped: Vec<(DType, u32, Vec<usize>, Spread)> = Vec::new();
+                let mut shaped: Vec<(DType, u32, Vec<usize>, Vec<Tensor>)> = Vec::new();
                 for parameter in &group.parameters {
-                    let (Some(gradient), Some(state)) = (gradients.next().flatten(), state.next()) else { continue };
+                    let (gradient, state) = (gradients.next().flatten(), state.next());
+                    let (Some(gradient), Some(state)) = (gradient, state) else { continue };
                     let dtype = state_dtype(parameter.dtype());
                     let key = (dtype, parameter.device_id());
                     if !scalars.iter().any(|(k, _)| *k == key) {
                         let device = parameter.device()?;
-                        scalars.push((key, numbers.iter().map(|&n| Tensor::scalar(n, dtype, &device)).collect()));
+                        let step = steps.iter().find(|step| step.device_id() == key.1);
+                        let step =
+                            step.ok_or_else(|| Error::argument("a parameter has moved to another device", "make a new optimizer"))?;
+                        let numbers = StepNumbers { step: step.cast(dtype), lr, weight_decay, device: &device };
+                        scalars.push((key, self.rule.scalars(&numbers)));
                     }
                     let Some((_, scalars)) = scalars.iter().find(|(k, _)| *k == key) else { continue };
                     let shape = parameter.shape();
                     let known = shaped.iter().position(|(dtype, device, known, _)| (*dtype, *device) == key && *known == shape);
                     let known = known.unwrap_or_else(|| {
                         let spread = |tensor: &Tensor| tensor.expand(shape.as_slice());
-                        let here = Spread { scalars: scalars.iter().map(spread).collect(), finite: finite.as_ref().map(spread) };
-                        shaped.push((key.0, key.1, shape.to_vec(), here));
+                        shaped.push((key.0, key.1, shape.to_vec(), scalars.iter().map(spread).collect()));
                         shaped.len() - 1
                     });
-                    let Spread { scalars, finite } = &shaped[known].3;
+                    let scalars = &shaped[known].3;
                     let (value, gradient) = (parameter.detach().cast(dtype), gradient.detach().cast(dtype));
                     let (new_value, new_state) = self.rule.update(&value, &gradient, state, scalars);
-                    let keep = |new: Tensor, old: &Tensor| match finite {
-                        Some(finite) => finite.where_(&new, old),
-                        None => new,
-                    };
-                    parameter.assign(&keep(new_value, &value).cast(parameter.dtype()))?;
+                    assign(parameter, &new_value.cast(parameter.dtype()))?;
                     changed.push(parameter.clone());
                     for (old, new) in state.iter().zip(new_state) {
-                        let kept = keep(new, &old.detach());
-                        old.assign(&kept)?;
+                        assign(old, &new)?;
                         changed.push(old.clone());
                     }
                 }
             }
+            if let Some(finite) = &finite {
+                // Running statistics that layers have assigned as well.
+                eval::guard_assignments(&finite.expr().detach().reshape(&[]));
+            }
             Ok(changed)
         })?;
-        self.n_steps = step;
         let all: Vec<&Tensor> = changed.iter().chain(also.iter().copied()).collect();
-        Ok(Tensor::realize_all(&all)?)
+        Tensor::realize_all(&all)?;
+        self.n_steps.steps.fetch_add(1, Ordering::Relaxed);
+        let waits = self.counters.first().and_then(|counter| counter.device().ok()).map_or(0, |device| device.n_waits() + 1);
+        self.n_steps.waits.store(waits, Ordering::Relaxed);
+        Ok(())
     }
 
     /// State by name: `state.3.exp_avg` belongs to the fourth parameter, as in PyTorch.
@@ -248,8 +335,14 @@ impl<R: Rule> Optimizer<R> {
 
     /// Continues from a saved state.
     pub fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
+        let steps = i64::try_from(n_steps).map_err(|_| Error::argument(format!("{n_steps} steps"), "a count below 2^63"))?;
         module::load(&self.named_state(), state, "the optimizer's state")?;
-        self.n_steps = n_steps;
+        for counter in &self.counters {
+            counter.assign(&Tensor::from_slice(&[steps], (), &counter.device()?))?;
+        }
+        Tensor::realize_all(&self.counters.iter().collect::<Vec<_>>())?;
+        self.n_steps.steps.store(n_steps, Ordering::Relaxed);
+        self.n_steps.waits.store(0, Ordering::Relaxed);
         Ok(())
     }
 }

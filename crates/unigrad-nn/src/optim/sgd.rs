@@ -1,6 +1,6 @@
 //! Stochastic gradient descent, with momentum (PyTorch's form), Nesterov's variant and weight decay.
 
-use super::{Group, Optimizer, Rule};
+use super::{Group, Optimizer, Rule, StepNumbers};
 use crate::error::Result;
 use unigrad_tensor::Tensor;
 
@@ -25,10 +25,12 @@ impl Rule for SgdRule {
         self.weight_decay
     }
 
-    fn scalars(&self, step: u64, lr: f64, weight_decay: f64) -> Vec<f64> {
+    fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        let [minus_lr, decay, momentum, share] =
+            [-step.lr, step.weight_decay, self.momentum, 1.0 - self.dampening].map(|number| step.number(number));
         // The first gradient enters the momentum undamped.
-        let share = if step == 1 { 1.0 } else { 1.0 - self.dampening };
-        vec![-lr, weight_decay, self.momentum, share]
+        let share = if self.dampening == 0.0 { share } else { step.step.le(1).where_(&step.number(1.0), &share) };
+        vec![minus_lr, decay, momentum, share]
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {

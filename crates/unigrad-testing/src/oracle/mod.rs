@@ -113,6 +113,13 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
             x(0)?;
             Ok(Shared(inputs[0].clone()))
         }
+        Op::Commit => {
+            let (new, old) = (x(0)?, x(1)?);
+            match inputs.get(2) {
+                Some(condition) => moved(map::select(&view::expand(&condition[0], shape), new, old)),
+                None => Ok(Shared(inputs[0].clone())),
+            }
+        }
         Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Sign)) => moved(map::unary(*op, x(0)?, dtype)),
         Op::Unary(op) => one(map::unary(*op, x(0)?, dtype)),
         Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min)) => moved(map::binary(*op, x(0)?, x(1)?, dtype)),

@@ -1,0 +1,133 @@
+//! What a launch's results are made of: for every buffer it writes, the buffers whose contents and the checks that it depends on.
+//!
+//! In: a kernel. Out: one [`Flow`] per written argument, so that an error reaches what was computed from it, and not what fusion put into the
+//! same launch.
+//! Always: names at least what the result depends on; kernels that are not regions name all they read.
+//! Never: looks at contents or at which part of a buffer is read.
+
+use crate::{InstOp, Kernel, Region};
+
+/// What one written argument of a launch depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The argument.
+    pub write: usize,
+    /// Arguments that are read for it, ascending. What it held before is not among them unless it is read.
+    pub reads: Vec<usize>,
+    /// Whether an index that the launch checks has to do with it.
+    pub checked: bool,
+}
+
+impl Kernel {
+    /// The flow to every written argument, in the order of [`Kernel::args`].
+    pub fn flows(&self) -> Vec<Flow> {
+        match self {
+            Kernel::Region(region) => of_region(region, 0, &[]),
+            Kernel::Grouped(grouped) => {
+                let one = of_region(&grouped.region, 0, &[]);
+                let n = grouped.region.args.len();
+                let shift = |flow: &Flow, by: usize| Flow {
+                    write: flow.write + by,
+                    reads: flow.reads.iter().map(|read| read + by).collect(),
+                    checked: flow.checked,
+                };
+                (0..grouped.lens.len()).flat_map(|instance| one.iter().map(move |flow| shift(flow, instance * n))).collect()
+            }
+            Kernel::Contract(contract) => match &contract.epilogue {
+                Some(region) => of_region(region, 2, &[0, 1]),
+                None => all(self),
+            },
+            Kernel::Total(_)
+            | Kernel::Attention(_)
+            | Kernel::AttentionGrad(_)
+            | Kernel::Scan(_)
+            | Kernel::Scatter(_)
+            | Kernel::ArgSort(_)
+            | Kernel::TopK(_)
+            | Kernel::MaxPool(_)
+            | Kernel::Custom(_) => all(self),
+        }
+    }
+}
+
+/// Everything depends on everything, on what results were before too: some are updated in place.
+fn all(kernel: &Kernel) -> Vec<Flow> {
+    let args = kernel.args();
+    let reads: Vec<usize> = (0..args.len()).collect();
+    (0..args.len()).filter(|arg| args[*arg].write).map(|write| Flow { write, reads: reads.clone(), checked: true }).collect()
+}
+
+/// Of a region whose arguments begin at `first` of the kernel's; what the enclosing kernel delivers is made of `acc`.
+fn of_region(region: &Region, first: usize, acc: &[usize]) -> Vec<Flow> {
+    // Per instruction: the arguments it depends on, and whether on a checked index.
+    let mut of: Vec<(Vec<usize>, bool)> = Vec::with_capacity(region.insts.len());
+    let mut flows: Vec<Flow> = Vec::new();
+    for inst in &region.insts {
+        let (mut reads, mut checked) = (Vec::new(), matches!(inst.op, InstOp::Bounded { .. }));
+        inst.op.visit_values(|value| {
+            let (below, is_checked) = &of[value.index()];
+            reads.extend_from_slice(below);
+            checked |= is_checked;
+        });
+        match &inst.op {
+            InstOp::Load { arg, .. } => reads.push(first + *arg as usize),
+            InstOp::Acc => reads.extend_from_slice(acc),
+            _ => {}
+        }
+        reads.sort_unstable();
+        reads.dedup();
+        if let InstOp::Store { arg, .. } = &inst.op {
+            let write = first + *arg as usize;
+            match flows.iter_mut().find(|flow| flow.write == write) {
+                Some(flow) => {
+                    flow.reads.append(&mut reads);
+                    flow.reads.sort_unstable();
+                    flow.reads.dedup();
+                    flow.checked |= checked;
+                }
+                None => flows.push(Flow { write, reads, checked }),
+            }
+            of.push((Vec::new(), false));
+        } else {
+            of.push((reads, checked));
+        }
+    }
+    flows.sort_by_key(|flow| flow.write);
+    flows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Arg, Index, Inst, Value};
+    use smallvec::smallvec;
+    use unigrad_scalar::{BinaryOp, DType};
+
+    #[test]
+    fn a_store_depends_on_what_its_value_is_made_of() {
+        let arg = |write| Arg { dtype: DType::F32, len: 4, write };
+        let at = || Index { strides: smallvec![1], ..Index::default() };
+        let load = |arg| Inst { op: InstOp::Load { arg, index: at(), mask: None }, dtype: DType::F32 };
+        let store = |arg, value| Inst { op: InstOp::Store { arg, index: at(), value: Value(value) }, dtype: DType::F32 };
+        let bounded = Inst { op: InstOp::Bounded { index: Value(1), size: 4 }, dtype: DType::I64 };
+        let gathered = Index { dynamic: smallvec![(Value(2), 1)], ..at() };
+        let region = Region {
+            name: "two".into(),
+            axes: smallvec![4],
+            n_parallel: 1,
+            args: vec![arg(false), arg(false), arg(true), arg(true)],
+            scalars: vec![],
+            insts: vec![
+                load(0),
+                load(1),
+                bounded,
+                Inst { op: InstOp::Load { arg: 0, index: gathered, mask: None }, dtype: DType::F32 },
+                store(2, 3),
+                Inst { op: InstOp::Binary(BinaryOp::Add, Value(0), Value(0)), dtype: DType::F32 },
+                store(3, 5),
+            ],
+        };
+        let flow = |write, reads: &[usize], checked| Flow { write, reads: reads.to_vec(), checked };
+        assert_eq!(Kernel::Region(region).flows(), [flow(2, &[0, 1], true), flow(3, &[0], false)]);
+    }
+}

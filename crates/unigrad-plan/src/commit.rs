@@ -1,0 +1,168 @@
+//! Assignments as transactions: what an evaluation assigns keeps its old value where an index that the evaluation checks is out of range.
+//!
+//! In: the compiler's graph, and the assignments among its outputs. Out: for each, the node to store: the new value, or a choice between it
+//! and the old one by a condition over all checked indices.
+//! Always: the condition is computed from the indices themselves, by kernels like any other, so every backend keeps what it had without
+//! being asked and without a wait; nothing is added to a graph that checks no index.
+//! Never: changes what else the evaluation computes.
+
+use crate::ir::{Id, Ir, IrNode, IrOp};
+use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
+use unigrad_graph::{BinaryOp, DType, Literal, Op, ReduceOp, Shape};
+
+/// An assignment that gets data.
+pub(crate) struct Assignment {
+    /// The new value, and what keeps its place where `condition` is false.
+    pub(crate) value: Id,
+    pub(crate) otherwise: Id,
+    /// A `Bool` of rank 0.
+    pub(crate) condition: Option<Id>,
+    /// What was there before the evaluation.
+    pub(crate) before: Id,
+}
+
+/// The node that holds the result of each assignment; `others` are the outputs that are none.
+pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: impl Iterator<Item = Id>) -> Vec<Id> {
+    let computed = assignments.iter().flat_map(|a| [Some(a.value), Some(a.otherwise), a.condition]).flatten();
+    let checks = checks(ir, others.chain(computed));
+    let fine = all_in_range(ir, &checks);
+    assignments.iter().map(|assignment| output(ir, assignment, fine)).collect()
+}
+
+/// What a reader in the same evaluation sees.
+pub(crate) fn seen(ir: &mut Ir, value: Id, otherwise: Id, condition: Option<Id>) -> Id {
+    match condition {
+        Some(condition) => choose(ir, condition, value, otherwise),
+        None => value,
+    }
+}
+
+fn output(ir: &mut Ir, assignment: &Assignment, fine: Option<Id>) -> Id {
+    let Assignment { value, otherwise, condition, before } = *assignment;
+    let Some(fine) = fine else { return seen(ir, value, otherwise, condition) };
+    let (all, value) = match condition {
+        Some(condition) if otherwise == before => (both(ir, condition, fine), value),
+        _ => (fine, seen(ir, value, otherwise, condition)),
+    };
+    // A part written over what was there: only the part is chosen, so that the rest is neither read nor written.
+    let node = ir.node(value).clone();
+    if let (IrOp::Op(Op::DynUpdate { axis }), [base, update, start]) = (&node.op, node.inputs.as_slice())
+        && *base == before
+    {
+        let (base, update, start) = (*base, *update, *start);
+        let was = IrNode { op: IrOp::Op(Op::DynSlice { axis: *axis }), inputs: smallvec![base, start], ..ir.node(update).clone() };
+        let was = ir.add(was);
+        let update = choose(ir, all, update, was);
+        return ir.add(IrNode { inputs: smallvec![base, update, start], ..node });
+    }
+    choose(ir, all, value, before)
+}
+
+/// An index that some op checks, and how many elements its axis has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Check {
+    index: Id,
+    size: usize,
+}
+
+/// Every index that is checked when the nodes are computed, each once.
+fn checks(ir: &Ir, computed: impl Iterator<Item = Id>) -> Vec<Check> {
+    let mut runs = vec![false; ir.nodes.len()];
+    computed.for_each(|id| runs[id as usize] = true);
+    for (id, node) in ir.nodes.iter().enumerate().rev() {
+        if runs[id] {
+            node.inputs.iter().for_each(|input| runs[*input as usize] = true);
+        }
+    }
+    let mut seen = FxHashSet::default();
+    let mut checks = Vec::new();
+    for (_, node) in ir.nodes.iter().enumerate().filter(|(id, _)| runs[*id]) {
+        let IrOp::Op(op) = &node.op else { continue };
+        let axis_of = |input: usize, axis: usize| ir.node(node.inputs[input]).shape[axis];
+        let (input, size) = match op {
+            Op::Gather { axis } => (1, axis_of(0, *axis)),
+            Op::Scatter { axis, .. } => (1, node.shape[*axis]),
+            Op::Bounded { size } => (0, *size),
+            Op::DynSlice { axis } => (1, axis_of(0, *axis) - node.shape[*axis] + 1),
+            Op::DynUpdate { axis } => (2, node.shape[*axis] - axis_of(1, *axis) + 1),
+            _ => continue,
+        };
+        let check = Check { index: values_of(ir, node.inputs[input]), size };
+        if !is_in_range(ir, check) && seen.insert(check) {
+            checks.push(check);
+        }
+    }
+    checks
+}
+
+/// The node below views that show all of its elements and no others.
+fn values_of(ir: &Ir, mut id: Id) -> Id {
+    loop {
+        let node = ir.node(id);
+        let same = match &node.op {
+            IrOp::Op(Op::Reshape | Op::Permute(_)) | IrOp::Barrier(_) => true,
+            IrOp::Op(Op::Expand) => ir.numel(id) > 0,
+            _ => false,
+        };
+        if !same {
+            return id;
+        }
+        id = node.inputs[0];
+    }
+}
+
+/// Whether the op that makes an index already keeps it in range.
+fn is_in_range(ir: &Ir, check: Check) -> bool {
+    let node = ir.node(check.index);
+    let IrOp::Op(op) = &node.op else { return ir.numel(check.index) == 0 };
+    let along = |axis: usize| ir.node(node.inputs[0]).shape[axis] <= check.size;
+    match op {
+        Op::ArgSort { axis, .. } | Op::TopK { axis, .. } | Op::ArgReduce(_, axis) => along(*axis),
+        Op::Iota { axis } => node.shape[*axis] <= check.size,
+        Op::Bounded { size } => *size <= check.size,
+        _ => ir.numel(check.index) == 0,
+    }
+}
+
+/// Whether all of them are in range, as a `Bool` of rank 0; `None` if there are none.
+fn all_in_range(ir: &mut Ir, checks: &[Check]) -> Option<Id> {
+    let mut all: Option<Id> = None;
+    for check in checks {
+        let index = ir.node(check.index).clone();
+        let add = |ir: &mut Ir, op: Op, inputs: SmallVec<[Id; 3]>, shape: Shape, dtype: DType| {
+            ir.add(IrNode { op: IrOp::Op(op), inputs, shape, dtype, place: index.place })
+        };
+        let end =
+            |ir: &mut Ir, value: i64| add(ir, Op::Const(Literal::int(DType::I64, value)), SmallVec::new(), index.shape.clone(), DType::I64);
+        let size = i64::try_from(check.size).unwrap_or(i64::MAX);
+        let (low, high) = (end(ir, -size), end(ir, size));
+        let above = add(ir, Op::Binary(BinaryOp::Ge), smallvec![check.index, low], index.shape.clone(), DType::Bool);
+        let below = add(ir, Op::Binary(BinaryOp::Lt), smallvec![check.index, high], index.shape.clone(), DType::Bool);
+        let mut fine = add(ir, Op::Binary(BinaryOp::And), smallvec![above, below], index.shape.clone(), DType::Bool);
+        if !index.shape.is_empty() {
+            let axes = u32::MAX >> (u32::BITS as usize - index.shape.len());
+            let kept = Shape::from_elem(1, index.shape.len());
+            fine = add(ir, Op::Reduce(ReduceOp::Min, axes), smallvec![fine], kept, DType::Bool);
+            fine = add(ir, Op::Reshape, smallvec![fine], Shape::new(), DType::Bool);
+        }
+        all = Some(match all {
+            Some(all) => both(ir, all, fine),
+            None => fine,
+        });
+    }
+    all
+}
+
+fn both(ir: &mut Ir, a: Id, b: Id) -> Id {
+    let node = ir.node(a).clone();
+    ir.add(IrNode { op: IrOp::Op(Op::Binary(BinaryOp::And)), inputs: smallvec![a, b], ..node })
+}
+
+fn choose(ir: &mut Ir, condition: Id, yes: Id, no: Id) -> Id {
+    let node = ir.node(yes).clone();
+    let place = node.place;
+    let condition =
+        ir.add(IrNode { op: IrOp::Op(Op::Expand), inputs: smallvec![condition], shape: node.shape.clone(), dtype: DType::Bool, place });
+    ir.add(IrNode { op: IrOp::Op(Op::Where), inputs: smallvec![condition, yes, no], ..node })
+}
