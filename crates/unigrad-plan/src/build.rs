@@ -1,7 +1,7 @@
 //! From a capture to the compiler's graph: identities resolved, composites and convolutions taken apart.
 
 use crate::capture::{Capture, Role};
-use crate::commit::{self, Assignment};
+use crate::commit::{self, Assignment, ScalarCheck};
 use crate::conv;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashMap;
@@ -14,8 +14,19 @@ struct Builder {
     barriers: u32,
 }
 
-/// The compiler's graph, the node of every output, and the input whose contents each assignment replaces.
-pub(crate) fn build(capture: &Capture) -> Result<(Ir, Vec<Id>, Vec<Option<u32>>), String> {
+/// What is to be computed.
+pub(crate) struct Built {
+    pub(crate) ir: Ir,
+    /// The node of every output.
+    pub(crate) outputs: Vec<Id>,
+    /// For every output, the input whose contents it replaces, if it is an assignment over one.
+    pub(crate) replaced: Vec<Option<u32>>,
+    /// What has to hold for the plan to run.
+    pub(crate) checks: Vec<ScalarCheck>,
+}
+
+/// The compiler's graph and its outputs.
+pub(crate) fn build(capture: &Capture) -> Result<Built, String> {
     let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), barriers: 0 };
     for node in &capture.nodes {
         let expr = &node.expr;
@@ -34,10 +45,10 @@ pub(crate) fn build(capture: &Capture) -> Result<(Ir, Vec<Id>, Vec<Option<u32>>)
         };
         builder.id_of.insert(expr.id(), id);
     }
-    let (outputs, replaced) = builder.outputs(capture)?;
+    let (outputs, replaced, checks) = builder.outputs(capture)?;
     // An output that is itself data or a scalar gets memory of its own.
     let outputs = outputs.into_iter().map(|id| builder.owned(id)).collect();
-    Ok((builder.ir, outputs, replaced))
+    Ok(Built { ir: builder.ir, outputs, replaced, checks })
 }
 
 impl Builder {
@@ -66,9 +77,10 @@ impl Builder {
     }
 
     /// The node of every output; what is assigned keeps its old value where the evaluation fails.
-    fn outputs(&mut self, capture: &Capture) -> Result<(Vec<Id>, Vec<Option<u32>>), String> {
+    fn outputs(&mut self, capture: &Capture) -> Result<(Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>), String> {
         let mut outputs = Vec::with_capacity(capture.outputs.len());
         let mut replaced = vec![None; capture.outputs.len()];
+        let mut checks = Vec::new();
         let mut assignments = Vec::new();
         let mut at = Vec::new();
         for node in capture.outputs.iter().map(|index| &capture.nodes[*index as usize]) {
@@ -84,10 +96,11 @@ impl Builder {
         }
         if !assignments.is_empty() {
             let others = (0..outputs.len()).filter(|i| at.binary_search(i).is_err()).map(|i| outputs[i]);
-            let committed = commit::outputs(&mut self.ir, &assignments, others.collect::<Vec<_>>().into_iter());
+            let (committed, on_host) = commit::outputs(&mut self.ir, &assignments, others.collect::<Vec<_>>().into_iter());
+            checks = on_host;
             at.into_iter().zip(committed).for_each(|(at, id)| outputs[at] = id);
         }
-        Ok((outputs, replaced))
+        Ok((outputs, replaced, checks))
     }
 
     fn known(&self, expr: &Expr) -> Result<Id, String> {

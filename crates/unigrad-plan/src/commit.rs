@@ -1,7 +1,7 @@
 //! Assignments as transactions: what an evaluation assigns keeps its old value where an index that the evaluation checks is out of range.
 //!
 //! In: the compiler's graph, and the assignments among its outputs. Out: for each, the node to store: the new value, or a choice between it
-//! and the old one by a condition over all checked indices.
+//! and the old one by a condition over all checked indices; and the indices that the host knows, which are checked before anything runs.
 //! Always: the condition is computed from the indices themselves, by kernels like any other, so every backend keeps what it had without
 //! being asked and without a wait; nothing is added to a graph that checks no index.
 //! Never: changes what else the evaluation computes.
@@ -9,6 +9,7 @@
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
+use std::panic::Location;
 use unigrad_graph::{BinaryOp, DType, Literal, Op, ReduceOp, Shape};
 
 /// An assignment that gets data.
@@ -22,12 +23,31 @@ pub(crate) struct Assignment {
     pub(crate) before: Id,
 }
 
-/// The node that holds the result of each assignment; `others` are the outputs that are none.
-pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: impl Iterator<Item = Id>) -> Vec<Id> {
+/// A run-time scalar that is an index: it must be in `-size..size` for the plan to run.
+#[derive(Clone, Copy, Debug)]
+pub struct ScalarCheck {
+    /// Which of the capture's scalars.
+    pub slot: u32,
+    /// Elements of the indexed axis.
+    pub size: usize,
+    /// Where the user wrote it.
+    pub place: &'static Location<'static>,
+}
+
+/// The node that holds the result of each assignment, and what the host has to check; `others` are the outputs that are no assignments.
+pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: impl Iterator<Item = Id>) -> (Vec<Id>, Vec<ScalarCheck>) {
     let computed = assignments.iter().flat_map(|a| [Some(a.value), Some(a.otherwise), a.condition]).flatten();
-    let checks = checks(ir, others.chain(computed));
+    let mut checks = checks(ir, others.chain(computed));
+    let mut on_host = Vec::new();
+    checks.retain(|check| match ir.node(check.index) {
+        IrNode { op: IrOp::Scalar(slot), place, .. } => {
+            on_host.push(ScalarCheck { slot: *slot, size: check.size, place });
+            false
+        }
+        _ => true,
+    });
     let fine = all_in_range(ir, &checks);
-    assignments.iter().map(|assignment| output(ir, assignment, fine)).collect()
+    (assignments.iter().map(|assignment| output(ir, assignment, fine)).collect(), on_host)
 }
 
 /// What a reader in the same evaluation sees.

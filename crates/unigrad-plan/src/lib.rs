@@ -31,5 +31,6 @@ mod update;
 
 pub use cache::PlanCache;
 pub use capture::{Capture, resolve};
+pub use commit::ScalarCheck;
 pub use memory::Place;
 pub use plan::{Options, Plan, PlannedLaunch, plan};

@@ -1,6 +1,8 @@
 //! The plan: launches with places for arguments, as data and as text.
 
+use crate::build::Built;
 use crate::capture::Capture;
+use crate::commit::ScalarCheck;
 use crate::ir::{Ir, IrNode, IrOp};
 use crate::memory::Place;
 use crate::{build, fuse, group, in_place, lower, memory, sums, total, transpose};
@@ -54,6 +56,8 @@ pub struct Plan {
     pub outputs: Vec<u32>,
     /// For every output: the input whose memory it takes over. Where that cannot be, the output's memory begins as a copy of the input.
     pub donated: Vec<Option<u32>>,
+    /// Run-time scalars that must be in range for the plan to run.
+    pub checks: Vec<ScalarCheck>,
     /// Why the plan is not fused although that was wanted: a gap of the compiler, which costs time but changes no value.
     pub unfused_because: Option<String>,
 }
@@ -70,7 +74,7 @@ pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
 }
 
 fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
-    let (ir, mut output_ids, replaced) = build::build(capture)?;
+    let Built { ir, outputs: mut output_ids, replaced, checks } = build::build(capture)?;
     let mut ir = prune(ir, &mut output_ids);
     if options.fusion {
         ir = sums::rewrite(ir, &mut output_ids);
@@ -123,7 +127,7 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
         .collect::<Result<Vec<_>, String>>()?;
     let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
     let outputs = output_ids.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();
-    Ok(Plan { launches: planned, arena: layout.arena, outputs, donated: layout.donated, unfused_because: None })
+    Ok(Plan { launches: planned, arena: layout.arena, outputs, donated: layout.donated, checks, unfused_because: None })
 }
 
 /// Drops nodes that no output needs; rewriting leaves some behind.

@@ -436,6 +436,13 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
         .iter()
         .map(|expr| expr.data().map(storage_buffer).unwrap_or_else(|| Err(Error::Internal("an input has lost its data".into()))))
         .collect::<Result<Vec<&Buffer>, Error>>()?;
+    for check in &plan.checks {
+        let (index, size) = (capture.scalars[check.slot as usize] as i64, i64::try_from(check.size).unwrap_or(i64::MAX));
+        if !(-size..size).contains(&index) {
+            let error = unigrad_device::Error::IndexOutOfRange { index, size, kernel: "assign".to_owned() };
+            return Err(at(Some(check.place), error));
+        }
+    }
     let assigned: Vec<usize> = capture.assigned().collect();
     if !assigned.is_empty() {
         // What is assigned keeps its old value if an index of this evaluation is out of range; data that an earlier one got wrong is an error
