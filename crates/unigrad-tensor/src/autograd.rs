@@ -158,7 +158,7 @@ pub fn grad_with(output: &Tensor, dy: &Tensor, wrt: &[&Tensor]) -> Result<Vec<Te
 }
 
 /// As [`grad`] (or [`grad_with`], with `dy`), with `None` for what the output does not depend on: because nothing was computed from it, or
-/// only through integers, comparisons, indices, [`Tensor::detach`] or [`no_grad`].
+/// only through integers, comparisons, indices, [`Tensor::detach`] or, for what needs gradients, [`no_grad`].
 #[track_caller]
 pub fn grad_allow_unused(output: &Tensor, dy: Option<&Tensor>, wrt: &[&Tensor]) -> Result<Vec<Option<Tensor>>> {
     let output = output.valid()?;

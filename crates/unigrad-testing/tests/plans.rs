@@ -50,6 +50,12 @@ fn named_blocks() {
     block("layer norm", &[&[64, 256], &[256], &[256]], |x| x[0].layer_norm(Some(&x[1]), Some(&x[2]), 1e-5), 1, 2);
     block("RMS norm", &[&[64, 256], &[256]], |x| x[0].rms_norm(Some(&x[1]), 1e-5), 1, 2);
     block("GELU(x @ w + b)", &[&[64, 128], &[128, 256], &[256]], |x| (x[0].matmul(&x[1]) + &x[2]).gelu(), 1, u64::MAX);
+    // Recording keeps each tensor apart; the planner sees that nothing happens.
+    let undone = |x: &Tensor| {
+        let same = x.t().t().reshape([256, 64]).reshape([64, -1]).neg().neg().expand([64, 256]) * Tensor::ones_like(x);
+        (same - Tensor::zeros_like(x)).permute([1, 0]).permute([1, 0]).i(..)
+    };
+    block("views that undo each other", &[&[64, 256]], |x| undone(&undone(&x[0])).exp(), 1, 1);
     block("a chain of maps", &[&[64, 256]], |x| ((&x[0] * 2.0 + 1.0).tanh() * x[0].sigmoid()).exp(), 1, 1);
 }
 
