@@ -371,7 +371,7 @@ binary!(
     floor_div = IDiv,
     /// Remainder with the divisor's sign, as Python's `%`; of integers by 0: 0.
     rem = Rem,
-    /// The angle of the point `(other, self)`.
+    /// The angle of the point `(other, self)`; at the origin its gradient is 0.
     atan2 = Atan2,
     /// The greater; NaN if either is. Where both are equal, each gets half of the gradient.
     maximum = Max,
@@ -403,6 +403,9 @@ binary!(
 
 impl Tensor {
     /// Power. Small integers and ½ as a Rust number become multiplications and square roots; any other exponent is a run-time value.
+    ///
+    /// With respect to a tensor as exponent the gradient is 0 where the base is 0 and the exponent is not negative. Where an exponent is 0, the
+    /// mixed second derivative is `1 / base` (PyTorch: 0).
     #[track_caller]
     pub fn pow(&self, exponent: impl Into<Operand>) -> Tensor {
         let exponent = exponent.into();

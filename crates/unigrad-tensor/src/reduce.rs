@@ -166,7 +166,7 @@ impl Tensor {
         self.variance(axes.axes(), correction, true)
     }
 
-    /// The square root of [`Tensor::var`].
+    /// The square root of [`Tensor::var`]; where all are equal, its gradient is 0.
     #[track_caller]
     pub fn std(&self, axes: impl Axes, correction: usize) -> Tensor {
         root(&self.variance(axes.axes(), correction, false))
@@ -192,6 +192,8 @@ impl Tensor {
     }
 
     /// The `p`-norm over axes: `(sum |x|^p)^(1/p)`; infinite `p` is the greatest (least) absolute value, 0 counts what is not 0.
+    ///
+    /// The gradient is 0 where the norm is 0, of `p` below 1 also at each 0, and of `p` = 0 everywhere; equal extremes share it.
     #[track_caller]
     pub fn norm(&self, p: f64, axes: impl Axes) -> Tensor {
         self.norm_as(p, axes.axes(), false)

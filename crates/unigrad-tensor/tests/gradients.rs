@@ -173,6 +173,7 @@ fn binary() {
     check_positive("pow number", &[&[2, 3]], |x| x[0].pow(2.5));
     check("pow 3", &[&[2, 3]], |x| x[0].pow(3));
     check_positive("pow -2", &[&[2, 3]], |x| x[0].pow(-2));
+    check_data("pow 0", &[&[3], &[3]], vec![vec![0.5, 2.0, 3.0], vec![0.0, 0.0, 1.0]], true, &|x| x[0].pow(&x[1]));
     check("atan2", &[&[2, 3], &[3]], |x| x[0].atan2(&x[1]));
     check("maximum", &[&[2, 3], &[3]], |x| x[0].maximum(&x[1]));
     check("minimum", &[&[2, 3], &[3]], |x| x[0].minimum(&x[1]));

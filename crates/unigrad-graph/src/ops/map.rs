@@ -276,8 +276,9 @@ pub(super) fn binary_vjp(v: &mut Vjp<'_>, op: BinaryOp) {
         Pow => {
             v.send(0, |v| {
                 let (a, b) = (&v.x(0), &v.x(1));
-                // a^0 is 1 everywhere; at a = 0 the formula would be 0 * inf.
-                let a = b.binary_const(Eq, 0.0).select(&a.constant_like(1.0), a);
+                // a^0 is 1 everywhere, where the formula would be 0 times infinity or NaN.
+                let lost = a.binary_const(Eq, 0.0).or(&a.unary(UnaryOp::IsNan)).and(&b.binary_const(Eq, 0.0));
+                let a = lost.select(&a.constant_like(1.0), a);
                 v.dy.mul(&b.mul(&a.pow(&plus(b, -1.0))))
             });
             v.send(1, |v| {
