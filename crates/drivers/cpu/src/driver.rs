@@ -346,6 +346,7 @@ impl OpenDevice for Cpu {
             Ok(Ok(())) => Ok(()),
             Ok(Err(Fault::Index { index, size })) => Err(Error::IndexOutOfRange { index, size, kernel: program.name.clone() }),
             Ok(Err(Fault::Program(cause))) => Err(failed(cause)),
+            Ok(Err(Fault::Internal(cause))) => Err(failed(format!("{cause}: a mistake of this driver, which is worth a report"))),
             Err(panic) => Err(failed(panic_message(&*panic).to_owned())),
         }
     }

@@ -6,6 +6,7 @@
 //! Never: needs a compiler on the user's machine, allocates device memory behind the caller's back, or panics.
 
 mod attention;
+mod compensated;
 mod contract;
 mod custom;
 mod driver;

@@ -33,6 +33,8 @@ pub(crate) enum Fault {
     Index { index: i64, size: i64 },
     /// A mistake of a program that the user wrote, told with its place.
     Program(String),
+    /// A state that the driver itself rules out: a mistake here, and a result that was not computed.
+    Internal(&'static str),
 }
 
 /// Where zero bytes are: aligned, and never accessed.

@@ -6,7 +6,7 @@ use crate::contract::scratch::{Purpose, with_scratch};
 use crate::threads::parallel;
 
 /// Tiles of keys in a block of scores.
-const KEY_TILES: usize = 9;
+pub(super) const KEY_TILES: usize = 9;
 /// Fewer queries than this go row by row: a block would waste most of its lanes.
 const FEW_QUERIES: usize = 4;
 

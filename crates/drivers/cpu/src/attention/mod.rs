@@ -151,8 +151,9 @@ unsafe impl<T> Sync for Context<'_, T> {}
 impl<'a, T: Real> Context<'a, T> {
     fn new(kernel: &'a Attention, args: &'a [Buf], scalars: &[u64], tier: Tier) -> Self {
         let n_inputs = 3 + usize::from(kernel.bias.is_some());
-        let scalar = |i: usize| scalars.get(i).copied().unwrap_or(0);
-        let kv_len = (scalar(0) as i64).clamp(0, kernel.k_len as i64) as usize;
+        let kv_len = (scalars[0] as i64).clamp(0, kernel.k_len as i64) as usize;
+        // Without dropout there are no such scalars, and nothing reads them.
+        let (seed, philox_offset) = if kernel.dropout.is_some() { (scalars[2], scalars[3]) } else { (0, 0) };
         Context {
             kernel,
             q: Tensor::new(&args[0], kernel.q),
@@ -160,10 +161,10 @@ impl<'a, T: Real> Context<'a, T> {
             v: Tensor::new(&args[2], kernel.v),
             bias: kernel.bias.map(|(layout, _)| Tensor::new(&args[3], layout)),
             rest: &args[n_inputs..],
-            visible: Visible { causal: kernel.causal, window: kernel.window, q_offset: scalar(1) as i64, n_keys: kv_len },
+            visible: Visible { causal: kernel.causal, window: kernel.window, q_offset: scalars[1] as i64, n_keys: kv_len },
             scale: T::from_f64(f64::from_bits(kernel.scale_bits)),
-            seed: scalar(2),
-            philox_offset: scalar(3),
+            seed,
+            philox_offset,
             kernels: T::kernels(tier),
             math: T::math(tier),
         }

@@ -1,9 +1,11 @@
 //! Attention against a naive oracle in `f64`, and its gradient against finite differences.
 
+mod exhaustive;
+
 use super::{backward_on, forward_on, math::philox_word0};
-use crate::contract::tests::{AsBuf, thread_seconds, tiers};
+use crate::contract::tests::{AsBuf, thread_seconds};
 use crate::memory::Buf;
-use crate::simd::{Tier, tier};
+use crate::simd::{Tier, tests::tiers, tier};
 use unigrad_kernel::testing::{Memory, Rng};
 use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Layout4};
 use unigrad_scalar::{DType, Literal};

@@ -13,7 +13,7 @@ use crate::region::{CompiledRegion, Tile};
 use crate::simd::Tier;
 use crate::threads::parallel;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Steps of `k` between touches of a tile of `c`: a panel of `b` (`KC x nr`) fits the first-level cache.
 const KC: usize = 320;
@@ -42,10 +42,10 @@ const SERIAL_WORK: usize = 64 * 64 * 64;
 enum Mode {
     /// From packed panels.
     Panels,
-    /// Where it lies, a row of contiguous columns per step of `k`.
-    InPlace,
-    /// Where it lies, a column of contiguous `k` at a time.
-    Dot,
+    /// Where it lies, a row of contiguous columns per step of `k`, which are `step` apart.
+    InPlace { step: i64 },
+    /// Where it lies, a column of contiguous `k` at a time, which are `stride` apart.
+    Dot { stride: i64 },
 }
 
 /// What sizes and strides decide.
@@ -67,19 +67,17 @@ impl Plan {
         let kernels = T::kernels(tier);
         let unit_k = p.k > 1 && p.b.k.uniform() == Some(1);
         let unit_n = p.b.lanes.uniform().is_some_and(|s| s == 1 || p.n == 1);
-        let mode = if p.m <= DOT_ROWS && unit_k && p.b.lanes.uniform().is_some() && kernels.dot_loads.contains(&p.b.dtype) {
-            Mode::Dot
-        } else if unit_n
-            && p.b.dtype == T::DTYPE
-            && p.b.k.uniform().is_some_and(|step| p.m <= IN_PLACE_ROWS || p.m <= IN_PLACE_ROWS_NEAR && step.unsigned_abs() <= NEAR)
-        {
-            Mode::InPlace
-        } else {
-            Mode::Panels
+        let dot = p.b.lanes.uniform().filter(|_| p.m <= DOT_ROWS && unit_k && kernels.dot_loads.contains(&p.b.dtype));
+        let near = |step: i64| p.m <= IN_PLACE_ROWS || p.m <= IN_PLACE_ROWS_NEAR && step.unsigned_abs() <= NEAR;
+        let in_place = p.b.k.uniform().filter(|step| unit_n && p.b.dtype == T::DTYPE && near(*step));
+        let mode = match (dot, in_place) {
+            (Some(stride), _) => Mode::Dot { stride },
+            (None, Some(step)) => Mode::InPlace { step },
+            (None, None) => Mode::Panels,
         };
         let most = match mode {
-            Mode::Dot => SHARED_K,
-            Mode::InPlace if p.m <= STREAM_ROWS => STREAM_KC,
+            Mode::Dot { .. } => SHARED_K,
+            Mode::InPlace { .. } if p.m <= STREAM_ROWS => STREAM_KC,
             _ => KC,
         };
         let passes = p.k.div_ceil(most).max(1);
@@ -201,9 +199,9 @@ impl<'a, T: StoreAs> Run<'a, T> {
                 self.by_phases(threads);
             }
         }
-        match self.fault.into_inner() {
-            Ok(Some(fault)) => Err(fault),
-            _ => Ok(()),
+        match self.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(fault) => Err(fault),
+            None => Ok(()),
         }
     }
 
@@ -556,8 +554,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
             let k_len = block.k.len();
             // SAFETY: panels and rows are inside the operands, tiles inside the block.
             unsafe {
-                if self.plan.mode == Mode::Dot {
-                    self.dots(block.item, is.clone(), js.clone(), ks.clone(), c, ldc, accumulate, scratch);
+                if let Mode::Dot { stride } = self.plan.mode {
+                    self.dots(block.item, is.clone(), js.clone(), ks.clone(), stride, c, ldc, accumulate, scratch);
                 } else {
                     // Panels of `a`: base, elements between panels, and the step at which this pass starts.
                     let (a_base, a_panel, a_at) = match a {
@@ -568,20 +566,19 @@ impl<'a, T: StoreAs> Run<'a, T> {
                             (to.cast_const(), mr * ks.len(), 0)
                         }
                     };
-                    let wide = if self.plan.mode == Mode::InPlace { self.kernels.wide(mr.min(is.len())) } else { nr };
+                    let wide = if matches!(self.plan.mode, Mode::InPlace { .. }) { self.kernels.wide(mr.min(is.len())) } else { nr };
                     // A panel that is packed just before all rows use it stays in the first-level cache.
                     let mut own_panel = None;
-                    let (b_base, b_panel, b_step) = match b {
-                        _ if self.plan.mode == Mode::InPlace => {
-                            let step = p.b.k.uniform().unwrap_or(0);
+                    let (b_base, b_panel, b_step) = match (b, self.plan.mode) {
+                        (_, Mode::InPlace { step }) => {
                             let at = js.start as i64 + pc as i64 * step;
                             let base = self.source(&p.b, 1 - p.a_arg, block.item).cast::<T>().wrapping_offset(at as isize);
                             (base, wide, step as isize as usize)
                         }
-                        Side::Packed { panels, first } => {
+                        (Side::Packed { panels, first }, _) => {
                             (panels.add((js.start - first) * k_len + (pc - block.k.start) * nr), nr * k_len, nr)
                         }
-                        Side::Own => {
+                        (Side::Own, _) => {
                             let to: *mut T = scratch.get(Purpose::LocalB, self.b_len(nr, ks.len()));
                             p.b.k.fill(ks.start, ks.len(), &mut scratch.steps);
                             find_runs(&scratch.steps, &mut scratch.runs);
@@ -626,6 +623,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
         is: Range<usize>,
         js: Range<usize>,
         ks: Range<usize>,
+        stride: i64,
         c: *mut T,
         ldc: usize,
         accumulate: bool,
@@ -637,7 +635,6 @@ impl<'a, T: StoreAs> Run<'a, T> {
         p.a.k.fill(ks.start, ks.len(), &mut scratch.steps);
         p.a.lanes.fill(is.start, is.len(), &mut rows);
         find_runs(&rows, &mut scratch.runs);
-        let stride = p.b.lanes.uniform().unwrap_or(0);
         let at = (js.start as i64 * stride + ks.start as i64) as isize * p.b.dtype.size() as isize;
         // SAFETY: a panel whose lanes are `k` and whose steps are the rows is `a` made contiguous.
         unsafe {
@@ -716,11 +713,12 @@ impl<'a, T: StoreAs> Run<'a, T> {
                         scratch.lanes = row_offsets;
                     }
                     let tile = Tile { start: (item * p.m + is.start) * p.n + js.start, pitch: p.n, rows, cols };
-                    let Some(epilogue) = self.epilogue else { return };
-                    if let Err(fault) = epilogue.run_tile(&self.args[2..], self.scalars, tile, acc, acc_ld)
-                        && let Ok(mut first) = self.fault.lock()
-                    {
-                        first.get_or_insert(fault);
+                    let done = match self.epilogue {
+                        Some(epilogue) => epilogue.run_tile(&self.args[2..], self.scalars, tile, acc, acc_ld),
+                        None => Err(Fault::Internal("a product without the epilogue that its sums are for")),
+                    };
+                    if let Err(fault) = done {
+                        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
                     }
                 }
             }

@@ -50,7 +50,8 @@ impl CompiledContract {
             DType::F32 => Plan::new::<f32>(&problem, tier),
             DType::F64 => Plan::new::<f64>(&problem, tier),
             DType::I32 => Plan::new::<i32>(&problem, tier),
-            _ => Plan::new::<i64>(&problem, tier),
+            DType::I64 => Plan::new::<i64>(&problem, tier),
+            other => return Err(format!("sums of {other}")),
         };
         Ok(CompiledContract { problem, plan, epilogue, tier })
     }
@@ -71,7 +72,8 @@ impl CompiledContract {
                 DType::F32 => Run::<f32>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
                 DType::F64 => Run::<f64>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
                 DType::I32 => Run::<i32>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
-                _ => Run::<i64>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
+                DType::I64 => Run::<i64>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
+                _ => Err(Fault::Internal("a product that was not planned")),
             }
         }
     }

@@ -4,7 +4,7 @@ mod exhaustive;
 
 use super::CompiledContract;
 use crate::memory::{Buf, Fault};
-use crate::simd::{Tier, tier};
+use crate::simd::{Tier, tests::tiers};
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::testing::{
     Memory, Rng,
@@ -22,10 +22,6 @@ impl AsBuf for Memory {
     fn buf(&mut self) -> Buf {
         Buf { ptr: self.bytes_mut().as_mut_ptr(), len: self.len(), dtype: self.dtype }
     }
-}
-
-pub(crate) fn tiers() -> Vec<Tier> {
-    [Tier::Baseline, Tier::Avx2, Tier::Avx512].into_iter().filter(|t| *t <= tier()).collect()
 }
 
 fn check(mut case: Case, what: &str) {

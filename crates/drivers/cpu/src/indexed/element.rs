@@ -4,6 +4,7 @@
 //! Always: arithmetic is that of `unigrad_scalar`: integers wrap, `Bool` sums are *any* and products *all*, half types accumulate in
 //! `f32`, maximum and minimum give NaN if either is NaN.
 
+use super::scan::{Exact, Product, Running, Total, Wide};
 use crate::{memory::Buf, threads};
 use half::slice::HalfFloatSliceExt;
 use std::ops::Range;
@@ -11,8 +12,11 @@ use unigrad_scalar::{Literal, bf16, f16};
 
 /// A stored element.
 pub(super) trait Element: Copy + Send + Sync + 'static {
-    /// What running results are kept in.
+    /// What results are kept in before they are stored.
     type Acc: Copy + Send + Sync;
+    /// Running sums and products.
+    type Sum: Running<Self>;
+    type Product: Running<Self>;
     /// Whether `Acc` is wider than the element.
     const WIDENS: bool;
     /// Whether `key` needs more than 32 bits.
@@ -42,6 +46,8 @@ pub(super) struct Truth(u8);
 
 impl Element for Truth {
     type Acc = u8;
+    type Sum = Total<Truth>;
+    type Product = Product<Truth>;
     const WIDENS: bool = false;
     const LONG_KEY: bool = false;
     #[inline(always)]
@@ -84,6 +90,8 @@ impl Element for Truth {
 macro_rules! integers {
     ($($ty:ty, $unsigned:ty, $flip:expr;)*) => { $(impl Element for $ty {
         type Acc = $ty;
+        type Sum = Total<$ty>;
+        type Product = Product<$ty>;
         const WIDENS: bool = false;
         const LONG_KEY: bool = size_of::<$ty>() == 8;
         #[inline(always)]
@@ -147,8 +155,10 @@ macro_rules! float_arithmetic {
 }
 
 macro_rules! floats {
-    ($($ty:ty, $bits:ty, $signed:ty;)*) => { $(impl Element for $ty {
+    ($($ty:ty, $bits:ty, $signed:ty, $sum:ty, $product:ty;)*) => { $(impl Element for $ty {
         type Acc = $ty;
+        type Sum = $sum;
+        type Product = $product;
         const WIDENS: bool = false;
         const LONG_KEY: bool = size_of::<$ty>() == 8;
         #[inline(always)]
@@ -161,10 +171,12 @@ macro_rules! floats {
         float_arithmetic!($ty);
     })* };
 }
-floats!(f32, u32, i32; f64, u64, i64;);
+floats!(f32, u32, i32, Wide<true>, Wide<false>; f64, u64, i64, Exact, Product<f64>;);
 
 impl Element for f16 {
     type Acc = f32;
+    type Sum = Wide<true>;
+    type Product = Wide<false>;
     const WIDENS: bool = true;
     const LONG_KEY: bool = false;
     #[inline(always)]
@@ -195,6 +207,8 @@ impl Element for f16 {
 
 impl Element for bf16 {
     type Acc = f32;
+    type Sum = Wide<true>;
+    type Product = Wide<false>;
     const WIDENS: bool = true;
     const LONG_KEY: bool = false;
     #[inline(always)]

@@ -9,7 +9,11 @@
 //! row; what it does twice comes out the same. Windows that reach into the padding are done one by one.
 
 use super::element::{Element, Shared, elements, part, tasks, with_element};
-use crate::{memory::Buf, simd::tier, threads::parallel};
+use crate::{
+    memory::Buf,
+    simd::{Tier, tier},
+    threads::parallel,
+};
 use std::ops::Range;
 use unigrad_kernel::MaxPool;
 
@@ -95,12 +99,19 @@ pub(crate) fn check(kernel: &MaxPool) -> Result<(), String> {
 /// `args` match the kernel's arguments in order, dtype and length, nothing else uses the written ones meanwhile, and [`check`] passed.
 pub(crate) unsafe fn max_pool(kernel: &MaxPool, args: &[Buf]) {
     // SAFETY: the caller's promise.
-    with_element!(kernel.dtype, T => unsafe { run::<T>(kernel, args) })
+    unsafe { max_pool_on(kernel, args, tier()) }
 }
 
 /// # Safety
-/// As for [`max_pool`].
-unsafe fn run<T: Element>(kernel: &MaxPool, args: &[Buf]) {
+/// As for [`max_pool`], on a machine of this tier.
+pub(super) unsafe fn max_pool_on(kernel: &MaxPool, args: &[Buf], tier: Tier) {
+    // SAFETY: the caller's promise.
+    with_element!(kernel.dtype, T => unsafe { run::<T>(kernel, args, tier) })
+}
+
+/// # Safety
+/// As for [`max_pool_on`].
+unsafe fn run<T: Element>(kernel: &MaxPool, args: &[Buf], tier: Tier) {
     let dims = dims(kernel);
     let [d0, d1, d2] = dims;
     let n_rows = kernel.outer * d0.output * d1.output;
@@ -118,13 +129,13 @@ unsafe fn run<T: Element>(kernel: &MaxPool, args: &[Buf]) {
     let n_tasks = tasks(n_rows * d2.output * d0.kernel * d1.kernel * d2.kernel).min(n_rows);
     parallel(n_tasks, &|t| {
         let rows = part(n_rows, n_tasks, t);
-        match tier() {
-            // SAFETY: the tier was detected; tasks have rows of their own.
+        match tier {
+            // SAFETY: the machine has the tier; tasks have rows of their own.
             #[cfg(target_arch = "x86_64")]
-            crate::simd::Tier::Avx512 => unsafe { rows_avx512(&job, rows) },
+            Tier::Avx512 => unsafe { rows_avx512(&job, rows) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            crate::simd::Tier::Avx2 => unsafe { rows_avx2(&job, rows) },
+            Tier::Avx2 => unsafe { rows_avx2(&job, rows) },
             // SAFETY: as above.
             _ => unsafe { rows_by_stride(&job, rows) },
         }
@@ -243,12 +254,12 @@ impl<T: Element, const S: usize> Row<'_, T, S> {
     #[inline(always)]
     fn run(&self, maxima: &mut [T], places: &mut [i64]) {
         let mut done = 0..0;
-        if !self.taps.is_empty() {
+        if let Some((first, rest)) = self.taps.split_first() {
             done = self.blocks.clone();
             match done.len() {
-                16.. => self.blocks::<16>(maxima, places),
-                8.. => self.blocks::<8>(maxima, places),
-                4.. => self.blocks::<4>(maxima, places),
+                16.. => self.blocks::<16>(*first, rest, maxima, places),
+                8.. => self.blocks::<8>(*first, rest, maxima, places),
+                4.. => self.blocks::<4>(*first, rest, maxima, places),
                 _ => done = 0..0,
             }
         }
@@ -264,12 +275,13 @@ impl<T: Element, const S: usize> Row<'_, T, S> {
 
     /// All windows that need no care, of which there are at least `W`.
     #[inline(always)]
-    fn blocks<const W: usize>(&self, maxima: &mut [T], places: &mut [i64]) {
+    fn blocks<const W: usize>(&self, first: usize, rest: &[usize], maxima: &mut [T], places: &mut [i64]) {
         let mut c = self.blocks.start;
         while c < self.blocks.end {
             let start = c.min(self.blocks.end - W);
-            if let (Some(maxima), Some(places)) = (maxima[start..].first_chunk_mut(), places[start..].first_chunk_mut()) {
-                self.block::<W>(start, maxima, places);
+            match (maxima[start..].first_chunk_mut(), places[start..].first_chunk_mut()) {
+                (Some(maxima), Some(places)) => self.block::<W>(start, first, rest, maxima, places),
+                _ => (start..self.blocks.end).for_each(|c| (maxima[c], places[c]) = self.window(c)),
             }
             c += W;
         }
@@ -277,10 +289,9 @@ impl<T: Element, const S: usize> Row<'_, T, S> {
 
     /// The windows from `c` on.
     #[inline(always)]
-    fn block<const W: usize>(&self, c: usize, maxima: &mut [T; W], places: &mut [i64; W]) {
+    fn block<const W: usize>(&self, c: usize, first: usize, rest: &[usize], maxima: &mut [T; W], places: &mut [i64; W]) {
         let stride = self.stride();
         let origin = self.origin.wrapping_add(c * stride);
-        let Some((&first, rest)) = self.taps.split_first() else { return };
         let mut best = self.elements::<W>(origin.wrapping_add(first));
         let mut taps = [first as u32; W];
         for &tap in rest {

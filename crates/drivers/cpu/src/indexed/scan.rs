@@ -1,34 +1,132 @@
 //! Running reductions.
 //!
 //! In: contiguous `[outer, len, inner]`. Out: the same shape. Always: each column is reduced in order, so results do not depend on
-//! threads; half types round only when stored.
+//! threads; sums and products of floats are kept in `f64`, sums of `f64` with what they lose, so that a running sum is as good at its
+//! end as at its start. Never: rounds before it stores.
 
 use super::element::{Element, Shared, elements, part, tasks, with_element};
-use crate::{memory::Buf, simd::tier, threads::parallel};
+use crate::{
+    compensated,
+    memory::Buf,
+    simd::{Tier, tier},
+    threads::parallel,
+};
 use std::ops::Range;
 use unigrad_kernel::Scan;
 use unigrad_scalar::ScanOp;
 
 /// Columns whose accumulators are kept at once.
-const COLUMNS: usize = 256;
+pub(super) const COLUMNS: usize = 256;
+
+/// A running result.
+pub(super) trait Running<T: Element>: Copy + Send + Sync {
+    fn first(x: T) -> Self;
+    fn next(self, x: T) -> Self;
+    fn value(self) -> T::Acc;
+}
+
+/// An operation of accumulators, over and over.
+macro_rules! plain {
+    ($($name:ident = $op:ident;)*) => { $(
+        pub(super) struct $name<T: Element>(T::Acc);
+        impl<T: Element> Clone for $name<T> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T: Element> Copy for $name<T> {}
+        impl<T: Element> Running<T> for $name<T> {
+            #[inline(always)]
+            fn first(x: T) -> Self {
+                $name(x.widen())
+            }
+            #[inline(always)]
+            fn next(self, x: T) -> Self {
+                $name(T::$op(self.0, x.widen()))
+            }
+            #[inline(always)]
+            fn value(self) -> T::Acc {
+                self.0
+            }
+        }
+    )* };
+}
+plain! {
+    Total = add;
+    Product = mul;
+    Greatest = greater;
+    Least = lesser;
+}
+
+/// A sum or product of `f32` accumulators, in `f64`.
+#[derive(Clone, Copy)]
+pub(super) struct Wide<const SUM: bool>(f64);
+
+impl<T: Element<Acc = f32>, const SUM: bool> Running<T> for Wide<SUM> {
+    #[inline(always)]
+    fn first(x: T) -> Self {
+        Wide(x.widen().into())
+    }
+    #[inline(always)]
+    fn next(self, x: T) -> Self {
+        let x = f64::from(x.widen());
+        Wide(if SUM { self.0 + x } else { self.0 * x })
+    }
+    #[inline(always)]
+    fn value(self) -> f32 {
+        self.0 as f32
+    }
+}
+
+/// A sum of `f64`, with what it lost.
+#[derive(Clone, Copy)]
+pub(super) struct Exact {
+    sum: f64,
+    lost: f64,
+}
+
+impl Running<f64> for Exact {
+    #[inline(always)]
+    fn first(x: f64) -> Exact {
+        Exact { sum: x, lost: 0.0 }
+    }
+    #[inline(always)]
+    fn next(self, x: f64) -> Exact {
+        let (sum, lost) = compensated::add(self.sum, self.lost, x);
+        Exact { sum, lost }
+    }
+    #[inline(always)]
+    fn value(self) -> f64 {
+        compensated::settle(self.sum, self.lost)
+    }
+}
 
 /// # Safety
 /// `args` match the kernel's arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
 pub(crate) unsafe fn scan(kernel: &Scan, args: &[Buf]) {
     // SAFETY: the caller's promise.
+    unsafe { scan_on(kernel, args, tier()) }
+}
+
+/// # Safety
+/// As for [`scan`], on a machine of this tier.
+pub(super) unsafe fn scan_on(kernel: &Scan, args: &[Buf], tier: Tier) {
+    // SAFETY: the caller's promise.
     with_element!(kernel.dtype, T => unsafe {
         match kernel.op {
-            ScanOp::Sum => run::<T>(kernel, args, T::add),
-            ScanOp::Prod => run::<T>(kernel, args, T::mul),
-            ScanOp::Max => run::<T>(kernel, args, T::greater),
-            ScanOp::Min => run::<T>(kernel, args, T::lesser),
+            ScanOp::Sum => run::<T, <T as Element>::Sum>(kernel, args, tier),
+            ScanOp::Prod => run::<T, <T as Element>::Product>(kernel, args, tier),
+            ScanOp::Max => run::<T, Greatest<T>>(kernel, args, tier),
+            ScanOp::Min => run::<T, Least<T>>(kernel, args, tier),
         }
     })
 }
 
 /// # Safety
-/// As for [`scan`].
-unsafe fn run<T: Element>(kernel: &Scan, args: &[Buf], op: impl Fn(T::Acc, T::Acc) -> T::Acc + Sync + Copy) {
+/// As for [`scan_on`].
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+unsafe fn run<T: Element, R: Running<T>>(kernel: &Scan, args: &[Buf], tier: Tier) {
     let (outer, len, inner) = (kernel.outer, kernel.len, kernel.inner);
     if outer * len * inner == 0 {
         return;
@@ -43,19 +141,17 @@ unsafe fn run<T: Element>(kernel: &Scan, args: &[Buf], op: impl Fn(T::Acc, T::Ac
             let (row, block) = (item / blocks, item % blocks);
             let columns = block * COLUMNS..inner.min((block + 1) * COLUMNS);
             let plane = row * len * inner..(row + 1) * len * inner;
-            // SAFETY: planes, and blocks of columns within a plane, are disjoint; the tier was detected.
+            // SAFETY: planes, and blocks of columns within a plane, are disjoint; the machine has the tier.
             unsafe {
                 let out = out.ptr().add(plane.start);
                 if inner == 1 {
-                    line::<T>(&x[plane], out, kernel.reverse, op);
+                    line::<T, R>(&x[plane], out, kernel.reverse);
                     continue;
                 }
-                match tier() {
+                match tier {
                     #[cfg(target_arch = "x86_64")]
-                    crate::simd::Tier::Avx2 | crate::simd::Tier::Avx512 => {
-                        columns_avx2::<T>(&x[plane], out, len, inner, columns, kernel.reverse, op)
-                    }
-                    _ => columns_any::<T>(&x[plane], out, len, inner, columns, kernel.reverse, op),
+                    Tier::Avx2 | Tier::Avx512 => columns_avx2::<T, R>(&x[plane], out, len, inner, columns, kernel.reverse),
+                    _ => columns_any::<T, R>(&x[plane], out, len, inner, columns, kernel.reverse),
                 }
             }
         }
@@ -64,16 +160,16 @@ unsafe fn run<T: Element>(kernel: &Scan, args: &[Buf], op: impl Fn(T::Acc, T::Ac
 
 /// # Safety
 /// `out` has `x.len()` elements, which nobody else uses.
-unsafe fn line<T: Element>(x: &[T], out: *mut T, reverse: bool, op: impl Fn(T::Acc, T::Acc) -> T::Acc) {
+unsafe fn line<T: Element, R: Running<T>>(x: &[T], out: *mut T, reverse: bool) {
     let n = x.len();
     let at = |i: usize| if reverse { n - 1 - i } else { i };
-    let mut acc = x[at(0)].widen();
+    let mut running = R::first(x[at(0)]);
     // SAFETY: `at` stays below `n`.
     unsafe {
         out.add(at(0)).write(x[at(0)]);
         for i in 1..n {
-            acc = op(acc, x[at(i)].widen());
-            out.add(at(i)).write(T::narrow(acc));
+            running = running.next(x[at(i)]);
+            out.add(at(i)).write(T::narrow(running.value()));
         }
     }
 }
@@ -81,33 +177,30 @@ unsafe fn line<T: Element>(x: &[T], out: *mut T, reverse: bool, op: impl Fn(T::A
 /// # Safety
 /// `out` has `x.len()`, that is `len * inner`, elements, and nobody else uses these columns.
 #[inline(always)]
-unsafe fn columns_any<T: Element>(
-    x: &[T],
-    out: *mut T,
-    len: usize,
-    inner: usize,
-    columns: Range<usize>,
-    reverse: bool,
-    op: impl Fn(T::Acc, T::Acc) -> T::Acc,
-) {
+unsafe fn columns_any<T: Element, R: Running<T>>(x: &[T], out: *mut T, len: usize, inner: usize, columns: Range<usize>, reverse: bool) {
     let at = |i: usize| (if reverse { len - 1 - i } else { i }) * inner + columns.start;
     let n = columns.len();
     let first = &x[at(0)..][..n];
-    let mut acc = [first[0].widen(); COLUMNS];
-    let acc = &mut acc[..n];
-    for (acc, x) in acc.iter_mut().zip(first) {
-        *acc = x.widen();
+    let mut running = [R::first(first[0]); COLUMNS];
+    let running = &mut running[..n];
+    for (running, x) in running.iter_mut().zip(first) {
+        *running = R::first(*x);
     }
+    let mut values = [first[0].widen(); COLUMNS];
+    let values = &mut values[..n];
     for i in 0..len {
         let row = &x[at(i)..][..n];
         // SAFETY: these columns of the row lie in `out`, and belong to this task alone.
         let out = unsafe { std::slice::from_raw_parts_mut(out.add(at(i)), n) };
         if i > 0 {
-            for (acc, x) in acc.iter_mut().zip(row) {
-                *acc = op(*acc, x.widen());
+            for (running, x) in running.iter_mut().zip(row) {
+                *running = running.next(*x);
             }
         }
-        T::narrow_all(acc, out);
+        for (value, running) in values.iter_mut().zip(&*running) {
+            *value = running.value();
+        }
+        T::narrow_all(values, out);
     }
 }
 
@@ -115,15 +208,7 @@ unsafe fn columns_any<T: Element>(
 /// As for [`columns_any`], on a machine with AVX2 and FMA.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn columns_avx2<T: Element>(
-    x: &[T],
-    out: *mut T,
-    len: usize,
-    inner: usize,
-    columns: Range<usize>,
-    reverse: bool,
-    op: impl Fn(T::Acc, T::Acc) -> T::Acc,
-) {
+unsafe fn columns_avx2<T: Element, R: Running<T>>(x: &[T], out: *mut T, len: usize, inner: usize, columns: Range<usize>, reverse: bool) {
     // SAFETY: the caller's promise.
-    unsafe { columns_any::<T>(x, out, len, inner, columns, reverse, op) }
+    unsafe { columns_any::<T, R>(x, out, len, inner, columns, reverse) }
 }

@@ -8,7 +8,7 @@
 use super::element::{Element, Shared, elements, part, tasks, with_element};
 use crate::{
     memory::{Buf, Fault},
-    simd::tier,
+    simd::{Tier, tier},
     threads::parallel,
 };
 use smallvec::SmallVec;
@@ -17,7 +17,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 use unigrad_kernel::{Scatter, ScatterBase};
-use unigrad_scalar::{DType, ScatterMode};
+use unigrad_scalar::{DType, Literal, ScatterMode};
 
 /// Elements of wide accumulators that a task keeps at once.
 const WIDE_BLOCK: usize = 1 << 20;
@@ -62,19 +62,26 @@ pub(crate) fn check(kernel: &Scatter) -> Result<(), String> {
 /// # Safety
 /// `args` match the kernel's arguments in order, dtype and length, nothing else uses the written ones meanwhile, and [`check`] passed.
 pub(crate) unsafe fn scatter(kernel: &Scatter, args: &[Buf]) -> Result<(), Fault> {
-    let (base, rest) = match kernel.base {
-        ScatterBase::Arg => (Some(&args[0]), &args[1..]),
-        ScatterBase::Fill(_) => (None, args),
+    // SAFETY: the caller's promise.
+    unsafe { scatter_on(kernel, args, tier()) }
+}
+
+/// # Safety
+/// As for [`scatter`], on a machine of this tier.
+pub(super) unsafe fn scatter_on(kernel: &Scatter, args: &[Buf], tier: Tier) -> Result<(), Fault> {
+    let (base, index, src, out) = match (&kernel.base, args) {
+        (ScatterBase::Arg, [base, index, src, out]) => (Base::Of(base), index, src, out),
+        (ScatterBase::Fill(value), [index, src, out]) => (Base::Value(*value), index, src, out),
+        _ => return Err(Fault::Internal("a scatter of other arguments than its kernel has")),
     };
-    let [index, src, out] = rest else { return Ok(()) };
     let empty = kernel.shape.contains(&0);
     // SAFETY: the caller's promise.
     let targets = if empty { Targets::default() } else { unsafe { Targets::read(kernel, index) }? };
     // SAFETY: the caller's promise, and the targets are inside the axis.
     with_element!(kernel.dtype, T => unsafe {
-        start::<T>(kernel, base, out);
+        start::<T>(base, out);
         if !empty {
-            run::<T>(kernel, &targets, elements::<T>(src), out);
+            run::<T>(kernel, &targets, elements::<T>(src), out, tier);
         }
     });
     Ok(())
@@ -102,7 +109,10 @@ impl Targets {
                 DType::U32 => Targets::convert(kernel, elements::<u32>(index), |i| i.into()),
                 DType::I32 => Targets::convert(kernel, elements::<i32>(index), |i| i.into()),
                 DType::U64 => Targets::convert(kernel, elements::<u64>(index), |i| i64::try_from(i).unwrap_or(i64::MAX)),
-                _ => Targets::convert(kernel, elements::<i64>(index), |i| i),
+                DType::I64 => Targets::convert(kernel, elements::<i64>(index), |i| i),
+                DType::Bool | DType::F16 | DType::BF16 | DType::F32 | DType::F64 => {
+                    Err(Fault::Internal("a scatter by an index that is no integer"))
+                }
             }
         }
     }
@@ -164,17 +174,23 @@ impl Targets {
     }
 }
 
+/// What the output is before elements meet it.
+enum Base<'a> {
+    Of(&'a Buf),
+    Value(Literal),
+}
+
 /// Lets `out` be the base.
 ///
 /// # Safety
 /// As for [`scatter`].
-unsafe fn start<T: Element>(kernel: &Scatter, base: Option<&Buf>, out: &Buf) {
+unsafe fn start<T: Element>(base: Base<'_>, out: &Buf) {
     let n = out.len;
     let target = Shared::new(out.ptr.cast::<T>());
     let n_tasks = tasks(n * size_of::<T>() / 4);
-    match (base, &kernel.base) {
-        (Some(base), _) if base.ptr == out.ptr => {}
-        (Some(base), _) => {
+    match base {
+        Base::Of(base) if base.ptr == out.ptr => {}
+        Base::Of(base) => {
             let source = Shared::new(base.ptr.cast::<T>());
             parallel(n_tasks, &|t| {
                 let range = part(n, n_tasks, t);
@@ -182,8 +198,8 @@ unsafe fn start<T: Element>(kernel: &Scatter, base: Option<&Buf>, out: &Buf) {
                 unsafe { std::ptr::copy(source.ptr().add(range.start), target.ptr().add(range.start), range.len()) };
             });
         }
-        (None, ScatterBase::Fill(value)) => {
-            let value = T::from_literal(value.cast(kernel.dtype));
+        Base::Value(value) => {
+            let value = T::from_literal(value.cast(out.dtype));
             parallel(n_tasks, &|t| {
                 for i in part(n, n_tasks, t) {
                     // SAFETY: as above.
@@ -191,7 +207,6 @@ unsafe fn start<T: Element>(kernel: &Scatter, base: Option<&Buf>, out: &Buf) {
                 }
             });
         }
-        (None, ScatterBase::Arg) => {}
     }
 }
 
@@ -220,6 +235,7 @@ fn push(dims: &mut Dims, dim: Dim) {
 
 /// A part of the work: some columns of one group, and the targets within a range.
 struct Block<'a, T> {
+    tier: Tier,
     at: &'a [usize],
     src: &'a [T],
     /// Where the first column's first element is, in `at` and `src`.
@@ -233,19 +249,37 @@ struct Block<'a, T> {
 
 /// # Safety
 /// As for [`scatter`]; the shape has points.
-unsafe fn run<T: Element>(kernel: &Scatter, targets: &Targets, src: &[T], out: &Buf) {
+unsafe fn run<T: Element>(kernel: &Scatter, targets: &Targets, src: &[T], out: &Buf, tier: Tier) {
     // SAFETY: for all arms, the caller's promise.
     unsafe {
         match kernel.mode {
-            ScatterMode::Set => split::<T>(kernel, targets, src, out, |_, s| s, |d, _| d, false),
-            ScatterMode::Add => {
-                split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::add(d.widen(), s.widen())), |d, s| T::add(d, s.widen()), true)
+            ScatterMode::Set => split::<T>(kernel, targets, src, out, tier, |_, s| s, |d, _| d, false),
+            ScatterMode::Add => split::<T>(
+                kernel,
+                targets,
+                src,
+                out,
+                tier,
+                |d, s| T::narrow(T::add(d.widen(), s.widen())),
+                |d, s| T::add(d, s.widen()),
+                true,
+            ),
+            ScatterMode::Mul => split::<T>(
+                kernel,
+                targets,
+                src,
+                out,
+                tier,
+                |d, s| T::narrow(T::mul(d.widen(), s.widen())),
+                |d, s| T::mul(d, s.widen()),
+                true,
+            ),
+            ScatterMode::Max => {
+                split::<T>(kernel, targets, src, out, tier, |d, s| T::narrow(T::greater(d.widen(), s.widen())), |d, _| d, false)
             }
-            ScatterMode::Mul => {
-                split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::mul(d.widen(), s.widen())), |d, s| T::mul(d, s.widen()), true)
+            ScatterMode::Min => {
+                split::<T>(kernel, targets, src, out, tier, |d, s| T::narrow(T::lesser(d.widen(), s.widen())), |d, _| d, false)
             }
-            ScatterMode::Max => split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::greater(d.widen(), s.widen())), |d, _| d, false),
-            ScatterMode::Min => split::<T>(kernel, targets, src, out, |d, s| T::narrow(T::lesser(d.widen(), s.widen())), |d, _| d, false),
         }
     }
 }
@@ -260,6 +294,7 @@ unsafe fn split<T: Element>(
     targets: &Targets,
     src: &[T],
     out: &Buf,
+    tier: Tier,
     combine: impl Fn(T, T) -> T + Sync + Copy,
     wide: impl Fn(T::Acc, T) -> T::Acc + Sync + Copy,
     accumulates: bool,
@@ -309,6 +344,7 @@ unsafe fn split<T: Element>(
             let targets_of_block = part(axis_len, n_ranges, range);
             let mut out_offset = chunk.start * columns.out;
             let mut block = Block {
+                tier,
                 at: &at,
                 src,
                 at_offset: chunk.start * columns.at,
@@ -399,11 +435,11 @@ unsafe fn apply<T: Element, D: Copy>(
     row_stride: usize,
     combine: impl Fn(D, T) -> D + Copy,
 ) {
-    // SAFETY: the caller's promise, and the tier was detected.
+    // SAFETY: the caller's promise, and the machine has the tier.
     unsafe {
-        match tier() {
+        match block.tier {
             #[cfg(target_arch = "x86_64")]
-            crate::simd::Tier::Avx2 | crate::simd::Tier::Avx512 => apply_avx2(block, first, column_stride, row_stride, combine),
+            Tier::Avx2 | Tier::Avx512 => apply_avx2(block, first, column_stride, row_stride, combine),
             _ => apply_any(block, first, column_stride, row_stride, combine),
         }
     }

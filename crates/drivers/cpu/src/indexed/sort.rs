@@ -8,7 +8,7 @@ use crate::{memory::Buf, threads::parallel};
 use unigrad_kernel::{ArgSort, TopK};
 
 /// From here on a radix sort beats a comparison sort.
-const RADIX: usize = 1024;
+pub(super) const RADIX: usize = 1024;
 
 /// A key above a position; the order of packed values is the order wanted.
 trait Packed: Copy + Ord + Default + Send + Sync {

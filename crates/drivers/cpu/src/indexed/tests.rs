@@ -1,6 +1,11 @@
 //! Against loops over [`Literal`]s, which know nothing of blocks, threads or element types. Results must agree bit for bit.
 
-use super::{argsort, check_pool, check_scatter, max_pool, scan, scatter, topk};
+mod exhaustive;
+
+use super::scatter::{scatter, scatter_on};
+use super::sort::RADIX;
+use super::{argsort, check_pool, check_scatter, max_pool, scan, topk};
+use crate::simd::tests::tiers;
 use crate::{
     memory::{Buf, Fault},
     threads,
@@ -125,27 +130,39 @@ fn scans() {
         let mut out = Memory::new(kernel.dtype, n);
         // SAFETY: the buffers are those of the kernel.
         unsafe { scan(&kernel, &[x.buf(), out.buf()]) };
-        let op = match kernel.op {
-            ScanOp::Sum => BinaryOp::Add,
-            ScanOp::Prod => BinaryOp::Mul,
-            ScanOp::Max => BinaryOp::Max,
-            ScanOp::Min => BinaryOp::Min,
-        };
-        let mut expected = x.to_vec();
-        for o in 0..kernel.outer {
-            for i in 0..kernel.inner {
-                let mut acc: Option<Literal> = None;
-                for step in 0..len {
-                    let l = if kernel.reverse { len - 1 - step } else { step };
-                    let at = (o * len + l) * kernel.inner + i;
-                    let x = x.get(at).cast(kernel.dtype.compute());
-                    let next = acc.map_or(x, |acc| combine(op, acc, x));
-                    acc = Some(next);
-                    expected[at] = next.cast(kernel.dtype);
-                }
+        scan_oracle(&kernel, &x, &out, &kernel);
+    }
+}
+
+/// A scan by its definition: sums and products of floats as near as numbers of 64 bits come, everything else to the bit.
+fn scan_oracle(kernel: &Scan, x: &Memory, out: &Memory, what: &dyn std::fmt::Debug) {
+    let (op, len) = (kernel.op, kernel.len);
+    let binary = match op {
+        ScanOp::Sum => BinaryOp::Add,
+        ScanOp::Prod => BinaryOp::Mul,
+        ScanOp::Max => BinaryOp::Max,
+        ScanOp::Min => BinaryOp::Min,
+    };
+    let rounds = kernel.dtype.is_float() && matches!(op, ScanOp::Sum | ScanOp::Prod);
+    let wide = if rounds { DType::F64 } else { kernel.dtype.compute() };
+    for o in 0..kernel.outer {
+        for i in 0..kernel.inner {
+            let mut acc: Option<Literal> = None;
+            let mut size = 0.0f64;
+            for step in 0..len {
+                let l = if kernel.reverse { len - 1 - step } else { step };
+                let at = (o * len + l) * kernel.inner + i;
+                let x = x.get(at).cast(wide);
+                let next = acc.map_or(x, |acc| combine(binary, acc, x));
+                size += x.as_f64().abs();
+                acc = Some(next);
+                let (got, want) = (out.get(at), next.cast(kernel.dtype));
+                // An `f64` sum is more precise here than there.
+                let off = (got.as_f64() - want.as_f64()).abs();
+                let near = kernel.dtype == DType::F64 && off <= step as f64 * size * f64::EPSILON;
+                assert!(same(got, want) || near, "element {at}: {got:?}, expected {want:?}, in {what:?}");
             }
         }
-        assert_same(&out, &expected, &kernel);
     }
 }
 
@@ -155,7 +172,8 @@ fn sorts() {
     for case in 0..700 {
         threads::set_threads(1 + case % 4);
         let (dtype, descending) = (random.pick(&DType::ALL), random.below(2) == 0);
-        let (outer, len, inner) = (random.below(4), random.pick(&[0, 1, 2, 9, 100, 1500]), random.pick(&[0, 1, 1, 3]));
+        let (outer, len, inner) =
+            (random.below(4), random.pick(&[0, 1, 2, 9, 100, RADIX - 1, RADIX, RADIX + 1, 1500]), random.pick(&[0, 1, 1, 3]));
         let kernel = ArgSort { dtype, outer, len, inner, descending };
         let mut x = random.values(dtype, outer * len * inner);
         let mut out = Memory::new(DType::I64, x.len);
@@ -231,28 +249,22 @@ fn check_random_scatter(random: &mut Rng, kernel: &Scatter) {
     }
     let mut src = random.values(kernel.dtype, kernel.src.len);
     let n = kernel.out_shape.iter().product();
-    let mut out = random.values(kernel.dtype, n);
-    let (base, result) = match kernel.base {
-        ScatterBase::Fill(value) => {
-            let base = vec![value; n];
-            // SAFETY: the buffers are those of the kernel.
-            (base, unsafe { scatter(kernel, &[index.buf(), src.buf(), out.buf()]) })
-        }
-        ScatterBase::Arg if random.below(2) == 0 => {
-            let base = out.to_vec();
-            let buf = out.buf();
-            // SAFETY: as above.
-            (base, unsafe { scatter(kernel, &[buf, index.buf(), src.buf(), buf]) })
-        }
-        ScatterBase::Arg => {
-            let mut base = random.values(kernel.dtype, n);
-            // SAFETY: as above.
-            let result = unsafe { scatter(kernel, &[base.buf(), index.buf(), src.buf(), out.buf()]) };
-            (base.to_vec(), result)
-        }
-    };
-    result.unwrap();
-    assert_same(&out, &scatter_oracle(kernel, &base, &index, &src), kernel);
+    let before = random.values(kernel.dtype, n);
+    let mut base = if random.below(2) == 0 { before.clone() } else { random.values(kernel.dtype, n) };
+    let in_place = random.below(2) == 0;
+    let (index_of, src_of) = (index.clone(), src.clone());
+    for tier in tiers() {
+        let mut out = if in_place { base.clone() } else { before.clone() };
+        let (index, src, to) = (index.buf(), src.buf(), out.buf());
+        // SAFETY: the buffers are those of the kernel; the machine has the tier.
+        let (base, result) = match kernel.base {
+            ScatterBase::Fill(value) => (vec![value; n], unsafe { scatter_on(kernel, &[index, src, to], tier) }),
+            ScatterBase::Arg if in_place => (base.to_vec(), unsafe { scatter_on(kernel, &[to, index, src, to], tier) }),
+            ScatterBase::Arg => (base.to_vec(), unsafe { scatter_on(kernel, &[base.buf(), index, src, to], tier) }),
+        };
+        result.unwrap();
+        assert_same(&out, &scatter_oracle(kernel, &base, &index_of, &src_of), &(tier, kernel));
+    }
 }
 
 #[test]

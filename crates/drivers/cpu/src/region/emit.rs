@@ -1,9 +1,12 @@
 //! One instruction to steps, and slots to scratch memory. The second half of the compiler in `program`.
 
 use super::convert;
+use super::fold;
 use super::fuse::{Node, find_updates};
 use super::kernels::{self, OpFn, Shape, Ty};
-use super::program::{Access, Accumulator, Compiler, Home, Lanes, Load, PAD, Program, Reduction, Segment, Slot, Step, Store, weight};
+use super::program::{
+    Access, Accumulator, Compiler, Home, Lanes, Load, Outer, PAD, Program, Reduction, Segment, Slot, Step, Store, weight,
+};
 use super::reduce;
 use super::view::View;
 use unigrad_kernel::{Index, InstOp, Level, Value};
@@ -291,7 +294,9 @@ impl Compiler<'_> {
 
     /// Adds a reduction to its pass.
     pub(super) fn reduce(&mut self, at: usize, pass: usize) -> Result<(), String> {
-        let (InstOp::Reduce(_, value) | InstOp::ArgReduce(_, value)) = self.region.insts[at].op else { return Ok(()) };
+        let (InstOp::Reduce(_, value) | InstOp::ArgReduce(_, value)) = self.region.insts[at].op else {
+            return Err(format!("region {}: %{at} is no reduction", self.region.name));
+        };
         let out = self.results[at].ok_or_else(|| format!("region {}: %{at} has no place", self.region.name))?;
         let arg = self.operand(value, true)?;
         let dtype = self.dtype(value);
@@ -301,21 +306,17 @@ impl Compiler<'_> {
         let reduction = match self.region.insts[at].op {
             InstOp::Reduce(op, _) if rows => {
                 let init = identity(op, dtype);
-                let deep = dtype.is_float() && matches!(op, ReduceOp::Sum | ReduceOp::Prod);
-                let outer = if deep { Some(self.slot(segment, ty.size(), true)) } else { None };
-                let how = Accumulator::Lanes { f: kernels::accumulate(op, ty, tier), ty, outer };
+                let carry = if op == ReduceOp::Sum { fold::carry(ty, tier) } else { None };
+                let outer = carry.map(|(carry, settle)| Outer { slot: self.slot(segment, 2 * ty.size(), true), carry, settle });
+                let how = Accumulator::Lanes { f: fold::accumulate(op, ty, tier), ty, outer };
                 Reduction { arg, acc: out, out, init, how, sums_f32: false, sum: None }
             }
             InstOp::Reduce(op, _) => {
-                let wide = kernels::fold_ty(op, ty);
+                let wide = fold::fold_ty(op, ty);
                 let init = if wide == ty { identity(op, dtype) } else { identity(op, DType::F64) };
                 let acc = self.slot(segment, 8, false);
-                let how = Accumulator::Fold {
-                    f: kernels::fold(op, ty, tier),
-                    combine: kernels::accumulate(op, wide, tier),
-                    ty: wide,
-                    finish: convert::cast(wide, ty, tier),
-                };
+                let (combine, finish) = fold::ends_of_fold(op, ty, tier);
+                let how = Accumulator::Fold { f: fold::fold(op, ty, tier), combine, ty: wide, finish };
                 Reduction { arg, acc, out, init, how, sums_f32: op == ReduceOp::Sum && ty == Ty::F32, sum: None }
             }
             InstOp::ArgReduce(op, _) => {
@@ -325,7 +326,7 @@ impl Compiler<'_> {
                 let how = Accumulator::Arg { f, join, ty, best };
                 Reduction { arg, acc: out, out, init, how, sums_f32: false, sum: None }
             }
-            _ => return Ok(()),
+            _ => return Err(format!("region {}: %{at} is no reduction", self.region.name)),
         };
         self.out.passes[pass].reductions.push(reduction);
         Ok(())
@@ -394,7 +395,7 @@ impl Compiler<'_> {
                 let mut shared = r.operands();
                 shared.extend([r.acc, r.out]);
                 match r.how {
-                    Accumulator::Lanes { outer: Some(outer), .. } => shared.push(outer),
+                    Accumulator::Lanes { outer: Some(outer), .. } => shared.push(outer.slot),
                     Accumulator::Arg { best, .. } => shared.push(best),
                     _ => {}
                 }

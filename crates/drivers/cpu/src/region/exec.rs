@@ -8,7 +8,7 @@
 use super::emit::lane_bits;
 use super::kernels::{self, Ty};
 use super::philox;
-use super::program::{Access, Accumulator, Home, Lanes, Load, PAD, Program, Reduction, Step, Store};
+use super::program::{Access, Accumulator, Home, Lanes, Load, Outer, PAD, Program, Reduction, Step, Store};
 use super::view::View;
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
@@ -183,7 +183,8 @@ impl<'a> Frame<'a> {
         }
         for r in reductions {
             let extra = match r.how {
-                Accumulator::Lanes { outer: Some(slot), .. } | Accumulator::Arg { best: slot, .. } => slot,
+                Accumulator::Lanes { outer: Some(outer), .. } => outer.slot,
+                Accumulator::Arg { best, .. } => best,
                 _ => r.acc,
             };
             for slot in [r.acc, extra] {
@@ -316,11 +317,11 @@ impl<'a> Frame<'a> {
             };
             let n = self.lanes(n);
             match r.how {
-                // SAFETY: a scalar slot has 16 bytes.
-                Accumulator::Fold { .. } => unsafe { self.ptr(r.acc).cast::<u64>().write_unaligned(r.init) },
+                // SAFETY: a scalar slot has 16 bytes. The second number is what a sum of `f64` has lost.
+                Accumulator::Fold { .. } => unsafe { self.ptr(r.acc).cast::<[u64; 2]>().write_unaligned([r.init; 2]) },
                 Accumulator::Lanes { ty, outer, .. } => {
                     fill(ty, self.ptr(r.acc), n);
-                    outer.iter().for_each(|outer| fill(ty, self.ptr(*outer), n));
+                    outer.iter().for_each(|outer| fill(ty, self.ptr(outer.slot), 2 * n));
                 }
                 Accumulator::Arg { ty, best, .. } => {
                     fill(ty, self.ptr(best), n);
@@ -358,11 +359,11 @@ impl<'a> Frame<'a> {
     /// # Safety
     /// The accumulators are set.
     unsafe fn flush(&self, r: &Reduction, n: usize) {
-        let Accumulator::Lanes { f, ty, outer: Some(outer) } = r.how else { return };
+        let Accumulator::Lanes { ty, outer: Some(outer), .. } = r.how else { return };
         let (acc, value) = (self.ptr(r.acc), std::ptr::from_ref(&r.init).cast::<u8>());
         // SAFETY: both have room for `n` lanes.
         unsafe {
-            f(self.ptr(outer), acc, acc, acc, n);
+            (outer.carry)(self.ptr(outer.slot), acc, acc, acc, n);
             kernels::splat(ty, crate::simd::Tier::Baseline)(acc, value, value, value, n);
         }
     }
@@ -376,10 +377,23 @@ impl<'a> Frame<'a> {
                 match r.how {
                     Accumulator::Fold { finish: Some(f), .. } => f(out, acc, acc, acc, 1),
                     Accumulator::Fold { ty, .. } => std::ptr::copy_nonoverlapping(acc, out, ty.size()),
-                    Accumulator::Lanes { f, outer: Some(outer), .. } => f(out, self.ptr(outer), out, out, n),
+                    Accumulator::Lanes { outer: Some(outer), .. } => self.settle(&outer, acc, out, n),
                     Accumulator::Lanes { .. } | Accumulator::Arg { .. } => {}
                 }
             }
+        }
+    }
+
+    /// Ends lane sums: what is in `acc` goes outward, and all of it to `to`.
+    ///
+    /// # Safety
+    /// Both have room for `n` lanes, and the accumulators are set.
+    unsafe fn settle(&self, outer: &Outer, acc: *const u8, to: *mut u8, n: usize) {
+        let sums = self.ptr(outer.slot);
+        // SAFETY: the caller's promise; the outer slot has twice as many.
+        unsafe {
+            (outer.carry)(sums, acc, acc, acc, n);
+            (outer.settle)(to, sums, sums, sums, n);
         }
     }
 
@@ -399,11 +413,11 @@ impl<'a> Frame<'a> {
             unsafe {
                 let to = to.add(i * 2 * bytes);
                 match r.how {
-                    Accumulator::Fold { ty, .. } => std::ptr::copy_nonoverlapping(self.ptr(r.acc), to, ty.size()),
-                    Accumulator::Lanes { f, ty, outer } => {
+                    Accumulator::Fold { .. } => std::ptr::copy_nonoverlapping(self.ptr(r.acc), to, 16),
+                    Accumulator::Lanes { ty, outer, .. } => {
                         let acc = self.ptr(r.acc);
                         if let Some(outer) = outer {
-                            f(acc, self.ptr(outer), acc, acc, n);
+                            self.settle(&outer, acc, acc, n);
                         }
                         std::ptr::copy_nonoverlapping(acc, to, ty.size() * n);
                     }
@@ -429,6 +443,7 @@ impl<'a> Frame<'a> {
                 let from = from.add(i * 2 * bytes);
                 match r.how {
                     Accumulator::Fold { combine, .. } => combine(acc, from, from, from, 1),
+                    Accumulator::Lanes { outer: Some(outer), .. } => (outer.carry)(self.ptr(outer.slot), from, from, from, n),
                     Accumulator::Lanes { f, .. } => f(acc, from, from, from, n),
                     Accumulator::Arg { join, best, .. } => join(self.ptr(best), acc.cast(), from.add(bytes), from.cast(), self.lanes(n)),
                 }
@@ -472,7 +487,7 @@ impl<'a> Frame<'a> {
                 // SAFETY: a scalar slot has 16 bytes.
                 Step::Const { d, bits } => unsafe { self.ptr(*d).cast::<u64>().write_unaligned(*bits) },
                 Step::Scalar { d, index, dtype } => {
-                    let raw = self.scalars.get(*index as usize).copied().unwrap_or(0);
+                    let raw = *self.scalars.get(*index as usize).ok_or(Fault::Internal("a region without a scalar that it reads"))?;
                     let bits = lane_bits(Literal::from_raw(*dtype, raw));
                     // SAFETY: as above.
                     unsafe { self.ptr(*d).cast::<u64>().write_unaligned(bits) };
@@ -486,7 +501,7 @@ impl<'a> Frame<'a> {
                     });
                 }
                 Step::Acc { d, size } => {
-                    let Some(acc) = acc else { continue };
+                    let acc = acc.ok_or(Fault::Internal("a region without the sums that it takes up"))?;
                     let slot = *d as usize;
                     if exact {
                         self.scratch.ptrs[slot] = acc.ptr.cast_mut();
@@ -674,5 +689,5 @@ impl<'a> Frame<'a> {
 /// The longest row that is brought near before it is needed.
 const PREFETCH_BYTES: usize = 64 << 10;
 
-/// Sums over rows move to the outer accumulator after this many elements.
-const FLUSH: usize = 256;
+/// Sums over rows move outward after this many elements: the error of a sum is that of so many additions.
+const FLUSH: usize = 64;

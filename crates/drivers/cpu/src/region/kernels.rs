@@ -9,7 +9,7 @@ use super::float::Float;
 use crate::simd::Tier;
 use std::marker::PhantomData;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
-use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
 /// `f(dst, a, b, c, n)`: `n` lanes of each operand the kernel has, none of which overlaps `dst`.
 pub(super) type OpFn = unsafe fn(*mut u8, *const u8, *const u8, *const u8, usize);
@@ -241,123 +241,6 @@ impl<T: Copy> Kernel for Splat<T> {
     }
 }
 
-/// `d[i] = f(d[i], a[i])`: a reduction whose lanes are rows.
-struct Accumulate<O>(PhantomData<O>);
-
-impl<O: Binary<R = <O as Binary>::A>> Kernel for Accumulate<O> {
-    #[inline(always)]
-    unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
-        // SAFETY: `n` lanes each, not overlapping.
-        let (d, a) = unsafe { (from_raw_parts_mut(d.cast::<O::A>(), n), from_raw_parts(a.cast::<O::A>(), n)) };
-        for (d, a) in d.iter_mut().zip(a) {
-            *d = O::f::<FMA>(*d, *a);
-        }
-    }
-}
-
-/// Lanes that a fold keeps apart before it combines them in a fixed tree.
-const FOLD: usize = 64;
-
-/// The same for long rows.
-const WIDE: usize = 4 * FOLD;
-
-/// `d[0] = d[0] ∘ fold(a)`: a reduction whose lanes are elements of one row. `d` is of the wider type `W`, which keeps the error
-/// of a long sum of block sums small.
-struct Fold<O, W>(PhantomData<(O, W)>);
-
-/// What an accumulator converts from and to.
-pub(super) trait Widen<T>: Copy {
-    fn widen(value: T) -> Self;
-}
-
-impl<T: Copy> Widen<T> for T {
-    #[inline(always)]
-    fn widen(value: T) -> T {
-        value
-    }
-}
-
-impl Widen<f32> for f64 {
-    #[inline(always)]
-    fn widen(value: f32) -> f64 {
-        value.into()
-    }
-}
-
-impl<O, W> Kernel for Fold<O, W>
-where
-    O: Binary<R = <O as Binary>::A>,
-    W: Widen<O::A>,
-    (O, W): Combine<W>,
-{
-    #[inline(always)]
-    unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
-        // SAFETY: `n` lanes and one accumulator.
-        let (d, a) = unsafe { (&mut *d.cast::<W>(), from_raw_parts(a.cast::<O::A>(), n)) };
-        if let Some(part) = O::fold_extreme(a) {
-            *d = <(O, W) as Combine<W>>::combine(*d, W::widen(part));
-            return;
-        }
-        let part = if n < FOLD {
-            let Some((first, rest)) = a.split_first() else { return };
-            // Few lanes: in order.
-            rest.iter().fold(*first, |part, a| O::f::<FMA>(part, *a))
-        } else {
-            let mut lanes = [a[0]; FOLD];
-            let rest = if n < 2 * WIDE {
-                let (head, rest) = a.split_at(FOLD);
-                lanes.copy_from_slice(head);
-                rest
-            } else {
-                // Enough of them that no addition waits for the one before.
-                let whole = n / WIDE * WIDE;
-                let (head, rest) = a[..whole].split_at(WIDE);
-                let mut wide = [head[0]; WIDE];
-                wide.copy_from_slice(head);
-                for chunk in rest.chunks_exact(WIDE) {
-                    for (lane, a) in wide.iter_mut().zip(chunk) {
-                        *lane = O::f::<FMA>(*lane, *a);
-                    }
-                }
-                for i in 0..FOLD {
-                    let (even, odd) = (O::f::<FMA>(wide[i], wide[i + 128]), O::f::<FMA>(wide[i + 64], wide[i + 192]));
-                    lanes[i] = O::f::<FMA>(even, odd);
-                }
-                &a[whole..]
-            };
-            let mut chunks = rest.chunks_exact(FOLD);
-            for chunk in &mut chunks {
-                for (lane, a) in lanes.iter_mut().zip(chunk) {
-                    *lane = O::f::<FMA>(*lane, *a);
-                }
-            }
-            for (lane, a) in lanes.iter_mut().zip(chunks.remainder()) {
-                *lane = O::f::<FMA>(*lane, *a);
-            }
-            // Written out, with fixed bounds: each level is a few vector instructions.
-            for i in 0..32 {
-                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 32]);
-            }
-            for i in 0..16 {
-                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 16]);
-            }
-            for i in 0..8 {
-                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 8]);
-            }
-            for i in 0..4 {
-                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 4]);
-            }
-            O::f::<FMA>(O::f::<FMA>(lanes[0], lanes[2]), O::f::<FMA>(lanes[1], lanes[3]))
-        };
-        *d = <(O, W) as Combine<W>>::combine(*d, W::widen(part));
-    }
-}
-
-/// Joins two accumulators.
-pub(super) trait Combine<W> {
-    fn combine(a: W, b: W) -> W;
-}
-
 macro_rules! binary_ops {
     ($($name:ident[$bound:ident] = |$a:ident, $b:ident| $r:ty: $e:expr;)*) => {
         $(
@@ -549,30 +432,6 @@ extremes! {
 
 /// Lanes that the fold of an extreme keeps apart.
 const EXTREMES: usize = 128;
-
-macro_rules! combines {
-    ($($o:ident[$bound:ident]),*) => {$(
-        impl<T: $bound> Combine<T> for ($o<T>, T) {
-            #[inline(always)]
-            fn combine(a: T, b: T) -> T { $o::<T>::f::<false>(a, b) }
-        }
-    )*};
-}
-combines!(Add[Number], Mul[Number], Max[Number], Min[Number], Or[Int], And[Int]);
-
-impl Combine<f64> for (Add<f32>, f64) {
-    #[inline(always)]
-    fn combine(a: f64, b: f64) -> f64 {
-        a + b
-    }
-}
-
-impl Combine<f64> for (Mul<f32>, f64) {
-    #[inline(always)]
-    fn combine(a: f64, b: f64) -> f64 {
-        a * b
-    }
-}
 
 macro_rules! unary_ops {
     ($($name:ident[$bound:ident] = |$a:ident| $r:ty: $e:expr;)*) => {
@@ -799,68 +658,5 @@ pub(super) fn splat(ty: Ty, tier: Tier) -> OpFn {
         1 => pick::<Splat<u8>>(tier),
         8 => pick::<Splat<u64>>(tier),
         _ => pick::<Splat<u32>>(tier),
-    }
-}
-
-fn reduction<T: Number>(op: ReduceOp, tier: Tier) -> OpFn {
-    match op {
-        ReduceOp::Sum => pick::<Accumulate<Add<T>>>(tier),
-        ReduceOp::Prod => pick::<Accumulate<Mul<T>>>(tier),
-        ReduceOp::Max => pick::<Accumulate<Max<T>>>(tier),
-        ReduceOp::Min => pick::<Accumulate<Min<T>>>(tier),
-    }
-}
-
-/// The kernel of a reduction whose lanes are rows: `d[i] = d[i] ∘ a[i]`.
-pub(super) fn accumulate(op: ReduceOp, ty: Ty, tier: Tier) -> OpFn {
-    match ty {
-        Ty::F32 => reduction::<f32>(op, tier),
-        Ty::F64 => reduction::<f64>(op, tier),
-        Ty::I32 => reduction::<i32>(op, tier),
-        Ty::U32 => reduction::<u32>(op, tier),
-        Ty::I64 => reduction::<i64>(op, tier),
-        Ty::U64 => reduction::<u64>(op, tier),
-        Ty::Bool => match op {
-            ReduceOp::Sum | ReduceOp::Max => pick::<Accumulate<Or<u8>>>(tier),
-            ReduceOp::Prod | ReduceOp::Min => pick::<Accumulate<And<u8>>>(tier),
-        },
-    }
-}
-
-fn folding<T: Number>(op: ReduceOp, tier: Tier) -> OpFn {
-    match op {
-        ReduceOp::Sum => pick::<Fold<Add<T>, T>>(tier),
-        ReduceOp::Prod => pick::<Fold<Mul<T>, T>>(tier),
-        ReduceOp::Max => pick::<Fold<Max<T>, T>>(tier),
-        ReduceOp::Min => pick::<Fold<Min<T>, T>>(tier),
-    }
-}
-
-/// The kernel of a reduction whose lanes are elements of one row: `d[0] = d[0] ∘ a[0] ∘ … ∘ a[n - 1]`, with `d` of type
-/// [`fold_ty`].
-pub(super) fn fold(op: ReduceOp, ty: Ty, tier: Tier) -> OpFn {
-    match ty {
-        Ty::F32 => match op {
-            ReduceOp::Sum => pick::<Fold<Add<f32>, f64>>(tier),
-            ReduceOp::Prod => pick::<Fold<Mul<f32>, f64>>(tier),
-            _ => folding::<f32>(op, tier),
-        },
-        Ty::F64 => folding::<f64>(op, tier),
-        Ty::I32 => folding::<i32>(op, tier),
-        Ty::U32 => folding::<u32>(op, tier),
-        Ty::I64 => folding::<i64>(op, tier),
-        Ty::U64 => folding::<u64>(op, tier),
-        Ty::Bool => match op {
-            ReduceOp::Sum | ReduceOp::Max => pick::<Fold<Or<u8>, u8>>(tier),
-            ReduceOp::Prod | ReduceOp::Min => pick::<Fold<And<u8>, u8>>(tier),
-        },
-    }
-}
-
-/// The type a fold accumulates in.
-pub(super) fn fold_ty(op: ReduceOp, ty: Ty) -> Ty {
-    match (op, ty) {
-        (ReduceOp::Sum | ReduceOp::Prod, Ty::F32) => Ty::F64,
-        _ => ty,
     }
 }

@@ -11,6 +11,7 @@ mod convert;
 mod emit;
 mod exec;
 mod float;
+mod fold;
 mod fuse;
 mod fused;
 mod kernels;

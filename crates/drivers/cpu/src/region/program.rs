@@ -166,12 +166,20 @@ pub(super) enum Step {
 /// How a reduction accumulates.
 #[derive(Debug)]
 pub(super) enum Accumulator {
-    /// Lanes are elements: into one number of type `ty`, cast to the value's type at the end.
+    /// Lanes are elements: into one number of type `ty`, with what it lost if it is a sum of `f64`; cast to the value's type at the end.
     Fold { f: OpFn, combine: OpFn, ty: Ty, finish: Option<OpFn> },
-    /// Lanes are rows: into the result's lanes, and from there now and then into `outer`, so that errors of long sums stay small.
-    Lanes { f: OpFn, ty: Ty, outer: Option<Slot> },
+    /// Lanes are rows: into the result's lanes, and from there now and then outward, so that errors of long sums stay small.
+    Lanes { f: OpFn, ty: Ty, outer: Option<Outer> },
     /// First extreme element: the best value is in `best`.
     Arg { f: ArgFn, join: JoinFn, ty: Ty, best: Slot },
+}
+
+/// Where the sums of a lane accumulator go: as many lanes again for what they lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outer {
+    pub(super) slot: Slot,
+    pub(super) carry: OpFn,
+    pub(super) settle: OpFn,
 }
 
 #[derive(Debug)]

@@ -45,3 +45,25 @@ fn detect() -> Tier {
 fn detect() -> Tier {
     Tier::Baseline
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::{Tier, detect, tier};
+    use std::sync::Once;
+
+    /// The tiers that tests run on: all of the machine, or those up to the one that `UNIGRAD_CPU_TIER` names. Says which, and which not.
+    pub(crate) fn tiers() -> Vec<Tier> {
+        static SAID: Once = Once::new();
+        let all = [(Tier::Baseline, "baseline"), (Tier::Avx2, "avx2"), (Tier::Avx512, "avx512")];
+        SAID.call_once(|| {
+            for (each, name) in all {
+                match each {
+                    _ if each <= tier() => println!("RAN: the CPU's kernels for {name}"),
+                    _ if each <= detect() => println!("NOT RUN: the CPU's kernels for {name}: UNIGRAD_CPU_TIER forbids it"),
+                    _ => println!("NOT RUN: the CPU's kernels for {name}: the processor has no such instructions"),
+                }
+            }
+        });
+        all.into_iter().map(|(each, _)| each).filter(|each| *each <= tier()).collect()
+    }
+}

@@ -4,11 +4,12 @@
 //! sums are exact, and one reference serves all sizes: a smaller product is the corner of a larger one. What lies around a result
 //! must stay as it was.
 
-use super::{AsBuf, CompiledContract, tiers};
+use super::{AsBuf, CompiledContract};
 use crate::contract::kernel::{Compute, DotArgs, TileArgs};
 use crate::contract::output::{Store, StoreAs};
 use crate::contract::pack::{PackArgs, find_runs};
 use crate::memory::Buf;
+use crate::simd::tests::tiers;
 use smallvec::smallvec;
 use unigrad_kernel::testing::{Memory, Rng};
 use unigrad_kernel::{Arg, Contract, KDim, MDim, NDim};

@@ -2,21 +2,18 @@
 
 mod bench;
 mod directed;
+mod exhaustive;
 mod fused;
 
 use super::*;
 use crate::memory::Buf;
+use crate::simd::tests::tiers;
 use unigrad_kernel::Region;
 use unigrad_kernel::testing::{
     region::{self as oracle, Memory, Num},
     regions as random,
 };
 use unigrad_scalar::DType;
-
-/// The tiers of this machine.
-pub(super) fn tiers() -> Vec<Tier> {
-    [Tier::Baseline, Tier::Avx2, Tier::Avx512].into_iter().filter(|t| *t <= tier()).collect()
-}
 
 /// Aligned copies of buffers, as a launch gets them.
 pub(super) struct Launch {
