@@ -16,7 +16,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test [--no-setup] [CARGO TEST ARGUMENTS]
     Installs the software devices that some tests use (PoCL, lavapipe) where it can, runs all tests of the workspace
-    (or what the arguments choose, as in `-p unigrad-plan`), and ends with one line: N passed, N failed, N skipped.
+    (or what the arguments choose, as in `-p unigrad-plan`), says which devices and instruction sets they ran on and which not,
+    and ends with one line: N passed, N failed, N skipped.
 
 cargo xtask compile-kernels [--limit N] [--from FOLDER]
     Renders the test suite's kernels for CUDA, HIP, Metal and WebGPU (or takes what was rendered to FOLDER before) and gives them to NVRTC, clang and

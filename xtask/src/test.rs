@@ -1,9 +1,12 @@
 //! Runs the tests of the workspace and sums their results.
 //!
-//! In: arguments for `cargo test`. Out: its output as it comes, then one line `N passed, N failed, N skipped`.
+//! In: arguments for `cargo test`. Out: its output as it comes, what tests said that they ran on and what they did not run on, then one line
+//! `N passed, N failed, N skipped`.
 //! Always: a failure that prints no count (a test binary that crashes, code that does not compile) counts as one failed.
-//! Skipped are ignored tests, and tests that print a line beginning with `SKIPPED: ` and return.
+//! Skipped are ignored tests, and tests that print a line beginning with `SKIPPED: ` and return. A test says `RAN: what`, or `NOT RUN: what: why`,
+//! of a device or an instruction set.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -15,7 +18,8 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         setup::install_software_devices();
     }
     match cargo_test(&theirs) {
-        Ok(tally) => {
+        Ok((tally, places)) => {
+            print!("{places}");
             println!("{tally}");
             if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
@@ -27,7 +31,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     }
 }
 
-fn cargo_test(arguments: &[&String]) -> std::io::Result<Tally> {
+fn cargo_test(arguments: &[&String]) -> std::io::Result<(Tally, Places)> {
     let before_dashes = arguments.iter().position(|argument| *argument == "--").unwrap_or(arguments.len());
     let (to_cargo, to_tests) = arguments.split_at(before_dashes);
     let chosen = to_cargo.iter().any(|argument| argument.starts_with("-p") || argument.starts_with("--package"));
@@ -38,7 +42,7 @@ fn cargo_test(arguments: &[&String]) -> std::io::Result<Tally> {
     }
     cargo.args(to_cargo).args(["--", "--show-output"]).args(to_tests.iter().skip(1));
     let mut child = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let mut tally = Tally::default();
+    let (mut tally, mut places) = (Tally::default(), Places::default());
     if let Some(stdout) = child.stdout.take() {
         // Bytes, not lines of UTF-8: a test may print anything.
         for line in BufReader::new(stdout).split(b'\n') {
@@ -46,6 +50,7 @@ fn cargo_test(arguments: &[&String]) -> std::io::Result<Tally> {
             let line = String::from_utf8_lossy(&line);
             println!("{line}");
             tally.read(&line);
+            places.read(&line);
         }
     }
     let status = child.wait()?;
@@ -53,7 +58,34 @@ fn cargo_test(arguments: &[&String]) -> std::io::Result<Tally> {
         eprintln!("error: cargo test ended with {status} and no failed test: code that does not compile, or a test binary that crashed");
         tally.failed = 1;
     }
-    Ok(tally)
+    Ok((tally, places))
+}
+
+/// Where tests ran and where not, in their own words.
+#[derive(Default, Debug)]
+struct Places {
+    ran: BTreeSet<String>,
+    /// With why.
+    not_run: BTreeMap<String, String>,
+}
+
+impl Places {
+    fn read(&mut self, line: &str) {
+        if let Some(what) = line.strip_prefix("RAN: ") {
+            self.ran.insert(what.trim_end().to_owned());
+        } else if let Some((what, why)) = line.strip_prefix("NOT RUN: ").and_then(|rest| rest.split_once(": ")) {
+            self.not_run.entry(what.to_owned()).or_insert_with(|| why.trim_end().to_owned());
+        }
+    }
+}
+
+impl std::fmt::Display for Places {
+    /// What one process could not run on, another one may have.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.ran.iter().try_for_each(|what| writeln!(f, "ran on {what}"))?;
+        let missed = self.not_run.iter().filter(|(what, _)| !self.ran.contains(*what));
+        missed.into_iter().try_for_each(|(what, why)| writeln!(f, "did not run on {what}: {why}"))
+    }
 }
 
 /// What all test binaries reported, together.
@@ -117,6 +149,17 @@ mod tests {
             SKIPPED: no OpenCL device\n\
             test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
         assert_eq!(tally(output), "1 passed, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn places_are_told_once_each() {
+        let mut places = Places::default();
+        let output = "RAN: cpu:0 (a processor, avx2)\nrunning 3 tests\nNOT RUN: cuda: libcuda.so.1: not found\n\
+            NOT RUN: kernels for avx512: UNIGRAD_CPU_TIER forbids it\nRAN: cpu:0 (a processor, avx2)\nRAN: kernels for avx512\n\
+            NOT RUN: cuda: another cause\nit RAN: no";
+        output.lines().for_each(|line| places.read(line));
+        let want = "ran on cpu:0 (a processor, avx2)\nran on kernels for avx512\ndid not run on cuda: libcuda.so.1: not found\n";
+        assert_eq!(places.to_string(), want);
     }
 
     #[test]

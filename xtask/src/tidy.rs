@@ -54,6 +54,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("arrows point down", arrows),
     ("a backend is named in its driver only", backend_names),
     ("libraries do not panic", panics),
+    ("what guards a result is checked in every build", guards),
     ("every file says what it is for", headers),
     ("ARCHITECTURE.md maps what exists", map),
 ];
@@ -117,8 +118,13 @@ fn library_lines(mut rule: impl FnMut(&str, &[Line], usize) -> Option<String>) -
 
 /// Path (relative to the root, with `/`) and text of the library sources: not `tests/`, `benches/`, `examples/`, nor `tests.rs`.
 fn library_files() -> Result<Vec<(String, String)>, String> {
+    Ok(source_files()?.into_iter().filter(|(path, _)| path.starts_with("crates/")).collect())
+}
+
+/// As [`library_files`], with xtask's.
+fn source_files() -> Result<Vec<(String, String)>, String> {
     let mut files = Vec::new();
-    for of in source::crates()?.iter().filter(|of| of.folder.starts_with("crates/")) {
+    for of in &source::crates()? {
         for path in source::rust_files(&source::root().join(&of.folder).join("src")) {
             let relative = path.strip_prefix(source::root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
             if relative.ends_with("/tests.rs") || relative.contains("/tests/") {
@@ -163,6 +169,33 @@ fn says_invariant(lines: &[Line], number: usize) -> bool {
     let says = |line: &Line| line.comment.contains("INVARIANT:");
     let above = lines[..number].iter().rev().take_while(|line| line.bare.trim().is_empty() && !line.comment.is_empty());
     says(&lines[number]) || above.into_iter().any(says)
+}
+
+/// A `debug_assert` is not there in a release build, so it may only repeat a check that is.
+fn guards() -> Verdict {
+    let mut offences = Vec::new();
+    for (path, text) in source_files()? {
+        let lines = source::lines(&text);
+        let guards = lines.iter().enumerate().filter(|(_, line)| !line.is_test && is_unguarded(line));
+        offences.extend(guards.map(|(number, _)| {
+            format!(
+                "{path}:{}: `debug_assert` is no guard: return an error, or name after `// CHECKED:` the check that release builds make",
+                number + 1
+            )
+        }));
+    }
+    Ok(offences)
+}
+
+fn is_unguarded(line: &Line) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut places = line.bare.match_indices("debug_assert");
+    let asserts = places.any(|(at, _)| {
+        let name = line.bare[at..].trim_start_matches(is_word);
+        name.starts_with('!') && !line.bare[..at].ends_with(is_word)
+    });
+    let check = line.comment.split_once("CHECKED:").map_or("", |(_, check)| check.trim());
+    asserts && check.is_empty()
 }
 
 fn headers() -> Verdict {
@@ -222,6 +255,37 @@ mod tests {
     #[test]
     fn libraries_do_not_panic() {
         assert_tidy(panics);
+    }
+
+    #[test]
+    fn what_guards_a_result_is_checked_in_every_build() {
+        assert_tidy(guards);
+    }
+
+    #[test]
+    fn a_debug_assertion_names_the_check_of_release_builds() {
+        let unguarded = |line: &str| source::lines(line).iter().any(is_unguarded);
+        for bad in [
+            "debug_assert!(a < b);",
+            "_ => debug_assert_eq!(a, b),",
+            "std::debug_assert_ne!(a, b); // never equal",
+            "debug_assert!(a); // CHECKED:",
+            "let s = \"CHECKED: no\"; debug_assert!(a);",
+        ] {
+            assert!(unguarded(bad), "{bad}");
+        }
+        for good in [
+            "debug_assert!(a < b); // CHECKED: `bind` compares the lengths",
+            "// debug_assert!(a)",
+            "let s = \"debug_assert!(a)\";",
+            "my_debug_assert!(a);",
+            "assert!(a);",
+            "#[cfg(debug_assertions)]",
+        ] {
+            assert!(!unguarded(good), "{good}");
+        }
+        let source = "#[cfg(test)]\nmod tests {\n    fn a() { debug_assert!(b); }\n}";
+        assert!(source::lines(source).iter().filter(|line| is_unguarded(line)).all(|line| line.is_test));
     }
 
     #[test]

@@ -17,11 +17,12 @@ pub mod run;
 pub mod share;
 mod values;
 
-use std::sync::Once;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, Once, PoisonError};
 use unigrad_device::{Available, Info};
 use unigrad_tensor::{Device, Tensor};
 
-pub use apart::on_slow_devices;
+pub use apart::{on_lower_tiers, on_slow_devices};
 pub use values::{Data, Values};
 
 /// The variable that names the devices to test.
@@ -82,11 +83,31 @@ fn register() {
 fn available() -> Available {
     static SAID: Once = Once::new();
     let available = Device::all();
-    SAID.call_once(|| available.problems.iter().for_each(|problem| println!("SKIPPED: {}: {}", problem.backend, problem.cause)));
+    SAID.call_once(|| {
+        for problem in &available.problems {
+            println!("SKIPPED: {}: {}", problem.backend, problem.cause);
+            println!("NOT RUN: {}: {}", problem.backend, problem.cause);
+        }
+    });
     available
+}
+
+/// Says once, for the closing lines of a run of all tests, that tests run on this.
+fn say_ran(what: String) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if !said.contains(&what) {
+        println!("RAN: {what}");
+        said.insert(what);
+    }
 }
 
 fn open(names: &[String]) -> Vec<Device> {
     // What the machine has must work, and what is asked for must be there.
-    names.iter().map(|name| Device::open(name).unwrap_or_else(|error| panic!("{error}"))).collect()
+    let devices: Vec<Device> = names.iter().map(|name| Device::open(name).unwrap_or_else(|error| panic!("{error}"))).collect();
+    for device in &devices {
+        let info = device.info();
+        say_ran(format!("{} ({}, {})", info.device(), info.name, info.version));
+    }
+    devices
 }

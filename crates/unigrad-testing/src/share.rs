@@ -2,7 +2,7 @@
 //!
 //! In: a device, the cases of the op table. Out: which variants of which cases it runs, how many random graphs.
 //! Always: a share is the same in every run and on every machine, and has every variant of every op at least once: another case for each.
-//! Never: takes anything away if `UNIGRAD_TEST_FULL=1` asks for all, or `UNIGRAD_OP` for one op.
+//! Never: takes anything away if `UNIGRAD_TEST_FULL=1` asks for all, or `UNIGRAD_OP` for one op. `UNIGRAD_TEST_SHARE=some` asks for a sample.
 
 use crate::{cases::Case, run::Variant};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
@@ -13,6 +13,9 @@ use unigrad_tensor::Device;
 const ONE_IN: usize = 32;
 /// Random graphs that a fast device evaluates, and a slow one.
 const GRAPHS: (u64, u64) = (2000, 60);
+
+/// The variable that asks for a sample, in a process that repeats what another one does.
+pub(crate) const SHARE: &str = "UNIGRAD_TEST_SHARE";
 
 /// What part of the tests is for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,7 @@ impl Share {
         let full = |name| std::env::var(name).is_ok_and(|value| !value.is_empty() && value != "0");
         match (info.software, info.backend, info.ordinal) {
             _ if full("UNIGRAD_TEST_FULL") || full("UNIGRAD_OP") => Share::All,
+            _ if std::env::var(SHARE).is_ok_and(|value| value == "some") => Share::Some,
             // It compiles nothing.
             (false, ..) | (_, crate::INTERPRETER, _) => Share::All,
             (true, _, 0) => Share::Some,

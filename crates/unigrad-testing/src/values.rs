@@ -22,13 +22,13 @@ pub struct Values {
 impl Values {
     /// Floats, kept as they are.
     pub fn float(dtype: DType, shape: &[usize], data: Vec<f64>) -> Values {
-        debug_assert!(dtype.is_float() && data.len() == numel(shape));
+        assert!(dtype.is_float() && data.len() == numel(shape), "{} floats as {dtype} {shape:?}", data.len());
         Values { dtype, shape: Shape::from_slice(shape), data: Data::Float(data) }
     }
 
     /// Integers or `Bool`, wrapped to the dtype.
     pub fn int(dtype: DType, shape: &[usize], mut data: Vec<i64>) -> Values {
-        debug_assert!(!dtype.is_float() && data.len() == numel(shape));
+        assert!(!dtype.is_float() && data.len() == numel(shape), "{} integers as {dtype} {shape:?}", data.len());
         data.iter_mut().for_each(|value| *value = Literal::int(dtype, *value).as_i64());
         Values { dtype, shape: Shape::from_slice(shape), data: Data::Int(data) }
     }

@@ -1,8 +1,8 @@
-//! Random graphs, on every device. `UNIGRAD_FUZZ=100000` runs that many, `UNIGRAD_FUZZ_SEED=17` runs one and prints it.
+//! Random graphs, on every device and every tier of the CPU. `UNIGRAD_FUZZ=100000` runs that many, `UNIGRAD_FUZZ_SEED=17` runs one and prints it.
 
 use std::time::{Duration, Instant};
 use unigrad_tensor::Device;
-use unigrad_testing::{fast_devices, fuzz, on_slow_devices, share::Share, without_f64};
+use unigrad_testing::{fast_devices, fuzz, on_lower_tiers, on_slow_devices, share::Share, without_f64};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -25,7 +25,10 @@ fn random_graphs() {
 /// Beside the other test, for it is mostly waiting.
 #[test]
 fn random_graphs_on_slow_devices() {
-    assert!(on_slow_devices("random_graphs"), "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again");
+    assert!(
+        on_slow_devices("random_graphs") & on_lower_tiers("random_graphs"),
+        "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again"
+    );
 }
 
 /// How many graphs fail on the device.

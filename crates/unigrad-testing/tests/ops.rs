@@ -1,7 +1,7 @@
-//! The op table, family by family, on every device. `UNIGRAD_OP=softmax` runs the cases of one op, `UNIGRAD_TEST_FULL=1` all of them on slow
+//! The op table, family by family, on every device, and a sample of it on every lower tier of the CPU. `UNIGRAD_OP=softmax` runs the cases of one op, `UNIGRAD_TEST_FULL=1` all of them on slow
 //! devices too.
 
-use unigrad_testing::{cases, fast_devices, on_slow_devices, run};
+use unigrad_testing::{cases, fast_devices, on_lower_tiers, on_slow_devices, run};
 
 fn check(family: &str, golden: &str) {
     let wanted = std::env::var("UNIGRAD_OP").ok();
@@ -11,8 +11,8 @@ fn check(family: &str, golden: &str) {
         return;
     }
     let here = run::run(&cases, &fast_devices()).print();
-    let apart = on_slow_devices(family);
-    assert!(here && apart, "see the FAIL lines above");
+    let (apart, lower) = (on_slow_devices(family), on_lower_tiers(family));
+    assert!(here && apart && lower, "see the FAIL lines above");
 }
 
 macro_rules! families {
