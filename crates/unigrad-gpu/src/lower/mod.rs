@@ -12,6 +12,7 @@ mod max_pool;
 mod native;
 mod philox;
 mod region;
+mod running;
 mod scan;
 mod scatter;
 mod signature;

@@ -2,10 +2,11 @@
 //!
 //! Always: how a line is cut depends on sizes and device alone, so reruns are bit-equal. Lines that fill the device by their number are
 //! one chunk each, and one step does them. Neighbouring lines (`inner` of them) go to neighbouring threads; a line of consecutive
-//! elements goes to a workgroup, tile by tile.
+//! elements goes to a workgroup, tile by tile. Where a sum of floats is carried over many additions, it keeps what they lose.
 
 use super::{
     Lowered, Signature, Step, Unsupported,
+    running::{LONG, Running},
     work::{
         Line, Operand, Scratch, accumulator, check_dtype, div_rem, for_each, identity, index_dtype, mul_add, mul_const_add,
         on_accumulators, threads,
@@ -153,16 +154,24 @@ impl Plan {
         b.constant(identity(on_accumulators(self.spec.op, dtype), accumulator(dtype)))
     }
 
+    /// A running result over so many elements at a time.
+    fn running(&self, b: &mut Builder, name: &str, each: usize) -> Running {
+        let first = self.identity(b);
+        let long = self.chunk / each.max(1) + self.n_chunks > LONG;
+        let is_sum = self.spec.op == BinaryOp::Add && self.spec.x.dtype().is_float();
+        Running::new(b, name, first, long && is_sum)
+    }
+
     /// Lets `sum` be the result of the chunks before this one.
-    fn carry_in(&self, b: &mut Builder, n: &Names, sum: Place, (o, c, i): (Value, Value, Value)) {
+    fn carry_in(&self, b: &mut Builder, n: &Names, sum: Running, (o, c, i): (Value, Value, Value)) {
         let Some(totals) = n.totals else { return };
         let (zero, one) = (b.int(self.index, 0), b.int(self.index, 1));
         b.repeat(zero, c, one, |b, before| {
             let row = mul_add(b, o, n.chunks, before);
             let at = mul_add(b, row, n.inner, i);
-            let (old, total) = (b.get(sum), b.load(totals, at));
+            let (old, total) = (sum.sum(b), b.load(totals, at));
             let new = self.combine(b, old, total);
-            b.set(sum, new);
+            sum.set(b, new, total);
         });
     }
 
@@ -179,21 +188,23 @@ impl Plan {
             let end = b.binary(BinaryOp::Min, end, n.len);
             let plane = b.mul(n.len, n.inner);
             let line = mul_add(b, o, plane, i);
-            let first = self.identity(b);
-            let sum = b.variable("sum", first);
+            let sum = self.running(b, "sum", 1);
             if !totals_only {
                 self.carry_in(b, &n, sum, (o, c, i));
             }
             let one = b.int(self.index, 1);
             b.repeat(start, end, one, |b, p| {
                 let at = self.at(b, &n, line, p);
-                let (old, value) = (b.get(sum), self.load(b, &n, at));
+                let (old, value) = (sum.sum(b), self.load(b, &n, at));
                 let new = self.combine(b, old, value);
-                b.set(sum, new);
-                self.store(b, &n, at, new);
+                sum.set(b, new, value);
+                if !totals_only {
+                    let value = sum.value(b);
+                    self.store(b, &n, at, value);
+                }
             });
             if let (true, Some(totals)) = (totals_only, n.totals) {
-                let sum = b.get(sum);
+                let sum = sum.value(b);
                 b.store(totals, item, sum);
             }
         })
@@ -234,7 +245,7 @@ impl Plan {
         let end = b.add(start, n.chunk);
         let end = b.binary(BinaryOp::Min, end, n.len);
         let none = self.identity(b);
-        let carry = b.variable("carry", none);
+        let carry = self.running(b, "carry", if totals_only { along as usize } else { (along * EACH) as usize });
         let thread = b.cast(t, index);
         if totals_only {
             let first = b.add(start, thread);
@@ -242,12 +253,12 @@ impl Plan {
                 let step = b.int(index, along.into());
                 b.repeat(first, end, step, |b, p| {
                     let at = self.at(b, &n, line, p);
-                    let (old, value) = (b.get(carry), self.load(b, &n, at));
+                    let (old, value) = (carry.sum(b), self.load(b, &n, at));
                     let new = self.combine(b, old, value);
-                    b.set(carry, new);
+                    carry.set(b, new, value);
                 });
             });
-            let sum = b.get(carry);
+            let sum = carry.value(b);
             b.store(sums, slot, sum);
             b.barrier();
             let mut half = along / 2;
@@ -333,7 +344,7 @@ impl Plan {
                 b.barrier();
                 distance *= 2;
             }
-            let carried = b.get(carry);
+            let carried = carry.value(b);
             let before = b.variable("before", carried);
             let zero = b.u32(0);
             let later = b.lt(zero, t);
@@ -352,8 +363,9 @@ impl Plan {
             });
             let last = b.add_const(sums_base, i64::from(along) - 1);
             let all = b.load(sums, last);
-            let new = self.combine(b, carried, all);
-            b.set(carry, new);
+            let sum = carry.sum(b);
+            let new = self.combine(b, sum, all);
+            carry.set(b, new, all);
             b.barrier();
             each(b, &|b, place, p, inside| {
                 b.when(inside, |b| {

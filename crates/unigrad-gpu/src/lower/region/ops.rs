@@ -192,6 +192,11 @@ impl Carried {
         }
     }
 
+    /// Whether it is a sum that rounds.
+    pub(super) fn is_float_sum(&self) -> bool {
+        self.fold == Fold::Reduce(ReduceOp::Sum) && self.value.is_float()
+    }
+
     /// What to begin with. An index of the greatest number means: no element yet.
     pub(super) fn identity(&self, b: &mut Builder, dtype: DType) -> Vec<Value> {
         // The least and greatest of the region's dtype, as it is carried.

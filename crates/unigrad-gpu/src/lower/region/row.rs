@@ -15,7 +15,10 @@ use super::{
     schedule::RowSchedule,
     threads::{Threads, tree},
 };
-use crate::lower::{Lowered, Signature, Unsupported};
+use crate::lower::{
+    Lowered, Signature, Unsupported,
+    running::{LONG, Running},
+};
 use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_kernel::{InstOp, Level, Region};
 use unigrad_scalar::{BinaryOp, DType};
@@ -284,14 +287,19 @@ impl Rows<'_> {
         let body = self.body;
         let lanes = self.row_lanes();
         // Accumulators, per reduction and lane.
-        let mut sums: Vec<(usize, Carried, usize, Vec<Vec<Place>>)> = Vec::new();
+        let mut sums: Vec<Sums> = Vec::new();
+        let long = self.kernel.steps() > LONG;
         for at in &passes.reductions[pass] {
             let Some((carried, argument)) = passes.carried(body, *at) else { continue };
             let first = carried.identity(b, body.region.insts[argument].dtype);
-            let variables = (0..lanes)
-                .map(|_| first.iter().enumerate().map(|(part, first)| b.variable(&format!("acc{at}_{part}"), *first)).collect())
+            let exact = long && carried.is_float_sum();
+            let lanes = (0..lanes)
+                .map(|_| {
+                    let parts = first.iter().enumerate();
+                    parts.map(|(part, first)| Running::new(b, &format!("acc{at}_{part}"), *first, exact)).collect()
+                })
                 .collect();
-            sums.push((*at, carried, argument, variables));
+            sums.push(Sums { at: *at, carried, argument, lanes });
         }
         let registers = self.registers.clone();
         let have = |at: usize| registers[at].is_some() && !self.kernel.kept[pass].contains(&at);
@@ -345,22 +353,14 @@ impl Rows<'_> {
             Some(valid) => b.when(valid, walk),
             None => walk(b),
         }
-        let read = |b: &mut Builder, lanes: &[Vec<Place>]| {
-            lanes.iter().map(|parts| parts.iter().map(|part| b.get(*part)).collect()).collect::<Vec<Vec<Value>>>()
+        let read = |b: &mut Builder, lanes: &[Vec<Running>]| {
+            lanes.iter().map(|parts| parts.iter().map(|part| part.value(b)).collect()).collect::<Vec<Vec<Value>>>()
         };
-        sums.iter().map(|(at, carried, _, variables)| (*at, *carried, read(b, variables))).collect()
+        sums.iter().map(|sums| (sums.at, sums.carried, read(b, &sums.lanes))).collect()
     }
 
     /// Points of the row, by the numbers of their runs: evaluates what a pass needs, stores, adds to the reductions.
-    fn visit(
-        &self,
-        b: &mut Builder,
-        pass: usize,
-        needed: &[bool],
-        sums: &[(usize, Carried, usize, Vec<Vec<Place>>)],
-        runs: &[Value],
-        slot: Option<Value>,
-    ) {
+    fn visit(&self, b: &mut Builder, pass: usize, needed: &[bool], sums: &[Sums], runs: &[Value], slot: Option<Value>) {
         let (kernel, body) = (self.kernel, self.body);
         let region = body.region;
         let (n, columns) = (region.n_parallel, kernel.schedule.arrangement.columns);
@@ -417,7 +417,7 @@ impl Rows<'_> {
                 }
             }
         }
-        for (_, carried, argument, variables) in sums {
+        for Sums { carried, argument, lanes, .. } in sums {
             let Some(value) = memo.get(*argument).cloned() else { continue };
             let index = |b: &mut Builder, g: usize, l: usize| {
                 let run = b.cast(runs[g], carried.index);
@@ -434,7 +434,7 @@ impl Rows<'_> {
                 }
                 parts
             };
-            for (lane, variables) in variables.iter().enumerate() {
+            for (lane, running) in lanes.iter().enumerate() {
                 let mut all = Vec::with_capacity(runs.len() * width);
                 for g in 0..runs.len() {
                     for l in if columns { lane..lane + 1 } else { 0..width } {
@@ -442,9 +442,9 @@ impl Rows<'_> {
                     }
                 }
                 let new = tree(b, carried, all);
-                let old: Vec<Value> = variables.iter().map(|variable| b.get(*variable)).collect();
+                let old: Vec<Value> = running.iter().map(|running| running.sum(b)).collect();
                 let sum = carried.combine_in_order(b, &old, &new);
-                variables.iter().zip(sum).for_each(|(variable, part)| b.set(*variable, part));
+                running.iter().zip(sum).zip(new).for_each(|((running, sum), new)| running.set(b, sum, new));
             }
         }
     }
@@ -488,18 +488,21 @@ impl Rows<'_> {
         for at in passes.reductions[pass].iter().filter(|at| needed[**at]) {
             let Some((carried, argument)) = passes.carried(self.body, *at) else { continue };
             let first = carried.identity(b, self.body.region.insts[argument].dtype);
-            let lanes: Vec<Vec<Place>> =
-                (0..self.row_lanes()).map(|_| first.iter().map(|first| b.variable(&format!("left{at}"), *first)).collect()).collect();
+            let long = schedule.splits / schedule.arrangement.per_row as usize > LONG;
+            let exact = long && carried.is_float_sum();
+            let lanes: Vec<Vec<Running>> = (0..self.row_lanes())
+                .map(|_| first.iter().map(|first| Running::new(b, &format!("left{at}"), *first, exact)).collect())
+                .collect();
             b.repeat(place, end, step, |b, part| {
-                for (lane, variables) in lanes.iter().enumerate() {
+                for (lane, running) in lanes.iter().enumerate() {
                     let from = self.partial_at(b, part, lane);
                     let new: Vec<Value> = partials[*at].iter().map(|place| b.load(*place, from)).collect();
-                    let old: Vec<Value> = variables.iter().map(|variable| b.get(*variable)).collect();
+                    let old: Vec<Value> = running.iter().map(|running| running.sum(b)).collect();
                     let sum = carried.combine(b, &old, &new);
-                    variables.iter().zip(sum).for_each(|(variable, part)| b.set(*variable, part));
+                    running.iter().zip(sum).zip(new).for_each(|((running, sum), new)| running.set(b, sum, new));
                 }
             });
-            let values = lanes.iter().map(|parts| parts.iter().map(|part| b.get(*part)).collect()).collect::<Vec<Vec<Value>>>();
+            let values = lanes.iter().map(|parts| parts.iter().map(|part| part.value(b)).collect()).collect::<Vec<Vec<Value>>>();
             results.push((*at, carried, values));
         }
         let sets = results.iter().flat_map(|(_, carried, lanes)| lanes.iter().map(|parts| (*carried, parts.clone()))).collect();
@@ -508,7 +511,23 @@ impl Rows<'_> {
     }
 }
 
+/// A reduction while a thread walks over a row.
+struct Sums {
+    at: usize,
+    carried: Carried,
+    argument: usize,
+    /// Per lane of the row's values, the parts of what is carried.
+    lanes: Vec<Vec<Running>>,
+}
+
 impl Kernel<'_> {
+    /// How often a thread adds to a reduction in a walk, at most.
+    fn steps(&self) -> usize {
+        let RowSchedule { arrangement, groups, kept, split_len, .. } = self.schedule;
+        let per_row = arrangement.per_row as usize;
+        kept.unwrap_or_else(|| split_len / (per_row * groups) + groups)
+    }
+
     /// Runs of a row.
     fn runs(&self) -> usize {
         if self.schedule.arrangement.columns { self.region.row_len() } else { self.region.row_len() / self.schedule.width }
