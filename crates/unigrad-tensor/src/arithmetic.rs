@@ -121,6 +121,8 @@ impl Tensor {
 macro_rules! unary {
     ($kind:ident: $($(#[$doc:meta])* $name:ident = $op:ident),* $(,)?) => { impl Tensor { $(
         $(#[$doc])*
+        ///
+        /// How far it may be off: [`crate::accuracy`].
         #[track_caller]
         pub fn $name(&self) -> Tensor { self.$kind(UnaryOp::$op) }
     )* } };

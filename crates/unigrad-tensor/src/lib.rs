@@ -23,6 +23,7 @@
 //! # Ok::<(), unigrad_tensor::Error>(())
 //! ```
 
+pub mod accuracy;
 mod arithmetic;
 mod attention;
 mod autograd;

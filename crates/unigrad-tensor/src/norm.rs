@@ -1,4 +1,4 @@
-//! Softmax and the normalizations.
+//! Softmax and the normalizations. How far their results may be off: [`crate::accuracy`].
 
 use crate::{
     Tensor,
@@ -8,7 +8,7 @@ use crate::{
 use unigrad_graph::{ErrorKind, Expr, Shape};
 
 impl Tensor {
-    /// `exp(x) / sum(exp(x))` along an axis.
+    /// `exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself.
     #[track_caller]
     pub fn softmax(&self, axis: isize) -> Tensor {
         let x = self.float().expr();
@@ -21,7 +21,7 @@ impl Tensor {
         }
     }
 
-    /// `log(softmax(x))` along an axis.
+    /// `log(softmax(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more.
     #[track_caller]
     pub fn log_softmax(&self, axis: isize) -> Tensor {
         let x = self.float().expr();

@@ -1,4 +1,5 @@
-//! Reductions and scans. Each reduction has a `_keepdim` form that leaves its axes with size 1.
+//! Reductions and scans. Each reduction has a `_keepdim` form that leaves its axes with size 1. How far results may be off, with `u` the
+//! rounding error of the dtype that they are computed in: [`crate::accuracy`].
 
 use crate::{
     Axes, Tensor,
@@ -135,11 +136,11 @@ macro_rules! reductions {
     )* } };
 }
 reductions!(
-    /// Sum over axes (`()`: all).
+    /// Sum over axes (`()`: all). [Off by at most](crate::accuracy) 128 u · Σ|x|, however many elements there are.
     sum sum_keepdim = sum_as,
-    /// Product over axes.
+    /// Product over axes. [Off by at most](crate::accuracy) n u of itself for n elements.
     prod prod_keepdim = prod_as,
-    /// Mean over axes; NaN of no elements.
+    /// Mean over axes; NaN of no elements. [Off by at most](crate::accuracy) 130 u · mean |x|.
     mean mean_keepdim = mean_as,
     /// The greatest over axes, NaN if there is one. Equal ones share the gradient.
     max max_keepdim = max_as,
@@ -149,12 +150,13 @@ reductions!(
     any any_keepdim = any_as,
     /// Whether all elements are true (not 0).
     all all_keepdim = all_as,
-    /// `log(sum(exp(x)))`, without overflow.
+    /// `log(sum(exp(x)))`, without overflow. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more.
     logsumexp logsumexp_keepdim = logsumexp_as,
 );
 
 impl Tensor {
-    /// The variance, divided by `n - correction` (1: the unbiased estimate, 0: of the population).
+    /// The variance, divided by `n - correction` (1: the unbiased estimate, 0: of the population). [Off by at most](crate::accuracy)
+    /// 256 u of itself and (256 u · mean |x|)².
     #[track_caller]
     pub fn var(&self, axes: impl Axes, correction: usize) -> Tensor {
         self.variance(axes.axes(), correction, false)
@@ -166,7 +168,8 @@ impl Tensor {
         self.variance(axes.axes(), correction, true)
     }
 
-    /// The square root of [`Tensor::var`]; where all are equal, its gradient is 0.
+    /// The square root of [`Tensor::var`]; where all are equal, its gradient is 0. [Off by at most](crate::accuracy) 256 u of itself and
+    /// 256 u · mean |x|.
     #[track_caller]
     pub fn std(&self, axes: impl Axes, correction: usize) -> Tensor {
         root(&self.variance(axes.axes(), correction, false))
@@ -192,6 +195,7 @@ impl Tensor {
     }
 
     /// The `p`-norm over axes: `(sum |x|^p)^(1/p)`; infinite `p` is the greatest (least) absolute value, 0 counts what is not 0.
+    /// [Off by at most](crate::accuracy) 256 u of itself.
     ///
     /// The gradient is 0 where the norm is 0, of `p` below 1 also at each 0, and of `p` = 0 everywhere; equal extremes share it.
     #[track_caller]
@@ -267,13 +271,14 @@ impl Tensor {
         (self.gather(axis, &index).squeeze(axis), index.squeeze(axis))
     }
 
-    /// Running sum along an axis.
+    /// Running sum along an axis. [Off by at most](crate::accuracy) 128 u · Σ|x| of the elements so far: as good at the end as at the start.
     #[track_caller]
     pub fn cumsum(&self, axis: isize) -> Tensor {
         Tensor::from_result(try_scan(&self.expr(), ScanOp::Sum, axis as i64, false))
     }
 
-    /// Running product along an axis. Its gradient is right where elements are 0, and NaN where one is infinite.
+    /// Running product along an axis; [off by at most](crate::accuracy) i u of itself after i elements. Its gradient is right where elements
+    /// are 0, and NaN where one is infinite.
     #[track_caller]
     pub fn cumprod(&self, axis: isize) -> Tensor {
         Tensor::from_result(try_scan(&self.expr(), ScanOp::Prod, axis as i64, false))

@@ -5,6 +5,7 @@
 //! or a driver; a case that cannot run says so.
 //! Never: used by the library itself.
 
+pub mod accuracy;
 mod apart;
 pub mod cases;
 mod collect;
