@@ -80,7 +80,6 @@ impl Builder {
     fn outputs(&mut self, capture: &Capture) -> Result<(Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>), String> {
         let mut outputs = Vec::with_capacity(capture.outputs.len());
         let mut replaced = vec![None; capture.outputs.len()];
-        let mut checks = Vec::new();
         let mut assignments = Vec::new();
         let mut at = Vec::new();
         for node in capture.outputs.iter().map(|index| &capture.nodes[*index as usize]) {
@@ -94,12 +93,9 @@ impl Builder {
                 assignments.push(assignment);
             }
         }
-        if !assignments.is_empty() {
-            let others = (0..outputs.len()).filter(|i| at.binary_search(i).is_err()).map(|i| outputs[i]);
-            let (committed, on_host) = commit::outputs(&mut self.ir, &assignments, others.collect::<Vec<_>>().into_iter());
-            checks = on_host;
-            at.into_iter().zip(committed).for_each(|(at, id)| outputs[at] = id);
-        }
+        let others: Vec<Id> = (0..outputs.len()).filter(|i| at.binary_search(i).is_err()).map(|i| outputs[i]).collect();
+        let (committed, checks) = commit::outputs(&mut self.ir, &assignments, others);
+        at.into_iter().zip(committed).for_each(|(at, id)| outputs[at] = id);
         Ok((outputs, replaced, checks))
     }
 

@@ -35,9 +35,9 @@ pub struct ScalarCheck {
 }
 
 /// The node that holds the result of each assignment, and what the host has to check; `others` are the outputs that are no assignments.
-pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: impl Iterator<Item = Id>) -> (Vec<Id>, Vec<ScalarCheck>) {
+pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: Vec<Id>) -> (Vec<Id>, Vec<ScalarCheck>) {
     let computed = assignments.iter().flat_map(|a| [Some(a.value), Some(a.otherwise), a.condition]).flatten();
-    let mut checks = checks(ir, others.chain(computed));
+    let mut checks = checks(ir, others.into_iter().chain(computed));
     let mut on_host = Vec::new();
     checks.retain(|check| match ir.node(check.index) {
         IrNode { op: IrOp::Scalar(slot), place, .. } => {
@@ -46,6 +46,9 @@ pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: impl Iter
         }
         _ => true,
     });
+    if assignments.is_empty() {
+        return (Vec::new(), on_host);
+    }
     let fine = all_in_range(ir, &checks);
     (assignments.iter().map(|assignment| output(ir, assignment, fine)).collect(), on_host)
 }

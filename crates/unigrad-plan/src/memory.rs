@@ -10,6 +10,7 @@ use crate::group::writes;
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
+use unigrad_graph::DType;
 use unigrad_kernel::{InstOp, Kernel, Region};
 
 /// Where a buffer is.
@@ -111,9 +112,53 @@ fn ends_with(launches: &[Launch], at: usize, last_use: &FxHashMap<Id, usize>) ->
     })
 }
 
+/// The first launch after all that can find an index out of range, as far as an earlier one has not looked at the same indices.
+fn first_certain(launches: &[Launch]) -> usize {
+    let mut looked_at: FxHashSet<Id> = FxHashSet::default();
+    let mut first = 0;
+    for (at, launch) in launches.iter().enumerate() {
+        let args = launch.kernel.args();
+        let indices = || launch.args.iter().zip(&args).filter(|(_, arg)| !arg.write && arg.dtype == DType::I64).map(|(id, _)| *id);
+        let may_fail = match &launch.kernel {
+            Kernel::Scatter(_) => !indices().any(|id| looked_at.contains(&id)),
+            kernel => kernel.flows().iter().any(|flow| flow.checked) && checks_data(kernel),
+        };
+        if may_fail {
+            first = at + 1;
+            looked_at.extend(indices());
+        }
+    }
+    first
+}
+
+/// Whether a kernel checks an index that is not a run-time scalar, which is checked before the plan runs.
+fn checks_data(kernel: &Kernel) -> bool {
+    let of = |region: &Region| {
+        region.insts.iter().any(|inst| match &inst.op {
+            InstOp::Bounded { index, .. } => !matches!(region.insts[index.index()].op, InstOp::Scalar(_)),
+            _ => false,
+        })
+    };
+    match kernel {
+        Kernel::Region(region) => of(region),
+        Kernel::Grouped(grouped) => of(&grouped.region),
+        Kernel::Total(total) => of(&total.rows) || of(&total.total),
+        Kernel::Contract(contract) => contract.epilogue.as_deref().is_some_and(of),
+        _ => false,
+    }
+}
+
 /// `replaced`: for every output, the input that it is assigned over, if it is an assignment. That input's memory is lent to this output alone: if
 /// the evaluation fails, the old value is still there.
-pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[bool], replaced: &[Option<u32>]) -> Layout {
+pub(crate) fn assign(
+    ir: &Ir,
+    launches: &[Launch],
+    outputs: &[Id],
+    donatable: &[bool],
+    replaced: &[Option<u32>],
+    errors_at_once: bool,
+) -> Layout {
+    let certain = if errors_at_once { first_certain(launches) } else { 0 };
     let is_replaced: FxHashSet<u32> = replaced.iter().flatten().copied().collect();
     let bytes = |id: Id| ir.numel(id) * ir.node(id).dtype.size();
     let mut place: FxHashMap<Id, Place> = FxHashMap::default();
@@ -177,7 +222,8 @@ pub(crate) fn assign(ir: &Ir, launches: &[Launch], outputs: &[Id], donatable: &[
                 let donor = heirs.iter().find_map(|other| match ir.node(*other).op {
                     IrOp::External(input) => {
                         let own = replaced[output as usize];
-                        let may = own == Some(input) || (own.is_none() && !is_replaced.contains(&input));
+                        // An assignment writes the old value again where an index is out of range.
+                        let may = own == Some(input) || (own.is_none() && !is_replaced.contains(&input) && at >= certain);
                         (may && donatable[input as usize] && taken.insert(input)).then_some(input)
                     }
                     _ => None,

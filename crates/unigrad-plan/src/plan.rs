@@ -18,11 +18,13 @@ pub struct Options {
     pub fusion: bool,
     /// What one launch of the device can pass.
     pub limits: Limits,
+    /// Whether an index out of range ends the evaluation at its launch: then nothing that somebody can still ask for is overwritten before.
+    pub errors_at_once: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fusion: true, limits: Limits::NONE }
+        Options { fusion: true, limits: Limits::NONE, errors_at_once: false }
     }
 }
 
@@ -86,7 +88,7 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
     let fused = fuse::fuse(&ir, &wanted, options.fusion, options.limits)?;
     let launches = lower::lower(&ir, &fused)?;
     let launches = if options.fusion { total::join(group::group(launches)) } else { launches };
-    let layout = memory::assign(&ir, &launches, &output_ids, &capture.donatable, &replaced);
+    let layout = memory::assign(&ir, &launches, &output_ids, &capture.donatable, &replaced, options.errors_at_once);
     let place = |id: &u32| layout.place.get(id).copied().ok_or_else(|| format!("node %{id} has no place"));
     let (mut begun, mut overwritten): (FxHashSet<u32>, FxHashSet<u32>) = Default::default();
     let planned = launches

@@ -51,7 +51,6 @@ static PLAN_NANOS: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     static FUSION: Cell<bool> = const { Cell::new(true) };
     static DEFERRED: RefCell<Vec<Deferred>> = const { RefCell::new(Vec::new()) };
-    static TORN: RefCell<HashMap<NodeId, String>> = RefCell::new(HashMap::new());
 }
 
 /// By device and stream.
@@ -129,7 +128,7 @@ pub fn clear_plans() {
 }
 
 fn options(device: Device) -> Options {
-    Options { fusion: FUSION.with(Cell::get), limits: device.limits() }
+    Options { fusion: FUSION.with(Cell::get), limits: device.limits(), errors_at_once: device.completes_at_once() }
 }
 
 fn lock() -> MutexGuard<'static, Option<State>> {
@@ -407,18 +406,51 @@ fn may_pass(error: &unigrad_device::Error) -> bool {
 struct Torn(Vec<u32>);
 
 impl Torn {
-    /// The evaluation cannot come to its end: neither the old value nor the new model is there, and who reads the tensor learns why.
-    fn tell(&self, capture: &Capture, error: &Error) {
-        let is_torn = |(i, expr): &(usize, &Expr)| is_assignment(expr) && self.0.contains(&(*i as u32));
-        let error = error.to_string();
-        let found = capture.outputs().enumerate().filter(is_torn).map(|(_, expr)| (expr.id(), error.clone()));
-        TORN.with(|torn| torn.borrow_mut().extend(found));
+    /// The evaluation cannot come to its end: what it has overwritten is neither the old value nor anything that a graph still names.
+    fn tell(&self, capture: &Capture, plan: &Plan, error: &Error) {
+        let is_index = matches!(error, Error::Launch { error: unigrad_device::Error::IndexOutOfRange { .. }, .. });
+        for (i, expr) in capture.outputs().enumerate().filter(|(i, _)| self.0.contains(&(*i as u32))) {
+            // Where an index was out of range, what is assigned was written as it was before.
+            if !(is_index && is_assignment(expr))
+                && let Some(donor) = plan.donated[i].and_then(|input| capture.externals.get(input as usize))
+            {
+                spoiled::add(donor.id(), error.to_string());
+            }
+        }
     }
 }
 
-/// Why an assignment has neither its old value nor its new one, if that is so; told once.
-pub(crate) fn torn(assignment: &Expr) -> Option<String> {
-    TORN.with(|torn| torn.borrow_mut().remove(&assignment.id()))
+/// Nodes whose data an evaluation overwrote before it failed: nobody reads them for what they were.
+pub(crate) mod spoiled {
+    use super::{Error, Expr, NodeId};
+    use crate::error::graph_error;
+    use std::{
+        collections::BTreeMap,
+        sync::{
+            Mutex, PoisonError,
+            atomic::{AtomicBool, Ordering},
+        },
+    };
+    use unigrad_graph::ErrorKind;
+
+    static ANY: AtomicBool = AtomicBool::new(false);
+    static NODES: Mutex<BTreeMap<NodeId, String>> = Mutex::new(BTreeMap::new());
+
+    pub(super) fn add(node: NodeId, cause: String) {
+        NODES.lock().unwrap_or_else(PoisonError::into_inner).insert(node, cause);
+        ANY.store(true, Ordering::Release);
+    }
+
+    /// Why a node's data is not what it was, if that is so.
+    pub(crate) fn check(node: &Expr) -> Result<(), Error> {
+        if !ANY.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let nodes = NODES.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(cause) = nodes.get(&node.id()) else { return Ok(()) };
+        let message = format!("this was overwritten by an evaluation that then could not come to its end: {cause}");
+        Err(graph_error(&Expr::fail(ErrorKind::Argument, "realize", message, "compute it again, or load a checkpoint", &[])))
+    }
 }
 
 /// A device's error with the line of the op that it belongs to.
@@ -434,7 +466,10 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
     let externals = capture
         .externals
         .iter()
-        .map(|expr| expr.data().map(storage_buffer).unwrap_or_else(|| Err(Error::Internal("an input has lost its data".into()))))
+        .map(|expr| {
+            spoiled::check(expr)?;
+            storage_buffer(expr.data().ok_or_else(|| Error::Internal("an input has lost its data".into()))?)
+        })
         .collect::<Result<Vec<&Buffer>, Error>>()?;
     for check in &plan.checks {
         let (index, size) = (capture.scalars[check.slot as usize] as i64, i64::try_from(check.size).unwrap_or(i64::MAX));
@@ -538,11 +573,11 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
             launched = profile::record(device, work, submit);
         }
         if let Err(error) = launched {
-            let error = Error::Launch { place: launch.place, error };
-            // Where an index was out of range, what is assigned was written as it was before.
-            if !matches!(&error, Error::Launch { error: unigrad_device::Error::IndexOutOfRange { .. }, .. }) {
-                torn.tell(capture, &error);
+            if matches!(error, unigrad_device::Error::Interrupted { .. }) {
+                torn.0.extend(launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]));
             }
+            let error = Error::Launch { place: launch.place, error };
+            torn.tell(capture, plan, &error);
             return Err(error);
         }
         torn.0.extend(launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]));
@@ -647,6 +682,7 @@ mod steps {
 /// The bytes of a node that has been computed; evaluates nothing.
 pub fn data(node: &Expr) -> Result<Vec<u8>, Error> {
     let node = resolve(node);
+    spoiled::check(&node)?;
     let buffer = storage_buffer(node.data().ok_or_else(no_data)?)?;
     let mut bytes = buffer.to_vec().inspect_err(|_| steps::failed(buffer))?;
     bytes.truncate(node.numel() * node.dtype().size());

@@ -6,10 +6,12 @@
 
 mod generate;
 mod node;
+mod poison;
 mod step;
 
 pub use generate::generate;
 pub use node::check_at_node;
+pub use poison::check_poisoned;
 pub use step::{Function, Leaf, Program, Step, StepOp};
 
 use crate::{
@@ -71,12 +73,17 @@ impl Place<'_> {
 
 /// The tensors that a program asks for, not evaluated: its outputs, then the gradients of its float leaves if it wants them.
 pub(crate) fn build(program: &Program, place: Place) -> Result<Vec<Tensor>, String> {
+    build_with(program, place, &mut |_, values| place.leaf(values))
+}
+
+/// As [`build`]; `leaf` makes a step's leaf.
+fn build_with(program: &Program, place: Place, leaf_of: &mut dyn FnMut(usize, &Values) -> Tensor) -> Result<Vec<Tensor>, String> {
     let mut tensors: Vec<Tensor> = Vec::with_capacity(program.steps.len());
     let mut variables = Vec::new();
     for (i, step) in program.steps.iter().enumerate() {
         let tensor = match &step.op {
             StepOp::Leaf(leaf) => {
-                let tensor = place.leaf(&leaf.values());
+                let tensor = leaf_of(i, &leaf.values());
                 if program.derivative > 0 && leaf.dtype.is_float() {
                     variables.push(tensor.requires_grad());
                     variables[variables.len() - 1].clone()

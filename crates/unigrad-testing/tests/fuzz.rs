@@ -92,3 +92,31 @@ fn generator_covers_its_ops() {
     println!("{} ops in {steps} steps, {derivatives} derivatives: {seen:?}", seen.len());
     assert!(seen.len() >= 50, "only {} ops: {seen:?}", seen.len());
 }
+
+/// One index out of range in a graph of many results: `UNIGRAD_POISON=2000` runs that many graphs on each device.
+#[test]
+fn an_error_reaches_what_was_computed_from_it() {
+    let mut failures = 0;
+    for device in unigrad_testing::devices() {
+        if let Some(why) = without_f64(&device) {
+            println!("SKIPPED: errors in random graphs on {}: {why}", device.name());
+            continue;
+        }
+        // A tenth of the usual number: most of the time goes to kernels that two graphs of a seed share.
+        let count = number("UNIGRAD_POISON").unwrap_or((Share::of(&device).n_graphs() / 10).max(6));
+        let (mut ran, mut failed) = (0, 0);
+        for seed in FIRST..FIRST + count {
+            match fuzz::check_poisoned(&fuzz::generate(seed), &device, seed) {
+                None => {}
+                Some(Ok(())) => ran += 1,
+                Some(Err(failure)) => {
+                    println!("FAIL seed {seed} on {}: {failure}\n{}", device.name(), fuzz::generate(seed));
+                    failed += 1;
+                }
+            }
+        }
+        println!("{ran} random graphs with an error on {}, {failed} failures", device.name());
+        failures += failed;
+    }
+    assert_eq!(failures, 0, "see the FAIL lines above");
+}

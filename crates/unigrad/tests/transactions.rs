@@ -479,3 +479,41 @@ fn a_lost_device_takes_its_memory_and_nothing_else() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn what_a_failed_evaluation_overwrote_is_never_read() -> Result<()> {
+    let _alone = alone();
+    for (device, faults) in faulty_devices("spoiled") {
+        let (mut errors, mut values) = (0, 0);
+        for n in 0..4 {
+            // Nobody holds `x`, so that its memory may become the first result's.
+            let x = Tensor::from_vec((0..64).map(|i| i as f32).collect::<Vec<_>>(), [8, 8], &device);
+            let first = (&x * 0.5 + 1.0).exp().log();
+            let second = first.matmul(&first).sum(());
+            let third = (&first * &first).cumsum(0);
+            drop(x);
+            for _ in 0..8 {
+                faults.fail(Operation::Launch, n, Failure::Refused);
+            }
+            let together = Tensor::realize_all(&[&first, &second, &third]);
+            faults.clear();
+            for (i, result) in [&first, &third].into_iter().enumerate() {
+                match result.to_vec::<f32>() {
+                    Ok(got) => {
+                        values += 1;
+                        let (mut sums, power) = ([0.0f32; 8], i as i32 + 1);
+                        for (at, got) in got.iter().enumerate() {
+                            let value = (at as f32 * 0.5 + 1.0).powi(power);
+                            sums[at % 8] = if i == 0 { value } else { sums[at % 8] + value };
+                            let wanted = sums[at % 8];
+                            assert!((got - wanted).abs() <= 1e-4 * wanted.abs(), "{device} {n}: {got} and not {wanted} ({together:?})");
+                        }
+                    }
+                    Err(_) => errors += 1,
+                }
+            }
+        }
+        println!("{device}: {values} results are right, {errors} say that they are lost");
+    }
+    Ok(())
+}
