@@ -289,6 +289,7 @@ unsafe fn run<T: Element>(kernel: &Scatter, targets: &Targets, src: &[T], out: &
 ///
 /// # Safety
 /// As for [`run`].
+#[allow(clippy::too_many_arguments)]
 unsafe fn split<T: Element>(
     kernel: &Scatter,
     targets: &Targets,

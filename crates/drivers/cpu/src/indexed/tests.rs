@@ -256,14 +256,15 @@ fn check_random_scatter(random: &mut Rng, kernel: &Scatter) {
     for tier in tiers() {
         let mut out = if in_place { base.clone() } else { before.clone() };
         let (index, src, to) = (index.buf(), src.buf(), out.buf());
-        // SAFETY: the buffers are those of the kernel; the machine has the tier.
-        let (base, result) = match kernel.base {
-            ScatterBase::Fill(value) => (vec![value; n], unsafe { scatter_on(kernel, &[index, src, to], tier) }),
-            ScatterBase::Arg if in_place => (base.to_vec(), unsafe { scatter_on(kernel, &[to, index, src, to], tier) }),
-            ScatterBase::Arg => (base.to_vec(), unsafe { scatter_on(kernel, &[base.buf(), index, src, to], tier) }),
+        let (before, args) = match kernel.base {
+            ScatterBase::Fill(value) => (vec![value; n], vec![index, src, to]),
+            ScatterBase::Arg if in_place => (base.to_vec(), vec![to, index, src, to]),
+            ScatterBase::Arg => (base.to_vec(), vec![base.buf(), index, src, to]),
         };
+        // SAFETY: the buffers are those of the kernel; the machine has the tier.
+        let result = unsafe { scatter_on(kernel, &args, tier) };
         result.unwrap();
-        assert_same(&out, &scatter_oracle(kernel, &base, &index_of, &src_of), &(tier, kernel));
+        assert_same(&out, &scatter_oracle(kernel, &before, &index_of, &src_of), &(tier, kernel));
     }
 }
 
