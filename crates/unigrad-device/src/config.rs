@@ -14,10 +14,12 @@
 //! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
 //!
 //! Always: what the program sets with [`Config::apply`] counts, then the environment, then the default.
-//! Never: is read again after its first use; an ill-formed value is an error when the first device is opened, not a default.
+//! Never: is read again after its first use; an ill-formed value, one that is not UTF-8 among them, is an error when the first device is opened,
+//! not a default. Paths may have any bytes.
 
 use crate::Error;
 use std::{
+    ffi::{OsStr, OsString},
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -103,17 +105,29 @@ static CURRENT: RwLock<Option<Arc<Config>>> = RwLock::new(None);
 impl Config {
     /// What the environment says.
     pub fn from_env() -> Result<Config, Error> {
-        Config::read(|name| std::env::var(name).ok())
+        // By name: in a browser the environment cannot be listed.
+        Config::read(SETTINGS.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?))))
     }
 
-    fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Config, Error> {
-        let get = |name: &str| variable(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    fn read(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Config, Error> {
         let refuse = |name: &str, text: &str, help: &str| Error::NotAvailable {
             asked: format!("{name}={text}"),
             cause: "not a value of this setting".to_owned(),
             help: help.to_owned(),
         };
-        let mut config = Config { device: get("UNIGRAD_DEVICE"), ..Config::default() };
+        let mut settings: Vec<(String, String)> = Vec::new();
+        let mut config = Config::default();
+        for (name, value) in variables {
+            let Some(name) = name.to_str() else { continue };
+            match value.to_str() {
+                _ if name == CACHE_DIR => config.cache_dir = cache_dir(&value),
+                Some(text) if text.trim().is_empty() => {}
+                Some(text) => settings.push((name.to_owned(), text.trim().to_owned())),
+                None => return Err(refuse(name, &value.to_string_lossy(), "write it in UTF-8")),
+            }
+        }
+        let get = |name: &str| settings.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
+        config.device = get("UNIGRAD_DEVICE");
         if let Some(text) = get("UNIGRAD_DEBUG") {
             for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
                 match word {
@@ -140,9 +154,6 @@ impl Config {
             let bytes =
                 parse_bytes(&text).ok_or_else(|| refuse("UNIGRAD_MEMORY_CAP", &text, "write a number of bytes, or `512M`, `2G`"))?;
             config.memory_cap = Some(bytes);
-        }
-        if let Some(text) = get("UNIGRAD_CACHE_DIR") {
-            config.cache_dir = if text.eq_ignore_ascii_case("off") { CacheDir::Off } else { CacheDir::At(text.into()) };
         }
         if let Some(text) = get("UNIGRAD_THREADS") {
             let threads = text.parse().ok().filter(|n: &usize| (1..=MAX_THREADS).contains(n));
@@ -187,6 +198,31 @@ impl Config {
     }
 }
 
+const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
+
+/// What is read here. Names of libraries are paths, and their drivers'.
+const SETTINGS: [&str; 9] = [
+    "UNIGRAD_DEVICE",
+    "UNIGRAD_DEBUG",
+    "UNIGRAD_MEMORY_POOL",
+    "UNIGRAD_MEMORY_CAP",
+    CACHE_DIR,
+    "UNIGRAD_THREADS",
+    "UNIGRAD_PRODUCTS",
+    "UNIGRAD_WGPU_MATRICES",
+    "UNIGRAD_CPU_TIER",
+];
+
+/// A path, `off`, or nothing.
+fn cache_dir(value: &OsStr) -> CacheDir {
+    match value.to_str().map(str::trim) {
+        Some("") => CacheDir::Default,
+        Some(text) if text.eq_ignore_ascii_case("off") => CacheDir::Off,
+        Some(text) => CacheDir::At(text.into()),
+        None => CacheDir::At(value.into()),
+    }
+}
+
 /// `4096`, `512M`, `2 GiB`.
 fn parse_bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -215,7 +251,25 @@ mod tests {
     }
 
     fn read(pairs: &[(&str, &str)]) -> Result<Config, Error> {
-        Config::read(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+        Config::read(pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))))
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_not_utf8_is_refused_or_a_path() {
+        use std::os::unix::ffi::OsStringExt;
+        let read = |name: &str| Config::read([(OsString::from(name), OsString::from_vec(b"/x\xff".to_vec()))]);
+        // Every setting that the module's table names.
+        let table = include_str!("config.rs").lines().take_while(|line| line.starts_with("//!"));
+        let names: Vec<&str> = table.flat_map(|line| line.split('`')).filter(|word| word.starts_with("UNIGRAD_")).collect();
+        assert!(names.len() > 10, "{names:?}");
+        for name in names.into_iter().filter(|name| !name.ends_with("_LIBRARY")) {
+            assert!(SETTINGS.contains(&name), "{name} is not read");
+            match read(name) {
+                Ok(config) => assert!(matches!(config.cache_dir, CacheDir::At(_)), "{name}"),
+                Err(error) => assert!(name != CACHE_DIR && error.to_string().contains(&format!("{name}=/x")), "{error}"),
+            }
+        }
     }
 
     #[test]

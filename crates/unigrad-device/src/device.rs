@@ -35,6 +35,8 @@ const MAX_PROGRAMS: usize = 8192;
 pub(crate) struct Inner {
     pub(crate) id: u32,
     name: String,
+    /// The process that opened it.
+    process: u32,
     /// The first queue.
     pub(crate) open: Arc<dyn OpenDevice>,
     pub(crate) queues: Queues,
@@ -72,6 +74,7 @@ impl Device {
         Device(Box::leak(Box::new(Inner {
             id,
             name,
+            process: process(),
             open,
             queues: Queues::default(),
             pool: Pool::default(),
@@ -125,6 +128,19 @@ impl Device {
         self.0.pool.allocated()
     }
 
+    /// Whether this is the process that opened the device. In a fork of it, the threads of the driver are missing, and a call may wait for ever.
+    fn is_here(self) -> bool {
+        self.0.process == process()
+    }
+
+    /// An error in a fork of the process that opened the device.
+    pub(crate) fn here(self) -> Result<(), Error> {
+        match self.is_here() {
+            true => Ok(()),
+            false => Err(Error::OtherProcess { device: self.to_string(), opened_by: self.0.process, process: process() }),
+        }
+    }
+
     pub(crate) fn note<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::DeviceLost { .. }) = &result {
             self.0.lost.store(true, Relaxed);
@@ -142,6 +158,7 @@ impl Device {
 
     /// As [`Device::allocate`], accounted to `tag` instead of the thread's own ([`crate::with_tag`]).
     pub fn allocate_tagged(self, bytes: usize, tag: &'static str) -> Result<Buffer, Error> {
+        self.here()?;
         let raw = match bytes {
             0 => None,
             _ => Some(self.note(self.0.pool.allocate(self.0, &self.0.name, bytes, tag))?),
@@ -157,6 +174,10 @@ impl Device {
     }
 
     pub(crate) fn release(self, raw: RawBuffer, tag: &'static str) {
+        if !self.is_here() {
+            // It belongs to the other process; and that one's threads may have held the locks when this one was made.
+            return;
+        }
         self.0.open.forget(&raw);
         self.0.pool.release(self.0, raw, tag);
     }
@@ -165,6 +186,7 @@ impl Device {
         if data.is_empty() {
             return Ok(());
         }
+        self.here()?;
         self.0.n_uploads.fetch_add(1, Relaxed);
         let used = (to.buffer.handle, true);
         self.moved("upload", data.len(), || self.note(self.0.moved(data.len(), used, |open| open.upload(data, to))))
@@ -174,6 +196,7 @@ impl Device {
         if data.is_empty() {
             return Ok(());
         }
+        self.here()?;
         self.0.n_downloads.fetch_add(1, Relaxed);
         self.0.n_waits.fetch_add(1, Relaxed);
         let used = (from.buffer.handle, false);
@@ -191,6 +214,7 @@ impl Device {
         if to.len == 0 {
             return Ok(());
         }
+        self.here()?;
         self.0.n_copies.fetch_add(1, Relaxed);
         let uses = || vec![(from.buffer.handle, false), (to.buffer.handle, true)];
         self.moved("copy", 2 * to.len, || self.note(self.0.ordered(uses, |open| open.copy(from, to))))
@@ -201,6 +225,8 @@ impl Device {
         if to.len == 0 {
             return Ok(true);
         }
+        self.here()?;
+        source.here()?;
         let (read, write) = ((from.buffer.handle, false), (to.buffer.handle, true));
         // After the data's writer; and the source goes on with its memory after the copy.
         let Some(written) = source.note(source.0.ordered(|| vec![read], |open| open.fence()))? else { return Ok(false) };
@@ -225,6 +251,7 @@ impl Device {
 
     /// Makes a kernel launchable. The same kernel, compared by content, is compiled once.
     pub fn compile(self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+        self.here()?;
         let slot = {
             let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
             match programs.get(kernel) {
@@ -266,6 +293,7 @@ impl Device {
 
     /// As [`Device::launch`]; errors that surface later name the line `origin`.
     pub fn launch_from(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
+        self.here()?;
         self.0.n_launches.fetch_add(1, Relaxed);
         let uses = || args.iter().enumerate().map(|(at, slice)| (slice.buffer.handle, program.writes(at))).collect();
         let launch = || self.0.ordered(uses, |open| open.launch(program, args, scalars, origin));
@@ -297,6 +325,7 @@ impl Device {
         if slice.len == 0 {
             return Ok(());
         }
+        self.here()?;
         let used = || vec![(slice.buffer.handle, false)];
         self.note(self.0.ordered(used, |open| open.verify(slice)))
     }
@@ -313,12 +342,14 @@ impl Device {
 
     /// Waits for all work, on all its streams, and reports its errors.
     pub fn synchronize(self) -> Result<(), Error> {
+        self.here()?;
         self.0.n_waits.fetch_add(1, Relaxed);
         self.note(self.0.each(|open| open.synchronize()))
     }
 
     /// Says that a unit of work ends here: who depends on it need not wait for what comes later in this stream.
     pub fn checkpoint(self) -> Result<(), Error> {
+        self.here()?;
         self.note(self.0.checkpoint())
     }
 
@@ -347,8 +378,8 @@ impl Device {
         self.0.pool.reset_peak();
     }
 
-    /// Limits what the pool takes from the driver; `None` lifts the limit. What is in use stays. [`crate::Config::memory_cap`] sets it when a
-    /// device is opened.
+    /// Limits what this process has of the device, in bytes; `None` lifts the limit. What is in use stays, and nothing is handed out while that
+    /// is more than the limit: memory that waits for reuse neither. [`crate::Config::memory_cap`] sets it when a device is opened.
     pub fn set_memory_cap(self, bytes: Option<u64>) {
         self.0.pool.set_cap(bytes);
     }
@@ -360,16 +391,19 @@ impl Device {
 
     /// How the device does, or `None` where nothing tells.
     pub fn health(self) -> Result<Option<Health>, Error> {
+        self.here()?;
         self.note(self.0.open.health())
     }
 
     /// Hands queued work to the hardware now.
     pub fn flush(self) -> Result<(), Error> {
+        self.here()?;
         self.note(self.0.each(|open| open.flush()))
     }
 
     /// A point after the work given so far, on this thread's stream.
     pub fn record(self) -> Result<Event, Error> {
+        self.here()?;
         let queue = self.0.current();
         let mark = self.note(self.0.queue(queue).mark())?;
         // It is reached without further calls.
@@ -380,6 +414,7 @@ impl Device {
     /// Work given to this device (to this thread's stream there) from now on waits for the event, which may be another device's. Returns at once where the backend can order
     /// its devices' queues, else when the event has happened.
     pub fn wait_for(self, event: &Event) -> Result<(), Error> {
+        self.here()?;
         if let Some(mark) = &event.mark
             && (event.device == self && event.queue == self.0.current() || self.note(self.driver().wait_for_peer(mark))?)
         {
@@ -390,7 +425,7 @@ impl Device {
 
     /// Gives memory that waits for reuse back to the driver; returns how many bytes that was.
     pub fn clear_cache(self) -> u64 {
-        self.0.pool.clear(self.0)
+        if self.is_here() { self.0.pool.clear(self.0) } else { 0 }
     }
 
     /// Drops compiled kernels that nobody else holds.
@@ -409,6 +444,11 @@ impl Device {
             copies: self.0.n_copies.load(Relaxed),
         }
     }
+}
+
+/// The number of this process, where processes can be forked; elsewhere 0.
+fn process() -> u32 {
+    if cfg!(unix) { std::process::id() } else { 0 }
 }
 
 /// Whether somebody compiles the slot's program now, or holds it.
@@ -436,16 +476,19 @@ pub struct Event {
 impl Event {
     /// Whether the work before it is done.
     pub fn is_done(&self) -> Result<bool, Error> {
+        self.device.here()?;
         self.mark.as_ref().map_or(Ok(true), |mark| self.device.note(self.device.0.open.is_done(mark)))
     }
 
     /// Waits for the work before it.
     pub fn wait(&self) -> Result<(), Error> {
+        self.device.here()?;
         self.mark.as_ref().map_or(Ok(()), |mark| self.device.note(self.device.0.open.wait(mark)))
     }
 
     /// Seconds of device time from `earlier`, an event of the same device, to this one (negative if that came later); waits for both. `None` where the device has no clock.
     pub fn seconds_since(&self, earlier: &Event) -> Result<Option<f64>, Error> {
+        self.device.here()?;
         match (&earlier.mark, &self.mark) {
             (Some(from), Some(to)) if earlier.device == self.device => {
                 self.device.note(self.device.0.open.elapsed(from, to)).map(|nanos| Some(nanos * 1e-9))

@@ -81,6 +81,18 @@ pub enum Error {
         /// Why.
         cause: String,
     },
+    /// A process made by `fork` has its parent's devices in memory, but not the threads and the driver's state that belong to them.
+    #[error(
+        "{device}: opened by process {opened_by}, of which this process ({process}) is a fork\n help: open devices after the fork, or start the process as a new program (Python: the start method `spawn`)"
+    )]
+    OtherProcess {
+        /// Which device.
+        device: String,
+        /// The process that opened it.
+        opened_by: u32,
+        /// This process.
+        process: u32,
+    },
     /// The device is gone.
     #[error("{device}: device lost: {cause}\n help: other devices still work; open the device again")]
     DeviceLost {

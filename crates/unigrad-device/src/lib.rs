@@ -16,6 +16,7 @@ pub mod profile;
 mod registry;
 mod select;
 mod stream;
+mod tell;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
@@ -30,3 +31,4 @@ pub use pool::{MemoryStats, TagStats, tag_or, with_tag};
 pub use registry::{Available, Problem, register};
 pub use select::{By, Preference};
 pub use stream::Stream;
+pub use tell::{printable, tell};

@@ -6,7 +6,7 @@
 //! driver and the request is tried once more, at its exact size.
 //! Never: calls the driver while the bookkeeping is locked, moves a block, or reads its contents.
 
-use crate::{Error, MemoryPool, RawBuffer, device::Inner};
+use crate::{Error, MemoryPool, RawBuffer, device::Inner, tell};
 use std::{
     cell::Cell,
     collections::BTreeMap,
@@ -144,7 +144,13 @@ impl State {
 
     /// A free block of `size`, or one so little larger that it would not be missed.
     fn take(&mut self, size: usize) -> Option<RawBuffer> {
-        let block = self.free.range_mut(size..=size + size / 4).find_map(|(_, blocks)| blocks.pop())?;
+        // Below the cap, which may have been set after the block was got.
+        let room = self.cap.map_or(u64::MAX, |cap| cap.saturating_sub(self.allocated));
+        let most = usize::try_from(room).unwrap_or(usize::MAX).min(size + size / 4);
+        if most < size {
+            return None;
+        }
+        let block = self.free.range_mut(size..=most).find_map(|(_, blocks)| blocks.pop())?;
         self.waiting -= block.bytes as u64;
         Some(block)
     }
@@ -224,7 +230,8 @@ impl Pool {
             return false;
         }
         let name = device.open.info().device();
-        eprintln!("unigrad: {name}: {used} of {} bytes of memory are in use ({} by tensors of this process)", stats.total, stats.allocated);
+        let (total, ours) = (stats.total, stats.allocated);
+        tell(format_args!("unigrad: {name}: {used} of {total} bytes of memory are in use ({ours} by tensors of this process)"));
         true
     }
 

@@ -101,6 +101,7 @@ impl Device {
         };
         let name = format!("{backend}:{ordinal}");
         if let Some(device) = cached(&name) {
+            device.here()?;
             return Ok(device);
         }
         let found = driver.discover();

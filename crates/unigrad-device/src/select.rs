@@ -4,7 +4,7 @@
 //! Always: software implementations of GPU interfaces are taken only when their backend is asked for. A device that does not open is passed
 //! over, with a line on standard error that says why.
 
-use crate::{Device, Error, Info, registry::choices};
+use crate::{Device, Error, Info, registry::choices, tell};
 
 /// What counts most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Device {
             match opened {
                 Ok(device) => {
                     for reason in reasons {
-                        eprintln!("unigrad: using {device} because of: {reason}");
+                        tell(format_args!("unigrad: using {device} because of: {reason}"));
                     }
                     return Ok(device);
                 }

@@ -87,6 +87,24 @@ fn the_cap_holds() {
 }
 
 #[test]
+fn the_cap_holds_for_what_waits_too() {
+    let (device, _) = device("cap of what waits", 0);
+    let kept = device.allocate(1 << 12).unwrap();
+    drop(device.allocate(1 << 16).unwrap());
+    device.set_memory_cap(Some(0));
+    for bytes in [1, 1 << 12, 1 << 16] {
+        assert!(matches!(device.allocate(bytes), Err(Error::OutOfMemory { .. })), "{bytes}");
+    }
+    device.allocate(0).unwrap();
+    device.set_memory_cap(Some(1 << 13));
+    drop(device.allocate(1 << 12).unwrap());
+    assert!(matches!(device.allocate((1 << 12) + 1), Err(Error::OutOfMemory { .. })));
+    assert!(device.memory_stats().reserved <= 1 << 13);
+    drop(kept);
+    device.allocate(1 << 13).unwrap();
+}
+
+#[test]
 fn nothing_needs_no_memory() {
     let (device, _) = device("nothing", 0);
     let buffer = device.allocate(0).unwrap();

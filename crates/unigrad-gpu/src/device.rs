@@ -23,7 +23,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Pending, Program, RawBuffer, Slice};
+use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Pending, Program, RawBuffer, Slice, tell};
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Limits};
 use unigrad_scalar::DType;
@@ -266,7 +266,7 @@ impl<B: Backend> GpuDevice<B> {
                 if plain == *target {
                     return Err(error);
                 }
-                eprintln!("unigrad: {}: {name} is compiled without matrix instructions because of: {error}", self.name);
+                tell(format_args!("unigrad: {}: {name} is compiled without matrix instructions because of: {error}", self.name));
                 self.lower(kernel, name, &plain)
             }
             modules => Ok((lowered, modules?)),

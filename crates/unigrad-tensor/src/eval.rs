@@ -19,7 +19,7 @@ use std::{
 use unigrad_device::{
     Buffer, Config, Debug, Device, Later, Moment, Program, Slice, later,
     profile::{self, Work},
-    tag_or,
+    tag_or, tell,
 };
 use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage};
 use unigrad_kernel::Kernel;
@@ -363,7 +363,8 @@ fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
     PLAN_NANOS.fetch_add(planned.as_nanos() as u64, Ordering::Relaxed);
     let programs = compile_all(&plan, device)?;
     if debug().plan {
-        eprintln!("plan of {} nodes in {planned:.1?}, compiled in {:.1?}\n{plan}", capture.len(), begin.elapsed() - planned);
+        let (nodes, compiled) = (capture.len(), begin.elapsed() - planned);
+        tell(format_args!("plan of {nodes} nodes in {planned:.1?}, compiled in {compiled:.1?}\n{plan}"));
     }
     Ok(Ready { plan, programs })
 }
@@ -587,7 +588,8 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
             let seconds = begin.elapsed().as_secs_f64();
             let (read, write) = launch.traffic();
             let rate = launch.kernel.flops() / seconds / 1e9;
-            eprintln!("{}  {:>9.1} us  {:>7.1} GB/s  {rate:>7.1} GFLOP/s", launch.line(), seconds * 1e6, (read + write) / seconds / 1e9);
+            let (us, speed) = (seconds * 1e6, (read + write) / seconds / 1e9);
+            tell(format_args!("{}  {us:>9.1} us  {speed:>7.1} GB/s  {rate:>7.1} GFLOP/s", launch.line()));
         }
     }
     device.checkpoint()?;

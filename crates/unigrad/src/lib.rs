@@ -57,8 +57,8 @@ pub fn report_leaks() {
         let kept = stats.tags.iter().filter(|tag| tag.allocated > 0 && tag.tag != "arena");
         let kept: Vec<String> = kept.map(|tag| format!("{} bytes in {} buffers of {}", tag.allocated, tag.n_buffers, tag.tag)).collect();
         match kept.is_empty() {
-            true => eprintln!("unigrad: {device}: no memory is left in use"),
-            false => eprintln!("unigrad: {device}: still in use: {}", kept.join(", ")),
+            true => device::tell(format_args!("unigrad: {device}: no memory is left in use")),
+            false => device::tell(format_args!("unigrad: {device}: still in use: {}", kept.join(", "))),
         }
     }
 }

@@ -8,7 +8,7 @@
 use libloading::Library;
 use std::{
     error::Error as _,
-    ffi::{CStr, OsString, c_char, c_void},
+    ffi::{CStr, OsStr, OsString, c_char, c_void},
     fmt,
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -212,10 +212,10 @@ pub(crate) fn folders() -> Vec<PathBuf> {
 }
 
 /// The first library of these names that opens and has what `take` wants, by the loader's path and then in the folders.
-fn open<T>(names: &[&str], take: impl Fn(&Library) -> Result<T, String>) -> Result<(T, Library), Vec<String>> {
+fn open<T>(names: &[impl AsRef<OsStr>], take: impl Fn(&Library) -> Result<T, String>) -> Result<(T, Library), Vec<String>> {
     let mut causes = Vec::new();
-    let bare = names.iter().map(PathBuf::from);
-    let placed = folders().into_iter().flat_map(|folder| names.iter().map(move |name| folder.join(name)));
+    let bare = names.iter().map(|name| PathBuf::from(name.as_ref()));
+    let placed = folders().into_iter().flat_map(|folder| names.iter().map(move |name| folder.join(name.as_ref())));
     for path in bare.chain(placed) {
         // SAFETY: loading the library runs its initializers, which every program that uses HIP relies on.
         match unsafe { Library::new(&path) } {
@@ -233,15 +233,17 @@ fn open<T>(names: &[&str], take: impl Fn(&Library) -> Result<T, String>) -> Resu
     Err(causes)
 }
 
-fn missing(what: &str, names: &[&str], causes: &[String], help: &str) -> Missing {
-    let causes = if causes.is_empty() { format!("looked for {}", names.join(", ")) } else { causes.join("; ") };
+fn missing(what: &str, names: &[&OsStr], causes: &[String], help: &str) -> Missing {
+    let causes = if causes.is_empty() { format!("looked for {}", names.join(OsStr::new(", ")).display()) } else { causes.join("; ") };
     Missing { cause: format!("{what} not found ({causes})"), help: help.to_owned() }
 }
 
 fn load() -> Result<Api, Missing> {
-    let chosen = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty());
-    let chosen_names: Vec<&str> = chosen.iter().map(String::as_str).collect();
-    let [runtime_names, compiler_names] = LIBRARIES;
+    let chosen = std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    // A path may have any bytes.
+    let chosen_names: Vec<&OsStr> = chosen.iter().map(OsString::as_os_str).collect();
+    let [runtime_names, compiler_names] = LIBRARIES.map(|names| names.iter().map(OsStr::new).collect::<Vec<_>>());
+    let (runtime_names, compiler_names) = (&runtime_names[..], &compiler_names[..]);
     let names = if chosen.is_some() { &chosen_names[..] } else { runtime_names };
     let help = match &chosen {
         Some(_) => format!("let {VARIABLE} name the HIP runtime, or unset it"),

@@ -6,7 +6,7 @@
 
 use std::{
     error::Error as _,
-    ffi::{c_char, c_void},
+    ffi::{OsStr, c_char, c_void},
     fmt,
     sync::OnceLock,
 };
@@ -102,8 +102,8 @@ impl Api {
 }
 
 fn load() -> Result<Api, Missing> {
-    let chosen = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty());
-    let names: Vec<&str> = chosen.as_deref().map_or_else(|| LIBRARIES.to_vec(), |name| vec![name]);
+    let chosen = std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    let names: Vec<&OsStr> = chosen.as_deref().map_or_else(|| LIBRARIES.iter().map(OsStr::new).collect(), |name| vec![name]);
     let mut causes = Vec::new();
     for name in names {
         // SAFETY: loading an OpenCL library runs its initializers, which every program that uses OpenCL relies on.
@@ -111,13 +111,13 @@ fn load() -> Result<Api, Missing> {
             Ok(library) => library,
             Err(error) => {
                 // The loader's words, which name the library.
-                causes.push(error.source().map_or_else(|| format!("{name}: {error}"), ToString::to_string));
+                causes.push(error.source().map_or_else(|| format!("{}: {error}", name.display()), ToString::to_string));
                 continue;
             }
         };
         match Api::from_library(library) {
             Ok(api) => return Ok(api),
-            Err(cause) => causes.push(format!("{name}: {cause}")),
+            Err(cause) => causes.push(format!("{}: {cause}", name.display())),
         }
     }
     let help = match &chosen {
