@@ -6,7 +6,7 @@
 use crate::{
     archive::{Archive, HostTensor},
     error::{Error, Result},
-    module::Module,
+    module::{self, Module},
     optim::{Optimizer, Rule},
 };
 use std::{collections::BTreeMap, path::Path, str::FromStr};
@@ -24,6 +24,11 @@ const OPTIMIZER: &str = "optimizer.";
 const STEPS: &str = "optimizer.steps";
 const RANDOM_SEED: &str = "random.seed";
 const RANDOM_OFFSET: &str = "random.offset";
+
+/// What comes after the last that is counted exactly where steps become floats.
+const MAX_STEPS: u64 = 1 << 53;
+/// Random numbers that a process draws in thousands of years; beyond, offsets would begin again.
+const MAX_OFFSET: u64 = 1 << 63;
 
 impl Checkpoint {
     /// The state of a model, its optimizer and the process's random numbers.
@@ -60,6 +65,11 @@ impl Checkpoint {
         })
     }
 
+    /// Steps that the optimizer had taken.
+    pub fn n_steps(&self) -> Result<u64> {
+        self.get(STEPS)
+    }
+
     /// Adds a tensor of the program's own.
     pub fn set_tensor(&mut self, name: &str, tensor: HostTensor) {
         self.archive.tensors.insert(name.to_owned(), tensor);
@@ -86,7 +96,11 @@ impl Checkpoint {
         let part = |prefix: &str| -> BTreeMap<String, HostTensor> {
             self.archive.tensors.iter().filter_map(|(name, t)| Some((name.strip_prefix(prefix)?.to_owned(), t.clone()))).collect()
         };
-        let (n_steps, seed, offset) = (self.get(STEPS)?, self.get(RANDOM_SEED)?, self.get(RANDOM_OFFSET)?);
+        let (n_steps, seed, offset): (u64, u64, u64) = (self.get(STEPS)?, self.get(RANDOM_SEED)?, self.get(RANDOM_OFFSET)?);
+        if n_steps > MAX_STEPS || offset > MAX_OFFSET {
+            let cause = format!("has {STEPS} {n_steps} and {RANDOM_OFFSET} {offset}, more than any run reaches");
+            return Err(Error::format(Path::new(&self.source), cause, "use a checkpoint that a training run of this version wrote"));
+        }
         let named = |error| match error {
             Error::StateDict(mut mismatch) => {
                 mismatch.source =
@@ -95,8 +109,11 @@ impl Checkpoint {
             }
             other => other,
         };
-        model.load_state_dict(&part(MODEL)).map_err(named)?;
+        let of_model = part(MODEL);
+        // Before the optimizer changes: a checkpoint that fits one of them only changes neither.
+        module::check(&model.state_dict(), &of_model, "").map_err(named)?;
         optimizer.load_state_dict(&part(OPTIMIZER), n_steps).map_err(named)?;
+        model.load_state_dict(&of_model).map_err(named)?;
         Generator::global().set(seed, offset);
         Ok(())
     }

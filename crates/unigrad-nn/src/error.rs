@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 use thiserror::Error as ThisError;
+use unigrad_device::printable;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -33,6 +34,12 @@ pub enum Error {
         path: PathBuf,
         /// The system's words.
         source: Arc<std::io::Error>,
+    },
+    /// A folder that another run writes.
+    #[error("{}: another run uses this folder\n help: let it end, or choose another folder", path.display())]
+    Busy {
+        /// Which.
+        path: PathBuf,
     },
     /// A file whose content is not what its format says.
     #[error("{}: {cause}\n help: {help}", path.display())]
@@ -141,7 +148,8 @@ impl Display for StateDictMismatch {
 /// The first names, and how many more there are.
 fn some(names: &[String]) -> String {
     const SHOWN: usize = 12;
-    let mut text = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    // They come from files.
+    let mut text = names.iter().take(SHOWN).map(|name| printable(name)).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
         text.push_str(&format!(", and {} more", names.len() - SHOWN));
     }

@@ -288,8 +288,8 @@ pub(crate) fn from_host(host: &HostTensor, device: &Device) -> Result<Tensor> {
     Ok(Tensor::from_bytes(&host.bytes, host.shape.as_slice(), host.dtype, device).check()?)
 }
 
-/// Assigns all, or nothing.
-pub(crate) fn load(tensors: &[(String, Tensor)], state: &BTreeMap<String, HostTensor>, source: &str) -> Result<()> {
+/// Whether all can be assigned.
+pub(crate) fn check(tensors: &[(String, Tensor)], state: &BTreeMap<String, HostTensor>, source: &str) -> Result<()> {
     let mut mismatch = StateDictMismatch { source: source.to_owned(), ..Default::default() };
     for (name, tensor) in tensors {
         let (shape, dtype) = (tensor.dims()?, tensor.dtype());
@@ -304,9 +304,12 @@ pub(crate) fn load(tensors: &[(String, Tensor)], state: &BTreeMap<String, HostTe
     }
     let known: HashSet<&str> = tensors.iter().map(|(name, _)| name.as_str()).collect();
     mismatch.unexpected.extend(state.keys().filter(|name| !known.contains(name.as_str())).cloned());
-    if !mismatch.is_empty() {
-        return Err(Error::StateDict(Box::new(mismatch)));
-    }
+    if mismatch.is_empty() { Ok(()) } else { Err(Error::StateDict(Box::new(mismatch))) }
+}
+
+/// Assigns all, or nothing.
+pub(crate) fn load(tensors: &[(String, Tensor)], state: &BTreeMap<String, HostTensor>, source: &str) -> Result<()> {
+    check(tensors, state, source)?;
     let mut values = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {
         let value = from_host(&state[name], &tensor.device()?)?;

@@ -96,7 +96,7 @@ impl Batches {
             }
         });
         let source = match started {
-            Ok(_) => Source::Thread(receive),
+            Ok(thread) => Source::Thread(receive, Some(thread)),
             // A system that has no thread left still trains, only without the overlap.
             Err(_) => Source::Here(make),
         };
@@ -107,7 +107,8 @@ impl Batches {
 type Make<T> = dyn Fn(&[usize], &mut Rng) -> T + Send + Sync;
 
 enum Source<T> {
-    Thread(mpsc::Receiver<T>),
+    /// With the thread, until it has ended.
+    Thread(mpsc::Receiver<T>, Option<thread::JoinHandle<()>>),
     Here(Arc<Make<T>>),
 }
 
@@ -127,8 +128,15 @@ impl<T> Iterator for Prepared<T> {
         let position = self.next;
         let items = self.work.get(position)?;
         self.next += 1;
-        match &self.source {
-            Source::Thread(batches) => batches.recv().ok(),
+        match &mut self.source {
+            Source::Thread(batches, thread) => match batches.recv() {
+                Ok(batch) => Some(batch),
+                // A panic in `make` is the consumer's, as without a thread: an epoch that ends early would look like one that is done.
+                Err(_) => match thread.take().map(thread::JoinHandle::join) {
+                    Some(Err(panic)) => std::panic::resume_unwind(panic),
+                    _ => None,
+                },
+            },
             Source::Here(make) => Some(make(items, &mut self.batches.rng(self.epoch, position))),
         }
     }
@@ -165,6 +173,16 @@ mod tests {
         let whole: Vec<_> = batches.prepare(3, 0, make).collect();
         let rest: Vec<_> = batches.prepare(3, 6, make).collect();
         assert_eq!(whole[6..], rest[..]);
+    }
+
+    #[test]
+    fn a_panic_is_not_the_end_of_the_epoch() {
+        let batches = Batches::new(9, 3, 1).in_order();
+        let make = |items: &[usize], _: &mut Rng| if items[0] < 6 { items.len() } else { panic!("bad item") };
+        let mut prepared = batches.prepare(0, 0, make);
+        assert_eq!((prepared.next(), prepared.next()), (Some(3), Some(3)));
+        let third = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| prepared.next()));
+        assert_eq!(third.unwrap_err().downcast_ref::<&str>(), Some(&"bad item"));
     }
 
     #[test]

@@ -85,6 +85,18 @@ impl Images {
         }
     }
 
+    /// Takes the images from `at` on away, as images of their own.
+    fn split_off(&mut self, at: usize) -> Images {
+        Images {
+            pixels: self.pixels.split_off(at * self.height * self.width),
+            labels: self.labels.split_off(at),
+            height: self.height,
+            width: self.width,
+            white: self.white,
+            n_classes: self.n_classes,
+        }
+    }
+
     /// The images at `indices` as floats; with `jitter`, each moved by up to so many pixels in both directions, in `rng`'s order.
     pub fn batch(&self, indices: &[usize], jitter: Option<(usize, &mut Rng)>) -> ImageBatch {
         let scale = 1.0 / f32::from(self.white.max(1));
@@ -124,14 +136,20 @@ impl Images {
     }
 
     fn from_parts(images: Idx, images_path: &Path, labels: Idx, labels_path: &Path, white: u8) -> Result<Images> {
-        let (IdxData::U8(pixels), &[n, height, width]) = (&images.data, images.shape.as_slice()) else {
-            let cause = format!("holds {} of shape {:?}; images are u8 of rank 3", images.data.type_name(), images.shape);
+        let type_name = images.data.type_name();
+        let (IdxData::U8(pixels), &[n, height, width]) = (images.data, images.shape.as_slice()) else {
+            let cause = format!("holds {type_name} of shape {:?}; images are u8 of rank 3", images.shape);
             return Err(Error::format(images_path, cause, "check that the image file is not the label file"));
         };
-        let (IdxData::U8(labels), &[n_labels]) = (&labels.data, labels.shape.as_slice()) else {
-            let cause = format!("holds {} of shape {:?}; labels are u8 of rank 1", labels.data.type_name(), labels.shape);
+        let type_name = labels.data.type_name();
+        let (IdxData::U8(labels), &[n_labels]) = (labels.data, labels.shape.as_slice()) else {
+            let cause = format!("holds {type_name} of shape {:?}; labels are u8 of rank 1", labels.shape);
             return Err(Error::format(labels_path, cause, "check that the label file is not the image file"));
         };
+        if n == 0 || height == 0 || width == 0 {
+            let cause = format!("holds {n} images of {height}x{width} pixels: there is nothing to learn from");
+            return Err(Error::format(images_path, cause, "use a file with at least one image of at least one pixel"));
+        }
         if n != n_labels {
             let cause = format!("holds {n_labels} labels, and {} holds {n} images", images_path.display());
             return Err(Error::format(labels_path, cause, "use two files that belong together"));
@@ -141,7 +159,7 @@ impl Images {
             let cause = format!("label {at} is {}, and labels go from 0 to 9", labels[at]);
             return Err(Error::format(labels_path, cause, "use the labels as published"));
         }
-        Ok(Images { pixels: pixels.clone(), labels: labels.clone(), height, width, white, n_classes: N_CLASSES })
+        Ok(Images { pixels, labels, height, width, white, n_classes: N_CLASSES })
     }
 }
 
@@ -150,17 +168,16 @@ impl Images {
 pub fn digits() -> Result<ImageSplit> {
     const N_TRAIN: usize = 1437;
     let (images, labels) = ("digits-images-idx3-ubyte.gz", "digits-labels-idx1-ubyte.gz");
-    let all = Images::from_parts(
+    let mut train = Images::from_parts(
         Idx::from_bytes(include_bytes!("../../../../assets/digits-images-idx3-ubyte.gz"), images)?,
         Path::new(images),
         Idx::from_bytes(include_bytes!("../../../../assets/digits-labels-idx1-ubyte.gz"), labels)?,
         Path::new(labels),
         16,
     )?;
-    let n = all.len();
-    let n_train = N_TRAIN.min(n);
-    let (train, test) = (all.part(0..n_train), all.part(n_train..n));
-    let note = format!("digits: {} images of {}x{}, {} for training, {} for test", n, all.height, all.width, train.len(), test.len());
+    let (n, height, width) = (train.len(), train.height, train.width);
+    let test = train.split_off(N_TRAIN.min(n));
+    let note = format!("digits: {n} images of {height}x{width}, {} for training, {} for test", train.len(), test.len());
     Ok(ImageSplit { name: "digits".to_owned(), note, train, test })
 }
 
@@ -198,11 +215,14 @@ pub fn mnist(folder: impl AsRef<Path>) -> Result<ImageSplit> {
             ))
         }
         [None, None, Some(images), Some(labels)] => {
-            let all = Images::from_idx(&images, &labels)?;
-            let n = all.len();
+            let mut train = Images::from_idx(&images, &labels)?;
+            let n = train.len();
+            if n < 2 {
+                let cause = format!("holds {n} image: of the test set alone one part trains and the other tests");
+                return Err(Error::format(&images, cause, "put all four files as published there"));
+            }
             // A fifth tests, as 2,000 of the published 10,000 do.
-            let n_train = n - n / 5;
-            let (train, test) = (all.part(0..n_train), all.part(n_train..n));
+            let test = train.split_off(n - (n / 5).max(1));
             let note = format!(
                 "mnist: {} holds only the test set (t10k, {n} images); its first {} train, its last {} test",
                 folder.display(),
@@ -269,6 +289,29 @@ mod tests {
         std::fs::write(folder.join("t10k-labels.idx1-ubyte"), &labels).unwrap();
         let split = mnist(&folder).unwrap();
         assert_eq!((split.train.len(), split.test.len()), (5, 5));
+        // A data set without images is none: its accuracy would be that of nothing.
+        let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+        let files = [("t10k-images-idx3-ubyte", "t10k-labels.idx1-ubyte"), ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")];
+        for (image_file, label_file) in files {
+            write(label_file, &[0, 0, 8, 1, 0, 0, 0, 0]);
+            write(image_file, &[0, 0, 8, 3, 0, 0, 0, 0, 0, 0, 0, 28, 0, 0, 0, 28]);
+            let error = mnist(&folder).unwrap_err().to_string();
+            assert!(error.contains("holds 0 images of 28x28") && error.contains(image_file), "{error}");
+            write(label_file, &labels);
+            write(image_file, &[0, 0, 8, 3, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1]);
+            assert!(mnist(&folder).unwrap_err().to_string().contains("5 images of 0x1"));
+            write(image_file, &images);
+        }
+        std::fs::remove_file(folder.join("train-images-idx3-ubyte")).unwrap();
+        std::fs::remove_file(folder.join("train-labels-idx1-ubyte")).unwrap();
+        for n in [2, 3, 4] {
+            write("t10k-images-idx3-ubyte", &[&[0, 0, 8, 3, 0, 0, 0, n, 0, 0, 0, 1, 0, 0, 0, 1][..], &[9; 4][..usize::from(n)]].concat());
+            write("t10k-labels.idx1-ubyte", &[&[0, 0, 8, 1, 0, 0, 0, n][..], &[1; 4][..usize::from(n)]].concat());
+            assert_eq!(mnist(&folder).unwrap().test.len(), 1, "of {n}");
+        }
+        write("t10k-images-idx3-ubyte", &[0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 9]);
+        write("t10k-labels.idx1-ubyte", &[0, 0, 8, 1, 0, 0, 0, 1, 3]);
+        assert!(mnist(&folder).unwrap_err().to_string().contains("holds 1 image"));
         assert!(split.note.contains("as published"));
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -6,6 +6,7 @@
 
 use crate::{
     error::{Error, Result},
+    files,
     random::Rng,
 };
 use std::{
@@ -99,10 +100,18 @@ pub struct Text {
 }
 
 impl Text {
-    /// Reads a file.
+    /// Bytes that [`Text::read`] reads at most.
+    pub const MAX_BYTES: u64 = 4 << 30;
+
+    /// Reads a file of at most [`Text::MAX_BYTES`]; longer ones are for [`StreamingText`], or [`Text::read_at_most`].
     pub fn read(path: impl AsRef<Path>) -> Result<Text> {
+        Text::read_at_most(path, Text::MAX_BYTES)
+    }
+
+    /// Reads a file of at most `limit` bytes. It takes three times its size in memory while it is read.
+    pub fn read_at_most(path: impl AsRef<Path>, limit: u64) -> Result<Text> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|e| Error::read(path, e))?;
+        let bytes = files::read_at_most(path, limit)?;
         if bytes.is_empty() {
             return Err(Error::format(path, "the file is empty", "name a file with text"));
         }
@@ -118,7 +127,7 @@ impl Text {
 
     /// The windows that begin at `starts`; those that would leave the text begin where the last window does.
     pub fn windows(&self, starts: &[usize], ctx: usize) -> TextBatch {
-        let last = self.tokens.len().saturating_sub(ctx + 1);
+        let last = self.tokens.len().saturating_sub(ctx.saturating_add(1));
         let of = |shift: usize| {
             starts.iter().flat_map(|&s| &self.tokens[s.min(last) + shift..][..ctx]).map(|&t| i64::from(t)).collect::<Vec<i64>>()
         };
@@ -127,7 +136,7 @@ impl Text {
 
     /// Whether a window of `ctx` tokens, and the one after it, fit.
     pub fn check(&self, ctx: usize) -> Result<()> {
-        if self.tokens.len() > ctx + 1 {
+        if ctx < self.tokens.len().saturating_sub(1) {
             return Ok(());
         }
         Err(Error::argument(
@@ -162,7 +171,7 @@ impl StreamingText {
         let vocabulary = Vocabulary::of_file(&path)?;
         let file = File::open(&path).map_err(|e| Error::read(&path, e))?;
         let len = file.metadata().map_err(|e| Error::read(&path, e))?.len();
-        if len <= ctx as u64 + 1 {
+        if len <= (ctx as u64).saturating_add(1) {
             let cause = format!("has {len} bytes, too few for a context of {ctx}");
             return Err(Error::format(&path, cause, "use a longer text or a smaller context"));
         }
@@ -176,7 +185,14 @@ impl StreamingText {
 
     /// The next `n` windows.
     pub fn batch(&mut self, n: usize) -> Result<TextBatch> {
-        let mut batch = TextBatch { inputs: Vec::with_capacity(n * self.ctx), targets: Vec::with_capacity(n * self.ctx) };
+        let mut batch = TextBatch { inputs: Vec::new(), targets: Vec::new() };
+        let tokens = n.saturating_mul(self.ctx);
+        for side in [&mut batch.inputs, &mut batch.targets] {
+            side.try_reserve_exact(tokens).map_err(|_| {
+                let cause = format!("{n} windows of {} tokens do not fit into memory", self.ctx);
+                Error::argument(cause, "use a smaller batch or a smaller context")
+            })?;
+        }
         for _ in 0..n {
             let window = self.window()?;
             batch.inputs.extend(window[..self.ctx].iter().map(|&t| i64::from(t)));
@@ -225,7 +241,7 @@ mod tests {
         assert_eq!(batch.targets, [1, 5, 1, 4, 1, 3]);
         assert_eq!(text.batch(1, 2, 3, 4), text.batch(1, 2, 3, 4));
         assert_ne!(text.batch(1, 2, 8, 4), text.batch(1, 3, 8, 4));
-        assert!(text.check(10).is_ok() && text.check(11).is_err());
+        assert!(text.check(10).is_ok() && text.check(11).is_err() && text.check(usize::MAX).is_err());
     }
 
     #[test]
@@ -235,7 +251,10 @@ mod tests {
         let mut text = StreamingText::open(&path, 3).unwrap();
         assert_eq!(text.batch(2).unwrap(), TextBatch { inputs: vec![0, 1, 2, 3, 4, 5], targets: vec![1, 2, 3, 4, 5, 6] });
         assert_eq!(text.batch(1).unwrap().inputs, [0, 1, 2], "gh is shorter than a window");
-        assert!(StreamingText::open(&path, 7).is_err());
+        assert!(StreamingText::open(&path, 7).is_err() && StreamingText::open(&path, usize::MAX).is_err());
+        assert!(text.batch(usize::MAX).unwrap_err().to_string().contains("do not fit into memory"));
+        assert!(Text::read_at_most(&path, 7).unwrap_err().to_string().contains("has 8 bytes, and at most 7 are read"));
+        assert_eq!(Text::read_at_most(&path, 8).unwrap().tokens.len(), 8);
         std::fs::remove_file(path).unwrap();
     }
 }
