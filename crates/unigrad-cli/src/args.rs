@@ -44,8 +44,8 @@ pub(crate) struct Common {
     /// Seed of weights, order and augmentation [default: 0].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Examples per step.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Examples per step, at most 16777216.
+    #[arg(long, value_name = "N")]
     pub(crate) batch: Option<u32>,
     /// The greatest learning rate.
     #[arg(long, value_name = "RATE", value_parser = learning_rate, allow_negative_numbers = true)]
@@ -78,7 +78,7 @@ pub(crate) struct Digits {
     #[arg(long, value_enum)]
     pub(crate) model: Option<ImageModel>,
     /// How often every example is seen.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<u32>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -93,7 +93,7 @@ pub(crate) struct Mnist {
     #[arg(long, value_enum)]
     pub(crate) model: Option<ImageModel>,
     /// How often every example is seen.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<u32>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -117,10 +117,10 @@ pub(crate) struct Gpt {
     #[arg(long, value_name = "N")]
     pub(crate) ctx: Option<usize>,
     /// Steps to train; with `--epochs`, as many as see the text that often [default: 1000].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N")]
     pub(crate) steps: Option<u64>,
     /// How often the text is seen, on average.
-    #[arg(long, value_name = "N", conflicts_with = "steps", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "steps")]
     pub(crate) epochs: Option<u32>,
     /// Characters to write at the end.
     #[arg(long, value_name = "N", default_value_t = 400)]
@@ -129,7 +129,7 @@ pub(crate) struct Gpt {
     #[arg(long, value_name = "TEXT", default_value = "\n")]
     pub(crate) prompt: String,
     /// How freely the sample is drawn; 0 takes the likeliest character always.
-    #[arg(long, value_name = "T", default_value_t = 0.8)]
+    #[arg(long, value_name = "T", default_value_t = 0.8, value_parser = temperature, allow_negative_numbers = true)]
     pub(crate) temperature: f64,
     /// Train as this file of PyTorch's losses says, compare every loss with it, and fail where one is more than 1e-3 off.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["layers", "heads", "dim", "ctx", "steps", "epochs", "batch", "lr", "seed", "resume"])]
@@ -150,8 +150,22 @@ pub(crate) struct Devices {
 
 fn learning_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(rate) if rate > 0.0 => Ok(rate),
-        _ => Err("a learning rate is a number above 0".to_owned()),
+        Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
+        _ => Err("a learning rate is a finite number above 0".to_owned()),
+    }
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(temperature) if temperature >= 0.0 && temperature.is_finite() => Ok(temperature),
+        _ => Err("a temperature is a finite number, 0 or above".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 86400.0 => Ok(seconds),
+        _ => Err("a time is a number of seconds above 0, at most a day".to_owned()),
     }
 }
 
@@ -168,7 +182,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=unigrad::device::MAX_THREADS as i64))]
     pub(crate) threads: Option<u32>,
     /// Seconds spent on one timing.
-    #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 4.0, value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) secs: f64,
     /// Print one JSON object per measurement.
     #[arg(long)]

@@ -1,25 +1,25 @@
 //! The `unigrad` command.
 //!
 //! In: arguments. Out: what was asked for on standard output; progress and errors on standard error.
-//! Always: an error names cause, place and remedy, and the exit status is 1 (2 for arguments that make no sense, 130 after Ctrl-C).
+//! Always: an error names cause, place and remedy, and the exit status is 1 (2 for arguments that make no sense, 130 after Ctrl-C, 141 where the
+//! reader of the output went away).
 
-/// Prints a line. A reader that went away (`unigrad ... | head`) is no error, and no reason to stop a training run.
+/// Prints a line of results; see [`stream`].
 macro_rules! say {
-    ($($what:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stdout(), $($what)*);
-    }};
+    ($($what:tt)*) => { $crate::stream::line(format_args!($($what)*)) };
 }
 
 mod args;
 mod bench;
 mod devices;
 mod report;
+mod stream;
 mod train;
 
 use args::{Cli, Command};
 use clap::Parser;
 use std::process::ExitCode;
+use stream::tell;
 
 /// How a command ended, if not well.
 #[derive(Debug)]
@@ -44,16 +44,28 @@ impl Failure {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => {
+            tell(format_args!("{}", error.render().to_string().trim_end()));
+            return ExitCode::from(2);
+        }
+        // Help, or the version.
+        Err(answer) => {
+            say!("{}", answer.render().to_string().trim_end());
+            return stream::status();
+        }
+    };
+    let result = match cli.command {
         Command::Train(what) => train::run(*what),
         Command::Devices(options) => devices::run(&options),
         Command::Bench(options) => bench::run(&options),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => stream::status(),
         Err(Failure::Interrupted) => ExitCode::from(130),
         Err(Failure::Error(text)) => {
-            eprintln!("error: {text}");
+            tell(format_args!("error: {text}"));
             ExitCode::FAILURE
         }
     }

@@ -1,60 +1,9 @@
-//! The command as a user runs it: training, its files, interruption and continuation, and what happens with bad input.
+//! The command as a user runs it: training, its files, and what happens with bad input.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-    time::{Duration, Instant},
-};
+mod support;
 
-/// A folder of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("unigrad-cli-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn unigrad(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unigrad"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    unigrad(args).output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// Runs what must fail with an error that says all of `parts`.
-fn refused(args: &[&str], parts: &[&str]) {
-    let output = run(args);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success(), "{args:?} succeeded: {}", stdout(&output));
-    assert!(text.contains("help: ") || output.status.code() == Some(2), "{args:?} gives no remedy: {text}");
-    assert!(!text.contains("panicked"), "{text}");
-    parts.iter().for_each(|part| assert!(text.contains(part), "{args:?}: no {part:?} in {text}"));
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use std::fs;
+use support::{Folder, refused, run, stdout, text, unigrad};
 
 #[test]
 fn digits_train_and_leave_their_files() {
@@ -77,29 +26,6 @@ fn digits_train_and_leave_their_files() {
     let json = run(&["train", "digits", "--model", "mlp", "--epochs", "1", "--json", "--out", text(&out)]);
     let values: Vec<serde_json::Value> = stdout(&json).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert!(values.last().unwrap()["test_accuracy"].is_f64());
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_run_continues_to_the_same_model() {
-    let folder = Folder::new("interrupt");
-    let (whole, parts) = (folder.path("whole"), folder.path("parts"));
-    let base = ["train", "digits", "--model", "mlp", "--epochs", "12", "--out"];
-    assert!(run(&[&base[..], &[text(&whole)]].concat()).status.success());
-    let mut child = unigrad(&[&base[..], &[text(&parts)]].concat()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // In the middle of the run: after the first epoch is saved.
-    let patience = Instant::now();
-    while !parts.join("checkpoint.safetensors").exists() && patience.elapsed() < Duration::from_secs(120) {
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupt.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(!parts.join("model.safetensors").exists(), "the run was over before it was interrupted");
-    refused(&["train", "digits", "--resume", "--batch", "7", "--out", text(&parts)], &["--batch 7", "interrupted run's 32"]);
-    assert!(run(&["train", "digits", "--resume", "--out", text(&parts)]).status.success());
-    let read = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
-    assert_eq!(read(&whole), read(&parts));
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(crate) fn run(options: &Bench) -> Result<(), Failure> {
     if let Some(threads) = options.threads {
         device.set_threads(threads as usize);
     }
+    timing::read_patience()?;
     manual_seed(42);
     let report = Report { json: options.json, seconds: options.secs, device };
     let names: Vec<&str> = if options.workloads.is_empty() {

@@ -46,11 +46,13 @@ pub(crate) fn run(report: &Report) -> Result<()> {
             "peer": format!("unigrad-{}", report.device.name()), "workload": "plan_gpt12", "nodes": hit.0.nodes, "launches": hit.0.launches,
             "cold_plan_ms": cold_ms, "hit_ns_per_node": median, "plans_built_on_hit": hit.0.plans_built,
         });
-        println!("{line}");
+        say!("{line}");
     } else {
-        println!(
+        say!(
             "plan_gpt12: {} nodes, {} launches a step; cold plan {cold_ms:.1} ms; hit {median:.0} ns a node; {} plans built on a hit",
-            hit.0.nodes, hit.0.launches, hit.0.plans_built
+            hit.0.nodes,
+            hit.0.launches,
+            hit.0.plans_built
         );
     }
     Ok(())

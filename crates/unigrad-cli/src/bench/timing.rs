@@ -1,7 +1,11 @@
 //! Timing that waits for a quiet machine, and the line that tells the result.
 
+use crate::{Failure, stream::tell};
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 use unigrad::prelude::*;
 
 /// How results are told, and where work runs.
@@ -38,18 +42,50 @@ fn others(before: (f64, f64), wall: Duration) -> f64 {
     ((after.0 - before.0) - (after.1 - before.1)).max(0.0) / 100.0 / wall.as_secs_f64().max(0.01)
 }
 
-fn env(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+/// How long a timing waits for a quiet machine, and how often it is tried.
+struct Patience {
+    wait: Duration,
+    tries: u32,
 }
 
-/// Waits until other processes use little, `PEERS_WAIT_S` seconds at most.
+static PATIENCE: OnceLock<Patience> = OnceLock::new();
+
+/// Reads `PEERS_WAIT_S` and `PEERS_TRIES`; what is no number there is refused.
+pub(crate) fn read_patience() -> Result<(), Failure> {
+    let setting = |name: &str, default: f64, most: f64| -> Result<f64, Failure> {
+        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(default) };
+        let number = value.to_str().and_then(|text| text.trim().parse::<f64>().ok());
+        number.filter(|number| (0.0..=most).contains(number)).ok_or_else(|| {
+            Failure::new(format!("{name}={}: not a value of this setting", value.display()), format!("write a number from 0 to {most}"))
+        })
+    };
+    let wait = Duration::from_secs_f64(setting("PEERS_WAIT_S", 12.0, 3600.0)?);
+    let tries = setting("PEERS_TRIES", 3.0, 1000.0)? as u32;
+    PATIENCE.get_or_init(|| Patience { wait, tries });
+    Ok(())
+}
+
+fn patience() -> &'static Patience {
+    PATIENCE.get_or_init(|| Patience { wait: Duration::from_secs(12), tries: 3 })
+}
+
+/// Waits until other processes use little, as long as the user's patience lasts, and says so.
 fn wait_quiet() {
-    let end = Instant::now() + Duration::from_secs_f64(env("PEERS_WAIT_S", 12.0));
-    while Instant::now() < end {
+    let patience = patience().wait;
+    let start = Instant::now();
+    let mut said = false;
+    while start.elapsed() < patience {
         let (before, begin) = (ticks(), Instant::now());
-        std::thread::sleep(Duration::from_millis(400));
-        if others(before, begin.elapsed()) < 0.15 {
+        std::thread::sleep(Duration::from_millis(400).min(patience));
+        let busy = others(before, begin.elapsed());
+        if busy < 0.15 {
             return;
+        }
+        if !std::mem::replace(&mut said, true) {
+            let most = patience.as_secs_f64();
+            tell(format_args!(
+                "waiting for a quiet machine, at most {most} s: other processes use {busy:.1} cores (PEERS_WAIT_S=0 does not wait)"
+            ));
         }
     }
 }
@@ -65,7 +101,7 @@ pub(crate) fn settle() -> Result<()> {
 /// Times `step` until it was quiet, `PEERS_TRIES` times at most; the quietest counts.
 pub(crate) fn time(seconds: f64, mut step: impl FnMut() -> Result<()>) -> Result<Timing> {
     let mut best = time_once(seconds, &mut step)?;
-    for _ in 1..env("PEERS_TRIES", 3.0).max(1.0) as usize {
+    for _ in 1..patience().tries {
         if best.others < 0.1 {
             break;
         }
@@ -112,10 +148,10 @@ impl Report {
                 "median_ms": timing.median_ms, "throughput": throughput, "unit": unit, "min_ms": timing.min_ms, "reps": timing.reps,
                 "load1": load, "others": (timing.others * 100.0).round() / 100.0, "note": note,
             });
-            println!("{line}");
+            say!("{line}");
         } else {
             let Timing { median_ms, min_ms, reps, others } = timing;
-            println!(
+            say!(
                 "{workload:<24} {median_ms:>10.3} ms  {throughput:>14.1} {unit:<10} min {min_ms:.3} ms, {reps} reps, others {others:.2}  {note}"
             );
         }

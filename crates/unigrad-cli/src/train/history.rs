@@ -1,6 +1,7 @@
 //! The figures of a run so far; they travel in its checkpoint, so that a resumed run's report begins at the beginning.
 
-use crate::report::EpochRow;
+use super::{Resumed, contradiction};
+use crate::{Failure, report::EpochRow};
 use unigrad::{
     nn::{Checkpoint, HostTensor},
     prelude::*,
@@ -37,28 +38,28 @@ impl History {
         checkpoint.set_tensor(STEPS, HostTensor { dtype: DType::F32, shape: vec![self.step_losses.len()], bytes });
     }
 
-    /// Takes them out again.
-    pub(crate) fn load(checkpoint: &Checkpoint) -> History {
-        let mut history = History::default();
-        if let Some(tensor) = checkpoint.tensor(EPOCHS) {
-            let numbers: Vec<f64> = tensor.bytes.chunks_exact(8).map(|b| f64::from_le_bytes(std::array::from_fn(|i| b[i]))).collect();
-            let there = |x: f64| (!x.is_nan()).then_some(x);
-            history.epochs = numbers
-                .chunks_exact(COLUMNS)
-                .map(|row| EpochRow {
-                    epoch: row[0] as usize,
-                    train_loss: row[1],
-                    train_accuracy: there(row[2]),
-                    test_loss: there(row[3]),
-                    test_accuracy: there(row[4]),
-                    seconds: row[5],
-                })
-                .collect();
-        }
-        if let Some(tensor) = checkpoint.tensor(STEPS) {
-            history.step_losses = tensor.bytes.chunks_exact(4).map(|b| f32::from_le_bytes(std::array::from_fn(|i| b[i]))).collect();
-        }
-        history
+    /// Takes them out again: one row for each of `n_epochs`, one loss for each of `n_steps`.
+    pub(crate) fn load(saved: &Resumed, n_epochs: u64, n_steps: u64) -> Result<History, Failure> {
+        let bytes = |name: &str, dtype: DType, shape: &[u64]| match saved.checkpoint.tensor(name) {
+            Some(tensor) if tensor.dtype == dtype && tensor.shape.iter().map(|&n| n as u64).eq(shape.iter().copied()) => Ok(&tensor.bytes),
+            _ => Err(contradiction(&saved.path, &format!("has no `{name}`, {dtype} of shape {shape:?}, as its position asks for"))),
+        };
+        let rows = bytes(EPOCHS, DType::F64, &[n_epochs, COLUMNS as u64])?;
+        let losses = bytes(STEPS, DType::F32, &[n_steps])?;
+        let numbers: Vec<f64> = rows.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        let there = |x: f64| (!x.is_nan()).then_some(x);
+        let row = |(epoch, row): (usize, &[f64; COLUMNS])| EpochRow {
+            epoch,
+            train_loss: row[1],
+            train_accuracy: there(row[2]),
+            test_loss: there(row[3]),
+            test_accuracy: there(row[4]),
+            seconds: row[5],
+        };
+        Ok(History {
+            epochs: (1..).zip(numbers.as_chunks().0).map(row).collect(),
+            step_losses: losses.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
+        })
     }
 
     /// As a table.

@@ -1,6 +1,9 @@
 //! `unigrad train digits` and `unigrad train mnist`: classifiers of small grey images.
 
-use super::{Settings, device, folder, history::History, interrupted, machine, output::Output, resumed, save_settings, setting};
+use super::{
+    FINGERPRINT, Resumed, Settings, check_data, contradiction, device, end_if_interrupted, fingerprint, folder, history::History,
+    interrupted, interrupted_after, limits, machine, output::Output, resumed, save_settings, setting, source,
+};
 use crate::{
     Failure,
     args::{Common, Digits, ImageModel, Mnist},
@@ -33,12 +36,12 @@ struct Defaults {
 
 pub(crate) fn digits(options: &Digits) -> Result<(), Failure> {
     let defaults = Defaults { epochs: 30, batch: 32, lr: 2e-3, jitter: 1, padding: 1, dropout: 0.25 };
-    run(data::digits()?, options.model, options.epochs, &options.common, defaults)
+    run(data::digits()?, "the digits that ship", options.model, options.epochs, &options.common, defaults)
 }
 
 pub(crate) fn mnist(options: &Mnist) -> Result<(), Failure> {
     let defaults = Defaults { epochs: 6, batch: 64, lr: 2e-3, jitter: 1, padding: 0, dropout: 0.25 };
-    run(data::mnist(&options.data)?, options.model, options.epochs, &options.common, defaults)
+    run(data::mnist(&options.data)?, &options.data.display().to_string(), options.model, options.epochs, &options.common, defaults)
 }
 
 /// A model's name, as the command line and checkpoints have it.
@@ -92,6 +95,21 @@ impl Position {
             seconds: checkpoint.get("position.seconds")?,
         })
     }
+
+    /// Where a run that is continued stands, and its figures, if they agree.
+    fn restore(saved: &Resumed, epochs: usize, batches: &Batches) -> Result<(History, Position), Failure> {
+        let position = Position::load(&saved.checkpoint)?;
+        let n_steps = saved.checkpoint.n_steps()?;
+        let inside = position.epoch < epochs && position.batch <= batches.len() || position.epoch == epochs && position.batch == 0;
+        let taken = (position.epoch as u64).checked_mul(batches.len() as u64).and_then(|n| n.checked_add(position.batch as u64));
+        let real = position.seconds >= 0.0 && position.seconds.is_finite() && position.loss_sum.is_finite();
+        if !inside || taken != Some(n_steps) || !real || position.n_correct > position.n_seen {
+            let Position { epoch, batch, .. } = position;
+            let what = format!("says epoch {epoch} of {epochs}, batch {batch}, step {n_steps}: its numbers contradict each other");
+            return Err(contradiction(&saved.path, &what));
+        }
+        Ok((History::load(saved, position.epoch as u64, n_steps)?, position))
+    }
 }
 
 struct Training {
@@ -100,30 +118,57 @@ struct Training {
     optimizer: AdamW,
     schedule: Schedule,
     settings: Settings,
+    /// Its fingerprint.
+    data: String,
     history: History,
     output: Output,
 }
 
-fn run(split: ImageSplit, model: Option<ImageModel>, epochs: Option<u32>, common: &Common, defaults: Defaults) -> Result<(), Failure> {
+fn run(
+    split: ImageSplit,
+    files: &str,
+    model: Option<ImageModel>,
+    epochs: Option<u32>,
+    common: &Common,
+    defaults: Defaults,
+) -> Result<(), Failure> {
     let folder = folder(common, &split.name);
+    let data = fingerprint(&[&split.train.pixels, &split.train.labels, &split.test.pixels, &split.test.labels]);
     let saved = resumed(common, &folder)?;
-    let saved = saved.as_ref();
-    let model_name = setting("model", model.map(ModelName), ModelName(ImageModel::Cnn), saved)?;
-    let epochs = setting("epochs", epochs, defaults.epochs, saved)? as usize;
-    let batch = setting("batch", common.batch, defaults.batch, saved)? as usize;
-    let lr = setting("lr", common.lr, defaults.lr, saved)?;
-    let seed = setting("seed", common.seed, 0, saved)?;
-    let history = saved.map(History::load).unwrap_or_default();
-    let output = Output::new(common, &folder, &history)?;
+    let from = saved.as_ref();
+    check_data(from, &data, files, "--data")?;
+    let place = &source(from);
+    let model_name = setting("model", model.map(ModelName), ModelName(ImageModel::Cnn), from)?;
+    let epochs = limits::EPOCHS.check(setting("epochs", epochs, defaults.epochs, from)?, place)? as usize;
+    let batch = limits::BATCH.check(setting("batch", common.batch, defaults.batch, from)?, place)? as usize;
+    let lr = limits::rate(setting("lr", common.lr, defaults.lr, from)?, place)?;
+    let seed = setting("seed", common.seed, 0, from)?;
     let device = device(common)?;
+    let (h, w, classes) = (split.train.height, split.train.width, split.train.n_classes);
+    let first_layer = match model_name.0 {
+        ImageModel::Cnn => 16.0 * h as f64 * w as f64 * 128.0,
+        ImageModel::Mlp => h as f64 * w as f64 * 256.0,
+    };
+    // Two convolutions take 2 pixels off each side that is not padded, and the pool needs 2.
+    if model_name.0 == ImageModel::Cnn && h.min(w) + 4 * defaults.padding < 6 {
+        return Err(Failure::new(format!("{files}: images of {h}x{w} pixels are too small for convolutions"), "train with `--model mlp`"));
+    }
+    limits::check_images(h * w, batch.min(split.train.len()), first_layer, &device)?;
+    let batches = Batches::new(split.train.len(), batch, seed).drop_last();
+    let (checkpoint, lock, history, position) = match saved {
+        Some(saved) => {
+            let (history, position) = Position::restore(&saved, epochs, &batches)?;
+            (Some(saved.checkpoint), Some(saved.lock), history, position)
+        }
+        None => Default::default(),
+    };
+    let output = Output::new(common, &folder, lock)?;
 
     manual_seed(seed);
-    let (h, w, classes) = (split.train.height, split.train.width, split.train.n_classes);
     let model: Box<dyn Layer> = match model_name.0 {
         ImageModel::Cnn => Box::new(Cnn::new(h, w, classes, defaults.padding, defaults.dropout, &device)),
         ImageModel::Mlp => Box::new(Mlp::new(&[h * w, 256, 128, classes], defaults.dropout, &device)),
     };
-    let batches = Batches::new(split.train.len(), batch, seed).drop_last();
     let total = (epochs * batches.len()) as u64;
     let optimizer = AdamW::new(model.parameters(), lr)?;
     let settings = vec![
@@ -135,15 +180,14 @@ fn run(split: ImageSplit, model: Option<ImageModel>, epochs: Option<u32>, common
         ("seed", seed.to_string()),
     ];
     let schedule = Schedule::cosine(total).warmup((total / 20).max(1));
-    let mut training = Training { device, model, optimizer, schedule, settings, history, output };
-    let mut position = Position::default();
-    if let Some(saved) = saved {
-        saved.restore(&training.model, &mut training.optimizer)?;
-        position = Position::load(saved)?;
+    let mut training = Training { device, model, optimizer, schedule, settings, data, history, output };
+    if let Some(checkpoint) = checkpoint {
+        checkpoint.restore(&training.model, &mut training.optimizer)?;
         training.output.note(&format!("resumed in epoch {} of {epochs}", (position.epoch + 1).min(epochs)));
     }
     training.output.note(&split.note);
     training.output.note(&format!("{} on {device}, {} parameters, seed {seed}", model_name, training.model.n_parameters()));
+    end_if_interrupted()?;
     training.run(&split, &batches, defaults.jitter, epochs, position)
 }
 
@@ -167,14 +211,10 @@ impl Training {
                 position.seconds = before + started.elapsed().as_secs_f64();
                 self.output.advance(loss);
                 if interrupted() {
-                    self.output.end_bar();
-                    self.save(&position)?;
-                    let path = self.output.checkpoint_path();
-                    eprintln!("interrupted in step {}; saved {}; continue with --resume", self.optimizer.n_steps(), path.display());
-                    return Err(Failure::Interrupted);
+                    return Err(self.stop(&position)?);
                 }
             }
-            let test = self.evaluate(&split.test)?;
+            let Some(test) = self.evaluate(&split.test)? else { return Err(self.stop(&position)?) };
             let n_seen = position.n_seen.max(1) as f64;
             let row = EpochRow {
                 epoch: position.epoch + 1,
@@ -187,13 +227,15 @@ impl Training {
             self.history.epochs.push(row);
             self.output.epoch(&row, epochs, "epoch");
             position = Position { epoch: position.epoch + 1, ..Position::default() };
-            self.output.write_metrics(&self.history)?;
             self.save(&position)?;
             last_test = Some(test);
         }
         let test = match last_test {
             Some(test) => test,
-            None => self.evaluate(&split.test)?,
+            None => match self.evaluate(&split.test)? {
+                Some(test) => test,
+                None => return Err(self.stop(&position)?),
+            },
         };
         self.model.save(&self.output.model_path())?;
         self.output.write_report(&self.report(split, &test))?;
@@ -201,6 +243,13 @@ impl Training {
         let more = json!({ "test_loss": test.loss, "seconds": seconds, "steps": self.optimizer.n_steps() });
         self.output.result("test accuracy", test.confusion.accuracy(), more);
         Ok(())
+    }
+
+    /// Saves where an interrupted run is; gives what it ends with.
+    fn stop(&mut self, position: &Position) -> Result<Failure, Failure> {
+        self.output.end_bar();
+        self.save(position)?;
+        Ok(interrupted_after(self.optimizer.n_steps(), &self.output.checkpoint_path()))
     }
 
     /// One step; gives its loss, and how many images were read right.
@@ -247,12 +296,20 @@ impl Training {
         )
     }
 
-    fn evaluate(&mut self, images: &Images) -> Result<Test, Failure> {
+    /// `None` if the user asked to stop.
+    fn evaluate(&mut self, images: &Images) -> Result<Option<Test>, Failure> {
         const AT_ONCE: usize = 500;
+        // Of large images only as many as a batch of small ones has pixels.
+        const PIXELS_AT_ONCE: usize = 1 << 22;
+        let at_once = (PIXELS_AT_ONCE / images.image(0).len().max(1)).clamp(1, AT_ONCE);
         let mut test = Test { loss: 0.0, confusion: Confusion::new(images.n_classes), mistakes: Vec::new() };
         self.model.eval();
         let all: Vec<usize> = (0..images.len()).collect();
-        for items in all.chunks(AT_ONCE) {
+        for items in all.chunks(at_once) {
+            if interrupted() {
+                self.model.train(true);
+                return Ok(None);
+            }
             let batch = images.batch(items, None);
             let (x, _) = self.upload(&batch);
             let probabilities = no_grad(|| self.model.forward(&x).log_softmax(-1)).to_vec::<f32>()?;
@@ -269,14 +326,16 @@ impl Training {
         }
         self.model.train(true);
         test.loss /= images.len().max(1) as f64;
-        Ok(test)
+        Ok(Some(test))
     }
 
     fn save(&self, position: &Position) -> Result<(), Failure> {
         let mut checkpoint = Checkpoint::of(&self.model, &self.optimizer)?;
         save_settings(&mut checkpoint, &self.settings);
+        checkpoint.set(FINGERPRINT, &self.data);
         position.save(&mut checkpoint);
         self.history.save(&mut checkpoint);
+        self.output.write_metrics(&self.history)?;
         Ok(checkpoint.save(self.output.checkpoint_path())?)
     }
 

@@ -1,28 +1,39 @@
 //! `unigrad train`: what all training runs share.
 //!
 //! In: settings. Out: a folder with the model, a checkpoint, the figures and a report; one line per epoch and a last line.
-//! Always: the folder is tried before any work is done; Ctrl-C ends the step, saves a checkpoint, and exits with 130; a loss that is
-//! not a number ends the run with the step, the place and a checkpoint of the state before that step.
+//! Always: the folder is tried before any work is done, and is this run's alone while it lasts; nothing in it changes before the first epoch is
+//! done. Ctrl-C ends the step, saves a checkpoint, and exits with 130; a loss that is not a number ends the run with the step, the place and
+//! a checkpoint of the state before that step. Numbers pass the same limits wherever they come from. Output that cannot be written changes the
+//! exit status, not the run.
 
 mod gpt;
 mod history;
 mod images;
+mod limits;
 mod output;
 
 use crate::{
     Failure,
     args::{Common, Train},
+    stream::{self, tell},
 };
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         OnceLock,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
 };
-use unigrad::{nn::Checkpoint, prelude::*};
+use unigrad::{
+    nn::{
+        Checkpoint,
+        files::{self, FolderLock},
+    },
+    prelude::*,
+};
 
 pub(crate) fn run(what: Train) -> Result<(), Failure> {
+    stream::go_on_without_output();
     watch_for_interrupts()?;
     match what {
         Train::Digits(options) => images::digits(&options),
@@ -52,6 +63,21 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(SeqCst)
 }
 
+/// Ends a run in which no step was taken yet, if the user asked for that.
+fn end_if_interrupted() -> Result<(), Failure> {
+    if !interrupted() {
+        return Ok(());
+    }
+    tell(format_args!("interrupted before the first step; nothing was changed"));
+    Err(Failure::Interrupted)
+}
+
+/// What a run that was interrupted after a step tells.
+fn interrupted_after(step: u64, checkpoint: &Path) -> Failure {
+    tell(format_args!("interrupted after step {step}; saved {}; continue with --resume", checkpoint.display()));
+    Failure::Interrupted
+}
+
 /// The device that was asked for, or the best.
 fn device(common: &Common) -> Result<Device, Failure> {
     let device = match &common.device {
@@ -69,8 +95,15 @@ fn folder(common: &Common, name: &str) -> PathBuf {
     common.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(name))
 }
 
-/// The checkpoint to continue from, if that was asked for.
-fn resumed(common: &Common, folder: &std::path::Path) -> Result<Option<Checkpoint>, Failure> {
+/// A run that is continued: its checkpoint, which nobody else replaces from now on.
+struct Resumed {
+    checkpoint: Checkpoint,
+    path: PathBuf,
+    lock: FolderLock,
+}
+
+/// The run to continue, if that was asked for.
+fn resumed(common: &Common, folder: &Path) -> Result<Option<Resumed>, Failure> {
     if !common.resume {
         return Ok(None);
     }
@@ -79,7 +112,38 @@ fn resumed(common: &Common, folder: &std::path::Path) -> Result<Option<Checkpoin
         let cause = format!("{}: there is no checkpoint to resume from", path.display());
         return Err(Failure::new(cause, "name the folder of the interrupted run with `--out`, or leave `--resume` out"));
     }
-    Ok(Some(Checkpoint::load(path)?))
+    let lock = files::lock_folder(folder)?;
+    Ok(Some(Resumed { checkpoint: Checkpoint::load(&path)?, path, lock }))
+}
+
+/// A checkpoint whose parts contradict each other.
+fn contradiction(path: &Path, what: &str) -> Failure {
+    Failure::new(format!("{}: {what}", path.display()), "use the checkpoint as the run wrote it, or start a new run without `--resume`")
+}
+
+/// What tells data from other data: its length and a checksum (FNV-1a).
+fn fingerprint(parts: &[&[u8]]) -> String {
+    let mut sum = 0xcbf2_9ce4_8422_2325_u64;
+    for part in parts {
+        // The length too, so that bytes that move from one part to the next are seen.
+        for byte in part.iter().chain(&(part.len() as u64).to_le_bytes()) {
+            sum = (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    format!("{sum:016x}")
+}
+
+const FINGERPRINT: &str = "data.fingerprint";
+
+/// Refuses to continue a run with other data than it began with.
+fn check_data(saved: Option<&Resumed>, found: &str, data: &str, option: &str) -> Result<(), Failure> {
+    let Some(saved) = saved else { return Ok(()) };
+    let there: String = saved.checkpoint.get(FINGERPRINT)?;
+    if there == found {
+        return Ok(());
+    }
+    let cause = format!("{data}: not what the interrupted run of {} learned from", saved.path.display());
+    Err(Failure::new(cause, format!("name the same data with `{option}`, or start a new run without `--resume`")))
 }
 
 /// A setting: as in the checkpoint, and as asked for only where that is the same; without a checkpoint, as asked for, or the default.
@@ -87,10 +151,10 @@ fn setting<T: std::str::FromStr + ToString + PartialEq + Clone>(
     name: &str,
     asked: Option<T>,
     default: T,
-    saved: Option<&Checkpoint>,
+    saved: Option<&Resumed>,
 ) -> Result<T, Failure> {
     let Some(saved) = saved else { return Ok(asked.unwrap_or(default)) };
-    let there: T = saved.get(&format!("setting.{name}"))?;
+    let there: T = saved.checkpoint.get(&format!("setting.{name}"))?;
     match asked {
         Some(asked) if asked != there => {
             let cause = format!("--{name} {} differs from the interrupted run's {}", asked.to_string(), there.to_string());
@@ -98,6 +162,11 @@ fn setting<T: std::str::FromStr + ToString + PartialEq + Clone>(
         }
         _ => Ok(there),
     }
+}
+
+/// Where a setting stands, for errors about it.
+fn source(saved: Option<&Resumed>) -> String {
+    saved.map_or_else(|| "--".to_owned(), |saved| format!("{}: setting.", saved.path.display()))
 }
 
 /// What a run was asked to do, by name: for the checkpoint, the report, and the reader.

@@ -12,7 +12,7 @@ use crate::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use unigrad::nn::files;
+use unigrad::nn::files::{self, FolderLock};
 
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 const MODEL: &str = "model.safetensors";
@@ -24,14 +24,15 @@ pub(crate) struct Output {
     json: bool,
     quiet: bool,
     bar: ProgressBar,
+    _lock: FolderLock,
 }
 
 impl Output {
-    /// Makes the folder, and finds out whether it can be written.
-    pub(crate) fn new(common: &Common, folder: &Path, history: &History) -> Result<Output, Failure> {
-        let output = Output { folder: folder.to_owned(), json: common.json, quiet: common.quiet, bar: ProgressBar::hidden() };
-        output.write_metrics(history)?;
-        Ok(output)
+    /// Makes the folder, finds out whether it can be written, and takes it for this run, unless `lock` says that this is done.
+    pub(crate) fn new(common: &Common, folder: &Path, lock: Option<FolderLock>) -> Result<Output, Failure> {
+        let lock = lock.map_or_else(|| files::lock_folder(folder), Ok)?;
+        let (json, quiet) = (common.json, common.quiet);
+        Ok(Output { folder: folder.to_owned(), json, quiet, bar: ProgressBar::hidden(), _lock: lock })
     }
 
     pub(crate) fn checkpoint_path(&self) -> PathBuf {
