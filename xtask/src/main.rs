@@ -1,8 +1,10 @@
 //! `cargo xtask`: the project's own tasks, in Rust so that a clone needs nothing else.
 //!
-//! `test` prepares the machine and runs every test of the workspace; `compile-kernels` compiles what they render for devices that are not here;
-//! `check-platforms` type-checks drivers for systems that are not here; `tidy` checks what ARCHITECTURE.md promises.
+//! `test` prepares the machine and runs every test of the workspace; `fuzz` gives mutated inputs to everything that reads what others wrote;
+//! `compile-kernels` compiles what the tests render for devices that are not here; `check-platforms` type-checks drivers for systems that are not
+//! here; `tidy` checks what ARCHITECTURE.md promises.
 
+mod fuzz;
 mod kernels;
 mod nvrtc;
 mod platforms;
@@ -27,6 +29,10 @@ cargo xtask compile-kernels [--limit N] [--from FOLDER]
 cargo xtask check-platforms
     Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.
 
+cargo xtask fuzz [--seconds N] [--seed S] [--part NAME] [--case I] [--input FILE]
+    Gives mutated safetensors, IDX, gzip, checkpoints and kernel texts, random API calls and random graphs to what reads them, for N seconds: no panic, no
+    hang beyond 10 s, no more memory than the input is worth. Failing inputs are made small and kept in target/fuzz.
+
 cargo xtask tidy
     Checks the invariants of ARCHITECTURE.md. They are tests too: `cargo test -p xtask`.";
 
@@ -36,6 +42,7 @@ fn main() -> ExitCode {
     unsafe { std::env::remove_var("RUST_MIN_STACK") };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
+        Some("fuzz") => fuzz::run(&arguments[1..]),
         Some("test") => test::run(&arguments[1..]),
         Some("compile-kernels") => kernels::run(&arguments[1..]),
         Some("check-platforms") if arguments.len() == 1 => platforms::run(),

@@ -403,9 +403,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// Threads of a workgroup.
+    /// Threads of a workgroup; [`u32::MAX`] where there are more, as a text may say.
     pub fn threads(&self) -> u32 {
-        self.block.iter().product()
+        self.block.iter().fold(1, |threads: u32, n| threads.saturating_mul(*n))
     }
 
     /// The type of a value.
@@ -415,7 +415,8 @@ impl Program {
 
     /// Bytes of all shared arrays.
     pub fn shared_bytes(&self) -> usize {
-        self.shared.iter().map(|a| a.len as usize * a.ty.dtype().size() * a.ty.lanes()).sum()
+        let bytes = |a: &Array| (a.len as usize).saturating_mul(a.ty.dtype().size() * a.ty.lanes());
+        self.shared.iter().map(bytes).fold(0, usize::saturating_add)
     }
 
     /// Whether its blocks stand deeper in each other than [`MAX_NESTING`]; for any depth, for it does not recurse.

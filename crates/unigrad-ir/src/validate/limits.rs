@@ -54,7 +54,7 @@ impl Checker<'_> {
                 }
             }
         }
-        let threads = program.block.iter().map(|n| u64::from(*n)).product::<u64>();
+        let threads = program.block.iter().fold(1, |threads: u64, n| threads.saturating_mul((*n).into()));
         if threads == 0 || threads > target.max_threads.into() {
             let cause = format!("{threads} threads in a group, the target takes 1 to {}", target.max_threads);
             self.error(At::Words("threads"), cause, "let a group have fewer threads that each do more");
