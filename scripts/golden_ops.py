@@ -170,8 +170,8 @@ def unary(name, fn, make=G, specials=True, kinks=None, shapes=SHAPES, without=()
 U = lambda *s: G(*s, lo=-0.9, hi=0.9)
 unary("neg", torch.neg)
 unary("abs", torch.abs, kinks=[0.0, -1.0])
-# Here the sign of NaN is NaN, and the limits of silu and gelu at -inf are their values.
-unary("sign", torch.sign, kinks=[0.0, 2.0], without=[NAN])
+# Here the limits of silu and gelu at -inf are their values.
+unary("sign", torch.sign, kinks=[0.0, 2.0])
 unary("exp", torch.exp)
 unary("exp2", torch.exp2)
 unary("expm1", torch.expm1)
@@ -250,6 +250,14 @@ for name, fn in [("exp", torch.exp), ("sqrt", torch.sqrt), ("sigmoid", torch.sig
     op(name)
     for dtype in (torch.int32, torch.uint8, torch.bool, torch.int64):
         case(fn, I(5, lo=1, hi=4).to(dtype), concrete=True)
+# Where a composition overflows, or has no digits left.
+for name, fn, near in [("asinh", torch.asinh, [1e-30, 0.5, 5e9]), ("acosh", torch.acosh, [1.0, 1.0 + 2.0**-23, 1.0 + 2.0**-10, 5e9, 0.5]),
+                       ("atanh", torch.atanh, [1e-30, 1.0, -1.0, 1.0 - 2.0**-24, 1.5]), ("erfc", torch.erfc, [1e-30, 0.5, 4.0, 9.0, -9.0, 15.0])]:
+    op(name)
+    for dtype, far in [(torch.float32, [1e20, -1e20, 3e38]), (torch.float64, [1e160, -1e160, 1.7e308])]:
+        # Twelve digits say no more of a double.
+        short = [x for x in near if dtype == torch.float32 or float(f"{x:.12g}") == x]
+        case(fn, V([*short, *far, 0.0, -0.0, INF, -INF, NAN], dtype), concrete=True)
 write("unary")
 
 # ---- maps of two arguments
@@ -288,6 +296,14 @@ case(torch.remainder, V([1.0, 0.0, INF, 2.0, -2.0, NAN]), V([0.0, 0.0, 2.0, INF,
 op("floor_div")
 for a, b in PAIRS[:8]:
     case(torch.floor_divide, G(*a, lo=-7, hi=7), away(*b), nograd=True)
+case(torch.floor_divide, V([5.0, -5.0, 5.0, -5.0, 6.0, -6.0, 0.0, -0.0, 0.25]), V([3.0, 3.0, -3.0, -3.0, 3.0, 3.0, 2.0, 2.0, -8.0]), nograd=True)
+case(torch.floor_divide, V([1.0, -1.0, 0.0, INF, -INF, 2.0, -3.0, -2.0, NAN, 1.0, INF]), V([0.0, 0.0, 0.0, 1.0, 2.0, INF, INF, -INF, 1.0, NAN, INF]), nograd=True)
+case(lambda x: torch.floor_divide(x, 0.5), V([-3.0, -0.25, 0.0, 0.75, 2.5, 3.125]), scalar=0.5, nograd=True)
+for name, fn in [("floor_div", torch.floor_divide), ("rem", torch.remainder)]:
+    op(name)
+    # A tenth is more than a tenth, or less; quotients that the division rounds up.
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        case(fn, V([1.0, -1.0, 1.0, 0.3, 0.7, 6.0, 1000.0, -0.9], dtype), V([0.1, 0.1, -0.1, 0.1, 0.1, 0.2, 0.001, 0.3], dtype), concrete=True)
 op("pow")
 case(torch.pow, V([-2.0, -1.5, 0.0, 0.0, 2.0, -1.0]), V([2.0, 3.0, 2.0, 1.0, 0.0, -1.0]), only=[0])
 case(torch.pow, V([0.0, 0.0, -1.0, INF, 2.0, NAN, 1.0, -8.0]), V([0.0, -1.0, 0.5, 0.0, INF, 0.0, NAN, 0.3333]), nograd=True)
@@ -390,6 +406,10 @@ for a, b, w in [((), (), ()), ((3,), (3,), (3,)), ((2, 3), (3,), (2, 1)), ((0, 3
     case(torch.lerp, G(*a), G(*b), G(*w, lo=0, hi=1))
 for w in (0.0, 0.25, 0.5, 1.0, 1.5):
     case(lambda a, b: torch.lerp(a, b, w), G(4), G(4), scalar=w)
+for dtype in (torch.float32, torch.float64):
+    big = 1e8 if dtype == torch.float32 else 1e17
+    case(lambda a, b: torch.lerp(a, b, 1.0), V([big, 1.0, -big], dtype), V([1.0, big, 0.1], dtype), scalar=1.0, concrete=True)
+    case(torch.lerp, V([big, 1.0, -big, 3.0], dtype), V([1.0, big, 0.1, 7.0], dtype), V([1.0, 1.0, 1.0, 0.0], dtype), concrete=True)
 op("cast")
 for x, y in itertools.product(DTYPES, DTYPES):
     if x != y:
@@ -519,6 +539,14 @@ for a, o in [((3, 3), 0), ((3, 4), 1), ((4, 3), -1), ((2, 3, 3), 0)]:
 op("diag_embed")
 for a in [(3,), (2, 3), (0,)]:
     case(torch.diag_embed, G(*a))
+op("unfold")
+case(lambda x: x.unfold(0, 1, 1), V(1.5), axis=0, size=1, step=1)
+op("transpose")
+case(lambda x: x.transpose(0, -1), V(1.5), i=0, j=-1)
+op("movedim")
+case(lambda x: x.movedim(0, 0), V(1.5), source=0, target=0)
+op("squeeze")
+case(lambda x: x.squeeze(0), V(1.5), axis=0)
 op("unbind")
 for a, axis in [((3, 2), 0), ((2, 3, 4), -2)]:
     case(lambda x: x.unbind(axis), G(*a), axis=axis)
@@ -640,6 +668,21 @@ for name, fn in [("cummax", torch.cummax), ("cummin", torch.cummin)]:
         case(lambda x: fn(x, axis).values, D(*a), axis=axis)
     case(lambda x: fn(x, 0).values, V([1.0, 3.0, NAN, 5.0]), axis=0, nograd=True)
     case(lambda x: fn(x, 0).values, V([1.0, 3.0, 3.0, 2.0]), axis=0)
+for name, fn in [("cummax", torch.cummax), ("cummin", torch.cummin)]:
+    op(name)
+    for a, axis in [((5,), 0), ((3, 4), 1), ((), 0)]:
+        case(lambda x: fn(x, axis).values, B(*a), axis=axis, concrete=True)
+for name, fn in [("max_with_index", torch.max), ("min_with_index", torch.min)]:
+    op(name)
+    for a, axis in [((5,), 0), ((3, 4), 1), ((3, 4), 0), ((), 0), ((), -1), ((2, 3, 4), -2)]:
+        case(lambda x: tuple(fn(x, axis)), D(*a), axis=axis)
+    case(lambda x: tuple(fn(x, 0)), V([1.0, NAN, 3.0]), axis=0, nograd=True)
+# A variance that no f16 holds, whose root one holds.
+op("std")
+case(lambda x: torch.std(x, 0), V([300.0, -300.0, 300.0, -300.0]), axes=0, correction=1)
+case(lambda x: torch.std(x, 0), V([1000.0, 1001.0, 1002.0, 1001.0], torch.float32), axes=0, correction=1, concrete=True)
+op("norm")
+case(lambda x: torch.linalg.vector_norm(x, 2.0), V([300.0, -400.0]), p=2.0, axes=0)
 write("reduce")
 
 # ---- indexing
@@ -681,7 +724,9 @@ for a, n, axis in [((5,), 3, 0), ((3, 4), 6, 1), ((4, 3), 6, 0)]:
     src = list(a)
     src[axis] = n
     case(lambda x, i, s: x.index_add(axis, i, s), G(*a), I(n, hi=a[axis]), G(*src), axis=axis)
+case(lambda x, i, s: x.index_add(0, i, s), V(1.5), V([0], torch.int64), V(2.0), axis=0)
 op("index_copy")
+case(lambda x, i, s: x.index_copy(0, i, s), V(1.5), V([0], torch.int64), V(2.0), axis=-1)
 case(lambda x, i, s: x.index_copy(0, i, s), G(5), V([3, 0], torch.int64), G(2), axis=0)
 case(lambda x, i, s: x.index_copy(1, i, s), G(3, 4), V([2, 0, 1], torch.int64), G(3, 3), axis=1)
 op("take_along")
@@ -874,7 +919,11 @@ for a in [(4, 3), (4, 3, 2), (2, 3, 2, 3), (0, 3)]:
 op("cosine_similarity")
 for a, axis in [((3, 4), 1), ((3, 4), 0), ((5,), 0), ((2, 3, 4), -2)]:
     case(lambda x, y: F.cosine_similarity(x, y, axis, 1e-8), away(*a), away(*a), axis=axis, eps=1e-8)
+op("batch_norm_train")
+case(lambda x: F.batch_norm(x, None, None, training=True, eps=1e-5), V([[300.0], [-300.0], [300.0], [-300.0]]), eps=1e-5)
 op("normalize")
+case(lambda x: F.normalize(x, 2.0, 0), V([500.0, -200.0, 60000.0]), axis=0, p=2.0)
+case(lambda x: F.normalize(x, 3.0, 0), V([4.0, -2.0, 7.0]), axis=0, p=3.0)
 for a, axis in [((3, 4), 1), ((3, 4), 0), ((5,), 0)]:
     case(lambda x: F.normalize(x, 2.0, axis), away(*a), axis=axis, p=2.0)
 
@@ -922,6 +971,9 @@ for layout in ("half", "interleaved"):
     for shape in [(1, 1, 3, 4), (2, 2, 5, 6), (1, 1, 1, 2)]:
         t, half = shape[2], shape[3] // 2
         case(lambda x, c, s: rope(x, c, s, layout), G(*shape), G(t, half), G(t, half), only=[0], layout=layout)
+op("cosine_similarity")
+for a, b, axis in [((3, 4), (1, 4), 1), ((3, 1), (3, 4), 1), ((4,), (3, 1), 0)]:
+    case(lambda x, y: F.cosine_similarity(x, y, axis, 1e-8), away(*a), away(*b), axis=axis, eps=1e-8)
 write("norm")
 
 # ---- losses
@@ -972,6 +1024,9 @@ for reduction_ in ("mean", "sum", "none"):
         case(lambda x, y: F.kl_div(x, y, reduction=reduction_, log_target=True), G(*a, lo=-3, hi=0), G(*a, lo=-3, hi=0), reduction=reduction_, log_target=True)
 op("bce")
 case(lambda x, y: F.binary_cross_entropy(x, y), V([0.0, 1.0, 0.5, 0.0, 1.0]), V([0.0, 1.0, 0.5, 1.0, 0.0]), reduction="mean", nograd=True)
+for dtype in (torch.float32, torch.float64):
+    small = [1e-30, 1e-37, 0.0, 1.0] + ([1e-40, 1e-100, 1e-300] if dtype == torch.float64 else [])
+    case(lambda x, y: F.binary_cross_entropy(x, y, reduction="none"), V(small, dtype), torch.ones(len(small), dtype=dtype), reduction="none", concrete=True)
 op("bce_with_logits")
 case(lambda x, y: F.binary_cross_entropy_with_logits(x, y), V([100.0, -100.0, 100.0, -100.0]), V([1.0, 0.0, 0.0, 1.0]), only=[0], reduction="mean")
 case(lambda x, y, p: F.binary_cross_entropy_with_logits(x, y, pos_weight=p), G(4, 3), G(4, 3, lo=0, hi=1), P(3), only=[0], reduction="mean", pos_weight=True)

@@ -17,9 +17,10 @@ pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradi
 pub use below::Below;
 pub use error::{Error, ErrorKind};
 pub use node::{
-    EnableGradGuard, Expr, Inputs, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled, next_id, no_grad_guard,
+    EnableGradGuard, Expr, Inputs, KeepScalarsGuard, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled,
+    keep_scalars_guard, next_id, no_grad_guard,
 };
 pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
 pub use ops::decompose;
-pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, numel};
+pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, is_countable, numel};
 pub use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Element, Literal, ReduceOp, ScanOp, ScatterMode, UnaryOp, bf16, f16};

@@ -1,6 +1,6 @@
 //! Nodes, and the handle to one.
 
-use crate::{Below, Error, ErrorKind, Op, Shape, VariableId, numel, op::InvalidOp, shape::MAX_RANK};
+use crate::{Below, Error, ErrorKind, Op, Shape, VariableId, is_countable, numel, op::InvalidOp, shape::MAX_RANK};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::{
@@ -72,6 +72,7 @@ impl WeakExpr {
 
 thread_local! {
     static NO_GRAD: Cell<u32> = const { Cell::new(0) };
+    static KEEP_SCALARS: Cell<u32> = const { Cell::new(0) };
     static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
@@ -131,6 +132,28 @@ pub fn enable_grad_guard() -> EnableGradGuard {
     EnableGradGuard(NO_GRAD.with(|depth| depth.replace(0)))
 }
 
+/// Ends the part of the program in which run-time numbers stay the nodes that they are.
+#[derive(Debug)]
+pub struct KeepScalarsGuard(());
+
+impl Drop for KeepScalarsGuard {
+    fn drop(&mut self) {
+        KEEP_SCALARS.with(|depth| depth.set(depth.get().saturating_sub(1)));
+    }
+}
+
+/// Until the guard drops, casts and broadcasts of a run-time number on this thread are nodes of their own instead of another run-time number:
+/// a plan that is being built has slots for those that it was captured with, and for no others.
+pub fn keep_scalars_guard() -> KeepScalarsGuard {
+    KEEP_SCALARS.with(|depth| depth.set(depth.get() + 1));
+    KeepScalarsGuard(())
+}
+
+/// The run-time number that a node is, where another one may take its place.
+pub(crate) fn foldable_scalar(expr: &Expr) -> Option<Literal> {
+    if KEEP_SCALARS.with(|depth| depth.get() == 0) { expr.scalar_value() } else { None }
+}
+
 /// Whether nodes made now on this thread may need gradients.
 pub fn grad_enabled() -> bool {
     NO_GRAD.with(|depth| depth.get() == 0)
@@ -151,10 +174,11 @@ impl Expr {
             return invalid.clone();
         }
         // Every size and byte count below is one that memory could have.
-        if shape.len() > MAX_RANK || numel(&shape).saturating_mul(dtype.size()) > isize::MAX as usize {
-            let message = format!("{shape:?} {dtype} has more than {MAX_RANK} axes, or more elements than memory can have");
+        if shape.len() > MAX_RANK || !is_countable(&shape, dtype.size()) {
+            let message = format!("{shape:?} {dtype} has more than {MAX_RANK} axes, or sizes whose product no memory has");
+            let help = "give it fewer axes, or smaller sizes (also beside an axis of size 0)";
             let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
-            return Expr::fail(ErrorKind::Shape, op.name(), message, "", &inputs);
+            return Expr::fail(ErrorKind::Shape, op.name(), message, help, &inputs);
         }
         let needs_grad = match &op {
             Op::Variable(_) => true,

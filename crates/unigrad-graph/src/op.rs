@@ -117,10 +117,12 @@ pub enum Op {
     Cast,
     /// The same bits in the node's dtype, of the same size.
     Bitcast,
-    /// An `I64` index checked to be in `-size..size`, and wrapped to `0..size`.
+    /// An `I64` index checked to be in `-size..size`, and wrapped to `0..size`; or checked to be in `0..size`.
     Bounded {
         /// Elements of the indexed axis.
         size: usize,
+        /// Whether negative ones count from the end.
+        from_end: bool,
     },
 
     // Views.

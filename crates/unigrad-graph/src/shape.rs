@@ -13,6 +13,13 @@ pub fn numel(shape: &[usize]) -> usize {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |product, size| product.saturating_mul(*size)) }
 }
 
+/// Whether memory could hold a tensor of this shape whose sizes of 0 were 1: then every product of some of its sizes, and every distance of
+/// two elements in bytes, can be counted.
+pub fn is_countable(shape: &[usize], element_bytes: usize) -> bool {
+    let product = |product: usize, size: &usize| product.checked_mul((*size).max(1));
+    shape.iter().try_fold(element_bytes, product).is_some_and(|bytes| bytes <= isize::MAX as usize)
+}
+
 /// Row-major strides in elements.
 ///
 /// ```

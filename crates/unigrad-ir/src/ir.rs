@@ -265,8 +265,8 @@ pub enum Op {
     MulHi(Value, Value),
     /// `if 0 { 1 } else { 2 }`; both are evaluated already.
     Select(Value, Value, Value),
-    /// Conversion, with the rules of a region's `Cast`: float to integer truncates and saturates at the target's 64-bit (or 32-bit) range, then
-    /// wraps; anything to `Bool` is `!= 0`.
+    /// Conversion, with the rules of a region's `Cast`: float to integer truncates and saturates at the integer's range,
+    /// NaN gives 0; anything to `Bool` is `!= 0`.
     Cast(Value),
     /// The same bits in another type of the same size.
     Bitcast(Value),

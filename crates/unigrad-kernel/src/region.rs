@@ -89,18 +89,20 @@ pub enum InstOp {
     Binary(BinaryOp, Value, Value),
     /// `if 0 { 1 } else { 2 }`.
     Where(Value, Value, Value),
-    /// Conversion to the instruction's dtype. Float to integer truncates and saturates at the target's 64-bit (or 32-bit) range, then wraps;
+    /// Conversion to the instruction's dtype. Float to integer truncates and saturates at the integer's range, NaN gives 0;
     /// anything to `Bool` is `!= 0`.
     Cast(Value),
     /// The same bits, read as the instruction's dtype (same size).
     Bitcast(Value),
-    /// An index (`I64`) that must be in `-size..size`: negative ones count from the end. Outside, the launch fails with
+    /// An index (`I64`) that must be in `-size..size`, negative ones counted from the end, or in `0..size`. Outside, the launch fails with
     /// an index error that tells the index and the size, and nothing out of bounds is touched.
     Bounded {
         /// The index as the user gave it.
         index: Value,
         /// Elements along the axis.
         size: i64,
+        /// Whether negative ones count from the end.
+        from_end: bool,
     },
     /// Word `word` of Philox4x32-10 with counter `(lo(index), hi(index), lo(offset), hi(offset))` and key `(lo(seed), hi(seed))`; `U32`.
     Philox {

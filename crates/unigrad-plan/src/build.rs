@@ -27,6 +27,7 @@ pub(crate) struct Built {
 
 /// The compiler's graph and its outputs.
 pub(crate) fn build(capture: &Capture) -> Result<Built, String> {
+    let _guard = unigrad_graph::keep_scalars_guard();
     let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), barriers: 0 };
     for node in &capture.nodes {
         let expr = &node.expr;

@@ -30,6 +30,8 @@ pub struct ScalarCheck {
     pub slot: u32,
     /// Elements of the indexed axis.
     pub size: usize,
+    /// Whether negative ones count from the end.
+    pub from_end: bool,
     /// Where the user wrote it.
     pub place: &'static Location<'static>,
 }
@@ -41,7 +43,7 @@ pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: Vec<Id>) 
     let mut on_host = Vec::new();
     checks.retain(|check| match ir.node(check.index) {
         IrNode { op: IrOp::Scalar(slot), place, .. } => {
-            on_host.push(ScalarCheck { slot: *slot, size: check.size, place });
+            on_host.push(ScalarCheck { slot: *slot, size: check.size, from_end: check.from_end, place });
             false
         }
         _ => true,
@@ -87,6 +89,8 @@ fn output(ir: &mut Ir, assignment: &Assignment, fine: Option<Id>) -> Id {
 struct Check {
     index: Id,
     size: usize,
+    /// Whether negative ones count from the end.
+    from_end: bool,
 }
 
 /// Every index that is checked when the nodes are computed, each once.
@@ -103,15 +107,15 @@ fn checks(ir: &Ir, computed: impl Iterator<Item = Id>) -> Vec<Check> {
     for (_, node) in ir.nodes.iter().enumerate().filter(|(id, _)| runs[*id]) {
         let IrOp::Op(op) = &node.op else { continue };
         let axis_of = |input: usize, axis: usize| ir.node(node.inputs[input]).shape[axis];
-        let (input, size) = match op {
-            Op::Gather { axis } => (1, axis_of(0, *axis)),
-            Op::Scatter { axis, .. } => (1, node.shape[*axis]),
-            Op::Bounded { size } => (0, *size),
-            Op::DynSlice { axis } => (1, axis_of(0, *axis) - node.shape[*axis] + 1),
-            Op::DynUpdate { axis } => (2, node.shape[*axis] - axis_of(1, *axis) + 1),
+        let (input, size, from_end) = match op {
+            Op::Gather { axis } => (1, axis_of(0, *axis), true),
+            Op::Scatter { axis, .. } => (1, node.shape[*axis], true),
+            Op::Bounded { size, from_end } => (0, *size, *from_end),
+            Op::DynSlice { axis } => (1, axis_of(0, *axis) - node.shape[*axis] + 1, true),
+            Op::DynUpdate { axis } => (2, node.shape[*axis] - axis_of(1, *axis) + 1, true),
             _ => continue,
         };
-        let check = Check { index: values_of(ir, node.inputs[input]), size };
+        let check = Check { index: values_of(ir, node.inputs[input]), size, from_end };
         if !is_in_range(ir, check) && seen.insert(check) {
             checks.push(check);
         }
@@ -143,7 +147,7 @@ fn is_in_range(ir: &Ir, check: Check) -> bool {
     match op {
         Op::ArgSort { axis, .. } | Op::TopK { axis, .. } | Op::ArgReduce(_, axis) => along(*axis),
         Op::Iota { axis } => node.shape[*axis] <= check.size,
-        Op::Bounded { size } => *size <= check.size,
+        Op::Bounded { size, .. } => *size <= check.size,
         _ => ir.numel(check.index) == 0,
     }
 }
@@ -159,7 +163,7 @@ fn all_in_range(ir: &mut Ir, checks: &[Check]) -> Option<Id> {
         let end =
             |ir: &mut Ir, value: i64| add(ir, Op::Const(Literal::int(DType::I64, value)), SmallVec::new(), index.shape.clone(), DType::I64);
         let size = i64::try_from(check.size).unwrap_or(i64::MAX);
-        let (low, high) = (end(ir, -size), end(ir, size));
+        let (low, high) = (end(ir, if check.from_end { -size } else { 0 }), end(ir, size));
         let above = add(ir, Op::Binary(BinaryOp::Ge), smallvec![check.index, low], index.shape.clone(), DType::Bool);
         let below = add(ir, Op::Binary(BinaryOp::Lt), smallvec![check.index, high], index.shape.clone(), DType::Bool);
         let mut fine = add(ir, Op::Binary(BinaryOp::And), smallvec![above, below], index.shape.clone(), DType::Bool);

@@ -151,7 +151,7 @@ impl<'a> Emitter<'a> {
                 coords.iter_mut().zip(start).for_each(|(coord, start)| *coord = std::mem::take(coord).plus_const(*start as i64));
                 if let Some((axis, by, places)) = moved {
                     let by = self.value(*by, &Coords::new())?;
-                    let by = self.bounded(by, *places, None);
+                    let by = self.bounded(by, *places, true, None);
                     coords[*axis] = std::mem::take(&mut coords[*axis]).plus(&Idx::value(by));
                 }
             }
@@ -398,9 +398,9 @@ impl<'a> Emitter<'a> {
                 let x = self.pull(input(0), coords, mask)?;
                 self.inst(InstOp::Bitcast(x), n.dtype)
             }
-            Op::Bounded { size } => {
+            Op::Bounded { size, from_end } => {
                 let index = self.pull(input(0), coords, mask)?;
-                self.bounded(index, *size, mask)
+                self.bounded(index, *size, *from_end, mask)
             }
             Op::Reshape => {
                 let linear = flatten(coords, &n.shape);
@@ -457,7 +457,7 @@ impl<'a> Emitter<'a> {
             Op::DynSlice { axis } => {
                 let start = self.pull(input(1), &Coords::new(), None)?;
                 let room = shape_of(0)[*axis] - n.shape[*axis] + 1;
-                let start = self.bounded(start, room, None);
+                let start = self.bounded(start, room, true, None);
                 let mut from = coords.clone();
                 from[*axis] = from[*axis].clone().plus(&Idx::value(start));
                 self.pull(input(0), &from, mask)?
@@ -465,7 +465,7 @@ impl<'a> Emitter<'a> {
             Op::DynUpdate { axis } => {
                 let size = shape_of(1)[*axis];
                 let start = self.pull(input(2), &Coords::new(), None)?;
-                let start = self.bounded(start, n.shape[*axis] - size + 1, None);
+                let start = self.bounded(start, n.shape[*axis] - size + 1, true, None);
                 let mut from = coords.clone();
                 from[*axis] = from[*axis].clone().plus(&Idx::value(start).times(-1));
                 let here = self.within(&from[*axis].clone(), size);
@@ -482,7 +482,7 @@ impl<'a> Emitter<'a> {
             }
             Op::Gather { axis } => {
                 let index = self.pull(input(1), coords, mask)?;
-                let index = self.bounded(index, shape_of(0)[*axis], mask);
+                let index = self.bounded(index, shape_of(0)[*axis], true, mask);
                 let mut from = coords.clone();
                 from[*axis] = Idx::value(index);
                 self.pull(input(0), &from, mask)?
@@ -502,7 +502,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// A checked index. Where the mask is false the index may be anything, so it is replaced by 0 first.
-    fn bounded(&mut self, index: Value, size: usize, mask: Option<Value>) -> Value {
+    fn bounded(&mut self, index: Value, size: usize, from_end: bool, mask: Option<Value>) -> Value {
         let index = match mask {
             None => index,
             Some(mask) => {
@@ -510,7 +510,7 @@ impl<'a> Emitter<'a> {
                 self.inst(InstOp::Where(mask, index, zero), DType::I64)
             }
         };
-        self.inst(InstOp::Bounded { index, size: size as i64 }, DType::I64)
+        self.inst(InstOp::Bounded { index, size: size as i64, from_end }, DType::I64)
     }
 
     fn pad(&mut self, x: Id, axes: &[PadAxis], fill: Literal, coords: &Coords, mask: Option<Value>) -> Result<Value, Pause> {

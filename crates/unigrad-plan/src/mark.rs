@@ -9,7 +9,7 @@ use crate::fuse::{Fusion, reads_through_views, view_base};
 use crate::ir::{Id, IrOp, Kind};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use unigrad_graph::Op;
+use unigrad_graph::{AttentionSpec, Op};
 
 /// Longest chain that is computed in one go, and most nodes.
 const MAX_DEPTH: usize = 96;
@@ -81,7 +81,9 @@ impl Fusion<'_> {
                 let is_scalar = matches!(self.ir.node(*input).op, IrOp::Scalar(_));
                 let is_number = match op {
                     Op::Kernel(spec) => i >= spec.n_tensors,
-                    op => is_scalar && matches!(op, Op::Attention(_) | Op::AttentionGrad(_)),
+                    // Of a tensor that is one run-time number everywhere the kernel wants the elements.
+                    Op::Attention(spec) | Op::AttentionGrad(spec) => is_scalar && numbers_of_attention(spec).contains(&i),
+                    _ => false,
                 };
                 if is_number {
                     continue;
@@ -248,4 +250,10 @@ impl Fusion<'_> {
             self.marked.insert(id);
         }
     }
+}
+
+/// The inputs of attention that are numbers, not tensors: lengths and offset, seed and offset of random numbers.
+fn numbers_of_attention(spec: &AttentionSpec) -> std::ops::Range<usize> {
+    let first = 3 + usize::from(spec.has_bias);
+    first..first + if spec.dropout_keep_bits.is_some() { 4 } else { 2 }
 }

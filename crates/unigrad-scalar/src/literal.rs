@@ -29,7 +29,7 @@ pub fn round_to_odd(value: f64) -> f32 {
 }
 
 impl Literal {
-    /// A float `value`, rounded to `dtype`; integers truncate toward zero and wrap, `Bool` is `value != 0`.
+    /// A float `value`, rounded to `dtype`; integers truncate toward zero and saturate, NaN gives 0; `Bool` is `value != 0`.
     pub fn float(dtype: DType, value: f64) -> Literal {
         match dtype {
             DType::F64 => Literal { dtype, bits: value.to_bits() },
@@ -37,8 +37,14 @@ impl Literal {
             DType::F16 => Literal { dtype, bits: f64::from(f16::from_f32(round_to_odd(value))).to_bits() },
             DType::BF16 => Literal { dtype, bits: f64::from(bf16::from_f32(round_to_odd(value))).to_bits() },
             DType::Bool => Literal { dtype, bits: u64::from(value != 0.0) },
+            DType::U8 => Literal::int(dtype, (value as u8).into()),
+            DType::I8 => Literal::int(dtype, (value as i8).into()),
+            DType::U16 => Literal::int(dtype, (value as u16).into()),
+            DType::I16 => Literal::int(dtype, (value as i16).into()),
+            DType::U32 => Literal::int(dtype, (value as u32).into()),
+            DType::I32 => Literal::int(dtype, (value as i32).into()),
             DType::U64 => Literal { dtype, bits: value as u64 },
-            _ => Literal::int(dtype, value as i64),
+            DType::I64 => Literal { dtype, bits: value as i64 as u64 },
         }
     }
 

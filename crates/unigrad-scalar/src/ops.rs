@@ -26,11 +26,15 @@ scalar_ops! {
     /// `Neg`, `Abs`, `Sign`, `Relu` take any number; `Not` takes `Bool`; `BitNot` takes integers; the others take floats
     /// (`Floor`, `Ceil`, `Round`, `Trunc` of an integer is the integer, decided before a kernel is made).
     UnaryOp {
-        Neg = "neg", Abs = "abs", Sign = "sign",
+        Neg = "neg", Abs = "abs",
+        /// -1, 0 or 1; 0 of NaN.
+        Sign = "sign",
         Exp = "exp", Exp2 = "exp2", Expm1 = "expm1", Log = "log", Log2 = "log2", Log1p = "log1p",
         Sin = "sin", Cos = "cos", Tan = "tan", Asin = "asin", Acos = "acos", Atan = "atan",
         Sinh = "sinh", Cosh = "cosh", Tanh = "tanh",
         Sqrt = "sqrt", Rsqrt = "rsqrt", Recip = "recip", Erf = "erf",
+        /// `1 - erf(x)`, with all digits where that is small.
+        Erfc = "erfc",
         Floor = "floor", Ceil = "ceil",
         /// To the nearest integer, ties to even.
         Round = "round",
@@ -60,7 +64,8 @@ scalar_ops! {
         Add = "add", Sub = "sub", Mul = "mul",
         /// Floats only; integers divide with `IDiv` or are cast first.
         Div = "div",
-        /// Integer division, rounded toward negative infinity; by zero: 0.
+        /// Division rounded toward negative infinity; of integers by zero: 0. Of floats: what [`BinaryOp::Rem`] leaves, divided, as Python's
+        /// `//`, so that `1 // 0.1` is 9; by zero as `/`.
         IDiv = "idiv",
         /// Remainder with the divisor's sign (Python's `%`, `torch.remainder`); integers by zero: 0.
         Rem = "rem",
@@ -117,7 +122,7 @@ impl UnaryOp {
                 } else if x < 0.0 {
                     -1.0
                 } else {
-                    x
+                    0.0
                 }
             }
             UnaryOp::Exp => x.exp(),
@@ -139,6 +144,7 @@ impl UnaryOp {
             UnaryOp::Rsqrt => 1.0 / x.sqrt(),
             UnaryOp::Recip => 1.0 / x,
             UnaryOp::Erf => libm::erf(x),
+            UnaryOp::Erfc => libm::erfc(x),
             UnaryOp::Floor => x.floor(),
             UnaryOp::Ceil => x.ceil(),
             UnaryOp::Round => x.round_ties_even(),
@@ -228,7 +234,20 @@ impl BinaryOp {
             BinaryOp::Sub => a - b,
             BinaryOp::Mul => a * b,
             BinaryOp::Div => a / b,
-            BinaryOp::IDiv => (a / b).floor(),
+            BinaryOp::IDiv => {
+                if b == 0.0 {
+                    return a / b;
+                }
+                let r = a % b;
+                let less = if r != 0.0 && (r < 0.0) != (b < 0.0) { 1.0 } else { 0.0 };
+                let quotient = (a - r) / b - less;
+                if quotient == 0.0 {
+                    return 0f64.copysign(a / b);
+                }
+                // The division may have rounded a whole number down.
+                let floor = quotient.floor();
+                if quotient - floor > 0.5 { floor + 1.0 } else { floor }
+            }
             BinaryOp::Rem => {
                 let r = a % b;
                 if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }

@@ -2,7 +2,7 @@
 
 use crate::{Generator, Tensor, arithmetic::Operand};
 use std::sync::Arc;
-use unigrad_graph::{AttentionSpec, DType, ErrorKind, Expr, Literal, ops::attention::AttentionInputs};
+use unigrad_graph::{AttentionSpec, DType, ErrorKind, Expr, Literal, numel, ops::attention::AttentionInputs};
 
 /// Settings of [`Tensor::attention`].
 #[derive(Clone, Default)]
@@ -78,15 +78,20 @@ impl Tensor {
                 Some(mask.where_(seen, low))
             }
         };
-        let bias = bias.map(|bias| bias.expr().expand(&[b, h, t, s]));
+        // Not in a closure: the place would be this line.
+        let bias = match bias {
+            Some(bias) => Some(bias.expr().expand(&[b, h, t, s])),
+            None => None,
+        };
         if let Some(invalid) = bias.as_ref().filter(|bias| bias.error().is_some()) {
             return Tensor::from_expr(invalid.clone());
         }
-        let random = (options.dropout > 0.0).then(|| Generator::global().take_scalars(b * h * t * s, q.device()));
+        let random = (options.dropout > 0.0).then(|| Generator::global().take_scalars(numel(&[b, h, t, s]), q.device()));
         let spec = AttentionSpec {
             scale_bits: options.scale.unwrap_or(1.0 / (d.max(1) as f64).sqrt()).to_bits(),
             causal: options.causal,
-            window: options.window,
+            // Beyond what any two positions are apart, so that sums with it can be counted.
+            window: options.window.map(|window| window.min(1 << 40)),
             dropout_keep_bits: random.as_ref().map(|_| ((1.0 - options.dropout) as f32).to_bits()),
             has_bias: bias.is_some(),
         };

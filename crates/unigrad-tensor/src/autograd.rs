@@ -55,7 +55,13 @@ fn backward(loss: &Tensor, dy: Option<&Tensor>, consume: bool) -> Result<()> {
     };
     if dy.shape() != output.shape() {
         let message = format!("the gradient {:?} does not have the tensor's shape {:?}", dy.shape(), output.shape());
-        return Err(graph_error(&Expr::fail(ErrorKind::Shape, "backward", message, "", &[&output, &dy])));
+        return Err(graph_error(&Expr::fail(
+            ErrorKind::Shape,
+            "backward",
+            message,
+            "give a gradient of the tensor's shape",
+            &[&output, &dy],
+        )));
     }
     // Gradients that accumulate are values; who wants to differentiate them takes `grad`.
     let _guard = unigrad_graph::no_grad_guard();
@@ -168,7 +174,7 @@ pub fn grad_allow_unused(output: &Tensor, dy: Option<&Tensor>, wrt: &[&Tensor]) 
     };
     if dy.shape() != output.shape() {
         let message = format!("the gradient {:?} does not have the tensor's shape {:?}", dy.shape(), output.shape());
-        return Err(graph_error(&Expr::fail(ErrorKind::Shape, "grad", message, "", &[&output, &dy])));
+        return Err(graph_error(&Expr::fail(ErrorKind::Shape, "grad", message, "give a gradient of the tensor's shape", &[&output, &dy])));
     }
     let mut nodes = Vec::with_capacity(wrt.len());
     for tensor in wrt {

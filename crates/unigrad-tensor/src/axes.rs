@@ -69,6 +69,8 @@ pub trait Ints {
 }
 
 /// Which axes a reduction goes over: `()` for all, one axis, or a list; negative ones count from the end.
+///
+/// An empty list names no axis, so nothing is reduced, as in NumPy; PyTorch's `sum` takes an empty list for all axes.
 pub trait Axes {
     /// The axes, or `None` for all.
     fn axes(self) -> Option<Vec<i64>>;
@@ -80,36 +82,41 @@ impl Axes for () {
     }
 }
 
+/// An integer that callers write, as `i64`. One beyond it is the greatest, which no size, axis or index reaches.
+pub(crate) fn clamped<T: TryInto<i64>>(i: T) -> i64 {
+    i.try_into().unwrap_or(i64::MAX)
+}
+
 macro_rules! integers {
     ($($ty:ty),*) => { $(
         impl Ints for $ty {
             fn ints(self) -> Vec<i64> {
-                vec![self as i64]
+                vec![clamped(self)]
             }
         }
         impl<const N: usize> Ints for [$ty; N] {
             fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| *i as i64).collect()
+                self.iter().map(|i| clamped(*i)).collect()
             }
         }
         impl<const N: usize> Ints for &[$ty; N] {
             fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| *i as i64).collect()
+                self.iter().map(|i| clamped(*i)).collect()
             }
         }
         impl Ints for &[$ty] {
             fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| *i as i64).collect()
+                self.iter().map(|i| clamped(*i)).collect()
             }
         }
         impl Ints for Vec<$ty> {
             fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| *i as i64).collect()
+                self.iter().map(|i| clamped(*i)).collect()
             }
         }
         impl Ints for &Vec<$ty> {
             fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| *i as i64).collect()
+                self.iter().map(|i| clamped(*i)).collect()
             }
         }
         impl Axes for $ty {
@@ -188,7 +195,13 @@ pub(crate) fn resolve_axes(x: &Expr, op: &str, axes: Option<Vec<i64>>) -> Result
     }
     resolved.sort_unstable();
     if resolved.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(Expr::fail(ErrorKind::Axis, op, format!("an axis of {:?} is named twice: {resolved:?}", x.shape()), "", &[x]));
+        return Err(Expr::fail(
+            ErrorKind::Axis,
+            op,
+            format!("an axis of {:?} is named twice: {resolved:?}", x.shape()),
+            "name each axis once",
+            &[x],
+        ));
     }
     Ok(resolved)
 }
@@ -197,7 +210,7 @@ pub(crate) fn resolve_axes(x: &Expr, op: &str, axes: Option<Vec<i64>>) -> Result
 #[track_caller]
 pub(crate) fn axes_mask(x: &Expr, op: &str, axes: &[usize]) -> Result<u32, Expr> {
     if axes.iter().any(|axis| *axis >= 32) {
-        return Err(Expr::fail(ErrorKind::Axis, op, format!("{} axes are more than 32", x.rank()), "", &[x]));
+        return Err(Expr::fail(ErrorKind::Axis, op, format!("{} axes are more than 32", x.rank()), "join some with `flatten`", &[x]));
     }
     Ok(axes.iter().fold(0, |mask, axis| mask | 1 << axis))
 }

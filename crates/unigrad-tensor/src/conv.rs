@@ -3,7 +3,7 @@
 use crate::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use unigrad_graph::{ConvSpec, ErrorKind, Expr, Shape};
+use unigrad_graph::{ConvSpec, ErrorKind, Expr, Shape, is_countable};
 
 /// Settings of a convolution, one entry per spatial dimension; an empty list means the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,11 +69,15 @@ where
 }
 
 #[track_caller]
-fn with_bias(y: Tensor, bias: Option<&Tensor>) -> Tensor {
+fn with_bias(op: &str, y: Tensor, bias: Option<&Tensor>) -> Tensor {
     let Some(bias) = bias else { return y };
     let (y_expr, b) = (y.expr(), bias.expr());
     if y_expr.error().is_some() || b.error().is_some() {
         return if y_expr.error().is_some() { y } else { bias.clone() };
+    }
+    if b.shape().as_slice() != [y_expr.shape()[1]] {
+        let message = format!("a bias {:?} for {} channels", b.shape(), y_expr.shape()[1]);
+        return Tensor::fail(ErrorKind::Shape, op, message, "the bias has one element per channel of the result: [out]", &[&y, bias]);
     }
     let mut shape: Shape = Shape::from_elem(1, y_expr.rank());
     shape[1] = b.numel();
@@ -88,10 +92,15 @@ fn settings(op: &str, x: &Tensor, w: &Tensor, n: usize, options: &ConvOptions) -
             return Err(tensor.clone());
         }
     }
-    let spec = options.spec(n).filter(|_| a.rank() == n + 2 && b.rank() == n + 2 && options.groups > 0);
+    // Ranks first: the number of axes may be any.
+    let fits = n.checked_add(2).is_some_and(|rank| a.rank() == rank && b.rank() == rank) && options.groups > 0;
+    let spec = if fits { options.spec(n) } else { None };
+    let spec = spec.filter(|spec| !spec.stride.contains(&0) && !spec.dilation.contains(&0));
     let Some(spec) = spec else {
         let message = format!("{:?} with weight {:?} and {options:?}", a.shape(), b.shape());
-        let help = format!("wants a batch of channels of {n} spatial axes, and one setting per axis (or one for all)");
+        let help = format!(
+            "wants a batch of channels of {n} spatial axes, and one setting per axis (or one for all); strides, dilations and groups are at least 1"
+        );
         return Err(Tensor::fail(ErrorKind::Shape, op, message, &help, &[x, w]));
     };
     let dtype = crate::promotion::to_float(a.dtype().promote(b.dtype()));
@@ -99,11 +108,12 @@ fn settings(op: &str, x: &Tensor, w: &Tensor, n: usize, options: &ConvOptions) -
 }
 
 impl Tensor {
-    /// Convolution over `n` spatial dimensions.
+    /// Convolution over `n` spatial dimensions: x `[n, c, spatial..]`, w `[out, c / groups, kernel..]`, bias `[out]`. Integers and bools
+    /// compute in `f32`, as in all functions of real numbers (PyTorch's stay integers on the CPU).
     #[track_caller]
     pub fn conv(&self, w: &Tensor, bias: Option<&Tensor>, n: usize, options: &ConvOptions) -> Tensor {
         match settings("conv", self, w, n, options) {
-            Ok((x, w, spec)) => with_bias(Tensor::from_expr(x.conv(&w, Arc::new(spec))), bias),
+            Ok((x, w, spec)) => with_bias("conv", Tensor::from_expr(x.conv(&w, Arc::new(spec))), bias),
             Err(invalid) => invalid,
         }
     }
@@ -129,17 +139,24 @@ impl Tensor {
     /// Transposed convolution over `n` spatial dimensions: the data gradient of [`Tensor::conv`]. w is `[c, o / groups, kernel..]`.
     #[track_caller]
     pub fn conv_transpose(&self, w: &Tensor, bias: Option<&Tensor>, n: usize, options: &ConvOptions) -> Tensor {
-        let (x, wx, spec) = match settings("conv_transpose", self, w, n, options) {
+        let (x, wx, mut spec) = match settings("conv_transpose", self, w, n, options) {
             Ok(all) => all,
             Err(invalid) => return invalid,
         };
         let extra = spread(&options.output_padding, n, 0);
         let Some(extra) = extra else {
             let message = format!("{} entries of output_padding for {n} spatial axes", options.output_padding.len());
-            return Tensor::fail(ErrorKind::Shape, "conv_transpose", message, "", &[self, w]);
+            return Tensor::fail(
+                ErrorKind::Shape,
+                "conv_transpose",
+                message,
+                "give one entry per spatial axis, or one for all",
+                &[self, w],
+            );
         };
         let (xs, ws) = (x.shape().clone(), wx.shape().clone());
         let mut shape = Shape::from_slice(&[xs[0], ws[1].saturating_mul(spec.groups)]);
+        let mut uncut = shape.clone();
         for d in 0..n {
             let span = spec.dilation[d].saturating_mul(ws[d + 2].saturating_sub(1)).saturating_add(1);
             let whole = xs[d + 2].saturating_sub(1).saturating_mul(spec.stride[d]).saturating_add(span).saturating_add(extra[d]);
@@ -154,12 +171,24 @@ impl Tensor {
                 return Tensor::fail(ErrorKind::Shape, "conv_transpose", message, help, &[self, w]);
             }
             shape.push(whole - cut);
+            uncut.push(whole);
+            // Where there is one element, its distance to the next is any.
+            if xs[d + 2] == 1 {
+                spec.stride[d] = 1;
+            }
+            if ws[d + 2] == 1 {
+                spec.dilation[d] = 1;
+            }
         }
-        if xs[1] != ws[0] || !xs[1].is_multiple_of(spec.groups) {
+        if !is_countable(&uncut, x.dtype().size()) {
+            let message = format!("{xs:?} with weight {ws:?} and {spec:?} is {uncut:?}, more than any memory has");
+            return Tensor::fail(ErrorKind::Shape, "conv_transpose", message, "use smaller strides, dilations and padding", &[self, w]);
+        }
+        if xs[1] != ws[0] || spec.groups > xs[1].max(1) || !xs[1].is_multiple_of(spec.groups) {
             let message = format!("{} input channels, weight {ws:?}, {} groups", xs[1], spec.groups);
             return Tensor::fail(ErrorKind::Shape, "conv_transpose", message, "the weight is [in, out / groups, kernel..]", &[self, w]);
         }
-        with_bias(Tensor::from_expr(Expr::conv_data_grad(&x, &wx, Arc::new(spec), &shape)), bias)
+        with_bias("conv_transpose", Tensor::from_expr(Expr::conv_data_grad(&x, &wx, Arc::new(spec), &shape)), bias)
     }
 
     /// Transposed convolution: x `[n, c, l]`, w `[c, o / groups, k]`.

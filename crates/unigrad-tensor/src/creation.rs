@@ -71,7 +71,10 @@ fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
 fn uploaded(result: Result<Expr>, op: &str) -> Tensor {
     match result {
         Ok(expr) => Tensor::from_expr(expr),
-        Err(error) => Tensor::from_expr(Expr::fail(ErrorKind::Argument, op, error.to_string(), "", &[])),
+        Err(error) => {
+            let help = "the device could not take the values; see the cause";
+            Tensor::from_expr(Expr::fail(ErrorKind::Argument, op, error.to_string(), help, &[]))
+        }
     }
 }
 
@@ -88,7 +91,7 @@ impl Tensor {
         Tensor::from_slice(&values, shape, device)
     }
 
-    /// A tensor from the bytes of its elements, row-major, in the machine's order.
+    /// A tensor from the bytes of its elements, row-major, in the machine's order. A `Bool` is true if its byte is not 0.
     #[track_caller]
     pub fn from_bytes(bytes: &[u8], shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
         let shape = shape.dims();
@@ -169,7 +172,8 @@ impl Tensor {
         Tensor::from_expr(Expr::scalar(Literal::float(expr.dtype(), value), expr.shape(), expr.device()))
     }
 
-    /// `start, start + step, …` below `end` (above, for a negative step).
+    /// `start, start + step, …` below `end` (above, for a negative step). In an integer dtype each of these numbers is truncated toward zero;
+    /// PyTorch truncates `start` and `step` first.
     #[track_caller]
     pub fn arange(start: f64, end: f64, step: f64, dtype: DType, device: &Device) -> Tensor {
         let count = ((end - start) / step).ceil();

@@ -474,7 +474,8 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
         .collect::<Result<Vec<&Buffer>, Error>>()?;
     for check in &plan.checks {
         let (index, size) = (capture.scalars[check.slot as usize] as i64, i64::try_from(check.size).unwrap_or(i64::MAX));
-        if !(-size..size).contains(&index) {
+        let lowest = if check.from_end { -size } else { 0 };
+        if !(lowest..size).contains(&index) {
             let error = unigrad_device::Error::IndexOutOfRange { index, size, kernel: "assign".to_owned() };
             return Err(at(Some(check.place), error));
         }
@@ -624,7 +625,7 @@ pub fn plan_of(nodes: &[Expr]) -> Result<Plan, Error> {
     plan(&capture, options(device)).map_err(Error::Internal)
 }
 
-/// Puts bytes (row-major elements of `dtype`) on a device.
+/// Puts bytes (row-major elements of `dtype`) on a device. Every byte of a `Bool` that is not 0 becomes 1: kernels rely on it.
 #[track_caller]
 pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Result<Expr, Error> {
     let wanted = unigrad_graph::numel(shape) * dtype.size();
@@ -632,7 +633,11 @@ pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Resul
         return Err(Error::Internal(format!("{} bytes for {shape:?} {dtype}, which has {wanted}", bytes.len())));
     }
     let buffer = open(device)?.allocate_tagged(bytes.len(), tag_or("tensor"))?;
-    buffer.upload(0, bytes)?;
+    if dtype == DType::Bool && bytes.iter().any(|byte| *byte > 1) {
+        buffer.upload(0, &bytes.iter().map(|byte| u8::from(*byte != 0)).collect::<Vec<u8>>())?;
+    } else {
+        buffer.upload(0, bytes)?;
+    }
     Ok(Expr::buffer(Shape::from_slice(shape), dtype, device, Arc::new(buffer)))
 }
 

@@ -2,12 +2,12 @@
 
 use crate::{
     Error, Result, Tensor,
-    axes::{resolve_axis, scalar_as_vector},
+    axes::{clamped, resolve_axis, scalar_as_vector},
     promotion::promote,
     view::{moved, whole},
 };
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
-use unigrad_graph::{DType, ErrorKind, Expr, Literal, ScatterMode, Shape, SliceAxis, broadcast_shapes};
+use unigrad_graph::{DType, ErrorKind, Expr, Literal, ScatterMode, Shape, SliceAxis, broadcast_shapes, is_countable};
 
 /// A new axis of size 1, in an index.
 #[derive(Clone, Copy, Debug)]
@@ -97,34 +97,34 @@ macro_rules! numbers {
     ($($ty:ty),*) => { $(
         impl From<$ty> for IndexItem {
             fn from(at: $ty) -> IndexItem {
-                IndexItem::At(at as i64)
+                IndexItem::At(clamped(at))
             }
         }
         impl From<Range<$ty>> for IndexItem {
             fn from(range: Range<$ty>) -> IndexItem {
-                IndexItem::Range { start: Some(range.start as i64), end: Some(range.end as i64), step: 1 }
+                IndexItem::Range { start: Some(clamped(range.start)), end: Some(clamped(range.end)), step: 1 }
             }
         }
         impl From<RangeFrom<$ty>> for IndexItem {
             fn from(range: RangeFrom<$ty>) -> IndexItem {
-                IndexItem::Range { start: Some(range.start as i64), end: None, step: 1 }
+                IndexItem::Range { start: Some(clamped(range.start)), end: None, step: 1 }
             }
         }
         impl From<RangeTo<$ty>> for IndexItem {
             fn from(range: RangeTo<$ty>) -> IndexItem {
-                IndexItem::Range { start: None, end: Some(range.end as i64), step: 1 }
+                IndexItem::Range { start: None, end: Some(clamped(range.end)), step: 1 }
             }
         }
         impl From<RangeInclusive<$ty>> for IndexItem {
             fn from(range: RangeInclusive<$ty>) -> IndexItem {
-                let end = *range.end() as i64;
+                let end = clamped(*range.end());
                 // `..=-1` ends with the last element: there is no number after it.
-                IndexItem::Range { start: Some(*range.start() as i64), end: (end != -1).then_some(end.saturating_add(1)), step: 1 }
+                IndexItem::Range { start: Some(clamped(*range.start())), end: (end != -1).then_some(end.saturating_add(1)), step: 1 }
             }
         }
         impl From<RangeToInclusive<$ty>> for IndexItem {
             fn from(range: RangeToInclusive<$ty>) -> IndexItem {
-                let end = range.end as i64;
+                let end = clamped(range.end);
                 IndexItem::Range { start: None, end: (end != -1).then_some(end.saturating_add(1)), step: 1 }
             }
         }
@@ -194,7 +194,6 @@ fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     if x.error().is_some() {
         return Err(x.clone());
     }
-    let fail = |kind: ErrorKind, message: String| (kind, message);
     // A mask of n axes stands for n index tensors.
     let mut entries = Vec::with_capacity(items.len());
     let mut problem = None;
@@ -215,9 +214,9 @@ fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     }
     let taken = entries.iter().filter(|entry| !matches!(entry, IndexItem::NewAxis | IndexItem::Ellipsis)).count();
     if taken > x.rank() {
-        problem = Some(fail(ErrorKind::Index, format!("{taken} entries for {:?}", x.shape())));
+        problem = Some((format!("{taken} entries for {:?}", x.shape()), "give at most one entry per axis"));
     } else if entries.iter().filter(|entry| matches!(entry, IndexItem::Ellipsis)).count() > 1 {
-        problem = Some(fail(ErrorKind::Index, "more than one ellipsis".into()));
+        problem = Some(("more than one ellipsis".into(), "an ellipsis stands for all axes that are left: one is enough"));
     }
     let mut spec = whole(x);
     // Per axis of the result: how large, and which index tensor if one is there.
@@ -231,14 +230,15 @@ fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
                     let size = x.shape()[axis] as i64;
                     let wrapped = if *at < 0 { at + size } else { *at };
                     if !(0..size).contains(&wrapped) {
-                        problem = Some(fail(ErrorKind::Index, format!("element {at} of axis {axis} of {:?}", x.shape())));
+                        let message = format!("element {at} of axis {axis} of {:?}", x.shape());
+                        problem = Some((message, "elements count from 0, or from -1 at the end"));
                         break;
                     }
                     spec[axis] = SliceAxis { start: wrapped as usize, step: 1, len: 1 };
                     axis += 1;
                 }
                 IndexItem::Range { step: 0, .. } => {
-                    problem = Some(fail(ErrorKind::Index, "a step of 0".into()));
+                    problem = Some(("a step of 0".into(), "a step is positive, or negative to go backward"));
                     break;
                 }
                 IndexItem::Range { start, end, step } => {
@@ -261,23 +261,27 @@ fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
             }
         }
     }
-    if let Some((kind, message)) = problem {
-        return Err(Expr::fail(kind, "index", message, "", &[x]));
+    if let Some((message, help)) = problem {
+        return Err(Expr::fail(ErrorKind::Index, "index", message, help, &[x]));
     }
     let part = x.slice(&spec).reshape(&shape);
-    if tensors.is_empty() { Ok(part) } else { take_together(&part, &tensors) }
+    if tensors.is_empty() { Ok(part) } else { take_together(&part, "index", &tensors) }
 }
 
 /// NumPy's indexing with integer tensors, which broadcast with each other and replace their axes.
 #[track_caller]
-fn take_together(x: &Expr, tensors: &[(usize, Expr)]) -> Result<Expr, Expr> {
+fn take_together(x: &Expr, op: &str, tensors: &[(usize, Expr)]) -> Result<Expr, Expr> {
+    if x.error().is_some() {
+        return Err(x.clone());
+    }
     let mut common = Shape::new();
     for (_, index) in tensors {
         common = match broadcast_shapes(&common, index.shape()) {
             Some(shape) => shape,
             None => {
                 let message = format!("index tensors {common:?} and {:?} do not broadcast", index.shape());
-                return Err(Expr::fail(ErrorKind::Shape, "index", message, "", &[x, index]));
+                let help = "sizes match from the last axis back, or are 1";
+                return Err(Expr::fail(ErrorKind::Shape, op, message, help, &[x, index]));
             }
         };
     }
@@ -321,18 +325,18 @@ fn select_rows(x: &Expr, axis: usize, index: &Expr) -> Expr {
 }
 
 #[track_caller]
-fn try_gather(x: &Expr, axis: i64, index: &Expr) -> Result<Expr, Expr> {
-    let index = as_index("gather", index)?;
+fn try_gather(x: &Expr, op: &str, axis: i64, index: &Expr) -> Result<Expr, Expr> {
+    let index = as_index(op, index)?;
     if let Some(vector) = scalar_as_vector(x, axis) {
         let shape = index.shape().clone();
         let index = if index.rank() == 0 { index.reshape(&[1]) } else { index };
-        return Ok(try_gather(&vector, axis, &index)?.reshape(&shape));
+        return Ok(try_gather(&vector, op, axis, &index)?.reshape(&shape));
     }
-    let axis = resolve_axis(x, "gather", axis)?;
+    let axis = resolve_axis(x, op, axis)?;
     if index.rank() != x.rank() || (0..x.rank()).any(|i| i != axis && index.shape()[i] > x.shape()[i]) {
         let message = format!("index {:?} along axis {axis} of {:?}", index.shape(), x.shape());
         let help = "the index has as many axes, and beside the gathered one no larger sizes; see `take_along` for broadcasting";
-        return Err(Expr::fail(ErrorKind::Shape, "gather", message, help, &[x, &index]));
+        return Err(Expr::fail(ErrorKind::Shape, op, message, help, &[x, &index]));
     }
     let mut x = x.clone();
     for i in (0..x.rank()).filter(|i| *i != axis) {
@@ -342,29 +346,29 @@ fn try_gather(x: &Expr, axis: i64, index: &Expr) -> Result<Expr, Expr> {
 }
 
 #[track_caller]
-fn try_index_select(x: &Expr, axis: i64, index: &Expr) -> Result<Expr, Expr> {
-    let index = as_index("index_select", index)?;
+fn try_index_select(x: &Expr, op: &str, axis: i64, index: &Expr) -> Result<Expr, Expr> {
+    let index = as_index(op, index)?;
     if let Some(vector) = scalar_as_vector(x, axis).filter(|_| index.numel() == 1) {
-        return Ok(take_together(&vector, &[(0, index)])?.reshape(&[]));
+        return Ok(take_together(&vector, op, &[(0, index)])?.reshape(&[]));
     }
-    let axis = resolve_axis(x, "index_select", axis)?;
-    take_together(x, &[(axis, index)])
+    let axis = resolve_axis(x, op, axis)?;
+    take_together(x, op, &[(axis, index)])
 }
 
 #[track_caller]
-fn try_scatter(base: &Expr, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
-    let index = as_index("scatter", index)?;
+fn try_scatter(base: &Expr, op: &str, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
+    let index = as_index(op, index)?;
     if let Some(vector) = scalar_as_vector(base, axis) {
         let whole = |x: &Expr| if x.error().is_none() && x.rank() == 0 { x.reshape(&[1]) } else { x.clone() };
-        return Ok(try_scatter(&vector, axis, &whole(&index), &whole(src), mode)?.reshape(&[]));
+        return Ok(try_scatter(&vector, op, axis, &whole(&index), &whole(src), mode)?.reshape(&[]));
     }
-    let axis = resolve_axis(base, "scatter", axis)?;
+    let axis = resolve_axis(base, op, axis)?;
     if src.error().is_some() {
         return Err(src.clone());
     }
     if src.rank() != index.rank() || (0..src.rank()).any(|i| index.shape()[i] > src.shape()[i]) {
         let message = format!("index {:?} for source {:?}", index.shape(), src.shape());
-        return Err(Expr::fail(ErrorKind::Shape, "scatter", message, "there is a source element for every index", &[base, &index, src]));
+        return Err(Expr::fail(ErrorKind::Shape, op, message, "there is a source element for every index", &[base, &index, src]));
     }
     let mut src = src.cast(base.dtype());
     for i in 0..src.rank() {
@@ -374,16 +378,22 @@ fn try_scatter(base: &Expr, axis: i64, index: &Expr, src: &Expr, mode: ScatterMo
 }
 
 #[track_caller]
-fn try_index_scatter(base: &Expr, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
-    let axis = resolve_axis(base, "index_add", axis)?;
-    let index = as_index("index_add", index)?;
+fn try_index_scatter(base: &Expr, op: &str, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
+    let index = as_index(op, index)?;
+    // A number is a vector of one.
+    let index = if index.rank() == 0 { index.reshape(&[1]) } else { index };
+    if let Some(vector) = scalar_as_vector(base, axis) {
+        let src = if src.error().is_none() && src.rank() == 0 { src.reshape(&[1]) } else { src.clone() };
+        return Ok(try_index_scatter(&vector, op, axis, &index, &src, mode)?.reshape(&[]));
+    }
+    let axis = resolve_axis(base, op, axis)?;
     if src.error().is_some() {
         return Err(src.clone());
     }
     if index.rank() != 1 || src.rank() != base.rank() || src.shape()[axis] != index.numel() {
         let message = format!("index {:?} and source {:?} along axis {axis} of {:?}", index.shape(), src.shape(), base.shape());
         let help = "the index is a vector with one number per slice of the source";
-        return Err(Expr::fail(ErrorKind::Shape, "index_add", message, help, &[base, &index, src]));
+        return Err(Expr::fail(ErrorKind::Shape, op, message, help, &[base, &index, src]));
     }
     let mut apart: Shape = Shape::from_elem(1, src.rank());
     apart[axis] = index.numel();
@@ -419,22 +429,27 @@ impl Tensor {
         self.i(index)
     }
 
-    /// `out[p] = self[p with p[axis] := index[p]]`, as PyTorch's: other sizes of the index are at most the tensor's.
+    /// `out[p] = self[p with p[axis] := index[p]]`, as PyTorch's: other sizes of the index are at most the tensor's. As in every op that takes
+    /// positions, negative ones count from the end, as in NumPy (PyTorch refuses them here); beyond the axis they are an error when it runs.
+    /// Labels are no positions: see [`Tensor::one_hot`] and [`Tensor::cross_entropy`].
     #[track_caller]
     pub fn gather(&self, axis: isize, index: &Tensor) -> Tensor {
-        Tensor::from_result(try_gather(&self.expr(), axis as i64, &index.expr()))
+        Tensor::from_result(try_gather(&self.expr(), "gather", axis as i64, &index.expr()))
     }
 
     /// As [`Tensor::gather`], but sizes beside the axis broadcast (NumPy's `take_along_axis`).
     #[track_caller]
     pub fn take_along(&self, axis: isize, index: &Tensor) -> Tensor {
         let (x, index) = (self.expr(), index.expr());
+        if scalar_as_vector(&x, axis as i64).is_some() {
+            return Tensor::from_result(try_gather(&x, "take_along", axis as i64, &index));
+        }
         let at = match resolve_axis(&x, "take_along", axis as i64) {
             Ok(at) => at,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         if index.error().is_some() || index.rank() != x.rank() {
-            return Tensor::from_result(try_gather(&x, axis as i64, &index));
+            return Tensor::from_result(try_gather(&x, "take_along", axis as i64, &index));
         }
         let mut mine = x.shape().clone();
         let mut theirs = index.shape().clone();
@@ -442,58 +457,66 @@ impl Tensor {
             let size = if mine[i] == 1 { theirs[i] } else { mine[i] };
             (mine[i], theirs[i]) = (size, size);
         }
-        Tensor::from_result(try_gather(&x.expand(&mine), at as i64, &index.expand(&theirs)))
+        Tensor::from_result(try_gather(&x.expand(&mine), "take_along", at as i64, &index.expand(&theirs)))
     }
 
-    /// Slices along an axis by numbers; an index of several axes puts them in place of the axis.
+    /// Slices along an axis by numbers, negative ones from the end (see [`Tensor::gather`]); an index of several axes puts them in place of
+    /// the axis.
     #[track_caller]
     pub fn index_select(&self, axis: isize, index: &Tensor) -> Tensor {
-        Tensor::from_result(try_index_select(&self.expr(), axis as i64, &index.expr()))
+        Tensor::from_result(try_index_select(&self.expr(), "index_select", axis as i64, &index.expr()))
     }
 
     /// Elements by their row-major number, in the index's shape.
     #[track_caller]
     pub fn take(&self, index: &Tensor) -> Tensor {
-        self.flatten_all().index_select(0, index)
+        Tensor::from_result(try_index_select(&self.flatten_all().expr(), "take", 0, &index.expr()))
     }
 
-    /// Rows of a table `[entries, features]` by number: `[index.., features]`.
+    /// Rows of a table `[entries, features]` by number, negative ones from the end (see [`Tensor::gather`]): `[index.., features]`.
     #[track_caller]
     pub fn embedding(&self, index: &Tensor) -> Tensor {
-        self.index_select(0, index)
+        Tensor::from_result(try_index_select(&self.expr(), "embedding", 0, &index.expr()))
     }
 
-    /// `self` with `src` put in where `index` says: `out[p with p[axis] := index[p]] = src[p]`.
+    /// `self` with `src` put in where `index` says: `out[p with p[axis] := index[p]] = src[p]`. Negative ones count from the end (see
+    /// [`Tensor::gather`]).
     #[track_caller]
     pub fn scatter(&self, axis: isize, index: &Tensor, src: &Tensor) -> Tensor {
-        self.scatter_with(axis, index, src, ScatterMode::Set)
+        self.scatter_as("scatter", axis, index, src, ScatterMode::Set)
     }
 
     /// `self` with `src` added where `index` says.
     #[track_caller]
     pub fn scatter_add(&self, axis: isize, index: &Tensor, src: &Tensor) -> Tensor {
-        self.scatter_with(axis, index, src, ScatterMode::Add)
+        self.scatter_as("scatter_add", axis, index, src, ScatterMode::Add)
     }
 
     /// `self` combined with `src` where `index` says: set, add, max, min or mul.
     #[track_caller]
     pub fn scatter_with(&self, axis: isize, index: &Tensor, src: &Tensor, mode: ScatterMode) -> Tensor {
-        Tensor::from_result(try_scatter(&self.expr(), axis as i64, &index.expr(), &src.expr(), mode))
+        self.scatter_as("scatter_with", axis, index, src, mode)
+    }
+
+    #[track_caller]
+    fn scatter_as(&self, op: &str, axis: isize, index: &Tensor, src: &Tensor, mode: ScatterMode) -> Tensor {
+        Tensor::from_result(try_scatter(&self.expr(), op, axis as i64, &index.expr(), &src.expr(), mode))
     }
 
     /// `self` with slices of `src` added to the slices that a vector of numbers names.
     #[track_caller]
     pub fn index_add(&self, axis: isize, index: &Tensor, src: &Tensor) -> Tensor {
-        Tensor::from_result(try_index_scatter(&self.expr(), axis as i64, &index.expr(), &src.expr(), ScatterMode::Add))
+        Tensor::from_result(try_index_scatter(&self.expr(), "index_add", axis as i64, &index.expr(), &src.expr(), ScatterMode::Add))
     }
 
     /// `self` with slices of `src` in place of the slices that a vector of numbers names.
     #[track_caller]
     pub fn index_copy(&self, axis: isize, index: &Tensor, src: &Tensor) -> Tensor {
-        Tensor::from_result(try_index_scatter(&self.expr(), axis as i64, &index.expr(), &src.expr(), ScatterMode::Set))
+        Tensor::from_result(try_index_scatter(&self.expr(), "index_copy", axis as i64, &index.expr(), &src.expr(), ScatterMode::Set))
     }
 
-    /// 1 at the class, 0 elsewhere, `I64`: `[.., classes]` of integers `[..]`.
+    /// 1 at the class, 0 elsewhere, `I64`: `[.., classes]` of integers `[..]` in `0..classes`; others, negative ones too, are an error when it
+    /// runs.
     #[track_caller]
     pub fn one_hot(&self, classes: usize) -> Tensor {
         let index = match as_index("one_hot", &self.expr()) {
@@ -504,18 +527,27 @@ impl Tensor {
         apart.push(1);
         let mut shape = index.shape().clone();
         shape.push(classes);
+        if !is_countable(&shape, DType::I64.size()) {
+            let message = format!("{classes} classes for each of {:?}", index.shape());
+            return Tensor::fail(ErrorKind::Shape, "one_hot", message, "no memory has so many elements: give fewer classes", &[self]);
+        }
         let class = Expr::iota(&shape, shape.len() - 1, DType::I64, index.device());
-        Tensor::from_expr(class.eq(&index.bounded(classes).reshape(&apart).expand(&shape)).cast(DType::I64))
+        Tensor::from_expr(class.eq(&index.label(classes).reshape(&apart).expand(&shape)).cast(DType::I64))
     }
 
     /// Indices (`I64`) that sort an axis; equal elements keep their order, NaN is the greatest.
     #[track_caller]
     pub fn argsort(&self, axis: isize, descending: bool) -> Tensor {
+        self.argsort_as("argsort", axis, descending)
+    }
+
+    #[track_caller]
+    fn argsort_as(&self, op: &str, axis: isize, descending: bool) -> Tensor {
         let x = self.expr();
         if let Some(vector) = scalar_as_vector(&x, axis as i64) {
             return Tensor::from_expr(vector.argsort(0, descending).reshape(&[]));
         }
-        match resolve_axis(&x, "argsort", axis as i64) {
+        match resolve_axis(&x, op, axis as i64) {
             Ok(axis) => Tensor::from_expr(x.argsort(axis, descending)),
             Err(invalid) => Tensor::from_expr(invalid),
         }
@@ -524,7 +556,7 @@ impl Tensor {
     /// An axis sorted, and the indices (`I64`) that sort it.
     #[track_caller]
     pub fn sort(&self, axis: isize, descending: bool) -> (Tensor, Tensor) {
-        let index = self.argsort(axis, descending);
+        let index = self.argsort_as("sort", axis, descending);
         (self.gather(axis, &index), index)
     }
 
@@ -554,7 +586,7 @@ impl Tensor {
         }
         let positions = match true_positions(&x) {
             Ok(positions) => positions,
-            Err(error) => return Tensor::fail(ErrorKind::Argument, "nonzero", error.to_string(), "", &[self]),
+            Err(error) => return Tensor::fail(ErrorKind::Argument, "nonzero", error.to_string(), UNREAD, &[self]),
         };
         let count = positions.len();
         let strides = unigrad_graph::contiguous_strides(x.shape());
@@ -579,7 +611,7 @@ impl Tensor {
         }
         let positions = match true_positions(&mask) {
             Ok(positions) => positions,
-            Err(error) => return Tensor::fail(ErrorKind::Argument, "masked_select", error.to_string(), "", &[self]),
+            Err(error) => return Tensor::fail(ErrorKind::Argument, "masked_select", error.to_string(), UNREAD, &[self]),
         };
         let index = upload_i64(&positions, &[positions.len()], x.device(), "masked_select");
         Tensor::from_expr(x).take(&index)
@@ -635,6 +667,9 @@ impl Tensor {
     }
 }
 
+/// What helps where values that an op needs at once are not to be had.
+const UNREAD: &str = "the shape depends on the values, which could not be computed; see the cause";
+
 /// Row-major numbers of the elements that are not 0.
 #[track_caller]
 fn true_positions(x: &Expr) -> Result<Vec<i64>> {
@@ -650,6 +685,8 @@ fn upload_i64(values: &[i64], shape: &[usize], device: u32, op: &str) -> Tensor 
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
     match crate::eval::upload(&bytes, shape, DType::I64, device) {
         Ok(expr) => Tensor::from_expr(expr),
-        Err(error) => Tensor::fail(ErrorKind::Argument, op, error.to_string(), "", &[]),
+        Err(error) => {
+            Tensor::fail(ErrorKind::Argument, op, error.to_string(), "the device could not take the positions; see the cause", &[])
+        }
     }
 }

@@ -161,5 +161,8 @@ impl CustomKernel {
 fn launch(spec: Arc<KernelSpec>, inputs: &[Tensor], scalars: &[Literal], shape: &[usize], dtype: DType, device: u32) -> Tensor {
     let scalars = scalars.iter().map(|literal| Expr::scalar(*literal, &[], device));
     let all: Vec<Expr> = inputs.iter().map(Tensor::expr).chain(scalars).collect();
-    Tensor::from_expr(Expr::kernel(spec, &all, shape, dtype, device))
+    let result = Expr::kernel(spec, &all, shape, dtype, device);
+    // A program may write any byte; from here on a `Bool` is 0 or 1.
+    let result = if dtype == DType::Bool { result.bitcast(DType::U8).cast(DType::Bool) } else { result };
+    Tensor::from_expr(result)
 }

@@ -42,7 +42,8 @@ fn try_matmul(a: &Expr, b: &Expr) -> Result<Expr, Expr> {
     } else {
         let Some(batch) = broadcast_shapes(&a_shape[..ar - 2], &b_shape[..br - 2]) else {
             let message = format!("batch sizes of {:?} and {:?} do not broadcast", a.shape(), b.shape());
-            return Err(Expr::fail(ErrorKind::Shape, "matmul", message, "", &[&a, &b]));
+            let help = "batch sizes match from the last one back, or are 1";
+            return Err(Expr::fail(ErrorKind::Shape, "matmul", message, help, &[&a, &b]));
         };
         let with = |rows: usize, columns: usize| -> Shape { batch.iter().copied().chain([rows, columns]).collect() };
         a.expand(&with(m, k)).matmul(&b.expand(&with(k, n)))
@@ -72,7 +73,7 @@ impl Tensor {
         let (a, b) = (self.expr(), other.expr());
         if a.error().is_none() && b.error().is_none() && (a.rank() != 1 || a.shape() != b.shape()) {
             let message = format!("wants two vectors of one length, got {:?} and {:?}", a.shape(), b.shape());
-            return Tensor::fail(ErrorKind::Shape, "dot", message, "", &[self, other]);
+            return Tensor::fail(ErrorKind::Shape, "dot", message, "see `matmul` for matrices", &[self, other]);
         }
         self.matmul(other)
     }
@@ -89,14 +90,17 @@ impl Tensor {
         a.matmul(b) + self
     }
 
-    /// `x @ wᵀ + bias` with w `[out, in]`, as PyTorch's `linear`.
+    /// `x @ wᵀ + bias` with w `[out, in]` and bias `[out]`, as PyTorch's `linear`.
     #[track_caller]
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
         let y = self.matmul(&weight.t());
-        match bias {
-            Some(bias) => y + bias,
-            None => y,
+        let Some(bias) = bias.filter(|_| !y.is_invalid()) else { return y };
+        let out = weight.size(-2);
+        if !bias.is_invalid() && bias.shape() != [out] {
+            let message = format!("a bias {:?} for {out} outputs", bias.shape());
+            return Tensor::fail(ErrorKind::Shape, "linear", message, "the bias has one element per output: [out]", &[self, weight, bias]);
         }
+        y + bias
     }
 
     /// Sum of the main diagonal of a matrix.
@@ -138,6 +142,9 @@ type Labelled = (Vec<(Tensor, Vec<Label>)>, Vec<Label>);
 
 fn labels_of(term: &str, rank: Option<usize>, dots: usize) -> Result<Vec<Label>, String> {
     let letters = term.replace("...", "\u{1}");
+    if letters.matches('\u{1}').count() > 1 {
+        return Err(format!("`{term}` has more than one `...`"));
+    }
     let mut labels = Vec::new();
     let count = letters.chars().filter(|c| *c != '\u{1}').count();
     for letter in letters.chars() {
@@ -159,6 +166,9 @@ fn labels_of(term: &str, rank: Option<usize>, dots: usize) -> Result<Vec<Label>,
 #[track_caller]
 fn parse_einsum(spec: &str, operands: &[&Tensor]) -> Result<Labelled, String> {
     let spec: String = spec.chars().filter(|c| !c.is_whitespace()).collect();
+    if let Some(c) = spec.chars().find(|c| c.is_control()) {
+        return Err(format!("`{}` is not a letter", c.escape_default()));
+    }
     let (left, right) = match spec.split_once("->") {
         Some((left, right)) => (left, Some(right)),
         None => (spec.as_str(), None),
@@ -233,7 +243,7 @@ fn repeated(labels: &[Label]) -> Option<(usize, usize)> {
 fn run_einsum(inputs: Vec<(Tensor, Vec<Label>)>, output: &[Label]) -> Tensor {
     let mut rest: std::collections::VecDeque<_> = inputs.into();
     let Some((mut acc, mut labels)) = rest.pop_front() else {
-        return Tensor::fail(ErrorKind::Argument, "einsum", "no operands", "", &[]);
+        return Tensor::fail(ErrorKind::Argument, "einsum", "no operands", "give one tensor per group of letters", &[]);
     };
     while let Some((tensor, other)) = rest.pop_front() {
         let wanted = |label: &Label| output.contains(label) || rest.iter().any(|(_, labels)| labels.contains(label));

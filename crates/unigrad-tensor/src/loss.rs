@@ -1,6 +1,13 @@
 //! Losses.
 
-use crate::{Tensor, arithmetic::K, axes::resolve_axis, norm::sum_axis, rules};
+use crate::{
+    Tensor,
+    arithmetic::K,
+    axes::resolve_axis,
+    norm::sum_axis,
+    promotion::{broadcast, promote},
+    rules,
+};
 use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal};
 
 /// What becomes of the losses of all elements.
@@ -42,6 +49,9 @@ impl Tensor {
 
     /// Cross-entropy of logits, mean over all targets. Target: class indices (integers, the logits' shape without the class axis), or
     /// probabilities (floats, the logits' shape). Classes are on axis 1 (the last one of a matrix).
+    ///
+    /// A class index is in `0..classes`: negative ones are an error when it runs, but for the one that
+    /// [`CrossEntropyOptions::ignore_index`] names (PyTorch ignores -100 without being told).
     #[track_caller]
     pub fn cross_entropy(&self, target: &Tensor) -> Tensor {
         self.cross_entropy_with(target, &CrossEntropyOptions::default())
@@ -57,7 +67,8 @@ impl Tensor {
         loss.cast(logits.dtype())
     }
 
-    /// Negative log likelihood of log probabilities, mean over all targets (class indices). Classes are on axis 1.
+    /// Negative log likelihood of log probabilities, mean over all targets (class indices). Classes are on axis 1; see
+    /// [`Tensor::cross_entropy`] for which indices there are.
     #[track_caller]
     pub fn nll_loss(&self, target: &Tensor) -> Tensor {
         self.nll_loss_with(target, &CrossEntropyOptions::default())
@@ -71,7 +82,8 @@ impl Tensor {
         Tensor::from_result(entropy("nll_loss", &logp.expr(), &target.expr(), axis, options))
     }
 
-    /// Mean of `(x - target)²`.
+    /// Mean of `(x - target)²`. As in all losses of two tensors, their shapes are equal: PyTorch broadcasts, with a warning, and so makes
+    /// `[n, 1]` and `[n]` `n * n` differences.
     #[track_caller]
     pub fn mse_loss(&self, target: &Tensor) -> Tensor {
         self.mse_loss_with(target, Reduction::Mean)
@@ -80,7 +92,10 @@ impl Tensor {
     /// [`Tensor::mse_loss`] with a reduction.
     #[track_caller]
     pub fn mse_loss_with(&self, target: &Tensor, reduction: Reduction) -> Tensor {
-        (self - target).square().reduced(reduction)
+        match alike("mse_loss", self, target) {
+            Some(invalid) => invalid,
+            None => (self - target).square().reduced(reduction),
+        }
     }
 
     /// Mean of `|x - target|`.
@@ -92,7 +107,10 @@ impl Tensor {
     /// [`Tensor::l1_loss`] with a reduction.
     #[track_caller]
     pub fn l1_loss_with(&self, target: &Tensor, reduction: Reduction) -> Tensor {
-        (self - target).abs().reduced(reduction)
+        match alike("l1_loss", self, target) {
+            Some(invalid) => invalid,
+            None => (self - target).abs().reduced(reduction),
+        }
     }
 
     /// `d² / 2` where `|d| <= delta`, `delta * (|d| - delta / 2)` beyond; mean over all.
@@ -104,6 +122,9 @@ impl Tensor {
     /// [`Tensor::huber_loss`] with a reduction.
     #[track_caller]
     pub fn huber_loss_with(&self, target: &Tensor, delta: f64, reduction: Reduction) -> Tensor {
+        if let Some(invalid) = alike("huber_loss", self, target) {
+            return invalid;
+        }
         let d = self - target;
         let size = d.abs();
         let is_far = size.gt(K(delta));
@@ -120,6 +141,9 @@ impl Tensor {
     /// [`Tensor::smooth_l1_loss`] with a reduction.
     #[track_caller]
     pub fn smooth_l1_loss_with(&self, target: &Tensor, beta: f64, reduction: Reduction) -> Tensor {
+        if let Some(invalid) = alike("smooth_l1_loss", self, target) {
+            return invalid;
+        }
         if beta == 0.0 {
             return self.l1_loss_with(target, reduction);
         }
@@ -140,6 +164,9 @@ impl Tensor {
     /// [`Tensor::bce_loss`] with weights per element and a reduction.
     #[track_caller]
     pub fn bce_loss_with(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Tensor {
+        if let Some(invalid) = alike("bce_loss", self, target) {
+            return invalid;
+        }
         let loss = rules::binary_cross_entropy(&self.float(), target);
         match weight {
             Some(weight) => (loss * weight).reduced(reduction),
@@ -162,6 +189,9 @@ impl Tensor {
         pos_weight: Option<&Tensor>,
         reduction: Reduction,
     ) -> Tensor {
+        if let Some(invalid) = alike("bce_with_logits", self, target) {
+            return invalid;
+        }
         let x = self.float();
         let target = target.cast(x.dtype());
         // (1 - t) x + softplus(-x), the second weighted by 1 + (p - 1) t.
@@ -183,6 +213,9 @@ impl Tensor {
     /// With `log_target`, the target is log probabilities too. The mathematical mean is `Reduction::Sum` divided by the batch.
     #[track_caller]
     pub fn kl_div(&self, target: &Tensor, log_target: bool, reduction: Reduction) -> Tensor {
+        if let Some(invalid) = alike("kl_div", self, target) {
+            return invalid;
+        }
         let loss = if log_target {
             target.exp() * (target - self)
         } else {
@@ -193,11 +226,19 @@ impl Tensor {
         loss.reduced(reduction)
     }
 
-    /// Cosine of the angle between two along an axis; lengths count as at least `eps`.
+    /// Cosine of the angle between two along an axis, after broadcasting; lengths count as at least `eps`.
     #[track_caller]
     pub fn cosine_similarity(&self, other: &Tensor, axis: isize, eps: f64) -> Tensor {
-        let length = |x: &Tensor| x.square().sum(axis).clamp_min(K(eps * eps)).sqrt();
-        (self * other).sum(axis) / (length(self) * length(other))
+        // Integers are floats before they are squared, and half types stay wide until the end.
+        let (a, b) = match broadcast("cosine_similarity", &self.float().expr(), &other.float().expr()) {
+            Ok((a, b)) => (a, b),
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
+        let dtype = promote(&a, &b);
+        let (a, b) = (Tensor::from_expr(a.cast(dtype.compute())), Tensor::from_expr(b.cast(dtype.compute())));
+        let least = K(eps * eps);
+        let lengths = a.square().sum(axis).clamp_min(least).sqrt() * b.square().sum(axis).clamp_min(least).sqrt();
+        ((&a * &b).sum(axis) / lengths).cast(dtype)
     }
 }
 
@@ -206,6 +247,20 @@ impl Tensor {
 #[track_caller]
 fn near(d: &Tensor, is_far: &Tensor) -> Tensor {
     is_far.where_(K(0.0), d).square()
+}
+
+/// The error of a loss whose tensors differ in shape, or of one that is invalid.
+#[track_caller]
+fn alike(op: &str, x: &Tensor, target: &Tensor) -> Option<Tensor> {
+    let (a, b) = (x.expr(), target.expr());
+    if let Some(invalid) = [&a, &b].into_iter().find(|expr| expr.error().is_some()) {
+        return Some(Tensor::from_expr(invalid.clone()));
+    }
+    if a.shape() == b.shape() {
+        return None;
+    }
+    let message = format!("{:?} with a target {:?}", a.shape(), b.shape());
+    Some(Tensor::fail(ErrorKind::Shape, op, message, "give both one shape; see `reshape` and `expand_as`", &[x, target]))
 }
 
 /// Losses from log probabilities: one row kernel, and a gradient without scatter.
@@ -241,7 +296,8 @@ fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEnt
     if target.dtype().is_float() {
         if target.shape() != logp.shape() {
             let message = format!("probabilities {:?} for logits {:?}", target.shape(), logp.shape());
-            return Err(Expr::fail(ErrorKind::Shape, op, message, "", &[logp, target]));
+            let help = "give one probability per class and row: the logits' shape";
+            return Err(Expr::fail(ErrorKind::Shape, op, message, help, &[logp, target]));
         }
         let mut p = target.cast(dtype);
         if smoothing > 0.0 {
@@ -271,7 +327,7 @@ fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEnt
     };
     let mut apart = rows.clone();
     apart.insert(axis, 1);
-    let index = index.bounded(classes).reshape(&apart).expand(logp.shape());
+    let index = index.label(classes).reshape(&apart).expand(logp.shape());
     let chosen = Expr::iota(logp.shape(), axis, DType::I64, device).eq(&index);
     let zero = logp.zeros_like();
     let mut losses = sum_axis(&chosen.select(&weighted, &zero), axis).neg();

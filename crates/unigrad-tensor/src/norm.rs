@@ -5,7 +5,7 @@ use crate::{
     arithmetic::K,
     axes::{resolve_axis, scalar_as_vector},
 };
-use unigrad_graph::{ErrorKind, Expr, Shape};
+use unigrad_graph::{DType, ErrorKind, Expr, Shape};
 
 impl Tensor {
     /// `exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself.
@@ -43,6 +43,9 @@ impl Tensor {
     /// `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes, as many as `weight` (or `bias`) has; the last one without both.
     #[track_caller]
     pub fn layer_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(invalid) = wrong_features("layer_norm", self, &[weight, bias]) {
+            return invalid;
+        }
         let axes = weight.or(bias).map_or(1, |tensor| tensor.rank());
         affine(Tensor::from_expr(self.float().expr().normalize(axes, true, eps)), weight, bias)
     }
@@ -50,6 +53,9 @@ impl Tensor {
     /// `x / sqrt(mean(x²) + eps) * weight` over the last axes, as many as `weight` has; the last one without.
     #[track_caller]
     pub fn rms_norm(&self, weight: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(invalid) = wrong_features("rms_norm", self, &[weight]) {
+            return invalid;
+        }
         let axes = weight.map_or(1, |tensor| tensor.rank());
         affine(Tensor::from_expr(self.float().expr().normalize(axes, false, eps)), weight, None)
     }
@@ -57,53 +63,114 @@ impl Tensor {
     /// Layer norm of `[n, c, ..]` within each of `groups` groups of channels; weight and bias are `[c]`.
     #[track_caller]
     pub fn group_norm(&self, groups: usize, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
-        let x = self.float().expr();
-        if x.error().is_some() {
-            return self.clone();
+        self.norm_of_groups("group_norm", groups, weight, bias, eps)
+    }
+
+    /// Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`.
+    #[track_caller]
+    pub fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        self.norm_of_groups("instance_norm", self.size(1).max(1), weight, bias, eps)
+    }
+
+    #[track_caller]
+    fn norm_of_groups(&self, op: &str, groups: usize, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(invalid) = wrong_channels(op, self, &[weight, bias]) {
+            return invalid;
         }
-        if x.rank() < 2 || groups == 0 || !x.shape()[1].is_multiple_of(groups) {
+        let x = self.float().expr();
+        // More groups than channels would each have statistics of nothing.
+        if groups == 0 || groups > x.shape()[1].max(1) || !x.shape()[1].is_multiple_of(groups) {
             let message = format!("{groups} groups of the channels of {:?}", x.shape());
-            return Tensor::fail(ErrorKind::Shape, "group_norm", message, "the number of channels is a multiple of the groups", &[self]);
+            return Tensor::fail(ErrorKind::Shape, op, message, "the number of channels is a multiple of the groups", &[self]);
         }
         let inner: usize = x.shape()[1..].iter().product::<usize>() / groups;
         let y = x.reshape(&[x.shape()[0], groups, inner]).normalize(1, true, eps).reshape(x.shape());
         per_channel(Tensor::from_expr(y), weight, bias)
     }
 
-    /// Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`.
-    #[track_caller]
-    pub fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
-        self.group_norm(self.size(1).max(1), weight, bias, eps)
-    }
-
-    /// `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs.
+    /// `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
+    /// statistics in whatever dtype they have.
     #[track_caller]
     pub fn batch_norm(&self, mean: &Tensor, var: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(invalid) = wrong_channels("batch_norm", self, &[Some(mean), Some(var), weight, bias]) {
+            return invalid;
+        }
         let x = self.float();
-        let scale = (channel(var, &x) + K(eps)).rsqrt();
-        per_channel((&x - channel(mean, &x)) * scale, weight, bias)
+        let wide = x.cast(x.dtype().compute());
+        let scale = (channel(&var.float(), &x).cast(wide.dtype()) + K(eps)).rsqrt();
+        let y = (&wide - channel(mean, &x).cast(wide.dtype())) * scale;
+        per_channel_of(&y, x.dtype(), weight, bias)
     }
 
     /// `[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
     ///
     /// Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
-    /// (PyTorch stores the unbiased variance: times `n / (n - 1)`).
+    /// (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not.
     #[track_caller]
     pub fn batch_norm_train(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> (Tensor, Tensor, Tensor) {
+        if let Some(invalid) = wrong_channels("batch_norm", self, &[weight, bias]) {
+            return (invalid.clone(), invalid.clone(), invalid);
+        }
         let x = self.float();
+        let wide = x.cast(x.dtype().compute());
         let axes: Vec<usize> = (0..x.rank()).filter(|axis| *axis != 1).collect();
-        let mean = x.mean_keepdim(&axes);
-        let centered = &x - &mean;
+        let mean = wide.mean_keepdim(&axes);
+        let centered = &wide - &mean;
         let var = centered.square().mean_keepdim(&axes);
-        let y = per_channel(centered * (&var + K(eps)).rsqrt(), weight, bias);
+        let y = per_channel_of(&(centered * (&var + K(eps)).rsqrt()), x.dtype(), weight, bias);
         (y, mean.detach().flatten_all(), var.detach().flatten_all())
     }
 
     /// Divided by the `p`-norm along an axis, which counts as at least `eps`.
     #[track_caller]
     pub fn normalize(&self, p: f64, axis: isize, eps: f64) -> Tensor {
-        self / self.norm_keepdim(p, axis).clamp_min(eps)
+        let x = self.float();
+        let wide = x.cast(x.dtype().compute());
+        (&wide / wide.norm_keepdim(p, axis).clamp_min(eps)).cast(x.dtype())
     }
+}
+
+/// The error of a weight or bias that is not of the shape of what is normalized: the last axes of `x`.
+#[track_caller]
+fn wrong_features(op: &str, x: &Tensor, given: &[Option<&Tensor>]) -> Option<Tensor> {
+    let shape = x.shape();
+    let wanted = given.iter().flatten().next()?.rank();
+    for tensor in given.iter().flatten() {
+        let own = tensor.shape();
+        if x.is_invalid() || tensor.is_invalid() || wanted > shape.len() || own == shape[shape.len() - wanted..] {
+            continue;
+        }
+        let message = format!("a weight or bias {own:?} for {shape:?}");
+        return Some(Tensor::fail(ErrorKind::Shape, op, message, "both have the shape of the axes that are normalized", &[x, tensor]));
+    }
+    None
+}
+
+/// The error of an input without channels, or of something per channel that is not `[c]`.
+#[track_caller]
+fn wrong_channels(op: &str, x: &Tensor, given: &[Option<&Tensor>]) -> Option<Tensor> {
+    let shape = x.shape();
+    if let Some(invalid) = std::iter::once(x).chain(given.iter().copied().flatten()).find(|tensor| tensor.is_invalid()) {
+        return Some(invalid.clone());
+    }
+    if shape.len() < 2 {
+        let message = format!("{shape:?} has no axis of channels");
+        return Some(Tensor::fail(ErrorKind::Shape, op, message, "the input is [n, c, ..]; see `unsqueeze`", &[x]));
+    }
+    for tensor in given.iter().flatten() {
+        let own = tensor.shape();
+        if own != [shape[1]] {
+            let message = format!("{own:?} for the {} channels of {shape:?}", shape[1]);
+            return Some(Tensor::fail(
+                ErrorKind::Shape,
+                op,
+                message,
+                "statistics, weight and bias have one element per channel: [c]",
+                &[x, tensor],
+            ));
+        }
+    }
+    None
 }
 
 #[track_caller]
@@ -135,6 +202,14 @@ fn per_channel(y: Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Ten
     let spread = |values: &Tensor| channel(values, &y);
     let (weight, bias) = (weight.map(spread), bias.map(spread));
     affine(y, weight.as_ref(), bias.as_ref())
+}
+
+/// As [`per_channel`], of a result that is still wider than the `dtype` it is for: it is rounded once, at the end.
+#[track_caller]
+fn per_channel_of(y: &Tensor, dtype: DType, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Tensor {
+    let given = [weight, bias].into_iter().flatten();
+    let dtype = given.fold(dtype, |dtype, tensor| dtype.promote(tensor.dtype()));
+    per_channel(y.clone(), weight, bias).cast(dtype)
 }
 
 /// The sum over an axis that keeps it: what the losses use.

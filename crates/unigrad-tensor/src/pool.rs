@@ -3,7 +3,7 @@
 use crate::{Tensor, arithmetic::K, conv::spread, rules::first_max};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, PoolSpec, Shape};
+use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, PoolSpec, Shape, is_countable};
 
 /// Settings of a pooling, one entry per spatial dimension (one entry goes for all; none means the default).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +41,9 @@ impl PoolOptions {
     }
 }
 
+/// Regions of different sizes, each of which is a reduction of its own, at most.
+const MAX_REGIONS: usize = 4096;
+
 /// Checked settings and the spatial sizes of the result.
 #[track_caller]
 fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, PoolSpec, SmallVec<[usize; 3]>), Tensor> {
@@ -49,34 +52,51 @@ fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, 
         return Err(x.clone());
     }
     let spec = (|| {
+        // Ranks first: the number of axes may be any.
+        if n.checked_add(2) != Some(e.rank()) {
+            return None;
+        }
         let kernel: SmallVec<[usize; 3]> = spread(&options.kernel, n, 0)?;
         let stride = if options.stride.is_empty() { kernel.clone() } else { spread(&options.stride, n, 1)? };
         let spec = PoolSpec { kernel, stride, pad: spread(&options.padding, n, 0)?, dilation: spread(&options.dilation, n, 1)? };
-        let whole = e.rank() == n + 2 && !spec.kernel.contains(&0) && !spec.stride.contains(&0) && !spec.dilation.contains(&0);
+        let whole = !spec.kernel.contains(&0) && !spec.stride.contains(&0) && !spec.dilation.contains(&0);
         (whole && (0..n).all(|d| spec.pad[d] <= spec.kernel[d] / 2)).then_some(spec)
     })();
-    let Some(spec) = spec else {
+    let Some(mut spec) = spec else {
         let message = format!("{options:?} over {:?}", e.shape());
         let help = format!("wants {n} spatial axes, one setting per axis (or one for all), and padding of at most half a window");
         return Err(Tensor::fail(ErrorKind::Shape, op, message, &help, &[x]));
     };
     let mut output = SmallVec::new();
+    let mut padded = Shape::from_slice(&e.shape()[..2]);
     for d in 0..n {
         let size = e.shape()[d + 2].saturating_add(spec.pad[d].saturating_mul(2));
         let span = spec.dilation[d].saturating_mul(spec.kernel[d] - 1).saturating_add(1);
         if size < span {
             let message = format!("a window spans {span} but the padded input has {size} along spatial axis {d} of {:?}", e.shape());
-            return Err(Tensor::fail(ErrorKind::Shape, op, message, "", &[x]));
+            return Err(Tensor::fail(ErrorKind::Shape, op, message, "use a smaller window or dilation, or more padding", &[x]));
         }
+        padded.push(size);
         let mut count = (size - span) / spec.stride[d] + 1;
         if options.ceil_mode
             && !(size - span).is_multiple_of(spec.stride[d])
-            && count.saturating_mul(spec.stride[d]) < e.shape()[d + 2] + spec.pad[d]
+            && count.saturating_mul(spec.stride[d]) < e.shape()[d + 2].saturating_add(spec.pad[d])
         {
             // A window that starts in the padding behind the end does not count.
             count += 1;
         }
+        // Where there is one window, or one element in it, its distance to the next is any.
+        if count == 1 {
+            spec.stride[d] = 1;
+        }
+        if spec.kernel[d] == 1 {
+            spec.dilation[d] = 1;
+        }
         output.push(count);
+    }
+    if !is_countable(&padded, e.dtype().size()) {
+        let message = format!("{:?} padded to {padded:?} is more than any memory has", e.shape());
+        return Err(Tensor::fail(ErrorKind::Shape, op, message, "use less padding", &[x]));
     }
     Ok((e, spec, output))
 }
@@ -120,7 +140,7 @@ impl Tensor {
         self.max_pool(3, options)
     }
 
-    /// Average of each window over `n` spatial dimensions.
+    /// Average of each window over `n` spatial dimensions. Of integers and bools it is an `f32`, as of every mean (PyTorch refuses them).
     #[track_caller]
     pub fn avg_pool(&self, n: usize, options: &PoolOptions) -> Tensor {
         let (x, spec, output) = match plan("avg_pool", self, n, options) {
@@ -128,7 +148,7 @@ impl Tensor {
             Err(invalid) => return invalid,
         };
         if spec.dilation.iter().any(|dilation| *dilation != 1) {
-            return Tensor::fail(ErrorKind::Argument, "avg_pool", "dilation is for the maximum only", "", &[self]);
+            return Tensor::fail(ErrorKind::Argument, "avg_pool", "dilation is for the maximum only", "leave `dilation` empty", &[self]);
         }
         let wide = self.float().expr();
         let dtype = wide.dtype();
@@ -143,8 +163,13 @@ impl Tensor {
             let rank = padded.rank();
             let windows = padded.window(d + 2, kernel, stride, 1);
             let mut shape = padded.shape().clone();
-            shape[d + 2] = output[d];
+            if let Some(size) = shape.get_mut(d + 2) {
+                *size = output[d];
+            }
             y = windows.sum(1 << rank).reshape(&shape);
+            if y.error().is_some() {
+                return Tensor::from_expr(y);
+            }
         }
         // How many elements each window averages over: a product of one count per dimension.
         let mut y = Tensor::from_expr(y);
@@ -156,9 +181,10 @@ impl Tensor {
                 let end = (start + kernel).min(size + pad);
                 if options.count_include_pad { end - start } else { end.min(size) - start.max(0) }
             };
-            let counts: Vec<i64> = (0..output[d] as i64).map(count).collect();
-            if counts.windows(2).all(|pair| pair[0] == pair[1]) {
-                factor /= counts.first().copied().unwrap_or(1) as f64;
+            let first = count(0);
+            // Of many windows not each is looked at.
+            if output[d] <= 4096 && (0..output[d] as i64).all(|o| count(o) == first) {
+                factor /= first as f64;
                 continue;
             }
             let mut shape: Shape = Shape::from_elem(1, n + 2);
@@ -223,6 +249,11 @@ impl Tensor {
                 let apart = y.unflatten(axis as isize, [count as i64, (size / count) as i64]);
                 y = reduce(&apart, axis + 1).squeeze(axis as isize + 1);
                 continue;
+            }
+            if count > MAX_REGIONS {
+                let message = format!("{count} regions of an axis of {size}, which they do not divide");
+                let help = format!("at most {MAX_REGIONS} regions, or a number that divides the axis");
+                return Tensor::fail(ErrorKind::Argument, op, message, &help, &[self]);
             }
             let mut parts = Vec::with_capacity(count);
             for i in 0..count {

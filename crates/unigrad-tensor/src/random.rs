@@ -231,6 +231,7 @@ impl Generator {
     #[track_caller]
     pub(crate) fn take_scalars(&self, count: usize, device: u32) -> (Expr, Expr) {
         let (seed, offset) = self.take(count as u64);
+        // Not in closures, here and below: the place would be this line.
         let seed = Expr::scalar(Literal::int(DType::U64, seed as i64), &[], device);
         let first = Expr::scalar(Literal::int(DType::U64, offset as i64), &[], device);
         let mut state = self.lock();
@@ -248,7 +249,11 @@ impl Generator {
     #[track_caller]
     fn words<const N: usize>(&self, shape: &[usize], device: u32, words: [u8; N]) -> [Expr; N] {
         let (seed, offset) = self.take_scalars(numel(shape), device);
-        words.map(|word| Expr::random(shape, word, &seed, &offset))
+        let mut all = words.map(|_| seed.clone());
+        for (slot, word) in all.iter_mut().zip(words) {
+            *slot = Expr::random(shape, word, &seed, &offset);
+        }
+        all
     }
 
     #[track_caller]
@@ -261,8 +266,10 @@ impl Generator {
     #[track_caller]
     pub fn rand(&self, shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
         let shape = shape.dims();
-        let wanted = float_only("rand", dtype);
-        wanted.unwrap_or_else(|| Tensor::from_expr(self.uniform(&shape, dtype, device.id())))
+        match float_only("rand", dtype) {
+            Some(invalid) => invalid,
+            None => Tensor::from_expr(self.uniform(&shape, dtype, device.id())),
+        }
     }
 
     #[track_caller]
@@ -305,7 +312,7 @@ impl Generator {
     pub fn randint(&self, low: i64, high: i64, shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
         let shape = shape.dims();
         if high <= low {
-            return Tensor::fail(ErrorKind::Argument, "randint", format!("no integers in {low}..{high}"), "", &[]);
+            return Tensor::fail(ErrorKind::Argument, "randint", format!("no integers in {low}..{high}"), "give a `high` above `low`", &[]);
         }
         let [w0, w1] = self.words(&shape, device.id(), [0, 1]);
         let word = |w: &Expr| w.cast(DType::U64);
@@ -416,8 +423,10 @@ fn unit_open(word: &Expr) -> Expr {
 
 #[track_caller]
 fn float_only(op: &str, dtype: DType) -> Option<Tensor> {
-    (!dtype.is_float())
-        .then(|| Tensor::fail(ErrorKind::DType, op, format!("wants a float, got {dtype}"), "for integers, use `randint`", &[]))
+    if dtype.is_float() {
+        return None;
+    }
+    Some(Tensor::fail(ErrorKind::DType, op, format!("wants a float, got {dtype}"), "for integers, use `randint`", &[]))
 }
 
 impl Tensor {
@@ -476,6 +485,9 @@ impl Tensor {
         if x.error().is_some() {
             return self.clone();
         }
-        float_only("rand_like", x.dtype()).unwrap_or_else(|| Tensor::from_expr(GLOBAL.uniform(x.shape(), x.dtype(), x.device())))
+        match float_only("rand_like", x.dtype()) {
+            Some(invalid) => invalid,
+            None => Tensor::from_expr(GLOBAL.uniform(x.shape(), x.dtype(), x.device())),
+        }
     }
 }

@@ -39,7 +39,13 @@ impl Tensor {
         let expr = self.valid()?;
         if expr.rank() != 2 {
             let message = format!("wants a matrix, got {:?}", expr.shape());
-            return Err(crate::error::graph_error(&Expr::fail(ErrorKind::Shape, "to_vec2", message, "", &[&expr])));
+            return Err(crate::error::graph_error(&Expr::fail(
+                ErrorKind::Shape,
+                "to_vec2",
+                message,
+                "use `to_vec`, or `reshape` to two axes",
+                &[&expr],
+            )));
         }
         let (rows, columns) = (expr.shape()[0], expr.shape()[1]);
         let all = self.to_vec::<T>()?;

@@ -26,17 +26,21 @@ fn try_reduce(x: &Expr, name: &str, op: ReduceOp, axes: Option<Vec<i64>>, keepdi
     let mask = axes_mask(x, name, &axes)?;
     if matches!(op, ReduceOp::Max | ReduceOp::Min) && x.dtype() != DType::Bool && axes.iter().any(|axis| x.shape()[*axis] == 0) {
         let message = format!("axes {axes:?} of {:?} have no elements, so there is no extreme one", x.shape());
-        return Err(Expr::fail(ErrorKind::Shape, name, message, "", &[x]));
+        return Err(Expr::fail(ErrorKind::Shape, name, message, "reduce axes that have elements", &[x]));
     }
     Ok(drop_axes(&x.reduce(op, mask), &axes, keepdim))
 }
 
 #[track_caller]
-fn try_arg(x: &Expr, op: ArgReduceOp, axis: i64, keepdim: bool) -> Result<Expr, Expr> {
+fn try_arg(x: &Expr, name: &str, op: ArgReduceOp, axis: i64, keepdim: bool) -> Result<Expr, Expr> {
     if let Some(vector) = scalar_as_vector(x, axis) {
-        return try_arg(&vector, op, axis, false);
+        return try_arg(&vector, name, op, axis, false);
     }
-    let axis = resolve_axis(x, op.name(), axis)?;
+    let axis = resolve_axis(x, name, axis)?;
+    if x.shape()[axis] == 0 {
+        let message = format!("axis {axis} of {:?} has no elements, so there is no extreme one", x.shape());
+        return Err(Expr::fail(ErrorKind::Shape, name, message, "reduce an axis that has elements", &[x]));
+    }
     Ok(drop_axes(&x.arg_reduce(op, axis), &[axis], keepdim))
 }
 
@@ -46,11 +50,12 @@ fn try_scan(x: &Expr, op: ScanOp, axis: i64, reverse: bool) -> Result<Expr, Expr
         return Ok(try_scan(&vector, op, axis, reverse)?.reshape(&[]));
     }
     let axis = resolve_axis(x, op.name(), axis)?;
-    let x = match op {
-        ScanOp::Sum | ScanOp::Prod => x.cast(to_sum(x.dtype())),
-        _ => x.clone(),
-    };
-    Ok(x.scan(op, axis, reverse))
+    Ok(match op {
+        ScanOp::Sum | ScanOp::Prod => x.cast(to_sum(x.dtype())).scan(op, axis, reverse),
+        // As numbers 0 and 1.
+        _ if x.dtype() == DType::Bool => x.cast(DType::U8).scan(op, axis, reverse).cast(DType::Bool),
+        _ => x.scan(op, axis, reverse),
+    })
 }
 
 /// Elements that a reduction over `axes` combines.
@@ -159,39 +164,41 @@ impl Tensor {
     /// 256 u of itself and (256 u · mean |x|)².
     #[track_caller]
     pub fn var(&self, axes: impl Axes, correction: usize) -> Tensor {
-        self.variance(axes.axes(), correction, false)
+        self.variance("var", axes.axes(), correction, false)
     }
 
     /// [`Tensor::var`], with the axes left at size 1.
     #[track_caller]
     pub fn var_keepdim(&self, axes: impl Axes, correction: usize) -> Tensor {
-        self.variance(axes.axes(), correction, true)
+        self.variance("var", axes.axes(), correction, true)
     }
 
     /// The square root of [`Tensor::var`]; where all are equal, its gradient is 0. [Off by at most](crate::accuracy) 256 u of itself and
     /// 256 u · mean |x|.
     #[track_caller]
     pub fn std(&self, axes: impl Axes, correction: usize) -> Tensor {
-        root(&self.variance(axes.axes(), correction, false))
+        self.variance("std", axes.axes(), correction, false)
     }
 
     /// [`Tensor::std`], with the axes left at size 1.
     #[track_caller]
     pub fn std_keepdim(&self, axes: impl Axes, correction: usize) -> Tensor {
-        root(&self.variance(axes.axes(), correction, true))
+        self.variance("std", axes.axes(), correction, true)
     }
 
     #[track_caller]
-    fn variance(&self, axes: Option<Vec<i64>>, correction: usize, keepdim: bool) -> Tensor {
+    fn variance(&self, name: &str, axes: Option<Vec<i64>>, correction: usize, keepdim: bool) -> Tensor {
         let x = self.float();
-        let n = match count(&x.expr(), "var", &axes) {
+        let n = match count(&x.expr(), name, &axes) {
             Ok(n) => n,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         let wide = x.cast(x.dtype().compute());
         let centered = &wide - wide.mean_as(axes.clone(), true);
         let divisor = n.saturating_sub(correction) as f64;
-        (centered.square().sum_as(axes, keepdim) * K(1.0 / divisor)).cast(x.dtype())
+        let variance = centered.square().sum_as(axes, keepdim) * K(1.0 / divisor);
+        // A half type does not hold every variance whose root it holds.
+        if name == "std" { root(&variance).cast(x.dtype()) } else { variance.cast(x.dtype()) }
     }
 
     /// The `p`-norm over axes: `(sum |x|^p)^(1/p)`; infinite `p` is the greatest (least) absolute value, 0 counts what is not 0.
@@ -214,6 +221,9 @@ impl Tensor {
         let x = self.float();
         let dtype = x.dtype();
         let wide = x.cast(dtype.compute());
+        if let Err(invalid) = resolve_axes(&x.expr(), "norm", axes.clone()) {
+            return Tensor::from_expr(invalid);
+        }
         let norm = if p == f64::INFINITY {
             wide.abs().max_as(axes, keepdim)
         } else if p == f64::NEG_INFINITY {
@@ -236,38 +246,46 @@ impl Tensor {
     /// Index (`I64`) of the first greatest element along an axis; a NaN counts as the greatest.
     #[track_caller]
     pub fn argmax(&self, axis: isize) -> Tensor {
-        Tensor::from_result(try_arg(&self.expr(), ArgReduceOp::ArgMax, axis as i64, false))
+        Tensor::from_result(try_arg(&self.expr(), "argmax", ArgReduceOp::ArgMax, axis as i64, false))
     }
 
     /// [`Tensor::argmax`], with the axis left at size 1.
     #[track_caller]
     pub fn argmax_keepdim(&self, axis: isize) -> Tensor {
-        Tensor::from_result(try_arg(&self.expr(), ArgReduceOp::ArgMax, axis as i64, true))
+        Tensor::from_result(try_arg(&self.expr(), "argmax", ArgReduceOp::ArgMax, axis as i64, true))
     }
 
     /// Index (`I64`) of the first least element along an axis; a NaN counts as the least.
     #[track_caller]
     pub fn argmin(&self, axis: isize) -> Tensor {
-        Tensor::from_result(try_arg(&self.expr(), ArgReduceOp::ArgMin, axis as i64, false))
+        Tensor::from_result(try_arg(&self.expr(), "argmin", ArgReduceOp::ArgMin, axis as i64, false))
     }
 
     /// [`Tensor::argmin`], with the axis left at size 1.
     #[track_caller]
     pub fn argmin_keepdim(&self, axis: isize) -> Tensor {
-        Tensor::from_result(try_arg(&self.expr(), ArgReduceOp::ArgMin, axis as i64, true))
+        Tensor::from_result(try_arg(&self.expr(), "argmin", ArgReduceOp::ArgMin, axis as i64, true))
     }
 
     /// The greatest elements along an axis, and their indices; the gradient goes to the first of equal ones.
     #[track_caller]
     pub fn max_with_index(&self, axis: isize) -> (Tensor, Tensor) {
-        let index = self.argmax_keepdim(axis);
-        (self.gather(axis, &index).squeeze(axis), index.squeeze(axis))
+        self.extreme("max_with_index", ArgReduceOp::ArgMax, axis)
     }
 
     /// The least elements along an axis, and their indices; the gradient goes to the first of equal ones.
     #[track_caller]
     pub fn min_with_index(&self, axis: isize) -> (Tensor, Tensor) {
-        let index = self.argmin_keepdim(axis);
+        self.extreme("min_with_index", ArgReduceOp::ArgMin, axis)
+    }
+
+    #[track_caller]
+    fn extreme(&self, name: &str, op: ArgReduceOp, axis: isize) -> (Tensor, Tensor) {
+        let index = Tensor::from_result(try_arg(&self.expr(), name, op, axis as i64, true));
+        if index.rank() == 0 || index.is_invalid() {
+            // Of a tensor of rank 0 the only element.
+            return (self.gather(axis, &index), index);
+        }
         (self.gather(axis, &index).squeeze(axis), index.squeeze(axis))
     }
 

@@ -385,7 +385,9 @@ impl Tensor {
         eval::defer(move || handle.upgrade().map(|inner| Tensor(inner).expr()));
     }
 
-    /// As another dtype; the tensor itself if it has that. Floats to integers truncate toward zero; to `Bool`, whatever is not 0 is true.
+    /// As another dtype; the tensor itself if it has that. Floats to integers truncate toward zero and saturate: what is beyond the range,
+    /// infinities too, becomes the least or greatest integer, and NaN 0, on every device (in PyTorch these are undefined). Integers to smaller
+    /// ones keep the low bits. To `Bool`, whatever is not 0 is true.
     #[track_caller]
     pub fn cast(&self, dtype: DType) -> Tensor {
         Tensor::from_expr(self.expr().cast(dtype))

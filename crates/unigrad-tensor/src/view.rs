@@ -2,7 +2,7 @@
 
 use crate::{
     Dims, Ints, Tensor,
-    axes::{resolve_axes, resolve_axis, resolve_in},
+    axes::{resolve_axes, resolve_axis, resolve_in, scalar_as_vector},
 };
 use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, Shape, SliceAxis};
 
@@ -19,12 +19,16 @@ pub enum PadMode {
     Circular,
 }
 
+/// Parts that one call gives, at most.
+const MAX_PARTS: usize = 1 << 20;
+
 #[track_caller]
 fn try_reshape(x: &Expr, ints: &[i64]) -> Result<Expr, Expr> {
     if x.error().is_some() {
         return Err(x.clone());
     }
     let fail = |message: String| -> (ErrorKind, String) { (ErrorKind::Shape, message) };
+    let help = "the number of elements stays; one size may be -1 and is found out";
     let open = ints.iter().filter(|size| **size == -1).count();
     let problem = if open > 1 {
         Some(fail(format!("{ints:?} has more than one -1")))
@@ -42,7 +46,7 @@ fn try_reshape(x: &Expr, ints: &[i64]) -> Result<Expr, Expr> {
         _ => None,
     });
     if let Some((kind, message)) = problem {
-        return Err(Expr::fail(kind, "reshape", message, "", &[x]));
+        return Err(Expr::fail(kind, "reshape", message, help, &[x]));
     }
     let rest = if open == 1 { x.numel() / known.unwrap_or(1).max(1) } else { 0 };
     let shape: Shape = ints.iter().map(|size| if *size < 0 { rest } else { *size as usize }).collect();
@@ -90,7 +94,13 @@ impl Tensor {
             (Ok(first), Ok(last)) if first <= last => (first, last),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
             (Ok(first), Ok(last)) => {
-                return Tensor::fail(ErrorKind::Axis, "flatten", format!("axis {first} is after axis {last}"), "", &[self]);
+                return Tensor::fail(
+                    ErrorKind::Axis,
+                    "flatten",
+                    format!("axis {first} is after axis {last}"),
+                    "name the earlier one first",
+                    &[self],
+                );
             }
         };
         let mut shape = Shape::from_slice(&x.shape()[..first]);
@@ -136,6 +146,9 @@ impl Tensor {
     #[track_caller]
     pub fn transpose(&self, a: isize, b: isize) -> Tensor {
         let x = self.expr();
+        if [a, b].iter().all(|axis| scalar_as_vector(&x, *axis as i64).is_some()) {
+            return Tensor::from_expr(x.permute(&[]));
+        }
         let (a, b) = match (resolve_axis(&x, "transpose", a as i64), resolve_axis(&x, "transpose", b as i64)) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
@@ -161,6 +174,9 @@ impl Tensor {
     #[track_caller]
     pub fn movedim(&self, from: isize, to: isize) -> Tensor {
         let x = self.expr();
+        if [from, to].iter().all(|axis| scalar_as_vector(&x, *axis as i64).is_some()) {
+            return Tensor::from_expr(x.permute(&[]));
+        }
         match (resolve_axis(&x, "movedim", from as i64), resolve_axis(&x, "movedim", to as i64)) {
             (Ok(from), Ok(to)) => Tensor::from_expr(x.permute(&moved(x.rank(), from, to))),
             (Err(invalid), _) | (_, Err(invalid)) => Tensor::from_expr(invalid),
@@ -191,17 +207,20 @@ impl Tensor {
         self.expand_to(other.expr().shape())
     }
 
-    /// Without this axis, which has size 1.
+    /// Without this axis, which has size 1 (PyTorch leaves an axis of another size as it is). A tensor of rank 0 stays.
     #[track_caller]
     pub fn squeeze(&self, axis: isize) -> Tensor {
         let x = self.expr();
+        if scalar_as_vector(&x, axis as i64).is_some() {
+            return Tensor::from_expr(x.reshape(&[]));
+        }
         let axis = match resolve_axis(&x, "squeeze", axis as i64) {
             Ok(axis) => axis,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         if x.shape()[axis] != 1 {
             let message = format!("axis {axis} of {:?} has not size 1", x.shape());
-            return Tensor::fail(ErrorKind::Shape, "squeeze", message, "", &[self]);
+            return Tensor::fail(ErrorKind::Shape, "squeeze", message, "`select` or `narrow` it first, or see `squeeze_all`", &[self]);
         }
         let mut shape = x.shape().clone();
         shape.remove(axis);
@@ -237,7 +256,7 @@ impl Tensor {
             Ok(axis) if start.checked_add(len).is_some_and(|end| end <= x.shape()[axis]) => Tensor::from_expr(x.narrow(axis, start, len)),
             Ok(axis) => {
                 let message = format!("elements {start}..{start}+{len} of axis {axis} of {:?}", x.shape());
-                Tensor::fail(ErrorKind::Index, "narrow", message, "", &[self])
+                Tensor::fail(ErrorKind::Index, "narrow", message, "start and length stay inside of the axis", &[self])
             }
             Err(invalid) => Tensor::from_expr(invalid),
         }
@@ -309,7 +328,7 @@ impl Tensor {
     pub fn concat(tensors: &[&Tensor], axis: isize) -> Tensor {
         let mut exprs: Vec<Expr> = tensors.iter().map(|tensor| tensor.expr()).collect();
         let Some(first) = exprs.first() else {
-            return Tensor::fail(ErrorKind::Argument, "concat", "no tensors given", "", &[]);
+            return Tensor::fail(ErrorKind::Argument, "concat", "no tensors given", "give at least one", &[]);
         };
         let axis = match resolve_axis(first, "concat", axis as i64) {
             Ok(axis) => axis,
@@ -335,9 +354,16 @@ impl Tensor {
     /// Parts of `size` elements along an axis; the last one may be smaller.
     #[track_caller]
     pub fn split(&self, size: usize, axis: isize) -> Vec<Tensor> {
-        let total = self.size(axis);
-        if size == 0 || self.is_invalid() {
-            return vec![self.narrow(axis, 0, usize::MAX)];
+        let total = match self.part_axis("split", axis) {
+            Ok(at) => self.shape()[at],
+            Err(invalid) => return vec![invalid],
+        };
+        if size == 0 {
+            let message = format!("parts of 0 elements of axis {axis} of {:?}", self.shape());
+            return vec![Tensor::fail(ErrorKind::Argument, "split", message, "a part has at least one element", &[self])];
+        }
+        if let Some(invalid) = self.too_many_parts("split", total.div_ceil(size)) {
+            return vec![invalid];
         }
         let mut sizes = vec![size; total / size];
         if !total.is_multiple_of(size) || total == 0 {
@@ -349,17 +375,20 @@ impl Tensor {
     /// Parts of the given sizes, which add up to the axis's.
     #[track_caller]
     pub fn split_sizes(&self, sizes: &[usize], axis: isize) -> Vec<Tensor> {
-        let total: usize = sizes.iter().sum();
-        let mismatch = total != self.size(axis);
+        let whole = match self.part_axis("split_sizes", axis) {
+            Ok(at) => self.shape()[at],
+            Err(invalid) => return vec![invalid; sizes.len().max(1)],
+        };
+        let total = sizes.iter().fold(0_usize, |total, size| total.saturating_add(*size));
+        if total != whole {
+            let message = format!("parts {sizes:?} have {total} elements, axis {axis} of {:?} has {whole}", self.shape());
+            let invalid = Tensor::fail(ErrorKind::Shape, "split_sizes", message, "the parts make up the axis", &[self]);
+            return vec![invalid; sizes.len().max(1)];
+        }
         let mut parts = Vec::with_capacity(sizes.len());
         let mut start = 0;
         for size in sizes {
-            if mismatch && !self.is_invalid() {
-                let message = format!("parts {sizes:?} have {total} elements, axis {axis} of {:?} has {}", self.shape(), self.size(axis));
-                parts.push(Tensor::fail(ErrorKind::Shape, "split", message, "", &[self]));
-            } else {
-                parts.push(self.narrow(axis, start, *size));
-            }
+            parts.push(self.narrow(axis, start, *size));
             start += size;
         }
         parts
@@ -368,14 +397,50 @@ impl Tensor {
     /// At most `count` parts of equal size along an axis; the last one may be smaller.
     #[track_caller]
     pub fn chunk(&self, count: usize, axis: isize) -> Vec<Tensor> {
-        self.split(self.size(axis).div_ceil(count.max(1)).max(1), axis)
+        if count == 0 {
+            let message = format!("0 parts of axis {axis} of {:?}", self.shape());
+            return vec![Tensor::fail(ErrorKind::Argument, "chunk", message, "ask for at least one part", &[self])];
+        }
+        self.split(self.size(axis).div_ceil(count).max(1), axis)
     }
 
-    /// The slices along an axis, without it.
+    /// The axis along which a tensor is taken apart, or the invalid tensor that stands for all parts.
+    #[track_caller]
+    fn part_axis(&self, op: &str, axis: isize) -> Result<usize, Tensor> {
+        match resolve_axis(&self.expr(), op, axis as i64) {
+            Ok(at) => Ok(at),
+            Err(invalid) => Err(Tensor::from_expr(invalid)),
+        }
+    }
+
+    /// The error of more parts than a program could hold.
+    #[track_caller]
+    fn too_many_parts(&self, op: &str, count: usize) -> Option<Tensor> {
+        if count <= MAX_PARTS {
+            return None;
+        }
+        let message = format!("{count} parts of {:?}", self.shape());
+        Some(Tensor::fail(
+            ErrorKind::Argument,
+            op,
+            message,
+            "each is a tensor of its own: take larger parts, or work on the whole",
+            &[self],
+        ))
+    }
+
+    /// The slices along an axis, without it; one invalid tensor if there is no such axis.
     #[track_caller]
     pub fn unbind(&self, axis: isize) -> Vec<Tensor> {
-        let mut parts = Vec::new();
-        for i in 0..self.size(axis) {
+        let count = match self.part_axis("unbind", axis) {
+            Ok(at) => self.shape()[at],
+            Err(invalid) => return vec![invalid],
+        };
+        if let Some(invalid) = self.too_many_parts("unbind", count) {
+            return vec![invalid];
+        }
+        let mut parts = Vec::with_capacity(count);
+        for i in 0..count {
             parts.push(self.narrow(axis, i, 1).squeeze(axis));
         }
         parts
@@ -392,7 +457,8 @@ impl Tensor {
         let size = x.shape()[axis];
         let at = if i < 0 { i + size as i64 } else { i };
         if !(0..size as i64).contains(&at) {
-            return Tensor::fail(ErrorKind::Index, "select", format!("element {i} of axis {axis} of {:?}", x.shape()), "", &[self]);
+            let message = format!("element {i} of axis {axis} of {:?}", x.shape());
+            return Tensor::fail(ErrorKind::Index, "select", message, "elements count from 0, or from -1 at the end", &[self]);
         }
         let mut shape = x.shape().clone();
         shape.remove(axis);
@@ -457,7 +523,7 @@ impl Tensor {
             return self.clone();
         }
         if x.rank() < 2 {
-            return Tensor::fail(ErrorKind::Shape, op, format!("wants two axes, got {:?}", x.shape()), "", &[self]);
+            return Tensor::fail(ErrorKind::Shape, op, format!("wants two axes, got {:?}", x.shape()), "see `unsqueeze`", &[self]);
         }
         let rank = x.rank();
         let row = Expr::iota(x.shape(), rank - 2, DType::I64, x.device());
@@ -474,7 +540,7 @@ impl Tensor {
         let (a, b) = match (resolve_axis(&x, "diagonal", axis1 as i64), resolve_axis(&x, "diagonal", axis2 as i64)) {
             (Ok(a), Ok(b)) if a != b => (a, b),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
-            _ => return Tensor::fail(ErrorKind::Axis, "diagonal", "wants two different axes", "", &[self]),
+            _ => return Tensor::fail(ErrorKind::Axis, "diagonal", "wants two different axes", "name the axes of the matrix", &[self]),
         };
         let (rows, columns) = (x.shape()[a], x.shape()[b]);
         let (row, column) = (offset.min(0).unsigned_abs() as usize, offset.max(0) as usize);
@@ -503,7 +569,7 @@ impl Tensor {
             return self.clone();
         }
         if x.rank() == 0 {
-            return Tensor::fail(ErrorKind::Shape, "diag_embed", "wants an axis", "", &[self]);
+            return Tensor::fail(ErrorKind::Shape, "diag_embed", "wants an axis", "see `unsqueeze`", &[self]);
         }
         let mut shape = x.shape().clone();
         let len = shape[x.rank() - 1];
@@ -521,6 +587,10 @@ impl Tensor {
     #[track_caller]
     pub fn unfold(&self, axis: isize, size: usize, step: usize) -> Tensor {
         let x = self.expr();
+        if let Some(vector) = scalar_as_vector(&x, axis as i64) {
+            // One window with one element: PyTorch gives the window alone.
+            return Tensor::from_expr(vector.window(0, size, step, 1).reshape(&[size]));
+        }
         match resolve_axis(&x, "unfold", axis as i64) {
             Ok(axis) => Tensor::from_expr(x.window(axis, size, step, 1)),
             Err(invalid) => Tensor::from_expr(invalid),
@@ -555,6 +625,9 @@ impl Tensor {
         }
         let mut x = x;
         for (i, (lo, hi)) in pads.iter().enumerate() {
+            if x.error().is_some() {
+                break;
+            }
             let (axis, lo, hi) = (first + i, *lo, *hi);
             let size = x.shape()[axis];
             let most = match mode {
@@ -565,7 +638,7 @@ impl Tensor {
             };
             if lo > most || hi > most {
                 let message = format!("({lo}, {hi}) around axis {axis} of {:?}: at most {most} in this mode", x.shape());
-                return Tensor::fail(ErrorKind::Argument, "pad", message, "", &[self]);
+                return Tensor::fail(ErrorKind::Argument, "pad", message, "pad less, or several times", &[self]);
             }
             let part = |x: &Expr, start: usize, len: usize, step: i64| {
                 let mut spec = whole(x);
@@ -593,9 +666,13 @@ impl Tensor {
         Tensor::from_expr(x)
     }
 
-    /// A grid of coordinates from vectors: one tensor per vector, each with an axis per vector (`ij` order).
+    /// A grid of coordinates from vectors (or numbers): one tensor per vector, each with an axis per vector (`ij` order).
     #[track_caller]
     pub fn meshgrid(vectors: &[&Tensor]) -> Vec<Tensor> {
+        if let Some(wrong) = vectors.iter().find(|vector| vector.is_invalid() || vector.rank() > 1) {
+            let message = format!("wants vectors, got {:?}", wrong.shape());
+            return vec![Tensor::fail(ErrorKind::Shape, "meshgrid", message, "see `flatten_all`", &[wrong]); vectors.len()];
+        }
         let shape: Shape = vectors.iter().map(|vector| vector.numel()).collect();
         let mut grids = Vec::with_capacity(vectors.len());
         for (i, vector) in vectors.iter().enumerate() {

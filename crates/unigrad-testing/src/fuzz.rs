@@ -4,6 +4,7 @@
 //! with every intermediate moved within its rounding error.
 //! Never: asks a discontinuous op (a comparison, a floor, an index of a maximum) about values that carry rounding errors.
 
+pub mod api;
 mod generate;
 mod node;
 mod poison;

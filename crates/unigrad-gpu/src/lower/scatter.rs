@@ -245,7 +245,7 @@ impl<'a> Plan<'a> {
                 value = b.binary(BinaryOp::Min, value, most);
             }
             let value = b.cast(value, wide);
-            let found = error.bounded(b, value, self.axis_size as i64);
+            let found = error.bounded(b, value, self.axis_size as i64, true);
             let found = b.cast(found, DType::U32);
             b.store(targets, item, found);
         })

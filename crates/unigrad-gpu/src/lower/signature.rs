@@ -106,16 +106,16 @@ impl Signature {
 }
 
 impl IndexError {
-    /// Checks that `index` (`I32` or `I64`) is in `-size..size` and gives it counted from the start; if it is not,
-    /// reports it and gives 0.
-    pub(crate) fn bounded(self, b: &mut Builder, index: Value, size: i64) -> Value {
+    /// Checks that `index` (`I32` or `I64`) is in `-size..size`, or without `from_end` in `0..size`, and gives it counted from the start; if
+    /// it is not, reports it and gives 0.
+    pub(crate) fn bounded(self, b: &mut Builder, index: Value, size: i64, from_end: bool) -> Value {
         let dtype = b.dtype(index);
         let zero = b.int(dtype, 0);
         let size_value = b.int(dtype, size);
-        let lowest = b.int(dtype, -size);
+        let lowest = b.int(dtype, if from_end { -size } else { 0 });
         let negative = b.lt(index, zero);
-        let from_end = b.add(index, size_value);
-        let wrapped = b.select(negative, from_end, index);
+        let counted = b.add(index, size_value);
+        let wrapped = b.select(negative, counted, index);
         let too_low = b.lt(index, lowest);
         let too_high = b.binary(BinaryOp::Ge, index, size_value);
         let outside = b.binary(BinaryOp::Or, too_low, too_high);

@@ -1,6 +1,6 @@
 //! Matrix products and convolutions.
 
-use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp};
+use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp, is_countable};
 use std::sync::Arc;
 
 impl Expr {
@@ -38,7 +38,11 @@ impl Expr {
         if !whole || spec.groups == 0 || spec.stride.contains(&0) || spec.dilation.contains(&0) || w_shape[2..].contains(&0) {
             return Expr::shape_error("conv", format!("{x_shape:?} with {w_shape:?} and {spec:?}"), &[self, w]);
         }
-        if x_shape[1] != w_shape[1] * spec.groups || !w_shape[0].is_multiple_of(spec.groups) {
+        // Without channels any number of groups would do.
+        if spec.groups > x_shape[1].max(1)
+            || x_shape[1] != w_shape[1].saturating_mul(spec.groups)
+            || !w_shape[0].is_multiple_of(spec.groups)
+        {
             let message = format!("{} input channels, weight {w_shape:?}, {} groups", x_shape[1], spec.groups);
             return Expr::shape_error("conv", message, &[self, w]);
         }
@@ -46,6 +50,8 @@ impl Expr {
             return Expr::dtype_error("conv", format!("dtypes differ: {} and {}", self.dtype(), w.dtype()), &[self, w]);
         }
         let mut shape = Shape::from_slice(&[x_shape[0], w_shape[0]]);
+        let mut whole = Shape::from_slice(&x_shape[..2]);
+        let mut plain = (*spec).clone();
         for d in 0..n {
             let span = spec.dilation[d].saturating_mul(w_shape[d + 2] - 1).saturating_add(1);
             let padded = x_shape[d + 2].saturating_add(spec.padding[d].0).saturating_add(spec.padding[d].1);
@@ -53,8 +59,21 @@ impl Expr {
                 let message = format!("the kernel spans {span} but the padded input has {padded} along spatial axis {d}");
                 return Expr::shape_error("conv", message, &[self, w]);
             }
-            shape.push((padded - span) / spec.stride[d] + 1);
+            let size = (padded - span) / spec.stride[d] + 1;
+            // Where there is one window, or one element in it, its distance to the next is any.
+            if size == 1 {
+                plain.stride[d] = 1;
+            }
+            if w_shape[d + 2] == 1 {
+                plain.dilation[d] = 1;
+            }
+            whole.push(padded);
+            shape.push(size);
         }
+        if !is_countable(&whole, self.dtype().size()) {
+            return Expr::shape_error("conv", format!("{x_shape:?} padded to {whole:?} is more than any memory has"), &[self, w]);
+        }
+        let spec = if plain == *spec { spec } else { Arc::new(plain) };
         Expr::new(Op::Conv(spec), [self.clone(), w.clone()], shape, self.dtype())
     }
 

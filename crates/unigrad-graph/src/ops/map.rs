@@ -1,6 +1,6 @@
 //! Maps: one result per element, from the elements at the same place.
 
-use crate::{Expr, Op, autograd::Vjp};
+use crate::{Expr, Op, autograd::Vjp, node::foldable_scalar};
 use std::f64::consts;
 use unigrad_scalar::{BinaryOp, DType, Literal, UnaryOp};
 
@@ -84,7 +84,7 @@ impl Expr {
             if let Op::Const(value) = self.op() {
                 return Expr::constant(value.cast(dtype), self.shape(), self.device());
             }
-            if let Some(value) = self.scalar_value() {
+            if let Some(value) = foldable_scalar(self) {
                 return Expr::scalar(value.cast(dtype), self.shape(), self.device());
             }
         }
@@ -106,13 +106,24 @@ impl Expr {
     /// An `I64` index checked against `size` when it runs, negative ones counted from the end.
     #[track_caller]
     pub fn bounded(&self, size: usize) -> Expr {
+        self.checked_index(size, true)
+    }
+
+    /// As [`Expr::bounded`], but negative ones are out of range: they stand for no class.
+    #[track_caller]
+    pub fn label(&self, classes: usize) -> Expr {
+        self.checked_index(classes, false)
+    }
+
+    #[track_caller]
+    fn checked_index(&self, size: usize, from_end: bool) -> Expr {
         if self.error().is_some() {
             return self.clone();
         }
         if self.dtype() != DType::I64 {
             return Expr::dtype_error("index", format!("an index is i64 here, got {}", self.dtype()), &[self]);
         }
-        Expr::new(Op::Bounded { size }, [self.clone()], self.shape().clone(), DType::I64)
+        Expr::new(Op::Bounded { size, from_end }, [self.clone()], self.shape().clone(), DType::I64)
     }
 
     /// With a constant of the same dtype.
@@ -214,6 +225,7 @@ pub(super) fn unary_vjp(v: &mut Vjp<'_>, op: UnaryOp) {
             Rsqrt => times(&dy.mul(&y.mul(y).mul(y)), -0.5),
             Recip => dy.mul(&y.mul(y)).neg(),
             Erf => times(&dy.mul(&x.mul(x).neg().exp()), consts::FRAC_2_SQRT_PI),
+            Erfc => times(&dy.mul(&x.mul(x).neg().exp()), -consts::FRAC_2_SQRT_PI),
             // NaN lets the gradient pass, as in PyTorch.
             Relu => y.binary_const(BinaryOp::Le, 0.0).select(&dy.zeros_like(), dy),
             Sigmoid => dy.mul(&y.mul(&one_minus(y))),
@@ -263,15 +275,7 @@ pub(super) fn binary_vjp(v: &mut Vjp<'_>, op: BinaryOp) {
         }
         Rem => {
             v.send(0, |v| v.dy.clone());
-            // The quotient without its fraction: what the remainder left of it, since the quotient itself may round up to the next integer.
-            v.send(1, |v| {
-                let (a, b) = (&v.x(0), &v.x(1));
-                let whole = a.sub(v.node).div(b).unary(UnaryOp::Round);
-                // By an infinite divisor: 0, or -1 where the signs differ.
-                let beyond = v.node.eq(a).select(&a.zeros_like(), &a.constant_like(-1.0));
-                let infinite = b.abs().binary_const(Eq, f64::INFINITY).and(&a.unary(UnaryOp::IsFinite));
-                v.dy.mul(&infinite.select(&beyond, &whole).detach()).neg()
-            });
+            v.send(1, |v| v.dy.mul(&v.x(0).binary(IDiv, &v.x(1)).detach()).neg());
         }
         Pow => {
             v.send(0, |v| {
@@ -309,7 +313,7 @@ pub(super) fn binary_vjp(v: &mut Vjp<'_>, op: BinaryOp) {
                 });
             }
         }
-        // Integers and bools.
+        // Steps, integers and bools.
         IDiv | Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor | Shl | Shr => {}
     }
 }

@@ -17,13 +17,13 @@ use crate::{
     autograd::{Vjp, autograd_error},
     node::PlaceGuard,
 };
-use unigrad_scalar::ScatterMode;
+use unigrad_scalar::{BinaryOp, ScatterMode};
 
 impl Expr {
     /// An invalid node for a broken shape rule.
     #[track_caller]
     pub(crate) fn shape_error(op: &str, message: String, inputs: &[&Expr]) -> Expr {
-        Expr::fail(ErrorKind::Shape, op, message, "", inputs)
+        Expr::fail(ErrorKind::Shape, op, message, shape_help(op), inputs)
     }
 
     /// An invalid node for a broken dtype rule.
@@ -44,6 +44,35 @@ impl Expr {
         }
         // Not in a closure: the place would be this line.
         Some(Expr::fail(ErrorKind::Device, op, "inputs are on different devices".into(), "move one of them with `to(&device)`", inputs))
+    }
+}
+
+/// What an op wants of shapes.
+fn shape_help(op: &str) -> &'static str {
+    match op {
+        "reshape" => "the number of elements stays",
+        "permute" => "name every axis once",
+        "expand" => "sizes match from the last axis back, or are 1; see `reshape` and `unsqueeze`",
+        "slice" => "stay inside of each axis",
+        "pad" => "give one pair per axis",
+        "concat" => "all have one dtype, and equal sizes but along the axis",
+        "unfold" => "a window is at least 1 and fits into the axis; steps are at least 1",
+        "dyn_slice" | "dyn_update" => "the part fits into the axis, and its position is an integer of rank 0",
+        "where" => "expand all three to one shape",
+        "gather" => "the index has as many axes, and the same sizes but along the axis",
+        "scatter" => "index and source have one shape, which fits into the tensor's but along the axis",
+        "topk" => "`k` is at most the axis's size",
+        "matmul" => "the right side has as many rows as the left side has columns, and equal batch sizes",
+        "conv" => {
+            "x is [n, c, spatial..], the weight [out, c / groups, kernel..]; strides, dilations and groups are at least 1, and the kernel fits \
+             into the padded input"
+        }
+        "max_pool" => "each window touches the input; kernels, strides and dilations are at least 1",
+        "attention" => "q is [b, h, t, d], k [b, g, s, d], v [b, g, s, e]; h is a multiple of g",
+        "layer_norm" | "rms_norm" => "normalize over at least one axis, and no more than there are",
+        "argmax" | "argmin" => "reduce an axis that has elements",
+        name if BinaryOp::ALL.iter().any(|op| op.name() == name) => "expand both to one shape",
+        _ => "axes count from 0; see the op's documentation for the shapes that it takes",
     }
 }
 

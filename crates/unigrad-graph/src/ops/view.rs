@@ -3,7 +3,7 @@
 //! Always: a view that changes nothing is a node of its own, and none looks through another one, so that gradients with respect to each are
 //! told apart; the planner folds them. Only [`Expr::expand`], to the shape that is there, returns the node itself.
 
-use crate::{Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, numel};
+use crate::{Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, node::foldable_scalar, numel};
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal, ScatterMode};
 
@@ -79,7 +79,13 @@ impl Expr {
             return self.identity();
         }
         let shape = axes.iter().map(|axis| axis.len).collect();
-        Expr::new(Op::Slice(axes.into()), [self.clone()], shape, self.dtype())
+        // Where there is at most one element, its distance to the next is any.
+        let plain = |axis: &SliceAxis| match axis.len {
+            0 => SliceAxis { start: 0, step: 1, len: 0 },
+            1 => SliceAxis { step: 1, ..*axis },
+            _ => *axis,
+        };
+        Expr::new(Op::Slice(axes.iter().map(plain).collect()), [self.clone()], shape, self.dtype())
     }
 
     /// `start .. start + len` of one axis.
@@ -109,7 +115,9 @@ impl Expr {
             axis.interior.saturating_mul(size.saturating_sub(1)).saturating_add(axis.lo).saturating_add(axis.hi).saturating_add(*size)
         };
         let shape = axes.iter().zip(self.shape()).map(size).collect();
-        Expr::new(Op::Pad(axes.into(), fill), [self.clone()], shape, self.dtype())
+        let plain = |(axis, size): (&PadAxis, &usize)| if *size > 1 { *axis } else { PadAxis { interior: 0, ..*axis } };
+        let axes: Box<[PadAxis]> = axes.iter().zip(self.shape()).map(plain).collect();
+        Expr::new(Op::Pad(axes, fill), [self.clone()], shape, self.dtype())
     }
 
     /// One after another along `axis`.
@@ -151,6 +159,8 @@ impl Expr {
             return Expr::shape_error("unfold", message, &[self]);
         }
         let mut shape = self.shape().clone();
+        // Where there is one window, or one element in it, its distance to the next is any.
+        let (step, dilation) = (step.min(shape[axis]), if size == 1 { 1 } else { dilation });
         shape[axis] = (shape[axis] - span) / step + 1;
         shape.push(size);
         Expr::new(Op::Window { axis, size, step, dilation }, [self.clone()], shape, self.dtype())
@@ -191,13 +201,14 @@ impl Expr {
 
 impl Expr {
     /// A constant or a run-time scalar in another shape, where no gradient can be asked for: of floats it is a view like any other.
+    #[track_caller]
     fn spread_leaf(&self, shape: &[usize]) -> Option<Expr> {
         if self.dtype().is_float() {
             return None;
         }
         match self.op() {
             Op::Const(value) => Some(Expr::constant(*value, shape, self.device())),
-            Op::Scalar => Some(Expr::scalar(self.scalar_value()?, shape, self.device())),
+            Op::Scalar => Some(Expr::scalar(foldable_scalar(self)?, shape, self.device())),
             _ => None,
         }
     }

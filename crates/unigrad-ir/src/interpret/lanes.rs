@@ -126,7 +126,7 @@ pub(super) fn to_f64(dtype: DType, lane: u64) -> f64 {
     }
 }
 
-/// A value as a lane of a float dtype, rounded once.
+/// A value as a lane of a dtype: floats round once, integers truncate and saturate.
 #[inline(always)]
 pub(super) fn from_f64(dtype: DType, x: f64) -> u64 {
     match dtype {
@@ -135,8 +135,14 @@ pub(super) fn from_f64(dtype: DType, x: f64) -> u64 {
         DType::F32 => u64::from((x as f32).to_bits()),
         DType::F64 => x.to_bits(),
         DType::Bool => u64::from(x != 0.0),
+        DType::U8 => u64::from(x as u8),
+        DType::I8 => i64::from(x as i8) as u64,
+        DType::U16 => u64::from(x as u16),
+        DType::I16 => i64::from(x as i16) as u64,
+        DType::U32 => u64::from(x as u32),
+        DType::I32 => i64::from(x as i32) as u64,
         DType::U64 => x as u64,
-        _ => wrap(dtype, x as i64),
+        DType::I64 => x as i64 as u64,
     }
 }
 
@@ -270,17 +276,13 @@ pub(super) fn select(active: Active<'_>, [condition, a, b]: [Col<'_>; 3], out: &
     each!(active, i => out[i] = if condition.at(i) != 0 { a.at(i) } else { b.at(i) });
 }
 
-/// One lane of a conversion: float to integer truncates, saturates at the range the dtype is computed in (unsigned 32 bits: at 64 bits), then wraps.
+/// One lane of a conversion: float to integer truncates and saturates, NaN gives 0.
 fn cast_lane(from: DType, to: DType, a: u64) -> u64 {
     if to == DType::Bool {
         return u64::from(if from.is_float() { to_f64(from, a) != 0.0 } else { a != 0 });
     }
     if from.is_float() {
-        let x = to_f64(from, a);
-        return match to {
-            DType::I8 | DType::I16 | DType::I32 => wrap(to, i64::from(x as i32)),
-            _ => from_f64(to, x),
-        };
+        return from_f64(to, to_f64(from, a));
     }
     match to {
         // Through `F32`, in which half types compute.

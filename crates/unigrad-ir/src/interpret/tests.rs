@@ -514,7 +514,7 @@ fn operations_mean_their_definition() {
 }
 
 #[test]
-fn casts_saturate_then_wrap() {
+fn casts_saturate() {
     let cast = |from: DType, value: f64, to: DType| {
         let mut b = Builder::new("cast", [1, 1, 1]);
         let (x, y, zero) = (b.buffer("x", from), b.buffer_mut("y", to), b.u32(0));
@@ -528,7 +528,9 @@ fn casts_saturate_then_wrap() {
         raw[..to.size()].copy_from_slice(&buffers[1]);
         Literal::from_raw(to, u64::from_le_bytes(raw))
     };
-    assert_eq!(cast(DType::F32, 300.7, DType::U8), Literal::int(DType::U8, 44));
+    assert_eq!(cast(DType::F32, 300.7, DType::U8), Literal::int(DType::U8, 255));
+    assert_eq!(cast(DType::F32, -300.7, DType::I8), Literal::int(DType::I8, -128));
+    assert_eq!(cast(DType::F32, -1.5, DType::U32), Literal::int(DType::U32, 0));
     assert_eq!(cast(DType::F32, -1.5, DType::I8), Literal::int(DType::I8, -1));
     assert_eq!(cast(DType::F32, f64::NAN, DType::I64), Literal::int(DType::I64, 0));
     assert_eq!(cast(DType::F32, f64::NAN, DType::Bool), Literal::one(DType::Bool));

@@ -68,7 +68,8 @@ typedef atomic_int ug_atomic_i32;
         ("sqrt", "precise::sqrt", ""),
         ("pow", "precise::pow", ""),
     ],
-    lacks: &["erf", "erfc", "expm1", "log1p"],
+    // Its `fmod` rounds.
+    lacks: &["erf", "erfc", "expm1", "log1p", "fmod"],
     helpers: &[
         ("f16_to_f32", "$fn f32 $N(u16 x) {\n    return (f32)as_type<half>(x);\n}\n"),
         ("f32_to_f16", "$fn u16 $N(f32 x) {\n    return as_type<u16>((half)x);\n}\n"),

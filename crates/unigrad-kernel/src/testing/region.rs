@@ -100,9 +100,7 @@ fn cast(from: DType, to: DType, x: Num) -> Num {
             let x = if from == DType::U64 { x.i() as u64 as f64 } else { x.i() as f64 };
             Num::F(round(to, x))
         }
-        (true, DType::U64) => Num::I((x.f() as u64) as i64),
-        (true, DType::I64 | DType::U32) => wrap(to, x.f() as i64),
-        (true, to) => wrap(to, i64::from(x.f() as i32)),
+        (true, to) => Num::I(Literal::float(to, x.f()).as_i64()),
         (false, to) => wrap(to, x.i()),
     }
 }
@@ -243,9 +241,9 @@ pub fn run(region: &Region, memory: &Memory, scalars: &[u64]) -> Result<Memory, 
                     }
                     InstOp::Cast(a) => cast(dtype_of(*a), inst.dtype, v(*a)),
                     InstOp::Bitcast(a) => Num::from_raw(inst.dtype, raw(dtype_of(*a), v(*a))),
-                    InstOp::Bounded { index, size } => {
+                    InstOp::Bounded { index, size, from_end } => {
                         let i = v(*index).i();
-                        if i < -size || i >= *size {
+                        if i < if *from_end { -size } else { 0 } || i >= *size {
                             return Err(());
                         }
                         Num::I(if i < 0 { i + size } else { i })

@@ -141,8 +141,11 @@ impl BatchNorm {
     fn track(&self, mean: &Tensor, var: &Tensor, n: usize) -> Result<(), unigrad_tensor::Error> {
         let unbiased = n as f64 / n.saturating_sub(1).max(1) as f64;
         no_grad(|| {
-            self.running_mean.assign(&(&self.running_mean * (1.0 - self.momentum) + mean * self.momentum))?;
-            self.running_var.assign(&(&self.running_var * (1.0 - self.momentum) + var * (self.momentum * unbiased)))?;
+            // The statistics of half types are wider than buffers may be.
+            let mean = &self.running_mean * (1.0 - self.momentum) + mean * self.momentum;
+            self.running_mean.assign(&mean.cast(self.running_mean.dtype()))?;
+            let var = &self.running_var * (1.0 - self.momentum) + var * (self.momentum * unbiased);
+            self.running_var.assign(&var.cast(self.running_var.dtype()))?;
             self.num_batches_tracked.assign(&(&self.num_batches_tracked + 1i64))
         })
     }

@@ -38,6 +38,10 @@ fn arg(c: &Call, method: fn(&Tensor, isize) -> Tensor, keep: fn(&Tensor, isize) 
     }]
 }
 
+fn pair((values, indices): (Tensor, Tensor)) -> Vec<Tensor> {
+    vec![values, indices]
+}
+
 const OTHERS: &[OpEntry] = &[
     op("var", |c| {
         vec![if kept(c) { c.x[0].var_keepdim(over(c), c.size("correction")) } else { c.x[0].var(over(c), c.size("correction")) }]
@@ -49,6 +53,8 @@ const OTHERS: &[OpEntry] = &[
     op("count_nonzero", |c| vec![c.x[0].count_nonzero(over(c))]),
     op("argmax", |c| arg(c, Tensor::argmax, Tensor::argmax_keepdim)),
     op("argmin", |c| arg(c, Tensor::argmin, Tensor::argmin_keepdim)),
+    op("max_with_index", |c| pair(c.x[0].max_with_index(c.axis()))),
+    op("min_with_index", |c| pair(c.x[0].min_with_index(c.axis()))),
     op("cumsum", |c| vec![c.x[0].cumsum(c.axis())]),
     op("cumprod", |c| vec![c.x[0].cumprod(c.axis())]),
     op("cummax", |c| vec![c.x[0].cummax(c.axis())]),

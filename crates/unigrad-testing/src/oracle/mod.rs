@@ -133,9 +133,13 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
             if all_fit { moved(values) } else { one(values) }
         }
         Op::Bitcast => moved(map::bitcast(x(0)?, dtype)),
-        Op::Bounded { size } => {
+        Op::Bounded { size, from_end } => {
             let x = x(0)?;
-            let wrapped: Result<Vec<i64>, String> = (0..x.len()).map(|i| index::wrap(x.as_i64(i), *size).map(|i| i as i64)).collect();
+            let wrap = |i: usize| match x.as_i64(i) {
+                label if label < 0 && !from_end => Err(format!("label {label} is out of range for size {size}")),
+                index => index::wrap(index, *size).map(|i| i as i64),
+            };
+            let wrapped: Result<Vec<i64>, String> = (0..x.len()).map(wrap).collect();
             moved(Values::int(DType::I64, shape, wrapped?))
         }
         Op::Reshape => moved(x(0)?.reshaped(shape)),

@@ -1,7 +1,7 @@
 //! Conversions: between compute types, and between stored elements and lanes.
 //!
-//! Always: float to half rounds to nearest, ties to even; float to integer truncates, saturates at the compute type's range
-//! (`u32`: at 64 bits, then wraps) and gives 0 for NaN; anything to `Bool` is `!= 0`.
+//! Always: float to half rounds to nearest, ties to even; float to integer truncates, saturates at the integer's range and
+//! gives 0 for NaN; anything to `Bool` is `!= 0`.
 
 use super::kernels::{OpFn, Ty, Unary, un};
 use crate::simd::Tier;
@@ -327,24 +327,14 @@ macro_rules! targets {
     )*)*};
 }
 targets! {
-    f32 => f64, i32, i64, u64;
-    f64 => f32, i32, i64, u64;
+    f32 => f64, i32, u32, i64, u64;
+    f64 => f32, i32, u32, i64, u64;
     i32 => f32, f64, u32, i64, u64;
     u32 => f32, f64, i32, i64, u64;
     i64 => f32, f64, i32, u32, u64;
     u64 => f32, f64, i32, u32, i64;
     u8 => f32, f64, i32, u32, i64, u64;
 }
-
-macro_rules! wrapping_targets {
-    ($($a:ty),*) => {$(
-        impl Target<$a> for u32 {
-            #[inline(always)]
-            fn of(value: $a) -> u32 { value as i64 as u32 }
-        }
-    )*};
-}
-wrapping_targets!(f32, f64);
 
 macro_rules! truth_targets {
     ($($a:ty),*) => {$(
@@ -383,6 +373,10 @@ map! {
     WrapI16 = |a: i32| i32: a as i16 as i32;
     WrapU8 = |a: u32| u32: a & 0xff;
     WrapU16 = |a: u32| u32: a & 0xffff;
+    SaturateI8 = |a: i32| i32: a.clamp(i8::MIN.into(), i8::MAX.into());
+    SaturateI16 = |a: i32| i32: a.clamp(i16::MIN.into(), i16::MAX.into());
+    SaturateU8 = |a: u32| u32: a.min(u8::MAX.into());
+    SaturateU16 = |a: u32| u32: a.min(u16::MAX.into());
     RoundHalf = |a: f32| f32: Half::stored(a).lane();
     RoundBrain = |a: f32| f32: f32::from_bits(round_brain(a));
     HalfBits = |a: f32| u32: Half::stored(a).0.into();
@@ -420,6 +414,17 @@ pub(super) fn narrow(dtype: DType, tier: Tier) -> Option<OpFn> {
         DType::F16 => un::<RoundHalf>(tier),
         DType::BF16 => un::<RoundBrain>(tier),
         _ => None,
+    }
+}
+
+/// As [`narrow`] after a conversion of floats to lanes of the compute type: integers saturate.
+pub(super) fn saturate(dtype: DType, tier: Tier) -> Option<OpFn> {
+    match dtype {
+        DType::I8 => un::<SaturateI8>(tier),
+        DType::I16 => un::<SaturateI16>(tier),
+        DType::U8 => un::<SaturateU8>(tier),
+        DType::U16 => un::<SaturateU16>(tier),
+        _ => narrow(dtype, tier),
     }
 }
 

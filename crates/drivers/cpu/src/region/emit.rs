@@ -94,10 +94,12 @@ impl Compiler<'_> {
             return slot;
         }
         let (source, target) = (Ty::of(from), Ty::of(to));
-        // Through `i32`: a negative float wraps to 8 or 16 bits as a literal does.
-        let via = if from.is_float() && matches!(to, DType::U8 | DType::U16) { Ty::I32 } else { target };
-        let slot = self.maybe(segment, convert::cast(source, via, self.tier), via, slot);
-        let narrow = if rounded || to.is_int() { convert::narrow(to, self.tier) } else { None };
+        let slot = self.maybe(segment, convert::cast(source, target, self.tier), target, slot);
+        let narrow = match (rounded || to.is_int(), from.is_float()) {
+            (false, _) => None,
+            (true, false) => convert::narrow(to, self.tier),
+            (true, true) => convert::saturate(to, self.tier),
+        };
         self.maybe(segment, narrow, target, slot)
     }
 
@@ -237,10 +239,10 @@ impl Compiler<'_> {
                 slot = self.maybe(segment, first, bits, slot);
                 self.maybe(segment, second, ty, slot)
             }
-            InstOp::Bounded { index, size } => {
+            InstOp::Bounded { index, size, from_end } => {
                 let index = self.operand(*index, lanes)?;
                 let d = self.slot(segment, 8, lanes);
-                self.push(segment, Step::Bounded { d, index, size: *size });
+                self.push(segment, Step::Bounded { d, index, size: *size, from_end: *from_end });
                 d
             }
             InstOp::Philox { seed, offset, index, word } => {

@@ -525,7 +525,7 @@ impl<'a> Frame<'a> {
                 }
                 // SAFETY: passed on.
                 Step::Store(store) => unsafe { self.store(store, block) },
-                Step::Bounded { d, index, size } => {
+                Step::Bounded { d, index, size, from_end } => {
                     // SAFETY: lanes of the block.
                     let (d, index) = unsafe {
                         (
@@ -533,8 +533,9 @@ impl<'a> Frame<'a> {
                             std::slice::from_raw_parts(self.ptr(*index).cast::<i64>(), n),
                         )
                     };
+                    let lowest = if *from_end { -size } else { 0 };
                     for (d, index) in d.iter_mut().zip(index) {
-                        if *index < -size || *index >= *size {
+                        if *index < lowest || *index >= *size {
                             return Err(Fault::Index { index: *index, size: *size });
                         }
                         *d = if *index < 0 { index + size } else { *index };

@@ -39,6 +39,7 @@ pub(super) trait Float: Number {
     fn tanh<const FMA: bool>(self) -> Self;
     fn sqrt(self) -> Self;
     fn erf<const FMA: bool>(self) -> Self;
+    fn erfc<const FMA: bool>(self) -> Self;
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
     fn round(self) -> Self;
@@ -89,7 +90,7 @@ macro_rules! common {
         }
         #[inline(always)]
         fn floor_div(self, other: $t) -> $t {
-            (self as f64 / other as f64).floor() as $t
+            BinaryOp::IDiv.eval(self as f64, other as f64) as $t
         }
         #[inline(always)]
         fn floor_rem(self, other: $t) -> $t {
@@ -143,7 +144,7 @@ impl Float for f32 {
     fn trigonometry_is_hard(self) -> bool {
         math::trigonometry_is_hard(self)
     }
-    vectorised!(exp, exp2, expm1, log, log2, log1p, sin, cos, tan, tanh, erf, sigmoid, silu, gelu, gelu_tanh, softplus);
+    vectorised!(exp, exp2, expm1, log, log2, log1p, sin, cos, tan, tanh, erf, erfc, sigmoid, silu, gelu, gelu_tanh, softplus);
     by_definition!(fma: sinh => Sinh, cosh => Cosh);
 }
 
@@ -162,6 +163,6 @@ impl Float for f64 {
         false
     }
     by_definition!(fma: exp => Exp, exp2 => Exp2, expm1 => Expm1, log => Log, log2 => Log2, log1p => Log1p, sin => Sin, cos => Cos,
-        tan => Tan, sinh => Sinh, cosh => Cosh, tanh => Tanh, erf => Erf, sigmoid => Sigmoid, silu => Silu, gelu => Gelu,
+        tan => Tan, sinh => Sinh, cosh => Cosh, tanh => Tanh, erf => Erf, erfc => Erfc, sigmoid => Sigmoid, silu => Silu, gelu => Gelu,
         gelu_tanh => GeluTanh, softplus => Softplus);
 }

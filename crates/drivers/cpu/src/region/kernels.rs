@@ -461,7 +461,7 @@ unary_ops! {
     IsFinite[Float] = |a| u8: u8::from(a.abs() < T::INFINITY);
     Neg[Float] = |a| T: a.neg();
     Abs[Float] = |a| T: a.abs();
-    Sign[Float] = |a| T: if a > T::ZERO { T::ONE } else if a < T::ZERO { T::ONE.neg() } else { a };
+    Sign[Float] = |a| T: if a > T::ZERO { T::ONE } else if a < T::ZERO { T::ONE.neg() } else { T::ZERO };
     Relu[Float] = |a| T: if (a > T::ZERO) | a.is_nan() { a } else { T::ZERO };
     Exp[Float] = |a| T: a.exp::<FMA>();
     Exp2[Float] = |a| T: a.exp2::<FMA>();
@@ -479,6 +479,7 @@ unary_ops! {
     Rsqrt[Float] = |a| T: T::ONE.div(a.sqrt());
     Recip[Float] = |a| T: T::ONE.div(a);
     Erf[Float] = |a| T: a.erf::<FMA>();
+    Erfc[Float] = |a| T: a.erfc::<FMA>();
     Floor[Float] = |a| T: a.floor();
     Ceil[Float] = |a| T: a.ceil();
     Round[Float] = |a| T: a.round();
@@ -558,7 +559,7 @@ fn unary_float<T: Float>(op: UnaryOp, tier: Tier) -> Option<OpFn> {
     }
     table!(
         Neg, Abs, Sign, Exp, Exp2, Expm1, Log, Log2, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Sqrt, Rsqrt, Recip, Erf,
-        Floor, Ceil, Round, Trunc, Relu, Sigmoid, Silu, Gelu, GeluTanh, Softplus, IsNan, IsFinite, Not
+        Erfc, Floor, Ceil, Round, Trunc, Relu, Sigmoid, Silu, Gelu, GeluTanh, Softplus, IsNan, IsFinite, Not
     )
 }
 

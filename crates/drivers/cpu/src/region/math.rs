@@ -234,26 +234,10 @@ pub(super) fn erf<const FMA: bool>(x: f32) -> f32 {
     if x.is_nan() { x } else { result }
 }
 
-/// `x * erfc(-x / sqrt 2) / 2`, accurate in the negative tail too: with `a = |x|`,
-/// `erfc(a / sqrt 2) = exp(-a^2 / 2) g(q) / (1 + sqrt(2) a)` where `g` is a polynomial in `q = (a - 4) / (a + 4)`.
+/// `g` in `erfc(a / sqrt 2) = exp(-a^2 / 2) g(q) / (1 + sqrt(2) a)` with `q = (a - 4) / (a + 4)`, for `0 <= a <= 14.6`.
 #[inline(always)]
-pub(super) fn gelu<const FMA: bool>(x: f32) -> f32 {
-    let a = x.abs();
-    let a = if a > 14.6 { 14.6 } else { a };
-    let square = a * a;
-    // What rounding took from the square; the exponential would magnify it.
-    let rest = if FMA {
-        a.mul_add(a, -square)
-    } else {
-        let high = f32::from_bits(a.to_bits() & 0xffff_f000);
-        let low = a - high;
-        ((high * high - square) + 2.0 * high * low) + low * low
-    };
-    let (sum, slope) = (a + 4.0, fma::<FMA>(a, std::f32::consts::SQRT_2, 1.0));
-    // One division for both quotients.
-    let inverse = 1.0 / (sum * slope);
-    let q = (a - 4.0) * (slope * inverse);
-    let g = poly::<FMA, 11>(
+fn erfc_shape<const FMA: bool>(q: f32) -> f32 {
+    poly::<FMA, 11>(
         q,
         [
             -2.111_195e-4,
@@ -268,7 +252,51 @@ pub(super) fn gelu<const FMA: bool>(x: f32) -> f32 {
             -1.323_566_1e-1,
             1.256_955_7,
         ],
-    );
+    )
+}
+
+/// `a * a`, and what rounding took from it: an exponential would magnify that.
+#[inline(always)]
+fn square_with_rest<const FMA: bool>(a: f32) -> (f32, f32) {
+    let square = a * a;
+    let rest = if FMA {
+        a.mul_add(a, -square)
+    } else {
+        let high = f32::from_bits(a.to_bits() & 0xffff_f000);
+        let low = a - high;
+        ((high * high - square) + 2.0 * high * low) + low * low
+    };
+    (square, rest)
+}
+
+/// `1 - erf(x)`, accurate in the tail too: see [`erfc_shape`], with `a = sqrt(2) x`.
+#[inline(always)]
+pub(super) fn erfc<const FMA: bool>(x: f32) -> f32 {
+    const TWO_SQRT_2: f32 = 2.828_427_1;
+    let a = x.abs();
+    // Nothing is left beyond.
+    let a = if a > 10.3 { 10.3 } else { a };
+    let (square, rest) = square_with_rest::<FMA>(a);
+    let (sum, slope) = (a + TWO_SQRT_2, fma::<FMA>(a, 2.0, 1.0));
+    let inverse = 1.0 / (sum * slope);
+    let g = erfc_shape::<FMA>((a - TWO_SQRT_2) * (slope * inverse));
+    // The rest goes to what multiplies the exponential, which may be denormal.
+    let factor = g * (sum * inverse);
+    let tail = fma::<FMA>(factor, -rest, factor) * exp::<FMA>(-square);
+    let result = if x < 0.0 { 2.0 - tail } else { tail };
+    if x.is_nan() { x } else { result }
+}
+
+/// `x * erfc(-x / sqrt 2) / 2`, accurate in the negative tail too: see [`erfc_shape`], with `a = |x|`.
+#[inline(always)]
+pub(super) fn gelu<const FMA: bool>(x: f32) -> f32 {
+    let a = x.abs();
+    let a = if a > 14.6 { 14.6 } else { a };
+    let (square, rest) = square_with_rest::<FMA>(a);
+    let (sum, slope) = (a + 4.0, fma::<FMA>(a, std::f32::consts::SQRT_2, 1.0));
+    // One division for both quotients.
+    let inverse = 1.0 / (sum * slope);
+    let g = erfc_shape::<FMA>((a - 4.0) * (slope * inverse));
     let e = exp::<FMA>(-0.5 * square);
     let e = fma::<FMA>(e * rest, -0.5, e);
     let half_erfc = 0.5 * g * (sum * inverse);
@@ -429,6 +457,7 @@ mod tests {
             (UnaryOp::Silu, silu::<true>, silu::<false>, 3.0),
             (UnaryOp::Softplus, softplus::<true>, softplus::<false>, 3.0),
             (UnaryOp::Erf, erf::<true>, erf::<false>, 2.5),
+            (UnaryOp::Erfc, erfc::<true>, erfc::<false>, 6.0),
             (UnaryOp::Gelu, gelu::<true>, gelu::<false>, 6.0),
             (UnaryOp::Sin, sin::<true>, sin::<false>, 2.0),
             (UnaryOp::Cos, cos::<true>, cos::<false>, 2.0),

@@ -153,6 +153,7 @@ pub(super) enum Step {
         d: Slot,
         index: Slot,
         size: i64,
+        from_end: bool,
     },
     Philox {
         d: Slot,

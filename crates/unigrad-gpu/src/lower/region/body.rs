@@ -323,13 +323,13 @@ impl<'a> Body<'a> {
                     b.cast(bits, to)
                 })
             }
-            InstOp::Bounded { index, size } => {
+            InstOp::Bounded { index, size, from_end } => {
                 let (Some(x), Some(error)) = (memo.get(index.index()), self.error) else { return };
                 Lanes::map(b, shape, &[x], |b, v| {
                     // The check compares with negative sizes, so it is signed.
                     let narrow = *size <= i64::from(i32::MAX) && range_of(index).is_some_and(|range| fits(range, DType::I32));
                     let index = b.cast(v[0], if narrow { DType::I32 } else { DType::I64 });
-                    let index = error.bounded(b, index, *size);
+                    let index = error.bounded(b, index, *size, *from_end);
                     b.cast(index, to)
                 })
             }

@@ -131,15 +131,10 @@ pub(super) fn cast(b: &mut Builder, a: Value, from: DType, to: DType, as_: DType
             let rounded = b.cast(single, to);
             b.cast(rounded, DType::F32)
         }
-        // Floats saturate at 64 bits before they wrap, so a narrow result is cut afterwards.
-        DType::I64 if from.is_float() => {
-            let wide = b.cast(a, DType::I64);
-            b.cast(wide, as_)
-        }
-        // These saturate at 32 bits.
-        DType::U8 | DType::I8 | DType::U16 | DType::I16 if from.is_float() => {
-            let word = b.cast(a, DType::I32);
-            b.cast(word, as_)
+        // Floats saturate at the range of what they become, not of what holds it.
+        to if to.is_int() && from.is_float() => {
+            let whole = b.cast(a, to);
+            b.cast(whole, as_)
         }
         _ => b.cast(a, as_),
     }

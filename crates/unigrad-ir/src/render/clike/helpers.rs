@@ -73,14 +73,16 @@ const HELPERS: &[(&str, &str)] = &[
 }
 ",
     ),
-    ("floordiv_f64", "$fn $T $N($T a, $T b) {\n    return $floor(a / b);\n}\n"),
-    // As the quotient in f64 would be: in f32 it may have been rounded up to the next integer.
+    // From the remainder, which is exact. The division may have rounded a whole number down.
     (
         "floordiv",
         "$fn $T $N($T a, $T b) {
-    const $T q = $floor(a / b);
-    const $T r = $fma(-q, b, a);
-    return (b < 0 ? r > 0 : r < 0) ? q - 1 : q;
+    if (b == 0) return a / b;
+    const $T r = $fmod(a, b);
+    const $T q = (a - r) / b - (r != 0 && (r < 0) != (b < 0) ? ($T)1 : ($T)0);
+    if (q == 0) return $copysign(($T)0, a / b);
+    const $T f = $floor(q);
+    return q - f > 0.5$f ? f + 1 : f;
 }
 ",
     ),
@@ -154,7 +156,68 @@ const HELPERS: &[(&str, &str)] = &[
 }
 ",
     ),
+    // As gelu's, with a = sqrt(2) x.
+    (
+        "erfc_f32",
+        "$fn f32 $N(f32 x) {
+    f32 a = $fabs(x);
+    a = a > 10.3f ? 10.3f : a;
+    const f32 square = a * a;
+    const f32 rest = $fma(a, a, -square);
+    const f32 sum = a + 2.8284271f;
+    const f32 slope = $fma(a, 2.0f, 1.0f);
+    const f32 inverse = 1.0f / (sum * slope);
+    const f32 q = (a - 2.8284271f) * (slope * inverse);
+    f32 g = -2.111195e-4f;
+    g = $fma(g, q, -1.3083099e-4f);
+    g = $fma(g, q, 2.1014402e-3f);
+    g = $fma(g, q, -1.3932263e-3f);
+    g = $fma(g, q, -1.4570376e-2f);
+    g = $fma(g, q, 5.777942e-2f);
+    g = $fma(g, q, -1.1663759e-1f);
+    g = $fma(g, q, 1.402971e-1f);
+    g = $fma(g, q, -6.3442267e-2f);
+    g = $fma(g, q, -1.3235661e-1f);
+    g = $fma(g, q, 1.2569557f);
+    g = g * (sum * inverse);
+    const f32 tail = $fma(g, -rest, g) * $exp(-square);
+    return x != x ? x : (x < 0.0f ? 2.0f - tail : tail);
+}
+",
+    ),
+    // Bit by bit, so that nothing rounds.
+    (
+        "fmod_f32",
+        "$fn f32 $N(f32 x, f32 y) {
+    const u32 b = $bits(y) & 0x7fffffffu, a = $bits(x) & 0x7fffffffu, sign = $bits(x) & 0x80000000u;
+    if (b == 0u || b > 0x7f800000u || a >= 0x7f800000u) return $from_bits(0x7fc00000u);
+    if (a < b) return x;
+    u32 ea = a >> 23, eb = b >> 23;
+    u32 m = ea == 0u ? a : (a & 0x007fffffu) | 0x00800000u;
+    const u32 d = eb == 0u ? b : (b & 0x007fffffu) | 0x00800000u;
+    ea = ea == 0u ? 1u : ea;
+    eb = eb == 0u ? 1u : eb;
+    u32 left = ea - eb;
+    m %= d;
+    while (left > 0u && m != 0u) {
+        const u32 step = left < 8u ? left : 8u;
+        m = (m << step) % d;
+        left -= step;
+    }
+    while (m != 0u && m < 0x00800000u && eb > 1u) {
+        m <<= 1;
+        eb -= 1u;
+    }
+    return $from_bits(sign | (m < 0x00800000u ? 0u : eb << 23) | (m & 0x007fffffu));
+}
+",
+    ),
     // --- conversions
+    ("to_i8", "$fn i32 $N($T x) {\n    return x != x ? 0 : (x >= 127.0$f ? 127 : (x <= -128.0$f ? -128 : (i32)x));\n}\n"),
+    ("to_u8", "$fn i32 $N($T x) {\n    return !(x > 0) ? 0 : (x >= 255.0$f ? 255 : (i32)x);\n}\n"),
+    ("to_i16", "$fn i32 $N($T x) {\n    return x != x ? 0 : (x >= 32767.0$f ? 32767 : (x <= -32768.0$f ? -32768 : (i32)x));\n}\n"),
+    ("to_u16", "$fn i32 $N($T x) {\n    return !(x > 0) ? 0 : (x >= 65535.0$f ? 65535 : (i32)x);\n}\n"),
+    ("to_u32", "$fn u32 $N($T x) {\n    return !(x > 0) ? 0u : (x >= 4294967296.0$f ? 0xffffffffu : (u32)x);\n}\n"),
     (
         "to_i32",
         "$fn i32 $N($T x) {

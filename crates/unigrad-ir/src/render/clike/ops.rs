@@ -76,7 +76,7 @@ impl Writer<'_> {
         let zero = if dtype == DType::F32 { "0.0f" } else { "0.0" };
         let name = match op {
             UnaryOp::Neg => return format!("-{x}"),
-            UnaryOp::Sign => return format!("{x} > {zero} ? {one} : ({x} < {zero} ? -{one} : {x})"),
+            UnaryOp::Sign => return format!("{x} > {zero} ? {one} : ({x} < {zero} ? -{one} : {zero})"),
             UnaryOp::Relu => return format!("{x} > {zero} || {x} != {x} ? {x} : {zero}"),
             UnaryOp::Recip => return format!("{one} / {x}"),
             UnaryOp::Rsqrt => return format!("{one} / {}({x})", self.function("sqrt", dtype)),
@@ -104,6 +104,7 @@ impl Writer<'_> {
             | UnaryOp::Tanh
             | UnaryOp::Sqrt
             | UnaryOp::Erf
+            | UnaryOp::Erfc
             | UnaryOp::Floor
             | UnaryOp::Ceil
             | UnaryOp::Trunc
@@ -262,13 +263,8 @@ impl Writer<'_> {
             }
             (DType::F32 | DType::F64, DType::F32 | DType::F64) => format!("({})({x})", to.name()),
             (DType::F32 | DType::F64, _) => {
-                let through = match to {
-                    DType::I64 | DType::U8 | DType::U16 | DType::U32 => "to_i64",
-                    DType::U64 => "to_u64",
-                    _ => "to_i32",
-                };
-                let text = format!("{}({x})", self.function(through, from));
-                if matches!(to, DType::I32 | DType::I64 | DType::U64) { text } else { format!("({}){text}", to.name()) }
+                let text = format!("{}({x})", self.function(&format!("to_{}", to.name()), from));
+                if to.size() >= 4 { text } else { format!("({}){text}", to.name()) }
             }
             _ => format!("({}){x}", stored(to)),
         }

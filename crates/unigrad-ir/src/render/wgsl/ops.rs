@@ -37,7 +37,6 @@ fn infix(op: BinaryOp) -> Option<&'static str> {
 pub(super) fn binary_f32(op: BinaryOp, a: &str, b: &str) -> String {
     match op {
         BinaryOp::Div => format!("({a} / {b})"),
-        BinaryOp::IDiv => format!("floor({a} / {b})"),
         // True for NaN, which `!=` need not be.
         BinaryOp::Ne => format!("!({a} == {b})"),
         BinaryOp::And => format!("f32({a} != 0.0 && {b} != 0.0)"),
@@ -134,7 +133,6 @@ impl Writer<'_> {
             Rep::F32 => binary_f32(op, a, b),
             Rep::F64 => match op {
                 Div => format!("({a} / {b})"),
-                IDiv => format!("floor({a} / {b})"),
                 Ne => format!("!({a} == {b})"),
                 Max | Min => format!("{op}_f64({a}, {b})"),
                 Add | Sub | Mul | Eq | Lt | Le | Gt | Ge => format!("({a} {} {b})", infix(op).unwrap_or_default()),
@@ -223,7 +221,19 @@ impl Writer<'_> {
             DType::Bool => format!("((bitcast<u32>({a}) & 0x7fffffffu) != 0u)"),
             DType::I64 => format!("i64_of_words(words_of_f32({a}))"),
             DType::U64 => format!("u64_of_words(unsigned_words_of_f32({a}))"),
-            _ => self.number_of_low_word(to, &format!("low_word_of_f32({a})")),
+            _ => self.saturated(to, "f32", a),
+        }
+    }
+
+    /// An integer of up to 32 bits from a float of type `from`.
+    fn saturated(&self, to: DType, from: &str, a: &str) -> String {
+        match to {
+            DType::I8 => format!("clamp(i32_of_{from}({a}), -128i, 127i)"),
+            DType::I16 => format!("clamp(i32_of_{from}({a}), -32768i, 32767i)"),
+            DType::U8 => format!("min(u32_of_{from}({a}), 255u)"),
+            DType::U16 => format!("min(u32_of_{from}({a}), 65535u)"),
+            to if rep(to) == Rep::I32 => format!("i32_of_{from}({a})"),
+            _ => format!("u32_of_{from}({a})"),
         }
     }
 
@@ -251,7 +261,7 @@ impl Writer<'_> {
             (DType::F64, DType::Bool) => format!("!({a} == 0.0lf)"),
             (DType::F64, DType::I64) => to_words(format!("words_of_f64({a})")),
             (DType::F64, DType::U64) => to_words(format!("unsigned_words_of_f64({a})")),
-            (DType::F64, _) => self.number_of_low_word(to, &format!("words_of_f64({a}).x")),
+            (DType::F64, _) => self.saturated(to, "f64", a),
             (DType::F16 | DType::BF16, DType::Bool) => format!("(({a} & 0x7fffu) != 0u)"),
             (_, DType::F64) => match from {
                 DType::I64 => format!("f64_of_i64_words(words_of_i64({a}))"),

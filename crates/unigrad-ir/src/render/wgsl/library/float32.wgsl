@@ -48,7 +48,7 @@ fn min_f32(a: f32, b: f32) -> f32 {
 // By bits, so that numbers below the normal ones have a sign too.
 fn sign_f32(x: f32) -> f32 {
     let magnitude = bitcast<u32>(x) & 0x7fffffffu;
-    return select(with_sign(1.0, x), x, magnitude == 0u || magnitude > 0x7f800000u);
+    return select(with_sign(1.0, x), 0.0, magnitude == 0u || magnitude > 0x7f800000u);
 }
 
 fn relu_f32(x: f32) -> f32 {
@@ -223,17 +223,32 @@ fn erf_f32(x: f32) -> f32 {
     return select(select(small, with_sign(large, x), t > 0.92773440), x, is_nan(x));
 }
 
-// x * erfc(-x / sqrt 2) / 2, accurate in the negative tail too: with a = |x|,
-// erfc(a / sqrt 2) = exp(-a^2 / 2) g(q) / (1 + sqrt(2) a) where g is a polynomial in q = (a - 4) / (a + 4).
+// g in erfc(a / sqrt 2) = exp(-a^2 / 2) g(q) / (1 + sqrt(2) a) with q = (a - 4) / (a + 4), for 0 <= a <= 14.6.
+fn erfc_shape(q: f32) -> f32 {
+    let g0 = ((((-2.111195e-4 * q - 1.3083099e-4) * q + 2.1014402e-3) * q - 1.3932263e-3) * q - 1.4570376e-2) * q + 5.777942e-2;
+    return ((((g0 * q - 1.1663759e-1) * q + 1.402971e-1) * q - 6.3442267e-2) * q - 1.3235661e-1) * q + 1.2569557;
+}
+
+// 1 - erf(x), accurate in the tail too: with a = sqrt(2) x.
+fn erfc_f32(x: f32) -> f32 {
+    let a = min(abs(x), 10.3);
+    let square = two_product(a, a);
+    let sum = a + 2.8284271;
+    let slope = a * 2.0 + 1.0;
+    let inverse = 1.0 / (sum * slope);
+    let g = erfc_shape((a - 2.8284271) * (slope * inverse)) * (sum * inverse);
+    let tail = (g - g * square.y) * exp_f32(-square.x);
+    return select(select(tail, 2.0 - tail, x < 0.0), x, is_nan(x));
+}
+
+// x * erfc(-x / sqrt 2) / 2, accurate in the negative tail too.
 fn gelu_f32(x: f32) -> f32 {
     let a = min(abs(x), 14.6);
     let square = two_product(a, a);
     let sum = a + 4.0;
     let slope = a * 1.41421356 + 1.0;
     let inverse = 1.0 / (sum * slope);
-    let q = (a - 4.0) * (slope * inverse);
-    let g0 = ((((-2.111195e-4 * q - 1.3083099e-4) * q + 2.1014402e-3) * q - 1.3932263e-3) * q - 1.4570376e-2) * q + 5.777942e-2;
-    let g = ((((g0 * q - 1.1663759e-1) * q + 1.402971e-1) * q - 6.3442267e-2) * q - 1.3235661e-1) * q + 1.2569557;
+    let g = erfc_shape((a - 4.0) * (slope * inverse));
     let e0 = exp_f32(-0.5 * square.x);
     let e = e0 * (1.0 - 0.5 * square.y);
     let half_erfc = 0.5 * g * (sum * inverse);
@@ -526,12 +541,38 @@ fn rem_f32(a: f32, b: f32) -> f32 {
     return select(r, r + b, r != 0.0 && !is_nan(r) && (r < 0.0) != (b < 0.0));
 }
 
-// The lower 32 bits of x as a 64-bit integer: truncated, saturated, NaN is 0.
-fn low_word_of_f32(x: f32) -> u32 {
-    if (abs(x) < 2147483648.0) {
-        return bitcast<u32>(i32(x));
+// Division rounded down, from the remainder, which is exact. The division may have rounded a whole number down.
+fn idiv_f32(a: f32, b: f32) -> f32 {
+    if ((bitcast<u32>(b) & 0x7fffffffu) == 0u) {
+        return a / b;
     }
-    return words_of_f32(x).x;
+    let r = fmod_f32(a, b);
+    if (is_nan(r)) {
+        return nan();
+    }
+    let q = (a - r) / b - select(0.0, 1.0, r != 0.0 && (r < 0.0) != (b < 0.0));
+    let f = floor(q);
+    let zero = bitcast<f32>((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u);
+    return select(select(f, f + 1.0, q - f > 0.5), zero, q == 0.0);
+}
+
+// x truncated to a signed integer, saturated, NaN is 0.
+fn i32_of_f32(x: f32) -> i32 {
+    let bits = bitcast<u32>(x);
+    if ((bits & 0x7fffffffu) < 0x4f000000u) {
+        return i32(x);
+    }
+    let saturated = select(2147483647i, -2147483647i - 1i, bits >= 0x80000000u);
+    return select(saturated, 0i, is_nan(x));
+}
+
+// As above, unsigned: negative numbers are 0.
+fn u32_of_f32(x: f32) -> u32 {
+    let bits = bitcast<u32>(x);
+    if (bits < 0x4f800000u) {
+        return u32(x);
+    }
+    return select(0xffffffffu, 0u, bits > 0x7f800000u);
 }
 
 // x as the two words of a 64-bit signed integer: truncated, saturated, NaN is 0.

@@ -19,7 +19,7 @@ fn min_f64(a: f64, b: f64) -> f64 {
 }
 
 fn sign_f64(x: f64) -> f64 {
-    return select(select(x, -1.0lf, x < 0.0lf), 1.0lf, x > 0.0lf);
+    return select(select(0.0lf, -1.0lf, x < 0.0lf), 1.0lf, x > 0.0lf);
 }
 
 fn relu_f64(x: f64) -> f64 {
@@ -57,6 +57,16 @@ fn unsigned_words_of_f64(x: f64) -> vec2<u32> {
         return magnitude_words_f64(max(x, 0.0lf));
     }
     return select(vec2<u32>(0xffffffffu, 0xffffffffu), vec2<u32>(0u, 0u), is_nan_f64(x));
+}
+
+// x truncated to a signed integer, saturated, NaN is 0.
+fn i32_of_f64(x: f64) -> i32 {
+    return select(bitcast<i32>(words_of_f64(min(max(x, -2147483648.0lf), 2147483647.0lf)).x), 0i, is_nan_f64(x));
+}
+
+// As above, unsigned: negative numbers are 0.
+fn u32_of_f64(x: f64) -> u32 {
+    return select(words_of_f64(min(max(x, 0.0lf), 4294967295.0lf)).x, 0u, is_nan_f64(x));
 }
 
 // x as an f32 whose last bit tells whether anything was cut off: what is rounded once more then is rounded right.

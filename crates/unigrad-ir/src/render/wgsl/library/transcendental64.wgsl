@@ -300,3 +300,18 @@ fn rem_f64(a: f64, b: f64) -> f64 {
     let r = fmod_f64(a, b);
     return select(r, r + b, r != 0.0lf && !is_nan_f64(r) && (r < 0.0lf) != (b < 0.0lf));
 }
+
+// Division rounded down, from the remainder, which is exact. The division may have rounded a whole number down.
+fn idiv_f64(a: f64, b: f64) -> f64 {
+    if (b == 0.0lf) {
+        return quotient_f64(a, b);
+    }
+    let r = fmod_f64(a, b);
+    if (is_nan_f64(r)) {
+        return nan_f64();
+    }
+    let q = (a - r) / b - select(0.0lf, 1.0lf, r != 0.0lf && (r < 0.0lf) != (b < 0.0lf));
+    let f = floor(q);
+    let zero = select(0.0lf, -0.0lf, is_negative_f64(a) != is_negative_f64(b));
+    return select(select(f, f + 1.0lf, q - f > 0.5lf), zero, q == 0.0lf);
+}
