@@ -23,10 +23,8 @@ fn of_the_command_line() {
             refused(&[&gpt[..], &[option, value]].concat(), &[value]);
         }
         refused(&[&digits[..], &["--batch", value]].concat(), &[value]);
-        for option in ["--threads"] {
-            refused(&[&digits[..], &[option, value]].concat(), &[value]);
-            refused(&[&bench[..], &[option, value]].concat(), &[value]);
-        }
+        refused(&[&digits[..], &["--threads", value]].concat(), &[value]);
+        refused(&[&bench[..], &["--threads", value]].concat(), &[value]);
         refused(&[&gpt[..], &["--epochs", value]].concat(), &[value]);
         refused(&[&digits[..], &["--epochs", value]].concat(), &[value]);
         if value != "4294967295" {

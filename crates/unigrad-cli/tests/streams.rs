@@ -40,7 +40,7 @@ fn command(args: &[&str]) -> Command {
 }
 
 /// Every command, with what it ends with where all is well.
-fn commands<'a>(folder: &'a str) -> Vec<(Vec<&'a str>, i32)> {
+fn commands(folder: &str) -> Vec<(Vec<&str>, i32)> {
     let digits = ["train", "digits", "--model", "mlp", "--epochs", "1", "--device", "cpu", "--out", folder];
     let gpt = ["train", "gpt", "--text", SONNETS, "--layers", "1", "--heads", "1", "--dim", "8", "--ctx", "8", "--steps", "3"];
     vec![

@@ -109,7 +109,7 @@ mod tests {
         let at = || Index { strides: smallvec![1], ..Index::default() };
         let load = |arg| Inst { op: InstOp::Load { arg, index: at(), mask: None }, dtype: DType::F32 };
         let store = |arg, value| Inst { op: InstOp::Store { arg, index: at(), value: Value(value) }, dtype: DType::F32 };
-        let bounded = Inst { op: InstOp::Bounded { index: Value(1), size: 4 }, dtype: DType::I64 };
+        let bounded = Inst { op: InstOp::Bounded { index: Value(1), size: 4, from_end: true }, dtype: DType::I64 };
         let gathered = Index { dynamic: smallvec![(Value(2), 1)], ..at() };
         let region = Region {
             name: "two".into(),

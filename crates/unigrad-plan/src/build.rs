@@ -25,6 +25,9 @@ pub(crate) struct Built {
     pub(crate) checks: Vec<ScalarCheck>,
 }
 
+/// [`Built`] without the graph.
+type Outputs = (Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>);
+
 /// The compiler's graph and its outputs.
 pub(crate) fn build(capture: &Capture) -> Result<Built, String> {
     let _guard = unigrad_graph::keep_scalars_guard();
@@ -78,7 +81,7 @@ impl Builder {
     }
 
     /// The node of every output; what is assigned keeps its old value where the evaluation fails.
-    fn outputs(&mut self, capture: &Capture) -> Result<(Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>), String> {
+    fn outputs(&mut self, capture: &Capture) -> Result<Outputs, String> {
         let mut outputs = Vec::with_capacity(capture.outputs.len());
         let mut replaced = vec![None; capture.outputs.len()];
         let mut assignments = Vec::new();

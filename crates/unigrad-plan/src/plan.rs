@@ -101,9 +101,7 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
                 let is_read = |read: u32| read != id && layout.place.get(&read) == layout.place.get(&id);
                 match layout.place.get(&id) {
                     Some(Place::Output(output)) if layout.donated[*output as usize].is_some() => {
-                        if !needless && overwritten.insert(*output) {
-                            overwrites.push(*output);
-                        }
+                        overwrites.extend((!needless && overwritten.insert(*output)).then_some(*output));
                     }
                     // It takes the place of what the launch reads there.
                     Some(Place::Arena(_)) if group::reads(launch).any(is_read) => {}

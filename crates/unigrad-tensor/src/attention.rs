@@ -79,6 +79,7 @@ impl Tensor {
             }
         };
         // Not in a closure: the place would be this line.
+        #[allow(clippy::manual_map)]
         let bias = match bias {
             Some(bias) => Some(bias.expr().expand(&[b, h, t, s])),
             None => None,

@@ -5,7 +5,7 @@ use unigrad_tensor::{ConvOptions, CrossEntropyOptions, DType, Device, Tensor, gr
 const MAX: usize = usize::MAX;
 
 fn device() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    unigrad_device::register(unigrad_cpu::CpuDriver);
     Device::open("cpu").unwrap()
 }
 

@@ -638,7 +638,7 @@ fn arguments((low, high): (f64, f64), dtype: DType, n: usize) -> Vec<f64> {
     let size = |bound: f64| bound.abs().max(1e-30);
     let value = |i: usize| {
         let part = noise(i);
-        if i % 2 == 0 && high < 1e20 {
+        if i.is_multiple_of(2) && high < 1e20 {
             return low + (high - low) * part;
         }
         // From 1e-20, or the bound, to the greatest.

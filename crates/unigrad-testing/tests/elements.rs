@@ -325,6 +325,6 @@ fn bools_are_zero_or_one() {
         assert_eq!(count(x.logical_not()), 1);
         assert_eq!(count(x.eq(true)), 255);
         assert_eq!(count(x.bitcast(DType::U8)), 255);
-        assert_eq!(count(x.bitwise_xor(&x.cast(DType::U8).cast(DType::Bool))), 0);
+        assert_eq!(count(x.bitwise_xor(x.cast(DType::U8).cast(DType::Bool))), 0);
     }
 }

@@ -331,7 +331,7 @@ fn faulty_devices(test: &str) -> Vec<(Device, Faults)> {
         }
     };
     add("cpu", Box::new(unigrad_cpu::CpuDriver));
-    add("interpreter", Box::new(unigrad_interpreter::InterpreterDriver::default()));
+    add("interpreter", Box::<unigrad_interpreter::InterpreterDriver>::default());
     #[cfg(feature = "opencl")]
     add("opencl", Box::new(unigrad_opencl::OpenClDriver));
     #[cfg(feature = "wgpu")]

@@ -29,7 +29,7 @@ impl Rule for SgdRule {
         let [minus_lr, decay, momentum, share] =
             [-step.lr, step.weight_decay, self.momentum, 1.0 - self.dampening].map(|number| step.number(number));
         // The first gradient enters the momentum undamped.
-        let share = if self.dampening == 0.0 { share } else { step.step.le(1).where_(&step.number(1.0), &share) };
+        let share = if self.dampening == 0.0 { share } else { step.step.le(1).where_(step.number(1.0), share) };
         vec![minus_lr, decay, momentum, share]
     }
 
