@@ -498,7 +498,7 @@ impl Tensor {
     pub fn clamp(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> Tensor {
         let (low, high) = (low.into(), high.into());
         // Not in a closure, where an error would name this line.
-        if !is_number(&low) || !is_number(&high) {
+        if !is_number(&low) || !is_number(&high) || !self.dtype().is_float() {
             return self.maximum(low).minimum(high);
         }
         let (least, most) = (low.clone(), high.clone());
@@ -511,7 +511,7 @@ impl Tensor {
     pub fn clamp_min(&self, low: impl Into<Operand>) -> Tensor {
         let low = low.into();
         let least = low.clone();
-        if !is_number(&low) {
+        if !is_number(&low) || !self.dtype().is_float() {
             return self.maximum(low);
         }
         gated("clamp_min", self, |x| x.maximum(least), move |x| x.gt(low.clone()))
@@ -522,7 +522,7 @@ impl Tensor {
     pub fn clamp_max(&self, high: impl Into<Operand>) -> Tensor {
         let high = high.into();
         let most = high.clone();
-        if !is_number(&high) {
+        if !is_number(&high) || !self.dtype().is_float() {
             return self.minimum(high);
         }
         gated("clamp_max", self, |x| x.minimum(most), move |x| x.lt(high.clone()))

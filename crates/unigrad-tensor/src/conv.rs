@@ -104,7 +104,14 @@ fn settings(op: &str, x: &Tensor, w: &Tensor, n: usize, options: &ConvOptions) -
         return Err(Tensor::fail(ErrorKind::Shape, op, message, &help, &[x, w]));
     };
     let dtype = crate::promotion::to_float(a.dtype().promote(b.dtype()));
-    Ok((a.cast(dtype), b.cast(dtype), spec))
+    let (a, b) = (a.cast(dtype), b.cast(dtype));
+    // A wider dtype may be more than any memory has.
+    for expr in [&a, &b] {
+        if expr.error().is_some() {
+            return Err(Tensor::from_expr(expr.clone()));
+        }
+    }
+    Ok((a, b, spec))
 }
 
 impl Tensor {

@@ -78,6 +78,9 @@ impl Tensor {
             return invalid;
         }
         let x = self.float().expr();
+        if x.error().is_some() {
+            return Tensor::from_expr(x);
+        }
         // More groups than channels would each have statistics of nothing.
         if groups == 0 || groups > x.shape()[1].max(1) || !x.shape()[1].is_multiple_of(groups) {
             let message = format!("{groups} groups of the channels of {:?}", x.shape());

@@ -153,6 +153,9 @@ impl Tensor {
         let wide = self.float().expr();
         let dtype = wide.dtype();
         let mut y = wide.cast(dtype.compute());
+        if y.error().is_some() {
+            return Tensor::from_expr(y);
+        }
         for d in 0..n {
             let (size, pad, kernel, stride) = (x.shape()[d + 2], spec.pad[d], spec.kernel[d], spec.stride[d]);
             let reach = (output[d] - 1) * stride + kernel;

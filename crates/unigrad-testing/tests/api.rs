@@ -43,6 +43,7 @@ const OTHERS: &[&str] = &[
     "set_grad",
     "zero_grad",
     "assign",
+    "assign_if",
     "to_vec",
     "to_vec_async",
     "to_vec2",
