@@ -27,7 +27,7 @@ fn shared_memory_of_any_size_is_refused() {
     for len in [1u64, 1 << 16, u32::MAX.into()] {
         for ty in ["u32", "f64"] {
             let arrays: String = (0..4).map(|i| format!("    shared a{i}: [{ty}; {len}]\n")).collect();
-            let text = format!("kernel shared_arrays(x: mut [u32]) threads(1) {{\n{arrays}    store x[thread.x], 1\n}}");
+            let text = format!("kernel shared_arrays(x: mut [u32]) threads(1, 1, 1) {{\n{arrays}    store x[thread.x], 1\n}}");
             let parsed = parse(&text).unwrap();
             assert!(parsed.program.shared_bytes() as u64 >= 4 * len);
             for target in offline_targets() {

@@ -317,8 +317,10 @@ impl<'a> Body<'a> {
             }
             InstOp::Bitcast(a) => {
                 let Some(x) = memo.get(a.index()) else { return };
+                // A Bool is 0 or 1 in a byte.
+                let stored = if dtype_of(a) == DType::Bool { DType::U8 } else { dtype_of(a) };
                 Lanes::map(b, shape, &[x], |b, v| {
-                    let bits = b.cast(v[0], dtype_of(a));
+                    let bits = b.cast(v[0], stored);
                     let bits = b.bitcast(bits, inst.dtype);
                     b.cast(bits, to)
                 })
