@@ -14,18 +14,35 @@ use unigrad_kernel::Flow;
 
 /// Launches that can be unchecked at a time.
 pub(crate) const SLOTS: u32 = 1024;
-/// Words of `U32` in a slot: whether it failed, the index (2), the axis's size (2), and 3 unused.
+/// Words of `U32` in a slot: whether it failed, the first index (2) and its axis's size (2), the checks that failed (bits), and 2 unused.
 pub(crate) const SLOT_WORDS: u32 = 8;
+
+/// The word of a slot that holds the checks that failed.
+pub(crate) const CHECKS_WORD: u32 = 5;
 
 /// A launch that can fail, by number.
 type LaunchId = u64;
+
+/// Checks of a launch ([`unigrad_kernel::check_bit`]) that some bytes depend on.
+type Source = (LaunchId, u32);
+
+/// Each launch once, ascending, with all its checks.
+fn united(mut sources: Vec<Source>) -> Vec<Source> {
+    sources.sort_unstable();
+    sources.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        kept.1 |= if same { later.1 } else { 0 };
+        same
+    });
+    sources
+}
 
 /// Bytes of a buffer that hold results of launches.
 #[derive(Clone, Debug)]
 struct Taint {
     start: usize,
     end: usize,
-    launches: Vec<LaunchId>,
+    sources: Vec<Source>,
 }
 
 /// One of the device's queues.
@@ -42,7 +59,8 @@ struct Queue {
 pub(crate) struct Faults {
     next: LaunchId,
     queues: Vec<Queue>,
-    failed: FxHashMap<LaunchId, Error>,
+    /// With the checks that failed.
+    failed: FxHashMap<LaunchId, (Error, u32)>,
     /// Failed launches that no wait has reported.
     unreported: Vec<LaunchId>,
     taints: FxHashMap<u64, Vec<Taint>>,
@@ -69,7 +87,13 @@ impl Faults {
     /// Per queue, how many of its oldest unchecked launches are done when what a range depends on is.
     pub(crate) fn behind(&self, range: Range) -> Vec<(usize, usize)> {
         let sources = self.sources(range);
-        let done = |queue: &Queue| queue.unchecked.iter().rposition(|(id, _)| sources.binary_search(id).is_ok()).map_or(0, |last| last + 1);
+        let done = |queue: &Queue| {
+            queue
+                .unchecked
+                .iter()
+                .rposition(|(id, _)| sources.binary_search_by_key(id, |source| source.0).is_ok())
+                .map_or(0, |last| last + 1)
+        };
         self.queues.iter().map(done).enumerate().filter(|(_, count)| *count > 0).collect()
     }
 
@@ -99,18 +123,14 @@ impl Faults {
         self.failed.is_empty() && self.queues.iter().all(|queue| queue.unchecked.is_empty())
     }
 
-    fn sources(&self, range: Range) -> Vec<LaunchId> {
+    fn sources(&self, range: Range) -> Vec<Source> {
         let Some(taints) = self.taints.get(&range.handle) else { return Vec::new() };
         let (start, end) = (range.offset, range.offset + range.len);
-        let mut launches: Vec<LaunchId> =
-            taints.iter().filter(|t| t.start < end && start < t.end).flat_map(|t| t.launches.clone()).collect();
-        launches.sort_unstable();
-        launches.dedup();
-        launches
+        united(taints.iter().filter(|t| t.start < end && start < t.end).flat_map(|t| t.sources.iter().copied()).collect())
     }
 
-    /// What is in a range is written anew, from the results of `launches`.
-    fn overwrite(&mut self, range: Range, launches: &[LaunchId]) {
+    /// What is in a range is written anew, from the results of `sources`.
+    fn overwrite(&mut self, range: Range, sources: &[Source]) {
         let (start, end) = (range.offset, range.offset + range.len);
         if start == end {
             return;
@@ -125,8 +145,8 @@ impl Faults {
                 taints.push(Taint { start: taint.start.max(end), ..taint });
             }
         }
-        if !launches.is_empty() {
-            taints.push(Taint { start, end, launches: launches.to_vec() });
+        if !sources.is_empty() {
+            taints.push(Taint { start, end, sources: sources.to_vec() });
         }
         if taints.is_empty() {
             self.taints.remove(&range.handle);
@@ -141,17 +161,14 @@ impl Faults {
         }
         let of = |flow: &Flow| {
             let read = flow.reads.iter().chain([&flow.write]).filter_map(|arg| ranges.get(*arg));
-            let mut launches: Vec<LaunchId> =
-                read.flat_map(|range| self.sources(*range)).chain(reporting.filter(|_| flow.checked)).collect();
-            launches.sort_unstable();
-            launches.dedup();
-            launches
+            let own = reporting.filter(|_| flow.checks != 0).map(|id| (id, flow.checks));
+            united(read.flat_map(|range| self.sources(*range)).chain(own).collect())
         };
         // All of them first: a result may lie in the memory of what another one is made of.
-        let found: Vec<Vec<LaunchId>> = flows.iter().map(of).collect();
-        for (flow, launches) in flows.iter().zip(found) {
+        let found: Vec<Vec<Source>> = flows.iter().map(of).collect();
+        for (flow, sources) in flows.iter().zip(found) {
             if let Some(range) = ranges.get(flow.write) {
-                self.overwrite(*range, &launches);
+                self.overwrite(*range, &sources);
             }
         }
     }
@@ -159,8 +176,8 @@ impl Faults {
     /// A copy within the device.
     pub(crate) fn copy(&mut self, from: Range, to: Range) {
         if !self.is_idle() {
-            let launches = self.sources(from);
-            self.overwrite(to, &launches);
+            let sources = self.sources(from);
+            self.overwrite(to, &sources);
         }
     }
 
@@ -179,19 +196,26 @@ impl Faults {
     /// After a wait: the status words of the queue's oldest unchecked launches, in their order.
     pub(crate) fn resolve(&mut self, queue: usize, words: &[u32]) {
         let words = words.chunks_exact(SLOT_WORDS as usize);
-        let mut fine = Vec::with_capacity(words.len());
+        // In their order, which is that of their numbers, with the checks that failed.
+        let mut checked = Vec::with_capacity(words.len());
         for ((id, kernel), words) in self.queues[queue].unchecked.drain(..words.len()).zip(words) {
             if words[0] == 0 {
-                fine.push(id);
+                checked.push((id, 0));
                 continue;
             }
+            let checks = words[CHECKS_WORD as usize];
+            checked.push((id, checks));
             let wide = |at: usize| (u64::from(words[at]) | u64::from(words[at + 1]) << 32) as i64;
-            self.failed.insert(id, Error::IndexOutOfRange { index: wide(1), size: wide(3), kernel });
+            self.failed.insert(id, (Error::IndexOutOfRange { index: wide(1), size: wide(3), kernel }, checks));
             self.unreported.push(id);
         }
         for taints in self.taints.values_mut() {
-            taints.iter_mut().for_each(|taint| taint.launches.retain(|id| fine.binary_search(id).is_err()));
-            taints.retain(|taint| !taint.launches.is_empty());
+            let may_fail = |(id, checks): &Source| match checked.binary_search_by_key(id, |checked| checked.0) {
+                Ok(at) => checked[at].1 & checks != 0,
+                Err(_) => true,
+            };
+            taints.iter_mut().for_each(|taint| taint.sources.retain(may_fail));
+            taints.retain(|taint| !taint.sources.is_empty());
         }
         self.taints.retain(|_, taints| !taints.is_empty());
     }
@@ -203,17 +227,18 @@ impl Faults {
 
     /// The error that a range's contents depend on.
     pub(crate) fn of(&mut self, range: Range) -> Option<Error> {
-        let id = self.sources(range).into_iter().find(|id| self.failed.contains_key(id))?;
+        let has_failed = |(id, checks): &Source| self.failed.get(id).is_some_and(|(_, failed)| failed & checks != 0);
+        let (id, _) = self.sources(range).into_iter().find(has_failed)?;
         self.unreported.retain(|unreported| *unreported != id);
-        self.failed.get(&id).cloned()
+        self.failed.get(&id).map(|(error, _)| error.clone())
     }
 
     /// The oldest error that no wait has reported.
     pub(crate) fn report(&mut self) -> Option<Error> {
         let id = if self.unreported.is_empty() { None } else { Some(self.unreported.remove(0)) };
-        let error = id.and_then(|id| self.failed.get(&id).cloned());
+        let error = id.and_then(|id| self.failed.get(&id).map(|(error, _)| error.clone()));
         // What nothing depends on any more need not be kept.
-        let needed: Vec<LaunchId> = self.taints.values().flatten().flat_map(|t| t.launches.iter().copied()).collect();
+        let needed: Vec<LaunchId> = self.taints.values().flatten().flat_map(|t| t.sources.iter().map(|source| source.0)).collect();
         self.failed.retain(|id, _| needed.contains(id) || self.unreported.contains(id));
         error
     }
@@ -230,11 +255,11 @@ mod tests {
     /// A launch that makes the last of its ranges from the others.
     fn launch(faults: &mut Faults, ranges: &[Range], reporting: Option<LaunchId>) {
         let write = ranges.len() - 1;
-        faults.launch(ranges, &[Flow { write, reads: (0..write).collect(), checked: true }], reporting);
+        faults.launch(ranges, &[Flow { write, reads: (0..write).collect(), checks: u32::MAX }], reporting);
     }
 
     fn failed() -> Vec<u32> {
-        vec![1, 7, 0, 5, 0, 0, 0, 0]
+        vec![1, 7, 0, 5, 0, 1, 0, 0]
     }
 
     #[test]
@@ -260,6 +285,22 @@ mod tests {
         assert_eq!(faults.of(range(5, 0, 16)), None);
         assert_eq!(faults.of(range(5, 16, 16)), error);
         assert_eq!(faults.report(), None, "a read has reported it");
+    }
+
+    #[test]
+    fn of_two_checks_in_a_launch_the_one_that_failed_counts() {
+        let mut faults = Faults::default();
+        let queue = faults.add_queue();
+        let (id, _) = faults.begin(queue, "two gathers", None);
+        let flow = |write, checks| Flow { write, reads: vec![0], checks };
+        faults.launch(
+            &[range(1, 0, 64), range(2, 0, 64), range(3, 0, 64), range(4, 0, 64)],
+            &[flow(1, 1), flow(2, 2), flow(3, 3)],
+            Some(id),
+        );
+        faults.launch(&[range(2, 0, 64), range(5, 0, 64)], &[Flow { write: 1, reads: vec![0], checks: 0 }], None);
+        faults.resolve(queue, &[1, 7, 0, 5, 0, 2, 0, 0]);
+        assert_eq!([2, 3, 4, 5].map(|handle| faults.of(range(handle, 0, 64)).is_some()), [false, true, true, false]);
     }
 
     #[test]

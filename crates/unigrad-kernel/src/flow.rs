@@ -14,8 +14,14 @@ pub struct Flow {
     pub write: usize,
     /// Arguments that are read for it, ascending. What it held before is not among them unless it is read.
     pub reads: Vec<usize>,
-    /// Whether an index that the launch checks has to do with it.
-    pub checked: bool,
+    /// The checks of indices that it depends on: the bits of [`check_bit`].
+    pub checks: u32,
+}
+
+/// The bit of a region's check of an index ([`InstOp::Bounded`]). Where a region has more than 32 checks, some share a bit: then an error may
+/// reach more than what depends on it, never less.
+pub fn check_bit(check: u8) -> u32 {
+    1 << (u32::from(check) % u32::BITS)
 }
 
 impl Kernel {
@@ -29,7 +35,7 @@ impl Kernel {
                 let shift = |flow: &Flow, by: usize| Flow {
                     write: flow.write + by,
                     reads: flow.reads.iter().map(|read| read + by).collect(),
-                    checked: flow.checked,
+                    checks: flow.checks,
                 };
                 (0..grouped.lens.len()).flat_map(|instance| one.iter().map(move |flow| shift(flow, instance * n))).collect()
             }
@@ -54,20 +60,23 @@ impl Kernel {
 fn all(kernel: &Kernel) -> Vec<Flow> {
     let args = kernel.args();
     let reads: Vec<usize> = (0..args.len()).collect();
-    (0..args.len()).filter(|arg| args[*arg].write).map(|write| Flow { write, reads: reads.clone(), checked: true }).collect()
+    (0..args.len()).filter(|arg| args[*arg].write).map(|write| Flow { write, reads: reads.clone(), checks: u32::MAX }).collect()
 }
 
 /// Of a region whose arguments begin at `first` of the kernel's; what the enclosing kernel delivers is made of `acc`.
 fn of_region(region: &Region, first: usize, acc: &[usize]) -> Vec<Flow> {
-    // Per instruction: the arguments it depends on, and whether on a checked index.
-    let mut of: Vec<(Vec<usize>, bool)> = Vec::with_capacity(region.insts.len());
+    // Per instruction: the arguments and the checks it depends on.
+    let mut of: Vec<(Vec<usize>, u32)> = Vec::with_capacity(region.insts.len());
     let mut flows: Vec<Flow> = Vec::new();
     for inst in &region.insts {
-        let (mut reads, mut checked) = (Vec::new(), matches!(inst.op, InstOp::Bounded { .. }));
+        let (mut reads, mut checks) = (Vec::new(), 0);
+        if let InstOp::Bounded { check, .. } = inst.op {
+            checks = check_bit(check);
+        }
         inst.op.visit_values(|value| {
-            let (below, is_checked) = &of[value.index()];
+            let (below, checks_below) = &of[value.index()];
             reads.extend_from_slice(below);
-            checked |= is_checked;
+            checks |= checks_below;
         });
         match &inst.op {
             InstOp::Load { arg, .. } => reads.push(first + *arg as usize),
@@ -83,13 +92,13 @@ fn of_region(region: &Region, first: usize, acc: &[usize]) -> Vec<Flow> {
                     flow.reads.append(&mut reads);
                     flow.reads.sort_unstable();
                     flow.reads.dedup();
-                    flow.checked |= checked;
+                    flow.checks |= checks;
                 }
-                None => flows.push(Flow { write, reads, checked }),
+                None => flows.push(Flow { write, reads, checks }),
             }
-            of.push((Vec::new(), false));
+            of.push((Vec::new(), 0));
         } else {
-            of.push((reads, checked));
+            of.push((reads, checks));
         }
     }
     flows.sort_by_key(|flow| flow.write);
@@ -109,7 +118,7 @@ mod tests {
         let at = || Index { strides: smallvec![1], ..Index::default() };
         let load = |arg| Inst { op: InstOp::Load { arg, index: at(), mask: None }, dtype: DType::F32 };
         let store = |arg, value| Inst { op: InstOp::Store { arg, index: at(), value: Value(value) }, dtype: DType::F32 };
-        let bounded = Inst { op: InstOp::Bounded { index: Value(1), size: 4, from_end: true }, dtype: DType::I64 };
+        let bounded = Inst { op: InstOp::Bounded { index: Value(1), size: 4, from_end: true, check: 5 }, dtype: DType::I64 };
         let gathered = Index { dynamic: smallvec![(Value(2), 1)], ..at() };
         let region = Region {
             name: "two".into(),
@@ -127,7 +136,7 @@ mod tests {
                 store(3, 5),
             ],
         };
-        let flow = |write, reads: &[usize], checked| Flow { write, reads: reads.to_vec(), checked };
-        assert_eq!(Kernel::Region(region).flows(), [flow(2, &[0, 1], true), flow(3, &[0], false)]);
+        let flow = |write, reads: &[usize], checks| Flow { write, reads: reads.to_vec(), checks };
+        assert_eq!(Kernel::Region(region).flows(), [flow(2, &[0, 1], 1 << 5), flow(3, &[0], 0)]);
     }
 }

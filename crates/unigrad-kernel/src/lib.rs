@@ -19,7 +19,7 @@ pub mod testing;
 pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
 pub use custom::Custom;
-pub use flow::Flow;
+pub use flow::{Flow, check_bit};
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
 pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Total, Value};
 

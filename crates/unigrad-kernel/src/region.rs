@@ -103,6 +103,8 @@ pub enum InstOp {
         size: i64,
         /// Whether negative ones count from the end.
         from_end: bool,
+        /// Its number among the region's checks, modulo 32: a launch reports which of them failed.
+        check: u8,
     },
     /// Word `word` of Philox4x32-10 with counter `(lo(index), hi(index), lo(offset), hi(offset))` and key `(lo(seed), hi(seed))`; `U32`.
     Philox {

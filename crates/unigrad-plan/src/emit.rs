@@ -7,7 +7,7 @@
 
 use crate::index::{Coords, Idx, Unflatten, flatten, unflatten};
 use crate::ir::{Id, Ir, IrOp};
-use crate::shrink::{collapse, prune};
+use crate::shrink::{collapse, number_checks, prune};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unigrad_graph::{BinaryOp, DType, Literal, Op, PadAxis, Shape, UnaryOp};
@@ -510,7 +510,7 @@ impl<'a> Emitter<'a> {
                 self.inst(InstOp::Where(mask, index, zero), DType::I64)
             }
         };
-        self.inst(InstOp::Bounded { index, size: size as i64, from_end }, DType::I64)
+        self.inst(InstOp::Bounded { index, size: size as i64, from_end, check: 0 }, DType::I64)
     }
 
     fn pad(&mut self, x: Id, axes: &[PadAxis], fill: Literal, coords: &Coords, mask: Option<Value>) -> Result<Value, Pause> {
@@ -577,7 +577,7 @@ impl<'a> Emitter<'a> {
             insts,
         };
         let scalars = scalars.into_iter().map(|(slot, _)| slot).collect();
-        Emitted { region: collapse(prune(region)), args, scalars, axes }
+        Emitted { region: collapse(number_checks(prune(region))), args, scalars, axes }
     }
 }
 

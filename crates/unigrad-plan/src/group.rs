@@ -24,6 +24,8 @@ fn body(launch: &Launch) -> Option<(Region, usize)> {
         }
         InstOp::Store { index, .. } => index.offset == 0 && index.dynamic.is_empty() && index.strides[0] == 1,
         InstOp::AxisIndex(_) => false,
+        // A launch cannot tell which member's index was out of range, and the others' results would be told as failed too.
+        InstOp::Bounded { .. } => false,
         _ => true,
     });
     if !plain || region.args.iter().any(|arg| arg.len != len && arg.len != 1) {

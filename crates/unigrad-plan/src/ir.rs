@@ -86,6 +86,12 @@ impl Ir {
     /// Rewrites that never change a value, not even that of a NaN or a signed zero.
     fn simplify(&mut self, node: &IrNode) -> Option<Id> {
         let IrOp::Op(op) = &node.op else { return None };
+        // What has no elements needs nothing of its inputs, which may be large: a sum over no rows of many columns, say.
+        let parts = matches!(op, Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_));
+        if !node.inputs.is_empty() && !parts && numel(&node.shape) == 0 {
+            let op = IrOp::Op(Op::Const(Literal::zero(node.dtype)));
+            return Some(self.add(IrNode { op, inputs: SmallVec::new(), ..node.clone() }));
+        }
         let input = |i: usize| self.node(node.inputs[i]);
         match op {
             Op::Reshape | Op::Expand if input(0).shape == node.shape => Some(node.inputs[0]),

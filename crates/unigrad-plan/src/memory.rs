@@ -121,7 +121,7 @@ fn first_certain(launches: &[Launch]) -> usize {
         let indices = || launch.args.iter().zip(&args).filter(|(_, arg)| !arg.write && arg.dtype == DType::I64).map(|(id, _)| *id);
         let may_fail = match &launch.kernel {
             Kernel::Scatter(_) => !indices().any(|id| looked_at.contains(&id)),
-            kernel => kernel.flows().iter().any(|flow| flow.checked) && checks_data(kernel),
+            kernel => kernel.flows().iter().any(|flow| flow.checks != 0) && checks_data(kernel),
         };
         if may_fail {
             first = at + 1;

@@ -32,6 +32,16 @@ pub(crate) fn prune(mut region: Region) -> Region {
     region
 }
 
+/// Gives each check of an index a number of its own, as far as there are numbers.
+pub(crate) fn number_checks(mut region: Region) -> Region {
+    let checks = region.insts.iter_mut().filter_map(|inst| match &mut inst.op {
+        InstOp::Bounded { check, .. } => Some(check),
+        _ => None,
+    });
+    checks.zip((0..32).cycle()).for_each(|(check, number)| *check = number);
+    region
+}
+
 /// Replaces every value an instruction uses.
 fn map_values(op: &mut InstOp, f: impl Fn(Value) -> Value) {
     let index = |index: &mut Index| index.dynamic.iter_mut().for_each(|(value, _)| *value = f(*value));

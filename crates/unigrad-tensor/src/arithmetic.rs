@@ -256,6 +256,10 @@ impl Tensor {
     /// `min(max(x, 0), 6)`.
     #[track_caller]
     pub fn relu6(&self) -> Tensor {
+        // Not in the closure, where an error would name its line.
+        if !self.dtype().is_float() {
+            return self.clamp(0_i64, 6_i64);
+        }
         let value = |x: &Tensor| x.clamp(0_i64, 6_i64);
         gated("relu6", self, value, |x| x.le(K(0.0)).logical_or(x.ge(K(6.0))).logical_not())
     }

@@ -18,7 +18,7 @@ use super::{
 };
 use smallvec::SmallVec;
 use unigrad_ir::{Builder, Place, Target, Value};
-use unigrad_kernel::{Arg, Scatter, ScatterBase};
+use unigrad_kernel::{Arg, Scatter, ScatterBase, check_bit};
 use unigrad_scalar::{BinaryOp, DType, ScatterMode};
 
 /// Elements of a line up to which they are compared with each other instead of sorted.
@@ -245,7 +245,7 @@ impl<'a> Plan<'a> {
                 value = b.binary(BinaryOp::Min, value, most);
             }
             let value = b.cast(value, wide);
-            let found = error.bounded(b, value, self.axis_size as i64, true);
+            let found = error.bounded(b, value, self.axis_size as i64, true, check_bit(0));
             let found = b.cast(found, DType::U32);
             b.store(targets, item, found);
         })

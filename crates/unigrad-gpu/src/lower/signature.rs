@@ -1,7 +1,7 @@
 //! A program under construction together with what a launch passes for its parameters, so that the two cannot disagree.
 
 use super::{Part, Step, StepArg};
-use crate::faults::SLOT_WORDS;
+use crate::faults::{CHECKS_WORD, SLOT_WORDS};
 use unigrad_ir::{AtomicOp, Builder, Place, Value};
 use unigrad_kernel::Arg;
 use unigrad_scalar::{BinaryOp, DType};
@@ -107,8 +107,8 @@ impl Signature {
 
 impl IndexError {
     /// Checks that `index` (`I32` or `I64`) is in `-size..size`, or without `from_end` in `0..size`, and gives it counted from the start; if
-    /// it is not, reports it and gives 0.
-    pub(crate) fn bounded(self, b: &mut Builder, index: Value, size: i64, from_end: bool) -> Value {
+    /// it is not, reports it as a failure of the check whose bit is `check`, and gives 0.
+    pub(crate) fn bounded(self, b: &mut Builder, index: Value, size: i64, from_end: bool, check: u32) -> Value {
         let dtype = b.dtype(index);
         let zero = b.int(dtype, 0);
         let size_value = b.int(dtype, size);
@@ -121,6 +121,8 @@ impl IndexError {
         let outside = b.binary(BinaryOp::Or, too_low, too_high);
         b.when(outside, |b| {
             let first_word = b.mul_const(self.slot, i64::from(SLOT_WORDS));
+            let (checks, bit) = (b.add_const(first_word, i64::from(CHECKS_WORD)), b.u32(check));
+            b.atomic(AtomicOp::Or, self.status, checks, bit);
             let (free, taken) = (b.u32(0), b.u32(1));
             let old = b.compare_exchange(self.status, first_word, free, taken);
             let first = b.binary(BinaryOp::Eq, old, free);

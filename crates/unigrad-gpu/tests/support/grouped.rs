@@ -79,7 +79,7 @@ fn indices(len: usize) -> Region {
     let mut m = Make::new("indices", len);
     let (i_at, y_at) = (m.arg(DType::I64, len, false), m.arg(DType::I64, len, true));
     let index = m.load(i_at, 1);
-    let bounded = m.push(InstOp::Bounded { index, size: 10, from_end: true }, DType::I64);
+    let bounded = m.push(InstOp::Bounded { index, size: 10, from_end: true, check: 0 }, DType::I64);
     m.store(y_at, bounded);
     m.0
 }

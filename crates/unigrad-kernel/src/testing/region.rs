@@ -241,7 +241,7 @@ pub fn run(region: &Region, memory: &Memory, scalars: &[u64]) -> Result<Memory, 
                     }
                     InstOp::Cast(a) => cast(dtype_of(*a), inst.dtype, v(*a)),
                     InstOp::Bitcast(a) => Num::from_raw(inst.dtype, raw(dtype_of(*a), v(*a))),
-                    InstOp::Bounded { index, size, from_end } => {
+                    InstOp::Bounded { index, size, from_end, .. } => {
                         let i = v(*index).i();
                         if i < if *from_end { -size } else { 0 } || i >= *size {
                             return Err(());

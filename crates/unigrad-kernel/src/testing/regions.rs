@@ -151,7 +151,7 @@ impl Maker {
                 self.memory.bufs[arg as usize].raw[i] = x as u64;
             }
             let loaded = self.push(InstOp::Load { arg, index: from, mask: None }, DType::I64, 9.0);
-            let at = self.push(InstOp::Bounded { index: loaded.value, size, from_end: size % 2 == 0 }, DType::I64, 9.0);
+            let at = self.push(InstOp::Bounded { index: loaded.value, size, from_end: size % 2 == 0, check: 0 }, DType::I64, 9.0);
             let stride = 1 + self.rng.below(4) as i64;
             index.dynamic.push((at.value, stride));
             len += (size * stride) as usize;

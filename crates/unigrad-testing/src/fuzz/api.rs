@@ -30,6 +30,9 @@ use unigrad_tensor::{Device, Error, Tensor};
 /// How long a call and the evaluation of what it gives may take.
 pub const MOST: Duration = Duration::from_secs(10);
 
+/// The least stack that a thread of a user may have, in bytes.
+const STACK: usize = 256 << 10;
+
 /// Memory that the calls may take together.
 const MEMORY: u64 = 1 << 28;
 
@@ -156,7 +159,7 @@ pub fn run_on(device: Device, seed: u64, n: u64, deadline: Option<Instant>) -> R
             let _ = done.send(());
         }
     };
-    if let Err(error) = thread::Builder::new().name("calls".into()).spawn(worker) {
+    if let Err(error) = thread::Builder::new().name("calls".into()).stack_size(STACK).spawn(worker) {
         lock(&report).failures.push(format!("FAIL no thread: {error}"));
         return lock(&report).clone();
     }

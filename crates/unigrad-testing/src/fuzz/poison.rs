@@ -8,39 +8,26 @@
 use super::{Place, Program, Rng, StepOp, build_with};
 use crate::Values;
 use std::collections::HashSet;
-use unigrad_graph::{Expr, Op};
+use unigrad_graph::Expr;
 use unigrad_tensor::{Device, Tensor};
 
-/// What a result has to do with the bad index.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Depends {
-    Yes,
-    No,
-    /// It checks indices of its own. A launch that checks several cannot tell which of them was out of range, so what depends on another one of
-    /// them fails too if fusion has put the two together.
-    OnOthers,
-}
-
-fn depends(result: &Expr, source: &Expr) -> Depends {
+/// Whether a result is computed from the bad index.
+fn depends(result: &Expr, source: &Expr) -> bool {
     let mut seen = HashSet::new();
     let mut stack = vec![result.clone()];
-    let mut depends = Depends::No;
     while let Some(node) = stack.pop() {
         if node.same(source) {
-            return Depends::Yes;
-        }
-        if matches!(node.op(), Op::Gather { .. } | Op::Scatter { .. } | Op::Bounded { .. } | Op::DynSlice { .. } | Op::DynUpdate { .. }) {
-            depends = Depends::OnOthers;
+            return true;
         }
         if seen.insert(node.id()) {
             stack.extend(node.inputs().iter().cloned());
         }
     }
-    depends
+    false
 }
 
 /// The program's results with one leaf read through an index; and which of them depend on it.
-fn results(program: &Program, device: &Device, poisoned: usize, bad: bool) -> Result<Vec<(Tensor, Depends)>, String> {
+fn results(program: &Program, device: &Device, poisoned: usize, bad: bool) -> Result<Vec<(Tensor, bool)>, String> {
     let place = Place::Device(device);
     let mut source: Option<Expr> = None;
     let mut leaf = |step: usize, values: &Values| {
@@ -74,7 +61,7 @@ pub fn check_poisoned(program: &Program, device: &Device, seed: u64) -> Option<R
 }
 
 fn compare(program: &Program, device: &Device, poisoned: usize) -> Result<(), String> {
-    let all = |results: &[(Tensor, Depends)]| Tensor::realize_all(&results.iter().map(|(tensor, _)| tensor).collect::<Vec<_>>());
+    let all = |results: &[(Tensor, bool)]| Tensor::realize_all(&results.iter().map(|(tensor, _)| tensor).collect::<Vec<_>>());
     let bad = results(program, device, poisoned, true)?;
     // All at once, so that what fails and what does not share kernels. Where errors are found at once, this fails as a whole.
     let together = all(&bad);
@@ -86,10 +73,10 @@ fn compare(program: &Program, device: &Device, poisoned: usize) -> Result<(), St
         let wanted = good.to_bytes().map_err(|error| format!("result {i} without an error: {error}"))?;
         match (bad.to_bytes(), depends) {
             (Ok(got), _) if got == wanted => {}
-            (Ok(_), Depends::Yes) => return Err(format!("result {i} is wrong, and no error says so ({together:?})")),
-            (Ok(_), _) => return Err(format!("result {i} does not depend on the error, and is not what it is without")),
-            (Err(_), Depends::Yes | Depends::OnOthers) => {}
-            (Err(error), Depends::No) => return Err(format!("result {i} does not depend on the error, and cannot be read: {error}")),
+            (Ok(_), true) => return Err(format!("result {i} is wrong, and no error says so ({together:?})")),
+            (Ok(_), false) => return Err(format!("result {i} does not depend on the error, and is not what it is without")),
+            (Err(_), true) => {}
+            (Err(error), false) => return Err(format!("result {i} does not depend on the error, and cannot be read: {error}")),
         }
     }
     // What comes later is not concerned.

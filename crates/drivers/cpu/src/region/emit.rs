@@ -239,7 +239,7 @@ impl Compiler<'_> {
                 slot = self.maybe(segment, first, bits, slot);
                 self.maybe(segment, second, ty, slot)
             }
-            InstOp::Bounded { index, size, from_end } => {
+            InstOp::Bounded { index, size, from_end, .. } => {
                 let index = self.operand(*index, lanes)?;
                 let d = self.slot(segment, 8, lanes);
                 self.push(segment, Step::Bounded { d, index, size: *size, from_end: *from_end });

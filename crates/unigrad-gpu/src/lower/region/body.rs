@@ -12,7 +12,7 @@ use super::{
 use crate::lower::{IndexError, Signature, Unsupported, philox::philox};
 use smallvec::SmallVec;
 use unigrad_ir::{Builder, Place, Target, Value};
-use unigrad_kernel::{Arg, Index, Inst, InstOp, Level, Region};
+use unigrad_kernel::{Arg, Index, Inst, InstOp, Level, Region, check_bit};
 use unigrad_scalar::{BinaryOp, DType, Literal};
 
 /// Elements up to which an index fits `U32`.
@@ -325,13 +325,13 @@ impl<'a> Body<'a> {
                     b.cast(bits, to)
                 })
             }
-            InstOp::Bounded { index, size, from_end } => {
+            InstOp::Bounded { index, size, from_end, check } => {
                 let (Some(x), Some(error)) = (memo.get(index.index()), self.error) else { return };
                 Lanes::map(b, shape, &[x], |b, v| {
                     // The check compares with negative sizes, so it is signed.
                     let narrow = *size <= i64::from(i32::MAX) && range_of(index).is_some_and(|range| fits(range, DType::I32));
                     let index = b.cast(v[0], if narrow { DType::I32 } else { DType::I64 });
-                    let index = error.bounded(b, index, *size, *from_end);
+                    let index = error.bounded(b, index, *size, *from_end, check_bit(*check));
                     b.cast(index, to)
                 })
             }

@@ -44,6 +44,7 @@ pub(crate) const PARTS: &[Part] = &[
     part("gzip", gzip, read_idx, of_idx),
     part("checkpoint", checkpoint, read_checkpoint, of_file),
     part("ir", ir, read_ir, of_text),
+    Part { unit: "API calls", in_parts: false, ..part("calls", seed, call, |_| u64::MAX) },
     Part { unit: "graphs", in_parts: false, ..part("graphs", seed, graph, |_| u64::MAX) },
 ];
 
@@ -408,6 +409,13 @@ fn graph(input: &[u8]) -> Result<(), String> {
         }
         None => Ok(()),
     }
+}
+
+/// A random call of the API; its own threads and clock see one that hangs.
+fn call(input: &[u8]) -> Result<(), String> {
+    // One less than all numbers, for the calls of a run are counted up.
+    let report = fuzz::api::run(seed_of(input) >> 1, 1, None);
+    if report.failures.is_empty() { Ok(()) } else { Err(report.failures.join(" | ")) }
 }
 
 fn fail(input: &[u8]) -> Result<(), String> {

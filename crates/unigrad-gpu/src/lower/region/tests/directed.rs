@@ -304,7 +304,7 @@ fn grouped_maps_do_every_instance() {
 fn index_errors_are_reported_once_and_nothing_else_is_touched() {
     let mut m = Make::new(&[300], 1);
     let index = m.load(DType::I64, &[1]);
-    let at = m.push(InstOp::Bounded { index, size: 9, from_end: true }, DType::I64);
+    let at = m.push(InstOp::Bounded { index, size: 9, from_end: true, check: 0 }, DType::I64);
     m.0.args.push(Arg { dtype: DType::F32, len: 9, write: false });
     let from = Index { offset: 0, strides: smallvec![0], dynamic: smallvec![(at, 1)] };
     let x = m.push(InstOp::Load { arg: 1, index: from, mask: None }, DType::F32);
