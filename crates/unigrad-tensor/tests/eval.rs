@@ -45,6 +45,31 @@ fn maps_and_views() {
     assert_eq!(p[12..16], r[4..8]);
 }
 
+/// Where a value's square is beyond the range of its dtype, the gradient is not.
+#[test]
+fn gradients_of_gelu_at_large_values_of_f16() {
+    use unigrad_tensor::{Device, Tensor, grad};
+    let _alone = alone();
+    device();
+    for fusion in [true, false] {
+        let before = eval::set_fusion(fusion);
+        let x = Tensor::from_slice(&[-60000f32, -300.0, 300.0, 60000.0], [4], &Device::open("cpu").unwrap());
+        let x = x.cast(DType::F16).requires_grad();
+        let gradient = grad(&x.gelu_tanh().cast(DType::F32).sum(()), &[&x]).unwrap()[0].cast(DType::F32).to_vec::<f32>().unwrap();
+        eval::set_fusion(before);
+        assert_eq!(gradient, [0.0, 0.0, 1.0, 1.0], "fusion {fusion}");
+    }
+}
+
+/// A sum over no rows of more columns than there is memory for, divided by which there is nothing.
+#[test]
+fn results_without_elements_need_no_work() {
+    let _alone = alone();
+    let x = leaf(&[], &[0, 1 << 40]);
+    let nothing = x.div(&x.reduce(ReduceOp::Sum, 1).expand(&[0, 1 << 40]));
+    assert!(eval::download(&nothing).unwrap().is_empty());
+}
+
 #[test]
 fn what_is_cheap_to_compute_again_is_not_stored_for_handles() {
     let _alone = alone();
