@@ -5,8 +5,7 @@
 //! Functions of real numbers are accurate to some units in the last place over the whole range of `f32`, on every device: 4 for `exp`, `exp2`,
 //! `expm1`, the logarithms but `log10`, `sin`, `cos`, `rsqrt`, `erf`; 3 for `sqrt` and `recip`; 6 for `tan`, the inverse trigonometric and the
 //! hyperbolic functions (7 for `sinh` and `cosh`), `sigmoid`, `log_sigmoid`, `softplus`; 8 for `log10`, `erfc` and the inverse hyperbolic functions.
-//! Of `f64`: 8, but 16 for `tan`, and 64 for `erfc`; through WebGPU, whose language has no such functions, up to 640, and `sin`, `cos` and `tan` are
-//! not right beyond 1e30. What is below the normal numbers may be 0 on a GPU. Half types compute in `f32` and round once.
+//! Of `f64`: 8, but 16 for `tan`, and 64 for `erfc`. What is below the normal numbers may be 0 on a GPU. Half types compute in `f32` and round once.
 
 use crate::{
     Tensor,

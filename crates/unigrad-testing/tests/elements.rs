@@ -119,10 +119,6 @@ fn functions_on(device: &Device) -> bool {
             println!("SKIPPED: functions of f64 on {}: {why}", device.name());
             continue;
         }
-        if dtype == DType::F64 && device.name().starts_with("wgpu") {
-            println!("SKIPPED: functions of f64 on {}: WGSL has none, and those written for it are not held to the bounds", device.name());
-            continue;
-        }
         let x = samples(dtype);
         let leaf = leaf(&x, dtype, device);
         // Every fourth where each function costs a compiler a second; others for the other dtype.

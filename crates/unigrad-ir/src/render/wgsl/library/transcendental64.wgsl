@@ -17,6 +17,11 @@ fn nan_f64() -> f64 {
     return quotient_f64(0.0lf, 0.0lf);
 }
 
+// x - n (high + low), where n high is exact. Compilers would add the two constants first, and lose what the second is there for.
+fn parts_f64(x: f64, n: f64, high: f64, low: f64) -> f64 {
+    return fma(n, -low, opaque_f64(fma(n, -high, x)));
+}
+
 // exp(r) - 1 for |r| < 0.36: the series.
 fn expm1_series(r: f64) -> f64 {
     var sum = 1.0lf;
@@ -29,7 +34,7 @@ fn expm1_series(r: f64) -> f64 {
 fn exp_f64(x: f64) -> f64 {
     let bounded = min(max(x, -800.0lf), 720.0lf);
     let n = round_f64(bounded * 1.4426950408889634lf);
-    let r = fma(n, -1.9082149292705877e-10lf, fma(n, -0.6931471803691238lf, bounded));
+    let r = parts_f64(bounded, n, 0.6931471803691238lf, 1.9082149292705877e-10lf);
     return select(scale_f64(1.0lf + expm1_series(r), i32(n)), x, is_nan_f64(x));
 }
 
@@ -75,7 +80,7 @@ fn log_special_f64(x: f64, result: f64) -> f64 {
 
 fn log_f64(x: f64) -> f64 {
     let p = log_parts(x);
-    return log_special_f64(x, fma(p.y, 0.6931471803691238lf, fma(p.y, 1.9082149292705877e-10lf, p.x)));
+    return log_special_f64(x, fma(p.y, 0.6931471803691238lf, opaque_f64(fma(p.y, 1.9082149292705877e-10lf, p.x))));
 }
 
 fn log2_f64(x: f64) -> f64 {
@@ -87,10 +92,70 @@ fn log1p_f64(x: f64) -> f64 {
     return select(log_f64(1.0lf + x), log_series(x / (2.0lf + x)), x > -0.29lf && x < 0.41lf);
 }
 
-// Sine and cosine by their series, of x less n quarter turns, and n mod 4. Exact to 1e-15 for |x| up to 1e6, and less beyond.
+// |x| >= 2^17 less n quarter turns, and n mod 4 (Payne and Hanek): a product with the digits of 2 / pi, as far as they are not whole turns.
+// Seven words of them leave an error of 2^-138 turns; no f64 is nearer to a quarter turn than 2^-62.
+fn far_circle_f64(x: f64) -> vec2<f64> {
+    var digits = array<u32, 37>(
+        0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u,
+        0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu, 0xe88235f5u, 0x2ebb4484u,
+        0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu, 0x1ff897ffu, 0xde05980fu,
+        0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du, 0x7527bac7u, 0xebe5f17bu,
+        0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u);
+    let bits = bitcast<u64>(x);
+    // x is m 2^e.
+    let e = i32(u32(bits >> 52u) & 0x7ffu) - 1075;
+    let m = (bits & 0x000ffffffffffffflu) | 0x0010000000000000lu;
+    let first = max(e - 2, 0) >> 5u;
+    // The product, lowest word first.
+    var t = array<u32, 9>(0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u);
+    for (var half = 0; half < 2; half = half + 1) {
+        let factor = (m >> (32u * u32(half))) & 0xfffffffflu;
+        var carry = 0lu;
+        for (var k = 0; k < 7; k = k + 1) {
+            let sum = factor * u64(digits[first + 6 - k]) + u64(t[half + k]) + carry;
+            t[half + k] = u32(sum & 0xfffffffflu);
+            carry = sum >> 32u;
+        }
+        t[half + 7] = u32(carry);
+    }
+    // Two bits of quarter turns and 126 of a fraction.
+    let skipped = u32(32 * (first + 7) - e - 126);
+    let at = i32(skipped >> 5u);
+    let shift = skipped & 31u;
+    var y = array<u32, 4>(0u, 0u, 0u, 0u);
+    for (var j = 0; j < 4; j = j + 1) {
+        let pair = (u64(t[at + j + 1]) << 32u) | u64(t[at + j]);
+        y[j] = u32((pair >> shift) & 0xfffffffflu);
+    }
+    let quarters = y[3] >> 30u;
+    let up = (y[3] >> 29u) & 1u;
+    var high = (u64(y[3]) << 32u) | u64(y[2]);
+    var low = (u64(y[1]) << 32u) | u64(y[0]);
+    high = (high << 2u) | (low >> 62u);
+    low = low << 2u;
+    if (up == 1u) {
+        low = ~low + 1lu;
+        high = ~high + select(0lu, 1lu, low == 0lu);
+    }
+    let fraction = f64(high) * 5.421010862427522e-20lf + f64(low) * 2.938735877055719e-39lf;
+    let r = fraction * 1.5707963267948966lf;
+    let n = f64((quarters + up) & 3u);
+    let back = (up == 1u) != is_negative_f64(x);
+    return vec2<f64>(select(r, -r, back), select(n, 4.0lf - n, is_negative_f64(x) && n > 0.0lf));
+}
+
+// Sine and cosine by their series, of x less n quarter turns, and n mod 4.
 fn circle_f64(x: f64) -> vec3<f64> {
-    let n = round_f64(x * 0.6366197723675814lf);
-    let r = fma(n, -2.912732056093356e-20lf, fma(n, -6.07710050359346e-11lf, fma(n, -1.5707963267341256lf, x)));
+    var r = 0.0lf;
+    var n = 0.0lf;
+    if (abs(x) < 131072.0lf) {
+        n = round_f64(x * 0.6366197723675814lf);
+        r = fma(n, -2.912732056093356e-20lf, opaque_f64(parts_f64(x, n, 1.5707963267341256lf, 6.07710050359346e-11lf)));
+    } else if (is_finite_f64(x)) {
+        let p = far_circle_f64(x);
+        r = p.x;
+        n = p.y;
+    }
     let z = r * r;
     var s = 1.0lf;
     var c = 1.0lf;
@@ -198,13 +263,15 @@ fn softplus_f64(x: f64) -> f64 {
     return select(max(x, 0.0lf) + log1p_f64(exp_f64(-abs(x))), x, is_nan_f64(x));
 }
 
-// 1 - erf(x) for x >= 2: a continued fraction.
+// 1 - erf(x) for x >= 1: a continued fraction.
 fn erfc_tail(x: f64) -> f64 {
     var t = x;
-    for (var k = 60; k > 0; k = k - 1) {
+    for (var k = select(60, 200, x < 2.0lf); k > 0; k = k - 1) {
         t = x + 0.5lf * f64(k) / t;
     }
-    return exp_f64(-x * x) * 0.5641895835477563lf / t;
+    // x squared has more digits than fit: those of the leading part's square, which are exact, and the rest.
+    let s = f64(f32(x));
+    return exp_f64(-s * s) * exp_f64((s - x) * (s + x)) * 0.5641895835477563lf / t;
 }
 
 // erf(x) for 0 <= x < 2: a series of positive terms.
@@ -219,11 +286,11 @@ fn erf_series(x: f64) -> f64 {
 
 fn erfc_f64(x: f64) -> f64 {
     let a = abs(x);
-    let tail = erfc_tail(min(max(a, 2.0lf), 40.0lf));
-    if (a >= 2.0lf) {
+    if (a >= 1.0lf) {
+        let tail = erfc_tail(min(a, 40.0lf));
         return select(tail, 2.0lf - tail, x < 0.0lf);
     }
-    let middle = erf_series(min(a, 2.0lf));
+    let middle = erf_series(min(a, 1.0lf));
     return select(select(1.0lf - middle, 1.0lf + middle, x < 0.0lf), x, is_nan_f64(x));
 }
 
@@ -269,7 +336,7 @@ fn pow_f64(x: f64, y: f64) -> f64 {
         let rest = (high - whole_high) * 0.6931471805599453lf + y * p.x;
         let bounded = min(max(rest, -3000.0lf), 3000.0lf);
         let n = round_f64(bounded * 1.4426950408889634lf);
-        let left = fma(n, -1.9082149292705877e-10lf, fma(n, -0.6931471803691238lf, bounded));
+        let left = parts_f64(bounded, n, 0.6931471803691238lf, 1.9082149292705877e-10lf);
         let exponent = n + whole_high;
         r = select(scale_f64(1.0lf + expm1_series(left), i32(min(max(exponent, -1100.0lf), 1100.0lf))), inf_f64(), exponent > 1030.0lf);
     }
