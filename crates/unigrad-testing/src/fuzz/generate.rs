@@ -19,7 +19,8 @@ struct Generator {
     sizes: [usize; 16],
     /// No tensor of the program is larger.
     most_elements: usize,
-    /// The greatest of values is asked for that half types have rounded: which it is, and so where the gradient goes, is then anyone's guess.
+    /// The greatest of values is asked for that rounding may have made equal, or not: which it is, and so where the gradient goes, is then
+    /// anyone's guess.
     close_calls: bool,
 }
 
