@@ -292,7 +292,7 @@ impl Device {
     }
 
     /// As [`Device::launch`]; errors that surface later name the line `origin`.
-    pub fn launch_from(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
+    pub fn launch_from(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
         self.here()?;
         self.0.n_launches.fetch_add(1, Relaxed);
         let uses = || args.iter().enumerate().map(|(at, slice)| (slice.buffer.handle, program.writes(at))).collect();

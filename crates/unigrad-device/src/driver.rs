@@ -7,6 +7,7 @@
 use crate::{Error, Pending};
 use std::{any::Any, fmt, sync::Arc};
 use unigrad_kernel::{Kernel, Limits};
+use unigrad_scalar::Origin;
 
 /// What a device is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -121,9 +122,6 @@ pub struct Slice<'a> {
     pub len: usize,
 }
 
-/// The line of the user's program that a launch belongs to, if there is one.
-pub type Origin = Option<&'static std::panic::Location<'static>>;
-
 /// A compiled kernel.
 pub trait Program: Any + Send + Sync + fmt::Debug {
     /// For the driver to get its own type back.
@@ -172,7 +170,7 @@ pub trait OpenDevice: Send + Sync {
     /// Runs a program: one slice per [`Kernel::args`] entry and one word per [`Kernel::scalars`] entry. May return before the work is done.
     /// `origin` is what errors that surface later say of the launch. [`Error::OutOfMemory`] with bytes asked for says that nothing was queued: the
     /// launch may be tried again.
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error>;
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error>;
     /// Gets the memory of the driver's own that launching a program takes, so that the launch is not refused for want of it.
     fn reserve(&self, _program: &dyn Program) -> Result<(), Error> {
         Ok(())

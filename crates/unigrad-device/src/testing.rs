@@ -305,7 +305,7 @@ impl OpenDevice for FaultyDevice {
         }
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
         match self.strike(Operation::Launch)? {
             None => self.inner.launch(program, args, scalars, origin),
             Some(Failure::NoMemory) => Err(self.no_memory(64)),
@@ -532,7 +532,7 @@ impl OpenDevice for NullDevice {
         Ok(Arc::new(NullProgram))
     }
 
-    fn launch(&self, _program: &dyn Program, _args: &[Slice<'_>], _scalars: &[u64], _origin: Origin) -> Result<(), Error> {
+    fn launch(&self, _program: &dyn Program, _args: &[Slice<'_>], _scalars: &[u64], _origin: Option<Origin>) -> Result<(), Error> {
         Ok(())
     }
 

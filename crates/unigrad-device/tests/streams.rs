@@ -155,7 +155,7 @@ impl OpenDevice for Queue {
         Ok(Arc::new(Add))
     }
 
-    fn launch(&self, _: &dyn Program, args: &[Slice<'_>], _: &[u64], _: Origin) -> Result<(), Error> {
+    fn launch(&self, _: &dyn Program, args: &[Slice<'_>], _: &[u64], _: Option<Origin>) -> Result<(), Error> {
         let (to, from) = (place(args[0]), place(args[1]));
         self.run(move |memory| {
             let data = part(memory, from).to_vec();

@@ -457,7 +457,7 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         Ok(Arc::new(self.own_program(kernel)?))
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Origin) -> Result<(), Error> {
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
         let Some(program) = program.as_any().downcast_ref::<GpuProgram<B>>() else {
             return Err(self.refuse("unknown", "the program was compiled for another device"));
         };

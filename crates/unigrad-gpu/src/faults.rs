@@ -109,12 +109,12 @@ impl Faults {
     }
 
     /// A launch that can report begins; its slot.
-    pub(crate) fn begin(&mut self, queue: usize, kernel: &str, origin: Origin) -> (LaunchId, u32) {
+    pub(crate) fn begin(&mut self, queue: usize, kernel: &str, origin: Option<Origin>) -> (LaunchId, u32) {
         let id = self.next;
         self.next += 1;
-        let place = origin.map(|at| format!(" at {}:{}:{}", at.file(), at.line(), at.column())).unwrap_or_default();
+        let at = origin.map(|origin| format!(" at {origin}")).unwrap_or_default();
         let queue = &mut self.queues[queue];
-        queue.unchecked.push((id, format!("{kernel}{place}")));
+        queue.unchecked.push((id, format!("{kernel}{at}")));
         queue.begun += 1;
         (id, ((queue.begun - 1) % u64::from(SLOTS)) as u32)
     }

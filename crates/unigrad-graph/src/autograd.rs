@@ -5,8 +5,9 @@
 //! shares of a gradient are summed in a fixed order.
 //! Never: visits what no gradient can reach. What each op does to a gradient stands beside the op, in [`crate::ops`].
 
-use crate::{Error, ErrorKind, Expr, Inputs, NodeId, Op, VariableId, node::PlaceGuard};
+use crate::{Error, ErrorKind, Expr, Inputs, NodeId, Op, VariableId};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use unigrad_scalar::Origin;
 
 /// The gradients that `dy`, arriving at `node`, sends to nodes it depends on: pairs of a node and its share.
 ///
@@ -15,13 +16,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 #[track_caller]
 pub fn vjp(node: &Expr, dy: &Expr) -> Result<Vec<(Expr, Expr)>, Error> {
     check_seed(node, dy)?;
-    shares(node, dy, &|input| input.dtype().is_float()).map_err(begun_at(std::panic::Location::caller()))
+    shares(node, dy, &|input| input.dtype().is_float()).map_err(begun_at(Origin::current()))
 }
 
 /// As [`vjp`], for the inputs that are wanted.
 fn shares(node: &Expr, dy: &Expr, wants: &dyn Fn(&Expr) -> bool) -> Result<Vec<(Expr, Expr)>, Error> {
     // A gradient's nodes belong to the line whose op they differentiate.
-    let _place = PlaceGuard::new(node.place());
+    let _origin = node.origin().enter();
     let mut vjp = Vjp { node, dy, inputs: node.inputs().clone(), wants, shares: Vec::new() };
     if let Op::Part(_) = node.op()
         && let Some(parent) = vjp.inputs.first().cloned()
@@ -87,14 +88,14 @@ impl Vjp<'_> {
 /// An autograd error at a node.
 #[track_caller]
 pub(crate) fn autograd_error(node: &Expr, message: String, help: &str) -> Error {
-    let place = std::panic::Location::caller();
-    let inputs = vec![(format!("{} {:?} {}", node.op().name(), node.shape(), node.dtype()), node.place())];
-    Error { kind: ErrorKind::Autograd, op: "backward".into(), message, help: help.into(), place, inputs }
+    let origin = Origin::current();
+    let inputs = vec![(format!("{} {:?} {}", node.op().name(), node.shape(), node.dtype()), node.origin())];
+    Error { kind: ErrorKind::Autograd, op: "backward".into(), message, help: help.into(), origin, inputs }
 }
 
 /// An error of a pass, at the line that began the pass instead of the library's.
-fn begun_at(place: &'static std::panic::Location<'static>) -> impl Fn(Error) -> Error {
-    move |error| if error.op == "backward" { Error { place, ..error } } else { error }
+fn begun_at(origin: Origin) -> impl Fn(Error) -> Error {
+    move |error| if error.op == "backward" { Error { origin, ..error } } else { error }
 }
 
 /// Gradients that have arrived so far, by node; the greatest id first.
@@ -176,7 +177,7 @@ pub fn partial_gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<O
 #[track_caller]
 fn collect(output: &Expr, dy: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<Vec<Option<Expr>>, Error> {
     check_seed(output, dy)?;
-    let begun_here = begun_at(std::panic::Location::caller());
+    let begun_here = begun_at(Origin::current());
     let reaching = reaching(output, wrt, as_leaves)?;
     let wanted: HashSet<Target> = wrt.iter().map(Target::of).collect();
     let mut found: HashMap<Target, Expr> = HashMap::new();
@@ -233,7 +234,7 @@ fn met(output: &Expr, reaching: &HashSet<NodeId>) -> HashSet<Target> {
 #[track_caller]
 pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec<(VariableId, Expr)>, Error> {
     check_seed(output, dy)?;
-    let begun_here = begun_at(std::panic::Location::caller());
+    let begun_here = begun_at(Origin::current());
     let mut found: BTreeMap<VariableId, Expr> = BTreeMap::new();
     let mut pending = Pending::default();
     let mut visited = Vec::new();
@@ -339,7 +340,7 @@ fn reaching(output: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<HashSet<Node
                 lost.op().name(),
                 lost.shape(),
                 lost.dtype(),
-                lost.place()
+                lost.origin()
             );
             return Err(autograd_error(
                 &node,

@@ -1,7 +1,8 @@
-//! Why a call cannot make a node: op, cause, place in the user's source and remedy.
+//! Why a call cannot make a node: op, cause, origin in the user's source and remedy.
 
 use crate::Expr;
-use std::{fmt, panic::Location, sync::Arc};
+use std::{fmt, sync::Arc};
+use unigrad_scalar::Origin;
 
 /// Whose rule was broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -20,7 +21,7 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// An op that could not be built: the cause, the user's place in the code, and the remedy.
+/// An op that could not be built: the cause, the line that asked for it, and the remedy.
 #[derive(Clone, Debug)]
 pub struct Error {
     /// Whose rule was broken.
@@ -32,9 +33,9 @@ pub struct Error {
     /// The remedy; may be empty.
     pub help: String,
     /// Where the user called the op.
-    pub place: &'static Location<'static>,
-    /// Where the op's inputs were made: name of the op, shape and dtype, place.
-    pub inputs: Vec<(String, &'static Location<'static>)>,
+    pub origin: Origin,
+    /// Where the op's inputs were made: name of the op, shape and dtype, origin.
+    pub inputs: Vec<(String, Origin)>,
 }
 
 impl Error {
@@ -42,15 +43,15 @@ impl Error {
     pub fn internal(node: &Expr, what: &str) -> Arc<Error> {
         let message = format!("{what} (a mistake of the library)");
         let help = "report it with the lines that made the tensor".to_string();
-        Arc::new(Error { kind: ErrorKind::Internal, op: node.op().name().into(), message, help, place: node.place(), inputs: Vec::new() })
+        Arc::new(Error { kind: ErrorKind::Internal, op: node.op().name().into(), message, help, origin: node.origin(), inputs: Vec::new() })
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}\n   at {}:{}:{}", self.op, self.message, self.place.file(), self.place.line(), self.place.column())?;
-        for (what, place) in &self.inputs {
-            write!(f, "\n      {what} from {}:{}:{}", place.file(), place.line(), place.column())?;
+        write!(f, "{}: {}\n   at {}", self.op, self.message, self.origin)?;
+        for (what, origin) in &self.inputs {
+            write!(f, "\n      {what} from {origin}")?;
         }
         if !self.help.is_empty() {
             write!(f, "\n help: {}", self.help)?;

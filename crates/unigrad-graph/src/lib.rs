@@ -23,4 +23,6 @@ pub use node::{
 pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
 pub use ops::decompose;
 pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, is_countable, numel};
-pub use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Element, Literal, ReduceOp, ScanOp, ScatterMode, UnaryOp, bf16, f16};
+pub use unigrad_scalar::{
+    ArgReduceOp, BinaryOp, DType, Element, Literal, Origin, OriginGuard, ReduceOp, ScanOp, ScatterMode, UnaryOp, bf16, f16,
+};

@@ -8,13 +8,12 @@ use std::{
     cell::{Cell, RefCell},
     fmt,
     hash::{Hash, Hasher},
-    panic::Location,
     sync::{
         Arc, OnceLock, RwLock, RwLockReadGuard, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
-use unigrad_scalar::{DType, Literal};
+use unigrad_scalar::{DType, Literal, Origin};
 
 /// A node's place in creation order: inputs come before their users.
 pub type NodeId = u64;
@@ -34,7 +33,7 @@ pub struct Node {
     device: u32,
     fingerprint: u128,
     needs_grad: bool,
-    place: &'static Location<'static>,
+    origin: Origin,
     scalar: Option<Literal>,
     inputs: RwLock<Inputs>,
     data: OnceLock<Storage>,
@@ -73,32 +72,6 @@ impl WeakExpr {
 thread_local! {
     static NO_GRAD: Cell<u32> = const { Cell::new(0) };
     static KEEP_SCALARS: Cell<u32> = const { Cell::new(0) };
-    static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
-}
-
-/// The line that a node made now belongs to.
-#[track_caller]
-fn place() -> &'static Location<'static> {
-    // Not `unwrap_or_else(Location::caller)`: as a function value its caller is the library's.
-    match PLACE.with(Cell::get) {
-        Some(place) => place,
-        None => Location::caller(),
-    }
-}
-
-/// Until it drops, nodes made on this thread belong to one line of the user's, whoever makes them.
-pub(crate) struct PlaceGuard(Option<&'static Location<'static>>);
-
-impl PlaceGuard {
-    pub(crate) fn new(place: &'static Location<'static>) -> PlaceGuard {
-        PlaceGuard(PLACE.with(|current| current.replace(Some(place))))
-    }
-}
-
-impl Drop for PlaceGuard {
-    fn drop(&mut self) {
-        PLACE.with(|current| current.set(self.0));
-    }
 }
 
 /// Ends the part of the program in which no gradients are recorded.
@@ -195,7 +168,7 @@ impl Expr {
             device,
             fingerprint,
             needs_grad,
-            place: place(),
+            origin: Origin::current(),
             scalar,
             inputs: RwLock::new(inputs),
             data: OnceLock::new(),
@@ -231,8 +204,8 @@ impl Expr {
         if let Some(invalid) = inputs.iter().find(|input| matches!(input.op(), Op::Invalid(_))) {
             return (*invalid).clone();
         }
-        let inputs = inputs.iter().map(|input| (format!("{} {:?} {}", input.op().name(), input.shape(), input.dtype()), input.place()));
-        Expr::invalid(Error { kind, op: op.into(), message, help: help.into(), place: place(), inputs: inputs.collect() })
+        let inputs = inputs.iter().map(|input| (format!("{} {:?} {}", input.op().name(), input.shape(), input.dtype()), input.origin()));
+        Expr::invalid(Error { kind, op: op.into(), message, help: help.into(), origin: Origin::current(), inputs: inputs.collect() })
     }
 
     /// The error of an invalid node.
@@ -297,8 +270,8 @@ impl Expr {
     }
 
     /// Where the user made it.
-    pub fn place(&self) -> &'static Location<'static> {
-        self.0.place
+    pub fn origin(&self) -> Origin {
+        self.0.origin
     }
 
     /// The value of an `Op::Scalar`.

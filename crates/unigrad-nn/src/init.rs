@@ -35,43 +35,51 @@ impl Fan {
 }
 
 /// Uniform in `-bound..bound`.
+#[track_caller]
 pub fn uniform(shape: &[usize], bound: f64, dtype: DType, device: &Device) -> Tensor {
     Tensor::uniform(shape, -bound, bound, dtype, device).requires_grad()
 }
 
 /// Normal with mean 0.
+#[track_caller]
 pub fn normal(shape: &[usize], std: f64, dtype: DType, device: &Device) -> Tensor {
     (Tensor::randn(shape, dtype, device) * std).requires_grad()
 }
 
 /// All one value.
+#[track_caller]
 pub fn constant(shape: &[usize], value: f64, dtype: DType, device: &Device) -> Tensor {
     Tensor::full(shape, value, dtype, device).requires_grad()
 }
 
 /// He's uniform initialization, for a gain (the root of 2 before a ReLU).
+#[track_caller]
 pub fn kaiming_uniform(shape: &[usize], gain: f64, fan: Fan, dtype: DType, device: &Device) -> Tensor {
     uniform(shape, gain * (3.0 / fan.of(shape).max(1.0)).sqrt(), dtype, device)
 }
 
 /// He's normal initialization, for a gain (the root of 2 before a ReLU).
+#[track_caller]
 pub fn kaiming_normal(shape: &[usize], gain: f64, fan: Fan, dtype: DType, device: &Device) -> Tensor {
     normal(shape, gain / fan.of(shape).max(1.0).sqrt(), dtype, device)
 }
 
 /// Glorot's uniform initialization.
+#[track_caller]
 pub fn xavier_uniform(shape: &[usize], gain: f64, dtype: DType, device: &Device) -> Tensor {
     let (inputs, outputs) = fans(shape);
     uniform(shape, gain * (6.0 / (inputs + outputs).max(1) as f64).sqrt(), dtype, device)
 }
 
 /// Glorot's normal initialization.
+#[track_caller]
 pub fn xavier_normal(shape: &[usize], gain: f64, dtype: DType, device: &Device) -> Tensor {
     let (inputs, outputs) = fans(shape);
     normal(shape, gain * (2.0 / (inputs + outputs).max(1) as f64).sqrt(), dtype, device)
 }
 
 /// PyTorch's default for the weights and biases of linear and convolution layers: uniform within one over the root of the inputs.
+#[track_caller]
 pub fn torch_default(shape: &[usize], fan_in: usize, dtype: DType, device: &Device) -> Tensor {
     uniform(shape, 1.0 / (fan_in.max(1) as f64).sqrt(), dtype, device)
 }

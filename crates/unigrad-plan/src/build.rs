@@ -61,7 +61,7 @@ impl Builder {
     }
 
     fn add(&mut self, expr: &Expr, op: IrOp, inputs: SmallVec<[Id; 3]>) -> Id {
-        self.ir.add(IrNode { op, inputs, shape: expr.shape().clone(), dtype: expr.dtype(), place: expr.place() })
+        self.ir.add(IrNode { op, inputs, shape: expr.shape().clone(), dtype: expr.dtype(), origin: expr.origin() })
     }
 
     fn barrier(&mut self, expr: &Expr, input: Id) -> Id {

@@ -9,8 +9,7 @@
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
-use std::panic::Location;
-use unigrad_graph::{BinaryOp, DType, Literal, Op, ReduceOp, Shape};
+use unigrad_graph::{BinaryOp, DType, Literal, Op, Origin, ReduceOp, Shape};
 
 /// An assignment that gets data.
 pub(crate) struct Assignment {
@@ -33,7 +32,7 @@ pub struct ScalarCheck {
     /// Whether negative ones count from the end.
     pub from_end: bool,
     /// Where the user wrote it.
-    pub place: &'static Location<'static>,
+    pub origin: Origin,
 }
 
 /// The node that holds the result of each assignment, and what the host has to check; `others` are the outputs that are no assignments.
@@ -42,8 +41,8 @@ pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: Vec<Id>) 
     let mut checks = checks(ir, others.into_iter().chain(computed));
     let mut on_host = Vec::new();
     checks.retain(|check| match ir.node(check.index) {
-        IrNode { op: IrOp::Scalar(slot), place, .. } => {
-            on_host.push(ScalarCheck { slot: *slot, size: check.size, from_end: check.from_end, place });
+        IrNode { op: IrOp::Scalar(slot), origin, .. } => {
+            on_host.push(ScalarCheck { slot: *slot, size: check.size, from_end: check.from_end, origin: *origin });
             false
         }
         _ => true,
@@ -158,7 +157,7 @@ fn all_in_range(ir: &mut Ir, checks: &[Check]) -> Option<Id> {
     for check in checks {
         let index = ir.node(check.index).clone();
         let add = |ir: &mut Ir, op: Op, inputs: SmallVec<[Id; 3]>, shape: Shape, dtype: DType| {
-            ir.add(IrNode { op: IrOp::Op(op), inputs, shape, dtype, place: index.place })
+            ir.add(IrNode { op: IrOp::Op(op), inputs, shape, dtype, origin: index.origin })
         };
         let end =
             |ir: &mut Ir, value: i64| add(ir, Op::Const(Literal::int(DType::I64, value)), SmallVec::new(), index.shape.clone(), DType::I64);
@@ -188,8 +187,8 @@ fn both(ir: &mut Ir, a: Id, b: Id) -> Id {
 
 fn choose(ir: &mut Ir, condition: Id, yes: Id, no: Id) -> Id {
     let node = ir.node(yes).clone();
-    let place = node.place;
+    let origin = node.origin;
     let condition =
-        ir.add(IrNode { op: IrOp::Op(Op::Expand), inputs: smallvec![condition], shape: node.shape.clone(), dtype: DType::Bool, place });
+        ir.add(IrNode { op: IrOp::Op(Op::Expand), inputs: smallvec![condition], shape: node.shape.clone(), dtype: DType::Bool, origin });
     ir.add(IrNode { op: IrOp::Op(Op::Where), inputs: smallvec![condition, yes, no], ..node })
 }

@@ -485,7 +485,9 @@ impl<'a> Emitter<'a> {
                 let index = self.bounded(index, shape_of(0)[*axis], true, mask);
                 let mut from = coords.clone();
                 from[*axis] = Idx::value(index);
-                self.pull(input(0), &from, mask)?
+                let x = self.pull(input(0), &from, mask)?;
+                let same_everywhere = matches!(self.task.ir.node(input(0)).op, IrOp::Op(Op::Const(_)) | IrOp::Scalar(_));
+                if same_everywhere { self.having_checked(index, x) } else { x }
             }
             Op::Reduce(reduce, _) => {
                 let from = self.home(input(0), Level::Full)?;
@@ -499,6 +501,14 @@ impl<'a> Emitter<'a> {
             }
             other => return Err(Stop::Bug(format!("{} is not a part of a region", other.name())).into()),
         })
+    }
+
+    /// `x`, which does not depend on a checked index, so that it does: backends leave out what no result needs.
+    fn having_checked(&mut self, index: Value, x: Value) -> Value {
+        let (zero, dtype) = (self.int(0), self.insts[x.index()].dtype);
+        let inside = self.inst(InstOp::Binary(BinaryOp::Ge, index, zero), DType::Bool);
+        let otherwise = self.literal(Literal::zero(dtype));
+        self.inst(InstOp::Where(inside, x, otherwise), dtype)
     }
 
     /// A checked index. Where the mask is false the index may be anything, so it is replaced by 0 first.

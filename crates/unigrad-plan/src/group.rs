@@ -79,7 +79,7 @@ pub(crate) fn group(launches: Vec<Launch>) -> Vec<Launch> {
                 args: members.iter().flat_map(|m| launches[*m].args.iter().copied()).collect(),
                 scalars: members.iter().flat_map(|m| launches[*m].scalars.iter().copied()).collect(),
                 name: format!("{} x{}", first.name, members.len()),
-                place: first.place,
+                origin: first.origin,
                 is_copy: false,
             }),
             _ => grouped.push(launches[at].clone()),

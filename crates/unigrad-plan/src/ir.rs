@@ -6,8 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::panic::Location;
-use unigrad_graph::{BinaryOp, DType, Literal, Op, Shape, UnaryOp, numel};
+use unigrad_graph::{BinaryOp, DType, Literal, Op, Origin, Shape, UnaryOp, numel};
 
 /// A node by position.
 pub(crate) type Id = u32;
@@ -30,7 +29,7 @@ pub(crate) struct IrNode {
     pub(crate) inputs: SmallVec<[Id; 3]>,
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) origin: Origin,
 }
 
 /// What fusion may do with a node.

@@ -11,8 +11,7 @@ use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
-use std::panic::Location;
-use unigrad_graph::{AttentionSpec, DType, Literal, Op, PadAxis, Shape, numel};
+use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, Shape, numel};
 use unigrad_kernel::{
     Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim,
     MaxPool, NDim, Region, Scan, Scatter, ScatterBase, TopK, Value,
@@ -25,7 +24,7 @@ pub(crate) struct Launch {
     pub(crate) args: Vec<Id>,
     pub(crate) scalars: Vec<u32>,
     pub(crate) name: String,
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) origin: Origin,
     /// The launch only copies its first argument to its second: it is left out if the one takes the memory of the other.
     pub(crate) is_copy: bool,
 }
@@ -112,7 +111,7 @@ impl Lowering<'_> {
             kernel: Kernel::Region(emitted.region),
             args: emitted.args,
             scalars: emitted.scalars,
-            place: self.ir.node(main).place,
+            origin: self.ir.node(main).origin,
             is_copy: false,
         }
     }
@@ -161,7 +160,7 @@ impl Lowering<'_> {
             args: vec![whole],
             scalars,
             name: "fill".into(),
-            place: node.place,
+            origin: node.origin,
             is_copy: false,
         });
         let input = node.inputs[0];
@@ -191,7 +190,7 @@ impl Lowering<'_> {
             args: vec![input(0), id],
             scalars: Vec::new(),
             name: op.name().to_string(),
-            place: node.place,
+            origin: node.origin,
             is_copy: false,
         };
         Ok(match op {
@@ -252,7 +251,7 @@ impl Lowering<'_> {
                     args,
                     scalars: Vec::new(),
                     name: op.name().into(),
-                    place: node.place,
+                    origin: node.origin,
                     is_copy: false,
                 }
             }
@@ -269,7 +268,7 @@ impl Lowering<'_> {
                     scalars: scalars.iter().map(|scalar| self.ir.node(*scalar).dtype).collect(),
                 };
                 let scalars = scalars.iter().map(|scalar| self.slot(*scalar)).collect::<Result<_, _>>()?;
-                Launch { kernel: Kernel::Custom(kernel), args, scalars, name: spec.name.clone(), place: node.place, is_copy: false }
+                Launch { kernel: Kernel::Custom(kernel), args, scalars, name: spec.name.clone(), origin: node.origin, is_copy: false }
             }
             Op::Attention(spec) => self.attention(id, spec)?,
             Op::AttentionGrad(spec) => self.attention_grad(id, spec)?,
@@ -365,7 +364,7 @@ impl Lowering<'_> {
             args,
             scalars,
             name: "attention".into(),
-            place: self.ir.node(id).place,
+            origin: self.ir.node(id).origin,
             is_copy: false,
         })
     }
@@ -396,7 +395,7 @@ impl Lowering<'_> {
             args,
             scalars,
             name: "attention.grad".into(),
-            place: node.place,
+            origin: node.origin,
             is_copy: false,
         })
     }
@@ -512,7 +511,7 @@ impl Lowering<'_> {
         } else {
             args.push(id)
         }
-        Launch { kernel: Kernel::Contract(kernel), args, scalars, name, place: node.place, is_copy: false }
+        Launch { kernel: Kernel::Contract(kernel), args, scalars, name, origin: node.origin, is_copy: false }
     }
 }
 

@@ -7,8 +7,8 @@ use crate::ir::{Ir, IrNode, IrOp};
 use crate::memory::Place;
 use crate::{build, fuse, group, in_place, lower, memory, sums, total, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::{fmt, panic::Location};
-use unigrad_graph::Op;
+use std::fmt;
+use unigrad_graph::{Op, Origin};
 use unigrad_kernel::{Kernel, Limits, Region, Total};
 
 /// What changes how a graph is compiled. Part of a plan's key.
@@ -40,7 +40,7 @@ pub struct PlannedLaunch {
     /// What it computes.
     pub name: String,
     /// Where the user wrote it.
-    pub place: &'static Location<'static>,
+    pub origin: Origin,
     /// Outputs that take the memory of an input over here, by position.
     pub overwrites: Vec<u32>,
     /// Memory that it is the first to write, in bytes: what is there before belongs to nobody any more.
@@ -117,7 +117,7 @@ fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
                 args: launch.args.iter().map(place).collect::<Result<_, String>>()?,
                 scalars: launch.scalars.clone(),
                 name: launch.name.clone(),
-                place: launch.place,
+                origin: launch.origin,
                 overwrites,
                 begins,
             };
@@ -206,7 +206,7 @@ impl PlannedLaunch {
     /// One aligned line: kind, name, extents, traffic, and the user's line.
     pub fn line(&self) -> String {
         let (read, write) = self.traffic();
-        let file = self.place.file().rsplit(['/', '\\']).next().unwrap_or_default();
+        let file = self.origin.file().rsplit(['/', '\\']).next().unwrap_or_default();
         let dtype = self.kernel.args().last().map_or("", |a| a.dtype.name());
         let name: String = self.name.chars().take(34).collect();
         format!(
@@ -215,7 +215,7 @@ impl PlannedLaunch {
             self.extents(),
             bytes(read),
             bytes(write),
-            self.place.line(),
+            self.origin.line(),
         )
     }
 }

@@ -62,6 +62,6 @@ impl Lowering<'_> {
         };
         let scalars = Vec::new();
         let name = region.name.clone();
-        Launch { kernel: Kernel::Region(region), args: vec![from, to], scalars, name, place: node.place, is_copy: true }
+        Launch { kernel: Kernel::Region(region), args: vec![from, to], scalars, name, origin: node.origin, is_copy: true }
     }
 }

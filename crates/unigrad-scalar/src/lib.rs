@@ -1,14 +1,16 @@
-//! The vocabulary every room shares: element types, literals, and the scalar operations with their meaning.
+//! The vocabulary every room shares: element types, literals, the scalar operations with their meaning, and places in a source.
 //!
-//! In: nothing. Out: [`DType`], [`Literal`], [`UnaryOp`], [`BinaryOp`], [`ReduceOp`] and friends.
+//! In: nothing. Out: [`DType`], [`Literal`], [`UnaryOp`], [`BinaryOp`], [`ReduceOp`] and friends, [`Origin`].
 //! Always: an operation's meaning is stated once, by its `eval` on `f64` or on integers.
 //! Never: knows shapes, graphs, kernels or devices.
 
 mod dtype;
 mod literal;
 mod ops;
+mod origin;
 
 pub use dtype::{DType, Element};
 pub use half::{bf16, f16};
 pub use literal::{Literal, round_to_odd};
 pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScanOp, ScatterMode, UnaryOp};
+pub use origin::{Origin, OriginGuard};

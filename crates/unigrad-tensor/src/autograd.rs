@@ -301,7 +301,7 @@ impl CustomGradient for Checkpoint {
                 op: "checkpoint".to_owned(),
                 message: "the block drew other random numbers than the first time".to_owned(),
                 help: "let it draw the same tensors in the same order whenever it runs".to_owned(),
-                place: output.place(),
+                origin: output.origin(),
                 inputs: Vec::new(),
             });
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use thiserror::Error;
-use unigrad_graph::Expr;
+use unigrad_graph::{Expr, Origin};
 
 /// Anything that can go wrong with tensors.
 #[derive(Clone, Debug, Error)]
@@ -14,10 +14,10 @@ pub enum Error {
     #[error("{0}")]
     Device(#[from] unigrad_device::Error),
     /// A kernel that failed, and the line of the op it belongs to.
-    #[error("{error}\n   at {}:{}:{}", place.file(), place.line(), place.column())]
+    #[error("{error}\n   at {origin}")]
     Launch {
         /// Where the user wrote the op.
-        place: &'static std::panic::Location<'static>,
+        origin: Origin,
         /// What happened.
         error: unigrad_device::Error,
     },

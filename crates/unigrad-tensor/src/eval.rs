@@ -10,7 +10,6 @@ use rustc_hash::FxHashSet;
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
-    panic::Location,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -21,7 +20,7 @@ use unigrad_device::{
     profile::{self, Work},
     tag_or, tell,
 };
-use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage};
+use unigrad_graph::{Below, DType, Expr, NodeId, Op, Origin, Shape, Storage};
 use unigrad_kernel::Kernel;
 use unigrad_plan::{Capture, Options, Place, Plan, PlanCache, PlannedLaunch, plan, resolve};
 
@@ -386,7 +385,7 @@ fn compile_all(plan: &Plan, device: Device) -> Result<Vec<Arc<dyn Program>>, Err
             }
         });
     }
-    let compile = |launch: &PlannedLaunch| device.compile(&launch.kernel).map_err(|error| Error::Launch { place: launch.place, error });
+    let compile = |launch: &PlannedLaunch| device.compile(&launch.kernel).map_err(|error| Error::Launch { origin: launch.origin, error });
     plan.launches.iter().map(compile).collect()
 }
 
@@ -455,9 +454,9 @@ pub(crate) mod spoiled {
 }
 
 /// A device's error with the line of the op that it belongs to.
-fn at(place: Option<&'static Location<'static>>, error: unigrad_device::Error) -> Error {
-    match place {
-        Some(place) => Error::Launch { place, error },
+fn at(origin: Option<Origin>, error: unigrad_device::Error) -> Error {
+    match origin {
+        Some(origin) => Error::Launch { origin, error },
         None => Error::Device(error),
     }
 }
@@ -477,7 +476,7 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
         let lowest = if check.from_end { -size } else { 0 };
         if !(lowest..size).contains(&index) {
             let error = unigrad_device::Error::IndexOutOfRange { index, size, kernel: "assign".to_owned() };
-            return Err(at(Some(check.place), error));
+            return Err(at(Some(check.origin), error));
         }
     }
     let assigned: Vec<usize> = capture.assigned().collect();
@@ -489,7 +488,7 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
         }
     }
     let place = (device.id(), device.current_stream());
-    let begin = capture.outputs().next().map(Expr::place);
+    let begin = capture.outputs().next().map(Expr::origin);
     if arenas.get(&place).is_none_or(|arena| arena.len() < plan.arena) {
         // The old one goes first: the two need not fit at once.
         arenas.remove(&place);
@@ -516,7 +515,7 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
                 }
                 None => {
                     let bytes = expr.numel() * expr.dtype().size();
-                    let fresh = device.allocate_tagged(bytes, tag_or("tensor")).map_err(|error| at(Some(expr.place()), error))?;
+                    let fresh = device.allocate_tagged(bytes, tag_or("tensor")).map_err(|error| at(Some(expr.origin()), error))?;
                     if let Some(input) = donor {
                         fresh.copy_from(0, externals[input], 0, fresh.len())?;
                     }
@@ -528,7 +527,7 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
     }
     if overwrites.contains(&true) {
         for (launch, program) in plan.launches.iter().zip(programs) {
-            device.reserve(program.as_ref()).map_err(|error| at(Some(launch.place), error))?;
+            device.reserve(program.as_ref()).map_err(|error| at(Some(launch.origin), error))?;
         }
     }
     let mut args: Vec<Slice<'_>> = Vec::new();
@@ -559,13 +558,13 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
             Work {
                 name: launch.name.clone(),
                 kind: launch.kernel.kind(),
-                place: Some(launch.place),
+                origin: Some(launch.origin),
                 bytes: read + write,
                 flops: launch.kernel.flops(),
                 extents: launch.extents(),
             }
         };
-        let submit = || device.launch_from(program.as_ref(), &args, &words, Some(launch.place));
+        let submit = || device.launch_from(program.as_ref(), &args, &words, Some(launch.origin));
         let mut launched = profile::record(device, work, submit);
         // Others have overwritten what they read: to undo is not possible, to go on is.
         for _ in 0..if torn.0.is_empty() { 0 } else { RETRIES } {
@@ -578,7 +577,7 @@ fn run(capture: &Capture, ready: &Ready, device: Device, arenas: &mut Arenas) ->
             if matches!(error, unigrad_device::Error::Interrupted { .. }) {
                 torn.0.extend(launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]));
             }
-            let error = Error::Launch { place: launch.place, error };
+            let error = Error::Launch { origin: launch.origin, error };
             torn.tell(capture, plan, &error);
             return Err(error);
         }

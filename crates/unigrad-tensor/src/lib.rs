@@ -62,7 +62,7 @@ pub use pool::PoolOptions;
 pub use random::{Generator, manual_seed};
 pub use tensor::Tensor;
 pub use unigrad_device::Device;
-pub use unigrad_graph::{DType, Element, Literal, ScatterMode, bf16, f16};
+pub use unigrad_graph::{DType, Element, Literal, Origin, OriginGuard, ScatterMode, bf16, f16};
 pub use view::PadMode;
 
 /// What fails or gives.

@@ -25,8 +25,8 @@ pub use unigrad_nn::{Error, Result};
 pub mod prelude {
     pub use crate::nn::{self, Layer, Module};
     pub use crate::tensor::{
-        AttentionOptions, ConvOptions, CrossEntropyOptions, CustomKernel, DType, Device, Generator, PoolOptions, Reduction, Tensor, bf16,
-        f16, grad, manual_seed, no_grad, step,
+        AttentionOptions, ConvOptions, CrossEntropyOptions, CustomKernel, DType, Device, Generator, Origin, PoolOptions, Reduction, Tensor,
+        bf16, f16, grad, manual_seed, no_grad, step,
     };
     pub use crate::{Error, Result};
 }

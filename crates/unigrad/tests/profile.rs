@@ -23,7 +23,7 @@ fn a_profile_tells_what_ran_where_and_how_fast() -> Result<()> {
     assert_eq!(product.scope, "step/forward");
     assert_eq!(product.flops, 2.0 * 256f64.powi(3));
     assert!(product.duration_ns > 0.0 && product.start_ns >= 0.0);
-    assert!(product.place.is_some_and(|place| place.file().ends_with("profile.rs")));
+    assert!(product.origin.is_some_and(|origin| origin.file().ends_with("profile.rs")));
     assert!(profile.events.iter().any(|e| e.kind == "download" && e.bytes == 4.0), "the read");
     let ceilings = profile.devices[0].ceilings;
     assert!(ceilings.gb_per_s > 0.1 && ceilings.gflop_per_s > 0.1 && ceilings.launch_ns > 0.0, "{ceilings:?}");

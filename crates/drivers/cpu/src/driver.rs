@@ -333,7 +333,7 @@ impl OpenDevice for Cpu {
         Ok(Arc::new(CpuProgram { name: name(kernel), args: kernel.args(), n_scalars: kernel.scalars().len(), body }))
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], _origin: Origin) -> Result<(), Error> {
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], _origin: Option<Origin>) -> Result<(), Error> {
         let Some(program) = program.as_any().downcast_ref::<CpuProgram>() else {
             let cause = "it was compiled for another driver".to_owned();
             return Err(Error::Launch { device: NAME.to_owned(), kernel: format!("{program:?}"), cause });

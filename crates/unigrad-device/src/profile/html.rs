@@ -25,7 +25,7 @@ impl Profile {
                     e.bytes / e.duration_ns.max(1.0),
                     e.flops / e.duration_ns.max(1.0),
                     self.verdict_of(e).to_string(),
-                    e.place.map(|p| format!("{}:{}", p.file(), p.line())),
+                    e.origin.map(|p| format!("{}:{}", p.file(), p.line())),
                     e.scope,
                     e.extents,
                     e.allocated

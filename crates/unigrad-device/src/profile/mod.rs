@@ -12,10 +12,9 @@ mod trace;
 
 pub use ceilings::Ceilings;
 
-use crate::{Device, Error, Mark};
+use crate::{Device, Error, Mark, Origin};
 use std::{
     cell::RefCell,
-    panic::Location,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -48,7 +47,7 @@ pub struct Work {
     /// Its kind: `map`, `row`, `contract`, `upload`, …
     pub kind: &'static str,
     /// The line of the user's program.
-    pub place: Option<&'static Location<'static>>,
+    pub origin: Option<Origin>,
     /// Bytes that it reads and writes, each buffer once.
     pub bytes: f64,
     /// Floating-point operations, where the notion is of use.
@@ -225,7 +224,7 @@ impl Session {
                 device: at,
                 name: recorded.work.name,
                 kind: recorded.work.kind,
-                place: recorded.work.place,
+                origin: recorded.work.origin,
                 extents: recorded.work.extents,
                 scope: recorded.scope.to_string(),
                 start_ns,
@@ -266,7 +265,7 @@ pub struct Event {
     /// Its kind.
     pub kind: &'static str,
     /// The line of the user's program.
-    pub place: Option<&'static Location<'static>>,
+    pub origin: Option<Origin>,
     /// Extents, for people.
     pub extents: String,
     /// Names of the scopes around it, outermost first, with `/` between.

@@ -69,7 +69,7 @@ impl Profile {
             "{:>7} {:>11} {:>11} {:>6}  {:<10} {:<32} {:>8} {:>6} {:>9} {:>6}  {:<9} line",
             "share", "total", "mean", "calls", "kind", "name", "GB/s", "of", "GFLOP/s", "of", "bound by"
         );
-        let key = |e: &Event| (e.device, e.kind, e.name.clone(), e.place.map(|p| (p.file(), p.line())));
+        let key = |e: &Event| (e.device, e.kind, e.name.clone(), e.origin.map(|p| (p.file(), p.line())));
         for ((device, kind, name, place), row) in grouped(&self.events, key) {
             let ceilings = self.devices.get(device).map(|d| d.ceilings).unwrap_or_default();
             let (gb, gflop) = (row.bytes / row.ns.max(1.0), row.flops / row.ns.max(1.0));

@@ -20,7 +20,7 @@ impl Profile {
         }
         for event in &self.events {
             let us = |ns: f64| ns / 1e3;
-            let line = event.place.map(|p| format!("{}:{}:{}", p.file(), p.line(), p.column()));
+            let line = event.origin.map(|p| format!("{}:{}:{}", p.file(), p.line(), p.column()));
             let args = json!({
                 "line": line, "scope": event.scope, "extents": event.extents, "bytes": event.bytes, "flops": event.flops,
                 "GB/s": event.bytes / event.duration_ns.max(1.0), "GFLOP/s": event.flops / event.duration_ns.max(1.0),

@@ -15,7 +15,6 @@ pub mod view;
 use crate::{
     Error, ErrorKind, Expr, Op,
     autograd::{Vjp, autograd_error},
-    node::PlaceGuard,
 };
 use unigrad_scalar::{BinaryOp, ScatterMode};
 
@@ -147,7 +146,7 @@ fn part_vjp(v: &mut Vjp<'_>, parent: &Expr, i: usize) -> Result<(), Error> {
 /// Half types are computed in `f32` and rounded once.
 #[track_caller]
 pub fn decompose(node: &Expr) -> Option<Expr> {
-    let _place = PlaceGuard::new(node.place());
+    let _origin = node.origin().enter();
     match node.op() {
         Op::Softmax { axis } => Some(reduce::softmax_primitives(&node.input(0)?, *axis, false)),
         Op::LogSoftmax { axis } => Some(reduce::softmax_primitives(&node.input(0)?, *axis, true)),

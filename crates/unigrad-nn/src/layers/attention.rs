@@ -2,7 +2,7 @@
 
 use super::{Layer, Linear};
 use crate::{Module, init, trace};
-use unigrad_tensor::{AttentionOptions, DType, Device, Tensor};
+use unigrad_tensor::{AttentionOptions, DType, Device, Origin, Tensor};
 
 /// Attention over several heads: one matrix projects queries, keys and values. Sequences are `[batch, length, size]`.
 #[derive(Module, Clone)]
@@ -23,6 +23,7 @@ pub struct MultiHeadAttention {
 
 impl MultiHeadAttention {
     /// `n_heads` heads over `size` features, with biases.
+    #[track_caller]
     pub fn new(size: usize, n_heads: usize, device: &Device) -> MultiHeadAttention {
         let mut out_proj = Linear::new(size, size, device);
         out_proj.bias = Some(init::constant(&[size], 0.0, DType::F32, device));
@@ -55,6 +56,7 @@ impl MultiHeadAttention {
     /// Attention of `query` over `key` and `value`; `options` may ask for causality, a mask or a bias.
     #[track_caller]
     pub fn attend(&self, query: &Tensor, key: &Tensor, value: &Tensor, options: &AttentionOptions) -> Tensor {
+        let _origin = Origin::enter_caller();
         let size = self.in_proj_weight.shape().last().copied().unwrap_or(0);
         let part = |i: usize| {
             let bias = self.in_proj_bias.as_ref().map(|b| b.narrow(0, i * size, size));

@@ -20,6 +20,7 @@ macro_rules! convolutions {
 
         impl $name {
             /// From `inputs` channels to `outputs` with a square kernel, with a bias.
+            #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: usize, options: ConvOptions, device: &Device) -> $name {
                 let mut shape = vec![outputs, inputs / options.groups.max(1)];
                 shape.extend([kernel; $n]);
@@ -59,6 +60,7 @@ macro_rules! convolutions {
 
         impl $transposed {
             /// From `inputs` channels to `outputs` with a square kernel, with a bias.
+            #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: usize, options: ConvOptions, device: &Device) -> $transposed {
                 let mut shape = vec![inputs, outputs / options.groups.max(1)];
                 shape.extend([kernel; $n]);

@@ -13,6 +13,7 @@ pub struct Embedding {
 
 impl Embedding {
     /// `n` vectors of `size` features.
+    #[track_caller]
     pub fn new(n: usize, size: usize, device: &Device) -> Embedding {
         Embedding { weight: init::normal(&[n, size], 1.0, DType::F32, device) }
     }

@@ -15,12 +15,14 @@ pub struct Linear {
 
 impl Linear {
     /// From `inputs` features to `outputs`, with a bias.
+    #[track_caller]
     pub fn new(inputs: usize, outputs: usize, device: &Device) -> Linear {
         let bias = Some(init::torch_default(&[outputs], inputs, DType::F32, device));
         Linear { bias, ..Linear::no_bias(inputs, outputs, device) }
     }
 
     /// Without a bias.
+    #[track_caller]
     pub fn no_bias(inputs: usize, outputs: usize, device: &Device) -> Linear {
         Linear { weight: init::torch_default(&[outputs, inputs], inputs, DType::F32, device), bias: None }
     }

@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{DType, Device, Tensor, no_grad};
+use unigrad_tensor::{DType, Device, Origin, Tensor, no_grad};
 
 /// `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes.
 #[derive(Module, Clone)]
@@ -17,11 +17,13 @@ pub struct LayerNorm {
 
 impl LayerNorm {
     /// Over the last axis, of `size` features, with a bias.
+    #[track_caller]
     pub fn new(size: usize, device: &Device) -> LayerNorm {
         LayerNorm::over(&[size], device)
     }
 
     /// Over the last axes, of the given sizes, with a bias.
+    #[track_caller]
     pub fn over(sizes: &[usize], device: &Device) -> LayerNorm {
         let bias = Some(init::constant(sizes, 0.0, DType::F32, device));
         LayerNorm { weight: init::constant(sizes, 1.0, DType::F32, device), bias, eps: 1e-5 }
@@ -52,6 +54,7 @@ pub struct RmsNorm {
 
 impl RmsNorm {
     /// Over the last axis, of `size` features.
+    #[track_caller]
     pub fn new(size: usize, device: &Device) -> RmsNorm {
         RmsNorm { weight: init::constant(&[size], 1.0, DType::F32, device), eps: 1e-5 }
     }
@@ -79,7 +82,9 @@ pub struct GroupNorm {
 
 impl GroupNorm {
     /// `channels` in `groups` groups.
+    #[track_caller]
     pub fn new(groups: usize, channels: usize, device: &Device) -> GroupNorm {
+        let _origin = Origin::enter_caller();
         let value = |v| init::constant(&[channels], v, DType::F32, device);
         GroupNorm { weight: value(1.0), bias: value(0.0), groups, eps: 1e-5 }
     }
@@ -118,14 +123,20 @@ pub struct BatchNorm {
 
 impl BatchNorm {
     /// For `channels` channels.
+    #[track_caller]
     pub fn new(channels: usize, device: &Device) -> BatchNorm {
+        let _origin = Origin::enter_caller();
         let value = |v| init::constant(&[channels], v, DType::F32, device);
+        // Uploaded, not computed: a first step then looks like the others. What is too large for any layer is refused like all tensors.
+        let running = |v: f32| match channels <= 1 << 24 {
+            true => Tensor::from_vec(vec![v; channels], channels, device),
+            false => Tensor::full([channels], f64::from(v), DType::F32, device),
+        };
         BatchNorm {
             weight: value(1.0),
             bias: value(0.0),
-            // Uploaded, not computed: a first step then looks like the others.
-            running_mean: Tensor::from_vec(vec![0f32; channels], channels, device),
-            running_var: Tensor::from_vec(vec![1f32; channels], channels, device),
+            running_mean: running(0.0),
+            running_var: running(1.0),
             num_batches_tracked: Tensor::from_vec(vec![0i64], (), device),
             eps: 1e-5,
             momentum: 0.1,

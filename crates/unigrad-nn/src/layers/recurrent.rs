@@ -5,7 +5,7 @@
 
 use super::Layer;
 use crate::{Module, Visitor, VisitorMut, init, trace};
-use unigrad_tensor::{DType, Device, Tensor};
+use unigrad_tensor::{DType, Device, Origin, Tensor};
 
 /// The weights of one layer in one direction.
 #[derive(Clone)]
@@ -26,7 +26,9 @@ struct Stack {
 }
 
 impl Stack {
+    #[track_caller]
     fn new(inputs: usize, hidden: usize, n_layers: usize, bidirectional: bool, n_gates: usize, device: &Device) -> Stack {
+        let _origin = Origin::enter_caller();
         let directions = 1 + usize::from(bidirectional);
         let cell = |features: usize| {
             let weight = |shape: &[usize]| init::torch_default(shape, hidden, DType::F32, device);
@@ -144,11 +146,13 @@ macro_rules! recurrent {
 
         impl $name {
             /// One layer, forward in time.
+            #[track_caller]
             pub fn new(inputs: usize, hidden: usize, device: &Device) -> $name {
                 $name::stacked(inputs, hidden, 1, false, device)
             }
 
             /// Several layers, in one direction or both (whose outputs stand side by side).
+            #[track_caller]
             pub fn stacked(inputs: usize, hidden: usize, n_layers: usize, bidirectional: bool, device: &Device) -> $name {
                 $name(Stack::new(inputs, hidden, n_layers, bidirectional, $n_gates, device))
             }
@@ -170,6 +174,7 @@ impl Lstm {
     /// From initial states h and c (`[layers * directions, batch, hidden]`; zeros without): the states of all times, and the last h and c.
     #[track_caller]
     pub fn run(&self, x: &Tensor, state: Option<(&Tensor, &Tensor)>) -> (Tensor, (Tensor, Tensor)) {
+        let _origin = Origin::enter_caller();
         let (zeros, hidden) = (self.0.zeros(x), self.0.hidden);
         // Both biases are added once for all times; so their gradients are one sum, too.
         let bias = |cell: &Cell| &cell.bias_ih + &cell.bias_hh;
@@ -195,6 +200,7 @@ impl Gru {
     /// From an initial state (`[layers * directions, batch, hidden]`; zeros without): the states of all times, and the last one.
     #[track_caller]
     pub fn run(&self, x: &Tensor, state: Option<&Tensor>) -> (Tensor, Tensor) {
+        let _origin = Origin::enter_caller();
         let (zeros, hidden) = (self.0.zeros(x), self.0.hidden);
         // The reset gate multiplies the recurrent bias, so that one joins later.
         let (output, last) = self.0.run(

@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Module, Part, Visitor, VisitorMut};
-use unigrad_tensor::Tensor;
+use unigrad_tensor::{Origin, Tensor};
 
 /// Layers one after another; their paths are their positions, as in PyTorch: `0.weight`, `2.bias`.
 ///
@@ -54,6 +54,7 @@ impl Module for Sequential {
 impl Layer for Sequential {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
+        let _origin = Origin::enter_caller();
         self.layers.iter().fold(x.clone(), |x, layer| layer.forward(&x))
     }
 }

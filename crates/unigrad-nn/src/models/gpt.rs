@@ -9,7 +9,7 @@ use crate::{
     random::{Rng, words},
 };
 use std::f64::consts::TAU;
-use unigrad_tensor::{AttentionOptions, DType, Device, Tensor, no_grad};
+use unigrad_tensor::{AttentionOptions, DType, Device, Origin, Tensor, no_grad};
 
 /// Sizes of a [`Gpt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,7 @@ impl GptBlock {
 impl Layer for GptBlock {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
+        let _origin = Origin::enter_caller();
         let qkv = self.qkv.forward(&self.ln1.forward(x));
         let dim = x.shape().last().copied().unwrap_or(0);
         let part = |i: usize| qkv.narrow(2, i * dim, dim).unflatten(2, [self.heads, dim / self.heads.max(1)]).transpose(1, 2);
@@ -80,7 +81,9 @@ impl Layer for GptBlock {
 
 impl Gpt {
     /// With random weights of GPT-2's kind.
+    #[track_caller]
     pub fn new(config: GptConfig, device: &Device) -> Result<Gpt> {
+        let _origin = Origin::enter_caller();
         if config.heads == 0 || !config.dim.is_multiple_of(config.heads) {
             let cause = format!("a model of width {} cannot have {} heads", config.dim, config.heads);
             return Err(Error::argument(cause, "choose a width that is a multiple of the number of heads"));
@@ -129,7 +132,9 @@ impl Gpt {
     }
 
     /// Continues `prompt` by `count` tokens, drawn from the model's distribution at `temperature` (0: always the likeliest).
+    #[track_caller]
     pub fn sample(&self, prompt: &[usize], count: usize, temperature: f64, rng: &mut Rng, device: &Device) -> Result<Vec<usize>> {
+        let _origin = Origin::enter_caller();
         let ctx = self.config.ctx;
         let mut tokens = prompt.to_vec();
         if tokens.is_empty() {
@@ -172,6 +177,7 @@ impl Layer for Gpt {
     /// Logits `[n, t, vocab]` of tokens `[n, t]`.
     #[track_caller]
     fn forward(&self, tokens: &Tensor) -> Tensor {
+        let _origin = Origin::enter_caller();
         let length = tokens.shape().last().copied().unwrap_or(0);
         let positions = self.wpe.weight.narrow(0, 0, length.min(self.config.ctx));
         let x = self.wte.forward(tokens) + positions;

@@ -1,7 +1,7 @@
 //! Classifiers of small grey images.
 
 use crate::{Conv2d, Dropout, Layer, Linear, Module};
-use unigrad_tensor::{ConvOptions, Device, PoolOptions, Tensor};
+use unigrad_tensor::{ConvOptions, Device, Origin, PoolOptions, Tensor};
 
 /// Two convolutions, a pool, two linear layers; input `[n, 1, height, width]`, output a logit per class.
 #[derive(Module, Clone)]
@@ -15,7 +15,9 @@ pub struct Cnn {
 
 impl Cnn {
     /// For images of a size; `padding` zeros around keep small images from shrinking.
+    #[track_caller]
     pub fn new(height: usize, width: usize, n_classes: usize, padding: usize, dropout: f64, device: &Device) -> Cnn {
+        let _origin = Origin::enter_caller();
         let after = |size: usize| (size + 4 * padding).saturating_sub(4) / 2;
         Cnn {
             conv1: Conv2d::new(1, 32, 3, ConvOptions::new(1, padding), device),
@@ -47,7 +49,9 @@ pub struct Mlp {
 
 impl Mlp {
     /// Layers between the given sizes: inputs, hidden ones, classes.
+    #[track_caller]
     pub fn new(sizes: &[usize], dropout: f64, device: &Device) -> Mlp {
+        let _origin = Origin::enter_caller();
         let layers = sizes.windows(2).map(|pair| Linear::new(pair[0], pair[1], device)).collect();
         Mlp { layers, dropout: Dropout::new(dropout) }
     }
@@ -56,6 +60,7 @@ impl Mlp {
 impl Layer for Mlp {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
+        let _origin = Origin::enter_caller();
         let mut x = x.flatten(1, -1);
         for (i, layer) in self.layers.iter().enumerate() {
             x = if i == 0 { layer.forward(&x) } else { layer.forward(&self.dropout.forward(&x.relu())) };

@@ -2,7 +2,7 @@
 
 use super::{Group, Optimizer, Rule, StepNumbers};
 use crate::error::Result;
-use unigrad_tensor::Tensor;
+use unigrad_tensor::{Origin, Tensor};
 
 /// Adam: weight decay, if any, is added to the gradient.
 pub struct Adam;
@@ -24,7 +24,9 @@ pub struct AdamRule {
 impl Adam {
     /// Adam with learning rate `lr`, betas 0.9 and 0.999, epsilon 1e-8, no weight decay.
     #[allow(clippy::new_ret_no_self)] // both are one type, so that programs choose at run time
+    #[track_caller]
     pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<Optimizer<AdamRule>> {
+        let _origin = Origin::enter_caller();
         let rule = AdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, decoupled: false, amsgrad: false };
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
@@ -32,7 +34,9 @@ impl Adam {
 
 impl AdamW {
     /// AdamW with learning rate `lr`, betas 0.9 and 0.999, epsilon 1e-8, weight decay 0.01.
+    #[track_caller]
     pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<AdamW> {
+        let _origin = Origin::enter_caller();
         let rule = AdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01, decoupled: true, amsgrad: false };
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }

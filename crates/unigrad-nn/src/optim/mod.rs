@@ -25,7 +25,7 @@ use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicU64, Ordering},
 };
-use unigrad_tensor::{DType, Device, Tensor, eval, no_grad, take_gradients};
+use unigrad_tensor::{DType, Device, Origin, Tensor, eval, no_grad, take_gradients};
 
 /// Parameters with settings of their own.
 #[derive(Clone, Debug)]
@@ -215,12 +215,16 @@ impl<R: Rule> Optimizer<R> {
     ///
     /// When it fails, nothing has changed, and the gradients are forgotten: they may depend on what failed. (A GPU may find out only later that an
     /// index of the batch was out of range. It then keeps all values, the step does not count, and the error is told where the loss is read.)
+    #[track_caller]
     pub fn step(&mut self) -> Result<()> {
+        let _origin = Origin::enter_caller();
         self.step_and(&[])
     }
 
     /// As [`Optimizer::step`]; computes `also` in the same evaluation.
+    #[track_caller]
     pub fn step_and(&mut self, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
         let gradients = self.parameters().iter().map(Tensor::grad).collect();
         let result = self.apply(gradients, None, also);
         if result.is_err() {
@@ -234,7 +238,9 @@ impl<R: Rule> Optimizer<R> {
     ///
     /// When the loss is not finite, parameters and state keep their values, and the step does not count; see [`crate::first_not_finite`].
     /// When it fails, nothing has changed, as for [`Optimizer::step`].
+    #[track_caller]
     pub fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
         let attempt = eval::Attempt::begin();
         let gradients = take_gradients(loss, &self.parameters())?;
         let all: Vec<&Tensor> = std::iter::once(loss).chain(also.iter().copied()).collect();

@@ -2,7 +2,7 @@
 
 use super::{Group, Optimizer, Rule, StepNumbers};
 use crate::error::Result;
-use unigrad_tensor::Tensor;
+use unigrad_tensor::{Origin, Tensor};
 
 /// Stochastic gradient descent.
 pub type Sgd = Optimizer<SgdRule>;
@@ -45,7 +45,9 @@ impl Rule for SgdRule {
 
 impl Sgd {
     /// Plain descent with learning rate `lr`.
+    #[track_caller]
     pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<Sgd> {
+        let _origin = Origin::enter_caller();
         Optimizer::with_rule(SgdRule::default(), vec![Group { parameters, lr, weight_decay: None }])
     }
 

@@ -258,9 +258,9 @@ fn judge(draw: &mut Draw, outputs: &[Tensor], report: &Mutex<Report>) -> Result<
 fn refusal(error: &Error) -> Result<(), String> {
     let Error::Graph(error) = error else { return Err(format!("refused by {error}")) };
     let here = [file!(), "elements.rs", "shapes.rs", "draw.rs"];
-    let place = error.place.file();
-    if !here.iter().any(|file| place.ends_with(file)) {
-        return Err(format!("blames {place}:{} instead of the caller: {error}", error.place.line()));
+    let file = error.origin.file();
+    if !here.iter().any(|ours| file.ends_with(ours)) {
+        return Err(format!("blames {} instead of the caller: {error}", error.origin));
     }
     if error.help.is_empty() || error.op.is_empty() || error.message.is_empty() {
         return Err(format!("no remedy: {error}"));

@@ -47,10 +47,7 @@ pub fn evaluate_with(nodes: &[Expr], precision: Precision) -> Result<Vec<Values>
         let inputs: Vec<Rc<Vec<Values>>> =
             if node.data().is_some() { Vec::new() } else { node.inputs().iter().map(|input| done[&input.id()].clone()).collect() };
         let noise = Noise { precision, node: position as u64 };
-        let values = node_values(&node, &inputs, noise).map_err(|error| {
-            let place = node.place();
-            format!("{node:?} (from {}:{}): {error}", place.file(), place.line())
-        })?;
+        let values = node_values(&node, &inputs, noise).map_err(|error| format!("{node:?} (from {}): {error}", node.origin()))?;
         let values = match values {
             Shared(values) => values,
             Fresh(mut values) => {
