@@ -114,6 +114,8 @@ struct State {
     waiting: u64,
     /// Whether the user was told that the device is nearly full.
     warned: bool,
+    /// Reserved bytes from which on it is worth asking whether it is.
+    look_at: u64,
     tags: Vec<TagStats>,
 }
 
@@ -207,10 +209,10 @@ impl Pool {
                 self.n_allocations.fetch_add(1, Ordering::Relaxed);
                 state.reserved = state.reserved - size as u64 + block.bytes as u64;
                 state.acquire(block.bytes, tag);
-                let warn = !std::mem::replace(&mut state.warned, true);
+                let look = !state.warned && state.reserved >= state.look_at;
                 drop(state);
-                if warn && !self.warn_if_full(device) {
-                    self.lock().warned = false;
+                if look {
+                    self.warn_if_full(device);
                 }
                 Ok(Some(block))
             }
@@ -221,18 +223,24 @@ impl Pool {
         }
     }
 
-    /// Says once on standard error that more than 90 % of the memory is in use; whether it is.
-    fn warn_if_full(&self, device: &Inner) -> bool {
+    /// Says once on standard error that more than 90 % of the memory is in use. Asking the driver or the system takes longer than most
+    /// allocations do: it is asked again when a 64th of the memory has been taken since.
+    fn warn_if_full(&self, device: &Inner) {
         let stats = self.stats(device);
         let used = stats.total.saturating_sub(stats.free);
-        // Below this, asking the driver costs more than it tells; and a device that does not tell has total 0.
-        if stats.total == 0 || stats.reserved * 2 < stats.total || used * 10 <= stats.total * 9 {
-            return false;
+        // A device that does not tell has total 0.
+        let is_full = stats.total > 0 && stats.reserved * 2 >= stats.total && used * 10 > stats.total * 9;
+        let mut state = self.lock();
+        if state.warned || !is_full {
+            let next = (stats.total / 2).max(stats.reserved.saturating_add(stats.total / 64));
+            state.look_at = if stats.total == 0 { u64::MAX } else { next };
+            return;
         }
+        state.warned = true;
+        drop(state);
         let name = device.open.info().device();
         let (total, ours) = (stats.total, stats.allocated);
         tell(format_args!("unigrad: {name}: {used} of {total} bytes of memory are in use ({ours} by tensors of this process)"));
-        true
     }
 
     /// Takes a block back, or hands it to the driver if the policy says so.
@@ -280,7 +288,8 @@ impl Pool {
     }
 
     pub(crate) fn set_cap(&self, cap: Option<u64>) {
-        self.lock().cap = cap;
+        let mut state = self.lock();
+        (state.cap, state.look_at) = (cap, 0);
     }
 
     pub(crate) fn reset_peak(&self) {

@@ -21,6 +21,7 @@ use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp, Kind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use unigrad_graph::{Op, numel};
 use unigrad_kernel::{Level, Limits};
 
@@ -46,6 +47,8 @@ pub(crate) struct Cluster {
     pub(crate) groups: Groups,
     /// Stored nodes it reads, ascending.
     pub(crate) reads: Vec<Id>,
+    /// How many nodes it computes.
+    n_nodes: usize,
 }
 
 /// What a cluster takes in.
@@ -91,6 +94,29 @@ pub(crate) struct Fusion<'a> {
     pub(crate) max_scalars: usize,
     /// Whether [`Fusion::depends`] searches everything.
     thorough: bool,
+    /// What [`Fusion::reads`] has seen: a step of a node at three times its number, then a read of a node.
+    seen: RefCell<Seen>,
+}
+
+/// A set of small numbers that is emptied at once: merging asks for one of up to a region's nodes at every attempt.
+#[derive(Default)]
+struct Seen {
+    stamps: Vec<u32>,
+    now: u32,
+}
+
+impl Seen {
+    fn empty(&mut self, numbers: usize) {
+        if self.stamps.len() != numbers || self.now == u32::MAX {
+            (self.stamps, self.now) = (vec![0; numbers], 0);
+        }
+        self.now += 1;
+    }
+
+    /// Whether it was not in the set before.
+    fn insert(&mut self, number: usize) -> bool {
+        std::mem::replace(&mut self.stamps[number], self.now) != self.now
+    }
 }
 
 /// How a node is read from a region's points.
@@ -130,6 +156,7 @@ fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool, limi
         max_buffers: MAX_BUFFERS,
         max_scalars: (scalar_bytes / size_of::<u64>()).max(MIN_SCALARS),
         thorough,
+        seen: RefCell::default(),
     };
     fusion.mark(enabled);
     fusion.begin()?;
@@ -244,7 +271,7 @@ impl Fusion<'_> {
         for index in 0..self.clusters.len() {
             if let Some(cluster) = self.clusters[index].take() {
                 let reads = self.reads(&cluster).ok_or_else(|| format!("{:?} is read out of step by itself", cluster.roots))?;
-                self.clusters[index] = Some(Cluster { reads: reads.stored, ..cluster });
+                self.clusters[index] = Some(Cluster { reads: reads.stored, n_nodes: reads.n_nodes, ..cluster });
             }
         }
         Ok(())
@@ -252,10 +279,12 @@ impl Fusion<'_> {
 
     /// What a cluster takes in; `None` if it would read a node of its own out of step.
     fn reads(&self, cluster: &Cluster) -> Option<Reads> {
-        let mut reads = FxHashSet::default();
+        let n = self.ir.nodes.len();
+        let mut seen = self.seen.borrow_mut();
+        seen.empty(4 * n);
+        let (mut stored, mut n_nodes) = (Vec::new(), 0);
         let mut scalars: FxHashSet<u32> = FxHashSet::default();
         let inside: FxHashMap<Id, Level> = cluster.roots.iter().copied().collect();
-        let mut seen: FxHashSet<(Id, Step)> = FxHashSet::default();
         let mut stack: Vec<(Id, Step)> = Vec::new();
         if let Some(heavy) = cluster.heavy {
             stack.extend(self.ir.node(heavy).inputs.iter().map(|input| (*input, Step::Other)));
@@ -265,9 +294,10 @@ impl Fusion<'_> {
             self.descend(*root, step, &cluster.groups, &mut stack)?;
         }
         while let Some((id, step)) = stack.pop() {
-            if !seen.insert((id, step)) {
+            if !seen.insert(3 * id as usize + step as usize) {
                 continue;
             }
+            n_nodes += 1;
             if cluster.heavy == Some(id) {
                 if step != Step::Full {
                     return None;
@@ -282,7 +312,9 @@ impl Fusion<'_> {
                 continue;
             }
             if self.marked.contains(&id) || self.ir.kind(id) == Kind::External {
-                reads.insert(id);
+                if seen.insert(3 * n + id as usize) {
+                    stored.push(id);
+                }
                 continue;
             }
             if let IrOp::Scalar(slot) = self.ir.node(id).op {
@@ -291,9 +323,8 @@ impl Fusion<'_> {
             }
             self.descend(id, step, &cluster.groups, &mut stack)?;
         }
-        let mut stored: Vec<Id> = reads.into_iter().collect();
         stored.sort_unstable();
-        Some(Reads { stored, n_scalars: scalars.len(), n_nodes: seen.len() })
+        Some(Reads { stored, n_scalars: scalars.len(), n_nodes })
     }
 
     /// How a node's inputs are read when it is read so.
@@ -388,6 +419,10 @@ impl Fusion<'_> {
 
     /// The two as one, if their domains fit and everything is read in step.
     fn merged(&self, first: &Cluster, second: &Cluster) -> Option<Cluster> {
+        // What both compute counts twice: to find out what that is takes a walk, and every large cluster is tried with every other.
+        if first.n_nodes + second.n_nodes > MAX_NODES || self.n_buffers(first, second) > self.max_buffers {
+            return None;
+        }
         let size = |groups: &Groups| groups.iter().map(|(size, _)| size).product::<usize>();
         let rows = |groups: &Groups| groups.iter().filter(|(_, reduce)| !reduce).map(|(size, _)| size).product::<usize>();
         let is_map = |cluster: &Cluster| cluster.groups.iter().all(|(_, reduce)| !reduce);
@@ -421,13 +456,19 @@ impl Fusion<'_> {
         if rows(&domain) < 8 && row_len > 1 << 16 && (stages > 1 || has_full) && stages > 0 {
             return None;
         }
-        let mut cluster = Cluster { heavy: first.heavy, roots, groups: domain, reads: Vec::new() };
+        let mut cluster = Cluster { heavy: first.heavy, roots, groups: domain, ..Cluster::default() };
         let reads = self.reads(&cluster)?;
-        let fits = reads.stored.len() + cluster.roots.len() <= self.max_buffers
-            && reads.n_scalars <= self.max_scalars
-            && reads.n_nodes <= MAX_NODES;
-        cluster.reads = reads.stored;
+        let fits = reads.stored.len() + cluster.roots.len() <= self.max_buffers && reads.n_scalars <= self.max_scalars;
+        (cluster.reads, cluster.n_nodes) = (reads.stored, reads.n_nodes);
         fits.then_some(cluster)
+    }
+
+    /// Buffers that the two read and write as one: what either reads and neither makes, and what both make.
+    fn n_buffers(&self, first: &Cluster, second: &Cluster) -> usize {
+        let makes = |id: &Id| first.roots.iter().chain(&second.roots).any(|(root, _)| root == id) || first.heavy == Some(*id);
+        let of_first = first.reads.iter().filter(|id| !makes(id)).count();
+        let of_second = second.reads.iter().filter(|id| !makes(id) && first.reads.binary_search(id).is_err()).count();
+        of_first + of_second + first.roots.len() + second.roots.len()
     }
 
     fn replace(&mut self, keep: usize, gone: usize, cluster: Cluster) {
