@@ -27,6 +27,8 @@ use unigrad_kernel::{Level, Limits};
 
 /// Most nodes of one region: a chain of any length becomes regions of this length, which compile in time that is linear in the chain.
 const MAX_NODES: usize = 1024;
+/// Siblings that a cluster is tried with in vain before it is left alone: a buffer that thousands read would be tried by all pairs of them.
+const SIBLINGS: usize = 64;
 /// Most buffers of one kernel, whatever the device takes.
 const MAX_BUFFERS: usize = 28;
 /// Bytes of arguments that a kernel's own numbers take beside what the graph gives it: lengths, where index errors go.
@@ -79,6 +81,16 @@ pub(crate) fn groups(shape: &[usize], is_reduce: impl Fn(usize) -> bool) -> Grou
         }
     }
     groups
+}
+
+/// How many numbers are in either of two ascending lists.
+fn n_united(a: &[Id], b: &[Id]) -> usize {
+    let (mut i, mut j, mut both) = (0, 0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        both += usize::from(x == y);
+        (i, j) = (i + usize::from(x <= y), j + usize::from(y <= x));
+    }
+    a.len() + b.len() - both
 }
 
 pub(crate) struct Fusion<'a> {
@@ -420,7 +432,7 @@ impl Fusion<'_> {
     /// The two as one, if their domains fit and everything is read in step.
     fn merged(&self, first: &Cluster, second: &Cluster) -> Option<Cluster> {
         // What both compute counts twice: to find out what that is takes a walk, and every large cluster is tried with every other.
-        if first.n_nodes + second.n_nodes > MAX_NODES || self.n_buffers(first, second) > self.max_buffers {
+        if first.n_nodes + second.n_nodes > MAX_NODES || self.exceeds_buffers(first, second) {
             return None;
         }
         let size = |groups: &Groups| groups.iter().map(|(size, _)| size).product::<usize>();
@@ -463,12 +475,16 @@ impl Fusion<'_> {
         fits.then_some(cluster)
     }
 
-    /// Buffers that the two read and write as one: what either reads and neither makes, and what both make.
-    fn n_buffers(&self, first: &Cluster, second: &Cluster) -> usize {
-        let makes = |id: &Id| first.roots.iter().chain(&second.roots).any(|(root, _)| root == id) || first.heavy == Some(*id);
-        let of_first = first.reads.iter().filter(|id| !makes(id)).count();
-        let of_second = second.reads.iter().filter(|id| !makes(id) && first.reads.binary_search(id).is_err()).count();
-        of_first + of_second + first.roots.len() + second.roots.len()
+    /// Whether the two read and write as one more buffers than a kernel passes: what either reads and neither makes, and what both make.
+    fn exceeds_buffers(&self, first: &Cluster, second: &Cluster) -> bool {
+        let read = n_united(&first.reads, &second.reads);
+        let made = first.roots.len() + second.roots.len();
+        if read + made <= self.max_buffers {
+            return false;
+        }
+        let is_read = |id: &Id| first.reads.binary_search(id).is_ok() || second.reads.binary_search(id).is_ok();
+        let within = first.roots.iter().chain(&second.roots).map(|(id, _)| id).chain(&first.heavy).filter(|id| is_read(id)).count();
+        read - within + made > self.max_buffers
     }
 
     fn replace(&mut self, keep: usize, gone: usize, cluster: Cluster) {
@@ -582,24 +598,29 @@ impl Fusion<'_> {
         for read in order {
             let list = by_read.remove(&read).unwrap_or_default();
             for (i, first) in list.iter().enumerate() {
+                let mut refused = 0;
                 for second in &list[i + 1..] {
-                    self.try_merge_siblings(*first, *second);
+                    if refused == SIBLINGS || self.cluster(*first).is_none() {
+                        break;
+                    }
+                    refused += usize::from(self.cluster(*second).is_some() && !self.try_merge_siblings(*first, *second));
                 }
             }
         }
     }
 
-    fn try_merge_siblings(&mut self, first: usize, second: usize) {
-        let (Some(a), Some(b)) = (self.cluster(first), self.cluster(second)) else { return };
+    fn try_merge_siblings(&mut self, first: usize, second: usize) -> bool {
+        let (Some(a), Some(b)) = (self.cluster(first), self.cluster(second)) else { return false };
         let kinds = |c: &Cluster| c.groups.iter().any(|(_, reduce)| *reduce);
         if first == second || kinds(a) != kinds(b) || self.writes_parts(a) || self.writes_parts(b) {
-            return;
+            return false;
         }
-        let Some(merged) = self.merged(a, b) else { return };
+        let Some(merged) = self.merged(a, b) else { return false };
         if self.depends(second, first, true) || self.depends(first, second, true) {
-            return;
+            return false;
         }
         self.replace(first, second, merged);
+        true
     }
 
     /// Launch order, and what is stored in the end; `None` if there is no order.

@@ -76,6 +76,58 @@ fn twenty_thousand_ops_are_read() {
     });
 }
 
+/// Seconds for a million pending ops, and for a network of scalars as a scalar autograd makes it, of 200,000 nodes and a quarter of that: time
+/// grows with the nodes, not with their square.
+#[test]
+fn planning_is_linear_in_nodes() {
+    small(|| {
+        let device = Device::open("cpu").unwrap();
+        let (x, step) = (leaf(&[1.0], &device), leaf(&[0.5], &device));
+        let begin = std::time::Instant::now();
+        let y = (0..1_000_000).fold(x.clone(), |y, _| y + &step);
+        assert_eq!(y.to_vec::<f32>().unwrap(), [500_001.0]);
+        let million = begin.elapsed().as_secs_f64();
+        let mut seed = 1;
+        let mut scalar = || {
+            let values = unigrad_testing::fuzz::Rng(seed).bits() as f32 / u64::MAX as f32 - 0.5;
+            seed += 1;
+            Tensor::from_slice(&[values], [], &device)
+        };
+        let sizes = [2, 16, 16, 1];
+        let layer = |n_in: usize, n_out: usize, scalar: &mut dyn FnMut() -> Tensor| -> Vec<Vec<Tensor>> {
+            (0..n_out).map(|_| (0..=n_in).map(|_| scalar()).collect()).collect()
+        };
+        let layers: Vec<_> = sizes.windows(2).map(|pair| layer(pair[0], pair[1], &mut scalar)).collect();
+        let mut loss_of = |samples: usize| {
+            let mut nodes = 0;
+            let mut sample = || {
+                let mut values: Vec<Tensor> = (0..sizes[0]).map(|_| scalar()).collect();
+                for neurons in &layers {
+                    let neuron = |weights: &Vec<Tensor>| {
+                        let products = weights.iter().zip(&values).map(|(weight, value)| weight * value);
+                        products.fold(weights[weights.len() - 1].clone(), |sum, product| sum + product).tanh()
+                    };
+                    nodes += neurons.iter().map(|weights| 2 * weights.len() - 1).sum::<usize>();
+                    values = neurons.iter().map(neuron).collect();
+                }
+                values[0].clone()
+            };
+            let first = sample();
+            let loss = (1..samples).fold(first, |sum, _| sum + sample());
+            let begin = std::time::Instant::now();
+            assert!(loss.item::<f32>().unwrap().is_finite());
+            (nodes, begin.elapsed().as_secs_f64())
+        };
+        let ((few, short), (many, long)) = (loss_of(78), loss_of(312));
+        println!("{few} scalar nodes: {short:.2} s; {many}: {long:.2} s; a million pending ops: {million:.2} s");
+        assert!(many > 199_000, "{many}");
+        assert!(million < 10.0, "a million pending ops take {million} s");
+        // Twice the time of proportion, for a machine with other work.
+        let proportion = many as f64 / few as f64;
+        assert!(long < 2.0 * proportion * short, "{many} nodes take {long} s, {few} take {short} s");
+    });
+}
+
 #[test]
 fn reading_a_long_chain_elsewhere_needs_no_more() {
     struct Unpark(std::thread::Thread);
