@@ -1,7 +1,7 @@
 //! Runs the tests of the workspace and sums their results.
 //!
-//! In: arguments for `cargo test`. Out: its output as it comes, what tests said that they ran on and what they did not run on, then one line
-//! `N passed, N failed, N skipped`.
+//! In: which devices, which tests, how quick; arguments for `cargo test`. Out: its output as it comes, what tests said that they ran on and what
+//! they did not run on, then one line `N passed, N failed, N skipped`.
 //! Always: a failure that prints no count (a test binary that crashes, code that does not compile) counts as one failed.
 //! Skipped are ignored tests, and tests that print a line beginning with `SKIPPED: ` and return. A test says `RAN: what`, or `NOT RUN: what: why`,
 //! of a device or an instruction set.
@@ -12,14 +12,86 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::{setup, source};
 
+/// What is asked for, besides what is cargo's.
+#[derive(Debug, Default, PartialEq)]
+struct Choice {
+    no_setup: bool,
+    quick: bool,
+    devices: Vec<String>,
+    filter: Option<String>,
+    to_cargo: Vec<String>,
+    to_tests: Vec<String>,
+}
+
+impl Choice {
+    fn parse(arguments: &[String]) -> Result<Choice, String> {
+        let mut choice = Choice::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().cloned().ok_or_else(|| format!("{argument} has no value"));
+            match argument.as_str() {
+                "--no-setup" => choice.no_setup = true,
+                "--quick" => choice.quick = true,
+                "--device" => choice.devices.push(value()?),
+                "--filter" => choice.filter = Some(value()?),
+                "--" => choice.to_tests.extend(arguments.by_ref().cloned()),
+                _ => choice.to_cargo.push(argument.clone()),
+            }
+        }
+        if choice.quick && choice.devices.is_empty() {
+            choice.devices = QUICK.map(str::to_owned).to_vec();
+        }
+        Ok(choice)
+    }
+
+    fn command(&self) -> Command {
+        let mut cargo = Command::new(source::cargo());
+        cargo.current_dir(source::root()).args(["test", "--no-fail-fast"]);
+        if !self.to_cargo.iter().any(|argument| argument.starts_with("-p") || argument.starts_with("--package")) {
+            cargo.arg("--workspace");
+        }
+        cargo.args(&self.to_cargo);
+        if self.quick {
+            // Examples in the documentation are programs of their own, and take most of a minute to build.
+            cargo.args(["--lib", "--bins", "--tests"]).env("UNIGRAD_TEST_SHARE", "some");
+        }
+        if !self.devices.is_empty() {
+            cargo.env("UNIGRAD_TEST_DEVICES", self.devices.join(","));
+        }
+        cargo.args(["--", "--show-output"]).args(&self.filter).args(&self.to_tests);
+        if self.quick {
+            LONG.iter().for_each(|name| _ = cargo.args(["--skip", name]));
+        }
+        cargo
+    }
+}
+
+/// Devices of a quick run: the processor, and kernels as GPUs have them, without a compiler.
+const QUICK: [&str; 2] = ["cpu", "interpreter"];
+/// Tests that take more than ten seconds, and are left out of a quick run: all sizes, all interruptions, the fuzzer's own test.
+const LONG: &[&str] = &["exhaustive", "killed", "interrupted_anywhere", "thirty_three_million", "planning_is_linear"];
+
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    let (ours, theirs): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|argument| *argument == "--no-setup");
-    if ours.is_empty() {
+    let choice = match Choice::parse(arguments) {
+        Ok(choice) => choice,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    if !choice.no_setup && choice.devices.is_empty() {
         setup::install_software_devices();
     }
-    match cargo_test(&theirs) {
+    match cargo_test(choice.command()) {
         Ok((tally, places)) => {
             print!("{places}");
+            if choice.quick {
+                println!(
+                    "a quick run: {} only; a part of the op table, no examples of the documentation, no tests named {}",
+                    choice.devices.join(", "),
+                    LONG.join(", ")
+                );
+            }
             println!("{tally}");
             if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
@@ -31,16 +103,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     }
 }
 
-fn cargo_test(arguments: &[&String]) -> std::io::Result<(Tally, Places)> {
-    let before_dashes = arguments.iter().position(|argument| *argument == "--").unwrap_or(arguments.len());
-    let (to_cargo, to_tests) = arguments.split_at(before_dashes);
-    let chosen = to_cargo.iter().any(|argument| argument.starts_with("-p") || argument.starts_with("--package"));
-    let mut cargo = Command::new(source::cargo());
-    cargo.current_dir(source::root()).args(["test", "--no-fail-fast"]);
-    if !chosen {
-        cargo.arg("--workspace");
-    }
-    cargo.args(to_cargo).args(["--", "--show-output"]).args(to_tests.iter().skip(1));
+fn cargo_test(mut cargo: Command) -> std::io::Result<(Tally, Places)> {
     let mut child = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let (mut tally, mut places) = (Tally::default(), Places::default());
     if let Some(stdout) = child.stdout.take() {
@@ -132,6 +195,26 @@ mod tests {
         let mut tally = Tally::default();
         output.lines().for_each(|line| tally.read(line));
         tally.to_string()
+    }
+
+    #[test]
+    fn arguments_are_ours_cargos_or_the_tests() {
+        let parse = |text: &str| Choice::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let text = |list: &[&str]| list.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
+        let choice = parse("-p unigrad-plan --device cuda:0 --filter softmax --device cpu -- --exact --device x").unwrap();
+        let want = Choice {
+            devices: text(&["cuda:0", "cpu"]),
+            filter: Some("softmax".to_owned()),
+            to_cargo: text(&["-p", "unigrad-plan"]),
+            to_tests: text(&["--exact", "--device", "x"]),
+            ..Choice::default()
+        };
+        assert_eq!(choice, want);
+        let arguments: Vec<_> = choice.command().get_args().map(|argument| argument.to_string_lossy().into_owned()).collect();
+        assert_eq!(arguments[2..], text(&["-p", "unigrad-plan", "--", "--show-output", "softmax", "--exact", "--device", "x"]));
+        assert_eq!(parse("--quick").unwrap().devices, QUICK);
+        assert_eq!(parse("--quick --device opencl").unwrap().devices, ["opencl"]);
+        assert!(parse("--filter").unwrap_err().contains("--filter"));
     }
 
     #[test]

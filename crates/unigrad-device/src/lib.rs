@@ -28,7 +28,7 @@ pub use error::Error;
 pub use later::{Later, Pending, later};
 pub use moment::Moment;
 pub use pool::{MemoryStats, TagStats, tag_or, with_tag};
-pub use registry::{Available, Problem, register};
+pub use registry::{Available, Problem, register, register_left_out};
 pub use select::{By, Preference};
 pub use stream::Stream;
 pub use tell::{printable, tell};

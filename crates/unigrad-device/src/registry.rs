@@ -13,9 +13,14 @@ struct Registry {
     drivers: Vec<Arc<dyn Driver>>,
     /// By id.
     open: Vec<Device>,
+    /// Drivers that this program was built without, and how to build it with them.
+    left_out: Vec<(&'static str, &'static str)>,
 }
 
-static REGISTRY: RwLock<Registry> = RwLock::new(Registry { drivers: Vec::new(), open: Vec::new() });
+static REGISTRY: RwLock<Registry> = RwLock::new(Registry { drivers: Vec::new(), open: Vec::new(), left_out: Vec::new() });
+
+/// Why the devices of a backend that was left out are not there.
+const LEFT_OUT: &str = "not compiled into this program";
 
 /// What a machine has, and why it does not have more.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +59,27 @@ pub fn register(driver: impl Driver + 'static) -> bool {
     true
 }
 
+/// Says that this program was built without a driver, and what builds it in; whoever asks for its devices is told. Does nothing where the driver is
+/// registered.
+///
+/// ```
+/// unigrad_device::register_left_out("abacus", "build with `--features abacus`");
+/// let error = unigrad_device::Device::open("abacus:0").unwrap_err().to_string();
+/// assert!(error.contains("not compiled into this program") && error.contains("--features abacus"));
+/// ```
+pub fn register_left_out(backend: &'static str, help: &'static str) {
+    let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
+    if registry.drivers.iter().all(|d| d.backend() != backend) && registry.left_out.iter().all(|(name, _)| *name != backend) {
+        registry.left_out.push((backend, help));
+    }
+}
+
+fn left_out() -> Vec<(&'static str, &'static str)> {
+    let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
+    let is_here = |backend: &str| registry.drivers.iter().any(|driver| driver.backend() == backend);
+    registry.left_out.iter().filter(|(backend, _)| !is_here(backend)).copied().collect()
+}
+
 fn drivers() -> Vec<Arc<dyn Driver>> {
     REGISTRY.read().unwrap_or_else(PoisonError::into_inner).drivers.clone()
 }
@@ -86,6 +112,8 @@ impl Device {
                 available.problems.push(Problem { backend: driver.backend(), cause, help });
             }
         }
+        let problem = |(backend, help): (&'static str, &str)| Problem { backend, cause: LEFT_OUT.to_owned(), help: help.to_owned() };
+        available.problems.extend(left_out().into_iter().map(problem));
         available.devices.sort_by_key(|info| (info.software, info.rank, info.ordinal));
         available
     }
@@ -175,6 +203,9 @@ fn named(name: &str) -> Result<(Arc<dyn Driver>, Option<usize>), Error> {
         None => (asked.as_str(), None),
     };
     let Some(driver) = drivers().into_iter().find(|d| d.backend() == backend) else {
+        if let Some((backend, help)) = left_out().into_iter().find(|(name, _)| *name == backend) {
+            return Err(refuse(name, format!("{backend} is {LEFT_OUT}"), help));
+        }
         return Err(refuse(name, format!("there is no backend named `{backend}`"), choices()));
     };
     Ok((driver, ordinal))

@@ -45,6 +45,17 @@ pub fn init() {
     unigrad_device::register(unigrad_opencl::OpenClDriver);
     #[cfg(feature = "wgpu")]
     unigrad_device::register(unigrad_wgpu::WgpuDriver);
+    for (backend, is_built_in, help) in [
+        ("cuda", cfg!(feature = "cuda"), "build with `--features cuda`"),
+        ("hip", cfg!(feature = "hip"), "build with `--features rocm`"),
+        ("metal", cfg!(feature = "metal"), "build with `--features metal`"),
+        ("opencl", cfg!(feature = "opencl"), "build with `--features opencl`"),
+        ("wgpu", cfg!(feature = "wgpu"), "build with `--features wgpu`"),
+    ] {
+        if !is_built_in {
+            unigrad_device::register_left_out(backend, help);
+        }
+    }
 }
 
 /// Says on standard error what memory tensors still own, if `UNIGRAD_DEBUG=leaks` asks for it. Plans' arenas are no leaks.

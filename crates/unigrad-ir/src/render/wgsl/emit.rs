@@ -1,7 +1,7 @@
 //! Instructions and statements.
 
 use super::{Rep, Writer, halves, rep, unroll, v};
-use crate::{Dialect, Op, Param, Raw, RenderError, Stmt, SubgroupOp, Type, Value};
+use crate::{Dialect, Op, Param, Place, Raw, RenderError, Stmt, SubgroupOp, Type, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
 
 impl Writer<'_> {
@@ -216,6 +216,15 @@ impl Writer<'_> {
         })
     }
 
+    /// Whether `less` takes away again what `sum` has added: `(x + y) - x` is what of `y` went in, and compilers take it for `y`.
+    fn is_two_sum(&self, sum: Value, less: Value) -> bool {
+        let op = |value: Value| &self.program.insts[value.index()].op;
+        // A variable that was read twice counts as one value: to hide what need not be costs an instruction, nothing else.
+        let same =
+            |a: Value, b: Value| a == b || matches!((op(a), op(b)), (Op::Load(Place::Local(x), _), Op::Load(Place::Local(y), _)) if x == y);
+        matches!(op(sum), Op::Binary(BinaryOp::Add, x, y) if same(*x, less) || same(*y, less))
+    }
+
     /// The arguments' texts. Compilers take products and quotients of 0 for 0, whatever the other number is: where one argument is a constant
     /// 0, infinite or no number, they see neither.
     fn operands(&self, op: BinaryOp, arguments: [Value; 2]) -> [String; 2] {
@@ -223,10 +232,12 @@ impl Writer<'_> {
             Op::Const(literal) => literal.dtype().is_float() && !literal.as_f64().is_normal(),
             _ => false,
         };
-        let hidden = matches!(op, BinaryOp::Mul | BinaryOp::Div) && arguments.into_iter().any(is_special);
+        let is_product = matches!(op, BinaryOp::Mul | BinaryOp::Div) && arguments.into_iter().any(is_special);
+        let is_rest = op == BinaryOp::Sub && self.is_two_sum(arguments[0], arguments[1]);
+        let hides = |value: Value| is_product || is_rest && value == arguments[0];
         arguments.map(|value| match rep(self.program.ty(value).dtype()) {
-            Rep::F32 if hidden => format!("opaque({})", v(value)),
-            Rep::F64 if hidden => format!("opaque_f64({})", v(value)),
+            Rep::F32 if hides(value) => format!("opaque({})", v(value)),
+            Rep::F64 if hides(value) => format!("opaque_f64({})", v(value)),
             _ => v(value),
         })
     }
