@@ -4,8 +4,8 @@
 //! in `F16` or `BF16` adds half a unit of its last place, and values in between that are stored add theirs. One `ulp` is the distance
 //! between neighbouring numbers at the result. Sums are those over the elements that one result comes from, `y` is the result, `n` the
 //! number of elements. Bounds hold on every device and for any number of elements (measured up to 2²⁵), as long as nothing in between
-//! overflows; results below the least normal number of a dtype may be zero. Where a compiler reorders additions, which the languages of
-//! Metal and WebGPU leave open, sums of more than 64 elements per thread may lose more.
+//! overflows; results below the least normal number of a dtype may be zero. Where a compiler reorders additions, which Metal's language leaves
+//! open, sums of more than 64 elements per thread may lose more.
 //!
 //! A rerun on the same device gives the same bits, whatever the number of threads.
 //!
