@@ -17,7 +17,7 @@ use std::{
     hash::{Hash, Hasher},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
 use unigrad_kernel::Kernel;
@@ -446,9 +446,39 @@ impl Device {
     }
 }
 
-/// The number of this process, where processes can be forked; elsewhere 0.
+/// The number of this process. Every call of a device asks for it, so the system is asked once, and again in a fork.
+#[cfg(unix)]
 fn process() -> u32 {
-    if cfg!(unix) { std::process::id() } else { 0 }
+    use std::{ffi::c_int, process, sync::Once};
+    type Handler = Option<extern "C" fn()>;
+    unsafe extern "C" {
+        fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;
+    }
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    static WATCH: Once = Once::new();
+    extern "C" fn forked() {
+        NUMBER.store(process::id(), Relaxed);
+    }
+    match NUMBER.load(Relaxed) {
+        0 => {
+            let number = process::id();
+            WATCH.call_once(|| {
+                // SAFETY: the handler is a function of this program, and does what may be done in a fork: a system call and a store.
+                // Without memory for the handler the number is not kept, and asked for each time.
+                if unsafe { pthread_atfork(None, None, Some(forked)) } == 0 {
+                    NUMBER.store(number, Relaxed);
+                }
+            });
+            number
+        }
+        number => number,
+    }
+}
+
+/// Processes are not forked here.
+#[cfg(not(unix))]
+fn process() -> u32 {
+    0
 }
 
 /// Whether somebody compiles the slot's program now, or holds it.
