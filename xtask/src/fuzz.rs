@@ -32,8 +32,6 @@ fn build() -> Result<PathBuf, String> {
     if !output.status.success() {
         return Err("the fuzzer does not build".to_owned());
     }
-    let lines = String::from_utf8_lossy(&output.stdout);
-    let messages = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let mut programs = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+    let mut programs = source::messages(&output.stdout).into_iter().filter_map(|message| message["executable"].as_str().map(PathBuf::from));
     programs.next_back().ok_or_else(|| "cargo names no program".to_owned())
 }

@@ -100,7 +100,7 @@ fn distribution() -> Result<Command, String> {
         _ => return Err(format!("{rustc} is `{version}`, the workspace needs {wanted}")),
     }
     let mut command = Command::new(cargo);
-    let xtask_sets = ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC_WRAPPER", "RUST_MIN_STACK"];
+    let xtask_sets = ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC_WRAPPER"];
     xtask_sets.iter().for_each(|name| {
         command.env_remove(name);
     });
@@ -125,7 +125,7 @@ fn minor(version: &str) -> Option<(u32, u32)> {
 }
 
 fn first_line(command: &mut Command) -> Option<String> {
-    // The compiler reads the size of threads' stacks too, and cannot run with what our tests are given (`.cargo/config.toml`).
+    // Tests of this program have it (`.cargo/config.toml`), and the compiler, which reads it too, cannot run with so small a stack.
     command.env_remove("RUST_MIN_STACK");
     let output = command.current_dir(source::root()).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

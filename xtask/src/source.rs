@@ -11,6 +11,11 @@ pub(crate) fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }
 
+/// What cargo says with `--message-format=json`, message by message.
+pub(crate) fn messages(output: &[u8]) -> Vec<serde_json::Value> {
+    String::from_utf8_lossy(output).lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// The folder of the workspace's Cargo.toml.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

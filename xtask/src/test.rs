@@ -68,7 +68,7 @@ impl Choice {
 
 /// Devices of a quick run: the processor, and kernels as GPUs have them, without a compiler.
 const QUICK: [&str; 2] = ["cpu", "interpreter"];
-/// Tests that take more than ten seconds, and are left out of a quick run: all sizes, all interruptions, the fuzzer's own test.
+/// Tests that take more than ten seconds, and are left out of a quick run: all sizes, all interruptions, long graphs.
 const LONG: &[&str] = &["exhaustive", "killed", "interrupted_anywhere", "thirty_three_million", "planning_is_linear"];
 
 pub(crate) fn run(arguments: &[String]) -> ExitCode {

@@ -69,7 +69,7 @@ pub fn register(driver: impl Driver + 'static) -> bool {
 /// ```
 pub fn register_left_out(backend: &'static str, help: &'static str) {
     let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
-    if registry.drivers.iter().all(|d| d.backend() != backend) && registry.left_out.iter().all(|(name, _)| *name != backend) {
+    if registry.left_out.iter().all(|(name, _)| *name != backend) {
         registry.left_out.push((backend, help));
     }
 }

@@ -168,17 +168,21 @@ fn bytes(bytes: f64) -> String {
     }
 }
 
+/// As floats, for they may be beyond all memory; from 0.0, for an empty sum of floats is -0.0.
+fn as_float(bytes: impl Iterator<Item = usize>) -> f64 {
+    bytes.fold(0.0, |sum, bytes| sum + bytes as f64)
+}
+
 /// Bytes that a region reads, or writes.
 fn region_traffic(region: &Region, write: bool) -> f64 {
     let args = region.args.iter().enumerate().filter(|(_, arg)| arg.write == write);
-    args.map(|(at, arg)| (region.touched(at) * arg.dtype.size()) as f64).sum()
+    as_float(args.map(|(at, arg)| region.touched(at) * arg.dtype.size()))
 }
 
 impl PlannedLaunch {
     /// Bytes read and written, each element once.
     pub fn traffic(&self) -> (f64, f64) {
-        let all =
-            |write: bool| self.kernel.args().iter().filter(|a| a.write == write).map(|a| (a.len * a.dtype.size()) as f64).sum::<f64>();
+        let all = |write: bool| as_float(self.kernel.args().iter().filter(|a| a.write == write).map(|a| a.len * a.dtype.size()));
         match &self.kernel {
             Kernel::Region(region) => (region_traffic(region, false), region_traffic(region, true)),
             _ => (all(false), all(true)),

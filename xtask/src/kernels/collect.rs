@@ -35,10 +35,9 @@ pub(crate) fn build() -> Result<Vec<Built>, String> {
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| format!("cannot run cargo test: {e}"))?;
-    let lines = String::from_utf8_lossy(&output.stdout);
-    let messages = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let messages = source::messages(&output.stdout);
     if !output.status.success() {
-        let words: Vec<String> = messages.filter_map(|message| Some(message["message"]["rendered"].as_str()?.to_owned())).collect();
+        let words: Vec<String> = messages.iter().filter_map(|message| Some(message["message"]["rendered"].as_str()?.to_owned())).collect();
         return Err(format!("the tests do not build\n{}", words.join("\n")));
     }
     let read = |message: serde_json::Value| {
@@ -49,7 +48,7 @@ pub(crate) fn build() -> Result<Vec<Built>, String> {
         let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
         Some(Built { folder, name: message["target"]["name"].as_str()?.to_owned(), path: message["executable"].as_str()?.into() })
     };
-    Ok(messages.filter_map(read).collect())
+    Ok(messages.into_iter().filter_map(read).collect())
 }
 
 /// One of them.
