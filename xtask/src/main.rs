@@ -16,7 +16,7 @@ mod tidy;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask test [--quick] [--device NAME].. [--filter TEXT] [--no-setup] [CARGO TEST ARGUMENTS]
+cargo xtask test [--quick] [--device NAME].. [--filter TEXT] [--no-setup] [--verbose] [CARGO TEST ARGUMENTS]
     Installs the software devices that some tests use (PoCL, lavapipe) where it can, runs all tests of the workspace
     (or what the arguments choose, as in `-p unigrad-plan`), says which devices and instruction sets they ran on and which not,
     and ends with one line: N passed, N failed, N skipped.
@@ -24,6 +24,7 @@ cargo xtask test [--quick] [--device NAME].. [--filter TEXT] [--no-setup] [CARGO
     --device NAME   only on this device (`cpu`, `cuda:0`, `interpreter:1`, ..); several times for several
     --filter TEXT   tests whose name has this in it
     --no-setup      installs nothing
+    --verbose       prints the output of tests that passed as well
 
 cargo xtask compile-kernels [--limit N] [--from FOLDER]
     Renders the test suite's kernels for CUDA, HIP, Metal and WebGPU (or takes what was rendered to FOLDER before) and gives them to NVRTC, clang and

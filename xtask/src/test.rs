@@ -1,8 +1,9 @@
 //! Runs the tests of the workspace and sums their results.
 //!
-//! In: which devices, which tests, how quick; arguments for `cargo test`. Out: its output as it comes, what tests said that they ran on and what
-//! they did not run on, then one line `N passed, N failed, N skipped`.
+//! In: which devices, which tests, how quick; arguments for `cargo test`. Out: a line for each binary, what tests said that they ran on and what
+//! they did not run on, why tests were skipped, the output of those that failed, then one line `N passed, N failed, N skipped`.
 //! Always: a failure that prints no count (a test binary that crashes, code that does not compile) counts as one failed.
+//! Never: lost output. What failed is printed at the end, where a reader of a long log looks; what passed prints with `--verbose`.
 //! Skipped are ignored tests, and tests that print a line beginning with `SKIPPED: ` and return. A test says `RAN: what`, or `NOT RUN: what: why`,
 //! of a device or an instruction set.
 
@@ -12,11 +13,16 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::{setup, source};
 
+mod output;
+
+use output::Output;
+
 /// What is asked for, besides what is cargo's.
 #[derive(Debug, Default, PartialEq)]
 struct Choice {
     no_setup: bool,
     quick: bool,
+    verbose: bool,
     devices: Vec<String>,
     filter: Option<String>,
     to_cargo: Vec<String>,
@@ -32,6 +38,7 @@ impl Choice {
             match argument.as_str() {
                 "--no-setup" => choice.no_setup = true,
                 "--quick" => choice.quick = true,
+                "--verbose" => choice.verbose = true,
                 "--device" => choice.devices.push(value()?),
                 "--filter" => choice.filter = Some(value()?),
                 "--" => choice.to_tests.extend(arguments.by_ref().cloned()),
@@ -54,6 +61,10 @@ impl Choice {
         if self.quick {
             // Examples in the documentation are programs of their own, and take most of a minute to build.
             cargo.args(["--lib", "--bins", "--tests"]).env("UNIGRAD_TEST_SHARE", "some");
+        }
+        if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+            // Vulkan's loader prints an error for each process that has none, and a log is searched for errors.
+            cargo.env("XDG_RUNTIME_DIR", std::env::temp_dir());
         }
         if !self.devices.is_empty() {
             cargo.env("UNIGRAD_TEST_DEVICES", self.devices.join(","));
@@ -82,9 +93,9 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     if !choice.no_setup && choice.devices.is_empty() {
         setup::install_software_devices();
     }
-    match cargo_test(choice.command()) {
-        Ok((tally, places)) => {
-            print!("{places}");
+    match cargo_test(choice.command(), choice.verbose) {
+        Ok((tally, places, output)) => {
+            print!("{places}{output}");
             if choice.quick {
                 println!(
                     "a quick run: {} only; a part of the op table, no examples of the documentation, no tests named {}",
@@ -103,25 +114,26 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     }
 }
 
-fn cargo_test(mut cargo: Command) -> std::io::Result<(Tally, Places)> {
+fn cargo_test(mut cargo: Command, verbose: bool) -> std::io::Result<(Tally, Places, Output)> {
     let mut child = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let (mut tally, mut places) = (Tally::default(), Places::default());
+    let (mut tally, mut places, mut output) = (Tally::default(), Places::default(), Output::new(verbose));
     if let Some(stdout) = child.stdout.take() {
         // Bytes, not lines of UTF-8: a test may print anything.
         for line in BufReader::new(stdout).split(b'\n') {
             let line = line?;
             let line = String::from_utf8_lossy(&line);
-            println!("{line}");
+            output.read(&line).iter().for_each(|line| println!("{line}"));
             tally.read(&line);
             places.read(&line);
         }
     }
     let status = child.wait()?;
+    output.end();
     if !status.success() && tally.failed == 0 {
         eprintln!("error: cargo test ended with {status} and no failed test: code that does not compile, or a test binary that crashed");
         tally.failed = 1;
     }
-    Ok((tally, places))
+    Ok((tally, places, output))
 }
 
 /// Where tests ran and where not, in their own words.

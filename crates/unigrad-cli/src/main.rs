@@ -1,7 +1,7 @@
 //! The `unigrad` command.
 //!
 //! In: arguments. Out: what was asked for on standard output; progress and errors on standard error.
-//! Always: an error names cause, place and remedy, and the exit status is 1 (2 for arguments that make no sense, 130 after Ctrl-C, 141 where the
+//! Always: an error names cause, place and remedy, and the exit status is 1 (2 for arguments that make no sense, 130 after Ctrl-C, 143 after SIGTERM, 141 where the
 //! reader of the output went away).
 
 /// Prints a line of results; see [`stream`].
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => stream::status(),
-        Err(Failure::Interrupted) => ExitCode::from(130),
+        Err(Failure::Interrupted) => ExitCode::from(train::interrupt::status()),
         Err(Failure::Error(text)) => {
             tell(format_args!("error: {text}"));
             ExitCode::FAILURE

@@ -32,7 +32,11 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
 }
 
 fn digits(out: &Path, epochs: &str) -> Vec<String> {
-    ["train", "digits", "--model", "mlp", "--device", "cpu", "--epochs", epochs, "--out", text(out)].map(str::to_owned).to_vec()
+    digits_on("cpu", out, epochs)
+}
+
+fn digits_on(device: &str, out: &Path, epochs: &str) -> Vec<String> {
+    ["train", "digits", "--model", "mlp", "--device", device, "--epochs", epochs, "--out", text(out)].map(str::to_owned).to_vec()
 }
 
 fn gpt(out: &Path) -> Vec<String> {
@@ -54,6 +58,8 @@ const HEARD: usize = 3;
 fn interrupt(name: &str, command: impl Fn(&Path) -> Vec<String>) {
     let folder = Folder::new(name);
     let (whole, parts) = (folder.path("whole"), folder.path("parts"));
+    // Kernels are compiled in the first run of all, and found in the second.
+    assert!(unigrad(&[]).args(command(&whole)).output().unwrap().status.success());
     let begin = Instant::now();
     let undisturbed = unigrad(&[]).args(command(&whole)).output().unwrap();
     assert!(undisturbed.status.success(), "{}", String::from_utf8_lossy(&undisturbed.stderr));
@@ -70,15 +76,15 @@ fn interrupt(name: &str, command: impl Fn(&Path) -> Vec<String>) {
                 unigrad(&[]).args(again(&command(&parts), &parts)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
             if heard < 4 * HEARD {
                 std::thread::sleep(moments.next(latest));
-                signal(&child, "-INT");
+                signal(&child, ["-INT", "-TERM"][heard % 2]);
             }
             let (mut output, mut errors) = (String::new(), String::new());
             child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
             child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
             let status = child.wait().unwrap();
-            // 130, or ended by the signal before the program could listen, or done.
+            // As the signal says, or ended by the signal before the program could listen, or done.
             match status.code() {
-                Some(130) => heard += 1,
+                Some(130 | 143) => heard += 1,
                 None => latest = (latest * 5 / 4).min(length) + 1,
                 Some(0) => {
                     latest = latest * 3 / 4 + 1;
@@ -105,6 +111,31 @@ fn digits_interrupted_anywhere_end_with_the_same_model() {
     interrupt("interrupt-digits", |out| digits(out, "12"));
 }
 
+/// A device that launches kernels and waits for them elsewhere, where the machine has one.
+fn digits_interrupted_on(device: &str) {
+    let found = run(&["devices", "--json"]);
+    if !stdout(&found).contains(&format!("\"{device}:0\"")) {
+        println!("SKIPPED: {device}: no such device here");
+        return;
+    }
+    interrupt(&format!("interrupt-{device}"), |out| digits_on(&format!("{device}:0"), out, "3"));
+}
+
+#[test]
+fn digits_interrupted_anywhere_on_opencl() {
+    digits_interrupted_on("opencl");
+}
+
+#[test]
+fn digits_interrupted_anywhere_on_wgpu() {
+    digits_interrupted_on("wgpu");
+}
+
+#[test]
+fn digits_interrupted_anywhere_on_cuda() {
+    digits_interrupted_on("cuda");
+}
+
 #[test]
 fn gpt_interrupted_anywhere_ends_with_the_same_model_and_sample() {
     interrupt("interrupt-gpt", gpt);
@@ -117,8 +148,8 @@ fn an_interrupted_run_keeps_its_settings() {
     let out = folder.path("out");
     let mut child = unigrad(&[]).args(digits(&out, "1000")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_for("a checkpoint", || out.join(FILES[0]).exists());
-    signal(&child, "-INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
     assert_eq!(names(&out), FILES[..2]);
     refused(&["train", "digits", "--resume", "--batch", "7", "--out", text(&out)], &["--batch 7", "interrupted run's 32"]);
 }

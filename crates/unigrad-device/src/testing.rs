@@ -106,6 +106,20 @@ pub enum Failure {
     NoMemory,
     /// The device is gone, now and from now on.
     Lost,
+    /// The process gets SIGINT, as by Ctrl-C, and the operation goes on: nothing fails.
+    #[cfg(unix)]
+    Interrupted,
+}
+
+/// Raises SIGINT in this thread.
+#[cfg(unix)]
+fn interrupt() {
+    unsafe extern "C" {
+        fn raise(signal: std::ffi::c_int) -> std::ffi::c_int;
+    }
+    const SIGINT: std::ffi::c_int = 2;
+    // SAFETY: a plain call of the C library; what follows is the handler's of whoever asked for this failure.
+    unsafe { raise(SIGINT) };
 }
 
 /// The faults of one driver; clones share them.
@@ -146,6 +160,11 @@ impl Faults {
             *n = n.saturating_sub(1);
             true
         });
+        #[cfg(unix)]
+        if struck == Some(Failure::Interrupted) {
+            interrupt();
+            return None;
+        }
         struck
     }
 }

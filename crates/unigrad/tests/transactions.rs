@@ -396,6 +396,59 @@ fn any_operation_that_fails_changes_nothing() -> Result<()> {
     Ok(())
 }
 
+/// A program that hears Ctrl-C sets a flag and ends the loop after the step: wherever in a step the signal comes, the step is whole.
+#[cfg(unix)]
+#[test]
+fn an_interruption_at_any_operation_leaves_a_whole_step() -> Result<()> {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    };
+    let _alone = alone();
+    let heard = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&heard)).expect("SIGINT can be heard");
+    let operations = [
+        Operation::Allocate,
+        Operation::Upload,
+        Operation::Copy,
+        Operation::Compile,
+        Operation::Launch,
+        Operation::Download,
+        Operation::Synchronize,
+        Operation::Mark,
+    ];
+    for (device, faults) in faulty_devices("interrupted") {
+        let (expected, mut n_heard) = (expected(device, Way::Minimize, STEPS)?, 0);
+        for operation in operations {
+            // The first operations of the kind one by one, then some of the later ones.
+            for n in (0..8).chain((8..).step_by(11)) {
+                let what = format!("{device} interrupted at {operation:?} {n}");
+                heard.store(false, SeqCst);
+                let failed = train(device, Way::Minimize, STEPS, &expected, &what, |run| {
+                    if matches!(operation, Operation::Compile | Operation::Allocate) {
+                        unigrad::tensor::eval::clear_plans();
+                        device.clear_programs();
+                        device.clear_cache();
+                    }
+                    faults.fail(operation, n, Failure::Interrupted);
+                    let result = run.step(BAD, Batch::Good);
+                    assert_eq!(heard.load(SeqCst), faults.is_empty(), "{what}");
+                    faults.clear();
+                    result
+                })?;
+                assert!(!failed, "{what}");
+                if !heard.load(SeqCst) {
+                    break;
+                }
+                n_heard += 1;
+            }
+        }
+        println!("{device}: interrupted {n_heard} times, every step was whole");
+        assert!(n_heard > 10, "{device}: nothing was interrupted");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_step_without_memory_changes_nothing() -> Result<()> {
     let _alone = alone();

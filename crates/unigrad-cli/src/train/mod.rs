@@ -2,13 +2,14 @@
 //!
 //! In: settings. Out: a folder with the model, a checkpoint, the figures and a report; one line per epoch and a last line.
 //! Always: the folder is tried before any work is done, and is this run's alone while it lasts; nothing in it changes before the first epoch is
-//! done. Ctrl-C ends the step, saves a checkpoint, and exits with 130; a loss that is not a number ends the run with the step, the place and
+//! done. Ctrl-C and SIGTERM end the step, save a checkpoint, and exit with 130 or 143; a loss that is not a number ends the run with the step, the place and
 //! a checkpoint of the state before that step. Numbers pass the same limits wherever they come from. Output that cannot be written changes the
 //! exit status, not the run.
 
 mod gpt;
 mod history;
 mod images;
+pub(crate) mod interrupt;
 mod limits;
 mod output;
 
@@ -17,13 +18,8 @@ use crate::{
     args::{Common, Train},
     stream::{self, tell},
 };
-use std::{
-    path::{Path, PathBuf},
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
-};
+use interrupt::interrupted;
+use std::path::{Path, PathBuf};
 use unigrad::{
     nn::{
         Checkpoint,
@@ -34,33 +30,12 @@ use unigrad::{
 
 pub(crate) fn run(what: Train) -> Result<(), Failure> {
     stream::go_on_without_output();
-    watch_for_interrupts()?;
+    interrupt::watch()?;
     match what {
         Train::Digits(options) => images::digits(&options),
         Train::Mnist(options) => images::mnist(&options),
         Train::Gpt(options) => gpt::run(&options),
     }
-}
-
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-fn watch_for_interrupts() -> Result<(), Failure> {
-    static SET: OnceLock<Result<(), String>> = OnceLock::new();
-    let set = SET.get_or_init(|| {
-        let handler = || {
-            // The second time, the user does not want to wait for the step to end.
-            if INTERRUPTED.swap(true, SeqCst) {
-                std::process::exit(130);
-            }
-        };
-        ctrlc::set_handler(handler).map_err(|e| e.to_string())
-    });
-    set.clone().map_err(|e| Failure::new(format!("Ctrl-C cannot be watched: {e}"), "start the program in another terminal"))
-}
-
-/// Whether the user asked to stop.
-pub(crate) fn interrupted() -> bool {
-    INTERRUPTED.load(SeqCst)
 }
 
 /// Ends a run in which no step was taken yet, if the user asked for that.
