@@ -1057,4 +1057,39 @@ op("full")
 for shape, v in [((2, 3), 1.5), ((), -2.0), ((0, 2), 1.0), ((3,), INF)]:
     case(lambda: torch.full(shape, v), concrete=True, shape=shape, value=v)
 write("creation")
+# ---- functions of the gamma family and the inverse error function
+
+unary("lgamma", torch.lgamma, kinks=[0.0, -1.0, -3.0, 1.0, 2.0, 1e3, 30.0, -2.5])
+
+
+class Trigamma(torch.autograd.Function):
+    """By the zeta function, for `torch.polygamma(1, x)` has nine digits."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.special.zeta(torch.tensor(2.0, dtype=x.dtype), x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return -2 * dy * torch.special.zeta(torch.tensor(3.0, dtype=x.dtype), x)
+
+
+class Digamma(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.digamma(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return dy * torch.special.zeta(torch.tensor(2.0, dtype=x.dtype), x)
+
+
+unary("digamma", Digamma.apply, make=P, kinks=[1.0, 2.0, 1e3, 30.0])
+unary("trigamma", Trigamma.apply, make=P, specials=False)
+unary("erfinv", torch.erfinv, make=lambda *s: G(*s, lo=-0.96, hi=0.96), kinks=[0.0, 1.0, -1.0, 1.5, -0.96875])
+write("special")
 print(sum(counts.values()), "cases of", len(counts), "ops")

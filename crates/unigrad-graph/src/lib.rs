@@ -24,5 +24,6 @@ pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, Kerne
 pub use ops::decompose;
 pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, is_countable, numel};
 pub use unigrad_scalar::{
-    ArgReduceOp, BinaryOp, DType, Element, Literal, Origin, OriginGuard, ReduceOp, ScanOp, ScatterMode, UnaryOp, bf16, f16,
+    ArgReduceOp, BinaryOp, DType, Element, Literal, Origin, OriginGuard, ReduceOp, ScanOp, ScatterMode, UnaryClass, UnaryOp, bf16,
+    each_unary, f16,
 };

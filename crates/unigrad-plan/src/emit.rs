@@ -10,7 +10,7 @@ use crate::ir::{Id, Ir, IrOp};
 use crate::shrink::{collapse, number_checks, prune};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unigrad_graph::{BinaryOp, DType, Literal, Op, PadAxis, Shape, UnaryOp};
+use unigrad_graph::{BinaryOp, DType, Literal, Op, PadAxis, Shape};
 use unigrad_kernel::{Arg, Index, Inst, InstOp, Level, Region, Value};
 
 /// An axis of the domain while it is being found.
@@ -595,8 +595,7 @@ impl<'a> Emitter<'a> {
 pub(crate) fn map_cost(op: &IrOp) -> usize {
     match op {
         IrOp::Op(Op::Const(_) | Op::Cast | Op::Bitcast) | IrOp::Scalar(_) => 0,
-        IrOp::Op(Op::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Not | UnaryOp::BitNot | UnaryOp::Recip)) => 1,
-        IrOp::Op(Op::Unary(_)) => 12,
+        IrOp::Op(Op::Unary(op)) => op.cost(),
         IrOp::Op(Op::Binary(BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Rem | BinaryOp::IDiv)) => 16,
         IrOp::Op(Op::Random { .. }) => 40,
         IrOp::Op(_) => 1,

@@ -8,9 +8,11 @@ mod dtype;
 mod literal;
 mod ops;
 mod origin;
+mod unary;
 
 pub use dtype::{DType, Element};
 pub use half::{bf16, f16};
 pub use literal::{Literal, round_to_odd};
-pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScanOp, ScatterMode, UnaryOp};
+pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScanOp, ScatterMode};
 pub use origin::{Origin, OriginGuard};
+pub use unary::{Arg, Formula, Term, UnaryClass, UnaryOp, Var};

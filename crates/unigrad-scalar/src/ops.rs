@@ -1,4 +1,5 @@
-//! The scalar operations and what each one means: the definition that every interpreter, driver and reference follows.
+//! Scalar operations of two arguments, reductions and scans, and what each one means: the definition that every interpreter, driver and reference
+//! follows. Functions of one argument: [`crate::UnaryOp`].
 
 use std::fmt;
 
@@ -18,44 +19,6 @@ macro_rules! scalar_ops {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.name()) }
         }
     };
-}
-
-scalar_ops! {
-    /// Operations of one argument. The result has the argument's dtype, but for `IsNan`, `IsFinite` and `Not`, which give `Bool`.
-    ///
-    /// `Neg`, `Abs`, `Sign`, `Relu` take any number; `Not` takes `Bool`; `BitNot` takes integers; the others take floats
-    /// (`Floor`, `Ceil`, `Round`, `Trunc` of an integer is the integer, decided before a kernel is made).
-    UnaryOp {
-        Neg = "neg", Abs = "abs",
-        /// -1, 0 or 1; 0 of NaN.
-        Sign = "sign",
-        Exp = "exp", Exp2 = "exp2", Expm1 = "expm1", Log = "log", Log2 = "log2", Log1p = "log1p",
-        Sin = "sin", Cos = "cos", Tan = "tan", Asin = "asin", Acos = "acos", Atan = "atan",
-        Sinh = "sinh", Cosh = "cosh", Tanh = "tanh",
-        Sqrt = "sqrt", Rsqrt = "rsqrt", Recip = "recip", Erf = "erf",
-        /// `1 - erf(x)`, with all digits where that is small.
-        Erfc = "erfc",
-        Floor = "floor", Ceil = "ceil",
-        /// To the nearest integer, ties to even.
-        Round = "round",
-        Trunc = "trunc",
-        /// `max(x, 0)`; NaN stays NaN.
-        Relu = "relu",
-        Sigmoid = "sigmoid",
-        /// `x * sigmoid(x)`.
-        Silu = "silu",
-        /// `x * (1 + erf(x / sqrt 2)) / 2`.
-        Gelu = "gelu",
-        /// The tanh approximation of GELU.
-        GeluTanh = "gelu_tanh",
-        /// `log(1 + exp(x))`, without overflow.
-        Softplus = "softplus",
-        IsNan = "isnan", IsFinite = "isfinite",
-        /// Logical negation of a `Bool`.
-        Not = "not",
-        /// Bitwise complement of an integer.
-        BitNot = "bitnot",
-    }
 }
 
 scalar_ops! {
@@ -103,115 +66,6 @@ scalar_ops! {
 scalar_ops! {
     /// What `scatter` does where a source element meets its target. `Set` with a repeated target keeps the last source in row-major order.
     ScatterMode { Set = "set", Add = "add", Max = "max", Min = "min", Mul = "mul" }
-}
-
-impl UnaryOp {
-    /// Whether the result is `Bool` whatever the argument's dtype.
-    pub const fn gives_bool(self) -> bool {
-        matches!(self, UnaryOp::IsNan | UnaryOp::IsFinite | UnaryOp::Not)
-    }
-
-    /// The meaning on a float, in `f64`. Boolean results are 0 or 1.
-    pub fn eval(self, x: f64) -> f64 {
-        match self {
-            UnaryOp::Neg => -x,
-            UnaryOp::Abs => x.abs(),
-            UnaryOp::Sign => {
-                if x > 0.0 {
-                    1.0
-                } else if x < 0.0 {
-                    -1.0
-                } else {
-                    0.0
-                }
-            }
-            UnaryOp::Exp => x.exp(),
-            UnaryOp::Exp2 => x.exp2(),
-            UnaryOp::Expm1 => x.exp_m1(),
-            UnaryOp::Log => x.ln(),
-            UnaryOp::Log2 => x.log2(),
-            UnaryOp::Log1p => x.ln_1p(),
-            UnaryOp::Sin => x.sin(),
-            UnaryOp::Cos => x.cos(),
-            UnaryOp::Tan => x.tan(),
-            UnaryOp::Asin => x.asin(),
-            UnaryOp::Acos => x.acos(),
-            UnaryOp::Atan => x.atan(),
-            UnaryOp::Sinh => x.sinh(),
-            UnaryOp::Cosh => x.cosh(),
-            UnaryOp::Tanh => x.tanh(),
-            UnaryOp::Sqrt => x.sqrt(),
-            UnaryOp::Rsqrt => 1.0 / x.sqrt(),
-            UnaryOp::Recip => 1.0 / x,
-            UnaryOp::Erf => libm::erf(x),
-            UnaryOp::Erfc => libm::erfc(x),
-            UnaryOp::Floor => x.floor(),
-            UnaryOp::Ceil => x.ceil(),
-            UnaryOp::Round => x.round_ties_even(),
-            UnaryOp::Trunc => x.trunc(),
-            UnaryOp::Relu => {
-                if x.is_nan() || x > 0.0 {
-                    x
-                } else {
-                    0.0
-                }
-            }
-            UnaryOp::Sigmoid => {
-                if x >= 0.0 {
-                    1.0 / (1.0 + (-x).exp())
-                } else {
-                    x.exp() / (1.0 + x.exp())
-                }
-            }
-            UnaryOp::Silu => {
-                if x == f64::NEG_INFINITY {
-                    0.0
-                } else {
-                    x * UnaryOp::Sigmoid.eval(x)
-                }
-            }
-            UnaryOp::Gelu => {
-                if x == f64::NEG_INFINITY {
-                    0.0
-                } else {
-                    0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
-                }
-            }
-            UnaryOp::GeluTanh => {
-                if x == f64::NEG_INFINITY {
-                    return 0.0;
-                }
-                const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
-                0.5 * x * (1.0 + (SQRT_2_OVER_PI * (x + 0.044_715 * x * x * x)).tanh())
-            }
-            UnaryOp::Softplus => {
-                if x > 0.0 {
-                    x + (-x).exp().ln_1p()
-                } else {
-                    x.exp().ln_1p()
-                }
-            }
-            UnaryOp::IsNan => f64::from(u8::from(x.is_nan())),
-            UnaryOp::IsFinite => f64::from(u8::from(x.is_finite())),
-            UnaryOp::Not => f64::from(u8::from(x == 0.0)),
-            UnaryOp::BitNot => !(x as i64) as f64,
-        }
-    }
-
-    /// The meaning on an integer, before wrapping to its dtype.
-    pub fn eval_int(self, x: i64) -> i64 {
-        match self {
-            UnaryOp::Neg => x.wrapping_neg(),
-            UnaryOp::Abs => x.wrapping_abs(),
-            UnaryOp::Sign => x.signum(),
-            UnaryOp::Relu => x.max(0),
-            UnaryOp::BitNot => !x,
-            UnaryOp::Not => i64::from(x == 0),
-            UnaryOp::IsNan => 0,
-            UnaryOp::IsFinite => 1,
-            _ => x,
-        }
-    }
 }
 
 impl BinaryOp {

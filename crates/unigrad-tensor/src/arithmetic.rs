@@ -105,6 +105,12 @@ impl Tensor {
         Tensor::from_expr(expr.cast(to_float(expr.dtype())).unary(op))
     }
 
+    /// A function of anything.
+    #[track_caller]
+    fn tested(&self, op: UnaryOp) -> Tensor {
+        Tensor::from_expr(self.expr().unary(op))
+    }
+
     #[track_caller]
     pub(crate) fn float(&self) -> Tensor {
         let expr = self.expr();
@@ -120,85 +126,31 @@ impl Tensor {
     }
 }
 
-macro_rules! unary {
-    ($kind:ident: $($(#[$doc:meta])* $name:ident = $op:ident),* $(,)?) => { impl Tensor { $(
-        $(#[$doc])*
+/// The method of one row, by what the function takes.
+macro_rules! method {
+    (Number $op:ident $method:ident $($doc:literal)*) => { method!(@ number $op $method $($doc)*); };
+    (Rounding $op:ident $method:ident $($doc:literal)*) => { method!(@ number $op $method $($doc)*); };
+    (Real $op:ident $method:ident $($doc:literal)*) => { method!(@ real $op $method $($doc)*); };
+    (Test $op:ident $method:ident $($doc:literal)*) => { method!(@ tested $op $method $($doc)*); };
+    // By hand below: what they take decides which of them it is.
+    (Truth $op:ident $method:ident $($doc:literal)*) => {};
+    (Bits $op:ident $method:ident $($doc:literal)*) => {};
+    (@ $kind:ident $op:ident $method:ident $($doc:literal)*) => {
+        $(#[doc = $doc])*
         ///
         /// How far it may be off: [`crate::accuracy`].
         #[track_caller]
-        pub fn $name(&self) -> Tensor { self.$kind(UnaryOp::$op) }
-    )* } };
+        pub fn $method(&self) -> Tensor { self.$kind(UnaryOp::$op) }
+    };
 }
-unary!(number:
-    /// `-x`.
-    neg = Neg,
-    /// `|x|`; the gradient at 0 is 0.
-    abs = Abs,
-    /// -1, 0 or 1, and 0 of NaN, as in PyTorch; its gradient is 0.
-    sign = Sign,
-    /// `max(x, 0)`; the gradient at 0 is 0.
-    relu = Relu,
-    /// Down to an integer; its gradient is 0.
-    floor = Floor,
-    /// Up to an integer; its gradient is 0.
-    ceil = Ceil,
-    /// To the nearest integer, ties to even; its gradient is 0.
-    round = Round,
-    /// Toward zero; its gradient is 0.
-    trunc = Trunc,
-);
-unary!(real:
-    /// `e^x`.
-    exp = Exp,
-    /// `2^x`.
-    exp2 = Exp2,
-    /// `e^x - 1`, exact near 0.
-    expm1 = Expm1,
-    /// Natural logarithm.
-    log = Log,
-    /// Logarithm to base 2.
-    log2 = Log2,
-    /// `log(1 + x)`, exact near 0.
-    log1p = Log1p,
-    /// Sine.
-    sin = Sin,
-    /// Cosine.
-    cos = Cos,
-    /// Tangent.
-    tan = Tan,
-    /// Inverse sine.
-    asin = Asin,
-    /// Inverse cosine.
-    acos = Acos,
-    /// Inverse tangent.
-    atan = Atan,
-    /// Hyperbolic sine.
-    sinh = Sinh,
-    /// Hyperbolic cosine.
-    cosh = Cosh,
-    /// Hyperbolic tangent.
-    tanh = Tanh,
-    /// Square root.
-    sqrt = Sqrt,
-    /// `1 / sqrt(x)`.
-    rsqrt = Rsqrt,
-    /// `1 / x`.
-    recip = Recip,
-    /// Error function.
-    erf = Erf,
-    /// `1 - erf(x)`, with all digits where that is small.
-    erfc = Erfc,
-    /// `1 / (1 + e^-x)`.
-    sigmoid = Sigmoid,
-    /// `x * sigmoid(x)`, also known as swish; at -inf its limit 0 (PyTorch: NaN).
-    silu = Silu,
-    /// `x * (1 + erf(x / sqrt 2)) / 2`; at -inf its limit 0 (PyTorch: NaN).
-    gelu = Gelu,
-    /// The tanh approximation of [`Tensor::gelu`].
-    gelu_tanh = GeluTanh,
-    /// `log(1 + e^x)`.
-    softplus = Softplus,
-);
+
+macro_rules! methods {
+    ($($(#[doc = $doc:literal])* $op:ident $name:literal $method:ident $class:ident $cost:literal $row:tt)*) => {
+        /// Functions of one number, from their table ([`unigrad_graph::UnaryOp`]).
+        impl Tensor { $(method!($class $op $method $($doc)*);)* }
+    };
+}
+unigrad_graph::each_unary!(methods);
 
 impl Tensor {
     /// `alpha * (e^x - 1)` below 0, `x` above.
@@ -334,18 +286,6 @@ impl Tensor {
     #[track_caller]
     pub fn fract(&self) -> Tensor {
         self - self.trunc()
-    }
-
-    /// Whether each element is NaN.
-    #[track_caller]
-    pub fn isnan(&self) -> Tensor {
-        Tensor::from_expr(self.expr().unary(UnaryOp::IsNan))
-    }
-
-    /// Whether each element is neither infinite nor NaN.
-    #[track_caller]
-    pub fn isfinite(&self) -> Tensor {
-        Tensor::from_expr(self.expr().unary(UnaryOp::IsFinite))
     }
 
     /// Whether each element is infinite.

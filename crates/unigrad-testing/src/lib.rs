@@ -11,6 +11,7 @@ pub mod cases;
 mod collect;
 pub mod compare;
 pub mod derivatives;
+pub mod functions;
 pub mod fuzz;
 pub mod ops;
 pub mod oracle;

@@ -79,6 +79,7 @@ fn an_op_gives_a_tensor_of_its_own() {
         include_str!("../goldens/conv.txt"),
         include_str!("../goldens/norm.txt"),
         include_str!("../goldens/loss.txt"),
+        include_str!("../goldens/special.txt"),
     ];
     let device = &fast_devices()[0];
     let (mut ran, mut failures) = (0, 0);

@@ -1,8 +1,7 @@
 //! Maps: one result per element, from the elements at the same place.
 
 use crate::{Expr, Op, autograd::Vjp, node::foldable_scalar};
-use std::f64::consts;
-use unigrad_scalar::{BinaryOp, DType, Literal, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, Formula, Literal, Term, UnaryClass, UnaryOp};
 
 impl Expr {
     /// An elementwise op of one argument.
@@ -12,18 +11,12 @@ impl Expr {
             return self.clone();
         }
         let dtype = self.dtype();
-        let rule = match op {
-            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu if dtype == DType::Bool => "a number",
-            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu | UnaryOp::IsNan | UnaryOp::IsFinite => "",
-            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Round | UnaryOp::Trunc if dtype.is_int() => return self.identity(),
-            UnaryOp::Not if dtype != DType::Bool => "a bool",
-            UnaryOp::BitNot if !dtype.is_int() => "an integer",
-            UnaryOp::Not | UnaryOp::BitNot => "",
-            _ if !dtype.is_float() => "a float",
-            _ => "",
-        };
-        if !rule.is_empty() {
-            return Expr::dtype_error(op.name(), format!("wants {rule}, got {dtype}"), &[self]);
+        let class = op.class();
+        if class == UnaryClass::Rounding && dtype.is_int() {
+            return self.identity();
+        }
+        if !class.takes(dtype) {
+            return Expr::dtype_error(op.name(), format!("wants {}, got {dtype}", class.wants()), &[self]);
         }
         Expr::new(Op::Unary(op), [self.clone()], self.shape().clone(), if op.gives_bool() { DType::Bool } else { dtype })
     }
@@ -194,65 +187,28 @@ fn plus(x: &Expr, value: f64) -> Expr {
     x.binary_const(BinaryOp::Add, value)
 }
 
-/// `1 - x`.
-fn one_minus(x: &Expr) -> Expr {
-    x.constant_like(1.0).sub(x)
+/// What a formula says of these arguments, as nodes.
+fn applied(formula: &Formula, inputs: [&Expr; 3]) -> Expr {
+    let mut nodes: Vec<Expr> = Vec::with_capacity(formula.terms().len());
+    for term in formula.terms() {
+        let node = match *term {
+            Term::Input(i) => inputs[i].clone(),
+            Term::Constant(value) => inputs[0].constant_like(value),
+            Term::Unary(op, a) => nodes[a].unary(op),
+            Term::Binary(op, a, b) => nodes[a].binary(op, &nodes[b]),
+            Term::Select(condition, yes, no) => nodes[condition].select(&nodes[yes], &nodes[no]),
+        };
+        nodes.push(node);
+    }
+    // The result is the last term, and there are at least the inputs.
+    nodes.pop().unwrap_or_else(|| inputs[0].clone())
 }
 
 pub(super) fn unary_vjp(v: &mut Vjp<'_>, op: UnaryOp) {
-    use UnaryOp::*;
-    v.send(0, |v| {
-        let (x, y, dy) = (&v.x(0), v.node, v.dy);
-        match op {
-            Neg => dy.neg(),
-            Abs => dy.mul(&x.sign()),
-            Exp => dy.mul(y),
-            Exp2 => times(&dy.mul(y), consts::LN_2),
-            Expm1 => dy.mul(&plus(y, 1.0)),
-            Log => dy.div(x),
-            Log2 => dy.div(&times(x, consts::LN_2)),
-            Log1p => dy.div(&plus(x, 1.0)),
-            Sin => dy.mul(&x.unary(Cos)),
-            Cos => dy.mul(&x.sin()).neg(),
-            Tan => dy.mul(&plus(&y.mul(y), 1.0)),
-            Asin => dy.mul(&one_minus(&x.mul(x)).rsqrt()),
-            Acos => dy.mul(&one_minus(&x.mul(x)).rsqrt()).neg(),
-            Atan => dy.div(&plus(&x.mul(x), 1.0)),
-            Sinh => dy.mul(&x.cosh()),
-            Cosh => dy.mul(&x.sinh()),
-            Tanh => dy.mul(&one_minus(&y.mul(y))),
-            Sqrt => times(dy, 0.5).div(y),
-            Rsqrt => times(&dy.mul(&y.mul(y).mul(y)), -0.5),
-            Recip => dy.mul(&y.mul(y)).neg(),
-            Erf => times(&dy.mul(&x.mul(x).neg().exp()), consts::FRAC_2_SQRT_PI),
-            Erfc => times(&dy.mul(&x.mul(x).neg().exp()), -consts::FRAC_2_SQRT_PI),
-            // NaN lets the gradient pass, as in PyTorch.
-            Relu => y.binary_const(BinaryOp::Le, 0.0).select(&dy.zeros_like(), dy),
-            Sigmoid => dy.mul(&y.mul(&one_minus(y))),
-            Silu => {
-                let s = x.sigmoid();
-                dy.mul(&s.mul(&plus(&x.mul(&one_minus(&s)), 1.0)))
-            }
-            Gelu => {
-                let cdf = times(&plus(&times(x, consts::FRAC_1_SQRT_2).unary(Erf), 1.0), 0.5);
-                let density = times(&times(&x.mul(x), -0.5).exp(), 0.5 * consts::FRAC_2_SQRT_PI * consts::FRAC_1_SQRT_2);
-                dy.mul(&cdf.add(&x.mul(&density)))
-            }
-            GeluTanh => {
-                const K: f64 = 0.797_884_560_802_865_4;
-                const C: f64 = 0.044_715;
-                // From 20 on the tangent is 1 in every dtype; beyond 256 the square would be infinite in f16.
-                let bounded = x.binary_const(BinaryOp::Max, -20.0).binary_const(BinaryOp::Min, 20.0);
-                let square = bounded.mul(&bounded);
-                let t = times(&x.mul(&plus(&times(&square, C), 1.0)), K).tanh();
-                let slope = times(&plus(&times(&square, 3.0 * C), 1.0), K);
-                let inner = one_minus(&t.mul(&t)).mul(&slope).mul(x);
-                dy.mul(&times(&plus(&t, 1.0).add(&inner), 0.5))
-            }
-            Softplus => dy.mul(&x.sigmoid()),
-            // Steps have gradient 0; the others are not floats.
-            Sign | Floor | Ceil | Round | Trunc | IsNan | IsFinite | Not | BitNot => dy.zeros_like(),
-        }
+    v.send(0, |v| match op.slope(v.node.dtype() == DType::F64) {
+        Some(slope) => applied(slope, [&v.x(0), v.node, v.dy]),
+        // A step has gradient 0, and what is no float has none.
+        None => v.dy.zeros_like(),
     });
 }
 

@@ -1,6 +1,6 @@
 //! One rule per instruction and store: types, places, features.
 
-use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, ReduceOp};
 
 use super::{At, Checker, Level};
 use crate::{
@@ -90,7 +90,7 @@ impl Checker<'_> {
             Op::Counter => self.error(At::Line, "a counter outside of a loop", "let a loop name it instead"),
             Op::Unary(op, a) => {
                 if let Some(dtype) = self.scalar(*a) {
-                    self.takes(*a, op.name(), dtype, unary_takes(*op, dtype));
+                    self.takes(*a, op.name(), dtype, op.class().takes(dtype));
                     self.result(inst, if op.gives_bool() { bool_type } else { Type::Scalar(dtype) });
                 }
             }
@@ -424,15 +424,6 @@ impl Checker<'_> {
                 }
             }
         }
-    }
-}
-
-fn unary_takes(op: UnaryOp, dtype: DType) -> bool {
-    match op {
-        UnaryOp::Not => dtype == DType::Bool,
-        UnaryOp::BitNot => dtype.is_int(),
-        UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sign | UnaryOp::Relu => dtype != DType::Bool,
-        _ => dtype.is_float(),
     }
 }
 

@@ -28,14 +28,31 @@ macro_rules! binary {
     };
 }
 
+/// The row of a function of one number; what `Not` and `BitNot` are among tensors' methods is below.
+macro_rules! function {
+    (Truth $name:literal $method:ident) => {
+        op("logical_not", |c| vec![c.x[0].logical_not()])
+    };
+    (Bits $name:literal $method:ident) => {
+        op("bitwise_not", |c| vec![c.x[0].bitwise_not()])
+    };
+    ($class:ident $name:literal $method:ident) => {
+        op($name, |c| vec![c.x[0].$method()])
+    };
+}
+
+macro_rules! functions {
+    ($($(#[doc = $doc:literal])* $op:ident $name:literal $method:ident $class:ident $cost:literal $row:tt)*) => {
+        /// Functions of one number, from their table.
+        const FUNCTIONS: &[OpEntry] = &[$(function!($class $name $method)),*];
+    };
+}
+unigrad_graph::each_unary!(functions);
+
 const UNARY: &[OpEntry] = unary!(
-    "neg" neg, "abs" abs, "sign" sign, "exp" exp, "exp2" exp2, "expm1" expm1, "log" log, "log2" log2, "log1p" log1p, "log10" log10,
-    "sin" sin, "cos" cos, "tan" tan, "asin" asin, "acos" acos, "atan" atan, "sinh" sinh, "cosh" cosh, "tanh" tanh, "asinh" asinh,
-    "acosh" acosh, "atanh" atanh, "sqrt" sqrt, "rsqrt" rsqrt, "recip" recip, "erf" erf, "erfc" erfc, "floor" floor, "ceil" ceil,
-    "round" round, "trunc" trunc, "fract" fract, "relu" relu, "relu6" relu6, "sigmoid" sigmoid, "silu" silu, "gelu" gelu,
-    "gelu_tanh" gelu_tanh, "softplus" softplus, "selu" selu, "mish" mish, "hardswish" hardswish, "hardsigmoid" hardsigmoid,
-    "hardtanh" hardtanh, "softsign" softsign, "square" square, "logsigmoid" log_sigmoid, "isnan" isnan, "isinf" isinf,
-    "isfinite" isfinite, "logical_not" logical_not, "bitwise_not" bitwise_not,
+    "log10" log10, "asinh" asinh, "acosh" acosh, "atanh" atanh, "fract" fract, "relu6" relu6, "selu" selu, "mish" mish,
+    "hardswish" hardswish, "hardsigmoid" hardsigmoid, "hardtanh" hardtanh, "softsign" softsign, "square" square, "logsigmoid" log_sigmoid,
+    "isinf" isinf,
 );
 
 const BINARY: &[OpEntry] = binary!(
@@ -87,4 +104,4 @@ const OTHERS: &[OpEntry] = &[
     op("full", |c| vec![Tensor::full(c.sizes("shape"), c.float("value"), DType::F32, c.device)]),
 ];
 
-pub(super) const OPS: &[&[OpEntry]] = &[UNARY, BINARY, OTHERS];
+pub(super) const OPS: &[&[OpEntry]] = &[FUNCTIONS, UNARY, BINARY, OTHERS];

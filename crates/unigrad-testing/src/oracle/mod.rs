@@ -15,7 +15,7 @@ use crate::Values;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::{rc::Rc, sync::Arc};
 use unigrad_graph::{DType, Expr, NodeId, Op, Storage};
-use unigrad_scalar::{BinaryOp, Literal, ScatterMode, UnaryOp};
+use unigrad_scalar::{BinaryOp, Literal, ScatterMode, UnaryClass};
 
 /// What happens to a float result after each op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,7 +117,7 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
                 None => Ok(Shared(inputs[0].clone())),
             }
         }
-        Op::Unary(op @ (UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Sign)) => moved(map::unary(*op, x(0)?, dtype)),
+        Op::Unary(op) if op.class() == UnaryClass::Number => moved(map::unary(*op, x(0)?, dtype)),
         Op::Unary(op) => one(map::unary(*op, x(0)?, dtype)),
         Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min)) => moved(map::binary(*op, x(0)?, x(1)?, dtype)),
         Op::Binary(op) => one(map::binary(*op, x(0)?, x(1)?, dtype)),

@@ -5,7 +5,7 @@
 //! has fused multiply-add; loops are plain Rust inside `#[target_feature]` functions, so the compiler vectorises them.
 //! Never: allocates, checks indices, or contracts a user's `a * b + c`.
 
-use super::float::Float;
+use super::{definition, float::Float};
 use crate::simd::Tier;
 use std::marker::PhantomData;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
@@ -555,7 +555,7 @@ fn unary_int<T: Int>(op: UnaryOp, tier: Tier) -> Option<OpFn> {
 
 fn unary_float<T: Float>(op: UnaryOp, tier: Tier) -> Option<OpFn> {
     macro_rules! table {
-        ($($op:ident),*) => { match op { $(UnaryOp::$op => un::<$op<T>>(tier),)* UnaryOp::BitNot => None } };
+        ($($op:ident),*) => { match op { $(UnaryOp::$op => un::<$op<T>>(tier),)* UnaryOp::BitNot => None, op => definition::kernel::<T>(op, tier) } };
     }
     table!(
         Neg, Abs, Sign, Exp, Exp2, Expm1, Log, Log2, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Sqrt, Rsqrt, Recip, Erf,

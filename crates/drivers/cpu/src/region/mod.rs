@@ -8,6 +8,7 @@
 //! (what several operations at once are).
 
 mod convert;
+mod definition;
 mod emit;
 mod exec;
 mod float;

@@ -337,9 +337,8 @@ pub(super) fn weight(op: &InstOp) -> usize {
         InstOp::Load { .. } => 1,
         InstOp::Store { .. } => 1,
         InstOp::Unary(op, _) => match op {
-            UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Relu | UnaryOp::Not | UnaryOp::BitNot | UnaryOp::IsNan | UnaryOp::IsFinite => 1,
             UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Recip | UnaryOp::Sign => 4,
-            _ => 10,
+            op => op.cost().min(10),
         },
         InstOp::Binary(op, ..) => match op {
             BinaryOp::Div => 4,

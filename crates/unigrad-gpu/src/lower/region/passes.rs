@@ -151,21 +151,7 @@ fn is_dear(body: &Body<'_>, at: usize) -> bool {
             let of_row = index.strides[..region.n_parallel].iter().any(|stride| *stride != 0);
             of_row || mask.is_some() || !index.dynamic.is_empty()
         }
-        InstOp::Unary(op, _) => !matches!(
-            op,
-            UnaryOp::Neg
-                | UnaryOp::Abs
-                | UnaryOp::Sign
-                | UnaryOp::Relu
-                | UnaryOp::Floor
-                | UnaryOp::Ceil
-                | UnaryOp::Round
-                | UnaryOp::Trunc
-                | UnaryOp::IsNan
-                | UnaryOp::IsFinite
-                | UnaryOp::Not
-                | UnaryOp::BitNot
-        ),
+        InstOp::Unary(op, _) => op.cost() > 1 || *op == UnaryOp::Recip,
         InstOp::Binary(op, ..) => matches!(op, BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Rem | BinaryOp::IDiv),
         InstOp::Philox { .. } => true,
         _ => false,

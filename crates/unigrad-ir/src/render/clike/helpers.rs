@@ -7,7 +7,7 @@
 //! qualifiers, `$f` the suffix of a float constant; any other `$name` is a function of the same type, `$name:f32` one of that type.
 
 use super::Writer;
-use unigrad_scalar::DType;
+use unigrad_scalar::{DType, Literal, Term, UnaryOp};
 
 /// Functions of C's library, by which the tables' patterns make names.
 const C_MATH: &[&str] = &[
@@ -24,23 +24,6 @@ const HELPERS: &[(&str, &str)] = &[
     ("isfinite_f64", "$fn bool $N($T x) {\n    return ($bits(x) & 0x7fffffffffffffffUL) < 0x7ff0000000000000UL;\n}\n"),
     ("max", "$fn $T $N($T a, $T b) {\n    return a > b || a != a ? a : b;\n}\n"),
     ("min", "$fn $T $N($T a, $T b) {\n    return a < b || a != a ? a : b;\n}\n"),
-    ("sigmoid", "$fn $T $N($T x) {\n    const $T e = $exp(-$fabs(x));\n    return (x < 0 ? e : ($T)1) / (1 + e);\n}\n"),
-    (
-        "silu",
-        "$fn $T $N($T x) {\n    const $T e = $exp(-$fabs(x));\n    const $T r = (x < 0 ? x * e : x) / (1 + e);\n    return x < -1e30$f ? 0 : r;\n}\n",
-    ),
-    ("softplus", "$fn $T $N($T x) {\n    return (x > 0 ? x : ($T)0) + $log1p($exp(-$fabs(x)));\n}\n"),
-    (
-        "gelu_tanh",
-        "$fn $T $N($T x) {
-    const $T c = x > 30 ? ($T)30 : (x < -30 ? ($T)-30 : x);
-    const $T u = 1.595769121605730711759$f * $fma(0.044715$f * (c * c), c, c);
-    const $T e = $exp(-$fabs(u));
-    const $T r = (x < 0 ? x * e : x) / (1 + e);
-    return x < -1e30$f ? 0 : r;
-}
-",
-    ),
     ("gelu_f64", "$fn $T $N($T x) {\n    return x < -1e300 ? 0 : 0.5 * x * $erfc(-x * 0.70710678118654752440);\n}\n"),
     // With a = |x|: erfc(a / sqrt 2) = exp(-a^2 / 2) g(q) / (1 + sqrt(2) a), g a polynomial in q = (a - 4) / (a + 4).
     // `rest` is what rounding took from the square; the exponential would magnify it.
@@ -341,7 +324,10 @@ impl Writer<'_> {
                     let text = self.expand(text, &own, dtype);
                     self.prelude(&own, text);
                 }
-                None => self.refuse(None, format!("no function `{name}` of {dtype}"), "cast to f32 first"),
+                None => match self.composed(name, &own, dtype) {
+                    Some(text) => self.prelude(&own, text),
+                    None => self.refuse(None, format!("no function `{name}` of {dtype}"), "cast to f32 first"),
+                },
             }
         }
         own
@@ -356,7 +342,38 @@ impl Writer<'_> {
         };
         let names = [format!("{name}_{}", dtype.name()), format!("{name}_{class}"), name.to_owned()];
         let tables = [(self.language.helpers_for)(self.target), self.language.helpers, HELPERS];
-        tables.iter().find_map(|table| names.iter().find_map(|n| table.iter().find(|(key, _)| key == n).map(|(_, text)| *text)))
+        let listed =
+            tables.iter().find_map(|table| names.iter().find_map(|n| table.iter().find(|(key, _)| key == n).map(|(_, text)| *text)));
+        listed.or_else(|| UnaryOp::ALL.iter().find(|op| op.name() == name)?.c())
+    }
+
+    /// The text of a function that is composed of others.
+    fn composed(&mut self, name: &str, own: &str, dtype: DType) -> Option<String> {
+        let op = UnaryOp::ALL.iter().find(|op| op.name() == name)?;
+        let formula = op.form(dtype == DType::F64)?;
+        let name = |at: usize| if at == 0 { "x".to_owned() } else { format!("t{at}") };
+        let mut text = format!("{} {} {own}({} x) {{\n", self.language.function, dtype.name(), dtype.name());
+        for (at, term) in formula.terms().iter().enumerate() {
+            let value = match *term {
+                Term::Input(_) => continue,
+                Term::Constant(value) => {
+                    if !value.is_finite() {
+                        self.function("from_bits", dtype);
+                    }
+                    self.literal(Literal::float(dtype, value))
+                }
+                Term::Unary(op, a) => self.unary_float(None, op, dtype, &name(a)),
+                Term::Binary(op, a, b) => {
+                    let of = if formula.is_truth(a) { DType::Bool } else { dtype };
+                    self.binary_text(None, op, of, &name(a), &name(b), None)
+                }
+                Term::Select(condition, yes, no) => format!("{} ? {} : {}", name(condition), name(yes), name(no)),
+            };
+            let ty = if formula.is_truth(at) { "bool" } else { dtype.name() };
+            text.push_str(&format!("    const {ty} {} = {value};\n", name(at)));
+        }
+        text.push_str(&format!("    return {};\n}}\n", name(formula.terms().len() - 1)));
+        Some(text)
     }
 
     /// Fills a helper's text in.

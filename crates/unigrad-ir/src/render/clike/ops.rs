@@ -62,7 +62,7 @@ impl Writer<'_> {
                 UnaryOp::IsFinite => "true".to_owned(),
                 _ => x,
             },
-            DType::F32 | DType::F64 => self.unary_float(at, op, dtype, &x),
+            DType::F32 | DType::F64 => self.unary_float(Some(at), op, dtype, &x),
             DType::F16 | DType::BF16 => {
                 self.refuse(Some(at), format!("{} of {dtype}", op.name()), "cast to f32 first");
                 x
@@ -71,7 +71,7 @@ impl Writer<'_> {
         }
     }
 
-    fn unary_float(&mut self, at: Value, op: UnaryOp, dtype: DType, x: &str) -> String {
+    pub(super) fn unary_float(&mut self, at: Option<Value>, op: UnaryOp, dtype: DType, x: &str) -> String {
         let one = if dtype == DType::F32 { "1.0f" } else { "1.0" };
         let zero = if dtype == DType::F32 { "0.0f" } else { "0.0" };
         let name = match op {
@@ -82,39 +82,13 @@ impl Writer<'_> {
             UnaryOp::Rsqrt => return format!("{one} / {}({x})", self.function("sqrt", dtype)),
             UnaryOp::Not => return format!("{x} == {zero}"),
             UnaryOp::BitNot => {
-                self.refuse(Some(at), format!("bitnot of {dtype}"), "bit-cast to an integer first");
+                self.refuse(at, format!("bitnot of {dtype}"), "bit-cast to an integer first");
                 return x.to_owned();
             }
             UnaryOp::Abs => "fabs",
             UnaryOp::Round => "rint",
-            UnaryOp::Exp
-            | UnaryOp::Exp2
-            | UnaryOp::Expm1
-            | UnaryOp::Log
-            | UnaryOp::Log2
-            | UnaryOp::Log1p
-            | UnaryOp::Sin
-            | UnaryOp::Cos
-            | UnaryOp::Tan
-            | UnaryOp::Asin
-            | UnaryOp::Acos
-            | UnaryOp::Atan
-            | UnaryOp::Sinh
-            | UnaryOp::Cosh
-            | UnaryOp::Tanh
-            | UnaryOp::Sqrt
-            | UnaryOp::Erf
-            | UnaryOp::Erfc
-            | UnaryOp::Floor
-            | UnaryOp::Ceil
-            | UnaryOp::Trunc
-            | UnaryOp::Sigmoid
-            | UnaryOp::Silu
-            | UnaryOp::Gelu
-            | UnaryOp::GeluTanh
-            | UnaryOp::Softplus
-            | UnaryOp::IsNan
-            | UnaryOp::IsFinite => op.name(),
+            // A function of the language's library, a helper's, or the row's own.
+            op => op.name(),
         };
         format!("{}({x})", self.function(name, dtype))
     }

@@ -12,6 +12,7 @@
 //! Stores of less than a word go through atomics, so that neighbouring threads do not overwrite each other.
 
 mod atomics;
+mod composed;
 mod constants;
 mod emit;
 mod fragments;
@@ -377,7 +378,7 @@ impl<'a> Writer<'a> {
         if self.options.int16 && self.shorts() {
             text += "enable wgpu_int16;\n";
         }
-        text += &library::functions_used(&code, self.target.i64);
+        text += &library::functions_used(&code, self.target.i64, |name| self.composed(name))?;
         text += &format!("@group(0) @binding(0) var<uniform> params: array<vec4<u32>, {}>;\n", self.words / 4);
         text += &code;
         let buffers = self.bound();

@@ -191,26 +191,6 @@ fn cosh_f32(x: f32) -> f32 {
     return select(select(middle, (0.5 * t) * t, a > 80.0), x, is_nan(x));
 }
 
-fn sigmoid_f32(x: f32) -> f32 {
-    let e = exp_f32(-abs(x));
-    return select(1.0, e, x < 0.0) / (1.0 + e);
-}
-
-fn silu_f32(x: f32) -> f32 {
-    // The power of two last, so that the product has all digits where the sigmoid alone would be tiny.
-    let bounded = clamp(-abs(x), -115.0, 0.0);
-    let n = round(bounded * 1.44269504);
-    let p = 1.0 + expm1_reduced(exp_rest(bounded, n));
-    let top = select(x, scale(max(x, -115.0) * p, i32(n)), x < 0.0);
-    let result = top / (1.0 + scale(p, i32(n)));
-    return select(select(result, 0.0, bitcast<u32>(x) == 0xff800000u), x, is_nan(x));
-}
-
-fn softplus_f32(x: f32) -> f32 {
-    let result = max(x, 0.0) + log1p_f32(exp_f32(-abs(x)));
-    return select(result, x, is_nan(x));
-}
-
 // After N. Juffa: near zero a polynomial, elsewhere one minus the exponential of one.
 fn erf_f32(x: f32) -> f32 {
     let t = abs(x);
@@ -255,14 +235,6 @@ fn gelu_f32(x: f32) -> f32 {
     let result = select(x - x * (half_erfc * e), x * half_erfc * e, x < 0.0);
     let special = is_nan(x) || bitcast<u32>(x) == 0x7f800000u;
     return select(select(result, x, special), 0.0, bitcast<u32>(x) == 0xff800000u);
-}
-
-// x * sigmoid(2 u), which is x (1 + tanh u) / 2, with u = sqrt(2 / pi) (x + 0.044715 x^3).
-fn gelu_tanh_f32(x: f32) -> f32 {
-    let b = clamp(x, -20.0, 20.0);
-    let e = exp_f32(-abs(1.5957691 * ((0.044715 * (b * b)) * b + b)));
-    let result = select(x, x * e, x < 0.0) / (1.0 + e);
-    return select(select(result, 0.0, bitcast<u32>(x) == 0xff800000u), x, is_nan(x));
 }
 
 // The bits of 2 / pi from a word on; enough for every f32.
