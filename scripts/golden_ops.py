@@ -1092,4 +1092,17 @@ unary("digamma", Digamma.apply, make=P, kinks=[1.0, 2.0, 1e3, 30.0])
 unary("trigamma", Trigamma.apply, make=P, specials=False)
 unary("erfinv", torch.erfinv, make=lambda *s: G(*s, lo=-0.96, hi=0.96), kinks=[0.0, 1.0, -1.0, 1.5, -0.96875])
 write("special")
+# ---- what the families above leave out
+
+op("bitcast")
+case(lambda x: x.view(torch.int32), torch.tensor([1.0, -2.5, 0.0, INF, 1e-3], dtype=torch.float32), concrete=True, to="i32")
+case(lambda x: x.view(torch.float32), torch.tensor([0, 1065353216, -1082130432, 1 << 23], dtype=torch.int32), concrete=True, to="f32")
+case(lambda x: x.view(torch.int64), torch.tensor([[1.0, -2.5], [3.0, 0.5]], dtype=torch.float64), concrete=True, to="i64")
+case(lambda x: x.view(torch.uint8), torch.tensor([-1, 0, 5, -128], dtype=torch.int8), concrete=True, to="u8")
+op("contiguous")
+case(lambda x: x.contiguous(), G(3, 4))
+op("max_pool2d_with_index")
+for shape, kernel, stride, padding in [((2, 3, 6, 7), (2, 3), (2, 2), (1, 1)), ((1, 2, 5, 5), (3, 3), (1, 2), (0, 1))]:
+    case(lambda x: F.max_pool2d(x, kernel, stride, padding, return_indices=True), D(*shape), kernel=kernel, stride=stride, padding=padding)
+write("rest")
 print(sum(counts.values()), "cases of", len(counts), "ops")

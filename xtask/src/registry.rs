@@ -151,7 +151,11 @@ fn functions(body: &str, entry: Option<(&str, &[String])>) -> Result<Vec<Method>
     while let Some(line) = lines.next() {
         let line = line.trim();
         if let Some(text) = line.strip_prefix("///") {
-            doc.push(text.strip_prefix(' ').unwrap_or(text).to_owned());
+            let text = text.strip_prefix(' ').unwrap_or(text);
+            // Lines of examples that the documentation does not show either.
+            if !text.starts_with("# ") {
+                doc.push(text.to_owned());
+            }
             continue;
         }
         if let Some(rest) = line.strip_prefix("pub fn ") {
@@ -167,7 +171,8 @@ fn functions(body: &str, entry: Option<(&str, &[String])>) -> Result<Vec<Method>
                 (Some(variable), Some((entry_doc, names))) => {
                     let which = usize::from(variable != "name");
                     let own = names.get(which).ok_or_else(|| format!("{line}: the entry has no ${variable}"))?;
-                    let doc = if which == 0 { entry_doc.to_owned() } else { format!("[`Tensor::{}`], with the axes left at size 1.", names[0]) };
+                    let doc =
+                        if which == 0 { entry_doc.to_owned() } else { format!("[`Tensor::{}`], with the axes left at size 1.", names[0]) };
                     found.push(Method { name: own.clone(), signature: signature.replacen(&name, own, 1), doc });
                 }
                 _ => return Err(format!("{line}: a name that is not known")),

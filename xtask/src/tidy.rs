@@ -23,7 +23,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("unigrad", &["unigrad-nn", DRIVERS]),
     ("unigrad-cli", &["unigrad"]),
     ("unigrad-testing", &["unigrad"]),
-    ("xtask", &[]),
+    ("xtask", &["unigrad-scalar"]),
 ];
 
 /// Stands for every crate under `crates/drivers/`; what these may use.

@@ -44,6 +44,7 @@ pub mod promotion;
 mod random;
 mod read;
 mod reduce;
+pub mod registry;
 mod rules;
 mod tensor;
 mod view;

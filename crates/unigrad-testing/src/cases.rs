@@ -6,47 +6,16 @@
 use crate::Values;
 use std::fmt;
 use unigrad_graph::{DType, numel};
+use unigrad_tensor::registry::{Attribute, Attributes};
 
-/// The options of a case: `key=value` words.
-#[derive(Clone, Debug, Default)]
-pub struct Args(Vec<(String, String)>);
-
-impl Args {
-    /// The value's text.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
-    }
-
-    /// A list of integers.
-    pub fn ints(&self, key: &str) -> Option<Vec<i64>> {
-        let text = self.text(key)?;
-        if text == "-" { Some(Vec::new()) } else { text.split(',').map(|word| word.parse().ok()).collect() }
-    }
-
-    /// A list of sizes.
-    pub fn sizes(&self, key: &str) -> Option<Vec<usize>> {
-        self.ints(key)?.into_iter().map(|i| usize::try_from(i).ok()).collect()
-    }
-
-    /// An integer.
-    pub fn int(&self, key: &str) -> Option<i64> {
-        self.text(key)?.parse().ok()
-    }
-
-    /// A float.
-    pub fn float(&self, key: &str) -> Option<f64> {
-        self.text(key)?.parse().ok()
-    }
-
-    /// Whether the option is there and on.
-    pub fn flag(&self, key: &str) -> bool {
-        self.text(key) == Some("1")
-    }
-}
-
-impl fmt::Display for Args {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|(key, value)| write!(f, " {key}={value}"))
+/// The value of an option, as it is written: an integer, a number, a list of integers (`-` without any), or a text.
+fn attribute(text: &str) -> Attribute {
+    let list = || text.split(',').map(|word| word.parse().ok()).collect::<Option<Vec<i64>>>();
+    match (text.parse::<i64>(), text.parse::<f64>()) {
+        (Ok(value), _) => value.into(),
+        (_, Ok(value)) => value.into(),
+        _ if text == "-" => Attribute::Ints(Vec::new()),
+        _ => list().map_or_else(|| text.into(), Attribute::Ints),
     }
 }
 
@@ -67,7 +36,7 @@ pub struct Case {
     /// Its place among the op's cases.
     pub number: usize,
     /// Options.
-    pub args: Args,
+    pub args: Attributes,
     /// What goes in.
     pub inputs: Vec<Array>,
     /// What PyTorch got.
@@ -79,6 +48,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// Whether an option is there and on.
+    pub fn flag(&self, name: &str) -> bool {
+        self.args.get(name) == Some(&Attribute::Int(1))
+    }
+
     /// Whether the case runs in every float dtype.
     pub fn any_float(&self) -> bool {
         self.inputs.iter().any(|input| input.any_float)
@@ -118,7 +92,7 @@ pub fn parse(text: &str) -> Result<Vec<Case>, String> {
                 let count = counts.entry(op.to_string()).or_default();
                 *count += 1;
                 let words = rest.split(' ').filter_map(|word| word.split_once('='));
-                let args = Args(words.map(|(key, value)| (key.to_string(), value.to_string())).collect());
+                let args = words.fold(Attributes::new(), |args, (key, value)| args.with(key, attribute(value)));
                 let (op, number) = (op.to_string(), *count);
                 cases.push(Case { op, number, args, inputs: vec![], outputs: vec![], grads: vec![], second: vec![] });
             }

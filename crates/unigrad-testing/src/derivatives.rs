@@ -8,11 +8,10 @@ use crate::{
     Values,
     cases::{Array, Case},
     compare::close_by,
-    ops::{Call, table},
     run::values_of,
 };
 use unigrad_graph::DType;
-use unigrad_tensor::{Device, Tensor, grad_allow_unused};
+use unigrad_tensor::{Device, Tensor, grad_allow_unused, registry};
 
 /// The weight of element `i` in the sums that are differentiated; never 0, which would hide an infinite factor.
 fn weight(i: usize) -> f64 {
@@ -22,7 +21,7 @@ fn weight(i: usize) -> f64 {
 /// What is wrong with a case on a device, with its floats in `dtype`. Nothing for a case that is not for `dtype`.
 pub fn check(case: &Case, dtype: DType, device: &Device) -> Vec<String> {
     let mut wrong = Vec::new();
-    if dtype != DType::F64 && case.args.flag("f64") {
+    if dtype != DType::F64 && case.flag("f64") {
         return wrong;
     }
     for variables in [true, false] {
@@ -51,21 +50,21 @@ fn in_dtype(input: &Array, dtype: DType) -> Values {
 }
 
 fn levels(case: &Case, dtype: DType, device: &Device, variables: bool) -> Result<Levels, String> {
-    let entry = table().find(|entry| entry.name == case.op).ok_or("the table has no such op")?;
+    let entry = registry::find(&case.op).ok_or("the table has no such op")?;
     let mut inputs = Vec::new();
     for input in &case.inputs {
         let values = in_dtype(input, dtype);
         let tensor = Tensor::from_bytes(&values.to_bytes(), values.shape.as_slice(), values.dtype, device);
         inputs.push(if variables && values.dtype.is_float() { tensor.requires_grad() } else { tensor });
     }
-    let outputs = (entry.run)(&Call { x: &inputs, args: &case.args, device });
+    let outputs = entry.call(&inputs, &case.args, device).map_err(|error| error.to_string())?;
     if let Some(error) = outputs.iter().find_map(Tensor::error) {
         return Err(error.to_string());
     }
     let wrt: Vec<&Tensor> = inputs.iter().filter(|input| input.dtype().is_float()).collect();
     let mut roots: Vec<Tensor> = outputs.iter().filter(|output| output.dtype().is_float()).cloned().collect();
     let mut derivatives = [Vec::new(), Vec::new()];
-    let wanted = if case.args.flag("once") { 1 } else { 2 };
+    let wanted = if case.flag("once") { 1 } else { 2 };
     for level in derivatives.iter_mut().take(wanted) {
         let mut loss: Option<Tensor> = None;
         for root in &roots {
@@ -106,7 +105,7 @@ fn compare(case: &Case, dtype: DType, levels: &Levels, wrong: &mut Vec<String>) 
         }
     }
     for ((name, expected), got) in [("gradient", &case.grads), ("second derivative", &case.second)].into_iter().zip(&levels.derivatives) {
-        if name != "gradient" && case.args.flag("once") {
+        if name != "gradient" && case.flag("once") {
             break;
         }
         for (i, input) in case.inputs.iter().enumerate().filter(|(_, input)| input.values.dtype.is_float()) {

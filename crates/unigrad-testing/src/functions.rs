@@ -5,9 +5,10 @@
 
 use crate::{
     Values,
-    cases::{Args, Array, Case, weight},
+    cases::{Array, Case, weight},
 };
 use unigrad_graph::{DType, UnaryClass, UnaryOp};
+use unigrad_tensor::registry::Attributes;
 
 /// Results and gradients that half types hold with room for what is multiplied with them.
 const LARGEST: f64 = 500.0;
@@ -34,7 +35,7 @@ fn case(op: UnaryOp, number: usize, x: Vec<f64>, grads: Vec<(usize, Vec<f64>)>) 
     Case {
         op: op.name().to_owned(),
         number,
-        args: Args::default(),
+        args: Attributes::new(),
         inputs: vec![array(DType::F64, x)],
         outputs: vec![array(result, y)],
         grads,

@@ -13,7 +13,6 @@ pub mod compare;
 pub mod derivatives;
 pub mod functions;
 pub mod fuzz;
-pub mod ops;
 pub mod oracle;
 pub mod run;
 pub mod share;

@@ -7,7 +7,6 @@ use crate::{
     Data, Values,
     cases::{Array, Case, weight},
     compare::{Tolerance, close},
-    ops::{Call, OpEntry, table},
     oracle,
     share::Share,
     values::each_index,
@@ -18,7 +17,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 use unigrad_graph::{DType, Expr};
-use unigrad_tensor::{Device, Tensor, eval};
+use unigrad_tensor::{
+    Device, Tensor, eval,
+    registry::{self, Op},
+};
 
 /// What happened.
 #[derive(Debug, Default)]
@@ -88,7 +90,7 @@ pub(crate) fn variants(case: &Case) -> Vec<Variant> {
     if case.inputs.iter().any(|input| input.values.len() > 1) {
         variants.extend([Layout::Permuted, Layout::Flipped, Layout::Strided].map(Variant::Laid));
     }
-    let reads = table().any(|entry| entry.name == case.op && entry.reads);
+    let reads = registry::find(&case.op).is_some_and(|op| op.reads);
     if !reads && !case.inputs.is_empty() && case.inputs.iter().all(|input| input.values.dtype.is_int()) {
         variants
             .extend(DType::ALL.into_iter().filter(|dtype| dtype.is_int() && in_integers(case, *dtype).is_some()).map(Variant::Integers));
@@ -129,8 +131,8 @@ pub fn run(cases: &[Case], devices: &[Device]) -> Report {
     let lacking: Vec<bool> = devices.iter().map(|device| crate::without_f64(device).is_some()).collect();
     let chosen: Vec<FxHashSet<(usize, Variant)>> = shares.iter().map(|(_, share)| share.of_table(cases, &all)).collect();
     for (i, (case, all)) in cases.iter().zip(&all).enumerate() {
-        let Some(entry) = table().find(|entry| entry.name == case.op) else {
-            report.skipped.push(format!("SKIPPED: {case}: the table has no such op"));
+        let Some(entry) = registry::find(&case.op) else {
+            report.failures.push(format!("FAIL {case}: the registry has no such op"));
             continue;
         };
         // What the oracle says is the same beside a device that runs everything.
@@ -162,7 +164,7 @@ pub fn run(cases: &[Case], devices: &[Device]) -> Report {
 }
 
 /// The graph of the case is right: by the oracle, in `f64`, its values and gradients are PyTorch's.
-fn check_oracle(case: &Case, entry: &OpEntry, devices: &[Device], report: &mut Report) {
+fn check_oracle(case: &Case, entry: &Op, devices: &[Device], report: &mut Report) {
     let Some(device) = devices.first().filter(|_| !entry.reads) else { return };
     let name = format!("{case} by the oracle");
     let results = caught(|| {
@@ -173,7 +175,7 @@ fn check_oracle(case: &Case, entry: &OpEntry, devices: &[Device], report: &mut R
     compare(case, DType::F64, results, &name, report);
 }
 
-fn check_device(case: &Case, entry: &OpEntry, device: &Device, variants: &[Variant], report: &mut Report) {
+fn check_device(case: &Case, entry: &Op, device: &Device, variants: &[Variant], report: &mut Report) {
     for variant in variants {
         let plain = matches!(variant, Variant::In(DType::F32));
         let (dtype, layout, shown) = match variant {
@@ -202,7 +204,7 @@ fn check_device(case: &Case, entry: &OpEntry, device: &Device, variants: &[Varia
 }
 
 /// The same once more: the same bits, and nothing is planned anew.
-fn check_again(case: &Case, entry: &OpEntry, device: &Device, first: &Results, name: &str, report: &mut Report) {
+fn check_again(case: &Case, entry: &Op, device: &Device, first: &Results, name: &str, report: &mut Report) {
     let before = eval::stats();
     let second = caught(|| evaluate(case, entry, DType::F32, Layout::Contiguous, device));
     let built = eval::stats().plans_built - before.plans_built;
@@ -218,7 +220,7 @@ fn check_again(case: &Case, entry: &OpEntry, device: &Device, first: &Results, n
 }
 
 /// An op of integers does the same in every integer dtype that holds the inputs: by the oracle, since PyTorch lacks some.
-fn check_integers(case: &Case, entry: &OpEntry, dtype: DType, device: &Device, report: &mut Report) {
+fn check_integers(case: &Case, entry: &Op, dtype: DType, device: &Device, report: &mut Report) {
     let Some(variant) = in_integers(case, dtype) else { return };
     let expected = caught(|| {
         let (outputs, _) = build(&variant, entry, dtype, Layout::Contiguous, Host::Oracle, device)?;
@@ -301,7 +303,7 @@ fn compare(case: &Case, dtype: DType, results: Result<Results, String>, name: &s
     }
 }
 
-fn evaluate(case: &Case, entry: &OpEntry, dtype: DType, layout: Layout, device: &Device) -> Result<Results, String> {
+fn evaluate(case: &Case, entry: &Op, dtype: DType, layout: Layout, device: &Device) -> Result<Results, String> {
     let (outputs, grads) = build(case, entry, dtype, layout, Host::Device(device), device)?;
     let tensors: Vec<&Tensor> = outputs.iter().chain(&grads).collect();
     Tensor::realize_all(&tensors).map_err(|error| error.to_string())?;
@@ -315,20 +317,13 @@ pub fn values_of(tensor: &Tensor) -> Result<Values, String> {
 }
 
 /// The outputs and the gradients, not evaluated.
-fn build(
-    case: &Case,
-    entry: &OpEntry,
-    dtype: DType,
-    layout: Layout,
-    host: Host,
-    device: &Device,
-) -> Result<(Vec<Tensor>, Vec<Tensor>), String> {
+fn build(case: &Case, entry: &Op, dtype: DType, layout: Layout, host: Host, device: &Device) -> Result<(Vec<Tensor>, Vec<Tensor>), String> {
     let mut inputs = Vec::with_capacity(case.inputs.len());
     for (i, input) in case.inputs.iter().enumerate() {
         let tensor = laid_out(&in_dtype(input, dtype), layout, host, device);
         inputs.push(if case.grads.iter().any(|(wanted, _)| *wanted == i) { tensor.requires_grad() } else { tensor });
     }
-    let outputs = (entry.run)(&Call { x: &inputs, args: &case.args, device });
+    let outputs = entry.call(&inputs, &case.args, device).map_err(|error| error.to_string())?;
     if let Some(error) = outputs.iter().find_map(Tensor::error) {
         return Err(error.to_string());
     }

@@ -1,6 +1,8 @@
 //! The op table, family by family, on every device, and a sample of it on every lower tier of the CPU. `UNIGRAD_OP=softmax` runs the cases of one op, `UNIGRAD_TEST_FULL=1` all of them on slow
 //! devices too.
 
+use std::collections::BTreeSet;
+use unigrad_tensor::registry;
 use unigrad_testing::{
     cases::{self, Case},
     fast_devices, functions, on_lower_tiers, on_slow_devices, run,
@@ -18,17 +20,32 @@ fn check(family: &str, mut cases: Vec<Case>) {
 }
 
 macro_rules! families {
-    ($($family:ident),*) => { $(
-        #[test]
-        fn $family() {
-            check(stringify!($family), cases::parse(include_str!(concat!("../goldens/", stringify!($family), ".txt"))).unwrap());
-        }
-    )* };
+    ($($family:ident),*) => {
+        /// The files of cases.
+        const GOLDENS: &[&str] = &[$(include_str!(concat!("../goldens/", stringify!($family), ".txt"))),*];
+        $(
+            #[test]
+            fn $family() {
+                check(stringify!($family), cases::parse(include_str!(concat!("../goldens/", stringify!($family), ".txt"))).unwrap());
+            }
+        )*
+    };
 }
-families!(unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special);
+families!(unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest);
 
 /// Every row of the table of functions, by its own meaning.
 #[test]
 fn functions_by_definition() {
     check("functions_by_definition", functions::cases());
+}
+
+#[test]
+fn every_op_has_cases() {
+    let cases = GOLDENS.iter().flat_map(|golden| cases::parse(golden).unwrap()).chain(functions::cases());
+    let there: BTreeSet<String> = cases.map(|case| case.op).collect();
+    let missing: Vec<&str> = registry::ops().map(|op| op.name).filter(|name| !there.contains(*name)).collect();
+    assert!(missing.is_empty(), "ops of the registry without a case in goldens/: {missing:?}");
+    // Op by op, so that a case without an op is a failure of its family too.
+    let unknown: Vec<&String> = there.iter().filter(|name| registry::find(name).is_none()).collect();
+    assert!(unknown.is_empty(), "cases of ops that the registry does not have: {unknown:?}");
 }

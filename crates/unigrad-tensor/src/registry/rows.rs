@@ -1,0 +1,90 @@
+//! Softmax, normalizations, attention, rotary positions, losses.
+
+use super::{Call, CallError, Op, Outputs, one, op};
+use crate::{AttentionOptions, CrossEntropyOptions, Reduction, RopeLayout, Tensor};
+
+fn reduction(c: &Call) -> Result<Reduction, CallError> {
+    c.choice("reduction", &[("mean", Reduction::Mean), ("sum", Reduction::Sum), ("none", Reduction::None), ("batchmean", Reduction::Sum)])
+}
+
+fn entropy_options(c: &Call) -> Result<CrossEntropyOptions, CallError> {
+    Ok(CrossEntropyOptions {
+        axis: None,
+        label_smoothing: c.maybe_float("label_smoothing")?.unwrap_or(0.0),
+        ignore_index: c.maybe_int("ignore_index")?,
+        weight: if c.flag("weight")? { Some(c.x(2)?.clone()) } else { None },
+        reduction: reduction(c)?,
+    })
+}
+
+/// Over the last `axes` axes without weights: as one axis.
+fn bare_norm(c: &Call, norm: fn(&Tensor, f64) -> Tensor) -> Outputs {
+    let (x, axes) = (c.x(0)?, c.size("axes")?);
+    let shape = x.shape();
+    let Some(split) = shape.len().checked_sub(axes) else {
+        return Err(CallError { op: c.op, cause: format!("`axes` is {axes}"), help: format!("the tensor has {}", shape.len()) });
+    };
+    let (outer, inner) = shape.split_at(split);
+    let rows: Vec<usize> = outer.iter().copied().chain([inner.iter().product()]).collect();
+    one(norm(&x.reshape(rows), c.float("eps")?).reshape(shape))
+}
+
+fn attention(c: &Call) -> Outputs {
+    let masked = |kind: &str| Ok::<_, CallError>(if c.has("mask") && c.text("mask")? == kind { Some(c.x(3)?.clone()) } else { None });
+    let options = AttentionOptions {
+        causal: c.flag("causal")?,
+        window: c.maybe_size("window")?,
+        scale: c.maybe_float("scale")?,
+        bias: masked("bias")?,
+        mask: masked("bool")?,
+        ..AttentionOptions::default()
+    };
+    one(c.x(0)?.attention(c.x(1)?, c.x(2)?, &options))
+}
+
+pub(super) const OPS: &[&[Op]] = &[&[
+    op("softmax", "softmax", |c| one(c.x(0)?.softmax(c.axis()?))).full(),
+    op("log_softmax", "log_softmax", |c| one(c.x(0)?.log_softmax(c.axis()?))).full(),
+    op("softmin", "softmin", |c| one(c.x(0)?.softmin(c.axis()?))).full(),
+    op("layer_norm", "layer_norm", |c| match c.maybe(1) {
+        Some(weight) => one(c.x(0)?.layer_norm(Some(weight), c.maybe(2), c.float("eps")?)),
+        None => bare_norm(c, |x, eps| x.layer_norm(None, None, eps)),
+    })
+    .full(),
+    op("rms_norm", "rms_norm", |c| match c.maybe(1) {
+        Some(weight) => one(c.x(0)?.rms_norm(Some(weight), c.float("eps")?)),
+        None => bare_norm(c, |x, eps| x.rms_norm(None, eps)),
+    })
+    .full(),
+    op("group_norm", "group_norm", |c| one(c.x(0)?.group_norm(c.size("groups")?, c.maybe(1), c.maybe(2), c.float("eps")?))).full(),
+    op("instance_norm", "instance_norm", |c| one(c.x(0)?.instance_norm(c.maybe(1), c.maybe(2), c.float("eps")?))).full(),
+    op("batch_norm_train", "batch_norm_train", |c| one(c.x(0)?.batch_norm_train(c.maybe(1), c.maybe(2), c.float("eps")?).0)),
+    op("batch_norm_eval", "batch_norm", |c| one(c.x(0)?.batch_norm(c.x(1)?, c.x(2)?, c.maybe(3), c.maybe(4), c.float("eps")?))),
+    op("cosine_similarity", "cosine_similarity", |c| one(c.x(0)?.cosine_similarity(c.x(1)?, c.axis()?, c.float("eps")?))).full(),
+    op("normalize", "normalize", |c| one(c.x(0)?.normalize(c.float("p")?, c.axis()?, 1e-12))).full(),
+    op("attention", "attention", attention).half(),
+    op("rope", "rope", |c| {
+        let layout = c.choice("layout", &[("interleaved", RopeLayout::Interleaved), ("half", RopeLayout::HalfSplit)])?;
+        one(c.x(0)?.rope(c.x(1)?, c.x(2)?, layout))
+    }),
+    op("cross_entropy", "cross_entropy", |c| one(c.x(0)?.cross_entropy_with(c.x(1)?, &entropy_options(c)?))).full(),
+    op("cross_entropy_probs", "cross_entropy", |c| one(c.x(0)?.cross_entropy_with(c.x(1)?, &entropy_options(c)?))).full(),
+    op("nll_loss", "nll_loss", |c| one(c.x(0)?.nll_loss_with(c.x(1)?, &entropy_options(c)?))).full(),
+    op("bce", "bce_loss", |c| one(c.x(0)?.bce_loss_with(c.x(1)?, None, reduction(c)?))).full(),
+    op("bce_with_logits", "bce_with_logits", |c| {
+        let pos_weight = if c.flag("pos_weight")? { Some(c.x(2)?) } else { None };
+        one(c.x(0)?.bce_with_logits_with(c.x(1)?, None, pos_weight, reduction(c)?))
+    })
+    .full(),
+    op("mse_loss", "mse_loss", |c| one(c.x(0)?.mse_loss_with(c.x(1)?, reduction(c)?))).full(),
+    op("l1_loss", "l1_loss", |c| one(c.x(0)?.l1_loss_with(c.x(1)?, reduction(c)?))).full(),
+    op("huber_loss", "huber_loss", |c| one(c.x(0)?.huber_loss_with(c.x(1)?, c.float("delta")?, reduction(c)?))).full(),
+    op("smooth_l1_loss", "smooth_l1_loss", |c| one(c.x(0)?.smooth_l1_loss_with(c.x(1)?, c.float("beta")?, reduction(c)?))).full(),
+    op("kl_div", "kl_div", |c| {
+        let x = c.x(0)?;
+        let loss = x.kl_div(c.x(1)?, c.flag("log_target")?, reduction(c)?);
+        let per_batch = c.has("reduction") && c.text("reduction")? == "batchmean";
+        one(if per_batch { loss / x.shape().first().copied().unwrap_or(1) as f64 } else { loss })
+    })
+    .full(),
+]];
