@@ -1105,4 +1105,239 @@ op("max_pool2d_with_index")
 for shape, kernel, stride, padding in [((2, 3, 6, 7), (2, 3), (2, 2), (1, 1)), ((1, 2, 5, 5), (3, 3), (1, 2), (0, 1))]:
     case(lambda x: F.max_pool2d(x, kernel, stride, padding, return_indices=True), D(*shape), kernel=kernel, stride=stride, padding=padding)
 write("rest")
+# ---- functions of two numbers that are composed of others
+
+def two(name, fn, make_a=G, make_b=G, grad=True, specials=True, pairs=(((5,), (5,)), ((3, 1, 4), (2, 1)), ((), (3,)), ((0, 2), (2,)))):
+    op(name)
+    for a, b in pairs:
+        case(fn, make_a(*a), make_b(*b), nograd=not grad)
+    if specials:
+        values = [0.0, -0.0, 1.0, -1.5, NAN, INF, -INF]
+        a, b = zip(*itertools.product(values, values))
+        case(fn, V(list(a)), V(list(b)), nograd=True)
+
+
+two("fmod", torch.fmod, make_b=away, specials=False)
+case(torch.fmod, V([5.0, -5.0, 5.0, -5.0, 1.0, -1.0, 7.5]), V([3.0, 3.0, -3.0, -3.0, INF, INF, 0.5]), nograd=True)
+case(lambda x: torch.fmod(x, 0.75), G(7), scalar=0.75)
+case(torch.fmod, torch.tensor([7, -7, 7, -7, 0]), torch.tensor([3, 3, -3, -3, 5]), concrete=True)
+two("fmax", torch.fmax, make_a=D, make_b=D)
+two("fmin", torch.fmin, make_a=D, make_b=D)
+two("hypot", torch.hypot, make_a=away)
+case(torch.hypot, V([3.0, 240.0, 0.0078125]), V([4.0, 180.0, 0.0]))
+two("copysign", torch.copysign, make_a=away, make_b=away, specials=False)
+case(torch.copysign, V([0.0, -0.0, 1.5, -1.5, INF]), V([-0.0, 0.0, -0.0, 3.0, -1.0]), nograd=True)
+two("heaviside", lambda a, b: torch.heaviside(a, b), grad=False)
+two("xlogy", torch.xlogy, make_b=P, specials=False)
+case(torch.xlogy, V([0.0, 0.0, 0.0, 2.0, -1.0, NAN]), V([0.0, INF, NAN, 0.0, INF, 1.0]), nograd=True)
+case(torch.xlogy, V([0.0, 0.0, 1.5]), V([0.0, 2.0, 0.5]))
+two("xlog1py", torch.special.xlog1py, make_b=P, specials=False)
+case(torch.special.xlog1py, V([0.0, 0.0, 0.0, 2.0, NAN]), V([-1.0, INF, NAN, -1.0, 1.0]), nograd=True)
+two("logaddexp", torch.logaddexp)
+case(torch.logaddexp, V([100.0, -100.0, 3.0]), V([99.0, -101.0, 3.0]))
+two("logaddexp2", torch.logaddexp2)
+op("gcd")
+for dtype in (torch.int8, torch.int32, torch.int64, torch.uint8):
+    case(torch.gcd, torch.tensor([12, 0, 7, 100, 126, 0], dtype=dtype), torch.tensor([18, 5, 13, 75, 84, 0], dtype=dtype), concrete=True)
+case(torch.gcd, torch.tensor([-12, 12, 1836311903, 832040]), torch.tensor([18, -18, 1134903170, 514229]), concrete=True)
+op("lcm")
+case(torch.lcm, torch.tensor([12, 0, 7, -4, 6]), torch.tensor([18, 5, 13, 6, -9]), concrete=True)
+case(torch.lcm, torch.tensor([[12], [5]], dtype=torch.int32), torch.tensor([18, 4], dtype=torch.int32), concrete=True)
+two("div_trunc", lambda a, b: torch.div(a, b, rounding_mode="trunc"), make_b=away, grad=False, specials=False)
+case(lambda a, b: torch.div(a, b, rounding_mode="trunc"), torch.tensor([7, -7, 7, -7, 6, 0]), torch.tensor([2, 2, -2, -2, 3, 5]), concrete=True)
+op("nextafter")
+for dtype in (torch.float32, torch.float64):
+    a, b = zip(*itertools.product([0.0, 1.0, -1.0, 2.0, 1e-30, INF, NAN], [0.0, 3.0, -3.0, INF, -INF]))
+    case(torch.nextafter, V(a, dtype), V(b, dtype), concrete=True)
+op("float_power")
+case(torch.float_power, torch.tensor([1, 2, -3]), torch.tensor([2, 3, 3]), concrete=True)
+case(lambda x: torch.float_power(x, 3), torch.tensor([0.5, -1.25, 3.0], dtype=torch.float32), concrete=True, scalar=3)
+write("math")
+
+def kcase(fn, *inputs, nograd=False, concrete=False, only=None, **attributes):
+    """As `case`, of a function that takes the attributes."""
+    given = {k: v for k, v in attributes.items()}
+    case(lambda *x: fn(*x, **given), *inputs, nograd=nograd, concrete=concrete, only=only, **attributes)
+
+
+# ---- functions of one number with settings, activations
+
+unary("signbit", torch.signbit, kinks=[0.0, -0.0], specials=False)
+case(torch.signbit, torch.tensor([-3, 0, 5]), concrete=True)
+unary("logit", torch.logit, make=lambda *s: G(*s, lo=0.05, hi=0.95), kinks=[0.5, 0.03125])
+unary("logit", lambda x: torch.logit(x, 0.0625), make=lambda *s: G(*s, lo=0.05, hi=0.95), kinks=[0.0, 1.0, 0.5, 0.96875, 0.03125], specials=False, eps=0.0625)
+unary("sinc", torch.sinc, kinks=[0.0, 1.0, -2.0, 0.5])
+op("nan_to_num")
+kcase(lambda x, nan, posinf, neginf: torch.nan_to_num(x, nan, posinf, neginf), V([1.0, NAN, INF, -INF, -0.5]), nan=0.5, posinf=3.0, neginf=-2.0)
+kcase(lambda x, nan: torch.nan_to_num(x, nan), V([1.0, NAN, -0.5]), nan=0.0)
+kcase(lambda x, nan: torch.nan_to_num(x, nan), V([1.0, NAN, INF, -INF], torch.float32), nan=0.0, concrete=True)
+kcase(lambda x, nan: torch.nan_to_num(x, nan), V([1.0, NAN, INF, -INF], torch.float16), nan=0.0, concrete=True)
+unary("deg2rad", torch.deg2rad)
+unary("rad2deg", torch.rad2deg)
+unary("power_of", lambda x: torch.pow(2.5, x), base=2.5)
+op("round_decimals")
+for decimals in (0, 1, 2):
+    kcase(lambda x, decimals: torch.round(x, decimals=decimals), V([0.5, 1.25, -1.75, 2.5, 3.0625], torch.float64), concrete=True, decimals=decimals)
+kcase(lambda x, decimals: torch.round(x, decimals=decimals), V([123.0, 155.0, -250.0, 35.0], torch.float32), concrete=True, decimals=-1)
+unary("celu", lambda x: F.celu(x, 0.75), kinks=[0.0, -1.0], without=[-INF], alpha=0.75)
+unary("tanhshrink", F.tanhshrink, kinks=[0.0, 0.0625, -0.125, 0.09375])
+unary("softshrink", lambda x: F.softshrink(x, 0.5), kinks=[0.5, -0.5, 0.25], **{"lambda": 0.5})
+unary("hardshrink", lambda x: F.hardshrink(x, 0.5), kinks=[0.5, -0.5, 0.25], **{"lambda": 0.5})
+unary("threshold", lambda x: F.threshold(x, 0.25, -1.5), kinks=[0.25, 0.5], threshold=0.25, value=-1.5)
+unary("hardtanh_with", lambda x: F.hardtanh(x, -0.5, 1.25), kinks=[-0.5, 1.25, 0.0], low=-0.5, high=1.25)
+unary("softplus_with", lambda x: F.softplus(x, 2.0, 1.5), beta=2.0, threshold=1.5)
+op("glu")
+for shape, axis in [((4,), 0), ((3, 6), -1), ((3, 6, 2), 1), ((0, 4), 1), ((2, 2), 0)]:
+    kcase(lambda x, axis: F.glu(x, axis), G(*shape), axis=axis)
+op("prelu")
+for shape, weights in [((5,), 1), ((2, 3), 3), ((2, 3, 4), 3), ((2, 3, 2, 2), 1), ((0, 3), 3), ((), 1)]:
+    case(F.prelu, D(*shape), G(weights))
+write("activation")
+
+# ---- statistics
+
+op("nansum")
+for axes in (None, (0,), (1,), (0, 1), (-1,)):
+    kcase(lambda x, axes: torch.nansum(x, axes) if axes else torch.nansum(x), torch.where(B(3, 4), G(3, 4), NAN), axes=axes)
+case(lambda x: torch.nansum(x), V([NAN, NAN]))
+case(lambda x: torch.nansum(x), torch.tensor([1, 2, 3]), concrete=True)
+op("nanmean")
+for axes in (None, (0,), (-1,)):
+    kcase(lambda x, axes: torch.nanmean(x, axes) if axes else torch.nanmean(x), torch.where(torch.tensor(rng.integers(0, 4, (3, 4)) > 0), G(3, 4), NAN), axes=axes)
+op("aminmax")
+case(lambda x: torch.aminmax(x), D(3, 4))
+kcase(lambda x, axes: torch.aminmax(x, dim=axes), D(3, 5), axes=1)
+kcase(lambda x, axes: torch.aminmax(x, dim=axes), torch.tensor([[3, 1], [2, 5]]), concrete=True, axes=0)
+op("var_with")
+for axes, correction in [(None, 0.5), ((0,), 1.5), ((1,), 0.0), ((0, 1), 2.0)]:
+    kcase(lambda x, axes, correction: torch.var(x, axes, correction=correction), G(4, 5), axes=axes, correction=correction)
+kcase(lambda x, axes, correction: torch.var(x, axes, correction=correction), G(2, 3), nograd=True, axes=(0,), correction=2.5)
+op("argmax_all")
+case(torch.argmax, D(3, 4))
+case(torch.argmax, torch.tensor([[3, 9], [9, 1]]), concrete=True)
+op("argmin_all")
+case(torch.argmin, D(3, 4))
+case(torch.argmin, V([2.0, NAN, 1.0]))
+for name, fn in [("median", torch.median), ("nanmedian", torch.nanmedian)]:
+    op(name)
+    for shape, axis in [((5,), 0), ((4,), -1), ((3, 6), 1), ((3, 6), 0), ((2, 1, 3), 1), ((1,), 0)]:
+        kcase(lambda x, axis: tuple(fn(x, axis)), D(*shape), axis=axis)
+    kcase(lambda x, axis: tuple(fn(x, axis)), V([[1.0, NAN, 3.0, -2.0], [4.0, 0.5, 2.0, 1.0]]), axis=1)
+    kcase(lambda x, axis: tuple(fn(x, axis)), torch.tensor([[3, 1, 2], [9, 7, 8]]), concrete=True, axis=1)
+op("kthvalue")
+for shape, k, axis in [((5,), 2, 0), ((3, 6), 6, 1), ((3, 6), 1, 0), ((2, 4, 3), 3, -2)]:
+    kcase(lambda x, k, axis: tuple(torch.kthvalue(x, k, axis)), D(*shape), k=k, axis=axis)
+op("mode")
+kcase(lambda x, axis: tuple(torch.mode(x, axis)), V([1.0, 2.0, 2.0, 3.0, 1.0, 2.0]), axis=0)
+kcase(lambda x, axis: tuple(torch.mode(x, axis)), V([[2.0, 1.0, 1.0, 2.0], [5.0, 5.0, 3.0, 4.0], [0.5, 0.5, 0.5, 0.5]]), axis=1)
+kcase(lambda x, axis: tuple(torch.mode(x, axis)), torch.tensor([[3, 1], [2, 1], [3, 4]]), concrete=True, axis=0)
+for name, fn in [("quantile", torch.quantile), ("nanquantile", torch.nanquantile)]:
+    op(name)
+    for q, axis, interpolation in [(0.5, 0, "linear"), (0.3, 1, "linear"), (0.0, -1, "linear"), (1.0, 0, "linear"), (0.4, 1, "lower"), (0.4, 1, "higher"), (0.4, 1, "nearest"), (0.4, 1, "midpoint"), (0.75, 0, "linear")]:
+        kcase(lambda x, q, axis, interpolation: fn(x, q, axis, interpolation=interpolation), D(4, 7), q=q, axis=axis, interpolation=interpolation)
+    kcase(lambda x, q, axis: fn(x, q, axis), V([[1.0, NAN, 3.0, -2.0], [4.0, 0.5, 2.0, 1.0], [NAN, NAN, NAN, NAN]]), nograd=True, q=0.5, axis=1)
+for name, fn in [("cummax_with_index", torch.cummax), ("cummin_with_index", torch.cummin)]:
+    op(name)
+    for shape, axis in [((6,), 0), ((3, 5), 1), ((4, 2), 0), ((0, 3), 0), ((2, 1), 1)]:
+        kcase(lambda x, axis: tuple(fn(x, axis)), D(*shape), axis=axis)
+    kcase(lambda x, axis: tuple(fn(x, axis)), V([1.0, 1.0, 0.5, 2.0, 2.0, 0.25]), axis=0)
+    kcase(lambda x, axis: tuple(fn(x, axis)), V([1.0, NAN, 5.0, NAN, 0.0]), nograd=True, axis=0)
+op("diff")
+for shape, n, axis in [((6,), 1, 0), ((3, 5), 2, 1), ((4, 2), 1, 0), ((3, 5), 0, 1), ((2, 3), 4, 1), ((1,), 1, 0)]:
+    kcase(lambda x, n, axis: torch.diff(x, n, axis), G(*shape), n=n, axis=axis)
+kcase(lambda x, n, axis: torch.diff(x, n, axis), torch.tensor([True, False, False, True]), concrete=True, n=1, axis=0)
+kcase(lambda x, n, axis: torch.diff(x, n, axis), torch.tensor([5, 3, 10]), concrete=True, n=1, axis=0)
+op("trapezoid")
+for shape, axis in [((6,), 0), ((3, 5), 1), ((4, 2), 0), ((3, 1), 1)]:
+    kcase(lambda x, dx, axis: torch.trapezoid(x, dx=dx, dim=axis), G(*shape), dx=0.5, axis=axis)
+op("cumulative_trapezoid")
+for shape, axis in [((6,), 0), ((3, 5), 1), ((4, 2), 0)]:
+    kcase(lambda x, dx, axis: torch.cumulative_trapezoid(x, dx=dx, dim=axis), G(*shape), dx=0.5, axis=axis)
+op("cov")
+for shape, correction in [((3, 5), 1), ((2, 4), 0), ((6,), 1)]:
+    kcase(lambda x, correction: torch.cov(x, correction=correction), G(*shape), correction=correction)
+op("corrcoef")
+case(torch.corrcoef, G(3, 6))
+op("cdist")
+for a, b, p in [((3, 4), (5, 4), 2.0), ((2, 3, 4), (2, 2, 4), 1.0), ((3, 2), (2, 2), 3.0), ((2, 1, 3, 2), (4, 2, 2), 2.0), ((3, 4), (2, 4), INF), ((0, 3), (2, 3), 2.0), ((2, 3), (2, 3), 1.5)]:
+    kcase(lambda x, y, p: torch.cdist(x, y, p), D(*a), D(*b), p=p)
+write("statistics")
+
+# ---- arrangements and products
+
+for name, fn, groups in [
+    ("hstack", torch.hstack, [[(2,), (3,)], [(2, 1), (2, 3)], [(), ()], [(2, 1, 2), (2, 3, 2)]]),
+    ("vstack", torch.vstack, [[(3,), (3,)], [(2, 3), (1, 3)], [(), ()], [(2, 1, 2), (1, 1, 2)]]),
+    ("dstack", torch.dstack, [[(3,), (3,)], [(2, 3), (2, 3)], [(2, 1, 2), (2, 1, 3)], [()]]),
+    ("column_stack", torch.column_stack, [[(3,), (3,)], [(3,), (3, 2)], [(), ()]]),
+    ("block_diag", torch.block_diag, [[(2, 3), (1, 2)], [(3,), (), (2, 1)], [(0, 2), (2, 2)]]),
+]:
+    op(name)
+    for shapes in groups:
+        case(lambda *x: fn(list(x)) if name != "block_diag" else fn(*x), *[G(*shape) for shape in shapes])
+op("tensor_split")
+for shape, n, axis in [((7,), 3, 0), ((2, 5), 2, 1), ((2, 5), 4, 0), ((4,), 1, 0)]:
+    kcase(lambda x, n, axis: list(torch.tensor_split(x, n, axis)), G(*shape), n=n, axis=axis)
+op("split_at")
+for shape, places, axis in [((7,), [1, 4], 0), ((2, 5), [2], 1), ((6,), [4, 2, 9, -1], 0), ((6,), [-20, 3], 0)]:
+    kcase(lambda x, places, axis: list(torch.tensor_split(x, places, axis)), G(*shape), places=places, axis=axis)
+op("rot90")
+for shape, k, axes in [((2, 3), 1, (0, 1)), ((2, 3), 2, (0, 1)), ((2, 3), -1, (0, 1)), ((2, 3, 4), 3, (2, 0)), ((2, 3, 4), 4, (1, 2)), ((0, 3), 1, (0, 1))]:
+    kcase(lambda x, k, axes: torch.rot90(x, k, axes), G(*shape), k=k, axes=axes)
+op("roll_axes")
+for shape, shifts, axes in [((2, 3), (1, -2), (0, 1)), ((4, 3), (5, 1), (0, 0)), ((2, 3, 4), (1,), (-1,))]:
+    kcase(lambda x, shifts, axes: torch.roll(x, shifts, axes), G(*shape), shifts=list(shifts), axes=list(axes))
+op("movedims")
+for shape, source, target in [((2, 3, 4), (0, 1), (1, 2)), ((2, 3, 4, 5), (-1, 0), (0, 2)), ((2, 3), (0,), (1,))]:
+    kcase(lambda x, source, target: torch.movedim(x, source, target), G(*shape), source=list(source), target=list(target))
+op("squeeze_axes")
+for shape, axes in [((1, 3, 1), (0, 2)), ((1, 3, 1), (0, 1)), ((2, 1), (-1,))]:
+    kcase(lambda x, axes: torch.squeeze(x, axes), G(*shape), axes=axes)
+op("diag_embed_with")
+for shape, offset, a, b in [((3,), 1, 0, 1), ((2, 3), -1, -2, -1), ((2, 3), 0, 0, 2), ((2, 3), 2, 1, 0), ((0,), 1, 0, 1)]:
+    kcase(lambda x, offset, axis1, axis2: torch.diag_embed(x, offset, axis1, axis2), G(*shape), offset=offset, axis1=a, axis2=b)
+op("diagflat")
+for shape, offset in [((3,), 0), ((2, 2), 1), ((2,), -2), ((), 0)]:
+    kcase(lambda x, offset: torch.diagflat(x, offset), G(*shape), offset=offset)
+op("kron")
+for a, b in [((2, 3), (3, 1)), ((2,), (3,)), ((2, 2), (3,)), ((), (2, 2)), ((2, 1, 2), (2, 2))]:
+    case(torch.kron, G(*a), G(*b))
+op("meshgrid_xy")
+for sizes in [(2, 3), (2,), (2, 3, 4), ()]:
+    if sizes:
+        case(lambda *x: list(torch.meshgrid(*x, indexing="xy")), *[G(n) for n in sizes])
+op("pad_or_cut")
+for shape, pads, mode in [((5,), (-1, 2), "constant"), ((3, 4), (1, -2, -1, 0), "constant"), ((2, 3, 5), (-1, 1), "replicate"), ((2, 3, 5), (2, -1), "reflect")]:
+    kcase(lambda x, pads, mode: F.pad(x, pads, mode), G(*shape), pads=list(pads), mode=mode)
+op("expand_with")
+for shape, to in [((1, 3), (2, -1)), ((3,), (2, -1)), ((2, 1), (-1, 4))]:
+    kcase(lambda x, **k: x.expand(k["shape"]), G(*shape), **{"shape": list(to)})
+op("addmm_with")
+for beta, alpha in [(1.0, 1.0), (0.5, -2.0), (0.0, 1.5)]:
+    kcase(lambda c, a, b, beta, alpha: torch.addmm(c, a, b, beta=beta, alpha=alpha), G(2, 4), G(2, 3), G(3, 4), beta=beta, alpha=alpha)
+kcase(lambda c, a, b, beta, alpha: torch.addmm(c, a, b, beta=int(beta), alpha=int(alpha)), I(2, 2), I(2, 3), I(3, 2), concrete=True, beta=2.0, alpha=3.0)
+kcase(lambda c, a, b, beta, alpha: torch.addmm(c, a, b, beta=beta, alpha=alpha), V([NAN, 1.0]), G(2, 2), G(2, 2), nograd=True, beta=0.0, alpha=1.0)
+op("baddbmm")
+for beta, alpha in [(1.0, 0.5), (-0.5, 2.0)]:
+    kcase(lambda c, a, b, beta, alpha: torch.baddbmm(c, a, b, beta=beta, alpha=alpha), G(2, 2, 3), G(2, 2, 2), G(2, 2, 3), beta=beta, alpha=alpha)
+op("addmv")
+kcase(lambda c, a, b, beta, alpha: torch.addmv(c, a, b, beta=beta, alpha=alpha), G(3), G(3, 2), G(2), beta=0.5, alpha=2.0)
+op("addr")
+kcase(lambda c, a, b, beta, alpha: torch.addr(c, a, b, beta=beta, alpha=alpha), G(3, 2), G(3), G(2), beta=0.5, alpha=2.0)
+op("tensordot")
+for a, b, axes, other in [((2, 3, 4), (4, 3, 2), (1, 2), (1, 0)), ((2, 3), (3, 4), (1,), (0,)), ((2, 3), (4, 5), (), ()), ((3,), (3,), (0,), (0,)), ((2, 0), (0, 3), (1,), (0,))]:
+    kcase(lambda x, y, axes, other_axes: torch.tensordot(x, y, (axes, other_axes)), G(*a), G(*b), axes=list(axes), other_axes=list(other))
+op("inner")
+for a, b in [((3,), (3,)), ((2, 3), (4, 3)), ((), (2, 2)), ((2, 1, 3), (3,))]:
+    case(torch.inner, G(*a), G(*b))
+op("cross")
+for a, b, axis in [((3,), (3,), 0), ((2, 3), (2, 3), 1), ((3, 4), (3, 1), 0), ((2, 1, 3), (1, 4, 3), -1)]:
+    kcase(lambda x, y, axis: torch.linalg.cross(x, y, dim=axis), G(*a), G(*b), axis=axis)
+op("bilinear")
+case(F.bilinear, G(2, 3, lo=-1, hi=1), G(2, 4, lo=-1, hi=1), G(5, 3, 4, lo=-1, hi=1), G(5))
+case(F.bilinear, G(2, 2, 3), G(2, 2, 1), G(2, 3, 1))
+op("multi_dot")
+for shapes in [[(2, 3), (3, 4)], [(2, 3), (3, 5), (5, 1)], [(3,), (3, 4), (4,)], [(4, 2), (2, 6), (6, 3), (3, 2)], [(3,), (3,)]]:
+    case(lambda *x: torch.linalg.multi_dot(list(x)), *[G(*shape, lo=-0.5, hi=0.5) for shape in shapes])
+write("arrange")
 print(sum(counts.values()), "cases of", len(counts), "ops")

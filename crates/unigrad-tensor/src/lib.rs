@@ -24,7 +24,9 @@
 //! ```
 
 pub mod accuracy;
+mod activation;
 mod arithmetic;
+mod arrange;
 mod attention;
 mod autograd;
 mod axes;
@@ -36,16 +38,19 @@ mod index;
 mod kernel;
 mod linalg;
 mod loss;
+mod math;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod norm;
 mod pool;
+mod products;
 pub mod promotion;
 mod random;
 mod read;
 mod reduce;
 pub mod registry;
 mod rules;
+mod statistics;
 mod tensor;
 mod view;
 
@@ -61,6 +66,7 @@ pub use kernel::CustomKernel;
 pub use loss::{CrossEntropyOptions, Reduction};
 pub use pool::PoolOptions;
 pub use random::{Generator, manual_seed};
+pub use statistics::Interpolation;
 pub use tensor::Tensor;
 pub use unigrad_device::Device;
 pub use unigrad_graph::{DType, Element, Literal, Origin, OriginGuard, ScatterMode, bf16, f16};

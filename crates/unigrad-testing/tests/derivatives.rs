@@ -80,6 +80,10 @@ fn an_op_gives_a_tensor_of_its_own() {
         include_str!("../goldens/norm.txt"),
         include_str!("../goldens/loss.txt"),
         include_str!("../goldens/special.txt"),
+        include_str!("../goldens/math.txt"),
+        include_str!("../goldens/activation.txt"),
+        include_str!("../goldens/statistics.txt"),
+        include_str!("../goldens/arrange.txt"),
     ];
     let device = &fast_devices()[0];
     let (mut ran, mut failures) = (0, 0);

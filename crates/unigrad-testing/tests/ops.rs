@@ -31,7 +31,7 @@ macro_rules! families {
         )*
     };
 }
-families!(unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest);
+families!(unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest, math, activation, statistics, arrange);
 
 /// Every row of the table of functions, by its own meaning.
 #[test]

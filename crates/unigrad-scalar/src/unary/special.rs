@@ -193,7 +193,7 @@ pub(super) fn lgamma_form(x: Var<'_>, wide: bool) -> Var<'_> {
     let close = polynomial + below.select(-log, log);
     let inverse = z.recip();
     let tail = inverse * (inverse * inverse).polynomial(if wide { &STIRLING } else { &STIRLING[..3] });
-    let half_log_two_pi_less_half = 0.418_938_533_204_672_74;
+    let half_log_two_pi_less_half = 0.418_938_533_204_672_7;
     let far = (z - 0.5) * (z.log() - 1.0) + half_log_two_pi_less_half + tail;
     let value = z.lt(2.5 + STEPS as f64).select(close, far);
     let sine = ((x - x.round()) * PI).sin().abs();

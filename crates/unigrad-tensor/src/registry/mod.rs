@@ -19,6 +19,7 @@
 //! ```
 
 mod call;
+mod composed;
 mod index;
 mod maps;
 mod methods;
@@ -136,7 +137,7 @@ impl Op {
 
 /// Every op.
 pub fn ops() -> impl Iterator<Item = &'static Op> {
-    [maps::OPS, views::OPS, reduce::OPS, index::OPS, products::OPS, rows::OPS].into_iter().flatten().copied().flatten()
+    [maps::OPS, views::OPS, reduce::OPS, index::OPS, products::OPS, rows::OPS, composed::OPS].into_iter().flatten().copied().flatten()
 }
 
 /// The op of this name.

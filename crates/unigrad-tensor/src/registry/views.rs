@@ -3,7 +3,7 @@
 use super::{Call, CallError, Op, Outputs, one, op};
 use crate::{PadMode, Tensor};
 
-fn mode(c: &Call) -> Result<PadMode, CallError> {
+pub(super) fn mode(c: &Call) -> Result<PadMode, CallError> {
     let constant = PadMode::Constant(c.maybe_float("value")?.unwrap_or(0.0));
     let modes = [("constant", constant), ("reflect", PadMode::Reflect), ("replicate", PadMode::Replicate), ("circular", PadMode::Circular)];
     c.choice("mode", &modes)
