@@ -147,10 +147,7 @@ impl Tensor {
         let place = order.positions(axis);
         // Where a run of equal values begins, carried along it.
         let begins = Tensor::concat(
-            &[
-                &sorted.narrow(axis, 0, 1).isnan().logical_or(true),
-                &sorted.narrow(axis, 1, size - 1).ne(sorted.narrow(axis, 0, size - 1)),
-            ],
+            &[&sorted.narrow(axis, 0, 1).isnan().logical_or(true), &sorted.narrow(axis, 1, size - 1).ne(sorted.narrow(axis, 0, size - 1))],
             axis,
         );
         let start = begins.where_(&place, -1_i64).cummax(axis);
