@@ -1253,6 +1253,12 @@ for shape, axis in [((6,), 0), ((3, 5), 1), ((4, 2), 0), ((3, 1), 1)]:
 op("cumulative_trapezoid")
 for shape, axis in [((6,), 0), ((3, 5), 1), ((4, 2), 0)]:
     kcase(lambda x, dx, axis: torch.cumulative_trapezoid(x, dx=dx, dim=axis), G(*shape), dx=0.5, axis=axis)
+op("logcumsumexp")
+for shape, axis in [((6,), 0), ((3, 5), 1), ((4, 2), 0), ((2, 3, 4), -2), ((0, 3), 0), ((1,), 0), ((2, 40), 1), ((40, 9), 0), ((), 0)]:
+    kcase(lambda x, axis: torch.logcumsumexp(x, axis), G(*shape), axis=axis)
+kcase(lambda x, axis: torch.logcumsumexp(x, axis), V([100.0, -100.0, 99.0, 101.0]), axis=0)
+kcase(lambda x, axis: torch.logcumsumexp(x, axis), V([-INF, 1.0, -INF, INF, 2.0]), nograd=True, axis=0)
+kcase(lambda x, axis: torch.logcumsumexp(x, axis), V([1.0, NAN, 2.0]), nograd=True, axis=0)
 op("cov")
 for shape, correction in [((3, 5), 1), ((2, 4), 0), ((6,), 1)]:
     kcase(lambda x, correction: torch.cov(x, correction=correction), G(*shape), correction=correction)

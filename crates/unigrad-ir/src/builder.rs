@@ -5,7 +5,7 @@
 //! Never: fails. What does not fit together is the validator's to say.
 
 use smallvec::SmallVec;
-use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, Formula, Literal, ReduceOp, Term, UnaryOp};
 
 use crate::ir::{Array, AtomicOp, Block, Inst, Op, Param, Place, Program, Raw, Stmt, SubgroupOp, Type, Value};
 
@@ -365,6 +365,23 @@ impl Builder {
     pub fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
         let ty = self.ty(a);
         self.inst(Op::Select(condition, a, b), ty)
+    }
+
+    /// What a formula says of these values, which are scalars of one float dtype.
+    pub fn formula(&mut self, formula: &Formula, inputs: &[Value]) -> Value {
+        let dtype = self.dtype(inputs[0]);
+        let mut values: Vec<Value> = Vec::with_capacity(formula.terms().len());
+        for term in formula.terms() {
+            let value = match *term {
+                Term::Input(i) => inputs[i],
+                Term::Constant(value) => self.constant(Literal::float(dtype, value)),
+                Term::Unary(op, a) => self.unary(op, values[a]),
+                Term::Binary(op, a, b) => self.binary(op, values[a], values[b]),
+                Term::Select(condition, yes, no) => self.select(values[condition], values[yes], values[no]),
+            };
+            values.push(value);
+        }
+        values[values.len() - 1]
     }
 
     /// Conversion; nothing if the type is the same. Constants fold.

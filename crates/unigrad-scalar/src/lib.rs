@@ -8,11 +8,13 @@ mod dtype;
 mod literal;
 mod ops;
 mod origin;
+mod scan;
 mod unary;
 
 pub use dtype::{DType, Element};
 pub use half::{bf16, f16};
 pub use literal::{Literal, round_to_odd};
-pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScanOp, ScatterMode};
+pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScatterMode};
 pub use origin::{Origin, OriginGuard};
+pub use scan::{Combine, ScanOp};
 pub use unary::{Arg, Formula, Term, UnaryClass, UnaryOp, Var};

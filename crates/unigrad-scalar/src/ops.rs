@@ -1,5 +1,5 @@
-//! Scalar operations of two arguments, reductions and scans, and what each one means: the definition that every interpreter, driver and reference
-//! follows. Functions of one argument: [`crate::UnaryOp`].
+//! Scalar operations of two arguments and reductions, and what each one means: the definition that every interpreter, driver and reference
+//! follows. Functions of one argument: [`crate::UnaryOp`]; running reductions: [`crate::ScanOp`].
 
 use std::fmt;
 
@@ -56,11 +56,6 @@ scalar_ops! {
 scalar_ops! {
     /// The index (`I64`) of the first greatest or least element; a NaN counts as both.
     ArgReduceOp { ArgMax = "argmax", ArgMin = "argmin" }
-}
-
-scalar_ops! {
-    /// Running reductions along an axis, the element itself included.
-    ScanOp { Sum = "cumsum", Prod = "cumprod", Max = "cummax", Min = "cummin" }
 }
 
 scalar_ops! {

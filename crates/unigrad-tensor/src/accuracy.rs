@@ -23,6 +23,7 @@
 //! | `max`, `min`, `cummax`, `cummin`, `argmax`, `argmin`, `any`, `all`, `count_nonzero` | 0 |
 //! | `cumsum` | 128 u · Σ\|x\| so far |
 //! | `cumprod` | i u · \|yᵢ\| |
+//! | `logcumsumexp` | 4 i u · max(1, \|yᵢ\|) |
 //! | `softmax`, `softmin` | 256 u · y |
 //! | `log_softmax` | 256 u · max(1, \|y\|) |
 //! | `layer_norm`, `group_norm`, `instance_norm`, `batch_norm_train` | 512 u · (\|y\| + mean \|x\| / √(var + eps)) |
@@ -55,6 +56,10 @@
 //! | `rsqrt` | 4 ulp | 1e-30 to 1e30 |
 //! | `recip` | 4 ulp | 1e-30 to 1e30 |
 //! | `erf` | 8 ulp | -6 to 6 |
+//! | `erfinv` | 16 ulp | -0.999 to 0.999 |
+//! | `lgamma` | 16 ulp | 3 to 1e30 |
+//! | `digamma` | 16 ulp | 2 to 1e30 |
+//! | `trigamma` | 16 ulp | 0.01 to 1e10 |
 //! | `sigmoid` | 8 ulp | -87 to 87 |
 //! | `silu` | 8 ulp | -87 to 87 |
 //! | `gelu` | 16 ulp | -9 to 9 |

@@ -52,6 +52,7 @@ pub mod registry;
 mod rules;
 mod statistics;
 mod tensor;
+mod transform;
 mod view;
 
 pub use arithmetic::{Operand, Value};
@@ -68,6 +69,7 @@ pub use pool::PoolOptions;
 pub use random::{Generator, manual_seed};
 pub use statistics::Interpolation;
 pub use tensor::Tensor;
+pub use transform::{hessian, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
 pub use unigrad_graph::{DType, Element, Literal, Origin, OriginGuard, ScatterMode, bf16, f16};
 pub use view::PadMode;

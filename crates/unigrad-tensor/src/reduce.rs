@@ -314,6 +314,16 @@ impl Tensor {
         Tensor::from_result(try_scan(&self.expr(), ScanOp::Min, axis as i64, false))
     }
 
+    /// Logarithm of the running sum of exponentials along an axis, without overflow; [off by at most](crate::accuracy)
+    /// 4 i u · max(1, |yᵢ|) after i elements.
+    #[track_caller]
+    pub fn logcumsumexp(&self, axis: isize) -> Tensor {
+        let x = self.float();
+        // The gradient needs more digits of the result than a half type has.
+        let wide = x.cast(x.dtype().compute());
+        Tensor::from_result(try_scan(&wide.expr(), ScanOp::LogSumExp, axis as i64, false)).cast(x.dtype())
+    }
+
     /// How many elements are not 0, over axes; `I64`.
     #[track_caller]
     pub fn count_nonzero(&self, axes: impl Axes) -> Tensor {

@@ -7,7 +7,7 @@
 
 use crate::{oracle::rounding_error, values::rounded};
 use std::cell::OnceCell;
-use unigrad_graph::{BinaryOp, DType, UnaryOp, bf16, f16};
+use unigrad_graph::{BinaryOp, DType, ScanOp, UnaryOp, bf16, f16};
 use unigrad_tensor::{Device, Tensor};
 
 /// One group of elements that a result comes from, and the rounding error of the dtype that it is computed in. What several rows ask for
@@ -342,6 +342,24 @@ const ROWS: &[Row] = &[
         },
     },
     Row {
+        name: "logcumsumexp",
+        bound: "4 i u · max(1, \\|yᵢ\\|)",
+        data: &[Data::Mixed],
+        lines_only: false,
+        halves: false,
+        each: true,
+        run: |x| x.logcumsumexp(0),
+        want: |g, sink| {
+            let mut running = f64::NEG_INFINITY;
+            for (i, x) in g.iter().enumerate() {
+                running = ScanOp::LogSumExp.eval(running, x);
+                if g.counts(i) {
+                    sink(i, running, 4.0 * (i as f64 + 1.0) * g.u * running.abs().max(1.0));
+                }
+            }
+        },
+    },
+    Row {
         name: "cummax",
         bound: "0",
         data: &[Data::Mixed],
@@ -480,6 +498,10 @@ const FUNCTIONS: &[Function] = functions! {
     rsqrt 4.0 in 1e-30..1e30 = |x| 1.0 / x.sqrt();
     recip 4.0 in 1e-30..1e30 = |x| 1.0 / x;
     erf 8.0 in -6.0..6.0 = |x| UnaryOp::Erf.eval(x);
+    erfinv 16.0 in -0.999..0.999 = |x| UnaryOp::ErfInv.eval(x);
+    lgamma 16.0 in 3.0..1e30 = |x| UnaryOp::LGamma.eval(x);
+    digamma 16.0 in 2.0..1e30 = |x| UnaryOp::Digamma.eval(x);
+    trigamma 16.0 in 0.01..1e10 = |x| UnaryOp::Trigamma.eval(x);
     sigmoid 8.0 in -87.0..87.0 = |x| UnaryOp::Sigmoid.eval(x);
     silu 8.0 in -87.0..87.0 = |x| UnaryOp::Silu.eval(x);
     gelu 16.0 in -9.0..9.0 = |x| UnaryOp::Gelu.eval(x);

@@ -313,6 +313,9 @@ impl OpenDevice for Cpu {
                 Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
                 Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
                 Kernel::AttentionGrad(kernel) => Body::AttentionGrad(Box::new(kernel.clone())),
+                Kernel::Scan(kernel) if kernel.op.needs_floats() && !kernel.dtype.is_float() => {
+                    return Err(format!("{} of {}", kernel.op, kernel.dtype));
+                }
                 Kernel::Scan(kernel) => Body::Scan(kernel.clone()),
                 Kernel::Scatter(kernel) => {
                     indexed::check_scatter(kernel)?;

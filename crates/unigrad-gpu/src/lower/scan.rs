@@ -14,7 +14,7 @@ use super::{
 };
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{Arg, Scan};
-use unigrad_scalar::{BinaryOp, DType, ScanOp};
+use unigrad_scalar::{BinaryOp, Combine, DType, ScanOp};
 
 /// Elements of a tile that one thread scans.
 const EACH: u32 = 4;
@@ -25,14 +25,12 @@ pub(super) fn lower(kernel: &Scan, target: &Target) -> Result<Lowered, Unsupport
     check_dtype(target, kernel.dtype)?;
     let len = kernel.outer * kernel.len * kernel.inner;
     let arg = |write| Arg { dtype: kernel.dtype, len, write };
-    let op = match kernel.op {
-        ScanOp::Sum => BinaryOp::Add,
-        ScanOp::Prod => BinaryOp::Mul,
-        ScanOp::Max => BinaryOp::Max,
-        ScanOp::Min => BinaryOp::Min,
-    };
+    if kernel.op.needs_floats() && !kernel.dtype.is_float() {
+        let cause = format!("{} of {}", kernel.op, kernel.dtype);
+        return Err(Unsupported { cause, help: "convert to a float first".to_owned() });
+    }
     let spec = Spec {
-        op,
+        op: kernel.op,
         x: Operand::Arg(0, arg(false)),
         out: Operand::Arg(1, arg(true)),
         outer: kernel.outer,
@@ -48,7 +46,7 @@ pub(super) fn lower(kernel: &Scan, target: &Target) -> Result<Lowered, Unsupport
 /// What to scan; `out` may be `x`.
 #[derive(Clone, Copy)]
 pub(super) struct Spec {
-    pub(super) op: BinaryOp,
+    pub(super) op: ScanOp,
     pub(super) x: Operand,
     pub(super) out: Operand,
     pub(super) outer: usize,
@@ -146,19 +144,27 @@ impl Plan {
     }
 
     fn combine(&self, b: &mut Builder, x: Value, y: Value) -> Value {
-        b.binary(on_accumulators(self.spec.op, self.spec.x.dtype()), x, y)
+        let dtype = self.spec.x.dtype();
+        match self.spec.op.combine(accumulator(dtype) == DType::F64) {
+            Combine::Binary(op) => b.binary(on_accumulators(op, dtype), x, y),
+            Combine::Formula(formula) => b.formula(formula, &[x, y]),
+        }
     }
 
     fn identity(&self, b: &mut Builder) -> Value {
         let dtype = self.spec.x.dtype();
-        b.constant(identity(on_accumulators(self.spec.op, dtype), accumulator(dtype)))
+        let held = accumulator(dtype);
+        b.constant(match self.spec.op.combine(held == DType::F64) {
+            Combine::Binary(op) => identity(on_accumulators(op, dtype), held),
+            Combine::Formula(_) => self.spec.op.identity(held),
+        })
     }
 
     /// A running result over so many elements at a time.
     fn running(&self, b: &mut Builder, name: &str, each: usize) -> Running {
         let first = self.identity(b);
         let long = self.chunk / each.max(1) + self.n_chunks > LONG;
-        let is_sum = self.spec.op == BinaryOp::Add && self.spec.x.dtype().is_float();
+        let is_sum = self.spec.op == ScanOp::Sum && self.spec.x.dtype().is_float();
         Running::new(b, name, first, long && is_sum)
     }
 

@@ -55,8 +55,9 @@ impl Expr {
         if axis >= self.rank() {
             return Expr::shape_error(op.name(), format!("axis {axis} of {:?}", self.shape()), &[self]);
         }
-        if self.dtype() == DType::Bool {
-            return Expr::dtype_error(op.name(), "wants numbers, got bool".into(), &[self]);
+        if self.dtype() == DType::Bool || op.needs_floats() && !self.dtype().is_float() {
+            let wants = if op.needs_floats() { "floats" } else { "numbers" };
+            return Expr::dtype_error(op.name(), format!("wants {wants}, got {}", self.dtype()), &[self]);
         }
         Expr::new(Op::Scan { op, axis, reverse }, [self.clone()], self.shape().clone(), self.dtype())
     }
@@ -149,6 +150,17 @@ pub(super) fn scan_vjp(v: &mut Vjp<'_>, op: ScanOp, axis: usize, reverse: bool) 
                 let value = |_: &[Expr]| cumprod_gradient(x, y, dy, axis, reverse);
                 let formula = move |inputs: &[Expr]| cumprod_gradient_formula(&inputs[0], &inputs[1], axis, reverse);
                 Expr::stated("cumprod.dx", &[x.clone(), dy.clone()], value, formula)
+            }
+            // exp(x) times the sum of dy exp(-y) over what follows: by logarithms, apart for each sign, so that nothing overflows.
+            ScanOp::LogSumExp => {
+                let none = x.constant_like(f64::NEG_INFINITY);
+                let empty = y.eq(&none);
+                let part = |dy: &Expr| {
+                    let counts = dy.binary_const(BinaryOp::Gt, 0.0).and(&empty.not());
+                    let log = counts.select(dy, &dy.constant_like(1.0)).log().sub(&empty.select(&y.zeros_like(), y));
+                    counts.select(&log, &none).scan(ScanOp::LogSumExp, axis, !reverse).add(x).exp()
+                };
+                part(dy).sub(&part(&dy.neg()))
             }
             ScanOp::Max | ScanOp::Min => {
                 // The element that holds the extreme: the latest one that equals it.

@@ -98,6 +98,7 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
             "grad",
             "requires_grad",
             "set_grad",
+            "with_gradient_hook",
             "zero_grad",
         ],
     ),

@@ -63,6 +63,7 @@ const OTHERS: &[Op] = &[
     op("min_with_index", "min_with_index", |c| pair(c.x(0)?.min_with_index(c.axis()?))),
     op("cumsum", "cumsum", |c| one(c.x(0)?.cumsum(c.axis()?))).full(),
     op("cumprod", "cumprod", |c| one(c.x(0)?.cumprod(c.axis()?))).full(),
+    op("logcumsumexp", "logcumsumexp", |c| one(c.x(0)?.logcumsumexp(c.axis()?))).full(),
     op("cummax", "cummax", |c| one(c.x(0)?.cummax(c.axis()?))),
     op("cummin", "cummin", |c| one(c.x(0)?.cummin(c.axis()?))),
 ];

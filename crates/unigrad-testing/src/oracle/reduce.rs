@@ -12,7 +12,7 @@ pub(super) fn adds(op: ReduceOp) -> bool {
 }
 
 pub(super) fn scan_adds(op: ScanOp) -> bool {
-    matches!(op, ScanOp::Sum | ScanOp::Prod)
+    op.rounds()
 }
 
 fn combine_float(op: ReduceOp, a: f64, b: f64) -> f64 {
@@ -130,19 +130,21 @@ pub(super) fn widened(dtype: DType, value: i64) -> i128 {
 }
 
 pub(super) fn scan(op: ScanOp, x: &Values, axis: usize, reverse: bool) -> Values {
-    let op = match op {
-        ScanOp::Sum => ReduceOp::Sum,
-        ScanOp::Prod => ReduceOp::Prod,
-        ScanOp::Max => ReduceOp::Max,
-        ScanOp::Min => ReduceOp::Min,
+    let combine_ints = |a: i64, b: i64| match op {
+        ScanOp::Sum => combine_int(ReduceOp::Sum, x.dtype, a, b),
+        ScanOp::Prod => combine_int(ReduceOp::Prod, x.dtype, a, b),
+        ScanOp::Max => combine_int(ReduceOp::Max, x.dtype, a, b),
+        ScanOp::Min => combine_int(ReduceOp::Min, x.dtype, a, b),
+        // Of floats only.
+        ScanOp::LogSumExp => a,
     };
     let mut result = x.clone();
     each_row(&x.shape, axis, |row| {
         for j in 1..row.len() {
             let (at, before) = if reverse { (row[row.len() - 1 - j], row[row.len() - j]) } else { (row[j], row[j - 1]) };
             match &mut result.data {
-                Data::Float(data) => data[at] = combine_float(op, data[before], data[at]),
-                Data::Int(data) => data[at] = Literal::int(x.dtype, combine_int(op, x.dtype, data[before], data[at])).as_i64(),
+                Data::Float(data) => data[at] = op.eval(data[before], data[at]),
+                Data::Int(data) => data[at] = Literal::int(x.dtype, combine_ints(data[before], data[at])).as_i64(),
             }
         }
     });

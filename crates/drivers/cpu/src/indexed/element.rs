@@ -29,6 +29,9 @@ pub(super) trait Element: Copy + Send + Sync + 'static {
         out.iter_mut().zip(accs).for_each(|(out, acc)| *out = Self::narrow(*acc));
     }
     fn from_literal(literal: Literal) -> Self;
+    /// The nearest `f64`, and back.
+    fn to_f64(self) -> f64;
+    fn of_f64(x: f64) -> Self;
     /// Elements compare as their keys do: NaN equals NaN and is greater than any number, the zeros are equal.
     fn key(self) -> u64;
     fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc;
@@ -60,6 +63,12 @@ impl Element for Truth {
     }
     fn from_literal(literal: Literal) -> Truth {
         Truth(u8::from(literal.to_raw() != 0))
+    }
+    fn to_f64(self) -> f64 {
+        self.0.into()
+    }
+    fn of_f64(x: f64) -> Truth {
+        Truth(u8::from(x != 0.0))
     }
     #[inline(always)]
     fn key(self) -> u64 {
@@ -99,6 +108,8 @@ macro_rules! integers {
         #[inline(always)]
         fn narrow(acc: $ty) -> $ty { acc }
         fn from_literal(literal: Literal) -> $ty { literal.to_raw() as $ty }
+        fn to_f64(self) -> f64 { self as f64 }
+        fn of_f64(x: f64) -> $ty { x as $ty }
         #[inline(always)]
         fn key(self) -> u64 { u64::from((self as $unsigned) ^ $flip) }
         #[inline(always)]
@@ -166,6 +177,8 @@ macro_rules! floats {
         #[inline(always)]
         fn narrow(acc: $ty) -> $ty { acc }
         fn from_literal(literal: Literal) -> $ty { literal.as_f64() as $ty }
+        fn to_f64(self) -> f64 { self as f64 }
+        fn of_f64(x: f64) -> $ty { x as $ty }
         #[inline(always)]
         fn key(self) -> u64 { float_key!(self, $bits, $signed) }
         float_arithmetic!($ty);
@@ -198,6 +211,13 @@ impl Element for f16 {
     fn from_literal(literal: Literal) -> f16 {
         f16::from_f64(literal.as_f64())
     }
+    fn to_f64(self) -> f64 {
+        f16::to_f64(self)
+    }
+    fn of_f64(x: f64) -> f16 {
+        // Rounded once, which the conversion from `f64` does not promise.
+        Self::from_literal(Literal::float(unigrad_scalar::DType::F16, x))
+    }
     #[inline(always)]
     fn key(self) -> u64 {
         float_key!(self.widen(), u32, i32)
@@ -221,6 +241,13 @@ impl Element for bf16 {
     }
     fn from_literal(literal: Literal) -> bf16 {
         bf16::from_f64(literal.as_f64())
+    }
+    fn to_f64(self) -> f64 {
+        bf16::to_f64(self)
+    }
+    fn of_f64(x: f64) -> bf16 {
+        // Rounded once, which the conversion from `f64` does not promise.
+        Self::from_literal(Literal::float(unigrad_scalar::DType::BF16, x))
     }
     #[inline(always)]
     fn key(self) -> u64 {

@@ -119,8 +119,40 @@ pub(super) unsafe fn scan_on(kernel: &Scan, args: &[Buf], tier: Tier) {
             ScanOp::Prod => run::<T, <T as Element>::Product>(kernel, args, tier),
             ScanOp::Max => run::<T, Greatest<T>>(kernel, args, tier),
             ScanOp::Min => run::<T, Least<T>>(kernel, args, tier),
+            // What has no lanes of its own; none of it is for integers, which the driver refuses before.
+            op => by_definition::<T>(op, kernel, args),
         }
     })
+}
+
+/// Every line by the exact meaning of the operation, in `f64`.
+///
+/// # Safety
+/// As for [`scan_on`].
+unsafe fn by_definition<T: Element>(op: ScanOp, kernel: &Scan, args: &[Buf]) {
+    let (len, inner) = (kernel.len, kernel.inner);
+    if kernel.outer * len * inner == 0 {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let x = unsafe { elements::<T>(&args[0]) };
+    let out = Shared::new(args[1].ptr.cast::<T>());
+    let lines = kernel.outer * inner;
+    let n_tasks = tasks(lines * len).min(lines);
+    parallel(n_tasks, &|t| {
+        for line in part(lines, n_tasks, t) {
+            let first = line / inner * len * inner + line % inner;
+            let at = |i: usize| first + inner * if kernel.reverse { len - 1 - i } else { i };
+            let mut running = x[at(0)].to_f64();
+            for i in 0..len {
+                if i > 0 {
+                    running = op.eval(running, x[at(i)].to_f64());
+                }
+                // SAFETY: lines are disjoint, and each place of a line is written once, by this task.
+                unsafe { out.ptr().add(at(i)).write(T::of_f64(running)) };
+            }
+        }
+    });
 }
 
 /// # Safety

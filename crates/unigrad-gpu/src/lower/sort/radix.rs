@@ -9,7 +9,7 @@ use super::super::{
 };
 use super::{Input, Output, Pairs, Rows};
 use unigrad_ir::{Builder, Place, Target, Value};
-use unigrad_scalar::{BinaryOp, DType};
+use unigrad_scalar::{BinaryOp, DType, ScanOp};
 
 /// Values of a digit.
 const DIGITS: u32 = 16;
@@ -35,7 +35,7 @@ pub(super) fn steps(target: &Target, rows: Rows, input: Input, output: Output, s
         let to = if last { output.clone() } else { Output::Pairs { pairs: spare[pass as usize % 2].clone(), len: rows.len } };
         let pass = Pass { rows, n_tiles, n_threads, counts, word: keys.words - 1 - (pass / 8) as usize, shift: 4 * (pass % 8) };
         steps.push(pass.count(target, &from)?);
-        let sums = scan::Spec { op: BinaryOp::Add, x: counts, out: counts, outer: rows.count(), len: n_counts, inner: 1, reverse: false };
+        let sums = scan::Spec { op: ScanOp::Sum, x: counts, out: counts, outer: rows.count(), len: n_counts, inner: 1, reverse: false };
         steps.extend(scan::steps(sums, target, scratch)?);
         steps.push(pass.spread(target, &from, &to)?);
         if let Output::Pairs { pairs, .. } = to {

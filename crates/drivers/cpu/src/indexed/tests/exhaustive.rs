@@ -77,7 +77,7 @@ fn columns_of_scans() {
     let mut random = Rng(9);
     for tier in tiers() {
         for dtype in DType::ALL {
-            for op in ScanOp::ALL {
+            for op in ScanOp::ALL.iter().filter(|op| dtype.is_float() || !op.needs_floats()) {
                 for inner in (1..=33).chain([COLUMNS - 1, COLUMNS, COLUMNS + 1, 2 * COLUMNS + 1]) {
                     for (len, reverse) in [(1, false), (2, true), (5, false), (3, true)] {
                         let kernel = Scan { op: *op, dtype, outer: 1, len, inner, reverse };
