@@ -33,7 +33,7 @@ pub use call::{Attribute, Attributes, Call};
 pub use methods::METHODS;
 pub use others::NOT_OPS;
 
-use crate::{Device, Tensor};
+use crate::{Device, Origin, Tensor};
 use std::fmt;
 
 /// A public method of [`Tensor`], as its source has it.
@@ -124,8 +124,10 @@ impl Op {
         Op { precision: Precision::Widest, ..self }
     }
 
-    /// Calls it. What is wrong with shapes and dtypes is told by the results, as by the method's.
+    /// Calls it. What is wrong with shapes and dtypes is told by the results, as by the method's; they name the caller's line.
+    #[track_caller]
     pub fn call(&self, inputs: &[Tensor], attributes: &Attributes, device: &Device) -> Outputs {
+        let _here = Origin::enter_caller();
         (self.run)(&Call { op: self.name, inputs, attributes, device })
     }
 

@@ -43,6 +43,11 @@ impl Draw {
         value
     }
 
+    /// Tells what a failure's line is to have.
+    pub(super) fn said(&self, what: impl Into<String>) {
+        self.say(what.into());
+    }
+
     fn say(&self, what: String) {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push(what);
     }
