@@ -4,6 +4,7 @@
 //! `compile-kernels` compiles what the tests render for devices that are not here; `check-platforms` type-checks drivers for systems that are not
 //! here; `tidy` checks what ARCHITECTURE.md promises.
 
+mod docs;
 mod fuzz;
 mod kernels;
 mod nvrtc;
@@ -32,8 +33,9 @@ cargo xtask compile-kernels [--limit N] [--from FOLDER]
     naga: a text of every shape to their front ends, and where there is machine code, all of these, or N per architecture, to the end.
     Says how many texts that are, of how many shapes, and ends with one line: N kernels compiled, N refused.
 
-cargo xtask registry
-    Writes the table of `Tensor`'s methods, which the registry of ops describes its rows with, from the sources; a test says when it is old.
+cargo xtask generate
+    Writes what is made from the sources: the table of `Tensor`'s methods that the registry of ops describes its rows with, docs/methods.md and
+    docs/settings.md. A test says when they are old.
 
 cargo xtask check-platforms
     Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
         Some("test") => test::run(&arguments[1..]),
         Some("compile-kernels") => kernels::run(&arguments[1..]),
         Some("check-platforms") if arguments.len() == 1 => platforms::run(),
-        Some("registry") if arguments.len() == 1 => registry::run(),
+        Some("generate") if arguments.len() == 1 => docs::generate(),
         Some("tidy") if arguments.len() == 1 => tidy::run(),
         Some("help" | "--help" | "-h") => {
             println!("{HELP}");

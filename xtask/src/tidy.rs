@@ -216,6 +216,31 @@ fn map() -> Verdict {
             offences.push(format!("ARCHITECTURE.md names `{path}`, which does not exist"));
         }
     }
+    offences.extend(pages(&root)?);
+    Ok(offences)
+}
+
+/// The other pages: paths and links lead somewhere.
+fn pages(root: &std::path::Path) -> Verdict {
+    let mut offences = Vec::new();
+    let folder = root.join("docs");
+    let docs = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let files = docs.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    for file in files.chain([root.join("README.md")]) {
+        let page = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let name = file.strip_prefix(root).unwrap_or(&file).display();
+        offences.extend(
+            paths_named(&page)
+                .iter()
+                .filter(|path| !root.join(path).exists())
+                .map(|path| format!("{name} names `{path}`, which does not exist")),
+        );
+        let beside = file.parent().unwrap_or(root);
+        let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let files = links.filter(|link| !link.contains("://") && !link.starts_with('#'));
+        offences
+            .extend(files.filter(|link| !beside.join(link).exists()).map(|link| format!("{name} links to {link}, which does not exist")));
+    }
     Ok(offences)
 }
 

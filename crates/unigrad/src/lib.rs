@@ -97,3 +97,8 @@ extern "C" fn init_at_start() {
 #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
 #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
 static INIT_AT_START: extern "C" fn() = init_at_start;
+
+/// The README's programs are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

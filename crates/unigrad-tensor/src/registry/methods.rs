@@ -1,4 +1,4 @@
-//! Every public method of `Tensor`, made from the sources by `cargo xtask registry`; a test of `xtask` compares.
+//! Every public method of `Tensor`, made from the sources by `cargo xtask generate`; a test of `xtask` compares.
 
 use super::Method;
 
