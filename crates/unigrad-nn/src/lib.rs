@@ -29,7 +29,7 @@ pub use metrics::Confusion;
 pub use module::{Module, Part, Visitor, VisitorMut};
 pub use optim::{Adam, AdamRule, AdamW, Group, Optimizer, Rule, Sgd, SgdRule, StepNumbers, clip_grad_norm, clip_grad_value, grad_norm};
 pub use schedule::Schedule;
-pub use trace::first_not_finite;
+pub use trace::{first_not_finite, observe};
 pub use unigrad_derive::Module;
 
 /// This crate under the name that derived code uses, here as in the facade.

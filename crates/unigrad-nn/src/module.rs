@@ -110,7 +110,7 @@ pub trait Module: Send + Sync {
     /// Computes what initial values are still waiting to be computed, all at once.
     fn realize(&self) -> Result<()> {
         let tensors = entries(self);
-        Ok(Tensor::realize_all(&tensors.iter().map(|e| e.tensor).collect::<Vec<_>>())?)
+        Tensor::realize_all(&tensors.iter().map(|e| e.tensor).collect::<Vec<_>>())
     }
 
     /// The values of parameters and buffers, for a file.
@@ -285,7 +285,7 @@ pub(crate) fn to_host(tensors: &[(String, Tensor)]) -> Result<BTreeMap<String, H
 
 /// A tensor with a host tensor's values.
 pub(crate) fn from_host(host: &HostTensor, device: &Device) -> Result<Tensor> {
-    Ok(Tensor::from_bytes(&host.bytes, host.shape.as_slice(), host.dtype, device).check()?)
+    Tensor::from_bytes(&host.bytes, host.shape.as_slice(), host.dtype, device).check()
 }
 
 /// Whether all can be assigned.
@@ -316,5 +316,5 @@ pub(crate) fn load(tensors: &[(String, Tensor)], state: &BTreeMap<String, HostTe
         values.push(if value.dtype() == tensor.dtype() { value } else { value.cast(tensor.dtype()) });
     }
     no_grad(|| tensors.iter().zip(&values).try_for_each(|((_, tensor), value)| tensor.assign(value)))?;
-    Ok(Tensor::realize_all(&tensors.iter().map(|(_, t)| t).collect::<Vec<_>>())?)
+    Tensor::realize_all(&tensors.iter().map(|(_, t)| t).collect::<Vec<_>>())
 }

@@ -23,8 +23,33 @@ thread_local! {
     static OBSERVED: RefCell<Option<Vec<Observation>>> = const { RefCell::new(None) };
 }
 
-/// Called by layers with what they return; `parameter` is a field of the layer.
-pub(crate) fn output(layer: &'static str, parameter: Option<&Tensor>, output: Tensor) -> Tensor {
+/// To be called by a layer with what it returns, so that [`first_not_finite`] can name it; `parameter` is a field of the layer, which tells its path in
+/// the model. Costs nothing while nobody looks.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// use unigrad_nn::{Layer, Module, observe};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// #[derive(Module)]
+/// struct Scale {
+///     factor: Tensor,
+/// }
+///
+/// impl Layer for Scale {
+///     fn forward(&self, x: &Tensor) -> Tensor {
+///         observe("Scale", Some(&self.factor), x * &self.factor)
+///     }
+/// }
+/// # unigrad_device::register(unigrad_cpu::CpuDriver);
+/// # let device = Device::open("cpu")?;
+/// let scale = Scale { factor: Tensor::full((), f64::INFINITY, DType::F32, &device).requires_grad() };
+/// let x = Tensor::ones([2], DType::F32, &device);
+/// let place = unigrad_nn::first_not_finite(&scale, &[("x", &x)], || scale.forward(&x))?;
+/// assert_eq!(place.as_deref(), Some("parameter `factor`"));
+/// # Ok::<(), unigrad_tensor::Error>(())
+/// ```
+pub fn observe(layer: &'static str, parameter: Option<&Tensor>, output: Tensor) -> Tensor {
     OBSERVED.with_borrow_mut(|observed| {
         if let Some(list) = observed {
             let key = parameter.map_or(0, |p| std::ptr::from_ref(p) as usize);

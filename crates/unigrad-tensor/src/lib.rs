@@ -61,7 +61,7 @@ pub use autograd::{checkpoint, custom, grad, grad_allow_unused, grad_with, no_gr
 pub use axes::{Axes, Dims, Ints};
 pub use conv::ConvOptions;
 pub use creation::NestedValues;
-pub use error::Error;
+pub use error::{Error, ErrorKind, NotFinite, StateDictMismatch};
 pub use index::{Ellipsis, Index, IndexItem, NewAxis, step};
 pub use kernel::CustomKernel;
 pub use loss::{CrossEntropyOptions, Reduction};

@@ -125,7 +125,7 @@ fn matmul(line: &Line, device: &Device) -> Result<bool> {
     let call = || {
         let y = a.matmul(&b);
         let y = if line.epilogue { (&y + &bias).relu() } else { y };
-        Ok(y.realize()?)
+        y.realize()
     };
     let y = call()?;
     let off = error(line, &a, &b, &bias, &y)?;
@@ -142,7 +142,7 @@ fn convolution(name: &str, dtype: DType, device: &Device) -> Result<()> {
     let x = Tensor::uniform([batch, ci, size, size], -1.0, 1.0, DType::F32, device).cast(dtype).realize()?;
     let w = Tensor::uniform([co, ci, 3, 3], -1.0, 1.0, DType::F32, device).cast(dtype).realize()?;
     let options = ConvOptions { padding: vec![(1, 1), (1, 1)], ..ConvOptions::default() };
-    let seconds = seconds(device, || Ok(x.conv2d(&w, None, &options).realize()?))?;
+    let seconds = seconds(device, || x.conv2d(&w, None, &options).realize())?;
     let tera = 2.0 * (batch * co * size * size * ci * 9) as f64 / seconds / 1e12;
     println!("{name:<44} {:>10.1} us {tera:>8.2} TFLOP/s", seconds * 1e6);
     Ok(())

@@ -19,7 +19,7 @@ pub use unigrad_device as device;
 pub use unigrad_nn as nn;
 pub use unigrad_tensor as tensor;
 
-pub use unigrad_nn::{Error, Result};
+pub use unigrad_tensor::{Error, ErrorKind, Result};
 
 /// What nearly every program uses.
 pub mod prelude {
@@ -28,7 +28,7 @@ pub mod prelude {
         AttentionOptions, ConvOptions, CrossEntropyOptions, CustomKernel, DType, Device, Generator, Origin, PoolOptions, Reduction, Tensor,
         bf16, f16, grad, manual_seed, no_grad, step,
     };
-    pub use crate::{Error, Result};
+    pub use crate::{Error, ErrorKind, Result};
 }
 
 /// Registers the drivers that were built in. Runs by itself before `main` on Linux, macOS and Windows; calling it again does nothing.

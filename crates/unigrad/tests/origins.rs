@@ -10,8 +10,8 @@ const HUGE: usize = 1 << 40;
 
 fn origin_of(error: &Error) -> Option<Origin> {
     match error {
-        Error::Tensor(TensorError::Graph(error)) => Some(error.origin),
-        Error::Tensor(TensorError::Launch { origin, .. }) => Some(*origin),
+        TensorError::Graph(error) => Some(error.origin),
+        TensorError::Launch { origin, .. } => Some(*origin),
         _ => None,
     }
 }
@@ -23,7 +23,7 @@ fn here(cases: Vec<(&str, Vec<Tensor>)>) {
         assert!(!tensors.is_empty(), "{what} is accepted");
         let mut line = 0;
         for tensor in tensors {
-            let error = Error::from(tensor.to_bytes().expect_err(what));
+            let error = tensor.to_bytes().expect_err(what);
             let origin = origin_of(&error).unwrap_or_else(|| panic!("{what}: {error}"));
             assert_eq!(origin.file(), file!(), "{what}: {error}");
             line = origin.line();
@@ -103,9 +103,9 @@ fn steps_and_gradients() {
     let line = line!() - 9;
     at(sgd.minimize(&bad(&x), &[]).expect_err("an index out of range"), line);
     let (result, line) = (x.square().backward(), line!());
-    at(result.map_err(Error::from).expect_err("a loss of three elements"), line);
+    at(result.expect_err("a loss of three elements"), line);
     let (result, line) = (grad(&x.square(), &[&x]), line!());
-    at(result.map_err(Error::from).expect_err("a loss of three elements"), line);
+    at(result.expect_err("a loss of three elements"), line);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn timed(device: Device, mut step: impl FnMut() -> Result<()>) -> Result<Timing>
 }
 
 fn normal(shape: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
-    Ok(Tensor::randn(shape.to_vec(), dtype, device).realize()?)
+    Tensor::randn(shape.to_vec(), dtype, device).realize()
 }
 
 /// Elements of a size that is wanted, or what an eighth of the memory holds.
@@ -58,7 +58,7 @@ pub(crate) fn run(report: &Report) -> Result<()> {
     {
         let [x, w, b, r] = [0; 4].map(|_| normal(&[n], DType::F32, &device));
         let (x, w, b, r) = (x?, w?, b?, r?);
-        let timing = timed(device, || ((&x * &w + &b).gelu_tanh() + &r).realize().map(drop).map_err(Into::into))?;
+        let timing = timed(device, || ((&x * &w + &b).gelu_tanh() + &r).realize().map(drop))?;
         bandwidth("gelu_chain_f32", &timing, 20.0 * n as f64, &format!("; n={n}"));
     }
     for dtype in [DType::F32, DType::BF16] {
@@ -68,11 +68,11 @@ pub(crate) fn run(report: &Report) -> Result<()> {
         let (weight, bias) = (normal(&[columns], dtype, &device)?, normal(&[columns], dtype, &device)?);
         let bytes = 2.0 * (rows * columns * dtype.size()) as f64;
         let note = format!("; {rows}x{columns}");
-        let timing = timed(device, || x.softmax(-1).realize().map(drop).map_err(Into::into))?;
+        let timing = timed(device, || x.softmax(-1).realize().map(drop))?;
         bandwidth(&format!("softmax_{dtype}"), &timing, bytes, &note);
-        let timing = timed(device, || x.layer_norm(Some(&weight), Some(&bias), 1e-5).realize().map(drop).map_err(Into::into))?;
+        let timing = timed(device, || x.layer_norm(Some(&weight), Some(&bias), 1e-5).realize().map(drop))?;
         bandwidth(&format!("layer_norm_{dtype}"), &timing, bytes, &note);
-        let timing = timed(device, || x.rms_norm(Some(&weight), 1e-5).realize().map(drop).map_err(Into::into))?;
+        let timing = timed(device, || x.rms_norm(Some(&weight), 1e-5).realize().map(drop))?;
         bandwidth(&format!("rms_norm_{dtype}"), &timing, bytes, &note);
     }
     for (count, each) in [(8, 125_000_000), (148, 840_000)] {
@@ -93,10 +93,10 @@ pub(crate) fn run(report: &Report) -> Result<()> {
     for dtype in [DType::F32, DType::BF16] {
         let (m, k) = (fitting(device, 1 << 28, dtype.size()) / 16384, 16384);
         let (a, x) = (normal(&[m, k], dtype, &device)?, normal(&[k, 1], dtype, &device)?);
-        let timing = timed(device, || a.matmul(&x).realize().map(drop).map_err(Into::into))?;
+        let timing = timed(device, || a.matmul(&x).realize().map(drop))?;
         bandwidth(&format!("gemv_{dtype}"), &timing, (m * k * dtype.size()) as f64, &format!("; {m}x{k}"));
         let row = normal(&[1, m], dtype, &device)?;
-        let timing = timed(device, || row.matmul(&a).realize().map(drop).map_err(Into::into))?;
+        let timing = timed(device, || row.matmul(&a).realize().map(drop))?;
         bandwidth(&format!("gemv_transposed_{dtype}"), &timing, (m * k * dtype.size()) as f64, &format!("; {m}x{k}"));
     }
     for dtype in [DType::F32, DType::BF16, DType::F16] {
@@ -105,7 +105,7 @@ pub(crate) fn run(report: &Report) -> Result<()> {
                 continue;
             }
             let (a, b) = (normal(&[size, size], dtype, &device)?, normal(&[size, size], dtype, &device)?);
-            let timing = timed(device, || a.matmul(&b).realize().map(drop).map_err(Into::into))?;
+            let timing = timed(device, || a.matmul(&b).realize().map(drop))?;
             report.tell(&format!("gemm_{dtype}_{size}"), &timing, 2.0 * (size as f64).powi(3) / 1e12, "TFLOP/s", "");
         }
     }
@@ -117,7 +117,7 @@ pub(crate) fn run(report: &Report) -> Result<()> {
         let [q, k, v] = [0; 3].map(|_| normal(&shape, dtype, &device));
         let (q, k, v) = (q?, k?, v?);
         let options = AttentionOptions { causal: true, ..AttentionOptions::default() };
-        let timing = timed(device, || q.attention(&k, &v, &options).realize().map(drop).map_err(Into::into))?;
+        let timing = timed(device, || q.attention(&k, &v, &options).realize().map(drop))?;
         let flops = 2.0 * (batch * heads * length * length * features) as f64;
         report.tell(&format!("attention_{dtype}_d{features}"), &timing, flops / 1e12, "TFLOP/s", &format!("causal {shape:?}"));
     }

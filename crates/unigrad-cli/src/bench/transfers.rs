@@ -39,29 +39,27 @@ pub(super) fn run(report: &Report) -> Result<()> {
     let buffer = device.allocate(bytes).map_err(device_error)?;
     let rate = bytes as f64 / 1e9;
     let note = format!("{bytes} bytes");
-    let upload = timed(|| Ok(buffer.upload(0, &data).map_err(device_error)?))?;
+    let upload = timed(|| buffer.upload(0, &data).map_err(device_error))?;
     report.tell("upload", &upload, rate, "GB/s", &note);
     let mut back = vec![0; bytes];
-    let download = timed(|| Ok(buffer.download(0, &mut back).map_err(device_error)?))?;
+    let download = timed(|| buffer.download(0, &mut back).map_err(device_error))?;
     if back != data {
         return Err(device_error(device::Error::Copy {
             device: device.to_string(),
             cause: "what came back is not what was sent".to_owned(),
-        })
-        .into());
+        }));
     }
     report.tell("download", &download, rate, "GB/s", &note);
     beside(report, &buffer, &data, &upload)?;
     for other in Device::all().devices.iter().filter(|info| info.backend == device.backend() && info.device() != device.name()) {
         let other = Device::open(&other.device()).map_err(device_error)?;
         let there = other.allocate(bytes).map_err(device_error)?;
-        let timing = timed(|| Ok(there.copy_from(0, &buffer, 0, bytes).map_err(device_error)?))?;
+        let timing = timed(|| there.copy_from(0, &buffer, 0, bytes).map_err(device_error))?;
         if there.to_vec().map_err(device_error)? != data {
             return Err(device_error(device::Error::Copy {
                 device: other.to_string(),
                 cause: "a copy between devices changed it".to_owned(),
-            })
-            .into());
+            }));
         }
         report.tell(&format!("copy to {other}"), &timing, rate, "GB/s", &note);
     }

@@ -13,7 +13,7 @@ macro_rules! activations {
         impl Layer for $name {
             #[track_caller]
             fn forward(&self, $x: &Tensor) -> Tensor {
-                trace::output(stringify!($name), None, $body)
+                trace::observe(stringify!($name), None, $body)
             }
         }
     )* };
@@ -45,7 +45,7 @@ impl Default for LeakyRelu {
 impl Layer for LeakyRelu {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::output("LeakyRelu", None, x.leaky_relu(self.slope))
+        trace::observe("LeakyRelu", None, x.leaky_relu(self.slope))
     }
 }
 
@@ -65,7 +65,7 @@ impl Default for Elu {
 impl Layer for Elu {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::output("Elu", None, x.elu(self.alpha))
+        trace::observe("Elu", None, x.elu(self.alpha))
     }
 }
 
@@ -79,6 +79,6 @@ pub struct Softmax {
 impl Layer for Softmax {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::output("Softmax", None, x.softmax(self.axis))
+        trace::observe("Softmax", None, x.softmax(self.axis))
     }
 }

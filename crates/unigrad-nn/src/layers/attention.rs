@@ -76,7 +76,7 @@ impl MultiHeadAttention {
         let dropout = if self.training { self.dropout } else { options.dropout };
         let options = AttentionOptions { dropout, ..options.clone() };
         let attended = heads(&q).attention(&heads(&k), &heads(&v), &options).transpose(1, 2).flatten(2, 3);
-        self.out_proj.forward(&trace::output("MultiHeadAttention", Some(&self.in_proj_weight), attended))
+        self.out_proj.forward(&trace::observe("MultiHeadAttention", Some(&self.in_proj_weight), attended))
     }
 }
 

@@ -42,7 +42,7 @@ macro_rules! convolutions {
         impl Layer for $name {
             #[track_caller]
             fn forward(&self, x: &Tensor) -> Tensor {
-                trace::output(stringify!($name), Some(&self.weight), x.$forward(&self.weight, self.bias.as_ref(), &self.options))
+                trace::observe(stringify!($name), Some(&self.weight), x.$forward(&self.weight, self.bias.as_ref(), &self.options))
             }
         }
 
@@ -82,7 +82,7 @@ macro_rules! convolutions {
         impl Layer for $transposed {
             #[track_caller]
             fn forward(&self, x: &Tensor) -> Tensor {
-                trace::output(stringify!($transposed), Some(&self.weight), x.$backward(&self.weight, self.bias.as_ref(), &self.options))
+                trace::observe(stringify!($transposed), Some(&self.weight), x.$backward(&self.weight, self.bias.as_ref(), &self.options))
             }
         }
     )* };

@@ -22,6 +22,6 @@ impl Embedding {
 impl Layer for Embedding {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::output("Embedding", Some(&self.weight), self.weight.embedding(x))
+        trace::observe("Embedding", Some(&self.weight), self.weight.embedding(x))
     }
 }

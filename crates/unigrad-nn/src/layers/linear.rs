@@ -31,6 +31,6 @@ impl Linear {
 impl Layer for Linear {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::output("Linear", Some(&self.weight), x.linear(&self.weight, self.bias.as_ref()))
+        trace::observe("Linear", Some(&self.weight), x.linear(&self.weight, self.bias.as_ref()))
     }
 }

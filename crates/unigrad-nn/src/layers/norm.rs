@@ -39,7 +39,7 @@ impl LayerNorm {
 impl Layer for LayerNorm {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::output("LayerNorm", Some(&self.weight), x.layer_norm(Some(&self.weight), self.bias.as_ref(), self.eps))
+        trace::observe("LayerNorm", Some(&self.weight), x.layer_norm(Some(&self.weight), self.bias.as_ref(), self.eps))
     }
 }
 
@@ -63,7 +63,7 @@ impl RmsNorm {
 impl Layer for RmsNorm {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::output("RmsNorm", Some(&self.weight), x.rms_norm(Some(&self.weight), self.eps))
+        trace::observe("RmsNorm", Some(&self.weight), x.rms_norm(Some(&self.weight), self.eps))
     }
 }
 
@@ -93,7 +93,7 @@ impl GroupNorm {
 impl Layer for GroupNorm {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::output("GroupNorm", Some(&self.weight), x.group_norm(self.groups, Some(&self.weight), Some(&self.bias), self.eps))
+        trace::observe("GroupNorm", Some(&self.weight), x.group_norm(self.groups, Some(&self.weight), Some(&self.bias), self.eps))
     }
 }
 
@@ -179,6 +179,6 @@ impl Layer for BatchNorm {
         } else {
             x.batch_norm(&self.running_mean, &self.running_var, Some(&self.weight), Some(&self.bias), self.eps)
         };
-        trace::output("BatchNorm", Some(&self.weight), y)
+        trace::observe("BatchNorm", Some(&self.weight), y)
     }
 }

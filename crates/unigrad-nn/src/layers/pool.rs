@@ -29,7 +29,7 @@ macro_rules! pools {
         impl Layer for $name {
             #[track_caller]
             fn forward(&self, x: &Tensor) -> Tensor {
-                trace::output(stringify!($name), None, x.$method(&self.options))
+                trace::observe(stringify!($name), None, x.$method(&self.options))
             }
         }
     )* };
@@ -62,7 +62,7 @@ macro_rules! adaptive_pools {
         impl Layer for $name {
             #[track_caller]
             fn forward(&self, x: &Tensor) -> Tensor {
-                trace::output(stringify!($name), None, x.$method(&self.sizes))
+                trace::observe(stringify!($name), None, x.$method(&self.sizes))
             }
         }
     )* };

@@ -192,7 +192,7 @@ impl Lstm {
             (states, vec![h, c])
         });
         let weight = self.0.cells.first().map(|c| &c.weight_ih);
-        (trace::output("Lstm", weight, output), (stacked(&last, 0), stacked(&last, 1)))
+        (trace::observe("Lstm", weight, output), (stacked(&last, 0), stacked(&last, 1)))
     }
 }
 
@@ -222,6 +222,6 @@ impl Gru {
             },
         );
         let weight = self.0.cells.first().map(|c| &c.weight_ih);
-        (trace::output("Gru", weight, output), stacked(&last, 0))
+        (trace::observe("Gru", weight, output), stacked(&last, 0))
     }
 }

@@ -119,7 +119,7 @@ impl<R: Rule> Optimizer<R> {
         let mut optimizer = Optimizer { rule, groups, state, counters, n_steps, lr_factor: 1.0, clip_norm: None };
         if let Some(bad) = optimizer.parameters().iter().find(|p| !p.is_variable()) {
             if let Some(error) = bad.error() {
-                return Err(error.into());
+                return Err(error);
             }
             let cause = format!("a tensor {:?} among the parameters requires no gradient", bad.shape());
             return Err(Error::argument(cause, "make it a parameter with `requires_grad()`"));
