@@ -8,6 +8,7 @@ use crate::{Discovery, Driver, Error, Health, Info, Link, Mark, OpenDevice, Orig
 use std::{
     any::Any,
     collections::HashMap,
+    fmt,
     pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -123,12 +124,37 @@ fn interrupt() {
 }
 
 /// The faults of one driver; clones share them.
-#[derive(Clone, Debug, Default)]
-pub struct Faults(Arc<Mutex<Vec<(Operation, usize, Failure)>>>);
+#[derive(Clone, Default)]
+pub struct Faults(Arc<Shared>);
+
+/// Sees every operation before it is done.
+type Watcher = Arc<dyn Fn(Operation) + Send + Sync>;
+
+#[derive(Default)]
+struct Shared {
+    faults: Mutex<Vec<(Operation, usize, Failure)>>,
+    watcher: Mutex<Option<Watcher>>,
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Faults").field(&*self.lock()).finish()
+    }
+}
 
 impl Faults {
     fn lock(&self) -> MutexGuard<'_, Vec<(Operation, usize, Failure)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on `watcher` is called before each operation, in the thread that asks for it: it may hold it up, or panic.
+    pub fn watch(&self, watcher: impl Fn(Operation) + Send + Sync + 'static) {
+        *self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(watcher));
+    }
+
+    /// Ends [`Faults::watch`].
+    pub fn unwatch(&self) {
+        *self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The `n`-th operation of this kind from now on fails (0 is the next one).
@@ -147,6 +173,10 @@ impl Faults {
     }
 
     fn strike(&self, operation: Operation) -> Option<Failure> {
+        let watcher = self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(watcher) = watcher {
+            watcher(operation);
+        }
         let mut faults = self.lock();
         let mut struck = None;
         faults.retain_mut(|(kind, n, failure)| {

@@ -7,6 +7,7 @@
 
 mod autograd;
 mod below;
+mod claim;
 mod error;
 mod node;
 mod op;
@@ -15,6 +16,7 @@ mod shape;
 
 pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradients, vjp};
 pub use below::Below;
+pub use claim::Claim;
 pub use error::{Error, ErrorKind};
 pub use node::{
     EnableGradGuard, Expr, Inputs, KeepScalarsGuard, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled,

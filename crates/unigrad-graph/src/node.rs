@@ -1,6 +1,6 @@
 //! Nodes, and the handle to one.
 
-use crate::{Below, Error, ErrorKind, Op, Shape, VariableId, is_countable, numel, op::InvalidOp, shape::MAX_RANK};
+use crate::{Below, Claim, Error, ErrorKind, Op, Shape, VariableId, is_countable, numel, op::InvalidOp, shape::MAX_RANK};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::{
@@ -40,6 +40,7 @@ pub struct Node {
     /// What the inputs were, for those who ask for a gradient after they were let go.
     below: OnceLock<Arc<Below>>,
     consumed: AtomicBool,
+    claim: Claim,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -174,6 +175,7 @@ impl Expr {
             data: OnceLock::new(),
             below: OnceLock::new(),
             consumed: AtomicBool::new(false),
+            claim: Claim::free(),
         }))
     }
 
@@ -335,6 +337,11 @@ impl Expr {
     /// See [`Expr::is_consumed`].
     pub fn set_consumed(&self) {
         self.0.consumed.store(true, Ordering::Relaxed);
+    }
+
+    /// Which evaluation may change it.
+    pub fn claim(&self) -> &Claim {
+        &self.0.claim
     }
 
     /// How many handles and nodes refer to the node.

@@ -4,6 +4,7 @@
 //! which nodes must have data afterwards.
 //! Always: the key covers ops, attributes, dtypes, shapes, devices, wiring, live outputs and which inputs may be overwritten;
 //! run-time scalars are not in it. Structure is compared exactly on a hit ([`Capture::same_structure`]).
+//! A node that another evaluation has claimed alone ([`unigrad_graph::Claim`]) ends the walk ([`Capture::busy`]): nothing below it is looked at.
 //! Never: recurses, or holds a lock while it walks.
 
 use rustc_hash::FxHashMap;
@@ -47,6 +48,8 @@ pub struct Capture {
     pub(crate) held: Vec<bool>,
     /// Copies from other devices that are still to be made, and made first: the graph beyond them is another capture.
     pub copies: Vec<Expr>,
+    /// A node that another evaluation computes at this moment: the walk ended there, and is to be begun again when that one is done.
+    pub busy: Option<Expr>,
     /// The key.
     pub key: u128,
 }
@@ -89,6 +92,7 @@ impl Capture {
             outputs: Vec::new(),
             held: Vec::new(),
             copies: Vec::new(),
+            busy: None,
             key: 0,
         };
         let mut position: FxHashMap<NodeId, u32> = FxHashMap::default();
@@ -103,11 +107,17 @@ impl Capture {
                 if let Some(error) = expr.error() {
                     return Err(error.clone());
                 }
+                // Asked before the data: an evaluation that ends meanwhile has given the data when the node is free.
+                let is_claimed = expr.claim().is_taken();
                 let role = match expr.op() {
                     _ if expr.data().is_some() => Role::External(capture.externals.len() as u32),
                     Op::Scalar => Role::Scalar(capture.scalars.len() as u32),
                     _ => Role::Compute,
                 };
+                if role == Role::Compute && is_claimed {
+                    capture.busy = Some(expr);
+                    return Ok(capture);
+                }
                 if role == Role::Compute && matches!(expr.op(), Op::Copy) {
                     position.insert(expr.id(), 0);
                     capture.copies.push(expr);
@@ -264,6 +274,14 @@ impl Capture {
     /// The nodes that get data, in the order of the plan's outputs.
     pub fn outputs(&self) -> impl Iterator<Item = &Expr> {
         self.outputs.iter().map(|index| &self.nodes[*index as usize].expr)
+    }
+
+    /// The nodes in between, which are computed and not kept: a plan is made from their inputs.
+    pub fn passed(&self) -> impl Iterator<Item = &Expr> {
+        let is_passed = |i: usize, node: &Captured| {
+            node.role == Role::Compute && !node.inputs.is_empty() && self.outputs.binary_search(&(i as u32)).is_err()
+        };
+        self.nodes.iter().enumerate().filter(move |(i, node)| is_passed(*i, node)).map(|(_, node)| &node.expr)
     }
 
     /// The nodes of the run-time scalars.

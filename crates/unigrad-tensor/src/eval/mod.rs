@@ -1,0 +1,398 @@
+//! Evaluation: from graph to numbers.
+//!
+//! In: nodes that are wanted. Out: the same nodes with data.
+//! The way: capture the graph and claim what will change (`claims`), find its plan (`lanes`) or make one and compile its kernels (`prepare`),
+//! bind buffers and launch (`run`).
+//! Always: a node is computed by one evaluation at a time; those that share nothing that has yet to be computed go side by side, in as many
+//! threads as there are. What was computed before an error stays valid; a node gets its data at once or not at all.
+//! Never: computes what has data already, or reads a tensor on the host.
+
+mod claims;
+mod lanes;
+mod prepare;
+mod run;
+mod stats;
+mod steps;
+mod torn;
+
+pub use stats::{Stats, stats};
+pub(crate) use torn::spoiled;
+
+use crate::{Error, random};
+use claims::{Alone, Claimed, For};
+use lanes::Site;
+use rustc_hash::FxHashSet;
+use std::{
+    cell::{Cell, RefCell},
+    sync::{Arc, OnceLock, atomic::Ordering},
+};
+use unigrad_device::{Buffer, Config, Debug, Device, Later, Moment, later, tag_or};
+use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage};
+use unigrad_plan::{Options, Plan, plan, resolve};
+
+thread_local! {
+    static FUSION: Cell<bool> = const { Cell::new(true) };
+    static DEFERRED: RefCell<Vec<Deferred>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A node for this thread's next evaluation.
+struct Deferred {
+    /// The node, if a handle to it is alive.
+    current: Box<dyn Fn() -> Option<Expr>>,
+    assigned: Option<Box<dyn Assigned>>,
+}
+
+/// A handle that has been assigned a value which is not computed yet.
+pub(crate) trait Assigned {
+    /// Gives the handle its old value back, unless the new one has been computed.
+    fn undo(&self);
+
+    /// From now on the new value counts only where the condition (`Bool`, rank 0) is true as well.
+    fn guard(&self, condition: &Expr);
+}
+
+/// Switches fusion for evaluations on this thread: off, every op is a launch of its own. For tests; returns the setting before.
+pub fn set_fusion(enabled: bool) -> bool {
+    FUSION.with(|fusion| fusion.replace(enabled))
+}
+
+/// Forgets every plan. The next evaluation of each graph plans again.
+pub fn clear_plans() {
+    lanes::clear_plans();
+}
+
+fn options(device: Device) -> Options {
+    Options { fusion: FUSION.with(Cell::get), limits: device.limits(), errors_at_once: device.completes_at_once() }
+}
+
+/// Computes the nodes (and what else is alive in their graphs, and what was assigned on this thread since the last evaluation), so that
+/// each has data. Nodes that have data already cost nothing.
+///
+/// Assignments are a transaction: where the evaluation fails, all handles that it was to give new values have their old ones again.
+pub fn realize(nodes: &[Expr]) -> Result<(), Error> {
+    let mut targets: Vec<Expr> = Vec::with_capacity(nodes.len() + 4);
+    for node in nodes {
+        if let Some(error) = node.error() {
+            return Err(Error::Graph(error.clone()));
+        }
+        let node = resolve(node);
+        if node.data().is_none() {
+            targets.push(node);
+        }
+    }
+    let deferred = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
+    if targets.is_empty() && deferred.is_empty() {
+        return Ok(());
+    }
+    let deferred = Undo { deferred, kept: false };
+    // An assignment that cannot be evaluated must not fail an unrelated read: its own reader will see the error.
+    let mut known: FxHashSet<NodeId> = targets.iter().map(Expr::id).collect();
+    for expr in deferred.deferred.iter().filter_map(|deferred| (deferred.current)()) {
+        let expr = resolve(&expr);
+        if expr.error().is_none() && expr.data().is_none() && known.insert(expr.id()) {
+            targets.push(expr);
+        }
+    }
+    if targets.iter().any(|target| target.device() != targets[0].device() && is_assignment(target)) {
+        assign_on_several(&targets)?;
+    }
+    while !targets.is_empty() {
+        let device = targets[0].device();
+        let (here, others): (Vec<Expr>, Vec<Expr>) = targets.into_iter().partition(|target| target.device() == device);
+        realize_on(&here, device)?;
+        targets = others;
+    }
+    deferred.keep();
+    Ok(())
+}
+
+/// Assignments that are undone when this drops, unless they are kept: after an error, and after a panic. What the thread has drawn for its step may be
+/// drawn again then.
+#[derive(Default)]
+struct Undo {
+    deferred: Vec<Deferred>,
+    kept: bool,
+}
+
+impl Undo {
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        random::step_failed();
+        // The last one first: a tensor may have been assigned twice.
+        self.deferred.iter().rev().filter_map(|deferred| deferred.assigned.as_ref()).for_each(|assigned| assigned.undo());
+    }
+}
+
+/// The part of a step before its evaluation. Unless it [succeeds](Attempt::succeeded), by an error or a panic, what this thread has assigned since
+/// its last evaluation is undone (layers assign running statistics), and what it has drawn may be drawn again.
+#[derive(Default)]
+#[must_use = "the attempt ends when it is dropped"]
+pub struct Attempt(Undo);
+
+impl Attempt {
+    /// An attempt that begins here.
+    pub fn begin() -> Attempt {
+        Attempt::default()
+    }
+
+    /// The step goes on.
+    pub fn succeeded(mut self) {
+        self.0.kept = true;
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if !self.0.kept {
+            self.0.deferred = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
+        }
+    }
+}
+
+fn is_assignment(node: &Expr) -> bool {
+    matches!(node.op(), Op::Commit)
+}
+
+/// Assignments on several devices take effect together, after everything that can fail: their values are computed and known to be right on
+/// all of them first, in memory of their own, and then only change hands.
+fn assign_on_several(targets: &[Expr]) -> Result<(), Error> {
+    let assignments: Vec<&Expr> = targets.iter().filter(|target| is_assignment(target)).collect();
+    let mut values: Vec<Expr> = Vec::with_capacity(assignments.len());
+    for commit in &assignments {
+        let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else {
+            return Err(Error::Internal("an assignment has lost its inputs".into()));
+        };
+        let value = match commit.input(2) {
+            Some(condition) => condition.expand(commit.shape()).select(&value, &old),
+            None => value,
+        };
+        // A node of its own, for its memory goes to the assigned tensor.
+        values.push(value.barrier(&[]));
+    }
+    let mut left: Vec<Expr> = values.clone();
+    while !left.is_empty() {
+        let device = left[0].device();
+        let (here, others): (Vec<Expr>, Vec<Expr>) = left.into_iter().partition(|value| value.device() == device);
+        realize_on(&here, device)?;
+        left = others;
+    }
+    let mut data = Vec::with_capacity(values.len());
+    for value in &values {
+        let storage = value.data().ok_or_else(no_data)?;
+        let buffer = storage_buffer(storage)?;
+        buffer.device().verify(buffer.as_slice())?;
+        data.push(storage.clone());
+    }
+    for (commit, data) in assignments.into_iter().zip(data) {
+        let _claim = Alone::new(Site::of(commit.device()), commit);
+        // Another thread may have read the tensor meanwhile, and so made the assignment.
+        if commit.data().is_none() {
+            commit.set_data(data);
+            // No gradient goes through an assignment.
+            commit.release_inputs(None);
+        }
+    }
+    Ok(())
+}
+
+fn open(id: u32) -> Result<Device, Error> {
+    Device::from_id(id).ok_or_else(|| Error::Internal(format!("there is no device {id}")))
+}
+
+fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
+    // A chain of copies between devices may be of any length: who waits for what is copied is on a stack.
+    let mut waiting: Vec<(Vec<Expr>, u32)> = vec![(targets.to_vec(), device)];
+    while let Some((targets, device)) = waiting.last() {
+        let copies = evaluate(targets, *device)?;
+        if copies.is_empty() {
+            if waiting.len() > 1 && targets.iter().any(|source| source.data().is_none()) {
+                return Err(no_data());
+            }
+            waiting.pop();
+        }
+        for copy in copies {
+            let claim = Alone::new(Site::of(copy.device()), &copy);
+            if copy.data().is_some() {
+                // Another thread has made it.
+                continue;
+            }
+            let Some(source) = copy.input(0).map(|source| resolve(&source)) else {
+                return Err(Error::Internal("a copy without a source".into()));
+            };
+            if source.data().is_some() {
+                transfer(&copy, &source)?;
+            } else {
+                drop(claim);
+                waiting.push((vec![source.clone()], source.device()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Computes the nodes on their device; or gives the copies from other devices that have to be made first.
+fn evaluate(targets: &[Expr], device: u32) -> Result<Vec<Expr>, Error> {
+    let site = Site::of(device);
+    let mut purpose = For::Run;
+    loop {
+        let begin = Moment::now();
+        let mut claimed = Claimed::new(site, targets, purpose)?;
+        if !claimed.capture.copies.is_empty() {
+            return Ok(std::mem::take(&mut claimed.capture.copies));
+        }
+        if claimed.capture.is_empty() {
+            return Ok(Vec::new());
+        }
+        let device = open(device)?;
+        let (ready, was_there) = match purpose {
+            For::Run => match site.known(&claimed, options(device)) {
+                Some(ready) => (ready, true),
+                None => {
+                    purpose = For::Plan;
+                    continue;
+                }
+            },
+            For::Plan => site.plan(&claimed, options(device), || prepare::prepare(&claimed.capture, device))?,
+        };
+        if was_there {
+            stats::PLAN_HITS.fetch_add(1, Ordering::Relaxed);
+            stats::LOOKUP_NANOS.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        stats::NODES.fetch_add(claimed.capture.len() as u64, Ordering::Relaxed);
+        claimed.planned();
+        let result = run::run(&claimed.capture, &ready, device, &site.lane(device.current_stream()));
+        if device.is_lost() {
+            site.clear();
+        }
+        result?;
+        return Ok(Vec::new());
+    }
+}
+
+/// Makes a copy node's data from what was computed on the one device: puts it on the other.
+fn transfer(copy: &Expr, source: &Expr) -> Result<(), Error> {
+    let from = storage_buffer(source.data().ok_or_else(no_data)?)?;
+    let buffer = open(copy.device())?.allocate_tagged(copy.numel() * copy.dtype().size(), tag_or("tensor"))?;
+    buffer.copy_from(0, from, 0, buffer.len())?;
+    copy.set_data(Arc::new(buffer));
+    if !copy.needs_grad() {
+        let below = Below::of(copy.inputs().iter().chain([source]).filter(|node| node.dtype().is_float() && !node.needs_grad()));
+        copy.release_inputs(below);
+    }
+    Ok(())
+}
+
+/// The node that a node stands for, with data.
+fn realized(node: &Expr) -> Result<Expr, Error> {
+    realize(std::slice::from_ref(node))?;
+    Ok(resolve(node))
+}
+
+fn no_data() -> Error {
+    Error::Internal("evaluation gave no data".into())
+}
+
+fn storage_buffer(storage: &Storage) -> Result<&Buffer, Error> {
+    storage.downcast_ref::<Buffer>().ok_or_else(|| Error::Internal("a node holds data of another kind".into()))
+}
+
+/// The plan of some nodes as text, without running it.
+pub fn plan_text(nodes: &[Expr]) -> Result<String, Error> {
+    Ok(plan_of(nodes)?.to_string())
+}
+
+/// The plan of some nodes, without running it.
+pub fn plan_of(nodes: &[Expr]) -> Result<Plan, Error> {
+    let targets: Vec<Expr> = nodes.iter().map(resolve).collect();
+    let device = targets.first().map_or(0, Expr::device);
+    let claimed = Claimed::new(Site::of(device), &targets, For::Plan)?;
+    plan(&claimed.capture, options(open(device)?)).map_err(Error::Internal)
+}
+
+/// Puts bytes (row-major elements of `dtype`) on a device. Every byte of a `Bool` that is not 0 becomes 1: kernels rely on it.
+#[track_caller]
+pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Result<Expr, Error> {
+    let wanted = unigrad_graph::numel(shape) * dtype.size();
+    if bytes.len() != wanted {
+        return Err(Error::Internal(format!("{} bytes for {shape:?} {dtype}, which has {wanted}", bytes.len())));
+    }
+    let buffer = open(device)?.allocate_tagged(bytes.len(), tag_or("tensor"))?;
+    if dtype == DType::Bool && bytes.iter().any(|byte| *byte > 1) {
+        buffer.upload(0, &bytes.iter().map(|byte| u8::from(*byte != 0)).collect::<Vec<u8>>())?;
+    } else {
+        buffer.upload(0, bytes)?;
+    }
+    Ok(Expr::buffer(Shape::from_slice(shape), dtype, device, Arc::new(buffer)))
+}
+
+/// The bytes of a node; realizes it first.
+pub fn download(node: &Expr) -> Result<Vec<u8>, Error> {
+    data(&realized(node)?)
+}
+
+/// The bytes of a node that has been computed; evaluates nothing.
+pub fn data(node: &Expr) -> Result<Vec<u8>, Error> {
+    let node = resolve(node);
+    spoiled::check(&node)?;
+    let buffer = storage_buffer(node.data().ok_or_else(no_data)?)?;
+    let mut bytes = buffer.to_vec().inspect_err(|_| steps::failed(buffer))?;
+    bytes.truncate(node.numel() * node.dtype().size());
+    Ok(bytes)
+}
+
+/// As [`download`] of what `node` gives, without blocking. Where there are threads, all of it is done on another one; elsewhere, as in a
+/// browser, the launches are queued before this returns, and only the bytes are waited for.
+pub fn download_async<T: Send + 'static>(
+    node: impl FnOnce() -> Result<Expr, Error> + Send + 'static,
+    then: impl FnOnce(&Expr, Vec<u8>) -> Result<T, Error> + Send + 'static,
+) -> Later<Result<T, Error>> {
+    if !cfg!(target_family = "wasm") {
+        return later(move || {
+            let node = node()?;
+            let bytes = download(&node)?;
+            then(&node, bytes)
+        });
+    }
+    let begun = node().and_then(|node| {
+        let data = realized(&node)?;
+        Ok((storage_buffer(data.data().ok_or_else(no_data)?)?.to_vec_async(), node))
+    });
+    Later::of(async move {
+        let (reading, node) = begun?;
+        let mut bytes = reading.await?;
+        bytes.truncate(node.numel() * node.dtype().size());
+        then(&node, bytes)
+    })
+}
+
+/// The node that `current` gives is realized with the next evaluation on this thread.
+pub fn defer(current: impl Fn() -> Option<Expr> + 'static) {
+    let deferred = Deferred { current: Box::new(current), assigned: None };
+    DEFERRED.with(|all| all.borrow_mut().push(deferred));
+}
+
+/// As [`defer`], for an assignment, which is undone if that evaluation fails.
+pub(crate) fn defer_assignment(current: impl Fn() -> Option<Expr> + 'static, assigned: impl Assigned + 'static) {
+    let deferred = Deferred { current: Box::new(current), assigned: Some(Box::new(assigned)) };
+    DEFERRED.with(|all| all.borrow_mut().push(deferred));
+}
+
+/// What this thread has assigned since its last evaluation counts only where the condition (`Bool`, rank 0) is true.
+pub fn guard_assignments(condition: &Expr) {
+    DEFERRED
+        .with(|all| all.borrow().iter().filter_map(|deferred| deferred.assigned.as_ref()).for_each(|assigned| assigned.guard(condition)));
+}
+
+/// What is printed; decided at the first evaluation.
+fn debug() -> Debug {
+    static DEBUG: OnceLock<Debug> = OnceLock::new();
+    *DEBUG.get_or_init(|| Config::current_or_default().debug)
+}

@@ -1,0 +1,177 @@
+//! A plan, run: buffers bound to places, kernels launched.
+//!
+//! In: a capture whose outputs are claimed, its plan. Out: data in the outputs.
+//! Always: nothing asks for memory once an input is overwritten: from there on the evaluation comes to its end, or says what it has spoiled.
+
+use super::{
+    debug,
+    lanes::Lane,
+    prepare::Ready,
+    stats, steps, storage_buffer,
+    torn::{RETRIES, Torn, may_pass, spoiled},
+};
+use crate::{Error, random};
+use std::sync::{Arc, atomic::Ordering};
+use unigrad_device::{
+    Buffer, Device, Moment, Slice,
+    profile::{self, Work},
+    tag_or, tell,
+};
+use unigrad_graph::{DType, Expr, NodeId, Origin};
+use unigrad_plan::{Capture, Place};
+
+/// A device's error with the line of the op that it belongs to.
+fn at(origin: Option<Origin>, error: unigrad_device::Error) -> Error {
+    match origin {
+        Some(origin) => Error::Launch { origin, error },
+        None => Error::Device(error),
+    }
+}
+
+/// Computes the capture's outputs.
+pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane) -> Result<(), Error> {
+    let Ready { plan, programs } = ready;
+    let externals = capture
+        .externals
+        .iter()
+        .map(|expr| {
+            spoiled::check(expr)?;
+            storage_buffer(expr.data().ok_or_else(|| Error::Internal("an input has lost its data".into()))?)
+        })
+        .collect::<Result<Vec<&Buffer>, Error>>()?;
+    for check in &plan.checks {
+        let (index, size) = (capture.scalars[check.slot as usize] as i64, i64::try_from(check.size).unwrap_or(i64::MAX));
+        let lowest = if check.from_end { -size } else { 0 };
+        if !(lowest..size).contains(&index) {
+            let error = unigrad_device::Error::IndexOutOfRange { index, size, kernel: "assign".to_owned() };
+            return Err(at(Some(check.origin), error));
+        }
+    }
+    let assigned: Vec<usize> = capture.assigned().collect();
+    if !assigned.is_empty() {
+        // What is assigned keeps its old value if an index of this evaluation is out of range; data that an earlier one got wrong is an error
+        // before anything changes.
+        for buffer in &externals {
+            device.verify(buffer.as_slice())?;
+        }
+    }
+    let begin = capture.outputs().next().map(Expr::origin);
+    let turn = lane.turn(device);
+    let lent = lane.arena(device, plan.arena).map_err(|error| at(begin, error))?;
+    let arena = lent.buffer()?;
+    // Nothing below here may ask for memory: once an input is overwritten, the evaluation has to come to its end.
+    let mut overwrites = vec![false; plan.outputs.len()];
+    let mut outputs: Vec<Buffer> = Vec::with_capacity(plan.outputs.len());
+    for (i, expr) in capture.outputs().enumerate() {
+        let owner = plan.outputs[i] as usize;
+        let buffer = if owner < i {
+            outputs[owner].clone()
+        } else {
+            let donor = plan.donated[i].map(|input| input as usize);
+            // Two nodes may share one buffer; then it is not ours to overwrite.
+            let free = donor.filter(|input| {
+                externals[*input].is_unique() && capture.externals[*input].data().is_some_and(|data| Arc::strong_count(data) == 1)
+            });
+            match free {
+                Some(input) => {
+                    overwrites[i] = true;
+                    externals[input].clone()
+                }
+                None => {
+                    let bytes = expr.numel() * expr.dtype().size();
+                    let fresh = device.allocate_tagged(bytes, tag_or("tensor")).map_err(|error| at(Some(expr.origin()), error))?;
+                    if let Some(input) = donor {
+                        fresh.copy_from(0, externals[input], 0, fresh.len())?;
+                    }
+                    fresh
+                }
+            }
+        };
+        outputs.push(buffer);
+    }
+    if overwrites.contains(&true) {
+        for (launch, program) in plan.launches.iter().zip(programs) {
+            device.reserve(program.as_ref()).map_err(|error| at(Some(launch.origin), error))?;
+        }
+    }
+    let mut args: Vec<Slice<'_>> = Vec::new();
+    let mut words: Vec<u64> = Vec::new();
+    let mut torn = Torn::default();
+    let timed = debug().steps;
+    for (launch, program) in plan.launches.iter().zip(programs) {
+        args.clear();
+        words.clear();
+        for (place, arg) in launch.args.iter().zip(launch.kernel.args()) {
+            args.push(match place {
+                Place::External(i) => externals[*i as usize].as_slice(),
+                Place::Output(i) => outputs[*i as usize].as_slice(),
+                Place::Arena(offset) => arena.slice(*offset, arg.len * arg.dtype.size())?,
+            });
+        }
+        for (place, bytes) in &launch.begins {
+            device.settle(match place {
+                Place::External(i) => externals[*i as usize].as_slice(),
+                Place::Output(i) => outputs[*i as usize].as_slice(),
+                Place::Arena(offset) => arena.slice(*offset, *bytes)?,
+            });
+        }
+        words.extend(launch.scalars.iter().map(|slot| capture.scalars[*slot as usize]));
+        let begin = Moment::now();
+        let work = || {
+            let (read, write) = launch.traffic();
+            Work {
+                name: launch.name.clone(),
+                kind: launch.kernel.kind(),
+                origin: Some(launch.origin),
+                bytes: read + write,
+                flops: launch.kernel.flops(),
+                extents: launch.extents(),
+            }
+        };
+        let submit = || device.launch_from(program.as_ref(), &args, &words, Some(launch.origin));
+        let mut launched = profile::record(device, work, submit);
+        // Others have overwritten what they read: to undo is not possible, to go on is.
+        for _ in 0..if torn.0.is_empty() { 0 } else { RETRIES } {
+            if !matches!(&launched, Err(error) if may_pass(error)) {
+                break;
+            }
+            launched = profile::record(device, work, submit);
+        }
+        if let Err(error) = launched {
+            if matches!(error, unigrad_device::Error::Interrupted { .. }) {
+                torn.0.extend(launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]));
+            }
+            let error = Error::Launch { origin: launch.origin, error };
+            torn.tell(capture, plan, &error);
+            return Err(error);
+        }
+        torn.0.extend(launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]));
+        stats::LAUNCHES.fetch_add(1, Ordering::Relaxed);
+        if timed {
+            device.synchronize()?;
+            let seconds = begin.elapsed().as_secs_f64();
+            let (read, write) = launch.traffic();
+            let rate = launch.kernel.flops() / seconds / 1e9;
+            let (us, speed) = (seconds * 1e6, (read + write) / seconds / 1e9);
+            tell(format_args!("{}  {us:>9.1} us  {speed:>7.1} GB/s  {rate:>7.1} GFLOP/s", launch.line()));
+        }
+    }
+    device.checkpoint()?;
+    let drawn: Vec<NodeId> = capture.scalar_nodes().filter(|node| node.dtype() == DType::U64).map(Expr::id).collect();
+    let drawn = random::used(&drawn);
+    if !assigned.is_empty() && !device.completes_at_once() {
+        steps::note(&outputs, drawn);
+    }
+    for i in assigned {
+        device.settle(outputs[i].as_slice());
+    }
+    drop(lent);
+    drop(turn);
+    for ((expr, buffer), below) in capture.outputs().zip(outputs).zip(capture.below()) {
+        expr.set_data(Arc::new(buffer));
+        if !expr.needs_grad() || expr.is_consumed() {
+            expr.release_inputs(below);
+        }
+    }
+    Ok(())
+}
