@@ -315,6 +315,10 @@ impl Device {
         self.note(result)
     }
 
+    pub(crate) fn count_launches(self, n: usize) {
+        self.0.n_launches.fetch_add(n as u64, Relaxed);
+    }
+
     /// See [`OpenDevice::completes_at_once`].
     pub fn completes_at_once(self) -> bool {
         self.0.open.completes_at_once()

@@ -4,7 +4,7 @@
 //! never panic, and may be called from any thread. Work is stream-ordered: a device with one queue runs launches and copies in the
 //! order they were given; `download` and `synchronize` wait.
 
-use crate::{Error, Pending};
+use crate::{Error, Launch, Pending, Prepared, Run, Stopped};
 use std::{any::Any, fmt, sync::Arc};
 use unigrad_kernel::{Kernel, Limits};
 use unigrad_scalar::Origin;
@@ -174,6 +174,20 @@ pub trait OpenDevice: Send + Sync {
     /// Gets the memory of the driver's own that launching a program takes, so that the launch is not refused for want of it.
     fn reserve(&self, _program: &dyn Program) -> Result<(), Error> {
         Ok(())
+    }
+    /// Works out once what is the same in every run of these launches; see [`crate::Sequence`]. `temporary` is the entry of a run's table whose contents
+    /// nobody asks for between runs.
+    fn prepare(&self, _launches: &[Launch], _temporary: Option<usize>) -> Result<Prepared, Error> {
+        Ok(Box::new(()))
+    }
+    /// Runs launches of a sequence, with what [`OpenDevice::prepare`] gave (on this queue, or on another one of the device), as if
+    /// [`OpenDevice::settle`] were called for what each begins, and [`OpenDevice::launch`] for each.
+    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+        run.one_by_one(self)
+    }
+    /// As [`OpenDevice::reserve`], for all launches of a sequence.
+    fn reserve_for(&self, _prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
+        launches.iter().try_for_each(|launch| self.reserve(&*launch.program))
     }
     /// Says whether what is in the memory is right, as far as errors that the device finds while it runs go; waits if that is not known yet.
     fn verify(&self, _slice: Slice<'_>) -> Result<(), Error> {

@@ -15,6 +15,7 @@ mod pool;
 pub mod profile;
 mod registry;
 mod select;
+mod sequence;
 mod stream;
 mod tell;
 #[cfg(any(test, feature = "testing"))]
@@ -30,6 +31,7 @@ pub use moment::Moment;
 pub use pool::{MemoryStats, TagStats, tag_or, with_tag};
 pub use registry::{Available, Problem, register, register_left_out};
 pub use select::{By, Preference};
+pub use sequence::{At, Launch, Prepared, Run, Sequence, Stopped};
 pub use stream::Stream;
 pub use tell::{printable, tell};
 pub use unigrad_scalar::{Origin, OriginGuard};

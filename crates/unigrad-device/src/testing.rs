@@ -4,7 +4,9 @@
 //! Always: a fault is reported as the error a real driver would report, and strikes once; a lost device stays lost.
 //! Never: part of a release build.
 
-use crate::{Discovery, Driver, Error, Health, Info, Link, Mark, OpenDevice, Origin, Program, RawBuffer, Slice};
+use crate::{
+    Discovery, Driver, Error, Health, Info, Launch, Link, Mark, OpenDevice, Origin, Prepared, Program, RawBuffer, Run, Slice, Stopped,
+};
 use std::{
     any::Any,
     collections::HashMap,
@@ -360,6 +362,37 @@ impl OpenDevice for FaultyDevice {
             Some(Failure::NoMemory) => Err(self.no_memory(64)),
             Some(_) => Err(self.kernel_failed(format!("{program:?}"))),
         }
+    }
+
+    fn prepare(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
+        self.inner.prepare(launches, temporary)
+    }
+
+    /// Up to the launch that a fault strikes.
+    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+        let (start, mut end) = (run.which.start, run.which.start);
+        let mut struck = None;
+        while end < run.which.end && struck.is_none() {
+            struck = match self.strike(Operation::Launch) {
+                Ok(None) => {
+                    end += 1;
+                    None
+                }
+                Ok(Some(Failure::NoMemory)) => Some(self.no_memory(64)),
+                Ok(Some(_)) => {
+                    Some(self.kernel_failed(run.launches.get(end).map(|launch| format!("{:?}", launch.program)).unwrap_or_default()))
+                }
+                Err(lost) => Some(lost),
+            };
+        }
+        if end > start {
+            self.inner.run(&run.of(start..end))?;
+        }
+        struck.map_or(Ok(()), |error| Err(Stopped { at: end, error }))
+    }
+
+    fn reserve_for(&self, prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
+        self.inner.reserve_for(prepared, launches)
     }
 
     fn completes_at_once(&self) -> bool {

@@ -7,6 +7,7 @@
 //! Never: waits in `launch`.
 
 mod library;
+mod sequence;
 
 use crate::{
     Backend, Bound, Lowered, Part, Range, Step, StepArg,
@@ -23,7 +24,9 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use unigrad_device::{Error, Health, Info, Mark, OpenDevice, Origin, Pending, Program, RawBuffer, Slice, tell};
+use unigrad_device::{
+    Error, Health, Info, Launch, Mark, OpenDevice, Origin, Pending, Prepared, Program, RawBuffer, Run, Slice, Stopped, tell,
+};
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Limits};
 use unigrad_scalar::DType;
@@ -370,9 +373,7 @@ impl<B: Backend> GpuDevice<B> {
                 }
                 StepArg::Status => Bound::Buffer(Range { handle: brought.status, offset: 0, len: STATUS_BYTES }),
                 StepArg::StatusSlot => Bound::Scalar(*dtype, brought.slot.into()),
-                StepArg::Scalar(at, Part::Whole) => Bound::Scalar(*dtype, scalar(*at)?),
-                StepArg::Scalar(at, Part::Low) => Bound::Scalar(*dtype, scalar(*at)? & 0xffff_ffff),
-                StepArg::Scalar(at, Part::High) => Bound::Scalar(*dtype, scalar(*at)? >> 32),
+                StepArg::Scalar(at, part) => Bound::Scalar(*dtype, part.of(scalar(*at)?)),
                 StepArg::Word(word) => Bound::Scalar(*dtype, *word),
                 StepArg::Table(at) => Bound::Table(at.iter().map(|at| arg(*at)).collect::<Result<_, _>>()?),
                 StepArg::ScalarTable(at) => Bound::ScalarTable(*dtype, at.iter().map(|at| scalar(*at)).collect::<Result<_, _>>()?),
@@ -506,6 +507,18 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             self.status()?;
         }
         Ok(())
+    }
+
+    fn prepare(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
+        self.prepare_steps(launches, temporary)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+        self.run_steps(run)
+    }
+
+    fn reserve_for(&self, prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
+        if self.reserve_steps(prepared)? { Ok(()) } else { launches.iter().try_for_each(|launch| self.reserve(&*launch.program)) }
     }
 
     fn verify(&self, slice: Slice<'_>) -> Result<(), Error> {

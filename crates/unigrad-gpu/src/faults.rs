@@ -7,8 +7,12 @@
 //! Nothing is tracked while no launch is unchecked and none has failed: then every call returns at once.
 //! Never: talks to a device.
 
-use crate::Range;
+use crate::{
+    Range,
+    taints::{LaunchId, Outcome, Source, Taints},
+};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use unigrad_device::{Error, Origin};
 use unigrad_kernel::Flow;
 
@@ -20,38 +24,13 @@ pub(crate) const SLOT_WORDS: u32 = 8;
 /// The word of a slot that holds the checks that failed.
 pub(crate) const CHECKS_WORD: u32 = 5;
 
-/// A launch that can fail, by number.
-type LaunchId = u64;
-
-/// Checks of a launch ([`unigrad_kernel::check_bit`]) that some bytes depend on.
-type Source = (LaunchId, u32);
-
-/// Each launch once, ascending, with all its checks.
-fn united(mut sources: Vec<Source>) -> Vec<Source> {
-    sources.sort_unstable();
-    sources.dedup_by(|later, kept| {
-        let same = later.0 == kept.0;
-        kept.1 |= if same { later.1 } else { 0 };
-        same
-    });
-    sources
-}
-
-/// Bytes of a buffer that hold results of launches.
-#[derive(Clone, Debug)]
-struct Taint {
-    start: usize,
-    end: usize,
-    sources: Vec<Source>,
-}
-
 /// One of the device's queues.
 #[derive(Debug, Default)]
 struct Queue {
     /// Launches so far.
     begun: u64,
     /// Launches that nobody has waited for, oldest first; their slots follow each other and end before that of `begun`.
-    unchecked: Vec<(LaunchId, String)>,
+    unchecked: Vec<(LaunchId, Arc<str>)>,
 }
 
 /// What is known of launches under way.
@@ -63,7 +42,7 @@ pub(crate) struct Faults {
     failed: FxHashMap<LaunchId, (Error, u32)>,
     /// Failed launches that no wait has reported.
     unreported: Vec<LaunchId>,
-    taints: FxHashMap<u64, Vec<Taint>>,
+    taints: Taints,
 }
 
 impl Faults {
@@ -76,7 +55,17 @@ impl Faults {
     /// Whether the queue's next reporting launch has no slot until a wait. The slot before the oldest launch's stays free: resetting slots
     /// may touch it.
     pub(crate) fn is_full(&self, queue: usize) -> bool {
-        self.queues[queue].unchecked.len() + 1 >= SLOTS as usize
+        !self.has_room(queue, 1)
+    }
+
+    /// How many reporting launches have slots at most.
+    pub(crate) fn n_slots(&self) -> usize {
+        SLOTS as usize - 1
+    }
+
+    /// Whether so many reporting launches have slots without a wait.
+    pub(crate) fn has_room(&self, queue: usize, n: usize) -> bool {
+        self.queues[queue].unchecked.len() + n < SLOTS as usize
     }
 
     /// How many of the queue's oldest launches nobody has waited for.
@@ -110,11 +99,21 @@ impl Faults {
 
     /// A launch that can report begins; its slot.
     pub(crate) fn begin(&mut self, queue: usize, kernel: &str, origin: Option<Origin>) -> (LaunchId, u32) {
+        self.begin_named(queue, Faults::name(kernel, origin))
+    }
+
+    /// What errors call a launch.
+    pub(crate) fn name(kernel: &str, origin: Option<Origin>) -> Arc<str> {
+        let at = origin.map(|origin| format!(" at {origin}")).unwrap_or_default();
+        format!("{kernel}{at}").into()
+    }
+
+    /// As [`Faults::begin`], by its [`Faults::name`].
+    pub(crate) fn begin_named(&mut self, queue: usize, name: Arc<str>) -> (LaunchId, u32) {
         let id = self.next;
         self.next += 1;
-        let at = origin.map(|origin| format!(" at {origin}")).unwrap_or_default();
         let queue = &mut self.queues[queue];
-        queue.unchecked.push((id, format!("{kernel}{at}")));
+        queue.unchecked.push((id, name));
         queue.begun += 1;
         (id, ((queue.begun - 1) % u64::from(SLOTS)) as u32)
     }
@@ -123,54 +122,34 @@ impl Faults {
         self.failed.is_empty() && self.queues.iter().all(|queue| queue.unchecked.is_empty())
     }
 
-    fn sources(&self, range: Range) -> Vec<Source> {
-        let Some(taints) = self.taints.get(&range.handle) else { return Vec::new() };
-        let (start, end) = (range.offset, range.offset + range.len);
-        united(taints.iter().filter(|t| t.start < end && start < t.end).flat_map(|t| t.sources.iter().copied()).collect())
+    pub(crate) fn sources(&self, range: Range) -> Vec<Source> {
+        self.taints.sources(range)
     }
 
-    /// What is in a range is written anew, from the results of `sources`.
+    /// What is in a range depends on a launch.
+    #[cfg(test)]
+    pub(crate) fn taint(&mut self, range: Range, id: LaunchId) {
+        self.taints.overwrite(range, &[(id, u32::MAX)]);
+    }
+
     fn overwrite(&mut self, range: Range, sources: &[Source]) {
-        let (start, end) = (range.offset, range.offset + range.len);
-        if start == end {
-            return;
-        }
-        let taints = self.taints.entry(range.handle).or_default();
-        let old = std::mem::take(taints);
-        for taint in old {
-            if taint.start < start {
-                taints.push(Taint { end: taint.end.min(start), ..taint.clone() });
-            }
-            if taint.end > end {
-                taints.push(Taint { start: taint.start.max(end), ..taint });
-            }
-        }
-        if !sources.is_empty() {
-            taints.push(Taint { start, end, sources: sources.to_vec() });
-        }
-        if taints.is_empty() {
-            self.taints.remove(&range.handle);
-        }
+        self.taints.overwrite(range, sources);
     }
 
     /// A launch on `ranges`, whose results depend on them as `flows` say; `reporting` if it can fail itself. It may write a part of a range, so
     /// what was there before counts, unless it was given up ([`Faults::upload`]).
     pub(crate) fn launch(&mut self, ranges: &[Range], flows: &[Flow], reporting: Option<LaunchId>) {
+        if !self.is_idle() {
+            self.taints.launch(ranges, flows, reporting);
+        }
+    }
+
+    /// All launches of a sequence were queued, on a table of these ranges; `begun` are those that can report, in order.
+    pub(crate) fn sequence(&mut self, outcome: &Outcome, table: &[Range], begun: &[LaunchId]) {
         if self.is_idle() {
             return;
         }
-        let of = |flow: &Flow| {
-            let read = flow.reads.iter().chain([&flow.write]).filter_map(|arg| ranges.get(*arg));
-            let own = reporting.filter(|_| flow.checks != 0).map(|id| (id, flow.checks));
-            united(read.flat_map(|range| self.sources(*range)).chain(own).collect())
-        };
-        // All of them first: a result may lie in the memory of what another one is made of.
-        let found: Vec<Vec<Source>> = flows.iter().map(of).collect();
-        for (flow, sources) in flows.iter().zip(found) {
-            if let Some(range) = ranges.get(flow.write) {
-                self.overwrite(*range, &sources);
-            }
-        }
+        self.taints.sequence(outcome, table, begun);
     }
 
     /// A copy within the device.
@@ -190,7 +169,7 @@ impl Faults {
 
     /// A buffer is gone.
     pub(crate) fn free(&mut self, handle: u64) {
-        self.taints.remove(&handle);
+        self.taints.free(handle);
     }
 
     /// After a wait: the status words of the queue's oldest unchecked launches, in their order.
@@ -206,18 +185,14 @@ impl Faults {
             let checks = words[CHECKS_WORD as usize];
             checked.push((id, checks));
             let wide = |at: usize| (u64::from(words[at]) | u64::from(words[at + 1]) << 32) as i64;
+            let kernel = kernel.to_string();
             self.failed.insert(id, (Error::IndexOutOfRange { index: wide(1), size: wide(3), kernel }, checks));
             self.unreported.push(id);
         }
-        for taints in self.taints.values_mut() {
-            let may_fail = |(id, checks): &Source| match checked.binary_search_by_key(id, |checked| checked.0) {
-                Ok(at) => checked[at].1 & checks != 0,
-                Err(_) => true,
-            };
-            taints.iter_mut().for_each(|taint| taint.sources.retain(may_fail));
-            taints.retain(|taint| !taint.sources.is_empty());
-        }
-        self.taints.retain(|_, taints| !taints.is_empty());
+        self.taints.retain(|(id, checks)| match checked.binary_search_by_key(id, |checked| checked.0) {
+            Ok(at) => checked[at].1 & checks != 0,
+            Err(_) => true,
+        });
     }
 
     /// Whether nothing in a range depends on a launch that failed or may still fail.
@@ -238,7 +213,7 @@ impl Faults {
         let id = if self.unreported.is_empty() { None } else { Some(self.unreported.remove(0)) };
         let error = id.and_then(|id| self.failed.get(&id).map(|(error, _)| error.clone()));
         // What nothing depends on any more need not be kept.
-        let needed: Vec<LaunchId> = self.taints.values().flatten().flat_map(|t| t.sources.iter().map(|source| source.0)).collect();
+        let needed: Vec<LaunchId> = self.taints.launches().collect();
         self.failed.retain(|id, _| needed.contains(id) || self.unreported.contains(id));
         error
     }

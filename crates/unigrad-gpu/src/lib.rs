@@ -12,6 +12,7 @@ mod later;
 pub mod lower;
 mod product;
 mod room;
+mod taints;
 
 pub use backend::{Backend, Bound, Range};
 pub use cache::{KernelCache, Key};

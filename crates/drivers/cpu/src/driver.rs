@@ -12,7 +12,7 @@ use crate::{
     indexed,
     memory::{self, Buf, Fault, NOWHERE},
     region::{CompiledGrouped, CompiledRegion, CompiledTotal},
-    simd, threads,
+    sequence, simd, threads,
 };
 use smallvec::SmallVec;
 use std::{
@@ -25,10 +25,10 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice, Origin, Program, RawBuffer, Slice};
+use unigrad_device::{Discovery, Driver, Error, Info, Launch, OpenDevice, Origin, Prepared, Program, RawBuffer, Run, Slice, Stopped};
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
 
-const NAME: &str = "cpu:0";
+pub(crate) const NAME: &str = "cpu:0";
 
 /// Below this, an allocation is only held against the total; above, also against what the system says is available.
 const LARGE: usize = 16 << 20;
@@ -96,7 +96,7 @@ fn model() -> &'static str {
 }
 
 /// A kernel, ready to run.
-struct CpuProgram {
+pub(crate) struct CpuProgram {
     name: String,
     args: Vec<Arg>,
     n_scalars: usize,
@@ -131,6 +131,39 @@ impl Program for CpuProgram {
 }
 
 impl CpuProgram {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn args(&self) -> &[Arg] {
+        &self.args
+    }
+
+    /// Why so many buffers and scalars do not fit.
+    pub(crate) fn check_counts(&self, args: usize, scalars: usize) -> Result<(), String> {
+        if args != self.args.len() || scalars != self.n_scalars {
+            return Err(format!("it takes {} buffers and {} scalars, not {args} and {scalars}", self.args.len(), self.n_scalars));
+        }
+        Ok(())
+    }
+
+    /// Runs it; a panic becomes an error.
+    ///
+    /// # Safety
+    /// As for `run`.
+    pub(crate) unsafe fn launch(&self, bufs: &[Buf], scalars: &[u64]) -> Result<(), Error> {
+        let failed = |cause: String| Error::Launch { device: NAME.to_owned(), kernel: self.name.clone(), cause };
+        // SAFETY: passed on.
+        let run = AssertUnwindSafe(|| unsafe { self.run(bufs, scalars) });
+        match catch_unwind(run) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(Fault::Index { index, size })) => Err(Error::IndexOutOfRange { index, size, kernel: self.name.clone() }),
+            Ok(Err(Fault::Program(cause))) => Err(failed(cause)),
+            Ok(Err(Fault::Internal(cause))) => Err(failed(format!("{cause}: a mistake of this driver, which is worth a report"))),
+            Err(panic) => Err(failed(panic_message(&*panic).to_owned())),
+        }
+    }
+
     /// # Safety
     /// `bufs` match the kernel's arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
     unsafe fn run(&self, bufs: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
@@ -199,7 +232,7 @@ impl Cpu {
 }
 
 /// Where a slice's bytes are, if it lies within its buffer.
-fn bytes_of(slice: &Slice<'_>) -> Option<*mut u8> {
+pub(crate) fn bytes_of(slice: &Slice<'_>) -> Option<*mut u8> {
     if slice.len == 0 {
         return Some(NOWHERE);
     }
@@ -224,10 +257,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 
 /// The arguments as kernels see them, or why they do not fit the kernel.
 fn bind(program: &CpuProgram, args: &[Slice<'_>], scalars: &[u64]) -> Result<SmallVec<[Buf; 8]>, String> {
-    if args.len() != program.args.len() || scalars.len() != program.n_scalars {
-        let (n_args, n_scalars) = (program.args.len(), program.n_scalars);
-        return Err(format!("it takes {n_args} buffers and {n_scalars} scalars, not {} and {}", args.len(), scalars.len()));
-    }
+    program.check_counts(args.len(), scalars.len())?;
     let mut bufs = SmallVec::new();
     for (i, (slice, arg)) in args.iter().zip(&program.args).enumerate() {
         let needed = arg.len.checked_mul(arg.dtype.size()).ok_or_else(|| format!("argument {i} is larger than memory"))?;
@@ -344,14 +374,15 @@ impl OpenDevice for Cpu {
         let failed = |cause: String| Error::Launch { device: NAME.to_owned(), kernel: program.name.clone(), cause };
         let bufs = bind(program, args, scalars).map_err(failed)?;
         // SAFETY: `bind` checked order and length, dtypes are the kernel's own, and the caller gives each launch its outputs alone.
-        let run = AssertUnwindSafe(|| unsafe { program.run(&bufs, scalars) });
-        match catch_unwind(run) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(Fault::Index { index, size })) => Err(Error::IndexOutOfRange { index, size, kernel: program.name.clone() }),
-            Ok(Err(Fault::Program(cause))) => Err(failed(cause)),
-            Ok(Err(Fault::Internal(cause))) => Err(failed(format!("{cause}: a mistake of this driver, which is worth a report"))),
-            Err(panic) => Err(failed(panic_message(&*panic).to_owned())),
-        }
+        unsafe { program.launch(&bufs, scalars) }
+    }
+
+    fn prepare(&self, launches: &[Launch], _temporary: Option<usize>) -> Result<Prepared, Error> {
+        sequence::prepare(launches)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+        sequence::run(run)
     }
 
     fn synchronize(&self) -> Result<(), Error> {

@@ -13,6 +13,7 @@ mod driver;
 mod indexed;
 mod memory;
 mod region;
+mod sequence;
 mod simd;
 mod threads;
 

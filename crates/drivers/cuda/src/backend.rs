@@ -6,6 +6,7 @@
 use crate::{BACKEND, api, compile, staging::Staging};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use std::{
+    cell::RefCell,
     ffi::{CStr, CString, c_void},
     fmt,
     sync::{
@@ -219,7 +220,78 @@ impl Drop for CudaMark {
     }
 }
 
+thread_local! {
+    /// Of this thread's launches; kept, so that a launch allocates nothing.
+    static PARAMETERS: RefCell<Parameters> = const { RefCell::new(Parameters { bytes: Vec::new(), starts: Vec::new(), pointers: Vec::new() }) };
+}
+
+/// The parameters of a launch: all values in one block, each at a multiple of 8 bytes, and a pointer to each, as the driver wants them.
+#[derive(Default)]
+struct Parameters {
+    bytes: Vec<u8>,
+    starts: Vec<usize>,
+    pointers: Vec<*mut c_void>,
+}
+
+impl Parameters {
+    fn lay_out(&mut self, args: &[Bound]) {
+        let address = |range: &Range| if range.len == 0 { 0 } else { range.handle + range.offset as u64 };
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        self.starts.clear();
+        for arg in args {
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+            self.starts.push(bytes.len());
+            match arg {
+                Bound::Buffer(range) => bytes.extend_from_slice(&address(range).to_le_bytes()),
+                Bound::Scalar(dtype, raw) => push_scalar(bytes, *dtype, *raw),
+                Bound::Table(ranges) => ranges.iter().for_each(|range| bytes.extend_from_slice(&address(range).to_le_bytes())),
+                Bound::ScalarTable(dtype, raw) => raw.iter().for_each(|raw| push_scalar(bytes, *dtype, *raw)),
+            }
+        }
+        self.pointers.clear();
+        self.pointers.extend(self.starts.iter().map(|at| bytes[*at..].as_mut_ptr().cast::<c_void>()));
+    }
+}
+
 impl CudaBackend {
+    /// Queues a launch whose parameters are laid out in `parameters`.
+    fn launch_with(&self, parameters: &mut Parameters, module: &CudaModule, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
+        parameters.lay_out(args);
+        let [x, y, z] = grid;
+        let [bx, by, bz] = module.block;
+        // SAFETY: one pointer per parameter of the function, to a value of its size; the driver copies them before it returns.
+        let result = unsafe {
+            sys::cuLaunchKernel(
+                module.function,
+                x,
+                y,
+                z,
+                bx,
+                by,
+                bz,
+                module.dynamic_shared,
+                self.stream,
+                parameters.pointers.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        if result == CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        let cause = format!(
+            "{} (grid {grid:?}, block {:?}, {} bytes of dynamic shared memory)",
+            api::describe(result),
+            module.block,
+            module.dynamic_shared
+        );
+        if api::is_fatal(result) {
+            self.lost.store(true, Relaxed);
+            return Err(self.gone(format!("{}: {cause}", module.name)));
+        }
+        Err(Error::Launch { device: self.name.clone(), kernel: module.name.clone(), cause })
+    }
+
     /// Opens the device: retains its primary context and makes a stream.
     pub fn open(ordinal: usize) -> Result<CudaBackend, Error> {
         let name = format!("{BACKEND}:{ordinal}");
@@ -501,53 +573,9 @@ impl Backend for CudaBackend {
 
     fn launch(&self, module: &CudaModule, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
         self.enter()?;
-        let address = |range: &Range| if range.len == 0 { 0 } else { range.handle + range.offset as u64 };
-        // All values in one block of 8-byte words, and where each begins: the driver wants a pointer to each.
-        let mut bytes: Vec<u8> = Vec::with_capacity(16 * args.len());
-        let mut starts = Vec::with_capacity(args.len());
-        for arg in args {
-            bytes.resize(bytes.len().next_multiple_of(8), 0);
-            starts.push(bytes.len());
-            match arg {
-                Bound::Buffer(range) => bytes.extend_from_slice(&address(range).to_le_bytes()),
-                Bound::Scalar(dtype, raw) => push_scalar(&mut bytes, *dtype, *raw),
-                Bound::Table(ranges) => ranges.iter().for_each(|range| bytes.extend_from_slice(&address(range).to_le_bytes())),
-                Bound::ScalarTable(dtype, raw) => raw.iter().for_each(|raw| push_scalar(&mut bytes, *dtype, *raw)),
-            }
-        }
-        let mut params: Vec<*mut c_void> = starts.iter().map(|at| bytes[*at..].as_mut_ptr().cast()).collect();
-        let [x, y, z] = grid;
-        let [bx, by, bz] = module.block;
-        // SAFETY: one pointer per parameter of the function, to a value of its size; the driver copies them before it returns.
-        let result = unsafe {
-            sys::cuLaunchKernel(
-                module.function,
-                x,
-                y,
-                z,
-                bx,
-                by,
-                bz,
-                module.dynamic_shared,
-                self.stream,
-                params.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
-        if result == CUresult::CUDA_SUCCESS {
-            return Ok(());
-        }
-        let cause = format!(
-            "{} (grid {grid:?}, block {:?}, {} bytes of dynamic shared memory)",
-            api::describe(result),
-            module.block,
-            module.dynamic_shared
-        );
-        if api::is_fatal(result) {
-            self.lost.store(true, Relaxed);
-            return Err(self.gone(format!("{}: {cause}", module.name)));
-        }
-        Err(Error::Launch { device: self.name.clone(), kernel: module.name.clone(), cause })
+        // While the thread ends there is no kept block any more.
+        let kept = PARAMETERS.try_with(|parameters| self.launch_with(&mut parameters.borrow_mut(), module, grid, args));
+        kept.unwrap_or_else(|_| self.launch_with(&mut Parameters::default(), module, grid, args))
     }
 
     fn synchronize(&self) -> Result<(), Error> {

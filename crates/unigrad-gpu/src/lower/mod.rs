@@ -36,6 +36,17 @@ pub enum Part {
     High,
 }
 
+impl Part {
+    /// This part of a raw word.
+    pub(crate) fn of(self, raw: u64) -> u64 {
+        match self {
+            Part::Whole => raw,
+            Part::Low => raw & 0xffff_ffff,
+            Part::High => raw >> 32,
+        }
+    }
+}
+
 /// What a step passes for a parameter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum StepArg {

@@ -6,14 +6,15 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use unigrad_device::{Device, Moment, Program, tell};
+use unigrad_device::{At, Device, Launch, Moment, Program, Sequence, tell};
 use unigrad_kernel::Kernel;
-use unigrad_plan::{Capture, Plan, PlannedLaunch, plan};
+use unigrad_plan::{Capture, Place, Plan, PlannedLaunch, plan};
 
-/// A plan whose kernels are compiled.
+/// A plan whose kernels are compiled and whose launches are prepared.
 pub(super) struct Ready {
     pub(super) plan: Plan,
-    pub(super) programs: Vec<Arc<dyn Program>>,
+    /// Its table: the inputs, the outputs, the arena.
+    pub(super) sequence: Sequence,
 }
 
 pub(super) fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
@@ -23,12 +24,12 @@ pub(super) fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error>
     stats::UNFUSED.fetch_add(u64::from(plan.unfused_because.is_some()), Ordering::Relaxed);
     let planned = begin.elapsed();
     stats::PLAN_NANOS.fetch_add(planned.as_nanos() as u64, Ordering::Relaxed);
-    let programs = compile_all(&plan, device)?;
+    let sequence = sequence(&plan, capture.externals.len(), compile_all(&plan, device)?, device)?;
     if debug().plan {
         let (nodes, compiled) = (capture.len(), begin.elapsed() - planned);
         tell(format_args!("plan of {nodes} nodes in {planned:.1?}, compiled in {compiled:.1?}\n{plan}"));
     }
-    Ok(Ready { plan, programs })
+    Ok(Ready { plan, sequence })
 }
 
 /// The programs of a plan. What the device has not compiled yet is compiled on several threads, for a GPU's compiler takes its time.
@@ -50,4 +51,22 @@ fn compile_all(plan: &Plan, device: Device) -> Result<Vec<Arc<dyn Program>>, Err
     }
     let compile = |launch: &PlannedLaunch| device.compile(&launch.kernel).map_err(|error| Error::Launch { origin: launch.origin, error });
     plan.launches.iter().map(compile).collect()
+}
+
+/// The launches of a plan, with places in the table of a run.
+fn sequence(plan: &Plan, n_externals: usize, programs: Vec<Arc<dyn Program>>, device: Device) -> Result<Sequence, Error> {
+    let arena = n_externals + plan.outputs.len();
+    let at = |place: &Place, bytes: usize| match place {
+        Place::External(i) => At::whole(*i as usize),
+        Place::Output(i) => At::whole(n_externals + *i as usize),
+        Place::Arena(offset) => At { entry: arena, offset: *offset, len: bytes },
+    };
+    let launch = |(launch, program): (&PlannedLaunch, Arc<dyn Program>)| Launch {
+        program,
+        args: launch.args.iter().zip(launch.kernel.args()).map(|(place, arg)| at(place, arg.len * arg.dtype.size())).collect(),
+        scalars: launch.scalars.iter().map(|slot| *slot as usize).collect(),
+        begins: launch.begins.iter().map(|(place, bytes)| at(place, *bytes)).collect(),
+        origin: Some(launch.origin),
+    };
+    Ok(device.prepare(plan.launches.iter().zip(programs).map(launch).collect(), Some(arena))?)
 }

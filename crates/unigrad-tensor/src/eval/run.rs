@@ -13,12 +13,12 @@ use super::{
 use crate::{Error, random};
 use std::sync::{Arc, atomic::Ordering};
 use unigrad_device::{
-    Buffer, Device, Moment, Slice,
+    Buffer, Device, Moment, Slice, Stopped,
     profile::{self, Work},
     tag_or, tell,
 };
 use unigrad_graph::{DType, Expr, NodeId, Origin};
-use unigrad_plan::{Capture, Place};
+use unigrad_plan::{Capture, PlannedLaunch};
 
 /// A device's error with the line of the op that it belongs to.
 fn at(origin: Option<Origin>, error: unigrad_device::Error) -> Error {
@@ -30,7 +30,7 @@ fn at(origin: Option<Origin>, error: unigrad_device::Error) -> Error {
 
 /// Computes the capture's outputs.
 pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane) -> Result<(), Error> {
-    let Ready { plan, programs } = ready;
+    let Ready { plan, sequence } = ready;
     let externals = capture
         .externals
         .iter()
@@ -90,72 +90,10 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
         outputs.push(buffer);
     }
     if overwrites.contains(&true) {
-        for (launch, program) in plan.launches.iter().zip(programs) {
-            device.reserve(program.as_ref()).map_err(|error| at(Some(launch.origin), error))?;
-        }
+        device.reserve_for(sequence).map_err(|error| at(begin, error))?;
     }
-    let mut args: Vec<Slice<'_>> = Vec::new();
-    let mut words: Vec<u64> = Vec::new();
-    let mut torn = Torn::default();
-    let timed = debug().steps;
-    for (launch, program) in plan.launches.iter().zip(programs) {
-        args.clear();
-        words.clear();
-        for (place, arg) in launch.args.iter().zip(launch.kernel.args()) {
-            args.push(match place {
-                Place::External(i) => externals[*i as usize].as_slice(),
-                Place::Output(i) => outputs[*i as usize].as_slice(),
-                Place::Arena(offset) => arena.slice(*offset, arg.len * arg.dtype.size())?,
-            });
-        }
-        for (place, bytes) in &launch.begins {
-            device.settle(match place {
-                Place::External(i) => externals[*i as usize].as_slice(),
-                Place::Output(i) => outputs[*i as usize].as_slice(),
-                Place::Arena(offset) => arena.slice(*offset, *bytes)?,
-            });
-        }
-        words.extend(launch.scalars.iter().map(|slot| capture.scalars[*slot as usize]));
-        let begin = Moment::now();
-        let work = || {
-            let (read, write) = launch.traffic();
-            Work {
-                name: launch.name.clone(),
-                kind: launch.kernel.kind(),
-                origin: Some(launch.origin),
-                bytes: read + write,
-                flops: launch.kernel.flops(),
-                extents: launch.extents(),
-            }
-        };
-        let submit = || device.launch_from(program.as_ref(), &args, &words, Some(launch.origin));
-        let mut launched = profile::record(device, work, submit);
-        // Others have overwritten what they read: to undo is not possible, to go on is.
-        for _ in 0..if torn.0.is_empty() { 0 } else { RETRIES } {
-            if !matches!(&launched, Err(error) if may_pass(error)) {
-                break;
-            }
-            launched = profile::record(device, work, submit);
-        }
-        if let Err(error) = launched {
-            if matches!(error, unigrad_device::Error::Interrupted { .. }) {
-                torn.0.extend(launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]));
-            }
-            let error = Error::Launch { origin: launch.origin, error };
-            torn.tell(capture, plan, &error);
-            return Err(error);
-        }
-        torn.0.extend(launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]));
-        stats::LAUNCHES.fetch_add(1, Ordering::Relaxed);
-        if timed {
-            device.synchronize()?;
-            let seconds = begin.elapsed().as_secs_f64();
-            let (read, write) = launch.traffic();
-            let rate = launch.kernel.flops() / seconds / 1e9;
-            let (us, speed) = (seconds * 1e6, (read + write) / seconds / 1e9);
-            tell(format_args!("{}  {us:>9.1} us  {speed:>7.1} GB/s  {rate:>7.1} GFLOP/s", launch.line()));
-        }
-    }
+    let table: Vec<Slice<'_>> = externals.iter().copied().chain(&outputs).chain([arena]).map(Buffer::as_slice).collect();
+    launch(capture, ready, device, &table, &overwrites)?;
     device.checkpoint()?;
     let drawn: Vec<NodeId> = capture.scalar_nodes().filter(|node| node.dtype() == DType::U64).map(Expr::id).collect();
     let drawn = random::used(&drawn);
@@ -174,4 +112,73 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
         }
     }
     Ok(())
+}
+
+/// Runs the plan's launches.
+fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>], overwrites: &[bool]) -> Result<(), Error> {
+    let Ready { plan, sequence } = ready;
+    // One launch at a time only where somebody looks at each.
+    let (is_profiled, is_timed) = (profile::is_on(), debug().steps);
+    let n = sequence.len();
+    let (mut next, mut tries) = (0, 0);
+    let mut torn = Torn::default();
+    while next < n {
+        let which = next..if is_profiled || is_timed { next + 1 } else { n };
+        let begin = Moment::now();
+        let run = || device.run(sequence, which.clone(), table, &capture.scalars);
+        let result = if is_profiled {
+            profile::record(device, || work(&plan.launches[next]), || run().map_err(|stopped| stopped.error))
+                .map_err(|error| Stopped { at: next, error })
+        } else {
+            run()
+        };
+        let done = result.as_ref().map_or_else(|stopped| stopped.at, |()| which.end);
+        stats::LAUNCHES.fetch_add((done - next) as u64, Ordering::Relaxed);
+        if is_timed && result.is_ok() {
+            device.synchronize()?;
+            tell_time(&plan.launches[next], begin.elapsed().as_secs_f64());
+        }
+        let overwritten =
+            |launch: &PlannedLaunch| launch.overwrites.iter().copied().filter(|i| overwrites[*i as usize]).collect::<Vec<u32>>();
+        if done < n {
+            plan.launches[next..done].iter().for_each(|launch| torn.0.extend(overwritten(launch)));
+        }
+        tries = if done > next { 0 } else { tries };
+        next = done;
+        let Err(Stopped { error, .. }) = result else { continue };
+        // Others have overwritten what they read: to undo is not possible, to go on is.
+        if !torn.0.is_empty() && tries < RETRIES && may_pass(&error) {
+            tries += 1;
+            continue;
+        }
+        let Some(failed) = plan.launches.get(next) else { return Err(Error::Device(error)) };
+        if matches!(error, unigrad_device::Error::Interrupted { .. }) {
+            torn.0.extend(overwritten(failed));
+        }
+        let error = Error::Launch { origin: failed.origin, error };
+        torn.tell(capture, plan, &error);
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// What the profiler is told of a launch.
+fn work(launch: &PlannedLaunch) -> Work {
+    let (read, write) = launch.traffic();
+    Work {
+        name: launch.name.clone(),
+        kind: launch.kernel.kind(),
+        origin: Some(launch.origin),
+        bytes: read + write,
+        flops: launch.kernel.flops(),
+        extents: launch.extents(),
+    }
+}
+
+/// `UNIGRAD_DEBUG=steps`.
+fn tell_time(launch: &PlannedLaunch, seconds: f64) {
+    let rate = launch.kernel.flops() / seconds / 1e9;
+    let (read, write) = launch.traffic();
+    let (us, speed) = (seconds * 1e6, (read + write) / seconds / 1e9);
+    tell(format_args!("{}  {us:>9.1} us  {speed:>7.1} GB/s  {rate:>7.1} GFLOP/s", launch.line()));
 }

@@ -1,0 +1,341 @@
+//! Sequences: launches whose modules, grids and parameters are worked out once; a run writes into the parameters what is different from the last one.
+//!
+//! In: launches of programs of this device, and per run a table of memory and scalars. Out: the steps on the backend's queue, in order.
+//! Always: a run takes the locks of its queue, of its parameters and of what is known of errors once, not per launch, and allocates nothing per
+//! launch; what its results depend on is known from the launches before they run (`faults::Outcome`). A part of a sequence, and one with a product of
+//! the backend's library, is launched one by one.
+//! Never: waits, but for slots of status words.
+
+use super::{GpuDevice, GpuProgram, STATUS_BYTES, lock};
+use crate::{
+    Backend, Bound, Part, Range, StepArg,
+    faults::Faults,
+    taints::{LaunchId, Outcome, Traced},
+};
+use std::{
+    any::Any,
+    ops,
+    sync::{Arc, Mutex},
+};
+use unigrad_device::{At, Error, Launch, Prepared, Run, Stopped};
+use unigrad_scalar::DType;
+
+/// Launches that are prepared.
+pub(super) struct Steps<B: Backend> {
+    launches: Vec<Step>,
+    /// All steps of all launches.
+    modules: Vec<(Arc<B::Module>, [u32; 3])>,
+    /// Bytes of the memory between steps.
+    scratch_bytes: usize,
+    n_reporting: usize,
+    outcome: Outcome,
+    patches: Patches,
+    n_entries: usize,
+    n_words: usize,
+    /// Parameters as the last run left them.
+    state: Mutex<State>,
+}
+
+struct Step {
+    name: String,
+    /// What errors call it, if it can report.
+    reports: Option<Arc<str>>,
+    /// Its steps among all.
+    steps: ops::Range<usize>,
+}
+
+/// A parameter of a step, or an element of one that is a table.
+#[derive(Clone, Copy)]
+struct Parameter {
+    step: usize,
+    parameter: usize,
+    element: usize,
+}
+
+/// What depends on what a run brings.
+#[derive(Default)]
+struct Patches {
+    /// Per entry of the table.
+    entries: Vec<Vec<(Parameter, At)>>,
+    /// Per word.
+    words: Vec<Vec<(Parameter, Part)>>,
+    /// Scratch memory: offset and length.
+    scratch: Vec<(Parameter, usize, usize)>,
+    status: Vec<Parameter>,
+    /// Per launch that can report.
+    slots: Vec<Vec<Parameter>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Per step.
+    bound: Vec<Vec<Bound>>,
+    entries: Vec<Option<Range>>,
+    words: Vec<Option<u64>>,
+    scratch: Option<u64>,
+    status: Option<u64>,
+    /// The ranges of the table, and the numbers of the launches that can report, of this run.
+    table: Vec<Range>,
+    begun: Vec<LaunchId>,
+}
+
+impl State {
+    fn set_range(&mut self, at: Parameter, range: Range) {
+        match &mut self.bound[at.step][at.parameter] {
+            Bound::Buffer(place) => *place = range,
+            Bound::Table(places) => places[at.element] = range,
+            Bound::Scalar(..) | Bound::ScalarTable(..) => {}
+        }
+    }
+
+    fn set_word(&mut self, at: Parameter, word: u64) {
+        match &mut self.bound[at.step][at.parameter] {
+            Bound::Scalar(_, raw) => *raw = word,
+            Bound::ScalarTable(_, raws) => raws[at.element] = word,
+            Bound::Buffer(_) | Bound::Table(_) => {}
+        }
+    }
+
+    /// Writes what differs from the last run.
+    fn patch(&mut self, patches: &Patches, run: &Run<'_>, scratch: u64, status: u64) -> Option<()> {
+        self.table.clear();
+        self.table.extend(run.table.iter().map(|slice| Range { handle: slice.buffer.handle, offset: slice.offset, len: slice.len }));
+        for (entry, patches) in patches.entries.iter().enumerate() {
+            let range = *self.table.get(entry)?;
+            if self.entries[entry].replace(range) == Some(range) {
+                continue;
+            }
+            for (parameter, at) in patches {
+                let rest = range.len.checked_sub(at.offset)?;
+                let len = if at.len == usize::MAX { rest } else { at.len };
+                if len > rest {
+                    return None;
+                }
+                self.set_range(*parameter, Range { handle: range.handle, offset: range.offset + at.offset, len });
+            }
+        }
+        for (word, patches) in patches.words.iter().enumerate() {
+            let raw = *run.scalars.get(word)?;
+            if self.words[word].replace(raw) == Some(raw) {
+                continue;
+            }
+            for (parameter, part) in patches {
+                self.set_word(*parameter, part.of(raw));
+            }
+        }
+        if self.scratch.replace(scratch) != Some(scratch) {
+            patches.scratch.iter().for_each(|(at, offset, len)| {
+                self.set_range(*at, Range { handle: scratch, offset: *offset, len: *len });
+            });
+        }
+        if self.status.replace(status) != Some(status) {
+            patches.status.iter().for_each(|at| self.set_range(*at, Range { handle: status, offset: 0, len: STATUS_BYTES }));
+        }
+        Some(())
+    }
+}
+
+impl Patches {
+    fn entry(&mut self, parameter: Parameter, at: At) {
+        if self.entries.len() <= at.entry {
+            self.entries.resize_with(at.entry + 1, Vec::new);
+        }
+        self.entries[at.entry].push((parameter, at));
+    }
+
+    fn word(&mut self, parameter: Parameter, word: usize, part: Part) {
+        if self.words.len() <= word {
+            self.words.resize_with(word + 1, Vec::new);
+        }
+        self.words[word].push((parameter, part));
+    }
+}
+
+impl<B: Backend> GpuDevice<B> {
+    /// Works out what is the same in every run; nothing where a launch is not only steps of this driver.
+    pub(super) fn prepare_steps(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
+        let own = |launch: &Launch| launch.program.as_any().downcast_ref::<GpuProgram<B>>().is_some_and(|own| own.library.is_none());
+        if !launches.iter().all(own) {
+            return Ok(Box::new(()));
+        }
+        let mut prepared = Steps::<B> {
+            launches: Vec::with_capacity(launches.len()),
+            modules: Vec::new(),
+            scratch_bytes: 0,
+            n_reporting: 0,
+            outcome: Outcome::default(),
+            patches: Patches::default(),
+            n_entries: 0,
+            n_words: 0,
+            state: Mutex::default(),
+        };
+        let mut state = State::default();
+        let mut traced = Vec::with_capacity(launches.len());
+        for launch in launches {
+            let Some(program) = launch.program.as_any().downcast_ref::<GpuProgram<B>>() else { return Ok(Box::new(())) };
+            let first = prepared.modules.len();
+            if program.reports {
+                prepared.patches.slots.push(Vec::new());
+            }
+            for (at, step) in program.lowered.steps.iter().enumerate().filter(|(_, step)| !step.grid.contains(&0)) {
+                let number = prepared.modules.len();
+                prepared.modules.push((Arc::clone(&program.modules[at]), step.grid));
+                let mut bound = Vec::with_capacity(step.args.len());
+                for (parameter, (arg, dtype)) in step.args.iter().zip(&program.dtypes[at]).enumerate() {
+                    let place = Parameter { step: number, parameter, element: 0 };
+                    bound.push(self.parameter(program, launch, (arg, *dtype), place, &mut prepared.patches)?);
+                }
+                state.bound.push(bound);
+            }
+            prepared.scratch_bytes = prepared.scratch_bytes.max(program.scratch_bytes);
+            prepared.n_reporting += usize::from(program.reports);
+            prepared.launches.push(Step {
+                name: program.name.clone(),
+                reports: program.reports.then(|| Faults::name(&program.name, launch.origin)),
+                steps: first..prepared.modules.len(),
+            });
+            let range = |at: &At| Range { handle: at.entry as u64, offset: at.offset, len: at.len };
+            traced.push(Traced {
+                begins: launch.begins.iter().map(range).collect(),
+                args: launch.args.iter().map(range).collect(),
+                flows: &program.flows,
+                reports: program.reports,
+            });
+        }
+        let places = launches.iter().flat_map(|launch| launch.args.iter().chain(&launch.begins));
+        prepared.n_entries = places.map(|at| at.entry + 1).max().unwrap_or(0);
+        prepared.patches.entries.resize_with(prepared.n_entries, Vec::new);
+        prepared.n_words = prepared.patches.words.len();
+        prepared.outcome = Outcome::new(traced.into_iter(), prepared.n_entries, temporary);
+        state.entries = vec![None; prepared.n_entries];
+        state.words = vec![None; prepared.n_words];
+        prepared.state = Mutex::new(state);
+        Ok(Box::new(prepared))
+    }
+
+    /// A parameter as far as it is known, and what is to be written there when a run brings it.
+    fn parameter(
+        &self,
+        program: &GpuProgram<B>,
+        launch: &Launch,
+        (arg, dtype): (&StepArg, DType),
+        place: Parameter,
+        patches: &mut Patches,
+    ) -> Result<Bound, Error> {
+        let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
+        let nothing = Range { handle: 0, offset: 0, len: 0 };
+        let find = |at: &usize| launch.args.get(*at).copied().ok_or_else(missing);
+        let word = |at: &usize| launch.scalars.get(*at).copied().ok_or_else(missing);
+        Ok(match arg {
+            StepArg::Arg(at) => {
+                patches.entry(place, find(at)?);
+                Bound::Buffer(nothing)
+            }
+            StepArg::Scratch(at) => {
+                patches.scratch.push((place, program.scratch_at[*at], program.lowered.scratch[*at]));
+                Bound::Buffer(nothing)
+            }
+            StepArg::Status => {
+                patches.status.push(place);
+                Bound::Buffer(nothing)
+            }
+            StepArg::StatusSlot => {
+                patches
+                    .slots
+                    .last_mut()
+                    .ok_or_else(|| self.refuse(&program.name, "a launch without reports has a slot for them"))?
+                    .push(place);
+                Bound::Scalar(dtype, 0)
+            }
+            StepArg::Scalar(at, part) => {
+                patches.word(place, word(at)?, *part);
+                Bound::Scalar(dtype, 0)
+            }
+            StepArg::Word(word) => Bound::Scalar(dtype, *word),
+            StepArg::Table(all) => {
+                for (element, at) in all.iter().enumerate() {
+                    patches.entry(Parameter { element, ..place }, find(at)?);
+                }
+                Bound::Table(vec![nothing; all.len()])
+            }
+            StepArg::ScalarTable(all) => {
+                for (element, at) in all.iter().enumerate() {
+                    patches.word(Parameter { element, ..place }, word(at)?, Part::Whole);
+                }
+                Bound::ScalarTable(dtype, vec![0; all.len()])
+            }
+            StepArg::WordTable(words) => Bound::ScalarTable(dtype, words.clone()),
+        })
+    }
+
+    /// Runs a sequence, or a part of one.
+    pub(super) fn run_steps(&self, run: &Run<'_>) -> Result<(), Stopped> {
+        let steps = (run.prepared as &dyn Any).downcast_ref::<Steps<B>>();
+        match steps.filter(|steps| run.is_whole() && steps.n_reporting < lock(&self.shared.faults).n_slots()) {
+            Some(steps) => self.run_whole(run, steps),
+            None => run.one_by_one(self),
+        }
+    }
+
+    /// The memory of the driver's own for a run, and for its reports.
+    fn memory_for(&self, steps: &Steps<B>, scratch: &mut super::Scratch) -> Result<(u64, u64), Error> {
+        let memory = if steps.scratch_bytes > 0 { self.scratch(scratch, steps.scratch_bytes)? } else { 0 };
+        let status = if steps.n_reporting > 0 { self.status()? } else { 0 };
+        Ok((memory, status))
+    }
+
+    /// See [`unigrad_device::OpenDevice::reserve_for`]; false where the sequence is launched one by one.
+    pub(super) fn reserve_steps(&self, prepared: &(dyn Any + Send + Sync)) -> Result<bool, Error> {
+        let Some(steps) = (prepared as &dyn Any).downcast_ref::<Steps<B>>() else { return Ok(false) };
+        self.memory_for(steps, &mut lock(&self.scratch)).map(|_| true)
+    }
+
+    fn run_whole(&self, run: &Run<'_>, steps: &Steps<B>) -> Result<(), Stopped> {
+        let before = |error| Stopped { at: 0, error };
+        if steps.n_reporting > 0 && !lock(&self.shared.faults).has_room(self.queue, steps.n_reporting) {
+            self.backend.synchronize().and_then(|()| self.check()).map_err(before)?;
+        }
+        // Held to the end, as in `launch`.
+        let mut scratch = lock(&self.scratch);
+        let (memory, status) = self.memory_for(steps, &mut scratch).map_err(before)?;
+        let mut state = lock(&steps.state);
+        let state = &mut *state;
+        let patched = state.patch(&steps.patches, run, memory, status);
+        patched.ok_or_else(|| before(self.refuse("sequence", "the run does not fit the sequence that was prepared")))?;
+        state.begun.clear();
+        if steps.n_reporting > 0 {
+            let mut faults = lock(&self.shared.faults);
+            for (name, slots) in steps.launches.iter().filter_map(|launch| launch.reports.as_ref()).zip(&steps.patches.slots) {
+                let (id, slot) = faults.begin_named(self.queue, Arc::clone(name));
+                state.begun.push(id);
+                slots.iter().for_each(|parameter| state.set_word(*parameter, slot.into()));
+            }
+        }
+        for (at, launch) in steps.launches.iter().enumerate() {
+            for step in launch.steps.clone() {
+                let (module, grid) = &steps.modules[step];
+                if let Err(error) = self.backend.launch(module, *grid, &state.bound[step]) {
+                    let error = if step > launch.steps.start { self.not_again(&launch.name, error) } else { error };
+                    self.note_part(run, steps, at, &state.begun);
+                    return Err(Stopped { at, error });
+                }
+            }
+        }
+        lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
+        Ok(())
+    }
+
+    /// The launches before `end` were queued, and no others.
+    fn note_part(&self, run: &Run<'_>, steps: &Steps<B>, end: usize, begun: &[LaunchId]) {
+        let mut faults = lock(&self.shared.faults);
+        let mut begun = begun.iter();
+        let find = |at: &At| at.find(run.table).map_or(Range { handle: 0, offset: 0, len: 0 }, Self::range);
+        for (launch, step) in run.launches.iter().zip(&steps.launches).take(end) {
+            let Some(program) = launch.program.as_any().downcast_ref::<GpuProgram<B>>() else { continue };
+            launch.begins.iter().for_each(|at| faults.upload(find(at)));
+            let args: Vec<Range> = launch.args.iter().map(find).collect();
+            let id = if step.reports.is_some() { begun.next().copied() } else { None };
+            faults.launch(&args, &program.flows, id);
+        }
+    }
+}

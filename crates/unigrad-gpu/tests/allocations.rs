@@ -1,0 +1,184 @@
+//! What the host does for a launch of a prepared sequence, without a driver below: it allocates nothing per launch, and writes only the parameters
+//! that are different from the last run.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+use unigrad_device::{At, Buffer, Device, Discovery, Driver, Error, Info, Launch, OpenDevice};
+use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
+use unigrad_ir::{Program, Target};
+use unigrad_kernel::{Kernel, testing::regions};
+use unigrad_scalar::DType;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is the system's; the count changes nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: passed on.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: passed on.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// A backend that does nothing; what it is asked to launch is kept where `SEEN` has room.
+struct Nothing {
+    target: Target,
+    next: AtomicU64,
+}
+
+/// What is launched, if somebody wants to know.
+static SEEN: Mutex<Option<Vec<Vec<Bound>>>> = Mutex::new(None);
+
+impl Backend for Nothing {
+    type Module = ();
+    type Mark = ();
+
+    fn info(&self) -> Info {
+        Info { backend: "nothing", software: true, ..Info::default() }
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn allocate(&self, _: usize) -> Result<u64, Error> {
+        Ok(self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn free(&self, _: u64) {}
+
+    fn upload(&self, _: &[u8], _: Range) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn download(&self, _: Range, data: &mut [u8]) -> Result<(), Error> {
+        data.fill(0);
+        Ok(())
+    }
+
+    fn copy(&self, _: Range, _: Range) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn load(&self, _: &Program) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn launch(&self, (): &(), _: [u32; 3], args: &[Bound]) -> Result<(), Error> {
+        if let Some(seen) = &mut *SEEN.lock().unwrap() {
+            seen.push(args.to_vec());
+        }
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+struct NothingDriver;
+
+impl Driver for NothingDriver {
+    fn backend(&self) -> &'static str {
+        "nothing"
+    }
+
+    fn discover(&self) -> Discovery {
+        Discovery { devices: vec![Info { backend: "nothing", software: true, ..Info::default() }], problem: None }
+    }
+
+    fn open(&self, _: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        Ok(Arc::new(GpuDevice::new(Nothing { target: Target::interpreter(), next: AtomicU64::new(1) })))
+    }
+}
+
+/// Whether two runs of three launches pass the same, but for the slots of status words, which follow each other.
+fn alike(a: &[Vec<Bound>], b: &[Vec<Bound>], reports: bool) -> bool {
+    let same = |(a, b): (&Bound, &Bound)| match (a, b) {
+        (Bound::Scalar(DType::U32, a), Bound::Scalar(DType::U32, b)) if reports => a == b || (a + 3) % 1024 == *b,
+        (a, b) => a == b,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(same))
+}
+
+#[test]
+fn a_launch_of_a_sequence_allocates_nothing_and_passes_what_a_single_launch_passes() {
+    unigrad_device::register(NothingDriver);
+    let device = Device::open("nothing").unwrap();
+    let (mut n_exact, mut n_reporting) = (0, 0);
+    for seed in 0..200 {
+        let (region, _, scalars) = regions::region(seed);
+        let kernel = Kernel::Region(region);
+        let Ok(program) = device.compile(&kernel) else { continue };
+        let buffers = || kernel.args().iter().map(|arg| device.allocate(arg.len * arg.dtype.size()).unwrap()).collect::<Vec<Buffer>>();
+        let launch = || Launch {
+            program: program.clone(),
+            args: (0..kernel.args().len()).map(At::whole).collect(),
+            scalars: (0..scalars.len()).collect(),
+            begins: Vec::new(),
+            origin: None,
+        };
+        // Two sets of memory in turn, as the batches of a training loop.
+        let sets = [buffers(), buffers()];
+        let tables = sets.each_ref().map(|set| set.iter().map(Buffer::as_slice).collect::<Vec<_>>());
+        let allocations = |n: usize| {
+            let sequence = device.prepare((0..n).map(|_| launch()).collect(), None).unwrap();
+            let run = |i: usize| device.run(&sequence, 0..n, &tables[i % 2], &scalars).unwrap();
+            (0..8).for_each(run);
+            let count = |i: usize| {
+                device.synchronize().unwrap();
+                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                run(i);
+                ALLOCATIONS.load(Ordering::Relaxed) - before
+            };
+            (0..5).map(count).min().unwrap()
+        };
+        let (one, many) = (allocations(1), allocations(41));
+        if one == 0 {
+            n_exact += 1;
+            assert_eq!(many, 0, "{many} allocations in 41 launches of {kernel:?}");
+        } else {
+            // A launch that can report an error: per run, lists of what depends on it.
+            n_reporting += 1;
+            assert!(many <= one + 12, "{one} allocations in a run of one launch, {many} in one of 41, of {kernel:?}");
+        }
+        // A run, and the same run launch by launch.
+        let sequence = device.prepare((0..3).map(|_| launch()).collect(), None).unwrap();
+        let mut words = scalars.clone();
+        for i in 0..4 {
+            words.iter_mut().for_each(|word| *word = word.wrapping_add(i % 3));
+            let seen = |runs: &[std::ops::Range<usize>]| {
+                device.synchronize().unwrap();
+                *SEEN.lock().unwrap() = Some(Vec::new());
+                runs.iter().for_each(|which| device.run(&sequence, which.clone(), &tables[i as usize % 2], &words).unwrap());
+                SEEN.lock().unwrap().take().unwrap()
+            };
+            let (whole, parts) = (seen(&[0..3]), seen(&[0..1, 1..2, 2..3]));
+            assert!(!whole.is_empty() || kernel.args().iter().all(|arg| arg.len == 0 || !arg.write), "nothing was launched of {kernel:?}");
+            assert!(alike(&whole, &parts, one > 0), "{whole:?}\n{parts:?}");
+        }
+    }
+    println!("{n_exact} kernels without reports, {n_reporting} with");
+    assert!(n_exact > 60 && n_reporting > 5, "{n_exact} kernels without reports, {n_reporting} with");
+}
