@@ -207,6 +207,15 @@ mod tests {
         Range { handle, offset, len }
     }
 
+    /// A launch with one result.
+    #[derive(Debug)]
+    struct Case {
+        begins: Vec<Range>,
+        args: Vec<Range>,
+        flow: Flow,
+        reports: bool,
+    }
+
     /// Whatever launches there are: what is known after a sequence is what is known after its launches one by one.
     #[test]
     fn a_sequence_does_what_its_launches_do() {
@@ -221,7 +230,7 @@ mod tests {
             // Entries are buffers of 4 parts; the last one is the arena, of which a launch reads only what was written before.
             let part = |entry: usize, at: usize| Range { handle: entry as u64, offset: 64 * at, len: 64 };
             let mut fresh = [true; 4];
-            let mut launches: Vec<(Vec<Range>, Vec<Range>, Vec<Flow>, bool)> = Vec::new();
+            let mut launches: Vec<Case> = Vec::new();
             for _ in 0..1 + below(6) {
                 let mut args: Vec<Range> = Vec::new();
                 for _ in 0..1 + below(3) {
@@ -238,13 +247,13 @@ mod tests {
                 args.push(part(entry, at));
                 let reports = below(3) == 0;
                 let flow = Flow { write: reads.len(), reads, checks: if reports { 1 << below(2) } else { 0 } };
-                launches.push((begins, args, vec![flow], reports));
+                launches.push(Case { begins, args, flow, reports });
             }
-            let traced = launches.iter().map(|(begins, args, flows, reports)| Traced {
-                begins: begins.clone(),
-                args: args.clone(),
-                flows,
-                reports: *reports,
+            let traced = launches.iter().map(|case| Traced {
+                begins: case.begins.clone(),
+                args: case.args.clone(),
+                flows: std::slice::from_ref(&case.flow),
+                reports: case.reports,
             });
             let outcome = Outcome::new(traced, ENTRIES, Some(ENTRIES - 1));
             // Some memory depends on an earlier launch that is not known to be right.
@@ -262,13 +271,13 @@ mod tests {
             };
             let (mut each, mut whole) = (Faults::default(), Faults::default());
             let queue = begun(&mut each);
-            for (begins, args, flows, reports) in &launches {
-                begins.iter().for_each(|range| each.upload(real(range)));
-                let id = reports.then(|| each.begin(queue, "launch", None).0);
-                each.launch(&args.iter().map(real).collect::<Vec<_>>(), flows, id);
+            for case in &launches {
+                case.begins.iter().for_each(|range| each.upload(real(range)));
+                let id = case.reports.then(|| each.begin(queue, "launch", None).0);
+                each.launch(&case.args.iter().map(real).collect::<Vec<_>>(), std::slice::from_ref(&case.flow), id);
             }
             let queue = begun(&mut whole);
-            let ids: Vec<LaunchId> = launches.iter().filter(|launch| launch.3).map(|_| whole.begin(queue, "launch", None).0).collect();
+            let ids: Vec<LaunchId> = launches.iter().filter(|case| case.reports).map(|_| whole.begin(queue, "launch", None).0).collect();
             whole.sequence(&outcome, &table, &ids);
             for entry in 0..ENTRIES - 1 {
                 for at in 0..4 {

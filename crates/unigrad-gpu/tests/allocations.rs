@@ -48,6 +48,9 @@ struct Nothing {
     next: AtomicU64,
 }
 
+/// Launches until one fails; 0 for none.
+static FAILS_AFTER: AtomicUsize = AtomicUsize::new(0);
+
 /// What is launched, if somebody wants to know.
 static SEEN: Mutex<Option<Vec<Vec<Bound>>>> = Mutex::new(None);
 
@@ -87,6 +90,9 @@ impl Backend for Nothing {
     }
 
     fn launch(&self, (): &(), _: [u32; 3], args: &[Bound]) -> Result<(), Error> {
+        if FAILS_AFTER.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)) == Ok(1) {
+            return Err(Error::Launch { device: "nothing:0".to_owned(), kernel: String::new(), cause: "a test made it fail".to_owned() });
+        }
         if let Some(seen) = &mut *SEEN.lock().unwrap() {
             seen.push(args.to_vec());
         }
@@ -182,15 +188,30 @@ fn a_launch_of_a_sequence_allocates_nothing_and_passes_what_a_single_launch_pass
         let mut words = scalars.clone();
         for i in 0..4 {
             words.iter_mut().for_each(|word| *word = word.wrapping_add(i % 3));
-            let seen = |runs: &[std::ops::Range<usize>]| {
+            let seen = |each: usize| {
                 device.synchronize().unwrap();
                 *SEEN.lock().unwrap() = Some(Vec::new());
-                runs.iter().for_each(|which| device.run(&sequence, which.clone(), &tables[i as usize % 2], &words).unwrap());
+                (0..3).step_by(each).for_each(|first| device.run(&sequence, first..first + each, &tables[i as usize % 2], &words).unwrap());
                 SEEN.lock().unwrap().take().unwrap()
             };
-            let (whole, parts) = (seen(&[0..3]), seen(&[0..1, 1..2, 2..3]));
+            let (whole, parts) = (seen(3), seen(1));
             n_launched += whole.len();
             assert!(alike(&whole, &parts, one > 0), "{whole:?}\n{parts:?}");
+            // Whichever step fails, what was not launched is launched when the run goes on where it stopped.
+            let steps = whole.len() / 3;
+            for failing in 0..whole.len() {
+                let seen = {
+                    *SEEN.lock().unwrap() = Some(Vec::new());
+                    FAILS_AFTER.store(failing + 1, Ordering::Relaxed);
+                    let stopped = device.run(&sequence, 0..3, &tables[i as usize % 2], &words).expect_err("a launch fails");
+                    assert_eq!((stopped.at, FAILS_AFTER.load(Ordering::Relaxed)), (failing / steps, 0));
+                    let again = matches!(stopped.error, Error::Launch { .. });
+                    assert_eq!(again, failing % steps == 0, "a launch whose first steps are queued is not made again: {}", stopped.error);
+                    device.run(&sequence, stopped.at..3, &tables[i as usize % 2], &words).unwrap();
+                    SEEN.lock().unwrap().take().unwrap()
+                };
+                assert_eq!(seen.len(), whole.len() + failing % steps);
+            }
         }
     }
     println!("{n_exact} kernels without reports, {n_reporting} with");
