@@ -15,7 +15,21 @@ use unigrad::prelude::*;
 /// The generator is the process's, and so are plans.
 fn alone() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
+    #[cfg(unix)]
+    interrupted();
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether SIGINT came. Heard from before the first device is opened, as by a program that opens devices later: a compiler of a driver may hear it
+/// as well, and its handler ends the process unless another one was there before.
+#[cfg(unix)]
+fn interrupted() -> &'static std::sync::Arc<std::sync::atomic::AtomicBool> {
+    static HEARD: std::sync::OnceLock<std::sync::Arc<std::sync::atomic::AtomicBool>> = std::sync::OnceLock::new();
+    HEARD.get_or_init(|| {
+        let heard = std::sync::Arc::default();
+        signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::clone(&heard)).expect("SIGINT can be heard");
+        heard
+    })
 }
 
 const WORDS: usize = 11;
@@ -400,13 +414,8 @@ fn any_operation_that_fails_changes_nothing() -> Result<()> {
 #[cfg(unix)]
 #[test]
 fn an_interruption_at_any_operation_leaves_a_whole_step() -> Result<()> {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    };
-    let _alone = alone();
-    let heard = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&heard)).expect("SIGINT can be heard");
+    use std::sync::atomic::Ordering::SeqCst;
+    let (_alone, heard) = (alone(), interrupted());
     let operations = [
         Operation::Allocate,
         Operation::Upload,
