@@ -32,14 +32,14 @@ type Outputs = (Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>);
 pub(crate) fn build(capture: &Capture) -> Result<Built, String> {
     let _guard = unigrad_graph::keep_scalars_guard();
     let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), barriers: 0 };
-    for node in &capture.nodes {
+    for (i, node) in capture.nodes.iter().enumerate() {
         let expr = &node.expr;
         let id = match node.role {
             Role::External(input) => builder.leaf(expr, IrOp::External(input)),
             Role::Scalar(slot) => builder.leaf(expr, IrOp::Scalar(slot)),
             Role::Compute => {
-                let inputs: SmallVec<[Id; 3]> = node
-                    .inputs
+                let inputs: SmallVec<[Id; 3]> = capture
+                    .inputs(i)
                     .iter()
                     .map(|input| builder.id_of.get(&capture.nodes[*input as usize].expr.id()).copied())
                     .collect::<Option<_>>()
@@ -173,7 +173,7 @@ impl Builder {
             if self.id_of.contains_key(&expr.id()) {
                 continue;
             }
-            let inputs: SmallVec<[Expr; 3]> = expr.inputs().clone();
+            let inputs = expr.inputs().clone();
             if !expanded {
                 stack.push((expr.clone(), true));
                 stack.extend(inputs.iter().filter(|input| !self.id_of.contains_key(&input.id())).map(|input| (input.clone(), false)));

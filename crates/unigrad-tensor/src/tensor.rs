@@ -21,8 +21,8 @@ pub struct Tensor(Arc<Inner>);
 
 struct Inner {
     expr: RwLock<Expr>,
-    /// Where gradients arrive; only for variables.
-    variable: Option<Variable>,
+    /// Where gradients arrive; only for variables, which are few.
+    variable: Option<Box<Variable>>,
 }
 
 struct Variable {
@@ -213,7 +213,7 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Autograd, "requires_grad", message, "cast it to a float first", &[self]);
         }
         let id = VariableId(NEXT.fetch_add(1, Ordering::Relaxed));
-        let variable = Variable { id, grad: Mutex::new(None), version: AtomicU64::new(0) };
+        let variable = Box::new(Variable { id, grad: Mutex::new(None), version: AtomicU64::new(0) });
         let inner = Arc::new(Inner { expr: RwLock::new(Expr::variable(id, &value)), variable: Some(variable) });
         variables().insert(id, Arc::downgrade(&inner));
         Tensor(inner)
