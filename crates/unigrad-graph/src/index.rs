@@ -83,10 +83,10 @@ mod tests {
             for n in 0..5000 {
                 let id = newest - random() % (5000 * spread);
                 assert_eq!(index.get(id), map.get(&id).copied());
-                if !map.contains_key(&id) {
+                map.entry(id).or_insert_with(|| {
                     index.insert(id, n);
-                    map.insert(id, n);
-                }
+                    n
+                });
             }
             for (id, n) in &map {
                 assert_eq!(index.get(*id), Some(*n));

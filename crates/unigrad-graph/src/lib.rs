@@ -7,6 +7,7 @@
 
 mod autograd;
 mod below;
+mod composite;
 mod error;
 mod index;
 mod node;
@@ -17,6 +18,7 @@ mod types;
 
 pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradients, vjp};
 pub use below::Below;
+pub use composite::{Composite, Recorded};
 pub use error::{Error, ErrorKind};
 pub use index::NodeIndex;
 pub use node::{

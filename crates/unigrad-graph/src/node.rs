@@ -1,7 +1,7 @@
 //! Nodes, and the handle to one.
 
 use crate::{
-    Below, Error, ErrorKind, Op, Shape, VariableId, is_countable, numel,
+    Below, Composite, Error, ErrorKind, Op, Shape, VariableId, is_countable, numel,
     op::InvalidOp,
     shape::MAX_RANK,
     types::{self, NodeType, TensorType},
@@ -39,8 +39,9 @@ impl IntoInputs for Inputs {
 impl IntoInputs for [Expr; 1] {
     #[inline]
     fn into_inputs(self) -> Inputs {
+        let [input] = self;
         let mut inputs = Inputs::new();
-        inputs.extend(self.into_iter().next());
+        inputs.push(input);
         inputs
     }
 }
@@ -187,6 +188,9 @@ impl Expr {
     #[track_caller]
     pub(crate) fn with(op: Op, inputs: Inputs, shape: impl AsRef<[usize]>, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
         let shape = shape.as_ref();
+        if let Some(of) = types::met_type(shape, dtype, device) {
+            return Expr::of_type(&op, inputs, &of, scalar);
+        }
         // Every size and byte count below is one that memory could have.
         if shape.len() > MAX_RANK || !is_countable(shape, dtype.size()) {
             if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
@@ -197,30 +201,37 @@ impl Expr {
             let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
             return Expr::fail(ErrorKind::Shape, op.name(), message, help, &inputs);
         }
-        Expr::of_type(op, inputs, &types::tensor_type(shape, dtype, device), scalar)
+        Expr::of_type(&op, inputs, &types::tensor_type(shape, dtype, device), scalar)
     }
 
     /// A node with the shape and device of `like`.
     #[track_caller]
     pub(crate) fn like(op: Op, inputs: impl IntoInputs, like: &Arc<TensorType>, dtype: DType) -> Expr {
         match like.dtype == dtype {
-            true => Expr::of_type(op, inputs.into_inputs(), like, None),
+            true => Expr::of_type(&op, inputs.into_inputs(), like, None),
             false => Expr::with(op, inputs.into_inputs(), &like.shape, dtype, like.device, None),
         }
     }
 
     #[track_caller]
-    fn of_type(op: Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
-        let mut needs_grad = matches!(op, Op::Variable(_));
-        for input in &inputs {
-            if input.is_invalid() {
-                return input.clone();
-            }
-            needs_grad |= input.0.needs_grad && of.dtype.is_float() && grad_enabled();
+    fn of_type(op: &Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
+        if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
+            return invalid.clone();
         }
+        Expr::of_node_type(types::node_type(op, of), inputs, scalar)
+    }
+
+    /// A node of this type, which the inputs fit.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs, scalar: Option<Literal>) -> Expr {
+        let needs_grad = match &node_type.op {
+            Op::Variable(_) => true,
+            _ => inputs.iter().any(Expr::needs_grad) && node_type.of.dtype.is_float() && grad_enabled(),
+        };
         Expr(Arc::new(Node {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            node_type: types::node_type(op, of),
+            node_type,
             origin: Origin::current(),
             needs_grad,
             consumed: AtomicBool::new(false),
@@ -233,7 +244,19 @@ impl Expr {
     /// A run-time number in every element of a tensor of this type.
     #[track_caller]
     pub(crate) fn scalar_of(of: &Arc<TensorType>, value: Literal) -> Expr {
-        Expr::of_type(Op::Scalar, Inputs::new(), of, Some(value))
+        Expr::of_type(&Op::Scalar, Inputs::new(), of, Some(value))
+    }
+
+    /// A leaf of the same type without data: stands for an argument of a function that is recorded.
+    #[track_caller]
+    pub fn stand_in(&self) -> Expr {
+        Expr::of_type(&Op::Buffer, Inputs::new(), self.tensor_type(), None)
+    }
+
+    /// What several ops make of arguments of the types that they were recorded with; see [`Composite`].
+    #[track_caller]
+    pub(crate) fn composite(composite: &Arc<Composite>, arguments: Inputs) -> Option<Expr> {
+        Some(Expr::of_type(&Op::Composite(composite.clone()), arguments, composite.result_type(0)?, None))
     }
 
     /// A leaf that holds realized, contiguous data.

@@ -35,7 +35,7 @@ pub struct NodeType {
     pub(crate) op: Op,
     pub(crate) of: Arc<TensorType>,
     /// Which variable a node is, or whose gradient, makes no other plan: the type that has the number.
-    _general: Option<Arc<NodeType>>,
+    general: Option<Arc<NodeType>>,
 }
 
 impl TensorType {
@@ -51,6 +51,11 @@ impl NodeType {
     #[inline]
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// What to hold so that the number stays that of the same content: never a user's gradient.
+    pub fn kept(self: &Arc<NodeType>) -> Arc<NodeType> {
+        self.general.as_ref().unwrap_or(self).clone()
     }
 
     /// The type of the result.
@@ -178,25 +183,31 @@ thread_local! {
     static MET: RefCell<Near> = RefCell::new(Near { types: empty(), nodes: empty() });
 }
 
-/// The type of this shape, dtype and device.
+/// The type of this shape, dtype and device, if the thread has met it lately: then it is one that a tensor can have.
 #[inline]
-pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<TensorType> {
-    let make = || known(&TYPES, TensorType { number: next_number(), shape: Shape::from_slice(shape), dtype, device });
-    let met = MET.try_with(|met| {
-        let met = &mut *met.borrow_mut();
-        let place = &mut met.types[hash_type(shape, dtype, device) as usize % NEAR];
-        match place {
-            Some(near) if near.is(shape, dtype, device) => near.clone(),
-            _ => place.insert(make()).clone(),
-        }
+pub(crate) fn met_type(shape: &[usize], dtype: DType, device: u32) -> Option<Arc<TensorType>> {
+    let place = hash_type(shape, dtype, device) as usize % NEAR;
+    let met = MET.try_with(|met| match &met.borrow().types[place] {
+        Some(near) if near.is(shape, dtype, device) => Some(near.clone()),
+        _ => None,
     });
-    // A thread that ends has none.
-    met.unwrap_or_else(|_| make())
+    met.ok().flatten()
+}
+
+/// The type of this shape, dtype and device.
+#[cold]
+pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<TensorType> {
+    let of = known(&TYPES, TensorType { number: next_number(), shape: Shape::from_slice(shape), dtype, device });
+    let place = hash_type(shape, dtype, device) as usize % NEAR;
+    // A thread that ends has no place for it.
+    let before = MET.try_with(|met| met.borrow_mut().types[place].replace(of.clone()));
+    drop(before);
+    of
 }
 
 /// The type of a node that does this.
 #[inline]
-pub(crate) fn node_type(op: Op, of: &Arc<TensorType>) -> Arc<NodeType> {
+pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     match op {
         Op::Variable(_) | Op::Custom(_) | Op::Invalid(_) => own(op, of),
         op => common(op, of),
@@ -204,10 +215,10 @@ pub(crate) fn node_type(op: Op, of: &Arc<TensorType>) -> Arc<NodeType> {
 }
 
 #[inline]
-fn common(op: Op, of: &Arc<TensorType>) -> Arc<NodeType> {
-    let place = hash_node(&op, of) as usize % NEAR;
+fn common(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
+    let place = hash_node(op, of) as usize % NEAR;
     let near = MET.try_with(|met| match &met.borrow().nodes[place] {
-        Some(near) if near.is(&op, of) => Some(near.clone()),
+        Some(near) if near.is(op, of) => Some(near.clone()),
         _ => None,
     });
     match near {
@@ -217,8 +228,8 @@ fn common(op: Op, of: &Arc<TensorType>) -> Arc<NodeType> {
 }
 
 #[cold]
-fn first_met(op: Op, of: &Arc<TensorType>, place: usize) -> Arc<NodeType> {
-    let found = known(&NODES, NodeType { number: next_number(), op, of: of.clone(), _general: None });
+fn first_met(op: &Op, of: &Arc<TensorType>, place: usize) -> Arc<NodeType> {
+    let found = known(&NODES, NodeType { number: next_number(), op: op.clone(), of: of.clone(), general: None });
     // A thread that ends has no place for it.
     let before = MET.try_with(|met| met.borrow_mut().nodes[place].replace(found.clone()));
     drop(before);
@@ -240,21 +251,21 @@ impl CustomGradient for Any {
 }
 
 /// A type of one node's own, with the number of all that differ from it only by the variable, or by the user's gradient.
-fn own(op: Op, of: &Arc<TensorType>) -> Arc<NodeType> {
+fn own(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     static ANY: LazyLock<CustomOp> = LazyLock::new(|| CustomOp(Arc::new(Any)));
     let general = match op {
-        Op::Variable(_) => Some(common(Op::Variable(VariableId(0)), of)),
-        Op::Custom(_) => Some(common(Op::Custom(ANY.clone()), of)),
+        Op::Variable(_) => Some(common(&Op::Variable(VariableId(0)), of)),
+        Op::Custom(_) => Some(common(&Op::Custom(ANY.clone()), of)),
         // No plan has it.
         _ => None,
     };
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
-    Arc::new(NodeType { number, op, of: of.clone(), _general: general })
+    Arc::new(NodeType { number, op: op.clone(), of: of.clone(), general })
 }
 
 /// A type for a node that ends, whose own must go before it.
 pub(crate) fn spare() -> Arc<NodeType> {
-    static SPARE: LazyLock<Arc<NodeType>> = LazyLock::new(|| node_type(Op::Buffer, &tensor_type(&[], DType::Bool, 0)));
+    static SPARE: LazyLock<Arc<NodeType>> = LazyLock::new(|| node_type(&Op::Buffer, &tensor_type(&[], DType::Bool, 0)));
     SPARE.clone()
 }
 
@@ -266,34 +277,37 @@ mod tests {
     #[test]
     fn equal_content_is_one_type_on_every_thread() {
         let of = tensor_type(&[3, 5], DType::F32, 7);
-        let here = node_type(Op::Unary(UnaryOp::Exp), &of);
-        let there = std::thread::spawn(|| node_type(Op::Unary(UnaryOp::Exp), &tensor_type(&[3, 5], DType::F32, 7))).join().unwrap();
+        let here = node_type(&Op::Unary(UnaryOp::Exp), &of);
+        let there = std::thread::spawn(|| node_type(&Op::Unary(UnaryOp::Exp), &tensor_type(&[3, 5], DType::F32, 7))).join().unwrap();
         assert!(Arc::ptr_eq(&here, &there));
         let others = [tensor_type(&[5, 3], DType::F32, 7), tensor_type(&[3, 5], DType::F16, 7), tensor_type(&[3, 5], DType::F32, 6)];
         assert!(
-            others.iter().all(|other| other.number() != of.number() && node_type(Op::Unary(UnaryOp::Exp), other).number() != here.number())
+            others
+                .iter()
+                .all(|other| other.number() != of.number() && node_type(&Op::Unary(UnaryOp::Exp), other).number() != here.number())
         );
-        assert_ne!(node_type(Op::Unary(UnaryOp::Log), &of).number(), here.number());
+        assert_ne!(node_type(&Op::Unary(UnaryOp::Log), &of).number(), here.number());
     }
 
     #[test]
     fn what_nothing_uses_goes_and_what_is_used_keeps_its_number() {
         let of = tensor_type(&[11, 13], DType::F64, 9);
         let constant = |i: usize| Op::Const(Literal::float(DType::F64, i as f64));
-        let kept = node_type(constant(0), &of);
-        (1..20 * LEAST).for_each(|i| _ = node_type(constant(i), &of));
+        let kept = node_type(&constant(0), &of);
+        (1..20 * LEAST).for_each(|i| _ = node_type(&constant(i), &of));
         let count = NODES.lock().unwrap().all.iter().filter(|known| Arc::ptr_eq(&known.of, &of)).count();
         // Each thread keeps those that it met last.
         assert!(count <= 2 * LEAST, "{count} of {}", 20 * LEAST);
-        assert!(Arc::ptr_eq(&kept, &node_type(constant(0), &of)));
+        assert!(Arc::ptr_eq(&kept, &node_type(&constant(0), &of)));
     }
 
     #[test]
     fn a_variable_is_as_good_as_another_but_no_other_op() {
         let of = tensor_type(&[2], DType::F32, 0);
-        let [a, b] = [1, 2].map(|id| node_type(Op::Variable(VariableId(id)), &of));
+        let [a, b] = [1, 2].map(|id| node_type(&Op::Variable(VariableId(id)), &of));
         assert_eq!(a.number(), b.number());
         assert_ne!(a.op, b.op);
-        assert_ne!(a.number(), node_type(Op::Custom(CustomOp(Arc::new(Any))), &of).number());
+        assert!(Arc::ptr_eq(&a.kept(), &b.kept()) && a.kept().number() == a.number());
+        assert_ne!(a.number(), node_type(&Op::Custom(CustomOp(Arc::new(Any))), &of).number());
     }
 }

@@ -19,8 +19,14 @@ use unigrad_graph::{Error, Expr, NodeIndex, NodeType, Op, TensorType};
 pub(crate) struct Captured {
     pub(crate) expr: Expr,
     pub(crate) role: Role,
+    /// The number of its type; of data only that of its tensor's, for it does not matter what computed it. So the role is in it too.
+    number: u64,
     /// Where its inputs end among [`Capture::inputs`].
     end: u32,
+    /// How often it is an input.
+    uses: u32,
+    /// Operations per element, see [`operations`].
+    operations: u32,
 }
 
 /// What a captured node is to the plan.
@@ -40,8 +46,6 @@ pub struct Capture {
     pub(crate) nodes: Vec<Captured>,
     /// The positions of all nodes' inputs, one node's after another's.
     inputs: Vec<u32>,
-    /// The number of each node's type; of data only that of its tensor's, for it does not matter what computed it. So the roles are in it too.
-    types: Vec<u64>,
     /// Nodes with data, in order of discovery.
     pub externals: Vec<Expr>,
     /// Whether each may be overwritten: nobody but this graph can ever read it again.
@@ -60,8 +64,8 @@ pub struct Capture {
 
 /// What a cached plan keeps to be sure that it fits.
 pub(crate) struct Structure {
-    types: Vec<u64>,
-    ends: Vec<u32>,
+    /// Of each node: the number of its type, and where its inputs end.
+    nodes: Vec<(u64, u32)>,
     inputs: Vec<u32>,
     outputs: Vec<u32>,
     donatable: Vec<bool>,
@@ -91,10 +95,6 @@ struct Walk {
     position: NodeIndex,
     /// Nodes whose inputs are walked, and which input is next.
     stack: Vec<(Expr, u32)>,
-    /// How often each node is an input.
-    uses: Vec<u32>,
-    /// For each node: operations per element, see [`operations`].
-    operations: Vec<u32>,
 }
 
 impl Capture {
@@ -103,7 +103,6 @@ impl Capture {
         let capture = Capture {
             nodes: Vec::new(),
             inputs: Vec::new(),
-            types: Vec::new(),
             externals: Vec::new(),
             donatable: Vec::new(),
             scalars: Vec::new(),
@@ -114,13 +113,13 @@ impl Capture {
         };
         let newest = targets.iter().map(Expr::id).max().unwrap_or(0);
         let position = NodeIndex::new(newest);
-        let mut walk = Walk { capture, position, stack: Vec::new(), uses: Vec::new(), operations: Vec::new() };
+        let mut walk = Walk { capture, position, stack: Vec::new() };
         for target in targets {
             walk.all_below(resolve(target))?;
         }
-        let Walk { mut capture, position, uses, operations, .. } = walk;
+        let Walk { mut capture, position, .. } = walk;
         if capture.copies.is_empty() {
-            capture.find_outputs(targets, &position, &uses, &operations)?;
+            capture.find_outputs(targets, &position)?;
             capture.key = capture.hash();
         }
         Ok(capture)
@@ -128,8 +127,9 @@ impl Capture {
 
     fn hash(&self) -> u64 {
         let mut hasher = FxHasher::default();
+        self.nodes.iter().for_each(|node| hasher.write_u64(node.number));
         // Slices of integers are hashed as bytes, many at a time.
-        (&self.types, &self.inputs, &self.outputs, &self.donatable).hash(&mut hasher);
+        (&self.inputs, &self.outputs, &self.donatable).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -150,24 +150,35 @@ impl Walk {
             let inputs = expr.inputs();
             let first = *next as usize;
             let fresh = inputs[first..].iter().position(|input| self.position.get(input.id()).is_none());
-            match fresh {
-                Some(at) => {
-                    let input = inputs[first + at].clone();
-                    drop(inputs);
-                    *next = (first + at + 1) as u32;
-                    self.visit(input)?;
+            if let Some(at) = fresh {
+                let input = inputs[first + at].clone();
+                drop(inputs);
+                *next = (first + at + 1) as u32;
+                self.visit(input)?;
+                continue;
+            }
+            let begin = self.capture.inputs.len();
+            if self.capture.copies.is_empty() {
+                for input in inputs.iter() {
+                    let Some(position) = self.position.get(input.id()) else {
+                        return Err(Error::internal(expr, "an input that was not walked"));
+                    };
+                    self.capture.inputs.push(position);
+                    self.capture.nodes[position as usize].uses += 1;
                 }
-                None => {
-                    drop(inputs);
-                    let Some((expr, _)) = self.stack.pop() else { break };
-                    self.computed(expr)?;
-                }
+            }
+            drop(inputs);
+            let operations = operations(expr, &self.capture.inputs[begin..], &self.capture.nodes);
+            let number = expr.node_type().number();
+            if let Some((expr, _)) = self.stack.pop() {
+                self.add(expr, Role::Compute, number, operations);
             }
         }
         Ok(())
     }
 
     /// Captures a leaf, or begins with another node.
+    #[inline]
     fn visit(&mut self, expr: Expr) -> Result<(), Arc<Error>> {
         if expr.data().is_some() {
             let role = Role::External(self.capture.externals.len() as u32);
@@ -196,24 +207,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Captures a node whose inputs have been.
-    fn computed(&mut self, expr: Expr) -> Result<(), Arc<Error>> {
-        let first = self.capture.inputs.len();
-        if self.capture.copies.is_empty() {
-            for input in expr.inputs().iter() {
-                let Some(position) = self.position.get(input.id()) else {
-                    return Err(Error::internal(&expr, "an input that was not walked"));
-                };
-                self.capture.inputs.push(position);
-                self.uses[position as usize] += 1;
-            }
-        }
-        let operations = operations(&expr, &self.capture.inputs[first..], &self.operations);
-        let number = expr.node_type().number();
-        self.add(expr, Role::Compute, number, operations);
-        Ok(())
-    }
-
+    #[inline]
     fn add(&mut self, expr: Expr, role: Role, number: u64, operations: u32) {
         // After a copy the walk only looks for others: all is walked again when they are made.
         if !self.capture.copies.is_empty() {
@@ -221,17 +215,15 @@ impl Walk {
             return;
         }
         self.position.insert(expr.id(), self.capture.nodes.len() as u32);
-        self.uses.push(0);
-        self.operations.push(operations);
-        self.capture.types.push(number);
-        self.capture.nodes.push(Captured { expr, role, end: self.capture.inputs.len() as u32 });
+        let end = self.capture.inputs.len() as u32;
+        self.capture.nodes.push(Captured { expr, role, number, end, uses: 0, operations });
     }
 }
 
 /// What a computed node costs per element, from data. A node that only rearranges what is in memory, or that few operations per element make
 /// from it, is not worth storing for a reader that may never come: handles are often temporaries of an expression, `(&x * &w + &b).relu()`.
-fn operations(expr: &Expr, inputs: &[u32], operations: &[u32]) -> u32 {
-    let below = || inputs.iter().fold(0_u32, |sum, input| sum.saturating_add(operations[*input as usize]));
+fn operations(expr: &Expr, inputs: &[u32], nodes: &[Captured]) -> u32 {
+    let below = || inputs.iter().fold(0_u32, |sum, input| sum.saturating_add(nodes[*input as usize].operations));
     match expr.op() {
         Op::Unary(_) | Op::Binary(_) | Op::Where => below().saturating_add(1),
         Op::Reshape
@@ -244,14 +236,14 @@ fn operations(expr: &Expr, inputs: &[u32], operations: &[u32]) -> u32 {
         | Op::Window { .. }
         | Op::Variable(_) => below(),
         // Its value is its first input; what its gradient needs is not computed for it.
-        Op::Custom(_) => inputs.first().map_or(NOT_CHEAP, |value| operations[*value as usize]),
+        Op::Custom(_) => inputs.first().map_or(NOT_CHEAP, |value| nodes[*value as usize].operations),
         _ => NOT_CHEAP,
     }
 }
 
 impl Capture {
     /// Besides the targets: what somebody outside of the graph can still see, unless it is as cheap to compute again.
-    fn find_outputs(&mut self, targets: &[Expr], position: &NodeIndex, uses: &[u32], operations: &[u32]) -> Result<(), Arc<Error>> {
+    fn find_outputs(&mut self, targets: &[Expr], position: &NodeIndex) -> Result<(), Arc<Error>> {
         let mut wanted = vec![false; self.nodes.len()];
         let mut held = vec![false; self.nodes.len()];
         for target in targets {
@@ -262,11 +254,13 @@ impl Capture {
         for (i, node) in self.nodes.iter().enumerate() {
             // One reference is the capture's own; an external is also in its list of externals.
             let own = 1 + usize::from(matches!(node.role, Role::External(_)));
-            if node.expr.reference_count() <= uses[i] as usize + own {
+            if node.expr.reference_count() <= node.uses as usize + own {
                 continue;
             }
             held[i] = true;
-            if operations[i] > CHEAP && !matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_)) {
+            if node.operations > CHEAP
+                && !matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Composite(_))
+            {
                 // A variable is seen through to its value.
                 let mut at = i;
                 while let (true, Some(input)) = (self.nodes[at].expr.is_alias(), self.inputs(at).first()) {
@@ -328,7 +322,7 @@ impl Structure {
             let of = node.expr.node_type();
             match node.role {
                 Role::External(_) => tensors.push(of.tensor_type().clone()),
-                Role::Scalar(_) | Role::Compute => nodes.push(of.clone()),
+                Role::Scalar(_) | Role::Compute => nodes.push(of.kept()),
             }
         }
         nodes.sort_by_key(|of| of.number());
@@ -336,8 +330,7 @@ impl Structure {
         tensors.sort_by_key(|of| of.number());
         tensors.dedup_by_key(|of| of.number());
         Structure {
-            types: capture.types.clone(),
-            ends: capture.nodes.iter().map(|node| node.end).collect(),
+            nodes: capture.nodes.iter().map(|node| (node.number, node.end)).collect(),
             inputs: capture.inputs.clone(),
             outputs: capture.outputs.clone(),
             donatable: capture.donatable.clone(),
@@ -347,9 +340,9 @@ impl Structure {
 
     /// Whether a plan made for this structure is right for the graph.
     pub(crate) fn is_of(&self, capture: &Capture) -> bool {
-        self.types == capture.types
+        self.nodes.len() == capture.nodes.len()
+            && self.nodes.iter().zip(&capture.nodes).all(|((number, end), node)| *number == node.number && *end == node.end)
             && self.inputs == capture.inputs
-            && self.ends.iter().eq(capture.nodes.iter().map(|node| &node.end))
             && self.outputs == capture.outputs
             && self.donatable == capture.donatable
     }

@@ -53,7 +53,7 @@ macro_rules! operands {
 }
 operands!(
     Tensor => |x| Operand::Tensor(x),
-    &Tensor => |x| Operand::Tensor(x.clone()),
+    &Tensor => |x| Operand::Tensor(x.apart()),
     f64 => |x| Operand::Value(Value::Float(x)),
     f32 => |x| Operand::Value(Value::Float(x.into())),
     i64 => |x| Operand::Value(Value::Int(x)),

@@ -16,6 +16,9 @@ fn try_matmul(a: &Expr, b: &Expr) -> Result<Expr, Expr> {
     }
     let dtype = promote(a, b);
     let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
+    if a.rank() == 2 && b.rank() == 2 && a.shape()[1] == b.shape()[0] {
+        return Ok(a.cast(dtype).matmul(&b.cast(dtype)));
+    }
     let (a_vector, b_vector) = (a.rank() == 1, b.rank() == 1);
     let mut a_shape = a.shape().clone();
     let mut b_shape = b.shape().clone();

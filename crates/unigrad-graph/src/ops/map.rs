@@ -1,7 +1,7 @@
 //! Maps: one result per element, from the elements at the same place.
 
 use crate::{Expr, Op, autograd::Vjp, node::foldable_scalar};
-use unigrad_scalar::{BinaryOp, DType, Formula, Literal, Term, UnaryClass, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, Formula, Term, UnaryClass, UnaryOp};
 
 impl Expr {
     /// An elementwise op of one argument.
@@ -30,11 +30,11 @@ impl Expr {
     /// As [`Expr::binary`], of handles that nothing else needs.
     #[track_caller]
     pub fn binary_with(self, op: BinaryOp, other: Expr) -> Expr {
-        if let Some(invalid) = Expr::check_inputs(op.name(), &[&self, &other]) {
-            return invalid;
-        }
         let dtype = self.dtype();
-        if !self.is_same_type(&other) {
+        if !self.is_same_type(&other) || self.is_invalid() || other.is_invalid() {
+            if let Some(invalid) = Expr::check_inputs(op.name(), &[&self, &other]) {
+                return invalid;
+            }
             if self.shape() != other.shape() {
                 let message = format!("shapes differ: {:?} and {:?}", self.shape(), other.shape());
                 return Expr::shape_error(op.name(), message, &[&self, &other]);

@@ -72,6 +72,11 @@ impl Expr {
     /// Part `i` of a node with several outputs.
     #[track_caller]
     pub fn part(&self, i: usize) -> Expr {
+        if let Op::Composite(composite) = self.op()
+            && let Some(of) = composite.result_type(i)
+        {
+            return Expr::like(Op::Part(i), [self.clone()], of, of.dtype);
+        }
         let inputs = self.inputs().clone();
         let (shape, dtype) = match (self.op(), i) {
             (Op::Attention(_), 1) => (SmallVec::from_slice(&self.shape()[..3]), self.dtype().compute()),
