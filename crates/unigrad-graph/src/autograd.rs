@@ -5,8 +5,9 @@
 //! shares of a gradient are summed in a fixed order.
 //! Never: visits what no gradient can reach. What each op does to a gradient stands beside the op, in [`crate::ops`].
 
-use crate::{Error, ErrorKind, Expr, Inputs, NodeId, Op, VariableId};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::{Error, ErrorKind, Expr, Inputs, NodeId, NodeIndex, Op, VariableId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BinaryHeap};
 use unigrad_scalar::Origin;
 
 /// The gradients that `dy`, arriving at `node`, sends to nodes it depends on: pairs of a node and its share.
@@ -99,21 +100,35 @@ fn begun_at(origin: Origin) -> impl Fn(Error) -> Error {
 }
 
 /// Gradients that have arrived so far, by node; the greatest id first.
-#[derive(Default)]
-struct Pending(BTreeMap<NodeId, (Expr, Expr)>);
+struct Pending {
+    ids: BinaryHeap<NodeId>,
+    place: NodeIndex,
+    arrived: Vec<Option<(Expr, Expr)>>,
+}
 
 impl Pending {
+    /// Of nodes at or below `output`.
+    fn below(output: &Expr) -> Pending {
+        Pending { ids: BinaryHeap::new(), place: NodeIndex::new(output.id()), arrived: Vec::new() }
+    }
+
     #[track_caller]
     fn add(&mut self, node: Expr, share: Expr) {
-        match self.0.entry(node.id()) {
-            std::collections::btree_map::Entry::Vacant(slot) => {
-                slot.insert((node, share));
-            }
-            std::collections::btree_map::Entry::Occupied(mut slot) => {
-                let sum = slot.get().1.add(&share);
-                slot.get_mut().1 = sum;
+        match self.place.get(node.id()).and_then(|place| self.arrived[place as usize].as_mut()) {
+            Some((_, sum)) => *sum = sum.add(&share),
+            // Users have greater ids, so a node that has been taken gets no more.
+            None => {
+                self.ids.push(node.id());
+                self.place.insert(node.id(), self.arrived.len() as u32);
+                self.arrived.push(Some((node, share)));
             }
         }
+    }
+
+    /// The node with the greatest id, and its gradient.
+    fn pop(&mut self) -> Option<(Expr, Expr)> {
+        let id = self.ids.pop()?;
+        self.place.get(id).and_then(|place| self.arrived[place as usize].take())
     }
 }
 
@@ -179,13 +194,13 @@ fn collect(output: &Expr, dy: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<Ve
     check_seed(output, dy)?;
     let begun_here = begun_at(Origin::current());
     let reaching = reaching(output, wrt, as_leaves)?;
-    let wanted: HashSet<Target> = wrt.iter().map(Target::of).collect();
-    let mut found: HashMap<Target, Expr> = HashMap::new();
-    let mut pending = Pending::default();
+    let wanted: FxHashSet<Target> = wrt.iter().map(Target::of).collect();
+    let mut found: FxHashMap<Target, Expr> = FxHashMap::default();
+    let mut pending = Pending::below(output);
     if reaching.contains(&output.id()) {
         pending.add(output.clone(), dy.clone());
     }
-    while let Some((_, (node, dy))) = pending.0.pop_last() {
+    while let Some((node, dy)) = pending.pop() {
         let target = Target::of(&node);
         if wanted.contains(&target) {
             let sum = found.get(&target).map_or_else(|| dy.clone(), |old| old.add(&dy));
@@ -217,8 +232,8 @@ fn collect(output: &Expr, dy: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<Ve
 }
 
 /// What is met on the ways from `output` through the nodes of `reaching`.
-fn met(output: &Expr, reaching: &HashSet<NodeId>) -> HashSet<Target> {
-    let (mut seen, mut met) = (HashSet::new(), HashSet::new());
+fn met(output: &Expr, reaching: &FxHashSet<NodeId>) -> FxHashSet<Target> {
+    let (mut seen, mut met) = (FxHashSet::default(), FxHashSet::default());
     let mut stack = vec![output.clone()];
     while let Some(node) = stack.pop() {
         if reaching.contains(&node.id()) && seen.insert(node.id()) {
@@ -236,12 +251,12 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
     check_seed(output, dy)?;
     let begun_here = begun_at(Origin::current());
     let mut found: BTreeMap<VariableId, Expr> = BTreeMap::new();
-    let mut pending = Pending::default();
+    let mut pending = Pending::below(output);
     let mut visited = Vec::new();
     if output.needs_grad() {
         pending.add(output.clone(), dy.clone());
     }
-    while let Some((_, (node, dy))) = pending.0.pop_last() {
+    while let Some((node, dy)) = pending.pop() {
         if let Op::Variable(id) = node.op() {
             let sum = match found.remove(id) {
                 Some(old) => old.add(&dy),
@@ -271,7 +286,7 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
 /// were there before the node with the id `since`.
 pub fn boundary(node: &Expr, since: NodeId) -> Vec<Expr> {
     let mut found = Vec::new();
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut stack = vec![node.clone()];
     while let Some(node) = stack.pop() {
         if !seen.insert(node.id()) {
@@ -311,18 +326,19 @@ fn sources(node: &Expr) -> impl Iterator<Item = Expr> {
 
 /// The nodes at or below `output` from which a node of `wrt` can be reached through floats.
 #[track_caller]
-fn reaching(output: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<HashSet<NodeId>, Error> {
+fn reaching(output: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<FxHashSet<NodeId>, Error> {
     // A variable is wanted with any value that it had, and all that leads to one needs a gradient; other nodes are older than what leads to them.
-    let variables: HashSet<Target> = wrt.iter().map(Target::of).filter(|target| matches!(target, Target::Variable(_))).collect();
+    let variables: FxHashSet<Target> = wrt.iter().map(Target::of).filter(|target| matches!(target, Target::Variable(_))).collect();
     let nodes: Vec<&Expr> = wrt.iter().filter(|node| matches!(Target::of(node), Target::Node(_))).collect();
     let least = nodes.iter().map(|node| node.id()).min().unwrap_or(NodeId::MAX);
-    let leaves: HashSet<Target> = if as_leaves { wrt.iter().map(Target::of).collect() } else { HashSet::new() };
+    let leaves: FxHashSet<Target> = if as_leaves { wrt.iter().map(Target::of).collect() } else { FxHashSet::default() };
     let matters = |node: &Expr| node.id() >= least || (!variables.is_empty() && node.needs_grad());
     // All ancestors that can matter, then from the smallest id up: whether an input reaches.
-    let mut all: BTreeMap<NodeId, Expr> = BTreeMap::new();
+    let mut all: Vec<Expr> = Vec::new();
+    let mut walked = NodeIndex::new(output.id());
     let mut stack = vec![output.clone()];
     while let Some(node) = stack.pop() {
-        if !matters(&node) || leaves.contains(&Target::of(&node)) || all.contains_key(&node.id()) {
+        if !matters(&node) || leaves.contains(&Target::of(&node)) || walked.get(node.id()).is_some() {
             continue;
         }
         if node.is_consumed() {
@@ -349,12 +365,14 @@ fn reaching(output: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<HashSet<Node
             ));
         }
         stack.extend(sources(&node));
-        all.insert(node.id(), node);
+        walked.insert(node.id(), 0);
+        all.push(node);
     }
-    let mut reaching: HashSet<NodeId> = wrt.iter().map(Expr::id).collect();
-    for (id, node) in all {
+    all.sort_unstable_by_key(Expr::id);
+    let mut reaching: FxHashSet<NodeId> = wrt.iter().map(Expr::id).collect();
+    for node in all {
         if variables.contains(&Target::of(&node)) || sources(&node).any(|input| reaching.contains(&input.id())) {
-            reaching.insert(id);
+            reaching.insert(node.id());
         }
     }
     Ok(reaching)

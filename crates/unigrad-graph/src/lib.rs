@@ -8,16 +8,21 @@
 mod autograd;
 mod below;
 mod claim;
+mod composite;
 mod error;
+mod index;
 mod node;
 mod op;
 pub mod ops;
 mod shape;
+mod types;
 
 pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradients, vjp};
 pub use below::Below;
 pub use claim::Claim;
+pub use composite::{Composite, Recorded};
 pub use error::{Error, ErrorKind};
+pub use index::NodeIndex;
 pub use node::{
     EnableGradGuard, Expr, Inputs, KeepScalarsGuard, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled,
     keep_scalars_guard, next_id, no_grad_guard,
@@ -25,6 +30,7 @@ pub use node::{
 pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
 pub use ops::decompose;
 pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, is_countable, numel};
+pub use types::{NodeType, TensorType};
 pub use unigrad_scalar::{
     ArgReduceOp, BinaryOp, DType, Element, Literal, Origin, OriginGuard, ReduceOp, ScanOp, ScatterMode, UnaryClass, UnaryOp, bf16,
     each_unary, f16,

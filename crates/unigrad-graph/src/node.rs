@@ -1,13 +1,16 @@
 //! Nodes, and the handle to one.
 
-use crate::{Below, Claim, Error, ErrorKind, Op, Shape, VariableId, is_countable, numel, op::InvalidOp, shape::MAX_RANK};
-use rustc_hash::FxHasher;
+use crate::{
+    Below, Claim, Composite, Error, ErrorKind, Op, Shape, VariableId, is_countable, numel,
+    op::InvalidOp,
+    shape::MAX_RANK,
+    types::{self, NodeType, TensorType},
+};
 use smallvec::SmallVec;
 use std::{
     any::Any,
     cell::{Cell, RefCell},
     fmt,
-    hash::{Hash, Hasher},
     sync::{
         Arc, OnceLock, RwLock, RwLockReadGuard, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -18,29 +21,69 @@ use unigrad_scalar::{DType, Literal, Origin};
 /// A node's place in creation order: inputs come before their users.
 pub type NodeId = u64;
 
-/// A node's inputs.
-pub type Inputs = SmallVec<[Expr; 3]>;
+/// A node's inputs. Two take no more room than a list that is elsewhere.
+pub type Inputs = SmallVec<[Expr; 2]>;
+
+/// What a constructor gives as inputs.
+pub(crate) trait IntoInputs {
+    fn into_inputs(self) -> Inputs;
+}
+
+impl IntoInputs for Inputs {
+    #[inline]
+    fn into_inputs(self) -> Inputs {
+        self
+    }
+}
+
+impl IntoInputs for [Expr; 1] {
+    #[inline]
+    fn into_inputs(self) -> Inputs {
+        let [input] = self;
+        let mut inputs = Inputs::new();
+        inputs.push(input);
+        inputs
+    }
+}
+
+impl IntoInputs for [Expr; 2] {
+    #[inline]
+    fn into_inputs(self) -> Inputs {
+        Inputs::from_buf(self)
+    }
+}
+
+impl IntoInputs for [Expr; 3] {
+    #[inline]
+    fn into_inputs(self) -> Inputs {
+        Inputs::from_vec(self.into())
+    }
+}
 
 /// What a realized node holds: the tensor crate's buffer, opaque here.
 pub type Storage = Arc<dyn Any + Send + Sync>;
 
 /// One op of the graph. Immutable but for two things that evaluation does: it puts the result in, and lets the inputs go.
+///
+/// Small, for a training step makes thousands: what many nodes have in common is in their [`NodeType`], what few have is apart.
 pub struct Node {
     id: NodeId,
-    op: Op,
-    dtype: DType,
-    shape: Shape,
-    device: u32,
-    fingerprint: u128,
-    needs_grad: bool,
+    node_type: Arc<NodeType>,
     origin: Origin,
-    scalar: Option<Literal>,
-    inputs: RwLock<Inputs>,
-    data: OnceLock<Storage>,
-    /// What the inputs were, for those who ask for a gradient after they were let go.
-    below: OnceLock<Arc<Below>>,
+    needs_grad: bool,
     consumed: AtomicBool,
     claim: Claim,
+    /// The bits of an `Op::Scalar`'s value.
+    scalar: u64,
+    inputs: RwLock<Inputs>,
+    result: OnceLock<Box<Evaluated>>,
+}
+
+/// What evaluation leaves in a node.
+struct Evaluated {
+    data: Storage,
+    /// What the inputs were, for those who ask for a gradient after they were let go.
+    below: OnceLock<Arc<Below>>,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -129,6 +172,7 @@ pub(crate) fn foldable_scalar(expr: &Expr) -> Option<Literal> {
 }
 
 /// Whether nodes made now on this thread may need gradients.
+#[inline]
 pub fn grad_enabled() -> bool {
     NO_GRAD.with(|depth| depth.get() == 0)
 }
@@ -136,47 +180,85 @@ pub fn grad_enabled() -> bool {
 impl Expr {
     /// Makes a node. Callers (the constructors in [`crate::ops`]) have checked the op's rules.
     #[track_caller]
-    pub(crate) fn new(op: Op, inputs: impl IntoIterator<Item = Expr>, shape: Shape, dtype: DType) -> Expr {
-        let inputs: Inputs = inputs.into_iter().collect();
+    pub(crate) fn new(op: Op, inputs: impl IntoInputs, shape: impl AsRef<[usize]>, dtype: DType) -> Expr {
+        let inputs = inputs.into_inputs();
         let device = inputs.first().map_or(0, |input| input.device());
         Expr::with(op, inputs, shape, dtype, device, None)
     }
 
     #[track_caller]
-    pub(crate) fn with(op: Op, inputs: Inputs, shape: Shape, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
-        if let Some(invalid) = inputs.iter().find(|input| matches!(input.op(), Op::Invalid(_))) {
-            return invalid.clone();
+    pub(crate) fn with(op: Op, inputs: Inputs, shape: impl AsRef<[usize]>, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
+        let shape = shape.as_ref();
+        if let Some(of) = types::met_type(shape, dtype, device) {
+            return Expr::of_type(&op, inputs, &of, scalar);
         }
         // Every size and byte count below is one that memory could have.
-        if shape.len() > MAX_RANK || !is_countable(&shape, dtype.size()) {
+        if shape.len() > MAX_RANK || !is_countable(shape, dtype.size()) {
+            if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
+                return invalid.clone();
+            }
             let message = format!("{shape:?} {dtype} has more than {MAX_RANK} axes, or sizes whose product no memory has");
             let help = "give it fewer axes, or smaller sizes (also beside an axis of size 0)";
             let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
             return Expr::fail(ErrorKind::Shape, op.name(), message, help, &inputs);
         }
-        let needs_grad = match &op {
+        Expr::of_type(&op, inputs, &types::tensor_type(shape, dtype, device), scalar)
+    }
+
+    /// A node with the shape and device of `like`.
+    #[track_caller]
+    pub(crate) fn like(op: Op, inputs: impl IntoInputs, like: &Arc<TensorType>, dtype: DType) -> Expr {
+        match like.dtype == dtype {
+            true => Expr::of_type(&op, inputs.into_inputs(), like, None),
+            false => Expr::with(op, inputs.into_inputs(), &like.shape, dtype, like.device, None),
+        }
+    }
+
+    #[track_caller]
+    fn of_type(op: &Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
+        if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
+            return invalid.clone();
+        }
+        Expr::of_node_type(types::node_type(op, of), inputs, scalar)
+    }
+
+    /// A node of this type, which the inputs fit.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs, scalar: Option<Literal>) -> Expr {
+        let needs_grad = match &node_type.op {
             Op::Variable(_) => true,
-            _ => dtype.is_float() && grad_enabled() && inputs.iter().any(Expr::needs_grad),
+            _ => inputs.iter().any(Expr::needs_grad) && node_type.of.dtype.is_float() && grad_enabled(),
         };
-        // Which variable it is makes no other plan.
-        let shown = if matches!(op, Op::Variable(_)) { &Op::Variable(VariableId(0)) } else { &op };
-        let fingerprint = fingerprint(shown, &shape, dtype, device);
         Expr(Arc::new(Node {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            op,
-            dtype,
-            shape,
-            device,
-            fingerprint,
-            needs_grad,
+            node_type,
             origin: Origin::current(),
-            scalar,
-            inputs: RwLock::new(inputs),
-            data: OnceLock::new(),
-            below: OnceLock::new(),
+            needs_grad,
             consumed: AtomicBool::new(false),
             claim: Claim::free(),
+            scalar: scalar.map_or(0, Literal::to_bits),
+            inputs: RwLock::new(inputs),
+            result: OnceLock::new(),
         }))
+    }
+
+    /// A run-time number in every element of a tensor of this type.
+    #[track_caller]
+    pub(crate) fn scalar_of(of: &Arc<TensorType>, value: Literal) -> Expr {
+        Expr::of_type(&Op::Scalar, Inputs::new(), of, Some(value))
+    }
+
+    /// A leaf of the same type without data: stands for an argument of a function that is recorded.
+    #[track_caller]
+    pub fn stand_in(&self) -> Expr {
+        Expr::of_type(&Op::Buffer, Inputs::new(), self.tensor_type(), None)
+    }
+
+    /// What several ops make of arguments of the types that they were recorded with; see [`Composite`].
+    #[track_caller]
+    pub(crate) fn composite(composite: &Arc<Composite>, arguments: Inputs) -> Option<Expr> {
+        Some(Expr::of_type(&Op::Composite(composite.clone()), arguments, composite.result_type(0)?, None))
     }
 
     /// A leaf that holds realized, contiguous data.
@@ -190,8 +272,7 @@ impl Expr {
     /// `value` with a place for gradients to arrive at. Its gradient goes no further.
     #[track_caller]
     pub fn variable(id: VariableId, value: &Expr) -> Expr {
-        let (shape, dtype) = (value.shape().clone(), value.dtype());
-        Expr::new(Op::Variable(id), [value.clone()], shape, dtype)
+        Expr::like(Op::Variable(id), [value.clone()], value.tensor_type(), value.dtype())
     }
 
     /// A node that carries an error; so does everything made from it.
@@ -203,7 +284,7 @@ impl Expr {
     /// An invalid node for `op`, whose error names the caller and where the inputs come from.
     #[track_caller]
     pub fn fail(kind: ErrorKind, op: &str, message: String, help: &str, inputs: &[&Expr]) -> Expr {
-        if let Some(invalid) = inputs.iter().find(|input| matches!(input.op(), Op::Invalid(_))) {
+        if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
             return (*invalid).clone();
         }
         let inputs = inputs.iter().map(|input| (format!("{} {:?} {}", input.op().name(), input.shape(), input.dtype()), input.origin()));
@@ -211,6 +292,7 @@ impl Expr {
     }
 
     /// The error of an invalid node.
+    #[inline]
     pub fn error(&self) -> Option<&Arc<Error>> {
         match self.op() {
             Op::Invalid(error) => Some(&error.0),
@@ -218,55 +300,73 @@ impl Expr {
         }
     }
 
+    /// Whether it carries an error.
+    #[inline]
+    pub fn is_invalid(&self) -> bool {
+        matches!(self.op(), Op::Invalid(_))
+    }
+
     /// Creation order; unique.
+    #[inline]
     pub fn id(&self) -> NodeId {
         self.0.id
     }
 
     /// The op.
+    #[inline]
     pub fn op(&self) -> &Op {
-        &self.0.op
+        &self.0.node_type.op
     }
 
     /// Element type.
+    #[inline]
     pub fn dtype(&self) -> DType {
-        self.0.dtype
+        self.0.node_type.of.dtype
     }
 
     /// Sizes per axis.
+    #[inline]
     pub fn shape(&self) -> &Shape {
-        &self.0.shape
+        &self.0.node_type.of.shape
     }
 
     /// Number of axes.
+    #[inline]
     pub fn rank(&self) -> usize {
-        self.0.shape.len()
+        self.0.node_type.of.shape.len()
     }
 
     /// Number of elements.
     pub fn numel(&self) -> usize {
-        numel(&self.0.shape)
+        numel(&self.0.node_type.of.shape)
     }
 
     /// The device's number.
+    #[inline]
     pub fn device(&self) -> u32 {
-        self.0.device
+        self.0.node_type.of.device
     }
 
-    /// A hash of op, attributes, dtype, shape and device, without the inputs: one word of a plan's key.
-    pub fn fingerprint(&self) -> u128 {
-        self.0.fingerprint
+    /// Op, attributes, dtype, shape and device, without the inputs: kept once, so that nodes are compared by its number.
+    #[inline]
+    pub fn node_type(&self) -> &Arc<NodeType> {
+        &self.0.node_type
     }
 
-    /// The fingerprint that a [`Op::Buffer`] of the same shape, dtype and device has: what a node with data is to a plan.
-    pub fn data_fingerprint(&self) -> u128 {
-        match self.op() {
-            Op::Buffer => self.0.fingerprint,
-            _ => fingerprint(&Op::Buffer, &self.0.shape, self.0.dtype, self.0.device),
-        }
+    /// Shape, dtype and device.
+    #[inline]
+    pub(crate) fn tensor_type(&self) -> &Arc<TensorType> {
+        &self.0.node_type.of
+    }
+
+    /// Whether both have one shape and dtype on one device.
+    #[inline]
+    pub fn is_same_type(&self, other: &Expr) -> bool {
+        Arc::ptr_eq(&self.0.node_type.of, &other.0.node_type.of)
     }
 
     /// Whether a gradient may flow through it.
+    #[inline]
     pub fn needs_grad(&self) -> bool {
         self.0.needs_grad
     }
@@ -278,40 +378,44 @@ impl Expr {
 
     /// The value of an `Op::Scalar`.
     pub fn scalar_value(&self) -> Option<Literal> {
-        self.0.scalar
+        matches!(self.op(), Op::Scalar).then(|| Literal::from_bits(self.dtype(), self.0.scalar))
     }
 
     /// The inputs; empty for leaves and for nodes that evaluation has turned into one.
+    #[inline]
     pub fn inputs(&self) -> RwLockReadGuard<'_, Inputs> {
         self.0.inputs.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Input `i`, if there is one.
+    #[inline]
     pub fn input(&self, i: usize) -> Option<Expr> {
         self.inputs().get(i).cloned()
     }
 
     /// The realized data, once there is some.
+    #[inline]
     pub fn data(&self) -> Option<&Storage> {
-        self.0.data.get()
+        self.0.result.get().map(|result| &result.data)
     }
 
     /// Evaluation's result. The first one stays.
     pub fn set_data(&self, data: Storage) {
-        let _ = self.0.data.set(data);
+        let _ = self.0.result.set(Box::new(Evaluated { data, below: OnceLock::new() }));
     }
 
     /// What it was computed from, if its inputs were let go.
     pub(crate) fn below(&self) -> Option<&Arc<Below>> {
-        self.0.below.get()
+        self.0.result.get().and_then(|result| result.below.get())
     }
 
     /// Whether it was computed from nodes that could still be asked about when its inputs were let go.
     pub fn is_below_known(&self) -> bool {
-        self.0.below.get().is_some()
+        self.below().is_some()
     }
 
     /// Whether it stands for its input's value: it has memory of its own only if something asked for it by name.
+    #[inline]
     pub fn is_alias(&self) -> bool {
         match self.op() {
             Op::Variable(_) => true,
@@ -322,14 +426,15 @@ impl Expr {
 
     /// Lets the inputs go: the node is a leaf from now on. Only for nodes with data. `below` is what a gradient could have gone to.
     pub fn release_inputs(&self, below: Option<Arc<Below>>) {
-        if let Some(below) = below {
-            let _ = self.0.below.set(below);
+        if let (Some(result), Some(below)) = (self.0.result.get(), below) {
+            let _ = result.below.set(below);
         }
         let inputs = std::mem::take(&mut *self.0.inputs.write().unwrap_or_else(std::sync::PoisonError::into_inner));
         drop_iteratively(Remains::Inputs(inputs));
     }
 
     /// Whether a backward pass has gone through here and freed the graph: no second one can.
+    #[inline]
     pub fn is_consumed(&self) -> bool {
         self.0.consumed.load(Ordering::Relaxed)
     }
@@ -345,6 +450,7 @@ impl Expr {
     }
 
     /// How many handles and nodes refer to the node.
+    #[inline]
     pub fn reference_count(&self) -> usize {
         Arc::strong_count(&self.0)
     }
@@ -360,66 +466,76 @@ impl Expr {
     }
 }
 
-fn fingerprint(op: &Op, shape: &Shape, dtype: DType, device: u32) -> u128 {
-    // Which variable it is, or whose gradient, makes no difference to what is computed; both are made anew in some training steps.
-    let op = if matches!(op, Op::Variable(_) | Op::Custom(_)) { None } else { Some(op) };
-    let mut low = FxHasher::default();
-    (op, shape, dtype, device).hash(&mut low);
-    let low = low.finish();
-    // The second half has to be independent of the first: another start and another mixing of the same words.
-    let mut high = FxHasher::default();
-    (0x9e37_79b9_7f4a_7c15_u64, low.rotate_left(29), device, dtype, shape, op).hash(&mut high);
-    u128::from(low) | u128::from(high.finish()) << 64
-}
-
 /// What nodes leave behind.
 enum Remains {
     Inputs(Inputs),
     /// A user's gradient may hold tensors, and so more nodes.
-    Gradient(Op),
+    Gradient(Arc<NodeType>),
+}
+
+/// What is still to be dropped on a thread.
+struct Dropping {
+    remains: Vec<Remains>,
+    /// Whether the thread is at it.
+    begun: bool,
 }
 
 thread_local! {
-    /// What is still to be dropped, while this thread drops.
-    static REMAINS: RefCell<Option<Vec<Remains>>> = const { RefCell::new(None) };
+    static DROPPING: RefCell<Dropping> = const { RefCell::new(Dropping { remains: Vec::new(), begun: false }) };
 }
 
-/// This thread drops; ends also when a destructor of the user's panics.
-struct Dropping;
+/// Ends what [`drop_iteratively`] began, also when a destructor of the user's panics.
+struct Begun(Vec<Remains>);
 
-impl Drop for Dropping {
+/// Room for the next time.
+const KEPT: usize = 1024;
+
+impl Drop for Begun {
     fn drop(&mut self) {
-        // Out of the cell before it is dropped, for that may leave more.
-        let left = REMAINS.try_with(|all| all.borrow_mut().take());
-        drop(left);
+        let mut own = std::mem::take(&mut self.0);
+        let left = DROPPING.try_with(|all| {
+            let mut all = all.borrow_mut();
+            all.begun = false;
+            if own.is_empty() && all.remains.is_empty() && own.capacity() <= KEPT {
+                std::mem::swap(&mut all.remains, &mut own);
+            }
+            match all.remains.is_empty() {
+                true => Vec::new(),
+                false => std::mem::take(&mut all.remains),
+            }
+        });
+        // Outside of the cell, for that may leave more.
+        drop((left, own));
     }
 }
 
 /// Drops a chain of nodes of any length without recursion: a node that goes while another one is dropped leaves what it holds to that one.
 fn drop_iteratively(remains: Remains) {
-    let mut own = vec![remains];
-    let begun = REMAINS.try_with(|all| {
+    let mut first = Some(remains);
+    let own = DROPPING.try_with(|all| {
         let mut all = all.borrow_mut();
-        match &mut *all {
-            Some(waiting) => waiting.append(&mut own),
-            none => {
-                *none = Some(Vec::new());
-                return Some(Dropping);
-            }
+        if all.begun {
+            all.remains.extend(first.take());
+            return None;
         }
-        None
+        all.begun = true;
+        Some(std::mem::take(&mut all.remains))
     });
-    let left_by_others = || REMAINS.try_with(|all| all.borrow_mut().as_mut().and_then(Vec::pop)).ok().flatten();
-    while let Some(next) = own.pop().or_else(|| begun.as_ref().ok()?.as_ref().and_then(|_| left_by_others())) {
+    // A thread that ends has no list.
+    let Some(own) = own.unwrap_or_else(|_| Some(Vec::new())) else { return };
+    let mut own = Begun(own);
+    own.0.extend(first);
+    let left_by_others = || DROPPING.try_with(|all| all.borrow_mut().remains.pop()).ok().flatten();
+    while let Some(next) = own.0.pop().or_else(left_by_others) {
         match next {
             Remains::Inputs(inputs) => {
-                for Expr(node) in inputs {
-                    if let Some(mut node) = Arc::into_inner(node) {
-                        own.extend(node.take_inputs().map(Remains::Inputs));
+                for mut input in inputs {
+                    if let Some(node) = Arc::get_mut(&mut input.0) {
+                        own.0.extend(node.take_inputs().map(Remains::Inputs));
                     }
                 }
             }
-            Remains::Gradient(op) => drop(op),
+            Remains::Gradient(gradient) => drop(gradient),
         }
     }
 }
@@ -427,8 +543,8 @@ fn drop_iteratively(remains: Remains) {
 impl Node {
     /// The inputs, if there are any, so that they do not go with the node.
     fn take_inputs(&mut self) -> Option<Inputs> {
-        let inputs = std::mem::take(self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner));
-        (!inputs.is_empty()).then_some(inputs)
+        let inputs = self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        (!inputs.is_empty()).then(|| std::mem::take(inputs))
     }
 }
 
@@ -437,8 +553,8 @@ impl Drop for Node {
         if let Some(inputs) = self.take_inputs() {
             drop_iteratively(Remains::Inputs(inputs));
         }
-        if matches!(self.op, Op::Custom(_)) {
-            drop_iteratively(Remains::Gradient(std::mem::replace(&mut self.op, Op::Buffer)));
+        if matches!(self.node_type.op, Op::Custom(_)) {
+            drop_iteratively(Remains::Gradient(std::mem::replace(&mut self.node_type, types::spare())));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The closed set of ops. Every pass matches on it without `_`, so a new op fails to compile until each pass has decided about it.
 
-use crate::{Error, Expr};
+use crate::{Composite, Error, Expr};
 use smallvec::SmallVec;
 use std::{fmt, hash, sync::Arc};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, Literal, ReduceOp, ScanOp, ScatterMode, UnaryOp};
@@ -246,6 +246,9 @@ pub enum Op {
     /// Parts: dq, dk, dv. Inputs: those of `Attention`, then out, lse, dout.
     AttentionGrad(Arc<AttentionSpec>),
 
+    /// Several ops at once; parts: their results.
+    Composite(Arc<Composite>),
+
     // Structure.
     /// Part `i` of a node with several outputs.
     Part(usize),
@@ -344,6 +347,7 @@ impl Op {
             Op::Normalize { center: false, .. } => "rms_norm",
             Op::Attention(_) => "attention",
             Op::AttentionGrad(_) => "attention.grad",
+            Op::Composite(composite) => composite.name(),
             Op::Part(_) => "part",
             Op::Barrier => "barrier",
             Op::Kernel(_) => "kernel",

@@ -40,14 +40,15 @@ pub fn contiguous_strides(shape: &[usize]) -> SmallVec<[i64; 6]> {
 /// assert!(unigrad_graph::broadcast_shapes(&[4], &[3]).is_none());
 /// ```
 pub fn broadcast_shapes(a: &[usize], b: &[usize]) -> Option<Shape> {
-    let rank = a.len().max(b.len());
-    let size = |shape: &[usize], axis: usize| if axis + shape.len() >= rank { shape[axis + shape.len() - rank] } else { 1 };
-    (0..rank)
-        .map(|axis| match (size(a, axis), size(b, axis)) {
-            (x, y) if x == y => Some(x),
-            (1, y) => Some(y),
-            (x, 1) => Some(x),
-            _ => None,
-        })
-        .collect()
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let mut shape = Shape::from_slice(long);
+    for (size, other) in shape[long.len() - short.len()..].iter_mut().zip(short) {
+        match (*size, *other) {
+            (x, y) if x == y => {}
+            (_, 1) => {}
+            (1, y) => *size = y,
+            _ => return None,
+        }
+    }
+    Some(shape)
 }

@@ -29,7 +29,7 @@ impl Capture {
             if node.role != Role::Compute || !node.expr.dtype().is_float() {
                 continue;
             }
-            below[i] = node.inputs.iter().enumerate().fold(0, |mask, (k, input)| {
+            below[i] = self.inputs(i).iter().enumerate().fold(0, |mask, (k, input)| {
                 let input = *input as usize;
                 if flows(&node.expr, k, &self.nodes[input].expr) { mask | below[input] | own[input] } else { mask }
             });

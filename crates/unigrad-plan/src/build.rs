@@ -6,11 +6,13 @@ use crate::conv;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unigrad_graph::{AttentionSpec, Expr, NodeId, Op};
+use unigrad_graph::{AttentionSpec, Composite, Expr, NodeId, Op};
 
 struct Builder {
     ir: Ir,
     id_of: FxHashMap<NodeId, Id>,
+    /// The results of composites.
+    results: FxHashMap<NodeId, Vec<Id>>,
     barriers: u32,
 }
 
@@ -31,15 +33,15 @@ type Outputs = (Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>);
 /// The compiler's graph and its outputs.
 pub(crate) fn build(capture: &Capture) -> Result<Built, String> {
     let _guard = unigrad_graph::keep_scalars_guard();
-    let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), barriers: 0 };
-    for node in &capture.nodes {
+    let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), results: FxHashMap::default(), barriers: 0 };
+    for (i, node) in capture.nodes.iter().enumerate() {
         let expr = &node.expr;
         let id = match node.role {
             Role::External(input) => builder.leaf(expr, IrOp::External(input)),
             Role::Scalar(slot) => builder.leaf(expr, IrOp::Scalar(slot)),
             Role::Compute => {
-                let inputs: SmallVec<[Id; 3]> = node
-                    .inputs
+                let inputs: SmallVec<[Id; 3]> = capture
+                    .inputs(i)
                     .iter()
                     .map(|input| builder.id_of.get(&capture.nodes[*input as usize].expr.id()).copied())
                     .collect::<Option<_>>()
@@ -132,6 +134,11 @@ impl Builder {
             Op::ConvWeightGrad(spec) => self.expand(&conv::weight_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
             // The kernel takes its lengths as run-time scalars. Lengths that a device computed are for the decomposition.
             Op::Attention(spec) | Op::AttentionGrad(spec) if !self.has_scalar_lengths(spec, &inputs) => Ok(inputs[0]),
+            Op::Composite(composite) => self.composite(expr, composite),
+            Op::Part(i) if matches!(operand(expr, 0)?.op(), Op::Composite(_)) => {
+                let result = self.results.get(&operand(expr, 0)?.id()).and_then(|results| results.get(*i));
+                result.copied().ok_or_else(|| format!("a composite has no part {i}"))
+            }
             Op::Part(_) if self.is_computed_attention(expr) => {
                 let Some(parts) = unigrad_graph::decompose(expr) else { return Err("attention has no decomposition".into()) };
                 self.expand(&parts)
@@ -148,6 +155,17 @@ impl Builder {
             }
             op => Ok(self.add(expr, IrOp::Op(op.clone()), inputs)),
         }
+    }
+
+    /// Adds the ops of a composite in the order in which they were recorded.
+    fn composite(&mut self, expr: &Expr, composite: &Composite) -> Result<Id, String> {
+        let _origin = expr.origin().enter();
+        let nodes = composite.nodes(&expr.inputs());
+        let ids = nodes.iter().map(|node| self.expand(node)).collect::<Result<Vec<Id>, String>>()?;
+        let results: Vec<Id> = composite.results().iter().map(|result| ids[*result as usize]).collect();
+        let first = *results.first().ok_or("a composite without results")?;
+        self.results.insert(expr.id(), results);
+        Ok(first)
     }
 
     fn has_scalar_lengths(&self, spec: &AttentionSpec, inputs: &[Id]) -> bool {
@@ -173,7 +191,7 @@ impl Builder {
             if self.id_of.contains_key(&expr.id()) {
                 continue;
             }
-            let inputs: SmallVec<[Expr; 3]> = expr.inputs().clone();
+            let inputs = expr.inputs().clone();
             if !expanded {
                 stack.push((expr.clone(), true));
                 stack.extend(inputs.iter().filter(|input| !self.id_of.contains_key(&input.id())).map(|input| (input.clone(), false)));

@@ -1,24 +1,19 @@
 //! The plan cache: by key, and structurally compared on a hit.
 
-use crate::capture::{Capture, Role};
+use crate::capture::{Capture, Structure};
 use crate::plan::Options;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use std::sync::Arc;
-
-type Structure = Vec<(u128, SmallVec<[u32; 3]>, Role)>;
 
 struct Entry<T> {
     structure: Structure,
-    outputs: Vec<u32>,
-    donatable: Vec<bool>,
     value: Arc<T>,
     last_used: u64,
 }
 
 /// Plans (or what a caller makes of them) by the structure of their graph. Beyond its capacity the least recently used one goes.
 pub struct PlanCache<T> {
-    entries: FxHashMap<(u128, Options), Entry<T>>,
+    entries: FxHashMap<(u64, Options), Entry<T>>,
     capacity: usize,
     clock: u64,
 }
@@ -33,8 +28,7 @@ impl<T> PlanCache<T> {
     pub fn get(&mut self, capture: &Capture, options: Options) -> Option<Arc<T>> {
         self.clock += 1;
         let entry = self.entries.get_mut(&(capture.key, options))?;
-        let same = entry.outputs == capture.outputs && entry.donatable == capture.donatable && capture.same_structure(&entry.structure);
-        same.then(|| {
+        entry.structure.is_of(capture).then(|| {
             entry.last_used = self.clock;
             entry.value.clone()
         })
@@ -46,13 +40,7 @@ impl<T> PlanCache<T> {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.last_used).map(|(key, _)| *key);
             oldest.and_then(|key| self.entries.remove(&key));
         }
-        let entry = Entry {
-            structure: capture.structure(),
-            outputs: capture.outputs.clone(),
-            donatable: capture.donatable.clone(),
-            value,
-            last_used: self.clock,
-        };
+        let entry = Entry { structure: Structure::of(capture), value, last_used: self.clock };
         self.entries.insert((capture.key, options), entry);
     }
 

@@ -1,24 +1,33 @@
 //! From live expressions to a key: the walk that every evaluation makes, hit or miss.
 //!
-//! In: the expressions that are wanted. Out: their graph in canonical order with a 128-bit key, the data and scalars it runs on, and
+//! In: the expressions that are wanted. Out: their graph in canonical order with a key, the data and scalars it runs on, and
 //! which nodes must have data afterwards.
 //! Always: the key covers ops, attributes, dtypes, shapes, devices, wiring, live outputs and which inputs may be overwritten;
-//! run-time scalars are not in it. Structure is compared exactly on a hit ([`Capture::same_structure`]).
+//! run-time scalars are not in it. On a hit all of this is compared ([`Structure::is_of`]), ops and attributes by the number of a node's type,
+//! which one content has alone (`unigrad_graph::NodeType`).
 //! A node that another evaluation has claimed alone ([`unigrad_graph::Claim`]) ends the walk ([`Capture::busy`]): nothing below it is looked at.
 //! Never: recurses, or holds a lock while it walks.
 
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-use unigrad_graph::{Error, Expr, NodeId, Op};
+use rustc_hash::FxHasher;
+use std::{
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
+use unigrad_graph::{Error, Expr, NodeIndex, NodeType, Op, TensorType};
 
 /// A node of the capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Captured {
     pub(crate) expr: Expr,
-    pub(crate) inputs: SmallVec<[u32; 3]>,
     pub(crate) role: Role,
-    /// What the key says about it: of data only shape, dtype and device, for it does not matter what computed them.
-    fingerprint: u128,
+    /// The number of its type; of data only that of its tensor's, for it does not matter what computed it. So the role is in it too.
+    number: u64,
+    /// Where its inputs end among [`Capture::inputs`].
+    end: u32,
+    /// How often it is an input.
+    uses: u32,
+    /// Operations per element, see [`operations`].
+    operations: u32,
 }
 
 /// What a captured node is to the plan.
@@ -36,6 +45,8 @@ pub(crate) enum Role {
 #[derive(Debug)]
 pub struct Capture {
     pub(crate) nodes: Vec<Captured>,
+    /// The positions of all nodes' inputs, one node's after another's.
+    inputs: Vec<u32>,
     /// Nodes with data, in order of discovery.
     pub externals: Vec<Expr>,
     /// Whether each may be overwritten: nobody but this graph can ever read it again.
@@ -51,7 +62,18 @@ pub struct Capture {
     /// A node that another evaluation computes at this moment: the walk ended there, and is to be begun again when that one is done.
     pub busy: Option<Expr>,
     /// The key.
-    pub key: u128,
+    pub key: u64,
+}
+
+/// What a cached plan keeps to be sure that it fits.
+pub(crate) struct Structure {
+    /// Of each node: the number of its type, and where its inputs end.
+    nodes: Vec<(u64, u32)>,
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+    donatable: Vec<bool>,
+    /// So that the numbers stay those of the same content while no graph is there.
+    _kept: (Vec<Arc<NodeType>>, Vec<Arc<TensorType>>),
 }
 
 /// The node that holds the value: variables, and views that change nothing, are the identity.
@@ -70,22 +92,20 @@ pub fn resolve(expr: &Expr) -> Expr {
 const CHEAP: u32 = 8;
 const NOT_CHEAP: u32 = u32::MAX;
 
-fn mix(key: u128, word: u128) -> u128 {
-    // One round of a multiply-fold over 128 bits; both halves depend on all of the input.
-    const A: u64 = 0x9e37_79b9_7f4a_7c15;
-    const B: u64 = 0xd1b5_4a32_d192_ed03;
-    let x = key ^ word;
-    let (low, high) = (x as u64, (x >> 64) as u64);
-    let first = u128::from(low ^ A) * u128::from(high.rotate_left(23) ^ B);
-    let second = u128::from(high ^ A) * u128::from(low.rotate_left(41) | 1);
-    first ^ second.rotate_left(64) ^ (x << 1)
+/// A walk under way.
+struct Walk {
+    capture: Capture,
+    position: NodeIndex,
+    /// Nodes whose inputs are walked, and which input is next.
+    stack: Vec<(Expr, u32)>,
 }
 
 impl Capture {
     /// Walks the graph of `targets`. Errors of invalid nodes surface here.
-    pub fn new(targets: &[Expr]) -> Result<Capture, std::sync::Arc<Error>> {
-        let mut capture = Capture {
+    pub fn new(targets: &[Expr]) -> Result<Capture, Arc<Error>> {
+        let capture = Capture {
             nodes: Vec::new(),
+            inputs: Vec::new(),
             externals: Vec::new(),
             donatable: Vec::new(),
             scalars: Vec::new(),
@@ -95,146 +115,169 @@ impl Capture {
             busy: None,
             key: 0,
         };
-        let mut position: FxHashMap<NodeId, u32> = FxHashMap::default();
-        let mut stack: Vec<(Expr, bool)> = Vec::with_capacity(64);
-        let mut in_graph: Vec<u32> = Vec::new();
+        let newest = targets.iter().map(Expr::id).max().unwrap_or(0);
+        let position = NodeIndex::new(newest);
+        let mut walk = Walk { capture, position, stack: Vec::new() };
         for target in targets {
-            stack.push((resolve(target), false));
-            while let Some((expr, expanded)) = stack.pop() {
-                if position.contains_key(&expr.id()) {
-                    continue;
-                }
-                if let Some(error) = expr.error() {
-                    return Err(error.clone());
-                }
-                // Asked before the data: an evaluation that ends meanwhile has given the data when the node is free.
-                let is_claimed = expr.claim().is_taken();
-                let role = match expr.op() {
-                    _ if expr.data().is_some() => Role::External(capture.externals.len() as u32),
-                    Op::Scalar => Role::Scalar(capture.scalars.len() as u32),
-                    _ => Role::Compute,
-                };
-                if role == Role::Compute && is_claimed {
-                    capture.busy = Some(expr);
-                    return Ok(capture);
-                }
-                if role == Role::Compute && matches!(expr.op(), Op::Copy) {
-                    position.insert(expr.id(), 0);
-                    capture.copies.push(expr);
-                    continue;
-                }
-                if role == Role::Compute && !expanded {
-                    let inputs = expr.inputs();
-                    let fresh = inputs.iter().rev().filter(|input| !position.contains_key(&input.id()));
-                    let fresh: SmallVec<[Expr; 4]> = fresh.cloned().collect();
-                    drop(inputs);
-                    if !fresh.is_empty() {
-                        stack.push((expr, true));
-                        stack.extend(fresh.into_iter().map(|input| (input, false)));
-                        continue;
-                    }
-                }
-                // After a copy the walk only looks for others: all is walked again when they are made.
-                match capture.copies.is_empty() {
-                    true => capture.push(expr, role, &mut position, &mut in_graph)?,
-                    false => _ = position.insert(expr.id(), 0),
-                }
+            walk.all_below(resolve(target))?;
+            if walk.capture.busy.is_some() {
+                return Ok(walk.capture);
             }
         }
-        if !capture.copies.is_empty() {
-            return Ok(capture);
-        }
-        capture.find_outputs(targets, &position, &in_graph)?;
-        for node in &capture.outputs {
-            capture.key = mix(capture.key, u128::from(*node) | 1 << 100);
-        }
-        for (i, donatable) in capture.donatable.iter().enumerate() {
-            if *donatable {
-                capture.key = mix(capture.key, i as u128 | 1 << 101);
-            }
+        let Walk { mut capture, position, .. } = walk;
+        if capture.copies.is_empty() {
+            capture.find_outputs(targets, &position)?;
+            capture.key = capture.hash();
         }
         Ok(capture)
     }
 
-    fn push(
-        &mut self,
-        expr: Expr,
-        role: Role,
-        position: &mut FxHashMap<NodeId, u32>,
-        in_graph: &mut Vec<u32>,
-    ) -> Result<(), std::sync::Arc<Error>> {
-        let mut inputs: SmallVec<[u32; 3]> = SmallVec::new();
-        let fingerprint = if let Role::External(_) = role { expr.data_fingerprint() } else { expr.fingerprint() };
-        self.key = mix(self.key, fingerprint);
-        match role {
-            Role::External(_) => {
-                self.externals.push(expr.clone());
-                self.key = mix(self.key, 1 << 102);
+    fn hash(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.nodes.iter().for_each(|node| hasher.write_u64(node.number));
+        // Slices of integers are hashed as bytes, many at a time.
+        (&self.inputs, &self.outputs, &self.donatable).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The positions of a node's inputs.
+    pub(crate) fn inputs(&self, node: usize) -> &[u32] {
+        let begin = if node == 0 { 0 } else { self.nodes[node - 1].end };
+        &self.inputs[begin as usize..self.nodes[node].end as usize]
+    }
+}
+
+impl Walk {
+    /// Captures a node and all below it, inputs first.
+    fn all_below(&mut self, root: Expr) -> Result<(), Arc<Error>> {
+        if self.position.get(root.id()).is_none() {
+            self.visit(root)?;
+        }
+        // A node that was free when it was met stays so: claims are made after walks, one walk at a time.
+        while let Some((expr, next)) = self.stack.last_mut() {
+            let inputs = expr.inputs();
+            let first = *next as usize;
+            let fresh = inputs[first..].iter().position(|input| self.position.get(input.id()).is_none());
+            if let Some(at) = fresh {
+                let input = inputs[first + at].clone();
+                drop(inputs);
+                *next = (first + at + 1) as u32;
+                self.visit(input)?;
+                if self.capture.busy.is_some() {
+                    return Ok(());
+                }
+                continue;
             }
-            Role::Scalar(_) => {
-                let value = expr.scalar_value().ok_or_else(|| Error::internal(&expr, "a run-time scalar without a value"))?;
-                self.scalars.push(value.to_raw());
-            }
-            Role::Compute => {
-                for input in expr.inputs().iter() {
-                    let index = position.get(&input.id()).ok_or_else(|| Error::internal(&expr, "an input that was not walked"))?;
-                    inputs.push(*index);
-                    in_graph[*index as usize] += 1;
-                    self.key = mix(self.key, u128::from(*index) | 1 << 99);
+            let begin = self.capture.inputs.len();
+            if self.capture.copies.is_empty() {
+                for input in inputs.iter() {
+                    let Some(position) = self.position.get(input.id()) else {
+                        return Err(Error::internal(expr, "an input that was not walked"));
+                    };
+                    self.capture.inputs.push(position);
+                    self.capture.nodes[position as usize].uses += 1;
                 }
             }
+            drop(inputs);
+            let operations = operations(expr, &self.capture.inputs[begin..], &self.capture.nodes);
+            let number = expr.node_type().number();
+            if let Some((expr, _)) = self.stack.pop() {
+                self.add(expr, Role::Compute, number, operations);
+            }
         }
-        position.insert(expr.id(), self.nodes.len() as u32);
-        in_graph.push(0);
-        self.nodes.push(Captured { expr, inputs, role, fingerprint });
         Ok(())
     }
 
+    /// Captures a leaf, or begins with another node.
+    #[inline]
+    fn visit(&mut self, expr: Expr) -> Result<(), Arc<Error>> {
+        // Asked before the data: an evaluation that ends meanwhile has given the data when the node is free.
+        let is_claimed = expr.claim().is_taken();
+        if expr.data().is_some() {
+            let role = Role::External(self.capture.externals.len() as u32);
+            let number = expr.node_type().tensor_type().number();
+            if self.capture.copies.is_empty() {
+                self.capture.externals.push(expr.clone());
+            }
+            self.add(expr, role, number, 0);
+            return Ok(());
+        }
+        match expr.op() {
+            Op::Invalid(error) => return Err(error.0.clone()),
+            Op::Scalar => {
+                let value = expr.scalar_value().ok_or_else(|| Error::internal(&expr, "a run-time scalar without a value"))?;
+                let role = Role::Scalar(self.capture.scalars.len() as u32);
+                self.capture.scalars.push(value.to_raw());
+                let number = expr.node_type().number();
+                self.add(expr, role, number, 0);
+            }
+            _ if is_claimed => self.capture.busy = Some(expr),
+            Op::Copy => {
+                self.position.insert(expr.id(), 0);
+                self.capture.copies.push(expr);
+            }
+            _ => self.stack.push((expr, 0)),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn add(&mut self, expr: Expr, role: Role, number: u64, operations: u32) {
+        // After a copy the walk only looks for others: all is walked again when they are made.
+        if !self.capture.copies.is_empty() {
+            self.position.insert(expr.id(), 0);
+            return;
+        }
+        self.position.insert(expr.id(), self.capture.nodes.len() as u32);
+        let end = self.capture.inputs.len() as u32;
+        self.capture.nodes.push(Captured { expr, role, number, end, uses: 0, operations });
+    }
+}
+
+/// What a computed node costs per element, from data. A node that only rearranges what is in memory, or that few operations per element make
+/// from it, is not worth storing for a reader that may never come: handles are often temporaries of an expression, `(&x * &w + &b).relu()`.
+fn operations(expr: &Expr, inputs: &[u32], nodes: &[Captured]) -> u32 {
+    let below = || inputs.iter().fold(0_u32, |sum, input| sum.saturating_add(nodes[*input as usize].operations));
+    match expr.op() {
+        Op::Unary(_) | Op::Binary(_) | Op::Where => below().saturating_add(1),
+        Op::Reshape
+        | Op::Permute(_)
+        | Op::Expand
+        | Op::Slice(_)
+        | Op::Const(_)
+        | Op::Iota { .. }
+        | Op::Cast
+        | Op::Window { .. }
+        | Op::Variable(_) => below(),
+        // Its value is its first input; what its gradient needs is not computed for it.
+        Op::Custom(_) => inputs.first().map_or(NOT_CHEAP, |value| nodes[*value as usize].operations),
+        _ => NOT_CHEAP,
+    }
+}
+
+impl Capture {
     /// Besides the targets: what somebody outside of the graph can still see, unless it is as cheap to compute again.
-    fn find_outputs(&mut self, targets: &[Expr], position: &FxHashMap<NodeId, u32>, in_graph: &[u32]) -> Result<(), std::sync::Arc<Error>> {
+    fn find_outputs(&mut self, targets: &[Expr], position: &NodeIndex) -> Result<(), Arc<Error>> {
         let mut wanted = vec![false; self.nodes.len()];
         let mut held = vec![false; self.nodes.len()];
         for target in targets {
-            let index = *position.get(&resolve(target).id()).ok_or_else(|| Error::internal(target, "a target that was not walked"))?;
-            wanted[index as usize] = self.nodes[index as usize].role == Role::Compute || self.is_leaf_scalar(index);
+            let index = position.get(resolve(target).id()).ok_or_else(|| Error::internal(target, "a target that was not walked"))?;
+            wanted[index as usize] = matches!(self.nodes[index as usize].role, Role::Compute | Role::Scalar(_));
             held[index as usize] = true;
         }
-        // A node that only rearranges what is in memory, or that few operations per element make from it, is not worth storing for a reader
-        // that may never come: handles are often temporaries of an expression, `(&x * &w + &b).relu()`.
-        let mut operations = vec![NOT_CHEAP; self.nodes.len()];
-        for i in 0..self.nodes.len() {
-            let node = &self.nodes[i];
-            let is_view = matches!(
-                node.expr.op(),
-                Op::Reshape
-                    | Op::Permute(_)
-                    | Op::Expand
-                    | Op::Slice(_)
-                    | Op::Const(_)
-                    | Op::Iota { .. }
-                    | Op::Scalar
-                    | Op::Cast
-                    | Op::Window { .. }
-                    | Op::Variable(_)
-            );
-            let parts = matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_));
-            operations[i] = match node.expr.op() {
-                _ if node.role != Role::Compute => 0,
-                Op::Unary(_) | Op::Binary(_) | Op::Where => self.operations_below(i, &operations).saturating_add(1),
-                _ if is_view => self.operations_below(i, &operations),
-                // Its value is its first input; what its gradient needs is not computed for it.
-                Op::Custom(_) => self.nodes[i].inputs.first().map_or(NOT_CHEAP, |value| operations[*value as usize]),
-                _ => NOT_CHEAP,
-            };
-            let external = matches!(node.role, Role::External(_));
+        for (i, node) in self.nodes.iter().enumerate() {
             // One reference is the capture's own; an external is also in its list of externals.
-            let own = 1 + usize::from(external);
-            let seen_outside = node.expr.reference_count() > in_graph[i] as usize + own;
-            held[i] |= seen_outside;
-            if seen_outside && operations[i] > CHEAP && !parts {
+            let own = 1 + usize::from(matches!(node.role, Role::External(_)));
+            if node.expr.reference_count() <= node.uses as usize + own {
+                continue;
+            }
+            held[i] = true;
+            if node.operations > CHEAP
+                && !matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Composite(_))
+            {
                 // A variable is seen through to its value.
                 let mut at = i;
-                while let (true, Some(input)) = (self.nodes[at].expr.is_alias(), self.nodes[at].inputs.first()) {
+                while let (true, Some(input)) = (self.nodes[at].expr.is_alias(), self.inputs(at).first()) {
                     at = *input as usize;
                 }
                 wanted[at] = self.nodes[at].role == Role::Compute;
@@ -252,23 +295,12 @@ impl Capture {
                 _ => false,
             };
             if stays {
-                for input in node.inputs.clone() {
-                    pinned[input as usize] = true;
-                }
+                self.inputs(i).iter().for_each(|input| pinned[*input as usize] = true);
             }
         }
         self.donatable =
             self.nodes.iter().enumerate().filter(|(_, n)| matches!(n.role, Role::External(_))).map(|(i, _)| !pinned[i]).collect();
         Ok(())
-    }
-
-    /// Of all inputs of a node together.
-    fn operations_below(&self, node: usize, operations: &[u32]) -> u32 {
-        self.nodes[node].inputs.iter().fold(0, |sum, input| sum.saturating_add(operations[*input as usize]))
-    }
-
-    fn is_leaf_scalar(&self, index: u32) -> bool {
-        matches!(self.nodes[index as usize].role, Role::Scalar(_))
     }
 
     /// The nodes that get data, in the order of the plan's outputs.
@@ -279,7 +311,7 @@ impl Capture {
     /// The nodes in between, which are computed and not kept: a plan is made from their inputs.
     pub fn passed(&self) -> impl Iterator<Item = &Expr> {
         let is_passed = |i: usize, node: &Captured| {
-            node.role == Role::Compute && !node.inputs.is_empty() && self.outputs.binary_search(&(i as u32)).is_err()
+            node.role == Role::Compute && !self.inputs(i).is_empty() && self.outputs.binary_search(&(i as u32)).is_err()
         };
         self.nodes.iter().enumerate().filter(move |(i, node)| is_passed(*i, node)).map(|(_, node)| &node.expr)
     }
@@ -303,19 +335,37 @@ impl Capture {
     pub fn is_empty(&self) -> bool {
         self.outputs.is_empty()
     }
+}
 
-    /// What a cached plan keeps to be sure that it fits.
-    pub(crate) fn structure(&self) -> Vec<(u128, SmallVec<[u32; 3]>, Role)> {
-        self.nodes.iter().map(|node| (node.fingerprint, node.inputs.clone(), node.role)).collect()
+impl Structure {
+    pub(crate) fn of(capture: &Capture) -> Structure {
+        let (mut nodes, mut tensors) = (Vec::new(), Vec::new());
+        for node in &capture.nodes {
+            let of = node.expr.node_type();
+            match node.role {
+                Role::External(_) => tensors.push(of.tensor_type().clone()),
+                Role::Scalar(_) | Role::Compute => nodes.push(of.kept()),
+            }
+        }
+        nodes.sort_by_key(|of| of.number());
+        nodes.dedup_by_key(|of| of.number());
+        tensors.sort_by_key(|of| of.number());
+        tensors.dedup_by_key(|of| of.number());
+        Structure {
+            nodes: capture.nodes.iter().map(|node| (node.number, node.end)).collect(),
+            inputs: capture.inputs.clone(),
+            outputs: capture.outputs.clone(),
+            donatable: capture.donatable.clone(),
+            _kept: (nodes, tensors),
+        }
     }
 
-    /// Whether a plan made for that structure is right for this graph.
-    pub(crate) fn same_structure(&self, structure: &[(u128, SmallVec<[u32; 3]>, Role)]) -> bool {
-        self.nodes.len() == structure.len()
-            && self
-                .nodes
-                .iter()
-                .zip(structure)
-                .all(|(node, (fingerprint, inputs, role))| node.fingerprint == *fingerprint && node.role == *role && node.inputs == *inputs)
+    /// Whether a plan made for this structure is right for the graph.
+    pub(crate) fn is_of(&self, capture: &Capture) -> bool {
+        self.nodes.len() == capture.nodes.len()
+            && self.nodes.iter().zip(&capture.nodes).all(|((number, end), node)| *number == node.number && *end == node.end)
+            && self.inputs == capture.inputs
+            && self.outputs == capture.outputs
+            && self.donatable == capture.donatable
     }
 }

@@ -179,6 +179,7 @@ impl Ir {
             | Op::Custom(_)
             | Op::Copy
             | Op::Commit
+            | Op::Composite(_)
             | Op::Invalid(_) => Kind::Heavy,
         }
     }

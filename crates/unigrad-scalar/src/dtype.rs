@@ -43,6 +43,7 @@ impl DType {
     ];
 
     /// Bytes of one element.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             DType::Bool | DType::U8 | DType::I8 => 1,
@@ -53,11 +54,13 @@ impl DType {
     }
 
     /// Floating point, of any width.
+    #[inline]
     pub const fn is_float(self) -> bool {
         matches!(self, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
     }
 
     /// An integer type; `Bool` is not one.
+    #[inline]
     pub const fn is_int(self) -> bool {
         !self.is_float() && !matches!(self, DType::Bool)
     }
@@ -73,6 +76,7 @@ impl DType {
     }
 
     /// The type arithmetic happens in: `F32` for the half types, otherwise the type itself.
+    #[inline]
     pub const fn compute(self) -> DType {
         match self {
             DType::F16 | DType::BF16 => DType::F32,

@@ -127,6 +127,18 @@ impl Literal {
         }
     }
 
+    /// What, with the dtype, gives it back ([`Literal::from_bits`]).
+    #[inline]
+    pub fn to_bits(self) -> u64 {
+        self.bits
+    }
+
+    /// The literal of this dtype whose [`Literal::to_bits`] these are.
+    #[inline]
+    pub fn from_bits(dtype: DType, bits: u64) -> Literal {
+        Literal { dtype, bits }
+    }
+
     /// The raw element, little-endian, in the low `dtype.size()` bytes.
     pub fn to_raw(self) -> u64 {
         match self.dtype {

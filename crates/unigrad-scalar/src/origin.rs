@@ -50,12 +50,14 @@ thread_local! {
 
 impl Origin {
     /// The line that calls the function that calls this, as far as these are `#[track_caller]`.
+    #[inline]
     #[track_caller]
     pub fn caller() -> Origin {
         Origin(Source::Rust(Location::caller()))
     }
 
     /// The origin that was entered on this thread ([`Origin::enter`]), or else the caller.
+    #[inline]
     #[track_caller]
     pub fn current() -> Origin {
         // Not `unwrap_or_else(Origin::caller)`: as a function value its caller is the library's.

@@ -10,7 +10,7 @@
 use crate::{
     Tensor,
     axes::clamped,
-    promotion::{align, promote, promote_value, to_float, value_expr},
+    promotion::{align, align_exprs, align_value, promote, promote_value, to_float, value_expr},
     rules::{gated, is_number, with_slope},
 };
 use std::{f64::consts, ops};
@@ -53,7 +53,7 @@ macro_rules! operands {
 }
 operands!(
     Tensor => |x| Operand::Tensor(x),
-    &Tensor => |x| Operand::Tensor(x.clone()),
+    &Tensor => |x| Operand::Tensor(x.apart()),
     f64 => |x| Operand::Value(Value::Float(x)),
     f32 => |x| Operand::Value(Value::Float(x.into())),
     i64 => |x| Operand::Value(Value::Int(x)),
@@ -66,13 +66,16 @@ operands!(
 );
 
 #[track_caller]
-fn try_binary(op: BinaryOp, a: &Expr, b: &Operand, swapped: bool) -> Result<Expr, Expr> {
-    if a.error().is_some() {
-        return Err(a.clone());
+fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, Expr> {
+    if a.is_invalid() {
+        return Err(a);
     }
-    let dtype = match b {
-        Operand::Value(value) => promote_value(a.dtype(), *value),
-        Operand::Tensor(b) => promote(a, &b.expr()),
+    let (dtype, b) = match b {
+        Operand::Value(value) => (promote_value(a.dtype(), value), Err(value)),
+        Operand::Tensor(b) => {
+            let b = b.expr();
+            (promote(&a, &b), Ok(b))
+        }
     };
     use BinaryOp::*;
     let (op, force) = match op {
@@ -82,20 +85,23 @@ fn try_binary(op: BinaryOp, a: &Expr, b: &Operand, swapped: bool) -> Result<Expr
         Div | Atan2 if !dtype.is_float() => (op, Some(DType::F32)),
         _ => (op, None),
     };
-    let (a, b) = align(op.name(), a, b, force)?;
+    let (a, b) = match b {
+        Ok(b) => align_exprs(op.name(), a, b, force)?,
+        Err(value) => align_value(a, value, force)?,
+    };
     let (a, b) = if swapped { (b, a) } else { (a, b) };
-    Ok(a.binary(op, &b))
+    Ok(a.binary_with(op, b))
 }
 
 impl Tensor {
     #[track_caller]
     pub(crate) fn binary(&self, op: BinaryOp, other: impl Into<Operand>) -> Tensor {
-        Tensor::from_result(try_binary(op, &self.expr(), &other.into(), false))
+        Tensor::from_result(try_binary(op, self.expr(), other.into(), false))
     }
 
     #[track_caller]
     fn binary_swapped(&self, op: BinaryOp, left: impl Into<Operand>) -> Tensor {
-        Tensor::from_result(try_binary(op, &self.expr(), &left.into(), true))
+        Tensor::from_result(try_binary(op, self.expr(), left.into(), true))
     }
 
     /// A function of real numbers: integers and bools become `f32`.

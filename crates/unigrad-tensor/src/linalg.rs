@@ -16,6 +16,9 @@ fn try_matmul(a: &Expr, b: &Expr) -> Result<Expr, Expr> {
     }
     let dtype = promote(a, b);
     let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
+    if a.rank() == 2 && b.rank() == 2 && a.shape()[1] == b.shape()[0] {
+        return Ok(a.cast(dtype).matmul(&b.cast(dtype)));
+    }
     let (a_vector, b_vector) = (a.rank() == 1, b.rank() == 1);
     let mut a_shape = a.shape().clone();
     let mut b_shape = b.shape().clone();
@@ -25,7 +28,9 @@ fn try_matmul(a: &Expr, b: &Expr) -> Result<Expr, Expr> {
     if b_vector {
         b_shape.push(1);
     }
-    let (a, b) = (a.cast(dtype).reshape(&a_shape), b.cast(dtype).reshape(&b_shape));
+    let (a, b) = (a.cast(dtype), b.cast(dtype));
+    let a = if a_vector { a.reshape(&a_shape) } else { a };
+    let b = if b_vector { b.reshape(&b_shape) } else { b };
     let (ar, br) = (a_shape.len(), b_shape.len());
     if a_shape[ar - 1] != b_shape[br - 2] {
         let message = format!("inner sizes differ: {:?} @ {:?} ({} against {})", a.shape(), b.shape(), a_shape[ar - 1], b_shape[br - 2]);
@@ -48,14 +53,15 @@ fn try_matmul(a: &Expr, b: &Expr) -> Result<Expr, Expr> {
         let with = |rows: usize, columns: usize| -> Shape { batch.iter().copied().chain([rows, columns]).collect() };
         a.expand(&with(m, k)).matmul(&b.expand(&with(k, n)))
     };
+    if !(a_vector || b_vector) || product.is_invalid() {
+        return Ok(product);
+    }
     let mut shape = product.shape().clone();
-    if product.error().is_none() {
-        if b_vector {
-            shape.pop();
-        }
-        if a_vector {
-            shape.remove(shape.len() - usize::from(!b_vector) - 1);
-        }
+    if b_vector {
+        shape.pop();
+    }
+    if a_vector {
+        shape.remove(shape.len() - usize::from(!b_vector) - 1);
     }
     Ok(product.reshape(&shape))
 }

@@ -35,6 +35,9 @@ fn kind(dtype: DType) -> u8 {
 /// The dtype of a tensor beside another; see the module's page.
 pub(crate) fn promote(a: &Expr, b: &Expr) -> DType {
     let (x, y) = (a.dtype(), b.dtype());
+    if x == y {
+        return x;
+    }
     match (a.rank(), b.rank()) {
         (0, rank) if rank > 0 && kind(x) <= kind(y) => y,
         (rank, 0) if rank > 0 && kind(y) <= kind(x) => x,
@@ -75,26 +78,47 @@ pub(crate) fn value_expr(value: Value, dtype: DType, shape: &[usize], device: u3
 /// Both of one dtype and shape.
 #[track_caller]
 pub(crate) fn align(op: &str, a: &Expr, b: &Operand, force: Option<DType>) -> Result<(Expr, Expr), Expr> {
-    if a.error().is_some() {
-        return Err(a.clone());
-    }
     match b {
-        Operand::Value(value) => {
-            let dtype = force.unwrap_or_else(|| promote_value(a.dtype(), *value));
-            let dtype = if force.is_some() && !force.is_some_and(DType::is_float) { promote_value(dtype, *value) } else { dtype };
-            let a = a.cast(dtype);
-            let b = value_expr(*value, dtype, a.shape(), a.device());
-            Ok((a, b))
-        }
-        Operand::Tensor(b) => {
-            let b = b.expr();
-            if b.error().is_some() {
-                return Err(b);
-            }
-            let dtype = force.unwrap_or_else(|| promote(a, &b));
-            let (a, b) = broadcast(op, a, &b)?;
-            Ok((a.cast(dtype), b.cast(dtype)))
-        }
+        Operand::Value(value) => align_value(a.clone(), *value, force),
+        Operand::Tensor(b) => align_exprs(op, a.clone(), b.expr(), force),
+    }
+}
+
+/// [`align`] of a node and a Rust number.
+#[track_caller]
+pub(crate) fn align_value(a: Expr, value: Value, force: Option<DType>) -> Result<(Expr, Expr), Expr> {
+    if a.is_invalid() {
+        return Err(a);
+    }
+    let dtype = force.unwrap_or_else(|| promote_value(a.dtype(), value));
+    let dtype = if force.is_some() && !force.is_some_and(DType::is_float) { promote_value(dtype, value) } else { dtype };
+    let a = if a.dtype() == dtype { a } else { a.cast(dtype) };
+    let b = value_like(value, dtype, &a);
+    Ok((a, b))
+}
+
+/// [`align`] of two nodes.
+#[track_caller]
+pub(crate) fn align_exprs(op: &str, a: Expr, b: Expr, force: Option<DType>) -> Result<(Expr, Expr), Expr> {
+    if let Some(invalid) = [&a, &b].into_iter().find(|x| x.is_invalid()) {
+        return Err(invalid.clone());
+    }
+    let dtype = force.unwrap_or_else(|| promote(&a, &b));
+    if a.is_same_type(&b) && a.dtype() == dtype {
+        return Ok((a, b));
+    }
+    let (a, b) = broadcast(op, &a, &b)?;
+    Ok((a.cast(dtype), b.cast(dtype)))
+}
+
+/// A Rust number as a node of the shape of another one, which has this dtype.
+#[track_caller]
+fn value_like(value: Value, dtype: DType, like: &Expr) -> Expr {
+    match value {
+        Value::Float(value) => like.scalar_like(Literal::float(dtype, value)),
+        Value::Int(value) => like.scalar_like(Literal::int(dtype, value)),
+        Value::Bool(value) => like.scalar_like(Literal::int(dtype, i64::from(value))),
+        Value::Constant(value) => like.literal_like(Literal::float(dtype, value)),
     }
 }
 

@@ -16,13 +16,20 @@ use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Op, VariableId, grad_enabl
 /// Ops record what to compute and return at once; a read (`to_vec`, `item`, printing) or [`Tensor::realize`] computes. An op that
 /// breaks a rule returns an *invalid* tensor, and so does every op on one: the error, with the caller's line, is returned where a
 /// value is first asked for.
-#[derive(Clone)]
-pub struct Tensor(Arc<Inner>);
+pub struct Tensor(RwLock<Held>);
+
+/// What a handle holds.
+enum Held {
+    /// The node, while no other handle refers to the tensor: most are temporaries of an expression, which need no more.
+    Alone(Expr),
+    /// What all handles to the tensor refer to.
+    Shared(Arc<Inner>),
+}
 
 struct Inner {
     expr: RwLock<Expr>,
-    /// Where gradients arrive; only for variables.
-    variable: Option<Variable>,
+    /// Where gradients arrive; only for variables, which are few.
+    variable: Option<Box<Variable>>,
 }
 
 struct Variable {
@@ -45,12 +52,12 @@ struct Handle(Weak<Inner>);
 impl eval::Assigned for Handle {
     fn undo(&self) {
         if let Some(inner) = self.0.upgrade() {
-            Tensor(inner).undo_assignment();
+            Tensor::of(inner).undo_assignment();
         }
     }
 
     fn guard(&self, condition: &Expr) {
-        let Some(tensor) = self.0.upgrade().map(Tensor) else { return };
+        let Some(tensor) = self.0.upgrade().map(Tensor::of) else { return };
         let Some(commit) = tensor.pending_assignment() else { return };
         let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else { return };
         let condition = condition.copy_to(commit.device());
@@ -67,12 +74,54 @@ impl Drop for Inner {
     }
 }
 
+impl Clone for Tensor {
+    fn clone(&self) -> Tensor {
+        Tensor::of(self.shared())
+    }
+}
+
 impl Tensor {
+    fn of(inner: Arc<Inner>) -> Tensor {
+        Tensor(RwLock::new(Held::Shared(inner)))
+    }
+
+    /// A tensor of its own with the value that this one has now.
+    pub(crate) fn apart(&self) -> Tensor {
+        Tensor(RwLock::new(Held::Alone(self.expr())))
+    }
+
+    /// What all handles to the tensor refer to, from now on.
+    fn shared(&self) -> Arc<Inner> {
+        if let Some(inner) = self.cell() {
+            return inner;
+        }
+        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let inner = match &*held {
+            Held::Shared(inner) => return inner.clone(),
+            Held::Alone(expr) => Arc::new(Inner { expr: RwLock::new(expr.clone()), variable: None }),
+        };
+        *held = Held::Shared(inner.clone());
+        inner
+    }
+
+    /// What all handles to the tensor refer to, if there may be others.
+    fn cell(&self) -> Option<Arc<Inner>> {
+        match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            Held::Shared(inner) => Some(inner.clone()),
+            Held::Alone(_) => None,
+        }
+    }
+
+    /// What `f` makes of where its gradients arrive, if it is a variable.
+    fn with_variable<T>(&self, f: impl FnOnce(&Variable) -> T) -> Option<T> {
+        self.cell()?.variable.as_deref().map(f)
+    }
+
     /// The tensor of a node. Together with [`Tensor::expr`] the way between tensors and the graph.
     pub fn from_expr(expr: Expr) -> Tensor {
         // An op may return an argument as it is; inside of `no_grad` its gradient ends here all the same.
         let expr = if expr.needs_grad() && !grad_enabled() { expr.detach() } else { expr };
-        Tensor(Arc::new(Inner { expr: RwLock::new(expr), variable: None }))
+        Tensor(RwLock::new(Held::Alone(expr)))
     }
 
     /// From an op's node or the invalid node of its broken rule.
@@ -82,7 +131,10 @@ impl Tensor {
 
     /// The node that stands for the tensor's current value.
     pub fn expr(&self) -> Expr {
-        self.0.expr.read().unwrap_or_else(PoisonError::into_inner).clone()
+        match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            Held::Alone(expr) => expr.clone(),
+            Held::Shared(inner) => inner.expr.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
     }
 
     /// The node, or the error of an invalid one.
@@ -200,7 +252,8 @@ impl Tensor {
 
     /// Whether both handles are the same tensor (not: equal values).
     pub fn same(&self, other: &Tensor) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        let shared = || Some(Arc::ptr_eq(&self.cell()?, &other.cell()?));
+        std::ptr::eq(self, other) || shared().unwrap_or(false)
     }
 
     /// The same values as a leaf that gradients arrive at: a parameter. What computed the values gets no gradient.
@@ -213,24 +266,24 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Autograd, "requires_grad", message, "cast it to a float first", &[self]);
         }
         let id = VariableId(NEXT.fetch_add(1, Ordering::Relaxed));
-        let variable = Variable { id, grad: Mutex::new(None), version: AtomicU64::new(0) };
+        let variable = Box::new(Variable { id, grad: Mutex::new(None), version: AtomicU64::new(0) });
         let inner = Arc::new(Inner { expr: RwLock::new(Expr::variable(id, &value)), variable: Some(variable) });
         variables().insert(id, Arc::downgrade(&inner));
-        Tensor(inner)
+        Tensor::of(inner)
     }
 
     pub(crate) fn variable_id(&self) -> Option<VariableId> {
-        self.0.variable.as_ref().map(|variable| variable.id)
+        self.with_variable(|variable| variable.id)
     }
 
     /// The variable with this id, if a handle to it is alive.
     pub(crate) fn from_variable(id: VariableId) -> Option<Tensor> {
-        variables().get(&id).and_then(Weak::upgrade).map(Tensor)
+        variables().get(&id).and_then(Weak::upgrade).map(Tensor::of)
     }
 
     /// Whether it is a leaf that gradients arrive at.
     pub fn is_variable(&self) -> bool {
-        self.0.variable.is_some()
+        self.with_variable(|_| ()).is_some()
     }
 
     /// Whether a gradient may flow through it.
@@ -240,19 +293,17 @@ impl Tensor {
 
     /// Times [`Tensor::assign`] has changed it.
     pub fn version(&self) -> u64 {
-        self.0.variable.as_ref().map_or(0, |variable| variable.version.load(Ordering::Relaxed))
+        self.with_variable(|variable| variable.version.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
     /// The gradient that backward passes have accumulated; only variables have one.
     pub fn grad(&self) -> Option<Tensor> {
-        self.0.variable.as_ref().and_then(|variable| variable.grad.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        self.with_variable(|variable| variable.grad.lock().unwrap_or_else(PoisonError::into_inner).clone()).flatten()
     }
 
     /// Replaces the accumulated gradient.
     pub fn set_grad(&self, grad: Option<Tensor>) {
-        if let Some(variable) = &self.0.variable {
-            *variable.grad.lock().unwrap_or_else(PoisonError::into_inner) = grad;
-        }
+        self.with_variable(|variable| *variable.grad.lock().unwrap_or_else(PoisonError::into_inner) = grad);
     }
 
     /// Forgets the accumulated gradient.
@@ -263,7 +314,7 @@ impl Tensor {
     /// Adds to the accumulated gradient.
     #[track_caller]
     pub(crate) fn accumulate_grad(&self, grad: Expr) {
-        if let Some(variable) = &self.0.variable {
+        if let Some(variable) = self.cell().as_ref().and_then(|inner| inner.variable.as_deref()) {
             let mut slot = variable.grad.lock().unwrap_or_else(PoisonError::into_inner);
             let sum = match slot.as_ref() {
                 Some(old) => old.expr().add(&grad),
@@ -345,12 +396,11 @@ impl Tensor {
         if let Some(error) = new.error() {
             return Err(Error::Graph(error.clone()));
         }
-        if let Some(variable) = &self.0.variable {
-            variable.version.fetch_add(1, Ordering::Relaxed);
-        }
+        self.with_variable(|variable| variable.version.fetch_add(1, Ordering::Relaxed));
         self.set_value(new);
-        let handle = Arc::downgrade(&self.0);
-        eval::defer_assignment(move || handle.upgrade().map(|inner| Tensor(inner).expr()), Handle(Arc::downgrade(&self.0)));
+        let handle = Arc::downgrade(&self.shared());
+        let current = handle.clone();
+        eval::defer_assignment(move || current.upgrade().map(|inner| Tensor::of(inner).expr()), Handle(handle));
         Ok(())
     }
 
@@ -361,28 +411,29 @@ impl Tensor {
 
     /// Points the handle at a node; a variable stays one.
     fn set_value(&self, value: Expr) {
-        let expr = match &self.0.variable {
+        let inner = self.shared();
+        let expr = match &inner.variable {
             Some(variable) if value.error().is_none() => Expr::variable(variable.id, &value),
             _ => value,
         };
-        *self.0.expr.write().unwrap_or_else(PoisonError::into_inner) = expr;
+        // The old one goes after the lock: what it drops may be the user's.
+        let old = std::mem::replace(&mut *inner.expr.write().unwrap_or_else(PoisonError::into_inner), expr);
+        drop(old);
     }
 
     /// The value before the last assignment, if that one has not been computed.
     fn undo_assignment(&self) {
         let Some(commit) = self.pending_assignment() else { return };
         let Some(old) = commit.input(1) else { return };
-        if let Some(variable) = &self.0.variable {
-            variable.version.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.with_variable(|variable| variable.version.fetch_sub(1, Ordering::Relaxed));
         // Where the old value is gone, reading it tells why.
         self.set_value(old);
     }
 
     /// Lets this thread's next evaluation compute the value too, if a handle is alive then.
     pub(crate) fn realize_with_next(&self) {
-        let handle = Arc::downgrade(&self.0);
-        eval::defer(move || handle.upgrade().map(|inner| Tensor(inner).expr()));
+        let handle = Arc::downgrade(&self.shared());
+        eval::defer(move || handle.upgrade().map(|inner| Tensor::of(inner).expr()));
     }
 
     /// As another dtype; the tensor itself if it has that. Floats to integers truncate toward zero and saturate: what is beyond the range,

@@ -4,6 +4,7 @@ use crate::{
     Dims, Ints, Tensor,
     axes::{resolve_axes, resolve_axis, resolve_in, scalar_as_vector},
 };
+use smallvec::SmallVec;
 use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, Shape, SliceAxis};
 
 /// What [`Tensor::pad_with`] puts around a tensor.
@@ -153,7 +154,7 @@ impl Tensor {
             (Ok(a), Ok(b)) => (a, b),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
         };
-        let mut order: Vec<usize> = (0..x.rank()).collect();
+        let mut order: SmallVec<[usize; 8]> = (0..x.rank()).collect();
         order.swap(a, b);
         Tensor::from_expr(x.permute(&order))
     }

@@ -342,3 +342,28 @@ fn threads_compute_parts_of_one_graph_at_once() {
         });
     }
 }
+
+/// A user's gradient holds tensors: it goes with its node, although the plan of the graph stays.
+#[test]
+fn a_cached_plan_keeps_no_gradient_alive() {
+    let x = Tensor::from_slice(&[1.0f32, 2.0], [2], &cpu()).requires_grad();
+    for _ in 0..2 {
+        let held = std::sync::Arc::new(());
+        let inside = held.clone();
+        let y = custom(
+            "held",
+            &[&x],
+            |x| x[0].exp(),
+            move |_, _, dy| {
+                let _ = &inside;
+                vec![Some(dy.clone())]
+            },
+        );
+        let loss = (&y * 2.0).sum(());
+        loss.backward().unwrap();
+        assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [2.0, 2.0]);
+        x.zero_grad();
+        drop((y, loss));
+        assert_eq!(std::sync::Arc::strong_count(&held), 1);
+    }
+}

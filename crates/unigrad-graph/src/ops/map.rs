@@ -1,7 +1,7 @@
 //! Maps: one result per element, from the elements at the same place.
 
 use crate::{Expr, Op, autograd::Vjp, node::foldable_scalar};
-use unigrad_scalar::{BinaryOp, DType, Formula, Literal, Term, UnaryClass, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, Formula, Term, UnaryClass, UnaryOp};
 
 impl Expr {
     /// An elementwise op of one argument.
@@ -18,21 +18,30 @@ impl Expr {
         if !class.takes(dtype) {
             return Expr::dtype_error(op.name(), format!("wants {}, got {dtype}", class.wants()), &[self]);
         }
-        Expr::new(Op::Unary(op), [self.clone()], self.shape().clone(), if op.gives_bool() { DType::Bool } else { dtype })
+        Expr::like(Op::Unary(op), [self.clone()], self.tensor_type(), if op.gives_bool() { DType::Bool } else { dtype })
     }
 
     /// An elementwise op of two arguments of one shape and dtype.
     #[track_caller]
     pub fn binary(&self, op: BinaryOp, other: &Expr) -> Expr {
-        if let Some(invalid) = Expr::check_inputs(op.name(), &[self, other]) {
-            return invalid;
-        }
-        if self.shape() != other.shape() {
-            return Expr::shape_error(op.name(), format!("shapes differ: {:?} and {:?}", self.shape(), other.shape()), &[self, other]);
-        }
+        self.clone().binary_with(op, other.clone())
+    }
+
+    /// As [`Expr::binary`], of handles that nothing else needs.
+    #[track_caller]
+    pub fn binary_with(self, op: BinaryOp, other: Expr) -> Expr {
         let dtype = self.dtype();
-        if dtype != other.dtype() {
-            return Expr::dtype_error(op.name(), format!("dtypes differ: {dtype} and {}", other.dtype()), &[self, other]);
+        if !self.is_same_type(&other) || self.is_invalid() || other.is_invalid() {
+            if let Some(invalid) = Expr::check_inputs(op.name(), &[&self, &other]) {
+                return invalid;
+            }
+            if self.shape() != other.shape() {
+                let message = format!("shapes differ: {:?} and {:?}", self.shape(), other.shape());
+                return Expr::shape_error(op.name(), message, &[&self, &other]);
+            }
+            if dtype != other.dtype() {
+                return Expr::dtype_error(op.name(), format!("dtypes differ: {dtype} and {}", other.dtype()), &[&self, &other]);
+            }
         }
         use BinaryOp::*;
         let rule = match op {
@@ -43,10 +52,11 @@ impl Expr {
             _ => "",
         };
         if !rule.is_empty() {
-            return Expr::dtype_error(op.name(), format!("wants {rule}, got {dtype}"), &[self, other]);
+            return Expr::dtype_error(op.name(), format!("wants {rule}, got {dtype}"), &[&self, &other]);
         }
         let result = if op.is_comparison() { DType::Bool } else { dtype };
-        Expr::new(Op::Binary(op), [self.clone(), other.clone()], self.shape().clone(), result)
+        let like = self.tensor_type().clone();
+        Expr::like(Op::Binary(op), [self, other], &like, result)
     }
 
     /// `if self { yes } else { no }`; `self` is `Bool`.
@@ -63,7 +73,7 @@ impl Expr {
             let message = format!("wants a bool and two of one dtype, got {}, {}, {}", self.dtype(), yes.dtype(), no.dtype());
             return Expr::dtype_error("where", message, &[self, yes, no]);
         }
-        Expr::new(Op::Where, [self.clone(), yes.clone(), no.clone()], yes.shape().clone(), yes.dtype())
+        Expr::like(Op::Where, [self.clone(), yes.clone(), no.clone()], yes.tensor_type(), yes.dtype())
     }
 
     /// To another dtype; the node itself if it has it already.
@@ -81,7 +91,7 @@ impl Expr {
                 return Expr::scalar(value.cast(dtype), self.shape(), self.device());
             }
         }
-        Expr::new(Op::Cast, [self.clone()], self.shape().clone(), dtype)
+        Expr::like(Op::Cast, [self.clone()], self.tensor_type(), dtype)
     }
 
     /// The same bits as another dtype of the same size.
@@ -93,7 +103,7 @@ impl Expr {
         if self.dtype().size() != dtype.size() || dtype == DType::Bool {
             return Expr::dtype_error("bitcast", format!("{} and {dtype} differ in size, or the target is bool", self.dtype()), &[self]);
         }
-        Expr::new(Op::Bitcast, [self.clone()], self.shape().clone(), dtype)
+        Expr::like(Op::Bitcast, [self.clone()], self.tensor_type(), dtype)
     }
 
     /// An `I64` index checked against `size` when it runs, negative ones counted from the end.
@@ -116,14 +126,13 @@ impl Expr {
         if self.dtype() != DType::I64 {
             return Expr::dtype_error("index", format!("an index is i64 here, got {}", self.dtype()), &[self]);
         }
-        Expr::new(Op::Bounded { size, from_end }, [self.clone()], self.shape().clone(), DType::I64)
+        Expr::like(Op::Bounded { size, from_end }, [self.clone()], self.tensor_type(), DType::I64)
     }
 
     /// With a constant of the same dtype.
     #[track_caller]
     pub fn binary_const(&self, op: BinaryOp, value: f64) -> Expr {
-        let constant = Expr::constant(Literal::float(self.dtype(), value), self.shape(), self.device());
-        self.binary(op, &constant)
+        self.clone().binary_with(op, self.constant_like(value))
     }
 }
 

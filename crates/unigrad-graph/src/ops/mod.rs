@@ -15,6 +15,7 @@ pub mod view;
 use crate::{
     Error, ErrorKind, Expr, Op,
     autograd::{Vjp, autograd_error},
+    composite,
 };
 use unigrad_scalar::{BinaryOp, ScatterMode};
 
@@ -112,7 +113,7 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
         Op::LogSoftmax { axis } => reduce::log_softmax_vjp(v, *axis),
         Op::Normalize { axes, center, eps_bits } => reduce::normalize_vjp(v, *axes, *center, f64::from_bits(*eps_bits)),
         // Their values are their parts 0.
-        Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) => return part_vjp(v, node, 0),
+        Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Composite(_) => return part_vjp(v, node, 0),
         Op::Part(i) => {
             if let Some(parent) = node.input(0) {
                 return part_vjp(v, &parent, *i);
@@ -136,6 +137,7 @@ fn part_vjp(v: &mut Vjp<'_>, parent: &Expr, i: usize) -> Result<(), Error> {
         (Op::MaxPool(_), 0) => index::max_pool_vjp(v, parent),
         // Indices.
         (Op::MaxPool(_), _) => {}
+        (Op::Composite(composite), i) => return composite::part_vjp(v, composite, i),
         _ => return attention::vjp(v, parent, i),
     }
     Ok(())
@@ -157,9 +159,13 @@ pub fn decompose(node: &Expr) -> Option<Expr> {
             let inputs = node.inputs().clone();
             attention::primitives(node.op(), &inputs, 0)
         }
+        Op::Composite(composite) => composite.inline(&node.inputs()).into_iter().next(),
         Op::Part(i) => {
             let parent = node.input(0)?;
             let inputs = parent.inputs().clone();
+            if let Op::Composite(composite) = parent.op() {
+                return composite.inline(&inputs).into_iter().nth(*i);
+            }
             attention::primitives(parent.op(), &inputs, *i)
         }
         _ => None,

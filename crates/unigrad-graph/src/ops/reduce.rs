@@ -22,7 +22,7 @@ impl Expr {
         if axes == 0 {
             return self.identity();
         }
-        let shape = self.shape().iter().enumerate().map(|(axis, size)| if axes >> axis & 1 == 1 { 1 } else { *size }).collect();
+        let shape = self.shape().iter().enumerate().map(|(axis, size)| if axes >> axis & 1 == 1 { 1 } else { *size }).collect::<Shape>();
         Expr::new(Op::Reduce(op, axes), [self.clone()], shape, self.dtype())
     }
 
@@ -59,7 +59,7 @@ impl Expr {
             let wants = if op.needs_floats() { "floats" } else { "numbers" };
             return Expr::dtype_error(op.name(), format!("wants {wants}, got {}", self.dtype()), &[self]);
         }
-        Expr::new(Op::Scan { op, axis, reverse }, [self.clone()], self.shape().clone(), self.dtype())
+        Expr::like(Op::Scan { op, axis, reverse }, [self.clone()], self.tensor_type(), self.dtype())
     }
 
     /// Softmax over one axis.
@@ -95,7 +95,7 @@ impl Expr {
         if !self.dtype().is_float() {
             return Expr::dtype_error(name, format!("wants a float, got {}", self.dtype()), &[self]);
         }
-        Expr::new(op, [self.clone()], self.shape().clone(), self.dtype())
+        Expr::like(op, [self.clone()], self.tensor_type(), self.dtype())
     }
 }
 

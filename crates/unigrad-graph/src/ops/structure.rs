@@ -1,12 +1,12 @@
 //! Nodes that compute nothing: parts, barriers, copies, the user's own gradients.
 
 use crate::{
-    CustomGradient, Error, ErrorKind, Expr, Op,
+    CustomGradient, Error, ErrorKind, Expr, Inputs, Op,
     autograd::{Vjp, autograd_error, gradients},
     no_grad_guard,
     op::{CustomOp, KernelSpec},
 };
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, LazyLock};
 use unigrad_scalar::DType;
 
@@ -72,6 +72,11 @@ impl Expr {
     /// Part `i` of a node with several outputs.
     #[track_caller]
     pub fn part(&self, i: usize) -> Expr {
+        if let Op::Composite(composite) = self.op()
+            && let Some(of) = composite.result_type(i)
+        {
+            return Expr::like(Op::Part(i), [self.clone()], of, of.dtype);
+        }
         let inputs = self.inputs().clone();
         let (shape, dtype) = match (self.op(), i) {
             (Op::Attention(_), 1) => (SmallVec::from_slice(&self.shape()[..3]), self.dtype().compute()),
@@ -86,7 +91,7 @@ impl Expr {
     #[track_caller]
     pub fn barrier(&self, after: &[Expr]) -> Expr {
         let inputs = std::iter::once(self.clone()).chain(after.iter().cloned());
-        Expr::new(Op::Barrier, inputs, self.shape().clone(), self.dtype())
+        Expr::like(Op::Barrier, inputs.collect::<Inputs>(), self.tensor_type(), self.dtype())
     }
 
     /// The same value, through which no gradient goes.
@@ -107,7 +112,7 @@ impl Expr {
         if self.error().is_some() {
             return self.clone();
         }
-        Expr::new(Op::Cast, [self.clone()], self.shape().clone(), self.dtype())
+        Expr::like(Op::Cast, [self.clone()], self.tensor_type(), self.dtype())
     }
 
     /// The value on another device.
@@ -116,7 +121,7 @@ impl Expr {
         if self.error().is_some() || self.device() == device {
             return self.clone();
         }
-        Expr::with(Op::Copy, SmallVec::from_iter([self.clone()]), self.shape().clone(), self.dtype(), device, None)
+        Expr::with(Op::Copy, smallvec![self.clone()], self.shape(), self.dtype(), device, None)
     }
 
     /// The value that an assignment of `self` over `old` gives; see [`Op::Commit`]. No gradient goes through it.
@@ -134,7 +139,7 @@ impl Expr {
         }
         let _guard = no_grad_guard();
         let inputs = [self.clone(), old.clone()].into_iter().chain(condition.cloned());
-        Expr::new(Op::Commit, inputs, self.shape().clone(), self.dtype())
+        Expr::like(Op::Commit, inputs.collect::<Inputs>(), self.tensor_type(), self.dtype())
     }
 
     /// What a program that the user wrote makes of the inputs.
@@ -145,14 +150,14 @@ impl Expr {
             let message = format!("an input of the kernel {} is on another device", spec.name);
             return Expr::fail(ErrorKind::Device, "kernel", message, "move it with `to(&device)`", &inputs);
         }
-        Expr::with(Op::Kernel(spec), inputs.iter().cloned().collect(), SmallVec::from_slice(shape), dtype, device, None)
+        Expr::with(Op::Kernel(spec), inputs.iter().cloned().collect(), shape, dtype, device, None)
     }
 
     /// `value`, a function of `inputs`, with the user's gradient.
     #[track_caller]
     pub fn custom(gradient: Arc<dyn CustomGradient>, value: &Expr, inputs: &[Expr]) -> Expr {
         let all = std::iter::once(value.clone()).chain(inputs.iter().cloned());
-        Expr::new(Op::Custom(CustomOp(gradient)), all, value.shape().clone(), value.dtype())
+        Expr::like(Op::Custom(CustomOp(gradient)), all.collect::<Inputs>(), value.tensor_type(), value.dtype())
     }
 }
 

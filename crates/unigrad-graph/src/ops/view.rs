@@ -3,7 +3,7 @@
 //! Always: a view that changes nothing is a node of its own, and none looks through another one, so that gradients with respect to each are
 //! told apart; the planner folds them. Only [`Expr::expand`], to the shape that is there, returns the node itself.
 
-use crate::{Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, node::foldable_scalar, numel};
+use crate::{Expr, Inputs, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, node::foldable_scalar, numel};
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal, ScatterMode};
 
@@ -24,7 +24,7 @@ impl Expr {
         if let Some(same) = self.spread_leaf(shape) {
             return same;
         }
-        Expr::new(Op::Reshape, [self.clone()], Shape::from_slice(shape), self.dtype())
+        Expr::new(Op::Reshape, [self.clone()], shape, self.dtype())
     }
 
     /// Axis `i` of the result is axis `perm[i]`.
@@ -41,7 +41,7 @@ impl Expr {
         if perm.iter().enumerate().all(|(i, p)| i == *p) {
             return self.identity();
         }
-        let shape = perm.iter().map(|p| self.shape()[*p]).collect();
+        let shape: Shape = perm.iter().map(|p| self.shape()[*p]).collect();
         Expr::new(Op::Permute(perm.iter().map(|p| *p as u8).collect()), [self.clone()], shape, self.dtype())
     }
 
@@ -59,7 +59,7 @@ impl Expr {
         if let Some(same) = self.spread_leaf(shape) {
             return same;
         }
-        Expr::new(Op::Expand, [self.clone()], Shape::from_slice(shape), self.dtype())
+        Expr::new(Op::Expand, [self.clone()], shape, self.dtype())
     }
 
     /// A part, with steps; one entry per axis.
@@ -78,7 +78,7 @@ impl Expr {
         if axes.iter().zip(self.shape()).all(|(axis, size)| axis.start == 0 && axis.step == 1 && axis.len == *size) {
             return self.identity();
         }
-        let shape = axes.iter().map(|axis| axis.len).collect();
+        let shape: Shape = axes.iter().map(|axis| axis.len).collect();
         // Where there is at most one element, its distance to the next is any.
         let plain = |axis: &SliceAxis| match axis.len {
             0 => SliceAxis { start: 0, step: 1, len: 0 },
@@ -114,7 +114,7 @@ impl Expr {
         let size = |(axis, size): (&PadAxis, &usize)| {
             axis.interior.saturating_mul(size.saturating_sub(1)).saturating_add(axis.lo).saturating_add(axis.hi).saturating_add(*size)
         };
-        let shape = axes.iter().zip(self.shape()).map(size).collect();
+        let shape: Shape = axes.iter().zip(self.shape()).map(size).collect();
         let plain = |(axis, size): (&PadAxis, &usize)| if *size > 1 { *axis } else { PadAxis { interior: 0, ..*axis } };
         let axes: Box<[PadAxis]> = axes.iter().zip(self.shape()).map(plain).collect();
         Expr::new(Op::Pad(axes, fill), [self.clone()], shape, self.dtype())
@@ -144,7 +144,7 @@ impl Expr {
         }
         let mut shape = first.shape().clone();
         shape[axis] = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.shape()[axis]));
-        Expr::new(Op::Concat { axis }, parts.iter().cloned(), shape, first.dtype())
+        Expr::new(Op::Concat { axis }, parts.iter().cloned().collect::<Inputs>(), shape, first.dtype())
     }
 
     /// Sliding windows; see [`Op::Window`].
@@ -195,7 +195,7 @@ impl Expr {
             let message = format!("{:?} into {:?} along axis {axis} at a rank-0 i64 position", update.shape(), self.shape());
             return Expr::shape_error("dyn_update", message, &[self, update, start]);
         }
-        Expr::new(Op::DynUpdate { axis }, [self.clone(), update.clone(), start.clone()], self.shape().clone(), self.dtype())
+        Expr::new(Op::DynUpdate { axis }, [self.clone(), update.clone(), start.clone()], self.shape(), self.dtype())
     }
 }
 

@@ -25,7 +25,7 @@ use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicU64, Ordering},
 };
-use unigrad_tensor::{DType, Device, Origin, Tensor, eval, no_grad, take_gradients};
+use unigrad_tensor::{Composite, DType, Device, Origin, Tensor, eval, no_grad, take_gradients};
 
 /// Parameters with settings of their own.
 #[derive(Clone, Debug)]
@@ -277,8 +277,8 @@ impl<R: Rule> Optimizer<R> {
                 let lr = group.lr * self.lr_factor;
                 // One node for all parameters of a type: the plan then has one slot for each number.
                 let mut scalars: Vec<((DType, u32), Vec<Tensor>)> = Vec::new();
-                // And one for all of a shape where a number meets them.
-                let mut shaped: Vec<(DType, u32, Vec<usize>, Vec<Tensor>)> = Vec::new();
+                // One update for all parameters of a type and shape: each parameter's is then one node.
+                let mut updates: Vec<Composite> = Vec::new();
                 for parameter in &group.parameters {
                     let (gradient, state) = (gradients.next().flatten(), state.next());
                     let (Some(gradient), Some(state)) = (gradient, state) else { continue };
@@ -293,20 +293,22 @@ impl<R: Rule> Optimizer<R> {
                         scalars.push((key, self.rule.scalars(&numbers)));
                     }
                     let Some((_, scalars)) = scalars.iter().find(|(k, _)| *k == key) else { continue };
-                    let shape = parameter.shape();
-                    let known = shaped.iter().position(|(dtype, device, known, _)| (*dtype, *device) == key && *known == shape);
-                    let known = known.unwrap_or_else(|| {
-                        let spread = |tensor: &Tensor| tensor.expand(shape.as_slice());
-                        shaped.push((key.0, key.1, shape.to_vec(), scalars.iter().map(spread).collect()));
-                        shaped.len() - 1
-                    });
-                    let scalars = &shaped[known].3;
-                    let (value, gradient) = (parameter.detach().cast(dtype), gradient.detach().cast(dtype));
-                    let (new_value, new_state) = self.rule.update(&value, &gradient, state, scalars);
-                    assign(parameter, &new_value.cast(parameter.dtype()))?;
-                    changed.push(parameter.clone());
-                    for (old, new) in state.iter().zip(new_state) {
-                        assign(old, &new)?;
+                    let arguments: Vec<&Tensor> = [parameter, &gradient].into_iter().chain(state).chain(scalars).collect();
+                    let update = |arguments: &[Tensor]| updated(&self.rule, state.len(), arguments);
+                    let known = match updates.iter().position(|update| update.fits(&arguments)) {
+                        Some(known) => known,
+                        None => {
+                            updates.push(Composite::record("update", &arguments, update)?);
+                            updates.len() - 1
+                        }
+                    };
+                    let results = match updates[known].call(&arguments) {
+                        Some(results) => results,
+                        // A rule of many kinds of ops, or with tensors of its own.
+                        None => update(&arguments.iter().map(|argument| argument.detach()).collect::<Vec<_>>()),
+                    };
+                    for (old, new) in std::iter::once(parameter).chain(state).zip(&results) {
+                        assign(old, new)?;
                         changed.push(old.clone());
                     }
                 }
@@ -351,6 +353,16 @@ impl<R: Rule> Optimizer<R> {
         self.n_steps.waits.store(0, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// What a rule makes of a parameter's value, its gradient, its state and the step's numbers: the new value, and the new state.
+fn updated(rule: &impl Rule, n_state: usize, arguments: &[Tensor]) -> Vec<Tensor> {
+    let [value, gradient, rest @ ..] = arguments else { return Vec::new() };
+    let (state, scalars) = rest.split_at(n_state.min(rest.len()));
+    let dtype = state_dtype(value.dtype());
+    let scalars: Vec<Tensor> = scalars.iter().map(|scalar| scalar.expand(value.shape())).collect();
+    let (new_value, new_state) = rule.update(&value.cast(dtype), &gradient.cast(dtype), state, &scalars);
+    std::iter::once(new_value.cast(value.dtype())).chain(new_state).collect()
 }
 
 fn state_dtype(dtype: DType) -> DType {

@@ -1,0 +1,206 @@
+//! Composites: several ops as one node, from a graph that was recorded once for all nodes of a kind.
+//!
+//! In: what a function makes of stand-ins for its arguments. Out: the ops as data, and nodes that do all of them; the planner and the gradient put
+//! the ops in the node's place.
+//! Always: a composite does what its ops do one by one, bit for bit. Equal content is equal, whoever recorded it. Arguments are in the order in
+//! which the ops meet them, so that a graph is walked as it would be without the composite.
+//! Never: holds data, run-time numbers, variables or a user's gradient: a function that has any beside its arguments is not recorded.
+
+use crate::{Error, Expr, NodeType, Op, TensorType, autograd::Vjp, gradients, no_grad_guard};
+use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
+use std::{
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
+
+/// Ops in an order in which they can be done.
+#[derive(Debug)]
+pub struct Composite {
+    name: &'static str,
+    arguments: Vec<Arc<TensorType>>,
+    steps: Vec<Step>,
+    /// Which values are the results: arguments first, then steps.
+    results: Vec<u32>,
+    hash: u64,
+}
+
+/// One op, and which values it takes.
+#[derive(Debug)]
+struct Step {
+    node_type: Arc<NodeType>,
+    inputs: SmallVec<[u32; 3]>,
+}
+
+/// A function as a composite.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What it does.
+    pub composite: Arc<Composite>,
+    /// Which of the function's arguments it takes, in order.
+    pub arguments: Vec<usize>,
+}
+
+impl PartialEq for Step {
+    fn eq(&self, other: &Step) -> bool {
+        self.node_type.number() == other.node_type.number() && self.inputs == other.inputs
+    }
+}
+
+impl PartialEq for Composite {
+    fn eq(&self, other: &Composite) -> bool {
+        std::ptr::eq(self, other)
+            || (self.hash == other.hash
+                && self.name == other.name
+                && self.arguments == other.arguments
+                && self.steps == other.steps
+                && self.results == other.results)
+    }
+}
+
+impl Eq for Composite {}
+
+impl Hash for Composite {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// A value while a function is recorded.
+#[derive(Clone, Copy)]
+enum Value {
+    Argument(u32),
+    Step(u32),
+}
+
+impl Composite {
+    /// What `f` makes of tensors like these. `None` if it takes more than its arguments (data, run-time numbers, variables) or states a gradient of
+    /// its own; an error if one of its results is invalid.
+    pub fn record(name: &'static str, like: &[Expr], f: impl FnOnce(&[Expr]) -> Vec<Expr>) -> Result<Option<Recorded>, Arc<Error>> {
+        let _guard = no_grad_guard();
+        let stand_ins: Vec<Expr> = like.iter().map(Expr::stand_in).collect();
+        let roots = f(&stand_ins);
+        let mut known: FxHashMap<u64, Value> = FxHashMap::default();
+        let (mut arguments, mut steps) = (Vec::new(), Vec::new());
+        for root in &roots {
+            let mut stack = vec![(root.clone(), false)];
+            while let Some((expr, expanded)) = stack.pop() {
+                if known.contains_key(&expr.id()) {
+                    continue;
+                }
+                if let Some(error) = expr.error() {
+                    return Err(error.clone());
+                }
+                if let Some(argument) = stand_ins.iter().position(|stand_in| stand_in.same(&expr)) {
+                    known.insert(expr.id(), Value::Argument(arguments.len() as u32));
+                    arguments.push(argument);
+                    continue;
+                }
+                if expr.data().is_some()
+                    || matches!(expr.op(), Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Custom(_) | Op::Copy | Op::Commit)
+                {
+                    return Ok(None);
+                }
+                let inputs = expr.inputs().clone();
+                if !expanded {
+                    stack.push((expr, true));
+                    stack.extend(inputs.into_iter().rev().map(|input| (input, false)));
+                    continue;
+                }
+                let inputs: Option<SmallVec<[Value; 3]>> = inputs.iter().map(|input| known.get(&input.id()).copied()).collect();
+                let Some(inputs) = inputs else { return Err(Error::internal(&expr, "an input that was not walked")) };
+                known.insert(expr.id(), Value::Step(steps.len() as u32));
+                steps.push((expr.node_type().clone(), inputs));
+            }
+        }
+        let place = |value: Value| match value {
+            Value::Argument(i) => i,
+            Value::Step(i) => arguments.len() as u32 + i,
+        };
+        let results: Option<Vec<u32>> = roots.iter().map(|root| known.get(&root.id()).copied().map(place)).collect();
+        let Some(results) = results.filter(|results| !results.is_empty()) else { return Ok(None) };
+        if steps.is_empty() {
+            return Ok(None);
+        }
+        let steps: Vec<Step> =
+            steps.into_iter().map(|(node_type, inputs)| Step { node_type, inputs: inputs.into_iter().map(place).collect() }).collect();
+        let types: Vec<Arc<TensorType>> = arguments.iter().map(|i| stand_ins[*i].node_type().tensor_type().clone()).collect();
+        let mut hasher = FxHasher::default();
+        types.iter().for_each(|of| hasher.write_u64(of.number()));
+        steps.iter().for_each(|step| (step.node_type.number(), &step.inputs).hash(&mut hasher));
+        results.hash(&mut hasher);
+        let composite = Arc::new(Composite { name, arguments: types, steps, results, hash: hasher.finish() });
+        Ok(Some(Recorded { composite, arguments }))
+    }
+
+    /// What it was recorded as.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The type of a result.
+    pub(crate) fn result_type(&self, i: usize) -> Option<&Arc<TensorType>> {
+        let value = *self.results.get(i)? as usize;
+        match value.checked_sub(self.arguments.len()) {
+            None => self.arguments.get(value),
+            Some(step) => self.steps.get(step).map(|step| step.node_type.tensor_type()),
+        }
+    }
+
+    /// The ops as nodes, each after those that it takes.
+    #[track_caller]
+    pub fn nodes(&self, arguments: &[Expr]) -> Vec<Expr> {
+        let mut values: Vec<Expr> = arguments.to_vec();
+        for step in &self.steps {
+            let inputs = step.inputs.iter().map(|input| values[*input as usize].clone()).collect();
+            values.push(Expr::of_node_type(step.node_type.clone(), inputs, None));
+        }
+        values
+    }
+
+    /// The results, by the ops one by one.
+    #[track_caller]
+    pub fn inline(&self, arguments: &[Expr]) -> Vec<Expr> {
+        let values = self.nodes(arguments);
+        self.results.iter().map(|result| values[*result as usize].clone()).collect()
+    }
+
+    /// Which of [`Composite::nodes`] are the results; those after the arguments are the ops.
+    pub fn results(&self) -> &[u32] {
+        &self.results
+    }
+}
+
+impl Recorded {
+    /// The results for these arguments of the function, as parts of one node. `None` where a type is not that of the recorded function.
+    #[track_caller]
+    pub fn call(&self, arguments: &[Expr]) -> Option<Vec<Expr>> {
+        let taken: Option<SmallVec<[Expr; 2]>> = self.arguments.iter().map(|i| arguments.get(*i).cloned()).collect();
+        let taken = taken?;
+        let types = taken.iter().map(|argument| argument.node_type().tensor_type().number());
+        if !types.eq(self.composite.arguments.iter().map(|of| of.number())) {
+            return None;
+        }
+        let whole = Expr::composite(&self.composite, taken)?;
+        let mut results = Vec::with_capacity(self.composite.results.len());
+        // Not in a closure, where the origin would be this line.
+        for i in 0..self.composite.results.len() {
+            results.push(whole.part(i));
+        }
+        Some(results)
+    }
+}
+
+/// The gradient of result `i`: that of the ops.
+pub(crate) fn part_vjp(v: &mut Vjp<'_>, composite: &Composite, i: usize) -> Result<(), Error> {
+    // One argument may be computed from another: differentiate by stand-ins.
+    let own: Vec<Expr> = v.inputs.iter().map(Expr::identity).collect();
+    let results = composite.inline(&own);
+    let Some(result) = results.get(i) else { return Err((*Error::internal(v.node, "a part that is not there")).clone()) };
+    for (k, share) in gradients(result, v.dy, &own)?.into_iter().enumerate() {
+        if let Some(share) = share {
+            v.send_made(k, share);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! Types of nodes and tensors, each kept once: what a node does, and the shape, dtype and device of what it gives.
+//!
+//! In: an op with its attributes, a shape, a dtype, a device. Out: shared, immutable [`NodeType`]s and [`TensorType`]s.
+//! Always: two of equal content that are alive at the same time are one object with one number, so that nodes are compared by number: that is as
+//! exact as comparing all attributes, and costs nothing. A number is never given twice. What no node, plan or thread uses any more goes when
+//! the tables grow.
+//! Never: keeps what a user's gradient holds alive: a type with one is its node's own, with the number of all such nodes.
+
+use crate::{CustomGradient, CustomOp, Error, Expr, Op, Shape, VariableId};
+use rustc_hash::{FxBuildHasher, FxHasher};
+use std::{
+    cell::RefCell,
+    collections::HashSet,
+    hash::{Hash, Hasher},
+    sync::{
+        Arc, LazyLock, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use unigrad_scalar::DType;
+
+/// Shape, dtype and device: what a plan knows of data.
+#[derive(Debug)]
+pub struct TensorType {
+    number: u64,
+    pub(crate) shape: Shape,
+    pub(crate) dtype: DType,
+    pub(crate) device: u32,
+}
+
+/// An op with its attributes, and the type of its result.
+#[derive(Debug)]
+pub struct NodeType {
+    number: u64,
+    pub(crate) op: Op,
+    pub(crate) of: Arc<TensorType>,
+    /// Which variable a node is, or whose gradient, makes no other plan: the type that has the number.
+    general: Option<Arc<NodeType>>,
+}
+
+impl TensorType {
+    /// Differs from that of every other type, of tensors and of nodes.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl NodeType {
+    /// Equal for nodes that do the same to their inputs: op, attributes, shape, dtype, device.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What to hold so that the number stays that of the same content: never a user's gradient.
+    pub fn kept(self: &Arc<NodeType>) -> Arc<NodeType> {
+        self.general.as_ref().unwrap_or(self).clone()
+    }
+
+    /// The type of the result.
+    #[inline]
+    pub fn tensor_type(&self) -> &Arc<TensorType> {
+        &self.of
+    }
+}
+
+impl PartialEq for TensorType {
+    fn eq(&self, other: &TensorType) -> bool {
+        self.is(&other.shape, other.dtype, other.device)
+    }
+}
+
+impl Eq for TensorType {}
+
+impl Hash for TensorType {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(hash_type(&self.shape, self.dtype, self.device));
+    }
+}
+
+impl PartialEq for NodeType {
+    fn eq(&self, other: &NodeType) -> bool {
+        self.is(&other.op, &other.of)
+    }
+}
+
+impl Eq for NodeType {}
+
+impl Hash for NodeType {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(hash_node(&self.op, &self.of));
+    }
+}
+
+impl TensorType {
+    #[inline]
+    fn is(&self, shape: &[usize], dtype: DType, device: u32) -> bool {
+        self.dtype == dtype && self.device == device && same_sizes(&self.shape, shape)
+    }
+}
+
+impl NodeType {
+    #[inline]
+    fn is(&self, op: &Op, of: &Arc<TensorType>) -> bool {
+        Arc::ptr_eq(&self.of, of) && self.op == *op
+    }
+}
+
+/// Shapes are short: a call to compare memory costs more.
+#[inline]
+pub(crate) fn same_sizes(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
+}
+
+#[inline]
+fn hash_type(shape: &[usize], dtype: DType, device: u32) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(dtype as u64 | u64::from(device) << 8 | (shape.len() as u64) << 40);
+    shape.iter().for_each(|size| hasher.write_usize(*size));
+    hasher.finish()
+}
+
+#[inline]
+fn hash_node(op: &Op, of: &TensorType) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(of.number);
+    op.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Types of nodes and of tensors share their numbers. 0 is none.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+fn next_number() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// All that are alive.
+struct Known<T> {
+    all: HashSet<Arc<T>, FxBuildHasher>,
+    /// At this many, those that nothing uses go.
+    limit: usize,
+}
+
+/// As many are kept in any case.
+const LEAST: usize = 4096;
+
+static TYPES: Mutex<Known<TensorType>> = Mutex::new(Known { all: HashSet::with_hasher(FxBuildHasher), limit: LEAST });
+static NODES: Mutex<Known<NodeType>> = Mutex::new(Known { all: HashSet::with_hasher(FxBuildHasher), limit: LEAST });
+
+/// The one of equal content that is there already, or this one.
+fn known<T: Eq + Hash>(table: &Mutex<Known<T>>, new: T) -> Arc<T> {
+    // A panic while the table was held leaves a set that is whole.
+    let mut known = table.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.all.get(&new) {
+        return known.clone();
+    }
+    if known.all.len() >= known.limit {
+        // Others get one only from here, or from one that counts as used.
+        known.all.retain(|kept| Arc::strong_count(kept) > 1);
+        known.limit = (2 * known.all.len()).max(LEAST);
+    }
+    let new = Arc::new(new);
+    known.all.insert(new.clone());
+    new
+}
+
+/// Those that a thread has met, by hash: it takes no lock for them.
+struct Near {
+    types: Box<[Option<Arc<TensorType>>]>,
+    nodes: Box<[Option<Arc<NodeType>>]>,
+}
+
+/// A power of two: many more than there are in a large model's step.
+const NEAR: usize = 2048;
+
+fn empty<T>() -> Box<[Option<Arc<T>>]> {
+    (0..NEAR).map(|_| None).collect()
+}
+
+thread_local! {
+    static MET: RefCell<Near> = RefCell::new(Near { types: empty(), nodes: empty() });
+}
+
+/// The type of this shape, dtype and device, if the thread has met it lately: then it is one that a tensor can have.
+#[inline]
+pub(crate) fn met_type(shape: &[usize], dtype: DType, device: u32) -> Option<Arc<TensorType>> {
+    let place = hash_type(shape, dtype, device) as usize % NEAR;
+    let met = MET.try_with(|met| match &met.borrow().types[place] {
+        Some(near) if near.is(shape, dtype, device) => Some(near.clone()),
+        _ => None,
+    });
+    met.ok().flatten()
+}
+
+/// The type of this shape, dtype and device.
+#[cold]
+pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<TensorType> {
+    let of = known(&TYPES, TensorType { number: next_number(), shape: Shape::from_slice(shape), dtype, device });
+    let place = hash_type(shape, dtype, device) as usize % NEAR;
+    // A thread that ends has no place for it.
+    let before = MET.try_with(|met| met.borrow_mut().types[place].replace(of.clone()));
+    drop(before);
+    of
+}
+
+/// The type of a node that does this.
+#[inline]
+pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
+    match op {
+        Op::Variable(_) | Op::Custom(_) | Op::Invalid(_) => own(op, of),
+        op => common(op, of),
+    }
+}
+
+#[inline]
+fn common(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
+    let place = hash_node(op, of) as usize % NEAR;
+    let near = MET.try_with(|met| match &met.borrow().nodes[place] {
+        Some(near) if near.is(op, of) => Some(near.clone()),
+        _ => None,
+    });
+    match near {
+        Ok(Some(near)) => near,
+        _ => first_met(op, of, place),
+    }
+}
+
+#[cold]
+fn first_met(op: &Op, of: &Arc<TensorType>, place: usize) -> Arc<NodeType> {
+    let found = known(&NODES, NodeType { number: next_number(), op: op.clone(), of: of.clone(), general: None });
+    // A thread that ends has no place for it.
+    let before = MET.try_with(|met| met.borrow_mut().nodes[place].replace(found.clone()));
+    drop(before);
+    found
+}
+
+/// Stands for every user's gradient.
+#[derive(Debug)]
+struct Any;
+
+impl CustomGradient for Any {
+    fn name(&self) -> &str {
+        "custom"
+    }
+
+    fn backward(&self, _inputs: &[Expr], output: &Expr, _dy: &Expr) -> Result<Vec<Option<Expr>>, Error> {
+        Err((*Error::internal(output, "a gradient of no function")).clone())
+    }
+}
+
+/// A type of one node's own, with the number of all that differ from it only by the variable, or by the user's gradient.
+fn own(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
+    static ANY: LazyLock<CustomOp> = LazyLock::new(|| CustomOp(Arc::new(Any)));
+    let general = match op {
+        Op::Variable(_) => Some(common(&Op::Variable(VariableId(0)), of)),
+        Op::Custom(_) => Some(common(&Op::Custom(ANY.clone()), of)),
+        // No plan has it.
+        _ => None,
+    };
+    let number = general.as_ref().map_or_else(next_number, |general| general.number);
+    Arc::new(NodeType { number, op: op.clone(), of: of.clone(), general })
+}
+
+/// A type for a node that ends, whose own must go before it.
+pub(crate) fn spare() -> Arc<NodeType> {
+    static SPARE: LazyLock<Arc<NodeType>> = LazyLock::new(|| node_type(&Op::Buffer, &tensor_type(&[], DType::Bool, 0)));
+    SPARE.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unigrad_scalar::{Literal, UnaryOp};
+
+    #[test]
+    fn equal_content_is_one_type_on_every_thread() {
+        let of = tensor_type(&[3, 5], DType::F32, 7);
+        let here = node_type(&Op::Unary(UnaryOp::Exp), &of);
+        let there = std::thread::spawn(|| node_type(&Op::Unary(UnaryOp::Exp), &tensor_type(&[3, 5], DType::F32, 7))).join().unwrap();
+        assert!(Arc::ptr_eq(&here, &there));
+        let others = [tensor_type(&[5, 3], DType::F32, 7), tensor_type(&[3, 5], DType::F16, 7), tensor_type(&[3, 5], DType::F32, 6)];
+        assert!(
+            others
+                .iter()
+                .all(|other| other.number() != of.number() && node_type(&Op::Unary(UnaryOp::Exp), other).number() != here.number())
+        );
+        assert_ne!(node_type(&Op::Unary(UnaryOp::Log), &of).number(), here.number());
+    }
+
+    #[test]
+    fn what_nothing_uses_goes_and_what_is_used_keeps_its_number() {
+        let of = tensor_type(&[11, 13], DType::F64, 9);
+        let constant = |i: usize| Op::Const(Literal::float(DType::F64, i as f64));
+        let kept = node_type(&constant(0), &of);
+        (1..20 * LEAST).for_each(|i| _ = node_type(&constant(i), &of));
+        let count = NODES.lock().unwrap().all.iter().filter(|known| Arc::ptr_eq(&known.of, &of)).count();
+        // Each thread keeps those that it met last.
+        assert!(count <= 2 * LEAST, "{count} of {}", 20 * LEAST);
+        assert!(Arc::ptr_eq(&kept, &node_type(&constant(0), &of)));
+    }
+
+    #[test]
+    fn a_variable_is_as_good_as_another_but_no_other_op() {
+        let of = tensor_type(&[2], DType::F32, 0);
+        let [a, b] = [1, 2].map(|id| node_type(&Op::Variable(VariableId(id)), &of));
+        assert_eq!(a.number(), b.number());
+        assert_ne!(a.op, b.op);
+        assert!(Arc::ptr_eq(&a.kept(), &b.kept()) && a.kept().number() == a.number());
+        assert_ne!(a.number(), node_type(&Op::Custom(CustomOp(Arc::new(Any))), &of).number());
+    }
+}

@@ -1,0 +1,61 @@
+//! A function of tensors as one node: recorded once, then called for many tensors of the same types.
+//!
+//! In: a function, and tensors like those that it will be called with. Out: its results, as parts of one node a call.
+//! Always: the values are those of the function's ops one by one, and plans are those of these ops: what is saved is the host's work for each.
+//! Never: refuses a function: one that takes more than its arguments (other tensors, numbers that may change) is called as it is.
+
+use crate::{Result, Tensor, no_grad_guard};
+use unigrad_graph::{Expr, Recorded};
+
+/// A function of tensors of certain types, computed without gradients for what requires them.
+///
+/// ```
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad_tensor::{Composite, DType, Device, Tensor, no_grad};
+///
+/// let device = Device::open("cpu")?;
+/// let [x, rate] = [2.0, 0.5].map(|value| Tensor::full([3], value, DType::F32, &device));
+/// let step = |x: &[Tensor]| vec![&x[0] - &x[0] * &x[1], x[0].neg()];
+/// let composite = Composite::record("step", &[&x, &rate], step)?;
+/// let results = no_grad(|| composite.call(&[&x, &rate])).unwrap();
+/// assert_eq!(results[0].to_vec::<f32>()?, [1.0; 3]);
+/// # Ok::<(), unigrad_tensor::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Composite {
+    /// Of the types of the arguments.
+    like: Vec<Expr>,
+    recorded: Option<Recorded>,
+}
+
+impl Composite {
+    /// What `f` does to tensors of the types of `like`. An error if one of its results is invalid.
+    #[track_caller]
+    pub fn record(name: &'static str, like: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<Composite> {
+        let mut stand_ins = Vec::with_capacity(like.len());
+        for tensor in like {
+            stand_ins.push(tensor.valid()?.stand_in());
+        }
+        let recorded = unigrad_graph::Composite::record(name, &stand_ins, |arguments| {
+            let arguments: Vec<Tensor> = arguments.iter().cloned().map(Tensor::from_expr).collect();
+            f(&arguments).iter().map(Tensor::expr).collect()
+        })?;
+        Ok(Composite { like: stand_ins, recorded })
+    }
+
+    /// Whether the tensors have the types that it was recorded for.
+    pub fn fits(&self, arguments: &[&Tensor]) -> bool {
+        self.like.len() == arguments.len() && self.like.iter().zip(arguments).all(|(like, argument)| like.is_same_type(&argument.expr()))
+    }
+
+    /// The function's results, as computed inside of [`crate::no_grad`]. `None` where the function cannot be one node, or not with these tensors: then it is
+    /// to be called as it is.
+    #[track_caller]
+    pub fn call(&self, arguments: &[&Tensor]) -> Option<Vec<Tensor>> {
+        let recorded = self.recorded.as_ref()?;
+        let arguments: Vec<Expr> = arguments.iter().map(|argument| argument.expr()).collect();
+        let _guard = no_grad_guard();
+        let results = recorded.call(&arguments)?;
+        Some(results.into_iter().map(Tensor::from_expr).collect())
+    }
+}
