@@ -244,7 +244,6 @@ impl<B: Backend> GpuDevice<B> {
         let name = match kernel {
             Kernel::Region(region) => region.name.clone(),
             Kernel::Grouped(grouped) => grouped.region.name.clone(),
-            Kernel::Total(total) => total.rows.name.clone(),
             other => other.kind().to_owned(),
         };
         let (lowered, modules) = self.lower(kernel, &name, self.backend.target())?;

@@ -11,7 +11,7 @@ use crate::{
     custom::CompiledCustom,
     indexed,
     memory::{self, Buf, Fault, NOWHERE},
-    region::{CompiledGrouped, CompiledRegion, CompiledTotal},
+    region::{CompiledGrouped, CompiledRegion},
     simd, threads,
 };
 use smallvec::SmallVec;
@@ -106,7 +106,6 @@ struct CpuProgram {
 enum Body {
     Region(Box<CompiledRegion>),
     Grouped(Box<CompiledGrouped>),
-    Total(Box<CompiledTotal>),
     Contract(Box<CompiledContract>),
     Attention(Box<Attention>),
     AttentionGrad(Box<AttentionGrad>),
@@ -139,7 +138,6 @@ impl CpuProgram {
             match &self.body {
                 Body::Region(region) => region.run(bufs, scalars)?,
                 Body::Grouped(grouped) => grouped.run(bufs, scalars)?,
-                Body::Total(total) => total.run(bufs, scalars)?,
                 Body::Contract(contract) => contract.run(bufs, scalars)?,
                 Body::Attention(kernel) => attention::forward(kernel, bufs, scalars),
                 Body::AttentionGrad(kernel) => attention::backward(kernel, bufs, scalars),
@@ -160,7 +158,6 @@ fn name(kernel: &Kernel) -> String {
     match kernel {
         Kernel::Region(region) => region.name.clone(),
         Kernel::Grouped(grouped) => grouped.region.name.clone(),
-        Kernel::Total(total) => total.rows.name.clone(),
         Kernel::Contract(contract) => match &contract.epilogue {
             Some(epilogue) if !epilogue.name.is_empty() => format!("contract.{}", epilogue.name),
             _ => "contract".to_owned(),
@@ -309,7 +306,6 @@ impl OpenDevice for Cpu {
             Ok(match kernel {
                 Kernel::Region(region) => Body::Region(Box::new(CompiledRegion::new(region)?)),
                 Kernel::Grouped(grouped) => Body::Grouped(Box::new(CompiledGrouped::new(grouped)?)),
-                Kernel::Total(total) => Body::Total(Box::new(CompiledTotal::new(total)?)),
                 Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
                 Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
                 Kernel::AttentionGrad(kernel) => Body::AttentionGrad(Box::new(kernel.clone())),
