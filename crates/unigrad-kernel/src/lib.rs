@@ -4,7 +4,7 @@
 //! fusion. The others are the few operations that deserve a hand-designed algorithm: [`Contract`], [`Attention`], …
 //!
 //! Always: buffers are typed and row-major strides are in elements; every index a kernel forms is in bounds where its mask is
-//! true. Whoever makes a kernel vouches for that, and drivers rely on it.
+//! true. Whoever makes a kernel vouches for that, and drivers rely on it. Kernels print as text, and regions are read back from it.
 //! Never: names a backend, a thread or an instruction set.
 
 #![warn(clippy::wildcard_enum_match_arm)]
@@ -19,6 +19,7 @@ mod region;
 // An oracle of values: its `_` arms are over dtypes, which come in families.
 #[allow(clippy::wildcard_enum_match_arm)]
 pub mod testing;
+mod text;
 
 pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
@@ -26,6 +27,7 @@ pub use custom::Custom;
 pub use flow::{Flow, check_bit};
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
 pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Value};
+pub use text::{MAX_AXES, ParseError, parse_regions};
 
 use unigrad_scalar::DType;
 
