@@ -29,6 +29,8 @@ mod memory;
 mod plan;
 mod shrink;
 mod sums;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transpose;
 mod update;
 

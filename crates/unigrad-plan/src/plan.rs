@@ -67,6 +67,8 @@ pub struct Plan {
 
 /// Compiles a capture. What cannot be lowered in its fused form is compiled without fusion.
 pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
+    #[cfg(feature = "testing")]
+    crate::testing::observe(capture, options);
     match attempt(capture, options) {
         Err(reason) if options.fusion => match attempt(capture, Options { fusion: false, ..options }) {
             Ok(plan) => Ok(Plan { unfused_because: Some(reason), ..plan }),
