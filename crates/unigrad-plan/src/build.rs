@@ -122,6 +122,8 @@ impl Builder {
     }
 
     fn node(&mut self, expr: &Expr, inputs: SmallVec<[Id; 3]>) -> Result<Id, String> {
+        // What it is taken apart into comes from the same line of the user's.
+        let _origin = expr.origin().enter();
         match expr.op() {
             Op::Commit => Ok(commit::seen(&mut self.ir, inputs[0], inputs[1], inputs.get(2).copied())),
             Op::Variable(_) | Op::Custom(_) => Ok(inputs[0]),

@@ -243,7 +243,7 @@ impl PlannedLaunch {
         let dtype = self.kernel.args().last().map_or("", |a| a.dtype.name());
         let name: String = self.name.chars().take(34).collect();
         format!(
-            "{:<9} {name:<34} {:<24} {dtype:<4} read {:>9}  write {:>9}  {file}:{}",
+            "{:<14} {name:<34} {:<24} {dtype:<4} read {:>9}  write {:>9}  {file}:{}",
             self.kernel.kind(),
             self.extents(),
             bytes(read),

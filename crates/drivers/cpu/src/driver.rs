@@ -25,7 +25,7 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice, Origin, Program, RawBuffer, Slice};
+use unigrad_device::{Config, Discovery, Driver, Error, Info, OpenDevice, Origin, Program, RawBuffer, Slice, tell};
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
 
 const NAME: &str = "cpu:0";
@@ -327,6 +327,9 @@ impl OpenDevice for Cpu {
                 Kernel::Custom(custom) => Body::Custom(Box::new(CompiledCustom::new(custom)?)),
             })
         };
+        if Config::current_or_default().debug.kernels {
+            tell(format_args!("; {NAME}: {} {}\n{kernel}", kernel.kind(), name(kernel)));
+        }
         let compiled = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panic_message(&*panic).to_owned()));
         let body = compiled.map_err(|cause| Error::Compile { device: NAME.to_owned(), kernel: name(kernel), cause })?;
         Ok(Arc::new(CpuProgram { name: name(kernel), args: kernel.args(), n_scalars: kernel.scalars().len(), body }))

@@ -33,13 +33,21 @@ pub struct Checked {
     pub donated: usize,
 }
 
-/// Checks the memory of the plan that a capture gets. `donatable`: whether all inputs may be overwritten, or none; `None`: as captured.
-pub fn check_memory(capture: &Capture, options: Options, donatable: Option<bool>) -> Result<Checked, String> {
+/// Checks the memory of the plan that a capture gets: with the inputs that may be overwritten as they are, with all of them and with none, on
+/// devices that stop at an error and on others. Says what the plan as asked for is like.
+pub fn check_memory(capture: &Capture, options: Options) -> Result<Checked, String> {
     let unplaced = unplaced(capture, options)?;
-    let donatable = donatable.map_or_else(|| capture.donatable.clone(), |all| vec![all; capture.donatable.len()]);
     let Unplaced { ir, outputs, replaced, launches, .. } = &unplaced;
-    let layout = memory::assign(ir, launches, outputs, &donatable, replaced, options.errors_at_once)?;
-    check(&unplaced, &layout, &donatable)
+    let with = |donatable: &[bool], errors_at_once: bool| {
+        let layout = memory::assign(ir, launches, outputs, donatable, replaced, errors_at_once)?;
+        check(&unplaced, &layout, donatable)
+            .map_err(|error| format!("{error}; may overwrite {donatable:?}, stops at errors: {errors_at_once}"))
+    };
+    let n = capture.donatable.len();
+    for (donatable, errors_at_once) in [(vec![true; n], false), (vec![true; n], true), (vec![false; n], options.errors_at_once)] {
+        with(&donatable, errors_at_once)?;
+    }
+    with(&capture.donatable, options.errors_at_once)
 }
 
 /// A piece of memory that does not overlap any other.
@@ -261,18 +269,27 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
         return Err(format!("{points} points are too many to look at"));
     }
     let levels = region.levels();
-    let mut owners: FxHashMap<i64, (Level, usize)> = FxHashMap::default();
+    // How many points an access has: one, one per row, or all. What has as many points of one region happens at the same ones.
+    let count = |at: usize| match levels[at] {
+        Level::Uniform => 1,
+        Level::Row => region.rows(),
+        Level::Full => points,
+    };
+    // Of every element: the point that writes it, of how many.
+    let mut owners: Vec<Option<(usize, u32)>> = vec![None; region.args[write].len];
     let mut stored_at = None;
     for (at, inst) in region.insts.iter().enumerate() {
         if let InstOp::Store { arg, .. } = inst.op
             && arg as usize == write
         {
             stored_at.get_or_insert(at);
-            for (element, point) in elements(&region, at)? {
-                if owners.insert(element, (levels[at], point)).is_some() {
-                    return Err(format!("element {element} is written twice"));
+            elements(&region, at, count(at), |element, point| {
+                match owners.get_mut(element).map(|owner| owner.replace((count(at), point))) {
+                    Some(None) => Ok(()),
+                    Some(Some(_)) => Err(format!("element {element} is written twice")),
+                    None => Err(format!("element {element} is beyond the buffer")),
                 }
-            }
+            })?;
         }
     }
     let Some(stored_at) = stored_at else { return Err("the result is not written".into()) };
@@ -286,33 +303,36 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
             if at > stored_at {
                 return Err("it is read after it was written".into());
             }
-            for (element, point) in elements(&region, at)? {
-                if owners.get(&element).is_some_and(|owner| *owner != (levels[at], point)) {
-                    return Err(format!("element {element} is read at point {point} and written at {:?}", owners[&element]));
+            elements(&region, at, count(at), |element, point| match owners.get(element) {
+                Some(Some(owner)) if *owner != (count(at), point) => {
+                    Err(format!("element {element} is read at {:?} and written at {owner:?}", (count(at), point)))
                 }
-            }
+                Some(_) => Ok(()),
+                None => Err(format!("element {element} is beyond the buffer")),
+            })?;
         }
     }
     Ok(())
 }
 
-/// The element that a load or store goes to, with the point (or the row, if it does so once per row), for all of them.
-fn elements(region: &Region, at: usize) -> Result<Vec<(i64, usize)>, String> {
+/// Calls `f` with the element that a load or store goes to and the point at which it does, for all `count` of them.
+fn elements(region: &Region, at: usize, count: usize, mut f: impl FnMut(usize, u32) -> Result<(), String>) -> Result<(), String> {
     let Some((_, index)) = region.insts[at].op.access() else { return Err("neither a load nor a store".into()) };
     if !index.dynamic.is_empty() {
         return Err("the data decide which element it is".into());
     }
-    let axes = if region.levels()[at] == Level::Full { &region.axes[..] } else { &region.axes[..region.n_parallel] };
-    let mut all = Vec::new();
-    for point in 0..axes.iter().product::<usize>() {
+    // A row's points follow each other, so its first axes are the outer ones.
+    let axes = if count == region.axes.iter().product() { &region.axes[..] } else { &region.axes[..region.n_parallel] };
+    for point in 0..count {
         let (mut rest, mut element) = (point, index.offset);
         for (axis, extent) in axes.iter().enumerate().rev() {
             element += (rest % extent) as i64 * index.strides[axis];
             rest /= extent;
         }
-        all.push((element, point));
+        let element = usize::try_from(element).map_err(|_| format!("element {element} is before the buffer"))?;
+        f(element, point as u32)?;
     }
-    Ok(all)
+    Ok(())
 }
 
 #[cfg(test)]
