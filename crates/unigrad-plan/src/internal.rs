@@ -35,3 +35,34 @@ impl Ir {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Capture, Options, build, fuse, lower, memory};
+    use rustc_hash::FxHashSet;
+    use std::sync::Arc;
+    use unigrad_graph::{DType, Expr, UnaryOp};
+
+    /// What a pass leaves out is an error of the next one, with the op and the line, and no plan.
+    #[test]
+    fn what_a_pass_forgets_is_an_error_that_names_op_and_line() {
+        let x = Expr::buffer([8].into_iter().collect(), DType::F32, 0, Arc::new(()));
+        let capture = Capture::new(&[x.unary(UnaryOp::Exp)]).unwrap();
+        let built = build::build(&capture).unwrap();
+        let outputs: FxHashSet<u32> = built.outputs.iter().copied().collect();
+        let options = Options::default();
+        let fuse = || fuse::fuse(&built.ir, &outputs, true, options.limits).unwrap();
+        assert_eq!(lower::lower(&built.ir, &fuse()).unwrap().len(), 1);
+        // An input that is not in memory.
+        let mut fused = fuse();
+        fused.stored.retain(|id| outputs.contains(id));
+        let error = lower::lower(&built.ir, &fused).unwrap_err();
+        assert!(error.contains("input [8] f32 from ") && error.contains("internal.rs:") && error.contains("not in memory"), "{error}");
+        // A launch that is gone: its result has no place.
+        let layout = memory::assign(&built.ir, &[], &built.outputs, &[false], &[None], false).unwrap();
+        assert!(!layout.place.contains_key(&built.outputs[0]));
+        let launches = lower::lower(&built.ir, &fuse()).unwrap();
+        let error = crate::plan::place(&built.ir, &launches, &memory::Layout { needless: vec![false], ..layout }).unwrap_err();
+        assert!(error.contains("exp [8] f32 from ") && error.contains("no place"), "{error}");
+    }
+}

@@ -5,6 +5,7 @@
 //! Always: buffers alive at the same launch never overlap, but for an output that takes the place of an input that dies there and is
 //! read at the very index that is written; what the user holds is never in the arena.
 //! Never: talks to a device, reads tensor contents, or depends on hash order (plans must diff).
+//! Checked by an oracle (`testing::memory`) on every plan that the op table and the fuzzer make. Not checked: gaps between plans.
 
 use crate::group::writes;
 use crate::ir::{Id, Ir, IrOp};
@@ -84,6 +85,11 @@ fn region_in_step(region: &Region, read: u32, write: u32) -> bool {
     }
     let loads: Vec<usize> =
         (0..region.insts.len()).filter(|i| matches!(&region.insts[*i].op, InstOp::Load { arg, .. } if *arg == read)).collect();
+    // A row's value is stored while other threads may still walk through the row: what they load is not its element.
+    let levels = region.levels();
+    if loads.iter().any(|i| levels[*i] > levels[store]) {
+        return false;
+    }
     let at_the_write = loads.iter().all(|i| {
         let access = region.insts[*i].op.access();
         access.is_some_and(|(_, index)| index == written && index.dynamic.is_empty() && *i <= value)

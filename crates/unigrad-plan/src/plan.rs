@@ -115,7 +115,7 @@ pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, Strin
 }
 
 /// The launches with a place for every argument, without those that would only copy what lies where it is wanted.
-fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec<PlannedLaunch>, String> {
+pub(crate) fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec<PlannedLaunch>, String> {
     let place = |id: u32| layout.place.get(&id).copied().ok_or_else(|| ir.impossible(id, "it has no place in memory"));
     let (mut begun, mut overwritten): (FxHashSet<u32>, FxHashSet<u32>) = Default::default();
     let mut planned = Vec::with_capacity(launches.len());

@@ -304,34 +304,15 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
             if at > stored_at {
                 return Err("it is read after it was written".into());
             }
-            // All of a row has been read when a reduction over it is there: then the row may be written, unless its points are made again.
-            let may_follow = !is_made_again(&region, at, stored_at);
             elements(&region, at, count(at), |element, point| match owners.get(element) {
                 Some(None) => Ok(()),
                 Some(Some(owner)) if *owner == (count(at), point) => Ok(()),
-                Some(Some((of, row)))
-                    if may_follow && count(at) == points && *of == region.rows() && point as usize / region.row_len() == *row as usize =>
-                {
-                    Ok(())
-                }
                 Some(Some(owner)) => Err(format!("element {element} is read at {:?} and written at {owner:?}", (count(at), point))),
                 None => Err(format!("element {element} is beyond the buffer")),
             })?;
         }
     }
     Ok(())
-}
-
-/// Whether anything after the store is made of what is loaded at `load`, but for what reductions made of it.
-fn is_made_again(region: &Region, load: usize, store: usize) -> bool {
-    let mut made = vec![false; region.insts.len()];
-    made[load] = true;
-    for (at, inst) in region.insts.iter().enumerate().skip(load + 1) {
-        if !matches!(inst.op, InstOp::Reduce(..) | InstOp::ArgReduce(..)) {
-            inst.op.visit_values(|value| made[at] |= made[value.index()]);
-        }
-    }
-    made.iter().enumerate().any(|(at, made)| *made && at > store)
 }
 
 /// Calls `f` with the element that a load or store goes to and the point at which it does, for all `count` of them.
@@ -440,16 +421,10 @@ mod tests {
         }
         let again = "store f32 a1[4*i0 + i1], %0 %2 = sum f32 %0";
         assert!(points_apart(&region("4*i0 + i1", "4*i0 + i1", again), 0, 1).is_err());
-        // One element of each row, read at all of its points, written when their sum is there.
-        let row = |after: &str, load: &str| -> Kernel {
-            let text = format!(
-                "region \"x\" parallel [4] reduce [4] {{ a0: f32[4] a1: mut f32[4] a2: f32[16] a3: mut f32[16]
-                %0 = axis i64 i1 %1 = const i64 2 %2 = lt bool %0, %1 %3 = load f32 a0[{load}] where %2 %4 = exp f32 %3
-                %5 = sum f32 %4 store f32 a1[i0], %5 %7 = load f32 a2[4*i0 + i1] %8 = mul f32 %7, {after} store f32 a3[4*i0 + i1], %8 }}"
-            );
-            Kernel::Region(text.parse().unwrap())
-        };
-        assert_eq!(points_apart(&row("%5", "i0"), 0, 1), Ok(()));
-        assert!(points_apart(&row("%4", "i0"), 0, 1).is_err() && points_apart(&row("%5", "3 - i0"), 0, 1).is_err());
+        // One element of each row, read at all of its points: a thread may write the row while another still walks through it.
+        let row = "region \"x\" parallel [4] reduce [4] { a0: f32[4] a1: mut f32[4] %0 = axis i64 i1 %1 = const i64 2 %2 = lt bool %0, %1
+            %3 = load f32 a0[i0] where %2 %4 = sum f32 %3 store f32 a1[i0], %4 }";
+        assert!(points_apart(&Kernel::Region(row.parse().unwrap()), 0, 1).is_err());
+        assert_eq!(points_apart(&Kernel::Region(row.replace(" where %2", "").parse().unwrap()), 0, 1), Ok(()));
     }
 }
