@@ -72,7 +72,7 @@ impl Parser<'_> {
         Ok(is)
     }
 
-    fn expect(&mut self, sign: char) -> Parse<()> {
+    fn pass(&mut self, sign: char) -> Parse<()> {
         if self.sign(sign)? { Ok(()) } else { self.wanted(&format!("`{sign}`")) }
     }
 
@@ -152,7 +152,7 @@ impl Parser<'_> {
         if axes.iter().try_fold(1usize, |points, extent| points.checked_mul((*extent).max(1))).is_none() {
             return Err(error(begin, "the domain has more points than can be counted", "write smaller extents"));
         }
-        self.expect('{')?;
+        self.pass('{')?;
         let region = Region { name, axes, n_parallel, args: Vec::new(), scalars: Vec::new(), insts: Vec::new() };
         let mut known = Known { region, values: HashMap::new() };
         while !self.sign('}')? {
@@ -163,7 +163,7 @@ impl Parser<'_> {
 
     /// `[64, 256]`.
     fn extents(&mut self, axes: &mut SmallVec<[usize; 6]>) -> Parse<()> {
-        self.expect('[')?;
+        self.pass('[')?;
         while self.token != Token::Sign(']') {
             if axes.len() == MAX_AXES {
                 return self.fail(format!("more than {MAX_AXES} axes"), "join axes that are walked through as one");
@@ -173,7 +173,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(']')
+        self.pass(']')
     }
 
     /// A declaration, an instruction or a store.
@@ -184,7 +184,7 @@ impl Parser<'_> {
         if let Token::Value(name) = self.token.clone() {
             let at = self.at;
             self.next()?;
-            self.expect('=')?;
+            self.pass('=')?;
             let inst = self.instruction(known)?;
             let value = Value(known.region.insts.len() as u32);
             known.region.insts.push(inst);
@@ -202,9 +202,9 @@ impl Parser<'_> {
             self.declared(number, known.region.args.len(), 'a')?;
             let write = self.word("mut")?;
             let dtype = self.dtype()?;
-            self.expect('[')?;
+            self.pass('[')?;
             let len = self.integer("the number of elements")?;
-            self.expect(']')?;
+            self.pass(']')?;
             known.region.args.push(Arg { dtype, len, write });
             return Ok(());
         }
@@ -223,7 +223,7 @@ impl Parser<'_> {
             return self.fail(format!("`{letter}{number}` where `{letter}{next}` comes next"), "number them from 0, in order");
         }
         self.next()?;
-        self.expect(':')
+        self.pass(':')
     }
 
     fn value(&mut self, known: &Known) -> Parse<Value> {
@@ -236,7 +236,7 @@ impl Parser<'_> {
     }
 
     fn comma_value(&mut self, known: &Known) -> Parse<Value> {
-        self.expect(',')?;
+        self.pass(',')?;
         self.value(known)
     }
 
@@ -251,7 +251,7 @@ impl Parser<'_> {
     /// `a0[256*i0 + i1]`.
     fn place(&mut self, known: &Known) -> Parse<(u32, Index)> {
         let arg = self.named('a', "a buffer", known.region.args.len())?;
-        self.expect('[')?;
+        self.pass('[')?;
         let mut index = Index { strides: SmallVec::from_elem(0, known.region.axes.len()), ..Index::default() };
         let mut is_negative = self.sign('-')?;
         loop {
@@ -262,7 +262,7 @@ impl Parser<'_> {
             }
             self.next()?;
         }
-        self.expect(']')?;
+        self.pass(']')?;
         Ok((arg, index))
     }
 
@@ -356,20 +356,20 @@ impl Parser<'_> {
             "bitcast" => InstOp::Bitcast(self.value(known)?),
             "bounded" => {
                 let index = self.value(known)?;
-                self.expect(',')?;
+                self.pass(',')?;
                 self.expect_word("size")?;
                 let size = self.integer("a size")?;
-                self.expect(',')?;
+                self.pass(',')?;
                 let from_end = self.word("from_end")?;
                 if from_end {
-                    self.expect(',')?;
+                    self.pass(',')?;
                 }
                 self.expect_word("check")?;
                 InstOp::Bounded { index, size, from_end, check: self.integer("a number below 256")? }
             }
             "philox" => {
                 let (seed, offset, index) = (self.value(known)?, self.comma_value(known)?, self.comma_value(known)?);
-                self.expect(',')?;
+                self.pass(',')?;
                 self.expect_word("word")?;
                 InstOp::Philox { seed, offset, index, word: self.integer("a number, 0 to 3")? }
             }
