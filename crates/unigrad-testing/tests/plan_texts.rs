@@ -213,7 +213,8 @@ fn regions_of_optimizers_and_norms() {
     };
     let mut optimizers = String::new();
     type Step = Box<dyn FnMut(&Tensor)>;
-    let all: [(&str, fn(Vec<Tensor>) -> Step); 3] = [
+    type Make = fn(Vec<Tensor>) -> Step;
+    let all: [(&str, Make); 3] = [
         ("AdamW", |p| {
             let mut o = nn::AdamW::new(p, 1e-3).unwrap();
             Box::new(move |loss| o.minimize(loss, &[]).unwrap())
