@@ -55,6 +55,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("a backend is named in its driver only", backend_names),
     ("libraries do not panic", panics),
     ("what guards a result is checked in every build", guards),
+    ("the planner has no default for what cannot happen", defaults),
     ("every file says what it is for", headers),
     ("ARCHITECTURE.md maps what exists", map),
 ];
@@ -159,14 +160,14 @@ fn panics() -> Verdict {
             return None; // it is all test code
         }
         let panic = PANICS.iter().find(|panic| lines[number].bare.contains(*panic))?;
-        (!says_invariant(lines, number))
+        (!says(lines, number, "INVARIANT:"))
             .then(|| format!("`{panic}` in a library: return an error, or say after `// INVARIANT:` why it cannot happen"))
     })
 }
 
-/// Whether this line, or the comment directly above, has an `INVARIANT:`.
-fn says_invariant(lines: &[Line], number: usize) -> bool {
-    let says = |line: &Line| line.comment.contains("INVARIANT:");
+/// Whether this line, or the comment directly above, has the word with a reason after it.
+fn says(lines: &[Line], number: usize, word: &str) -> bool {
+    let says = |line: &Line| line.comment.split_once(word).is_some_and(|(_, reason)| !reason.trim().is_empty());
     let above = lines[..number].iter().rev().take_while(|line| line.bare.trim().is_empty() && !line.comment.is_empty());
     says(&lines[number]) || above.into_iter().any(says)
 }
@@ -196,6 +197,27 @@ fn is_unguarded(line: &Line) -> bool {
     });
     let check = line.comment.split_once("CHECKED:").map_or("", |(_, check)| check.trim());
     asserts && check.is_empty()
+}
+
+/// Where a default in place of an impossible state would give wrong numbers that nobody sees.
+const NO_DEFAULTS: &str = "crates/unigrad-plan/src/";
+const DEFAULTS: &[&str] = &[".unwrap_or_default()", ".unwrap_or(", ".map_or(0,", ".map_or_default("];
+
+/// What the planner cannot meet is an error that names op and line; a default that is right says why.
+fn defaults() -> Verdict {
+    library_lines(|path, lines, number| {
+        if !path.starts_with(NO_DEFAULTS) {
+            return None;
+        }
+        let default = default_in(&lines[number])?;
+        (!says(lines, number, "DEFAULT:")).then(|| {
+            format!("`{default}` in the planner: return an error (`internal.rs`), or say after `// DEFAULT:` why the default is right")
+        })
+    })
+}
+
+fn default_in(line: &Line) -> Option<&'static str> {
+    DEFAULTS.iter().copied().find(|default| line.bare.contains(default))
 }
 
 fn headers() -> Verdict {
@@ -314,6 +336,22 @@ mod tests {
     }
 
     #[test]
+    fn the_planner_has_no_default_for_what_cannot_happen() {
+        assert_tidy(defaults);
+    }
+
+    #[test]
+    fn defaults_are_seen_in_code_only() {
+        let found = |line: &str| source::lines(line).iter().find_map(default_in);
+        assert_eq!(found("let x = y.unwrap_or(0);"), Some(".unwrap_or("));
+        assert_eq!(found("    .unwrap_or_default();"), Some(".unwrap_or_default()"));
+        assert_eq!(found("y.map_or(0, |x| x)"), Some(".map_or(0,"));
+        for good in ["// y.unwrap_or(0)", "\".unwrap_or(\"", "y.unwrap_or_else(|| fail())", "y.ok_or(0)?", "y.is_none_or(|x| x > 0)"] {
+            assert_eq!(found(good), None, "{good}");
+        }
+    }
+
+    #[test]
     fn every_file_says_what_it_is_for() {
         assert_tidy(headers);
     }
@@ -350,7 +388,9 @@ mod tests {
     fn invariants_excuse_the_line_below() {
         let lines =
             source::lines("a.unwrap();\n// INVARIANT: filled above,\n// and never emptied.\nb.unwrap();\nc.unwrap(); // INVARIANT: so");
-        assert_eq!([0, 3, 4].map(|number| says_invariant(&lines, number)), [false, true, true]);
+        assert_eq!([0, 3, 4].map(|number| says(&lines, number, "INVARIANT:")), [false, true, true]);
+        let lines = source::lines("a.unwrap(); // INVARIANT:");
+        assert!(!says(&lines, 0, "INVARIANT:"));
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn errors_that_cannot_be_written_change_nothing() {
     // Remarks of the library go there too.
     let output =
         command(&["train", "digits", "--model", "mlp", "--epochs", "1", "--quiet", "--device", "cpu", "--out", text(&folder.path("o"))])
-            .env("UNIGRAD_DEBUG", "plan,leaks")
+            .env("UNIGRAD_DEBUG", "plan,kernels,leaks")
             .stderr(full())
             .output()
             .unwrap();

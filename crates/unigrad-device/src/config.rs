@@ -3,7 +3,7 @@
 //! | variable | field | meaning |
 //! |---|---|---|
 //! | `UNIGRAD_DEVICE` | [`Config::device`] | the device that [`crate::Device::best`] gives: `cuda:0`, `cpu`, … |
-//! | `UNIGRAD_DEBUG` | [`Config::debug`] | `plan`: print every new plan and each launch with its time; `steps`: the launches only; `leaks`: at the end, memory that nobody freed |
+//! | `UNIGRAD_DEBUG` | [`Config::debug`] | `plan`: print every new plan and each launch with its time; `steps`: the launches only; `kernels`: each kernel that is compiled, as a region, in kernel IR and in the source that is rendered; `leaks`: at the end, memory that nobody freed |
 //! | `UNIGRAD_MEMORY_POOL` | [`Config::memory_pool`] | `on`: freed memory waits for reuse; `off`: it goes back to the driver at once; a size such as `2G`: at most so much waits |
 //! | `UNIGRAD_MEMORY_CAP` | [`Config::memory_cap`] | the most that the process takes of each device: bytes, or `512M`, `2G` |
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
@@ -31,6 +31,8 @@ pub struct Debug {
     pub plan: bool,
     /// Each launch with its time.
     pub steps: bool,
+    /// Each kernel when it is compiled: the region (or other kernel), its programs in the kernel IR, and their rendered source.
+    pub kernels: bool,
     /// When the process ends, memory that tensors still own, by tag.
     pub leaks: bool,
 }
@@ -133,8 +135,12 @@ impl Config {
                 match word {
                     "plan" => config.debug = Debug { plan: true, steps: true, ..config.debug },
                     "steps" => config.debug.steps = true,
+                    "kernels" => config.debug.kernels = true,
                     "leaks" => config.debug.leaks = true,
-                    _ => return Err(refuse("UNIGRAD_DEBUG", &text, "write `plan`, `steps`, `leaks`, or several with commas between")),
+                    _ => {
+                        let help = "write `plan`, `steps`, `kernels`, `leaks`, or several with commas between";
+                        return Err(refuse("UNIGRAD_DEBUG", &text, help));
+                    }
                 }
             }
         }
@@ -277,7 +283,7 @@ mod tests {
         assert_eq!(read(&[]).unwrap(), Config::default());
         let all = [
             ("UNIGRAD_DEVICE", " cpu:0 "),
-            ("UNIGRAD_DEBUG", "plan, leaks"),
+            ("UNIGRAD_DEBUG", "plan, kernels,leaks"),
             ("UNIGRAD_MEMORY_POOL", "2G"),
             ("UNIGRAD_MEMORY_CAP", "1M"),
             ("UNIGRAD_CACHE_DIR", "off"),
@@ -286,7 +292,7 @@ mod tests {
         ];
         let wanted = Config {
             device: Some("cpu:0".to_owned()),
-            debug: Debug { plan: true, steps: true, leaks: true },
+            debug: Debug { plan: true, steps: true, kernels: true, leaks: true },
             memory_pool: MemoryPool::Limit(2 << 30),
             memory_cap: Some(1 << 20),
             cache_dir: CacheDir::Off,

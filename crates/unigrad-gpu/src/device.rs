@@ -10,7 +10,7 @@ mod library;
 mod sequence;
 
 use crate::{
-    Backend, Bound, Lowered, Part, Range, Step, StepArg,
+    Backend, Bound, Lowered, Part, Range, Step, StepArg, dump,
     faults::{Faults, SLOT_WORDS, SLOTS},
     lower,
     room::with_room,
@@ -229,6 +229,7 @@ impl<B: Backend> GpuDevice<B> {
 
     /// What a launch of the kernel needs to know.
     fn program(&self, kernel: &Kernel, name: String, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> GpuProgram<B> {
+        dump::if_asked(&self.name, &name, kernel, &lowered, self.backend.target());
         let dtypes = lowered.steps.iter().map(|step| step.program.params.iter().map(param_dtype).collect()).collect();
         let mut scratch_bytes = 0;
         let mut scratch_at = Vec::with_capacity(lowered.scratch.len());
@@ -247,7 +248,6 @@ impl<B: Backend> GpuDevice<B> {
         let name = match kernel {
             Kernel::Region(region) => region.name.clone(),
             Kernel::Grouped(grouped) => grouped.region.name.clone(),
-            Kernel::Total(total) => total.rows.name.clone(),
             other => other.kind().to_owned(),
         };
         let (lowered, modules) = self.lower(kernel, &name, self.backend.target())?;

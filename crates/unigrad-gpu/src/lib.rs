@@ -7,6 +7,7 @@
 mod backend;
 mod cache;
 mod device;
+mod dump;
 mod faults;
 mod later;
 pub mod lower;

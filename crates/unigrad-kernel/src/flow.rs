@@ -43,8 +43,7 @@ impl Kernel {
                 Some(region) => of_region(region, 2, &[0, 1]),
                 None => all(self),
             },
-            Kernel::Total(_)
-            | Kernel::Attention(_)
+            Kernel::Attention(_)
             | Kernel::AttentionGrad(_)
             | Kernel::Scan(_)
             | Kernel::Scatter(_)
@@ -78,10 +77,10 @@ fn of_region(region: &Region, first: usize, acc: &[usize]) -> Vec<Flow> {
             reads.extend_from_slice(below);
             checks |= checks_below;
         });
-        match &inst.op {
-            InstOp::Load { arg, .. } => reads.push(first + *arg as usize),
-            InstOp::Acc => reads.extend_from_slice(acc),
-            _ => {}
+        if let InstOp::Load { arg, .. } = inst.op {
+            reads.push(first + arg as usize);
+        } else if inst.op == InstOp::Acc {
+            reads.extend_from_slice(acc);
         }
         reads.sort_unstable();
         reads.dedup();

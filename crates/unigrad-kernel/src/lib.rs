@@ -4,8 +4,10 @@
 //! fusion. The others are the few operations that deserve a hand-designed algorithm: [`Contract`], [`Attention`], …
 //!
 //! Always: buffers are typed and row-major strides are in elements; every index a kernel forms is in bounds where its mask is
-//! true. Whoever makes a kernel vouches for that, and drivers rely on it.
+//! true. Whoever makes a kernel vouches for that, and drivers rely on it. Kernels print as text, and regions are read back from it.
 //! Never: names a backend, a thread or an instruction set.
+
+#![warn(clippy::wildcard_enum_match_arm)]
 
 mod attention;
 mod contract;
@@ -14,14 +16,18 @@ mod flow;
 mod indexed;
 mod region;
 #[cfg(feature = "testing")]
+// An oracle of values: its `_` arms are over dtypes, which come in families.
+#[allow(clippy::wildcard_enum_match_arm)]
 pub mod testing;
+mod text;
 
 pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
 pub use custom::Custom;
 pub use flow::{Flow, check_bit};
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
-pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Total, Value};
+pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Value};
+pub use text::{MAX_AXES, ParseError, parse_regions};
 
 use unigrad_scalar::DType;
 
@@ -49,7 +55,6 @@ impl Limits {
 pub enum Kernel {
     Region(Region),
     Grouped(Grouped),
-    Total(Total),
     Contract(Contract),
     Attention(Attention),
     AttentionGrad(AttentionGrad),
@@ -67,7 +72,6 @@ impl Kernel {
         match self {
             Kernel::Region(k) => k.args.clone(),
             Kernel::Grouped(k) => k.args(),
-            Kernel::Total(k) => k.args(),
             Kernel::Contract(k) => k.args(),
             Kernel::Attention(k) => k.args(),
             Kernel::AttentionGrad(k) => k.args(),
@@ -85,12 +89,11 @@ impl Kernel {
         match self {
             Kernel::Region(k) => k.scalars.clone(),
             Kernel::Grouped(k) => k.scalars(),
-            Kernel::Total(k) => k.scalars(),
-            Kernel::Contract(k) => k.epilogue.as_ref().map(|e| e.scalars.clone()).unwrap_or_default(),
+            Kernel::Contract(k) => k.epilogue.as_ref().map_or_else(Vec::new, |e| e.scalars.clone()),
             Kernel::Attention(k) => k.scalars(),
             Kernel::AttentionGrad(k) => k.forward.scalars(),
             Kernel::Custom(k) => k.scalars.clone(),
-            _ => Vec::new(),
+            Kernel::Scan(_) | Kernel::Scatter(_) | Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) => Vec::new(),
         }
     }
 
@@ -100,7 +103,6 @@ impl Kernel {
             Kernel::Region(r) if r.n_parallel == r.axes.len() => "map",
             Kernel::Region(_) => "row",
             Kernel::Grouped(_) => "grouped",
-            Kernel::Total(_) => "total",
             Kernel::Contract(_) => "contract",
             Kernel::Attention(_) => "attention",
             Kernel::AttentionGrad(_) => "attention.grad",
@@ -119,7 +121,14 @@ impl Kernel {
             Kernel::Contract(k) => k.flops(),
             Kernel::Attention(k) => k.flops(),
             Kernel::AttentionGrad(k) => 2.5 * k.forward.flops(),
-            _ => 0.0,
+            Kernel::Region(_)
+            | Kernel::Grouped(_)
+            | Kernel::Scan(_)
+            | Kernel::Scatter(_)
+            | Kernel::ArgSort(_)
+            | Kernel::TopK(_)
+            | Kernel::MaxPool(_)
+            | Kernel::Custom(_) => 0.0,
         }
     }
 }

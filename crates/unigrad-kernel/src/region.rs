@@ -181,10 +181,8 @@ impl Region {
             };
             self.axes.iter().enumerate().filter(|(axis, _)| counts(*axis)).fold(1usize, |all, (_, size)| all.saturating_mul(*size))
         };
-        let accesses = self.insts.iter().filter_map(|inst| match &inst.op {
-            InstOp::Load { arg: at, index, .. } | InstOp::Store { arg: at, index, .. } if *at as usize == arg => Some(points(index)),
-            _ => None,
-        });
+        let accesses = self.insts.iter().filter_map(|inst| inst.op.access());
+        let accesses = accesses.filter(|(at, _)| *at as usize == arg).map(|(_, index)| points(index));
         accesses.fold(0usize, usize::saturating_add).min(self.args[arg].len)
     }
 
@@ -206,9 +204,15 @@ impl Region {
                 InstOp::Load { index, mask, .. } => of_index(index, &levels).max(mask.map_or(Level::Uniform, |mask| levels[mask.index()])),
                 InstOp::Reduce(..) | InstOp::ArgReduce(..) => Level::Row,
                 InstOp::Store { index, value, .. } => of_index(index, &levels).max(levels[value.index()]),
-                other => {
+                InstOp::Unary(..)
+                | InstOp::Binary(..)
+                | InstOp::Where(..)
+                | InstOp::Cast(_)
+                | InstOp::Bitcast(_)
+                | InstOp::Bounded { .. }
+                | InstOp::Philox { .. } => {
                     let mut level = Level::Uniform;
-                    other.visit_values(|value| level = level.max(levels[value.index()]));
+                    inst.op.visit_values(|value| level = level.max(levels[value.index()]));
                     level
                 }
             };
@@ -219,6 +223,26 @@ impl Region {
 }
 
 impl InstOp {
+    /// The buffer that a load or store goes to, and where in it.
+    pub fn access(&self) -> Option<(u32, &Index)> {
+        match self {
+            InstOp::Load { arg, index, .. } | InstOp::Store { arg, index, .. } => Some((*arg, index)),
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::AxisIndex(_) | InstOp::Acc => None,
+            InstOp::Unary(..) | InstOp::Binary(..) | InstOp::Where(..) | InstOp::Cast(_) | InstOp::Bitcast(_) => None,
+            InstOp::Bounded { .. } | InstOp::Philox { .. } | InstOp::Reduce(..) | InstOp::ArgReduce(..) => None,
+        }
+    }
+
+    /// As [`InstOp::access`], to be changed.
+    pub fn access_mut(&mut self) -> Option<(&mut u32, &mut Index)> {
+        match self {
+            InstOp::Load { arg, index, .. } | InstOp::Store { arg, index, .. } => Some((arg, index)),
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::AxisIndex(_) | InstOp::Acc => None,
+            InstOp::Unary(..) | InstOp::Binary(..) | InstOp::Where(..) | InstOp::Cast(_) | InstOp::Bitcast(_) => None,
+            InstOp::Bounded { .. } | InstOp::Philox { .. } | InstOp::Reduce(..) | InstOp::ArgReduce(..) => None,
+        }
+    }
+
     /// Calls `f` with every value the instruction uses.
     pub fn visit_values(&self, mut f: impl FnMut(Value)) {
         match self {
@@ -272,29 +296,5 @@ impl Grouped {
 
     pub(crate) fn scalars(&self) -> Vec<DType> {
         self.lens.iter().flat_map(|_| self.region.scalars.iter().copied()).collect()
-    }
-}
-
-/// Rows, and a reduction of what they give over all of them: a loss and its mean in one launch.
-///
-/// `total` runs when every store of `rows` is done. It has one row ([`Region::rows`] is 1) and no more points than `rows` has
-/// rows, so its work is small beside theirs. What it reads of their results goes through memory: such a buffer is an argument of
-/// both. The launch passes the arguments of `rows`, then those of `total`, and their scalars in the same order.
-/// A device that cannot wait for all rows within one launch runs the two regions one after the other.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Total {
-    /// What runs first: a region with reduce axes.
-    pub rows: Region,
-    /// What runs then.
-    pub total: Region,
-}
-
-impl Total {
-    pub(crate) fn args(&self) -> Vec<Arg> {
-        self.rows.args.iter().chain(&self.total.args).copied().collect()
-    }
-
-    pub(crate) fn scalars(&self) -> Vec<DType> {
-        self.rows.scalars.iter().chain(&self.total.scalars).copied().collect()
     }
 }

@@ -50,10 +50,19 @@ pub(crate) fn affine(ir: &Ir, view: Id, stops: &FxHashSet<Id>, coords: Coords, a
                 coords = parts.iter().zip(&coords).map(at).collect();
             }
             Op::Window { axis, step, dilation, .. } => {
-                let inner = coords.pop().unwrap_or_default().times(*dilation as i64);
+                let inner = coords.pop().ok_or_else(|| Stop::Bug(ir.impossible(id, "a window without axes")))?;
+                let inner = inner.times(*dilation as i64);
                 coords[*axis] = coords[*axis].clone().times(*step as i64).plus(&inner);
             }
-            _ => return Ok(None),
+            // What is not one element of its input, or decided by data.
+            Op::Pad(..) | Op::Concat { .. } | Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => return Ok(None),
+            Op::Const(_) | Op::Iota { .. } | Op::Random { .. } | Op::Reduce(..) | Op::ArgReduce(..) => return Ok(None),
+            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Bounded { .. } => return Ok(None),
+            Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) => return Ok(None),
+            Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => return Ok(None),
+            Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => return Ok(None),
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => return Ok(None),
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Copy | Op::Commit | Op::Invalid(_) => return Ok(None),
         }
         id = next(0);
     }

@@ -45,7 +45,7 @@ pub(crate) fn build(capture: &Capture) -> Result<Built, String> {
                     .iter()
                     .map(|input| builder.id_of.get(&capture.nodes[*input as usize].expr.id()).copied())
                     .collect::<Option<_>>()
-                    .ok_or("an input is missing")?;
+                    .ok_or_else(|| format!("{} from {}: an input is missing", expr.op().name(), expr.origin()))?;
                 builder.node(expr, inputs)?
             }
         };
@@ -66,6 +66,11 @@ impl Builder {
         self.ir.add(IrNode { op, inputs, shape: expr.shape().clone(), dtype: expr.dtype(), origin: expr.origin() })
     }
 
+    /// The op as it is recorded.
+    fn same(&mut self, expr: &Expr, inputs: SmallVec<[Id; 3]>) -> Id {
+        self.add(expr, IrOp::Op(expr.op().clone()), inputs)
+    }
+
     fn barrier(&mut self, expr: &Expr, input: Id) -> Id {
         self.barriers += 1;
         self.add(expr, IrOp::Barrier(self.barriers), SmallVec::from_slice(&[input]))
@@ -73,13 +78,11 @@ impl Builder {
 
     fn owned(&mut self, id: Id) -> Id {
         let node = self.ir.node(id).clone();
-        match node.op {
-            IrOp::External(_) | IrOp::Scalar(_) => {
-                self.barriers += 1;
-                self.ir.add(IrNode { op: IrOp::Barrier(self.barriers), inputs: SmallVec::from_slice(&[id]), ..node })
-            }
-            _ => id,
+        if !matches!(node.op, IrOp::External(_) | IrOp::Scalar(_)) {
+            return id;
         }
+        self.barriers += 1;
+        self.ir.add(IrNode { op: IrOp::Barrier(self.barriers), inputs: SmallVec::from_slice(&[id]), ..node })
     }
 
     /// The node of every output; what is assigned keeps its old value where the evaluation fails.
@@ -121,6 +124,8 @@ impl Builder {
     }
 
     fn node(&mut self, expr: &Expr, inputs: SmallVec<[Id; 3]>) -> Result<Id, String> {
+        // What it is taken apart into comes from the same line of the user's.
+        let _origin = expr.origin().enter();
         match expr.op() {
             Op::Commit => Ok(commit::seen(&mut self.ir, inputs[0], inputs[1], inputs.get(2).copied())),
             Op::Variable(_) | Op::Custom(_) => Ok(inputs[0]),
@@ -153,7 +158,18 @@ impl Builder {
                 }
                 Ok(whole)
             }
-            op => Ok(self.add(expr, IrOp::Op(op.clone()), inputs)),
+            Op::Const(_) | Op::Iota { .. } | Op::Random { .. } | Op::Reduce(..) | Op::ArgReduce(..) => Ok(self.same(expr, inputs)),
+            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Bounded { .. } => Ok(self.same(expr, inputs)),
+            Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => {
+                Ok(self.same(expr, inputs))
+            }
+            Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => Ok(self.same(expr, inputs)),
+            Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) | Op::Part(_) => {
+                Ok(self.same(expr, inputs))
+            }
+            Op::Buffer | Op::Scalar | Op::Copy | Op::Invalid(_) => {
+                Err(format!("{} from {} is nothing to compute", expr.op().name(), expr.origin()))
+            }
         }
     }
 

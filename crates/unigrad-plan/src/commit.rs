@@ -40,12 +40,10 @@ pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: Vec<Id>) 
     let computed = assignments.iter().flat_map(|a| [Some(a.value), Some(a.otherwise), a.condition]).flatten();
     let mut checks = checks(ir, others.into_iter().chain(computed));
     let mut on_host = Vec::new();
-    checks.retain(|check| match ir.node(check.index) {
-        IrNode { op: IrOp::Scalar(slot), origin, .. } => {
-            on_host.push(ScalarCheck { slot: *slot, size: check.size, from_end: check.from_end, origin: *origin });
-            false
-        }
-        _ => true,
+    checks.retain(|check| {
+        let IrNode { op: IrOp::Scalar(slot), origin, .. } = ir.node(check.index) else { return true };
+        on_host.push(ScalarCheck { slot: *slot, size: check.size, from_end: check.from_end, origin: *origin });
+        false
     });
     if assignments.is_empty() {
         return (Vec::new(), on_host);
@@ -112,7 +110,15 @@ fn checks(ir: &Ir, computed: impl Iterator<Item = Id>) -> Vec<Check> {
             Op::Bounded { size, from_end } => (0, *size, *from_end),
             Op::DynSlice { axis } => (1, axis_of(0, *axis) - node.shape[*axis] + 1, true),
             Op::DynUpdate { axis } => (2, node.shape[*axis] - axis_of(1, *axis) + 1, true),
-            _ => continue,
+            // No index among their inputs. Attention's lengths are clamped, not checked.
+            Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Random { .. } | Op::Variable(_) => continue,
+            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast => continue,
+            Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => continue,
+            Op::Reduce(..) | Op::ArgReduce(..) | Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul => continue,
+            Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) | Op::MaxPool(_) => continue,
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => continue,
+            Op::Attention(_) | Op::AttentionGrad(_) | Op::Part(_) => continue,
+            Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Composite(_) | Op::Copy | Op::Commit | Op::Invalid(_) => continue,
         };
         let check = Check { index: values_of(ir, node.inputs[input]), size, from_end };
         if !is_in_range(ir, check) && seen.insert(check) {
@@ -126,11 +132,8 @@ fn checks(ir: &Ir, computed: impl Iterator<Item = Id>) -> Vec<Check> {
 fn values_of(ir: &Ir, mut id: Id) -> Id {
     loop {
         let node = ir.node(id);
-        let same = match &node.op {
-            IrOp::Op(Op::Reshape | Op::Permute(_)) | IrOp::Barrier(_) => true,
-            IrOp::Op(Op::Expand) => ir.numel(id) > 0,
-            _ => false,
-        };
+        let same = matches!(node.op, IrOp::Op(Op::Reshape | Op::Permute(_)) | IrOp::Barrier(_))
+            || (node.op == IrOp::Op(Op::Expand) && ir.numel(id) > 0);
         if !same {
             return id;
         }
@@ -138,7 +141,8 @@ fn values_of(ir: &Ir, mut id: Id) -> Id {
     }
 }
 
-/// Whether the op that makes an index already keeps it in range.
+/// Whether the op that makes an index already keeps it in range. Of an op that is not asked about here, only that it makes no index at all.
+#[expect(clippy::wildcard_enum_match_arm, reason = "to check what is in range costs time and changes nothing")]
 fn is_in_range(ir: &Ir, check: Check) -> bool {
     let node = ir.node(check.index);
     let IrOp::Op(op) = &node.op else { return ir.numel(check.index) == 0 };
@@ -161,6 +165,7 @@ fn all_in_range(ir: &mut Ir, checks: &[Check]) -> Option<Id> {
         };
         let end =
             |ir: &mut Ir, value: i64| add(ir, Op::Const(Literal::int(DType::I64, value)), SmallVec::new(), index.shape.clone(), DType::I64);
+        // DEFAULT: no index is as large as a size beyond `i64`, so any such size allows the same ones.
         let size = i64::try_from(check.size).unwrap_or(i64::MAX);
         let (low, high) = (end(ir, if check.from_end { -size } else { 0 }), end(ir, size));
         let above = add(ir, Op::Binary(BinaryOp::Ge), smallvec![check.index, low], index.shape.clone(), DType::Bool);

@@ -323,7 +323,7 @@ impl<'a> Emitter<'a> {
                 Err(Pause::Stop(stop)) => return Err(stop),
             }
         }
-        last.ok_or_else(|| Stop::Bug(format!("%{node} has no value")))
+        last.ok_or_else(|| Stop::Bug(self.task.ir.impossible(node, "it has no value")))
     }
 
     fn is_loaded(&self, node: Id) -> bool {
@@ -357,7 +357,7 @@ impl<'a> Emitter<'a> {
         let input = |i: usize| n.inputs[i];
         let shape_of = |i: usize| &ir.node(n.inputs[i]).shape;
         let op = match &n.op {
-            IrOp::External(_) => return Err(Stop::Bug(format!("input %{node} is not in memory")).into()),
+            IrOp::External(_) => return Err(Stop::Bug(ir.impossible(node, "an input that is not in memory")).into()),
             IrOp::Scalar(slot) => return Ok(self.scalar(*slot, n.dtype)),
             IrOp::Barrier(_) => return self.pull(input(0), coords, mask),
             IrOp::Op(op) => op,
@@ -499,7 +499,21 @@ impl<'a> Emitter<'a> {
                 let x = self.pull(input(0), &from, None)?;
                 self.inst(InstOp::ArgReduce(*reduce, x), DType::I64)
             }
-            other => return Err(Stop::Bug(format!("{} is not a part of a region", other.name())).into()),
+            Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) => {
+                return Err(Stop::Bug(n.impossible("a kernel of its own is not computed within a region")).into());
+            }
+            Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => {
+                return Err(Stop::Bug(n.impossible("a kernel of its own is not computed within a region")).into());
+            }
+            Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => {
+                return Err(Stop::Bug(n.impossible("it is replaced before regions are made")).into());
+            }
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => {
+                return Err(Stop::Bug(n.impossible("it is replaced before regions are made")).into());
+            }
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+                return Err(Stop::Bug(n.impossible("it is replaced before regions are made")).into());
+            }
         })
     }
 
@@ -572,10 +586,10 @@ impl<'a> Emitter<'a> {
         let reorder = |index: &mut Index| index.strides = order.iter().map(|old| index.strides[*old]).collect();
         let mut insts = insts;
         for inst in &mut insts {
-            match &mut inst.op {
-                InstOp::Load { index, .. } | InstOp::Store { index, .. } => reorder(index),
-                InstOp::AxisIndex(axis) => *axis = position[*axis as usize],
-                _ => {}
+            if let Some((_, index)) = inst.op.access_mut() {
+                reorder(index);
+            } else if let InstOp::AxisIndex(axis) = &mut inst.op {
+                *axis = position[*axis as usize];
             }
         }
         let region = Region {
@@ -591,14 +605,24 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// A rough price of an elementwise op, in additions.
+/// A rough price of an op per element, in additions; of what is no map, 1.
 pub(crate) fn map_cost(op: &IrOp) -> usize {
+    let op = match op {
+        IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) => return 0,
+        IrOp::Op(op) => op,
+    };
     match op {
-        IrOp::Op(Op::Const(_) | Op::Cast | Op::Bitcast) | IrOp::Scalar(_) => 0,
-        IrOp::Op(Op::Unary(op)) => op.cost(),
-        IrOp::Op(Op::Binary(BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Rem | BinaryOp::IDiv)) => 16,
-        IrOp::Op(Op::Random { .. }) => 40,
-        IrOp::Op(_) => 1,
-        IrOp::External(_) | IrOp::Barrier(_) => 0,
+        Op::Const(_) | Op::Cast | Op::Bitcast => 0,
+        Op::Unary(op) => op.cost(),
+        Op::Binary(BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Rem | BinaryOp::IDiv) => 16,
+        Op::Random { .. } => 40,
+        Op::Binary(_) | Op::Where | Op::Iota { .. } | Op::Bounded { .. } => 1,
+        Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => 1,
+        Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } | Op::Reduce(..) | Op::ArgReduce(..) => 1,
+        Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) => 1,
+        Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => 1,
+        Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => 1,
+        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => 1,
+        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Copy | Op::Commit | Op::Invalid(_) => 1,
     }
 }

@@ -7,16 +7,16 @@
 //! reductions, expensive values with several readers); each starts as a cluster of its own. Then clusters merge, greedily and in a
 //! fixed order, while the domains fit, nothing is read out of step and no cycle arises:
 //!
-//! 1. a map that reads a contraction's result in step becomes its epilogue (rule e);
-//! 2. a reader joins its producer: maps, reductions over the same axes, maps of row values (rules a, c, d);
-//! 3. siblings that read the same large buffer join (rule b).
+//! 1. a map that reads a contraction's result in step becomes its epilogue;
+//! 2. a reader joins its producer: maps, reductions over the same axes, maps of row values;
+//! 3. siblings that read the same large buffer join.
 //!
 //! No region grows beyond a number of nodes, nor beyond the buffers and run-time scalars that the device's launches can pass.
 //! What no other cluster reads is then not stored after all: it stays on chip.
 //! Always: the result is the same for the same graph. Never: changes what is computed.
 
 use crate::affine::affine;
-use crate::emit::{Axis, split_axis};
+use crate::emit::{Axis, Stop, split_axis};
 use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp, Kind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -51,6 +51,13 @@ pub(crate) struct Cluster {
     pub(crate) reads: Vec<Id>,
     /// How many nodes it computes.
     n_nodes: usize,
+}
+
+impl Cluster {
+    /// The nodes it makes, but for the parts of a kernel with several results.
+    fn made(&self) -> impl Iterator<Item = Id> {
+        self.roots.iter().map(|(id, _)| *id).chain(self.heavy)
+    }
 }
 
 /// What a cluster takes in.
@@ -170,14 +177,14 @@ fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool, limi
         thorough,
         seen: RefCell::default(),
     };
-    fusion.mark(enabled);
+    fusion.mark(enabled)?;
     fusion.begin()?;
     if enabled {
-        fusion.attach_epilogues();
-        fusion.merge_readers();
-        fusion.merge_siblings();
+        fusion.attach_epilogues()?;
+        fusion.merge_readers()?;
+        fusion.merge_siblings()?;
     }
-    Ok(fusion.finish())
+    fusion.finish()
 }
 
 /// The inputs of a heavy node that its kernel reads through views, and those it wants as they are.
@@ -192,12 +199,20 @@ pub(crate) fn reads_through_views(op: &Op, input: usize) -> bool {
             let last = first + 4 + if spec.dropout_keep_bits.is_some() { 2 } else { 0 };
             input < first || input == last
         }
-        _ => false,
+        // Read as they lie, or not kernels of their own.
+        Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MaxPool(_) | Op::Part(_) | Op::Kernel(_) => false,
+        Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Random { .. } | Op::Variable(_) => false,
+        Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Bounded { .. } => false,
+        Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => false,
+        Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } | Op::Reduce(..) | Op::ArgReduce(..) => false,
+        Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => false,
+        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => false,
+        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Copy | Op::Commit | Op::Invalid(_) => false,
     }
 }
 
 /// What a heavy node's input really reads: the node below the views that can be expressed by strides.
-pub(crate) fn view_base(ir: &Ir, view: Id, may_split: bool) -> Id {
+pub(crate) fn view_base(ir: &Ir, view: Id, may_split: bool) -> Result<Id, String> {
     let mut base = view;
     let mut below = view;
     loop {
@@ -205,7 +220,7 @@ pub(crate) fn view_base(ir: &Ir, view: Id, may_split: bool) -> Id {
         let through =
             matches!(&node.op, IrOp::Op(Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Window { .. }) | IrOp::Barrier(_));
         if !through {
-            return base;
+            return Ok(base);
         }
         below = node.inputs[0];
         let stops = FxHashSet::from_iter([below]);
@@ -217,15 +232,17 @@ pub(crate) fn view_base(ir: &Ir, view: Id, may_split: bool) -> Id {
         loop {
             match affine(ir, view, &stops, home(&ir.node(view).shape, &axes), &axes) {
                 Ok(Some(_)) => base = below,
-                Err(crate::emit::Stop::Split { axis, inner }) if may_split => {
+                Err(Stop::Split { axis, inner }) if may_split => {
                     split_axis(&mut axes, axis, inner);
                     continue;
                 }
-                _ => {}
+                // No strides show it so: it is read from a copy.
+                Ok(None) | Err(Stop::Split { .. }) => {}
+                Err(Stop::Bug(bug)) => return Err(bug),
             }
             break;
         }
-        return base;
+        return Ok(base);
     }
 }
 
@@ -262,7 +279,8 @@ impl Fusion<'_> {
             let index = self.clusters.len();
             let cluster = match (&node.op, self.ir.kind(id)) {
                 (IrOp::Op(Op::Part(_)), _) => {
-                    let whole = self.cluster_of.get(&node.inputs[0]).ok_or_else(|| format!("%{id} is a part of what no kernel makes"))?;
+                    let whole =
+                        self.cluster_of.get(&node.inputs[0]).ok_or_else(|| self.ir.impossible(id, "a part of what no kernel makes"))?;
                     self.cluster_of.insert(id, *whole);
                     continue;
                 }
@@ -282,7 +300,7 @@ impl Fusion<'_> {
         }
         for index in 0..self.clusters.len() {
             if let Some(cluster) = self.clusters[index].take() {
-                let reads = self.reads(&cluster).ok_or_else(|| format!("{:?} is read out of step by itself", cluster.roots))?;
+                let reads = self.reads(&cluster).ok_or_else(|| self.of_cluster(&cluster, "it is read out of step by itself"))?;
                 self.clusters[index] = Some(Cluster { reads: reads.stored, n_nodes: reads.n_nodes, ..cluster });
             }
         }
@@ -350,6 +368,7 @@ impl Fusion<'_> {
             }
             IrOp::Op(op) => op,
         };
+        let all = |step: Step| node.inputs.iter().map(move |input| (*input, step));
         match op {
             Op::Reduce(_, axes) => {
                 let input = self.ir.node(node.inputs[0]);
@@ -370,14 +389,17 @@ impl Fusion<'_> {
                 let from = &self.ir.node(node.inputs[0]).shape;
                 let lead = node.shape.len() - from.len();
                 let spread = |a: usize| a < lead || from[a - lead] != node.shape[a];
-                let next = match step {
-                    _ if numel(from) == numel(&node.shape) => step,
-                    Step::Full if groups(&node.shape, spread) == *domain => Step::Row,
-                    _ => Step::Other,
+                let next = if numel(from) == numel(&node.shape) {
+                    step
+                } else if step == Step::Full && groups(&node.shape, spread) == *domain {
+                    Step::Row
+                } else {
+                    Step::Other
                 };
                 stack.push((node.inputs[0], next));
             }
-            _ if self.ir.kind(id) == Kind::Map => stack.extend(node.inputs.iter().map(|input| (*input, step))),
+            Op::Const(_) | Op::Iota { .. } | Op::Random { .. } => stack.extend(all(step)),
+            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Bounded { .. } => stack.extend(all(step)),
             Op::DynUpdate { .. } => {
                 stack.push((node.inputs[0], step));
                 stack.extend(node.inputs[1..].iter().map(|input| (*input, Step::Other)));
@@ -387,46 +409,83 @@ impl Fusion<'_> {
                 stack.push((node.inputs[0], Step::Other));
                 stack.push((node.inputs[1], step));
             }
-            _ => stack.extend(node.inputs.iter().map(|input| (*input, Step::Other))),
+            Op::Permute(_) | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } | Op::DynSlice { .. } => {
+                stack.extend(all(Step::Other));
+            }
+            Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) => {
+                stack.extend(all(Step::Other));
+            }
+            Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => stack.extend(all(Step::Other)),
+            // Taken apart before; whoever lowers one of them says so.
+            Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => {
+                stack.extend(all(Step::Other));
+            }
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => stack.extend(all(Step::Other)),
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Copy | Op::Commit | Op::Invalid(_) => stack.extend(all(Step::Other)),
         }
         Some(())
     }
 
+    /// A cluster, unless it has gone into another one.
     fn cluster(&self, index: usize) -> Option<&Cluster> {
         self.clusters.get(index).and_then(Option::as_ref)
     }
 
+    /// A cluster that [`Fusion::cluster_of`] leads to.
+    fn alive(&self, index: usize) -> Result<&Cluster, String> {
+        self.cluster(index).ok_or_else(|| format!("cluster {index} has gone into another one, and yet a node is said to be in it"))
+    }
+
+    /// The message for something impossible about a cluster.
+    fn of_cluster(&self, cluster: &Cluster, what: &str) -> String {
+        match cluster.made().min() {
+            Some(first) => self.ir.impossible(first, what),
+            None => format!("a cluster that makes nothing: {what}"),
+        }
+    }
+
     /// The clusters that make what a cluster reads.
-    fn producers(&self, index: usize) -> SmallVec<[usize; 8]> {
-        let reads = self.cluster(index).map(|c| c.reads.as_slice()).unwrap_or_default();
-        let mut producers: SmallVec<[usize; 8]> = reads.iter().filter_map(|id| self.cluster_of.get(id)).copied().collect();
+    fn producers(&self, index: usize) -> Result<SmallVec<[usize; 8]>, String> {
+        let mut producers: SmallVec<[usize; 8]> = SmallVec::new();
+        for id in &self.alive(index)?.reads {
+            match self.cluster_of.get(id) {
+                Some(producer) => producers.push(*producer),
+                None if self.ir.kind(*id) == Kind::External => {}
+                None => return Err(self.ir.impossible(*id, "it is read, and no kernel makes it")),
+            }
+        }
         producers.sort_unstable_by(|a, b| b.cmp(a));
         producers.dedup();
-        producers
+        Ok(producers)
     }
 
     /// The earliest node a cluster makes; nothing it reads is made from later ones.
-    fn first_node(&self, index: usize) -> Id {
-        let Some(cluster) = self.cluster(index) else { return Id::MAX };
-        cluster.roots.iter().map(|(id, _)| *id).chain(cluster.heavy).min().unwrap_or(Id::MAX)
+    fn first_node(&self, index: usize) -> Result<Id, String> {
+        let cluster = self.alive(index)?;
+        cluster.made().min().ok_or_else(|| self.of_cluster(cluster, "it has no first node"))
+    }
+
+    /// The latest node a cluster makes.
+    fn last_node(&self, index: usize) -> Result<Id, String> {
+        let cluster = self.alive(index)?;
+        cluster.made().max().ok_or_else(|| self.of_cluster(cluster, "it has no last node"))
     }
 
     /// Whether `to` needs `from`, directly if `direct`, or by way of another cluster.
-    fn depends(&self, to: usize, from: usize, direct: bool) -> bool {
-        let floor = self.first_node(from);
+    fn depends(&self, to: usize, from: usize, direct: bool) -> Result<bool, String> {
+        let floor = self.first_node(from)?;
         let mut seen = FxHashSet::default();
-        let mut stack: Vec<usize> = self.producers(to).into_iter().filter(|p| direct || *p != from).collect();
+        let mut stack: Vec<usize> = self.producers(to)?.into_iter().filter(|p| direct || *p != from).collect();
         while let Some(index) = stack.pop() {
             if index == from {
-                return true;
+                return Ok(true);
             }
-            let last = self.cluster(index).map(|c| c.roots.iter().map(|(id, _)| *id).chain(c.heavy).max().unwrap_or(0)).unwrap_or(0);
-            if (last < floor && !self.thorough) || !seen.insert(index) {
+            if (self.last_node(index)? < floor && !self.thorough) || !seen.insert(index) {
                 continue;
             }
-            stack.extend(self.producers(index));
+            stack.extend(self.producers(index)?);
         }
-        false
+        Ok(false)
     }
 
     /// The two as one, if their domains fit and everything is read in step.
@@ -496,20 +555,20 @@ impl Fusion<'_> {
     }
 
     /// Merges `reader` into `producer` if that is possible. The result is where `producer` was.
-    fn try_merge(&mut self, producer: usize, reader: usize) -> bool {
-        let (Some(first), Some(second)) = (self.cluster(producer), self.cluster(reader)) else { return false };
+    fn try_merge(&mut self, producer: usize, reader: usize) -> Result<bool, String> {
+        let (first, second) = (self.alive(producer)?, self.alive(reader)?);
         if second.heavy.is_some() || self.writes_parts(first) || self.writes_parts(second) {
-            return false;
+            return Ok(false);
         }
         if first.heavy.is_some_and(|heavy| self.ir.node(heavy).op != IrOp::Op(Op::MatMul)) {
-            return false;
+            return Ok(false);
         }
-        let Some(merged) = self.merged(first, second) else { return false };
-        if self.depends(reader, producer, false) {
-            return false;
+        let Some(merged) = self.merged(first, second) else { return Ok(false) };
+        if self.depends(reader, producer, false)? {
+            return Ok(false);
         }
         self.replace(producer, reader, merged);
-        true
+        Ok(true)
     }
 
     /// A concatenation is written part by part, an update in place: kernels of their own form.
@@ -517,11 +576,9 @@ impl Fusion<'_> {
         cluster.roots.iter().any(|(id, _)| matches!(self.ir.node(*id).op, IrOp::Op(Op::Concat { .. } | Op::DynUpdate { .. })))
     }
 
-    fn readers_of(&self, index: usize) -> Vec<usize> {
-        let Some(cluster) = self.cluster(index) else { return Vec::new() };
-        let made: SmallVec<[Id; 4]> = cluster.roots.iter().map(|(id, _)| *id).chain(cluster.heavy).collect();
+    fn readers_of(&self, index: usize) -> Result<Vec<usize>, String> {
         let mut readers: Vec<usize> = Vec::new();
-        let mut stack: SmallVec<[Id; 16]> = made.iter().flat_map(|id| self.users[*id as usize].iter().copied()).collect();
+        let mut stack: SmallVec<[Id; 16]> = self.alive(index)?.made().flat_map(|id| self.users[id as usize].iter().copied()).collect();
         let mut seen = FxHashSet::default();
         while let Some(user) = stack.pop() {
             if !seen.insert(user) {
@@ -535,11 +592,12 @@ impl Fusion<'_> {
         readers.sort_unstable();
         readers.dedup();
         readers.retain(|reader| *reader != index);
-        readers
+        Ok(readers)
     }
 
-    fn attach_epilogues(&mut self) {
+    fn attach_epilogues(&mut self) -> Result<(), String> {
         for index in 0..self.clusters.len() {
+            // A region of its own, or an epilogue by now.
             let Some(heavy) = self.cluster(index).and_then(|c| c.heavy) else { continue };
             if !matches!(self.ir.node(heavy).op, IrOp::Op(Op::MatMul)) {
                 continue;
@@ -548,16 +606,19 @@ impl Fusion<'_> {
             if let Some(cluster) = &mut self.clusters[index] {
                 cluster.groups = groups(&[self.ir.numel(heavy)], |_| false);
             }
-            loop {
-                let readers = self.readers_of(index);
-                if !readers.into_iter().any(|reader| self.try_merge(index, reader)) {
-                    break;
+            'again: loop {
+                for reader in self.readers_of(index)? {
+                    if self.try_merge(index, reader)? {
+                        continue 'again;
+                    }
                 }
+                break;
             }
         }
+        Ok(())
     }
 
-    fn merge_readers(&mut self) {
+    fn merge_readers(&mut self) -> Result<(), String> {
         for reader in 0..self.clusters.len() {
             // Merging moves the reader to its producer's place: follow it.
             let mut at = reader;
@@ -565,8 +626,8 @@ impl Fusion<'_> {
                 if self.cluster(at).is_none_or(|c| c.heavy.is_some()) {
                     break;
                 }
-                for producer in self.producers(at) {
-                    if self.cluster(producer).is_some_and(|c| c.heavy.is_none()) && self.try_merge(producer, at) {
+                for producer in self.producers(at)? {
+                    if self.alive(producer)?.heavy.is_none() && self.try_merge(producer, at)? {
                         at = producer;
                         continue 'again;
                     }
@@ -574,57 +635,58 @@ impl Fusion<'_> {
                 break;
             }
         }
+        Ok(())
     }
 
-    fn merge_siblings(&mut self) {
-        let mut by_read: FxHashMap<Id, Vec<usize>> = FxHashMap::default();
-        let mut order: Vec<Id> = Vec::new();
+    fn merge_siblings(&mut self) -> Result<(), String> {
+        // By what they read, in the order in which it is found.
+        let mut lists: Vec<Vec<usize>> = Vec::new();
+        let mut by_read: FxHashMap<Id, usize> = FxHashMap::default();
         for index in 0..self.clusters.len() {
+            // Gone into another one.
             let Some(cluster) = self.cluster(index) else { continue };
             let total: usize = cluster.groups.iter().map(|(size, _)| size).product();
             if cluster.heavy.is_some() {
                 continue;
             }
             for read in cluster.reads.iter().filter(|id| self.ir.numel(**id) == total) {
-                by_read.entry(*read).or_insert_with(|| {
-                    order.push(*read);
-                    Vec::new()
+                let list = *by_read.entry(*read).or_insert_with(|| {
+                    lists.push(Vec::new());
+                    lists.len() - 1
                 });
-                if let Some(list) = by_read.get_mut(read) {
-                    list.push(index);
-                }
+                lists[list].push(index);
             }
         }
-        for read in order {
-            let list = by_read.remove(&read).unwrap_or_default();
+        for list in lists {
             for (i, first) in list.iter().enumerate() {
                 let mut refused = 0;
                 for second in &list[i + 1..] {
                     if refused == SIBLINGS || self.cluster(*first).is_none() {
                         break;
                     }
-                    refused += usize::from(self.cluster(*second).is_some() && !self.try_merge_siblings(*first, *second));
+                    refused += usize::from(self.cluster(*second).is_some() && !self.try_merge_siblings(*first, *second)?);
                 }
             }
         }
+        Ok(())
     }
 
-    fn try_merge_siblings(&mut self, first: usize, second: usize) -> bool {
-        let (Some(a), Some(b)) = (self.cluster(first), self.cluster(second)) else { return false };
+    fn try_merge_siblings(&mut self, first: usize, second: usize) -> Result<bool, String> {
+        let (a, b) = (self.alive(first)?, self.alive(second)?);
         let kinds = |c: &Cluster| c.groups.iter().any(|(_, reduce)| *reduce);
         if first == second || kinds(a) != kinds(b) || self.writes_parts(a) || self.writes_parts(b) {
-            return false;
+            return Ok(false);
         }
-        let Some(merged) = self.merged(a, b) else { return false };
-        if self.depends(second, first, true) || self.depends(first, second, true) {
-            return false;
+        let Some(merged) = self.merged(a, b) else { return Ok(false) };
+        if self.depends(second, first, true)? || self.depends(first, second, true)? {
+            return Ok(false);
         }
         self.replace(first, second, merged);
-        true
+        Ok(true)
     }
 
     /// Launch order, and what is stored in the end; `None` if there is no order.
-    fn finish(mut self) -> Option<Fused> {
+    fn finish(mut self) -> Result<Option<Fused>, String> {
         let mut stored: FxHashSet<Id> = FxHashSet::default();
         for cluster in self.clusters.iter().flatten() {
             stored.extend(cluster.reads.iter().copied());
@@ -640,15 +702,16 @@ impl Fusion<'_> {
         let mut waits: FxHashMap<usize, usize> = FxHashMap::default();
         let mut readers: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
         let mut ready = std::collections::BinaryHeap::new();
-        let rank = |fusion: &Self, index: usize| {
-            let last = |c: &Cluster| c.heavy.unwrap_or_else(|| c.roots.iter().map(|(id, _)| *id).max().unwrap_or(0));
-            fusion.cluster(index).map(last).unwrap_or(0)
+        // A kernel of its own keeps its rank, whatever its epilogue computes.
+        let rank = |fusion: &Self, index: usize| match fusion.alive(index)?.heavy {
+            Some(heavy) => Ok(heavy),
+            None => fusion.last_node(index),
         };
         for index in &alive {
-            let producers: Vec<usize> = self.producers(*index).into_iter().filter(|p| p != index).collect();
+            let producers: Vec<usize> = self.producers(*index)?.into_iter().filter(|p| p != index).collect();
             waits.insert(*index, producers.len());
             if producers.is_empty() {
-                ready.push(std::cmp::Reverse((rank(&self, *index), *index)));
+                ready.push(std::cmp::Reverse((rank(&self, *index)?, *index)));
             }
             for producer in producers {
                 readers.entry(producer).or_default().push(*index);
@@ -657,19 +720,18 @@ impl Fusion<'_> {
         let mut order = Vec::with_capacity(alive.len());
         while let Some(std::cmp::Reverse((_, index))) = ready.pop() {
             order.push(index);
-            for reader in readers.remove(&index).unwrap_or_default() {
-                if let Some(left) = waits.get_mut(&reader) {
-                    *left -= 1;
-                    if *left == 0 {
-                        ready.push(std::cmp::Reverse((rank(&self, reader), reader)));
-                    }
+            for reader in readers.remove(&index).into_iter().flatten() {
+                let left = waits.get_mut(&reader).ok_or_else(|| format!("cluster {reader} waits for {index} and is not alive"))?;
+                *left -= 1;
+                if *left == 0 {
+                    ready.push(std::cmp::Reverse((rank(&self, reader)?, reader)));
                 }
             }
         }
         if order.len() < alive.len() {
-            return None;
+            return Ok(None);
         }
-        let clusters = order.into_iter().filter_map(|index| self.clusters[index].take()).collect();
-        Some(Fused { clusters, stored })
+        let taken = order.into_iter().map(|index| self.clusters[index].take().ok_or_else(|| format!("cluster {index} is ready twice")));
+        Ok(Some(Fused { clusters: taken.collect::<Result<_, String>>()?, stored }))
     }
 }

@@ -26,7 +26,10 @@ fn body(launch: &Launch) -> Option<(Region, usize)> {
         InstOp::AxisIndex(_) => false,
         // A launch cannot tell which member's index was out of range, and the others' results would be told as failed too.
         InstOp::Bounded { .. } => false,
-        _ => true,
+        // The accumulator of a contraction is in no region of its own.
+        InstOp::Acc => false,
+        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Unary(..) | InstOp::Binary(..) | InstOp::Where(..) => true,
+        InstOp::Cast(_) | InstOp::Bitcast(_) | InstOp::Philox { .. } | InstOp::Reduce(..) | InstOp::ArgReduce(..) => true,
     });
     if !plain || region.args.iter().any(|arg| arg.len != len && arg.len != 1) {
         return None;
@@ -38,7 +41,7 @@ fn body(launch: &Launch) -> Option<(Region, usize)> {
 }
 
 /// Joins what can be joined.
-pub(crate) fn group(launches: Vec<Launch>) -> Vec<Launch> {
+pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
     let mut by_body: FxHashMap<Region, Vec<usize>> = FxHashMap::default();
     let mut lens = vec![0; launches.len()];
     for (at, launch) in launches.iter().enumerate() {
@@ -47,12 +50,13 @@ pub(crate) fn group(launches: Vec<Launch>) -> Vec<Launch> {
             by_body.entry(body).or_default().push(at);
         }
     }
-    let mut sets: Vec<Vec<usize>> = by_body.into_values().filter(|set| set.len() > 1).collect();
+    let mut sets: Vec<Vec<usize>> = by_body.into_values().collect();
     sets.sort();
     // Members move to the place of the last one; a member whose results are needed before stays where it is.
     let mut leader: Vec<usize> = (0..launches.len()).collect();
     for set in sets {
-        let (Some(&first), Some(&last)) = (set.first(), set.last()) else { continue };
+        // One alone has nobody to join.
+        let [first, .., last] = set[..] else { continue };
         // Walking back from the last member: what is read or written in parts from here on must not be written later than it is now.
         let mut used_later = FxHashSet::default();
         let mut members: Vec<usize> = Vec::new();
@@ -72,20 +76,24 @@ pub(crate) fn group(launches: Vec<Launch>) -> Vec<Launch> {
             continue;
         }
         let members: Vec<usize> = (0..=at).filter(|m| leader[*m] == at).collect();
-        let first = &launches[members[0]];
-        match &first.kernel {
-            Kernel::Region(region) if members.len() > 1 => grouped.push(Launch {
-                kernel: Kernel::Grouped(Grouped { region: region.clone(), lens: members.iter().map(|m| lens[*m]).collect() }),
-                args: members.iter().flat_map(|m| launches[*m].args.iter().copied()).collect(),
-                scalars: members.iter().flat_map(|m| launches[*m].scalars.iter().copied()).collect(),
-                name: format!("{} x{}", first.name, members.len()),
-                origin: first.origin,
-                is_copy: false,
-            }),
-            _ => grouped.push(launches[at].clone()),
+        if members.len() < 2 {
+            grouped.push(launches[at].clone());
+            continue;
         }
+        let first = &launches[members[0]];
+        let Kernel::Region(region) = &first.kernel else {
+            return Err(format!("{} from {}: a {} kernel among equal maps", first.name, first.origin, first.kernel.kind()));
+        };
+        grouped.push(Launch {
+            kernel: Kernel::Grouped(Grouped { region: region.clone(), lens: members.iter().map(|m| lens[*m]).collect() }),
+            args: members.iter().flat_map(|m| launches[*m].args.iter().copied()).collect(),
+            scalars: members.iter().flat_map(|m| launches[*m].scalars.iter().copied()).collect(),
+            name: format!("{} x{}", first.name, members.len()),
+            origin: first.origin,
+            is_copy: false,
+        });
     }
-    grouped
+    Ok(grouped)
 }
 
 pub(crate) fn reads(launch: &Launch) -> impl Iterator<Item = u32> {

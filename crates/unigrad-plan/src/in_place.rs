@@ -6,7 +6,7 @@
 
 use crate::memory::Place;
 use crate::plan::PlannedLaunch;
-use unigrad_kernel::{InstOp, Kernel, Region};
+use unigrad_kernel::{Kernel, Region};
 
 /// Joins the arguments of a launch that are one memory. `donated` tells for every output whose memory it takes.
 pub(crate) fn unite(launch: &mut PlannedLaunch, donated: &[Option<u32>]) {
@@ -15,7 +15,7 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, donated: &[Option<u32>]) {
             Some(output) => Place::Output(output as u32),
             None => place,
         },
-        _ => place,
+        Place::Output(_) | Place::Arena(_) => place,
     };
     let PlannedLaunch { kernel, args, .. } = launch;
     let (region, first, instances) = match kernel {
@@ -25,8 +25,9 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, donated: &[Option<u32>]) {
             Some(region) => (&mut **region, 2, 1),
             None => return,
         },
-        Kernel::Total(total) => (&mut total.rows, 0, 1),
-        _ => return,
+        // Their outputs never take an input's memory.
+        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return,
+        Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return,
     };
     let n = region.args.len();
     let at = |args: &[Place], instance: usize, arg: usize| effective(args[first + instance * n + arg]);
@@ -60,7 +61,7 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, donated: &[Option<u32>]) {
 
 fn rename(region: &mut Region, new: impl Fn(u32) -> u32) {
     for inst in &mut region.insts {
-        if let InstOp::Load { arg, .. } | InstOp::Store { arg, .. } = &mut inst.op {
+        if let Some((arg, _)) = inst.op.access_mut() {
             *arg = new(*arg);
         }
     }

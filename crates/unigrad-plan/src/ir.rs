@@ -83,6 +83,7 @@ impl Ir {
     }
 
     /// Rewrites that never change a value, not even that of a NaN or a signed zero.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what has no rewrite here stays as it is")]
     fn simplify(&mut self, node: &IrNode) -> Option<Id> {
         let IrOp::Op(op) = &node.op else { return None };
         // What has no elements needs nothing of its inputs, which may be large: a sum over no rows of many columns, say.
@@ -131,10 +132,10 @@ impl Ir {
 
     /// A view of what is the same everywhere is that in another shape.
     fn spread(&mut self, node: &IrNode) -> Option<Id> {
-        let op = match &self.node(node.inputs[0]).op {
-            op @ (IrOp::Op(Op::Const(_)) | IrOp::Scalar(_)) => op.clone(),
-            _ => return None,
-        };
+        let op = self.node(node.inputs[0]).op.clone();
+        if !matches!(op, IrOp::Op(Op::Const(_)) | IrOp::Scalar(_)) {
+            return None;
+        }
         Some(self.add(IrNode { op, inputs: SmallVec::new(), ..node.clone() }))
     }
 
@@ -145,10 +146,7 @@ impl Ir {
     }
 
     pub(crate) fn constant_of(&self, id: Id) -> Option<Literal> {
-        match &self.node(id).op {
-            IrOp::Op(Op::Const(value)) => Some(*value),
-            _ => None,
-        }
+        if let IrOp::Op(Op::Const(value)) = self.node(id).op { Some(value) } else { None }
     }
 
     fn is_constant(&self, id: Id, value: f64) -> bool {

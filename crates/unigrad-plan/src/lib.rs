@@ -2,14 +2,17 @@
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
 //! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone; `commit`: assignments guarded) → `sums`, `transpose` (cheaper forms) → `fuse`
-//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together), `total` (rows with
-//! what is made of all of them) → `memory` (offsets).
-//! Always: the same graph gives the same plan. Never: runs anything, or knows what device the plan is for.
+//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `memory` (offsets).
+//! Always: the same graph gives the same plan; what cannot happen is an error (`internal`), never a default. Never: runs anything, or knows what device the plan is for.
+
+#![warn(clippy::wildcard_enum_match_arm)]
 
 mod affine;
 mod below;
 mod build;
 mod cache;
+// What is no case of its own there is computed like any other op, and worth storing.
+#[allow(clippy::wildcard_enum_match_arm)]
 mod capture;
 mod commit;
 mod conv;
@@ -18,6 +21,7 @@ mod fuse;
 mod group;
 mod in_place;
 mod index;
+mod internal;
 mod ir;
 mod lower;
 mod mark;
@@ -25,7 +29,8 @@ mod memory;
 mod plan;
 mod shrink;
 mod sums;
-mod total;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transpose;
 mod update;
 

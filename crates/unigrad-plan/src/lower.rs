@@ -59,7 +59,7 @@ fn name_of(ir: &Ir, nodes: impl Iterator<Item = Id>) -> String {
     for id in nodes {
         let name = match &ir.node(id).op {
             IrOp::Op(op) => op.name(),
-            _ => "copy",
+            IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) => "copy",
         };
         if !names.contains(&name) {
             names.push(name);
@@ -179,7 +179,7 @@ impl Lowering<'_> {
 
     fn heavy(&self, id: Id, cluster: &Cluster) -> Result<Launch, String> {
         let node = self.ir.node(id);
-        let IrOp::Op(op) = &node.op else { return Err("a leaf is not a kernel".into()) };
+        let IrOp::Op(op) = &node.op else { return Err(self.ir.impossible(id, "a leaf is not a kernel")) };
         let input = |i: usize| node.inputs[i];
         let outer = |axis: usize| numel(&self.ir.node(input(0)).shape[..axis]);
         let inner = |axis: usize| numel(&self.ir.node(input(0)).shape[axis + 1..]);
@@ -272,7 +272,28 @@ impl Lowering<'_> {
             }
             Op::Attention(spec) => self.attention(id, spec)?,
             Op::AttentionGrad(spec) => self.attention_grad(id, spec)?,
-            other => return Err(format!("{} has no kernel", other.name())),
+            Op::Part(_) => return Err(self.ir.impossible(id, "a part is made by the kernel of the whole")),
+            Op::Const(_) | Op::Iota { .. } | Op::Random { .. } | Op::Reduce(..) | Op::ArgReduce(..) => {
+                return Err(self.ir.impossible(id, "it belongs in a region, and has no kernel of its own"));
+            }
+            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Bounded { .. } => {
+                return Err(self.ir.impossible(id, "it belongs in a region, and has no kernel of its own"));
+            }
+            Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => {
+                return Err(self.ir.impossible(id, "it belongs in a region, and has no kernel of its own"));
+            }
+            Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => {
+                return Err(self.ir.impossible(id, "it belongs in a region, and has no kernel of its own"));
+            }
+            Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => {
+                return Err(self.ir.impossible(id, "it is replaced before kernels are made"));
+            }
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => {
+                return Err(self.ir.impossible(id, "it is replaced before kernels are made"));
+            }
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+                return Err(self.ir.impossible(id, "it is replaced before kernels are made"));
+            }
         })
     }
 
@@ -286,20 +307,23 @@ impl Lowering<'_> {
                 idx.terms.iter().for_each(|(axis, c)| strides[*axis as usize] = *c);
                 Ok((base, (idx.offset, strides)))
             }
-            _ => Err(format!("{:?} cannot be read by strides", self.ir.node(view))),
+            Ok(None) | Err(Stop::Split { .. }) => Err(self.ir.impossible(view, "it cannot be read by strides")),
+            Err(Stop::Bug(bug)) => Err(bug),
         }
     }
 
     fn layout(&self, view: Id) -> Result<(Id, Layout4), String> {
         let (base, (offset, strides)) = self.strided(view)?;
-        let strides = strides.as_slice().try_into().map_err(|_| "attention wants rank 4".to_string())?;
+        let strides = strides.as_slice().try_into().map_err(|_| self.ir.impossible(view, "attention wants rank 4"))?;
         Ok((base, Layout4 { offset, strides }))
     }
 
     fn slot(&self, id: Id) -> Result<u32, String> {
         match &self.ir.node(id).op {
             IrOp::Scalar(slot) => Ok(*slot),
-            _ => Err("lengths, seeds and a kernel's numbers are run-time scalars".into()),
+            IrOp::External(_) | IrOp::Op(_) | IrOp::Barrier(_) => {
+                Err(self.ir.impossible(id, "lengths, seeds and a kernel's numbers are run-time scalars"))
+            }
         }
     }
 
@@ -309,7 +333,9 @@ impl Lowering<'_> {
             let node = self.ir.node(*id);
             node.op == IrOp::Op(Op::Part(part)) && node.inputs[0] == whole
         };
-        (whole..self.ir.nodes.len() as Id).find(is_part).ok_or_else(|| format!("part {part} is missing"))
+        (whole..self.ir.nodes.len() as Id)
+            .find(is_part)
+            .ok_or_else(|| self.ir.impossible(whole, format_args!("its part {part} is missing")))
     }
 
     /// The forward kernel, its input buffers, its scalars and how many inputs it took.
@@ -403,10 +429,17 @@ impl Lowering<'_> {
     /// A matrix product with its operands' views as strides, and its epilogue.
     fn contract(&self, id: Id, cluster: &Cluster) -> Result<Launch, String> {
         // An epilogue may want an axis in parts that an operand cannot be read by; then it divides indices instead.
-        self.contract_with(id, cluster, true).or_else(|_| self.contract_with(id, cluster, false))
+        match self.contract_with(id, cluster, true)? {
+            Some(launch) => Ok(launch),
+            None => {
+                let launch = self.contract_with(id, cluster, false)?;
+                launch.ok_or_else(|| self.ir.impossible(id, "an operand of a matrix product cannot be read by strides"))
+            }
+        }
     }
 
-    fn contract_with(&self, id: Id, cluster: &Cluster, may_split: bool) -> Result<Launch, String> {
+    /// `None` if an operand cannot be read by strides.
+    fn contract_with(&self, id: Id, cluster: &Cluster, may_split: bool) -> Result<Option<Launch>, String> {
         let node = self.ir.node(id);
         let (a_view, b_view) = (node.inputs[0], node.inputs[1]);
         let rank = node.shape.len();
@@ -434,8 +467,11 @@ impl Lowering<'_> {
                 let emitted = emit(&task, name_of(self.ir, names), domain.clone())?;
                 if emitted.axes != domain {
                     // The epilogue's views split an axis: the whole contraction has it in two parts now.
-                    let found = emitted.axes.iter().zip(&domain).position(|(new, old)| new != old).unwrap_or(domain.len() - 1);
-                    let inner = domain[found].size / emitted.axes[found].size.max(1);
+                    let found = emitted.axes.iter().zip(&domain).position(|(new, old)| new != old);
+                    let divided = found.and_then(|at| Some((at, domain[at].size.checked_div(emitted.axes[at].size)?)));
+                    let Some((found, inner)) = divided else {
+                        return Err(self.ir.impossible(id, "its epilogue split an axis, and none has another size"));
+                    };
                     split(&mut axes, found, inner, &mut part_of);
                     continue;
                 }
@@ -452,14 +488,14 @@ impl Lowering<'_> {
             let found = operand(a_view, [1, 3]).and_then(|a| operand(b_view, [3, 2]).map(|b| (a, b)));
             let ((a, a_at), (b, b_at)) = match found {
                 Ok((Some(a), Some(b))) => (a, b),
-                Ok(_) => return Err("an operand of a matrix product cannot be read by strides".into()),
+                Ok(_) => return Ok(None),
                 Err(Stop::Split { axis, inner }) => {
                     split(&mut axes, axis, inner, &mut part_of);
                     continue;
                 }
                 Err(Stop::Bug(bug)) => return Err(bug),
             };
-            return Ok(self.finish_contract(id, (a, a_at), (b, b_at), &axes, &part_of, epilogue));
+            return Ok(Some(self.finish_contract(id, (a, a_at), (b, b_at), &axes, &part_of, epilogue)));
         }
     }
 
@@ -473,6 +509,7 @@ impl Lowering<'_> {
         epilogue: Option<Emitted>,
     ) -> Launch {
         let node = self.ir.node(id);
+        // DEFAULT: an axis that is not in an index has stride 0.
         let stride = |idx: &Idx, axis: usize| idx.terms.iter().find(|(a, _)| *a as usize == axis).map_or(0, |(_, c)| *c);
         let mut dims: Vec<Dim> = Vec::with_capacity(axes.len());
         let mut c = 1;
@@ -544,10 +581,7 @@ fn join(dims: &mut Vec<Dim>, mut region: Option<&mut Region>) {
                 || region.as_deref().is_none_or(|r| {
                     !is_indexed(r, i)
                         && !is_indexed(r, i + 1)
-                        && r.insts.iter().all(|inst| match &inst.op {
-                            InstOp::Load { index, .. } | InstOp::Store { index, .. } => index.strides[i] == index.strides[i + 1] * n,
-                            _ => true,
-                        })
+                        && r.insts.iter().all(|inst| inst.op.access().is_none_or(|(_, index)| index.strides[i] == index.strides[i + 1] * n))
                 });
             operands && epilogue
         };
@@ -565,12 +599,12 @@ fn join(dims: &mut Vec<Dim>, mut region: Option<&mut Region>) {
             region.axes.remove(i);
             region.n_parallel -= 1;
             for inst in &mut region.insts {
-                match &mut inst.op {
-                    InstOp::Load { index, .. } | InstOp::Store { index, .. } => {
-                        index.strides.remove(i);
-                    }
-                    InstOp::AxisIndex(axis) if *axis > i as u32 => *axis -= 1,
-                    _ => {}
+                if let Some((_, index)) = inst.op.access_mut() {
+                    index.strides.remove(i);
+                } else if let InstOp::AxisIndex(axis) = &mut inst.op
+                    && *axis > i as u32
+                {
+                    *axis -= 1;
                 }
             }
         }

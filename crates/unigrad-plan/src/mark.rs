@@ -49,10 +49,10 @@ fn unite(into: &mut Members, from: &[u32]) {
 
 impl Fusion<'_> {
     /// Decides what may be stored.
-    pub(crate) fn mark(&mut self, enabled: bool) {
+    pub(crate) fn mark(&mut self, enabled: bool) -> Result<(), String> {
         let n = self.ir.nodes.len();
         for id in 0..n as Id {
-            self.mark_inputs(id, enabled);
+            self.mark_inputs(id, enabled)?;
         }
         // How many kernels might compute a node: its readers, looked up through views.
         let mut readers = vec![0usize; n];
@@ -62,7 +62,7 @@ impl Fusion<'_> {
         }
         let mut trees: Vec<Tree> = Vec::with_capacity(n);
         for id in 0..n as Id {
-            self.keep_apart(id, &mut trees);
+            self.keep_apart(id, &mut trees)?;
             let tree = self.tree(id, &mut trees);
             if self.ir.kind(id) != Kind::External && (self.marked.contains(&id) || self.is_stored(id, enabled, &tree, &trees, &readers)) {
                 self.marked.insert(id);
@@ -71,19 +71,22 @@ impl Fusion<'_> {
                 trees.push(tree);
             }
         }
+        Ok(())
     }
 
     /// What a kernel of its own reads.
-    fn mark_inputs(&mut self, id: Id, enabled: bool) {
-        let IrOp::Op(op) = &self.ir.node(id).op else { return };
+    fn mark_inputs(&mut self, id: Id, enabled: bool) -> Result<(), String> {
+        let IrOp::Op(op) = &self.ir.node(id).op else { return Ok(()) };
         if self.ir.kind(id) == Kind::Heavy && !matches!(op, Op::Part(_)) {
             for (i, input) in self.ir.node(id).inputs.iter().enumerate() {
                 let is_scalar = matches!(self.ir.node(*input).op, IrOp::Scalar(_));
-                let is_number = match op {
-                    Op::Kernel(spec) => i >= spec.n_tensors,
+                let is_number = if let Op::Kernel(spec) = op {
+                    i >= spec.n_tensors
+                } else if let Op::Attention(spec) | Op::AttentionGrad(spec) = op {
                     // Of a tensor that is one run-time number everywhere the kernel wants the elements.
-                    Op::Attention(spec) | Op::AttentionGrad(spec) => is_scalar && numbers_of_attention(spec).contains(&i),
-                    _ => false,
+                    is_scalar && numbers_of_attention(spec).contains(&i)
+                } else {
+                    false
                 };
                 if is_number {
                     continue;
@@ -95,7 +98,7 @@ impl Fusion<'_> {
                 let mut base = *input;
                 if through && !self.is_worth_a_copy(id, i) {
                     let may_split = matches!(op, Op::MatMul);
-                    base = view_base(self.ir, *input, may_split);
+                    base = view_base(self.ir, *input, may_split)?;
                 }
                 if self.ir.kind(base) != Kind::External {
                     self.marked.insert(base);
@@ -105,6 +108,7 @@ impl Fusion<'_> {
         if let Op::Gather { .. } = op {
             self.mark_data_of_gather(self.ir.node(id).inputs[0]);
         }
+        Ok(())
     }
 
     /// A node's tree from those of its inputs. Inputs are stored where it would read more than a launch can pass.
@@ -189,24 +193,23 @@ impl Fusion<'_> {
     }
 
     /// An update that is made from other elements than those it overwrites exists before anything is overwritten.
-    fn keep_apart(&mut self, id: Id, trees: &mut [Tree]) {
+    fn keep_apart(&mut self, id: Id, trees: &mut [Tree]) -> Result<(), String> {
         let node = self.ir.node(id);
-        if !matches!(node.op, IrOp::Op(Op::DynUpdate { .. })) {
-            return;
-        }
+        let IrOp::Op(Op::DynUpdate { axis }) = node.op else { return Ok(()) };
         let (base, update) = (self.ir.in_memory_as(node.inputs[0]), node.inputs[1]);
         let computed = self.ir.kind(update) != Kind::External && !self.marked.contains(&update);
-        if computed && trees[update as usize].buffers.contains(&base) && !self.replaces_in_step(id, trees) {
+        if computed && trees[update as usize].buffers.contains(&base) && !self.replaces_in_step(id, axis, trees)? {
             self.marked.insert(update);
             trees[update as usize] = Tree::stored(update);
         }
+        Ok(())
     }
 
     /// Whether each element of an update is made from no element of what is updated but the one that it replaces.
-    fn replaces_in_step(&self, id: Id, trees: &[Tree]) -> bool {
-        let node = self.ir.node(id);
-        let [base, update, start] = node.inputs[..] else { return false };
-        let IrOp::Op(Op::DynUpdate { axis }) = node.op else { return false };
+    fn replaces_in_step(&self, id: Id, axis: usize, trees: &[Tree]) -> Result<bool, String> {
+        let [base, update, start] = self.ir.node(id).inputs[..] else {
+            return Err(self.ir.impossible(id, "an update has three inputs"));
+        };
         let below = self.ir.in_memory_as(base);
         let mut stack = vec![update];
         let mut seen = FxHashSet::default();
@@ -220,10 +223,10 @@ impl Fusion<'_> {
             match (replaced, is_value) {
                 (true, _) => {}
                 (false, true) => stack.extend(&node.inputs),
-                (false, false) => return false,
+                (false, false) => return Ok(false),
             }
         }
-        true
+        Ok(true)
     }
 
     /// A weight that many short products read across the grain, as a recurrent layer does, is turned once instead of by each.

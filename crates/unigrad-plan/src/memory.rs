@@ -5,6 +5,7 @@
 //! Always: buffers alive at the same launch never overlap, but for an output that takes the place of an input that dies there and is
 //! read at the very index that is written; what the user holds is never in the arena.
 //! Never: talks to a device, reads tensor contents, or depends on hash order (plans must diff).
+//! Checked by an oracle (`testing::memory`) on every plan that the op table and the fuzzer make. Not checked: gaps between plans.
 
 use crate::group::writes;
 use crate::ir::{Id, Ir, IrOp};
@@ -27,6 +28,15 @@ pub enum Place {
 /// Alignment of arena offsets, in bytes.
 const ALIGN: usize = 256;
 
+/// A live block of the arena.
+struct Block {
+    offset: usize,
+    bytes: usize,
+    node: Id,
+    /// The last launch that uses it.
+    last: usize,
+}
+
 pub(crate) struct Layout {
     pub(crate) place: FxHashMap<Id, Place>,
     pub(crate) arena: usize,
@@ -48,10 +58,10 @@ fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
             Some(region) => (&**region, 2),
             None => return false,
         },
-        // Only within the rows: the total begins when they have written everything.
-        Kernel::Total(total) if read.max(write) < total.rows.args.len() => (&total.rows, 0),
-        _ => return false,
+        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return false,
+        Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return false,
     };
+    // A contraction's operands are read all over.
     let (Some(read), Some(write)) = (read.checked_sub(shift), write.checked_sub(shift)) else { return false };
     region_in_step(region, read as u32, write as u32)
 }
@@ -75,9 +85,14 @@ fn region_in_step(region: &Region, read: u32, write: u32) -> bool {
     }
     let loads: Vec<usize> =
         (0..region.insts.len()).filter(|i| matches!(&region.insts[*i].op, InstOp::Load { arg, .. } if *arg == read)).collect();
-    let at_the_write = loads.iter().all(|i| match &region.insts[*i].op {
-        InstOp::Load { index, .. } => index == written && index.dynamic.is_empty() && *i <= value,
-        _ => false,
+    // A row's value is stored while other threads may still walk through the row: what they load is not its element.
+    let levels = region.levels();
+    if loads.iter().any(|i| levels[*i] > levels[store]) {
+        return false;
+    }
+    let at_the_write = loads.iter().all(|i| {
+        let access = region.insts[*i].op.access();
+        access.is_some_and(|(_, index)| index == written && index.dynamic.is_empty() && *i <= value)
     });
     let done_before = region.insts.iter().enumerate().all(|(at, inst)| {
         let mut uses = false;
@@ -102,14 +117,9 @@ fn ends_with(launches: &[Launch], at: usize, last_use: &FxHashMap<Id, usize>) ->
     };
     let position = |id: Id| args.iter().position(|arg| *arg == id).map(|arg| arg as u32);
     let (Some(read), Some(write)) = (position(from), position(to)) else { return false };
-    let written = region.insts.iter().find_map(|inst| match &inst.op {
-        InstOp::Store { arg, index, .. } if *arg == write => Some(index),
-        _ => None,
-    });
-    region.insts.iter().all(|inst| match &inst.op {
-        InstOp::Load { arg, index, .. } => *arg != read || Some(index) == written,
-        _ => true,
-    })
+    let accesses = || region.insts.iter().filter_map(|inst| inst.op.access());
+    let written = accesses().find(|(arg, _)| *arg == write).map(|(_, index)| index);
+    accesses().all(|(arg, index)| arg != read || Some(index) == written)
 }
 
 /// The first launch after all that can find an index out of range, as far as an earlier one has not looked at the same indices.
@@ -119,10 +129,8 @@ fn first_certain(launches: &[Launch]) -> usize {
     for (at, launch) in launches.iter().enumerate() {
         let args = launch.kernel.args();
         let indices = || launch.args.iter().zip(&args).filter(|(_, arg)| !arg.write && arg.dtype == DType::I64).map(|(id, _)| *id);
-        let may_fail = match &launch.kernel {
-            Kernel::Scatter(_) => !indices().any(|id| looked_at.contains(&id)),
-            kernel => kernel.flows().iter().any(|flow| flow.checks != 0) && checks_data(kernel),
-        };
+        let is_known = matches!(launch.kernel, Kernel::Scatter(_)) && indices().any(|id| looked_at.contains(&id));
+        let may_fail = !is_known && checks_data(&launch.kernel) && launch.kernel.flows().iter().any(|flow| flow.checks != 0);
         if may_fail {
             first = at + 1;
             looked_at.extend(indices());
@@ -134,17 +142,18 @@ fn first_certain(launches: &[Launch]) -> usize {
 /// Whether a kernel checks an index that is not a run-time scalar, which is checked before the plan runs.
 fn checks_data(kernel: &Kernel) -> bool {
     let of = |region: &Region| {
-        region.insts.iter().any(|inst| match &inst.op {
-            InstOp::Bounded { index, .. } => !matches!(region.insts[index.index()].op, InstOp::Scalar(_)),
-            _ => false,
+        region.insts.iter().any(|inst| {
+            let InstOp::Bounded { index, .. } = inst.op else { return false };
+            !matches!(region.insts[index.index()].op, InstOp::Scalar(_))
         })
     };
     match kernel {
         Kernel::Region(region) => of(region),
         Kernel::Grouped(grouped) => of(&grouped.region),
-        Kernel::Total(total) => of(&total.rows) || of(&total.total),
         Kernel::Contract(contract) => contract.epilogue.as_deref().is_some_and(of),
-        _ => false,
+        Kernel::Scatter(_) => true,
+        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::ArgSort(_) => false,
+        Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => false,
     }
 }
 
@@ -157,7 +166,7 @@ pub(crate) fn assign(
     donatable: &[bool],
     replaced: &[Option<u32>],
     errors_at_once: bool,
-) -> Layout {
+) -> Result<Layout, String> {
     let certain = if errors_at_once { first_certain(launches) } else { 0 };
     let is_replaced: FxHashSet<u32> = replaced.iter().flatten().copied().collect();
     let bytes = |id: Id| ir.numel(id) * ir.node(id).dtype.size();
@@ -191,8 +200,8 @@ pub(crate) fn assign(
     };
     let mut needless = vec![false; launches.len()];
     let mut taken: FxHashSet<u32> = FxHashSet::default();
-    // Live blocks of the arena, by offset: (offset, bytes, node).
-    let mut live: Vec<(usize, usize, Id)> = Vec::new();
+    // Live blocks of the arena, by offset.
+    let mut live: Vec<Block> = Vec::new();
     let mut arena = 0;
     for (at, launch) in launches.iter().enumerate() {
         let args = launch.kernel.args();
@@ -219,14 +228,12 @@ pub(crate) fn assign(
             });
             let heirs: Vec<Id> = heirs.map(|(_, other)| *other).collect();
             if let Some(output) = output {
-                let donor = heirs.iter().find_map(|other| match ir.node(*other).op {
-                    IrOp::External(input) => {
-                        let own = replaced[output as usize];
-                        // An assignment writes the old value again where an index is out of range.
-                        let may = own == Some(input) || (own.is_none() && !is_replaced.contains(&input) && at >= certain);
-                        (may && donatable[input as usize] && taken.insert(input)).then_some(input)
-                    }
-                    _ => None,
+                let donor = heirs.iter().find_map(|other| {
+                    let IrOp::External(input) = ir.node(*other).op else { return None };
+                    let own = replaced[output as usize];
+                    // An assignment writes the old value again where an index is out of range.
+                    let may = own == Some(input) || (own.is_none() && !is_replaced.contains(&input) && at >= certain);
+                    (may && donatable[input as usize] && taken.insert(input)).then_some(input)
                 });
                 donated[output as usize] = donor;
                 needless[at] = launch.is_copy && donor.is_some();
@@ -234,11 +241,12 @@ pub(crate) fn assign(
                 continue;
             }
             let wanted = bytes(*id).div_ceil(ALIGN) * ALIGN;
-            let heir = heirs.iter().find_map(|other| live.iter().position(|(_, size, node)| node == other && *size == wanted));
+            let last = *last_use.get(id).ok_or_else(|| ir.impossible(*id, "a launch writes it, and no launch uses it"))?;
+            let heir = heirs.iter().find_map(|other| live.iter().position(|block| block.node == *other && block.bytes == wanted));
             if let Some(block) = heir {
-                live[block].2 = *id;
+                (live[block].node, live[block].last) = (*id, last);
                 needless[at] = launch.is_copy;
-                place.insert(*id, Place::Arena(live[block].0));
+                place.insert(*id, Place::Arena(live[block].offset));
                 continue;
             }
             if wanted == 0 {
@@ -248,20 +256,20 @@ pub(crate) fn assign(
             // Best fit: the smallest gap that is large enough, else the end.
             let mut best: Option<(usize, usize)> = None;
             let mut end = 0;
-            for (offset, size, _) in &live {
-                let gap = offset - end;
+            for block in &live {
+                let gap = block.offset - end;
                 if gap >= wanted && best.is_none_or(|(_, best)| gap < best) {
                     best = Some((end, gap));
                 }
-                end = offset + size;
+                end = block.offset + block.bytes;
             }
             let offset = best.map_or(end, |(offset, _)| offset);
-            let index = live.partition_point(|(o, ..)| *o < offset);
-            live.insert(index, (offset, wanted, *id));
+            let index = live.partition_point(|block| block.offset < offset);
+            live.insert(index, Block { offset, bytes: wanted, node: *id, last });
             arena = arena.max(offset + wanted);
             place.insert(*id, Place::Arena(offset));
         }
-        live.retain(|(_, _, id)| last_use.get(id).is_none_or(|last| *last > at));
+        live.retain(|block| block.last > at);
     }
     for (id, node) in ir.nodes.iter().enumerate() {
         if let IrOp::External(input) = node.op {
@@ -271,5 +279,5 @@ pub(crate) fn assign(
             place.entry(id as Id).or_insert(Place::Arena(0));
         }
     }
-    Layout { place, arena, donated, needless }
+    Ok(Layout { place, arena, donated, needless })
 }

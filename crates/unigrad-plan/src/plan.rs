@@ -3,13 +3,14 @@
 use crate::build::Built;
 use crate::capture::Capture;
 use crate::commit::ScalarCheck;
-use crate::ir::{Ir, IrNode, IrOp};
-use crate::memory::Place;
-use crate::{build, fuse, group, in_place, lower, memory, sums, total, transpose};
+use crate::ir::{Id, Ir, IrNode, IrOp};
+use crate::lower::Launch;
+use crate::memory::{Layout, Place};
+use crate::{build, fuse, group, in_place, lower, memory, sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 use unigrad_graph::{Op, Origin};
-use unigrad_kernel::{Kernel, Limits, Region, Total};
+use unigrad_kernel::{Kernel, Limits, Region};
 
 /// What changes how a graph is compiled. Part of a plan's key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -66,6 +67,8 @@ pub struct Plan {
 
 /// Compiles a capture. What cannot be lowered in its fused form is compiled without fusion.
 pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
+    #[cfg(feature = "testing")]
+    crate::testing::observe(capture, options);
     match attempt(capture, options) {
         Err(reason) if options.fusion => match attempt(capture, Options { fusion: false, ..options }) {
             Ok(plan) => Ok(Plan { unfused_because: Some(reason), ..plan }),
@@ -75,59 +78,82 @@ pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
     }
 }
 
-fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
-    let Built { ir, outputs: mut output_ids, replaced, checks } = build::build(capture)?;
-    let mut ir = prune(ir, &mut output_ids);
+/// A plan as it is before anything has a place in memory.
+pub(crate) struct Unplaced {
+    pub(crate) ir: Ir,
+    /// The node of every output.
+    pub(crate) outputs: Vec<Id>,
+    /// For every output, the input whose contents it replaces, if it is an assignment over one.
+    pub(crate) replaced: Vec<Option<u32>>,
+    pub(crate) checks: Vec<ScalarCheck>,
+    pub(crate) launches: Vec<Launch>,
+}
+
+pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, String> {
+    let Built { ir, mut outputs, replaced, checks } = build::build(capture)?;
+    let mut ir = prune(ir, &mut outputs);
     if options.fusion {
-        ir = sums::rewrite(ir, &mut output_ids);
-        ir = prune(ir, &mut output_ids);
-        ir = transpose::rewrite(ir, &mut output_ids);
-        ir = prune(ir, &mut output_ids);
+        ir = sums::rewrite(ir, &mut outputs);
+        ir = prune(ir, &mut outputs);
+        ir = transpose::rewrite(ir, &mut outputs);
+        ir = prune(ir, &mut outputs);
     }
-    let wanted: FxHashSet<u32> = output_ids.iter().copied().collect();
+    let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
     let fused = fuse::fuse(&ir, &wanted, options.fusion, options.limits)?;
     let launches = lower::lower(&ir, &fused)?;
-    let launches = if options.fusion { total::join(group::group(launches)) } else { launches };
-    let layout = memory::assign(&ir, &launches, &output_ids, &capture.donatable, &replaced, options.errors_at_once);
-    let place = |id: &u32| layout.place.get(id).copied().ok_or_else(|| format!("node %{id} has no place"));
-    let (mut begun, mut overwritten): (FxHashSet<u32>, FxHashSet<u32>) = Default::default();
-    let planned = launches
-        .iter()
-        .zip(&layout.needless)
-        .filter_map(|(launch, needless)| {
-            let (mut begins, mut overwrites) = (Vec::new(), Vec::new());
-            for id in group::writes(launch) {
-                let is_first = begun.insert(id);
-                let is_read = |read: u32| read != id && layout.place.get(&read) == layout.place.get(&id);
-                match layout.place.get(&id) {
-                    Some(Place::Output(output)) if layout.donated[*output as usize].is_some() => {
-                        overwrites.extend((!needless && overwritten.insert(*output)).then_some(*output));
-                    }
-                    // It takes the place of what the launch reads there.
-                    Some(Place::Arena(_)) if group::reads(launch).any(is_read) => {}
-                    Some(place) if is_first && !needless => begins.push((*place, ir.numel(id) * ir.node(id).dtype.size())),
-                    _ => {}
-                }
-            }
-            (!needless).then_some((launch, begins, overwrites))
-        })
-        .map(|(launch, begins, overwrites)| {
-            let mut planned = PlannedLaunch {
-                kernel: launch.kernel.clone(),
-                args: launch.args.iter().map(place).collect::<Result<_, String>>()?,
-                scalars: launch.scalars.clone(),
-                name: launch.name.clone(),
-                origin: launch.origin,
-                overwrites,
-                begins,
-            };
-            in_place::unite(&mut planned, &layout.donated);
-            Ok(planned)
-        })
-        .collect::<Result<Vec<_>, String>>()?;
+    let launches = if options.fusion { group::group(launches)? } else { launches };
+    Ok(Unplaced { ir, outputs, replaced, checks, launches })
+}
+
+pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
+    let Unplaced { ir, outputs, replaced, checks, launches } = unplaced(capture, options)?;
+    let layout = memory::assign(&ir, &launches, &outputs, &capture.donatable, &replaced, options.errors_at_once)?;
+    let planned = place(&ir, &launches, &layout)?;
     let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
-    let outputs = output_ids.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();
+    let outputs = outputs.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();
     Ok(Plan { launches: planned, arena: layout.arena, outputs, donated: layout.donated, checks, unfused_because: None })
+}
+
+/// The launches with a place for every argument, without those that would only copy what lies where it is wanted.
+pub(crate) fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec<PlannedLaunch>, String> {
+    let place = |id: u32| layout.place.get(&id).copied().ok_or_else(|| ir.impossible(id, "it has no place in memory"));
+    let (mut begun, mut overwritten): (FxHashSet<u32>, FxHashSet<u32>) = Default::default();
+    let mut planned = Vec::with_capacity(launches.len());
+    for (launch, needless) in launches.iter().zip(&layout.needless) {
+        let (mut begins, mut overwrites) = (Vec::new(), Vec::new());
+        for id in group::writes(launch) {
+            let is_first = begun.insert(id);
+            let at = place(id)?;
+            match at {
+                Place::External(_) => return Err(ir.impossible(id, "a launch writes an input")),
+                Place::Output(output) if layout.donated[output as usize].is_some() => {
+                    overwrites.extend((!needless && overwritten.insert(output)).then_some(output));
+                    continue;
+                }
+                // It takes the place of what the launch reads there.
+                Place::Arena(_) if group::reads(launch).any(|read| read != id && layout.place.get(&read) == Some(&at)) => continue,
+                Place::Output(_) | Place::Arena(_) => {}
+            }
+            if is_first && !needless {
+                begins.push((at, ir.numel(id) * ir.node(id).dtype.size()));
+            }
+        }
+        if *needless {
+            continue;
+        }
+        let mut launch = PlannedLaunch {
+            kernel: launch.kernel.clone(),
+            args: launch.args.iter().map(|id| place(*id)).collect::<Result<_, String>>()?,
+            scalars: launch.scalars.clone(),
+            name: launch.name.clone(),
+            origin: launch.origin,
+            overwrites,
+            begins,
+        };
+        in_place::unite(&mut launch, &layout.donated);
+        planned.push(launch);
+    }
+    Ok(planned)
 }
 
 /// Drops nodes that no output needs; rewriting leaves some behind.
@@ -183,38 +209,41 @@ impl PlannedLaunch {
     /// Bytes read and written, each element once.
     pub fn traffic(&self) -> (f64, f64) {
         let all = |write: bool| as_float(self.kernel.args().iter().filter(|a| a.write == write).map(|a| a.len * a.dtype.size()));
-        match &self.kernel {
-            Kernel::Region(region) => (region_traffic(region, false), region_traffic(region, true)),
-            _ => (all(false), all(true)),
+        if let Kernel::Region(region) = &self.kernel {
+            return (region_traffic(region, false), region_traffic(region, true));
         }
+        (all(false), all(true))
     }
 
     /// The extents that matter, for the plan's text.
     pub fn extents(&self) -> String {
         let join = |sizes: &[usize]| sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
         match &self.kernel {
-            Kernel::Region(r) | Kernel::Total(Total { rows: r, .. }) if r.n_parallel < r.axes.len() => {
+            Kernel::Region(r) if r.n_parallel < r.axes.len() => {
                 format!("{} / {}", join(&r.axes[..r.n_parallel]), join(&r.axes[r.n_parallel..]))
             }
-            Kernel::Region(r) | Kernel::Total(Total { rows: r, .. }) => join(&r.axes),
+            Kernel::Region(r) => join(&r.axes),
             Kernel::Grouped(g) => format!("{} of {}", g.lens.len(), g.lens.iter().sum::<usize>()),
             Kernel::Contract(c) if c.batch_len() == 1 => format!("{}x{}x{}", c.m_len(), c.n_len(), c.k_len()),
             Kernel::Contract(c) => format!("{} of {}x{}x{}", c.batch_len(), c.m_len(), c.n_len(), c.k_len()),
             Kernel::Attention(a) | Kernel::AttentionGrad(unigrad_kernel::AttentionGrad { forward: a, .. }) => {
                 format!("{}x{}x{}x{}", a.batch, a.heads, a.q_len, a.k_len)
             }
-            other => other.args().last().map(|a| a.len.to_string()).unwrap_or_default(),
+            Kernel::Scan(_) | Kernel::Scatter(_) | Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => {
+                self.kernel.args().last().map_or_else(|| "-".to_owned(), |a| a.len.to_string())
+            }
         }
     }
 
     /// One aligned line: kind, name, extents, traffic, and the user's line.
     pub fn line(&self) -> String {
         let (read, write) = self.traffic();
-        let file = self.origin.file().rsplit(['/', '\\']).next().unwrap_or_default();
+        let path = self.origin.file();
+        let file = path.rsplit_once(['/', '\\']).map_or(path, |(_, file)| file);
         let dtype = self.kernel.args().last().map_or("", |a| a.dtype.name());
         let name: String = self.name.chars().take(34).collect();
         format!(
-            "{:<9} {name:<34} {:<24} {dtype:<4} read {:>9}  write {:>9}  {file}:{}",
+            "{:<14} {name:<34} {:<24} {dtype:<4} read {:>9}  write {:>9}  {file}:{}",
             self.kernel.kind(),
             self.extents(),
             bytes(read),

@@ -34,10 +34,8 @@ pub(crate) fn prune(mut region: Region) -> Region {
 
 /// Gives each check of an index a number of its own, as far as there are numbers.
 pub(crate) fn number_checks(mut region: Region) -> Region {
-    let checks = region.insts.iter_mut().filter_map(|inst| match &mut inst.op {
-        InstOp::Bounded { check, .. } => Some(check),
-        _ => None,
-    });
+    let checks =
+        region.insts.iter_mut().filter_map(|inst| if let InstOp::Bounded { check, .. } = &mut inst.op { Some(check) } else { None });
     checks.zip((0..32).cycle()).for_each(|(check, number)| *check = number);
     region
 }
@@ -77,10 +75,7 @@ pub(crate) fn collapse(mut region: Region) -> Region {
         axis -= 1;
         let joins = axis + 1 < region.axes.len() && (axis + 1 != region.n_parallel) && !indexed[axis] && !indexed[axis + 1] && {
             let inner = region.axes[axis + 1] as i64;
-            region.insts.iter().all(|inst| match &inst.op {
-                InstOp::Load { index, .. } | InstOp::Store { index, .. } => index.strides[axis] == index.strides[axis + 1] * inner,
-                _ => true,
-            })
+            region.insts.iter().all(|inst| inst.op.access().is_none_or(|(_, index)| index.strides[axis] == index.strides[axis + 1] * inner))
         };
         let unit = region.axes[axis] == 1 && !indexed[axis];
         if !joins && !unit {
@@ -94,12 +89,12 @@ pub(crate) fn collapse(mut region: Region) -> Region {
         indexed.remove(axis);
         region.n_parallel -= usize::from(axis < region.n_parallel);
         for inst in &mut region.insts {
-            match &mut inst.op {
-                InstOp::Load { index, .. } | InstOp::Store { index, .. } => {
-                    index.strides.remove(axis);
-                }
-                InstOp::AxisIndex(a) if *a > axis as u32 => *a -= 1,
-                _ => {}
+            if let Some((_, index)) = inst.op.access_mut() {
+                index.strides.remove(axis);
+            } else if let InstOp::AxisIndex(a) = &mut inst.op
+                && *a > axis as u32
+            {
+                *a -= 1;
             }
         }
     }

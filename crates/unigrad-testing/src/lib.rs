@@ -16,7 +16,9 @@ pub mod fuzz;
 pub mod oracle;
 pub mod run;
 pub mod share;
+pub mod snapshot;
 mod values;
+pub mod watch;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, Once, PoisonError};

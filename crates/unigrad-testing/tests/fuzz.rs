@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 use unigrad_tensor::Device;
-use unigrad_testing::{fast_devices, fuzz, on_lower_tiers, on_slow_devices, share::Share, without_f64};
+use unigrad_testing::{fast_devices, fuzz, on_lower_tiers, on_slow_devices, share::Share, watch, without_f64};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -46,6 +46,7 @@ fn on(device: &Device) -> usize {
     };
     // Beyond the usual number, time is no concern.
     let most = if count > usual || only.is_some() { Duration::MAX } else { Duration::from_secs(300) };
+    watch::plans();
     let (start, first, mut ran, mut failures) = (Instant::now(), seeds.start, 0, 0);
     for seed in seeds {
         if start.elapsed() > most {

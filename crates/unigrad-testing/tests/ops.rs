@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use unigrad_tensor::registry;
 use unigrad_testing::{
     cases::{self, Case},
-    fast_devices, functions, on_lower_tiers, on_slow_devices, run,
+    fast_devices, functions, on_lower_tiers, on_slow_devices, run, watch,
 };
 
 fn check(family: &str, mut cases: Vec<Case>) {
@@ -14,6 +14,7 @@ fn check(family: &str, mut cases: Vec<Case>) {
     if cases.is_empty() {
         return;
     }
+    watch::plans();
     let here = run::run(&cases, &fast_devices()).print();
     let (apart, lower) = (on_slow_devices(family), on_lower_tiers(family));
     assert!(here && apart && lower, "see the FAIL lines above");

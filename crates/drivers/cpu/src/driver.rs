@@ -11,7 +11,7 @@ use crate::{
     custom::CompiledCustom,
     indexed,
     memory::{self, Buf, Fault, NOWHERE},
-    region::{CompiledGrouped, CompiledRegion, CompiledTotal},
+    region::{CompiledGrouped, CompiledRegion},
     sequence, simd, threads,
 };
 use smallvec::SmallVec;
@@ -25,7 +25,9 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Discovery, Driver, Error, Info, Launch, OpenDevice, Origin, Prepared, Program, RawBuffer, Run, Slice, Stopped};
+use unigrad_device::{
+    Config, Discovery, Driver, Error, Info, Launch, OpenDevice, Origin, Prepared, Program, RawBuffer, Run, Slice, Stopped, tell,
+};
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
 
 pub(crate) const NAME: &str = "cpu:0";
@@ -106,7 +108,6 @@ pub(crate) struct CpuProgram {
 enum Body {
     Region(Box<CompiledRegion>),
     Grouped(Box<CompiledGrouped>),
-    Total(Box<CompiledTotal>),
     Contract(Box<CompiledContract>),
     Attention(Box<Attention>),
     AttentionGrad(Box<AttentionGrad>),
@@ -172,7 +173,6 @@ impl CpuProgram {
             match &self.body {
                 Body::Region(region) => region.run(bufs, scalars)?,
                 Body::Grouped(grouped) => grouped.run(bufs, scalars)?,
-                Body::Total(total) => total.run(bufs, scalars)?,
                 Body::Contract(contract) => contract.run(bufs, scalars)?,
                 Body::Attention(kernel) => attention::forward(kernel, bufs, scalars),
                 Body::AttentionGrad(kernel) => attention::backward(kernel, bufs, scalars),
@@ -193,7 +193,6 @@ fn name(kernel: &Kernel) -> String {
     match kernel {
         Kernel::Region(region) => region.name.clone(),
         Kernel::Grouped(grouped) => grouped.region.name.clone(),
-        Kernel::Total(total) => total.rows.name.clone(),
         Kernel::Contract(contract) => match &contract.epilogue {
             Some(epilogue) if !epilogue.name.is_empty() => format!("contract.{}", epilogue.name),
             _ => "contract".to_owned(),
@@ -339,7 +338,6 @@ impl OpenDevice for Cpu {
             Ok(match kernel {
                 Kernel::Region(region) => Body::Region(Box::new(CompiledRegion::new(region)?)),
                 Kernel::Grouped(grouped) => Body::Grouped(Box::new(CompiledGrouped::new(grouped)?)),
-                Kernel::Total(total) => Body::Total(Box::new(CompiledTotal::new(total)?)),
                 Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
                 Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
                 Kernel::AttentionGrad(kernel) => Body::AttentionGrad(Box::new(kernel.clone())),
@@ -361,6 +359,9 @@ impl OpenDevice for Cpu {
                 Kernel::Custom(custom) => Body::Custom(Box::new(CompiledCustom::new(custom)?)),
             })
         };
+        if Config::current_or_default().debug.kernels {
+            tell(format_args!("; {NAME}: {} {}\n{kernel}", kernel.kind(), name(kernel)));
+        }
         let compiled = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panic_message(&*panic).to_owned()));
         let body = compiled.map_err(|cause| Error::Compile { device: NAME.to_owned(), kernel: name(kernel), cause })?;
         Ok(Arc::new(CpuProgram { name: name(kernel), args: kernel.args(), n_scalars: kernel.scalars().len(), body }))

@@ -123,12 +123,6 @@ pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
     match kernel {
         Kernel::Region(region) => region::region(region, target),
         Kernel::Grouped(grouped) => region::grouped(grouped, target),
-        // Another launch is how a GPU waits for all rows.
-        Kernel::Total(total) => {
-            let rows = lower(&Kernel::Region(total.rows.clone()), target)?;
-            let then = lower(&Kernel::Region(total.total.clone()), target)?;
-            Ok(rows.then(then, total.rows.args.len(), total.rows.scalars.len()))
-        }
         Kernel::Attention(kernel) => attention::lower(kernel, target),
         Kernel::AttentionGrad(kernel) => attention::lower_grad(kernel, target),
         Kernel::Scan(kernel) => scan::lower(kernel, target),
@@ -137,6 +131,10 @@ pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
         Kernel::TopK(kernel) => sort::topk(kernel, target),
         Kernel::MaxPool(kernel) => max_pool::lower(kernel, target),
         Kernel::Contract(contract) => contract::lower(contract, target),
-        other => Err(Unsupported { cause: format!("no lowering of {} kernels", other.kind()), help: "run it on the CPU".to_owned() }),
+        // Its program is the user's: the device compiles it as it is.
+        Kernel::Custom(_) => Err(Unsupported {
+            cause: "no lowering of custom kernels".to_owned(),
+            help: "give it a text in the device's language".to_owned(),
+        }),
     }
 }

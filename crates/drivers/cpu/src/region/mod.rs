@@ -31,7 +31,7 @@ use crate::threads::{parallel, threads};
 use exec::{AccTile, Block, Frame};
 use program::{BLOCK, Lanes, PAD, Program};
 use std::sync::Mutex;
-use unigrad_kernel::{Grouped, Region, Total};
+use unigrad_kernel::{Grouped, Region};
 
 /// Work, in simple operations, below which another thread costs more than it gives.
 const TASK_WORK: usize = 64 * 1024;
@@ -362,41 +362,5 @@ impl CompiledGrouped {
             stream::fence();
         }
         Ok(())
-    }
-}
-
-/// Rows and what becomes of all of them, ready to run.
-#[derive(Debug)]
-pub(crate) struct CompiledTotal {
-    rows: CompiledRegion,
-    total: CompiledRegion,
-    /// Arguments and scalars of the rows; those of the total follow.
-    n_args: usize,
-    n_scalars: usize,
-}
-
-impl CompiledTotal {
-    /// Prepares both regions.
-    pub(crate) fn new(kernel: &Total) -> Result<CompiledTotal, String> {
-        CompiledTotal::on(kernel, tier())
-    }
-
-    /// As `new`, for an instruction-set tier that the machine has.
-    pub(crate) fn on(kernel: &Total, tier: Tier) -> Result<CompiledTotal, String> {
-        let (rows, total) = (CompiledRegion::on(&kernel.rows, tier)?, CompiledRegion::on(&kernel.total, tier)?);
-        Ok(CompiledTotal { rows, total, n_args: kernel.rows.args.len(), n_scalars: kernel.rows.scalars.len() })
-    }
-
-    /// Runs the rows over the thread pool, then the total.
-    ///
-    /// # Safety
-    /// `args` match the rows' arguments and then the total's in order, dtype and length, and nothing else uses the written ones
-    /// meanwhile.
-    pub(crate) unsafe fn run(&self, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
-        // SAFETY: passed on; the rows are complete when `run` returns.
-        unsafe {
-            self.rows.run(&args[..self.n_args], &scalars[..self.n_scalars])?;
-            self.total.run(&args[self.n_args..], &scalars[self.n_scalars..])
-        }
     }
 }

@@ -44,6 +44,7 @@ pub(crate) const PARTS: &[Part] = &[
     part("gzip", gzip, read_idx, of_idx),
     part("checkpoint", checkpoint, read_checkpoint, of_file),
     part("ir", ir, read_ir, of_text),
+    part("region", region, read_region, of_text),
     Part { unit: "API calls", in_parts: false, ..part("calls", seed, call, |_| u64::MAX) },
     Part { unit: "graphs", in_parts: false, ..part("graphs", seed, graph, |_| u64::MAX) },
 ];
@@ -384,6 +385,38 @@ fn read_ir(input: &[u8]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+const REGIONS: &[&str] =
+    &[include_str!("../../../tests/snapshots/regions/optimizers.txt"), include_str!("../../../tests/snapshots/regions/rows.txt")];
+
+fn region(rng: &mut Rng) -> Vec<u8> {
+    // One of a file, so that most inputs are short; or a random one, which has every instruction.
+    let text = if rng.once_in(2) {
+        unigrad_kernel::testing::regions::region(rng.bits()).0.to_string()
+    } else {
+        let file = REGIONS[rng.below(REGIONS.len())];
+        let starts: Vec<usize> = file.match_indices("region \"").map(|(at, _)| at).collect();
+        let at = rng.below(starts.len());
+        file[starts[at]..starts.get(at + 1).copied().unwrap_or(file.len())].to_owned()
+    };
+    let mut bytes = mutate::text(&text, rng).into_bytes();
+    if rng.once_in(4) {
+        mutate::bytes(&mut bytes, rng);
+    }
+    bytes
+}
+
+/// What is read prints as a text that reads back as the same.
+fn read_region(input: &[u8]) -> Result<(), String> {
+    match unigrad_kernel::parse_regions(&String::from_utf8_lossy(input)) {
+        Ok(regions) => {
+            let text: String = regions.iter().map(ToString::to_string).collect();
+            let again = unigrad_kernel::parse_regions(&text).map_err(|error| format!("what was printed is refused: {error}"))?;
+            if again == regions { Ok(()) } else { Err("what was printed reads back as something else".to_owned()) }
+        }
+        Err(error) => remedy(&error.to_string()),
+    }
 }
 
 /// An input that is a seed.

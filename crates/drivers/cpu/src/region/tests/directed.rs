@@ -1,9 +1,9 @@
-//! Regions written by hand: large reductions, tiles with accumulators, grouped maps, totals, special values.
+//! Regions written by hand: large reductions, tiles with accumulators, grouped maps, special values.
 
 use super::*;
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::testing::region::{Buffer, Memory, Num};
-use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Total, Value};
+use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Value};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, Literal, ReduceOp, UnaryOp};
 
 /// A region under construction.
@@ -232,40 +232,6 @@ fn grouped_maps_run_every_instance() {
                 let want = whole(i + 2 * g) - whole(2 * g + 1) * g as f64;
                 assert_eq!(Num::from_raw(DType::F32, out.bufs[2 * g].raw[i]), Num::F(want), "{tier:?} {g} {i}");
             }
-        }
-    }
-}
-
-/// Row sums and what they come to, in one launch; also where there are no rows.
-#[test]
-fn totals_see_every_row() {
-    for (rows, cols) in [(1, 70), (3, 5), (1000, 65), (70_000, 9), (0, 4)] {
-        let mut first = Make::new(&[rows, cols], 1);
-        let x = first.load(DType::F32, &[cols as i64, 1]);
-        let sum = first.reduce(ReduceOp::Sum, x);
-        first.store(sum, &[1, 0]);
-        first.0.args[1].len = rows;
-        let mut then = Make::new(&[rows], 0);
-        let sum = then.load(DType::F32, &[1]);
-        then.0.args[0].len = rows;
-        let all = then.reduce(ReduceOp::Sum, sum);
-        then.0.scalars.push(DType::F32);
-        let scale = then.push(InstOp::Scalar(0), DType::F32);
-        let y = then.binary(BinaryOp::Mul, all, scale);
-        then.store(y, &[0]);
-        let memory = first.memory(|_, i| whole(i));
-        let kernel = Total { rows: first.0, total: then.0 };
-        for tier in tiers() {
-            let compiled = CompiledTotal::on(&kernel, tier).unwrap();
-            let mut launch = Launch::new(&memory);
-            let bufs = launch.bufs();
-            let mut out = vec![[7.0f32; 16]];
-            let result = Buf { ptr: out.as_mut_ptr().cast(), len: 1, dtype: DType::F32 };
-            let scalars = [Literal::float(DType::F32, 0.5).to_raw()];
-            // SAFETY: the buffers match; the rows' results are an argument of both regions.
-            unsafe { compiled.run(&[bufs[0], bufs[1], bufs[1], result], &scalars) }.unwrap();
-            let want = (0..rows * cols).map(whole).sum::<f64>() * 0.5;
-            assert_eq!(f64::from(out[0][0]), want, "{tier:?} {rows} {cols}");
         }
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod directed;
 mod exhaustive;
 mod fused;
+mod nn;
 
 use super::*;
 use crate::memory::Buf;

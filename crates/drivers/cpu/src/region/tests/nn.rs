@@ -1,0 +1,129 @@
+//! The regions that nn's optimizers and norms become take fused steps: their texts are files, which a test of the planner compares with what
+//! nn's formulas really give (`unigrad-testing/tests/plan_texts.rs`). Reorder one product there, and this test says what the CPU lost.
+
+use super::*;
+use crate::region::program::{Program, Step};
+use unigrad_kernel::parse_regions;
+
+const OPTIMIZERS: &str = include_str!("../../../../../unigrad-testing/tests/snapshots/regions/optimizers.txt");
+const ROWS: &str = include_str!("../../../../../unigrad-testing/tests/snapshots/regions/rows.txt");
+
+/// Regions with the comment above each.
+fn named(text: &'static str) -> Vec<(&'static str, Region)> {
+    let names = text.lines().filter_map(|line| line.strip_prefix("; "));
+    let regions = parse_regions(text).unwrap_or_else(|error| panic!("{error}"));
+    let all: Vec<(&str, Region)> = names.zip(regions).collect();
+    assert_eq!(all.len(), text.lines().filter(|line| line.starts_with("region")).count());
+    all
+}
+
+/// Fused steps, sums of expressions, and operations that are steps of their own.
+fn steps(program: &Program) -> [usize; 3] {
+    let all = || program.row.iter().flatten().chain(program.passes.iter().flat_map(|pass| &pass.steps));
+    let fused = all().filter(|step| matches!(step, Step::Fused(_))).count();
+    let sums = program.passes.iter().flat_map(|pass| &pass.reductions).filter(|reduction| reduction.sum.is_some()).count();
+    let lanes = |d: &u32| program.slots[*d as usize].lanes;
+    [fused, sums, all().filter(|step| matches!(step, Step::Op { d, .. } if lanes(d))).count()]
+}
+
+/// Lion's update (Chen et al., arXiv:2302.06675, algorithm 2) as an optimizer of nn would record it; nn has none yet.
+const LION: &str = r#"; Lion
+region "lion" parallel [131072] {
+    a0: bool[1]
+    a1: f32[131072]
+    a2: mut f32[131072]
+    a3: mut f32[131072]
+    s0: f32
+    s1: f32
+    s2: f32
+    s3: f32
+    s4: f32
+    s5: f32
+    %0 = load bool a0[0]
+    %1 = load f32 a2[i0]
+    %2 = load f32 a3[i0]
+    %3 = load f32 a1[i0]
+    %decay = scalar f32 s0
+    %b1 = scalar f32 s1
+    %share1 = scalar f32 s2
+    %b2 = scalar f32 s3
+    %share2 = scalar f32 s4
+    %minus_rate = scalar f32 s5
+    %4 = mul f32 %1, %decay
+    %5 = mul f32 %2, %b1
+    %6 = mul f32 %3, %share1
+    %7 = add f32 %5, %6
+    %8 = sign f32 %7
+    %9 = mul f32 %8, %minus_rate
+    %10 = add f32 %4, %9
+    %11 = mul f32 %2, %b2
+    %12 = mul f32 %3, %share2
+    %13 = add f32 %11, %12
+    %14 = select f32 %0, %10, %1
+    store f32 a2[i0], %14
+    %15 = select f32 %0, %13, %2
+    store f32 a3[i0], %15
+}
+"#;
+
+/// What each may be at most: fused steps, sums of expressions, other operations. An optimizer's other operations are the choices between the
+/// new and the old values, one a result, which keep a step whole whose indices are out of range; and Lion's sign.
+const WANTED: &[(&str, [usize; 3])] = &[
+    ("AdamW", [1, 0, 3]),
+    ("Adam", [2, 0, 3]),
+    ("SGD with momentum", [3, 0, 2]),
+    ("Lion", [3, 0, 3]),
+    ("softmax", [0, 1, 1]),
+    ("log softmax", [1, 1, 0]),
+    ("layer norm", [1, 1, 0]),
+    ("RMS norm", [1, 1, 0]),
+];
+
+#[test]
+fn optimizers_and_norms_take_fused_steps() {
+    for tier in tiers() {
+        let all: Vec<(&str, Region)> = [OPTIMIZERS, LION, ROWS].into_iter().flat_map(named).collect();
+        assert_eq!(all.iter().map(|(name, _)| *name).collect::<Vec<_>>(), WANTED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        for ((name, region), (_, wanted)) in all.iter().zip(WANTED) {
+            let got = steps(&Program::with(region, tier, true, true).unwrap());
+            assert_eq!(got, *wanted, "{tier:?} {name}: fused steps, sums of expressions, operations apart in\n{region}");
+            // The same region has more steps where nothing is fused.
+            let plain = steps(&Program::with(region, tier, true, false).unwrap());
+            assert!(plain[0] + plain[1] == 0 && plain[2] > got.iter().sum(), "{tier:?} {name}: {plain:?}");
+        }
+    }
+}
+
+/// They compute what the oracle says, guards included.
+#[test]
+fn optimizers_and_norms_are_right() {
+    for (name, region) in [OPTIMIZERS, LION, ROWS].into_iter().flat_map(named) {
+        // As small as tells all: a few blocks, and a tail.
+        let (from, to) = if region.n_parallel == region.axes.len() { (131_072, 2345) } else { (0, 0) };
+        let mut region = region;
+        region.axes.iter_mut().filter(|extent| **extent == from).for_each(|extent| *extent = to);
+        region.args.iter_mut().filter(|arg| arg.len == from).for_each(|arg| arg.len = to);
+        let scalars: Vec<u64> =
+            (0..region.scalars.len()).map(|i| unigrad_scalar::Literal::float(DType::F32, 0.9 / (i + 1) as f64).to_raw()).collect();
+        for allowed in [0.0, 1.0] {
+            let bufs = region.args.iter().enumerate().map(|(a, arg)| {
+                let value = |i: usize| if arg.dtype == DType::Bool { allowed } else { 0.3 + ((i * 7 + a * 13) % 97) as f64 / 61.0 };
+                let raw = (0..arg.len).map(|i| unigrad_scalar::Literal::float(arg.dtype, value(i)).to_raw()).collect();
+                unigrad_kernel::testing::region::Buffer { dtype: arg.dtype, raw }
+            });
+            let memory = Memory { bufs: bufs.collect() };
+            let Ok(want) = oracle::run(&region, &memory, &scalars) else { panic!("{name}: the oracle fails") };
+            for tier in tiers() {
+                let mut launch = Launch::new(&memory);
+                // SAFETY: the buffers match the region.
+                unsafe { CompiledRegion::on(&region, tier).unwrap().run(&launch.bufs(), &scalars) }.unwrap();
+                for (got, want) in launch.result().bufs.iter().zip(&want.bufs) {
+                    for (got, want) in got.raw.iter().zip(&want.raw) {
+                        let (got, want) = (f32::from_bits(*got as u32), f32::from_bits(*want as u32));
+                        assert!(got == want || (got - want).abs() <= 2e-6 * want.abs().max(1.0), "{tier:?} {name}: {got}, not {want}");
+                    }
+                }
+            }
+        }
+    }
+}
