@@ -1346,4 +1346,245 @@ op("multi_dot")
 for shapes in [[(2, 3), (3, 4)], [(2, 3), (3, 5), (5, 1)], [(3,), (3, 4), (4,)], [(4, 2), (2, 6), (6, 3), (3, 2)], [(3,), (3,)]]:
     case(lambda *x: torch.linalg.multi_dot(list(x)), *[G(*shape, lo=-0.5, hi=0.5) for shape in shapes])
 write("arrange")
+# ---- selection: values put in by position, searches, counts, rows of tables
+
+op("index_fill")
+for a, index, axis in [((5,), [3, 0], 0), ((3, 4), [1], 1), ((3, 4), [2, 0], -2), ((2, 3, 4), [0, 3], -1), ((0, 3), [], 0), ((3, 1), [0], 1)]:
+    case(lambda x, i: x.index_fill(axis, i, -1.5), G(*a), V(index, torch.int64), axis=axis, value=-1.5)
+case(lambda x, i, v: x.index_fill(1, i, v), G(3, 4), V([2, 1], torch.int64), V(0.75), axis=1)
+case(lambda x, i: x.index_fill(0, i, 7), I(5), V([1, 4], torch.int64), axis=0, value=7, concrete=True)
+case(lambda x, i: x.index_fill(0, i, 2.0), V(1.5), V([0], torch.int64), axis=0, value=2.0)
+op("index_put")
+for a, *shapes, v in [((5,), (3,), (3,)), ((3, 4), (2,), (2, 4)), ((3, 4), (2,), (2,), (2,)), ((3, 4, 2), (2, 1), (3,), (2, 3, 2)),
+                      ((3, 4), (), (4,)), ((3, 4), (0,), (0, 4)), ((3, 4), (2,), ()), ((3, 4), (2,), (2, 1))]:
+    index = [I(*s, lo=-t, hi=t) for s, t in zip(shapes, a)]
+    case(lambda x, v, *i: x.index_put(tuple(i), v, accumulate=True), G(*a), G(*v), *index, accumulate=True)
+case(lambda x, v, i: x.index_put((i,), v), G(5, 2), G(3, 2), V([4, 0, -2], torch.int64))
+case(lambda x, v, i, j: x.index_put((i, j), v), G(3, 4), G(3), V([2, 0, 1], torch.int64), V([0, 0, -1], torch.int64))
+case(lambda x, v, i: x.index_put((i,), v, True), I(4), I(3), V([1, 1, 2], torch.int64), accumulate=True, concrete=True)
+op("index_put_mask")
+case(lambda x, v, m: x.index_put((m,), v), G(3, 4), V(0.5), B(3, 4))
+case(lambda x, v, m: x.index_put((m,), v), G(3, 4), G(4), V([1, 0, 1], torch.bool))
+case(lambda x, v, m: x.index_put((m,), v, True), G(5), G(2), V([1, 0, 1, 0, 0], torch.bool), accumulate=True)
+op("put")
+for a, i in [((5,), (3,)), ((3, 4), (2, 5)), ((3, 4), ()), ((3, 4), (0,)), ((1,), (2,))]:
+    n = int(np.prod(a))
+    case(lambda x, i, v: x.put(i, v, accumulate=True), G(*a), I(*i, lo=-n, hi=n), G(*i), accumulate=True)
+case(lambda x, i, v: x.put(i, v), G(3, 4), V([[11, 0], [-3, 5]], torch.int64), G(2, 2))
+case(lambda x, i, v: x.put(i, v), I(6), V([5, 0], torch.int64), I(2), concrete=True)
+op("masked_scatter")
+for a, m in [((5,), (5,)), ((3, 4), (3, 4)), ((3, 4), (4,)), ((0, 3), (0, 3)), ((1,), (1,)), ((2, 3, 4), (3, 1))]:
+    case(lambda x, m, s: x.masked_scatter(m, s), G(*a), B(*m), G(int(np.prod(a)) + 2))
+case(lambda x, m, s: x.masked_scatter(m, s), G(3), torch.zeros(3, dtype=torch.bool), G(0))
+case(lambda x, m, s: x.masked_scatter(m, s), I(4), B(4), I(4), concrete=True)
+op("scatter_value")
+for a, i, axis in [((5,), (3,), 0), ((3, 4), (3, 2), 1), ((3, 4), (2, 3), -2), ((3, 4), (0, 4), 0), ((2, 3, 4), (2, 2, 4), 1)]:
+    case(lambda x, i: x.scatter(axis, i, 0.625), G(*a), I(*i, hi=a[axis]), axis=axis, value=0.625)
+case(lambda x, i: x.scatter(0, i, 3), I(5), V([4, 1], torch.int64), axis=0, value=3, concrete=True)
+op("scatter_reduce")
+for mode in ("mean", "amax", "amin", "prod", "sum"):
+    for include in (True, False):
+        for a, i, axis in [((5,), (7,), 0), ((3, 4), (3, 6), -1), ((3, 5), (2, 5), 0)]:
+            if include and mode != "mean":
+                continue
+            x, s = (away(*a), away(*i)) if mode == "prod" else (D(*a), D(*i))
+            case(lambda x, i, s: x.scatter_reduce(axis, i, s, mode, include_self=include), x, I(*i, hi=a[axis]), s, axis=axis, mode=mode, include_self=include)
+case(lambda x, i, s: x.scatter_reduce(0, i, s, "prod", include_self=False), G(3), V([0, 0, 1, 1, 1], torch.int64), V([0.0, 2.0, 0.5, 3.0, -1.0]), axis=0, mode="prod", include_self=False)
+case(lambda x, i, s: x.scatter_reduce(0, i, s, "amax", include_self=False), G(3), V([0, 0, 1], torch.int64), V([1.0, NAN, INF]), axis=0, mode="amax", include_self=False, nograd=True)
+case(lambda x, i, s: x.scatter_reduce(0, i, s, "mean", include_self=False), G(3), V([], torch.int64), G(0), axis=0, mode="mean", include_self=False)
+for mode in ("mean", "amax", "amin"):
+    case(lambda x, i, s: x.scatter_reduce(0, i, s, mode, include_self=False), I(4, lo=-9, hi=9), V([0, 0, 2, 2, 2], torch.int64), I(5, lo=-9, hi=9), axis=0, mode=mode, include_self=False, concrete=True)
+op("index_reduce")
+for mode in ("prod", "mean", "amax", "amin"):
+    for include in (True, False):
+        for a, n, axis in [((5,), 7, 0), ((3, 4), 3, -1)]:
+            src = list(a)
+            src[axis] = n
+            x, s = (away(*a), away(*src)) if mode == "prod" else (D(*a), D(*src))
+            case(lambda x, i, s: x.index_reduce(axis, i, s, mode, include_self=include), x, I(n, hi=a[axis]), s, axis=axis, mode=mode, include_self=include)
+case(lambda x, i, s: x.index_reduce(0, i, s, "mean"), I(4, lo=-9, hi=9), V([0, 0, 2], torch.int64), I(3, lo=-9, hi=9), axis=0, mode="mean", concrete=True)
+op("searchsorted")
+for right in (False, True):
+    for n, shape in [((5,), (4,)), ((5,), ()), ((0,), (3,)), ((5,), (2, 3)), ((1,), (0,)), ((2, 3, 4), (2, 3, 5)), ((2, 70), (2, 9)), ((33,), (40,))]:
+        case(lambda s, v: torch.searchsorted(s, v, right=right), G(*n).sort(-1)[0], G(*shape), right=right, nograd=True)
+    case(lambda s, v: torch.searchsorted(s, v, right=right), V([1, 2, 2, 4], torch.int64), V([0, 2, 3, 4, 9], torch.int64), right=right, concrete=True)
+    case(lambda s, v: torch.searchsorted(s, v, right=right), V([-INF, 0.0, 1.0, INF]), V([NAN, INF, -INF, 0.0, -0.0]), right=right, nograd=True)
+case(lambda s: torch.searchsorted(s, 0.5), V([0.0, 0.5, 1.0]), value=0.5, nograd=True)
+op("bucketize")
+for right in (False, True):
+    for shape, n in [((4,), 3), ((2, 3), 1), ((), 4), ((0, 2), 2), ((30,), 40)]:
+        case(lambda x, b: torch.bucketize(x, b, right=right), G(*shape), G(n).sort()[0], right=right, nograd=True)
+op("isin")
+for shape, n in [((5,), (3,)), ((2, 3), ()), ((), (2,)), ((0,), (3,)), ((3,), (0,)), ((20,), (40,))]:
+    case(lambda x, e: torch.isin(x, e), I(*shape, hi=60 if n == (40,) else 5), I(*n, hi=60 if n == (40,) else 5), concrete=True)
+case(lambda x, e: torch.isin(x, e), V([NAN, 1.0, INF]), V([NAN, INF, 2.0]), nograd=True)
+case(lambda x: torch.isin(x, 2), I(2, 4), value=2, concrete=True)
+op("bincount")
+for n, least in [(7, 0), (1, 0), (5, 9), (0, 3), (0, 0)]:
+    case(lambda i: torch.bincount(i, minlength=least), I(n, hi=6), minlength=least, concrete=True)
+case(lambda i, w: torch.bincount(i, w), I(7, hi=5), G(7), nograd=True)
+case(lambda i, w: torch.bincount(i, w, minlength=8), I(7, hi=5, dtype=torch.int32), G(7).float(), minlength=8, concrete=True)
+op("histc")
+for n, bins, low, high in [((9,), 4, -2.0, 2.0), ((2, 5), 3, -1.0, 1.0), ((7,), 1, 0.0, 0.0), ((0,), 2, 0.0, 0.0), ((9,), 5, 0.0, 0.0), ((1,), 4, 0.0, 0.0)]:
+    case(lambda x: torch.histc(x, bins, low, high), G(*n), bins=bins, min=low, max=high, nograd=True)
+case(lambda x: torch.histc(x, 4, 0.0, 4.0), V([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, -1.0, NAN, 3.99]).to(torch.float32), bins=4, min=0.0, max=4.0, concrete=True)
+op("unique_with")
+unique = lambda x: torch.unique(x, return_inverse=True, return_counts=True)
+for values in [I(9, hi=4), I(2, 3, hi=3), I(0), I(1), B(5), I(6, hi=3, dtype=torch.uint8), V([2.0, 1.0, 2.0, -0.5], torch.float32), I(3, hi=1)]:
+    case(unique, values, concrete=True)
+op("repeat_interleave_by")
+for a, times, axis in [((3,), [2, 0, 1], 0), ((2, 3), [1, 0, 2], 1), ((2, 3), [2], -1), ((3, 2), [0, 0, 0], 0), ((0, 2), [], 0), ((40,), list(range(40)), 0)]:
+    case(lambda x, c: x.repeat_interleave(c, axis), G(*a), V(times, torch.int64), axis=axis)
+op("embedding_with")
+for v, d, i in [(5, 3, (4,)), (5, 3, (2, 3)), (5, 3, ()), (5, 3, (0,)), (2, 1, (3,))]:
+    case(lambda w, i: F.embedding(i, w, padding_idx=1), G(v, d), I(*i, hi=v), padding_idx=1)
+case(lambda w, i: F.embedding(i, w, padding_idx=-1), G(4, 2), I(6, hi=4), padding_idx=-1)
+
+
+def limited(w, i, most, p):
+    """PyTorch writes the rows into the table; here the gradient is that of the scaled rows."""
+    rows = w[i]
+    norm = torch.linalg.vector_norm(rows, p, -1, keepdim=True)
+    rows = rows * torch.where(norm > most, most / (norm + 1e-7), torch.ones_like(norm))
+    torch.testing.assert_close(rows.detach(), F.embedding(i, w.detach().clone(), max_norm=most, norm_type=p))
+    return rows
+
+
+for p in (2.0, 1.0):
+    case(lambda w, i: limited(w, i, 1.25, p), away(5, 3), I(4, hi=5), max_norm=1.25, norm_type=p)
+op("embedding_bag")
+for mode in ("sum", "mean", "max"):
+    for v, d, i in [(5, 3, (4, 2)), (5, 1, (1, 3)), (4, 3, (0, 2))]:
+        case(lambda w, i: F.embedding_bag(i, w, mode=mode), D(v, d), I(*i, hi=v), mode=mode)
+    case(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode), D(5, 3), I(7, hi=5), V([0, 2, 2, 6], torch.int64), mode=mode, offsets=True)
+    case(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode, include_last_offset=True), D(5, 3), I(7, hi=5), V([0, 3, 7], torch.int64), mode=mode, offsets=True, include_last_offset=True)
+    case(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode, padding_idx=1), D(5, 3), V([1, 0, 2, 1, 4, 1], torch.int64), V([0, 3, 4], torch.int64), mode=mode, offsets=True, padding_idx=1)
+case(lambda w, i, s: F.embedding_bag(i, w, mode="sum", per_sample_weights=s), D(5, 3), I(2, 3, hi=5), G(2, 3), mode="sum", weights=True)
+case(lambda w, i, o, s: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s), D(5, 3), I(4, hi=5), V([0, 1], torch.int64), G(4), mode="sum", offsets=True, weights=True)
+op("adaptive_max_pool_with_index")
+for shape, out in [((2, 3, 7), (3,)), ((1, 2, 6, 5), (3, 2)), ((1, 2, 4, 4), (2, 2)), ((2, 1, 3, 4), (5, 4)), ((1, 1, 3, 4, 5), (2, 2, 3)), ((2, 5, 4), (2, 3)), ((1, 1, 1), (1,))]:
+    pool = [F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d][len(out) - 1]
+    case(lambda x: pool(x, out, return_indices=True), D(*shape), output=out)
+case(lambda x: F.adaptive_max_pool2d(x, (2, 2), return_indices=True), torch.ones(1, 1, 3, 3, dtype=torch.float64), output=(2, 2))
+for name, fn in [("tril_indices", torch.tril_indices), ("triu_indices", torch.triu_indices)]:
+    op(name)
+    for m, n, k in [(3, 3, 0), (3, 4, 1), (4, 3, -1), (4, 3, -9), (2, 3, 9), (0, 3, 0), (3, 0, 0), (1, 1, 0), (40, 3, -2), (3, 5, 2)]:
+        case(lambda: fn(m, n, k), concrete=True, rows=m, columns=n, diagonal=k)
+op("full_int")
+for value in [2**53 + 1, -(2**63), 2**63 - 1, 0]:
+    case(lambda: torch.full((2,), value, dtype=torch.int64), concrete=True, shape=(2,), value=value)
+write("select")
+
+# ---- what networks of images take
+
+op("interpolate")
+TORCH_MODES = {"linear": ["linear", "bilinear", "trilinear"], "cubic": ["", "bicubic", ""]}
+for shape, sizes in [((2, 1, 5), (8,)), ((1, 2, 4, 3), (2, 7)), ((1, 1, 3, 2, 4), (5, 3, 2)), ((1, 2, 1, 3), (3, 1)), ((2, 2, 3, 3), (3, 3)), ((0, 1, 4), (6,))]:
+    for mode in ("nearest", "nearest-exact", "linear", "cubic", "area"):
+        n = len(sizes)
+        if mode == "cubic" and n != 2 or shape[0] == 0 and mode == "area":
+            continue
+        for align in (False, True) if mode in TORCH_MODES else (None,):
+            name = TORCH_MODES[mode][n - 1] if mode in TORCH_MODES else mode
+            case(lambda x: F.interpolate(x, sizes, mode=name, align_corners=align), G(*shape), mode=mode, sizes=sizes, align_corners=align)
+for shape, quarters in [((1, 2, 5), (10,)), ((1, 1, 4, 5), (6, 2)), ((1, 1, 4, 3), (8,)), ((1, 2, 5, 4), (5, 7))]:
+    for mode in ("nearest", "nearest-exact", "linear", "cubic", "area"):
+        n = len(shape) - 2
+        if mode == "cubic" and n != 2:
+            continue
+        for align in (False, True) if mode in TORCH_MODES else (None,):
+            name = TORCH_MODES[mode][n - 1] if mode in TORCH_MODES else mode
+            factor = tuple(q / 4 for q in quarters) * (n // len(quarters))
+            case(lambda x: F.interpolate(x, scale_factor=factor, mode=name, align_corners=align), G(*shape), mode=mode, quarters=quarters, align_corners=align)
+op("grid_sample")
+for mode in ("bilinear", "nearest", "bicubic"):
+    for padding in ("zeros", "border", "reflection"):
+        for align in (False, True):
+            # No place is on an edge between two elements.
+            grid = G(2, 3, 2, 2, lo=-2.0, hi=2.0) + 0.0078125 * 3
+            case(lambda x, g: F.grid_sample(x, g, mode, padding, align), G(2, 2, 4, 3), grid, mode=mode, padding=padding, align_corners=align, only=[0] if mode == "nearest" else None)
+for padding in ("zeros", "border", "reflection"):
+    case(lambda x, g: F.grid_sample(x, g, "bilinear", padding, False), G(1, 2, 3, 4, 2), G(1, 2, 2, 1, 3, lo=-1.5, hi=1.5) + 0.0234375, mode="bilinear", padding=padding, align_corners=False)
+case(lambda x, g: F.grid_sample(x, g, "bilinear", "zeros", True), G(1, 1, 1, 1), G(1, 2, 2, 2) + 0.0234375, mode="bilinear", padding="zeros", align_corners=True)
+case(lambda x, g: F.grid_sample(x, g, "bilinear", "zeros", False), G(1, 1, 2, 2), V([[[[7.0, 0.25], [0.25, 0.25], [0.25, -100.0]]]]), mode="bilinear", padding="zeros", align_corners=False)
+case(lambda x, g: F.grid_sample(x, g, "bilinear", "zeros", False), G(2, 2, 3, 3), G(2, 0, 2, 2), mode="bilinear", padding="zeros", align_corners=False)
+op("affine_grid")
+for n, size in [(2, (2, 3, 4, 5)), (2, (1, 1, 1, 3)), (3, (1, 1, 2, 3, 2)), (2, (1, 2, 1, 1))]:
+    for align in (False, True):
+        case(lambda t: F.affine_grid(t, list(size), align), G(size[0], n, n + 1), size=size, align_corners=align)
+op("avg_pool_with_divisor")
+for shape, kernel, stride, padding, divisor in [((1, 2, 5, 6), (2, 3), (2, 1), (1, 0), 5), ((2, 1, 4, 4), (2, 2), (2, 2), (0, 0), 1), ((2, 5, 4), (2, 2), (1, 1), (0, 1), -3), ((1, 1, 3, 4, 3), (2, 2, 2), (1, 1, 1), (0, 0, 0), 7)]:
+    pool = F.avg_pool2d if len(kernel) == 2 else F.avg_pool3d
+    case(lambda x: pool(x, kernel, stride, padding, divisor_override=divisor), G(*shape), n=len(kernel), kernel=kernel, stride=stride, padding=padding, divisor=divisor)
+for n, pool, unpool, shapes in [
+    (1, F.max_pool1d, F.max_unpool1d, [((2, 3, 8), (2,), (2,), (0,), None), ((1, 1, 7), (3,), (2,), (1,), (7,)), ((2, 6), (2,), (2,), (0,), None)]),
+    (2, F.max_pool2d, F.max_unpool2d, [((2, 1, 4, 6), (2, 2), (2, 2), (0, 0), None), ((1, 2, 5, 5), (2, 3), (2, 3), (0, 1), (5, 5)), ((1, 4, 4), (2, 2), (2, 2), (0, 0), None)]),
+    (3, F.max_pool3d, F.max_unpool3d, [((1, 2, 4, 4, 2), (2, 2, 2), (2, 2, 2), (0, 0, 0), None), ((1, 1, 3, 4, 2), (3, 2, 1), (3, 2, 1), (0, 0, 0), (3, 4, 2))]),
+]:
+    op(f"max_unpool{n}d")
+    for shape, kernel, stride, padding, size in shapes:
+        _, where = pool(D(*shape), kernel, stride, padding, return_indices=True)
+        case(lambda x, i: unpool(x, i, kernel, stride, padding, size), G(*where.shape), where, kernel=kernel, stride=stride, padding=padding, output=size)
+WINDOWS = [((2, 3), (5, 6), 1, 0, 1), ((2, 2), (4, 4), 2, 0, 1), ((3, 2), (4, 5), (1, 2), (1, 0), (2, 1)), ((1, 1), (3, 2), 1, 0, 1), ((2, 2), (3, 3), 2, 1, 1), ((3, 3), (3, 3), 5, 0, 1)]
+op("im2col")
+for kernel, sizes, stride, padding, dilation in WINDOWS:
+    for n, c in [(2, 2), (1, 1)]:
+        case(lambda x: F.unfold(x, kernel, dilation, padding, stride), G(n, c, *sizes), kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+op("col2im")
+for kernel, sizes, stride, padding, dilation in WINDOWS:
+    for n, c in [(2, 2), (1, 1)]:
+        columns = F.unfold(torch.zeros(n, c, *sizes), kernel, dilation, padding, stride)
+        case(lambda x: F.fold(x, sizes, kernel, dilation, padding, stride), G(*columns.shape), sizes=sizes, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
+op("local_response_norm")
+for shape, size, alpha, beta, k in [((2, 5, 3), 3, 0.5, 0.75, 1.0), ((1, 4, 2, 3), 2, 1.0, 0.5, 2.0), ((1, 1, 2), 5, 1e-4, 0.75, 1.0), ((2, 3, 2, 1, 2), 1, 0.25, 1.0, 1.0), ((0, 3, 2), 2, 0.5, 0.75, 1.0)]:
+    case(lambda x: F.local_response_norm(x, size, alpha, beta, k), G(*shape), size=size, alpha=alpha, beta=beta, k=k)
+op("instance_norm_train")
+
+
+for shape in [(2, 3, 4), (3, 2, 3, 2), (1, 1, 5), (2, 2, 2, 1, 2)]:
+    case(lambda x: F.instance_norm(x, eps=1e-5), G(*shape), eps=1e-5)
+case(lambda x, w, b: F.instance_norm(x, weight=w, bias=b, eps=1e-5), G(2, 3, 4), P(3), G(3), eps=1e-5)
+op("instance_norm_stats")
+for shape in [(2, 3, 4), (3, 2, 3, 2), (1, 1, 5), (2, 2, 2, 1, 2)]:
+    axes = tuple(range(2, len(shape)))
+    case(lambda x: (x.mean(axes).mean(0), x.var(axes, correction=0).mean(0)), G(*shape).float(), eps=1e-5, concrete=True)
+op("layer_norm_over")
+for shape, over in [((3, 4), (4,)), ((2, 3, 4), (3, 4)), ((2, 3, 2, 2), (3, 2, 2)), ((2, 3), (2, 3)), ((0, 3, 2), (3, 2))]:
+    case(lambda x: F.layer_norm(x, over, eps=1e-5), G(*shape), shape=over, eps=1e-5)
+    case(lambda x, w, b: F.layer_norm(x, over, w, b, eps=1e-5), G(*shape), P(*over), G(*over), shape=over, eps=1e-5)
+case(lambda x, w: F.layer_norm(x, (3, 4), w, eps=1e-5), G(2, 3, 4), P(3, 4), shape=(3, 4), eps=1e-5)
+op("pairwise_distance")
+for a, b, p in [((3, 4), (3, 4), 2.0), ((3, 4), (1, 4), 1.0), ((4,), (4,), 2.0), ((2, 3, 5), (3, 5), 3.0), ((2, 1), (2, 1), 2.0), ((3, 4), (3, 4), INF)]:
+    case(lambda x, y: F.pairwise_distance(x, y, p, 0.0009765625), D(*a), D(*b), p=p, eps=0.0009765625)
+op("pixel_shuffle")
+for shape, r in [((1, 8, 2, 3), 2), ((9, 1, 2), 3), ((2, 3, 2, 2), 1), ((2, 1, 4, 3, 1), 2), ((0, 4, 1, 1), 2)]:
+    # Of no pictures, PyTorch has no gradient.
+    case(lambda x: F.pixel_shuffle(x, r), G(*shape), r=r, nograd=shape[0] == 0)
+op("pixel_unshuffle")
+for shape, r in [((1, 2, 4, 6), 2), ((1, 3, 6), 3), ((2, 3, 2, 2), 1), ((2, 1, 1, 2, 4), 2)]:
+    case(lambda x: F.pixel_unshuffle(x, r), G(*shape), r=r)
+op("channel_shuffle")
+for shape, groups in [((1, 6, 2, 3), 2), ((2, 6, 1, 1), 3), ((1, 4, 2, 2), 1), ((1, 3, 2, 1), 3), ((2, 4, 3), 2)]:
+    # Not F.channel_shuffle, which has no gradient of three axes.
+    case(lambda x: x.unflatten(1, (groups, -1)).transpose(1, 2).flatten(1, 2), G(*shape), groups=groups)
+# Without a batch.
+for n, conv_, turned in [(1, F.conv1d, F.conv_transpose1d), (2, F.conv2d, F.conv_transpose2d), (3, F.conv3d, F.conv_transpose3d)]:
+    op(f"conv{n}d")
+    case(lambda x, w, b: conv_(x, w, b, stride=2, padding=1), G(2, *[5, 4, 3][:n]), G(3, 2, *[3, 2, 2][:n]), G(3), stride=2, padding=1)
+    op(f"conv_transpose{n}d")
+    case(lambda x, w, b: turned(x, w, b, stride=2), G(2, *[3, 2, 2][:n]), G(2, 3, *[3, 2, 2][:n]), G(3), stride=2)
+for n, max_, avg_, max_to, avg_to in [(1, F.max_pool1d, F.avg_pool1d, F.adaptive_max_pool1d, F.adaptive_avg_pool1d), (2, F.max_pool2d, F.avg_pool2d, F.adaptive_max_pool2d, F.adaptive_avg_pool2d),
+                                      (3, F.max_pool3d, F.avg_pool3d, F.adaptive_max_pool3d, F.adaptive_avg_pool3d)]:
+    sizes = [5, 4, 3][:n]
+    op(f"max_pool{n}d")
+    case(lambda x: max_(x, 2, 2, 1), D(2, *sizes), kernel=2, stride=2, padding=1)
+    op(f"avg_pool{n}d")
+    case(lambda x: avg_(x, 2, 2, 1), G(2, *sizes), kernel=2, stride=2, padding=1)
+    op(f"adaptive_max_pool{n}d")
+    case(lambda x: max_to(x, [2] * n), D(2, *sizes), output=[2] * n)
+    op(f"adaptive_avg_pool{n}d")
+    case(lambda x: avg_to(x, [2] * n), G(2, *sizes), output=[2] * n)
+op("attention")
+case(lambda q, k, v: sdpa(q[None], k[None], v[None])[0], G(2, 3, 4), G(2, 5, 4), G(2, 5, 3))
+write("networks")
 print(sum(counts.values()), "cases of", len(counts), "ops")

@@ -46,9 +46,12 @@ fn position(value: &Option<Operand>, default: usize, device: u32) -> Expr {
 impl Tensor {
     /// `softmax(scale * q kᵀ + bias) v`: self is q `[b, h, t, d]`, k `[b, g, s, d]`, v `[b, g, s, e]`, the result `[b, h, t, e]`.
     ///
-    /// `h` is a multiple of `g`: grouped queries. A query that sees nothing gives 0.
+    /// `h` is a multiple of `g`: grouped queries. A query that sees nothing gives 0. The three may lack the batch axis together.
     #[track_caller]
     pub fn attention(&self, k: &Tensor, v: &Tensor, options: &AttentionOptions) -> Tensor {
+        if let (Some(q), Some(k), Some(v)) = (self.as_batch(2), k.as_batch(2), v.as_batch(2)) {
+            return q.attention(&k, &v, options).squeeze(0);
+        }
         let dtype = self.float_dtype().promote(k.float_dtype()).promote(v.float_dtype());
         let (q, k, v) = (self.expr().cast(dtype), k.expr().cast(dtype), v.expr().cast(dtype));
         for x in [&q, &k, &v] {

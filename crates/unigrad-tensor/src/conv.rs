@@ -1,4 +1,4 @@
-//! Convolutions and their transposes: x `[n, c, spatial..]`, w `[out, c / groups, kernel..]` (transposed: `[c, out / groups, kernel..]`).
+//! Convolutions and their transposes: x `[n, c, spatial..]` (or `[c, spatial..]` without a batch), w `[out, c / groups, kernel..]` (transposed: `[c, out / groups, kernel..]`).
 
 use crate::Tensor;
 use smallvec::SmallVec;
@@ -119,6 +119,9 @@ impl Tensor {
     /// compute in `f32`, as in all functions of real numbers (PyTorch's stay integers on the CPU).
     #[track_caller]
     pub fn conv(&self, w: &Tensor, bias: Option<&Tensor>, n: usize, options: &ConvOptions) -> Tensor {
+        if let Some(x) = self.as_batch(n) {
+            return x.conv(w, bias, n, options).squeeze(0);
+        }
         match settings("conv", self, w, n, options) {
             Ok((x, w, spec)) => with_bias("conv", Tensor::from_expr(x.conv(&w, Arc::new(spec))), bias),
             Err(invalid) => invalid,
@@ -146,6 +149,9 @@ impl Tensor {
     /// Transposed convolution over `n` spatial dimensions: the data gradient of [`Tensor::conv`]. w is `[c, o / groups, kernel..]`.
     #[track_caller]
     pub fn conv_transpose(&self, w: &Tensor, bias: Option<&Tensor>, n: usize, options: &ConvOptions) -> Tensor {
+        if let Some(x) = self.as_batch(n) {
+            return x.conv_transpose(w, bias, n, options).squeeze(0);
+        }
         let (x, wx, mut spec) = match settings("conv_transpose", self, w, n, options) {
             Ok(all) => all,
             Err(invalid) => return invalid,

@@ -1,7 +1,7 @@
 //! Leaves: from values in memory, from formulas.
 
-use crate::{Device, Dims, Result, Tensor, eval};
-use unigrad_graph::{DType, Element, ErrorKind, Expr, Literal};
+use crate::{Device, Dims, Operand, Result, Tensor, eval, promotion::value_expr};
+use unigrad_graph::{DType, Element, ErrorKind, Expr, Literal, Shape, is_countable};
 
 /// Nested arrays, slices and vectors of elements, with their shape.
 pub trait NestedValues {
@@ -118,6 +118,12 @@ impl Tensor {
         Tensor::from_expr(Expr::scalar(Literal::float(dtype, value), &shape.dims(), device.id()))
     }
 
+    /// [`Tensor::full`] of an integer, of which all 64 bits count.
+    #[track_caller]
+    pub fn full_int(shape: impl Dims, value: i64, dtype: DType, device: &Device) -> Tensor {
+        Tensor::from_expr(Expr::scalar(Literal::int(dtype, value), &shape.dims(), device.id()))
+    }
+
     #[track_caller]
     fn filled(shape: &[usize], value: Literal, device: u32) -> Tensor {
         Tensor::from_expr(Expr::constant(value, shape, device))
@@ -172,6 +178,80 @@ impl Tensor {
         Tensor::from_expr(Expr::scalar(Literal::float(expr.dtype(), value), expr.shape(), expr.device()))
     }
 
+    /// Zeros of this tensor's shape and device in another dtype.
+    #[track_caller]
+    pub fn zeros_like_as(&self, dtype: DType) -> Tensor {
+        self.filled_like(None, Some(dtype), Literal::zero)
+    }
+
+    /// Ones of this tensor's shape and device in another dtype.
+    #[track_caller]
+    pub fn ones_like_as(&self, dtype: DType) -> Tensor {
+        self.filled_like(None, Some(dtype), Literal::one)
+    }
+
+    /// `value` in this tensor's shape and device, in another dtype. An integer is exact.
+    #[track_caller]
+    pub fn full_like_as(&self, value: impl Into<Operand>, dtype: DType) -> Tensor {
+        self.spread_value(None, value.into(), Some(dtype))
+    }
+
+    /// Zeros of this tensor's dtype and device in another shape.
+    #[track_caller]
+    pub fn new_zeros(&self, shape: impl Dims) -> Tensor {
+        self.filled_like(Some(shape.dims()), None, Literal::zero)
+    }
+
+    /// Ones of this tensor's dtype and device in another shape.
+    #[track_caller]
+    pub fn new_ones(&self, shape: impl Dims) -> Tensor {
+        self.filled_like(Some(shape.dims()), None, Literal::one)
+    }
+
+    /// `value` in this tensor's dtype and device, in another shape. An integer is exact.
+    #[track_caller]
+    pub fn new_full(&self, shape: impl Dims, value: impl Into<Operand>) -> Tensor {
+        self.spread_value(Some(shape.dims()), value.into(), None)
+    }
+
+    #[track_caller]
+    fn filled_like(&self, shape: Option<Shape>, dtype: Option<DType>, value: fn(DType) -> Literal) -> Tensor {
+        let expr = self.expr();
+        if expr.error().is_some() {
+            return self.clone();
+        }
+        let shape = shape.unwrap_or_else(|| expr.shape().clone());
+        Tensor::filled(&shape, value(dtype.unwrap_or(expr.dtype())), expr.device())
+    }
+
+    #[track_caller]
+    fn spread_value(&self, shape: Option<Shape>, value: Operand, dtype: Option<DType>) -> Tensor {
+        let expr = self.expr();
+        if expr.error().is_some() {
+            return self.clone();
+        }
+        let shape = shape.unwrap_or_else(|| expr.shape().clone());
+        let dtype = dtype.unwrap_or(expr.dtype());
+        match value {
+            Operand::Value(value) => Tensor::from_expr(value_expr(value, dtype, &shape, expr.device())),
+            Operand::Tensor(value) => value.cast(dtype).expand(shape),
+        }
+    }
+
+    /// Row and column numbers of the elements on and below a diagonal of `rows` by `columns` (see [`Tensor::tril`]), in row-major order:
+    /// `[2, count]`, `I64`.
+    #[track_caller]
+    pub fn tril_indices(rows: usize, columns: usize, diagonal: i64, device: &Device) -> Tensor {
+        triangle("tril_indices", rows, columns, diagonal, true, device.id())
+    }
+
+    /// Row and column numbers of the elements on and above a diagonal of `rows` by `columns` (see [`Tensor::triu`]), in row-major order:
+    /// `[2, count]`, `I64`.
+    #[track_caller]
+    pub fn triu_indices(rows: usize, columns: usize, diagonal: i64, device: &Device) -> Tensor {
+        triangle("triu_indices", rows, columns, diagonal, false, device.id())
+    }
+
     /// `start, start + step, …` below `end` (above, for a negative step). In an integer dtype each of these numbers is truncated toward zero;
     /// PyTorch truncates `start` and `step` first.
     #[track_caller]
@@ -219,6 +299,44 @@ impl Tensor {
         let diagonal = Expr::iota(&shape, 0, DType::I64, device.id()).eq(&Expr::iota(&shape, 1, DType::I64, device.id()));
         Tensor::from_expr(diagonal.cast(dtype))
     }
+}
+
+/// How many elements the first `rows` rows of a triangle have of which row `i` has `start + i` (at least none, at most `columns`).
+fn triangle_size(rows: i128, columns: i128, start: i128) -> i128 {
+    // Rows before `none` are empty, from `full` on they are whole.
+    let none = (1 - start).clamp(0, rows);
+    let full = (columns - start).clamp(none, rows);
+    let growing = full - none;
+    growing * (start + none) + growing * (growing - 1) / 2 + (rows - full) * columns
+}
+
+#[track_caller]
+fn triangle(op: &str, rows: usize, columns: usize, diagonal: i64, lower: bool, device: u32) -> Tensor {
+    let (m, n, k) = (rows as i128, columns as i128, i128::from(diagonal));
+    // Row `i` has `i + diagonal + 1` elements below the diagonal; those above it are the rest of one less.
+    let below = triangle_size(m, n, k + i128::from(lower));
+    let count = usize::try_from(if lower { below } else { m * n - below }).unwrap_or(usize::MAX);
+    if !is_countable(&[2, count], 8) || !is_countable(&[rows], 8) || i64::try_from(columns).is_err() {
+        let message = format!("{count} elements of {rows} by {columns} from diagonal {diagonal}");
+        return Tensor::fail(ErrorKind::Shape, op, message, "no memory has so many: use smaller sizes", &[]);
+    }
+    let width = columns as i64;
+    let number = |n: usize| Tensor::from_expr(Expr::iota(&[n], 0, DType::I64, device));
+    // Beyond the matrix all diagonals are alike.
+    let diagonal = diagonal.clamp(-(rows as i64) - 1, width.saturating_add(1));
+    let below = (number(rows) + (diagonal.saturating_add(i64::from(lower)))).maximum(0_i64).minimum(width);
+    let lengths = if lower { below.clone() } else { below.neg() + width };
+    let ends = lengths.cumsum(0);
+    let place = number(count);
+    let row = ends.searchsorted(&place, true);
+    // Of no elements nothing is picked, maybe from no rows.
+    if count == 0 {
+        return Tensor::stack(&[&row, &row], 0);
+    }
+    let start = ends.take(&row) - lengths.take(&row);
+    let column = place - start;
+    let column = if lower { column } else { column + below.take(&row) };
+    Tensor::stack(&[&row, &column], 0)
 }
 
 /// `start + i * step`, computed as wide as it matters.

@@ -178,7 +178,7 @@ fn slice_axis(start: Option<i64>, end: Option<i64>, step: i64, size: usize) -> S
 
 /// An index tensor as `I64`.
 #[track_caller]
-fn as_index(op: &str, index: &Expr) -> Result<Expr, Expr> {
+pub(crate) fn as_index(op: &str, index: &Expr) -> Result<Expr, Expr> {
     if index.error().is_some() {
         return Err(index.clone());
     }
@@ -190,7 +190,7 @@ fn as_index(op: &str, index: &Expr) -> Result<Expr, Expr> {
 }
 
 #[track_caller]
-fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
+pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     if x.error().is_some() {
         return Err(x.clone());
     }
@@ -356,7 +356,7 @@ fn try_index_select(x: &Expr, op: &str, axis: i64, index: &Expr) -> Result<Expr,
 }
 
 #[track_caller]
-fn try_scatter(base: &Expr, op: &str, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
+pub(crate) fn try_scatter(base: &Expr, op: &str, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
     let index = as_index(op, index)?;
     if let Some(vector) = scalar_as_vector(base, axis) {
         let whole = |x: &Expr| if x.error().is_none() && x.rank() == 0 { x.reshape(&[1]) } else { x.clone() };
@@ -378,7 +378,7 @@ fn try_scatter(base: &Expr, op: &str, axis: i64, index: &Expr, src: &Expr, mode:
 }
 
 #[track_caller]
-fn try_index_scatter(base: &Expr, op: &str, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
+pub(crate) fn try_index_scatter(base: &Expr, op: &str, axis: i64, index: &Expr, src: &Expr, mode: ScatterMode) -> Result<Expr, Expr> {
     let index = as_index(op, index)?;
     // A number is a vector of one.
     let index = if index.rank() == 0 { index.reshape(&[1]) } else { index };
@@ -668,7 +668,7 @@ impl Tensor {
 }
 
 /// What helps where values that an op needs at once are not to be had.
-const UNREAD: &str = "the shape depends on the values, which could not be computed; see the cause";
+pub(crate) const UNREAD: &str = "the shape depends on the values, which could not be computed; see the cause";
 
 /// Row-major numbers of the elements that are not 0.
 #[track_caller]
@@ -681,7 +681,7 @@ fn true_positions(x: &Expr) -> Result<Vec<i64>> {
 }
 
 #[track_caller]
-fn upload_i64(values: &[i64], shape: &[usize], device: u32, op: &str) -> Tensor {
+pub(crate) fn upload_i64(values: &[i64], shape: &[usize], device: u32, op: &str) -> Tensor {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
     match crate::eval::upload(&bytes, shape, DType::I64, device) {
         Ok(expr) => Tensor::from_expr(expr),

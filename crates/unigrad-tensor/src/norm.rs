@@ -1,9 +1,10 @@
 //! Softmax and the normalizations. How far their results may be off: [`crate::accuracy`].
 
 use crate::{
-    Tensor,
+    Dims, Tensor,
     arithmetic::K,
     axes::{resolve_axis, scalar_as_vector},
+    selection::first_invalid,
 };
 use unigrad_graph::{DType, ErrorKind, Expr, Shape};
 
@@ -50,6 +51,25 @@ impl Tensor {
         affine(Tensor::from_expr(self.float().expr().normalize(axes, true, eps)), weight, bias)
     }
 
+    /// [`Tensor::layer_norm`] over the last axes, which have this shape; so have weight and bias, if they are given.
+    #[track_caller]
+    pub fn layer_norm_over(&self, shape: impl Dims, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        let shape = shape.dims();
+        let given: Vec<&Tensor> = [Some(self), weight, bias].into_iter().flatten().collect();
+        if let Some(invalid) = first_invalid(&given) {
+            return invalid;
+        }
+        let own = self.shape();
+        let fits = !shape.is_empty() && own.len() >= shape.len() && own[own.len() - shape.len()..] == shape[..];
+        if !fits || given[1..].iter().any(|tensor| tensor.shape() != shape.as_slice()) {
+            let shapes: Vec<Vec<usize>> = given[1..].iter().map(|tensor| tensor.shape()).collect();
+            let message = format!("{shape:?} of {own:?}, with weight and bias {shapes:?}");
+            let help = "name the sizes of the last axes; weight and bias have the same shape";
+            return Tensor::fail(ErrorKind::Shape, "layer_norm_over", message, help, &given);
+        }
+        affine(Tensor::from_expr(self.float().expr().normalize(shape.len(), true, eps)), weight, bias)
+    }
+
     /// `x / sqrt(mean(x²) + eps) * weight` over the last axes, as many as `weight` has; the last one without.
     #[track_caller]
     pub fn rms_norm(&self, weight: Option<&Tensor>, eps: f64) -> Tensor {
@@ -66,10 +86,59 @@ impl Tensor {
         self.norm_of_groups("group_norm", groups, weight, bias, eps)
     }
 
-    /// Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`.
+    /// Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`. With running statistics, as when a model runs, it is
+    /// [`Tensor::batch_norm`]; [`Tensor::instance_norm_train`] gives what they are updated with.
     #[track_caller]
     pub fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
         self.norm_of_groups("instance_norm", self.size(1).max(1), weight, bias, eps)
+    }
+
+    /// [`Tensor::instance_norm`], with the means and the biased variances of each channel, averaged over the batch and cut off from gradients:
+    /// `[c]` each, what running statistics are updated with (PyTorch stores the unbiased variance: times `n / (n - 1)` for `n` spatial elements).
+    /// Those of half types are `f32`.
+    #[track_caller]
+    pub fn instance_norm_train(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> (Tensor, Tensor, Tensor) {
+        let y = self.instance_norm(weight, bias, eps);
+        if y.is_invalid() {
+            return (y.clone(), y.clone(), y);
+        }
+        let x = self.float();
+        let wide = x.cast(x.dtype().compute()).detach();
+        let mut apart = wide.shape();
+        apart.truncate(2);
+        apart.push(wide.shape()[2..].iter().product());
+        let rows = wide.reshape_to(&apart);
+        (y, rows.mean([0, 2]), rows.var(2, 0).mean(0))
+    }
+
+    /// `x / (k + alpha * mean(x²))^beta` of `[n, c, ..]`, the mean over a window of `size` channels around each, of which those outside count
+    /// as 0 (Krizhevsky et al., 2012).
+    #[track_caller]
+    pub fn local_response_norm(&self, size: usize, alpha: f64, beta: f64, k: f64) -> Tensor {
+        if let Some(invalid) = wrong_channels("local_response_norm", self, &[]) {
+            return invalid;
+        }
+        let x = self.float();
+        let shape = x.shape();
+        if size == 0 || shape.len() < 3 {
+            let message = format!("a window of {size} channels of {shape:?}");
+            let help = "the input is [n, c, ..] with a spatial axis, and a window has at least one channel";
+            return Tensor::fail(ErrorKind::Shape, "local_response_norm", message, help, &[self]);
+        }
+        let wide = x.cast(x.dtype().compute());
+        let mut pads = vec![(0, 0); shape.len()];
+        // Beyond all channels there is nothing to add.
+        pads[1] = ((size / 2).min(shape[1]), ((size - 1) / 2).min(shape[1]));
+        let mean = wide.square().pad(&pads).unfold(1, pads[1].0 + pads[1].1 + 1, 1).sum(-1_isize) * K(1.0 / size as f64);
+        (&wide / (mean * alpha + k).pow(beta)).cast(x.dtype())
+    }
+
+    /// The `p`-norm of `self - other + eps` over the last axis; the two broadcast. Where it is 0, its gradient is 0.
+    #[track_caller]
+    pub fn pairwise_distance(&self, other: &Tensor, p: f64, eps: f64) -> Tensor {
+        let difference = self.float() - other.float();
+        let dtype = difference.dtype();
+        (difference.cast(dtype.compute()) + eps).norm(p, -1_isize).cast(dtype)
     }
 
     #[track_caller]

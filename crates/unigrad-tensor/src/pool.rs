@@ -1,6 +1,6 @@
-//! Pooling of `[n, c, spatial..]`: maximum, average, adaptive, in any number of spatial dimensions.
+//! Pooling of `[n, c, spatial..]`, or of `[c, spatial..]` without a batch: maximum, average, adaptive, in any number of spatial dimensions.
 
-use crate::{Tensor, arithmetic::K, conv::spread, rules::first_max};
+use crate::{Tensor, arithmetic::K, conv::spread, rules::first_max, selection::first_invalid};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, PoolSpec, Shape, is_countable};
@@ -105,6 +105,10 @@ impl Tensor {
     /// Maximum of each window over `n` spatial dimensions, and where it is: row-major indices within the spatial axes.
     #[track_caller]
     pub fn max_pool_with_index(&self, n: usize, options: &PoolOptions) -> (Tensor, Tensor) {
+        if let Some(x) = self.as_batch(n) {
+            let (y, index) = x.max_pool_with_index(n, options);
+            return (y.squeeze(0), index.squeeze(0));
+        }
         let (x, spec, output) = match plan("max_pool", self, n, options) {
             Ok(plan) => plan,
             Err(invalid) => return (invalid.clone(), invalid),
@@ -143,6 +147,23 @@ impl Tensor {
     /// Average of each window over `n` spatial dimensions. Of integers and bools it is an `f32`, as of every mean (PyTorch refuses them).
     #[track_caller]
     pub fn avg_pool(&self, n: usize, options: &PoolOptions) -> Tensor {
+        self.avg_pool_as(n, options, None)
+    }
+
+    /// [`Tensor::avg_pool`] that divides each window's sum by `divisor` (PyTorch's `divisor_override`), which is not 0.
+    #[track_caller]
+    pub fn avg_pool_with_divisor(&self, n: usize, options: &PoolOptions, divisor: i64) -> Tensor {
+        if divisor == 0 {
+            return Tensor::fail(ErrorKind::Argument, "avg_pool", "a divisor of 0", "divide by another number", &[self]);
+        }
+        self.avg_pool_as(n, options, Some(divisor))
+    }
+
+    #[track_caller]
+    fn avg_pool_as(&self, n: usize, options: &PoolOptions, divisor: Option<i64>) -> Tensor {
+        if let Some(x) = self.as_batch(n) {
+            return x.avg_pool_as(n, options, divisor).squeeze(0);
+        }
         let (x, spec, output) = match plan("avg_pool", self, n, options) {
             Ok(plan) => plan,
             Err(invalid) => return invalid,
@@ -174,8 +195,11 @@ impl Tensor {
                 return Tensor::from_expr(y);
             }
         }
-        // How many elements each window averages over: a product of one count per dimension.
         let mut y = Tensor::from_expr(y);
+        if let Some(divisor) = divisor {
+            return (y * K(1.0 / divisor as f64)).cast(dtype);
+        }
+        // How many elements each window averages over: a product of one count per dimension.
         let mut factor = 1.0;
         for d in 0..n {
             let (size, pad, kernel, stride) = (x.shape()[d + 2] as i64, spec.pad[d] as i64, spec.kernel[d] as i64, spec.stride[d] as i64);
@@ -231,8 +255,143 @@ impl Tensor {
         self.adaptive("adaptive_max_pool", sizes, first_max)
     }
 
+    /// `[1, c, spatial..]` of `[c, spatial..]` with `n` spatial axes; nothing for anything else.
+    #[track_caller]
+    pub(crate) fn as_batch(&self, n: usize) -> Option<Tensor> {
+        if self.is_invalid() || n.checked_add(1) != Some(self.rank()) { None } else { Some(self.unsqueeze(0)) }
+    }
+
+    /// Maxima over as many regions per spatial axis as asked, and where they are: row-major indices within the spatial axes. Of equal ones the
+    /// first counts (see [`Tensor::adaptive_max_pool`]).
+    #[track_caller]
+    pub fn adaptive_max_pool_with_index(&self, sizes: &[usize]) -> (Tensor, Tensor) {
+        if let Some(x) = self.as_batch(sizes.len()) {
+            let (y, index) = x.adaptive_max_pool_with_index(sizes);
+            return (y.squeeze(0), index.squeeze(0));
+        }
+        let x = self.expr();
+        if x.error().is_some() {
+            return (self.clone(), self.clone());
+        }
+        if x.rank() != sizes.len() + 2 || sizes.is_empty() || sizes.contains(&0) || x.shape()[2..].contains(&0) {
+            let message = format!("{sizes:?} regions of {:?}", x.shape());
+            let help = "give one number above 0 per spatial axis, of which there is at least one";
+            let invalid = Tensor::fail(ErrorKind::Shape, "adaptive_max_pool", message, help, &[self]);
+            return (invalid.clone(), invalid);
+        }
+        // The last axis first: so the first of equal ones in row-major order is found.
+        let mut best = self.detach();
+        let mut index: Option<Tensor> = None;
+        let mut inner = 1_i64;
+        for (d, &count) in sizes.iter().enumerate().rev() {
+            let (axis, size) = (d + 2, x.shape()[d + 2]);
+            let most = size.min(size.div_ceil(count).saturating_add(1));
+            let number = |len: usize, axis: usize| Tensor::from_expr(Expr::iota(&[count, len], axis, DType::I64, x.device()));
+            if !is_countable(&[count, most], 8) {
+                let message = format!("{count} regions of an axis of {size}");
+                let invalid = Tensor::fail(ErrorKind::Shape, "adaptive_max_pool", message, "ask for fewer regions", &[self]);
+                return (invalid.clone(), invalid);
+            }
+            // Region by region the numbers of its elements; a shorter one's last is there again, which is never the first.
+            let region = number(most, 0);
+            let start = region.mul(size as i64).floor_div(count as i64);
+            let last = ((region + 1_i64) * size as i64 + (count as i64 - 1)).floor_div(count as i64) - 1_i64;
+            let places = (start + number(most, 1)).minimum(last);
+            let windows = best.index_select(axis as isize, &places);
+            let at = windows.argmax_keepdim(axis as isize + 1);
+            best = windows.gather(axis as isize + 1, &at).squeeze(axis as isize + 1);
+            let mut apart: Shape = Shape::from_elem(1, x.rank() + 1);
+            (apart[axis], apart[axis + 1]) = (count, most);
+            let mut every = windows.shape();
+            if windows.is_invalid() {
+                return (windows.clone(), windows);
+            }
+            every[axis + 1] = most;
+            let own = places.reshape_to(&apart).expand(every).gather(axis as isize + 1, &at);
+            index = Some(match index {
+                None => own.squeeze(axis as isize + 1),
+                Some(below) => {
+                    let below = below.index_select(axis as isize, &places).gather(axis as isize + 1, &at);
+                    (own * inner + below).squeeze(axis as isize + 1)
+                }
+            });
+            inner = inner.saturating_mul(size as i64);
+        }
+        let index = index.unwrap_or(best);
+        let flat = |shape: &[usize]| [shape[0], shape[1], shape[2..].iter().product()];
+        if index.is_invalid() {
+            return (index.clone(), index);
+        }
+        let shape = index.shape();
+        let values = self.reshape_to(&flat(x.shape())).gather(2, &index.reshape_to(&flat(&shape))).reshape_to(&shape);
+        (values, index)
+    }
+
+    /// The way back from a maximum pooling over `n` spatial axes: each element at the place that its index names, zeros elsewhere. The result has
+    /// `output` spatial sizes; without, those that the options' windows come from: `(size - 1) * stride - 2 * padding + kernel`. Of several
+    /// elements for one place the last one stays.
+    #[track_caller]
+    pub fn max_unpool(&self, index: &Tensor, n: usize, options: &PoolOptions, output: Option<&[usize]>) -> Tensor {
+        if let (Some(x), Some(index)) = (self.as_batch(n), index.as_batch(n)) {
+            return x.max_unpool(&index, n, options, output).squeeze(0);
+        }
+        if let Some(invalid) = first_invalid(&[self, index]) {
+            return invalid;
+        }
+        let shape = self.shape();
+        let sizes = (|| {
+            // Ranks first: the number of axes may be any.
+            if n.checked_add(2) != Some(shape.len()) || n == 0 || index.shape() != shape {
+                return None;
+            }
+            if let Some(output) = output {
+                return (output.len() == n).then(|| output.to_vec());
+            }
+            let kernel: SmallVec<[usize; 3]> = spread(&options.kernel, n, 0)?;
+            let stride = if options.stride.is_empty() { kernel.clone() } else { spread(&options.stride, n, 1)? };
+            let pad = spread(&options.padding, n, 0)?;
+            let size = |d: usize| {
+                let whole = shape[d + 2].checked_sub(1)?.checked_mul(stride[d])?.checked_add(kernel[d])?;
+                whole.checked_sub(pad[d].checked_mul(2)?)
+            };
+            (0..n).map(size).collect::<Option<Vec<usize>>>()
+        })();
+        let mut out = shape.get(..2).unwrap_or(&[]).to_vec();
+        out.extend(sizes.iter().flatten());
+        if sizes.is_none() || !is_countable(&out, self.dtype().size().max(8)) {
+            let message = format!("{shape:?} with indices {:?} to {output:?}, {options:?}", index.shape());
+            let help = format!("wants {n} spatial axes, indices of the same shape, and sizes that follow from the windows or are given");
+            return Tensor::fail(ErrorKind::Shape, "max_unpool", message, &help, &[self, index]);
+        }
+        let flat = |shape: &[usize]| [shape[0], shape[1], shape[2..].iter().product()];
+        let x = self.expr();
+        let zeros = Tensor::from_expr(Expr::constant(Literal::zero(x.dtype()), &flat(&out), x.device()));
+        zeros.scatter(2, &index.reshape_to(&flat(&shape)), &self.reshape_to(&flat(&shape))).reshape_to(&out)
+    }
+
+    /// [`Tensor::max_unpool`] over one spatial axis.
+    #[track_caller]
+    pub fn max_unpool1d(&self, index: &Tensor, options: &PoolOptions, output: Option<&[usize]>) -> Tensor {
+        self.max_unpool(index, 1, options, output)
+    }
+
+    /// [`Tensor::max_unpool`] over two spatial axes.
+    #[track_caller]
+    pub fn max_unpool2d(&self, index: &Tensor, options: &PoolOptions, output: Option<&[usize]>) -> Tensor {
+        self.max_unpool(index, 2, options, output)
+    }
+
+    /// [`Tensor::max_unpool`] over three spatial axes.
+    #[track_caller]
+    pub fn max_unpool3d(&self, index: &Tensor, options: &PoolOptions, output: Option<&[usize]>) -> Tensor {
+        self.max_unpool(index, 3, options, output)
+    }
+
     #[track_caller]
     fn adaptive(&self, op: &str, sizes: &[usize], reduce: fn(&Tensor, usize) -> Tensor) -> Tensor {
+        if let Some(x) = self.as_batch(sizes.len()) {
+            return x.adaptive(op, sizes, reduce).squeeze(0);
+        }
         let x = self.expr();
         if x.error().is_some() {
             return self.clone();

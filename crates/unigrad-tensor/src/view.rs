@@ -690,31 +690,6 @@ impl Tensor {
     pub fn contiguous(&self) -> Tensor {
         self.clone()
     }
-
-    /// Nearest-neighbour resize of the trailing spatial axes of `[n, c, spatial..]`.
-    #[track_caller]
-    pub fn interpolate_nearest(&self, sizes: &[usize]) -> Tensor {
-        let x = self.expr();
-        if x.error().is_some() {
-            return self.clone();
-        }
-        if sizes.len() + 2 != x.rank() || x.shape()[2..].contains(&0) {
-            let message = format!("{sizes:?} for {:?}", x.shape());
-            return Tensor::fail(ErrorKind::Shape, "interpolate", message, "give one size per spatial axis", &[self]);
-        }
-        let mut out = Tensor::from_expr(x.identity());
-        for (d, &size) in sizes.iter().enumerate() {
-            let from = x.shape()[d + 2];
-            out = if size % from == 0 {
-                out.repeat_interleave(size / from, d as isize + 2)
-            } else {
-                let index = Tensor::from_expr(Expr::iota(&[size], 0, DType::I64, x.device()));
-                let index = index.mul(from as i64).floor_div(size as i64);
-                out.index_select(d as isize + 2, &index)
-            };
-        }
-        out
-    }
 }
 
 /// A slice of size 1 along an axis, repeated.

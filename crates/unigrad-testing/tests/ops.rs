@@ -32,7 +32,10 @@ macro_rules! families {
         )*
     };
 }
-families!(unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest, math, activation, statistics, arrange);
+families!(
+    unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest, math, activation, statistics, arrange, select,
+    networks
+);
 
 /// Every row of the table of functions, by its own meaning.
 #[test]

@@ -1,7 +1,7 @@
 //! Indexing, sorting, selection.
 
 use super::{Call, CallError, Op, one, op, pair};
-use crate::{IndexItem, ScatterMode};
+use crate::IndexItem;
 
 /// `1:4:2;::-1` as an index.
 fn slices(c: &Call, spec: &str) -> Result<Vec<IndexItem>, CallError> {
@@ -21,9 +21,6 @@ fn slices(c: &Call, spec: &str) -> Result<Vec<IndexItem>, CallError> {
     spec.split(';').map(slice).collect()
 }
 
-const MODES: [(&str, ScatterMode); 4] =
-    [("sum", ScatterMode::Add), ("amax", ScatterMode::Max), ("amin", ScatterMode::Min), ("prod", ScatterMode::Mul)];
-
 pub(super) const OPS: &[&[Op]] = &[&[
     op("slice", "i", |c| one(c.x(0)?.i(slices(c, c.text("spec")?)?))),
     op("index", "i", |c| one(c.x(0)?.i(c.rest(1).iter().map(IndexItem::from).collect::<Vec<_>>()))),
@@ -33,7 +30,6 @@ pub(super) const OPS: &[&[Op]] = &[&[
     op("take", "take", |c| one(c.x(0)?.take(c.x(1)?))),
     op("scatter", "scatter", |c| one(c.x(0)?.scatter(c.axis()?, c.x(1)?, c.x(2)?))),
     op("scatter_add", "scatter_add", |c| one(c.x(0)?.scatter_add(c.axis()?, c.x(1)?, c.x(2)?))),
-    op("scatter_reduce", "scatter_with", |c| one(c.x(0)?.scatter_with(c.axis()?, c.x(1)?, c.x(2)?, c.choice("mode", &MODES)?))),
     op("index_add", "index_add", |c| one(c.x(0)?.index_add(c.axis()?, c.x(1)?, c.x(2)?))),
     op("index_copy", "index_copy", |c| one(c.x(0)?.index_copy(c.axis()?, c.x(1)?, c.x(2)?))),
     op("embedding", "embedding", |c| one(c.x(0)?.embedding(c.x(1)?))),

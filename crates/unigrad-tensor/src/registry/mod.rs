@@ -23,10 +23,12 @@ mod composed;
 mod index;
 mod maps;
 mod methods;
+mod networks;
 mod others;
 mod products;
 mod reduce;
 mod rows;
+mod selection;
 mod views;
 
 pub use call::{Attribute, Attributes, Call};
@@ -139,7 +141,11 @@ impl Op {
 
 /// Every op.
 pub fn ops() -> impl Iterator<Item = &'static Op> {
-    [maps::OPS, views::OPS, reduce::OPS, index::OPS, products::OPS, rows::OPS, composed::OPS].into_iter().flatten().copied().flatten()
+    [maps::OPS, views::OPS, reduce::OPS, index::OPS, products::OPS, rows::OPS, composed::OPS, selection::OPS, networks::OPS]
+        .into_iter()
+        .flatten()
+        .copied()
+        .flatten()
 }
 
 /// The op of this name.

@@ -8,6 +8,7 @@
 
 mod draw;
 mod elements;
+mod picks;
 mod registry;
 mod shapes;
 
@@ -88,7 +89,7 @@ use calls;
 
 /// Every call.
 fn table() -> Vec<&'static Entry> {
-    elements::CALLS.iter().chain(shapes::CALLS).chain(registry::CALLS).collect()
+    elements::CALLS.iter().chain(shapes::CALLS).chain(picks::CALLS).chain(registry::CALLS).collect()
 }
 
 /// The methods that are called.
@@ -258,7 +259,7 @@ fn judge(draw: &mut Draw, outputs: &[Tensor], report: &Mutex<Report>) -> Result<
 /// An error says what, where and what to do.
 fn refusal(error: &Error) -> Result<(), String> {
     let Error::Graph(error) = error else { return Err(format!("refused by {error}")) };
-    let here = [file!(), "elements.rs", "shapes.rs", "draw.rs", "registry.rs"];
+    let here = [file!(), "elements.rs", "picks.rs", "shapes.rs", "draw.rs", "registry.rs"];
     let file = error.origin.file();
     if !here.iter().any(|ours| file.ends_with(ours)) {
         return Err(format!("blames {} instead of the caller: {error}", error.origin));

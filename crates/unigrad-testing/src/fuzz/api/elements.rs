@@ -9,7 +9,7 @@ fn device(d: &Draw) -> Device {
 }
 
 /// A tensor or a number beside a tensor.
-fn operand(d: &mut Draw, x: &Tensor) -> Operand {
+pub(super) fn operand(d: &mut Draw, x: &Tensor) -> Operand {
     match d.pick(&[0, 1, 2, 3, 4, 5, 6]) {
         0 => d.float().into(),
         1 => d.int().into(),

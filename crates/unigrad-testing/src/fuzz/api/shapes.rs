@@ -7,7 +7,7 @@ use unigrad_tensor::{
 };
 
 /// The size of an axis, if there is one.
-fn along(x: &Tensor, axis: isize) -> usize {
+pub(super) fn along(x: &Tensor, axis: isize) -> usize {
     let axis = if axis < 0 { axis.saturating_add(x.rank() as isize) } else { axis };
     usize::try_from(axis).ok().and_then(|axis| x.shape().get(axis).copied()).unwrap_or(1)
 }
@@ -29,7 +29,7 @@ fn item(d: &mut Draw, x: &Tensor) -> IndexItem {
     }
 }
 
-fn items(d: &mut Draw, x: &Tensor) -> Vec<IndexItem> {
+pub(super) fn items(d: &mut Draw, x: &Tensor) -> Vec<IndexItem> {
     let n = d.pick(&[0, 1, 1, 2, 3, 9]);
     (0..n).map(|_| item(d, x)).collect()
 }
@@ -42,14 +42,14 @@ fn several(d: &mut Draw) -> Vec<Tensor> {
 }
 
 /// An axis, an index and sources for it.
-fn scattered(d: &mut Draw, x: &Tensor) -> (isize, Tensor, Tensor) {
+pub(super) fn scattered(d: &mut Draw, x: &Tensor) -> (isize, Tensor, Tensor) {
     let axis = d.axis(x.rank());
     let index = d.index(&x.shape(), along(x, axis));
     let source = d.shaped(&index.shape(), x.dtype());
     (axis, index, source)
 }
 
-fn vector_and_source(d: &mut Draw, x: &Tensor) -> (isize, Tensor, Tensor) {
+pub(super) fn vector_and_source(d: &mut Draw, x: &Tensor) -> (isize, Tensor, Tensor) {
     let axis = d.axis(x.rank());
     let index = d.index(&[3], along(x, axis));
     let mut shape = x.shape();
@@ -67,7 +67,7 @@ fn pads(d: &mut Draw) -> Vec<(usize, usize)> {
 }
 
 /// A list of one entry per axis, one for all, none, or anything.
-fn per_axis(d: &mut Draw, n: usize, least: usize) -> Vec<usize> {
+pub(super) fn per_axis(d: &mut Draw, n: usize, least: usize) -> Vec<usize> {
     let count = d.pick(&[0, 0, 1, 1, n.min(3), 2]);
     (0..count).map(|_| if d.once_in(8) { d.size() } else { least + d.pick(&[0, 0, 0, 1, 2]) }).collect()
 }
@@ -118,12 +118,12 @@ fn conv_transpose(d: &mut Draw, n: usize) -> Tensor {
 }
 
 /// A number of axes: mostly what the input has.
-fn n_axes(d: &mut Draw) -> (usize, usize) {
+pub(super) fn n_axes(d: &mut Draw) -> (usize, usize) {
     let n = d.pick(&[0, 1, 1, 2, 2, 3]);
     (n, if d.once_in(8) { d.size() } else { n })
 }
 
-fn pooled(d: &mut Draw, n: usize) -> (Tensor, PoolOptions) {
+pub(super) fn pooled(d: &mut Draw, n: usize) -> (Tensor, PoolOptions) {
     let mut shape = vec![d.pick(&[0, 1, 2]), d.pick(&[1, 2])];
     (0..n).for_each(|_| shape.push(d.pick(&[0, 1, 3, 4, 5, 7])));
     let dtype = d.float_dtype();
