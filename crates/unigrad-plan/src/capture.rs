@@ -115,7 +115,7 @@ impl Capture {
             busy: None,
             key: 0,
         };
-        let newest = targets.iter().map(Expr::id).max().unwrap_or(0);
+        let newest = targets.iter().map(Expr::id).max().unwrap_or(0); // DEFAULT: without targets there is nothing to walk
         let position = NodeIndex::new(newest);
         let mut walk = Walk { capture, position, stack: Vec::new() };
         for target in targets {

@@ -198,7 +198,8 @@ pub(super) fn lgamma_form(x: Var<'_>, wide: bool) -> Var<'_> {
     let value = z.lt(2.5 + STEPS as f64).select(close, far);
     let sine = ((x - x.round()) * PI).sin().abs();
     let pole = x.eq(x.floor()).and(x.le(0.0));
-    let below = pole.select(x.constant(f64::INFINITY), (PI / sine).log() - value);
+    // Not the logarithm of the quotient, which is infinite of the least numbers.
+    let below = pole.select(x.constant(f64::INFINITY), PI.ln() - sine.log() - value);
     reflects.select(below, value)
 }
 
