@@ -9,9 +9,18 @@ use std::process::{Command, Stdio};
 
 /// Runs a test of this binary for each device that [`crate::fast_devices`] does not have. Tells whether all passed.
 pub fn on_slow_devices(test: &str) -> bool {
+    each_slow_device(test, &[])
+}
+
+/// As [`on_slow_devices`], of ops that are composed of others.
+pub fn few_on_slow_devices(test: &str) -> bool {
+    each_slow_device(test, &[(crate::share::SHARE, crate::share::FEW)])
+}
+
+fn each_slow_device(test: &str, settings: &[(&str, &str)]) -> bool {
     let mut all = true;
     for device in crate::slow_devices() {
-        match on_device(test, &device, &[]) {
+        match on_device(test, &device, settings) {
             Ok(()) => {}
             Err(why) => {
                 println!("FAIL {test} on {device}: {why}");

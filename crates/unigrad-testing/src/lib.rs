@@ -25,7 +25,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use unigrad_device::{Available, Info};
 use unigrad_tensor::{Device, Tensor};
 
-pub use apart::{on_lower_tiers, on_slow_devices};
+pub use apart::{few_on_slow_devices, on_lower_tiers, on_slow_devices};
 pub use values::{Data, Values};
 
 /// The variable that names the devices to test.

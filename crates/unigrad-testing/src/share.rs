@@ -2,12 +2,13 @@
 //!
 //! In: a device, the cases of the op table. Out: which variants of which cases it runs, how many random graphs.
 //! Always: a share is the same in every run and on every machine, and has every variant of every op at least once: another case for each.
+//! Ops that are composed of others, whose kernels' parts other ops test, run in fewer variants on slow devices ([`Share::Few`]).
 //! Never: takes anything away if `UNIGRAD_TEST_FULL=1` asks for all, or `UNIGRAD_OP` for one op. `UNIGRAD_TEST_SHARE=some` asks for a sample.
 
 use crate::{cases::Case, run::Variant};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
-use unigrad_tensor::Device;
+use unigrad_tensor::{DType, Device};
 
 /// Of the cases that have a variant, one in this many runs.
 const ONE_IN: usize = 32;
@@ -24,9 +25,14 @@ pub enum Share {
     All,
     /// A sample of everything.
     Some,
+    /// Of ops that are composed of others: one case in each of the dtypes that differ most.
+    Few,
     /// One of everything: for a device that is like another one.
     Least,
 }
+
+/// What [`SHARE`] is for [`Share::Few`].
+pub(crate) const FEW: &str = "few";
 
 impl Share {
     /// The share of a device.
@@ -36,6 +42,7 @@ impl Share {
         match (info.software, info.backend, info.ordinal) {
             _ if full("UNIGRAD_TEST_FULL") || full("UNIGRAD_OP") => Share::All,
             _ if std::env::var(SHARE).is_ok_and(|value| value == "some") => Share::Some,
+            (true, backend, _) if backend != crate::INTERPRETER && std::env::var(SHARE).is_ok_and(|value| value == FEW) => Share::Few,
             // It compiles nothing.
             (false, ..) | (_, crate::INTERPRETER, _) => Share::All,
             (true, _, 0) => Share::Some,
@@ -47,7 +54,7 @@ impl Share {
     pub fn n_graphs(self) -> u64 {
         match self {
             Share::All => GRAPHS.0,
-            Share::Some => GRAPHS.1,
+            Share::Some | Share::Few => GRAPHS.1,
             Share::Least => GRAPHS.1 / 3,
         }
     }
@@ -61,10 +68,13 @@ impl Share {
         let one_in = match self {
             Share::All => 1,
             Share::Some => ONE_IN,
-            Share::Least => usize::MAX,
+            Share::Few | Share::Least => usize::MAX,
         };
         let mut chosen = FxHashSet::default();
         for (key, having) in having {
+            if self == Share::Few && !matches!(key.1, Variant::In(DType::F32 | DType::F64) | Variant::Integers(DType::I32)) {
+                continue;
+            }
             let first = position(&key);
             chosen.extend((0..having.len()).step_by(one_in).map(|i| (having[(first + i) % having.len()], key.1)));
         }

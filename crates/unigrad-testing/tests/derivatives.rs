@@ -13,7 +13,7 @@ fn check(test: &str, golden: &str) {
         let (start, mut ran) = (std::time::Instant::now(), 0);
         let step = match Share::of(&device) {
             Share::All => 1,
-            Share::Some => 96,
+            Share::Some | Share::Few => 96,
             Share::Least => 192,
         };
         let wide = without_f64(&device).is_none();
