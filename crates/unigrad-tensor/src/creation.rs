@@ -312,18 +312,22 @@ fn triangle_size(rows: i128, columns: i128, start: i128) -> i128 {
 
 #[track_caller]
 fn triangle(op: &str, rows: usize, columns: usize, diagonal: i64, lower: bool, device: u32) -> Tensor {
+    if !is_countable(&[rows], 8) || i64::try_from(columns).is_err() {
+        let message = format!("{rows} by {columns}");
+        return Tensor::fail(ErrorKind::Shape, op, message, "no memory has so many elements: use smaller sizes", &[]);
+    }
+    // Beyond the matrix all diagonals are alike.
+    let width = columns as i64;
+    let diagonal = diagonal.clamp(-(rows as i64) - 1, width.saturating_add(1));
     let (m, n, k) = (rows as i128, columns as i128, i128::from(diagonal));
     // Row `i` has `i + diagonal + 1` elements below the diagonal; those above it are the rest of one less.
     let below = triangle_size(m, n, k + i128::from(lower));
     let count = usize::try_from(if lower { below } else { m * n - below }).unwrap_or(usize::MAX);
-    if !is_countable(&[2, count], 8) || !is_countable(&[rows], 8) || i64::try_from(columns).is_err() {
+    if !is_countable(&[2, count], 8) {
         let message = format!("{count} elements of {rows} by {columns} from diagonal {diagonal}");
         return Tensor::fail(ErrorKind::Shape, op, message, "no memory has so many: use smaller sizes", &[]);
     }
-    let width = columns as i64;
     let number = |n: usize| Tensor::from_expr(Expr::iota(&[n], 0, DType::I64, device));
-    // Beyond the matrix all diagonals are alike.
-    let diagonal = diagonal.clamp(-(rows as i64) - 1, width.saturating_add(1));
     let below = (number(rows) + (diagonal.saturating_add(i64::from(lower)))).maximum(0_i64).minimum(width);
     let lengths = if lower { below.clone() } else { below.neg() + width };
     let ends = lengths.cumsum(0);

@@ -50,8 +50,15 @@ fn a_full_device_is_an_error_and_goes_on_when_memory_is_freed() -> Result<()> {
     Ok(())
 }
 
+/// Tests that look at what one device has in use.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    LOCK.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 #[test]
 fn pools_keep_as_much_as_they_are_told() -> Result<()> {
+    let _alone = alone();
     let device = unigrad::device::testing::NullDriver { memory: 0 };
     unigrad::device::register(device);
     let device = Device::open("null")?;
@@ -71,6 +78,7 @@ fn pools_keep_as_much_as_they_are_told() -> Result<()> {
 
 #[test]
 fn tensors_are_accounted_to_the_tag_that_is_chosen() -> Result<()> {
+    let _alone = alone();
     unigrad::device::register(unigrad::device::testing::NullDriver { memory: 0 });
     let device = Device::open("null")?;
     let used = |tag: &str| device.memory_stats().tags.iter().find(|t| t.tag == tag).map_or(0, |t| t.allocated);

@@ -9,7 +9,7 @@ use super::{claims::Claimed, prepare::Ready};
 use crate::Error;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{Buffer, Device};
 use unigrad_plan::{Options, PlanCache};
@@ -105,10 +105,38 @@ pub(super) fn clear_plans() {
     sites.into_iter().for_each(|site| lock(&site.plans).clear());
 }
 
+/// Turns in the order in which they are asked for: a thread that submits again and again must not keep the others out, as it would with a plain lock.
+#[derive(Default)]
+struct Turns {
+    /// The number of the next to ask, and of the one whose turn it is.
+    numbers: Mutex<(u64, u64)>,
+    changed: Condvar,
+}
+
+impl Turns {
+    fn take(&self) -> Turn<'_> {
+        let mut numbers = lock(&self.numbers);
+        let mine = numbers.0;
+        numbers.0 += 1;
+        drop(self.changed.wait_while(numbers, |(_, turn)| *turn != mine).unwrap_or_else(PoisonError::into_inner));
+        Turn(self)
+    }
+}
+
+/// A turn; the next one's begins when this drops.
+pub(super) struct Turn<'a>(&'a Turns);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.numbers).1 += 1;
+        self.0.changed.notify_all();
+    }
+}
+
 /// What the evaluations of a stream share.
 #[derive(Default)]
 pub(super) struct Lane {
-    submission: Mutex<()>,
+    submission: Turns,
     arenas: Mutex<Arenas>,
 }
 
@@ -121,8 +149,8 @@ struct Arenas {
 
 impl Lane {
     /// This evaluation's turn to submit. Where launches run when they are given there are no turns.
-    pub(super) fn turn(&self, device: Device) -> Option<MutexGuard<'_, ()>> {
-        if device.completes_at_once() { None } else { Some(lock(&self.submission)) }
+    pub(super) fn turn(&self, device: Device) -> Option<Turn<'_>> {
+        if device.completes_at_once() { None } else { Some(self.submission.take()) }
     }
 
     /// Memory for the intermediates of one evaluation.
