@@ -103,10 +103,22 @@ pub(super) fn divide(region: &Region, limit: usize) -> Result<Divided, Unsupport
         let arg = |at: &usize| if let InstOp::Store { arg, .. } = whole.insts[*at].op { Some(arg) } else { None };
         stores.iter().filter_map(arg).collect()
     };
+    // Parts of one result, as a concatenation's, are written in any order: only what is read counts.
+    let read = |stores: &[usize]| -> Vec<u32> {
+        let mut used = vec![false; whole.insts.len()];
+        for store in stores {
+            used.iter_mut().zip(uses(&whole, *store)).for_each(|(used, below)| *used |= below);
+        }
+        let arg = |(at, used): (usize, &bool)| match whole.insts[at].op {
+            InstOp::Load { arg, .. } if *used => Some(arg),
+            _ => None,
+        };
+        used.iter().enumerate().filter_map(arg).collect()
+    };
     while !groups.is_empty() {
         let free = |at: &usize| {
             let writes = written(&groups[*at].1);
-            groups.iter().enumerate().all(|(other, (set, _))| other == *at || !set.0.iter().any(|arg| writes.contains(arg)))
+            groups.iter().enumerate().all(|(other, (_, stores))| other == *at || !read(stores).iter().any(|arg| writes.contains(arg)))
         };
         let Some(next) = (0..groups.len()).find(free) else {
             return Err(Unsupported {
