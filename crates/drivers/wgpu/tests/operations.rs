@@ -91,8 +91,8 @@ fn unary() {
                         }
                         // Where `1 + tanh` cancels, the definition itself has few digits.
                         let scale = if *op == UnaryOp::GeluTanh { 1e-7 * x64.abs() } else { 0.0 };
-                        // A function that is composed of others has no more digits near its zeros than those have.
-                        let scale = if op.form(true).is_none() { scale } else { 8.0 * if dtype == DType::F64 { 1e-15 } else { 1.2e-7 } };
+                        // A function that is composed of others has no more digits than those have where they cancel.
+                        let scale = if op.form(true).is_none() { scale } else { 32.0 * if dtype == DType::F64 { 1e-15 } else { 1.2e-7 } };
                         // Angles of f64 are reduced with 100 bits of pi, and what cancels in the definition has no digits.
                         let circle = matches!(op, UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan) && x64.abs() > 1e5;
                         let cancels = matches!(op, UnaryOp::GeluTanh | UnaryOp::Gelu) && x64 < -3.0;
