@@ -63,73 +63,89 @@ pub(super) fn divide(region: &Region, limit: usize) -> Result<Divided, Unsupport
     let limit = limit.saturating_sub(status(region));
     let mut whole = region.clone();
     let mut divided = Divided { regions: Vec::new(), scratch: Vec::new() };
-    // First no store needs too many buffers …
-    loop {
+    'again: loop {
+        // First no store needs too many buffers …
+        loop {
+            let needs = needs(&whole);
+            let is_store = |at: &usize| matches!(whole.insts[*at].op, InstOp::Store { .. });
+            let Some(large) = (0..whole.insts.len()).filter(is_store).find(|at| needs[*at].len() > limit) else { break };
+            let levels = whole.levels();
+            let below = uses(&whole, large);
+            let is_part = |at: &usize| below[*at] && !is_store(at) && (2..limit).contains(&needs[*at].len());
+            let Some(part) = (0..large).filter(is_part).max_by_key(|at| needs[*at].len()) else {
+                return Err(Unsupported {
+                    cause: format!(
+                        "region {}: {} buffers in one operation; the device's kernels take {limit}",
+                        region.name,
+                        needs[large].len()
+                    ),
+                    help: "compute it in several steps".to_owned(),
+                });
+            };
+            take_out(&mut whole, part, levels[part], &mut divided);
+        }
+        // … then stores go together as far as they fit.
         let needs = needs(&whole);
-        let is_store = |at: &usize| matches!(whole.insts[*at].op, InstOp::Store { .. });
-        let Some(large) = (0..whole.insts.len()).filter(is_store).find(|at| needs[*at].len() > limit) else { break };
-        let levels = whole.levels();
-        let below = uses(&whole, large);
-        let is_part = |at: &usize| below[*at] && !is_store(at) && (2..limit).contains(&needs[*at].len());
-        let Some(part) = (0..large).filter(is_part).max_by_key(|at| needs[*at].len()) else {
-            return Err(Unsupported {
-                cause: format!(
-                    "region {}: {} buffers in one operation; the device's kernels take {limit}",
-                    region.name,
-                    needs[large].len()
-                ),
-                help: "compute it in several steps".to_owned(),
-            });
-        };
-        take_out(&mut whole, part, levels[part], &mut divided);
-    }
-    // … then stores go together as far as they fit.
-    let needs = needs(&whole);
-    let mut groups: Vec<(Set, Vec<usize>)> = Vec::new();
-    for at in 0..whole.insts.len() {
-        if !matches!(whole.insts[at].op, InstOp::Store { .. }) {
-            continue;
-        }
-        match groups.iter_mut().find(|(set, _)| set.union(&needs[at]).len() <= limit) {
-            Some((set, stores)) => {
-                *set = set.union(&needs[at]);
-                stores.push(at);
+        let mut groups: Vec<(Set, Vec<usize>)> = Vec::new();
+        for at in 0..whole.insts.len() {
+            if !matches!(whole.insts[at].op, InstOp::Store { .. }) {
+                continue;
             }
-            None => groups.push((needs[at].clone(), vec![at])),
+            match groups.iter_mut().find(|(set, _)| set.union(&needs[at]).len() <= limit) {
+                Some((set, stores)) => {
+                    *set = set.union(&needs[at]);
+                    stores.push(at);
+                }
+                None => groups.push((needs[at].clone(), vec![at])),
+            }
         }
-    }
-    // A group that writes what others read comes after them.
-    let written = |stores: &[usize]| -> Vec<u32> {
-        let arg = |at: &usize| if let InstOp::Store { arg, .. } = whole.insts[*at].op { Some(arg) } else { None };
-        stores.iter().filter_map(arg).collect()
-    };
-    // Parts of one result, as a concatenation's, are written in any order: only what is read counts.
-    let read = |stores: &[usize]| -> Vec<u32> {
-        let mut used = vec![false; whole.insts.len()];
-        for store in stores {
-            used.iter_mut().zip(uses(&whole, *store)).for_each(|(used, below)| *used |= below);
+        // A group that writes what others read comes after them.
+        let written = |stores: &[usize]| -> Vec<u32> {
+            let arg = |at: &usize| if let InstOp::Store { arg, .. } = whole.insts[*at].op { Some(arg) } else { None };
+            stores.iter().filter_map(arg).collect()
+        };
+        // Parts of one result, as a concatenation's, are written in any order: only what is read counts.
+        let read = |stores: &[usize]| -> Vec<u32> {
+            let mut used = vec![false; whole.insts.len()];
+            for store in stores {
+                used.iter_mut().zip(uses(&whole, *store)).for_each(|(used, below)| *used |= below);
+            }
+            let arg = |(at, used): (usize, &bool)| match whole.insts[at].op {
+                InstOp::Load { arg, .. } if *used => Some(arg),
+                _ => None,
+            };
+            used.iter().enumerate().filter_map(arg).collect()
+        };
+        let mut ordered = Vec::new();
+        while !groups.is_empty() {
+            let free = |at: &usize| {
+                let writes = written(&groups[*at].1);
+                groups.iter().enumerate().all(|(other, (_, stores))| other == *at || !read(stores).iter().any(|arg| writes.contains(arg)))
+            };
+            let Some(next) = (0..groups.len()).find(free) else {
+                // Updates in place that need each other: what one of them overwrites, and another one reads, is kept aside first.
+                let writes = written(&groups[0].1);
+                let others = groups[1..].iter().flat_map(|(_, stores)| stores.iter().copied());
+                let below: Vec<Vec<bool>> = others.map(|store| uses(&whole, store)).collect();
+                let is_read = |at: usize| {
+                    matches!(whole.insts[at].op, InstOp::Load { arg, .. } if writes.contains(&arg)) && below.iter().any(|below| below[at])
+                };
+                let Some(part) = (0..whole.insts.len()).find(|at| is_read(*at)) else {
+                    return Err(Unsupported {
+                        cause: format!("region {}: its updates in place need each other and more than {limit} buffers", region.name),
+                        help: "compute it in several steps".to_owned(),
+                    });
+                };
+                let level = whole.levels()[part];
+                take_out(&mut whole, part, level, &mut divided);
+                continue 'again;
+            };
+            let (_, stores) = groups.remove(next);
+            ordered.push(only(&whole, |at| stores.contains(&at)));
         }
-        let arg = |(at, used): (usize, &bool)| match whole.insts[at].op {
-            InstOp::Load { arg, .. } if *used => Some(arg),
-            _ => None,
-        };
-        used.iter().enumerate().filter_map(arg).collect()
-    };
-    while !groups.is_empty() {
-        let free = |at: &usize| {
-            let writes = written(&groups[*at].1);
-            groups.iter().enumerate().all(|(other, (_, stores))| other == *at || !read(stores).iter().any(|arg| writes.contains(arg)))
-        };
-        let Some(next) = (0..groups.len()).find(free) else {
-            return Err(Unsupported {
-                cause: format!("region {}: its updates in place need each other and more than {limit} buffers", region.name),
-                help: "compute it in several steps".to_owned(),
-            });
-        };
-        let (_, stores) = groups.remove(next);
-        divided.regions.push(only(&whole, |at| stores.contains(&at)));
+        divided.regions.extend(ordered);
+        return Ok(divided);
     }
-    Ok(divided)
 }
 
 /// What an instruction uses, directly or not.
