@@ -9,6 +9,7 @@
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
+//! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32` may round their operands to TF32 (10 bits of mantissa instead of 23) where a library is faster with it; `off`, the default: never |
 //! | `UNIGRAD_WGPU_MATRICES` | – | `on`, or `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
 //! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
@@ -97,6 +98,9 @@ pub struct Config {
     pub threads: Option<usize>,
     /// Who does matrix products.
     pub products: Products,
+    /// Whether matrix products of `f32` may round their operands to TF32: 10 bits of mantissa, a relative error of 2⁻¹¹ an operand, sums in `f32`.
+    /// Counts for evaluations from then on; see [`Config::set_allow_tf32`].
+    pub allow_tf32: bool,
 }
 
 /// More threads than any processor has; a process cannot start many more.
@@ -174,6 +178,13 @@ impl Config {
                 _ => return Err(refuse("UNIGRAD_PRODUCTS", &text, "write `auto`, `own` or `library`")),
             };
         }
+        if let Some(text) = get("UNIGRAD_ALLOW_TF32") {
+            config.allow_tf32 = match text.to_ascii_lowercase().as_str() {
+                "on" | "1" | "true" => true,
+                "off" | "0" | "false" => false,
+                _ => return Err(refuse("UNIGRAD_ALLOW_TF32", &text, "write `on` or `off`")),
+            };
+        }
         // Drivers read these two where they need them; what is no value is told here all the same.
         for (name, values) in [("UNIGRAD_WGPU_MATRICES", &["on", "off"][..]), ("UNIGRAD_CPU_TIER", &["baseline", "avx2", "avx512"])] {
             if let Some(text) = get(name).filter(|text| !values.contains(&text.as_str())) {
@@ -187,6 +198,21 @@ impl Config {
     /// cache's folder after its first use) stays.
     pub fn apply(self) {
         *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(self));
+    }
+
+    /// Allows or forbids TF32 from here on, with all other settings as they are; gives the setting before. As PyTorch's
+    /// `torch.backends.cuda.matmul.allow_tf32`, it is off at first.
+    ///
+    /// ```
+    /// use unigrad_device::Config;
+    /// let before = Config::set_allow_tf32(true)?;
+    /// assert!(!before && Config::current()?.allow_tf32);
+    /// # Ok::<(), unigrad_device::Error>(())
+    /// ```
+    pub fn set_allow_tf32(allowed: bool) -> Result<bool, Error> {
+        let current = Config::current()?;
+        Config { allow_tf32: allowed, ..(*current).clone() }.apply();
+        Ok(current.allow_tf32)
     }
 
     /// The settings that count.
@@ -207,7 +233,7 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_DEBUG",
     "UNIGRAD_MEMORY_POOL",
@@ -215,6 +241,7 @@ const SETTINGS: [&str; 9] = [
     CACHE_DIR,
     "UNIGRAD_THREADS",
     "UNIGRAD_PRODUCTS",
+    "UNIGRAD_ALLOW_TF32",
     "UNIGRAD_WGPU_MATRICES",
     "UNIGRAD_CPU_TIER",
 ];
@@ -289,6 +316,7 @@ mod tests {
             ("UNIGRAD_CACHE_DIR", "off"),
             ("UNIGRAD_THREADS", "3"),
             ("UNIGRAD_PRODUCTS", "own"),
+            ("UNIGRAD_ALLOW_TF32", "on"),
         ];
         let wanted = Config {
             device: Some("cpu:0".to_owned()),
@@ -298,6 +326,7 @@ mod tests {
             cache_dir: CacheDir::Off,
             threads: Some(3),
             products: Products::Own,
+            allow_tf32: true,
         };
         assert_eq!(read(&all).unwrap(), wanted);
         for (name, value) in [
@@ -309,6 +338,7 @@ mod tests {
             ("UNIGRAD_WGPU_MATRICES", "maybe"),
             ("UNIGRAD_CPU_TIER", "AVX2"),
             ("UNIGRAD_PRODUCTS", "mine"),
+            ("UNIGRAD_ALLOW_TF32", "some"),
         ] {
             let error = read(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(&format!("{name}={value}")) && error.contains("help: write"), "{error}");

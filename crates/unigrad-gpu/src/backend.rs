@@ -2,7 +2,7 @@
 //!
 //! Always: work is stream-ordered; `download` and `synchronize` wait. Nothing panics, whatever a driver library answers.
 
-use crate::{Operands, Product};
+use crate::{Offer, Taken, Work};
 use std::fmt;
 use unigrad_device::{Error, Health, Info, Pending};
 use unigrad_ir::{Program, Source, Target};
@@ -72,15 +72,14 @@ pub trait Backend: Send + Sync + 'static {
     }
     /// Queues `module` on `grid` workgroups (every extent > 0), one bound per parameter of its program.
     fn launch(&self, module: &Self::Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error>;
-    /// Whether a library of the backend takes on this product, and the bytes of workspace that it needs then. `None`: the driver's own kernel
-    /// does it. With `always` (`UNIGRAD_PRODUCTS=library`) it takes on all that it can; else where it wins, by a rule that the backend states.
+    /// What a library of the backend takes on of a kernel. `None`: the driver's own programs do it.
     /// Asked once per kernel, so it may load the library, but not wait for the device.
-    fn product(&self, _product: &Product, _always: bool) -> Option<usize> {
+    fn take(&self, _offer: &Offer<'_>) -> Option<Taken> {
         None
     }
-    /// Queues a product that [`Backend::product`] took on, here or on another queue of the device, in order with all other work. `Ok(false)`: the library refuses it after all and has
-    /// queued nothing; the driver's own kernel does it, now and from now on.
-    fn multiply(&self, _product: &Product, _operands: &Operands) -> Result<bool, Error> {
+    /// Queues what [`Backend::take`] took on, here or on another queue of the device, in order with all other work. `Ok(false)`: the library refuses it
+    /// after all and has queued nothing; the driver's own programs do it, now and from now on. `workspace` has the bytes asked for; undefined contents.
+    fn perform(&self, _taken: &Taken, _work: &Work<'_>, _workspace: Range) -> Result<bool, Error> {
         Ok(false)
     }
     /// Hands queued work to the device, where a driver collects it first.

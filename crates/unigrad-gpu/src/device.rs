@@ -94,7 +94,7 @@ struct GpuProgram<B: Backend> {
     writes: Vec<bool>,
     /// What each written argument depends on.
     flows: Vec<Flow>,
-    /// A product of the backend's library before the steps.
+    /// What the backend's library does, before the steps.
     library: Option<ByLibrary<B>>,
 }
 
@@ -450,12 +450,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         if let Kernel::Custom(custom) = kernel {
             return self.compile_custom(custom);
         }
-        if let Kernel::Contract(contract) = kernel
-            && let Some(program) = self.library_program(contract)?
-        {
-            return Ok(Arc::new(program));
+        match self.library_program(kernel)? {
+            Some(program) => Ok(Arc::new(program)),
+            None => Ok(Arc::new(self.own_program(kernel)?)),
         }
-        Ok(Arc::new(self.own_program(kernel)?))
     }
 
     fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
@@ -471,11 +469,12 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let mut scratch = lock(&self.scratch);
         let memory = if program.scratch_bytes > 0 { self.scratch(&mut scratch, program.scratch_bytes)? } else { 0 };
         let status = if program.reports { self.status()? } else { 0 };
+        let ranges: SmallVec<[Range; 16]> = args.iter().map(|slice| Self::range(*slice)).collect();
         if let Some(library) = &program.library
-            && !self.multiply(program, library, args, memory)?
+            && !self.perform(program, library, &ranges, scalars, memory)?
         {
             drop(scratch);
-            let own = Arc::new(self.own_program(&Kernel::Contract(library.contract.clone()))?);
+            let own = Arc::new(self.own_program(&library.kernel)?);
             return self.launch(&**library.own.get_or_init(|| own), args, scalars, origin);
         }
         let mut faults = lock(&self.shared.faults);
@@ -491,7 +490,6 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             launched.map_err(|error| if begun { self.not_again(&program.name, error) } else { error })?;
             begun = true;
         }
-        let ranges: SmallVec<[Range; 16]> = args.iter().map(|slice| Self::range(*slice)).collect();
         faults.launch(&ranges, &program.flows, reporting.map(|(id, _)| id));
         Ok(())
     }

@@ -14,9 +14,11 @@ pub mod lower;
 mod product;
 mod room;
 mod taints;
+mod take;
 
 pub use backend::{Backend, Bound, Range};
 pub use cache::{KernelCache, Key};
 pub use device::GpuDevice;
 pub use lower::{Lowered, Part, Step, StepArg, Unsupported, lower};
-pub use product::{Matrix, Operands, Product};
+pub use product::{Activation, Inside, Matrix, Operands, Product};
+pub use take::{Offer, Taken, Work};

@@ -1,11 +1,11 @@
 //! Matrix products that a vendor's library can do in place of a kernel: what is asked of it, and with which memory.
 //!
-//! In: a contraction that is a plain, strided, batched product. Out: a [`Product`], which [`crate::Backend::product`] takes on or leaves, and
-//! [`crate::Backend::multiply`] queues.
-//! Always: `c[i] = a[i] b[i]` for every item `i` of the batch, every size 1 or more; alpha is 1 and beta 0, so what `c` held does not count.
-//! Sums are in [`Product::compute`], rounded once, to the dtype of `c`. The same product gives the same bits each time: a library's modes
-//! that add in no fixed order (atomics) or in fewer bits (TF32, f16 sums) are off.
-//! Never: an epilogue. Where there is one, `c` is scratch memory in the compute dtype, and a kernel finishes it.
+//! In: a contraction that is a strided, batched product. Out: [`Product`]s, of which [`crate::Backend::take`] takes one on or none, and
+//! [`crate::Backend::perform`] queues it.
+//! Always: `c[i] = activation(scale * a[i] b[i] + residual[i] + bias)` for every item `i` of the batch, every size 1 or more; what `c` held does
+//! not count. Sums and what is done with them are in [`Product::compute`], rounded once, to the dtype of `c`. The same product gives the same bits
+//! each time: a library's modes that add in no fixed order (atomics) or in fewer bits (f16 sums) are off; [`Product::tf32`] allows TF32.
+//! Never: an epilogue that [`Inside`] has no words for. Where there is one, `c` is scratch memory in the compute dtype, and a kernel finishes it.
 //!
 //! All matrices are row-major. A library that is column-major, as BLAS, sees each as its transpose, so it is asked for
 //! `cᵀ = bᵀ aᵀ`: `gemm(op(b), op(a), n, m, k, b, b.ld, a, a.ld, c, c.ld)`, where `op` is `T` for [`Matrix::transposed`], else `N`.
@@ -38,7 +38,34 @@ impl Matrix {
     }
 }
 
-/// `c = a b` for each item of a batch; see the module's text.
+/// What is applied to each element before it is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Activation {
+    /// Nothing.
+    #[default]
+    None,
+    /// `max(x, 0)`; NaN stays NaN.
+    Relu,
+    /// GELU by its formula with `tanh` (Hendrycks and Gimpel, arXiv:1606.08415).
+    GeluTanh,
+}
+
+/// What a library does with the sums: its words for epilogues. Whoever takes a product on does all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Inside {
+    /// Whether the product is multiplied by [`Operands::scale`].
+    pub scaled: bool,
+    /// A matrix that is added. It may be `c` itself, lying alike.
+    pub residual: Option<Matrix>,
+    /// A number for each column of `c` that is added, the same for all items: offset in elements; dtype of `c`; one after the other.
+    pub bias: Option<u64>,
+    /// What comes last.
+    pub activation: Activation,
+    /// Where the activation's argument is stored too.
+    pub before: Option<Matrix>,
+}
+
+/// `c = a b` for each item of a batch, and what is done with it; see the module's text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Product {
     /// Items.
@@ -57,8 +84,12 @@ pub struct Product {
     pub c: Matrix,
     /// What sums are in: `F64` for `F64`, else `F32`.
     pub compute: DType,
+    /// Whether products of `F32` may round their operands to TF32 (10 bits of mantissa).
+    pub tf32: bool,
+    /// What the library does with the sums.
+    pub inside: Inside,
     /// Whether a kernel reads `c` afterwards, which the driver's own kernel would have done on the way: the library has to win by more.
-    pub epilogue: bool,
+    pub after: bool,
 }
 
 impl Product {
@@ -74,7 +105,7 @@ impl Product {
 }
 
 /// The memory of a product.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Operands {
     /// Of `a`.
     pub a: Range,
@@ -82,6 +113,12 @@ pub struct Operands {
     pub b: Range,
     /// Of `c`.
     pub c: Range,
-    /// As many bytes as [`crate::Backend::product`] asked for, which later launches use as well; undefined contents.
-    pub workspace: Range,
+    /// Of [`Inside::residual`].
+    pub residual: Option<Range>,
+    /// Of [`Inside::bias`].
+    pub bias: Option<Range>,
+    /// Of [`Inside::before`].
+    pub before: Option<Range>,
+    /// The factor, where [`Inside::scaled`] says so, else 1.
+    pub scale: f64,
 }

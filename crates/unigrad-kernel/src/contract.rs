@@ -64,6 +64,8 @@ pub struct Contract {
     pub b: Arg,
     /// The output's dtype and size; with an epilogue, the dtype that [`crate::InstOp::Acc`] has (a compute dtype), and `c` strides and length are unused.
     pub c: Arg,
+    /// Whether operands of `F32` may be rounded to TF32 (10 bits of mantissa) for units that multiply them faster. No program has to.
+    pub tf32: bool,
     /// A map whose axes are exactly `batch ++ m ++ n` (all parallel, in this order), in which `Acc` is the finished sum.
     pub epilogue: Option<Box<Region>>,
 }

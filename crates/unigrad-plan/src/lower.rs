@@ -539,6 +539,8 @@ impl Lowering<'_> {
             a: self.arg(a, false),
             b: self.arg(b, false),
             c: if region.is_some() { Arg { dtype: accumulator(write.dtype), ..write } } else { write },
+            // The plan's options decide it, see `plan`.
+            tf32: false,
             epilogue: region.map(Box::new),
         };
         let name = kernel.epilogue.as_ref().map_or("matmul".into(), |region| region.name.clone());

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 use unigrad_graph::{Op, Origin};
 use unigrad_kernel::{Kernel, Limits, Region};
+use unigrad_scalar::DType;
 
 /// What changes how a graph is compiled. Part of a plan's key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -21,11 +22,13 @@ pub struct Options {
     pub limits: Limits,
     /// Whether an index out of range ends the evaluation at its launch: then nothing that somebody can still ask for is overwritten before.
     pub errors_at_once: bool,
+    /// Whether products of `F32` may round their operands to TF32.
+    pub tf32: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fusion: true, limits: Limits::NONE, errors_at_once: false }
+        Options { fusion: true, limits: Limits::NONE, errors_at_once: false, tf32: false }
     }
 }
 
@@ -100,7 +103,13 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
     }
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
     let fused = fuse::fuse(&ir, &wanted, options.fusion, options.limits)?;
-    let launches = lower::lower(&ir, &fused)?;
+    let mut launches = lower::lower(&ir, &fused)?;
+    for launch in &mut launches {
+        if let Kernel::Contract(contract) = &mut launch.kernel {
+            contract.tf32 =
+                options.tf32 && [contract.a.dtype, contract.b.dtype].contains(&DType::F32) && contract.compute_dtype() == DType::F32;
+        }
+    }
     let launches = if options.fusion { group::group(launches)? } else { launches };
     Ok(Unplaced { ir, outputs, replaced, checks, launches })
 }

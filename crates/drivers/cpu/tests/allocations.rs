@@ -65,6 +65,7 @@ fn product(m: usize, n: usize, k: usize) -> Kernel {
         a: arg(m * k, false),
         b: arg(k * n, false),
         c: arg(m * n, true),
+        tf32: false,
         epilogue: None,
     })
 }

@@ -3,19 +3,24 @@
 //! Always: every call makes the context current first, so any thread may call. A failure that ruins the context becomes
 //! [`Error::DeviceLost`], now and for every later call.
 
-use crate::{BACKEND, api, compile, staging::Staging};
+use crate::{
+    BACKEND, api,
+    blas::{self, Answer, CublasLt},
+    compile,
+    staging::Staging,
+};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use std::{
     cell::RefCell,
     ffi::{CStr, CString, c_void},
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 use unigrad_device::{Error, Health, Info, Link};
-use unigrad_gpu::{Backend, Bound, KernelCache, Key, Range};
+use unigrad_gpu::{Backend, Bound, KernelCache, Key, Offer, Range, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
 
@@ -175,6 +180,8 @@ pub struct CudaBackend {
     /// Whether memory comes from the driver's stream-ordered pool.
     pooled: bool,
     staging: Mutex<Option<Staging>>,
+    /// Of the context; `None` where the library is not to be had. One for all queues of the device.
+    blas: Arc<OnceLock<Option<CublasLt>>>,
     /// One for all queues of the device.
     lost: Arc<AtomicBool>,
     /// Ordinals of devices whose memory this one was allowed to reach, as far as it can.
@@ -316,8 +323,13 @@ impl CudaBackend {
         let target = target(device).map_err(failed)?;
         let architecture = compile::architecture(capability(device).map_err(failed)?);
         let pooled = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED).is_ok_and(|yes| yes != 0);
-        let (staging, lost, peers) = (Mutex::default(), Arc::default(), Mutex::default());
-        Ok(CudaBackend { ordinal, name, context, stream, target, architecture, pooled, staging, lost, peers })
+        let (staging, blas, lost, peers) = (Mutex::default(), Arc::default(), Arc::default(), Mutex::default());
+        Ok(CudaBackend { ordinal, name, context, stream, target, architecture, pooled, staging, blas, lost, peers })
+    }
+
+    /// cuBLASLt; the context is current.
+    fn blas(&self) -> Option<&CublasLt> {
+        self.blas.get_or_init(CublasLt::new).as_ref()
     }
 
     /// Makes the context current for this thread.
@@ -578,6 +590,28 @@ impl Backend for CudaBackend {
         kept.unwrap_or_else(|_| self.launch_with(&mut Parameters::default(), module, grid, args))
     }
 
+    fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
+        let wanted = |product: &&(usize, _)| offer.always || blas::wins(product.1);
+        let mut wanted = offer.products.iter().enumerate().filter(|product| wanted(&product)).peekable();
+        wanted.peek()?;
+        self.enter().ok()?;
+        let library = self.blas()?;
+        wanted.find_map(|(at, product)| {
+            let (id, workspace) = library.prepare(product)?;
+            Some(Taken { product: Some(at), workspace, nanoseconds: blas::nanoseconds(product, self.target.compute_units), id })
+        })
+    }
+
+    fn perform(&self, taken: &Taken, work: &Work<'_>, workspace: Range) -> Result<bool, Error> {
+        self.enter()?;
+        let (Some(library), Work::Product(product, operands)) = (self.blas(), work) else { return Ok(false) };
+        match library.multiply(taken.id, product, operands, workspace, self.stream.cast()) {
+            Answer::Queued => Ok(true),
+            Answer::Refused => Ok(false),
+            Answer::Failed(cause) => Err(Error::Launch { device: self.name.clone(), kernel: "contract".to_owned(), cause }),
+        }
+    }
+
     fn synchronize(&self) -> Result<(), Error> {
         self.enter()?;
         // SAFETY: this device's stream.
@@ -599,6 +633,7 @@ impl Backend for CudaBackend {
             architecture: self.architecture.clone(),
             pooled: self.pooled,
             staging: Mutex::default(),
+            blas: Arc::clone(&self.blas),
             lost: Arc::clone(&self.lost),
             peers: Mutex::default(),
         }))

@@ -4,10 +4,11 @@
 //! Always: works with drivers for CUDA 12 and newer, compute capability 5.0 and newer; only functions that those drivers export are called.
 //! Never: links a CUDA library, includes a header, or panics because a library, a symbol or a device is missing.
 //!
-//! Places left for vendor libraries: matrix products and convolutions go through [`unigrad_gpu::Backend::load`] like everything else today.
+//! Matrix products are the driver's own kernels, or cuBLASLt's where it is there and wins (`UNIGRAD_PRODUCTS`).
 
 mod api;
 mod backend;
+mod blas;
 mod compile;
 mod staging;
 

@@ -23,7 +23,7 @@ use std::{
     },
 };
 use unigrad_device::{Error, Info};
-use unigrad_gpu::{Backend, Bound, KernelCache, Key, Operands, Product, Range};
+use unigrad_gpu::{Backend, Bound, Inside, KernelCache, Key, Offer, Range, Taken, Work};
 use unigrad_ir::{Program, Source, Target, render};
 use unigrad_scalar::DType;
 
@@ -405,16 +405,19 @@ impl Backend for HipBackend {
         })
     }
 
-    fn product(&self, product: &Product, always: bool) -> Option<usize> {
-        if !(always || blas::wins(product)) || self.enter().is_err() {
+    fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
+        // rocBLAS has no words for epilogues.
+        let product = offer.products.iter().position(|product| product.inside == Inside::default())?;
+        let nanoseconds = blas::nanoseconds(&offer.products[product]);
+        if !(offer.always || blas::wins(&offer.products[product])) || self.enter().is_err() {
             return None;
         }
-        self.blas().map(|_| 0)
+        self.blas().map(|_| Taken { product: Some(product), workspace: 0, nanoseconds, id: 0 })
     }
 
-    fn multiply(&self, product: &Product, operands: &Operands) -> Result<bool, Error> {
+    fn perform(&self, _: &Taken, work: &Work<'_>, _: Range) -> Result<bool, Error> {
         self.enter()?;
-        let Some(blas) = self.blas() else { return Ok(false) };
+        let (Some(blas), Work::Product(product, operands)) = (self.blas(), work) else { return Ok(false) };
         match blas.multiply(product, operands) {
             Answer::Queued => Ok(true),
             Answer::Refused => Ok(false),

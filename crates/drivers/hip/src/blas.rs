@@ -31,8 +31,14 @@ const SHORTEST_BEFORE_EPILOGUE: u32 = 512;
 
 /// Whether rocBLAS is expected to be faster than the driver's own kernel. The limits are estimates: no AMD GPU has measured them.
 pub(crate) fn wins(product: &Product) -> bool {
-    let deep = !product.epilogue || product.k >= SHORTEST_BEFORE_EPILOGUE;
+    let deep = !product.after || product.k >= SHORTEST_BEFORE_EPILOGUE;
     product.work() >= LARGE && product.shortest() >= SHORTEST && deep
+}
+
+/// What a product is expected to cost: an estimate by the peak of an MI250's matrix units, which no measurement has confirmed.
+pub(crate) fn nanoseconds(product: &Product) -> f64 {
+    let per_nanosecond = if product.a.dtype.size() == 2 { 1.0e5 } else { 2.0e4 };
+    product.work() / per_nanosecond
 }
 
 /// What became of a product.

@@ -1,8 +1,9 @@
 //! Memory as a table of host allocations, launches run at once.
 
+use crate::products::{self, Bytes};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad_device::{Error, Info};
-use unigrad_gpu::{Backend, Bound, Range};
+use unigrad_gpu::{Backend, Bound, Offer, Range, Taken, Work};
 use unigrad_ir::{
     Program, Target,
     interpret::{Argument, Interpreter, Options, Span},
@@ -66,7 +67,7 @@ impl InterpreterBackend {
     }
 }
 
-impl Memory {
+impl Bytes for Memory {
     fn bytes(&mut self, range: Range) -> Option<&mut [u8]> {
         if range.len == 0 {
             return Some(&mut []);
@@ -175,6 +176,17 @@ impl Backend for InterpreterBackend {
         }
         let mut memory = self.memory();
         module.run(grid, &mut memory.allocations, &arguments, Options::default()).map_err(|fault| refuse(fault.to_string()))
+    }
+
+    fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
+        products::take(offer)
+    }
+
+    fn perform(&self, _: &Taken, work: &Work<'_>, workspace: Range) -> Result<bool, Error> {
+        let Work::Product(product, operands) = work else { return Ok(false) };
+        let outside =
+            || Error::Launch { device: self.device(), kernel: "contract".to_owned(), cause: "a matrix leaves its buffer".to_owned() };
+        products::multiply(&mut *self.memory(), product, operands, workspace).ok_or_else(outside)
     }
 
     fn synchronize(&self) -> Result<(), Error> {

@@ -8,8 +8,10 @@
 //! Its devices differ in their target, so that the ways around a missing feature are executed too; see [`targets`].
 
 mod backend;
+mod products;
 
 pub use backend::InterpreterBackend;
+pub use products::{REFUSED, products};
 
 use std::sync::Arc;
 use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice};

@@ -127,6 +127,7 @@ fn products_by_matrices_are_valid() {
             a: arg((m - 1) * am + (k - 1) * ak + 1, false),
             b: arg((n - 1) * bn + (k - 1) * bk + 1, false),
             c: arg(m * n, true),
+            tf32: false,
             epilogue: None,
         };
         let lowered = lower(&Kernel::Contract(contract), &target).unwrap();

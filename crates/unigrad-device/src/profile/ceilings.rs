@@ -85,6 +85,7 @@ fn product(device: Device, n: usize, dtype: DType) -> Result<impl FnMut() -> Res
         a: arg(false),
         b: arg(false),
         c: arg(true),
+        tf32: false,
         epilogue: None,
     });
     let program = device.compile(&kernel)?;

@@ -1,68 +1,123 @@
-//! Contractions whose product the backend's library does: compiled as a product and what comes after it, launched in this order.
+//! Kernels that the backend's library does, in whole or as a product with a program after it: compiled as such, launched in this order.
 //!
-//! Always: the setting `UNIGRAD_PRODUCTS` counts before the backend's rule; once the library refuses a product, the driver's own kernel does it.
+//! Always: the setting `UNIGRAD_PRODUCTS` counts before the backend's rule; once the library refuses, the driver's own programs do the kernel.
 
 use super::{GpuDevice, GpuProgram};
-use crate::{Backend, Operands, Product, Range, StepArg, lower};
+use crate::{
+    Backend, Offer, Operands, Product, Range, StepArg, Taken, Work,
+    lower::{self, Factor, Places},
+};
+use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
-use unigrad_device::{Config, Error, Products, Slice};
-use unigrad_kernel::{Contract, Kernel};
+use unigrad_device::{Config, Error, Products};
+use unigrad_kernel::Kernel;
+use unigrad_scalar::{DType, Literal};
 
-/// A contraction whose product is the library's.
+/// A kernel that the library does.
 pub(super) struct ByLibrary<B: Backend> {
-    product: Product,
-    /// Where `a`, `b` and `c` are.
-    places: [StepArg; 3],
+    taken: Taken,
+    /// `None`: the whole kernel, with its arguments as they are.
+    product: Option<(Product, Places, Factor)>,
     /// Which of the scratch buffers is the library's workspace.
     workspace: usize,
-    pub(super) contract: Contract,
-    /// The driver's own kernel, once the library has refused.
+    pub(super) kernel: Kernel,
+    /// The driver's own programs, once the library has refused.
     pub(super) own: OnceLock<Arc<GpuProgram<B>>>,
 }
 
 impl<B: Backend> GpuDevice<B> {
-    /// The contraction by the backend's library, if that takes it on.
-    pub(super) fn library_program(&self, contract: &Contract) -> Result<Option<GpuProgram<B>>, Error> {
+    /// The kernel by the backend's library, if that takes it on.
+    pub(super) fn library_program(&self, kernel: &Kernel) -> Result<Option<GpuProgram<B>>, Error> {
         let products = Config::current_or_default().products;
         if products == Products::Own {
             return Ok(None);
         }
-        let Some(found) = lower::library(contract, self.backend.target()) else { return Ok(None) };
-        let Some(workspace) = self.backend.product(&found.product, products == Products::Library) else { return Ok(None) };
-        let mut lowered = found.after;
-        lowered.scratch.push(workspace);
+        let mut ways = match kernel {
+            Kernel::Contract(contract) => lower::library(contract, self.backend.target()),
+            _ => Vec::new(), // DEFAULT: only contractions are products; every other kind is offered as it is
+        };
+        let offered: SmallVec<[Product; 2]> = ways.iter().map(|way| way.product).collect();
+        let Some(taken) = self.backend.take(&Offer { kernel, products: &offered, always: products == Products::Library }) else {
+            return Ok(None);
+        };
+        let (product, mut lowered) = match taken.product {
+            None => (None, lower::Lowered::default()),
+            Some(at) if at < ways.len() => {
+                let way = ways.swap_remove(at);
+                (Some((way.product, way.places, way.scale)), way.after)
+            }
+            Some(at) => return Err(self.refuse(kernel.kind(), format!("the library took product {at} of {}", ways.len()))),
+        };
+        lowered.scratch.push(taken.workspace);
         let modules = lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<_, _>>()?;
-        let kernel = Kernel::Contract(contract.clone());
         let workspace = lowered.scratch.len() - 1;
-        let mut program = self.program(&kernel, kernel.kind().to_owned(), lowered, modules);
-        let (product, places, contract) = (found.product, found.places, contract.clone());
-        program.library = Some(ByLibrary { product, places, workspace, contract, own: OnceLock::new() });
+        let mut program = self.program(kernel, kernel.kind().to_owned(), lowered, modules);
+        program.library = Some(ByLibrary { taken, product, workspace, kernel: kernel.clone(), own: OnceLock::new() });
         Ok(Some(program))
     }
 
-    /// Queues the library's product; false if the library refuses it.
-    pub(super) fn multiply(
+    /// Queues the library's part; false if the library refuses it.
+    pub(super) fn perform(
         &self,
         program: &GpuProgram<B>,
         library: &ByLibrary<B>,
-        args: &[Slice<'_>],
+        args: &[Range],
+        scalars: &[u64],
         scratch: u64,
     ) -> Result<bool, Error> {
         let inside = |at: usize| Range { handle: scratch, offset: program.scratch_at[at], len: program.lowered.scratch[at] };
+        let workspace = inside(library.workspace);
+        let Some((p, places, scale)) = &library.product else {
+            return self.backend.perform(&library.taken, &Work::Kernel(&library.kernel, args, scalars), workspace);
+        };
+        let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
         let place = |place: &StepArg| match place {
-            StepArg::Arg(at) => args.get(*at).map(|slice| Self::range(*slice)),
-            StepArg::Scratch(at) => Some(inside(*at)),
-            _ => None,
+            StepArg::Arg(at) => args.get(*at).copied().ok_or_else(missing),
+            StepArg::Scratch(at) => Ok(inside(*at)),
+            StepArg::Status | StepArg::StatusSlot | StepArg::Scalar(..) | StepArg::Word(_) => Err(missing()),
+            StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) => Err(missing()),
         };
-        let [a, b, c] = &library.places;
-        let (Some(a), Some(b), Some(c)) = (place(a), place(b), place(c)) else {
-            return Err(self.refuse(&program.name, "a launch passes fewer arguments than the kernel has"));
+        let maybe = |at: &Option<StepArg>| at.as_ref().map(place).transpose();
+        let scale = match scale {
+            Factor::One => 1.0,
+            Factor::Number(factor) => *factor,
+            Factor::Scalar(at, dtype) => Literal::from_raw(*dtype, *scalars.get(*at).ok_or_else(missing)?).as_f64(),
         };
-        let p = &library.product;
-        let ends = [(a, p.a.bytes([p.m, p.k], p.batch)), (b, p.b.bytes([p.k, p.n], p.batch)), (c, p.c.bytes([p.m, p.n], p.batch))];
-        if let Some((range, end)) = ends.iter().find(|(range, end)| *end > range.len as u64) {
-            return Err(self.refuse(&program.name, format!("a matrix ends at byte {end} of {}", range.len)));
+        let operands = Operands {
+            a: place(&places.a)?,
+            b: place(&places.b)?,
+            c: place(&places.c)?,
+            residual: maybe(&places.residual)?,
+            bias: maybe(&places.bias)?,
+            before: maybe(&places.before)?,
+            scale,
+        };
+        self.fits(&program.name, p, &operands)?;
+        self.backend.perform(&library.taken, &Work::Product(p, &operands), workspace)
+    }
+
+    /// Refuses memory that ends within a matrix.
+    fn fits(&self, name: &str, p: &Product, at: &Operands) -> Result<(), Error> {
+        let size = |dtype: DType| dtype.size() as u64;
+        let bias = p.inside.bias.map(|offset| offset.saturating_add(p.n.into()).saturating_mul(size(p.c.dtype)));
+        let ends = [
+            (Some(at.a), Some(p.a.bytes([p.m, p.k], p.batch))),
+            (Some(at.b), Some(p.b.bytes([p.k, p.n], p.batch))),
+            (Some(at.c), Some(p.c.bytes([p.m, p.n], p.batch))),
+            (at.residual, p.inside.residual.map(|matrix| matrix.bytes([p.m, p.n], p.batch))),
+            (at.before, p.inside.before.map(|matrix| matrix.bytes([p.m, p.n], p.batch))),
+            (at.bias, bias),
+        ];
+        for (range, end) in ends {
+            match (range, end) {
+                (None, None) => {}
+                (Some(range), Some(end)) if end <= range.len as u64 => {}
+                (range, end) => {
+                    let cause = format!("a matrix ends at byte {} of {}", end.unwrap_or(0), range.map_or(0, |range| range.len));
+                    return Err(self.refuse(name, cause));
+                }
+            }
         }
-        self.backend.multiply(p, &Operands { a, b, c, workspace: inside(library.workspace) })
+        Ok(())
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! In: launches of programs of this device, and per run a table of memory and scalars. Out: the steps on the backend's queue, in order.
 //! Always: a run takes the locks of its queue, of its parameters and of what is known of errors once, not per launch, and allocates nothing per
-//! launch; what its results depend on is known from the launches before they run (`faults::Outcome`). A part of a sequence, and one with a product of
-//! the backend's library, is launched one by one.
+//! launch; what its results depend on is known from the launches before they run (`faults::Outcome`). A part of a sequence is launched one by one, and so
+//! is one with a launch that the backend's library has refused.
 //! Never: waits, but for slots of status words.
 
 use super::{GpuDevice, GpuProgram, STATUS_BYTES, lock};
@@ -15,7 +15,10 @@ use crate::{
 use std::{
     any::Any,
     ops,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 use unigrad_device::{At, Error, Launch, Prepared, Run, Stopped};
 use unigrad_scalar::DType;
@@ -32,6 +35,8 @@ pub(super) struct Steps<B: Backend> {
     patches: Patches,
     n_entries: usize,
     n_words: usize,
+    /// Whether the backend's library has refused a launch.
+    refused: AtomicBool,
     /// Parameters as the last run left them.
     state: Mutex<State>,
 }
@@ -40,6 +45,8 @@ struct Step {
     name: String,
     /// What errors call it, if it can report.
     reports: Option<Arc<str>>,
+    /// Where its arguments are, and which words its scalars, if the backend's library does it before the steps.
+    library: Option<(Vec<At>, Vec<usize>)>,
     /// Its steps among all.
     steps: ops::Range<usize>,
 }
@@ -77,6 +84,9 @@ struct State {
     /// The ranges of the table, and the numbers of the launches that can report, of this run.
     table: Vec<Range>,
     begun: Vec<LaunchId>,
+    /// The memory and scalars of a launch that the library does.
+    args: Vec<Range>,
+    scalars: Vec<u64>,
 }
 
 impl State {
@@ -152,12 +162,8 @@ impl Patches {
 }
 
 impl<B: Backend> GpuDevice<B> {
-    /// Works out what is the same in every run; nothing where a launch is not only steps of this driver.
+    /// Works out what is the same in every run; nothing where a launch is not this driver's.
     pub(super) fn prepare_steps(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
-        let own = |launch: &Launch| launch.program.as_any().downcast_ref::<GpuProgram<B>>().is_some_and(|own| own.library.is_none());
-        if !launches.iter().all(own) {
-            return Ok(Box::new(()));
-        }
         let mut prepared = Steps::<B> {
             launches: Vec::with_capacity(launches.len()),
             modules: Vec::new(),
@@ -167,6 +173,7 @@ impl<B: Backend> GpuDevice<B> {
             patches: Patches::default(),
             n_entries: 0,
             n_words: 0,
+            refused: AtomicBool::new(false),
             state: Mutex::default(),
         };
         let mut state = State::default();
@@ -192,6 +199,7 @@ impl<B: Backend> GpuDevice<B> {
             prepared.launches.push(Step {
                 name: program.name.clone(),
                 reports: program.reports.then(|| Faults::name(&program.name, launch.origin)),
+                library: program.library.as_ref().map(|_| (launch.args.clone(), launch.scalars.clone())),
                 steps: first..prepared.modules.len(),
             });
             let range = |at: &At| Range { handle: at.entry as u64, offset: at.offset, len: at.len };
@@ -271,7 +279,9 @@ impl<B: Backend> GpuDevice<B> {
     /// Runs a sequence, or a part of one.
     pub(super) fn run_steps(&self, run: &Run<'_>) -> Result<(), Stopped> {
         let steps = (run.prepared as &dyn Any).downcast_ref::<Steps<B>>();
-        match steps.filter(|steps| run.is_whole() && steps.n_reporting < lock(&self.shared.faults).n_slots()) {
+        let whole =
+            |steps: &&Steps<B>| run.is_whole() && !steps.refused.load(Relaxed) && steps.n_reporting < lock(&self.shared.faults).n_slots();
+        match steps.filter(whole) {
             Some(steps) => self.run_whole(run, steps),
             None => run.one_by_one(self),
         }
@@ -312,17 +322,63 @@ impl<B: Backend> GpuDevice<B> {
             }
         }
         for (at, launch) in steps.launches.iter().enumerate() {
+            let mut begun = false;
+            if let Some((args, scalars)) = &launch.library {
+                match self.perform_in(run, at, (args, scalars), memory, state) {
+                    Ok(true) => begun = true,
+                    Ok(false) => {
+                        // Nothing is queued for it: it and what follows go one by one, with programs of the driver in its place.
+                        steps.refused.store(true, Relaxed);
+                        self.note_part(run, steps, at, &state.begun);
+                        drop(scratch);
+                        return run.of(at..run.launches.len()).one_by_one(self);
+                    }
+                    Err(error) => {
+                        self.note_part(run, steps, at, &state.begun);
+                        return Err(Stopped { at, error });
+                    }
+                }
+            }
             for step in launch.steps.clone() {
                 let (module, grid) = &steps.modules[step];
                 if let Err(error) = self.backend.launch(module, *grid, &state.bound[step]) {
-                    let error = if step > launch.steps.start { self.not_again(&launch.name, error) } else { error };
+                    let error = if begun { self.not_again(&launch.name, error) } else { error };
                     self.note_part(run, steps, at, &state.begun);
                     return Err(Stopped { at, error });
                 }
+                begun = true;
             }
         }
         lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
         Ok(())
+    }
+
+    /// Queues the library's part of a launch; false if the library refuses it.
+    fn perform_in(
+        &self,
+        run: &Run<'_>,
+        at: usize,
+        (args, scalars): (&[At], &[usize]),
+        scratch: u64,
+        state: &mut State,
+    ) -> Result<bool, Error> {
+        let own = run.launches.get(at).and_then(|launch| launch.program.as_any().downcast_ref::<GpuProgram<B>>());
+        let Some((program, library)) = own.and_then(|own| Some((own, own.library.as_ref()?))) else {
+            return Err(self.refuse("sequence", "the run does not fit the sequence that was prepared"));
+        };
+        if library.own.get().is_some() {
+            return Ok(false);
+        }
+        state.args.clear();
+        state.scalars.clear();
+        let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
+        for at in args {
+            state.args.push(at.find(run.table).map(Self::range).ok_or_else(missing)?);
+        }
+        for word in scalars {
+            state.scalars.push(*run.scalars.get(*word).ok_or_else(missing)?);
+        }
+        self.perform(program, library, &state.args, &state.scalars, scratch)
     }
 
     /// The launches before `end` were queued, and no others.

@@ -90,6 +90,7 @@ fn product() -> Kernel {
         a: arg(false),
         b: arg(false),
         c: arg(true),
+        tf32: false,
         epilogue: None,
     })
 }

@@ -19,7 +19,7 @@ mod signature;
 mod sort;
 mod work;
 
-pub(crate) use contract::library;
+pub(crate) use contract::{Factor, Places, library};
 pub(crate) use signature::{IndexError, Signature};
 
 use unigrad_ir::{Program, Target};

@@ -78,6 +78,7 @@ pub fn case(rng: &mut Rng, sizes: [&[usize]; 4], dtypes: [DType; 3]) -> Case {
         a: arg(0, false),
         b: arg(1, false),
         c: arg(2, true),
+        tf32: false,
         epilogue: None,
     };
     Case { contract, args }

@@ -41,7 +41,8 @@ impl Display for Grouped {
 impl Display for Contract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lens = (self.batch_len(), self.m_len(), self.n_len(), self.k_len());
-        writeln!(f, "contract {} of {}x{}x{} in {} {{", lens.0, lens.1, lens.2, lens.3, self.compute_dtype())?;
+        let sums = if self.tf32 { " of tf32" } else { "" };
+        writeln!(f, "contract {} of {}x{}x{} in {}{sums} {{", lens.0, lens.1, lens.2, lens.3, self.compute_dtype())?;
         self.batch.iter().try_for_each(|d| writeln!(f, "    batch {}: a {}, b {}, c {}", d.size, d.a, d.b, d.c))?;
         self.m.iter().try_for_each(|d| writeln!(f, "    m {}: a {}, c {}", d.size, d.a, d.c))?;
         self.n.iter().try_for_each(|d| writeln!(f, "    n {}: b {}, c {}", d.size, d.b, d.c))?;

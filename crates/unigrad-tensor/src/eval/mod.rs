@@ -62,7 +62,12 @@ pub fn clear_plans() {
 }
 
 fn options(device: Device) -> Options {
-    Options { fusion: FUSION.with(Cell::get), limits: device.limits(), errors_at_once: device.completes_at_once() }
+    Options {
+        fusion: FUSION.with(Cell::get),
+        limits: device.limits(),
+        errors_at_once: device.completes_at_once(),
+        tf32: Config::current_or_default().allow_tf32,
+    }
 }
 
 /// Computes the nodes (and what else is alive in their graphs, and what was assigned on this thread since the last evaluation), so that

@@ -168,6 +168,7 @@ pub(crate) fn matmul(m: usize, n: usize, k: usize, ta: bool, tb: bool, dtype: DT
         a: Arg { dtype, len: m * k, write: false },
         b: Arg { dtype, len: k * n, write: false },
         c: Arg { dtype, len: m * n, write: true },
+        tf32: false,
         epilogue: None,
     }
 }

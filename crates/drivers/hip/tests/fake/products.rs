@@ -46,6 +46,7 @@ fn matmul(s: Shape, [input, output]: [DType; 2]) -> Contract {
         a: arg(input, s.batch * s.m * s.k + skipped as usize, false),
         b: arg(input, s.k * s.n * if s.shared { 1 } else { s.batch }, false),
         c: arg(output, s.batch * s.m * ld, true),
+        tf32: false,
         epilogue: None,
     }
 }

@@ -27,7 +27,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{Error, Info};
-use unigrad_gpu::{Backend, Bound, Operands, Product, Range};
+use unigrad_gpu::{Backend, Bound, Inside, Offer, Range, Taken, Work};
 use unigrad_ir::{Param, Program, Source, Target, render};
 
 /// Allocations are multiples of this many bytes.
@@ -418,11 +418,15 @@ impl Backend for MetalBackend {
         })
     }
 
-    fn product(&self, product: &Product, always: bool) -> Option<usize> {
-        (always && autoreleasepool(|_| mps::can(&self.device, product))).then_some(0)
+    fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
+        // Only when asked for: where the class wins, and what it costs, has not been measured. It has no words for epilogues.
+        let product = offer.products.iter().position(|product| product.inside == Inside::default())?;
+        let can = offer.always && autoreleasepool(|_| mps::can(&self.device, &offer.products[product]));
+        can.then_some(Taken { product: Some(product), workspace: 0, nanoseconds: f64::INFINITY, id: 0 })
     }
 
-    fn multiply(&self, product: &Product, operands: &Operands) -> Result<bool, Error> {
+    fn perform(&self, _: &Taken, work: &Work<'_>, _: Range) -> Result<bool, Error> {
+        let Work::Product(product, operands) = work else { return Ok(false) };
         let name = "MPSMatrixMultiplication";
         autoreleasepool(|_| {
             let mut state = self.lock();

@@ -1,33 +1,56 @@
-//! A contraction as a library's product: the plain strided matrices among them, and the step that finishes those with an epilogue.
+//! A contraction as a library's product: the strided matrices among them, with the epilogue inside where there are words for it, or with the step
+//! that finishes it.
 //!
 //! Always: an operand that overlaps itself, runs backwards or needs several strides for one side is none.
 
 use super::super::{Lowered, StepArg};
+use super::inside::{Factor, Words, words};
 use super::problem::{Dims, Problem};
 use super::sums;
-use crate::{Matrix, Product};
+use crate::{Inside, Matrix, Product};
 use unigrad_ir::Target;
 use unigrad_kernel::Contract;
 use unigrad_scalar::DType;
 
-/// A contraction that a library can do.
+/// A contraction that a library can do, in one of the ways.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Library {
     pub(crate) product: Product,
-    /// Where the matrices are.
-    pub(crate) places: [StepArg; 3],
+    pub(crate) places: Places,
+    pub(crate) scale: Factor,
     /// What comes after the product.
     pub(crate) after: Lowered,
 }
 
-/// The contraction as a product, if it is one.
-pub(crate) fn library(contract: &Contract, target: &Target) -> Option<Library> {
-    let p = Problem::new(contract, target).ok()?;
-    // The roles are chosen for the driver's own stores; where these have gaps, the other ones may do.
-    find(contract, &p, target).or_else(|| find(contract, &p.swapped(), target))
+/// Where a product's memory is.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Places {
+    pub(crate) a: StepArg,
+    pub(crate) b: StepArg,
+    pub(crate) c: StepArg,
+    pub(crate) residual: Option<StepArg>,
+    pub(crate) bias: Option<StepArg>,
+    pub(crate) before: Option<StepArg>,
 }
 
-fn find(contract: &Contract, p: &Problem, target: &Target) -> Option<Library> {
+/// The contraction as a product: with all of the epilogue inside, if there are words for it, then without; empty if it is none.
+pub(crate) fn library(contract: &Contract, target: &Target) -> Vec<Library> {
+    let Ok(p) = Problem::new(contract, target) else { return Vec::new() };
+    let swapped = p.clone().swapped();
+    // The roles are chosen for the driver's own stores; where these have gaps, or a bias runs along the other side, the other ones may do.
+    let either = |way: &dyn Fn(&Problem) -> Option<Library>| way(&p).or_else(|| way(&swapped));
+    match &contract.epilogue {
+        None => either(&|p| bare(contract, p)).into_iter().collect(),
+        Some(_) => {
+            let whole = either(&|p| spoken(contract, p));
+            let parted = either(&|p| finished(contract, p, target));
+            whole.into_iter().chain(parted).collect()
+        }
+    }
+}
+
+/// The operands, sizes and compute dtype, without what becomes of the sums.
+fn operands(contract: &Contract, p: &Problem) -> Option<Product> {
     let size = |size: u64| u32::try_from(size).ok().filter(|size| (1..1 << 31).contains(size));
     let (batch, m, n, k) = (size(p.batch)?, size(p.m)?, size(p.n)?, size(p.k)?);
     let compute = if p.a.dtype == DType::F64 { DType::F64 } else { DType::F32 };
@@ -37,33 +60,49 @@ fn find(contract: &Contract, p: &Problem, target: &Target) -> Option<Library> {
     }
     let a = matrix(p.a.dtype, p.a.offset, [(m, &p.a.lanes), (k, &p.a.k)], (batch, &p.a.batch))?;
     let b = matrix(p.b.dtype, p.b.offset, [(k, &p.b.k), (n, &p.b.lanes)], (batch, &p.b.batch))?;
-    let epilogue = contract.epilogue.is_some();
-    let c = if epilogue {
-        Matrix { dtype: compute, offset: 0, ld: n, transposed: false, batch_stride: u64::from(m) * u64::from(n) }
-    } else {
-        let rows = Dims::new(contract.m.iter().map(|d| (d.size, d.c)));
-        let cols = Dims::new(contract.n.iter().map(|d| (d.size, d.c)));
-        let (rows, cols) = if p.swap { (cols, rows) } else { (rows, cols) };
-        let dims = Dims::new(contract.batch.iter().map(|d| (d.size, d.c)));
-        let c = matrix(contract.c.dtype, 0, [(m, &rows), (n, &cols)], (batch, &dims))?;
-        if c.transposed || ![p.a.dtype, compute].contains(&c.dtype) || (batch > 1 && c.batch_stride == 0) {
-            return None;
-        }
-        c
-    };
-    let sides = [p.a.arg, p.b.arg].map(StepArg::Arg);
-    let [first, second] = sides;
-    let (out, after) = if epilogue {
-        let bytes = (p.batch * p.m * p.n) as usize * compute.size();
-        (StepArg::Scratch(0), Lowered { steps: vec![sums::finish(contract, p, target, 1).ok()?], scratch: vec![bytes] })
-    } else {
-        (StepArg::Arg(2), Lowered::default())
-    };
-    Some(Library { product: Product { batch, m, n, k, a, b, c, compute, epilogue }, places: [first, second, out], after })
+    // In scratch memory, unless it is said otherwise.
+    let c = Matrix { dtype: compute, offset: 0, ld: n, transposed: false, batch_stride: u64::from(m) * u64::from(n) };
+    let tf32 = contract.tf32 && p.a.dtype == DType::F32;
+    Some(Product { batch, m, n, k, a, b, c, compute, tf32, inside: Inside::default(), after: false })
+}
+
+fn places(p: &Problem, c: StepArg) -> Places {
+    Places { a: StepArg::Arg(p.a.arg), b: StepArg::Arg(p.b.arg), c, residual: None, bias: None, before: None }
+}
+
+/// A contraction without an epilogue.
+fn bare(contract: &Contract, p: &Problem) -> Option<Library> {
+    let product = operands(contract, p)?;
+    let rows = Dims::new(contract.m.iter().map(|d| (d.size, d.c)));
+    let cols = Dims::new(contract.n.iter().map(|d| (d.size, d.c)));
+    let (rows, cols) = if p.swap { (cols, rows) } else { (rows, cols) };
+    let dims = Dims::new(contract.batch.iter().map(|d| (d.size, d.c)));
+    let c = matrix(contract.c.dtype, 0, [(product.m, &rows), (product.n, &cols)], (product.batch, &dims))?;
+    if c.transposed || ![p.a.dtype, product.compute].contains(&c.dtype) || (product.batch > 1 && c.batch_stride == 0) {
+        return None;
+    }
+    let places = places(p, StepArg::Arg(2));
+    Some(Library { product: Product { c, ..product }, places, scale: Factor::One, after: Lowered::default() })
+}
+
+/// A contraction whose epilogue the library has words for.
+fn spoken(contract: &Contract, p: &Problem) -> Option<Library> {
+    let product = operands(contract, p)?;
+    let Words { inside, c, scale, places: at } = words(contract, p, [product.batch, product.m, product.n])?;
+    let places = Places { residual: at.residual, bias: at.bias, before: at.before, ..places(p, at.c) };
+    Some(Library { product: Product { c, inside, ..product }, places, scale, after: Lowered::default() })
+}
+
+/// A contraction whose epilogue a program of the driver does.
+fn finished(contract: &Contract, p: &Problem, target: &Target) -> Option<Library> {
+    let product = Product { after: true, ..operands(contract, p)? };
+    let bytes = (p.batch * p.m * p.n) as usize * product.compute.size();
+    let after = Lowered { steps: vec![sums::finish(contract, p, target, 1).ok()?], scratch: vec![bytes] };
+    Some(Library { product, places: places(p, StepArg::Scratch(0)), scale: Factor::One, after })
 }
 
 /// A matrix of these rows and columns, if one stride each describes them, and one of the two runs by ones.
-fn matrix(dtype: DType, offset: i64, [rows, cols]: [(u32, &Dims); 2], batch: (u32, &Dims)) -> Option<Matrix> {
+pub(super) fn matrix(dtype: DType, offset: i64, [rows, cols]: [(u32, &Dims); 2], batch: (u32, &Dims)) -> Option<Matrix> {
     let ((n_rows, rows), (n_cols, cols)) = ((rows.0, rows.1.single()?), (cols.0, cols.1.single()?));
     // The stored rows' length, and what separates them: any number is right where there is but one.
     let stored = |run: u32, step: i64, count: u32, next: i64| {

@@ -5,11 +5,12 @@
 //! Never: reads an element twice from device memory because of a layout: operands are read in place, the way they run.
 //!
 //! [`problem`] decides roles and dtypes, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes sums; the templates are [`tile`] and
-//! the second step [`sums`]. [`library`] tells which contractions a vendor's library could do instead.
+//! the second step [`sums`]. [`library`] tells which contractions a vendor's library could do instead, and [`inside`] what of their epilogues.
 
 mod asynchronous;
 mod fragment;
 mod grid;
+mod inside;
 mod library;
 mod load;
 mod problem;
@@ -22,7 +23,8 @@ mod tests;
 mod tile;
 
 use super::{Lowered, Unsupported};
-pub(crate) use library::library;
+pub(crate) use inside::Factor;
+pub(crate) use library::{Places, library};
 use problem::Problem;
 use tile::{Parts, Shape};
 use unigrad_ir::Target;

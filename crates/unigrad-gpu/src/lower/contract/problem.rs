@@ -39,6 +39,11 @@ impl Dims {
         }
     }
 
+    /// Whether every index is at offset 0.
+    pub(super) fn is_still(&self) -> bool {
+        self.0.iter().all(|dim| dim.stride == 0)
+    }
+
     /// Whether every offset is a multiple of `by`.
     pub(super) fn multiple_of(&self, by: u64) -> bool {
         self.0.iter().all(|d| d.stride.unsigned_abs().is_multiple_of(by))

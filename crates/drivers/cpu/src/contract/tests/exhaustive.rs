@@ -342,6 +342,7 @@ fn corner(o: &Operands, dtype: DType, [m, n, k]: [usize; 3], [ta, tb]: [bool; 2]
         a: arg(o.a[0].len(), false),
         b: arg(o.b[0].len(), false),
         c: arg((o.rows + 1) * o.cols, true),
+        tf32: false,
         epilogue: None,
     }
 }

@@ -1,16 +1,29 @@
 //! Contractions as a library's products: what a naive library computes from a [`Product`] alone, and the step after it, against the oracle.
 
+use super::super::inside::Factor;
 use super::super::library::{Library, library};
 use super::*;
-use crate::{Matrix, Product};
+use crate::{Activation, Matrix, Product};
+use unigrad_scalar::UnaryOp;
 
-/// `c = a b`, as the text of `crate::product` says it.
-fn multiply(p: &Product, [a, b, c]: [&mut Memory; 3]) {
+/// The memory of a product, in the order of [`crate::Operands`]; what shares an argument is the same.
+struct Parts {
+    a: Memory,
+    b: Memory,
+    c: Memory,
+    residual: Option<Memory>,
+    bias: Option<Memory>,
+    before: Option<Memory>,
+}
+
+/// `c = activation(scale * a b + residual + bias)`, as the text of `crate::product` says it.
+fn multiply(p: &Product, scale: f64, parts: &mut Parts) {
     for (matrix, rows, cols) in [(&p.a, p.m, p.k), (&p.b, p.k, p.n), (&p.c, p.m, p.n)] {
         let (run, count) = if matrix.transposed { (rows, cols) } else { (cols, rows) };
         assert!(matrix.ld >= run && run > 0 && count > 0, "{p:?}");
     }
     assert!(!p.c.transposed && p.a.dtype == p.b.dtype && [p.a.dtype, p.compute].contains(&p.c.dtype), "{p:?}");
+    assert!(p.inside.scaled || scale == 1.0, "{p:?}");
     let at = |matrix: &Matrix, item: u32, row: u32, col: u32| {
         let (outer, inner) = if matrix.transposed { (col, row) } else { (row, col) };
         (matrix.offset + u64::from(item) * matrix.batch_stride + u64::from(outer) * u64::from(matrix.ld) + u64::from(inner)) as usize
@@ -18,8 +31,25 @@ fn multiply(p: &Product, [a, b, c]: [&mut Memory; 3]) {
     for item in 0..p.batch {
         for row in 0..p.m {
             for col in 0..p.n {
-                let sum = (0..p.k).map(|k| a.get(at(&p.a, item, row, k)).as_f64() * b.get(at(&p.b, item, k, col)).as_f64()).sum();
-                c.set(at(&p.c, item, row, col), Literal::float(p.c.dtype, sum));
+                let product = |k| parts.a.get(at(&p.a, item, row, k)).as_f64() * parts.b.get(at(&p.b, item, k, col)).as_f64();
+                let mut sum = (0..p.k).map(product).sum::<f64>() * scale;
+                if let (Some(matrix), Some(memory)) = (&p.inside.residual, &parts.residual) {
+                    sum += memory.get(at(matrix, item, row, col)).as_f64();
+                }
+                if let (Some(offset), Some(memory)) = (p.inside.bias, &parts.bias) {
+                    sum += memory.get(offset as usize + col as usize).as_f64();
+                }
+                if let (Some(matrix), Some(memory)) = (&p.inside.before, &mut parts.before) {
+                    memory.set(at(matrix, item, row, col), Literal::float(matrix.dtype, sum));
+                }
+                let value = match p.inside.activation {
+                    Activation::None => sum,
+                    Activation::Relu => sum.max(0.0),
+                    Activation::GeluTanh => {
+                        0.5 * sum * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (sum + 0.044715 * sum.powi(3))).tanh())
+                    }
+                };
+                parts.c.set(at(&p.c, item, row, col), Literal::float(p.c.dtype, value));
             }
         }
     }
@@ -28,21 +58,41 @@ fn multiply(p: &Product, [a, b, c]: [&mut Memory; 3]) {
 /// Runs the product and what comes after.
 fn run(found: &Library, args: &mut [Memory], scalars: &[u64]) {
     let target = &targets()[0].1;
-    let [StepArg::Arg(a), StepArg::Arg(b), out] = &found.places else { panic!("{:?}", found.places) };
-    let (mut a, mut b) = (args[*a].clone(), args[*b].clone());
-    match out {
-        StepArg::Arg(c) => multiply(&found.product, [&mut a, &mut b, &mut args[*c]]),
-        _ => {
-            let dtype = found.product.c.dtype;
-            let mut sums = Memory::new(dtype, found.after.scratch[0] / dtype.size());
-            multiply(&found.product, [&mut a, &mut b, &mut sums]);
-            execute(&found.after, target, args, scalars, &[sums]).unwrap();
-        }
+    let position = |place: &StepArg| match place {
+        StepArg::Arg(at) => *at,
+        other => panic!("{other:?}"),
+    };
+    let places = &found.places;
+    let get = |place: &Option<StepArg>| place.as_ref().map(|place| args[position(place)].clone());
+    let dtype = found.product.c.dtype;
+    let c = match &places.c {
+        StepArg::Arg(c) => args[*c].clone(),
+        _ => Memory::new(dtype, found.after.scratch[0] / dtype.size()),
+    };
+    let (a, b) = (args[position(&places.a)].clone(), args[position(&places.b)].clone());
+    let mut parts = Parts { a, b, c, residual: get(&places.residual), bias: get(&places.bias), before: get(&places.before) };
+    let scale = match found.scale {
+        Factor::One => 1.0,
+        Factor::Number(scale) => scale,
+        Factor::Scalar(at, dtype) => Literal::from_raw(dtype, scalars[at]).as_f64(),
+    };
+    multiply(&found.product, scale, &mut parts);
+    if let (Some(place), Some(before)) = (&places.before, parts.before) {
+        args[position(place)] = before;
+    }
+    match &places.c {
+        StepArg::Arg(c) => args[*c] = parts.c,
+        _ => execute(&found.after, target, args, scalars, &[parts.c]).unwrap(),
     }
 }
 
+/// The way with nothing of the epilogue inside.
+fn parted(contract: &Contract) -> Option<Library> {
+    library(contract, &targets()[0].1).pop()
+}
+
 fn check(case: &mut Case, what: &str) -> Option<Product> {
-    let found = library(&case.contract, &targets()[0].1)?;
+    let found = parted(&case.contract)?;
     let want = oracle(&case.contract, &case.args[0], &case.args[1]);
     let untouched = Literal::int(case.args[2].dtype, 1);
     (0..case.args[2].len()).for_each(|i| case.args[2].set(i, untouched));
@@ -60,7 +110,7 @@ fn plain_products_in_every_layout_and_dtype() {
                 for out in [dtype, if dtype == DType::F64 { dtype } else { DType::F32 }] {
                     let mut case = matmul(&mut rng, [m, n, k], ta, tb, [dtype, dtype, out]);
                     let product = check(&mut case, &format!("{m} {n} {k} {ta} {tb} {dtype}")).expect("a plain product");
-                    assert_eq!((product.a.dtype, product.c.dtype, product.epilogue), (dtype, out, false));
+                    assert_eq!((product.a.dtype, product.c.dtype, product.after), (dtype, out, false));
                     if m > 1 && n > 1 && k > 1 {
                         assert_eq!((product.a.transposed, product.b.transposed, product.m), (ta, tb, m as u32));
                     }
@@ -108,11 +158,191 @@ fn epilogues_follow_the_product() {
             let mut case = matmul(&mut rng, [6, 9, 4], turned, false, [input, input, acc]);
             let axes: SmallVec<[usize; 6]> = smallvec![6, 9];
             let run_it = |case: &Case, args: &mut [Memory], scalars: &[u64]| {
-                let found = library(&case.contract, &targets()[0].1).expect("a plain product");
-                assert!(found.product.epilogue && found.product.c.dtype == found.product.compute);
+                let found = parted(&case.contract).expect("a plain product");
+                assert!(found.product.after && found.product.c.dtype == found.product.compute);
                 run(&found, args, scalars);
             };
             check_epilogue(&mut rng, &mut case, &axes, 1, turned, &format!("{input} {turned}"), &run_it);
         }
     }
+}
+
+/// What an epilogue is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Said {
+    scale: Option<f64>,
+    /// A number for each column, from the second on.
+    bias: bool,
+    residual: bool,
+    /// The residual is what the result overwrites.
+    in_place: bool,
+    activation: Activation,
+    before: bool,
+}
+
+/// The epilogue as a region over `[batch, m, n]`, and its arguments' memory after `a` and `b`.
+fn epilogue(rng: &mut Rng, axes: [usize; 3], dtype: DType, acc: DType, turned: bool, said: Said) -> (Region, Vec<Memory>) {
+    let [batch, m, n] = axes.map(|size| size as i64);
+    let strides: SmallVec<[i64; 6]> = if turned { smallvec![m * n, 1, m] } else { smallvec![m * n, n, 1] };
+    let index = |offset, strides: &SmallVec<[i64; 6]>| Index { offset, strides: strides.clone(), dynamic: smallvec![] };
+    let columns: SmallVec<[i64; 6]> = if turned { smallvec![0, 1, 0] } else { smallvec![0, 0, 1] };
+    let points = (batch * m * n) as usize;
+    let arg = |len, write| Arg { dtype, len, write };
+    let (mut args, mut insts, mut memory) = (Vec::new(), vec![Inst { op: InstOp::Acc, dtype: acc }], Vec::new());
+    let mut filled = |len: usize| {
+        let mut filled = Memory::new(dtype, len);
+        filled.fill(rng);
+        filled
+    };
+    let then = |insts: &mut Vec<Inst>, op, dtype| {
+        insts.push(Inst { op, dtype });
+        Value(insts.len() as u32 - 1)
+    };
+    let mut value = Value(0);
+    if let Some(scale) = said.scale {
+        let factor = then(&mut insts, InstOp::Const(Literal::float(acc, scale)), acc);
+        value = then(&mut insts, InstOp::Binary(BinaryOp::Mul, factor, value), acc);
+    }
+    if said.bias {
+        let len = if turned { m } else { n } as usize + 1;
+        args.push(arg(len, false));
+        memory.push(filled(len));
+        let at = args.len() as u32 - 1;
+        let bias = then(&mut insts, InstOp::Load { arg: at, index: index(1, &columns), mask: None }, dtype);
+        value = then(&mut insts, InstOp::Binary(BinaryOp::Add, value, bias), acc);
+    }
+    let mut out = None;
+    if said.residual {
+        args.push(arg(points, said.in_place));
+        memory.push(filled(points));
+        let at = args.len() as u32 - 1;
+        out = said.in_place.then_some(at);
+        let residual = then(&mut insts, InstOp::Load { arg: at, index: index(0, &strides), mask: None }, dtype);
+        value = then(&mut insts, InstOp::Binary(BinaryOp::Add, residual, value), acc);
+    }
+    if said.before {
+        args.push(arg(points, true));
+        memory.push(filled(points));
+        then(&mut insts, InstOp::Store { arg: args.len() as u32 - 1, index: index(0, &strides), value }, dtype);
+    }
+    match said.activation {
+        Activation::None => {}
+        Activation::Relu => value = then(&mut insts, InstOp::Unary(UnaryOp::Relu, value), acc),
+        Activation::GeluTanh => value = then(&mut insts, InstOp::Unary(UnaryOp::GeluTanh, value), acc),
+    }
+    let out = out.unwrap_or_else(|| {
+        args.push(arg(points, true));
+        memory.push(filled(points));
+        args.len() as u32 - 1
+    });
+    then(&mut insts, InstOp::Store { arg: out, index: index(0, &strides), value }, dtype);
+    let axes: SmallVec<[usize; 6]> = axes.into_iter().collect();
+    (Region { name: "said".into(), n_parallel: 3, axes, args, scalars: vec![], insts }, memory)
+}
+
+/// What words say is what the driver's own programs compute.
+#[test]
+fn what_is_said_of_an_epilogue_is_what_it_does() {
+    let mut rng = Rng(15);
+    let target = &targets()[0].1;
+    let flags = [false, true];
+    let mut said = 0;
+    for activation in [Activation::None, Activation::Relu, Activation::GeluTanh] {
+        for (scale, bias, residual) in
+            [None, Some(0.5)].into_iter().flat_map(|scale| flags.map(|bias| flags.map(|residual| (scale, bias, residual)))).flatten()
+        {
+            for (in_place, before) in flags.into_iter().flat_map(|in_place| flags.map(|before| (in_place, before))) {
+                if (in_place && !residual) || (before && activation != Activation::GeluTanh) {
+                    continue;
+                }
+                let what = Said { scale, bias, residual, in_place, activation, before };
+                for ((input, dtype), turned) in
+                    [(DType::F32, DType::F32), (DType::BF16, DType::BF16), (DType::F16, DType::F32), (DType::F64, DType::F64)]
+                        .into_iter()
+                        .flat_map(|dtypes| flags.map(|turned| (dtypes, turned)))
+                {
+                    let acc = input.compute();
+                    let mut case = matmul(&mut rng, [6, 5, 4], turned, false, [input, input, acc]);
+                    case.contract.batch = smallvec![BatchDim { size: 1, a: 0, b: 0, c: 0 }];
+                    let (region, memory) = epilogue(&mut rng, [1, 6, 5], dtype, acc, turned, what);
+                    case.contract.epilogue = Some(Box::new(region));
+                    let mut want = [case.args[..2].to_vec(), memory].concat();
+                    let mut got = want.clone();
+                    let own = lower(&case.contract, target).unwrap();
+                    execute(&own, target, &mut want, &[], &[]).unwrap();
+                    let found = library(&case.contract, target);
+                    assert_eq!(found.len(), 2, "{what:?} {input} {turned}: no words");
+                    assert!(found[0].product.inside.activation == activation && !found[0].product.after, "{what:?}");
+                    run(&found[0], &mut got, &[]);
+                    for (at, (want, got)) in want.iter().zip(&got).enumerate() {
+                        for i in 0..want.len() {
+                            let (want, got) = (want.get(i).as_f64(), got.get(i).as_f64());
+                            let bound = if activation == Activation::GeluTanh { 0.01 * want.abs().max(0.01) } else { 0.0 };
+                            assert!((want - got).abs() <= bound, "{what:?} {input} {turned}, argument {at}, {i}: {got} not {want}");
+                        }
+                    }
+                    said += 1;
+                }
+            }
+        }
+    }
+    assert!(said > 200, "{said}");
+}
+
+/// What there are no words for is left to the driver's own programs.
+#[test]
+fn no_words_for_what_a_library_would_do_otherwise() {
+    let target = &targets()[0].1;
+    let plain = Said { scale: None, bias: true, residual: true, in_place: true, activation: Activation::Relu, before: false };
+    let spoken = |change: &dyn Fn(&mut Region), said: Said| {
+        let mut case = matmul(&mut Rng(1), [6, 5, 4], false, false, [DType::BF16, DType::BF16, DType::F32]);
+        case.contract.batch = smallvec![BatchDim { size: 1, a: 0, b: 0, c: 0 }];
+        let (mut region, _) = epilogue(&mut Rng(2), [1, 6, 5], DType::BF16, DType::F32, false, said);
+        change(&mut region);
+        case.contract.epilogue = Some(Box::new(region));
+        library(&case.contract, target).len() == 2
+    };
+    assert!(spoken(&|_| {}, plain));
+    let first = |region: &Region, wanted: fn(&InstOp) -> bool| region.insts.iter().position(|inst| wanted(&inst.op)).unwrap();
+    let load = |op: &InstOp| matches!(op, InstOp::Load { .. });
+    let changes: [(&str, &dyn Fn(&mut Region)); 8] = [
+        ("a rounding before the sum is added to", &|r| {
+            r.insts[1] = Inst { op: InstOp::Cast(Value(0)), dtype: DType::BF16 };
+            r.insts[2] = Inst { op: InstOp::Binary(BinaryOp::Add, Value(1), Value(1)), dtype: DType::F32 };
+        }),
+        ("a difference", &|r| {
+            let at = first(r, |op| matches!(op, InstOp::Binary(..)));
+            r.insts[at].op = InstOp::Binary(BinaryOp::Sub, Value(0), Value(1));
+        }),
+        ("another activation", &|r| {
+            let at = first(r, |op| matches!(op, InstOp::Unary(..)));
+            r.insts[at].op = InstOp::Unary(UnaryOp::Silu, Value(at as u32 - 1));
+        }),
+        ("a masked load", &|r| {
+            let at = first(r, load);
+            let InstOp::Load { mask, .. } = &mut r.insts[at].op else { unreachable!() };
+            *mask = Some(Value(0));
+        }),
+        ("a bias of another dtype", &|r| r.args[0].dtype = DType::F16),
+        ("a bias with gaps", &|r| {
+            let at = first(r, load);
+            let InstOp::Load { index, .. } = &mut r.insts[at].op else { unreachable!() };
+            index.strides[2] = 2;
+        }),
+        ("a residual that is read elsewhere than the result is written", &|r| {
+            let at = r.insts.iter().rposition(|inst| load(&inst.op)).unwrap();
+            let InstOp::Load { index, .. } = &mut r.insts[at].op else { unreachable!() };
+            index.strides = smallvec![30, 1, 6];
+        }),
+        ("a result that runs the other way, where only one role fits the bias", &|r| {
+            let at = r.insts.iter().rposition(|inst| matches!(inst.op, InstOp::Store { .. })).unwrap();
+            let InstOp::Store { index, .. } = &mut r.insts[at].op else { unreachable!() };
+            index.strides = smallvec![30, 1, 6];
+        }),
+    ];
+    for (what, change) in changes {
+        assert!(!spoken(change, plain), "{what}");
+    }
+    // The argument of an activation that the library does not keep.
+    assert!(!spoken(&|_| {}, Said { before: true, in_place: false, ..plain }));
 }

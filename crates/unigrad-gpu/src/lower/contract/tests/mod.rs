@@ -246,6 +246,7 @@ fn matmul(rng: &mut Rng, [m, n, k]: [usize; 3], ta: bool, tb: bool, dtypes: [DTy
         a: Arg { dtype: a, len: m * k, write: false },
         b: Arg { dtype: b, len: k * n, write: false },
         c: Arg { dtype: c, len: m * n, write: true },
+        tf32: false,
         epilogue: None,
     };
     let mut args = vec![Memory::new(a, m * k), Memory::new(b, k * n), Memory::new(c, m * n)];

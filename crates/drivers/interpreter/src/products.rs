@@ -1,0 +1,102 @@
+//! A library of matrix products for the interpreter: loops that do what the text of a [`Product`] says, and nothing else.
+//!
+//! In: products on offer, later their memory. Out: their results, computed in f64 and rounded once.
+//! Always: only with `UNIGRAD_PRODUCTS=library`, so that the hook for libraries is tested where there is no GPU; every word for an epilogue. It takes on
+//! sums of [`REFUSED`] products, and then refuses them at their launch, as a library may.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use unigrad_gpu::{Activation, Matrix, Offer, Operands, Product, Range, Taken};
+use unigrad_scalar::{DType, Literal};
+
+/// The length of sums that are refused when they are launched.
+pub const REFUSED: u32 = 13;
+
+static DONE: AtomicUsize = AtomicUsize::new(0);
+static REFUSALS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many products the library has done, and how many it has refused, in this process.
+pub fn products() -> (usize, usize) {
+    (DONE.load(Relaxed), REFUSALS.load(Relaxed))
+}
+
+pub(crate) fn take(offer: &Offer<'_>) -> Option<Taken> {
+    let nanoseconds = offer.products.first()?.work();
+    offer.always.then_some(Taken { product: Some(0), workspace: 64, nanoseconds, id: 0 })
+}
+
+/// Memory by range, as bytes.
+pub(crate) trait Bytes {
+    fn bytes(&mut self, range: Range) -> Option<&mut [u8]>;
+}
+
+/// Computes a product; `Ok(false)` if it is refused, `None` if its memory is not there.
+pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, workspace: Range) -> Option<bool> {
+    if p.k == REFUSED {
+        REFUSALS.fetch_add(1, Relaxed);
+        return Some(false);
+    }
+    // Its contents are undefined, and it is there.
+    memory.bytes(workspace)?.fill(0xa5);
+    let (a, b) = (read(memory, at.a, p.a.dtype)?, read(memory, at.b, p.b.dtype)?);
+    let residual = match (at.residual, p.inside.residual) {
+        (Some(range), Some(matrix)) => Some((read(memory, range, matrix.dtype)?, matrix)),
+        _ => None,
+    };
+    let bias = match (at.bias, p.inside.bias) {
+        (Some(range), Some(offset)) => Some((read(memory, range, p.c.dtype)?, offset as usize)),
+        _ => None,
+    };
+    for item in 0..p.batch {
+        for row in 0..p.m {
+            for col in 0..p.n {
+                let mut sum = 0.0;
+                for k in 0..p.k {
+                    sum += a.get(place(&p.a, item, row, k))? * b.get(place(&p.b, item, k, col))?;
+                }
+                sum *= at.scale;
+                if let Some((values, matrix)) = &residual {
+                    sum += values.get(place(matrix, item, row, col))?;
+                }
+                if let Some((values, offset)) = &bias {
+                    sum += values.get(offset + col as usize)?;
+                }
+                if let (Some(range), Some(matrix)) = (at.before, p.inside.before) {
+                    write(memory, range, matrix.dtype, place(&matrix, item, row, col), sum)?;
+                }
+                write(memory, at.c, p.c.dtype, place(&p.c, item, row, col), apply(p.inside.activation, sum))?;
+            }
+        }
+    }
+    DONE.fetch_add(1, Relaxed);
+    Some(true)
+}
+
+fn apply(activation: Activation, x: f64) -> f64 {
+    match activation {
+        Activation::None => x,
+        Activation::Relu if x.is_nan() => x,
+        Activation::Relu => x.max(0.0),
+        Activation::GeluTanh => 0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x)).tanh()),
+    }
+}
+
+fn place(matrix: &Matrix, item: u32, row: u32, col: u32) -> usize {
+    let (outer, inner) = if matrix.transposed { (col, row) } else { (row, col) };
+    (matrix.offset + u64::from(item) * matrix.batch_stride + u64::from(outer) * u64::from(matrix.ld) + u64::from(inner)) as usize
+}
+
+fn read(memory: &mut impl Bytes, range: Range, dtype: DType) -> Option<Vec<f64>> {
+    let value = |bytes: &[u8]| {
+        let mut raw = [0; 8];
+        raw[..bytes.len()].copy_from_slice(bytes);
+        Literal::from_raw(dtype, u64::from_le_bytes(raw)).as_f64()
+    };
+    Some(memory.bytes(range)?.chunks_exact(dtype.size()).map(value).collect())
+}
+
+fn write(memory: &mut impl Bytes, range: Range, dtype: DType, at: usize, value: f64) -> Option<()> {
+    let size = dtype.size();
+    let bytes = memory.bytes(range)?.get_mut(at * size..(at + 1) * size)?;
+    bytes.copy_from_slice(&Literal::float(dtype, value).to_raw().to_le_bytes()[..size]);
+    Some(())
+}
