@@ -170,20 +170,31 @@ unsafe impl Send for CublasLt {}
 // SAFETY: as above.
 unsafe impl Sync for CublasLt {}
 
-/// Whether cuBLASLt is expected to be faster than the driver's own kernel.
-pub(crate) fn wins(product: &Product) -> bool {
-    let large = product.work() >= f64::from(1 << 28) && product.shortest() >= 128;
-    let deep = !product.after || product.k >= 4096;
-    large && deep && product.compute == DType::F32
+/// Whether cuBLASLt is expected to be faster than the driver's own kernel. The limits are where it won on an H200 (`examples/matmul.rs` of
+/// `unigrad-testing`, CUDA 13): `f32` 512 cubed 0.85 of the driver's own speed, 1024 cubed 1.17, 4096 cubed 1.30; halves 1024 cubed 0.94 to 1.22, 4096
+/// cubed 1.2 to 1.3, with an epilogue of its own 1.12 to 1.17 where sums are long and 0.86 where they have 768 products; halves whose rows do not
+/// begin at multiples of 16 bytes 0.88 to 1.3; `f64` 3.2; TF32 4 to 10.
+pub(crate) fn wins(p: &Product) -> bool {
+    let (least, least_k) = match (p.compute, p.a.dtype) {
+        (DType::F64, _) => (1 << 24, 0),
+        (_, DType::F32) if p.tf32 => (1 << 24, 128),
+        (_, DType::F32) => (1 << 29, 512),
+        _ => (1 << 29, 2048),
+    };
+    let aligned = |matrix: &Matrix| {
+        [matrix.offset, matrix.ld.into(), matrix.batch_stride].iter().all(|n| (n * matrix.dtype.size() as u64).is_multiple_of(16))
+    };
+    let even = p.a.dtype.size() > 2 || [p.a, p.b, p.c].iter().all(aligned);
+    // Below 64 the driver's kernels for few rows read the matrix once, which nothing beats.
+    p.work() >= f64::from(least) && p.shortest() >= 64 && even && (!p.after || p.k >= least_k)
 }
 
 /// What a product is expected to cost on so many compute units, in nanoseconds: multiplications at the rates measured on an H200, memory at its copy rate.
 pub(crate) fn nanoseconds(p: &Product, units: u32) -> f64 {
     let rate = match (p.a.dtype.size(), p.tf32) {
-        (2, _) => 350e3,
+        (2, _) => 380e3,
         (4, true) => 190e3,
-        (4, false) => 25e3,
-        _ => 30e3,
+        _ => 25e3,
     };
     let units = f64::from(units.max(1)) / 132.0;
     let sizes = [(p.a, [p.m, p.k]), (p.b, [p.k, p.n]), (p.c, [p.m, p.n])];
@@ -417,6 +428,28 @@ mod tests {
             assert_eq!(alignment(offset, dtype), wanted, "{offset} {dtype}");
         }
         assert_eq!(alignment(1 << 40, DType::F64), 64);
+    }
+
+    #[test]
+    fn the_library_is_asked_where_it_won() {
+        let matrix = |dtype, ld: u32| Matrix { dtype, offset: 0, ld, transposed: false, batch_stride: 0 };
+        let product = |dtype: DType, [m, n, k]: [u32; 3], tf32, after| {
+            let (a, b, c) = (matrix(dtype, k), matrix(dtype, n), matrix(dtype, n));
+            Product { batch: 1, m, n, k, a, b, c, compute: dtype.compute(), tf32, inside: Inside::default(), after }
+        };
+        for (dtype, sizes, tf32, after, wanted) in [
+            (DType::F32, [512; 3], false, false, false),
+            (DType::F32, [1024; 3], false, false, true),
+            (DType::F32, [512; 3], true, false, true),
+            (DType::BF16, [2048; 3], false, false, true),
+            (DType::BF16, [4095, 4097, 4099], false, false, false),
+            (DType::BF16, [8192, 3072, 768], false, true, false),
+            (DType::BF16, [4096; 3], false, true, true),
+            (DType::F16, [1, 16384, 16384], false, false, false),
+            (DType::F64, [1024; 3], false, true, true),
+        ] {
+            assert_eq!(wins(&product(dtype, sizes, tf32, after)), wanted, "{dtype} {sizes:?} {tf32} {after}");
+        }
     }
 
     #[test]
