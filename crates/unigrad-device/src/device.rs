@@ -17,7 +17,7 @@ use std::{
     hash::{Hash, Hasher},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 use unigrad_kernel::Kernel;
@@ -367,7 +367,7 @@ impl Device {
         self.0.open.set_threads(threads);
     }
 
-    /// The bytes of a slice, where the host can see them; see [`OpenDevice::host_bytes`].
+    /// The bytes of a slice, where the host can see them; see [`crate::HostMemory`].
     pub fn host_bytes(self, slice: Slice<'_>) -> Option<*const u8> {
         self.0.open.host_bytes(slice)
     }
@@ -402,7 +402,7 @@ impl Device {
     /// Hands queued work to the hardware now.
     pub fn flush(self) -> Result<(), Error> {
         self.here()?;
-        self.note(self.0.each(|open| open.flush()))
+        self.note(self.0.each(|open| open.hand_over()))
     }
 
     /// A point after the work given so far, on this thread's stream.
@@ -411,7 +411,7 @@ impl Device {
         let queue = self.0.current();
         let mark = self.note(self.0.queue(queue).mark())?;
         // It is reached without further calls.
-        self.note(self.0.queue(queue).flush())?;
+        self.note(self.0.queue(queue).hand_over())?;
         Ok(Event { device: self, queue, mark })
     }
 
@@ -453,7 +453,11 @@ impl Device {
 /// The number of this process. Every call of a device asks for it, so the system is asked once, and again in a fork.
 #[cfg(unix)]
 fn process() -> u32 {
-    use std::{ffi::c_int, process, sync::Once};
+    use std::{
+        ffi::c_int,
+        process,
+        sync::{Once, atomic::AtomicU32},
+    };
     type Handler = Option<extern "C" fn()>;
     unsafe extern "C" {
         fn pthread_atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int;

@@ -2,9 +2,9 @@
 //!
 //! A driver finds devices and opens them; an open device owns memory, compiles kernels and runs them. All methods return `Result`,
 //! never panic, and may be called from any thread. Work is stream-ordered: a device with one queue runs launches and copies in the
-//! order they were given; `download` and `synchronize` wait.
+//! order they were given; `download` and `synchronize` wait. What only some devices can is in [`crate::Abilities`].
 
-use crate::{Error, Launch, Pending, Prepared, Run, Stopped};
+use crate::{Abilities, Error, Health, Launch, Mark, Pending, Prepared, Run, Stopped};
 use std::{any::Any, fmt, sync::Arc};
 use unigrad_kernel::{Kernel, Limits};
 use unigrad_scalar::Origin;
@@ -36,29 +36,6 @@ pub struct Info {
     pub limits: Vec<(&'static str, u64)>,
 }
 
-/// How a device does: what the vendor's management library tells. What it does not tell is `None`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Health {
-    /// Bytes of memory in use, by all processes.
-    pub memory_used: Option<u64>,
-    /// Degrees Celsius.
-    pub temperature_c: Option<u32>,
-    /// Watts drawn, and allowed.
-    pub power_w: Option<f64>,
-    /// See `power_w`.
-    pub power_limit_w: Option<f64>,
-    /// Megahertz of the processors and of the memory.
-    pub clock_mhz: Option<u32>,
-    /// See `clock_mhz`.
-    pub memory_clock_mhz: Option<u32>,
-    /// Percent of the last sampling period in which a kernel ran.
-    pub utilization: Option<u32>,
-    /// Memory errors that could not be corrected since the driver was loaded.
-    pub uncorrected_errors: Option<u64>,
-    /// Why the device runs slower than it could, in the library's words; empty if it does not.
-    pub throttled_by: Vec<String>,
-}
-
 /// A connection between two devices of one backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -71,9 +48,6 @@ pub struct Link {
     /// What connects them, in the backend's words: `NVLink x18`, `PCIe`; empty if it does not tell.
     pub kind: String,
 }
-
-/// A point in a device's queue, as its driver made it; see [`OpenDevice::mark`].
-pub type Mark = Box<dyn Any + Send + Sync>;
 
 /// What a driver found.
 #[derive(Clone, Debug, Default)]
@@ -132,8 +106,25 @@ pub trait Program: Any + Send + Sync + fmt::Debug {
     }
 }
 
-/// A device that is in use.
-pub trait OpenDevice: Send + Sync {
+/// Part of a device's memory by its handle: a [`Slice`] that may be kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    /// [`RawBuffer::handle`].
+    pub handle: u64,
+    /// First byte; a multiple of 64.
+    pub offset: usize,
+    /// Bytes.
+    pub len: usize,
+}
+
+impl From<Slice<'_>> for Range {
+    fn from(slice: Slice<'_>) -> Range {
+        Range { handle: slice.buffer.handle, offset: slice.offset, len: slice.len }
+    }
+}
+
+/// A device that is in use: what every device can. What some can besides are its [`Abilities`].
+pub trait OpenDevice: Abilities + Send + Sync {
     /// What it is, with memory figures as of now.
     fn info(&self) -> Info;
     /// Gets `bytes` (> 0) of memory aligned to 64 or more; contents are undefined.
@@ -146,15 +137,16 @@ pub trait OpenDevice: Send + Sync {
     fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error>;
     /// Device to host; waits for the work that makes the data, and reports its errors.
     fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error>;
-    /// As [`OpenDevice::download`], for where nothing may wait: the copy is under way when this returns, the future has the bytes. `None` if the
-    /// device has no such way.
-    fn download_later<'a>(&'a self, _from: Slice<'_>) -> Option<Pending<'a, Result<Vec<u8>, Error>>> {
-        None
-    }
     /// Within the device; the ranges have one length and do not overlap.
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error>;
     /// Makes a kernel launchable. Drivers cache by content themselves where compiling is slow.
     fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error>;
+    /// Runs a program: one slice per [`Kernel::args`] entry and one word per [`Kernel::scalars`] entry. May return before the work is done.
+    /// `origin` is what errors that surface later say of the launch. [`Error::OutOfMemory`] with bytes asked for says that nothing was queued: the
+    /// launch may be tried again.
+    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error>;
+    /// Waits for all work, and reports its errors.
+    fn synchronize(&self) -> Result<(), Error>;
     /// Whether work is done, and its errors are told, when the call that gives it returns.
     fn completes_at_once(&self) -> bool {
         false
@@ -167,27 +159,9 @@ pub trait OpenDevice: Send + Sync {
     fn limits(&self) -> Limits {
         Limits::NONE
     }
-    /// Runs a program: one slice per [`Kernel::args`] entry and one word per [`Kernel::scalars`] entry. May return before the work is done.
-    /// `origin` is what errors that surface later say of the launch. [`Error::OutOfMemory`] with bytes asked for says that nothing was queued: the
-    /// launch may be tried again.
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error>;
     /// Gets the memory of the driver's own that launching a program takes, so that the launch is not refused for want of it.
     fn reserve(&self, _program: &dyn Program) -> Result<(), Error> {
         Ok(())
-    }
-    /// Works out once what is the same in every run of these launches; see [`crate::Sequence`]. `temporary` is the entry of a run's table whose contents
-    /// nobody asks for between runs.
-    fn prepare(&self, _launches: &[Launch], _temporary: Option<usize>) -> Result<Prepared, Error> {
-        Ok(Box::new(()))
-    }
-    /// Runs launches of a sequence, with what [`OpenDevice::prepare`] gave (on this queue, or on another one of the device), as if
-    /// [`OpenDevice::settle`] were called for what each begins, and [`OpenDevice::launch`] for each.
-    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
-        run.one_by_one(self)
-    }
-    /// As [`OpenDevice::reserve`], for all launches of a sequence.
-    fn reserve_for(&self, _prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
-        launches.iter().try_for_each(|launch| self.reserve(&*launch.program))
     }
     /// Says whether what is in the memory is right, as far as errors that the device finds while it runs go; waits if that is not known yet.
     fn verify(&self, _slice: Slice<'_>) -> Result<(), Error> {
@@ -196,57 +170,95 @@ pub trait OpenDevice: Send + Sync {
     /// Errors of the launches so far, known or still to be found, do not concern what is in the memory: its contents do not matter any more, or
     /// these launches kept what was right before.
     fn settle(&self, _slice: Slice<'_>) {}
-    /// Waits for all work, and reports its errors.
-    fn synchronize(&self) -> Result<(), Error>;
     /// A further queue of the same device, as a device that shares memory, programs and marks with this one; `None` if there is only one.
     fn fork(&self) -> Result<Option<Arc<dyn OpenDevice>>, Error> {
         Ok(None)
     }
-    /// Itself, for [`OpenDevice::copy_from_peer`].
-    fn as_any(&self) -> Option<&dyn Any> {
-        None
+}
+
+/// A device's abilities, and what callers do where it lacks one.
+impl dyn OpenDevice + '_ {
+    /// See [`Timeline::mark`]; `None` where the queue cannot be marked: then its work is done when `launch` returns, or waited for with all other.
+    pub fn mark(&self) -> Result<Option<Mark>, Error> {
+        self.marks().map_or(Ok(None), |marks| marks.mark())
     }
-    /// Copies from the memory of another device of the same backend, in this device's order. False, and nothing done, if that cannot be had.
-    fn copy_from_peer(&self, _source: &dyn OpenDevice, _from: Slice<'_>, _to: Slice<'_>) -> Result<bool, Error> {
-        Ok(false)
+
+    /// See [`Timeline::fence`].
+    pub fn fence(&self) -> Result<Option<Mark>, Error> {
+        self.marks().map_or(Ok(None), |marks| marks.fence())
     }
+
+    /// See [`Timeline::is_done`].
+    pub fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
+        self.marks().map_or(Ok(true), |marks| marks.is_done(mark))
+    }
+
+    /// See [`Timeline::wait`].
+    pub fn wait(&self, mark: &Mark) -> Result<(), Error> {
+        self.marks().map_or_else(|| self.synchronize(), |marks| marks.wait(mark))
+    }
+
+    /// See [`Timeline::elapsed`].
+    pub fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
+        self.marks().map_or(Ok(0.0), |marks| marks.elapsed(from, to))
+    }
+
+    /// See [`Timeline::wait_for_peer`].
+    pub fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
+        self.marks().map_or(Ok(false), |marks| marks.wait_for_peer(mark))
+    }
+
     /// Hands queued work to the hardware now, where a driver collects it first.
-    fn flush(&self) -> Result<(), Error> {
-        Ok(())
+    pub fn hand_over(&self) -> Result<(), Error> {
+        self.flush().map_or(Ok(()), |queue| queue.flush())
     }
-    /// A mark after the work given so far, or `None` if the device cannot mark its queue (then its work is done when `launch` returns).
-    fn mark(&self) -> Result<Option<Mark>, Error> {
-        Ok(None)
-    }
-    /// A mark that is only waited for, never timed: where that costs less.
-    fn fence(&self) -> Result<Option<Mark>, Error> {
-        self.mark()
-    }
-    /// Whether the work before a mark of this device is done.
-    fn is_done(&self, _mark: &Mark) -> Result<bool, Error> {
-        Ok(true)
-    }
-    /// Waits for the work before a mark of this device.
-    fn wait(&self, _mark: &Mark) -> Result<(), Error> {
-        self.synchronize()
-    }
-    /// Nanoseconds of device time between two marks of this device; waits for them.
-    fn elapsed(&self, _from: &Mark, _to: &Mark) -> Result<f64, Error> {
-        Ok(0.0)
-    }
-    /// Work given to this device from now on waits for a mark of another device of the same backend, or of another queue of this one. False if the driver cannot do that:
-    /// then the caller waits on the host.
-    fn wait_for_peer(&self, _mark: &Mark) -> Result<bool, Error> {
-        Ok(false)
-    }
+
     /// How the device does, or `None` where nothing tells.
-    fn health(&self) -> Result<Option<Health>, Error> {
-        Ok(None)
+    pub fn health(&self) -> Result<Option<Health>, Error> {
+        self.monitor().map_or(Ok(None), |monitor| monitor.health())
     }
+
+    /// See [`Peers::copy_from_peer`].
+    pub fn copy_from_peer(&self, source: &dyn OpenDevice, from: Slice<'_>, to: Slice<'_>) -> Result<bool, Error> {
+        match (self.peers(), source.peers()) {
+            (Some(own), Some(source)) => own.copy_from_peer(source.as_any(), from.into(), to.into()),
+            _ => Ok(false),
+        }
+    }
+
+    /// See [`crate::HostMemory::host_bytes`]; `None` for a slice that leaves its buffer, too.
+    pub fn host_bytes(&self, slice: Slice<'_>) -> Option<*const u8> {
+        let inside = slice.offset.checked_add(slice.len).is_some_and(|end| end <= slice.buffer.bytes);
+        self.host_memory().filter(|_| inside)?.host_bytes(slice.into())
+    }
+
+    /// See [`crate::ReadLater::download_later`].
+    pub fn download_later(&self, from: Slice<'_>) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        self.read_later()?.download_later(from.into())
+    }
+
     /// Sets how many threads the device may use, where it is a matter of threads.
-    fn set_threads(&self, _threads: usize) {}
-    /// Whether `upload`ed host memory and device memory are the same, so that [`OpenDevice::host_bytes`] works.
-    fn host_bytes(&self, _slice: Slice<'_>) -> Option<*const u8> {
-        None
+    pub fn set_threads(&self, threads: usize) {
+        if let Some(device) = self.threads() {
+            device.set_threads(threads);
+        }
+    }
+
+    /// See [`crate::Sequences::prepare`].
+    pub fn prepare(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
+        self.sequences().map_or_else(|| Ok(Box::new(()) as Prepared), |device| device.prepare(launches, temporary))
+    }
+
+    /// See [`crate::Sequences::run`]; one launch after the other where nothing is prepared.
+    pub fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+        self.sequences().map_or_else(|| run.one_by_one(self), |device| device.run(run))
+    }
+
+    /// See [`crate::Sequences::reserve_for`].
+    pub fn reserve_for(&self, prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
+        match self.sequences() {
+            Some(device) => device.reserve_for(prepared, launches),
+            None => launches.iter().try_for_each(|launch| self.reserve(&*launch.program)),
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! Always: a driver is found through its [`Driver`] in the list it was registered with; the CPU is a driver like any other.
 //! Never: names a backend, knows a tensor or a graph, or panics because of a device.
 
+mod ability;
 mod buffer;
 mod config;
 mod device;
@@ -21,10 +22,11 @@ mod tell;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+pub use ability::{Abilities, Flush, Health, HostMemory, Mark, Marks, Monitor, Peers, ReadLater, Sequences, Threads, Timeline};
 pub use buffer::Buffer;
 pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products};
 pub use device::{Counters, Device, Event};
-pub use driver::{Discovery, Driver, Health, Info, Link, Mark, OpenDevice, Program, RawBuffer, Slice};
+pub use driver::{Discovery, Driver, Info, Link, OpenDevice, Program, Range, RawBuffer, Slice};
 pub use error::Error;
 pub use later::{Later, Pending, later};
 pub use moment::Moment;

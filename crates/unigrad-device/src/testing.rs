@@ -5,7 +5,8 @@
 //! Never: part of a release build.
 
 use crate::{
-    Discovery, Driver, Error, Health, Info, Launch, Link, Mark, OpenDevice, Origin, Prepared, Program, RawBuffer, Run, Slice, Stopped,
+    Abilities, Discovery, Driver, Error, Flush, Health, HostMemory, Info, Launch, Link, Mark, Marks, Monitor, OpenDevice, Origin, Peers,
+    Prepared, Program, Range, RawBuffer, Run, Sequences, Slice, Stopped, Threads,
 };
 use std::{
     any::Any,
@@ -364,37 +365,6 @@ impl OpenDevice for FaultyDevice {
         }
     }
 
-    fn prepare(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
-        self.inner.prepare(launches, temporary)
-    }
-
-    /// Up to the launch that a fault strikes.
-    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
-        let (start, mut end) = (run.which.start, run.which.start);
-        let mut struck = None;
-        while end < run.which.end && struck.is_none() {
-            struck = match self.strike(Operation::Launch) {
-                Ok(None) => {
-                    end += 1;
-                    None
-                }
-                Ok(Some(Failure::NoMemory)) => Some(self.no_memory(64)),
-                Ok(Some(_)) => {
-                    Some(self.kernel_failed(run.launches.get(end).map(|launch| format!("{:?}", launch.program)).unwrap_or_default()))
-                }
-                Err(lost) => Some(lost),
-            };
-        }
-        if end > start {
-            self.inner.run(&run.of(start..end))?;
-        }
-        struck.map_or(Ok(()), |error| Err(Stopped { at: end, error }))
-    }
-
-    fn reserve_for(&self, prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
-        self.inner.reserve_for(prepared, launches)
-    }
-
     fn completes_at_once(&self) -> bool {
         self.inner.completes_at_once()
     }
@@ -426,13 +396,90 @@ impl OpenDevice for FaultyDevice {
         self.inner.limits()
     }
 
+    fn fork(&self) -> Result<Option<Arc<dyn OpenDevice>>, Error> {
+        if self.strike(Operation::Fork)?.is_some() {
+            return Err(self.kernel_failed("(any)".to_owned()));
+        }
+        let Some(inner) = self.inner.fork()? else { return Ok(None) };
+        let (name, faults, lost) = (self.name.clone(), self.faults.clone(), Arc::clone(&self.lost));
+        Ok(Some(Arc::new(FaultyDevice { name, backend: self.backend, inner, faults, lost })))
+    }
+}
+
+/// Faults strike what a device lacks, too: its callers go through the same calls.
+impl Abilities for FaultyDevice {
+    fn marks(&self) -> Option<&dyn Marks> {
+        Some(self)
+    }
+
+    fn flush(&self) -> Option<&dyn Flush> {
+        Some(self)
+    }
+
+    fn monitor(&self) -> Option<&dyn Monitor> {
+        Some(self)
+    }
+
+    fn peers(&self) -> Option<&dyn Peers> {
+        Some(self)
+    }
+
+    fn host_memory(&self) -> Option<&dyn HostMemory> {
+        self.inner.host_memory()
+    }
+
+    fn threads(&self) -> Option<&dyn Threads> {
+        self.inner.threads()
+    }
+
+    fn sequences(&self) -> Option<&dyn Sequences> {
+        Some(self)
+    }
+}
+
+impl Sequences for FaultyDevice {
+    fn prepare(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
+        self.inner.prepare(launches, temporary)
+    }
+
+    /// Up to the launch that a fault strikes.
+    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+        let (start, mut end) = (run.which.start, run.which.start);
+        let mut struck = None;
+        while end < run.which.end && struck.is_none() {
+            struck = match self.strike(Operation::Launch) {
+                Ok(None) => {
+                    end += 1;
+                    None
+                }
+                Ok(Some(Failure::NoMemory)) => Some(self.no_memory(64)),
+                Ok(Some(_)) => {
+                    Some(self.kernel_failed(run.launches.get(end).map(|launch| format!("{:?}", launch.program)).unwrap_or_default()))
+                }
+                Err(lost) => Some(lost),
+            };
+        }
+        if end > start {
+            self.inner.run(&run.of(start..end))?;
+        }
+        struck.map_or(Ok(()), |error| Err(Stopped { at: end, error }))
+    }
+
+    fn reserve_for(&self, prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
+        self.inner.reserve_for(prepared, launches)
+    }
+}
+
+impl Flush for FaultyDevice {
     fn flush(&self) -> Result<(), Error> {
         match self.strike(Operation::Flush)? {
-            None => self.inner.flush(),
+            None => self.inner.hand_over(),
             Some(_) => Err(self.kernel_failed("(any)".to_owned())),
         }
     }
+}
 
+impl Marks for FaultyDevice {
     fn mark(&self) -> Result<Option<Mark>, Error> {
         match self.strike(Operation::Mark)? {
             None => self.inner.mark(),
@@ -474,43 +521,31 @@ impl OpenDevice for FaultyDevice {
             Some(_) => Err(self.kernel_failed("(any)".to_owned())),
         }
     }
+}
 
-    fn fork(&self) -> Result<Option<Arc<dyn OpenDevice>>, Error> {
-        if self.strike(Operation::Fork)?.is_some() {
-            return Err(self.kernel_failed("(any)".to_owned()));
-        }
-        let Some(inner) = self.inner.fork()? else { return Ok(None) };
-        let (name, faults, lost) = (self.name.clone(), self.faults.clone(), Arc::clone(&self.lost));
-        Ok(Some(Arc::new(FaultyDevice { name, backend: self.backend, inner, faults, lost })))
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-
-    fn copy_from_peer(&self, source: &dyn OpenDevice, from: Slice<'_>, to: Slice<'_>) -> Result<bool, Error> {
-        if self.strike(Operation::CopyFromPeer)?.is_some() {
-            return Err(self.copy_failed());
-        }
-        match source.as_any().and_then(|source| source.downcast_ref::<FaultyDevice>()) {
-            Some(source) => self.inner.copy_from_peer(&*source.inner, from, to),
-            None => Ok(false),
-        }
-    }
-
+impl Monitor for FaultyDevice {
     fn health(&self) -> Result<Option<Health>, Error> {
         match self.strike(Operation::Health)? {
             None => self.inner.health(),
             Some(_) => Err(self.kernel_failed("(any)".to_owned())),
         }
     }
+}
 
-    fn set_threads(&self, threads: usize) {
-        self.inner.set_threads(threads);
+impl Peers for FaultyDevice {
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 
-    fn host_bytes(&self, slice: Slice<'_>) -> Option<*const u8> {
-        self.inner.host_bytes(slice)
+    fn copy_from_peer(&self, source: &dyn Any, from: Range, to: Range) -> Result<bool, Error> {
+        if self.strike(Operation::CopyFromPeer)?.is_some() {
+            return Err(self.copy_failed());
+        }
+        let source = source.downcast_ref::<FaultyDevice>().and_then(|source| source.inner.peers());
+        match (self.inner.peers(), source) {
+            (Some(own), Some(source)) => own.copy_from_peer(source.as_any(), from, to),
+            _ => Ok(false),
+        }
     }
 }
 
@@ -566,6 +601,8 @@ impl NullDevice {
         Ok(work(block.get_mut(slice.offset..slice.offset + slice.len).ok_or_else(lost)?))
     }
 }
+
+impl Abilities for NullDevice {}
 
 impl OpenDevice for NullDevice {
     fn info(&self) -> Info {

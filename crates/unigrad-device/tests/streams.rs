@@ -7,7 +7,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 use unigrad_device::{
-    Buffer, Device, Discovery, Driver, Error, Info, Mark, OpenDevice, Origin, Program, RawBuffer, Slice, Stream, register,
+    Abilities, Buffer, Device, Discovery, Driver, Error, Info, Marks, OpenDevice, Origin, Peers, Program, Range, RawBuffer, Slice, Stream,
+    Timeline, register,
     testing::{Failure, Faults, FaultyDriver, Operation},
 };
 
@@ -80,8 +81,11 @@ impl Queue {
         Arc::as_ptr(&self.machine) as usize
     }
 
-    fn number(mark: &Mark) -> usize {
-        mark.downcast_ref::<(usize, usize)>().unwrap().1
+    fn copy_within(&self, from: (u64, usize, usize), to: (u64, usize, usize)) {
+        self.run(move |memory| {
+            let data = part(memory, from).to_vec();
+            part(memory, to).copy_from_slice(&data);
+        });
     }
 
     fn run(&self, work: impl FnOnce(&mut Memory) + Send + 'static) {
@@ -143,11 +147,7 @@ impl OpenDevice for Queue {
     }
 
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
-        let (from, to) = (place(from), place(to));
-        self.run(move |memory| {
-            let data = part(memory, from).to_vec();
-            part(memory, to).copy_from_slice(&data);
-        });
+        self.copy_within(place(from), place(to));
         Ok(())
     }
 
@@ -175,52 +175,69 @@ impl OpenDevice for Queue {
         machine.queues.push(VecDeque::new());
         Ok(Some(Arc::new(Queue { machine: Arc::clone(&self.machine), number: machine.queues.len() - 1 })))
     }
+}
 
-    fn mark(&self) -> Result<Option<Mark>, Error> {
+impl Abilities for Queue {
+    fn marks(&self) -> Option<&dyn Marks> {
+        Some(self)
+    }
+
+    fn peers(&self) -> Option<&dyn Peers> {
+        Some(self)
+    }
+}
+
+impl Timeline for Queue {
+    /// The machine and the mark's number there.
+    type Mark = (usize, usize);
+
+    fn mark(&self) -> Result<Option<(usize, usize)>, Error> {
         let mark = {
             let mut machine = self.machine();
             machine.n_marks += 1;
             machine.n_marks
         };
         self.push(Op::Mark(mark));
-        Ok(Some(Box::new((self.identity(), mark))))
+        Ok(Some((self.identity(), mark)))
     }
 
-    fn wait(&self, mark: &Mark) -> Result<(), Error> {
-        let mark = Queue::number(mark);
-        self.machine().run_until(|machine| machine.reached.contains(&mark));
+    fn wait(&self, mark: &(usize, usize)) -> Result<(), Error> {
+        self.machine().run_until(|machine| machine.reached.contains(&mark.1));
         Ok(())
     }
 
-    fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
-        Ok(self.machine().reached.contains(&Queue::number(mark)))
+    fn is_done(&self, mark: &(usize, usize)) -> Result<bool, Error> {
+        Ok(self.machine().reached.contains(&mark.1))
     }
 
-    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
-        self.wait(to)?;
+    fn elapsed(&self, from: &(usize, usize), to: &(usize, usize)) -> Result<f64, Error> {
+        Timeline::wait(self, to)?;
         let reached = &self.machine().reached;
-        let place = |mark: &Mark| reached.iter().position(|at| *at == Queue::number(mark)).unwrap() as f64;
+        let place = |mark: &(usize, usize)| reached.iter().position(|at| *at == mark.1).unwrap() as f64;
         Ok(place(to) - place(from))
     }
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+    fn wait_for_peer(&self, mark: &(usize, usize)) -> Result<bool, Error> {
+        if mark.0 == self.identity() {
+            self.push(Op::Wait(mark.1));
+        }
+        Ok(mark.0 == self.identity())
+    }
+}
+
+impl Peers for Queue {
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 
-    fn copy_from_peer(&self, source: &dyn OpenDevice, from: Slice<'_>, to: Slice<'_>) -> Result<bool, Error> {
-        let source = source.as_any().and_then(|source| source.downcast_ref::<Queue>());
-        match source {
-            Some(source) if Arc::ptr_eq(&source.machine, &self.machine) => self.copy(from, to).map(|()| true),
+    fn copy_from_peer(&self, source: &dyn Any, from: Range, to: Range) -> Result<bool, Error> {
+        match source.downcast_ref::<Queue>() {
+            Some(source) if Arc::ptr_eq(&source.machine, &self.machine) => {
+                self.copy_within((from.handle, from.offset, from.len), (to.handle, to.offset, to.len));
+                Ok(true)
+            }
             _ => Ok(false),
         }
-    }
-
-    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
-        let &(identity, mark) = mark.downcast_ref::<(usize, usize)>().unwrap();
-        if identity == self.identity() {
-            self.push(Op::Wait(mark));
-        }
-        Ok(identity == self.identity())
     }
 }
 

@@ -4,20 +4,9 @@
 
 use crate::{Offer, Taken, Work};
 use std::fmt;
-use unigrad_device::{Error, Health, Info, Pending};
+use unigrad_device::{Abilities, Error, Info, Range};
 use unigrad_ir::{Program, Source, Target};
 use unigrad_scalar::DType;
-
-/// Part of a buffer of the backend.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Range {
-    /// What [`Backend::allocate`] gave.
-    pub handle: u64,
-    /// First byte; a multiple of 64.
-    pub offset: usize,
-    /// Bytes.
-    pub len: usize,
-}
 
 /// What a launch passes for one [`unigrad_ir::Param`].
 #[derive(Clone, PartialEq, Debug)]
@@ -32,12 +21,10 @@ pub enum Bound {
     ScalarTable(DType, Vec<u64>),
 }
 
-/// One open device of one backend.
-pub trait Backend: Send + Sync + 'static {
+/// One open device of one backend: what every one can. What some can besides are its [`Abilities`], which the device passes on.
+pub trait Backend: Abilities + Send + Sync + 'static {
     /// A program that can be launched.
     type Module: Send + Sync + fmt::Debug + 'static;
-    /// A point in the queue, for measuring time; see [`Backend::mark`].
-    type Mark: Send + Sync + 'static;
 
     /// What it is, with memory figures as of now.
     fn info(&self) -> Info;
@@ -51,10 +38,6 @@ pub trait Backend: Send + Sync + 'static {
     fn upload(&self, data: &[u8], to: Range) -> Result<(), Error>;
     /// Device to host; waits.
     fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error>;
-    /// Device to host, where nothing may wait: the copy is under way when this returns, the future has the bytes. `None` if there is no way.
-    fn download_later(&self, _from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
-        None
-    }
     /// Within the device.
     fn copy(&self, from: Range, to: Range) -> Result<(), Error>;
     /// Renders and compiles (or finds in a cache).
@@ -82,56 +65,13 @@ pub trait Backend: Send + Sync + 'static {
     fn perform(&self, _taken: &Taken, _work: &Work<'_>, _workspace: Range) -> Result<bool, Error> {
         Ok(false)
     }
-    /// Hands queued work to the device, where a driver collects it first.
-    fn flush(&self) -> Result<(), Error> {
-        Ok(())
-    }
     /// Waits for all work and reports its errors.
     fn synchronize(&self) -> Result<(), Error>;
-    /// A mark after what was queued so far, or `None` where time cannot be measured.
-    fn mark(&self) -> Result<Option<Self::Mark>, Error> {
-        Ok(None)
-    }
-    /// A mark that is only waited for, never timed: where that costs less.
-    fn fence(&self) -> Result<Option<Self::Mark>, Error> {
-        self.mark()
-    }
-    /// Nanoseconds of device time between two marks; waits for them.
-    fn elapsed(&self, _from: &Self::Mark, _to: &Self::Mark) -> Result<f64, Error> {
-        Ok(0.0)
-    }
-    /// Whether the work before a mark is done.
-    fn is_done(&self, mark: &Self::Mark) -> Result<bool, Error> {
-        self.wait(mark).map(|()| true)
-    }
-    /// Waits for the work before a mark.
-    fn wait(&self, _mark: &Self::Mark) -> Result<(), Error> {
-        self.synchronize()
-    }
-    /// Work queued here from now on waits for a mark of another device of this backend, or of another queue of this one. False if that cannot be had.
-    fn wait_for_peer(&self, _mark: &Self::Mark) -> Result<bool, Error> {
-        Ok(false)
-    }
     /// A further queue of the same device: memory, modules and marks of the one are the other's too. `None` if there is only one.
     fn fork(&self) -> Result<Option<Self>, Error>
     where
         Self: Sized,
     {
         Ok(None)
-    }
-    /// Copies from another device's memory, in this queue's order. False, and nothing done, if that cannot be had.
-    fn copy_from_peer(&self, _source: &Self, _from: Range, _to: Range) -> Result<bool, Error>
-    where
-        Self: Sized,
-    {
-        Ok(false)
-    }
-    /// How the device does, or `None` where nothing tells.
-    fn health(&self) -> Result<Option<Health>, Error> {
-        Ok(None)
-    }
-    /// Where the host sees the memory, if it does.
-    fn host_bytes(&self, _range: Range) -> Option<*const u8> {
-        None
     }
 }

@@ -25,7 +25,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Error, Health, Info, Launch, Mark, OpenDevice, Origin, Pending, Prepared, Program, RawBuffer, Run, Slice, Stopped, tell,
+    Abilities, Error, Flush, HostMemory, Info, Launch, Marks, Monitor, OpenDevice, Origin, Peers, Pending, Prepared, Program, RawBuffer,
+    ReadLater, Run, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Limits};
@@ -139,7 +140,7 @@ impl<B: Backend> GpuDevice<B> {
     }
 
     fn range(slice: Slice<'_>) -> Range {
-        Range { handle: slice.buffer.handle, offset: slice.offset, len: slice.len }
+        slice.into()
     }
 
     fn module(&self, program: &unigrad_ir::Program) -> Result<Arc<B::Module>, Error> {
@@ -355,11 +356,6 @@ impl<B: Backend> GpuDevice<B> {
         }
     }
 
-    /// A mark as the backend's own type.
-    fn own<'a>(&self, mark: &'a Mark) -> Result<&'a B::Mark, Error> {
-        mark.downcast_ref().ok_or_else(|| self.refuse("mark", "the mark belongs to another device"))
-    }
-
     fn bind(&self, program: &GpuProgram<B>, step: usize, brought: &Brought<'_>) -> Result<Vec<Bound>, Error> {
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
         let arg = |at: usize| brought.args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
@@ -435,10 +431,6 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         lock(&self.shared.faults).of(from).map_or(Ok(()), Err)
     }
 
-    fn download_later<'a>(&'a self, from: Slice<'_>) -> Option<Pending<'a, Result<Vec<u8>, Error>>> {
-        self.read_later(Self::range(from))
-    }
-
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error> {
         let (from, to) = (Self::range(from), Self::range(to));
         self.backend.copy(from, to)?;
@@ -507,18 +499,6 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         Ok(())
     }
 
-    fn prepare(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
-        self.prepare_steps(launches, temporary)
-    }
-
-    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
-        self.run_steps(run)
-    }
-
-    fn reserve_for(&self, prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
-        if self.reserve_steps(prepared)? { Ok(()) } else { launches.iter().try_for_each(|launch| self.reserve(&*launch.program)) }
-    }
-
     fn verify(&self, slice: Slice<'_>) -> Result<(), Error> {
         let range = Self::range(slice);
         if lock(&self.shared.faults).is_clean(range) {
@@ -558,58 +538,72 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let queue = shared.add_queue();
         Ok(Some(Arc::new(GpuDevice { backend, name: self.name.clone(), scratch: Mutex::default(), queue, shared })))
     }
+}
 
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
+/// What the backend can, this can: but memory is known by ranges whose contents errors may concern.
+impl<B: Backend> Abilities for GpuDevice<B> {
+    fn marks(&self) -> Option<&dyn Marks> {
+        self.backend.marks()
     }
 
-    fn copy_from_peer(&self, source: &dyn OpenDevice, from: Slice<'_>, to: Slice<'_>) -> Result<bool, Error> {
-        let Some(source) = source.as_any().and_then(|source| source.downcast_ref::<GpuDevice<B>>()) else { return Ok(false) };
-        let (from, to) = (Self::range(from), Self::range(to));
+    fn flush(&self) -> Option<&dyn Flush> {
+        self.backend.flush()
+    }
+
+    fn monitor(&self) -> Option<&dyn Monitor> {
+        self.backend.monitor()
+    }
+
+    fn peers(&self) -> Option<&dyn Peers> {
+        self.backend.peers().map(|_| self as &dyn Peers)
+    }
+
+    fn host_memory(&self) -> Option<&dyn HostMemory> {
+        self.backend.host_memory()
+    }
+
+    fn read_later(&self) -> Option<&dyn ReadLater> {
+        self.backend.read_later().map(|_| self as &dyn ReadLater)
+    }
+
+    fn sequences(&self) -> Option<&dyn Sequences> {
+        Some(self)
+    }
+}
+
+impl<B: Backend> Sequences for GpuDevice<B> {
+    fn prepare(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
+        self.prepare_steps(launches, temporary)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+        self.run_steps(run)
+    }
+
+    fn reserve_for(&self, prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {
+        if self.reserve_steps(prepared)? { Ok(()) } else { launches.iter().try_for_each(|launch| self.reserve(&*launch.program)) }
+    }
+}
+
+impl<B: Backend> Peers for GpuDevice<B> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn copy_from_peer(&self, source: &dyn Any, from: Range, to: Range) -> Result<bool, Error> {
+        let Some(source) = source.downcast_ref::<GpuDevice<B>>() else { return Ok(false) };
+        let (Some(own), Some(theirs)) = (self.backend.peers(), source.backend.peers()) else { return Ok(false) };
         // What is not known to be right is read through the host, where an error surfaces.
-        if !lock(&source.shared.faults).is_clean(from) || !self.backend.copy_from_peer(&source.backend, from, to)? {
+        if !lock(&source.shared.faults).is_clean(from) || !own.copy_from_peer(theirs.as_any(), from, to)? {
             return Ok(false);
         }
         lock(&self.shared.faults).upload(to);
         Ok(true)
     }
+}
 
-    fn flush(&self) -> Result<(), Error> {
-        self.backend.flush()
-    }
-
-    fn mark(&self) -> Result<Option<Mark>, Error> {
-        Ok(self.backend.mark()?.map(|mark| Box::new(mark) as Mark))
-    }
-
-    fn fence(&self) -> Result<Option<Mark>, Error> {
-        Ok(self.backend.fence()?.map(|mark| Box::new(mark) as Mark))
-    }
-
-    fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
-        self.backend.is_done(self.own(mark)?)
-    }
-
-    fn wait(&self, mark: &Mark) -> Result<(), Error> {
-        self.backend.wait(self.own(mark)?)
-    }
-
-    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
-        self.backend.elapsed(self.own(from)?, self.own(to)?)
-    }
-
-    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
-        match mark.downcast_ref::<B::Mark>() {
-            Some(mark) => self.backend.wait_for_peer(mark),
-            None => Ok(false),
-        }
-    }
-
-    fn health(&self) -> Result<Option<Health>, Error> {
-        self.backend.health()
-    }
-
-    fn host_bytes(&self, slice: Slice<'_>) -> Option<*const u8> {
-        self.backend.host_bytes(Self::range(slice))
+impl<B: Backend> ReadLater for GpuDevice<B> {
+    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        self.read_range(from)
     }
 }

@@ -16,9 +16,10 @@ mod room;
 mod taints;
 mod take;
 
-pub use backend::{Backend, Bound, Range};
+pub use backend::{Backend, Bound};
 pub use cache::{KernelCache, Key};
 pub use device::GpuDevice;
 pub use lower::{Lowered, Part, Step, StepArg, Unsupported, lower};
 pub use product::{Activation, Inside, Matrix, Operands, Product};
 pub use take::{Offer, Taken, Work};
+pub use unigrad_device::Range;

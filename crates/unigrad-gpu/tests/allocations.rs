@@ -9,7 +9,7 @@ use std::{
     },
     time::Instant,
 };
-use unigrad_device::{At, Buffer, Device, Discovery, Driver, Error, Info, Launch, OpenDevice};
+use unigrad_device::{Abilities, At, Buffer, Device, Discovery, Driver, Error, Info, Launch, OpenDevice};
 use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
 use unigrad_ir::{Program, Target};
 use unigrad_kernel::{Kernel, testing::regions};
@@ -54,9 +54,10 @@ static FAILS_AFTER: AtomicUsize = AtomicUsize::new(0);
 /// What is launched, if somebody wants to know.
 static SEEN: Mutex<Option<Vec<Vec<Bound>>>> = Mutex::new(None);
 
+impl Abilities for Nothing {}
+
 impl Backend for Nothing {
     type Module = ();
-    type Mark = ();
 
     fn info(&self) -> Info {
         Info { backend: "nothing", software: true, ..Info::default() }

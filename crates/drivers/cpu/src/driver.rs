@@ -26,7 +26,8 @@ use std::{
     },
 };
 use unigrad_device::{
-    Config, Discovery, Driver, Error, Info, Launch, OpenDevice, Origin, Prepared, Program, RawBuffer, Run, Slice, Stopped, tell,
+    Abilities, Config, Discovery, Driver, Error, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Program, Range, RawBuffer, Run,
+    Sequences, Slice, Stopped, Threads, tell,
 };
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
 
@@ -378,6 +379,39 @@ impl OpenDevice for Cpu {
         unsafe { program.launch(&bufs, scalars) }
     }
 
+    fn synchronize(&self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Abilities for Cpu {
+    fn host_memory(&self) -> Option<&dyn HostMemory> {
+        Some(self)
+    }
+
+    fn threads(&self) -> Option<&dyn Threads> {
+        Some(self)
+    }
+
+    fn sequences(&self) -> Option<&dyn Sequences> {
+        Some(self)
+    }
+}
+
+impl HostMemory for Cpu {
+    fn host_bytes(&self, range: Range) -> Option<*const u8> {
+        let address = usize::try_from(range.handle).ok()?.checked_add(range.offset)?;
+        Some(std::ptr::with_exposed_provenance(address))
+    }
+}
+
+impl Threads for Cpu {
+    fn set_threads(&self, threads: usize) {
+        threads::set_threads(threads);
+    }
+}
+
+impl Sequences for Cpu {
     fn prepare(&self, launches: &[Launch], _temporary: Option<usize>) -> Result<Prepared, Error> {
         sequence::prepare(launches)
     }
@@ -386,15 +420,7 @@ impl OpenDevice for Cpu {
         sequence::run(run)
     }
 
-    fn synchronize(&self) -> Result<(), Error> {
+    fn reserve_for(&self, _prepared: &(dyn Any + Send + Sync), _launches: &[Launch]) -> Result<(), Error> {
         Ok(())
-    }
-
-    fn set_threads(&self, threads: usize) {
-        threads::set_threads(threads);
-    }
-
-    fn host_bytes(&self, slice: Slice<'_>) -> Option<*const u8> {
-        bytes_of(&slice).map(<*mut u8>::cast_const)
     }
 }

@@ -11,6 +11,7 @@ use crate::{
 };
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use std::{
+    any::Any,
     cell::RefCell,
     ffi::{CStr, CString, c_void},
     fmt,
@@ -19,7 +20,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Error, Health, Info, Link};
+use unigrad_device::{Abilities, Error, Health, Info, Link, Marks, Monitor, Peers, Timeline};
 use unigrad_gpu::{Backend, Bound, KernelCache, Key, Offer, Range, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
@@ -479,7 +480,6 @@ fn load_image(mut image: Vec<u8>, entry: &str, dynamic_shared: u32) -> Result<sy
 
 impl Backend for CudaBackend {
     type Module = CudaModule;
-    type Mark = CudaMark;
 
     fn info(&self) -> Info {
         let mut info = describe(self.ordinal).unwrap_or_else(|_| Info { backend: BACKEND, ordinal: self.ordinal, ..Info::default() });
@@ -638,15 +638,24 @@ impl Backend for CudaBackend {
             peers: Mutex::default(),
         }))
     }
+}
 
-    fn copy_from_peer(&self, source: &CudaBackend, from: Range, to: Range) -> Result<bool, Error> {
-        self.enter()?;
-        self.befriend(source);
-        let (from, target) = (from.handle + from.offset as u64, to.handle + to.offset as u64);
-        // SAFETY: ranges within allocations of the two contexts, checked by the caller.
-        let copied = unsafe { sys::cuMemcpyPeerAsync(target, self.context, from, source.context, to.len, self.stream) };
-        self.check("copy between devices", copied).map(|()| true)
+impl Abilities for CudaBackend {
+    fn marks(&self) -> Option<&dyn Marks> {
+        Some(self)
     }
+
+    fn monitor(&self) -> Option<&dyn Monitor> {
+        Some(self)
+    }
+
+    fn peers(&self) -> Option<&dyn Peers> {
+        Some(self)
+    }
+}
+
+impl Timeline for CudaBackend {
+    type Mark = CudaMark;
 
     fn mark(&self) -> Result<Option<CudaMark>, Error> {
         self.event(0)
@@ -654,10 +663,6 @@ impl Backend for CudaBackend {
 
     fn fence(&self) -> Result<Option<CudaMark>, Error> {
         self.event(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32)
-    }
-
-    fn health(&self) -> Result<Option<Health>, Error> {
-        Ok(bus_id(self.ordinal).ok().and_then(|bus_id| unigrad_nvml::health(&bus_id)))
     }
 
     fn is_done(&self, mark: &CudaMark) -> Result<bool, Error> {
@@ -675,17 +680,39 @@ impl Backend for CudaBackend {
         self.check("event", unsafe { sys::cuEventSynchronize(mark.0) })
     }
 
-    fn wait_for_peer(&self, mark: &CudaMark) -> Result<bool, Error> {
-        self.enter()?;
-        // SAFETY: streams may wait for events of other contexts.
-        self.check("event", unsafe { sys::cuStreamWaitEvent(self.stream, mark.0, 0) }).map(|()| true)
-    }
-
     fn elapsed(&self, from: &CudaMark, to: &CudaMark) -> Result<f64, Error> {
         self.enter()?;
         // SAFETY: an event of this context, recorded before.
         self.check("event", unsafe { sys::cuEventSynchronize(to.0) })?;
         let milliseconds = api::event_elapsed_ms(from.0, to.0).map_err(|failure| self.error(failure))?;
         Ok(f64::from(milliseconds) * 1e6)
+    }
+
+    fn wait_for_peer(&self, mark: &CudaMark) -> Result<bool, Error> {
+        self.enter()?;
+        // SAFETY: streams may wait for events of other contexts.
+        self.check("event", unsafe { sys::cuStreamWaitEvent(self.stream, mark.0, 0) }).map(|()| true)
+    }
+}
+
+impl Monitor for CudaBackend {
+    fn health(&self) -> Result<Option<Health>, Error> {
+        Ok(bus_id(self.ordinal).ok().and_then(|bus_id| unigrad_nvml::health(&bus_id)))
+    }
+}
+
+impl Peers for CudaBackend {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn copy_from_peer(&self, source: &dyn Any, from: Range, to: Range) -> Result<bool, Error> {
+        let Some(source) = source.downcast_ref::<CudaBackend>() else { return Ok(false) };
+        self.enter()?;
+        self.befriend(source);
+        let (from, target) = (from.handle + from.offset as u64, to.handle + to.offset as u64);
+        // SAFETY: ranges within allocations of the two contexts, checked by the caller.
+        let copied = unsafe { sys::cuMemcpyPeerAsync(target, self.context, from, source.context, to.len, self.stream) };
+        self.check("copy between devices", copied).map(|()| true)
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     describe::{self, Gpu},
 };
 use std::{
+    any::Any,
     collections::HashMap,
     ffi::{CString, c_void},
     fmt,
@@ -22,7 +23,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Error, Info};
+use unigrad_device::{Abilities, Error, Info, Marks, Peers, Timeline};
 use unigrad_gpu::{Backend, Bound, Inside, KernelCache, Key, Offer, Range, Taken, Work};
 use unigrad_ir::{Program, Source, Target, render};
 use unigrad_scalar::DType;
@@ -255,7 +256,6 @@ impl HipBackend {
 
 impl Backend for HipBackend {
     type Module = Module;
-    type Mark = Mark;
 
     fn info(&self) -> Info {
         let mut info = self.gpu.info(self.api);
@@ -431,14 +431,6 @@ impl Backend for HipBackend {
         self.check("synchronize", unsafe { (self.api.runtime.hipStreamSynchronize)(self.stream) })
     }
 
-    fn mark(&self) -> Result<Option<Mark>, Error> {
-        self.event(0)
-    }
-
-    fn fence(&self) -> Result<Option<Mark>, Error> {
-        self.event(DISABLE_TIMING)
-    }
-
     fn fork(&self) -> Result<Option<HipBackend>, Error> {
         self.enter()?;
         let mut stream = std::ptr::null_mut();
@@ -457,21 +449,6 @@ impl Backend for HipBackend {
         }))
     }
 
-    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
-        self.enter()?;
-        // SAFETY: streams may wait for events of other streams and devices.
-        self.check("event", unsafe { (self.api.runtime.hipStreamWaitEvent)(self.stream, mark.event, 0) }).map(|()| true)
-    }
-
-    fn copy_from_peer(&self, source: &HipBackend, from: Range, to: Range) -> Result<bool, Error> {
-        self.enter()?;
-        self.befriend(source);
-        let (target, peer) = (self.gpu.device, source.gpu.device);
-        // SAFETY: both ranges lie in allocations of their devices (the caller's promise).
-        let copied = unsafe { (self.api.runtime.hipMemcpyPeerAsync)(address(to), target, address(from), peer, to.len, self.stream) };
-        self.check("copy between devices", copied).map(|()| true)
-    }
-
     fn occupancy(&self, module: &Module) -> Option<f64> {
         self.enter().ok()?;
         let threads = i32::try_from(module.block.iter().product::<u32>()).ok()?;
@@ -487,6 +464,28 @@ impl Backend for HipBackend {
             )
         };
         Code::check(asked).ok().map(|()| f64::from(blocks) * f64::from(threads) / f64::from(most))
+    }
+}
+
+impl Abilities for HipBackend {
+    fn marks(&self) -> Option<&dyn Marks> {
+        Some(self)
+    }
+
+    fn peers(&self) -> Option<&dyn Peers> {
+        Some(self)
+    }
+}
+
+impl Timeline for HipBackend {
+    type Mark = Mark;
+
+    fn mark(&self) -> Result<Option<Mark>, Error> {
+        self.event(0)
+    }
+
+    fn fence(&self) -> Result<Option<Mark>, Error> {
+        self.event(DISABLE_TIMING)
     }
 
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
@@ -506,12 +505,34 @@ impl Backend for HipBackend {
     }
 
     fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
-        self.wait(from)?;
-        self.wait(to)?;
+        Timeline::wait(self, from)?;
+        Timeline::wait(self, to)?;
         let mut milliseconds = 0.0;
         // SAFETY: pointer to a local; both events have happened.
         self.check("event", unsafe { (self.api.runtime.hipEventElapsedTime)(&mut milliseconds, from.event, to.event) })?;
         Ok(f64::from(milliseconds) * 1e6)
+    }
+
+    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
+        self.enter()?;
+        // SAFETY: streams may wait for events of other streams and devices.
+        self.check("event", unsafe { (self.api.runtime.hipStreamWaitEvent)(self.stream, mark.event, 0) }).map(|()| true)
+    }
+}
+
+impl Peers for HipBackend {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn copy_from_peer(&self, source: &dyn Any, from: Range, to: Range) -> Result<bool, Error> {
+        let Some(source) = source.downcast_ref::<HipBackend>() else { return Ok(false) };
+        self.enter()?;
+        self.befriend(source);
+        let (target, peer) = (self.gpu.device, source.gpu.device);
+        // SAFETY: both ranges lie in allocations of their devices (the caller's promise).
+        let copied = unsafe { (self.api.runtime.hipMemcpyPeerAsync)(address(to), target, address(from), peer, to.len, self.stream) };
+        self.check("copy between devices", copied).map(|()| true)
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
-use unigrad_device::{Driver, Error};
+use unigrad_device::{Driver, Error, Peers, Timeline};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_hip::{HipBackend, HipDriver};
 use unigrad_ir::{Builder, Dialect, Raw, Source};

@@ -2,7 +2,7 @@
 
 use crate::products::{self, Bytes};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use unigrad_device::{Error, Info};
+use unigrad_device::{Abilities, Error, Info};
 use unigrad_gpu::{Backend, Bound, Offer, Range, Taken, Work};
 use unigrad_ir::{
     Program, Target,
@@ -82,9 +82,10 @@ fn span(range: &Range) -> Span {
     Span { allocation: (range.handle as usize).wrapping_sub(1), offset: range.offset, len: range.len }
 }
 
+impl Abilities for InterpreterBackend {}
+
 impl Backend for InterpreterBackend {
     type Module = Interpreter;
-    type Mark = ();
 
     fn info(&self) -> Info {
         info(self.ordinal, self.name, self.memory().in_use)

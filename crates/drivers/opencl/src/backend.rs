@@ -24,7 +24,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Error, Health, Info};
+use unigrad_device::{Abilities, Error, Flush, Health, Info, Marks, Monitor, Timeline};
 use unigrad_gpu::{Backend, Bound, KernelCache, Range};
 use unigrad_ir::{Builder, Fragment, FragmentRole, FragmentShape, Op, Program, Source, Stmt, SubgroupOp, Target, Type, render};
 use unigrad_scalar::{DType, ReduceOp};
@@ -379,7 +379,6 @@ impl OpenClBackend {
 
 impl Backend for OpenClBackend {
     type Module = Module;
-    type Mark = Mark;
 
     fn info(&self) -> Info {
         let mut info = self.found.info(self.ordinal);
@@ -482,13 +481,6 @@ impl Backend for OpenClBackend {
         self.queue_launch(module, grid, args)
     }
 
-    fn flush(&self) -> Result<(), Error> {
-        self.alive()?;
-        let queue = lock(&self.queue);
-        // SAFETY: the queue is this device's.
-        Code::check(unsafe { (self.api.clFlush)(queue.object.handle()) }).map_err(|code| self.copy_error(code, false))
-    }
-
     fn synchronize(&self) -> Result<(), Error> {
         self.alive()?;
         let queue = lock(&self.queue).object.handle();
@@ -497,26 +489,6 @@ impl Backend for OpenClBackend {
             let lost = self.lost(code, true);
             lost.unwrap_or_else(|| Error::Launch { device: self.name(), kernel: "unknown".to_owned(), cause: code.to_string() })
         })
-    }
-
-    fn mark(&self) -> Result<Option<Mark>, Error> {
-        self.alive()?;
-        let mut current = lock(&self.queue);
-        let fail = |code| self.copy_error(code, true);
-        if !current.measures {
-            let measuring = queue(self.api, &self.shared.context, self.found.device, true).map_err(fail)?;
-            // SAFETY: the queue is this device's. Its work must be done before the new queue begins.
-            Code::check(unsafe { (self.api.clFinish)(current.object.handle()) }).map_err(fail)?;
-            let retired = std::mem::replace(&mut *current, measuring);
-            current._retired = Some(retired.object);
-        }
-        self.marker(&current).map(Some).map_err(fail)
-    }
-
-    fn fence(&self) -> Result<Option<Mark>, Error> {
-        self.alive()?;
-        let queue = lock(&self.queue);
-        self.marker(&queue).map(Some).map_err(|code| self.copy_error(code, true))
     }
 
     fn fork(&self) -> Result<Option<OpenClBackend>, Error> {
@@ -538,19 +510,43 @@ impl Backend for OpenClBackend {
             shared: Arc::clone(&self.shared),
         }))
     }
+}
 
-    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
+impl Abilities for OpenClBackend {
+    fn marks(&self) -> Option<&dyn Marks> {
+        Some(self)
+    }
+
+    fn flush(&self) -> Option<&dyn Flush> {
+        Some(self)
+    }
+
+    fn monitor(&self) -> Option<&dyn Monitor> {
+        Some(self)
+    }
+}
+
+impl Timeline for OpenClBackend {
+    type Mark = Mark;
+
+    fn mark(&self) -> Result<Option<Mark>, Error> {
         self.alive()?;
-        if !Arc::ptr_eq(&mark.shared, &self.shared) {
-            // Events are of one context.
-            return Ok(false);
+        let mut current = lock(&self.queue);
+        let fail = |code| self.copy_error(code, true);
+        if !current.measures {
+            let measuring = queue(self.api, &self.shared.context, self.found.device, true).map_err(fail)?;
+            // SAFETY: the queue is this device's. Its work must be done before the new queue begins.
+            Code::check(unsafe { (self.api.clFinish)(current.object.handle()) }).map_err(fail)?;
+            let retired = std::mem::replace(&mut *current, measuring);
+            current._retired = Some(retired.object);
         }
+        self.marker(&current).map(Some).map_err(fail)
+    }
+
+    fn fence(&self) -> Result<Option<Mark>, Error> {
+        self.alive()?;
         let queue = lock(&self.queue);
-        let event = mark.event.handle();
-        // SAFETY: one event of the queue's context; no event is asked for.
-        let queued =
-            Code::check(unsafe { (self.api.clEnqueueBarrierWithWaitList)(queue.object.handle(), 1, &event, std::ptr::null_mut()) });
-        queued.map_err(|code| self.copy_error(code, false)).map(|()| true)
+        self.marker(&queue).map(Some).map_err(|code| self.copy_error(code, true))
     }
 
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
@@ -561,10 +557,6 @@ impl Backend for OpenClBackend {
     fn wait(&self, mark: &Mark) -> Result<(), Error> {
         self.alive()?;
         self.wait_for(&mark.event).map_err(|code| self.copy_error(code, true))
-    }
-
-    fn health(&self) -> Result<Option<Health>, Error> {
-        Ok(self.found.health())
     }
 
     fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
@@ -584,6 +576,35 @@ impl Backend for OpenClBackend {
             (Ok(from), Ok(to)) => Ok(to.wrapping_sub(from) as i64 as f64),
             (Err(code), _) | (_, Err(code)) => Err(self.copy_error(code, true)),
         }
+    }
+
+    fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
+        self.alive()?;
+        if !Arc::ptr_eq(&mark.shared, &self.shared) {
+            // Events are of one context.
+            return Ok(false);
+        }
+        let queue = lock(&self.queue);
+        let event = mark.event.handle();
+        // SAFETY: one event of the queue's context; no event is asked for.
+        let queued =
+            Code::check(unsafe { (self.api.clEnqueueBarrierWithWaitList)(queue.object.handle(), 1, &event, std::ptr::null_mut()) });
+        queued.map_err(|code| self.copy_error(code, false)).map(|()| true)
+    }
+}
+
+impl Flush for OpenClBackend {
+    fn flush(&self) -> Result<(), Error> {
+        self.alive()?;
+        let queue = lock(&self.queue);
+        // SAFETY: the queue is this device's.
+        Code::check(unsafe { (self.api.clFlush)(queue.object.handle()) }).map_err(|code| self.copy_error(code, false))
+    }
+}
+
+impl Monitor for OpenClBackend {
+    fn health(&self) -> Result<Option<Health>, Error> {
+        Ok(self.found.health())
     }
 }
 

@@ -1,7 +1,7 @@
 //! A device of the machine (PoCL where there is no other): memory, copies, time, and what happens when things go wrong.
 
 use std::process::Command;
-use unigrad_device::{Driver, Error};
+use unigrad_device::{Driver, Error, Flush, Timeline};
 use unigrad_gpu::{Backend, Range};
 use unigrad_opencl::{OpenClBackend, OpenClDriver};
 

@@ -6,7 +6,7 @@ mod conformance;
 mod grouped;
 
 use conformance::{arithmetic, check, movement, programs, structure};
-use unigrad_device::{Driver, Error};
+use unigrad_device::{Driver, Error, Timeline};
 use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
 use unigrad_ir::{Builder, Dialect, Raw, Source};
 use unigrad_opencl::{OpenClBackend, OpenClDriver};

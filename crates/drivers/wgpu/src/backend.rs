@@ -15,7 +15,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
-use unigrad_device::{Error, Health, Info, Pending};
+use unigrad_device::{Abilities, Error, Flush, Health, Info, Marks, Monitor, Pending, ReadLater, Timeline};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
     Dialect, FragmentShape, Program, Source, Target,
@@ -395,7 +395,6 @@ impl WgpuBackend {
 
 impl Backend for WgpuBackend {
     type Module = Module;
-    type Mark = Mark;
 
     fn info(&self) -> Info {
         let memory = self.capacity(self.queued().memory.in_use());
@@ -436,10 +435,6 @@ impl Backend for WgpuBackend {
         self.read_back(&block.buffer, from.offset as u64, data)
     }
 
-    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
-        Some(self.read_later(from))
-    }
-
     fn copy(&self, from: Range, to: Range) -> Result<(), Error> {
         self.copy_within(from, to)
     }
@@ -456,10 +451,6 @@ impl Backend for WgpuBackend {
         if self.may_overlap { self.launch_bound(module, grid, args) } else { self.launch_apart(module, grid, args) }
     }
 
-    fn flush(&self) -> Result<(), Error> {
-        self.submit(&mut self.queued()).map(|_| ())
-    }
-
     fn synchronize(&self) -> Result<(), Error> {
         self.submit(&mut self.queued())?;
         self.may_wait()?;
@@ -467,17 +458,31 @@ impl Backend for WgpuBackend {
         self.pipelines.save();
         self.reports.take(&self.name)
     }
+}
+
+impl Abilities for WgpuBackend {
+    fn marks(&self) -> Option<&dyn Marks> {
+        Some(self)
+    }
+
+    fn flush(&self) -> Option<&dyn Flush> {
+        Some(self)
+    }
+
+    fn monitor(&self) -> Option<&dyn Monitor> {
+        Some(self)
+    }
+
+    fn read_later(&self) -> Option<&dyn ReadLater> {
+        Some(self)
+    }
+}
+
+impl Timeline for WgpuBackend {
+    type Mark = Mark;
 
     fn mark(&self) -> Result<Option<Mark>, Error> {
         self.place_mark().map(Some)
-    }
-
-    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
-        self.between(from, to)
-    }
-
-    fn health(&self) -> Result<Option<Health>, Error> {
-        Ok(capacity::health(self.adapter))
     }
 
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
@@ -486,5 +491,27 @@ impl Backend for WgpuBackend {
 
     fn wait(&self, mark: &Mark) -> Result<(), Error> {
         self.await_mark(mark)
+    }
+
+    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
+        self.between(from, to)
+    }
+}
+
+impl Flush for WgpuBackend {
+    fn flush(&self) -> Result<(), Error> {
+        self.submit(&mut self.queued()).map(|_| ())
+    }
+}
+
+impl Monitor for WgpuBackend {
+    fn health(&self) -> Result<Option<Health>, Error> {
+        Ok(capacity::health(self.adapter))
+    }
+}
+
+impl ReadLater for WgpuBackend {
+    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        Some(self.read_later(from))
     }
 }

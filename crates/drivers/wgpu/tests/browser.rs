@@ -2,7 +2,7 @@
 
 mod support;
 
-use unigrad_device::{Error, OpenDevice, RawBuffer, Slice, testing::block_on};
+use unigrad_device::{Error, OpenDevice, RawBuffer, ReadLater, Slice, testing::block_on};
 use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
 use unigrad_ir::Builder;
 use unigrad_kernel::{Arg, Kernel, Scatter, ScatterBase};
@@ -111,9 +111,9 @@ fn an_index_out_of_range_is_found_by_a_read() {
     // Reads that begin one after the other and end in the other order; then slots that are used again.
     for _ in 0..3 {
         let (first, second) = (run([1, -2]), run([1, 3]));
-        let early = device.download_later(whole(&first)).unwrap();
+        let early = device.download_later(whole(&first).into()).unwrap();
         let third = run([1, 1]);
-        let reads = [&third, &second].map(|out| device.download_later(whole(out)).unwrap());
+        let reads = [&third, &second].map(|out| device.download_later(whole(out).into()).unwrap());
         let [third, second] = reads.map(block_on);
         assert_eq!(third.as_deref(), Ok(&good[..]));
         assert!(matches!(second, Err(Error::IndexOutOfRange { index: 3, size: 3, .. })), "{second:?}");

@@ -4,7 +4,7 @@
 mod programs;
 mod support;
 
-use unigrad_device::{Driver, Error};
+use unigrad_device::{Driver, Error, Timeline};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::Builder;
 use unigrad_scalar::DType;

@@ -4,7 +4,7 @@
 use super::GpuDevice;
 use crate::{Backend, Bound, Range};
 use std::sync::Mutex;
-use unigrad_device::{Error, Info, OpenDevice, RawBuffer, Slice};
+use unigrad_device::{Abilities, Error, Info, OpenDevice, RawBuffer, Slice};
 use unigrad_ir::{FragmentShape, Program, Target};
 use unigrad_kernel::{Arg, Contract, Index, Inst, InstOp, KDim, Kernel, MDim, NDim, Region, Value};
 use unigrad_scalar::{DType, ReduceOp};
@@ -26,10 +26,11 @@ impl Told {
     }
 }
 
+impl Abilities for Told {}
+
 impl Backend for Told {
     /// Threads of a workgroup.
     type Module = u32;
-    type Mark = ();
 
     fn info(&self) -> Info {
         Info { backend: "told", ..Info::default() }

@@ -6,7 +6,7 @@
 use super::Fake;
 use smallvec::{SmallVec, smallvec};
 use unigrad_device::{Error, OpenDevice, RawBuffer, Slice};
-use unigrad_gpu::{Backend, GpuDevice, Matrix, Product};
+use unigrad_gpu::{Backend, GpuDevice, Inside, Matrix, Offer, Product};
 use unigrad_hip::HipBackend;
 use unigrad_kernel::{Arg, BatchDim, Contract, Index, Inst, InstOp, KDim, Kernel, MDim, NDim, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal};
@@ -216,10 +216,24 @@ fn never_by_the_library_if_the_setting_says_so() {
 #[ignore = "run by the_driver_works_on_a_fake_library"]
 fn large_products_are_the_librarys() {
     let device = HipBackend::open(0).unwrap();
-    let product = |[m, n, k]: [u32; 3], epilogue| {
+    let product = |[m, n, k]: [u32; 3], after| {
         let matrix = |ld| Matrix { dtype: DType::F32, offset: 0, ld, transposed: false, batch_stride: 0 };
-        let product = Product { batch: 1, m, n, k, a: matrix(k), b: matrix(n), c: matrix(n), compute: DType::F32, epilogue };
-        (device.product(&product, false).is_some(), device.product(&product, true).is_some())
+        let product = Product {
+            batch: 1,
+            m,
+            n,
+            k,
+            a: matrix(k),
+            b: matrix(n),
+            c: matrix(n),
+            compute: DType::F32,
+            tf32: false,
+            inside: Inside::default(),
+            after,
+        };
+        let kernel = Kernel::Contract(matmul(SHAPE, [DType::F32; 2]));
+        let taken = |always| device.take(&Offer { kernel: &kernel, products: &[product], always }).is_some();
+        (taken(false), taken(true))
     };
     assert_eq!(product([512, 512, 512], false), (true, true));
     assert_eq!(product([512, 512, 512], true), (true, true));

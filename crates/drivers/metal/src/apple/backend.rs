@@ -26,7 +26,7 @@ use std::{
     ptr::NonNull,
     sync::{Mutex, MutexGuard, PoisonError},
 };
-use unigrad_device::{Error, Info};
+use unigrad_device::{Abilities, Error, Flush, HostMemory, Info, Marks, Timeline};
 use unigrad_gpu::{Backend, Bound, Inside, Offer, Range, Taken, Work};
 use unigrad_ir::{Param, Program, Source, Target, render};
 
@@ -263,7 +263,6 @@ fn size([x, y, z]: [u32; 3]) -> MTLSize {
 
 impl Backend for MetalBackend {
     type Module = Module;
-    type Mark = Mark;
 
     fn info(&self) -> Info {
         autoreleasepool(|_| describe::info(&self.device, self.ordinal))
@@ -447,20 +446,30 @@ impl Backend for MetalBackend {
         })
     }
 
-    fn flush(&self) -> Result<(), Error> {
-        autoreleasepool(|_| {
-            let mut state = self.lock();
-            state.queued.submit();
-            state.queued.alive(&self.name)
-        })
-    }
-
     fn synchronize(&self) -> Result<(), Error> {
         autoreleasepool(|_| {
             self.settle_all();
             self.lock().queued.take_error(&self.name)
         })
     }
+}
+
+impl Abilities for MetalBackend {
+    fn marks(&self) -> Option<&dyn Marks> {
+        Some(self)
+    }
+
+    fn flush(&self) -> Option<&dyn Flush> {
+        Some(self)
+    }
+
+    fn host_memory(&self) -> Option<&dyn HostMemory> {
+        Some(self)
+    }
+}
+
+impl Timeline for MetalBackend {
+    type Mark = Mark;
 
     fn mark(&self) -> Result<Option<Mark>, Error> {
         autoreleasepool(|_| {
@@ -471,12 +480,6 @@ impl Backend for MetalBackend {
             let since = state.queued.ended().max(marks::now());
             Ok(Some(Mark { since, pending: state.queued.pending(u64::MAX) }))
         })
-    }
-
-    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
-        self.wait(from)?;
-        self.wait(to)?;
-        Ok((to.reached() - from.reached()).max(0.0) * 1e9)
     }
 
     fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
@@ -491,6 +494,24 @@ impl Backend for MetalBackend {
         state.queued.take_error(&self.name)
     }
 
+    fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
+        Timeline::wait(self, from)?;
+        Timeline::wait(self, to)?;
+        Ok((to.reached() - from.reached()).max(0.0) * 1e9)
+    }
+}
+
+impl Flush for MetalBackend {
+    fn flush(&self) -> Result<(), Error> {
+        autoreleasepool(|_| {
+            let mut state = self.lock();
+            state.queued.submit();
+            state.queued.alive(&self.name)
+        })
+    }
+}
+
+impl HostMemory for MetalBackend {
     fn host_bytes(&self, range: Range) -> Option<*const u8> {
         let block = self.lock().memory.get(range).ok()?.clone();
         let host = block.host_at(range.offset)?;
