@@ -219,6 +219,11 @@ impl Expr {
         if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
             return invalid.clone();
         }
+        if (of.dtype.only_stores() || inputs.iter().any(|input| input.dtype().only_stores())) && !op.moves() {
+            let message = "8-bit floats only store".to_owned();
+            let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
+            return Expr::fail(ErrorKind::DType, op.name(), message, "cast them to f32 (or f16, bf16) first", &inputs);
+        }
         Expr::of_node_type(types::node_type(op, of), inputs, scalar)
     }
 

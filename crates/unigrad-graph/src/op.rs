@@ -305,6 +305,23 @@ impl hash::Hash for InvalidOp {
 }
 
 impl Op {
+    /// Whether it only moves elements, or makes other ones of them bit by bit: what can be done to dtypes that only store.
+    pub fn moves(&self) -> bool {
+        match self {
+            Op::Buffer | Op::Const(_) | Op::Scalar | Op::Variable(_) | Op::Where | Op::Cast | Op::Bitcast => true,
+            Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => true,
+            Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => true,
+            Op::Scatter { mode, .. } => *mode == ScatterMode::Set,
+            Op::Composite(_) | Op::Part(_) | Op::Barrier | Op::Custom(_) | Op::Copy | Op::Commit | Op::Invalid(_) => true,
+            Op::Iota { .. } | Op::Random { .. } | Op::Unary(_) | Op::Binary(_) | Op::Bounded { .. } => false,
+            Op::Reduce(..) | Op::ArgReduce(..) | Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul => false,
+            Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) | Op::MaxPool(_) => false,
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } | Op::Attention(_) | Op::AttentionGrad(_) => false,
+            // A user's program sees the bytes, and there is no language with the type.
+            Op::Kernel(_) => false,
+        }
+    }
+
     /// The name in plans and messages.
     pub fn name(&self) -> &'static str {
         match self {

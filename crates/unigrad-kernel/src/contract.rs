@@ -3,6 +3,9 @@
 //! `c[b, m, n] = Σ_k a[b, m, k] * b[b, k, n]`, where `m`, `n`, `k` and the batch are each a *list* of dimensions with their own
 //! strides. An element's address is therefore `base + Σ index * stride`, and a convolution is a contraction whose `k` runs
 //! over (channel, kernel row, kernel column) of a padded image: no im2col buffer, no copy.
+//!
+//! An operand need not lie in memory as the product wants it: with a *prologue* it is read through a map that makes each element when it is
+//! needed (a cast, the decoding of a storage format, a scale). Strides and offset then count elements of what the map would write.
 
 use crate::{Arg, Region};
 use smallvec::SmallVec;
@@ -47,7 +50,8 @@ pub struct KDim {
 
 /// A contraction; see the module's text. Lists are outermost first; an empty list is one point; sizes may be 0 (an empty sum is 0).
 ///
-/// Arguments: `a`, `b`, then `c` if there is no epilogue, or the epilogue's own arguments if there is one.
+/// Arguments: `a`, `b`, then `c` if there is no epilogue, or the epilogue's own arguments if there is one. In the place of an operand with a
+/// prologue stands the first buffer that it reads; the others come last, those of `a` before those of `b` ([`Contract::prologue_args`]).
 /// Floats accumulate in the compute dtype, integers in their own dtype, wrapping.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
@@ -59,7 +63,8 @@ pub struct Contract {
     /// Offset of the first element, in elements.
     pub a_offset: i64,
     pub b_offset: i64,
-    /// Buffer dtypes; `a` and `b` may differ from `c` (widened while packing), and so may each other among floats.
+    /// Buffer dtypes; `a` and `b` may differ from `c` (widened while packing), and so may each other among floats. With a prologue: of what
+    /// that would write.
     pub a: Arg,
     pub b: Arg,
     /// The output's dtype and size; with an epilogue, the dtype that [`crate::InstOp::Acc`] has (a compute dtype), and `c` strides and length are unused.
@@ -68,16 +73,36 @@ pub struct Contract {
     pub tf32: bool,
     /// A map whose axes are exactly `batch ++ m ++ n` (all parallel, in this order), in which `Acc` is the finished sum.
     pub epilogue: Option<Box<Region>>,
+    /// What `a` and `b` are read through: a map whose last argument stands for the operand, dense and row-major over the map's axes, and is
+    /// written once at each point; the others are read. No run-time scalars, no checks, no random numbers.
+    pub prologues: [Option<Box<Region>>; 2],
 }
 
 impl Contract {
     pub(crate) fn args(&self) -> Vec<Arg> {
-        let mut args = vec![self.a, self.b];
+        let first = |operand: Arg, prologue: &Option<Box<Region>>| prologue.as_ref().map_or(operand, |region| region.args[0]);
+        let mut args = vec![first(self.a, &self.prologues[0]), first(self.b, &self.prologues[1])];
         match &self.epilogue {
             Some(region) => args.extend(region.args.iter().copied()),
             None => args.push(self.c),
         }
+        for region in self.prologues.iter().flatten() {
+            args.extend(region.args.iter().take(region.args.len() - 1).skip(1));
+        }
         args
+    }
+
+    /// The kernel's argument for each buffer that the prologue of `a` (0) or `b` (1) reads, in order; empty without one.
+    pub fn prologue_args(&self, side: usize) -> Vec<usize> {
+        let reads = |side: usize| self.prologues[side].as_ref().map_or(0, |region| region.args.len() - 1);
+        let own = 2 + self.epilogue.as_ref().map_or(1, |region| region.args.len());
+        let first = own + if side == 0 { 0 } else { reads(0).saturating_sub(1) };
+        (0..reads(side)).map(|read| if read == 0 { side } else { first + read - 1 }).collect()
+    }
+
+    /// The same product of operands that lie in memory.
+    pub fn without_prologues(&self) -> Contract {
+        Contract { prologues: [None, None], ..self.clone() }
     }
 
     /// Points of the batch.

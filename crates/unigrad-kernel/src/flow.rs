@@ -40,7 +40,11 @@ impl Kernel {
                 (0..grouped.lens.len()).flat_map(|instance| one.iter().map(move |flow| shift(flow, instance * n))).collect()
             }
             Kernel::Contract(contract) => match &contract.epilogue {
-                Some(region) => of_region(region, 2, &[0, 1]),
+                Some(region) => {
+                    let mut acc = vec![0, 1];
+                    acc.extend((0..2).flat_map(|side| contract.prologue_args(side).into_iter().skip(1)));
+                    of_region(region, 2, &acc)
+                }
                 None => all(self),
             },
             Kernel::Attention(_)

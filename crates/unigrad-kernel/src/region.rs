@@ -186,6 +186,17 @@ impl Region {
         accesses.fold(0usize, usize::saturating_add).min(self.args[arg].len)
     }
 
+    /// The value that a map of one store writes.
+    pub fn only_stored(&self) -> Option<Value> {
+        let mut stored = self.insts.iter().filter_map(|inst| match &inst.op {
+            InstOp::Store { value, .. } => Some(*value),
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::AxisIndex(_) | InstOp::Acc | InstOp::Load { .. } => None,
+            InstOp::Unary(..) | InstOp::Binary(..) | InstOp::Where(..) | InstOp::Cast(_) | InstOp::Bitcast(_) => None,
+            InstOp::Bounded { .. } | InstOp::Philox { .. } | InstOp::Reduce(..) | InstOp::ArgReduce(..) => None,
+        });
+        stored.next().filter(|_| stored.next().is_none())
+    }
+
     /// The level of every instruction.
     pub fn levels(&self) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::with_capacity(self.insts.len());

@@ -46,7 +46,7 @@ pub struct Archive {
     pub metadata: BTreeMap<String, String>,
 }
 
-const PAIRS: [(DType, Dtype, &str); 13] = [
+const PAIRS: [(DType, Dtype, &str); 15] = [
     (DType::Bool, Dtype::BOOL, "BOOL"),
     (DType::U8, Dtype::U8, "U8"),
     (DType::I8, Dtype::I8, "I8"),
@@ -60,6 +60,8 @@ const PAIRS: [(DType, Dtype, &str); 13] = [
     (DType::BF16, Dtype::BF16, "BF16"),
     (DType::F32, Dtype::F32, "F32"),
     (DType::F64, Dtype::F64, "F64"),
+    (DType::F8E4M3, Dtype::F8_E4M3, "F8_E4M3"),
+    (DType::F8E5M2, Dtype::F8_E5M2, "F8_E5M2"),
 ];
 
 const HELP: &str = "use a whole safetensors file; if it was copied or fetched, do that again";

@@ -6,18 +6,17 @@
 use crate::emit::{Axis, Stop};
 use crate::index::{Coords, Idx, Unflatten, flatten, unflatten};
 use crate::ir::{Id, Ir, IrOp};
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use unigrad_graph::Op;
 
 /// Where a stored node's elements are when seen through views, as an affine index over the view's own axes; `None` if they are not.
 /// `axes` may be split to get there.
-pub(crate) fn affine(ir: &Ir, view: Id, stops: &FxHashSet<Id>, coords: Coords, axes: &[Axis]) -> Result<Option<(Id, Idx)>, Stop> {
+pub(crate) fn affine(ir: &Ir, view: Id, stops: &dyn Fn(Id) -> bool, coords: Coords, axes: &[Axis]) -> Result<Option<(Id, Idx)>, Stop> {
     let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
     let (mut id, mut coords) = (view, coords);
     loop {
         let node = ir.node(id);
-        if stops.contains(&id) {
+        if stops(id) {
             return Ok(Some((id, flatten(&coords, &node.shape))));
         }
         if matches!(node.op, IrOp::Barrier(_)) {

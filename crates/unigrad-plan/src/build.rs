@@ -2,7 +2,7 @@
 
 use crate::capture::{Capture, Role};
 use crate::commit::{self, Assignment, ScalarCheck};
-use crate::conv;
+use crate::{conv, float8};
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -63,12 +63,22 @@ impl Builder {
     }
 
     fn add(&mut self, expr: &Expr, op: IrOp, inputs: SmallVec<[Id; 3]>) -> Id {
-        self.ir.add(IrNode { op, inputs, shape: expr.shape().clone(), dtype: expr.dtype(), origin: expr.origin() })
+        let dtype = float8::held(expr.dtype());
+        self.ir.add(IrNode { op, inputs, shape: expr.shape().clone(), dtype, origin: expr.origin() })
     }
 
     /// The op as it is recorded.
     fn same(&mut self, expr: &Expr, inputs: SmallVec<[Id; 3]>) -> Id {
-        self.add(expr, IrOp::Op(expr.op().clone()), inputs)
+        let op = if expr.dtype().only_stores() { float8::of_codes(expr.op()) } else { expr.op().clone() };
+        self.add(expr, IrOp::Op(op), inputs)
+    }
+
+    /// The same bits in another dtype, which may be the one that they have here.
+    fn bitcast(&mut self, expr: &Expr, inputs: SmallVec<[Id; 3]>) -> Id {
+        match inputs.first() {
+            Some(input) if self.ir.node(*input).dtype == float8::held(expr.dtype()) => *input,
+            _ => self.same(expr, inputs),
+        }
     }
 
     fn barrier(&mut self, expr: &Expr, input: Id) -> Id {
@@ -159,7 +169,12 @@ impl Builder {
                 Ok(whole)
             }
             Op::Const(_) | Op::Iota { .. } | Op::Random { .. } | Op::Reduce(..) | Op::ArgReduce(..) => Ok(self.same(expr, inputs)),
-            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Bounded { .. } => Ok(self.same(expr, inputs)),
+            Op::Cast => match float8::cast(&operand(expr, 0)?, expr.dtype()) {
+                Some(parts) => self.expand(&parts),
+                None => Ok(self.same(expr, inputs)),
+            },
+            Op::Bitcast => Ok(self.bitcast(expr, inputs)),
+            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Bounded { .. } => Ok(self.same(expr, inputs)),
             Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => {
                 Ok(self.same(expr, inputs))
             }

@@ -76,6 +76,8 @@ pub(crate) struct Fused {
     pub(crate) clusters: Vec<Cluster>,
     /// Nodes that live in memory.
     pub(crate) stored: FxHashSet<Id>,
+    /// Bases of products' operands that do not: they are made where they are read, if nothing stores them.
+    pub(crate) prologues: FxHashSet<Id>,
 }
 
 /// Joins neighbouring axes of one kind and drops those of size 1.
@@ -105,6 +107,8 @@ pub(crate) struct Fusion<'a> {
     pub(crate) outputs: &'a FxHashSet<Id>,
     /// Candidates for storage: every cluster root and heavy node.
     pub(crate) marked: FxHashSet<Id>,
+    /// See [`Fused::prologues`].
+    pub(crate) prologues: FxHashSet<Id>,
     clusters: Vec<Option<Cluster>>,
     cluster_of: FxHashMap<Id, usize>,
     pub(crate) users: Vec<SmallVec<[Id; 4]>>,
@@ -169,6 +173,7 @@ fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool, limi
         ir,
         outputs,
         marked: FxHashSet::default(),
+        prologues: FxHashSet::default(),
         clusters: Vec::new(),
         cluster_of: FxHashMap::default(),
         users: ir.users(),
@@ -223,14 +228,13 @@ pub(crate) fn view_base(ir: &Ir, view: Id, may_split: bool) -> Result<Id, String
             return Ok(base);
         }
         below = node.inputs[0];
-        let stops = FxHashSet::from_iter([below]);
         if matches!(ir.kind(below), Kind::View) && !matches!(ir.node(below).op, IrOp::Op(Op::Pad(..) | Op::Concat { .. })) {
             // Only the bottom of the chain is worth trying.
             continue;
         }
         let mut axes: Vec<Axis> = ir.node(view).shape.iter().map(|size| Axis { size: *size, reduce: false }).collect();
         loop {
-            match affine(ir, view, &stops, home(&ir.node(view).shape, &axes), &axes) {
+            match affine(ir, view, &|id| id == below, home(&ir.node(view).shape, &axes), &axes) {
                 Ok(Some(_)) => base = below,
                 Err(Stop::Split { axis, inner }) if may_split => {
                     split_axis(&mut axes, axis, inner);
@@ -732,6 +736,7 @@ impl Fusion<'_> {
             return Ok(None);
         }
         let taken = order.into_iter().map(|index| self.clusters[index].take().ok_or_else(|| format!("cluster {index} is ready twice")));
-        Ok(Some(Fused { clusters: taken.collect::<Result<_, String>>()?, stored }))
+        let prologues = std::mem::take(&mut self.prologues);
+        Ok(Some(Fused { clusters: taken.collect::<Result<_, String>>()?, stored, prologues }))
     }
 }

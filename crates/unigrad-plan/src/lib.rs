@@ -17,6 +17,7 @@ mod capture;
 mod commit;
 mod conv;
 mod emit;
+mod float8;
 mod fuse;
 mod group;
 mod in_place;
@@ -27,6 +28,7 @@ mod lower;
 mod mark;
 mod memory;
 mod plan;
+mod prologue;
 mod shrink;
 mod sums;
 #[cfg(feature = "testing")]

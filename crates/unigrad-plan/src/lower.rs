@@ -33,7 +33,7 @@ pub(crate) struct Launch {
 pub(crate) fn lower(ir: &Ir, fused: &Fused) -> Result<Vec<Launch>, String> {
     let mut launches = Vec::with_capacity(fused.clusters.len());
     for cluster in &fused.clusters {
-        let lowering = Lowering { ir, stored: &fused.stored };
+        let lowering = Lowering { ir, stored: &fused.stored, prologues: &fused.prologues };
         match cluster.heavy {
             Some(heavy) => launches.push(lowering.heavy(heavy, cluster)?),
             None => lowering.region(cluster, &mut launches)?,
@@ -51,6 +51,8 @@ type Strided = (i64, SmallVec<[i64; 6]>);
 pub(crate) struct Lowering<'a> {
     pub(crate) ir: &'a Ir,
     pub(crate) stored: &'a FxHashSet<Id>,
+    /// Bases of operands that products may make themselves.
+    pub(crate) prologues: &'a FxHashSet<Id>,
 }
 
 /// The most telling ops of a kernel, for plans and messages.
@@ -301,7 +303,7 @@ impl Lowering<'_> {
     fn strided(&self, view: Id) -> Result<(Id, Strided), String> {
         let shape = &self.ir.node(view).shape;
         let axes: Vec<Axis> = shape.iter().map(|size| Axis { size: *size, reduce: false }).collect();
-        match affine(self.ir, view, self.stored, home(shape, &axes), &axes) {
+        match affine(self.ir, view, &|id| self.stored.contains(&id), home(shape, &axes), &axes) {
             Ok(Some((base, idx))) => {
                 let mut strides = SmallVec::from_elem(0, shape.len());
                 idx.terms.iter().for_each(|(axis, c)| strides[*axis as usize] = *c);
@@ -484,7 +486,9 @@ impl Lowering<'_> {
                 let pick = |part: usize| whole[rank + part - 3].clone();
                 whole[..rank - 2].iter().cloned().chain(parts.iter().map(|p| pick(*p))).collect()
             };
-            let operand = |view: Id, parts: [usize; 2]| affine(self.ir, view, self.stored, coords_of(&parts), &axes);
+            let operand = |view: Id, parts: [usize; 2]| {
+                affine(self.ir, view, &|id| self.stored.contains(&id) || self.prologues.contains(&id), coords_of(&parts), &axes)
+            };
             let found = operand(a_view, [1, 3]).and_then(|a| operand(b_view, [3, 2]).map(|b| (a, b)));
             let ((a, a_at), (b, b_at)) = match found {
                 Ok((Some(a), Some(b))) => (a, b),
@@ -495,7 +499,7 @@ impl Lowering<'_> {
                 }
                 Err(Stop::Bug(bug)) => return Err(bug),
             };
-            return Ok(Some(self.finish_contract(id, (a, a_at), (b, b_at), &axes, &part_of, epilogue)));
+            return Ok(Some(self.finish_contract(id, (a, a_at), (b, b_at), &axes, &part_of, epilogue)?));
         }
     }
 
@@ -507,7 +511,7 @@ impl Lowering<'_> {
         axes: &[Axis],
         part_of: &[usize],
         epilogue: Option<Emitted>,
-    ) -> Launch {
+    ) -> Result<Launch, String> {
         let node = self.ir.node(id);
         // DEFAULT: an axis that is not in an index has stride 0.
         let stride = |idx: &Idx, axis: usize| idx.terms.iter().find(|(a, _)| *a as usize == axis).map_or(0, |(_, c)| *c);
@@ -529,6 +533,19 @@ impl Lowering<'_> {
         join(&mut dims, region.as_mut());
         let of = |part: usize| dims.iter().filter(move |d| d.part == part);
         let write = self.arg(id, true);
+        // Each operand's first buffer, and the others.
+        let (mut operands, mut others): (Vec<Id>, Vec<Id>) = Default::default();
+        let mut prologues = [None, None];
+        for (operand, prologue) in [a, b].into_iter().zip(&mut prologues) {
+            if self.stored.contains(&operand) {
+                operands.push(operand);
+                continue;
+            }
+            let Emitted { region, args, .. } = self.prologue(operand)?;
+            operands.push(args[0]);
+            others.extend(&args[1..]);
+            *prologue = Some(Box::new(region));
+        }
         let kernel = Contract {
             batch: of(0).map(|d| BatchDim { size: d.size, a: d.a, b: d.b, c: d.c }).collect(),
             m: of(1).map(|d| MDim { size: d.size, a: d.a, c: d.c }).collect(),
@@ -542,15 +559,17 @@ impl Lowering<'_> {
             // The plan's options decide it, see `plan`.
             tf32: false,
             epilogue: region.map(Box::new),
+            prologues,
         };
         let name = kernel.epilogue.as_ref().map_or("matmul".into(), |region| region.name.clone());
-        let mut args = vec![a, b];
+        let mut args = operands;
         if kernel.epilogue.is_some() {
             args.extend(region_args)
         } else {
             args.push(id)
         }
-        Launch { kernel: Kernel::Contract(kernel), args, scalars, name, origin: node.origin, is_copy: false }
+        args.extend(others);
+        Ok(Launch { kernel: Kernel::Contract(kernel), args, scalars, name, origin: node.origin, is_copy: false })
     }
 }
 

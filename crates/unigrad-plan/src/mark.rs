@@ -1,7 +1,7 @@
 //! What is worth storing: the first half of [`crate::fuse`].
 //!
 //! In: the compiler's graph. Out: the nodes that may be stored; every other one is computed wherever it is read.
-//! Always: outputs, heavy kernels and what they read, reductions, updates of what is in memory, and expensive values with several readers; no
+//! Always: outputs, heavy kernels and what they read (but for the prologues of products), reductions, updates of what is in memory, and expensive values with several readers; no
 //! tree between them is deeper, larger, or reads more buffers and scalars than a kernel can take. Never: decides what shares a kernel.
 
 use crate::emit::map_cost;
@@ -99,6 +99,10 @@ impl Fusion<'_> {
                 if through && !self.is_worth_a_copy(id, i) {
                     let may_split = matches!(op, Op::MatMul);
                     base = view_base(self.ir, *input, may_split)?;
+                    if may_split && self.is_prologue(*input, base) {
+                        self.prologues.insert(base);
+                        continue;
+                    }
                 }
                 if self.ir.kind(base) != Kind::External {
                     self.marked.insert(base);

@@ -55,8 +55,9 @@ fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
             return read / n == write / n && region_in_step(&grouped.region, (read % n) as u32, (write % n) as u32);
         }
         Kernel::Contract(contract) => match &contract.epilogue {
-            Some(region) => (&**region, 2),
-            None => return false,
+            // What prologues read, all over, comes after the epilogue's arguments.
+            Some(region) if read < 2 + region.args.len() => (&**region, 2),
+            Some(_) | None => return false,
         },
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return false,
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return false,

@@ -1,10 +1,12 @@
 //! The vocabulary every room shares: element types, literals, the scalar operations with their meaning, and places in a source.
 //!
-//! In: nothing. Out: [`DType`], [`Literal`], [`UnaryOp`], [`BinaryOp`], [`ReduceOp`] and friends, [`Origin`].
+//! In: nothing. Out: [`DType`], [`Format`], [`Literal`], [`UnaryOp`], [`BinaryOp`], [`ReduceOp`] and friends, [`Origin`].
 //! Always: an operation's meaning is stated once, by its `eval` on `f64` or on integers.
 //! Never: knows shapes, graphs, kernels or devices.
 
 mod dtype;
+mod float8;
+mod format;
 mod literal;
 mod ops;
 mod origin;
@@ -12,6 +14,8 @@ mod scan;
 mod unary;
 
 pub use dtype::{DType, Element};
+pub use float8::{F8E4M3, F8E5M2, Float8};
+pub use format::{Block, Format, FormatError};
 pub use half::{bf16, f16};
 pub use literal::{Literal, round_to_odd};
 pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScatterMode};

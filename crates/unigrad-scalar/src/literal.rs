@@ -1,6 +1,6 @@
 //! Scalars with their type: what a constant in a graph or kernel holds, bit for bit.
 
-use crate::DType;
+use crate::{DType, F8E4M3, F8E5M2};
 use half::{bf16, f16};
 use std::fmt;
 
@@ -36,6 +36,8 @@ impl Literal {
             DType::F32 => Literal { dtype, bits: f64::from(value as f32).to_bits() },
             DType::F16 => Literal { dtype, bits: f64::from(f16::from_f32(round_to_odd(value))).to_bits() },
             DType::BF16 => Literal { dtype, bits: f64::from(bf16::from_f32(round_to_odd(value))).to_bits() },
+            DType::F8E4M3 => Literal { dtype, bits: f64::from(F8E4M3::from_f32(value as f32)).to_bits() },
+            DType::F8E5M2 => Literal { dtype, bits: f64::from(F8E5M2::from_f32(value as f32)).to_bits() },
             DType::Bool => Literal { dtype, bits: u64::from(value != 0.0) },
             DType::U8 => Literal::int(dtype, (value as u8).into()),
             DType::I8 => Literal::int(dtype, (value as i8).into()),
@@ -146,6 +148,8 @@ impl Literal {
             DType::F32 => u64::from((self.as_f64() as f32).to_bits()),
             DType::F16 => u64::from(f16::from_f32(self.as_f64() as f32).to_bits()),
             DType::BF16 => u64::from(bf16::from_f32(self.as_f64() as f32).to_bits()),
+            DType::F8E4M3 => F8E4M3::from_f32(self.as_f64() as f32).to_bits().into(),
+            DType::F8E5M2 => F8E5M2::from_f32(self.as_f64() as f32).to_bits().into(),
             d => self.bits & (u64::MAX >> (64 - 8 * d.size())),
         }
     }
@@ -157,6 +161,8 @@ impl Literal {
             DType::F32 => Literal::float(dtype, f32::from_bits(raw as u32).into()),
             DType::F16 => Literal::float(dtype, f16::from_bits(raw as u16).into()),
             DType::BF16 => Literal::float(dtype, bf16::from_bits(raw as u16).into()),
+            DType::F8E4M3 => Literal::float(dtype, F8E4M3::from_bits(raw as u8).into()),
+            DType::F8E5M2 => Literal::float(dtype, F8E5M2::from_bits(raw as u8).into()),
             _ => Literal::int(dtype, raw as i64),
         }
     }

@@ -644,7 +644,7 @@ impl Tensor {
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         let v = value.expr();
-        if v.error().is_none() && promote(&x, &v) != x.dtype() {
+        if v.error().is_none() && (promote(&x, &v) != x.dtype() || !x.dtype().promotes_with(v.dtype())) {
             let message = format!("a value of {} into {}", v.dtype(), x.dtype());
             return Tensor::fail(ErrorKind::DType, "set_at", message, "cast the value", &[self, value]);
         }

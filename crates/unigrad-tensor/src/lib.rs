@@ -84,7 +84,7 @@ pub use statistics::Interpolation;
 pub use tensor::Tensor;
 pub use transform::{hessian, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
-pub use unigrad_graph::{DType, Element, Literal, Origin, OriginGuard, ScatterMode, bf16, f16};
+pub use unigrad_graph::{DType, Element, F8E4M3, F8E5M2, Format, Literal, Origin, OriginGuard, ScatterMode, bf16, f16};
 pub use view::PadMode;
 pub use windows::WindowOptions;
 

@@ -338,6 +338,8 @@ fn greatest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 65504.0,
         DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
+        DType::F8E4M3 => 448.0,
+        DType::F8E5M2 => 57344.0,
         DType::F32 => f64::from(f32::MAX),
         _ => f64::MAX,
     }

@@ -18,7 +18,8 @@
 //! | bool `+` bool, bool `*` bool | `bool`: or, and; other arithmetic of two bools is `i64` |
 //! | `argmax`, `argsort`, `nonzero` and other indices | `i64` |
 //!
-//! Half types compute in `f32` and round once when a value is stored.
+//! Half types compute in `f32` and round once when a value is stored. 8-bit floats promote with nothing but themselves, and compute with nothing:
+//! a cast comes first.
 
 use crate::arithmetic::{Operand, Value};
 use unigrad_graph::{DType, ErrorKind, Expr, Literal, broadcast_shapes};
@@ -42,6 +43,19 @@ pub(crate) fn promote(a: &Expr, b: &Expr) -> DType {
         (0, rank) if rank > 0 && kind(x) <= kind(y) => y,
         (rank, 0) if rank > 0 && kind(y) <= kind(x) => x,
         _ => x.promote(y),
+    }
+}
+
+/// The error of dtypes that have none in common, or nothing.
+#[track_caller]
+pub(crate) fn refuse_mixed(op: &str, exprs: &[&Expr]) -> Result<(), Expr> {
+    let mixed = exprs.iter().find(|expr| exprs.first().is_some_and(|first| !first.dtype().promotes_with(expr.dtype())));
+    match (exprs.first(), mixed) {
+        (Some(first), Some(other)) => {
+            let message = format!("{} and {} have no common dtype", first.dtype(), other.dtype());
+            Err(Expr::fail(ErrorKind::DType, op, message, "cast one to the other's dtype", exprs))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -102,6 +116,9 @@ pub(crate) fn align_value(a: Expr, value: Value, force: Option<DType>) -> Result
 pub(crate) fn align_exprs(op: &str, a: Expr, b: Expr, force: Option<DType>) -> Result<(Expr, Expr), Expr> {
     if let Some(invalid) = [&a, &b].into_iter().find(|x| x.is_invalid()) {
         return Err(invalid.clone());
+    }
+    if force.is_none() {
+        refuse_mixed(op, &[&a, &b])?;
     }
     let dtype = force.unwrap_or_else(|| promote(&a, &b));
     if a.is_same_type(&b) && a.dtype() == dtype {

@@ -3,7 +3,7 @@
 use crate::{Error, Result, Tensor, eval};
 use std::{borrow::Cow, fmt};
 use unigrad_device::Later;
-use unigrad_graph::{DType, Element, ErrorKind, Expr, bf16, f16};
+use unigrad_graph::{DType, Element, ErrorKind, Expr, F8E4M3, F8E5M2, bf16, f16};
 
 impl Tensor {
     /// All elements in row-major order, of exactly this type. Evaluates.
@@ -125,6 +125,8 @@ impl Tensor {
             DType::BF16 => widen!(bf16, f64::from),
             DType::F32 => widen!(f32, f64::from),
             DType::F64 => widen!(f64, |x: f64| x),
+            DType::F8E4M3 => bytes.iter().map(|code| f64::from(F8E4M3::from_bits(*code))).collect(),
+            DType::F8E5M2 => bytes.iter().map(|code| f64::from(F8E5M2::from_bits(*code))).collect(),
         })
     }
 

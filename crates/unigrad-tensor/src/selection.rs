@@ -59,7 +59,7 @@ fn fitting(op: &str, x: &Expr, values: &Expr) -> Result<Expr, Expr> {
     if values.error().is_some() {
         return Err(values.clone());
     }
-    if promote(x, values) != x.dtype() {
+    if promote(x, values) != x.dtype() || !x.dtype().promotes_with(values.dtype()) {
         let message = format!("values of {} into {}", values.dtype(), x.dtype());
         return Err(Expr::fail(ErrorKind::DType, op, message, "cast the values", &[x, values]));
     }

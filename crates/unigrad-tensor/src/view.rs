@@ -3,6 +3,7 @@
 use crate::{
     Dims, Ints, Tensor,
     axes::{resolve_axes, resolve_axis, resolve_in, scalar_as_vector},
+    promotion::refuse_mixed,
 };
 use smallvec::SmallVec;
 use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, Shape, SliceAxis};
@@ -335,6 +336,9 @@ impl Tensor {
             Ok(axis) => axis,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
+        if let Err(invalid) = refuse_mixed("concat", &exprs.iter().collect::<Vec<_>>()) {
+            return Tensor::from_expr(invalid);
+        }
         let dtype = exprs.iter().fold(first.dtype(), |dtype, expr| dtype.promote(expr.dtype()));
         for expr in &mut exprs {
             *expr = expr.cast(dtype);

@@ -336,6 +336,9 @@ impl OpenDevice for Cpu {
 
     fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
         let body = || {
+            if let Some(arg) = kernel.args().iter().find(|arg| arg.dtype.only_stores()) {
+                return Err(format!("a buffer of {}: kernels have its codes, as u8", arg.dtype));
+            }
             Ok(match kernel {
                 Kernel::Region(region) => Body::Region(Box::new(CompiledRegion::new(region)?)),
                 Kernel::Grouped(grouped) => Body::Grouped(Box::new(CompiledGrouped::new(grouped)?)),

@@ -67,6 +67,7 @@ fn product(m: usize, n: usize, k: usize) -> Kernel {
         c: arg(m * n, true),
         tf32: false,
         epilogue: None,
+        prologues: [None, None],
     })
 }
 

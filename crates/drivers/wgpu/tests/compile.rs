@@ -129,6 +129,7 @@ fn products_by_matrices_are_valid() {
             c: arg(m * n, true),
             tf32: false,
             epilogue: None,
+            prologues: [None, None],
         };
         let lowered = lower(&Kernel::Contract(contract), &target).unwrap();
         let program = &lowered.steps[0].program;

@@ -87,6 +87,7 @@ fn product(device: Device, n: usize, dtype: DType) -> Result<impl FnMut() -> Res
         c: arg(true),
         tf32: false,
         epilogue: None,
+        prologues: [None, None],
     });
     let program = device.compile(&kernel)?;
     let zeros = vec![0; n * n * dtype.size()];

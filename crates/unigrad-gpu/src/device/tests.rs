@@ -93,6 +93,7 @@ fn product() -> Kernel {
         c: arg(true),
         tf32: false,
         epilogue: None,
+        prologues: [None, None],
     })
 }
 

@@ -5,7 +5,7 @@
 //! that `F32` arithmetic gives.
 
 use half::{bf16, f16};
-use unigrad_scalar::{BinaryOp, DType, UnaryOp, round_to_odd};
+use unigrad_scalar::{BinaryOp, DType, Literal, UnaryOp, round_to_odd};
 
 use super::bytes::Bytes;
 
@@ -103,7 +103,8 @@ fn map2(active: Active<'_>, a: Col<'_>, b: Col<'_>, out: &mut [u64], f: impl Fn(
 pub(super) fn wrap(dtype: DType, x: i64) -> u64 {
     match dtype {
         DType::Bool => u64::from(x != 0),
-        DType::U8 => u64::from(x as u8),
+        // Codes, which the validator lets no program have.
+        DType::U8 | DType::F8E4M3 | DType::F8E5M2 => u64::from(x as u8),
         DType::I8 => i64::from(x as i8) as u64,
         DType::U16 | DType::F16 | DType::BF16 => u64::from(x as u16),
         DType::I16 => i64::from(x as i16) as u64,
@@ -134,6 +135,7 @@ pub(super) fn from_f64(dtype: DType, x: f64) -> u64 {
         DType::BF16 => bf16::from_f32(round_to_odd(x)).to_bits().into(),
         DType::F32 => u64::from((x as f32).to_bits()),
         DType::F64 => x.to_bits(),
+        DType::F8E4M3 | DType::F8E5M2 => Literal::float(dtype, x).to_raw(),
         DType::Bool => u64::from(x != 0.0),
         DType::U8 => u64::from(x as u8),
         DType::I8 => i64::from(x as i8) as u64,

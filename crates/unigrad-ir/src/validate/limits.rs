@@ -116,6 +116,9 @@ impl Checker<'_> {
         if dtype == DType::F64 && !self.target.f64 {
             self.error(at, "the target has no f64", "compute in f32, or choose another device");
         }
+        if dtype.only_stores() {
+            self.error(at, format!("programs have no {dtype}"), "load codes as u8, and make numbers of them by shifts and a bitcast");
+        }
     }
 
     /// Whether a type is well formed, and the target has it.

@@ -80,6 +80,7 @@ pub fn case(rng: &mut Rng, sizes: [&[usize]; 4], dtypes: [DType; 3]) -> Case {
         c: arg(2, true),
         tf32: false,
         epilogue: None,
+        prologues: [None, None],
     };
     Case { contract, args }
 }

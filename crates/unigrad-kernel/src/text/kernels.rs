@@ -47,8 +47,14 @@ impl Display for Contract {
         self.m.iter().try_for_each(|d| writeln!(f, "    m {}: a {}, c {}", d.size, d.a, d.c))?;
         self.n.iter().try_for_each(|d| writeln!(f, "    n {}: b {}, c {}", d.size, d.b, d.c))?;
         self.k.iter().try_for_each(|d| writeln!(f, "    k {}: a {}, b {}", d.size, d.a, d.b))?;
-        writeln!(f, "    a: {} from {}", self.a, self.a_offset)?;
-        writeln!(f, "    b: {} from {}", self.b, self.b_offset)?;
+        for (name, operand, offset, prologue) in
+            [("a", self.a, self.a_offset, &self.prologues[0]), ("b", self.b, self.b_offset, &self.prologues[1])]
+        {
+            writeln!(f, "    {name}: {operand} from {offset}")?;
+            if let Some(region) = prologue {
+                Region::write(region, f, 1)?;
+            }
+        }
         match &self.epilogue {
             Some(region) => {
                 writeln!(f, "    acc: {}", self.c.dtype)?;

@@ -126,7 +126,7 @@ fn range(c: &Call, dtype: DType) -> Result<Tensor, super::CallError> {
 }
 
 fn dtype(c: &Call, name: &str) -> Result<DType, super::CallError> {
-    let choices: Vec<(&str, DType)> = DType::ALL.iter().map(|dtype| (dtype.name(), *dtype)).collect();
+    let choices: Vec<(&str, DType)> = DType::ALL.iter().chain(&DType::STORED).map(|dtype| (dtype.name(), *dtype)).collect();
     c.text(name)?;
     c.choice(name, &choices)
 }

@@ -179,7 +179,8 @@ pub(crate) unsafe fn panel_of_any<T: FromAny>(p: &PackArgs<'_, T>) {
     unsafe {
         match p.dtype {
             DType::Bool => scalar(p, |x: u8| T::convert(u8::from(x != 0))),
-            DType::U8 => scalar(p, |x: u8| T::convert(x)),
+            // 8-bit floats are codes; the driver takes no kernel that has them by name.
+            DType::U8 | DType::F8E4M3 | DType::F8E5M2 => scalar(p, |x: u8| T::convert(x)),
             DType::I8 => scalar(p, |x: i8| T::convert(x)),
             DType::U16 => scalar(p, |x: u16| T::convert(x)),
             DType::I16 => scalar(p, |x: i16| T::convert(x)),

@@ -170,6 +170,7 @@ pub(crate) fn matmul(m: usize, n: usize, k: usize, ta: bool, tb: bool, dtype: DT
         c: Arg { dtype, len: m * n, write: true },
         tf32: false,
         epilogue: None,
+        prologues: [None, None],
     }
 }
 

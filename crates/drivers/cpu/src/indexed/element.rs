@@ -264,7 +264,8 @@ macro_rules! with_element {
                 type $T = crate::indexed::element::Truth;
                 $body
             }
-            unigrad_scalar::DType::U8 => {
+            // 8-bit floats are codes; the driver takes no kernel that has them by name.
+            unigrad_scalar::DType::U8 | unigrad_scalar::DType::F8E4M3 | unigrad_scalar::DType::F8E5M2 => {
                 type $T = u8;
                 $body
             }

@@ -110,7 +110,7 @@ impl Targets {
                 DType::I32 => Targets::convert(kernel, elements::<i32>(index), |i| i.into()),
                 DType::U64 => Targets::convert(kernel, elements::<u64>(index), |i| i64::try_from(i).unwrap_or(i64::MAX)),
                 DType::I64 => Targets::convert(kernel, elements::<i64>(index), |i| i),
-                DType::Bool | DType::F16 | DType::BF16 | DType::F32 | DType::F64 => {
+                DType::Bool | DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => {
                     Err(Fault::Internal("a scatter by an index that is no integer"))
                 }
             }

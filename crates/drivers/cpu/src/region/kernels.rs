@@ -32,7 +32,8 @@ impl Ty {
         match dtype {
             DType::Bool => Ty::Bool,
             DType::I8 | DType::I16 | DType::I32 => Ty::I32,
-            DType::U8 | DType::U16 | DType::U32 => Ty::U32,
+            // 8-bit floats are codes; the driver takes no kernel that has them by name.
+            DType::U8 | DType::U16 | DType::U32 | DType::F8E4M3 | DType::F8E5M2 => Ty::U32,
             DType::I64 => Ty::I64,
             DType::U64 => Ty::U64,
             DType::F16 | DType::BF16 | DType::F32 => Ty::F32,

@@ -48,6 +48,7 @@ fn matmul(s: Shape, [input, output]: [DType; 2]) -> Contract {
         c: arg(output, s.batch * s.m * ld, true),
         tf32: false,
         epilogue: None,
+        prologues: [None, None],
     }
 }
 

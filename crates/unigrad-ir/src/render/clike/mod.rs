@@ -106,7 +106,7 @@ fn param_name(at: usize, param: &Param) -> String {
 /// The type of an element in memory: bits for halves, a byte for `Bool`.
 pub(super) fn stored(dtype: DType) -> &'static str {
     match dtype {
-        DType::Bool => "u8",
+        DType::Bool | DType::F8E4M3 | DType::F8E5M2 => "u8",
         DType::F16 | DType::BF16 => "u16",
         other => other.name(),
     }

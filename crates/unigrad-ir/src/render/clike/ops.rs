@@ -30,6 +30,8 @@ impl Writer<'_> {
             }
             DType::I64 | DType::I8 | DType::I16 => wrap(true, format!("({})({})", dtype.name(), literal.as_i64())),
             DType::U64 | DType::U8 | DType::U16 => format!("({}){}", dtype.name(), literal.to_raw()),
+            // Codes, which the validator lets no program have.
+            DType::F8E4M3 | DType::F8E5M2 => format!("(u8){}", literal.to_raw()),
         }
     }
 

@@ -103,7 +103,7 @@ enum Rep {
 fn rep(dtype: DType) -> Rep {
     match dtype {
         DType::Bool => Rep::Bool,
-        DType::U8 | DType::U16 | DType::U32 | DType::F16 | DType::BF16 => Rep::U32,
+        DType::U8 | DType::U16 | DType::U32 | DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => Rep::U32,
         DType::I8 | DType::I16 | DType::I32 => Rep::I32,
         DType::F32 => Rep::F32,
         DType::I64 => Rep::I64,

@@ -344,6 +344,7 @@ fn corner(o: &Operands, dtype: DType, [m, n, k]: [usize; 3], [ta, tb]: [bool; 2]
         c: arg((o.rows + 1) * o.cols, true),
         tf32: false,
         epilogue: None,
+        prologues: [None, None],
     }
 }
 

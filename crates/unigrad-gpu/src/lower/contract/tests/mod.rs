@@ -248,6 +248,7 @@ fn matmul(rng: &mut Rng, [m, n, k]: [usize; 3], ta: bool, tb: bool, dtypes: [DTy
         c: Arg { dtype: c, len: m * n, write: true },
         tf32: false,
         epilogue: None,
+        prologues: [None, None],
     };
     let mut args = vec![Memory::new(a, m * k), Memory::new(b, k * n), Memory::new(c, m * n)];
     args[..2].iter_mut().for_each(|memory| memory.fill(rng));

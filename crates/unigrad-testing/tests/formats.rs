@@ -1,0 +1,156 @@
+//! Storage formats on every device, against their exact meaning: casts to and from 8-bit floats, bit by bit.
+
+use unigrad_tensor::{DType, Device, F8E4M3, F8E5M2, Tensor};
+use unigrad_testing::{fast_devices, on_lower_tiers, on_slow_devices};
+
+const GOLDENS: &str = include_str!("../goldens/float8.txt");
+/// Lower halves of the floats that are rounded; as in `scripts/golden_float8.py`.
+const LOW: [u32; 8] = [0x0000, 0x0001, 0x7fff, 0x8000, 0x8001, 0xc000, 0xfffe, 0xffff];
+
+fn encode(dtype: DType, x: f32) -> u8 {
+    match dtype {
+        DType::F8E4M3 => F8E4M3::from_f32(x).to_bits(),
+        DType::F8E5M2 => F8E5M2::from_f32(x).to_bits(),
+        other => unreachable!("{other} has no codes"),
+    }
+}
+
+fn decode(dtype: DType, code: u8) -> f32 {
+    match dtype {
+        DType::F8E4M3 => F8E4M3::from_bits(code).to_f32(),
+        DType::F8E5M2 => F8E5M2::from_bits(code).to_f32(),
+        other => unreachable!("{other} has no codes"),
+    }
+}
+
+fn singles() -> Vec<f32> {
+    LOW.iter().flat_map(|low| (0..1u32 << 16).map(move |high| f32::from_bits(high << 16 | low))).collect()
+}
+
+/// FNV-1a.
+fn checksum(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn codes_are_those_of_pytorch() {
+    let line = |start: String| GOLDENS.lines().find_map(|line| line.strip_prefix(&start)).unwrap().trim();
+    for dtype in DType::STORED {
+        let decoded: Vec<f32> = line(format!("{dtype} decode ")).split(' ').map(|x| x.parse().unwrap()).collect();
+        assert_eq!(decoded.len(), 256);
+        for (code, want) in decoded.iter().enumerate() {
+            let got = decode(dtype, code as u8);
+            assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{dtype} {code:#x}: {got}, not {want}");
+        }
+        let halves = || 0..=u16::MAX;
+        let sums = [
+            ("f32", checksum(singles().into_iter().map(|x| encode(dtype, x)))),
+            ("f16", checksum(halves().map(|bits| encode(dtype, unigrad_tensor::f16::from_bits(bits).to_f32())))),
+            ("bf16", checksum(halves().map(|bits| encode(dtype, unigrad_tensor::bf16::from_bits(bits).to_f32())))),
+        ];
+        for (kind, sum) in sums {
+            assert_eq!(format!("{sum:016x}"), line(format!("{dtype} encode {kind} ")), "{dtype} of {kind}");
+        }
+    }
+}
+
+/// What differs, at most five of them.
+fn differences<T: PartialEq + std::fmt::Debug>(what: &str, got: &[T], want: impl Iterator<Item = T>) -> bool {
+    let wrong: Vec<String> =
+        want.zip(got).enumerate().filter(|(_, (want, got))| want != *got).map(|(i, (want, got))| format!("{i}: {got:?}, not {want:?}")).collect();
+    wrong.iter().take(5).for_each(|line| println!("FAIL {what} {line}"));
+    wrong.is_empty()
+}
+
+fn casts_on(device: &Device) -> bool {
+    let mut right = true;
+    // Sequences of all sizes around registers, blocks and a whole table.
+    let singles = singles();
+    for dtype in DType::STORED {
+        let x = Tensor::from_slice(&singles, [singles.len()], device);
+        let codes = x.cast(dtype).to_bytes().unwrap();
+        // Subnormal f32 may be 0 on a device, and both are 0 here.
+        right &= differences(&format!("{} f32 to {dtype}", device.name()), &codes, singles.iter().map(|x| encode(dtype, *x)));
+        for half in [DType::F16, DType::BF16] {
+            let bytes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+            let x = Tensor::from_bytes(&bytes, [1 << 16], half, device);
+            let want = (0..=u16::MAX).map(|bits| match half {
+                DType::F16 => encode(dtype, unigrad_tensor::f16::from_bits(bits).to_f32()),
+                _ => encode(dtype, unigrad_tensor::bf16::from_bits(bits).to_f32()),
+            });
+            right &= differences(&format!("{} {half} to {dtype}", device.name()), &x.cast(dtype).to_bytes().unwrap(), want);
+        }
+        for n in [1, 7, 16, 255, 256, 1000] {
+            let codes: Vec<u8> = (0..n).map(|i| (i % 256) as u8).collect();
+            let stored = Tensor::from_bytes(&codes, [n], dtype, device);
+            let bits = |x: f32| if x.is_nan() { 0x7fc0_0000 } else { x.to_bits() };
+            let got: Vec<u32> = stored.cast(DType::F32).to_vec::<f32>().unwrap().into_iter().map(bits).collect();
+            let want = codes.iter().map(|code| bits(decode(dtype, *code)));
+            right &= differences(&format!("{} {dtype} to f32, {n}", device.name()), &got, want.clone());
+            // Of a view, through a half type, and beside arithmetic.
+            let turned = stored.flip(&[0]).cast(DType::BF16).cast(DType::F32).flip(&[0]).to_vec::<f32>().unwrap();
+            let got: Vec<u32> = turned.into_iter().map(bits).collect();
+            right &= differences(&format!("{} {dtype} to bf16, {n}", device.name()), &got, want);
+            let doubled = (stored.cast(DType::F32) * 0.5).cast(dtype).to_bytes().unwrap();
+            let want = codes.iter().map(|code| encode(dtype, decode(dtype, *code) * 0.5));
+            let nan = |code: u8| if decode(dtype, code).is_nan() { 0x7f } else { code };
+            let got: Vec<u8> = doubled.into_iter().map(nan).collect();
+            right &= differences(&format!("{} {dtype} * 0.5, {n}", device.name()), &got, want.map(nan));
+        }
+        // Integers and bools, both ways.
+        let whole: Vec<i32> = (-600..600).collect();
+        let x = Tensor::from_slice(&whole, [whole.len()], device);
+        let got = x.cast(dtype).to_bytes().unwrap();
+        right &= differences(&format!("{} i32 to {dtype}", device.name()), &got, whole.iter().map(|i| encode(dtype, *i as f32)));
+        let got = x.cast(dtype).cast(DType::I32).to_vec::<i32>().unwrap();
+        let want = whole.iter().map(|i| decode(dtype, encode(dtype, *i as f32)) as i32);
+        right &= differences(&format!("{} {dtype} to i32", device.name()), &got, want);
+        let got = x.cast(dtype).cast(DType::Bool).to_vec::<bool>().unwrap();
+        right &= differences(&format!("{} {dtype} to bool", device.name()), &got, whole.iter().map(|i| *i != 0));
+    }
+    right
+}
+
+#[test]
+fn casts_are_exact() {
+    let here = fast_devices().iter().fold(true, |all, device| casts_on(device) & all);
+    let apart = on_slow_devices("casts_are_exact");
+    let lower = on_lower_tiers("casts_are_exact");
+    assert!(here && apart && lower, "see the FAIL lines above");
+}
+
+/// What moves elements works on codes; what computes is an error that says what to do.
+fn moves_on(device: &Device) {
+    for dtype in DType::STORED {
+        let codes: Vec<u8> = (0..24).map(|i| (i * 11) as u8).collect();
+        let x = Tensor::from_bytes(&codes, [4, 6], dtype, device);
+        let bytes = |x: &Tensor| x.to_bytes().unwrap_or_else(|error| panic!("{}: {error}", device.name()));
+        assert_eq!(bytes(&x.transpose(0, 1).transpose(0, 1)), codes);
+        assert_eq!(bytes(&x.narrow(1, 2, 2)), codes.chunks(6).flat_map(|row| row[2..4].to_vec()).collect::<Vec<_>>());
+        assert_eq!(bytes(&Tensor::concat(&[&x, &x], 0)), [codes.clone(), codes.clone()].concat());
+        let index = Tensor::from_slice(&[3i64, 0], [2], device);
+        assert_eq!(bytes(&x.index_select(0, &index)), [&codes[18..], &codes[..6]].concat());
+        let one = encode(dtype, 1.0);
+        assert_eq!(bytes(&Tensor::full([3], 1.0, dtype, device)), [one; 3]);
+        assert_eq!(bytes(&x.bitcast(DType::U8)), codes);
+        assert_eq!(bytes(&x.bitcast(DType::U8).bitcast(dtype)), codes);
+        assert_eq!(x.narrow(0, 0, 1).to_f64_vec().unwrap()[1], f64::from(decode(dtype, codes[1])));
+        for (what, wrong) in [
+            ("add", &x + &x),
+            ("neg", x.neg()),
+            ("sum", x.sum(())),
+            ("matmul", x.matmul(&x.transpose(0, 1))),
+            ("where", Tensor::where_(&x.cast(DType::Bool), &x, &x.cast(DType::F32))),
+            ("concat", Tensor::concat(&[&x, &x.cast(DType::F32)], 0)),
+        ] {
+            let error = wrong.to_bytes().expect_err(what).to_string();
+            assert!(error.contains("cast"), "{what}: {error}");
+        }
+    }
+}
+
+#[test]
+fn elements_move_and_do_not_compute() {
+    fast_devices().iter().for_each(moves_on);
+    assert!(on_slow_devices("elements_move_and_do_not_compute"), "see above");
+}
