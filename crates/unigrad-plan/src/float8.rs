@@ -23,8 +23,11 @@ pub(crate) fn of_codes(op: &Op) -> Op {
     }
 }
 
-/// The formula of a cast, if it is from or to an 8-bit float: through `F32`.
+/// The formula of a cast, if it is from or to an 8-bit float and changes anything: through `F32`.
 pub(crate) fn cast(x: &Expr, to: DType) -> Option<Expr> {
+    if x.dtype() == to {
+        return None;
+    }
     match (Float8::of(x.dtype()), Float8::of(to)) {
         (Some(from), _) => Some(decode(from, &x.bitcast(DType::U8)).cast(to)),
         (None, Some(format)) => Some(encode(format, &x.cast(DType::F32)).bitcast(to)),

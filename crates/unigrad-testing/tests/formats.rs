@@ -1,7 +1,8 @@
-//! Storage formats on every device, against their exact meaning: casts to and from 8-bit floats, bit by bit.
+//! Storage formats on every device, against their exact meaning: casts to and from 8-bit floats and blocks of q4_0, bit by bit; products whose
+//! operands are decoded while they are read, against the same products of operands in memory.
 
-use unigrad_tensor::{DType, Device, F8E4M3, F8E5M2, Tensor};
-use unigrad_testing::{fast_devices, on_lower_tiers, on_slow_devices};
+use unigrad_tensor::{DType, Device, F8E4M3, F8E5M2, Format, Quantized, Tensor};
+use unigrad_testing::{Values, compare::Tolerance, compare::close, fast_devices, on_lower_tiers, on_slow_devices, watch};
 
 const GOLDENS: &str = include_str!("../goldens/float8.txt");
 /// Lower halves of the floats that are rounded; as in `scripts/golden_float8.py`.
@@ -129,7 +130,7 @@ fn moves_on(device: &Device) {
         assert_eq!(bytes(&x.narrow(1, 2, 2)), codes.chunks(6).flat_map(|row| row[2..4].to_vec()).collect::<Vec<_>>());
         assert_eq!(bytes(&Tensor::concat(&[&x, &x], 0)), [codes.clone(), codes.clone()].concat());
         let index = Tensor::from_slice(&[3i64, 0], [2], device);
-        assert_eq!(bytes(&x.index_select(0, &index)), [&codes[18..], &codes[..6]].concat());
+        assert_eq!(bytes(&x.index_select(0, &index)), [&codes[18..], &codes[..6]].concat(), "{dtype} on {}", device.name());
         let one = encode(dtype, 1.0);
         assert_eq!(bytes(&Tensor::full([3], 1.0, dtype, device)), [one; 3]);
         assert_eq!(bytes(&x.bitcast(DType::U8)), codes);
@@ -153,4 +154,108 @@ fn moves_on(device: &Device) {
 fn elements_move_and_do_not_compute() {
     fast_devices().iter().for_each(moves_on);
     assert!(on_slow_devices("elements_move_and_do_not_compute"), "see above");
+}
+
+/// Small numbers without a pattern that a stride would hit.
+fn numbers(n: usize, seed: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 7919 + seed * 104_729 + i * i % 31) % 257) as f32 / 64.0 - 2.0).collect()
+}
+
+fn blocks_on(device: &Device) -> bool {
+    let Format::Blocks(block) = Format::Q4_0 else { unreachable!("q4_0 has blocks") };
+    let mut right = true;
+    // Random bytes are blocks as well, and have scales that are NaN, infinite and subnormal.
+    let every: Vec<u8> = (0..block.bytes() * 64).map(|i| ((i * 197 + i / 18 * 89 + 13) % 256) as u8).collect();
+    let quiet = |x: f32| if x.is_nan() { 0x7fc0_0000 } else { x.to_bits() };
+    for shape in [vec![block.len], vec![64 * block.len], vec![4, 16 * block.len], vec![8, 2, 4 * block.len], vec![64, block.len]] {
+        let n: usize = shape.iter().product();
+        let bytes = &every[..Format::Q4_0.bytes_for(&shape).unwrap()];
+        let tensor = Quantized::from_bytes(bytes, shape.as_slice(), Format::Q4_0, device).unwrap();
+        assert_eq!(tensor.to_bytes().unwrap(), bytes);
+        let got: Vec<u32> = tensor.dequantize(DType::F32).to_vec::<f32>().unwrap().into_iter().map(quiet).collect();
+        let want = block.decode(bytes).unwrap();
+        right &= differences(&format!("{} q4_0 {shape:?}", device.name()), &got, want.iter().map(|x| quiet(*x)));
+        let values = Tensor::from_vec(numbers(n, 1), shape.as_slice(), device);
+        let made = values.quantize(Format::Q4_0).unwrap();
+        assert_eq!(made.to_bytes().unwrap(), block.encode(&numbers(n, 1)).unwrap(), "{}", device.name());
+        let turned = made.dequantize(DType::F32).flip(&[0]).flip(&[0]).to_vec::<f32>().unwrap();
+        right &= differences(&format!("{} q4_0 turned {shape:?}", device.name()), &turned, block.decode(&made.to_bytes().unwrap()).unwrap().into_iter());
+    }
+    let error = Tensor::from_vec(numbers(33, 0), [33], device).quantize(Format::Q4_0).unwrap_err().to_string();
+    assert!(error.contains("blocks of 32") && error.contains("help: pad the last axis"), "{error}");
+    let error = Quantized::from_bytes(&every[..17], [32], Format::Q4_0, device).unwrap_err().to_string();
+    assert!(error.contains("18 bytes, and 17 were given"), "{error}");
+    right
+}
+
+#[test]
+fn blocks_are_exact() {
+    let here = fast_devices().iter().fold(true, |all, device| blocks_on(device) & all);
+    assert!(here && on_slow_devices("blocks_are_exact") && on_lower_tiers("blocks_are_exact"), "see the FAIL lines above");
+}
+
+/// One operand of a product: what is read, and the same in memory.
+type Operand = (&'static str, fn(&Tensor) -> Tensor);
+
+/// A weight `[k, n]` (or `[n, k]`, turned) in each format, decoded as a part of the graph.
+const OPERANDS: &[Operand] = &[
+    ("f8e4m3", |w| stored(&w.cast(DType::F8E4M3)).cast(DType::F32)),
+    ("f8e5m2 to bf16", |w| stored(&w.cast(DType::F8E5M2)).cast(DType::BF16)),
+    ("f32 to bf16", |w| w.cast(DType::BF16)),
+    ("f32 to f16", |w| w.cast(DType::F16)),
+    ("q4_0", |w| w.quantize(Format::Q4_0).unwrap().dequantize(DType::F32)),
+    ("q4_0 to f16", |w| w.quantize(Format::Q4_0).unwrap().dequantize(DType::F16)),
+    ("i8 with scales", |w| {
+        let scales = Tensor::from_vec(numbers(w.shape()[0], 5), [w.shape()[0], 1], &w.device());
+        stored(&(w * 40.0).cast(DType::I8)).cast(DType::F32) * stored(&scales)
+    }),
+];
+
+/// In memory, without a graph behind it.
+fn stored(x: &Tensor) -> Tensor {
+    x.realize().unwrap();
+    x.detach()
+}
+
+fn products_on(device: &Device) -> bool {
+    watch::plans();
+    let mut right = true;
+    // One, few and many rows; columns and sums below, at and above tiles, in whole blocks of q4_0 along the last axis of the weight.
+    for [m, n, k] in [[1, 64, 64], [1, 33, 96], [3, 96, 32], [9, 32, 64], [17, 65, 160], [70, 129, 64], [33, 320, 352]] {
+        for (name, decode) in OPERANDS {
+            for turned in [false, true] {
+                let shape = if turned { [n, k] } else { [k, n] };
+                if name.starts_with("q4_0") && shape[1] % 32 != 0 {
+                    continue;
+                }
+                let weight = stored(&Tensor::from_vec(numbers(n * k, 3), shape, device));
+                let w = decode(&weight);
+                let x = stored(&Tensor::from_vec(numbers(m * k, 2), [m, k], device).cast(w.dtype()));
+                let view = |w: &Tensor| if turned { w.transpose(0, 1) } else { w.clone() };
+                let what = format!("{} {name} {m}x{n}x{k}{}", device.name(), if turned { " turned" } else { "" });
+                let mut case = |which: &str, got: Tensor, want: Tensor| {
+                    let values = |x: Tensor| Values::from_f64(x.dtype(), x.shape(), &x.to_f64_vec().unwrap());
+                    if let Err(difference) = close(&values(got), &values(want), Tolerance::new(w.dtype(), k)) {
+                        println!("FAIL {what}, {which}: {difference:?}");
+                        right = false;
+                    }
+                };
+                let memory = stored(&decode(&weight));
+                case("right", x.matmul(&view(&w)), x.matmul(&view(&memory)));
+                let (xt, left) = (x.transpose(0, 1), |w: &Tensor| view(w).transpose(0, 1));
+                case("left, with an epilogue", (left(&decode(&weight)).matmul(&xt) * 0.5).relu(), (left(&memory).matmul(&xt) * 0.5).relu());
+                let batch = stored(&Tensor::concat(&[&x, &x], 0).reshape([2, m, k]));
+                case("for a batch", batch.matmul(&view(&decode(&weight))), batch.matmul(&view(&memory)));
+            }
+        }
+    }
+    right
+}
+
+#[test]
+fn products_decode_their_operands() {
+    let here = fast_devices().iter().fold(true, |all, device| products_on(device) & all);
+    let apart = on_slow_devices("products_decode_their_operands");
+    let lower = on_lower_tiers("products_decode_their_operands");
+    assert!(here && apart && lower, "see the FAIL lines above");
 }

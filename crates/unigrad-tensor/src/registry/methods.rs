@@ -315,6 +315,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "prod_keepdim", signature: "prod_keepdim(&self, axes: impl Axes) -> Tensor", doc: "[`Tensor::prod`], with the axes left at size 1." },
     Method { name: "put", signature: "put(&self, index: &Tensor, values: &Tensor, accumulate: bool) -> Tensor", doc: "`self` with `values` at places by their row-major number, one for each; with `accumulate` they are added." },
     Method { name: "quantile", signature: "quantile(&self, q: f64, axis: isize, interpolation: Interpolation) -> Tensor", doc: "The `q`-quantile along an axis, `q` from 0 to 1; NaN where there is one. Integers become `f32`." },
+    Method { name: "quantize", signature: "quantize(&self, format: Format) -> Result<Quantized>", doc: "The values in a storage format, each rounded as the format has it; see [`Quantized`]. Evaluates: blocks are made on the host, by the\nformat's own definition.\n\nThe tensor is not of floats, its last axis is no multiple of the format's block, or its evaluation fails." },
     Method { name: "rad2deg", signature: "rad2deg(&self) -> Tensor", doc: "Radians as degrees." },
     Method { name: "rand", signature: "rand(shape: impl Dims, dtype: DType, device: &Device) -> Tensor", doc: "Uniform in `[0, 1)`, from the process's generator." },
     Method { name: "rand_like", signature: "rand_like(&self) -> Tensor", doc: "Uniform in `[0, 1)`, in this tensor's shape, dtype and device." },

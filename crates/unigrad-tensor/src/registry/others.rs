@@ -70,6 +70,7 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
             "zeros_like_as",
         ],
     ),
+    ("read values, and give no tensor", &["quantize"]),
     ("read values", &["item", "item_async", "to_bytes", "to_f64", "to_f64_vec", "to_ndarray", "to_vec", "to_vec2", "to_vec_async"]),
     ("evaluate", &["realize", "realize_all", "realize_async", "is_realized", "to"]),
     (

@@ -7,6 +7,7 @@ use super::kernel::{Compute, DotArgs, Kernels, TileArgs};
 use super::output::{Store, StoreAs};
 use super::pack::{PackArgs, find_runs, panel_of_any};
 use super::problem::{Operand, Output, Problem};
+use super::prologue::Prologue;
 use super::scratch::{Purpose, Scratch, with_scratch};
 use crate::memory::{Buf, Fault};
 use crate::region::{CompiledRegion, Tile};
@@ -65,8 +66,9 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new<T: Compute>(p: &Problem, tier: Tier) -> Plan {
         let kernels = T::kernels(tier);
-        let unit_k = p.k > 1 && p.b.k.uniform() == Some(1);
-        let unit_n = p.b.lanes.uniform().is_some_and(|s| s == 1 || p.n == 1);
+        // What lies in no memory is packed.
+        let unit_k = p.k > 1 && p.b.k.uniform() == Some(1) && !p.b.is_made;
+        let unit_n = p.b.lanes.uniform().is_some_and(|s| s == 1 || p.n == 1) && !p.b.is_made;
         let dot = p.b.lanes.uniform().filter(|_| p.m <= DOT_ROWS && unit_k && kernels.dot_loads.contains(&p.b.dtype));
         let near = |step: i64| p.m <= IN_PLACE_ROWS || p.m <= IN_PLACE_ROWS_NEAR && step.unsigned_abs() <= NEAR;
         let in_place = p.b.k.uniform().filter(|step| unit_n && p.b.dtype == T::DTYPE && near(*step));
@@ -129,6 +131,13 @@ enum Sums<T> {
     },
 }
 
+/// What operands are made by, and what takes sums on.
+#[derive(Clone, Copy)]
+pub(crate) struct Maps<'a> {
+    pub(crate) prologues: &'a [Option<Prologue>; 2],
+    pub(crate) epilogue: Option<&'a CompiledRegion>,
+}
+
 /// One execution.
 pub(crate) struct Run<'a, T: 'static> {
     p: &'a Problem,
@@ -136,7 +145,7 @@ pub(crate) struct Run<'a, T: 'static> {
     kernels: &'static Kernels<T>,
     args: &'a [Buf],
     scalars: &'a [u64],
-    epilogue: Option<&'a CompiledRegion>,
+    maps: Maps<'a>,
     /// Width of a panel of `a`.
     mr: usize,
     fault: Mutex<Option<Fault>>,
@@ -172,12 +181,12 @@ impl<'a, T: StoreAs> Run<'a, T> {
         tier: Tier,
         args: &'a [Buf],
         scalars: &'a [u64],
-        epilogue: Option<&'a CompiledRegion>,
+        maps: Maps<'a>,
     ) -> Self {
         let kernels = T::kernels(tier);
         // Equal tiles instead of full ones and a thin last one.
         let mr = p.m.div_ceil(p.m.div_ceil(kernels.mr).max(1)).max(1);
-        Run { p, plan, kernels, args, scalars, epilogue, mr, fault: Mutex::new(None) }
+        Run { p, plan, kernels, args, scalars, maps, mr, fault: Mutex::new(None) }
     }
 
     /// # Safety
@@ -460,7 +469,6 @@ impl<'a, T: StoreAs> Run<'a, T> {
         k_at: usize,
         scratch: &mut Scratch,
     ) {
-        let src = self.source(operand, arg, item);
         let mut lane_offsets = std::mem::take(&mut scratch.lanes);
         let mut to = to;
         let mut lane = lanes.start;
@@ -471,20 +479,48 @@ impl<'a, T: StoreAs> Run<'a, T> {
             let step = if operand_is_rows(self, arg) { n } else { width };
             // SAFETY: the caller's buffer holds the panels; the contraction's indices are in bounds.
             unsafe {
-                (self.kernels.pack)(&PackArgs {
-                    src,
-                    dtype: operand.dtype,
-                    lanes: &lane_offsets,
-                    steps: &scratch.steps,
-                    runs: &scratch.runs,
-                    dst: to.add(k_at * step),
-                    width: step,
-                });
+                self.panel(operand, arg, item, &lane_offsets, to.add(k_at * step), step, scratch);
                 to = to.add(width * k_len);
             }
             lane += n;
         }
         scratch.lanes = lane_offsets;
+    }
+
+    /// Packs one panel of these lanes and the steps and runs that `scratch` holds.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn panel(&self, operand: &Operand, arg: usize, item: usize, lanes: &[i64], dst: *mut T, width: usize, scratch: &mut Scratch) {
+        let Some(prologue) = &self.maps.prologues[arg] else {
+            let src = self.source(operand, arg, item);
+            let (steps, runs) = (&scratch.steps, &scratch.runs);
+            // SAFETY: the caller's.
+            return unsafe { (self.kernels.pack)(&PackArgs { src, dtype: operand.dtype, lanes, steps, runs, dst, width }) };
+        };
+        let (steps, runs) = (std::mem::take(&mut scratch.steps), std::mem::take(&mut scratch.runs));
+        let mut made_runs = std::mem::take(&mut scratch.made_runs);
+        let (mut made_lanes, mut made_steps) = (std::mem::take(&mut scratch.made_lanes), std::mem::take(&mut scratch.made_steps));
+        let base = operand.offset + operand.batch.offset(item);
+        // SAFETY: the caller's: the elements are inside the operand, and so inside what is made.
+        unsafe {
+            match prologue.make(self.args, base, lanes, &steps, &mut made_runs, scratch) {
+                Ok(made) => {
+                    made_lanes.clear();
+                    made_lanes.extend((0..lanes.len() as i64).map(|lane| lane * made.lane));
+                    made_steps.clear();
+                    made_steps.extend((0..steps.len() as i64).map(|step| step * made.step));
+                    find_runs(&made_steps, &mut made_runs[0]);
+                    let (lanes, steps, runs) = (&made_lanes, &made_steps, &made_runs[0]);
+                    (self.kernels.pack)(&PackArgs { src: made.at, dtype: operand.dtype, lanes, steps, runs, dst, width });
+                }
+                Err(fault) => {
+                    self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+                    // The launch fails; what is multiplied until then is any number.
+                    std::ptr::write_bytes(dst, 0, steps.len() * width);
+                }
+            }
+        }
+        (scratch.steps, scratch.runs, scratch.made_runs) = (steps, runs, made_runs);
+        (scratch.made_lanes, scratch.made_steps) = (made_lanes, made_steps);
     }
 
     /// The element of an operand that offsets of a batch item count from.
@@ -632,21 +668,14 @@ impl<'a, T: StoreAs> Run<'a, T> {
         let p = self.p;
         let to: *mut T = scratch.get(Purpose::LocalA, is.len() * ks.len());
         let mut rows = std::mem::take(&mut scratch.lanes);
-        p.a.k.fill(ks.start, ks.len(), &mut scratch.steps);
-        p.a.lanes.fill(is.start, is.len(), &mut rows);
-        find_runs(&rows, &mut scratch.runs);
+        // A panel whose lanes are `k` and whose steps are the rows is `a` made contiguous.
+        p.a.k.fill(ks.start, ks.len(), &mut rows);
+        p.a.lanes.fill(is.start, is.len(), &mut scratch.steps);
+        find_runs(&scratch.steps, &mut scratch.runs);
         let at = (js.start as i64 * stride + ks.start as i64) as isize * p.b.dtype.size() as isize;
-        // SAFETY: a panel whose lanes are `k` and whose steps are the rows is `a` made contiguous.
+        // SAFETY: the panel has the block's rows and steps; `b` is read inside its bounds.
         unsafe {
-            (self.kernels.pack)(&PackArgs {
-                src: self.source(&p.a, p.a_arg, item),
-                dtype: p.a.dtype,
-                lanes: &scratch.steps,
-                steps: &rows,
-                runs: &scratch.runs,
-                dst: to,
-                width: ks.len(),
-            });
+            self.panel(&p.a, p.a_arg, item, &rows, to, ks.len(), scratch);
             (self.kernels.dot)(&DotArgs {
                 k: ks.len(),
                 a: to,
@@ -713,7 +742,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                         scratch.lanes = row_offsets;
                     }
                     let tile = Tile { start: (item * p.m + is.start) * p.n + js.start, pitch: p.n, rows, cols };
-                    let done = match self.epilogue {
+                    let done = match self.maps.epilogue {
                         Some(epilogue) => epilogue.run_tile(&self.args[2..], self.scalars, tile, acc, acc_ld),
                         None => Err(Fault::Internal("a product without the epilogue that its sums are for")),
                     };

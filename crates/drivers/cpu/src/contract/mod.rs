@@ -5,7 +5,8 @@
 //! Never: allocates in a repeated launch (packing buffers belong to the threads).
 //!
 //! The parts, from the outside in: [`problem`] turns a contraction into two operands with a vector side and a broadcast side;
-//! [`engine`] cuts it into blocks for threads and caches; [`pack`] copies strided elements into panels; [`kernel`] multiplies
+//! [`engine`] cuts it into blocks for threads and caches; [`prologue`] makes elements that are in no memory, block by block; [`pack`] copies
+//! strided elements into panels; [`kernel`] multiplies
 //! panels (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"); [`output`] stores blocks of sums.
 
 mod axis;
@@ -14,6 +15,7 @@ pub(crate) mod kernel;
 pub(crate) mod output;
 pub(crate) mod pack;
 mod problem;
+mod prologue;
 pub(crate) mod scratch;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -23,8 +25,9 @@ use crate::memory::{Buf, Fault};
 use crate::region::CompiledRegion;
 use crate::simd::{Tier, tier};
 use crate::threads::threads;
-use engine::{Plan, Run};
+use engine::{Maps, Plan, Run};
 use problem::Problem;
+use prologue::Prologue;
 use unigrad_kernel::Contract;
 use unigrad_scalar::DType;
 
@@ -34,6 +37,8 @@ pub(crate) struct CompiledContract {
     problem: Problem,
     plan: Plan,
     epilogue: Option<CompiledRegion>,
+    /// Of the kernel's `a` and `b`.
+    prologues: [Option<Prologue>; 2],
     tier: Tier,
 }
 
@@ -45,6 +50,7 @@ impl CompiledContract {
 
     fn for_tier(contract: &Contract, tier: Tier) -> Result<CompiledContract, String> {
         let epilogue = contract.epilogue.as_ref().map(|region| CompiledRegion::on(region, tier)).transpose()?;
+        let prologues = [Prologue::new(contract, 0, tier)?, Prologue::new(contract, 1, tier)?];
         let problem = Problem::new(contract);
         let plan = match problem.compute {
             DType::F32 => Plan::new::<f32>(&problem, tier),
@@ -53,7 +59,7 @@ impl CompiledContract {
             DType::I64 => Plan::new::<i64>(&problem, tier),
             other => return Err(format!("sums of {other}")),
         };
-        Ok(CompiledContract { problem, plan, epilogue, tier })
+        Ok(CompiledContract { problem, plan, epilogue, prologues, tier })
     }
 
     /// Runs it over the thread pool.
@@ -66,13 +72,14 @@ impl CompiledContract {
     }
 
     unsafe fn run_on(&self, threads: usize, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
+        let maps = Maps { prologues: &self.prologues, epilogue: self.epilogue.as_ref() };
         // SAFETY: the caller's; `compute` names the type that the plan was made for.
         unsafe {
             match self.problem.compute {
-                DType::F32 => Run::<f32>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
-                DType::F64 => Run::<f64>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
-                DType::I32 => Run::<i32>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
-                DType::I64 => Run::<i64>::new(&self.problem, &self.plan, self.tier, args, scalars, self.epilogue.as_ref()).run(threads),
+                DType::F32 => Run::<f32>::new(&self.problem, &self.plan, self.tier, args, scalars, maps).run(threads),
+                DType::F64 => Run::<f64>::new(&self.problem, &self.plan, self.tier, args, scalars, maps).run(threads),
+                DType::I32 => Run::<i32>::new(&self.problem, &self.plan, self.tier, args, scalars, maps).run(threads),
+                DType::I64 => Run::<i64>::new(&self.problem, &self.plan, self.tier, args, scalars, maps).run(threads),
                 _ => Err(Fault::Internal("a product that was not planned")),
             }
         }

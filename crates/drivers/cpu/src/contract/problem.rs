@@ -14,6 +14,8 @@ pub(crate) struct Operand {
     /// Rows of `a`, columns of `b`.
     pub(crate) lanes: Axis,
     pub(crate) k: Axis,
+    /// Whether a prologue makes its elements: they are nowhere to be read.
+    pub(crate) is_made: bool,
 }
 
 /// Where sums go.
@@ -74,6 +76,7 @@ impl Problem {
             batch: Axis::new(batch.iter().map(|d| (d.size, d.a))),
             lanes: Axis::new(m.iter().map(|d| (d.size, d.a))),
             k: Axis::new(k.iter().map(|d| (d.size, d.a))),
+            is_made: contract.prologues[0].is_some(),
         };
         let b = Operand {
             dtype: contract.b.dtype,
@@ -81,6 +84,7 @@ impl Problem {
             batch: Axis::new(batch.iter().map(|d| (d.size, d.b))),
             lanes: Axis::new(n.iter().map(|d| (d.size, d.b))),
             k: Axis::new(k.iter().map(|d| (d.size, d.b))),
+            is_made: contract.prologues[1].is_some(),
         };
         let rows = Axis::new(m.iter().map(|d| (d.size, d.c)));
         let cols = Axis::new(n.iter().map(|d| (d.size, d.c)));

@@ -63,6 +63,10 @@ pub(crate) struct Scratch {
     pub(crate) lanes: Vec<i64>,
     pub(crate) steps: Vec<i64>,
     pub(crate) runs: Vec<usize>,
+    /// The same of a panel's elements that a prologue has made, and the runs of what they are made from.
+    pub(crate) made_lanes: Vec<i64>,
+    pub(crate) made_steps: Vec<i64>,
+    pub(crate) made_runs: [Vec<usize>; 2],
 }
 
 /// What a block of scratch is for.
@@ -79,6 +83,8 @@ pub(crate) enum Purpose {
     Converted,
     /// Partial sums of a split `k`.
     Partials,
+    /// Elements that a prologue makes.
+    Made,
     /// Everything of an attention task.
     Attention,
 }
@@ -89,7 +95,15 @@ impl Purpose {
 
 impl Scratch {
     const fn new() -> Scratch {
-        Scratch { blocks: [const { Block::empty() }; Purpose::COUNT], lanes: Vec::new(), steps: Vec::new(), runs: Vec::new() }
+        Scratch {
+            blocks: [const { Block::empty() }; Purpose::COUNT],
+            lanes: Vec::new(),
+            steps: Vec::new(),
+            runs: Vec::new(),
+            made_lanes: Vec::new(),
+            made_steps: Vec::new(),
+            made_runs: [Vec::new(), Vec::new()],
+        }
     }
 
     /// At least `len` elements of `T`, aligned to 64 bytes, with any contents, valid until the next call for the same purpose.

@@ -7,6 +7,7 @@ use super::super::{Signature, Step, Unsupported};
 use super::grid::{Groups, Item, item, split, tile_of};
 use super::load::{Layout, Loader, Tile, pipeline, table_bytes};
 use super::problem::{Along, Operand, Problem};
+use super::source::Source;
 use super::sink::Sink;
 use super::stage::{Staged, masks};
 use super::tile::Parts;
@@ -113,8 +114,8 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
     let threads = plan.threads();
     let input = p.a.dtype;
     let mut s = Signature::new("contract_fragment", [threads, 1, 1]);
-    let first = s.arg(if p.swap { "b" } else { "a" }, p.a.arg, if p.swap { &contract.b } else { &contract.a });
-    let second = s.arg(if p.swap { "a" } else { "b" }, p.b.arg, if p.swap { &contract.a } else { &contract.b });
+    let first = Source::declare(&mut s, contract, &p.a, target)?;
+    let second = Source::declare(&mut s, contract, &p.b, target)?;
     let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
     let (tiles_m, tiles_n) = (p.m.div_ceil(sizes.bm.into()), p.n.div_ceil(sizes.bn.into()));
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
@@ -164,8 +165,8 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
             ..tile_a.clone()
         };
         let (base_a, base_b) = (p.a.base(b, batch), p.b.base(b, batch));
-        let a = Loader::new(b, "a", tile_a, target, [first, shared], [thread, base_a, row0]);
-        let bl = Loader::new(b, "b", tile_b, target, [second, shared], [thread, base_b, col0]);
+        let a = Loader::new(b, "a", tile_a, target, (&first, shared), [thread, base_a, row0]);
+        let bl = Loader::new(b, "b", tile_b, target, (&second, shared), [thread, base_b, col0]);
         let k0 = b.mul_const(part, parts.len as i64);
         let (y, x) = (b.mul_const(wy, sizes.wm.into()), b.mul_const(wx, sizes.wn.into()));
         pipeline(b, [&a, &bl], k0, parts.len.min(p.k), |b, parity| {

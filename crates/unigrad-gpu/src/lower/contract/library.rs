@@ -35,6 +35,10 @@ pub(crate) struct Places {
 
 /// The contraction as a product: with all of the epilogue inside, if there are words for it, then without; empty if it is none.
 pub(crate) fn library(contract: &Contract, target: &Target) -> Vec<Library> {
+    // A library reads operands that lie in memory.
+    if contract.prologues.iter().any(Option::is_some) {
+        return Vec::new();
+    }
     let Ok(p) = Problem::new(contract, target) else { return Vec::new() };
     let swapped = p.clone().swapped();
     // The roles are chosen for the driver's own stores; where these have gaps, or a bias runs along the other side, the other ones may do.

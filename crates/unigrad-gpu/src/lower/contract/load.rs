@@ -6,6 +6,7 @@
 //! [`pipeline`] puts the steps and their barriers in order.
 
 use super::problem::{Along, Operand, plus};
+use super::source::Source;
 use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal};
 
@@ -43,7 +44,7 @@ pub(super) struct Tile<'a> {
 /// A [`Tile`] in a program.
 pub(super) struct Loader<'a> {
     tile: Tile<'a>,
-    place: Place,
+    source: &'a Source<'a>,
     shared: Place,
     along: Along,
     /// Elements per load.
@@ -72,7 +73,7 @@ impl<'a> Loader<'a> {
         name: &str,
         tile: Tile<'a>,
         target: &Target,
-        [place, shared]: [Place; 2],
+        (source, shared): (&'a Source<'a>, Place),
         [thread, base, first]: [Value; 3],
     ) -> Loader<'a> {
         let operand = tile.operand;
@@ -95,7 +96,7 @@ impl<'a> Loader<'a> {
         let ty = if v == 1 { Type::Scalar(operand.dtype) } else { Type::Vector(operand.dtype, v as u8) };
         let held = b.local(&format!("{name}_held"), ty, slots);
         let mut loader =
-            Loader { place, shared, along, v, slots, step, held, table: None, base, lane_offsets: None, first, thread, fast, slow, tile };
+            Loader { source, shared, along, v, slots, step, held, table: None, base, lane_offsets: None, first, thread, fast, slow, tile };
         match along {
             Along::Lanes => {
                 let lane = b.add(first, fast);
@@ -230,13 +231,13 @@ impl<'a> Loader<'a> {
             };
             match mask {
                 None => {
-                    let value = b.load_vector(self.place, at, self.v as u8);
+                    let value = self.source.load(b, at, self.v as u8);
                     b.store(self.held, slot, value);
                 }
                 Some(mask) => {
                     b.store(self.held, slot, nothing);
                     b.when(mask, |b| {
-                        let value = b.load_vector(self.place, at, self.v as u8);
+                        let value = self.source.load(b, at, self.v as u8);
                         b.store(self.held, slot, value);
                     });
                 }

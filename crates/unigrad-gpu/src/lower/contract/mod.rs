@@ -4,8 +4,9 @@
 //! Always: sums have a fixed order that depends on the contraction and the target alone; any strides, any sizes, 0 included.
 //! Never: reads an element twice from device memory because of a layout: operands are read in place, the way they run.
 //!
-//! [`problem`] decides roles and dtypes, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes sums; the templates are [`tile`] and
-//! the second step [`sums`]. [`library`] tells which contractions a vendor's library could do instead, and [`inside`] what of their epilogues.
+//! [`problem`] decides roles and dtypes, [`source`] where elements come from, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes
+//! sums; the templates are [`tile`] and the second step [`sums`]. [`library`] tells which contractions a vendor's library could do instead, and
+//! [`inside`] what of their epilogues.
 
 mod asynchronous;
 mod fragment;
@@ -16,6 +17,7 @@ mod load;
 mod problem;
 mod sink;
 mod skinny;
+mod source;
 mod stage;
 mod sums;
 #[cfg(test)]
@@ -40,10 +42,8 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
         let product = skinny::product(contract, &p, target, plan)?;
         return finish(contract, &p, target, product, plan.parts.count);
     }
-    if let Some(plan) = asynchronous::plan(&p, target)
-        && let Some(product) = asynchronous::product(contract, &p, target, plan)?
-    {
-        return finish(contract, &p, target, product, plan.parts.count);
+    if let Some(lowered) = by_native_loop(contract, &p, target)? {
+        return Ok(lowered);
     }
     if let Some(plan) = fragment::plan(&p, target) {
         let product = fragment::product(contract, &p, target, plan)?;
@@ -52,6 +52,33 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
     let (shape, parts) = choose(&p, target)?;
     let product = tile::product(contract, &p, target, shape, parts)?;
     finish(contract, &p, target, product, parts.count)
+}
+
+/// The product by a loop in the dialect's own words, if one suits it. That copies operands as they lie: what a prologue makes is made first.
+fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<Option<Lowered>, Unsupported> {
+    let (before, stored);
+    let (before, p) = if p.a.is_made || p.b.is_made {
+        let mut as_if = p.clone();
+        (as_if.a.is_made, as_if.b.is_made) = (false, false);
+        if asynchronous::plan(&as_if, target).is_none() {
+            return Ok(None);
+        }
+        (before, stored) = source::store(contract, p, target)?;
+        (before, &stored)
+    } else {
+        (Lowered::default(), p)
+    };
+    let Some(plan) = asynchronous::plan(p, target) else { return Ok(None) };
+    let Some(product) = asynchronous::product(contract, p, target, plan)? else { return Ok(None) };
+    let after = finish(contract, p, target, product, plan.parts.count)?;
+    let mut lowered = before;
+    lowered.steps.extend(after.steps);
+    match (lowered.scratch.first_mut(), after.scratch.as_slice()) {
+        (Some(first), [bytes]) => *first = *bytes,
+        (None, _) => lowered.scratch = after.scratch,
+        (Some(_), _) => {}
+    }
+    Ok(Some(lowered))
 }
 
 /// Adds the second step, if there are several parts.

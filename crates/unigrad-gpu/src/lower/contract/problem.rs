@@ -102,6 +102,10 @@ pub(super) struct Operand {
     pub(super) k: Dims,
     /// `U32`, or `I64` for more elements than that counts.
     pub(super) index: DType,
+    /// Whether a prologue makes its elements, one by one.
+    pub(super) is_made: bool,
+    /// The scratch buffer that holds it, if an earlier step made it.
+    pub(super) scratch: Option<usize>,
 }
 
 impl Operand {
@@ -140,7 +144,7 @@ impl Operand {
             Along::Lanes => (&self.lanes, &self.k),
             Along::K => (&self.k, &self.lanes),
         };
-        self.offset.unsigned_abs().is_multiple_of(by) && self.batch.multiple_of(by) && other.multiple_of(by) && run.runs_of(by)
+        !self.is_made && self.offset.unsigned_abs().is_multiple_of(by) && self.batch.multiple_of(by) && other.multiple_of(by) && run.runs_of(by)
     }
 
     /// Where a batch item begins.
@@ -196,6 +200,8 @@ impl Problem {
             lanes: Dims::new(contract.m.iter().map(|d| (d.size, d.a))),
             k: Dims::new(contract.k.iter().map(|d| (d.size, d.a))),
             index: index_dtype(contract.a.len),
+            is_made: contract.prologues[0].is_some(),
+            scratch: None,
         };
         let b = Operand {
             arg: 1,
@@ -205,6 +211,8 @@ impl Problem {
             lanes: Dims::new(contract.n.iter().map(|d| (d.size, d.b))),
             k: Dims::new(contract.k.iter().map(|d| (d.size, d.b))),
             index: index_dtype(contract.b.len),
+            is_made: contract.prologues[1].is_some(),
+            scratch: None,
         };
         let problem = Problem { batch, m, n, k, a, b, compute, swap: false };
         Ok(if runs_along_rows(contract) { problem.swapped() } else { problem })

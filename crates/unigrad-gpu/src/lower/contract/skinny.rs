@@ -9,6 +9,7 @@ use super::super::{Signature, Step, Unsupported};
 use super::grid::{Groups, Item, item, split};
 use super::load::repeat;
 use super::problem::{Along, Operand, Problem, multiply_add, plus};
+use super::source::Source;
 use super::sink::{Base, Sink};
 use super::tile::Parts;
 use smallvec::SmallVec;
@@ -109,12 +110,12 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
 /// The launch of the product; the second step of several parts is the caller's.
 pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: Plan) -> Result<Step, Unsupported> {
     let mut s = Signature::new("contract_skinny", [plan.threads, 1, 1]);
-    let first = s.arg(if p.swap { "b" } else { "a" }, p.a.arg, if p.swap { &contract.b } else { &contract.a });
-    let second = s.arg(if p.swap { "a" } else { "b" }, p.b.arg, if p.swap { &contract.a } else { &contract.b });
+    let first = Source::declare(&mut s, contract, &p.a, target)?;
+    let second = Source::declare(&mut s, contract, &p.b, target)?;
     let parts = plan.parts;
     let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
     let sides = Sides::of(p);
-    let places = if sides.columns { [second, first] } else { [first, second] };
+    let sources = if sides.columns { [&second, &first] } else { [&first, &second] };
     let per_group = match plan.way {
         Way::Dot { group, lanes } => plan.threads / group * lanes,
         Way::Spread { across } => across * plan.v,
@@ -139,7 +140,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
             let end = b.add(begin, length);
             b.binary(BinaryOp::Min, end, all)
         };
-        let kernel = Kernel { p, plan, sides: Sides::of(p), target, places, sink: &sink, base: &base };
+        let kernel = Kernel { p, plan, sides: Sides::of(p), target, sources, sink: &sink, base: &base };
         match (plan.way, shared) {
             (Way::Dot { group, lanes }, Some(shared)) => kernel.dot(b, [batch, lane0, begin, end], group, lanes, shared),
             (_, shared) => kernel.spread(b, [batch, lane0, begin, end], shared),
@@ -153,7 +154,7 @@ struct Kernel<'a> {
     plan: Plan,
     sides: Sides<'a>,
     target: &'a Target,
-    places: [Place; 2],
+    sources: [&'a Source<'a>; 2],
     sink: &'a Sink<'a>,
     base: &'a Base,
 }
@@ -188,14 +189,14 @@ impl Kernel<'_> {
     }
 
     /// `n` neighbours along `k` of an operand from `base` and `k` on, in the compute dtype.
-    fn along_k(&self, b: &mut Builder, operand: &Operand, place: Place, base: Value, k: Value, n: u32) -> Vec<Value> {
+    fn along_k(&self, b: &mut Builder, operand: &Operand, source: &Source<'_>, base: Value, k: Value, n: u32) -> Vec<Value> {
         let v = operand.vector(self.target, Along::K).min(n);
         let mut values = Vec::with_capacity(n as usize);
         for first in (0..n).step_by(v as usize) {
             let k = b.add_const(k, first.into());
             let at = operand.k.offset(b, k, operand.index);
             let at = plus(b, base, at);
-            let loaded = b.load_vector(place, at, v as u8);
+            let loaded = source.load(b, at, v as u8);
             for lane in 0..v {
                 let value = b.extract(loaded, lane as u8);
                 values.push(b.cast(value, self.p.compute));
@@ -229,7 +230,7 @@ impl Kernel<'_> {
     }
 
     fn dot(&self, b: &mut Builder, at: [Value; 4], group: u32, lanes: u32, shared: Place) {
-        let Kernel { plan, sides, places, .. } = self;
+        let Kernel { plan, sides, sources, .. } = self;
         let [batch, lane0, begin, end] = at;
         let (r, v) = (sides.n_vectors, plan.v);
         let thread = b.thread(0);
@@ -254,11 +255,11 @@ impl Kernel<'_> {
                 let matrix: Vec<Vec<Value>> = ks
                     .iter()
                     .flat_map(|k| rows.iter().map(|row| (*k, *row)).collect::<Vec<_>>())
-                    .map(|(k, row)| self.along_k(b, sides.matrix, places[0], row, k, v))
+                    .map(|(k, row)| self.along_k(b, sides.matrix, sources[0], row, k, v))
                     .collect();
                 for (k, of_step) in ks.iter().zip(matrix.chunks(rows.len())) {
                     for (which, vector) in vectors.iter().enumerate() {
-                        let xs = self.along_k(b, sides.vectors, places[1], *vector, *k, v);
+                        let xs = self.along_k(b, sides.vectors, sources[1], *vector, *k, v);
                         for (lane, ys) in of_step.iter().enumerate() {
                             let to = b.u32((lane * vectors.len() + which) as u32);
                             let mut sum = b.load(acc, to);
@@ -333,7 +334,7 @@ impl Kernel<'_> {
     }
 
     fn spread(&self, b: &mut Builder, at: [Value; 4], shared: Option<Place>) {
-        let Kernel { p, plan, sides, places, .. } = self;
+        let Kernel { p, plan, sides, sources, .. } = self;
         let Way::Spread { across } = plan.way else { return };
         let [batch, lane0, begin, end] = at;
         let (r, v) = (sides.n_vectors, plan.v);
@@ -355,7 +356,7 @@ impl Kernel<'_> {
                     .map(|k| {
                         let at = sides.matrix.k.offset(b, *k, sides.matrix.index);
                         let at = plus(b, row, at);
-                        b.load_vector(places[0], at, v as u8)
+                        sources[0].load(b, at, v as u8)
                     })
                     .collect();
                 for (k, loaded) in ks.iter().zip(loaded) {
@@ -366,7 +367,7 @@ impl Kernel<'_> {
                         })
                         .collect();
                     for (which, vector) in vectors.iter().enumerate() {
-                        let x = self.along_k(b, sides.vectors, places[1], *vector, *k, 1)[0];
+                        let x = self.along_k(b, sides.vectors, sources[1], *vector, *k, 1)[0];
                         for (lane, y) in ys.iter().enumerate() {
                             let to = b.u32(which as u32 * v + lane as u32);
                             let old = b.load(acc, to);

@@ -8,6 +8,7 @@ use super::super::{Signature, Step, Unsupported};
 use super::grid::{Groups, Item, item, split, tile_of};
 use super::load::{Layout, Loader, Tile, pipeline, repeat, table_bytes};
 use super::problem::{Problem, multiply_add};
+use super::source::Source;
 use super::sink::{Base, Sink};
 use super::stage::{Staged, guarded, masks};
 use unigrad_ir::{Builder, Place, Target, Type, Value};
@@ -86,8 +87,8 @@ impl Parts {
 pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, shape: Shape, parts: Parts) -> Result<Step, Unsupported> {
     let threads = shape.threads();
     let mut s = Signature::new("contract_tile", [threads, 1, 1]);
-    let first = s.arg(if p.swap { "b" } else { "a" }, p.a.arg, if p.swap { &contract.b } else { &contract.a });
-    let second = s.arg(if p.swap { "a" } else { "b" }, p.b.arg, if p.swap { &contract.a } else { &contract.b });
+    let first = Source::declare(&mut s, contract, &p.a, target)?;
+    let second = Source::declare(&mut s, contract, &p.b, target)?;
     let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
     let (tiles_m, tiles_n) = (p.m.div_ceil(shape.bm.into()), p.n.div_ceil(shape.bn.into()));
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
@@ -99,7 +100,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, shape: 
         let col0 = b.mul_const(tile_n, shape.bn.into());
         let kernel = Kernel { p, shape, target, shared, sink: &sink };
         let acc = kernel.zeros(b);
-        kernel.multiply(b, [first, second], [part, batch, row0, col0], parts, acc);
+        kernel.multiply(b, [&first, &second], [part, batch, row0, col0], parts, acc);
         let base = sink.base(b, if parts.count > 1 { both } else { batch });
         kernel.store(b, &base, row0, col0, acc);
     });
@@ -139,7 +140,7 @@ impl Kernel<'_> {
         split(b, thread, columns.into())
     }
 
-    fn multiply(&self, b: &mut Builder, places: [Place; 2], at: [Value; 4], parts: Parts, acc: Place) {
+    fn multiply(&self, b: &mut Builder, sources: [&Source<'_>; 2], at: [Value; 4], parts: Parts, acc: Place) {
         let Kernel { p, shape, target, shared, .. } = *self;
         if p.k == 0 {
             return;
@@ -165,8 +166,8 @@ impl Kernel<'_> {
             Tile { operand: &p.b, lanes: shape.bn, n_lanes: p.n, ld: ldb, at: 2 * shape.bk * lda, stage: shape.bk * ldb, ..tile_a.clone() };
         let base_a = p.a.base(b, batch);
         let base_b = p.b.base(b, batch);
-        let a = Loader::new(b, "a", tile_a, target, [places[0], shared], [thread, base_a, row0]);
-        let bl = Loader::new(b, "b", tile_b, target, [places[1], shared], [thread, base_b, col0]);
+        let a = Loader::new(b, "a", tile_a, target, (sources[0], shared), [thread, base_a, row0]);
+        let bl = Loader::new(b, "b", tile_b, target, (sources[1], shared), [thread, base_b, col0]);
         let k0 = b.mul_const(part, parts.len as i64);
         pipeline(b, [&a, &bl], k0, parts.len.min(p.k), |b, parity| self.multiply_tile(b, parity, lda, ldb, acc));
     }

@@ -6,6 +6,7 @@
 
 use super::{
     lanes::{Lanes, Shape},
+    map::{dense, unravel},
     ops, quotient,
     range::{Range, fits, held, ranges},
 };
@@ -190,6 +191,51 @@ impl<'a> Body<'a> {
         let mut body = Body::new(region, target, places, scalars, error);
         body.make_uniform(&mut sig.b);
         Ok(body)
+    }
+
+    /// A prologue of a contraction: a map whose last argument stands for the operand `name`, and which reads the kernel's arguments `args`. To be
+    /// called as [`Body::declare`].
+    pub(crate) fn of_operand(
+        sig: &mut Signature,
+        target: &'a Target,
+        region: &'a Region,
+        name: &str,
+        args: &[usize],
+    ) -> Result<Body<'a>, Unsupported> {
+        check(region, target)?;
+        let is_map = region.n_parallel == region.axes.len() && region.scalars.is_empty() && region.only_stored().is_some();
+        let plain = |inst: &Inst| !matches!(inst.op, InstOp::Acc | InstOp::Scalar(_) | InstOp::Bounded { .. });
+        let reads = region.args.split_last().map(|(_, reads)| reads).filter(|reads| reads.len() == args.len());
+        let Some(reads) = reads.filter(|_| is_map && region.insts.iter().all(plain)) else {
+            return Err(unsupported(region, "it is no map from buffers to one operand", "this is a mistake of the compiler; please report it"));
+        };
+        let declared = reads.iter().zip(args).enumerate().map(|(at, (arg, position))| {
+            let is_used = arg.len > 0;
+            is_used.then(|| sig.arg(&format!("{name}_in{at}"), *position, arg))
+        });
+        let places = declared.chain([None]).collect();
+        let mut body = Body::new(region, target, places, Vec::new(), None);
+        body.make_uniform(&mut sig.b);
+        Ok(body)
+    }
+
+    /// The element of an operand ([`Body::of_operand`]) at a row-major position (`U32`, or 64 bits wide).
+    pub(crate) fn element(&self, b: &mut Builder, linear: Value) -> Value {
+        let linear = if b.dtype(linear).size() == 8 { b.cast(linear, DType::U64) } else { linear };
+        let axes = unravel(b, linear, &self.region.axes).into_iter().map(Lanes::all).collect();
+        let mut memo = self.memo();
+        if self.region.axes.len() > 1 {
+            memo.put_index(&dense(&self.region.axes), b.dtype(linear) == DType::U64, Lanes::all(linear));
+        }
+        let point = Point { shape: Shape::ONE, along: None, axes, acc: None };
+        self.evaluate(b, &point, &mut memo, |body, at| body.live[at] && !matches!(body.region.insts[at].op, InstOp::Store { .. }));
+        let to = self.region.args.last().map_or(DType::F32, |arg| arg.dtype);
+        let stored = self.region.only_stored().and_then(|value| Some((value, memo.get(value.index())?)));
+        match stored {
+            Some((value, held)) => ops::stored(b, held.at(0, 0), self.region.insts[value.index()].dtype, to),
+            // INVARIANT: `of_operand` lets only maps pass that store one value, and a map's values are all evaluated.
+            None => b.constant(Literal::zero(to)),
+        }
     }
 
     /// Makes the uniform values, which every block from here on sees. Loads of what the launch writes wait: threads that are not the one that

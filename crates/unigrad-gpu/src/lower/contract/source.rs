@@ -1,0 +1,84 @@
+//! Where an operand's elements come from: the kernel's buffer, scratch memory that an earlier step filled, or a map that makes them.
+//!
+//! In: an element's number in the operand. Out: its value in the operand's dtype.
+//! Always: templates that move elements one by one (tile, fragment, skinny) take any source. Those that copy memory in a dialect's own words take
+//! the first two: for them [`store`] makes the operand in scratch memory first, which large products are worth.
+
+use super::super::{Lowered, Signature, StepArg, Unsupported, region};
+use super::problem::{Operand, Problem};
+use crate::lower::region::Body;
+use unigrad_ir::{Builder, Place, Target, Value};
+use unigrad_kernel::Contract;
+
+/// See the module's text.
+pub(super) enum Source<'a> {
+    Memory(Place),
+    Made(Box<Body<'a>>),
+}
+
+impl<'a> Source<'a> {
+    /// Declares what the operand reads. To be called while the program's outermost block is the current one.
+    pub(super) fn declare(s: &mut Signature, contract: &'a Contract, operand: &Operand, target: &'a Target) -> Result<Source<'a>, Unsupported> {
+        let (name, arg) = if operand.arg == 0 { ("a", &contract.a) } else { ("b", &contract.b) };
+        if let Some(scratch) = operand.scratch {
+            return Ok(Source::Memory(s.scratch(name, scratch, operand.dtype, false)));
+        }
+        match &contract.prologues[operand.arg] {
+            Some(region) => {
+                let body = Body::of_operand(s, target, region, name, &contract.prologue_args(operand.arg))?;
+                Ok(Source::Made(Box::new(body)))
+            }
+            None => Ok(Source::Memory(s.arg(name, operand.arg, arg))),
+        }
+    }
+
+    /// The place of what lies in memory.
+    pub(super) fn place(&self) -> Option<Place> {
+        match self {
+            Source::Memory(place) => Some(*place),
+            Source::Made(_) => None,
+        }
+    }
+
+    /// `v` neighbours from an element on; `v` is 1 for what is made.
+    pub(super) fn load(&self, b: &mut Builder, at: Value, v: u8) -> Value {
+        match self {
+            Source::Memory(place) => b.load_vector(*place, at, v),
+            Source::Made(body) => body.element(b, at),
+        }
+    }
+}
+
+/// The steps that make operands in scratch memory, from buffer 1 on (buffer 0 is for partial sums), and the problem that reads them there.
+pub(super) fn store(contract: &Contract, problem: &Problem, target: &Target) -> Result<(Lowered, Problem), Unsupported> {
+    let mut problem = problem.clone();
+    let mut lowered = Lowered { steps: Vec::new(), scratch: vec![0] };
+    for operand in [&mut problem.a, &mut problem.b] {
+        let Some(region) = &contract.prologues[operand.arg] else { continue };
+        let args = contract.prologue_args(operand.arg);
+        let at = lowered.scratch.len();
+        let len = if operand.arg == 0 { contract.a.len } else { contract.b.len };
+        lowered.scratch.push(len * operand.dtype.size());
+        let made = region::region(region, target)?;
+        let n_scratch = lowered.scratch.len();
+        for mut step in made.steps {
+            for arg in &mut step.args {
+                match arg {
+                    StepArg::Arg(of) => *arg = args.get(*of).map_or(StepArg::Scratch(at), |arg| StepArg::Arg(*arg)),
+                    StepArg::Scratch(own) => *own += n_scratch,
+                    StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) | StepArg::Scalar(..) => {
+                        return Err(Unsupported {
+                            cause: format!("prologue {}: it passes tables or run-time scalars", region.name),
+                            help: "this is a mistake of the compiler; please report it".to_owned(),
+                        });
+                    }
+                    StepArg::Status | StepArg::StatusSlot | StepArg::Word(_) => {}
+                }
+            }
+            lowered.steps.push(step);
+        }
+        lowered.scratch.extend(made.scratch);
+        (operand.is_made, operand.scratch) = (false, Some(at));
+    }
+    Ok((lowered, problem))
+}
