@@ -60,7 +60,7 @@ impl Tensor {
         let values = self.detach().cast(DType::F32).to_vec::<f32>()?;
         let bytes = block.encode(&values).filter(|bytes| bytes.len() == n_bytes);
         let bytes = bytes.ok_or_else(|| crate::Error::Internal(format!("{} values are no blocks of {}", values.len(), block.name)))?;
-        Quantized::from_bytes(&bytes, expr.shape().as_slice(), format, &self.device())
+        Quantized::from_bytes(&bytes, expr.shape().as_slice(), format, &self.device()?)
     }
 }
 

@@ -14,7 +14,7 @@ use unigrad_plan::{
     Options, Plan,
     testing::{end_on_plan, on_plan, plan_as_asked},
 };
-use unigrad_tensor::eval;
+use unigrad_tensor::{Format, eval};
 use unigrad_testing::{snapshot, watch};
 
 /// The cache of plans is the process's, and what is found there is not planned again: one test at a time.
@@ -160,6 +160,50 @@ fn a_cnn_training_step() {
         assert!(loss.item::<f32>().unwrap().is_finite());
     });
     compare("plans/cnn_step", &text_of("a step of a CNN with SGD and momentum", &plans));
+}
+
+/// A product whose operand is stored in another format is one kernel, which makes the elements itself: nothing is stored in between.
+#[test]
+fn products_read_storage_formats() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = cpu();
+    let stored = |x: Tensor| x.realize().unwrap().detach();
+    let (x, w, bias) = (leaf(&[48, 64], &device), leaf(&[64, 96], &device), leaf(&[96], &device));
+    let half = stored(x.cast(DType::BF16));
+    let [e4m3, e5m2] = DType::STORED.map(|dtype| stored(w.cast(dtype)));
+    let [bytes, scales] = [stored((&w * 50.0).cast(DType::I8)), leaf(&[96], &device)];
+    let blocks = leaf(&[96, 64], &device).quantize(Format::Q4_0).unwrap();
+    type Make<'a> = &'a dyn Fn() -> Tensor;
+    let products: [(&str, Make<'_>); 6] = [
+        ("a weight of f8e4m3, bias and GELU", &|| (x.matmul(&e4m3.cast(DType::F32)) + &bias).gelu()),
+        ("a weight of f8e5m2 in bf16", &|| half.matmul(&e5m2.cast(DType::BF16))),
+        ("a weight of q4_0, turned", &|| x.matmul(&blocks.dequantize(DType::F32).t())),
+        ("a weight of q4_0 for one row", &|| x.narrow(0, 0, 1).matmul(&blocks.dequantize(DType::F32).t())),
+        ("a master weight of f32 in bf16", &|| half.matmul(&w.cast(DType::BF16))),
+        ("a weight of i8 with a scale for each column", &|| x.matmul(&(bytes.cast(DType::F32) * &scales))),
+    ];
+    let mut text = String::new();
+    for (name, make) in products {
+        let plans = plans_of(|| drop(make().realize().unwrap()));
+        let kernels: Vec<&Kernel> = plans.iter().flat_map(|plan| &plan.launches).map(|launch| &launch.kernel).collect();
+        let [Kernel::Contract(contract)] = kernels[..] else { panic!("{name}: {} launches, not one product", kernels.len()) };
+        assert_eq!(contract.prologues.iter().flatten().count(), 1, "{name}");
+        assert!(plans.iter().all(|plan| plan.arena == 0), "{name}: something is stored in between");
+        text += &text_of(name, &plans);
+        if name.contains("q4_0, turned") || name.contains("master") {
+            text += &contract.to_string();
+        }
+    }
+    // What is not for a prologue: a weight that many products read, and what another kernel computes.
+    let many = plans_of(|| {
+        let weight = e4m3.cast(DType::F32);
+        let all = (0..4).fold(x.clone(), |x, _| x.matmul(&weight).narrow(1, 0, 64));
+        drop(all.realize().unwrap());
+    });
+    text += &text_of("a weight of f8e4m3 that four products read", &many);
+    let computed = plans_of(|| drop(half.matmul(&w.exp().cast(DType::BF16)).realize().unwrap()));
+    text += &text_of("a computed weight", &computed);
+    compare("plans/formats", &text);
 }
 
 /// One token through a layer with a cache of keys and values.

@@ -3,8 +3,9 @@
 //! Always: values are small integers, so that sums are exact in every float dtype, and every order of adding gives the same.
 
 use super::{Memory, Rng};
-use crate::{Arg, BatchDim, Contract, KDim, MDim, NDim};
-use unigrad_scalar::{DType, Literal};
+use crate::{Arg, BatchDim, Contract, Index, Inst, InstOp, KDim, MDim, NDim, Region, Value};
+use smallvec::smallvec;
+use unigrad_scalar::{BinaryOp, DType, Literal};
 
 /// All points of a list of dimensions, in order.
 pub fn points(sizes: &[usize]) -> Vec<Vec<usize>> {
@@ -83,6 +84,59 @@ pub fn case(rng: &mut Rng, sizes: [&[usize]; 4], dtypes: [DType; 3]) -> Case {
         prologues: [None, None],
     };
     Case { contract, args }
+}
+
+/// Takes operands out of memory: what is there now is an operand's elements less a number for each row of it, in another dtype, and a prologue
+/// adds the row's number and casts. Each operand with a chance of three in four; one at least, if dtypes let it.
+pub fn with_prologues(rng: &mut Rng, case: &mut Case) {
+    let first = rng.below(2);
+    let mut others = [None, None];
+    for side in [first, 1 - first] {
+        let operand = &case.args[side];
+        let (dtype, len) = (operand.dtype, operand.len());
+        if dtype == DType::Bool || side != first && rng.below(4) == 0 {
+            continue;
+        }
+        let stored = match dtype {
+            DType::F64 => DType::F64,
+            dtype if dtype.is_float() => DType::F32,
+            dtype if dtype.size() == 8 => DType::I64,
+            _ => DType::I32,
+        };
+        let divisors: Vec<usize> = (1..=len).filter(|n| len.is_multiple_of(*n)).collect();
+        let inner = rng.pick(&divisors);
+        let (mut left, mut added) = (Memory::new(stored, len), Memory::new(stored, len / inner));
+        (0..added.len()).for_each(|row| added.set(row, Literal::int(stored, rng.below(5) as i64 - 2)));
+        for i in 0..len {
+            let value = operand.get(i).as_i64() - added.get(i / inner).as_i64();
+            left.set(i, Literal::int(stored, value));
+        }
+        let inst = |op, dtype| Inst { op, dtype };
+        let at = |strides: [i64; 2]| Index { offset: 0, strides: smallvec![strides[0], strides[1]], dynamic: smallvec![] };
+        let whole = || at([inner as i64, 1]);
+        let region = Region {
+            name: "row_added".into(),
+            axes: smallvec![len / inner, inner],
+            n_parallel: 2,
+            args: vec![
+                Arg { dtype: stored, len, write: false },
+                Arg { dtype: stored, len: len / inner, write: false },
+                Arg { dtype, len, write: true },
+            ],
+            scalars: Vec::new(),
+            insts: vec![
+                inst(InstOp::Load { arg: 0, index: whole(), mask: None }, stored),
+                inst(InstOp::Load { arg: 1, index: at([1, 0]), mask: None }, stored),
+                inst(InstOp::Binary(BinaryOp::Add, Value(0), Value(1)), stored),
+                inst(InstOp::Cast(Value(2)), dtype),
+                inst(InstOp::Store { arg: 2, index: whole(), value: Value(3) }, dtype),
+            ],
+        };
+        case.contract.prologues[side] = Some(Box::new(region));
+        case.args[side] = left;
+        others[side] = Some(added);
+    }
+    case.args.extend(others.into_iter().flatten());
 }
 
 /// The sum at every point of a contraction, in order, with its index in `c`.

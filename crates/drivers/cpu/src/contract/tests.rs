@@ -8,7 +8,7 @@ use crate::simd::{Tier, tests::tiers};
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::testing::{
     Memory, Rng,
-    contract::{Case, case as random_case, first_difference, oracle},
+    contract::{Case, case as random_case, first_difference, oracle, with_prologues},
 };
 use unigrad_kernel::{Arg, BatchDim, Contract, Index, Inst, InstOp, KDim, MDim, NDim, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal};
@@ -24,8 +24,13 @@ impl AsBuf for Memory {
     }
 }
 
-fn check(mut case: Case, what: &str) {
+fn check(case: Case, what: &str) {
     let want = oracle(&case.contract, &case.args[0], &case.args[1]);
+    check_for(case, &want, what);
+}
+
+/// As [`check`], for results that are known.
+fn check_for(mut case: Case, want: &[(usize, Literal)], what: &str) {
     for tier in tiers() {
         let compiled = CompiledContract::for_tier(&case.contract, tier).unwrap();
         for threads in [1, 2, 3] {
@@ -36,7 +41,7 @@ fn check(mut case: Case, what: &str) {
             // SAFETY: the buffers match the contraction.
             let done: Result<(), Fault> = unsafe { compiled.run_on(threads, &bufs, &[]) };
             assert_eq!(done, Ok(()));
-            if let Some(difference) = first_difference(&case.args[2], &want, one) {
+            if let Some(difference) = first_difference(&case.args[2], want, one) {
                 panic!("{what} {tier:?} {threads} threads: {difference}\n{:?}", case.contract);
             }
         }
@@ -64,6 +69,35 @@ fn random_lists_strides_and_dtypes() {
             }
         };
         check(random_case(&mut rng, [&batch, &m, &n, &k], dtypes), &format!("round {round}"));
+    }
+}
+
+/// Operands that a prologue makes: every way to block a product, every orientation and dtype.
+#[test]
+fn prologues_make_operands() {
+    let mut rng = Rng(23);
+    let floats = [DType::F32, DType::F64, DType::F16, DType::BF16];
+    for round in 0..400 {
+        let list =
+            |rng: &mut Rng, most: usize, sizes: &[usize]| -> Vec<usize> { (0..rng.below(most + 1)).map(|_| rng.pick(sizes)).collect() };
+        let (batch, m, n, k);
+        if round % 20 == 0 {
+            // Several passes over `k`, dot products, blocks of their own panels, and parts of long sums.
+            batch = list(&mut rng, 1, &[1, 2]);
+            (m, n, k) = (vec![rng.pick(&[1, 3, 30, 200])], vec![rng.pick(&[1, 40, 130])], vec![rng.pick(&[330, 700, 4100])]);
+        } else {
+            (batch, m) = (list(&mut rng, 2, &[1, 2, 3]), list(&mut rng, 2, &[1, 2, 5, 9, 17]));
+            (n, k) = (list(&mut rng, 2, &[1, 3, 8, 17, 21]), list(&mut rng, 2, &[0, 1, 2, 7, 16, 19]));
+        }
+        let x = rng.pick(&floats);
+        let dtypes = match rng.below(3) {
+            0 => [rng.pick(&DType::ALL), rng.pick(&DType::ALL), DType::F32],
+            _ => [x, x, DType::F32],
+        };
+        let mut case = random_case(&mut rng, [&batch, &m, &n, &k], dtypes);
+        let want = oracle(&case.contract, &case.args[0], &case.args[1]);
+        with_prologues(&mut rng, &mut case);
+        check_for(case, &want, &format!("round {round}"));
     }
 }
 

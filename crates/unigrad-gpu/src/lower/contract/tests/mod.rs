@@ -11,7 +11,7 @@ use unigrad_ir::interpret::{Argument, Span, run};
 use unigrad_ir::{FragmentShape, Target};
 use unigrad_kernel::testing::{
     Memory, Rng,
-    contract::{Case, case as random_case, first_difference, oracle, points},
+    contract::{Case, case as random_case, first_difference, oracle, points, with_prologues},
 };
 use unigrad_kernel::{Arg, BatchDim, Contract, Index, Inst, InstOp, KDim, MDim, NDim, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal};
@@ -78,8 +78,13 @@ fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u
 
 /// Checks a contraction on each target; gives the names of the programs that ran.
 fn check_on(case: &mut Case, targets: &[(&str, Target)], what: &str) -> BTreeSet<String> {
-    let mut programs = BTreeSet::new();
     let want = oracle(&case.contract, &case.args[0], &case.args[1]);
+    check_for(case, &want, targets, what)
+}
+
+/// As [`check_on`], for results that are known.
+fn check_for(case: &mut Case, want: &[(usize, Literal)], targets: &[(&str, Target)], what: &str) -> BTreeSet<String> {
+    let mut programs = BTreeSet::new();
     for (name, target) in targets {
         let c = &mut case.args[2];
         let one = Literal::int(c.dtype, 1);
@@ -89,7 +94,7 @@ fn check_on(case: &mut Case, targets: &[(&str, Target)], what: &str) -> BTreeSet
             panic!("{what} on {name}: {fault}\n{:?}", case.contract);
         }
         let steps: Vec<&String> = lowered.steps.iter().map(|step| &step.program.name).collect();
-        if let Some(difference) = first_difference(&case.args[2], &want, one) {
+        if let Some(difference) = first_difference(&case.args[2], want, one) {
             panic!("{what} on {name}, {steps:?}: {difference}\n{:?}", case.contract);
         }
         programs.extend(steps.into_iter().cloned());
@@ -123,6 +128,81 @@ fn random_lists_strides_and_dtypes() {
         };
         let which = round % targets.len();
         check_on(&mut random_case(&mut rng, [&batch, &m, &n, &k], dtypes), &targets[which..=which], &format!("round {round}"));
+    }
+}
+
+/// Operands that a prologue makes, through every template: random ones, and sizes for tiles, fragments and few rows.
+#[test]
+fn prologues_make_operands() {
+    let mut rng = Rng(23);
+    let targets = targets();
+    let mut programs = BTreeSet::new();
+    for round in 0..90 {
+        let (batch, m, n, k);
+        match round % 3 {
+            0 => {
+                (batch, m) = (list(&mut rng, 2, &[1, 2, 3]), list(&mut rng, 2, &[1, 2, 5, 9, 17]));
+                (n, k) = (list(&mut rng, 2, &[1, 3, 8, 17, 21]), list(&mut rng, 2, &[1, 2, 7, 16, 19]));
+            }
+            1 => (batch, m, n, k) = (vec![rng.pick(&[1, 2])], vec![rng.pick(&[1, 3, 8])], vec![rng.pick(&[33, 64])], vec![rng.pick(&[64, 130])]),
+            _ => (batch, m, n, k) = (vec![], vec![rng.pick(&[9, 33])], vec![rng.pick(&[16, 40])], vec![rng.pick(&[16, 47, 300])]),
+        }
+        let x = rng.pick(&FLOATS);
+        let dtypes = match rng.below(4) {
+            0 => [rng.pick(&DType::ALL), rng.pick(&DType::ALL), DType::F32],
+            _ => [x, x, DType::F32],
+        };
+        let mut case = random_case(&mut rng, [&batch, &m, &n, &k], dtypes);
+        let want = oracle(&case.contract, &case.args[0], &case.args[1]);
+        with_prologues(&mut rng, &mut case);
+        let which = round / 3 % targets.len();
+        programs.extend(check_for(&mut case, &want, &targets[which..=which], &format!("round {round}")));
+    }
+    for template in ["contract_tile", "contract_fragment", "contract_skinny"] {
+        assert!(programs.contains(template), "{template} did not run: {programs:?}");
+    }
+}
+
+/// Loops in a dialect's own words copy operands as they lie: a prologue's is made in memory by a step before, which is valid for the target.
+#[test]
+fn native_loops_have_operands_made_before() {
+    let mut rng = Rng(29);
+    let mut seen = BTreeSet::new();
+    for target in unigrad_ir::offline_targets() {
+        for [m, n, k] in [[64, 256, 512], [256, 128, 4096], [1, 256, 512], [128, 128, 128]] {
+            let arg = |len, write| Arg { dtype: if write { DType::F32 } else { DType::BF16 }, len, write };
+            let contract = Contract {
+                batch: smallvec![],
+                m: smallvec![MDim { size: m, a: k as i64, c: n as i64 }],
+                n: smallvec![NDim { size: n, b: 1, c: 1 }],
+                k: smallvec![KDim { size: k, a: 1, b: n as i64 }],
+                a_offset: 0,
+                b_offset: 0,
+                a: arg(m * k, false),
+                b: arg(k * n, false),
+                c: arg(m * n, true),
+                epilogue: None,
+                prologues: [None, None],
+            };
+            let args = vec![Memory::new(DType::BF16, m * k), Memory::new(DType::BF16, k * n), Memory::new(DType::F32, m * n)];
+            let mut case = Case { contract, args };
+            let before = lower(&case.contract, &target).unwrap_or_else(|error| panic!("{}: {error}", target.arch));
+            with_prologues(&mut rng, &mut case);
+            let after = lower(&case.contract, &target).unwrap_or_else(|error| panic!("{}: {error}", target.arch));
+            for step in before.steps.iter().chain(&after.steps) {
+                unigrad_ir::validate(&step.program, &target).unwrap_or_else(|errors| panic!("{}: {errors:?}", target.arch));
+                unigrad_ir::render(&step.program, &target).unwrap_or_else(|error| panic!("{}: {error}", target.arch));
+            }
+            let main = |lowered: &Lowered| lowered.steps.iter().map(|step| step.program.name.clone()).find(|name| name.starts_with("contract_"));
+            assert_eq!(main(&before), main(&after), "{} {m}x{n}x{k}", target.arch);
+            let made = case.contract.prologues.iter().flatten().count();
+            let is_native = main(&after).is_some_and(|name| ["contract_wgmma", "contract_mma"].contains(&name.as_str()));
+            assert_eq!(after.steps.len() - before.steps.len(), if is_native { made } else { 0 }, "{} {m}x{n}x{k}", target.arch);
+            seen.extend(main(&after));
+        }
+    }
+    for template in ["contract_wgmma", "contract_mma", "contract_skinny"] {
+        assert!(seen.contains(template), "{template} was not chosen: {seen:?}");
     }
 }
 
