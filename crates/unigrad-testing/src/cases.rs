@@ -116,7 +116,7 @@ fn array(text: &str) -> Option<Array> {
     let shape: Option<Vec<usize>> = if shape == "-" { Some(Vec::new()) } else { shape.split(',').map(|size| size.parse().ok()).collect() };
     let shape = shape?;
     let any_float = dtype == "float";
-    let dtype = if any_float { DType::F64 } else { DType::ALL.into_iter().find(|d| d.name() == dtype)? };
+    let dtype = if any_float { DType::F64 } else { DType::ALL.into_iter().chain(DType::STORED).find(|d| d.name() == dtype)? };
     let mut words = words.split_whitespace();
     let values = if dtype.is_float() {
         Values::float(dtype, &shape, words.by_ref().take(numel(&shape)).map(|word| word.parse().ok()).collect::<Option<Vec<f64>>>()?)

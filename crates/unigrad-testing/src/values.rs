@@ -120,6 +120,7 @@ impl Values {
             DType::F32 => Data::Float(chunks.map(|raw| f32::from_bits(raw as u32).into()).collect()),
             DType::F16 => Data::Float(chunks.map(|raw| f16::from_bits(raw as u16).into()).collect()),
             DType::BF16 => Data::Float(chunks.map(|raw| bf16::from_bits(raw as u16).into()).collect()),
+            dtype if dtype.only_stores() => Data::Float(chunks.map(|raw| Literal::from_raw(dtype, raw).as_f64()).collect()),
             _ => Data::Int(chunks.map(|raw| Literal::from_raw(dtype, raw).as_i64()).collect()),
         };
         Values { dtype, shape: Shape::from_slice(shape), data }

@@ -39,7 +39,7 @@ macro_rules! families {
 }
 families!(
     unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest, math, activation, statistics, arrange, select,
-    networks
+    networks, formats
 );
 
 /// Every row of the table of functions, by its own meaning.

@@ -120,7 +120,7 @@ pub struct Call<'a> {
 type Got<T> = Result<T, CallError>;
 
 impl<'a> Call<'a> {
-    fn error(&self, cause: String, help: impl Into<String>) -> CallError {
+    pub(super) fn error(&self, cause: String, help: impl Into<String>) -> CallError {
         CallError { op: self.op, cause, help: help.into() }
     }
 

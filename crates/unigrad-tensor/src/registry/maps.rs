@@ -103,6 +103,11 @@ const OTHERS: &[Op] = &[
     op("addcdiv", "addcdiv", |c| one(c.x(0)?.addcdiv(c.x(1)?, c.x(2)?, c.float("value")?))).widest(),
     op("isclose", "isclose", |c| one(c.x(0)?.isclose(c.x(1)?, c.float("rtol")?, c.float("atol")?, c.flag("equal_nan")?))).step(),
     op("cast", "cast", |c| one(c.x(0)?.cast(dtype(c, "to")?))),
+    op("cast_through", "cast", |c| {
+        let x = c.x(0)?;
+        one(x.cast(dtype(c, "to")?).cast(x.dtype()))
+    })
+    .step(),
     op("bitcast", "bitcast", |c| one(c.x(0)?.bitcast(dtype(c, "to")?))).step(),
     op("masked_fill", "masked_fill", |c| {
         one(match c.attributes.get("value") {
@@ -125,7 +130,7 @@ fn range(c: &Call, dtype: DType) -> Result<Tensor, super::CallError> {
     Ok(Tensor::arange(c.float("start")?, c.float("stop")?, c.float("step")?, dtype, c.device))
 }
 
-fn dtype(c: &Call, name: &str) -> Result<DType, super::CallError> {
+pub(super) fn dtype(c: &Call, name: &str) -> Result<DType, super::CallError> {
     let choices: Vec<(&str, DType)> = DType::ALL.iter().chain(&DType::STORED).map(|dtype| (dtype.name(), *dtype)).collect();
     c.text(name)?;
     c.choice(name, &choices)

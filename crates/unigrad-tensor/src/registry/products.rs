@@ -49,6 +49,21 @@ fn adaptive_max_pool(c: &Call) -> Outputs {
 }
 
 pub(super) const OPS: &[&[Op]] = &[&[
+    // A right side in another dtype in memory: a half type, in which the product is then; an 8-bit float, which is read as the left side's dtype.
+    op("matmul_stored", "matmul", |c| {
+        let (x, to) = (c.x(0)?, super::maps::dtype(c, "to")?);
+        let w = c.x(1)?.cast(to);
+        one(if to.only_stores() { x.matmul(&w.cast(x.dtype())) } else { x.cast(to).matmul(&w) })
+    })
+    .step(),
+    op("matmul_quantized", "matmul", |c| {
+        let format = c.choice("format", &[("q4_0", unigrad_graph::Format::Q4_0)])?;
+        let x = c.x(0)?;
+        let w = c.x(1)?.quantize(format).map_err(|error| c.error(error.to_string(), "see the cause"))?;
+        one(x.matmul(&w.dequantize(x.dtype()).transpose(-2, -1)))
+    })
+    .step()
+    .reading(),
     op("matmul", "matmul", |c| {
         let turned = |i: usize, key: &str| Ok::<_, CallError>(if c.flag(key)? { c.x(i)?.transpose(-1, -2) } else { c.x(i)?.clone() });
         one(turned(0, "ta")?.matmul(&turned(1, "tb")?))

@@ -455,6 +455,11 @@ impl Generator {
             };
         }
         match self.rng.below(8) {
+            // Rounding may move a number by its sixteenth or eighth; beyond 448 it would be another one.
+            0 | 1 if bound <= 256.0 && self.rng.once_in(4) => {
+                let dtype = *self.rng.pick(&DType::STORED);
+                self.add(StepOp::Through(dtype), &[x], bound * 1.125, false)
+            }
             0 | 1 => {
                 let dtype = self.float_dtype();
                 self.add(StepOp::Cast(dtype), &[x], bound, false)

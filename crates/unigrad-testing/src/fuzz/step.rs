@@ -80,6 +80,8 @@ pub enum StepOp {
     /// `x * a + b`, with run-time numbers.
     Affine(f64, f64),
     Cast(DType),
+    /// To a dtype that only stores, and back.
+    Through(DType),
     Reshape(Vec<usize>),
     Permute(Vec<usize>),
     Expand(Vec<usize>),
@@ -167,6 +169,7 @@ impl Step {
             StepOp::Select => first.lt(&x[1]).where_(&x[2], &x[3]),
             StepOp::Affine(a, b) => first * *a + *b,
             StepOp::Cast(dtype) => first.cast(*dtype),
+            StepOp::Through(dtype) => first.cast(*dtype).cast(first.dtype()),
             StepOp::Reshape(shape) => first.reshape(shape),
             StepOp::Permute(order) => first.permute(order),
             StepOp::Expand(shape) => first.expand(shape),

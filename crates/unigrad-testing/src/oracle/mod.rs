@@ -223,6 +223,8 @@ pub(crate) fn rounding_error(dtype: DType) -> f64 {
         DType::F32 => f64::from(f32::EPSILON) / 2.0,
         DType::F16 => 2f64.powi(-11),
         DType::BF16 => 2f64.powi(-8),
+        DType::F8E4M3 => 2f64.powi(-4),
+        DType::F8E5M2 => 2f64.powi(-3),
         _ => 0.0,
     }
 }

@@ -127,7 +127,7 @@ impl Draw {
     }
 
     pub(super) fn dtype(&mut self) -> DType {
-        let value = self.pick(&DType::ALL);
+        let value = if self.once_in(16) { self.pick(&DType::STORED) } else { self.pick(&DType::ALL) };
         self.note(value)
     }
 
