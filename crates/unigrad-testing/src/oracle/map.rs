@@ -59,7 +59,9 @@ pub(super) fn select(condition: &Values, yes: &Values, no: &Values) -> Values {
 
 pub(super) fn cast(x: &Values, dtype: DType) -> Values {
     match &x.data {
-        // Between floats the oracle's extra digits stay.
+        // A dtype that only stores keeps few digits, and to keep few is what it is for.
+        Data::Float(_) if dtype.only_stores() => Values::from_literals(dtype, &x.shape, (0..x.len()).map(|i| x.literal(i).cast(dtype))),
+        // Between other floats the oracle's extra digits stay.
         Data::Float(data) if dtype.is_float() => Values::float(dtype, &x.shape, data.clone()),
         Data::Float(data) => Values::int(dtype, &x.shape, data.iter().map(|value| Literal::float(dtype, *value).as_i64()).collect()),
         Data::Int(_) => Values::from_literals(dtype, &x.shape, (0..x.len()).map(|i| x.literal(i).cast(dtype))),

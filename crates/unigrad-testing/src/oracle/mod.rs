@@ -126,7 +126,8 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
             let values = map::cast(x(0)?, dtype);
             // Only what does not fit is rounded.
             let fits = |value: &f64| value.is_nan() || Literal::float(dtype, *value).as_f64() == *value;
-            let all_fit = matches!(&values.data, crate::Data::Float(data) if data.iter().all(fits));
+            let before = if dtype.only_stores() { x(0)? } else { &values };
+            let all_fit = matches!(&before.data, crate::Data::Float(data) if data.iter().all(fits));
             if all_fit { moved(values) } else { one(values) }
         }
         Op::Bitcast => moved(map::bitcast(x(0)?, dtype)),
