@@ -16,7 +16,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
-use unigrad_scalar::{DType, Literal, Origin};
+use unigrad_scalar::{DType, Format, Literal, Origin};
 
 /// A node's place in creation order: inputs come before their users.
 pub type NodeId = u64;
@@ -344,6 +344,12 @@ impl Expr {
     /// Number of elements.
     pub fn numel(&self) -> usize {
         numel(&self.0.node_type.of.shape)
+    }
+
+    /// Bytes of its elements in memory.
+    pub fn bytes(&self) -> Result<usize, Arc<Error>> {
+        // Sizes are checked when a node is made.
+        Format::Plain(self.dtype()).bytes_for(self.shape()).map_err(|error| Error::internal(self, &error.cause))
     }
 
     /// The device's number.

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unigrad_graph::{BinaryOp, DType, Literal, Op, Origin, Shape, UnaryOp, numel};
+use unigrad_graph::{BinaryOp, DType, Format, Literal, Op, Origin, Shape, UnaryOp, numel};
 
 /// A node by position.
 pub(crate) type Id = u32;
@@ -63,6 +63,12 @@ impl Ir {
 
     pub(crate) fn numel(&self, id: Id) -> usize {
         numel(&self.node(id).shape)
+    }
+
+    /// Bytes of a node's elements in memory.
+    pub(crate) fn bytes(&self, id: Id) -> Result<usize, String> {
+        let node = self.node(id);
+        Format::Plain(node.dtype).bytes_for(&node.shape).map_err(|error| self.impossible(id, error.cause))
     }
 
     /// Adds a node, or finds the one that is the same.

@@ -173,7 +173,6 @@ pub(crate) fn assign(
 ) -> Result<Layout, String> {
     let certain = if errors_at_once { first_certain(launches) } else { 0 };
     let is_replaced: FxHashSet<u32> = replaced.iter().flatten().copied().collect();
-    let bytes = |id: Id| ir.numel(id) * ir.node(id).dtype.size();
     let mut place: FxHashMap<Id, Place> = FxHashMap::default();
     let mut donated = vec![None; outputs.len()];
     let mut output_of: FxHashMap<Id, u32> = FxHashMap::default();
@@ -244,7 +243,7 @@ pub(crate) fn assign(
                 place.insert(*id, Place::Output(output));
                 continue;
             }
-            let wanted = bytes(*id).div_ceil(ALIGN) * ALIGN;
+            let wanted = ir.bytes(*id)?.div_ceil(ALIGN) * ALIGN;
             let last = *last_use.get(id).ok_or_else(|| ir.impossible(*id, "a launch writes it, and no launch uses it"))?;
             let heir = heirs.iter().find_map(|other| live.iter().position(|block| block.node == *other && block.bytes == wanted));
             if let Some(block) = heir {

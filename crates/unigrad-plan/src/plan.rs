@@ -144,7 +144,7 @@ pub(crate) fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec
                 Place::Output(_) | Place::Arena(_) => {}
             }
             if is_first && !needless {
-                begins.push((at, ir.numel(id) * ir.node(id).dtype.size()));
+                begins.push((at, ir.bytes(id)?));
             }
         }
         if *needless {

@@ -1,7 +1,7 @@
 //! Leaves: from values in memory, from formulas.
 
 use crate::{Device, Dims, Operand, Result, Tensor, eval, promotion::value_expr};
-use unigrad_graph::{DType, Element, ErrorKind, Expr, Literal, Shape, is_countable};
+use unigrad_graph::{DType, Element, ErrorKind, Expr, Format, Literal, Shape, is_countable};
 
 /// Nested arrays, slices and vectors of elements, with their shape.
 pub trait NestedValues {
@@ -95,8 +95,7 @@ impl Tensor {
     #[track_caller]
     pub fn from_bytes(bytes: &[u8], shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
         let shape = shape.dims();
-        let elements = shape.iter().try_fold(1_usize, |product, size| product.checked_mul(*size));
-        if elements.and_then(|elements| elements.checked_mul(dtype.size())) != Some(bytes.len()) {
+        if Format::Plain(dtype).bytes_for(&shape) != Ok(bytes.len()) {
             let message = format!("{} values of {dtype} do not fill {:?}", bytes.len() / dtype.size(), shape.as_slice());
             return Tensor::fail(ErrorKind::Shape, "from_slice", message, "give as many values as the shape has elements", &[]);
         }

@@ -285,7 +285,7 @@ fn evaluate(targets: &[Expr], device: u32) -> Result<Vec<Expr>, Error> {
 /// Makes a copy node's data from what was computed on the one device: puts it on the other.
 fn transfer(copy: &Expr, source: &Expr) -> Result<(), Error> {
     let from = storage_buffer(source.data().ok_or_else(no_data)?)?;
-    let buffer = open(copy.device())?.allocate_tagged(copy.numel() * copy.dtype().size(), tag_or("tensor"))?;
+    let buffer = open(copy.device())?.allocate_tagged(copy.bytes()?, tag_or("tensor"))?;
     buffer.copy_from(0, from, 0, buffer.len())?;
     copy.set_data(Arc::new(buffer));
     if !copy.needs_grad() {
@@ -349,7 +349,7 @@ pub fn data(node: &Expr) -> Result<Vec<u8>, Error> {
     spoiled::check(&node)?;
     let buffer = storage_buffer(node.data().ok_or_else(no_data)?)?;
     let mut bytes = buffer.to_vec().inspect_err(|_| steps::failed(buffer))?;
-    bytes.truncate(node.numel() * node.dtype().size());
+    bytes.truncate(node.bytes()?);
     Ok(bytes)
 }
 
@@ -373,7 +373,7 @@ pub fn download_async<T: Send + 'static>(
     Later::of(async move {
         let (reading, node) = begun?;
         let mut bytes = reading.await?;
-        bytes.truncate(node.numel() * node.dtype().size());
+        bytes.truncate(node.bytes()?);
         then(&node, bytes)
     })
 }

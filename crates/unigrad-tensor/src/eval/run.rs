@@ -78,8 +78,7 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
                     externals[input].clone()
                 }
                 None => {
-                    let bytes = expr.numel() * expr.dtype().size();
-                    let fresh = device.allocate_tagged(bytes, tag_or("tensor")).map_err(|error| at(Some(expr.origin()), error))?;
+                    let fresh = device.allocate_tagged(expr.bytes()?, tag_or("tensor")).map_err(|error| at(Some(expr.origin()), error))?;
                     if let Some(input) = donor {
                         fresh.copy_from(0, externals[input], 0, fresh.len())?;
                     }
