@@ -32,6 +32,6 @@ pub use ops::decompose;
 pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, is_countable, numel};
 pub use types::{NodeType, TensorType};
 pub use unigrad_scalar::{
-    ArgReduceOp, BinaryOp, Block, DType, Element, F8E4M3, F8E5M2, Float8, Format, FormatError, Literal, Origin, OriginGuard, ReduceOp, ScanOp, ScatterMode, UnaryClass, UnaryOp, bf16,
-    each_unary, f16,
+    ArgReduceOp, BinaryOp, Block, DType, Element, F8E4M3, F8E5M2, Float8, Format, FormatError, Literal, Origin, OriginGuard, ReduceOp,
+    ScanOp, ScatterMode, UnaryClass, UnaryOp, bf16, each_unary, f16,
 };

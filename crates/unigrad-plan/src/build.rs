@@ -2,8 +2,8 @@
 
 use crate::capture::{Capture, Role};
 use crate::commit::{self, Assignment, ScalarCheck};
-use crate::{conv, float8};
 use crate::ir::{Id, Ir, IrNode, IrOp};
+use crate::{conv, float8};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unigrad_graph::{AttentionSpec, Composite, Expr, NodeId, Op};

@@ -21,7 +21,23 @@ macro_rules! nested_leaves {
         }
     )* };
 }
-nested_leaves!(bool, u8, i8, u16, i16, u32, i32, u64, i64, unigrad_graph::f16, unigrad_graph::bf16, f32, f64, unigrad_graph::F8E4M3, unigrad_graph::F8E5M2);
+nested_leaves!(
+    bool,
+    u8,
+    i8,
+    u16,
+    i16,
+    u32,
+    i32,
+    u64,
+    i64,
+    unigrad_graph::f16,
+    unigrad_graph::bf16,
+    f32,
+    f64,
+    unigrad_graph::F8E4M3,
+    unigrad_graph::F8E5M2
+);
 
 impl<T: NestedValues> NestedValues for [T] {
     type Element = T::Element;

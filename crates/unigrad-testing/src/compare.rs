@@ -16,7 +16,13 @@ impl Tolerance {
         let accumulator = rounding_error(dtype.compute()) * (12.0 + 4.0 * (len as f64).sqrt());
         // A half type's results are rounded when they are stored, and so are the few values in between that are stored.
         // An 8-bit float is rounded once, and has nothing computed in it.
-        let storage = if dtype.only_stores() { rounding_error(dtype) } else if dtype == dtype.compute() { 0.0 } else { 4.0 * rounding_error(dtype) };
+        let storage = if dtype.only_stores() {
+            rounding_error(dtype)
+        } else if dtype == dtype.compute() {
+            0.0
+        } else {
+            4.0 * rounding_error(dtype)
+        };
         // PyTorch's answers are written with twelve digits.
         let digits = if dtype == DType::F64 { 2e-11 } else { 0.0 };
         Tolerance { relative: accumulator + storage + digits }

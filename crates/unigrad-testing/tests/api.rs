@@ -57,6 +57,7 @@ const OTHERS: &[&str] = &[
     "backward_with",
     "backward_retain",
     "to_ndarray",
+    "quantize",
     "from_ndarray",
     "checkpoint",
     "with_gradient_hook",

@@ -57,8 +57,12 @@ fn codes_are_those_of_pytorch() {
 
 /// What differs, at most five of them.
 fn differences<T: PartialEq + std::fmt::Debug>(what: &str, got: &[T], want: impl Iterator<Item = T>) -> bool {
-    let wrong: Vec<String> =
-        want.zip(got).enumerate().filter(|(_, (want, got))| want != *got).map(|(i, (want, got))| format!("{i}: {got:?}, not {want:?}")).collect();
+    let wrong: Vec<String> = want
+        .zip(got)
+        .enumerate()
+        .filter(|(_, (want, got))| want != *got)
+        .map(|(i, (want, got))| format!("{i}: {got:?}, not {want:?}"))
+        .collect();
     wrong.iter().take(5).for_each(|line| println!("FAIL {what} {line}"));
     wrong.is_empty()
 }
@@ -179,7 +183,11 @@ fn blocks_on(device: &Device) -> bool {
         let made = values.quantize(Format::Q4_0).unwrap();
         assert_eq!(made.to_bytes().unwrap(), block.encode(&numbers(n, 1)).unwrap(), "{}", device.name());
         let turned = made.dequantize(DType::F32).flip(&[0]).flip(&[0]).to_vec::<f32>().unwrap();
-        right &= differences(&format!("{} q4_0 turned {shape:?}", device.name()), &turned, block.decode(&made.to_bytes().unwrap()).unwrap().into_iter());
+        right &= differences(
+            &format!("{} q4_0 turned {shape:?}", device.name()),
+            &turned,
+            block.decode(&made.to_bytes().unwrap()).unwrap().into_iter(),
+        );
     }
     let error = Tensor::from_vec(numbers(33, 0), [33], device).quantize(Format::Q4_0).unwrap_err().to_string();
     assert!(error.contains("blocks of 32") && error.contains("help: pad the last axis"), "{error}");

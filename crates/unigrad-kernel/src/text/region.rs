@@ -115,11 +115,7 @@ pub(super) fn literal(value: Literal) -> String {
         DType::U64 => (value.as_i64() as u64).to_string(),
         DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::I64 => value.as_i64().to_string(),
         DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 if x.is_nan() => {
-            if value == Literal::float(dtype, f64::NAN) {
-                "nan".to_owned()
-            } else {
-                format!("{:#x}", value.to_raw())
-            }
+            if value == Literal::float(dtype, f64::NAN) { "nan".to_owned() } else { format!("{:#x}", value.to_raw()) }
         }
         DType::F16 | DType::BF16 | DType::F32 | DType::F8E4M3 | DType::F8E5M2 => format!("{:?}", x as f32),
         DType::F64 => format!("{x:?}"),

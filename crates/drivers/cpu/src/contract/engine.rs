@@ -175,14 +175,7 @@ fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
 }
 
 impl<'a, T: StoreAs> Run<'a, T> {
-    pub(crate) fn new(
-        p: &'a Problem,
-        plan: &'a Plan,
-        tier: Tier,
-        args: &'a [Buf],
-        scalars: &'a [u64],
-        maps: Maps<'a>,
-    ) -> Self {
+    pub(crate) fn new(p: &'a Problem, plan: &'a Plan, tier: Tier, args: &'a [Buf], scalars: &'a [u64], maps: Maps<'a>) -> Self {
         let kernels = T::kernels(tier);
         // Equal tiles instead of full ones and a thin last one.
         let mr = p.m.div_ceil(p.m.div_ceil(kernels.mr).max(1)).max(1);

@@ -144,7 +144,11 @@ impl Operand {
             Along::Lanes => (&self.lanes, &self.k),
             Along::K => (&self.k, &self.lanes),
         };
-        !self.is_made && self.offset.unsigned_abs().is_multiple_of(by) && self.batch.multiple_of(by) && other.multiple_of(by) && run.runs_of(by)
+        !self.is_made
+            && self.offset.unsigned_abs().is_multiple_of(by)
+            && self.batch.multiple_of(by)
+            && other.multiple_of(by)
+            && run.runs_of(by)
     }
 
     /// Where a batch item begins.

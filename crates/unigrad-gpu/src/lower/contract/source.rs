@@ -18,7 +18,12 @@ pub(super) enum Source<'a> {
 
 impl<'a> Source<'a> {
     /// Declares what the operand reads. To be called while the program's outermost block is the current one.
-    pub(super) fn declare(s: &mut Signature, contract: &'a Contract, operand: &Operand, target: &'a Target) -> Result<Source<'a>, Unsupported> {
+    pub(super) fn declare(
+        s: &mut Signature,
+        contract: &'a Contract,
+        operand: &Operand,
+        target: &'a Target,
+    ) -> Result<Source<'a>, Unsupported> {
         let (name, arg) = if operand.arg == 0 { ("a", &contract.a) } else { ("b", &contract.b) };
         if let Some(scratch) = operand.scratch {
             return Ok(Source::Memory(s.scratch(name, scratch, operand.dtype, false)));

@@ -207,7 +207,11 @@ impl<'a> Body<'a> {
         let plain = |inst: &Inst| !matches!(inst.op, InstOp::Acc | InstOp::Scalar(_) | InstOp::Bounded { .. });
         let reads = region.args.split_last().map(|(_, reads)| reads).filter(|reads| reads.len() == args.len());
         let Some(reads) = reads.filter(|_| is_map && region.insts.iter().all(plain)) else {
-            return Err(unsupported(region, "it is no map from buffers to one operand", "this is a mistake of the compiler; please report it"));
+            return Err(unsupported(
+                region,
+                "it is no map from buffers to one operand",
+                "this is a mistake of the compiler; please report it",
+            ));
         };
         let declared = reads.iter().zip(args).enumerate().map(|(at, (arg, position))| {
             let is_used = arg.len > 0;

@@ -144,7 +144,10 @@ fn prologues_make_operands() {
                 (batch, m) = (list(&mut rng, 2, &[1, 2, 3]), list(&mut rng, 2, &[1, 2, 5, 9, 17]));
                 (n, k) = (list(&mut rng, 2, &[1, 3, 8, 17, 21]), list(&mut rng, 2, &[1, 2, 7, 16, 19]));
             }
-            1 => (batch, m, n, k) = (vec![rng.pick(&[1, 2])], vec![rng.pick(&[1, 3, 8])], vec![rng.pick(&[33, 64])], vec![rng.pick(&[64, 130])]),
+            1 => {
+                (batch, m, n, k) =
+                    (vec![rng.pick(&[1, 2])], vec![rng.pick(&[1, 3, 8])], vec![rng.pick(&[33, 64])], vec![rng.pick(&[64, 130])])
+            }
             _ => (batch, m, n, k) = (vec![], vec![rng.pick(&[9, 33])], vec![rng.pick(&[16, 40])], vec![rng.pick(&[16, 47, 300])]),
         }
         let x = rng.pick(&FLOATS);
@@ -193,7 +196,8 @@ fn native_loops_have_operands_made_before() {
                 unigrad_ir::validate(&step.program, &target).unwrap_or_else(|errors| panic!("{}: {errors:?}", target.arch));
                 unigrad_ir::render(&step.program, &target).unwrap_or_else(|error| panic!("{}: {error}", target.arch));
             }
-            let main = |lowered: &Lowered| lowered.steps.iter().map(|step| step.program.name.clone()).find(|name| name.starts_with("contract_"));
+            let main =
+                |lowered: &Lowered| lowered.steps.iter().map(|step| step.program.name.clone()).find(|name| name.starts_with("contract_"));
             assert_eq!(main(&before), main(&after), "{} {m}x{n}x{k}", target.arch);
             let made = case.contract.prologues.iter().flatten().count();
             let is_native = main(&after).is_some_and(|name| ["contract_wgmma", "contract_mma"].contains(&name.as_str()));
