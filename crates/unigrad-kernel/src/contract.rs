@@ -80,29 +80,26 @@ pub struct Contract {
 
 impl Contract {
     pub(crate) fn args(&self) -> Vec<Arg> {
-        let first = |operand: Arg, prologue: &Option<Box<Region>>| prologue.as_ref().map_or(operand, |region| region.args[0]);
-        let mut args = vec![first(self.a, &self.prologues[0]), first(self.b, &self.prologues[1])];
+        // Drivers refuse a prologue that reads nothing.
+        let first =
+            |operand: Arg, side: usize| self.prologues[side].as_ref().and_then(|region| region.args.first().copied()).unwrap_or(operand);
+        let mut args = vec![first(self.a, 0), first(self.b, 1)];
         match &self.epilogue {
             Some(region) => args.extend(region.args.iter().copied()),
             None => args.push(self.c),
         }
         for region in self.prologues.iter().flatten() {
-            args.extend(region.args.iter().take(region.args.len() - 1).skip(1));
+            args.extend(region.args.iter().take(region.args.len().saturating_sub(1)).skip(1));
         }
         args
     }
 
     /// The kernel's argument for each buffer that the prologue of `a` (0) or `b` (1) reads, in order; empty without one.
     pub fn prologue_args(&self, side: usize) -> Vec<usize> {
-        let reads = |side: usize| self.prologues[side].as_ref().map_or(0, |region| region.args.len() - 1);
+        let reads = |side: usize| self.prologues[side].as_ref().map_or(0, |region| region.args.len().saturating_sub(1));
         let own = 2 + self.epilogue.as_ref().map_or(1, |region| region.args.len());
         let first = own + if side == 0 { 0 } else { reads(0).saturating_sub(1) };
         (0..reads(side)).map(|read| if read == 0 { side } else { first + read - 1 }).collect()
-    }
-
-    /// The same product of operands that lie in memory.
-    pub fn without_prologues(&self) -> Contract {
-        Contract { prologues: [None, None], ..self.clone() }
     }
 
     /// Points of the batch.

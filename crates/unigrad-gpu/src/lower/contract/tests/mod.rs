@@ -185,6 +185,7 @@ fn native_loops_have_operands_made_before() {
                 b: arg(k * n, false),
                 c: arg(m * n, true),
                 epilogue: None,
+                tf32: false,
                 prologues: [None, None],
             };
             let args = vec![Memory::new(DType::BF16, m * k), Memory::new(DType::BF16, k * n), Memory::new(DType::F32, m * n)];
