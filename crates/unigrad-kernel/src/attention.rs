@@ -1,7 +1,7 @@
 //! Attention without materialized scores (Dao et al., FlashAttention-2, arXiv:2307.08691), forward and backward.
 
 use crate::Arg;
-use unigrad_scalar::DType;
+use unigrad_scalar::{AttentionSpec, DType};
 
 /// Offset and strides, in elements, of a tensor indexed `[batch, head, position, feature]`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -11,18 +11,7 @@ pub struct Layout4 {
     pub strides: [i64; 4],
 }
 
-/// Dropout of attention probabilities: the probability at `(batch, head, i, j)` is kept, and multiplied by `1 / keep`, where the Philox word 0
-/// (see [`crate::InstOp::Philox`]) at index `((batch * heads + head) * q_len + i) * k_len + j`, as `(word >> 8) * 2^-24`, is below `keep`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Dropout {
-    /// Probability of keeping, as the bits of an `f32`.
-    pub keep_bits: u32,
-}
-
-/// `softmax(scale * q kᵀ + bias, masked) v`.
-///
-/// Query `i` sees key `j` when `j < kv_len`, and if `causal` also `j <= i + q_offset`, and with a `window` also `j > i + q_offset - window`.
-/// A query that sees nothing gives 0 (and `lse` = -inf).
+/// `softmax(scale * q kᵀ + bias, masked) v`, as [`AttentionSpec`] says.
 ///
 /// Arguments: `q, k, v, [bias], out, lse`. Scalars: `kv_len: I64, q_offset: I64`, and with dropout `seed: U64, offset: U64`.
 /// `lse` is `[batch, heads, q_len]`, contiguous `F32` (`F64` for `F64` inputs): log of the sum of exponentials, for the gradient.
@@ -40,11 +29,7 @@ pub struct Attention {
     pub qk_dim: usize,
     /// Features of a value.
     pub v_dim: usize,
-    /// The bits of the `f64` scale.
-    pub scale_bits: u64,
-    pub causal: bool,
-    pub window: Option<usize>,
-    pub dropout: Option<Dropout>,
+    pub spec: AttentionSpec,
     pub q: Layout4,
     pub k: Layout4,
     pub v: Layout4,
@@ -84,7 +69,7 @@ impl Attention {
 
     pub(crate) fn scalars(&self) -> Vec<DType> {
         let mut scalars = vec![DType::I64, DType::I64];
-        if self.dropout.is_some() {
+        if self.spec.dropout.is_some() {
             scalars.extend([DType::U64, DType::U64]);
         }
         scalars
@@ -92,7 +77,7 @@ impl Attention {
 
     pub(crate) fn flops(&self) -> f64 {
         let pairs = self.batch as f64 * self.heads as f64 * self.q_len as f64 * self.k_len as f64;
-        let seen = if self.causal && self.q_len == self.k_len { 0.5 } else { 1.0 };
+        let seen = if self.spec.causal && self.q_len == self.k_len { 0.5 } else { 1.0 };
         2.0 * pairs * seen * (self.qk_dim + self.v_dim) as f64
     }
 }

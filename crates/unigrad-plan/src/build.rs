@@ -186,7 +186,7 @@ impl Builder {
 
     fn has_scalar_lengths(&self, spec: &AttentionSpec, inputs: &[Id]) -> bool {
         let first = 3 + usize::from(spec.has_bias);
-        let count = if spec.dropout_keep_bits.is_some() { 4 } else { 2 };
+        let count = if spec.dropout.is_some() { 4 } else { 2 };
         inputs.iter().skip(first).take(count).all(|id| matches!(self.ir.node(*id).op, IrOp::Scalar(_)))
     }
 

@@ -196,7 +196,7 @@ pub(crate) fn reads_through_views(op: &Op, input: usize) -> bool {
         Op::AttentionGrad(spec) => {
             // q, k, v, the bias, and the gradient that arrives, which is the last one.
             let first = 3 + usize::from(spec.has_bias);
-            let last = first + 4 + if spec.dropout_keep_bits.is_some() { 2 } else { 0 };
+            let last = first + 4 + if spec.dropout.is_some() { 2 } else { 0 };
             input < first || input == last
         }
         // Read as they lie, or not kernels of their own.

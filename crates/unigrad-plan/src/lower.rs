@@ -11,10 +11,10 @@ use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
-use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, Shape, numel};
+use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim,
-    MaxPool, NDim, Region, Scan, Scatter, ScatterBase, TopK, Value,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, MaxPool,
+    NDim, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -216,10 +216,7 @@ impl Lowering<'_> {
                     outer: x[0] * x[1],
                     input: SmallVec::from_slice(&x[2..]),
                     output: SmallVec::from_slice(&node.shape[2..]),
-                    kernel: spec.kernel.clone(),
-                    stride: spec.stride.clone(),
-                    pad: spec.pad.clone(),
-                    dilation: spec.dilation.clone(),
+                    spec: PoolSpec::clone(spec),
                 });
                 Launch { args: vec![input(0), self.part(id, 0)?, self.part(id, 1)?], ..simple(kernel) }
             }
@@ -259,16 +256,20 @@ impl Lowering<'_> {
                 let (buffers, scalars) = node.inputs.split_at(spec.n_tensors.min(node.inputs.len()));
                 let args: Vec<Id> = buffers.iter().copied().chain([id]).collect();
                 let kernel = Custom {
-                    name: spec.name.clone(),
-                    entry: spec.entry.clone(),
-                    texts: spec.texts.clone(),
-                    block: spec.block,
+                    program: spec.program.clone(),
                     grid: spec.grid,
                     args: args.iter().map(|arg| self.arg(*arg, *arg == id)).collect(),
                     scalars: scalars.iter().map(|scalar| self.ir.node(*scalar).dtype).collect(),
                 };
                 let scalars = scalars.iter().map(|scalar| self.slot(*scalar)).collect::<Result<_, _>>()?;
-                Launch { kernel: Kernel::Custom(kernel), args, scalars, name: spec.name.clone(), origin: node.origin, is_copy: false }
+                Launch {
+                    kernel: Kernel::Custom(kernel),
+                    args,
+                    scalars,
+                    name: spec.program.name.clone(),
+                    origin: node.origin,
+                    is_copy: false,
+                }
             }
             Op::Attention(spec) => self.attention(id, spec)?,
             Op::AttentionGrad(spec) => self.attention_grad(id, spec)?,
@@ -351,7 +352,7 @@ impl Lowering<'_> {
             args.push(base);
             next += 1;
         }
-        let n_scalars = if spec.dropout_keep_bits.is_some() { 4 } else { 2 };
+        let n_scalars = if spec.dropout.is_some() { 4 } else { 2 };
         let scalars = node.inputs[next..next + n_scalars].iter().map(|id| self.slot(*id)).collect::<Result<Vec<u32>, String>>()?;
         let shape = |i: usize| &self.ir.node(node.inputs[i]).shape;
         let (q, k, v) = (shape(0), shape(1), shape(2));
@@ -365,10 +366,7 @@ impl Lowering<'_> {
             k_len: k[2],
             qk_dim: q[3],
             v_dim: v[3],
-            scale_bits: spec.scale_bits,
-            causal: spec.causal,
-            window: spec.window,
-            dropout: spec.dropout_keep_bits.map(|keep_bits| Dropout { keep_bits }),
+            spec: spec.clone(),
             q: q_at.1,
             k: k_at.1,
             v: v_at.1,

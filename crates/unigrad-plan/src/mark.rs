@@ -258,5 +258,5 @@ impl Fusion<'_> {
 /// The inputs of attention that are numbers, not tensors: lengths and offset, seed and offset of random numbers.
 fn numbers_of_attention(spec: &AttentionSpec) -> std::ops::Range<usize> {
     let first = 3 + usize::from(spec.has_bias);
-    first..first + if spec.dropout_keep_bits.is_some() { 4 } else { 2 }
+    first..first + if spec.dropout.is_some() { 4 } else { 2 }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Generator, Tensor, arithmetic::Operand};
 use std::sync::Arc;
-use unigrad_graph::{AttentionSpec, DType, ErrorKind, Expr, Literal, numel, ops::attention::AttentionInputs};
+use unigrad_graph::{AttentionSpec, DType, Dropout, ErrorKind, Expr, Literal, numel, ops::attention::AttentionInputs};
 
 /// Settings of [`Tensor::attention`].
 #[derive(Clone, Default)]
@@ -96,7 +96,7 @@ impl Tensor {
             causal: options.causal,
             // Beyond what any two positions are apart, so that sums with it can be counted.
             window: options.window.map(|window| window.min(1 << 40)),
-            dropout_keep_bits: random.as_ref().map(|_| ((1.0 - options.dropout) as f32).to_bits()),
+            dropout: random.as_ref().map(|_| Dropout { keep_bits: ((1.0 - options.dropout) as f32).to_bits() }),
             has_bias: bias.is_some(),
         };
         let kv_len = position(&options.kv_len, s, q.device());

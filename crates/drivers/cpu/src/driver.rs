@@ -198,7 +198,7 @@ fn name(kernel: &Kernel) -> String {
             Some(epilogue) if !epilogue.name.is_empty() => format!("contract.{}", epilogue.name),
             _ => "contract".to_owned(),
         },
-        Kernel::Custom(custom) => custom.name.clone(),
+        Kernel::Custom(custom) => custom.program.name.clone(),
         other => other.kind().to_owned(),
     }
 }

@@ -4,8 +4,8 @@ use crate::{Values, check, on_target, targets, tolerance};
 use unigrad_gpu::lower;
 use unigrad_ir::{FragmentShape, Target};
 use unigrad_kernel::testing::Rng;
-use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Kernel, Layout4};
-use unigrad_scalar::{DType, Literal};
+use unigrad_kernel::{Arg, Attention, AttentionGrad, Kernel, Layout4};
+use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal};
 
 /// A random layout of `[batch, head, position, feature]`: in any of the usual orders, with padding, features apart or backwards.
 fn layout(random: &mut Rng, dims: [usize; 4]) -> (Layout4, usize) {
@@ -71,10 +71,13 @@ fn case(random: &mut Rng, dtype: DType, sizes: Sizes, plain: bool) -> Case {
         k_len,
         qk_dim,
         v_dim,
-        scale_bits: (1.0 / (qk_dim.max(1) as f64).sqrt()).to_bits(),
-        causal: random.below(2) == 0,
-        window: (random.below(4) == 0).then(|| 1 + random.below(k_len.max(1))),
-        dropout,
+        spec: AttentionSpec {
+            scale_bits: (1.0 / (qk_dim.max(1) as f64).sqrt()).to_bits(),
+            causal: random.below(2) == 0,
+            window: (random.below(4) == 0).then(|| 1 + random.below(k_len.max(1))),
+            dropout,
+            has_bias: bias.is_some(),
+        },
         q,
         k,
         v,
@@ -95,7 +98,7 @@ fn case(random: &mut Rng, dtype: DType, sizes: Sizes, plain: bool) -> Case {
     let kv_len = if random.below(2) == 0 { k_len as i64 } else { random.pick(&[0, k_len as i64 / 2, i64::MAX, k_len as i64]) };
     let q_offset = if random.below(2) == 0 { 0 } else { random.pick(&[-3, 2, k_len as i64 - q_len as i64]) };
     let mut scalars = vec![kv_len as u64, q_offset as u64];
-    if forward.dropout.is_some() {
+    if forward.spec.dropout.is_some() {
         scalars.extend([0x1234_5678_9abc_def0, 77]);
     }
     let grad = AttentionGrad { forward, dout, dout_buffer, dq, dk, dv, grad_buffers: [dq_buffer, dk_buffer, dv_buffer] };
@@ -238,7 +241,7 @@ fn fragments_of_usual_sizes() {
         for (group, q_len, k_len, dim) in [(1, 65, 130, 64), (2, 40, 70, 128)] {
             let dtype = half(&mut random, &target);
             let mut case = case(&mut random, dtype, sizes([1, group, q_len, k_len, dim, dim]), true);
-            case.grad.forward.causal = true;
+            case.grad.forward.spec.causal = true;
             check_forward(&case, &target);
             // All but the sums of the output times its gradient.
             let (used, all) = fragment_steps(&Kernel::AttentionGrad(case.grad.clone()), &target);
@@ -256,10 +259,10 @@ fn maxima_that_grow_scale_the_sums() {
             let dtype = half(&mut random, &target);
             let mut case = case(&mut random, dtype, sizes([1, 1, q_len, 200, 16, v_dim]), true);
             let forward = &mut case.grad.forward;
-            (forward.causal, forward.window) = (false, None);
+            (forward.spec.causal, forward.spec.window) = (false, None);
             case.scalars = vec![200, 0];
             // Scores grow from key to key, in steps far beyond the slack.
-            forward.scale_bits = 1.0f64.to_bits();
+            forward.spec.scale_bits = 1.0f64.to_bits();
             let value = |at: i64| Literal::float(dtype, (at / 20) as f64 * 1.5);
             let keys = &mut case.buffers[1];
             let mut all = crate::decode(dtype, keys);
@@ -297,8 +300,8 @@ fn queries_that_see_nothing_and_all_that_is_dropped() {
             let dtype = half(&mut random, &target);
             let mut case = case(&mut random, dtype, sizes([1, 1, 40, 40, 16, 16]), true);
             let forward = &mut case.grad.forward;
-            (forward.causal, forward.window) = (true, Some(25));
-            forward.dropout = Some(Dropout { keep_bits: keep.to_bits() });
+            (forward.spec.causal, forward.spec.window) = (true, Some(25));
+            forward.spec.dropout = Some(Dropout { keep_bits: keep.to_bits() });
             case.scalars = vec![kv_len, q_offset as i64 as u64, 3, 4];
             check_forward(&case, &target);
             check_case(case, &target);

@@ -1,9 +1,9 @@
 //! Attention, forward and backward, as nodes with several parts.
 
 use super::contract::transposed;
-use crate::{AttentionSpec, Error, Expr, Inputs, Op, Shape, autograd::Vjp, gradients};
+use crate::{Error, Expr, Inputs, Op, Shape, autograd::Vjp, gradients};
 use std::sync::Arc;
-use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
+use unigrad_scalar::{AttentionSpec, BinaryOp, DType, Literal, ReduceOp};
 
 /// The inputs of an attention node by name.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl AttentionInputs {
         let (q, k, v) = (rest.next()?, rest.next()?, rest.next()?);
         let bias = if spec.has_bias { Some(rest.next()?) } else { None };
         let (kv_len, q_offset) = (rest.next()?, rest.next()?);
-        let random = if spec.dropout_keep_bits.is_some() { Some((rest.next()?, rest.next()?)) } else { None };
+        let random = if spec.dropout.is_some() { Some((rest.next()?, rest.next()?)) } else { None };
         Some((AttentionInputs { q, k, v, bias, kv_len, q_offset, random }, rest.collect()))
     }
 }
@@ -142,9 +142,9 @@ impl Scores {
             let width = Expr::constant(Literal::int(DType::I64, window as i64), &shape, device);
             seen = seen.and(&key.gt(&at.sub(&width)));
         }
-        let kept = match (spec.dropout_keep_bits, &inputs.random) {
-            (Some(bits), Some((seed, offset))) => {
-                let keep = f32::from_bits(bits);
+        let kept = match (spec.dropout, &inputs.random) {
+            (Some(dropout), Some((seed, offset))) => {
+                let keep = f32::from_bits(dropout.keep_bits);
                 let eight = Expr::constant(Literal::int(DType::U32, 8), &shape, device);
                 let bits = Expr::random(&shape, 0, seed, offset).binary(BinaryOp::Shr, &eight).cast(DType::F32);
                 let unit = bits.binary_const(BinaryOp::Mul, 1.0 / 16_777_216.0);

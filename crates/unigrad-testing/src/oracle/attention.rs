@@ -32,7 +32,7 @@ impl<'a> Problem<'a> {
         let (q, k, v) = (next()?, next()?, next()?);
         let bias = if spec.has_bias { Some(next()?) } else { None };
         let (kv_len, q_offset) = (next()?.as_i64(0), next()?.as_i64(0));
-        let random = if spec.dropout_keep_bits.is_some() { Some((next()?.as_i64(0) as u64, next()?.as_i64(0) as u64)) } else { None };
+        let random = if spec.dropout.is_some() { Some((next()?.as_i64(0) as u64, next()?.as_i64(0) as u64)) } else { None };
         Ok(Problem { spec, q, k, v, bias, kv_len, q_offset, random, rest: rest.collect() })
     }
 
@@ -69,9 +69,9 @@ impl<'a> Problem<'a> {
         };
         let scores: Vec<f64> = (0..n_k).map(score).collect();
         let greatest = scores.iter().fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(*b) });
-        let keep = match (self.random, self.spec.dropout_keep_bits) {
-            (Some((seed, offset)), Some(bits)) => {
-                let keep = f32::from_bits(bits);
+        let keep = match (self.random, self.spec.dropout) {
+            (Some((seed, offset)), Some(dropout)) => {
+                let keep = f32::from_bits(dropout.keep_bits);
                 let kept = |j: usize| {
                     let word = philox((((b * heads + h) * n_q + i) * n_k + j) as u64, offset, seed)[0];
                     if ((word >> 8) as f32) * 2f32.powi(-24) < keep { 1.0 / f64::from(keep) } else { 0.0 }

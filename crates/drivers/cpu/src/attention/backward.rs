@@ -215,7 +215,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
                         scores,
                         scale: c.scale,
                         bias: if c.bias.is_some() { bias } else { std::ptr::null() },
-                        dropout: if kernel.dropout.is_some() { dropout } else { std::ptr::null() },
+                        dropout: if kernel.spec.dropout.is_some() { dropout } else { std::ptr::null() },
                     };
                     (c.math.gradient)(&block, &Saved { lse: saved, delta: saved.add(width), grads });
                     rows_product(c, scores, n_block, n, (dout_rows, dv), dvs.add(key * dv));

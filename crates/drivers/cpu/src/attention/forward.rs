@@ -17,7 +17,7 @@ pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, threads: usize) {
     if kernel.batch == 0 || kernel.heads == 0 || kernel.q_len == 0 {
         return;
     }
-    if kernel.q_len < FEW_QUERIES && kernel.dropout.is_none() && c.bias.is_none() {
+    if kernel.q_len < FEW_QUERIES && kernel.spec.dropout.is_none() && c.bias.is_none() {
         // SAFETY: the caller's.
         return unsafe { decode::run(c, threads) };
     }
@@ -107,7 +107,7 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
                         scores,
                         scale: c.scale,
                         bias: if c.bias.is_some() { bias } else { std::ptr::null() },
-                        dropout: if kernel.dropout.is_some() { dropout } else { std::ptr::null() },
+                        dropout: if kernel.spec.dropout.is_some() { dropout } else { std::ptr::null() },
                     };
                     (c.math.softmax)(&block, &softmax);
                     if key > start {

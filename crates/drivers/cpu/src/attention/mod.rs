@@ -153,7 +153,7 @@ impl<'a, T: Real> Context<'a, T> {
         let n_inputs = 3 + usize::from(kernel.bias.is_some());
         let kv_len = (scalars[0] as i64).clamp(0, kernel.k_len as i64) as usize;
         // Without dropout there are no such scalars, and nothing reads them.
-        let (seed, philox_offset) = if kernel.dropout.is_some() { (scalars[2], scalars[3]) } else { (0, 0) };
+        let (seed, philox_offset) = if kernel.spec.dropout.is_some() { (scalars[2], scalars[3]) } else { (0, 0) };
         Context {
             kernel,
             q: Tensor::new(&args[0], kernel.q),
@@ -161,8 +161,8 @@ impl<'a, T: Real> Context<'a, T> {
             v: Tensor::new(&args[2], kernel.v),
             bias: kernel.bias.map(|(layout, _)| Tensor::new(&args[3], layout)),
             rest: &args[n_inputs..],
-            visible: Visible { causal: kernel.causal, window: kernel.window, q_offset: scalars[1] as i64, n_keys: kv_len },
-            scale: T::from_f64(f64::from_bits(kernel.scale_bits)),
+            visible: Visible { causal: kernel.spec.causal, window: kernel.spec.window, q_offset: scalars[1] as i64, n_keys: kv_len },
+            scale: T::from_f64(f64::from_bits(kernel.spec.scale_bits)),
             seed,
             philox_offset,
             kernels: T::kernels(tier),
@@ -271,7 +271,7 @@ impl<'a, T: Real> Context<'a, T> {
     /// Factors of dropout for a block, laid out like its scores.
     unsafe fn fill_dropout(&self, (batch, head): (usize, usize), (first, n): (usize, usize), (key, n_keys): (usize, usize), to: *mut T) {
         const N: usize = 8;
-        let Some(dropout) = &self.kernel.dropout else { return };
+        let Some(dropout) = &self.kernel.spec.dropout else { return };
         let keep = f32::from_bits(dropout.keep_bits);
         let kept = T::from_f64(1.0 / f64::from(keep));
         let kernel = self.kernel;

@@ -7,8 +7,8 @@ use crate::contract::tests::{AsBuf, thread_seconds};
 use crate::memory::Buf;
 use crate::simd::{Tier, tests::tiers, tier};
 use unigrad_kernel::testing::{Memory, Rng};
-use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Layout4};
-use unigrad_scalar::{DType, Literal};
+use unigrad_kernel::{Arg, Attention, AttentionGrad, Layout4};
+use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal};
 
 const SEED: u64 = 0x1234_5678_9abc_def0;
 const PHILOX_OFFSET: u64 = 77;
@@ -74,7 +74,7 @@ impl Setup {
 
     fn kept(&self, i: [usize; 4]) -> f64 {
         let a = self.attention();
-        let Some(dropout) = a.dropout else { return 1.0 };
+        let Some(dropout) = a.spec.dropout else { return 1.0 };
         let keep = f32::from_bits(dropout.keep_bits);
         let [b, h, q, k] = i.map(|x| x as u64);
         let index = ((b * a.heads as u64 + h) * a.q_len as u64 + q) * a.k_len as u64 + k;
@@ -90,12 +90,12 @@ impl Setup {
         let scores: Vec<f64> = (0..a.k_len)
             .map(|j| {
                 let (ii, jj) = (i as i64 + q_offset, j as i64);
-                let hidden = jj >= kv_len || (a.causal && jj > ii) || a.window.is_some_and(|w| jj <= ii - w as i64);
+                let hidden = jj >= kv_len || (a.spec.causal && jj > ii) || a.spec.window.is_some_and(|w| jj <= ii - w as i64);
                 if hidden {
                     return f64::NEG_INFINITY;
                 }
                 let dot: f64 = (0..a.qk_dim).map(|f| self.get(0, [b, h, i, f]) * self.get(1, [b, kv, j, f])).sum();
-                dot * f64::from_bits(a.scale_bits) + if a.bias.is_some() { self.get(3, [b, h, i, j]) } else { 0.0 }
+                dot * f64::from_bits(a.spec.scale_bits) + if a.bias.is_some() { self.get(3, [b, h, i, j]) } else { 0.0 }
             })
             .collect();
         let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -128,7 +128,7 @@ impl Setup {
 
     fn check_backward(&self, what: &str) {
         let a = self.attention();
-        let scale = f64::from_bits(a.scale_bits);
+        let scale = f64::from_bits(a.spec.scale_bits);
         let allowed = tolerance(a.dtype) * 8.0;
         let group = a.heads / a.kv_heads;
         for b in 0..a.batch {
@@ -230,10 +230,13 @@ fn setup(rng: &mut Rng, s: &Sizes, dtype: DType, plain: bool) -> Setup {
         k_len: s.k_len,
         qk_dim: s.qk_dim,
         v_dim: s.v_dim,
-        scale_bits: (1.0 / (s.qk_dim as f64).sqrt()).to_bits(),
-        causal: plain || rng.below(2) == 0,
-        window: (!plain && rng.below(4) == 0).then(|| 1 + rng.below(20)),
-        dropout: (!plain && rng.below(3) == 0).then(|| Dropout { keep_bits: 0.8f32.to_bits() }),
+        spec: AttentionSpec {
+            scale_bits: (1.0 / (s.qk_dim as f64).sqrt()).to_bits(),
+            causal: plain || rng.below(2) == 0,
+            window: (!plain && rng.below(4) == 0).then(|| 1 + rng.below(20)),
+            dropout: (!plain && rng.below(3) == 0).then(|| Dropout { keep_bits: 0.8f32.to_bits() }),
+            has_bias: bias.is_some(),
+        },
         q,
         k,
         v,
@@ -259,7 +262,7 @@ fn setup(rng: &mut Rng, s: &Sizes, dtype: DType, plain: bool) -> Setup {
     let kv_len = if plain || rng.below(3) > 0 { s.k_len } else { rng.below(s.k_len + 1) };
     let q_offset = if plain || rng.below(2) == 0 { s.k_len as i64 - s.q_len as i64 } else { rng.below(9) as i64 - 4 };
     let mut scalars = vec![kv_len as u64, q_offset as u64];
-    if forward.dropout.is_some() {
+    if forward.spec.dropout.is_some() {
         scalars.extend([SEED, PHILOX_OFFSET]);
     }
     Setup {

@@ -17,7 +17,7 @@ use unigrad_kernel::testing::{
     scatter::{random as random_kernel, rows},
 };
 use unigrad_kernel::{ArgSort, Kernel, MaxPool, Scan, Scatter, ScatterBase, TopK};
-use unigrad_scalar::{BinaryOp, Combine, DType, Literal, ScanOp, ScatterMode};
+use unigrad_scalar::{BinaryOp, Combine, DType, Literal, PoolSpec, ScanOp, ScatterMode};
 
 /// Rng values in memory.
 trait Values {
@@ -365,7 +365,13 @@ fn pools() {
         let output = (0..rank)
             .map(|d| (input[d] + 2 * pad[d]).checked_sub((kernel[d] - 1) * dilation[d] + 1).map_or(0, |room| room / stride[d] + 1))
             .collect();
-        let pool = MaxPool { dtype: random.pick(&DType::ALL), outer: random.below(4), input, output, kernel, stride, pad, dilation };
+        let pool = MaxPool {
+            dtype: random.pick(&DType::ALL),
+            outer: random.below(4),
+            input,
+            output,
+            spec: PoolSpec { kernel, stride, pad, dilation },
+        };
         check_pool(&pool).unwrap();
         let args = Kernel::MaxPool(pool.clone()).args();
         let mut x = random.values(pool.dtype, args[0].len);
@@ -377,10 +383,12 @@ fn pools() {
         for o in 0..pool.outer {
             for window in points(&pool.output) {
                 let mut best: Option<(Literal, usize)> = None;
-                for k in points(&pool.kernel) {
+                for k in points(&pool.spec.kernel) {
                     let at: Option<Vec<usize>> = (0..rank)
                         .map(|d| {
-                            (window[d] * pool.stride[d] + k[d] * pool.dilation[d]).checked_sub(pool.pad[d]).filter(|i| *i < pool.input[d])
+                            (window[d] * pool.spec.stride[d] + k[d] * pool.spec.dilation[d])
+                                .checked_sub(pool.spec.pad[d])
+                                .filter(|i| *i < pool.input[d])
                         })
                         .collect();
                     let Some(at) = at else { continue };
@@ -403,11 +411,16 @@ fn pools() {
 #[test]
 fn malformed_pools_are_refused() {
     let two = || SmallVec::from_slice(&[2, 2]);
-    let good =
-        MaxPool { dtype: DType::F32, outer: 1, input: two(), output: two(), kernel: two(), stride: two(), pad: two(), dilation: two() };
+    let good = MaxPool {
+        dtype: DType::F32,
+        outer: 1,
+        input: two(),
+        output: two(),
+        spec: PoolSpec { kernel: two(), stride: two(), pad: two(), dilation: two() },
+    };
     check_pool(&good).unwrap();
     let cases: [fn(&mut MaxPool); 5] =
-        [|k| k.kernel[0] = 0, |k| k.stride[1] = 0, |k| k.dilation[0] = 0, |k| k.input[1] = 0, |k| k.pad.truncate(1)];
+        [|k| k.spec.kernel[0] = 0, |k| k.spec.stride[1] = 0, |k| k.spec.dilation[0] = 0, |k| k.input[1] = 0, |k| k.spec.pad.truncate(1)];
     for spoil in cases {
         let mut kernel = good.clone();
         spoil(&mut kernel);
@@ -429,10 +442,7 @@ fn speed_of_pools() {
                 outer,
                 input: two(size),
                 output: two(output),
-                kernel: two(window),
-                stride: two(stride),
-                pad: two(pad),
-                dilation: two(1),
+                spec: PoolSpec { kernel: two(window), stride: two(stride), pad: two(pad), dilation: two(1) },
             };
             let args = Kernel::MaxPool(pool.clone()).args();
             let mut x = random.values(dtype, args[0].len);

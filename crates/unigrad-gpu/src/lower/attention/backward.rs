@@ -282,7 +282,7 @@ impl Backward<'_> {
         let b = &mut sig.b;
         let tile = Tile::new(b, shape, context.dtype);
         let ([chunk, head, batch], first, exists) =
-            self.take(b, line, [chunks, forward.heads, forward.batch], items, shape.rows(), forward.causal);
+            self.take(b, line, [chunks, forward.heads, forward.batch], items, shape.rows(), forward.spec.causal);
         let kv_head = b.div_const(head, context.group() as i64);
         let q = context.side(b, places.inputs.q, &forward.q, forward.qk_dim, batch, head);
         let dout = context.side(b, places.dout, &kernel.dout, forward.v_dim, batch, head);
@@ -307,7 +307,7 @@ impl Backward<'_> {
             b.barrier();
         });
         let to = context.side(b, dq, &kernel.dq, forward.qk_dim, batch, head);
-        b.when(exists, |b| self.write(b, &tile, &to, (first, end), chunk, sums, f64::from_bits(forward.scale_bits)));
+        b.when(exists, |b| self.write(b, &tile, &to, (first, end), chunk, sums, f64::from_bits(forward.spec.scale_bits)));
         Ok(sig.finish(line.grid))
     }
 
@@ -372,7 +372,7 @@ impl Backward<'_> {
         b.when(exists, |b| {
             if let Some((dk, sums)) = dk_sums {
                 let side = context.side(b, dk, &kernel.dk, forward.qk_dim, batch, kv_head);
-                self.write(b, &tile, &side, (first, end), chunk, sums, f64::from_bits(forward.scale_bits));
+                self.write(b, &tile, &side, (first, end), chunk, sums, f64::from_bits(forward.spec.scale_bits));
             }
             if let Some((dv, sums)) = dv_sums {
                 let side = context.side(b, dv, &kernel.dv, forward.v_dim, batch, kv_head);

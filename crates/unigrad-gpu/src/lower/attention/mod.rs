@@ -88,7 +88,7 @@ impl<'a> Context<'a> {
         let v = self.input(2, kernel.v_buffer).open(sig, "v", false);
         let bias = kernel.bias.map(|(_, arg)| sig.arg("bias", 3, &Arg { write: false, ..arg }));
         let (kv_len, q_offset) = (sig.scalar_halves("kv_len", 0), sig.scalar_halves("q_offset", 1));
-        let dropout = kernel.dropout.map(|dropout| {
+        let dropout = kernel.spec.dropout.map(|dropout| {
             let (seed, offset) = (sig.scalar_halves("seed", 2), sig.scalar_halves("offset", 3));
             (f32::from_bits(dropout.keep_bits), seed, offset)
         });
@@ -110,11 +110,11 @@ impl<'a> Context<'a> {
     fn sees(&self, b: &mut Builder, inputs: &Inputs, i: Value, j: Value) -> Value {
         let mut seen = b.lt(j, inputs.kv_len);
         let position = b.add(i, inputs.q_offset);
-        if self.kernel.causal {
+        if self.kernel.spec.causal {
             let past = b.binary(BinaryOp::Le, j, position);
             seen = b.and(seen, past);
         }
-        if let Some(window) = self.kernel.window {
+        if let Some(window) = self.kernel.spec.window {
             let oldest = b.add_const(position, -window_of(window));
             let recent = b.lt(oldest, j);
             seen = b.and(seen, recent);
@@ -125,12 +125,12 @@ impl<'a> Context<'a> {
     /// Whether the mask hides any pair of these queries and keys, first and last (`I32`).
     fn hides_some(&self, b: &mut Builder, inputs: &Inputs, [first, last]: [Value; 2], [first_key, last_key]: [Value; 2]) -> Value {
         let mut hides = b.binary(BinaryOp::Le, inputs.kv_len, last_key);
-        if self.kernel.causal {
+        if self.kernel.spec.causal {
             let position = b.add(first, inputs.q_offset);
             let future = b.lt(position, last_key);
             hides = b.binary(BinaryOp::Or, hides, future);
         }
-        if let Some(window) = self.kernel.window {
+        if let Some(window) = self.kernel.spec.window {
             let position = b.add(last, inputs.q_offset);
             let oldest = b.add_const(position, -window_of(window));
             let past = b.binary(BinaryOp::Le, first_key, oldest);
@@ -142,11 +142,11 @@ impl<'a> Context<'a> {
     /// The keys that queries `first..end` (`I32`) may see: from, to.
     fn keys_seen(&self, b: &mut Builder, inputs: &Inputs, first: Value, end: Value) -> (Value, Value) {
         let (mut from, mut to) = (b.int(DType::I32, 0), inputs.kv_len);
-        if self.kernel.causal {
+        if self.kernel.spec.causal {
             let past = b.add(end, inputs.q_offset);
             to = b.binary(BinaryOp::Min, to, past);
         }
-        if let Some(window) = self.kernel.window {
+        if let Some(window) = self.kernel.spec.window {
             let oldest = b.add(first, inputs.q_offset);
             let oldest = b.add_const(oldest, 1 - window_of(window));
             from = b.binary(BinaryOp::Max, from, oldest);
@@ -157,11 +157,11 @@ impl<'a> Context<'a> {
     /// The queries that may see keys `first..end` (`I32`): from, to.
     fn queries_seeing(&self, b: &mut Builder, inputs: &Inputs, first: Value, end: Value) -> (Value, Value) {
         let (mut from, mut to) = (b.int(DType::I32, 0), b.int(DType::I32, self.kernel.q_len as i64));
-        if self.kernel.causal {
+        if self.kernel.spec.causal {
             let earliest = b.sub(first, inputs.q_offset);
             from = b.binary(BinaryOp::Max, from, earliest);
         }
-        if let Some(window) = self.kernel.window {
+        if let Some(window) = self.kernel.spec.window {
             let latest = b.sub(end, inputs.q_offset);
             let latest = b.add_const(latest, window_of(window) - 1);
             to = b.binary(BinaryOp::Min, to, latest);
@@ -171,7 +171,7 @@ impl<'a> Context<'a> {
 
     /// `score * scale + bias`, or -inf where the query does not see the key. `bias_line` is where the query's row of the bias begins.
     fn masked(&self, b: &mut Builder, inputs: &Inputs, score: Value, seen: Value, bias_line: Option<Value>, j: Value) -> Value {
-        let scale = b.float(self.dtype, f64::from_bits(self.kernel.scale_bits));
+        let scale = b.float(self.dtype, f64::from_bits(self.kernel.spec.scale_bits));
         let score = b.mul(score, scale);
         let score = self.biased(b, inputs, score, seen, bias_line, j);
         let hidden = b.float(self.dtype, f64::NEG_INFINITY);

@@ -177,7 +177,7 @@ impl<'a> Rows<'a> {
     /// Scores in shared memory become weights there; rows whose reference changes leave their factor, subgroups with such rows a flag.
     fn softmax(&self, b: &mut Builder, inputs: &Inputs, block: &Block, key: Value, to: Value) {
         let context = self.division.context;
-        let scale = f64::from_bits(context.kernel.scale_bits);
+        let scale = f64::from_bits(context.kernel.spec.scale_bits);
         let n = self.rows.len() as u32;
         let has_bias = inputs.bias.is_some();
         let hidden = b.float(DType::F32, f64::NEG_INFINITY);
@@ -326,7 +326,7 @@ impl<'a> Rows<'a> {
     /// Leaves what sums are multiplied with, and keeps what else is known of the rows.
     fn finish(&self, b: &mut Builder, results: Results, block: &Block) {
         // Weights that dropout keeps count for those that it does not.
-        let keep = self.division.context.kernel.dropout.map_or(1.0, |dropout| f64::from(f32::from_bits(dropout.keep_bits)));
+        let keep = self.division.context.kernel.spec.dropout.map_or(1.0, |dropout| f64::from(f32::from_bits(dropout.keep_bits)));
         let kept = b.float(DType::F32, if keep == 0.0 { 0.0 } else { 1.0 / keep });
         for (r, row) in self.rows.iter().enumerate() {
             let at = b.u32(r as u32);
