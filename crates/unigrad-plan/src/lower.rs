@@ -11,10 +11,10 @@ use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
-use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Shape, numel};
+use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Positions, Shape, numel};
 use unigrad_kernel::{
     Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, MaxPool,
-    NDim, Region, Scan, Scatter, ScatterBase, TopK, Value,
+    NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -344,18 +344,23 @@ impl Lowering<'_> {
         let node = self.ir.node(id);
         let (q_at, k_at, v_at) = (self.layout(node.inputs[0])?, self.layout(node.inputs[1])?, self.layout(node.inputs[2])?);
         let mut args = vec![q_at.0, k_at.0, v_at.0];
-        let mut next = 3;
         let mut bias = None;
         if spec.has_bias {
             let (base, layout) = self.layout(node.inputs[3])?;
             bias = Some((layout, self.arg(base, false)));
             args.push(base);
-            next += 1;
         }
-        let n_scalars = if spec.dropout.is_some() { 4 } else { 2 };
-        let scalars = node.inputs[next..next + n_scalars].iter().map(|id| self.slot(*id)).collect::<Result<Vec<u32>, String>>()?;
+        if spec.positions.is_tensor() {
+            args.push(node.inputs[spec.n_tensors() - 1]);
+        }
+        let scalars = node.inputs[spec.numbers()].iter().map(|id| self.slot(*id)).collect::<Result<Vec<u32>, String>>()?;
         let shape = |i: usize| &self.ir.node(node.inputs[i]).shape;
         let (q, k, v) = (shape(0), shape(1), shape(2));
+        let (mut k_len, mut pages) = (k[2], None);
+        if spec.positions == Positions::Paged {
+            k_len *= shape(spec.n_tensors() - 1)[1] - Positions::COLUMNS;
+            pages = Some(Pages { count: k[0], size: k[2] });
+        }
         let contiguous = |h: usize, t: usize, d: usize| Layout4 { offset: 0, strides: [(h * t * d) as i64, (t * d) as i64, d as i64, 1] };
         let kernel = Attention {
             dtype: node.dtype,
@@ -363,10 +368,11 @@ impl Lowering<'_> {
             heads: q[1],
             kv_heads: k[1],
             q_len: q[2],
-            k_len: k[2],
+            k_len,
             qk_dim: q[3],
             v_dim: v[3],
             spec: spec.clone(),
+            pages,
             q: q_at.1,
             k: k_at.1,
             v: v_at.1,
@@ -377,7 +383,7 @@ impl Lowering<'_> {
             v_buffer: self.ir.numel(v_at.0),
             out_buffer: q[0] * q[1] * q[2] * v[3],
         };
-        Ok((kernel, args, scalars, next + n_scalars))
+        Ok((kernel, args, scalars, spec.numbers().end))
     }
 
     fn attention(&self, id: Id, spec: &AttentionSpec) -> Result<Launch, String> {

@@ -18,5 +18,5 @@ pub use literal::{Literal, round_to_odd};
 pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScatterMode};
 pub use origin::{Origin, OriginGuard};
 pub use scan::{Combine, ScanOp};
-pub use settings::{AttentionSpec, Dropout, PoolSpec, UserProgram};
+pub use settings::{AttentionSpec, Dropout, PoolSpec, Positions, UserProgram};
 pub use unary::{Arg, Formula, Term, UnaryClass, UnaryOp, Var};

@@ -5,7 +5,7 @@ use unigrad_gpu::lower;
 use unigrad_ir::{FragmentShape, Target};
 use unigrad_kernel::testing::Rng;
 use unigrad_kernel::{Arg, Attention, AttentionGrad, Kernel, Layout4};
-use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal};
+use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, Positions};
 
 /// A random layout of `[batch, head, position, feature]`: in any of the usual orders, with padding, features apart or backwards.
 fn layout(random: &mut Rng, dims: [usize; 4]) -> (Layout4, usize) {
@@ -77,7 +77,9 @@ fn case(random: &mut Rng, dtype: DType, sizes: Sizes, plain: bool) -> Case {
             window: (random.below(4) == 0).then(|| 1 + random.below(k_len.max(1))),
             dropout,
             has_bias: bias.is_some(),
+            positions: Positions::Same,
         },
+        pages: None,
         q,
         k,
         v,

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use unigrad_gpu::lower;
 use unigrad_ir::{Dialect, FragmentShape, Target, collect, offline_targets, render, validate};
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, Layout4, MaxPool, Scan, Scatter, ScatterBase, TopK};
-use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, PoolSpec, ScanOp, ScatterMode};
+use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, PoolSpec, Positions, ScanOp, ScatterMode};
 
 fn dense([_, h, t, d]: [usize; 4]) -> Layout4 {
     Layout4 { offset: 0, strides: [(h * t * d) as i64, (t * d) as i64, d as i64, 1] }
@@ -29,7 +29,9 @@ fn attention(dtype: DType, [heads, kv_heads, q_len, k_len, d]: [usize; 5], plain
             window: (!plain).then_some(100),
             dropout: (!plain).then(|| Dropout { keep_bits: 0.9f32.to_bits() }),
             has_bias: !plain,
+            positions: Positions::Same,
         },
+        pages: None,
         q: dense(q),
         k: dense(k),
         v: dense(k),

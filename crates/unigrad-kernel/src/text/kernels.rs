@@ -79,6 +79,12 @@ fn attention(f: &mut fmt::Formatter<'_>, kind: &str, k: &Attention) -> fmt::Resu
     if let Some(dropout) = k.spec.dropout {
         write!(f, " keep {:?}", f32::from_bits(dropout.keep_bits))?;
     }
+    if k.spec.positions.is_tensor() {
+        f.write_str(" positions")?;
+    }
+    if let Some(pages) = k.pages {
+        write!(f, " pages {} of {}", pages.count, pages.size)?;
+    }
     f.write_str(" {\n")?;
     for (name, at) in [("q", k.q), ("k", k.k), ("v", k.v), ("out", k.out)] {
         writeln!(f, "    {name}: {at}")?;

@@ -8,7 +8,7 @@ use crate::memory::Buf;
 use crate::simd::{Tier, tests::tiers, tier};
 use unigrad_kernel::testing::{Memory, Rng};
 use unigrad_kernel::{Arg, Attention, AttentionGrad, Layout4};
-use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal};
+use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, Positions};
 
 const SEED: u64 = 0x1234_5678_9abc_def0;
 const PHILOX_OFFSET: u64 = 77;
@@ -236,7 +236,9 @@ fn setup(rng: &mut Rng, s: &Sizes, dtype: DType, plain: bool) -> Setup {
             window: (!plain && rng.below(4) == 0).then(|| 1 + rng.below(20)),
             dropout: (!plain && rng.below(3) == 0).then(|| Dropout { keep_bits: 0.8f32.to_bits() }),
             has_bias: bias.is_some(),
+            positions: Positions::Same,
         },
+        pages: None,
         q,
         k,
         v,

@@ -63,6 +63,8 @@ pub(crate) struct Scratch {
     pub(crate) lanes: Vec<i64>,
     pub(crate) steps: Vec<i64>,
     pub(crate) runs: Vec<usize>,
+    /// Where rows begin that lie in pages.
+    pub(crate) paged: Vec<i64>,
 }
 
 /// What a block of scratch is for.
@@ -89,7 +91,7 @@ impl Purpose {
 
 impl Scratch {
     const fn new() -> Scratch {
-        Scratch { blocks: [const { Block::empty() }; Purpose::COUNT], lanes: Vec::new(), steps: Vec::new(), runs: Vec::new() }
+        Scratch { blocks: [const { Block::empty() }; Purpose::COUNT], lanes: Vec::new(), steps: Vec::new(), runs: Vec::new(), paged: Vec::new() }
     }
 
     /// At least `len` elements of `T`, aligned to 64 bytes, with any contents, valid until the next call for the same purpose.

@@ -19,6 +19,8 @@ fn suits(context: &Context<'_>, target: &Target) -> bool {
         && kernel.v_dim == kernel.qk_dim
         && kernel.q_len >= MANY
         && kernel.bias.is_none()
+        // Copies go from position to position by one stride.
+        && kernel.pages.is_none()
         && kernel.spec.dropout.is_none()
         && f64::from_bits(kernel.spec.scale_bits) > 0.0
         && native::available(target, kernel.qk_dim)
@@ -60,7 +62,7 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
     let items = kernel.batch * kernel.heads * kernel.q_len.div_ceil(native::QUERIES as usize);
     let line = Line::new(items, target)?;
     let mut sig = Signature::new("attention_mma", [native::THREADS, 1, 1]);
-    let inputs = context.open(&mut sig);
+    let parameters = context.open(&mut sig);
     let out = context.output(context.n_inputs, kernel.out_buffer).open(&mut sig, "y", true);
     let lse = context.lse(true).open(&mut sig, "lse", true);
     let b = &mut sig.b;
@@ -71,6 +73,7 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
     b.when(exists, |b| {
         // Later queries see more keys under a causal mask: they start first.
         let [first, head, batch] = item(b, group, items, [kernel.heads, kernel.batch], native::QUERIES, kernel.spec.causal);
+        let inputs = context.of_sequence(b, &parameters, batch);
         let kv_head = b.div_const(head, context.group() as i64);
         let most = b.int(DType::I32, kernel.q_len as i64);
         let end = end(b, first, native::QUERIES, most);
@@ -158,7 +161,7 @@ impl Pass<'_> {
         let items = forward.batch * heads * inner.rows.div_ceil(native::ROWS as usize);
         let line = Line::new(items, target)?;
         let mut sig = Signature::new(if *by_key { "attention_dkv_mma" } else { "attention_dq_mma" }, [native::THREADS, 1, 1]);
-        let inputs = context.open(&mut sig);
+        let parameters = context.open(&mut sig);
         let lse = context.lse(false).open(&mut sig, "lse", false);
         let dout = context.input(context.n_inputs + 2, kernel.dout_buffer).open(&mut sig, "dy", false);
         let delta = self.delta.open(&mut sig, "delta", false);
@@ -178,6 +181,7 @@ impl Pass<'_> {
         b.when(exists, |b| {
             // Under a causal mask later queries see more keys, and earlier keys are seen by more queries.
             let [first, head, batch] = item(b, group, items, [heads, forward.batch], native::ROWS, forward.spec.causal && !by_key);
+            let inputs = context.of_sequence(b, &parameters, batch);
             let n_group = context.group() as i64;
             let (q_head, kv_head) = if *by_key { (b.mul_const(head, n_group), head) } else { (head, b.div_const(head, n_group)) };
             let rows = b.int(DType::I32, inner.rows as i64);

@@ -31,7 +31,7 @@ pub(in crate::lower::attention) fn lower(
     let items = forward.batch * heads * n_rows.div_ceil(sizes.rows as usize);
     let line = Line::new(items, target)?;
     let mut sig = Signature::new(if by_key { "attention_dkv_fragment" } else { "attention_dq_fragment" }, [sizes.threads(), 1, 1]);
-    let places = pass.open(&mut sig);
+    let arguments = pass.open(&mut sig);
     let mut output = |name: &str, n: usize| context.output(pass.at(3 + n), kernel.grad_buffers[n]).open(&mut sig, name, true);
     let outputs = match keys {
         None => [Some((output("dq", 0), &kernel.dq)), None],
@@ -40,6 +40,7 @@ pub(in crate::lower::attention) fn lower(
     let b = &mut sig.b;
     let reversed = forward.spec.causal && !by_key;
     let ([_, head, batch], first, exists) = pass.take(b, line, [1, heads, forward.batch], items, sizes.rows, reversed);
+    let places = pass.of_sequence(b, &arguments, batch);
     let end = b.int(DType::I32, n_rows as i64);
     let shared = |b: &mut Builder, name: &str, dtype, rows: u32, ld: u32| Shared { place: b.shared(name, dtype, rows * ld), ld };
     let half = forward.dtype;

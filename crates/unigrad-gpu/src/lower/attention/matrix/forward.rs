@@ -28,10 +28,11 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
     let kernel = context.kernel;
     let line = division.line(target)?;
     let mut sig = Signature::new("attention_fragment", [sizes.threads(), 1, 1]);
-    let inputs = context.open(&mut sig);
+    let parameters = context.open(&mut sig);
     let results = division.open(&mut sig);
     let b = &mut sig.b;
     let block = division.block(b, line);
+    let inputs = context.of_sequence(b, &parameters, block.batch);
     let shared = |b: &mut Builder, name: &str, dtype, len: u32, ld: u32| Shared { place: b.shared(name, dtype, len), ld };
     let queries = shared(b, "queries", kernel.dtype, sizes.rows * (sizes.qk + PAD), sizes.qk + PAD);
     let (k_len, v_len) = sizes.panels();
@@ -48,9 +49,9 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
     let grid = Grid::new(b, sizes.shape, sizes.warps, warp);
     let threads = Threads { thread, count: sizes.threads(), target };
     let q = Source { side: division.side(b, inputs.q, &kernel.q, kernel.qk_dim, &block), layout: &kernel.q, feature: None };
-    let k = context.side(b, inputs.k, &kernel.k, kernel.qk_dim, block.batch, block.kv_head);
+    let k = context.key_side(b, &inputs, inputs.k, &kernel.k, kernel.qk_dim, block.batch, block.kv_head);
     let k = Source { side: k, layout: &kernel.k, feature: None };
-    let v = context.side(b, inputs.v, &kernel.v, kernel.v_dim, block.batch, block.kv_head);
+    let v = context.key_side(b, &inputs, inputs.v, &kernel.v, kernel.v_dim, block.batch, block.kv_head);
     let several = sizes.v < kernel.v_dim as u32;
     let v = Source { side: v, layout: &kernel.v, feature: several.then_some(block.feature) };
     let q = Panel::new(b, "q", q, [sizes.rows, sizes.qk], queries, threads);
