@@ -32,6 +32,6 @@ pub use ops::decompose;
 pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, is_countable, numel};
 pub use types::{NodeType, TensorType};
 pub use unigrad_scalar::{
-    ArgReduceOp, AttentionSpec, BinaryOp, DType, Dropout, Element, Literal, Origin, OriginGuard, PoolSpec, Positions, ReduceOp, ScanOp, ScatterMode,
-    UnaryClass, UnaryOp, UserProgram, bf16, each_unary, f16,
+    ArgReduceOp, AttentionSpec, BinaryOp, DType, Dropout, Element, Literal, Origin, OriginGuard, PoolSpec, Positions, ReduceOp, ScanOp,
+    ScatterMode, UnaryClass, UnaryOp, UserProgram, bf16, each_unary, f16,
 };

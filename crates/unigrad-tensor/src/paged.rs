@@ -80,7 +80,13 @@ fn each(name: &str, value: &Option<Operand>, default: usize, (batch, device): (u
     let index = as_index("attention", &tensor.expr())?;
     if index.shape().as_slice() != [batch] {
         let message = format!("{name} {:?} for {batch} sequences", index.shape());
-        return Err(Expr::fail(ErrorKind::Shape, "attention", message, "give one number, or a vector with one for each sequence", &[&index]));
+        return Err(Expr::fail(
+            ErrorKind::Shape,
+            "attention",
+            message,
+            "give one number, or a vector with one for each sequence",
+            &[&index],
+        ));
     }
     Ok(index)
 }

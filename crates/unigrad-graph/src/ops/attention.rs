@@ -3,7 +3,7 @@
 use super::contract::transposed;
 use crate::{Error, Expr, Inputs, Op, Shape, autograd::Vjp, gradients};
 use std::sync::Arc;
-use unigrad_scalar::{AttentionSpec, BinaryOp, Positions, DType, Literal, ReduceOp};
+use unigrad_scalar::{AttentionSpec, BinaryOp, DType, Literal, Positions, ReduceOp};
 
 /// The inputs of an attention node by name.
 #[derive(Clone, Debug)]

@@ -77,8 +77,7 @@ impl<'a> Problem<'a> {
         let at = i as i64 + q_offset;
         let score = |j: usize| {
             let key = j as i64;
-            let seen =
-                key < kv_len && (!self.spec.causal || key <= at) && self.spec.window.is_none_or(|window| key > at - window as i64);
+            let seen = key < kv_len && (!self.spec.causal || key <= at) && self.spec.window.is_none_or(|window| key > at - window as i64);
             if !seen {
                 return f64::NEG_INFINITY;
             }

@@ -91,7 +91,13 @@ impl Purpose {
 
 impl Scratch {
     const fn new() -> Scratch {
-        Scratch { blocks: [const { Block::empty() }; Purpose::COUNT], lanes: Vec::new(), steps: Vec::new(), runs: Vec::new(), paged: Vec::new() }
+        Scratch {
+            blocks: [const { Block::empty() }; Purpose::COUNT],
+            lanes: Vec::new(),
+            steps: Vec::new(),
+            runs: Vec::new(),
+            paged: Vec::new(),
+        }
     }
 
     /// At least `len` elements of `T`, aligned to 64 bytes, with any contents, valid until the next call for the same purpose.
