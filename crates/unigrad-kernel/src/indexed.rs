@@ -46,6 +46,8 @@ pub struct TopK {
 pub enum ScatterBase {
     /// A contiguous argument of the output's shape (it may be the output's own buffer).
     Arg,
+    /// What the output's buffer holds.
+    Out,
     /// A constant everywhere.
     Fill(Literal),
 }

@@ -80,6 +80,11 @@ impl Builder {
 
     fn owned(&mut self, id: Id) -> Id {
         let node = self.ir.node(id).clone();
+        // What elements are put over may lie where the result is to be, in another shape too.
+        let below = self.ir.in_memory_as(id);
+        if crate::lower::over(&self.ir, below).is_some() {
+            return below;
+        }
         if !matches!(node.op, IrOp::External(_) | IrOp::Scalar(_)) {
             return id;
         }

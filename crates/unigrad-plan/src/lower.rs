@@ -11,7 +11,7 @@ use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
-use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Positions, Shape, numel};
+use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Positions, ScatterMode, Shape, numel};
 use unigrad_kernel::{
     Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, MaxPool,
     NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
@@ -35,7 +35,10 @@ pub(crate) fn lower(ir: &Ir, fused: &Fused) -> Result<Vec<Launch>, String> {
     for cluster in &fused.clusters {
         let lowering = Lowering { ir, stored: &fused.stored };
         match cluster.heavy {
-            Some(heavy) => launches.push(lowering.heavy(heavy, cluster)?),
+            Some(heavy) => {
+                launches.extend(lowering.scatter_base(heavy));
+                launches.push(lowering.heavy(heavy, cluster)?);
+            }
             None => lowering.region(cluster, &mut launches)?,
         }
     }
@@ -67,6 +70,13 @@ fn name_of(ir: &Ir, nodes: impl Iterator<Item = Id>) -> String {
     }
     names.truncate(4);
     names.join("+")
+}
+
+/// What a scatter puts elements over, as it lies in memory, if it does only that: then the result may take its memory over.
+pub(crate) fn over(ir: &Ir, id: Id) -> Option<Id> {
+    let node = ir.node(id);
+    let sets = matches!(node.op, IrOp::Op(Op::Scatter { mode: ScatterMode::Set, .. }));
+    (sets && ir.constant_of(node.inputs[0]).is_none()).then(|| ir.in_memory_as(node.inputs[0]))
 }
 
 impl Lowering<'_> {
@@ -177,6 +187,12 @@ impl Lowering<'_> {
         Arg { dtype: self.ir.node(id).dtype, len: self.ir.numel(id), write }
     }
 
+    /// What elements are put over goes where the result is to be, which is nothing to do where the result takes its memory over.
+    fn scatter_base(&self, id: Id) -> Option<Launch> {
+        let base = over(self.ir, id)?;
+        Some(self.copy(base, id))
+    }
+
     fn heavy(&self, id: Id, cluster: &Cluster) -> Result<Launch, String> {
         let node = self.ir.node(id);
         let IrOp::Op(op) = &node.op else { return Err(self.ir.impossible(id, "a leaf is not a kernel")) };
@@ -222,12 +238,17 @@ impl Lowering<'_> {
             }
             Op::Scatter { axis, mode } => {
                 let shape = &self.ir.node(input(1)).shape;
-                let fill = self.ir.constant_of(input(0));
+                let base = match (over(self.ir, id), self.ir.constant_of(input(0))) {
+                    (Some(_), _) => ScatterBase::Out,
+                    (None, Some(fill)) => ScatterBase::Fill(fill),
+                    (None, None) => ScatterBase::Arg,
+                };
+                let has_base = base == ScatterBase::Arg;
                 let (index, index_at) = self.strided(input(1))?;
                 let (src, src_at) = self.strided(input(2))?;
                 let kernel = Scatter {
                     mode: *mode,
-                    base: fill.map_or(ScatterBase::Arg, ScatterBase::Fill),
+                    base,
                     axis: *axis,
                     shape: shape.clone(),
                     index_strides: index_at.1,
@@ -240,7 +261,7 @@ impl Lowering<'_> {
                     dtype: node.dtype,
                 };
                 let mut args = vec![index, src, id];
-                if fill.is_none() {
+                if has_base {
                     args.insert(0, input(0));
                 }
                 Launch {

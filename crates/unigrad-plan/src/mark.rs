@@ -96,6 +96,11 @@ impl Fusion<'_> {
                 }
                 let through = enabled && reads_through_views(op, i);
                 let mut base = *input;
+                if i == 0
+                    && let Some(over) = crate::lower::over(self.ir, id)
+                {
+                    base = over;
+                }
                 if through && !self.is_worth_a_copy(id, i) {
                     let may_split = matches!(op, Op::MatMul);
                     base = view_base(self.ir, *input, may_split)?;

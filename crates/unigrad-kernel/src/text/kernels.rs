@@ -131,6 +131,7 @@ impl Display for Scatter {
         write!(f, "scatter {} {} {shape:?} into {out:?} along {} over ", self.mode, self.dtype, self.axis)?;
         match &self.base {
             ScatterBase::Arg => f.write_str("a0")?,
+            ScatterBase::Out => f.write_str("itself")?,
             ScatterBase::Fill(value) => f.write_str(&super::region::literal(*value))?,
         }
         writeln!(f, " {{\n    index: {} + {:?}", self.index_offset, &self.index_strides[..])?;

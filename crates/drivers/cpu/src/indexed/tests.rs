@@ -255,9 +255,11 @@ fn check_random_scatter(random: &mut Rng, kernel: &Scatter) {
     let (index_of, src_of) = (index.clone(), src.clone());
     for tier in tiers() {
         let mut out = if in_place { base.clone() } else { before.clone() };
+        let out_before = out.to_vec();
         let (index, src, to) = (index.buf(), src.buf(), out.buf());
         let (before, args) = match kernel.base {
             ScatterBase::Fill(value) => (vec![value; n], vec![index, src, to]),
+            ScatterBase::Out => (out_before.clone(), vec![index, src, to]),
             ScatterBase::Arg if in_place => (base.to_vec(), vec![to, index, src, to]),
             ScatterBase::Arg => (base.to_vec(), vec![base.buf(), index, src, to]),
         };
@@ -279,6 +281,8 @@ fn scatters() {
         let mut kernel = random_kernel(&mut random, shape, axis, case % 3 == 0);
         if let ScatterBase::Fill(fill) = &mut kernel.base {
             *fill = random.value(kernel.dtype);
+        } else if case % 2 == 0 {
+            kernel.base = ScatterBase::Out;
         }
         check_random_scatter(&mut random, &kernel);
     }
