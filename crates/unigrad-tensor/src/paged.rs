@@ -141,7 +141,8 @@ impl Tensor {
     /// `[b, most pages]`) has at `[b, position / page size]`.
     ///
     /// `start` is an integer, or a vector with one for each sequence. A position beyond the table or a page that does not exist is an error
-    /// when it runs. Of several rows for one slot the last one stays. In place if nothing else needs the cache as it was.
+    /// when it runs. Of several rows for one slot the last one stays. An assignment (`cache.assign(&cache.paged_update(..))`) writes the rows in place;
+    /// what reads the new cache in the same evaluation reads a copy, so evaluate the assignment first.
     #[track_caller]
     pub fn paged_update(&self, update: &Tensor, page_table: &Tensor, start: &Tensor) -> Tensor {
         Tensor::from_result(try_paged_update(&self.expr(), &update.expr(), page_table, start))
