@@ -1586,5 +1586,44 @@ for n, max_, avg_, max_to, avg_to in [(1, F.max_pool1d, F.avg_pool1d, F.adaptive
     case(lambda x: avg_to(x, [2] * n), G(2, *sizes), output=[2] * n)
 op("attention")
 case(lambda q, k, v: sdpa(q[None], k[None], v[None])[0], G(2, 3, 4), G(2, 5, 4), G(2, 5, 3))
+
+
+def sequences(q, k, v, lengths, offsets, causal=False, window=None):
+    """Attention with a length and an offset for each sequence: a query that sees nothing gives 0."""
+    h, g = q.shape[1], k.shape[1]
+    k, v = k.repeat_interleave(h // g, 1), v.repeat_interleave(h // g, 1)
+    s = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    i, j = torch.arange(s.shape[2])[None, :, None] + offsets[:, None, None], torch.arange(s.shape[3])[None, None]
+    seen = (j < lengths[:, None, None]).expand(-1, s.shape[2], -1)
+    if causal:
+        seen = seen & (j <= i)
+    if window is not None:
+        seen = seen & (j > i - window)
+    seen = seen[:, None]
+    return (torch.softmax(s.masked_fill(~seen, -1e30), -1) * seen) @ v
+
+
+def rows_of(pages, table):
+    return pages[table].flatten(1, 2).transpose(1, 2)
+
+
+op("attention_lengths")
+T = torch.tensor
+for kw, lengths, offsets in [({}, [0, 1, 5], [0, 0, 0]), (dict(causal=True), [3, 5, 4], [0, 2, -2]), (dict(causal=True, window=2), [5, 2, 1], [2, 0, 9])]:
+    case(lambda q, k, v, n, o: sequences(q, k, v, n, o, **kw), G(3, 4, 3, 4), G(3, 2, 5, 4), G(3, 2, 5, 3), T(lengths), T(offsets), **kw)
+op("attention_pages")
+for kw, lengths, offsets, table in [(dict(causal=True), [0, 3, 4], [0, 1, 2], [[0, 0], [1, 4], [3, 2]]), ({}, [2, 1, 3], [0, 0, 0], [[4, 0], [0, 4], [2, 1]])]:
+    case(lambda q, k, v, n, o, t: sequences(q, rows_of(k, t), rows_of(v, t), n, o, **kw), G(3, 2, 2, 4), G(5, 2, 2, 4), G(5, 2, 2, 3), T(lengths), T(offsets), T(table), **kw)
+op("paged_update")
+
+
+def paged_update(pages, rows, table, start):
+    at = start[:, None] + torch.arange(rows.shape[1])[None]
+    slot = table.gather(1, at // pages.shape[1]) * pages.shape[1] + at % pages.shape[1]
+    return pages.flatten(0, 1).index_copy(0, slot.flatten(), rows.flatten(0, 1)).reshape(pages.shape)
+
+
+for start, table in [([0, 3], [[1, 4], [2, 0]]), ([2, 1], [[3, 0], [4, 1]])]:
+    case(paged_update, G(5, 3, 2, 2), G(2, 3, 2, 2), T(table), T(start))
 write("networks")
 print(sum(counts.values()), "cases of", len(counts), "ops")

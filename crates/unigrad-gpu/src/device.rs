@@ -305,23 +305,23 @@ impl<B: Backend> GpuDevice<B> {
 
     /// A user's program: in the backend's language if there is such a text, else from kernel IR.
     fn compile_custom(&self, custom: &Custom) -> Result<Arc<dyn Program>, Error> {
-        let refuse = |cause: String| Error::Compile { device: self.name.clone(), kernel: custom.name.clone(), cause };
+        let refuse = |cause: String| Error::Compile { device: self.name.clone(), kernel: custom.program.name.clone(), cause };
         let target = self.backend.target();
-        let threads = custom.block.iter().try_fold(1u32, |product, extent| product.checked_mul(*extent)).unwrap_or(u32::MAX);
+        let threads = custom.program.block.iter().try_fold(1u32, |product, extent| product.checked_mul(*extent)).unwrap_or(u32::MAX);
         if threads == 0 || threads > target.max_threads {
-            let cause = format!("a workgroup of {:?} threads; the device has 1 to {}", custom.block, target.max_threads);
+            let cause = format!("a workgroup of {:?} threads; the device has 1 to {}", custom.program.block, target.max_threads);
             return Err(refuse(cause));
         }
         let buffers: Vec<(DType, bool)> = custom.args.iter().map(|arg| (arg.dtype, arg.write)).collect();
-        let mut program = unigrad_ir::signature(&custom.entry, custom.block, &buffers, &custom.scalars);
+        let mut program = unigrad_ir::signature(&custom.program.entry, custom.program.block, &buffers, &custom.scalars);
         let language = target.dialect.name();
-        if let Some(empty) = custom.text(language).filter(|text| text.trim().is_empty()) {
+        if let Some(empty) = custom.program.text(language).filter(|text| text.trim().is_empty()) {
             // To OpenCL's functions a length of 0 says that the text ends with a NUL, which it does not.
             return Err(refuse(format!("its {language} source is empty ({} bytes)", empty.len())));
         }
-        let module = match (custom.text(language), custom.text(Dialect::Ir.name())) {
+        let module = match (custom.program.text(language), custom.program.text(Dialect::Ir.name())) {
             (Some(text), _) if target.dialect != Dialect::Ir => {
-                let source = Source { text: text.to_owned(), entry: custom.entry.clone(), options: Vec::new(), dynamic_shared: 0 };
+                let source = Source { text: text.to_owned(), entry: custom.program.entry.clone(), options: Vec::new(), dynamic_shared: 0 };
                 Arc::new(with_room(|| self.backend.load_source(&source, &program))?)
             }
             (_, Some(text)) => {
@@ -331,7 +331,7 @@ impl<B: Backend> GpuDevice<B> {
                 module
             }
             _ => {
-                let known: Vec<&str> = custom.texts.iter().map(|(language, _)| language.as_str()).collect();
+                let known: Vec<&str> = custom.program.texts.iter().map(|(language, _)| language.as_str()).collect();
                 let cause = format!("it has no {language} source, nor kernel IR (it has: {})", known.join(", "));
                 return Err(refuse(format!("{cause}\n help: add `.source(\"{language}\", …)` or `.source(\"ir\", …)`")));
             }
@@ -339,7 +339,7 @@ impl<B: Backend> GpuDevice<B> {
         let buffers = (0..custom.args.len()).map(StepArg::Arg);
         let args = buffers.chain((0..custom.scalars.len()).map(|at| StepArg::Scalar(at, Part::Whole))).collect();
         let lowered = Lowered { steps: vec![Step { program, grid: custom.grid, args }], scratch: Vec::new() };
-        Ok(Arc::new(self.program(&Kernel::Custom(custom.clone()), custom.name.clone(), lowered, vec![module])))
+        Ok(Arc::new(self.program(&Kernel::Custom(custom.clone()), custom.program.name.clone(), lowered, vec![module])))
     }
 
     fn refuse(&self, kernel: &str, cause: impl Into<String>) -> Error {

@@ -31,7 +31,7 @@ fn text(device: &str, name: &str, kernel: &Kernel, lowered: &Lowered, target: &T
         let _ = writeln!(text, "; program {} of {n}: grid {:?}, {}", at + 1, step.grid, args.join(", "));
         if let Kernel::Custom(custom) = kernel {
             let languages = [target.dialect.name(), Dialect::Ir.name()];
-            if let Some((language, source)) = languages.iter().find_map(|name| Some((name, custom.text(name)?))) {
+            if let Some((language, source)) = languages.iter().find_map(|name| Some((name, custom.program.text(name)?))) {
                 let _ = writeln!(text, "; {language}, by the user\n{source}");
             }
             continue;

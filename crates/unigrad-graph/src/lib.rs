@@ -27,11 +27,11 @@ pub use node::{
     EnableGradGuard, Expr, Inputs, KeepScalarsGuard, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled,
     keep_scalars_guard, next_id, no_grad_guard,
 };
-pub use op::{AttentionSpec, ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, PoolSpec, SliceAxis, VariableId};
+pub use op::{ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, SliceAxis, VariableId};
 pub use ops::decompose;
 pub use shape::{MAX_RANK, Shape, broadcast_shapes, contiguous_strides, is_countable, numel};
 pub use types::{NodeType, TensorType};
 pub use unigrad_scalar::{
-    ArgReduceOp, BinaryOp, Block, DType, Element, F8E4M3, F8E5M2, Float8, Format, FormatError, Literal, Origin, OriginGuard, ReduceOp,
-    ScanOp, ScatterMode, UnaryClass, UnaryOp, bf16, each_unary, f16,
+    ArgReduceOp, AttentionSpec, BinaryOp, Block, DType, Dropout, Element, F8E4M3, F8E5M2, Float8, Format, FormatError, Literal, Origin,
+    OriginGuard, PoolSpec, Positions, ReduceOp, ScanOp, ScatterMode, UnaryClass, UnaryOp, UserProgram, bf16, each_unary, f16,
 };

@@ -3,7 +3,7 @@
 use crate::{Composite, Error, Expr};
 use smallvec::SmallVec;
 use std::{fmt, hash, sync::Arc};
-use unigrad_scalar::{ArgReduceOp, BinaryOp, Literal, ReduceOp, ScanOp, ScatterMode, UnaryOp};
+use unigrad_scalar::{ArgReduceOp, AttentionSpec, BinaryOp, Literal, PoolSpec, ReduceOp, ScanOp, ScatterMode, UnaryOp, UserProgram};
 
 /// Names a trainable or otherwise differentiable leaf: where gradients arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -38,38 +38,12 @@ pub struct ConvSpec {
     pub groups: usize,
 }
 
-/// Pooling windows, one entry per spatial dimension: they start at `o * stride - pad`; padding never wins.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
-pub struct PoolSpec {
-    pub kernel: SmallVec<[usize; 3]>,
-    pub stride: SmallVec<[usize; 3]>,
-    pub pad: SmallVec<[usize; 3]>,
-    pub dilation: SmallVec<[usize; 3]>,
-}
-
-/// Attention settings. See `unigrad_kernel::Attention` for what they mean.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
-pub struct AttentionSpec {
-    /// Bits of the `f64` scale.
-    pub scale_bits: u64,
-    pub causal: bool,
-    pub window: Option<usize>,
-    /// Bits of the `f32` probability of keeping.
-    pub dropout_keep_bits: Option<u32>,
-    pub has_bias: bool,
-}
-
-/// A program that the user wrote. See `unigrad_kernel::Custom` for what the fields mean.
+/// A launch of a program that the user wrote.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub struct KernelSpec {
-    pub name: String,
-    pub entry: String,
-    /// Language and text.
-    pub texts: Vec<(String, String)>,
-    pub block: [u32; 3],
+    pub program: Arc<UserProgram>,
+    /// Workgroups.
     pub grid: [u32; 3],
     /// How many of the node's inputs are tensors; numbers follow.
     pub n_tensors: usize,

@@ -1,7 +1,7 @@
 //! Attention without materialized scores (Dao et al., FlashAttention-2, arXiv:2307.08691), forward and backward.
 
 use crate::Arg;
-use unigrad_scalar::DType;
+use unigrad_scalar::{AttentionSpec, DType, Positions};
 
 /// Offset and strides, in elements, of a tensor indexed `[batch, head, position, feature]`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -11,20 +11,10 @@ pub struct Layout4 {
     pub strides: [i64; 4],
 }
 
-/// Dropout of attention probabilities: the probability at `(batch, head, i, j)` is kept, and multiplied by `1 / keep`, where the Philox word 0
-/// (see [`crate::InstOp::Philox`]) at index `((batch * heads + head) * q_len + i) * k_len + j`, as `(word >> 8) * 2^-24`, is below `keep`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Dropout {
-    /// Probability of keeping, as the bits of an `f32`.
-    pub keep_bits: u32,
-}
-
-/// `softmax(scale * q kᵀ + bias, masked) v`.
+/// `softmax(scale * q kᵀ + bias, masked) v`, as [`AttentionSpec`] says.
 ///
-/// Query `i` sees key `j` when `j < kv_len`, and if `causal` also `j <= i + q_offset`, and with a `window` also `j > i + q_offset - window`.
-/// A query that sees nothing gives 0 (and `lse` = -inf).
-///
-/// Arguments: `q, k, v, [bias], out, lse`. Scalars: `kv_len: I64, q_offset: I64`, and with dropout `seed: U64, offset: U64`.
+/// Arguments: `q, k, v, [bias], [positions], out, lse`. Scalars: without positions `kv_len: I64, q_offset: I64`, and with dropout `seed: U64,
+/// offset: U64`. Drivers clamp lengths to `0..=k_len` and page numbers to those there are.
 /// `lse` is `[batch, heads, q_len]`, contiguous `F32` (`F64` for `F64` inputs): log of the sum of exponentials, for the gradient.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
@@ -40,11 +30,9 @@ pub struct Attention {
     pub qk_dim: usize,
     /// Features of a value.
     pub v_dim: usize,
-    /// The bits of the `f64` scale.
-    pub scale_bits: u64,
-    pub causal: bool,
-    pub window: Option<usize>,
-    pub dropout: Option<Dropout>,
+    pub spec: AttentionSpec,
+    /// With [`Positions::Paged`], the pages of keys and values. Their layouts are then indexed `[page, head, slot, feature]`.
+    pub pages: Option<Pages>,
     pub q: Layout4,
     pub k: Layout4,
     pub v: Layout4,
@@ -58,7 +46,26 @@ pub struct Attention {
     pub out_buffer: usize,
 }
 
+/// Pages of keys and values. A sequence has `k_len / size` of them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Pages {
+    /// How many there are.
+    pub count: usize,
+    /// Positions of a page.
+    pub size: usize,
+}
+
 impl Attention {
+    /// Columns of the positions.
+    pub fn position_columns(&self) -> usize {
+        Positions::COLUMNS + self.pages.map_or(0, |pages| self.k_len / pages.size.max(1))
+    }
+
+    /// Input buffers, of which the positions, if there are any, are the last.
+    pub fn n_inputs(&self) -> usize {
+        self.spec.n_tensors()
+    }
+
     /// `F32`, or `F64` for `F64` inputs.
     pub fn lse_dtype(&self) -> DType {
         self.dtype.compute()
@@ -72,6 +79,9 @@ impl Attention {
         let read = |len| Arg { dtype: self.dtype, len, write: false };
         let mut args = vec![read(self.q_buffer), read(self.k_buffer), read(self.v_buffer)];
         args.extend(self.bias.map(|(_, arg)| arg));
+        if self.spec.positions.is_tensor() {
+            args.push(Arg { dtype: DType::I32, len: self.batch * self.position_columns(), write: false });
+        }
         args
     }
 
@@ -83,8 +93,8 @@ impl Attention {
     }
 
     pub(crate) fn scalars(&self) -> Vec<DType> {
-        let mut scalars = vec![DType::I64, DType::I64];
-        if self.dropout.is_some() {
+        let mut scalars = if self.spec.positions.is_tensor() { Vec::new() } else { vec![DType::I64, DType::I64] };
+        if self.spec.dropout.is_some() {
             scalars.extend([DType::U64, DType::U64]);
         }
         scalars
@@ -92,14 +102,14 @@ impl Attention {
 
     pub(crate) fn flops(&self) -> f64 {
         let pairs = self.batch as f64 * self.heads as f64 * self.q_len as f64 * self.k_len as f64;
-        let seen = if self.causal && self.q_len == self.k_len { 0.5 } else { 1.0 };
+        let seen = if self.spec.causal && self.q_len == self.k_len { 0.5 } else { 1.0 };
         2.0 * pairs * seen * (self.qk_dim + self.v_dim) as f64
     }
 }
 
 /// The gradients of [`Attention`] with respect to `q`, `k`, `v`.
 ///
-/// Arguments: `q, k, v, [bias], out, lse, dout, dq, dk, dv`; scalars as in the forward pass.
+/// Arguments: `q, k, v, [bias], [positions], out, lse, dout, dq, dk, dv`; scalars as in the forward pass. Keys and values are not in pages.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub struct AttentionGrad {

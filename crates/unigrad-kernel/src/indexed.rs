@@ -2,7 +2,7 @@
 
 use crate::Arg;
 use smallvec::SmallVec;
-use unigrad_scalar::{DType, Literal, ScanOp, ScatterMode};
+use unigrad_scalar::{DType, Literal, PoolSpec, ScanOp, ScatterMode};
 
 /// A running reduction over the middle axis of contiguous `[outer, len, inner]`. Arguments: `x, out`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -46,6 +46,8 @@ pub struct TopK {
 pub enum ScatterBase {
     /// A contiguous argument of the output's shape (it may be the output's own buffer).
     Arg,
+    /// What the output's buffer holds.
+    Out,
     /// A constant everywhere.
     Fill(Literal),
 }
@@ -87,10 +89,7 @@ pub struct MaxPool {
     /// Per spatial dimension.
     pub input: SmallVec<[usize; 3]>,
     pub output: SmallVec<[usize; 3]>,
-    pub kernel: SmallVec<[usize; 3]>,
-    pub stride: SmallVec<[usize; 3]>,
-    pub pad: SmallVec<[usize; 3]>,
-    pub dilation: SmallVec<[usize; 3]>,
+    pub spec: PoolSpec,
 }
 
 fn read_write(dtype: DType, read: usize, out: DType, write: usize) -> Vec<Arg> {

@@ -21,7 +21,7 @@ mod region;
 pub mod testing;
 mod text;
 
-pub use attention::{Attention, AttentionGrad, Dropout, Layout4};
+pub use attention::{Attention, AttentionGrad, Layout4, Pages};
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
 pub use custom::Custom;
 pub use flow::{Flow, check_bit};

@@ -6,7 +6,8 @@ use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::{conv, float8};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unigrad_graph::{AttentionSpec, Composite, Expr, NodeId, Op};
+use unigrad_graph::{Composite, Expr, NodeId, Op};
+use unigrad_kernel::Limits;
 
 struct Builder {
     ir: Ir,
@@ -14,6 +15,7 @@ struct Builder {
     /// The results of composites.
     results: FxHashMap<NodeId, Vec<Id>>,
     barriers: u32,
+    limits: Limits,
 }
 
 /// What is to be computed.
@@ -31,9 +33,9 @@ pub(crate) struct Built {
 type Outputs = (Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>);
 
 /// The compiler's graph and its outputs.
-pub(crate) fn build(capture: &Capture) -> Result<Built, String> {
+pub(crate) fn build(capture: &Capture, limits: Limits) -> Result<Built, String> {
     let _guard = unigrad_graph::keep_scalars_guard();
-    let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), results: FxHashMap::default(), barriers: 0 };
+    let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), results: FxHashMap::default(), barriers: 0, limits };
     for (i, node) in capture.nodes.iter().enumerate() {
         let expr = &node.expr;
         let id = match node.role {
@@ -88,6 +90,11 @@ impl Builder {
 
     fn owned(&mut self, id: Id) -> Id {
         let node = self.ir.node(id).clone();
+        // What elements are put over may lie where the result is to be, in another shape too.
+        let below = self.ir.in_memory_as(id);
+        if crate::lower::over(&self.ir, below).is_some() {
+            return below;
+        }
         if !matches!(node.op, IrOp::External(_) | IrOp::Scalar(_)) {
             return id;
         }
@@ -148,7 +155,7 @@ impl Builder {
             Op::ConvDataGrad(spec) => self.expand(&conv::data_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
             Op::ConvWeightGrad(spec) => self.expand(&conv::weight_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
             // The kernel takes its lengths as run-time scalars. Lengths that a device computed are for the decomposition.
-            Op::Attention(spec) | Op::AttentionGrad(spec) if !self.has_scalar_lengths(spec, &inputs) => Ok(inputs[0]),
+            Op::Attention(_) | Op::AttentionGrad(_) if !self.has_kernel(expr.op(), &inputs) => Ok(inputs[0]),
             Op::Composite(composite) => self.composite(expr, composite),
             Op::Part(i) if matches!(operand(expr, 0)?.op(), Op::Composite(_)) => {
                 let result = self.results.get(&operand(expr, 0)?.id()).and_then(|results| results.get(*i));
@@ -199,17 +206,23 @@ impl Builder {
         Ok(first)
     }
 
-    fn has_scalar_lengths(&self, spec: &AttentionSpec, inputs: &[Id]) -> bool {
-        let first = 3 + usize::from(spec.has_bias);
-        let count = if spec.dropout_keep_bits.is_some() { 4 } else { 2 };
-        inputs.iter().skip(first).take(count).all(|id| matches!(self.ir.node(*id).op, IrOp::Scalar(_)))
+    /// Whether attention, or its gradient, is a kernel of its own.
+    fn has_kernel(&self, op: &Op, inputs: &[Id]) -> bool {
+        let (Op::Attention(spec) | Op::AttentionGrad(spec)) = op else { return false };
+        // The gradient's longest passes read the inputs and three more, and write one.
+        if matches!(op, Op::AttentionGrad(_)) && spec.n_tensors() + 4 > self.limits.buffers {
+            return false;
+        }
+        inputs[spec.numbers()].iter().all(|id| matches!(self.ir.node(*id).op, IrOp::Scalar(_)))
     }
 
     fn is_computed_attention(&self, part: &Expr) -> bool {
         let Some(whole) = part.input(0) else { return false };
-        let (Op::Attention(spec) | Op::AttentionGrad(spec)) = whole.op() else { return false };
+        if !matches!(whole.op(), Op::Attention(_) | Op::AttentionGrad(_)) {
+            return false;
+        }
         let inputs: Option<SmallVec<[Id; 8]>> = whole.inputs().iter().map(|input| self.id_of.get(&input.id()).copied()).collect();
-        inputs.is_some_and(|inputs| !self.has_scalar_lengths(spec, &inputs))
+        inputs.is_some_and(|inputs| !self.has_kernel(whole.op(), &inputs))
     }
 
     /// Adds a freshly made graph whose leaves are known already.

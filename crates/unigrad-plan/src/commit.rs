@@ -9,7 +9,7 @@
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
-use unigrad_graph::{BinaryOp, DType, Literal, Op, Origin, ReduceOp, Shape};
+use unigrad_graph::{BinaryOp, DType, Literal, Op, Origin, ReduceOp, ScatterMode, Shape};
 
 /// An assignment that gets data.
 pub(crate) struct Assignment {
@@ -78,7 +78,36 @@ fn output(ir: &mut Ir, assignment: &Assignment, fine: Option<Id>) -> Id {
         let update = choose(ir, all, update, was);
         return ir.add(IrNode { inputs: smallvec![base, update, start], ..node });
     }
+    if let Some(scattered) = scattered(ir, all, value, before) {
+        return scattered;
+    }
     choose(ir, all, value, before)
+}
+
+/// Elements put over those of what was there, where an index says: only they are chosen, as a part is. A place that several get stays what it was.
+fn scattered(ir: &mut Ir, all: Id, value: Id, before: Id) -> Option<Id> {
+    let below = |ir: &Ir, mut id: Id| {
+        while ir.node(id).op == IrOp::Op(Op::Reshape) {
+            id = ir.node(id).inputs[0];
+        }
+        id
+    };
+    let shape = ir.node(value).clone();
+    let node = ir.node(below(ir, value)).clone();
+    let (IrOp::Op(Op::Scatter { axis, mode: ScatterMode::Set }), [base, index, source]) = (&node.op, node.inputs.as_slice()) else {
+        return None;
+    };
+    let (axis, base, index, source) = (*axis, *base, *index, *source);
+    // A gather wants all of the other axes.
+    let (places, all_of) = (&ir.node(index).shape, &node.shape);
+    if below(ir, base) != before || (0..places.len()).any(|at| at != axis && places[at] != all_of[at]) {
+        return None;
+    }
+    let was = IrNode { op: IrOp::Op(Op::Gather { axis }), inputs: smallvec![base, index], ..ir.node(source).clone() };
+    let was = ir.add(was);
+    let source = choose(ir, all, source, was);
+    let scattered = ir.add(IrNode { inputs: smallvec![base, index, source], ..node });
+    Some(ir.add(IrNode { op: IrOp::Op(Op::Reshape), inputs: smallvec![scattered], ..shape }))
 }
 
 /// An index that some op checks, and how many elements its axis has.

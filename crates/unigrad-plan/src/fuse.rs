@@ -200,9 +200,7 @@ pub(crate) fn reads_through_views(op: &Op, input: usize) -> bool {
         Op::Attention(spec) => input < 3 + usize::from(spec.has_bias),
         Op::AttentionGrad(spec) => {
             // q, k, v, the bias, and the gradient that arrives, which is the last one.
-            let first = 3 + usize::from(spec.has_bias);
-            let last = first + 4 + if spec.dropout_keep_bits.is_some() { 2 } else { 0 };
-            input < first || input == last
+            input < 3 + usize::from(spec.has_bias) || input == spec.numbers().end + 2
         }
         // Read as they lie, or not kernels of their own.
         Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MaxPool(_) | Op::Part(_) | Op::Kernel(_) => false,

@@ -11,10 +11,10 @@ use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
-use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, Shape, numel};
+use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Positions, ScatterMode, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Dropout, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim,
-    MaxPool, NDim, Region, Scan, Scatter, ScatterBase, TopK, Value,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, MaxPool,
+    NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -35,7 +35,10 @@ pub(crate) fn lower(ir: &Ir, fused: &Fused) -> Result<Vec<Launch>, String> {
     for cluster in &fused.clusters {
         let lowering = Lowering { ir, stored: &fused.stored, prologues: &fused.prologues };
         match cluster.heavy {
-            Some(heavy) => launches.push(lowering.heavy(heavy, cluster)?),
+            Some(heavy) => {
+                launches.extend(lowering.scatter_base(heavy));
+                launches.push(lowering.heavy(heavy, cluster)?);
+            }
             None => lowering.region(cluster, &mut launches)?,
         }
     }
@@ -69,6 +72,13 @@ fn name_of(ir: &Ir, nodes: impl Iterator<Item = Id>) -> String {
     }
     names.truncate(4);
     names.join("+")
+}
+
+/// What a scatter puts elements over, as it lies in memory, if it does only that: then the result may take its memory over.
+pub(crate) fn over(ir: &Ir, id: Id) -> Option<Id> {
+    let node = ir.node(id);
+    let sets = matches!(node.op, IrOp::Op(Op::Scatter { mode: ScatterMode::Set, .. }));
+    (sets && ir.constant_of(node.inputs[0]).is_none()).then(|| ir.in_memory_as(node.inputs[0]))
 }
 
 impl Lowering<'_> {
@@ -179,6 +189,12 @@ impl Lowering<'_> {
         Arg { dtype: self.ir.node(id).dtype, len: self.ir.numel(id), write }
     }
 
+    /// What elements are put over goes where the result is to be, which is nothing to do where the result takes its memory over.
+    fn scatter_base(&self, id: Id) -> Option<Launch> {
+        let base = over(self.ir, id)?;
+        Some(self.copy(base, id))
+    }
+
     fn heavy(&self, id: Id, cluster: &Cluster) -> Result<Launch, String> {
         let node = self.ir.node(id);
         let IrOp::Op(op) = &node.op else { return Err(self.ir.impossible(id, "a leaf is not a kernel")) };
@@ -218,21 +234,23 @@ impl Lowering<'_> {
                     outer: x[0] * x[1],
                     input: SmallVec::from_slice(&x[2..]),
                     output: SmallVec::from_slice(&node.shape[2..]),
-                    kernel: spec.kernel.clone(),
-                    stride: spec.stride.clone(),
-                    pad: spec.pad.clone(),
-                    dilation: spec.dilation.clone(),
+                    spec: PoolSpec::clone(spec),
                 });
                 Launch { args: vec![input(0), self.part(id, 0)?, self.part(id, 1)?], ..simple(kernel) }
             }
             Op::Scatter { axis, mode } => {
                 let shape = &self.ir.node(input(1)).shape;
-                let fill = self.ir.constant_of(input(0));
+                let base = match (over(self.ir, id), self.ir.constant_of(input(0))) {
+                    (Some(_), _) => ScatterBase::Out,
+                    (None, Some(fill)) => ScatterBase::Fill(fill),
+                    (None, None) => ScatterBase::Arg,
+                };
+                let has_base = base == ScatterBase::Arg;
                 let (index, index_at) = self.strided(input(1))?;
                 let (src, src_at) = self.strided(input(2))?;
                 let kernel = Scatter {
                     mode: *mode,
-                    base: fill.map_or(ScatterBase::Arg, ScatterBase::Fill),
+                    base,
                     axis: *axis,
                     shape: shape.clone(),
                     index_strides: index_at.1,
@@ -245,7 +263,7 @@ impl Lowering<'_> {
                     dtype: node.dtype,
                 };
                 let mut args = vec![index, src, id];
-                if fill.is_none() {
+                if has_base {
                     args.insert(0, input(0));
                 }
                 Launch {
@@ -261,16 +279,20 @@ impl Lowering<'_> {
                 let (buffers, scalars) = node.inputs.split_at(spec.n_tensors.min(node.inputs.len()));
                 let args: Vec<Id> = buffers.iter().copied().chain([id]).collect();
                 let kernel = Custom {
-                    name: spec.name.clone(),
-                    entry: spec.entry.clone(),
-                    texts: spec.texts.clone(),
-                    block: spec.block,
+                    program: spec.program.clone(),
                     grid: spec.grid,
                     args: args.iter().map(|arg| self.arg(*arg, *arg == id)).collect(),
                     scalars: scalars.iter().map(|scalar| self.ir.node(*scalar).dtype).collect(),
                 };
                 let scalars = scalars.iter().map(|scalar| self.slot(*scalar)).collect::<Result<_, _>>()?;
-                Launch { kernel: Kernel::Custom(kernel), args, scalars, name: spec.name.clone(), origin: node.origin, is_copy: false }
+                Launch {
+                    kernel: Kernel::Custom(kernel),
+                    args,
+                    scalars,
+                    name: spec.program.name.clone(),
+                    origin: node.origin,
+                    is_copy: false,
+                }
             }
             Op::Attention(spec) => self.attention(id, spec)?,
             Op::AttentionGrad(spec) => self.attention_grad(id, spec)?,
@@ -345,18 +367,23 @@ impl Lowering<'_> {
         let node = self.ir.node(id);
         let (q_at, k_at, v_at) = (self.layout(node.inputs[0])?, self.layout(node.inputs[1])?, self.layout(node.inputs[2])?);
         let mut args = vec![q_at.0, k_at.0, v_at.0];
-        let mut next = 3;
         let mut bias = None;
         if spec.has_bias {
             let (base, layout) = self.layout(node.inputs[3])?;
             bias = Some((layout, self.arg(base, false)));
             args.push(base);
-            next += 1;
         }
-        let n_scalars = if spec.dropout_keep_bits.is_some() { 4 } else { 2 };
-        let scalars = node.inputs[next..next + n_scalars].iter().map(|id| self.slot(*id)).collect::<Result<Vec<u32>, String>>()?;
+        if spec.positions.is_tensor() {
+            args.push(node.inputs[spec.n_tensors() - 1]);
+        }
+        let scalars = node.inputs[spec.numbers()].iter().map(|id| self.slot(*id)).collect::<Result<Vec<u32>, String>>()?;
         let shape = |i: usize| &self.ir.node(node.inputs[i]).shape;
         let (q, k, v) = (shape(0), shape(1), shape(2));
+        let (mut k_len, mut pages) = (k[2], None);
+        if spec.positions == Positions::Paged {
+            k_len *= shape(spec.n_tensors() - 1)[1] - Positions::COLUMNS;
+            pages = Some(Pages { count: k[0], size: k[2] });
+        }
         let contiguous = |h: usize, t: usize, d: usize| Layout4 { offset: 0, strides: [(h * t * d) as i64, (t * d) as i64, d as i64, 1] };
         let kernel = Attention {
             dtype: node.dtype,
@@ -364,13 +391,11 @@ impl Lowering<'_> {
             heads: q[1],
             kv_heads: k[1],
             q_len: q[2],
-            k_len: k[2],
+            k_len,
             qk_dim: q[3],
             v_dim: v[3],
-            scale_bits: spec.scale_bits,
-            causal: spec.causal,
-            window: spec.window,
-            dropout: spec.dropout_keep_bits.map(|keep_bits| Dropout { keep_bits }),
+            spec: spec.clone(),
+            pages,
             q: q_at.1,
             k: k_at.1,
             v: v_at.1,
@@ -381,7 +406,7 @@ impl Lowering<'_> {
             v_buffer: self.ir.numel(v_at.0),
             out_buffer: q[0] * q[1] * q[2] * v[3],
         };
-        Ok((kernel, args, scalars, next + n_scalars))
+        Ok((kernel, args, scalars, spec.numbers().end))
     }
 
     fn attention(&self, id: Id, spec: &AttentionSpec) -> Result<Launch, String> {

@@ -9,7 +9,7 @@ use crate::fuse::{Fusion, reads_through_views, view_base};
 use crate::ir::{Id, IrOp, Kind};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use unigrad_graph::{AttentionSpec, Op};
+use unigrad_graph::Op;
 
 /// Longest chain that is computed in one go, and most nodes.
 const MAX_DEPTH: usize = 96;
@@ -84,7 +84,7 @@ impl Fusion<'_> {
                     i >= spec.n_tensors
                 } else if let Op::Attention(spec) | Op::AttentionGrad(spec) = op {
                     // Of a tensor that is one run-time number everywhere the kernel wants the elements.
-                    is_scalar && numbers_of_attention(spec).contains(&i)
+                    is_scalar && spec.numbers().contains(&i)
                 } else {
                     false
                 };
@@ -96,6 +96,11 @@ impl Fusion<'_> {
                 }
                 let through = enabled && reads_through_views(op, i);
                 let mut base = *input;
+                if i == 0
+                    && let Some(over) = crate::lower::over(self.ir, id)
+                {
+                    base = over;
+                }
                 if through && !self.is_worth_a_copy(id, i) {
                     let may_split = matches!(op, Op::MatMul);
                     base = view_base(self.ir, *input, may_split)?;
@@ -257,10 +262,4 @@ impl Fusion<'_> {
             self.marked.insert(id);
         }
     }
-}
-
-/// The inputs of attention that are numbers, not tensors: lengths and offset, seed and offset of random numbers.
-fn numbers_of_attention(spec: &AttentionSpec) -> std::ops::Range<usize> {
-    let first = 3 + usize::from(spec.has_bias);
-    first..first + if spec.dropout_keep_bits.is_some() { 4 } else { 2 }
 }

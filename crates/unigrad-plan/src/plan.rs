@@ -93,7 +93,7 @@ pub(crate) struct Unplaced {
 }
 
 pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, String> {
-    let Built { ir, mut outputs, replaced, checks } = build::build(capture)?;
+    let Built { ir, mut outputs, replaced, checks } = build::build(capture, options.limits)?;
     let mut ir = prune(ir, &mut outputs);
     if options.fusion {
         ir = sums::rewrite(ir, &mut outputs);

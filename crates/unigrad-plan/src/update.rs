@@ -47,7 +47,7 @@ impl Lowering<'_> {
     }
 
     /// The same elements in the same order.
-    fn copy(&self, from: Id, to: Id) -> Launch {
+    pub(crate) fn copy(&self, from: Id, to: Id) -> Launch {
         let node = self.ir.node(to);
         let index = Index { strides: smallvec![1], ..Index::default() };
         let load = InstOp::Load { arg: 0, index: index.clone(), mask: None };

@@ -1,6 +1,6 @@
 //! The vocabulary every room shares: element types, literals, the scalar operations with their meaning, and places in a source.
 //!
-//! In: nothing. Out: [`DType`], [`Format`], [`Literal`], [`UnaryOp`], [`BinaryOp`], [`ReduceOp`] and friends, [`Origin`].
+//! In: nothing. Out: [`DType`], [`Format`], [`Literal`], [`UnaryOp`], [`BinaryOp`], [`ReduceOp`] and friends, [`Origin`], settings of ops.
 //! Always: an operation's meaning is stated once, by its `eval` on `f64` or on integers.
 //! Never: knows shapes, graphs, kernels or devices.
 
@@ -11,6 +11,7 @@ mod literal;
 mod ops;
 mod origin;
 mod scan;
+mod settings;
 mod unary;
 
 pub use dtype::{DType, Element};
@@ -21,4 +22,5 @@ pub use literal::{Literal, round_to_odd};
 pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScatterMode};
 pub use origin::{Origin, OriginGuard};
 pub use scan::{Combine, ScanOp};
+pub use settings::{AttentionSpec, Dropout, PoolSpec, Positions, UserProgram};
 pub use unary::{Arg, Formula, Term, UnaryClass, UnaryOp, Var};

@@ -1,8 +1,12 @@
 //! Attention without materialized scores, and rotary position embedding.
 
-use crate::{Generator, Tensor, arithmetic::Operand};
+use crate::{
+    Generator, Tensor,
+    arithmetic::Operand,
+    paged::{PagedKeys, page_table, positions},
+};
 use std::sync::Arc;
-use unigrad_graph::{AttentionSpec, DType, ErrorKind, Expr, Literal, numel, ops::attention::AttentionInputs};
+use unigrad_graph::{AttentionSpec, DType, Dropout, ErrorKind, Expr, Literal, is_countable, numel, ops::attention::AttentionInputs};
 
 /// Settings of [`Tensor::attention`].
 #[derive(Clone, Default)]
@@ -19,10 +23,17 @@ pub struct AttentionOptions {
     pub scale: Option<f64>,
     /// The probability with which a weight is dropped.
     pub dropout: f64,
-    /// How many keys are valid (a number or a rank-0 tensor that may change from step to step); default: all.
+    /// How many keys are valid (a number or a rank-0 tensor that may change from step to step, or a tensor `[batch]` with one for each sequence);
+    /// default: all. One number for all counts as all keys if it is beyond them; of a tensor `[batch]`, and with a page table, that is an error
+    /// when it runs.
     pub kv_len: Option<Operand>,
-    /// The position of the first query among the keys; default 0.
+    /// The position of the first query among the keys, or a tensor `[batch]` of them; default 0.
     pub q_offset: Option<Operand>,
+    /// Integers `[batch, max_pages]`: keys and values are in pages, k `[pages, page size, g, d]` and v `[pages, page size, g, e]` (the layout of
+    /// vLLM, and FlashInfer's `NHD`). Key `j` of sequence `b` is row `j % page size` of page `page_table[b, j / page size]`. What stands behind
+    /// the last page that `kv_len` needs does not count; a page that is needed and does not exist is an error when it runs. See
+    /// [`Tensor::paged_update`].
+    pub page_table: Option<Tensor>,
 }
 
 /// How a vector's features pair up for a rotation.
@@ -32,15 +43,6 @@ pub enum RopeLayout {
     Interleaved,
     /// Features `i` and `i + d/2` (GPT-NeoX, Llama in Hugging Face's layout).
     HalfSplit,
-}
-
-#[track_caller]
-fn position(value: &Option<Operand>, default: usize, device: u32) -> Expr {
-    match value {
-        Some(Operand::Tensor(tensor)) => tensor.expr().cast(DType::I64).reshape(&[]),
-        Some(Operand::Value(value)) => crate::promotion::value_expr(*value, DType::I64, &[], device),
-        None => Expr::scalar(Literal::int(DType::I64, default as i64), &[], device),
-    }
 }
 
 impl Tensor {
@@ -63,7 +65,22 @@ impl Tensor {
             let message = format!("q {:?}, k {:?}, v {:?}", q.shape(), k.shape(), v.shape());
             return Tensor::fail(ErrorKind::Shape, "attention", message, "each is [batch, heads, length, features]", &[self]);
         }
-        let (b, h, t, s, d) = (q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2], q.shape()[3]);
+        let (b, h, t, d) = (q.shape()[0], q.shape()[1], q.shape()[2], q.shape()[3]);
+        let pages = match &options.page_table {
+            None => None,
+            Some(table) => match page_table("attention", table, b) {
+                // Of no pages none can be needed.
+                Ok(table) if k.shape()[0] == 0 => Some(PagedKeys { table: table.narrow(1, 0, 0), n_pages: 0, page_size: k.shape()[1] }),
+                Ok(table) => Some(PagedKeys { table, n_pages: k.shape()[0], page_size: k.shape()[1] }),
+                Err(invalid) => return Tensor::from_expr(invalid),
+            },
+        };
+        let s = pages.as_ref().map_or(k.shape()[2], |pages| pages.table.shape()[1].saturating_mul(pages.page_size));
+        let (k, v) = if pages.is_some() { (k.permute(&[0, 2, 1, 3]), v.permute(&[0, 2, 1, 3])) } else { (k, v) };
+        if pages.is_some() && !is_countable(&[b, h, t, s], DType::F64.size()) {
+            let message = format!("scores {:?}", [b, h, t, s]);
+            return Tensor::fail(ErrorKind::Shape, "attention", message, "no memory has so many elements: use fewer keys", &[self]);
+        }
         if !(0.0..1.0).contains(&options.dropout) {
             let message = format!("dropout with probability {}", options.dropout);
             return Tensor::fail(ErrorKind::Argument, "attention", message, "it is in 0..1", &[self]);
@@ -91,17 +108,20 @@ impl Tensor {
             return Tensor::from_expr(invalid.clone());
         }
         let random = (options.dropout > 0.0).then(|| Generator::global().take_scalars(numel(&[b, h, t, s]), q.device()));
+        let (kind, positions) = match positions(options, pages.as_ref(), (b, s), q.device()) {
+            Ok(positions) => positions,
+            Err(invalid) => return Tensor::from_expr(invalid),
+        };
         let spec = AttentionSpec {
             scale_bits: options.scale.unwrap_or(1.0 / (d.max(1) as f64).sqrt()).to_bits(),
             causal: options.causal,
             // Beyond what any two positions are apart, so that sums with it can be counted.
             window: options.window.map(|window| window.min(1 << 40)),
-            dropout_keep_bits: random.as_ref().map(|_| ((1.0 - options.dropout) as f32).to_bits()),
+            dropout: random.as_ref().map(|_| Dropout { keep_bits: ((1.0 - options.dropout) as f32).to_bits() }),
             has_bias: bias.is_some(),
+            positions: kind,
         };
-        let kv_len = position(&options.kv_len, s, q.device());
-        let q_offset = position(&options.q_offset, 0, q.device());
-        let inputs = AttentionInputs { q, k, v, bias, kv_len, q_offset, random };
+        let inputs = AttentionInputs { q, k, v, bias, positions, random };
         let node = Expr::attention_node(Arc::new(spec), &inputs);
         if node.error().is_some() {
             return Tensor::from_expr(node);

@@ -8,7 +8,7 @@
 
 use crate::{Device, Tensor, custom, no_grad_guard};
 use std::{fmt, sync::Arc};
-use unigrad_graph::{DType, ErrorKind, Expr, KernelSpec, Literal};
+use unigrad_graph::{DType, ErrorKind, Expr, KernelSpec, Literal, UserProgram};
 
 type Backward = dyn Fn(&[Tensor], &Tensor, &Tensor) -> Vec<Option<Tensor>> + Send + Sync;
 
@@ -58,37 +58,36 @@ type Backward = dyn Fn(&[Tensor], &Tensor, &Tensor) -> Vec<Option<Tensor>> + Sen
 /// ```
 #[derive(Clone)]
 pub struct CustomKernel {
-    name: String,
-    entry: String,
-    block: [u32; 3],
-    texts: Vec<(String, String)>,
+    program: Arc<UserProgram>,
     backward: Option<Arc<Backward>>,
 }
 
 impl fmt::Debug for CustomKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let languages: Vec<&str> = self.texts.iter().map(|(language, _)| language.as_str()).collect();
-        write!(f, "CustomKernel({}, {})", self.name, languages.join(", "))
+        let languages: Vec<&str> = self.program.texts.iter().map(|(language, _)| language.as_str()).collect();
+        write!(f, "CustomKernel({}, {})", self.program.name, languages.join(", "))
     }
 }
 
 impl CustomKernel {
     /// A program whose entry point has this name, run by workgroups of `block` threads.
     pub fn new(name: &str, block: [u32; 3]) -> CustomKernel {
-        CustomKernel { name: name.to_owned(), entry: name.to_owned(), block, texts: Vec::new(), backward: None }
+        let program = UserProgram { name: name.to_owned(), entry: name.to_owned(), texts: Vec::new(), block };
+        CustomKernel { program: Arc::new(program), backward: None }
     }
 
     /// The program in a language (in any case); see the table above. A second text in the same language replaces the first.
     pub fn source(mut self, language: &str, text: impl Into<String>) -> CustomKernel {
         let language = language.to_ascii_lowercase();
-        self.texts.retain(|(name, _)| *name != language);
-        self.texts.push((language, text.into()));
+        let program = Arc::make_mut(&mut self.program);
+        program.texts.retain(|(name, _)| *name != language);
+        program.texts.push((language, text.into()));
         self
     }
 
     /// The entry point, where it is not the kernel's name.
     pub fn entry(mut self, entry: &str) -> CustomKernel {
-        self.entry = entry.to_owned();
+        Arc::make_mut(&mut self.program).entry = entry.to_owned();
         self
     }
 
@@ -110,7 +109,7 @@ impl CustomKernel {
             None => Tensor::from_expr(Expr::fail(
                 ErrorKind::Argument,
                 "kernel",
-                format!("{} has no inputs, so no device", self.name),
+                format!("{} has no inputs, so no device", self.program.name),
                 "use `apply_on(&device, …)`",
                 &[],
             )),
@@ -133,14 +132,7 @@ impl CustomKernel {
 
     #[track_caller]
     fn run(&self, inputs: &[&Tensor], scalars: &[Literal], shape: &[usize], dtype: DType, grid: [u32; 3], device: u32) -> Tensor {
-        let spec = Arc::new(KernelSpec {
-            name: self.name.clone(),
-            entry: self.entry.clone(),
-            texts: self.texts.clone(),
-            block: self.block,
-            grid,
-            n_tensors: inputs.len(),
-        });
+        let spec = Arc::new(KernelSpec { program: self.program.clone(), grid, n_tensors: inputs.len() });
         match &self.backward {
             Some(backward) => {
                 let backward = Arc::clone(backward);
@@ -149,7 +141,7 @@ impl CustomKernel {
                     let _guard = no_grad_guard();
                     launch(spec, &inputs.iter().map(|tensor| tensor.detach()).collect::<Vec<_>>(), scalars, shape, dtype, device)
                 };
-                custom(&self.name, inputs, |_| value, move |x, y, dy| backward(x, y, dy))
+                custom(&self.program.name, inputs, |_| value, move |x, y, dy| backward(x, y, dy))
             }
             None => launch(spec, &inputs.iter().map(|tensor| (*tensor).clone()).collect::<Vec<_>>(), scalars, shape, dtype, device),
         }

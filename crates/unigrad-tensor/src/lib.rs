@@ -45,6 +45,7 @@ mod math;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod norm;
+mod paged;
 mod pixels;
 mod pool;
 mod products;

@@ -28,13 +28,13 @@ pub(crate) struct CompiledCustom {
 
 impl CompiledCustom {
     pub(crate) fn new(custom: &Custom) -> Result<CompiledCustom, String> {
-        let Some(text) = custom.text(LANGUAGE) else {
-            let known: Vec<&str> = custom.texts.iter().map(|(language, _)| language.as_str()).collect();
+        let Some(text) = custom.program.text(LANGUAGE) else {
+            let known: Vec<&str> = custom.program.texts.iter().map(|(language, _)| language.as_str()).collect();
             let help = "add `.source(\"ir\", …)`: the processor executes kernel IR and compiles no other language";
             return Err(format!("it has no kernel IR (it has: {})\n help: {help}", known.join(", ")));
         };
         let buffers: Vec<(DType, bool)> = custom.args.iter().map(|arg| (arg.dtype, arg.write)).collect();
-        let program = parse_as(text, &signature(&custom.entry, custom.block, &buffers, &custom.scalars))?;
+        let program = parse_as(text, &signature(&custom.program.entry, custom.program.block, &buffers, &custom.scalars))?;
         let interpreter = Interpreter::new(&program, &Target::interpreter())
             .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
         Ok(CompiledCustom { interpreter, grid: custom.grid })

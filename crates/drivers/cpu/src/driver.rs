@@ -198,7 +198,7 @@ fn name(kernel: &Kernel) -> String {
             Some(epilogue) if !epilogue.name.is_empty() => format!("contract.{}", epilogue.name),
             _ => "contract".to_owned(),
         },
-        Kernel::Custom(custom) => custom.name.clone(),
+        Kernel::Custom(custom) => custom.program.name.clone(),
         other => other.kind().to_owned(),
     }
 }
@@ -344,6 +344,9 @@ impl OpenDevice for Cpu {
                 Kernel::Grouped(grouped) => Body::Grouped(Box::new(CompiledGrouped::new(grouped)?)),
                 Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
                 Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
+                Kernel::AttentionGrad(kernel) if kernel.forward.pages.is_some() => {
+                    return Err("the gradient of attention over pages".to_owned());
+                }
                 Kernel::AttentionGrad(kernel) => Body::AttentionGrad(Box::new(kernel.clone())),
                 Kernel::Scan(kernel) if kernel.op.needs_floats() && !kernel.dtype.is_float() => {
                     return Err(format!("{} of {}", kernel.op, kernel.dtype));

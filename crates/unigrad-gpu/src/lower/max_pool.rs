@@ -8,12 +8,12 @@ use super::{
 };
 use unigrad_ir::{Builder, Target, Value};
 use unigrad_kernel::{Arg, MaxPool};
-use unigrad_scalar::{BinaryOp, DType, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, PoolSpec, UnaryOp};
 
 pub(super) fn lower(kernel: &MaxPool, target: &Target) -> Result<Lowered, Unsupported> {
     check_dtype(target, kernel.dtype)?;
     let rank = kernel.input.len();
-    let lists = [&kernel.output, &kernel.kernel, &kernel.stride, &kernel.pad, &kernel.dilation];
+    let lists = [&kernel.output, &kernel.spec.kernel, &kernel.spec.stride, &kernel.spec.pad, &kernel.spec.dilation];
     if lists.iter().any(|list| list.len() != rank) {
         let cause = format!("max pooling whose lists are not all of {rank} dimensions");
         return Err(Unsupported { cause, help: "this is an error in the compiler: please report it".to_owned() });
@@ -25,7 +25,8 @@ pub(super) fn lower(kernel: &MaxPool, target: &Target) -> Result<Lowered, Unsupp
         return Ok(Lowered::default());
     }
     // Positions in a plane are signed: windows start in the padding.
-    let reach = (0..rank).map(|d| kernel.output[d] * kernel.stride[d] + kernel.kernel[d] * kernel.dilation[d] + kernel.pad[d]);
+    let reach =
+        (0..rank).map(|d| kernel.output[d] * kernel.spec.stride[d] + kernel.spec.kernel[d] * kernel.spec.dilation[d] + kernel.spec.pad[d]);
     if plane >= 1 << 31 || reach.clone().any(|reach| reach >= 1 << 31) {
         return Err(too_large(plane.max(reach.max().unwrap_or(0))));
     }
@@ -45,8 +46,8 @@ pub(super) fn lower(kernel: &MaxPool, target: &Target) -> Result<Lowered, Unsupp
         for d in (0..rank).rev() {
             let at = b.rem_const(window, kernel.output[d] as i64);
             window = b.div_const(window, kernel.output[d] as i64);
-            let start = b.mul_const(at, kernel.stride[d] as i64);
-            starts[d] = b.add_const(start, -(kernel.pad[d] as i64));
+            let start = b.mul_const(at, kernel.spec.stride[d] as i64);
+            starts[d] = b.add_const(start, -(kernel.spec.pad[d] as i64));
         }
         // A window with nothing but padding has what is at position 0.
         let first = b.load(x, base);
@@ -95,7 +96,7 @@ struct Taps<'a> {
 impl Taps<'_> {
     /// Loops over dimension `d` and those after it; `line` is the row-major position so far.
     fn each(&self, b: &mut Builder, d: usize, line: Value, body: &mut dyn FnMut(&mut Builder, Value)) {
-        let MaxPool { input, kernel, dilation, pad, .. } = self.kernel;
+        let MaxPool { input, spec: PoolSpec { kernel, dilation, pad, .. }, .. } = self.kernel;
         if d == input.len() {
             return body(b, line);
         }

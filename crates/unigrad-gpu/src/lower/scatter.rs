@@ -41,7 +41,7 @@ pub(super) fn lower(kernel: &Scatter, target: &Target) -> Result<Lowered, Unsupp
     let n_out: usize = kernel.out_shape.iter().product();
     let mut lowered = Lowered::default();
     if n_out > 0 {
-        lowered.steps.push(start(kernel, target, n_out)?);
+        lowered.steps.extend(start(kernel, target, n_out)?);
     }
     if kernel.shape.contains(&0) {
         return Ok(lowered);
@@ -73,12 +73,13 @@ pub(super) fn lower(kernel: &Scatter, target: &Target) -> Result<Lowered, Unsupp
     Ok(lowered)
 }
 
-/// Lets the output be the base.
-fn start(kernel: &Scatter, target: &Target, n: usize) -> Result<Step, Unsupported> {
+/// Lets the output be the base, unless it is.
+fn start(kernel: &Scatter, target: &Target, n: usize) -> Result<Option<Step>, Unsupported> {
     let index = index_dtype(target, n)?;
     let mut sig = Signature::new("scatter_base", [threads(target, 256), 1, 1]);
     let arg = |write| Arg { dtype: kernel.dtype, len: n, write };
-    match kernel.base {
+    let step = match kernel.base {
+        ScatterBase::Out => return Ok(None),
         ScatterBase::Arg => {
             let base = Operand::Arg(0, arg(false)).open(&mut sig, "base", false);
             let out = Operand::Arg(3, arg(true)).open(&mut sig, "y", true);
@@ -94,7 +95,8 @@ fn start(kernel: &Scatter, target: &Target, n: usize) -> Result<Step, Unsupporte
                 b.store(out, i, value);
             })
         }
-    }
+    };
+    step.map(Some)
 }
 
 struct Plan<'a> {

@@ -4,8 +4,8 @@ use crate::{Values, check, on_target, targets, tolerance};
 use unigrad_gpu::lower;
 use unigrad_ir::{FragmentShape, Target};
 use unigrad_kernel::testing::Rng;
-use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Kernel, Layout4};
-use unigrad_scalar::{DType, Literal};
+use unigrad_kernel::{Arg, Attention, AttentionGrad, Kernel, Layout4, Pages};
+use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, Positions};
 
 /// A random layout of `[batch, head, position, feature]`: in any of the usual orders, with padding, features apart or backwards.
 fn layout(random: &mut Rng, dims: [usize; 4]) -> (Layout4, usize) {
@@ -71,10 +71,15 @@ fn case(random: &mut Rng, dtype: DType, sizes: Sizes, plain: bool) -> Case {
         k_len,
         qk_dim,
         v_dim,
-        scale_bits: (1.0 / (qk_dim.max(1) as f64).sqrt()).to_bits(),
-        causal: random.below(2) == 0,
-        window: (random.below(4) == 0).then(|| 1 + random.below(k_len.max(1))),
-        dropout,
+        spec: AttentionSpec {
+            scale_bits: (1.0 / (qk_dim.max(1) as f64).sqrt()).to_bits(),
+            causal: random.below(2) == 0,
+            window: (random.below(4) == 0).then(|| 1 + random.below(k_len.max(1))),
+            dropout,
+            has_bias: bias.is_some(),
+            positions: Positions::Same,
+        },
+        pages: None,
         q,
         k,
         v,
@@ -95,11 +100,44 @@ fn case(random: &mut Rng, dtype: DType, sizes: Sizes, plain: bool) -> Case {
     let kv_len = if random.below(2) == 0 { k_len as i64 } else { random.pick(&[0, k_len as i64 / 2, i64::MAX, k_len as i64]) };
     let q_offset = if random.below(2) == 0 { 0 } else { random.pick(&[-3, 2, k_len as i64 - q_len as i64]) };
     let mut scalars = vec![kv_len as u64, q_offset as u64];
-    if forward.dropout.is_some() {
+    if forward.spec.dropout.is_some() {
         scalars.extend([0x1234_5678_9abc_def0, 77]);
     }
     let grad = AttentionGrad { forward, dout, dout_buffer, dq, dk, dv, grad_buffers: [dq_buffer, dk_buffer, dv_buffer] };
     Case { grad, buffers, scalars }
+}
+
+/// The case with a length and an offset for each sequence, some of them out of range (drivers clamp them). With `page`, keys and values are in
+/// pages of that size in any order, and some of those that the table names do not exist (drivers take one that does).
+fn differing(random: &mut Rng, mut case: Case, page: Option<usize>) -> Case {
+    let forward = &mut case.grad.forward;
+    forward.spec.positions = if page.is_some() { Positions::Paged } else { Positions::Each };
+    if page.is_some() && forward.bias.take().is_some() {
+        forward.spec.has_bias = false;
+        case.buffers.remove(3);
+    }
+    let mut per_sequence = 0;
+    if let Some(size) = page {
+        per_sequence = forward.k_len.div_ceil(size);
+        forward.k_len = per_sequence * size;
+        let count = forward.batch * per_sequence + 1;
+        forward.pages = Some(Pages { count, size });
+        (forward.k, forward.k_buffer) = layout(random, [count, forward.kv_heads, size, forward.qk_dim]);
+        (forward.v, forward.v_buffer) = layout(random, [count, forward.kv_heads, size, forward.v_dim]);
+        case.buffers[1] = random.numbers(forward.dtype, forward.k_buffer);
+        case.buffers[2] = random.numbers(forward.dtype, forward.v_buffer);
+    }
+    let mut table = Vec::new();
+    for _ in 0..forward.batch {
+        let (all, step) = (forward.k_len as i32, page.unwrap_or(16) as i32);
+        let length = random.pick(&[0, 1, step - 1, step, step + 1, all - 1, all, all / 2, i32::MAX, -1]);
+        let offset = random.pick(&[0, -3, 2, length.clamp(0, all) - forward.q_len as i32, i32::MAX, i32::MIN]);
+        table.extend([length, offset]);
+        table.extend((0..per_sequence).map(|_| random.below(forward.batch * per_sequence + 3) as i32 - 1));
+    }
+    case.buffers.insert(forward.n_inputs() - 1, table.iter().flat_map(|at| at.to_le_bytes()).collect());
+    case.scalars.drain(..2);
+    case
 }
 
 /// Both passes on a target against the CPU's.
@@ -110,9 +148,16 @@ fn check_case(mut case: Case, target: &Target) {
     if case.grad.forward.qk_dim * case.grad.forward.v_dim == 0 {
         // The CPU has no attention without features.
         on_target(&forward, target, &mut case.buffers[..n], &case.scalars).unwrap();
+        if case.grad.forward.pages.is_some() || case.grad.forward.n_inputs() + 4 > target.max_buffers as usize {
+            return;
+        }
         return on_target(&Kernel::AttentionGrad(case.grad), target, &mut case.buffers, &case.scalars).unwrap();
     }
     check(&forward, target, &case.buffers[..n], &case.scalars, 2, tolerance(dtype));
+    // The gradient's kernel takes no pages, and with fewer buffers than it has inputs and results there is none.
+    if case.grad.forward.pages.is_some() || case.grad.forward.n_inputs() + 4 > target.max_buffers as usize {
+        return;
+    }
     crate::on_cpu(&forward, &mut case.buffers[..n], &case.scalars).unwrap();
     check(&Kernel::AttentionGrad(case.grad), target, &case.buffers, &case.scalars, 3, tolerance(dtype) * 4.0);
 }
@@ -134,6 +179,68 @@ fn small_and_odd() {
         let dtype = random.pick(&[DType::F32, DType::F32, DType::F64, DType::F16, DType::BF16]);
         let case = case(&mut random, dtype, sizes, false);
         check_case(case, &targets[round % targets.len()]);
+    }
+}
+
+#[test]
+fn sequences_of_different_lengths() {
+    let mut random = Rng(28);
+    let targets = targets();
+    for round in 0..120 {
+        let sizes = Sizes {
+            batch: random.pick(&[1, 2, 3, 5]),
+            kv_heads: 1 + random.below(2),
+            group: 1 + random.below(3),
+            q_len: random.pick(&[0, 1, 2, 5, 17, 33]),
+            k_len: random.pick(&[1, 3, 16, 31, 70]),
+            qk_dim: random.pick(&[1, 3, 8, 20]),
+            v_dim: random.pick(&[1, 5, 16, 19]),
+        };
+        let dtype = random.pick(&[DType::F32, DType::F32, DType::F64, DType::F16, DType::BF16]);
+        let case = case(&mut random, dtype, sizes, false);
+        let page = (round % 2 == 0).then(|| random.pick(&[1, 4, 16, 17]));
+        let case = differing(&mut random, case, page);
+        check_case(case, &targets[round % targets.len()]);
+    }
+}
+
+#[test]
+fn few_queries_of_different_lengths_in_parts_of_keys() {
+    let mut random = Rng(29);
+    for target in targets() {
+        for (group, q_len, dtype, page) in [(1, 1, DType::F32, Some(16)), (4, 1, DType::BF16, None), (3, 2, DType::F16, Some(7))] {
+            let sizes = Sizes { batch: 3, kv_heads: 2, group, q_len, k_len: 1100, qk_dim: 16, v_dim: 8 };
+            let case = case(&mut random, dtype, sizes, true);
+            let case = differing(&mut random, case, page);
+            let forward = Kernel::Attention(case.grad.forward.clone());
+            let n = forward.args().len();
+            check(&forward, &target, &case.buffers[..n], &case.scalars, 2, tolerance(dtype));
+        }
+    }
+}
+
+#[test]
+fn fragments_of_different_lengths() {
+    let mut random = Rng(30);
+    for (name, target) in matrix_targets() {
+        for round in 0..4 {
+            let sizes = Sizes {
+                batch: 3,
+                kv_heads: 1 + random.below(2),
+                group: 1 + random.below(2),
+                q_len: random.pick(&[16, 17, 33, 70]),
+                k_len: random.pick(&[31, 65, 100]),
+                qk_dim: random.pick(&[8, 20, 64]),
+                v_dim: random.pick(&[16, 19, 64]),
+            };
+            let dtype = half(&mut random, &target);
+            let case = case(&mut random, dtype, sizes, round % 2 == 0);
+            let page = (round >= 2).then(|| random.pick(&[4, 16, 17]));
+            let case = differing(&mut random, case, page);
+            println!("{name}: {sizes:?}");
+            assert!(uses_fragments(&Kernel::Attention(case.grad.forward.clone()), &target), "{name}: {sizes:?}");
+            check_case(case, &target);
+        }
     }
 }
 
@@ -238,7 +345,7 @@ fn fragments_of_usual_sizes() {
         for (group, q_len, k_len, dim) in [(1, 65, 130, 64), (2, 40, 70, 128)] {
             let dtype = half(&mut random, &target);
             let mut case = case(&mut random, dtype, sizes([1, group, q_len, k_len, dim, dim]), true);
-            case.grad.forward.causal = true;
+            case.grad.forward.spec.causal = true;
             check_forward(&case, &target);
             // All but the sums of the output times its gradient.
             let (used, all) = fragment_steps(&Kernel::AttentionGrad(case.grad.clone()), &target);
@@ -256,10 +363,10 @@ fn maxima_that_grow_scale_the_sums() {
             let dtype = half(&mut random, &target);
             let mut case = case(&mut random, dtype, sizes([1, 1, q_len, 200, 16, v_dim]), true);
             let forward = &mut case.grad.forward;
-            (forward.causal, forward.window) = (false, None);
+            (forward.spec.causal, forward.spec.window) = (false, None);
             case.scalars = vec![200, 0];
             // Scores grow from key to key, in steps far beyond the slack.
-            forward.scale_bits = 1.0f64.to_bits();
+            forward.spec.scale_bits = 1.0f64.to_bits();
             let value = |at: i64| Literal::float(dtype, (at / 20) as f64 * 1.5);
             let keys = &mut case.buffers[1];
             let mut all = crate::decode(dtype, keys);
@@ -297,8 +404,8 @@ fn queries_that_see_nothing_and_all_that_is_dropped() {
             let dtype = half(&mut random, &target);
             let mut case = case(&mut random, dtype, sizes([1, 1, 40, 40, 16, 16]), true);
             let forward = &mut case.grad.forward;
-            (forward.causal, forward.window) = (true, Some(25));
-            forward.dropout = Some(Dropout { keep_bits: keep.to_bits() });
+            (forward.spec.causal, forward.spec.window) = (true, Some(25));
+            forward.spec.dropout = Some(Dropout { keep_bits: keep.to_bits() });
             case.scalars = vec![kv_len, q_offset as i64 as u64, 3, 4];
             check_forward(&case, &target);
             check_case(case, &target);

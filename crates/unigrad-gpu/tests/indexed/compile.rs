@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 use unigrad_gpu::lower;
 use unigrad_ir::{Dialect, FragmentShape, Target, collect, offline_targets, render, validate};
-use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Dropout, Kernel, Layout4, MaxPool, Scan, Scatter, ScatterBase, TopK};
-use unigrad_scalar::{DType, Literal, ScanOp, ScatterMode};
+use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, Layout4, MaxPool, Scan, Scatter, ScatterBase, TopK};
+use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, PoolSpec, Positions, ScanOp, ScatterMode};
 
 fn dense([_, h, t, d]: [usize; 4]) -> Layout4 {
     Layout4 { offset: 0, strides: [(h * t * d) as i64, (t * d) as i64, d as i64, 1] }
@@ -23,10 +23,15 @@ fn attention(dtype: DType, [heads, kv_heads, q_len, k_len, d]: [usize; 5], plain
         k_len,
         qk_dim: d,
         v_dim: d,
-        scale_bits: 0.125f64.to_bits(),
-        causal: true,
-        window: (!plain).then_some(100),
-        dropout: (!plain).then(|| Dropout { keep_bits: 0.9f32.to_bits() }),
+        spec: AttentionSpec {
+            scale_bits: 0.125f64.to_bits(),
+            causal: true,
+            window: (!plain).then_some(100),
+            dropout: (!plain).then(|| Dropout { keep_bits: 0.9f32.to_bits() }),
+            has_bias: !plain,
+            positions: Positions::Same,
+        },
+        pages: None,
         q: dense(q),
         k: dense(k),
         v: dense(k),
@@ -79,10 +84,7 @@ fn sample() -> Vec<Kernel> {
             outer: 8,
             input: two(24),
             output: two(12),
-            kernel: two(3),
-            stride: two(2),
-            pad: two(1),
-            dilation: two(1),
+            spec: PoolSpec { kernel: two(3), stride: two(2), pad: two(1), dilation: two(1) },
         }));
     }
     for dtype in [DType::F32, DType::F16, DType::BF16] {

@@ -4,7 +4,7 @@ use crate::{Values, check, targets};
 use smallvec::SmallVec;
 use unigrad_kernel::testing::Rng;
 use unigrad_kernel::{Kernel, MaxPool};
-use unigrad_scalar::DType;
+use unigrad_scalar::{DType, PoolSpec};
 
 #[test]
 fn pools() {
@@ -26,7 +26,13 @@ fn pools() {
                 room.map_or(0, |room| (room + up * (stride[d] - 1)) / stride[d] + 1)
             })
             .collect();
-        let pool = MaxPool { dtype: random.pick(&DType::ALL), outer: random.below(4), input, output, kernel, stride, pad, dilation };
+        let pool = MaxPool {
+            dtype: random.pick(&DType::ALL),
+            outer: random.below(4),
+            input,
+            output,
+            spec: PoolSpec { kernel, stride, pad, dilation },
+        };
         let args = Kernel::MaxPool(pool.clone()).args();
         let x = random.values(pool.dtype, args[0].len);
         let buffers = [x, vec![0xff; args[1].len * pool.dtype.size()], vec![0xff; args[2].len * 8]];

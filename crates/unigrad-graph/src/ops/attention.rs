@@ -1,9 +1,9 @@
 //! Attention, forward and backward, as nodes with several parts.
 
 use super::contract::transposed;
-use crate::{AttentionSpec, Error, Expr, Inputs, Op, Shape, autograd::Vjp, gradients};
+use crate::{Error, Expr, Inputs, Op, Shape, autograd::Vjp, gradients};
 use std::sync::Arc;
-use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
+use unigrad_scalar::{AttentionSpec, BinaryOp, DType, Literal, Positions, ReduceOp};
 
 /// The inputs of an attention node by name.
 #[derive(Clone, Debug)]
@@ -14,11 +14,19 @@ pub struct AttentionInputs {
     pub v: Expr,
     /// Broadcast to `[batch, heads, q_len, k_len]`.
     pub bias: Option<Expr>,
-    /// Rank-0 `I64` scalars: how many keys are valid, and the position of the first query among them.
-    pub kv_len: Expr,
-    pub q_offset: Expr,
+    pub positions: PositionInputs,
     /// Rank-0 `U64` scalars, with dropout.
     pub random: Option<(Expr, Expr)>,
+}
+
+/// How many keys are valid, and the position of the first query among them.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum PositionInputs {
+    /// Rank-0 `I64` scalars, for all sequences.
+    Same { kv_len: Expr, q_offset: Expr },
+    /// For each sequence, as [`Positions::Each`] or [`Positions::Paged`] says. Lengths and page numbers are in range: they have been checked.
+    Each(Expr),
 }
 
 impl AttentionInputs {
@@ -27,7 +35,10 @@ impl AttentionInputs {
         let mut inputs = Inputs::new();
         inputs.extend([self.q.clone(), self.k.clone(), self.v.clone()]);
         inputs.extend(self.bias.clone());
-        inputs.extend([self.kv_len.clone(), self.q_offset.clone()]);
+        match &self.positions {
+            PositionInputs::Same { kv_len, q_offset } => inputs.extend([kv_len.clone(), q_offset.clone()]),
+            PositionInputs::Each(positions) => inputs.push(positions.clone()),
+        }
         if let Some((seed, offset)) = &self.random {
             inputs.extend([seed.clone(), offset.clone()]);
         }
@@ -39,14 +50,52 @@ impl AttentionInputs {
         let mut rest = inputs.iter().cloned();
         let (q, k, v) = (rest.next()?, rest.next()?, rest.next()?);
         let bias = if spec.has_bias { Some(rest.next()?) } else { None };
-        let (kv_len, q_offset) = (rest.next()?, rest.next()?);
-        let random = if spec.dropout_keep_bits.is_some() { Some((rest.next()?, rest.next()?)) } else { None };
-        Some((AttentionInputs { q, k, v, bias, kv_len, q_offset, random }, rest.collect()))
+        let positions = if spec.positions.is_tensor() {
+            PositionInputs::Each(rest.next()?)
+        } else {
+            PositionInputs::Same { kv_len: rest.next()?, q_offset: rest.next()? }
+        };
+        let random = if spec.dropout.is_some() { Some((rest.next()?, rest.next()?)) } else { None };
+        Some((AttentionInputs { q, k, v, bias, positions, random }, rest.collect()))
+    }
+}
+
+impl AttentionInputs {
+    /// Keys that a sequence can have.
+    pub fn k_len(&self, spec: &AttentionSpec) -> usize {
+        let slots = self.k.shape().get(2).copied().unwrap_or(0);
+        match &self.positions {
+            PositionInputs::Each(table) if spec.positions == Positions::Paged => {
+                table.shape().get(1).copied().unwrap_or(0).saturating_sub(Positions::COLUMNS).saturating_mul(slots)
+            }
+            PositionInputs::Each(_) | PositionInputs::Same { .. } => slots,
+        }
+    }
+
+    /// The same with keys and values of each sequence in one row, `[b, kv, s, d]`, instead of in pages.
+    #[track_caller]
+    fn gathered(&self, spec: &AttentionSpec) -> AttentionInputs {
+        let PositionInputs::Each(table) = &self.positions else { return self.clone() };
+        if spec.positions != Positions::Paged {
+            return self.clone();
+        }
+        let (batch, columns) = (table.shape()[0], table.shape()[1]);
+        let n_pages = columns - Positions::COLUMNS;
+        let pages = table.narrow(1, Positions::COLUMNS, n_pages).cast(DType::I64).reshape(&[batch * n_pages, 1, 1, 1]);
+        let rows = |x: &Expr| {
+            let s = x.shape().clone();
+            let picked = x.gather(0, &pages.expand(&[batch * n_pages, s[1], s[2], s[3]]));
+            let apart = picked.reshape(&[batch, n_pages, s[1], s[2], s[3]]).permute(&[0, 2, 1, 3, 4]);
+            apart.reshape(&[batch, s[1], n_pages * s[2], s[3]])
+        };
+        let positions = PositionInputs::Each(table.narrow(1, 0, Positions::COLUMNS));
+        AttentionInputs { k: rows(&self.k), v: rows(&self.v), positions, ..self.clone() }
     }
 }
 
 impl Expr {
-    /// The attention node: q `[b, h, t, d]`, k `[b, kv, s, d]`, v `[b, kv, s, dv]`. Its value is part 0; use [`Expr::part`].
+    /// The attention node: q `[b, h, t, d]`, k `[b, kv, s, d]`, v `[b, kv, s, dv]`, or k and v in pages, `[page, kv, slot, d]`. Its value is
+    /// part 0; use [`Expr::part`].
     #[track_caller]
     pub fn attention_node(spec: Arc<AttentionSpec>, inputs: &AttentionInputs) -> Expr {
         let AttentionInputs { q, k, v, bias, .. } = inputs;
@@ -54,15 +103,27 @@ impl Expr {
             return invalid;
         }
         let (qs, ks, vs) = (q.shape(), k.shape(), v.shape());
+        let k_len = inputs.k_len(&spec);
+        let positions = match &inputs.positions {
+            PositionInputs::Same { kv_len, q_offset } => {
+                !spec.positions.is_tensor() && [kv_len, q_offset].iter().all(|x| x.rank() == 0 && x.dtype() == DType::I64)
+            }
+            PositionInputs::Each(table) => {
+                let columns = table.shape().get(1).copied().unwrap_or(0);
+                let fits = if spec.positions == Positions::Paged { columns >= Positions::COLUMNS } else { columns == Positions::COLUMNS };
+                spec.positions.is_tensor() && fits && table.rank() == 2 && table.shape()[0] == qs[0] && table.dtype() == DType::I32
+            }
+        };
         let fits = q.rank() == 4
             && k.rank() == 4
             && v.rank() == 4
-            && qs[0] == ks[0]
+            && (spec.positions == Positions::Paged || qs[0] == ks[0])
+            && positions
             && ks[..3] == vs[..3]
             && qs[3] == ks[3]
             && ks[1] > 0
             && qs[1].is_multiple_of(ks[1])
-            && bias.as_ref().is_none_or(|bias| bias.shape().as_slice() == [qs[0], qs[1], qs[2], ks[2]]);
+            && bias.as_ref().is_none_or(|bias| bias.shape().as_slice() == [qs[0], qs[1], qs[2], k_len]);
         if !fits {
             let message = format!("q {qs:?}, k {ks:?}, v {vs:?}: want [b, h, t, d], [b, g, s, d], [b, g, s, e] with h a multiple of g");
             return Expr::shape_error("attention", message, &[q, k, v]);
@@ -87,13 +148,34 @@ impl Expr {
 ///
 /// The usual case, the output's gradient without one for the bias, is the gradient node. The others go through the primitives.
 pub(super) fn vjp(v: &mut Vjp<'_>, parent: &Expr, i: usize) -> Result<(), Error> {
+    let paged = if let Op::Attention(spec) = parent.op() { spec.positions } else { Positions::Same };
     if let (Op::Attention(spec), 0) = (parent.op(), i)
         && !(spec.has_bias && v.wants(3))
+        && spec.positions != Positions::Paged
         && let Some((inputs, _)) = AttentionInputs::from_inputs(spec, &v.inputs)
     {
         let node = Expr::attention_grad_node(spec.clone(), &inputs, v.node, &parent.part(1), v.dy);
         for part in 0..3 {
             v.send(part, |_| node.part(part));
+        }
+        return Ok(());
+    }
+    if let (Op::Attention(spec), 0, Positions::Paged) = (parent.op(), i, paged)
+        && !(spec.has_bias && v.wants(3))
+        && let Some((inputs, _)) = AttentionInputs::from_inputs(spec, &v.inputs)
+    {
+        // The kernel for gradients takes keys and values in rows; what comes out for them goes back to their pages.
+        let own = AttentionInputs { k: inputs.k.identity(), v: inputs.v.identity(), ..inputs };
+        let rows = own.gathered(spec);
+        let spec = Arc::new(AttentionSpec { positions: Positions::Each, ..AttentionSpec::clone(spec) });
+        let node = Expr::attention_grad_node(spec, &rows, v.node, &parent.part(1), v.dy);
+        v.send(0, |_| node.part(0));
+        for (input, row, own) in [(1, &rows.k, own.k), (2, &rows.v, own.v)] {
+            if v.wants(input)
+                && let Some(Some(gradient)) = gradients(row, &node.part(input), &[own])?.pop()
+            {
+                v.send_made(input, gradient);
+            }
         }
         return Ok(());
     }
@@ -122,8 +204,14 @@ struct Scores {
     v: Expr,
 }
 
+/// A column of positions for every score, `[b, h, t, s]`, `I64`.
+fn column(positions: &Expr, at: usize, shape: &[usize]) -> Expr {
+    positions.narrow(1, at, 1).cast(DType::I64).reshape(&[shape[0], 1, 1, 1]).expand(shape)
+}
+
 impl Scores {
     fn new(spec: &AttentionSpec, inputs: &AttentionInputs, wide: DType) -> Scores {
+        let inputs = &inputs.gathered(spec);
         let q = inputs.q.cast(wide);
         let heads = q.shape()[1];
         let (k, v) = (repeat_heads(&inputs.k.cast(wide), heads), repeat_heads(&inputs.v.cast(wide), heads));
@@ -133,8 +221,12 @@ impl Scores {
         }
         let (shape, device) = (scores.shape().clone(), scores.device());
         let key = Expr::iota(&shape, 3, DType::I64, device);
-        let at = Expr::iota(&shape, 2, DType::I64, device).add(&inputs.q_offset.expand(&shape));
-        let mut seen = key.lt(&inputs.kv_len.expand(&shape));
+        let (kv_len, q_offset) = match &inputs.positions {
+            PositionInputs::Same { kv_len, q_offset } => (kv_len.expand(&shape), q_offset.expand(&shape)),
+            PositionInputs::Each(positions) => (column(positions, 0, &shape), column(positions, 1, &shape)),
+        };
+        let at = Expr::iota(&shape, 2, DType::I64, device).add(&q_offset);
+        let mut seen = key.lt(&kv_len);
         if spec.causal {
             seen = seen.and(&key.le(&at));
         }
@@ -142,9 +234,9 @@ impl Scores {
             let width = Expr::constant(Literal::int(DType::I64, window as i64), &shape, device);
             seen = seen.and(&key.gt(&at.sub(&width)));
         }
-        let kept = match (spec.dropout_keep_bits, &inputs.random) {
-            (Some(bits), Some((seed, offset))) => {
-                let keep = f32::from_bits(bits);
+        let kept = match (spec.dropout, &inputs.random) {
+            (Some(dropout), Some((seed, offset))) => {
+                let keep = f32::from_bits(dropout.keep_bits);
                 let eight = Expr::constant(Literal::int(DType::U32, 8), &shape, device);
                 let bits = Expr::random(&shape, 0, seed, offset).binary(BinaryOp::Shr, &eight).cast(DType::F32);
                 let unit = bits.binary_const(BinaryOp::Mul, 1.0 / 16_777_216.0);

@@ -1,9 +1,9 @@
 //! Ops whose access pattern the data decides.
 
-use crate::{Expr, Op, PoolSpec, Shape, autograd::Vjp};
+use crate::{Expr, Op, Shape, autograd::Vjp};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, ScatterMode};
+use unigrad_scalar::{BinaryOp, DType, Literal, PoolSpec, ReduceOp, ScatterMode};
 
 impl Expr {
     /// `out[p] = self[p with p[axis] := index[p]]`; `index` is `I64` and has self's shape but along `axis`.

@@ -122,7 +122,7 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
         Op::Barrier => v.send(0, |v| v.dy.clone()),
         Op::Kernel(spec) => {
             let help = "give it one: `CustomKernel::with_gradient`, or `detach` its inputs".to_owned();
-            return Err(autograd_error(node, format!("the custom kernel {} has no gradient", spec.name), &help));
+            return Err(autograd_error(node, format!("the custom kernel {} has no gradient", spec.program.name), &help));
         }
         Op::Custom(custom) => return structure::custom_vjp(v, custom),
         Op::Copy => v.send(0, |v| v.dy.copy_to(v.x(0).device())),

@@ -147,7 +147,7 @@ impl Expr {
     pub fn kernel(spec: Arc<KernelSpec>, inputs: &[Expr], shape: &[usize], dtype: DType, device: u32) -> Expr {
         if inputs.iter().any(|input| input.error().is_none() && input.device() != device) {
             let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
-            let message = format!("an input of the kernel {} is on another device", spec.name);
+            let message = format!("an input of the kernel {} is on another device", spec.program.name);
             return Expr::fail(ErrorKind::Device, "kernel", message, "move it with `to(&device)`", &inputs);
         }
         Expr::with(Op::Kernel(spec), inputs.iter().cloned().collect(), shape, dtype, device, None)

@@ -75,15 +75,21 @@ impl Display for Layout4 {
 
 fn attention(f: &mut fmt::Formatter<'_>, kind: &str, k: &Attention) -> fmt::Result {
     write!(f, "{kind} {} batch {} heads {} of {} ", k.dtype, k.batch, k.heads, k.kv_heads)?;
-    write!(f, "q {}x{} k {} v {} scale {:?}", k.q_len, k.qk_dim, k.k_len, k.v_dim, f64::from_bits(k.scale_bits))?;
-    if k.causal {
+    write!(f, "q {}x{} k {} v {} scale {:?}", k.q_len, k.qk_dim, k.k_len, k.v_dim, f64::from_bits(k.spec.scale_bits))?;
+    if k.spec.causal {
         f.write_str(" causal")?;
     }
-    if let Some(window) = k.window {
+    if let Some(window) = k.spec.window {
         write!(f, " window {window}")?;
     }
-    if let Some(dropout) = k.dropout {
+    if let Some(dropout) = k.spec.dropout {
         write!(f, " keep {:?}", f32::from_bits(dropout.keep_bits))?;
+    }
+    if k.spec.positions.is_tensor() {
+        f.write_str(" positions")?;
+    }
+    if let Some(pages) = k.pages {
+        write!(f, " pages {} of {}", pages.count, pages.size)?;
     }
     f.write_str(" {\n")?;
     for (name, at) in [("q", k.q), ("k", k.k), ("v", k.v), ("out", k.out)] {
@@ -131,6 +137,7 @@ impl Display for Scatter {
         write!(f, "scatter {} {} {shape:?} into {out:?} along {} over ", self.mode, self.dtype, self.axis)?;
         match &self.base {
             ScatterBase::Arg => f.write_str("a0")?,
+            ScatterBase::Out => f.write_str("itself")?,
             ScatterBase::Fill(value) => f.write_str(&super::region::literal(*value))?,
         }
         writeln!(f, " {{\n    index: {} + {:?}", self.index_offset, &self.index_strides[..])?;
@@ -143,7 +150,8 @@ impl Display for Scatter {
 impl Display for MaxPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "max_pool {} {} of {:?} to {:?} {{", self.dtype, self.outer, &self.input[..], &self.output[..])?;
-        let settings = [("kernel", &self.kernel), ("stride", &self.stride), ("pad", &self.pad), ("dilation", &self.dilation)];
+        let spec = &self.spec;
+        let settings = [("kernel", &spec.kernel), ("stride", &spec.stride), ("pad", &spec.pad), ("dilation", &spec.dilation)];
         settings.iter().try_for_each(|(name, of)| writeln!(f, "    {name}: {:?}", &of[..]))?;
         f.write_str("}\n")
     }
@@ -153,10 +161,11 @@ impl Display for MaxPool {
 impl Display for Custom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut languages = String::new();
-        for (language, text) in &self.texts {
+        for (language, text) in &self.program.texts {
             write!(languages, " {language} ({} bytes)", text.len())?;
         }
-        writeln!(f, "custom {:?} entry {:?} block {:?} grid {:?} in{languages} {{", self.name, self.entry, self.block, self.grid)?;
+        let (program, grid) = (&self.program, self.grid);
+        writeln!(f, "custom {:?} entry {:?} block {:?} grid {grid:?} in{languages} {{", program.name, program.entry, program.block)?;
         buffers(f, &self.args)?;
         self.scalars.iter().enumerate().try_for_each(|(at, dtype)| writeln!(f, "    s{at}: {dtype}"))?;
         f.write_str("}\n")

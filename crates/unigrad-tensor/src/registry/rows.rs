@@ -42,6 +42,19 @@ fn attention(c: &Call) -> Outputs {
     one(c.x(0)?.attention(c.x(1)?, c.x(2)?, &options))
 }
 
+/// With a length and an offset for each sequence, and perhaps a page table.
+fn attention_of_sequences(c: &Call) -> Outputs {
+    let options = AttentionOptions {
+        causal: c.flag("causal")?,
+        window: c.maybe_size("window")?,
+        kv_len: Some(c.x(3)?.into()),
+        q_offset: Some(c.x(4)?.into()),
+        page_table: c.maybe(5).cloned(),
+        ..AttentionOptions::default()
+    };
+    one(c.x(0)?.attention(c.x(1)?, c.x(2)?, &options))
+}
+
 pub(super) const OPS: &[&[Op]] = &[&[
     op("softmax", "softmax", |c| one(c.x(0)?.softmax(c.axis()?))).full(),
     op("log_softmax", "log_softmax", |c| one(c.x(0)?.log_softmax(c.axis()?))).full(),
@@ -63,6 +76,9 @@ pub(super) const OPS: &[&[Op]] = &[&[
     op("cosine_similarity", "cosine_similarity", |c| one(c.x(0)?.cosine_similarity(c.x(1)?, c.axis()?, c.float("eps")?))).full(),
     op("normalize", "normalize", |c| one(c.x(0)?.normalize(c.float("p")?, c.axis()?, 1e-12))).full(),
     op("attention", "attention", attention).half(),
+    op("attention_lengths", "attention", attention_of_sequences).half(),
+    op("attention_pages", "attention", attention_of_sequences).half(),
+    op("paged_update", "paged_update", |c| one(c.x(0)?.paged_update(c.x(1)?, c.x(2)?, c.x(3)?))),
     op("rope", "rope", |c| {
         let layout = c.choice("layout", &[("interleaved", RopeLayout::Interleaved), ("half", RopeLayout::HalfSplit)])?;
         one(c.x(0)?.rope(c.x(1)?, c.x(2)?, layout))

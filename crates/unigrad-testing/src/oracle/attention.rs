@@ -2,7 +2,7 @@
 
 use super::index::philox;
 use crate::Values;
-use unigrad_graph::{AttentionSpec, DType};
+use unigrad_graph::{AttentionSpec, DType, Positions};
 
 /// Everything an attention is, by name.
 struct Problem<'a> {
@@ -11,8 +11,10 @@ struct Problem<'a> {
     k: &'a Values,
     v: &'a Values,
     bias: Option<&'a Values>,
-    kv_len: i64,
-    q_offset: i64,
+    /// Length and offset of every sequence.
+    positions: Vec<(i64, i64)>,
+    /// The pages of every sequence, if there are any.
+    pages: Option<Vec<Vec<usize>>>,
     random: Option<(u64, u64)>,
     rest: Vec<&'a Values>,
 }
@@ -31,15 +33,28 @@ impl<'a> Problem<'a> {
         let mut next = || rest.next().ok_or("an attention input is missing");
         let (q, k, v) = (next()?, next()?, next()?);
         let bias = if spec.has_bias { Some(next()?) } else { None };
-        let (kv_len, q_offset) = (next()?.as_i64(0), next()?.as_i64(0));
-        let random = if spec.dropout_keep_bits.is_some() { Some((next()?.as_i64(0) as u64, next()?.as_i64(0) as u64)) } else { None };
-        Ok(Problem { spec, q, k, v, bias, kv_len, q_offset, random, rest: rest.collect() })
+        let batch = q.shape[0];
+        let (mut positions, mut pages) = (Vec::new(), None);
+        if spec.positions.is_tensor() {
+            let table = next()?;
+            let row = |b: usize| (0..table.shape[1]).map(move |c| table.as_i64(b * table.shape[1] + c));
+            positions.extend((0..batch).map(|b| (table.as_i64(b * table.shape[1]), table.as_i64(b * table.shape[1] + 1))));
+            if spec.positions == Positions::Paged {
+                pages = Some((0..batch).map(|b| row(b).skip(Positions::COLUMNS).map(|page| page as usize).collect()).collect());
+            }
+        } else {
+            let same = (next()?.as_i64(0), next()?.as_i64(0));
+            positions.resize(batch, same);
+        }
+        let random = if spec.dropout.is_some() { Some((next()?.as_i64(0) as u64, next()?.as_i64(0) as u64)) } else { None };
+        Ok(Problem { spec, q, k, v, bias, positions, pages, random, rest: rest.collect() })
     }
 
     /// Batch, heads, queries, keys, features of a query, features of a value, query heads per key head.
     fn sizes(&self) -> [usize; 7] {
         let (q, k) = (&self.q.shape, &self.k.shape);
-        [q[0], q[1], q[2], k[2], q[3], self.v.shape[3], q[1] / k[1].max(1)]
+        let keys = self.pages.as_ref().map_or(k[2], |pages| pages.first().map_or(0, Vec::len) * k[2]);
+        [q[0], q[1], q[2], keys, q[3], self.v.shape[3], q[1] / k[1].max(1)]
     }
 
     fn q_at(&self, b: usize, h: usize, i: usize, d: usize) -> usize {
@@ -49,18 +64,20 @@ impl<'a> Problem<'a> {
 
     /// Of a key or value, whose features are `dim`.
     fn k_at(&self, b: usize, h: usize, j: usize, d: usize, dim: usize) -> usize {
-        let [_, _, _, n_k, _, _, share] = self.sizes();
-        ((b * self.k.shape[1] + h / share) * n_k + j) * dim + d
+        let [_, _, _, _, _, _, share] = self.sizes();
+        let slots = self.k.shape[2];
+        let (row, slot) = self.pages.as_ref().map_or((b, j), |pages| (pages[b][j / slots], j % slots));
+        ((row * self.k.shape[1] + h / share) * slots + slot) * dim + d
     }
 
     fn row(&self, b: usize, h: usize, i: usize) -> Row {
         let [_, heads, n_q, n_k, dim, _, _] = self.sizes();
         let scale = f64::from_bits(self.spec.scale_bits);
-        let at = i as i64 + self.q_offset;
+        let (kv_len, q_offset) = self.positions[b];
+        let at = i as i64 + q_offset;
         let score = |j: usize| {
             let key = j as i64;
-            let seen =
-                key < self.kv_len && (!self.spec.causal || key <= at) && self.spec.window.is_none_or(|window| key > at - window as i64);
+            let seen = key < kv_len && (!self.spec.causal || key <= at) && self.spec.window.is_none_or(|window| key > at - window as i64);
             if !seen {
                 return f64::NEG_INFINITY;
             }
@@ -69,9 +86,9 @@ impl<'a> Problem<'a> {
         };
         let scores: Vec<f64> = (0..n_k).map(score).collect();
         let greatest = scores.iter().fold(f64::NEG_INFINITY, |a, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(*b) });
-        let keep = match (self.random, self.spec.dropout_keep_bits) {
-            (Some((seed, offset)), Some(bits)) => {
-                let keep = f32::from_bits(bits);
+        let keep = match (self.random, self.spec.dropout) {
+            (Some((seed, offset)), Some(dropout)) => {
+                let keep = f32::from_bits(dropout.keep_bits);
                 let kept = |j: usize| {
                     let word = philox((((b * heads + h) * n_q + i) * n_k + j) as u64, offset, seed)[0];
                     if ((word >> 8) as f32) * 2f32.powi(-24) < keep { 1.0 / f64::from(keep) } else { 0.0 }

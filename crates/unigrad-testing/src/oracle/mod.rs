@@ -195,7 +195,7 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
             let values = parts.get(*part).ok_or_else(|| format!("there is no part {part}"))?;
             moved(values.clone())
         }
-        Op::Kernel(spec) => Err(format!("the oracle cannot run the custom kernel {}", spec.name)),
+        Op::Kernel(spec) => Err(format!("the oracle cannot run the custom kernel {}", spec.program.name)),
         Op::Invalid(error) => Err(format!("an invalid node: {}", error.0)),
     }
 }

@@ -104,6 +104,7 @@ pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, grad: &AttentionGrad, thre
 unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Range<usize>, sums: Option<*mut T>) {
     let kernel = c.kernel;
     let (batch, kv_head) = (group / kernel.kv_heads, group % kernel.kv_heads);
+    let visible = c.visible(batch);
     let heads = kernel.heads / kernel.kv_heads;
     let (d, dv, width) = (kernel.qk_dim, kernel.v_dim, c.width());
     let (key_panel, feature_panel) = (c.kernels.mr, c.panel(d));
@@ -166,7 +167,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
             for unit in 0..heads * blocks {
                 let (head, first) = (kv_head * heads + unit / blocks, unit % blocks * width);
                 let n = width.min(kernel.q_len - first);
-                let seen = c.visible.keys(first, n);
+                let seen = visible.keys(first, n);
                 let seen = seen.start.max(keys.start)..seen.end.min(keys.end);
                 // Counted from the chunk's first key.
                 let start = seen.start.saturating_sub(keys.start) / key_panel * key_panel;
@@ -207,7 +208,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
                     c.pack_bias((batch, head), (first, n), (keys.start + key, n_block), bias, o);
                     c.fill_dropout((batch, head), (first, n), (keys.start + key, n_block), dropout);
                     let block = Block {
-                        visible: &c.visible,
+                        visible: &visible,
                         first,
                         n,
                         key: keys.start + key,
@@ -215,7 +216,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
                         scores,
                         scale: c.scale,
                         bias: if c.bias.is_some() { bias } else { std::ptr::null() },
-                        dropout: if kernel.dropout.is_some() { dropout } else { std::ptr::null() },
+                        dropout: if kernel.spec.dropout.is_some() { dropout } else { std::ptr::null() },
                     };
                     (c.math.gradient)(&block, &Saved { lse: saved, delta: saved.add(width), grads });
                     rows_product(c, scores, n_block, n, (dout_rows, dv), dvs.add(key * dv));

@@ -1,6 +1,6 @@
 //! Few queries against many keys: generation. Keys and values are read once, where they lie.
 
-use super::{Carve, Context, Offsets, Real, Tensor};
+use super::{Along, Carve, Context, Offsets, Real, Tensor};
 use crate::contract::kernel::{DotArgs, TileArgs};
 use crate::contract::scratch::{Purpose, with_scratch};
 use crate::threads::parallel;
@@ -28,10 +28,11 @@ pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, threads: usize) {
     let heads = kernel.heads / kernel.kv_heads;
     let rows = heads * kernel.q_len;
     let dv = kernel.v_dim;
-    let chunks = c.visible.n_keys.div_ceil(CHUNK).max(1);
+    let most_keys = c.most_keys();
+    let chunks = most_keys.div_ceil(CHUNK).max(1);
     // Of each chunk and row: the greatest score, the sum of exponentials, the weighted sum of values.
     let record = rows * (dv + 2);
-    let work = groups * rows * c.visible.n_keys * (kernel.qk_dim + dv);
+    let work = groups * rows * most_keys * (kernel.qk_dim + dv);
     let threads = if work < 1 << 18 { 1 } else { threads.max(1) };
     with_scratch(|scratch| {
         let partials = Shared(scratch.get::<T>(Purpose::Partials, groups * chunks * record));
@@ -91,7 +92,8 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
     let (batch, kv_head) = (group / kernel.kv_heads, group % kernel.kv_heads);
     let heads = kernel.heads / kernel.kv_heads;
     let (d, dv) = (kernel.qk_dim, kernel.v_dim);
-    let seen = c.visible.keys(0, kernel.q_len);
+    let visible = c.visible(batch);
+    let seen = visible.keys(0, kernel.q_len);
     let (start, end) = ((chunk * CHUNK).max(seen.start), ((chunk + 1) * CHUNK).min(seen.end));
     let sizes = [rows * d, rows * CHUNK, VALUE_KEYS * dv, CHUNK * d, VALUE_KEYS * c.kernels.mr];
     with_scratch(|scratch| {
@@ -99,6 +101,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
         let mut carve = Carve { at: scratch.get::<T>(Purpose::Attention, total) };
         let [queries, scores, values, copied, weights] = sizes.map(|n| carve.take(n));
         let mut offsets = Offsets::take(scratch);
+        let mut list = std::mem::take(&mut offsets.paged);
         // SAFETY: the parts of the scratch memory have the sizes that each use needs; tensors are as the kernel says.
         unsafe {
             let sums = record.add(2 * rows);
@@ -110,32 +113,41 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
                     c.pack(src, c.q.dtype, (d, c.q.feature_stride()), (1, 0), queries.add(row * d), d.max(1), false, &mut offsets);
                 }
                 let in_place = c.k.feature_stride() == 1 && c.kernels.dot_loads.contains(&c.k.dtype);
-                let src = c.k.at(batch, kv_head, start);
-                let (b, b_dtype, ldb) = if in_place {
-                    (src.cast_const(), c.k.dtype, c.k.position_stride())
-                } else {
-                    let (lanes, steps) = ((d, c.k.feature_stride()), (n, c.k.position_stride()));
-                    c.pack(src, c.k.dtype, lanes, steps, copied, d.max(1), false, &mut offsets);
-                    (copied.cast_const().cast(), T::DTYPE, d as i64)
-                };
-                // Scores `[key][row]`: a panel of the second product as they are, once masked.
-                (c.kernels.dot)(&DotArgs {
-                    k: d,
-                    a: queries,
-                    lda: d,
-                    b,
-                    b_dtype,
-                    ldb,
-                    c: scores,
-                    c_row: CHUNK,
-                    c_col: 1,
-                    rows,
-                    cols: n,
-                    accumulate: false,
-                });
+                // Scores `[key][row]`: a panel of the second product as they are, once masked. In pages, page by page.
+                let mut key = start;
+                while key < end {
+                    let next = kernel.pages.map_or(end, |pages| end.min((key / pages.size + 1) * pages.size));
+                    let (src, along) = c.rows(&c.k, (batch, kv_head), key..next, &mut list);
+                    let (b, b_dtype, ldb) = match along {
+                        Along::Stride(_, stride) if in_place => (src.cast_const(), c.k.dtype, stride),
+                        Along::List([first, ..]) if in_place => {
+                            let size = c.k.dtype.size() as isize;
+                            (src.wrapping_offset(*first as isize * size).cast_const(), c.k.dtype, c.k.position_stride())
+                        }
+                        Along::Stride(..) | Along::List(_) => {
+                            c.pack(src, c.k.dtype, (d, c.k.feature_stride()), along, copied, d.max(1), false, &mut offsets);
+                            (copied.cast_const().cast(), T::DTYPE, d as i64)
+                        }
+                    };
+                    (c.kernels.dot)(&DotArgs {
+                        k: d,
+                        a: queries,
+                        lda: d,
+                        b,
+                        b_dtype,
+                        ldb,
+                        c: scores.add(key - start),
+                        c_row: CHUNK,
+                        c_col: 1,
+                        rows,
+                        cols: next - key,
+                        accumulate: false,
+                    });
+                    key = next;
+                }
             }
             for row in 0..rows {
-                let mine = c.visible.keys(row % kernel.q_len, 1);
+                let mine = visible.keys(row % kernel.q_len, 1);
                 let of_row = scores.add(row * CHUNK);
                 let mut greatest = f64::NEG_INFINITY;
                 for j in 0..n {
@@ -157,11 +169,10 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
             let wide = c.kernels.nr;
             for key in (0..n).step_by(VALUE_KEYS) {
                 let n_keys = VALUE_KEYS.min(n - key);
-                let in_place = c.v.feature_stride() == 1 && c.v.dtype == T::DTYPE;
-                let src = c.v.at(batch, kv_head, start + key);
+                let in_place = c.v.feature_stride() == 1 && c.v.dtype == T::DTYPE && kernel.pages.is_none();
+                let (src, along) = c.rows(&c.v, (batch, kv_head), start + key..start + key + n_keys, &mut list);
                 if !in_place {
-                    let (lanes, steps) = ((dv, c.v.feature_stride()), (n_keys, c.v.position_stride()));
-                    c.pack(src, c.v.dtype, lanes, steps, values, dv.max(1), false, &mut offsets);
+                    c.pack(src, c.v.dtype, (dv, c.v.feature_stride()), along, values, dv.max(1), false, &mut offsets);
                 }
                 for first in (0..rows).step_by(c.kernels.mr) {
                     let n_rows = c.kernels.mr.min(rows - first);
@@ -191,6 +202,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
                 }
             }
         }
+        offsets.paged = list;
         offsets.give_back(scratch);
     });
 }

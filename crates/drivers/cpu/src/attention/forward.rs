@@ -17,12 +17,12 @@ pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, threads: usize) {
     if kernel.batch == 0 || kernel.heads == 0 || kernel.q_len == 0 {
         return;
     }
-    if kernel.q_len < FEW_QUERIES && kernel.dropout.is_none() && c.bias.is_none() {
+    if kernel.q_len < FEW_QUERIES && kernel.spec.dropout.is_none() && c.bias.is_none() {
         // SAFETY: the caller's.
         return unsafe { decode::run(c, threads) };
     }
     let groups = kernel.batch * kernel.kv_heads;
-    let work = kernel.batch * kernel.heads * kernel.q_len * c.visible.n_keys * (kernel.qk_dim + kernel.v_dim);
+    let work = kernel.batch * kernel.heads * kernel.q_len * c.most_keys() * (kernel.qk_dim + kernel.v_dim);
     let threads = if work < 1 << 18 { 1 } else { threads.max(1) };
     // Key heads first; if they do not come out even, blocks of queries too, each part packing the keys for itself.
     let parts = if groups.is_multiple_of(threads) || groups >= 8 * threads { 1 } else { threads };
@@ -41,7 +41,8 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
     let (batch, kv_head) = (group / kernel.kv_heads, group % kernel.kv_heads);
     let heads = kernel.heads / kernel.kv_heads;
     let (d, dv, width) = (kernel.qk_dim, kernel.v_dim, c.width());
-    let n_keys = c.visible.n_keys;
+    let visible = c.visible(batch);
+    let n_keys = visible.n_keys;
     let (key_panel, feature_panel) = (c.kernels.mr, c.panel(dv));
     let block_keys = KEY_TILES * key_panel;
     let (out, lse) = (Tensor::new(&c.rest[0], kernel.out), c.rest[1].ptr.cast::<T>());
@@ -64,11 +65,12 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
         // SAFETY: the parts of the scratch memory have the sizes that each use needs; tensors are as the kernel says.
         unsafe {
             let (k, v, q) = (&c.k, &c.v, &c.q);
-            let src = k.at(batch, kv_head, 0);
-            c.pack(src, k.dtype, (n_keys, k.position_stride()), (d, k.feature_stride()), keys, key_panel, false, &mut offsets);
-            let src = v.at(batch, kv_head, 0);
-            let (lanes, steps) = ((dv, v.feature_stride()), (n_keys, v.position_stride()));
-            c.pack(src, v.dtype, lanes, steps, values, feature_panel, false, &mut offsets);
+            let mut list = std::mem::take(&mut offsets.paged);
+            let (src, rows_of) = c.rows(k, (batch, kv_head), 0..n_keys, &mut list);
+            c.pack(src, k.dtype, rows_of, (d, k.feature_stride()), keys, key_panel, false, &mut offsets);
+            let (src, rows_of) = c.rows(v, (batch, kv_head), 0..n_keys, &mut list);
+            c.pack(src, v.dtype, (dv, v.feature_stride()), rows_of, values, feature_panel, false, &mut offsets);
+            offsets.paged = list;
             let blocks = kernel.q_len.div_ceil(width);
             for unit in (part..heads * blocks).step_by(parts) {
                 let (head, first) = (kv_head * heads + unit / blocks, unit % blocks * width);
@@ -80,7 +82,7 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
                     *softmax.greatest.add(i) = T::NEG_INFINITY;
                     *softmax.sum.add(i) = T::default();
                 }
-                let seen = c.visible.keys(first, n);
+                let seen = visible.keys(first, n);
                 let start = seen.start / key_panel * key_panel;
                 let mut key = start;
                 while key < seen.end {
@@ -99,7 +101,7 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
                     c.pack_bias((batch, head), (first, n), (key, n_block), bias, &mut offsets);
                     c.fill_dropout((batch, head), (first, n), (key, n_block), dropout);
                     let block = Block {
-                        visible: &c.visible,
+                        visible: &visible,
                         first,
                         n,
                         key,
@@ -107,7 +109,7 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
                         scores,
                         scale: c.scale,
                         bias: if c.bias.is_some() { bias } else { std::ptr::null() },
-                        dropout: if kernel.dropout.is_some() { dropout } else { std::ptr::null() },
+                        dropout: if kernel.spec.dropout.is_some() { dropout } else { std::ptr::null() },
                     };
                     (c.math.softmax)(&block, &softmax);
                     if key > start {

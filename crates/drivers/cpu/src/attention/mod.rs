@@ -22,6 +22,7 @@ use crate::memory::Buf;
 use crate::simd::{Tier, tier};
 use crate::threads::threads;
 use math::{Math, Visible, philox_word0};
+use std::ops::Range;
 use unigrad_kernel::{Attention, AttentionGrad, Layout4};
 use unigrad_scalar::DType;
 
@@ -137,7 +138,7 @@ struct Context<'a, T: 'static> {
     bias: Option<Tensor>,
     /// The arguments after the inputs.
     rest: &'a [Buf],
-    visible: Visible,
+    positions: Positions,
     scale: T,
     seed: u64,
     philox_offset: u64,
@@ -150,10 +151,14 @@ unsafe impl<T> Sync for Context<'_, T> {}
 
 impl<'a, T: Real> Context<'a, T> {
     fn new(kernel: &'a Attention, args: &'a [Buf], scalars: &[u64], tier: Tier) -> Self {
-        let n_inputs = 3 + usize::from(kernel.bias.is_some());
-        let kv_len = (scalars[0] as i64).clamp(0, kernel.k_len as i64) as usize;
+        let n_inputs = kernel.n_inputs();
+        let (positions, random) = if kernel.spec.positions.is_tensor() {
+            (Positions::Each(args[n_inputs - 1].ptr.cast::<i32>()), 0)
+        } else {
+            (Positions::Same { kv_len: scalars[0] as i64, q_offset: scalars[1] as i64 }, 2)
+        };
         // Without dropout there are no such scalars, and nothing reads them.
-        let (seed, philox_offset) = if kernel.dropout.is_some() { (scalars[2], scalars[3]) } else { (0, 0) };
+        let (seed, philox_offset) = if kernel.spec.dropout.is_some() { (scalars[random], scalars[random + 1]) } else { (0, 0) };
         Context {
             kernel,
             q: Tensor::new(&args[0], kernel.q),
@@ -161,13 +166,52 @@ impl<'a, T: Real> Context<'a, T> {
             v: Tensor::new(&args[2], kernel.v),
             bias: kernel.bias.map(|(layout, _)| Tensor::new(&args[3], layout)),
             rest: &args[n_inputs..],
-            visible: Visible { causal: kernel.causal, window: kernel.window, q_offset: scalars[1] as i64, n_keys: kv_len },
-            scale: T::from_f64(f64::from_bits(kernel.scale_bits)),
+            positions,
+            scale: T::from_f64(f64::from_bits(kernel.spec.scale_bits)),
             seed,
             philox_offset,
             kernels: T::kernels(tier),
             math: T::math(tier),
         }
+    }
+
+    /// What the queries of a sequence see.
+    fn visible(&self, batch: usize) -> Visible {
+        let kernel = self.kernel;
+        let (kv_len, q_offset) = match self.positions {
+            Positions::Same { kv_len, q_offset } => (kv_len, q_offset),
+            Positions::Each(table) => {
+                let row = table.wrapping_add(batch * kernel.position_columns());
+                // SAFETY: the positions have a row for each sequence, of two columns at least.
+                unsafe { ((*row).into(), (*row.wrapping_add(1)).into()) }
+            }
+        };
+        let n_keys = kv_len.clamp(0, kernel.k_len as i64) as usize;
+        Visible { causal: kernel.spec.causal, window: kernel.spec.window, q_offset, n_keys }
+    }
+
+    /// Keys of the longest sequence.
+    fn most_keys(&self) -> usize {
+        match self.positions {
+            Positions::Same { .. } => self.visible(0).n_keys,
+            Positions::Each(_) => (0..self.kernel.batch).map(|batch| self.visible(batch).n_keys).max().unwrap_or(0),
+        }
+    }
+
+    /// Where keys or values `range` of a head are: an address, and the way from each to the next. `list` holds the way if they are in pages.
+    fn rows<'l>(&self, x: &Tensor, (batch, head): (usize, usize), range: Range<usize>, list: &'l mut Vec<i64>) -> (*mut u8, Along<'l>) {
+        let (Some(pages), Positions::Each(table)) = (self.kernel.pages, self.positions) else {
+            return (x.at(batch, head, range.start), Along::Stride(range.len(), x.position_stride()));
+        };
+        let row = table.wrapping_add(batch * self.kernel.position_columns() + unigrad_scalar::Positions::COLUMNS);
+        list.clear();
+        list.extend(range.map(|position| {
+            // SAFETY: the table has a page for each of `k_len` keys, and lengths are not beyond.
+            let page = unsafe { *row.wrapping_add(position / pages.size) };
+            let page = i64::from(page).clamp(0, pages.count as i64 - 1);
+            page * x.layout.strides[0] + (position % pages.size) as i64 * x.position_stride()
+        }));
+        (x.at(0, head, 0), Along::List(list))
     }
 
     /// Queries of a block: two registers.
@@ -180,30 +224,32 @@ impl<'a, T: Real> Context<'a, T> {
         len.div_ceil(len.div_ceil(self.kernels.mr).max(1)).max(1)
     }
 
-    /// Packs lanes (`lane_stride` apart) by steps (`step_stride` apart) into panels of `width`; the last is as narrow as its lanes, or padded with zeros.
+    /// Packs lanes by steps into panels of `width`; the last is as narrow as its lanes, or padded with zeros.
     #[allow(clippy::too_many_arguments)]
-    unsafe fn pack(
+    unsafe fn pack<'l, 's>(
         &self,
         src: *const u8,
         dtype: DType,
-        (n_lanes, lane_stride): (usize, i64),
-        (n_steps, step_stride): (usize, i64),
+        lanes: impl Into<Along<'l>>,
+        steps: impl Into<Along<'s>>,
         to: *mut T,
         width: usize,
         padded: bool,
         offsets: &mut Offsets,
     ) {
+        let (lanes, steps) = (lanes.into(), steps.into());
+        let (n_lanes, n_steps) = (lanes.len(), steps.len());
         if n_lanes == 0 || n_steps == 0 || width == 0 {
             // Attention without features: nothing to lay out.
             return;
         }
         offsets.steps.clear();
-        offsets.steps.extend((0..n_steps as i64).map(|i| i * step_stride));
+        steps.extend(0..n_steps, &mut offsets.steps);
         find_runs(&offsets.steps, &mut offsets.runs);
         for first in (0..n_lanes).step_by(width) {
             let n = width.min(n_lanes - first);
             offsets.lanes.clear();
-            offsets.lanes.extend((first..first + n).map(|i| i as i64 * lane_stride));
+            lanes.extend(first..first + n, &mut offsets.lanes);
             // SAFETY: the caller's buffer holds the panels; offsets are inside the tensor.
             unsafe {
                 (self.kernels.pack)(&PackArgs {
@@ -271,7 +317,7 @@ impl<'a, T: Real> Context<'a, T> {
     /// Factors of dropout for a block, laid out like its scores.
     unsafe fn fill_dropout(&self, (batch, head): (usize, usize), (first, n): (usize, usize), (key, n_keys): (usize, usize), to: *mut T) {
         const N: usize = 8;
-        let Some(dropout) = &self.kernel.dropout else { return };
+        let Some(dropout) = &self.kernel.spec.dropout else { return };
         let keep = f32::from_bits(dropout.keep_bits);
         let kept = T::from_f64(1.0 / f64::from(keep));
         let kernel = self.kernel;
@@ -341,12 +387,55 @@ impl<'a, T: Real> Context<'a, T> {
     }
 }
 
+/// Lengths and offsets of sequences.
+#[derive(Clone, Copy)]
+enum Positions {
+    Same {
+        kv_len: i64,
+        q_offset: i64,
+    },
+    /// As the kernel's positions.
+    Each(*const i32),
+}
+
+/// Elements from a first one to each of several.
+#[derive(Clone, Copy)]
+enum Along<'a> {
+    /// So many, so far apart.
+    Stride(usize, i64),
+    List(&'a [i64]),
+}
+
+impl From<(usize, i64)> for Along<'_> {
+    fn from((len, stride): (usize, i64)) -> Self {
+        Along::Stride(len, stride)
+    }
+}
+
+impl Along<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Along::Stride(len, _) => *len,
+            Along::List(list) => list.len(),
+        }
+    }
+
+    fn extend(&self, range: Range<usize>, to: &mut Vec<i64>) {
+        match self {
+            Along::Stride(_, stride) => to.extend(range.map(|i| i as i64 * stride)),
+            Along::List(list) => to.extend_from_slice(&list[range]),
+        }
+    }
+}
+
 /// Offset lists that packing fills again and again.
 #[derive(Default)]
 struct Offsets {
     lanes: Vec<i64>,
     steps: Vec<i64>,
     runs: Vec<usize>,
+    /// Where rows begin that lie in pages: not touched by packing.
+    paged: Vec<i64>,
 }
 
 impl Offsets {
@@ -356,11 +445,12 @@ impl Offsets {
             lanes: std::mem::take(&mut scratch.lanes),
             steps: std::mem::take(&mut scratch.steps),
             runs: std::mem::take(&mut scratch.runs),
+            paged: std::mem::take(&mut scratch.paged),
         }
     }
 
     fn give_back(self, scratch: &mut crate::contract::scratch::Scratch) {
-        (scratch.lanes, scratch.steps, scratch.runs) = (self.lanes, self.steps, self.runs);
+        (scratch.lanes, scratch.steps, scratch.runs, scratch.paged) = (self.lanes, self.steps, self.runs, self.paged);
     }
 }
 

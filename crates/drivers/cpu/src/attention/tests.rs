@@ -7,8 +7,8 @@ use crate::contract::tests::{AsBuf, thread_seconds};
 use crate::memory::Buf;
 use crate::simd::{Tier, tests::tiers, tier};
 use unigrad_kernel::testing::{Memory, Rng};
-use unigrad_kernel::{Arg, Attention, AttentionGrad, Dropout, Layout4};
-use unigrad_scalar::{DType, Literal};
+use unigrad_kernel::{Arg, Attention, AttentionGrad, Layout4, Pages};
+use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, Positions};
 
 const SEED: u64 = 0x1234_5678_9abc_def0;
 const PHILOX_OFFSET: u64 = 77;
@@ -35,6 +35,8 @@ struct Setup {
     /// q, k, v, bias, out, lse, dout, dq, dk, dv
     memory: Vec<Memory>,
     scalars: Vec<u64>,
+    /// Lengths, offsets and pages of the sequences, instead of the first two scalars.
+    positions: Option<Memory>,
 }
 
 impl Setup {
@@ -50,6 +52,21 @@ impl Setup {
         [a.q, a.k, a.v, bias, a.out, lse, self.grad.dout, self.grad.dq, self.grad.dk, self.grad.dv]
     }
 
+    /// Length and offset of a sequence.
+    fn place(&self, b: usize) -> (i64, i64) {
+        let Some(positions) = &self.positions else { return (self.scalars[0] as i64, self.scalars[1] as i64) };
+        let first = b * self.attention().position_columns();
+        (positions.get(first).as_i64(), positions.get(first + 1).as_i64())
+    }
+
+    /// A feature of key (1) or value (2) `j`.
+    fn key(&self, arg: usize, [b, h, j, f]: [usize; 4]) -> f64 {
+        let (Some(pages), Some(positions)) = (self.attention().pages, &self.positions) else { return self.get(arg, [b, h, j, f]) };
+        let page = positions.get(b * self.attention().position_columns() + Positions::COLUMNS + j / pages.size).as_i64();
+        // What does not count has no probability: any page will do.
+        self.get(arg, [(page as usize).min(pages.count - 1), h, j % pages.size, f])
+    }
+
     fn get(&self, arg: usize, i: [usize; 4]) -> f64 {
         self.memory[arg].get(at(&self.layouts()[arg], i)).as_f64()
     }
@@ -57,7 +74,11 @@ impl Setup {
     fn bufs(&mut self, backward: bool) -> Vec<Buf> {
         let bias = self.attention().bias.is_some();
         let n = if backward { 10 } else { 6 };
-        self.memory.iter_mut().take(n).enumerate().filter(|(i, _)| *i != 3 || bias).map(|(_, m)| m.buf()).collect()
+        let positions = self.positions.as_mut().map(|positions| positions.buf());
+        let mut bufs: Vec<Buf> =
+            self.memory.iter_mut().take(n).enumerate().filter(|(i, _)| *i != 3 || bias).map(|(_, m)| m.buf()).collect();
+        bufs.splice(3 + usize::from(bias)..3 + usize::from(bias), positions);
+        bufs
     }
 
     fn forward(&mut self, tier: Tier, threads: usize) {
@@ -74,7 +95,7 @@ impl Setup {
 
     fn kept(&self, i: [usize; 4]) -> f64 {
         let a = self.attention();
-        let Some(dropout) = a.dropout else { return 1.0 };
+        let Some(dropout) = a.spec.dropout else { return 1.0 };
         let keep = f32::from_bits(dropout.keep_bits);
         let [b, h, q, k] = i.map(|x| x as u64);
         let index = ((b * a.heads as u64 + h) * a.q_len as u64 + q) * a.k_len as u64 + k;
@@ -86,16 +107,16 @@ impl Setup {
     fn probabilities(&self, b: usize, h: usize, i: usize) -> (Vec<f64>, f64) {
         let a = self.attention();
         let kv = h / (a.heads / a.kv_heads);
-        let (kv_len, q_offset) = (self.scalars[0] as i64, self.scalars[1] as i64);
+        let (kv_len, q_offset) = self.place(b);
         let scores: Vec<f64> = (0..a.k_len)
             .map(|j| {
                 let (ii, jj) = (i as i64 + q_offset, j as i64);
-                let hidden = jj >= kv_len || (a.causal && jj > ii) || a.window.is_some_and(|w| jj <= ii - w as i64);
+                let hidden = jj >= kv_len || (a.spec.causal && jj > ii) || a.spec.window.is_some_and(|w| jj <= ii - w as i64);
                 if hidden {
                     return f64::NEG_INFINITY;
                 }
-                let dot: f64 = (0..a.qk_dim).map(|f| self.get(0, [b, h, i, f]) * self.get(1, [b, kv, j, f])).sum();
-                dot * f64::from_bits(a.scale_bits) + if a.bias.is_some() { self.get(3, [b, h, i, j]) } else { 0.0 }
+                let dot: f64 = (0..a.qk_dim).map(|f| self.get(0, [b, h, i, f]) * self.key(1, [b, kv, j, f])).sum();
+                dot * f64::from_bits(a.spec.scale_bits) + if a.bias.is_some() { self.get(3, [b, h, i, j]) } else { 0.0 }
             })
             .collect();
         let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -117,7 +138,7 @@ impl Setup {
                     let got = self.get(5, [b, h, i, 0]);
                     assert!(got == lse || (got - lse).abs() <= allowed, "{what}: lse[{b},{h},{i}] {got} not {lse}");
                     for f in 0..a.v_dim {
-                        let want: f64 = (0..a.k_len).map(|j| p[j] * self.kept([b, h, i, j]) * self.get(2, [b, kv, j, f])).sum();
+                        let want: f64 = (0..a.k_len).map(|j| p[j] * self.kept([b, h, i, j]) * self.key(2, [b, kv, j, f])).sum();
                         let got = self.get(4, [b, h, i, f]);
                         assert!((got - want).abs() <= allowed, "{what}: out[{b},{h},{i},{f}] {got} not {want}");
                     }
@@ -128,7 +149,7 @@ impl Setup {
 
     fn check_backward(&self, what: &str) {
         let a = self.attention();
-        let scale = f64::from_bits(a.scale_bits);
+        let scale = f64::from_bits(a.spec.scale_bits);
         let allowed = tolerance(a.dtype) * 8.0;
         let group = a.heads / a.kv_heads;
         for b in 0..a.batch {
@@ -140,14 +161,14 @@ impl Setup {
                     let (p, _) = self.probabilities(b, h, i);
                     let dp: Vec<f64> = (0..a.k_len)
                         .map(|j| {
-                            let dot: f64 = (0..a.v_dim).map(|f| self.get(6, [b, h, i, f]) * self.get(2, [b, kv, j, f])).sum();
+                            let dot: f64 = (0..a.v_dim).map(|f| self.get(6, [b, h, i, f]) * self.key(2, [b, kv, j, f])).sum();
                             dot * self.kept([b, h, i, j])
                         })
                         .collect();
                     let delta: f64 = p.iter().zip(&dp).map(|(p, g)| p * g).sum();
                     let ds: Vec<f64> = p.iter().zip(&dp).map(|(p, g)| p * (g - delta)).collect();
                     for f in 0..a.qk_dim {
-                        let want: f64 = (0..a.k_len).map(|j| ds[j] * self.get(1, [b, kv, j, f])).sum::<f64>() * scale;
+                        let want: f64 = (0..a.k_len).map(|j| ds[j] * self.key(1, [b, kv, j, f])).sum::<f64>() * scale;
                         let got = self.get(7, [b, h, i, f]);
                         assert!((got - want).abs() <= allowed, "{what}: dq[{b},{h},{i},{f}] {got} not {want}");
                         for j in 0..a.k_len {
@@ -230,10 +251,15 @@ fn setup(rng: &mut Rng, s: &Sizes, dtype: DType, plain: bool) -> Setup {
         k_len: s.k_len,
         qk_dim: s.qk_dim,
         v_dim: s.v_dim,
-        scale_bits: (1.0 / (s.qk_dim as f64).sqrt()).to_bits(),
-        causal: plain || rng.below(2) == 0,
-        window: (!plain && rng.below(4) == 0).then(|| 1 + rng.below(20)),
-        dropout: (!plain && rng.below(3) == 0).then(|| Dropout { keep_bits: 0.8f32.to_bits() }),
+        spec: AttentionSpec {
+            scale_bits: (1.0 / (s.qk_dim as f64).sqrt()).to_bits(),
+            causal: plain || rng.below(2) == 0,
+            window: (!plain && rng.below(4) == 0).then(|| 1 + rng.below(20)),
+            dropout: (!plain && rng.below(3) == 0).then(|| Dropout { keep_bits: 0.8f32.to_bits() }),
+            has_bias: bias.is_some(),
+            positions: Positions::Same,
+        },
+        pages: None,
         q,
         k,
         v,
@@ -259,13 +285,79 @@ fn setup(rng: &mut Rng, s: &Sizes, dtype: DType, plain: bool) -> Setup {
     let kv_len = if plain || rng.below(3) > 0 { s.k_len } else { rng.below(s.k_len + 1) };
     let q_offset = if plain || rng.below(2) == 0 { s.k_len as i64 - s.q_len as i64 } else { rng.below(9) as i64 - 4 };
     let mut scalars = vec![kv_len as u64, q_offset as u64];
-    if forward.dropout.is_some() {
+    if forward.spec.dropout.is_some() {
         scalars.extend([SEED, PHILOX_OFFSET]);
     }
     Setup {
         grad: AttentionGrad { forward, dout, dout_buffer, dq, dk, dv, grad_buffers: [dq_buffer, dk_buffer, dv_buffer] },
         memory,
         scalars,
+        positions: None,
+    }
+}
+
+/// Every sequence gets a length and an offset of its own, among them none, one, all and what surrounds a page; with `page`, keys and values are
+/// in pages of that size, in any order, and what lies behind a length names a page that does not exist.
+fn differ(rng: &mut Rng, s: &mut Setup, page: Option<usize>) {
+    let forward = &mut s.grad.forward;
+    forward.spec.positions = if page.is_some() { Positions::Paged } else { Positions::Each };
+    let per_sequence = page.map_or(0, |size| forward.k_len.div_ceil(size));
+    if let Some(size) = page {
+        assert!(forward.bias.is_none(), "the bias would not fit");
+        forward.k_len = per_sequence * size;
+        let count = forward.batch * per_sequence + 1;
+        forward.pages = Some(Pages { count, size });
+        let dims = |features| [count, forward.kv_heads, size, features];
+        (forward.k, forward.k_buffer) = layout(rng, dims(forward.qk_dim));
+        (forward.v, forward.v_buffer) = layout(rng, dims(forward.v_dim));
+        for (arg, len) in [(1, forward.k_buffer), (2, forward.v_buffer)] {
+            s.memory[arg] = Memory::new(forward.dtype, len);
+            (0..len).for_each(|i| s.memory[arg].set(i, Literal::float(forward.dtype, rng.below(2001) as f64 / 1000.0 - 1.0)));
+        }
+    }
+    let mut table = Vec::new();
+    let step = page.unwrap_or(7);
+    for b in 0..forward.batch {
+        let all = forward.k_len;
+        let length = [0, 1, step - 1, step, step + 1, all - 1, all, rng.below(all + 1)][(b + rng.below(3)) % 8].min(all);
+        table.extend([length as i64, if rng.below(2) == 0 { length as i64 - forward.q_len as i64 } else { rng.below(9) as i64 - 4 }]);
+        let page_of =
+            |n: usize| if n * step < length { ((b * per_sequence + n) * 3 + 1) % (forward.batch * per_sequence + 1) } else { 1 << 30 };
+        table.extend((0..per_sequence).map(|n| page_of(n) as i64));
+    }
+    let mut positions = Memory::new(DType::I32, table.len());
+    table.iter().enumerate().for_each(|(i, at)| positions.set(i, Literal::int(DType::I32, *at)));
+    s.scalars.drain(..2);
+    s.positions = Some(positions);
+}
+
+#[test]
+fn sequences_of_different_lengths_match_the_definition() {
+    let mut rng = Rng(33);
+    for round in 0..160 {
+        let kv_heads = 1 + rng.below(2);
+        let sizes = Sizes {
+            batch: 1 + rng.below(9),
+            heads: kv_heads * (1 + rng.below(3)),
+            kv_heads,
+            q_len: [1, 2, 3, 4, 5, 33][rng.below(6)],
+            k_len: [1, 14, 40, 70, 530][rng.below(5)],
+            qk_dim: [1, 8, 33][rng.below(3)],
+            v_dim: [1, 16, 35][rng.below(3)],
+        };
+        let dtype = [DType::F32, DType::F64, DType::F16, DType::BF16][rng.below(4)];
+        let mut s = setup(&mut rng, &sizes, dtype, false);
+        let page = (s.attention().bias.is_none() && round % 2 == 0).then(|| [1, 4, 16, 17][rng.below(4)]);
+        differ(&mut rng, &mut s, page);
+        for tier in tiers() {
+            let what = format!("round {round} {tier:?} {:?}", s.attention());
+            s.forward(tier, 2);
+            s.check_forward(&what);
+            if page.is_none() {
+                s.backward(tier, 2);
+                s.check_backward(&what);
+            }
+        }
     }
 }
 

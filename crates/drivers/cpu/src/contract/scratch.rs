@@ -67,6 +67,8 @@ pub(crate) struct Scratch {
     pub(crate) made_lanes: Vec<i64>,
     pub(crate) made_steps: Vec<i64>,
     pub(crate) made_runs: [Vec<usize>; 2],
+    /// Where rows begin that lie in pages.
+    pub(crate) paged: Vec<i64>,
 }
 
 /// What a block of scratch is for.
@@ -103,6 +105,7 @@ impl Scratch {
             made_lanes: Vec::new(),
             made_steps: Vec::new(),
             made_runs: [Vec::new(), Vec::new()],
+            paged: Vec::new(),
         }
     }
 

@@ -67,10 +67,10 @@ fn dims(kernel: &MaxPool) -> [Dim; 3] {
         *dim = Dim {
             input: kernel.input[i],
             output: kernel.output[i],
-            kernel: kernel.kernel[i],
-            stride: kernel.stride[i],
-            pad: kernel.pad[i],
-            dilation: kernel.dilation[i],
+            kernel: kernel.spec.kernel[i],
+            stride: kernel.spec.stride[i],
+            pad: kernel.spec.pad[i],
+            dilation: kernel.spec.dilation[i],
         };
     }
     dims
@@ -82,11 +82,11 @@ pub(crate) fn check(kernel: &MaxPool) -> Result<(), String> {
     if rank > 3 {
         return Err(format!("{rank} spatial dimensions; at most 3 can be pooled"));
     }
-    let lists = [&kernel.output, &kernel.kernel, &kernel.stride, &kernel.pad, &kernel.dilation];
+    let lists = [&kernel.output, &kernel.spec.kernel, &kernel.spec.stride, &kernel.spec.pad, &kernel.spec.dilation];
     if lists.iter().any(|list| list.len() != rank) {
         return Err(format!("its lists are not all of {rank} dimensions"));
     }
-    if kernel.kernel.contains(&0) || kernel.stride.contains(&0) || kernel.dilation.contains(&0) {
+    if kernel.spec.kernel.contains(&0) || kernel.spec.stride.contains(&0) || kernel.spec.dilation.contains(&0) {
         return Err("a window, stride or dilation of 0".to_owned());
     }
     if kernel.input.contains(&0) && kernel.outer > 0 && !kernel.output.contains(&0) {

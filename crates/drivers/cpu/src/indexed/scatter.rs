@@ -71,6 +71,7 @@ pub(crate) unsafe fn scatter(kernel: &Scatter, args: &[Buf]) -> Result<(), Fault
 pub(super) unsafe fn scatter_on(kernel: &Scatter, args: &[Buf], tier: Tier) -> Result<(), Fault> {
     let (base, index, src, out) = match (&kernel.base, args) {
         (ScatterBase::Arg, [base, index, src, out]) => (Base::Of(base), index, src, out),
+        (ScatterBase::Out, [index, src, out]) => (Base::Of(out), index, src, out),
         (ScatterBase::Fill(value), [index, src, out]) => (Base::Value(*value), index, src, out),
         _ => return Err(Fault::Internal("a scatter of other arguments than its kernel has")),
     };

@@ -17,7 +17,7 @@ use unigrad_kernel::testing::{
     scatter::{random as random_kernel, rows},
 };
 use unigrad_kernel::{ArgSort, Kernel, MaxPool, Scan, Scatter, ScatterBase, TopK};
-use unigrad_scalar::{BinaryOp, Combine, DType, Literal, ScanOp, ScatterMode};
+use unigrad_scalar::{BinaryOp, Combine, DType, Literal, PoolSpec, ScanOp, ScatterMode};
 
 /// Rng values in memory.
 trait Values {
@@ -255,9 +255,11 @@ fn check_random_scatter(random: &mut Rng, kernel: &Scatter) {
     let (index_of, src_of) = (index.clone(), src.clone());
     for tier in tiers() {
         let mut out = if in_place { base.clone() } else { before.clone() };
+        let out_before = out.to_vec();
         let (index, src, to) = (index.buf(), src.buf(), out.buf());
         let (before, args) = match kernel.base {
             ScatterBase::Fill(value) => (vec![value; n], vec![index, src, to]),
+            ScatterBase::Out => (out_before.clone(), vec![index, src, to]),
             ScatterBase::Arg if in_place => (base.to_vec(), vec![to, index, src, to]),
             ScatterBase::Arg => (base.to_vec(), vec![base.buf(), index, src, to]),
         };
@@ -279,6 +281,8 @@ fn scatters() {
         let mut kernel = random_kernel(&mut random, shape, axis, case % 3 == 0);
         if let ScatterBase::Fill(fill) = &mut kernel.base {
             *fill = random.value(kernel.dtype);
+        } else if case % 2 == 0 {
+            kernel.base = ScatterBase::Out;
         }
         check_random_scatter(&mut random, &kernel);
     }
@@ -365,7 +369,13 @@ fn pools() {
         let output = (0..rank)
             .map(|d| (input[d] + 2 * pad[d]).checked_sub((kernel[d] - 1) * dilation[d] + 1).map_or(0, |room| room / stride[d] + 1))
             .collect();
-        let pool = MaxPool { dtype: random.pick(&DType::ALL), outer: random.below(4), input, output, kernel, stride, pad, dilation };
+        let pool = MaxPool {
+            dtype: random.pick(&DType::ALL),
+            outer: random.below(4),
+            input,
+            output,
+            spec: PoolSpec { kernel, stride, pad, dilation },
+        };
         check_pool(&pool).unwrap();
         let args = Kernel::MaxPool(pool.clone()).args();
         let mut x = random.values(pool.dtype, args[0].len);
@@ -377,10 +387,12 @@ fn pools() {
         for o in 0..pool.outer {
             for window in points(&pool.output) {
                 let mut best: Option<(Literal, usize)> = None;
-                for k in points(&pool.kernel) {
+                for k in points(&pool.spec.kernel) {
                     let at: Option<Vec<usize>> = (0..rank)
                         .map(|d| {
-                            (window[d] * pool.stride[d] + k[d] * pool.dilation[d]).checked_sub(pool.pad[d]).filter(|i| *i < pool.input[d])
+                            (window[d] * pool.spec.stride[d] + k[d] * pool.spec.dilation[d])
+                                .checked_sub(pool.spec.pad[d])
+                                .filter(|i| *i < pool.input[d])
                         })
                         .collect();
                     let Some(at) = at else { continue };
@@ -403,11 +415,16 @@ fn pools() {
 #[test]
 fn malformed_pools_are_refused() {
     let two = || SmallVec::from_slice(&[2, 2]);
-    let good =
-        MaxPool { dtype: DType::F32, outer: 1, input: two(), output: two(), kernel: two(), stride: two(), pad: two(), dilation: two() };
+    let good = MaxPool {
+        dtype: DType::F32,
+        outer: 1,
+        input: two(),
+        output: two(),
+        spec: PoolSpec { kernel: two(), stride: two(), pad: two(), dilation: two() },
+    };
     check_pool(&good).unwrap();
     let cases: [fn(&mut MaxPool); 5] =
-        [|k| k.kernel[0] = 0, |k| k.stride[1] = 0, |k| k.dilation[0] = 0, |k| k.input[1] = 0, |k| k.pad.truncate(1)];
+        [|k| k.spec.kernel[0] = 0, |k| k.spec.stride[1] = 0, |k| k.spec.dilation[0] = 0, |k| k.input[1] = 0, |k| k.spec.pad.truncate(1)];
     for spoil in cases {
         let mut kernel = good.clone();
         spoil(&mut kernel);
@@ -429,10 +446,7 @@ fn speed_of_pools() {
                 outer,
                 input: two(size),
                 output: two(output),
-                kernel: two(window),
-                stride: two(stride),
-                pad: two(pad),
-                dilation: two(1),
+                spec: PoolSpec { kernel: two(window), stride: two(stride), pad: two(pad), dilation: two(1) },
             };
             let args = Kernel::MaxPool(pool.clone()).args();
             let mut x = random.values(dtype, args[0].len);

@@ -4,7 +4,7 @@
 
 use super::matrix::{self, Sizes};
 use super::tile::{Shape, Side, Tile};
-use super::{Context, Inputs};
+use super::{Context, Inputs, Parameters};
 use crate::lower::work::{Line, Operand, Scratch, for_each, mul_const_add, threads};
 use crate::lower::{Lowered, Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
@@ -13,6 +13,10 @@ use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
 pub(in crate::lower) fn lower(kernel: &AttentionGrad, target: &Target) -> Result<Lowered, Unsupported> {
     let forward = &kernel.forward;
+    if forward.pages.is_some() {
+        let help = "this is an error in the compiler: please report it".to_owned();
+        return Err(Unsupported { cause: "the gradient of attention over pages".to_owned(), help });
+    }
     let [dq, dk, dv] = kernel.grad_buffers;
     let context = Context::new(forward, target, &[kernel.dout_buffer, dq, dk, dv])?;
     let n_rows = forward.batch * forward.heads * forward.q_len;
@@ -36,8 +40,8 @@ pub(in crate::lower) fn lower(kernel: &AttentionGrad, target: &Target) -> Result
         });
     }
     if forward.batch * forward.kv_heads * forward.k_len > 0 && forward.qk_dim + forward.v_dim > 0 {
-        // `q`, `k`, `v`, the bias, `lse`, `dout` and `delta` are read.
-        let buffers = 6 + usize::from(forward.bias.is_some()) + 2;
+        // The inputs, `lse`, `dout` and `delta` are read.
+        let buffers = forward.n_inputs() + 3 + 2;
         let passes: &[[bool; 2]] = if target.max_buffers as usize >= buffers { &[[true, true]] } else { &[[true, false], [false, true]] };
         let sizes = Sizes::backward(forward, true, target);
         for wanted in passes {
@@ -58,6 +62,14 @@ pub(super) struct Backward<'a> {
 }
 
 /// Parameters of the two passes over blocks.
+pub(super) struct Arguments {
+    parameters: Parameters,
+    lse: Place,
+    dout: Place,
+    delta: Place,
+}
+
+/// What a workgroup for a sequence knows of them.
 pub(super) struct Places {
     pub(super) inputs: Inputs,
     pub(super) lse: Place,
@@ -117,12 +129,17 @@ impl Backward<'_> {
         })
     }
 
-    pub(super) fn open(&self, sig: &mut Signature) -> Places {
-        let inputs = self.context.open(sig);
+    pub(super) fn open(&self, sig: &mut Signature) -> Arguments {
+        let parameters = self.context.open(sig);
         let lse = self.context.lse(false).open(sig, "lse", false);
         let dout = self.context.input(self.at(2), self.kernel.dout_buffer).open(sig, "dy", false);
         let delta = self.delta.open(sig, "delta", false);
-        Places { inputs, lse, dout, delta }
+        Arguments { parameters, lse, dout, delta }
+    }
+
+    pub(super) fn of_sequence(&self, b: &mut Builder, arguments: &Arguments, batch: Value) -> Places {
+        let Arguments { parameters, lse, dout, delta } = arguments;
+        Places { inputs: self.context.of_sequence(b, parameters, batch), lse: *lse, dout: *dout, delta: *delta }
     }
 
     /// Leaves the probabilities of a block (after dropout) in the first local, the gradients of its scores in the second.
@@ -277,12 +294,13 @@ impl Backward<'_> {
         let items = forward.batch * forward.heads * blocks * chunks;
         let line = Line::new(items, target)?;
         let mut sig = Signature::new("attention_dq", Tile::block(shape));
-        let places = self.open(&mut sig);
+        let arguments = self.open(&mut sig);
         let dq = context.output(self.at(3), kernel.grad_buffers[0]).open(&mut sig, "dq", true);
         let b = &mut sig.b;
         let tile = Tile::new(b, shape, context.dtype);
         let ([chunk, head, batch], first, exists) =
-            self.take(b, line, [chunks, forward.heads, forward.batch], items, shape.rows(), forward.causal);
+            self.take(b, line, [chunks, forward.heads, forward.batch], items, shape.rows(), forward.spec.causal);
+        let places = self.of_sequence(b, &arguments, batch);
         let kv_head = b.div_const(head, context.group() as i64);
         let q = context.side(b, places.inputs.q, &forward.q, forward.qk_dim, batch, head);
         let dout = context.side(b, places.dout, &kernel.dout, forward.v_dim, batch, head);
@@ -307,7 +325,7 @@ impl Backward<'_> {
             b.barrier();
         });
         let to = context.side(b, dq, &kernel.dq, forward.qk_dim, batch, head);
-        b.when(exists, |b| self.write(b, &tile, &to, (first, end), chunk, sums, f64::from_bits(forward.scale_bits)));
+        b.when(exists, |b| self.write(b, &tile, &to, (first, end), chunk, sums, f64::from_bits(forward.spec.scale_bits)));
         Ok(sig.finish(line.grid))
     }
 
@@ -322,7 +340,7 @@ impl Backward<'_> {
         let items = forward.batch * forward.kv_heads * blocks * chunks;
         let line = Line::new(items, target)?;
         let mut sig = Signature::new("attention_dkv", Tile::block(shape));
-        let places = self.open(&mut sig);
+        let arguments = self.open(&mut sig);
         let mut output = |name: &str, n: usize| context.output(self.at(3 + n), kernel.grad_buffers[n]).open(&mut sig, name, true);
         let dk = with_dk.then(|| output("dk", 1));
         let dv = with_dv.then(|| output("dv", 2));
@@ -330,6 +348,7 @@ impl Backward<'_> {
         let tile = Tile::new(b, shape, context.dtype);
         let ([chunk, kv_head, batch], first, exists) =
             self.take(b, line, [chunks, forward.kv_heads, forward.batch], items, shape.rows(), false);
+        let places = self.of_sequence(b, &arguments, batch);
         let k = context.side(b, places.inputs.k, &forward.k, forward.qk_dim, batch, kv_head);
         let v = context.side(b, places.inputs.v, &forward.v, forward.v_dim, batch, kv_head);
         let end = b.int(DType::I32, forward.k_len as i64);
@@ -372,7 +391,7 @@ impl Backward<'_> {
         b.when(exists, |b| {
             if let Some((dk, sums)) = dk_sums {
                 let side = context.side(b, dk, &kernel.dk, forward.qk_dim, batch, kv_head);
-                self.write(b, &tile, &side, (first, end), chunk, sums, f64::from_bits(forward.scale_bits));
+                self.write(b, &tile, &side, (first, end), chunk, sums, f64::from_bits(forward.spec.scale_bits));
             }
             if let Some((dv, sums)) = dv_sums {
                 let side = context.side(b, dv, &kernel.dv, forward.v_dim, batch, kv_head);

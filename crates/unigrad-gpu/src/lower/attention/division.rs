@@ -143,7 +143,7 @@ impl<'a> Division<'a> {
         let exists = b.lt(group, count);
         // Later queries see more keys under a causal mask: they start first.
         let last = b.add_const(count, -1);
-        let mut rest = if kernel.causal { b.sub(last, group) } else { group };
+        let mut rest = if kernel.spec.causal { b.sub(last, group) } else { group };
         rest = b.select(exists, rest, last);
         let mut take = |b: &mut Builder, n: usize| {
             let at = b.rem_const(rest, n as i64);

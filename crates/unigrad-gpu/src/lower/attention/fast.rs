@@ -19,8 +19,10 @@ fn suits(context: &Context<'_>, target: &Target) -> bool {
         && kernel.v_dim == kernel.qk_dim
         && kernel.q_len >= MANY
         && kernel.bias.is_none()
-        && kernel.dropout.is_none()
-        && f64::from_bits(kernel.scale_bits) > 0.0
+        // Copies go from position to position by one stride.
+        && kernel.pages.is_none()
+        && kernel.spec.dropout.is_none()
+        && f64::from_bits(kernel.spec.scale_bits) > 0.0
         && native::available(target, kernel.qk_dim)
         && [&kernel.q, &kernel.k, &kernel.v].into_iter().all(|layout| aligned(layout, 8))
 }
@@ -52,15 +54,15 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
         dtype: kernel.dtype,
         features: features as u32,
         q_len: kernel.q_len,
-        scale: f64::from_bits(kernel.scale_bits),
-        causal: kernel.causal,
-        window: kernel.window.map(super::window_of),
+        scale: f64::from_bits(kernel.spec.scale_bits),
+        causal: kernel.spec.causal,
+        window: kernel.spec.window.map(super::window_of),
         strides: [kernel.q, kernel.k, kernel.v, kernel.out].map(|layout| layout.strides[2]),
     };
     let items = kernel.batch * kernel.heads * kernel.q_len.div_ceil(native::QUERIES as usize);
     let line = Line::new(items, target)?;
     let mut sig = Signature::new("attention_mma", [native::THREADS, 1, 1]);
-    let inputs = context.open(&mut sig);
+    let parameters = context.open(&mut sig);
     let out = context.output(context.n_inputs, kernel.out_buffer).open(&mut sig, "y", true);
     let lse = context.lse(true).open(&mut sig, "lse", true);
     let b = &mut sig.b;
@@ -70,7 +72,8 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
     let exists = b.lt(group, count);
     b.when(exists, |b| {
         // Later queries see more keys under a causal mask: they start first.
-        let [first, head, batch] = item(b, group, items, [kernel.heads, kernel.batch], native::QUERIES, kernel.causal);
+        let [first, head, batch] = item(b, group, items, [kernel.heads, kernel.batch], native::QUERIES, kernel.spec.causal);
+        let inputs = context.of_sequence(b, &parameters, batch);
         let kv_head = b.div_const(head, context.group() as i64);
         let most = b.int(DType::I32, kernel.q_len as i64);
         let end = end(b, first, native::QUERIES, most);
@@ -129,9 +132,9 @@ impl Pass<'_> {
             rows: if self.by_key { forward.k_len } else { forward.q_len },
             heads: if self.by_key { self.context.group() } else { 1 },
             q_len: forward.q_len,
-            scale: f64::from_bits(forward.scale_bits),
-            causal: forward.causal,
-            window: forward.window.map(super::window_of),
+            scale: f64::from_bits(forward.spec.scale_bits),
+            causal: forward.spec.causal,
+            window: forward.spec.window.map(super::window_of),
             strides,
             head_strides: columns.map(|layout| layout.strides[1]),
         }
@@ -158,7 +161,7 @@ impl Pass<'_> {
         let items = forward.batch * heads * inner.rows.div_ceil(native::ROWS as usize);
         let line = Line::new(items, target)?;
         let mut sig = Signature::new(if *by_key { "attention_dkv_mma" } else { "attention_dq_mma" }, [native::THREADS, 1, 1]);
-        let inputs = context.open(&mut sig);
+        let parameters = context.open(&mut sig);
         let lse = context.lse(false).open(&mut sig, "lse", false);
         let dout = context.input(context.n_inputs + 2, kernel.dout_buffer).open(&mut sig, "dy", false);
         let delta = self.delta.open(&mut sig, "delta", false);
@@ -177,7 +180,8 @@ impl Pass<'_> {
         let exists = b.lt(group, count);
         b.when(exists, |b| {
             // Under a causal mask later queries see more keys, and earlier keys are seen by more queries.
-            let [first, head, batch] = item(b, group, items, [heads, forward.batch], native::ROWS, forward.causal && !by_key);
+            let [first, head, batch] = item(b, group, items, [heads, forward.batch], native::ROWS, forward.spec.causal && !by_key);
+            let inputs = context.of_sequence(b, &parameters, batch);
             let n_group = context.group() as i64;
             let (q_head, kv_head) = if *by_key { (b.mul_const(head, n_group), head) } else { (head, b.div_const(head, n_group)) };
             let rows = b.int(DType::I32, inner.rows as i64);

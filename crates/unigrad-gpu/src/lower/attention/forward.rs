@@ -47,14 +47,15 @@ impl Forward<'_> {
         let kernel = context.kernel;
         let line = division.line(target)?;
         let mut sig = Signature::new("attention", Tile::block(*shape));
-        let inputs = context.open(&mut sig);
+        let parameters = context.open(&mut sig);
         let results = division.open(&mut sig);
         let b = &mut sig.b;
         let tile = Tile::new(b, *shape, context.dtype);
         let block = division.block(b, line);
+        let inputs = context.of_sequence(b, &parameters, block.batch);
         let q = division.side(b, inputs.q, &kernel.q, kernel.qk_dim, &block);
-        let k = context.side(b, inputs.k, &kernel.k, kernel.qk_dim, block.batch, block.kv_head);
-        let v = context.side(b, inputs.v, &kernel.v, kernel.v_dim, block.batch, block.kv_head);
+        let k = context.key_side(b, &inputs, inputs.k, &kernel.k, kernel.qk_dim, block.batch, block.kv_head);
+        let v = context.key_side(b, &inputs, inputs.v, &kernel.v, kernel.v_dim, block.batch, block.kv_head);
 
         let (zero, hidden) = (b.float(context.dtype, 0.0), b.float(context.dtype, f64::NEG_INFINITY));
         let sums = tile.locals(b, "sums_of", shape.rr * shape.re, zero);

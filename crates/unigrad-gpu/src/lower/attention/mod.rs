@@ -21,10 +21,10 @@ use super::{
     philox::philox,
     work::{Operand, check_dtype, index_dtype, too_large},
 };
-use tile::Side;
+use tile::{PageTable, Side};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{Arg, Attention, Layout4};
-use unigrad_scalar::{BinaryOp, DType};
+use unigrad_scalar::{BinaryOp, DType, Positions};
 
 /// Positions are below this, so that sums of a few of them stay within 32 bits.
 const FAR: i64 = 1 << 28;
@@ -51,7 +51,8 @@ impl<'a> Context<'a> {
         check_dtype(target, kernel.dtype)?;
         let bias = kernel.bias.map_or(0, |(_, arg)| arg.len);
         let n_rows = kernel.batch * kernel.heads * kernel.q_len;
-        let lens = [kernel.q_buffer, kernel.k_buffer, kernel.v_buffer, kernel.out_buffer, bias, n_rows];
+        let positions = kernel.batch * kernel.position_columns();
+        let lens = [kernel.q_buffer, kernel.k_buffer, kernel.v_buffer, kernel.out_buffer, bias, n_rows, positions];
         let longest = lens.into_iter().chain(other_buffers.iter().copied()).max().unwrap_or(0);
         let index = index_dtype(target, longest)?;
         for size in [kernel.q_len, kernel.k_len, kernel.qk_dim, kernel.v_dim, n_rows] {
@@ -59,7 +60,7 @@ impl<'a> Context<'a> {
                 return Err(too_large(size));
             }
         }
-        Ok(Context { kernel, dtype: kernel.dtype.compute(), index, n_inputs: 3 + usize::from(kernel.bias.is_some()) })
+        Ok(Context { kernel, dtype: kernel.dtype.compute(), index, n_inputs: kernel.n_inputs() })
     }
 
     /// Query heads that share a key head.
@@ -80,20 +81,76 @@ impl<'a> Context<'a> {
         Operand::Arg(self.n_inputs + 1, Arg { dtype: self.dtype, len, write })
     }
 
-    /// `q`, `k`, `v` and the bias as parameters.
-    fn open(&self, sig: &mut Signature) -> Inputs {
+    /// The inputs as parameters.
+    fn open(&self, sig: &mut Signature) -> Parameters {
         let kernel = self.kernel;
         let q = self.input(0, kernel.q_buffer).open(sig, "q", false);
         let k = self.input(1, kernel.k_buffer).open(sig, "k", false);
         let v = self.input(2, kernel.v_buffer).open(sig, "v", false);
         let bias = kernel.bias.map(|(_, arg)| sig.arg("bias", 3, &Arg { write: false, ..arg }));
-        let (kv_len, q_offset) = (sig.scalar_halves("kv_len", 0), sig.scalar_halves("q_offset", 1));
-        let dropout = kernel.dropout.map(|dropout| {
-            let (seed, offset) = (sig.scalar_halves("seed", 2), sig.scalar_halves("offset", 3));
+        let same = (!kernel.spec.positions.is_tensor()).then(|| [sig.scalar_halves("kv_len", 0), sig.scalar_halves("q_offset", 1)]);
+        let each = same.is_none().then(|| {
+            let len = kernel.batch * kernel.position_columns();
+            sig.arg("positions", self.n_inputs - 1, &Arg { dtype: DType::I32, len, write: false })
+        });
+        let first = if same.is_some() { 2 } else { 0 };
+        let dropout = kernel.spec.dropout.map(|dropout| {
+            let (seed, offset) = (sig.scalar_halves("seed", first), sig.scalar_halves("offset", first + 1));
             (f32::from_bits(dropout.keep_bits), seed, offset)
         });
         let b = &mut sig.b;
-        Inputs { q, k, v, bias, kv_len: clamped(b, kv_len, 0, kernel.k_len as i64), q_offset: clamped(b, q_offset, -FAR, FAR), dropout }
+        let same = same.map(|[kv_len, q_offset]| (clamped(b, kv_len, 0, kernel.k_len as i64), clamped(b, q_offset, -FAR, FAR)));
+        Parameters { q, k, v, bias, same, each, dropout }
+    }
+
+    /// What a workgroup for a sequence knows of the inputs.
+    fn of_sequence(&self, b: &mut Builder, parameters: &Parameters, batch: Value) -> Inputs {
+        let Parameters { q, k, v, bias, same, each, dropout } = *parameters;
+        let mut row = None;
+        let (kv_len, q_offset) = match (same, each) {
+            (Some(same), _) => same,
+            (None, Some(place)) => {
+                let batch = b.cast(batch, self.index);
+                let first = b.mul_const(batch, self.kernel.position_columns() as i64);
+                let mut column = |at: i64, [least, most]: [i64; 2]| {
+                    let at = b.add_const(first, at);
+                    let value = b.load(place, at);
+                    let (least, most) = (b.int(DType::I32, least), b.int(DType::I32, most));
+                    let value = b.binary(BinaryOp::Max, value, least);
+                    b.binary(BinaryOp::Min, value, most)
+                };
+                let positions = (column(0, [0, self.kernel.k_len as i64]), column(1, [-FAR, FAR]));
+                row = Some((place, b.add_const(first, Positions::COLUMNS as i64)));
+                positions
+            }
+            // Without a tensor there are numbers.
+            (None, None) => (b.int(DType::I32, 0), b.int(DType::I32, 0)),
+        };
+        Inputs { q, k, v, bias, kv_len, q_offset, row, dropout }
+    }
+
+    /// One head's keys or values of the sequence.
+    #[allow(clippy::too_many_arguments)]
+    fn key_side(
+        &self,
+        b: &mut Builder,
+        inputs: &Inputs,
+        place: Place,
+        layout: &Layout4,
+        features: usize,
+        batch: Value,
+        head: Value,
+    ) -> Side {
+        let (Some(pages), Some((table, row))) = (self.kernel.pages, inputs.row) else {
+            return self.side(b, place, layout, features, batch, head);
+        };
+        let base = b.int(self.index, layout.offset);
+        let head = b.cast(head, self.index);
+        let [by_page, by_head, position, feature] = layout.strides;
+        let base = super::work::mul_const_add(b, head, by_head, base);
+        let per_sequence = self.kernel.k_len / pages.size.max(1);
+        let pages = PageTable { table, row, per_sequence, count: pages.count, size: pages.size, stride: by_page };
+        Side { place, base, position, feature, features, heads: None, pages: Some(pages) }
     }
 
     /// One head's slice of a tensor.
@@ -103,18 +160,18 @@ impl<'a> Context<'a> {
         let [by_batch, by_head, position, feature] = layout.strides;
         let base = super::work::mul_const_add(b, batch, by_batch, base);
         let base = super::work::mul_const_add(b, head, by_head, base);
-        Side { place, base, position, feature, features, heads: None }
+        Side { place, base, position, feature, features, heads: None, pages: None }
     }
 
     /// Whether query `i` sees key `j` (both `I32`).
     fn sees(&self, b: &mut Builder, inputs: &Inputs, i: Value, j: Value) -> Value {
         let mut seen = b.lt(j, inputs.kv_len);
         let position = b.add(i, inputs.q_offset);
-        if self.kernel.causal {
+        if self.kernel.spec.causal {
             let past = b.binary(BinaryOp::Le, j, position);
             seen = b.and(seen, past);
         }
-        if let Some(window) = self.kernel.window {
+        if let Some(window) = self.kernel.spec.window {
             let oldest = b.add_const(position, -window_of(window));
             let recent = b.lt(oldest, j);
             seen = b.and(seen, recent);
@@ -125,12 +182,12 @@ impl<'a> Context<'a> {
     /// Whether the mask hides any pair of these queries and keys, first and last (`I32`).
     fn hides_some(&self, b: &mut Builder, inputs: &Inputs, [first, last]: [Value; 2], [first_key, last_key]: [Value; 2]) -> Value {
         let mut hides = b.binary(BinaryOp::Le, inputs.kv_len, last_key);
-        if self.kernel.causal {
+        if self.kernel.spec.causal {
             let position = b.add(first, inputs.q_offset);
             let future = b.lt(position, last_key);
             hides = b.binary(BinaryOp::Or, hides, future);
         }
-        if let Some(window) = self.kernel.window {
+        if let Some(window) = self.kernel.spec.window {
             let position = b.add(last, inputs.q_offset);
             let oldest = b.add_const(position, -window_of(window));
             let past = b.binary(BinaryOp::Le, first_key, oldest);
@@ -142,11 +199,11 @@ impl<'a> Context<'a> {
     /// The keys that queries `first..end` (`I32`) may see: from, to.
     fn keys_seen(&self, b: &mut Builder, inputs: &Inputs, first: Value, end: Value) -> (Value, Value) {
         let (mut from, mut to) = (b.int(DType::I32, 0), inputs.kv_len);
-        if self.kernel.causal {
+        if self.kernel.spec.causal {
             let past = b.add(end, inputs.q_offset);
             to = b.binary(BinaryOp::Min, to, past);
         }
-        if let Some(window) = self.kernel.window {
+        if let Some(window) = self.kernel.spec.window {
             let oldest = b.add(first, inputs.q_offset);
             let oldest = b.add_const(oldest, 1 - window_of(window));
             from = b.binary(BinaryOp::Max, from, oldest);
@@ -157,11 +214,11 @@ impl<'a> Context<'a> {
     /// The queries that may see keys `first..end` (`I32`): from, to.
     fn queries_seeing(&self, b: &mut Builder, inputs: &Inputs, first: Value, end: Value) -> (Value, Value) {
         let (mut from, mut to) = (b.int(DType::I32, 0), b.int(DType::I32, self.kernel.q_len as i64));
-        if self.kernel.causal {
+        if self.kernel.spec.causal {
             let earliest = b.sub(first, inputs.q_offset);
             from = b.binary(BinaryOp::Max, from, earliest);
         }
-        if let Some(window) = self.kernel.window {
+        if let Some(window) = self.kernel.spec.window {
             let latest = b.sub(end, inputs.q_offset);
             let latest = b.add_const(latest, window_of(window) - 1);
             to = b.binary(BinaryOp::Min, to, latest);
@@ -171,7 +228,7 @@ impl<'a> Context<'a> {
 
     /// `score * scale + bias`, or -inf where the query does not see the key. `bias_line` is where the query's row of the bias begins.
     fn masked(&self, b: &mut Builder, inputs: &Inputs, score: Value, seen: Value, bias_line: Option<Value>, j: Value) -> Value {
-        let scale = b.float(self.dtype, f64::from_bits(self.kernel.scale_bits));
+        let scale = b.float(self.dtype, f64::from_bits(self.kernel.spec.scale_bits));
         let score = b.mul(score, scale);
         let score = self.biased(b, inputs, score, seen, bias_line, j);
         let hidden = b.float(self.dtype, f64::NEG_INFINITY);
@@ -245,6 +302,18 @@ fn window_of(window: usize) -> i64 {
 }
 
 /// The inputs as parameters.
+struct Parameters {
+    q: Place,
+    k: Place,
+    v: Place,
+    bias: Option<Place>,
+    /// Length and offset of all sequences, as those of one in [`Inputs`]; or the tensor of those of each.
+    same: Option<(Value, Value)>,
+    each: Option<Place>,
+    dropout: Option<(f32, [Value; 2], [Value; 2])>,
+}
+
+/// The inputs of one sequence.
 struct Inputs {
     q: Place,
     k: Place,
@@ -254,6 +323,8 @@ struct Inputs {
     kv_len: Value,
     /// `I32`, far at most.
     q_offset: Value,
+    /// With positions for each sequence: their tensor, and where the sequence's pages begin in it.
+    row: Option<(Place, Value)>,
     /// Probability of keeping; seed and offset, in halves.
     dropout: Option<(f32, [Value; 2], [Value; 2])>,
 }

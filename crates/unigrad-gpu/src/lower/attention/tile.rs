@@ -103,12 +103,50 @@ pub(super) struct Side {
     pub(super) features: usize,
     /// With several heads as one: positions of a head, and elements from head to head.
     pub(super) heads: Option<(usize, i64)>,
+    /// With positions in pages, where these are.
+    pub(super) pages: Option<PageTable>,
+}
+
+/// The pages of a sequence.
+#[derive(Clone, Copy)]
+pub(super) struct PageTable {
+    pub(super) table: Place,
+    /// Where the sequence's first page stands in the table, and how many do.
+    pub(super) row: Value,
+    pub(super) per_sequence: usize,
+    /// Pages that there are, positions of one, elements from page to page.
+    pub(super) count: usize,
+    pub(super) size: usize,
+    pub(super) stride: i64,
+}
+
+impl PageTable {
+    /// The page of a position, as elements from the first page on, and the position in it. Whatever the table says, it is a page that there is.
+    fn find(&self, b: &mut Builder, position: Value, index: DType) -> (Value, Value) {
+        let position = b.cast(position, DType::U32);
+        let (number, slot) = (b.div_const(position, self.size as i64), b.rem_const(position, self.size as i64));
+        let last = b.u32((self.per_sequence as u32).saturating_sub(1));
+        let number = b.binary(BinaryOp::Min, number, last);
+        let number = b.cast(number, index);
+        let at = b.add(self.row, number);
+        let page = b.load(self.table, at);
+        let (least, most) = (b.int(DType::I32, 0), b.int(DType::I32, (self.count as i64 - 1).max(0)));
+        let page = b.binary(BinaryOp::Max, page, least);
+        let page = b.binary(BinaryOp::Min, page, most);
+        let page = b.cast(page, index);
+        (b.mul_const(page, self.stride), b.cast(slot, index))
+    }
 }
 
 impl Side {
     /// Where the first feature at a position is.
     pub(super) fn line(&self, b: &mut Builder, position: Value) -> Value {
         let index = b.dtype(self.base);
+        if let Some(pages) = &self.pages {
+            let (page, slot) = pages.find(b, position, index);
+            let base = b.add(self.base, page);
+            return mul_const_add(b, slot, self.position, base);
+        }
         let Some((len, stride)) = self.heads else {
             let position = b.cast(position, index);
             return mul_const_add(b, position, self.position, self.base);

@@ -151,7 +151,11 @@ fn attended(d: &mut Draw) -> (Tensor, Tensor, Tensor, AttentionOptions) {
     let k = d.shaped(&[b, g, s, f], dtype);
     let v = d.shaped(&[b, g, s, e], dtype);
     let extra = d.shaped(&[t, s], dtype);
-    let number = |d: &mut Draw| if d.once_in(3) { Some(Operand::from(d.int())) } else { None };
+    let number = |d: &mut Draw| match d.pick(&[0, 1, 2, 3, 4, 5]) {
+        0 | 1 => Some(Operand::from(d.int())),
+        2 => Some(Operand::from(&d.shaped(&[b], DType::I64))),
+        _ => None,
+    };
     let options = AttentionOptions {
         causal: d.flag(),
         window: if d.once_in(3) { Some(d.size()) } else { None },
@@ -161,6 +165,7 @@ fn attended(d: &mut Draw) -> (Tensor, Tensor, Tensor, AttentionOptions) {
         dropout: if d.once_in(4) { d.float() } else { 0.0 },
         kv_len: number(d),
         q_offset: number(d),
+        page_table: if d.once_in(6) { Some(d.shaped(&[b, 2], DType::I64)) } else { None },
     };
     (q, k, v, options)
 }

@@ -10,17 +10,17 @@ use crate::simd::tests::tiers;
 use smallvec::smallvec;
 use unigrad_kernel::testing::Rng;
 use unigrad_kernel::{Kernel, MaxPool, Scan};
-use unigrad_scalar::{DType, ScanOp};
+use unigrad_scalar::{DType, PoolSpec, ScanOp};
 
 /// Windows of the widest block of a row.
 const WIDEST: usize = 16;
 
 /// A row of windows by its definition: the greatest elements, and where they are.
 fn pooled<T: super::super::element::Element>(pool: &MaxPool, x: &[T]) -> Vec<usize> {
-    let (pad, dilation, stride) = (pool.pad[0], pool.dilation[0], pool.stride[0]);
+    let (pad, dilation, stride) = (pool.spec.pad[0], pool.spec.dilation[0], pool.spec.stride[0]);
     (0..pool.output[0])
         .map(|o| {
-            let places = (0..pool.kernel[0]).filter_map(|k| (o * stride + k * dilation).checked_sub(pad)).filter(|i| *i < x.len());
+            let places = (0..pool.spec.kernel[0]).filter_map(|k| (o * stride + k * dilation).checked_sub(pad)).filter(|i| *i < x.len());
             places.reduce(|best, i| if T::beats(x[i], x[best]) { i } else { best }).unwrap_or(0)
         })
         .collect()
@@ -50,10 +50,12 @@ fn rows_of_windows() {
                         outer: 1,
                         input: smallvec![input],
                         output: smallvec![output],
-                        kernel: smallvec![kernel],
-                        stride: smallvec![stride],
-                        pad: smallvec![pad],
-                        dilation: smallvec![dilation],
+                        spec: PoolSpec {
+                            kernel: smallvec![kernel],
+                            stride: smallvec![stride],
+                            pad: smallvec![pad],
+                            dilation: smallvec![dilation],
+                        },
                     };
                     let args = Kernel::MaxPool(pool.clone()).args();
                     let mut x = random.values(dtype, args[0].len);

@@ -31,15 +31,16 @@ pub(in crate::lower::attention) fn lower(
     let items = forward.batch * heads * n_rows.div_ceil(sizes.rows as usize);
     let line = Line::new(items, target)?;
     let mut sig = Signature::new(if by_key { "attention_dkv_fragment" } else { "attention_dq_fragment" }, [sizes.threads(), 1, 1]);
-    let places = pass.open(&mut sig);
+    let arguments = pass.open(&mut sig);
     let mut output = |name: &str, n: usize| context.output(pass.at(3 + n), kernel.grad_buffers[n]).open(&mut sig, name, true);
     let outputs = match keys {
         None => [Some((output("dq", 0), &kernel.dq)), None],
         Some([dk, dv]) => [dk.then(|| (output("dk", 1), &kernel.dk)), dv.then(|| (output("dv", 2), &kernel.dv))],
     };
     let b = &mut sig.b;
-    let reversed = forward.causal && !by_key;
+    let reversed = forward.spec.causal && !by_key;
     let ([_, head, batch], first, exists) = pass.take(b, line, [1, heads, forward.batch], items, sizes.rows, reversed);
+    let places = pass.of_sequence(b, &arguments, batch);
     let end = b.int(DType::I32, n_rows as i64);
     let shared = |b: &mut Builder, name: &str, dtype, rows: u32, ld: u32| Shared { place: b.shared(name, dtype, rows * ld), ld };
     let half = forward.dtype;
@@ -86,9 +87,9 @@ pub(in crate::lower::attention) fn lower(
         let (from, to) = context.keys_seen(b, &places.inputs, first, seen_end);
         block.turns(b, head, of_columns, (from, to), &products, &sums);
     }
-    let scale = f64::from_bits(forward.scale_bits);
+    let scale = f64::from_bits(forward.spec.scale_bits);
     // Weights that dropout keeps count for those that it does not.
-    let keep = forward.dropout.map_or(1.0, |dropout| f64::from(f32::from_bits(dropout.keep_bits)));
+    let keep = forward.spec.dropout.map_or(1.0, |dropout| f64::from(f32::from_bits(dropout.keep_bits)));
     let factors = [scale, if keep == 0.0 { 0.0 } else { 1.0 / keep }];
     for (at, (sums, output)) in sums.iter().zip(outputs).enumerate() {
         if let (Some(sums), Some((place, layout))) = (sums, output) {
@@ -307,7 +308,7 @@ impl Block<'_> {
         let beyond = b.binary(BinaryOp::Le, to, last_column);
         let cut = b.binary(BinaryOp::Or, hides, beyond);
         let local = |b: &mut Builder, name: &str, n: u32| b.local(name, Type::Scalar(DType::F32), n);
-        let kept = local(b, "kept", if context.kernel.dropout.is_some() { n * RUN } else { 1 });
+        let kept = local(b, "kept", if context.kernel.spec.dropout.is_some() { n * RUN } else { 1 });
         Mine { y, column: within, step, n, queries, cut, weights: local(b, "weights_of", n * RUN), kept }
     }
 
@@ -355,7 +356,7 @@ impl Block<'_> {
     fn weights(&self, b: &mut Builder, mine: &Mine, column: Value) {
         let Backward { context, .. } = self.pass;
         let inputs = &self.places.inputs;
-        let scale = f64::from_bits(context.kernel.scale_bits);
+        let scale = f64::from_bits(context.kernel.spec.scale_bits);
         let scale = b.float(DType::F32, if inputs.bias.is_some() { scale } else { scale * LOG2_E });
         for r in 0..mine.n {
             let from = self.row(b, mine, r, self.scores);

@@ -28,10 +28,11 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
     let kernel = context.kernel;
     let line = division.line(target)?;
     let mut sig = Signature::new("attention_fragment", [sizes.threads(), 1, 1]);
-    let inputs = context.open(&mut sig);
+    let parameters = context.open(&mut sig);
     let results = division.open(&mut sig);
     let b = &mut sig.b;
     let block = division.block(b, line);
+    let inputs = context.of_sequence(b, &parameters, block.batch);
     let shared = |b: &mut Builder, name: &str, dtype, len: u32, ld: u32| Shared { place: b.shared(name, dtype, len), ld };
     let queries = shared(b, "queries", kernel.dtype, sizes.rows * (sizes.qk + PAD), sizes.qk + PAD);
     let (k_len, v_len) = sizes.panels();
@@ -48,9 +49,9 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
     let grid = Grid::new(b, sizes.shape, sizes.warps, warp);
     let threads = Threads { thread, count: sizes.threads(), target };
     let q = Source { side: division.side(b, inputs.q, &kernel.q, kernel.qk_dim, &block), layout: &kernel.q, feature: None };
-    let k = context.side(b, inputs.k, &kernel.k, kernel.qk_dim, block.batch, block.kv_head);
+    let k = context.key_side(b, &inputs, inputs.k, &kernel.k, kernel.qk_dim, block.batch, block.kv_head);
     let k = Source { side: k, layout: &kernel.k, feature: None };
-    let v = context.side(b, inputs.v, &kernel.v, kernel.v_dim, block.batch, block.kv_head);
+    let v = context.key_side(b, &inputs, inputs.v, &kernel.v, kernel.v_dim, block.batch, block.kv_head);
     let several = sizes.v < kernel.v_dim as u32;
     let v = Source { side: v, layout: &kernel.v, feature: several.then_some(block.feature) };
     let q = Panel::new(b, "q", q, [sizes.rows, sizes.qk], queries, threads);
@@ -177,7 +178,7 @@ impl<'a> Rows<'a> {
     /// Scores in shared memory become weights there; rows whose reference changes leave their factor, subgroups with such rows a flag.
     fn softmax(&self, b: &mut Builder, inputs: &Inputs, block: &Block, key: Value, to: Value) {
         let context = self.division.context;
-        let scale = f64::from_bits(context.kernel.scale_bits);
+        let scale = f64::from_bits(context.kernel.spec.scale_bits);
         let n = self.rows.len() as u32;
         let has_bias = inputs.bias.is_some();
         let hidden = b.float(DType::F32, f64::NEG_INFINITY);
@@ -326,7 +327,7 @@ impl<'a> Rows<'a> {
     /// Leaves what sums are multiplied with, and keeps what else is known of the rows.
     fn finish(&self, b: &mut Builder, results: Results, block: &Block) {
         // Weights that dropout keeps count for those that it does not.
-        let keep = self.division.context.kernel.dropout.map_or(1.0, |dropout| f64::from(f32::from_bits(dropout.keep_bits)));
+        let keep = self.division.context.kernel.spec.dropout.map_or(1.0, |dropout| f64::from(f32::from_bits(dropout.keep_bits)));
         let kept = b.float(DType::F32, if keep == 0.0 { 0.0 } else { 1.0 / keep });
         for (r, row) in self.rows.iter().enumerate() {
             let at = b.u32(r as u32);
