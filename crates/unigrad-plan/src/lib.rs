@@ -26,6 +26,7 @@ mod ir;
 mod lower;
 mod mark;
 mod memory;
+mod physical;
 mod plan;
 mod shrink;
 mod sums;

@@ -33,6 +33,7 @@ mod axes;
 mod composite;
 mod conv;
 mod creation;
+mod dims;
 mod embedding;
 mod error;
 pub mod eval;
@@ -84,7 +85,7 @@ pub use statistics::Interpolation;
 pub use tensor::Tensor;
 pub use transform::{hessian, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
-pub use unigrad_graph::{DType, Element, Literal, Origin, OriginGuard, ScatterMode, bf16, f16};
+pub use unigrad_graph::{DType, Dim, Element, Factor, Literal, Names, Origin, OriginGuard, ScatterMode, bf16, f16};
 pub use view::PadMode;
 pub use windows::WindowOptions;
 

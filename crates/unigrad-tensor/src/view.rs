@@ -205,7 +205,9 @@ impl Tensor {
     /// Broadcast to another tensor's shape.
     #[track_caller]
     pub fn expand_as(&self, other: &Tensor) -> Tensor {
-        self.expand_to(other.expr().shape())
+        let (x, like) = (self.expr(), other.expr());
+        let wide = x.expand_like(&like);
+        Tensor::from_expr(if wide.same(&x) { x.identity() } else { wide })
     }
 
     /// Without this axis, which has size 1 (PyTorch leaves an axis of another size as it is). A tensor of rank 0 stays.
@@ -223,9 +225,7 @@ impl Tensor {
             let message = format!("axis {axis} of {:?} has not size 1", x.shape());
             return Tensor::fail(ErrorKind::Shape, "squeeze", message, "`select` or `narrow` it first, or see `squeeze_all`", &[self]);
         }
-        let mut shape = x.shape().clone();
-        shape.remove(axis);
-        Tensor::from_expr(x.reshape(&shape))
+        Tensor::from_expr(x.remove_axes(&[axis]))
     }
 
     /// Without any axis of size 1.
@@ -244,9 +244,7 @@ impl Tensor {
             Ok(axis) => axis,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
-        let mut shape = x.shape().clone();
-        shape.insert(axis, 1);
-        Tensor::from_expr(x.reshape(&shape))
+        Tensor::from_expr(x.insert_axis(axis))
     }
 
     /// `len` elements of an axis from `start` on.
@@ -527,8 +525,8 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Shape, op, format!("wants two axes, got {:?}", x.shape()), "see `unsqueeze`", &[self]);
         }
         let rank = x.rank();
-        let row = Expr::iota(x.shape(), rank - 2, DType::I64, x.device());
-        let column = Expr::iota(x.shape(), rank - 1, DType::I64, x.device());
+        let row = x.iota_like(rank - 2, DType::I64);
+        let column = x.iota_like(rank - 1, DType::I64);
         let last = row.add(&Expr::constant(Literal::int(DType::I64, diagonal), x.shape(), x.device()));
         let keep = if lower { column.le(&last) } else { column.ge(&last) };
         Tensor::from_expr(keep.select(&x, &x.zeros_like()))

@@ -17,7 +17,7 @@ use unigrad_device::{
     profile::{self, Work},
     tag_or, tell,
 };
-use unigrad_graph::{DType, Expr, NodeId, Origin};
+use unigrad_graph::{DType, Expr, NodeId, Origin, numel};
 use unigrad_plan::{Capture, PlannedLaunch};
 
 /// A device's error with the line of the op that it belongs to.
@@ -78,7 +78,7 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
                     externals[input].clone()
                 }
                 None => {
-                    let bytes = expr.numel() * expr.dtype().size();
+                    let bytes = numel(&expr.memory_shape()) * expr.dtype().size();
                     let fresh = device.allocate_tagged(bytes, tag_or("tensor")).map_err(|error| at(Some(expr.origin()), error))?;
                     if let Some(input) = donor {
                         fresh.copy_from(0, externals[input], 0, fresh.len())?;
