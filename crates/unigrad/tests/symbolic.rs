@@ -50,15 +50,6 @@ fn cost(device: Device, steps: impl FnOnce() -> Result<()>) -> Result<Cost> {
     Ok(Cost { plans: after.plans_built - before.plans_built, compiles: after.compiles - before.compiles, peak })
 }
 
-/// The greatest difference of two tensors, by how far their sizes let it be.
-fn apart(a: &Tensor, b: &Tensor) -> Result<f64> {
-    let (a, b) = (a.to_vec::<f32>()?, b.to_vec::<f32>()?);
-    assert_eq!(a.len(), b.len());
-    let scale = b.iter().fold(1e-3, |most: f32, x| most.max(x.abs()));
-    let difference = a.iter().zip(&b).map(|(a, b)| if a.is_finite() { (a - b).abs() / scale } else { f32::INFINITY });
-    Ok(f64::from(difference.fold(0.0, f32::max)))
-}
-
 const INPUTS: usize = 20;
 const CLASSES: usize = 10;
 
@@ -86,44 +77,67 @@ fn rows(n: usize, seed: u64, device: &Device) -> (Tensor, Tensor) {
     (Tensor::from_vec(x, [n, INPUTS], device), Tensor::from_vec(y, [n], device))
 }
 
+/// The losses of steps of these sizes, and the parameters after them.
+type Trained = (Vec<f32>, Vec<Vec<f32>>);
+
+/// Losses and parameters of a run are those of another one.
+fn assert_same(device: Device, named: &Trained, exact: &Trained, losses: f32, parameters: f32) {
+    for (i, (a, b)) in named.0.iter().zip(&exact.0).enumerate() {
+        assert!((a - b).abs() <= losses * b.abs(), "{device}, step {i}: a loss of {a} with names, {b} without");
+    }
+    assert_eq!((named.0.len(), named.1.len()), (exact.0.len(), exact.1.len()));
+    for (i, (a, b)) in named.1.iter().zip(&exact.1).enumerate() {
+        let scale = b.iter().fold(1e-3, |most: f32, x| most.max(x.abs()));
+        let apart = a.iter().zip(b).fold(0.0, |most: f32, (a, b)| if a.is_finite() { most.max((a - b).abs() / scale) } else { f32::INFINITY });
+        assert!(apart <= parameters, "{device}: parameter {i} differs by {apart}");
+    }
+}
+
+/// Runs steps of the largest size, then of `order`, then of `order` backward; asks that they cost what they may.
+fn train(device: Device, largest: usize, order: &[usize], parameters: &[Tensor], mut step: impl FnMut(usize) -> Result<f32>) -> Result<Trained> {
+    let mut losses = Vec::new();
+    let mut run = |sizes: Vec<usize>| cost(device, || sizes.into_iter().try_for_each(|n| step(n).map(|loss| losses.push(loss))));
+    let first = run(vec![largest, largest])?;
+    let all = run(order.to_vec())?;
+    let again = run(order.iter().rev().copied().collect())?;
+    assert!(first.plans + all.plans <= PLANS, "{device}: {} plans", first.plans + all.plans);
+    assert!(all.peak as f64 <= first.peak as f64 * 1.05, "{device}: a peak of {} B, of the largest {} B", all.peak, first.peak);
+    assert_eq!((again.plans, again.compiles), (0, 0), "{device}");
+    Ok((losses, parameters.iter().map(Tensor::to_vec::<f32>).collect::<Result<_>>()?))
+}
+
 #[test]
 fn a_batch_of_any_size_trains_an_mlp() -> Result<()> {
     let _alone = alone();
     const BATCH: usize = 64;
+    let batch = Dim::named("batch", 1..=BATCH)?;
+    let order: Vec<usize> = Rng::new(3, 0).permutation(BATCH - 1).into_iter().map(|n| n + 1).collect();
+    let model = |device: &Device| -> Result<(Mlp, Sgd)> {
+        let model = Mlp::new(device);
+        model.realize()?;
+        let optimizer = Sgd::new(model.parameters(), 0.05)?;
+        Ok((model, optimizer))
+    };
+    // Without names, each size is compiled: on the CPU, where that is fast.
+    let cpu = Device::open("cpu:0")?;
+    let (exact, mut optimizer) = model(&cpu)?;
+    let mut losses = Vec::new();
+    for n in [BATCH, BATCH].iter().chain(&order).chain(order.iter().rev()) {
+        let (x, y) = rows(*n, *n as u64, &cpu);
+        let loss = exact.loss(&x, &y);
+        optimizer.minimize(&loss, &[])?;
+        losses.push(loss.item::<f32>()?);
+    }
+    let exact: Trained = (losses, exact.parameters().iter().map(Tensor::to_vec::<f32>).collect::<Result<_>>()?);
     for device in devices() {
-        let batch = Dim::named("batch", 1..=BATCH)?;
-        let (named, exact) = (Mlp::new(&device), Mlp::new(&device));
-        let [mut fast, mut slow] = [&named, &exact].map(|model| Sgd::new(model.parameters(), 0.05).unwrap());
-        for model in [&named, &exact] {
-            model.realize()?;
-        }
-        let mut losses: Vec<f32> = Vec::new();
-        let mut step = |n: usize, losses: &mut Vec<f32>| -> Result<()> {
+        let (named, mut optimizer) = model(&device)?;
+        let trained = train(device, BATCH, &order, &named.parameters(), |n| {
             let (x, y) = rows(n, n as u64, &device);
             let loss = named.loss(&x.with_dim(0, &batch), &y.with_dim(0, &batch));
-            fast.minimize(&loss, &[])?;
-            losses.push(loss.item::<f32>()?);
-            Ok(())
-        };
-        let largest = cost(device, || (0..2).try_for_each(|_| step(BATCH, &mut losses)))?;
-        let order: Vec<usize> = Rng::new(3, 0).permutation(BATCH - 1).into_iter().map(|n| n + 1).collect();
-        let all = cost(device, || order.iter().try_for_each(|n| step(*n, &mut losses)))?;
-        assert!(largest.plans + all.plans <= PLANS, "{} plans", largest.plans + all.plans);
-        assert!(all.peak as f64 <= largest.peak as f64 * 1.05, "a peak of {} B, of the largest {} B", all.peak, largest.peak);
-        let again = cost(device, || order.iter().rev().try_for_each(|n| step(*n, &mut losses)))?;
-        assert_eq!((again.plans, again.compiles), (0, 0));
-        // The same steps without names.
-        let sizes = [BATCH, BATCH].into_iter().chain(order.iter().copied()).chain(order.iter().rev().copied());
-        for (i, n) in sizes.enumerate() {
-            let (x, y) = rows(n, n as u64, &device);
-            let loss = exact.loss(&x, &y);
-            slow.minimize(&loss, &[])?;
-            let loss = loss.item::<f32>()?;
-            assert!((loss - losses[i]).abs() < 2e-5, "{device}, step {i} of {n} rows: {} with names, {loss} without", losses[i]);
-        }
-        for (a, b) in named.parameters().iter().zip(exact.parameters()) {
-            assert!(apart(a, &b)? < 1e-4, "{device}: a parameter differs by {}", apart(a, &b)?);
-        }
+            optimizer.minimize(&loss, &[])?;
+            loss.item::<f32>()
+        })?;
+        assert_same(device, &trained, &exact, 1e-5, 1e-4);
     }
     Ok(())
 }
