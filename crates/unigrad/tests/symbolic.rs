@@ -4,7 +4,11 @@
 //! All padding of data is NaN (of integers -1), so whatever an op let through would be seen.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use unigrad::nn::{Linear, Module, Sgd, random::Rng};
+use unigrad::nn::{
+    AdamW, Linear, Module, Sgd,
+    models::{Gpt, GptConfig},
+    random::Rng,
+};
 use unigrad::prelude::*;
 use unigrad::tensor::{Dim, eval};
 
@@ -138,6 +142,65 @@ fn a_batch_of_any_size_trains_an_mlp() -> Result<()> {
             loss.item::<f32>()
         })?;
         assert_same(device, &trained, &exact, 1e-5, 1e-4);
+    }
+    Ok(())
+}
+
+const VOCAB: usize = 17;
+const CONTEXT: usize = 1024;
+
+/// Tokens `[2, length]` and what follows each.
+fn tokens(length: usize, device: &Device) -> (Tensor, Tensor) {
+    let mut rng = Rng::new(length as u64, 2);
+    let mut draw = || {
+        let all: Vec<i64> = (0..2 * length).map(|_| (rng.next_u64() % VOCAB as u64) as i64).collect();
+        Tensor::from_vec(all, [2, length], device)
+    };
+    (draw(), draw())
+}
+
+/// Some lengths of every bucket, among them the least and the greatest, in random order.
+fn lengths() -> Vec<usize> {
+    let mut rng = Rng::new(11, 0);
+    let mut all = vec![1, 2, 3, 4];
+    for most in (3..=CONTEXT.ilog2()).map(|power| 1_usize << power) {
+        let least = most / 2 + 1;
+        all.extend([least, most, least + (rng.next_u64() % (most - least) as u64) as usize]);
+        all.push(least + (rng.next_u64() % (most - least) as u64) as usize);
+    }
+    rng.permutation(all.len()).into_iter().map(|i| all[i]).collect()
+}
+
+#[test]
+fn sequences_of_any_length_train_a_gpt() -> Result<()> {
+    let _alone = alone();
+    let time = Dim::named("time", 1..=CONTEXT)?;
+    let order = lengths();
+    let model = |device: &Device| -> Result<(Gpt, AdamW)> {
+        let model = Gpt::new(GptConfig { vocab: VOCAB, ctx: CONTEXT, layers: 2, heads: 2, dim: 16 }, device)?;
+        model.golden_init(7)?;
+        let optimizer = AdamW::new(model.parameters(), 1e-3)?;
+        Ok((model, optimizer))
+    };
+    let cpu = Device::open("cpu:0")?;
+    let (exact, mut optimizer) = model(&cpu)?;
+    let mut losses = Vec::new();
+    for n in [CONTEXT, CONTEXT].iter().chain(&order).chain(order.iter().rev()) {
+        let (x, y) = tokens(*n, &cpu);
+        let loss = exact.loss(&x, &y);
+        optimizer.minimize(&loss, &[])?;
+        losses.push(loss.item::<f32>()?);
+    }
+    let exact: Trained = (losses, exact.parameters().iter().map(Tensor::to_vec::<f32>).collect::<Result<_>>()?);
+    for device in devices() {
+        let (named, mut optimizer) = model(&device)?;
+        let trained = train(device, CONTEXT, &order, &named.parameters(), |n| {
+            let (x, y) = tokens(n, &device);
+            let loss = named.loss(&x.with_dim(1, &time), &y.with_dim(1, &time));
+            optimizer.minimize(&loss, &[])?;
+            loss.item::<f32>()
+        })?;
+        assert_same(device, &trained, &exact, 1e-5, 1e-3);
     }
     Ok(())
 }
