@@ -77,7 +77,7 @@ fn is_variant(info: &Info) -> bool {
     info.backend == INTERPRETER && info.ordinal > 0
 }
 
-fn register() {
+pub fn register() {
     unigrad::init();
     unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
     collect::if_asked();
