@@ -552,9 +552,15 @@ impl Tensor {
         let (row, column) = (row.min(rows - len), column.min(columns - len));
         // In a square block, diagonal elements are `len + 1` apart in the flattened last two axes.
         let block = x.permute(&order).narrow(rank - 2, row, len).narrow(rank - 1, column, len);
+        if block.is_invalid() {
+            return Tensor::from_expr(block);
+        }
         let mut flat = lead;
         flat.push(len * len);
         let block = block.reshape(&flat);
+        if block.is_invalid() {
+            return Tensor::from_expr(block);
+        }
         let mut spec = whole(&block);
         spec[axis] = SliceAxis { start: 0, step: (len as i64).saturating_add(1), len };
         Tensor::from_expr(block.slice(&spec))
@@ -693,6 +699,9 @@ impl Tensor {
 /// A slice of size 1 along an axis, repeated.
 #[track_caller]
 fn spread(x: &Expr, axis: usize, times: usize) -> Expr {
+    if x.is_invalid() {
+        return x.clone();
+    }
     let mut shape = x.shape().clone();
     shape[axis] = times;
     x.expand(&shape)

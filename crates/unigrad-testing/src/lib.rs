@@ -77,6 +77,7 @@ fn is_variant(info: &Info) -> bool {
     info.backend == INTERPRETER && info.ordinal > 0
 }
 
+/// Registers the drivers that tests open devices of.
 pub fn register() {
     unigrad::init();
     unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());

@@ -216,3 +216,121 @@ fn sequences_of_any_length_train_a_gpt() -> Result<()> {
     }
     Ok(())
 }
+
+/// A tensor of small numbers, no two rows alike, in a dtype.
+fn numbers(shape: [usize; 3], dtype: DType, device: &Device) -> Tensor {
+    let n = shape.iter().product::<usize>() as i64;
+    let values: Vec<i64> = (0..n).map(|i| (7 * i + 3) % 5 + i64::from(i % 11 == 0)).collect();
+    Tensor::from_vec(values, shape, device).cast(dtype)
+}
+
+#[test]
+fn reductions_of_every_dtype_see_no_padding() -> Result<()> {
+    let _alone = alone();
+    type Reduce = fn(&Tensor, isize) -> Tensor;
+    let all: [(&str, Reduce); 16] = [
+        ("sum", |x, axis| x.sum(axis)),
+        ("prod", |x, axis| x.prod(axis)),
+        ("max", |x, axis| x.max(axis)),
+        ("min", |x, axis| x.min(axis)),
+        ("any", |x, axis| x.any(axis)),
+        ("all", |x, axis| x.all(axis)),
+        ("mean", |x, axis| x.mean(axis)),
+        ("var", |x, axis| x.var(axis, 1)),
+        ("argmax", |x, axis| x.argmax(axis)),
+        ("argmin", |x, axis| x.argmin(axis)),
+        ("cumsum", |x, axis| x.cumsum(axis)),
+        ("cummax", |x, axis| x.cummax(axis)),
+        ("logsumexp", |x, axis| x.logsumexp(axis)),
+        ("softmax", |x, axis| x.softmax(axis)),
+        ("log_softmax", |x, axis| x.log_softmax(axis)),
+        ("merged", |x, axis| if axis == 1 { x.flatten(0, 1).sum(0) } else { x.flatten(1, 2).argmax(-1) }),
+    ];
+    let device = Device::open("cpu:0")?;
+    // Of one bucket, and of one that has no padding.
+    let dim = Dim::named("n", 1..=100)?.first_bucket(8);
+    for dtype in DType::ALL {
+        for (name, reduce) in all {
+            let mut plans = 0;
+            for (at, n) in [3, 5, 1, 7, 8].into_iter().enumerate() {
+                for axis in 0..3 {
+                    let mut shape = [2, 3, 4];
+                    shape[axis] = n;
+                    let x = numbers(shape, dtype, &device).realize()?;
+                    let exact = reduce(&x, axis as isize);
+                    let named = x.with_dim(axis as isize, &dim);
+                    let before = eval::stats().plans_built;
+                    let named = reduce(&named, axis as isize);
+                    match (exact.error(), named.error()) {
+                        (None, None) => {}
+                        (Some(_), Some(_)) => continue,
+                        (exact, named) => panic!("{name} of {dtype} {shape:?} along {axis}: {exact:?} without names, {named:?} with"),
+                    }
+                    assert_eq!(named.shape(), exact.shape(), "{name} of {dtype}");
+                    named.realize()?;
+                    plans += if at < 2 { 0 } else { eval::stats().plans_built - before };
+                    let (a, b) = (named.to_f64_vec()?, exact.to_f64_vec()?);
+                    let close = |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= 1e-2 * b.abs() || (a.is_nan() && b.is_nan());
+                    assert!(a.iter().zip(&b).all(close), "{name} of {dtype} {shape:?} along {axis}: {a:?}, not {b:?}");
+                }
+            }
+            // A size of 1 may have another graph.
+            assert!(plans <= 3, "{name} of {dtype} has {plans} plans for sizes that were there");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn ops_without_a_rule_say_what_to_do() -> Result<()> {
+    let _alone = alone();
+    let device = Device::open("cpu:0")?;
+    let dim = Dim::named("rows", 1..=8)?;
+    let x = Tensor::arange(0.0, 15.0, 1.0, DType::F32, &device).reshape([5, 3]).realize()?.with_dim(0, &dim);
+    let cases: [(&str, Tensor); 5] = [
+        ("a part", x.narrow(0, 1, 2)),
+        ("an order", x.sort(0, false).0),
+        ("one after another", Tensor::concat(&[&x, &x], 0)),
+        ("cuts", x.reshape([3, 5])),
+        ("windows", x.unfold(0, 2, 1)),
+    ];
+    for (what, refused) in cases {
+        let error = refused.error().expect(what).to_string();
+        assert!(error.contains("`rows` (5 now)") && error.contains("help: `fixed(axis)`"), "{what}: {error}");
+    }
+    assert_eq!(x.fixed(0).narrow(0, 1, 2).to_vec::<f32>()?, [3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    assert!(x.fixed(0).with_dim(0, &Dim::named("few", 1..=4)?).error().unwrap().to_string().contains("cannot be `few`"));
+    let (columns, same) = (Dim::named("columns", 1..=8)?, x.fixed(0).realize()?);
+    let error = (&x + same.with_dim(0, &columns)).error().unwrap().to_string();
+    assert!(error.contains("`rows`") && error.contains("`columns`"), "{error}");
+    // An index beyond the size is an error, also where memory goes on.
+    let index = Tensor::new([4i64, -5], &device);
+    assert_eq!(x.index_select(0, &index).to_vec::<f32>()?, [12.0, 13.0, 14.0, 0.0, 1.0, 2.0]);
+    for beyond in [5i64, 7, -6] {
+        let index = Tensor::new([[beyond, 0, 0]], &device);
+        assert!(x.gather(0, &index).to_vec::<f32>().is_err(), "{beyond} is out of range");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_table_is_used_as_far_as_a_sequence_goes() -> Result<()> {
+    let _alone = alone();
+    let device = Device::open("cpu:0")?;
+    let dim = Dim::named("time", 1..=10)?.first_bucket(4);
+    let table = Tensor::arange(0.0, 20.0, 1.0, DType::F32, &device).reshape([10, 2]).realize()?.requires_grad();
+    for n in [1, 3, 4, 6, 9, 10] {
+        let x = Tensor::ones([n, 2], DType::F32, &device).realize()?.with_dim(0, &dim);
+        let loss = (table.narrow_like(0, &x, 0) * &x).sum(());
+        assert_eq!(loss.item::<f32>()?, (0..2 * n).map(|i| i as f32).sum::<f32>());
+        let wanted: Vec<f32> = (0..20).map(|i| if i < 2 * n { 1.0 } else { 0.0 }).collect();
+        assert_eq!(grad(&loss, &[&table])?[0].to_vec::<f32>()?, wanted, "{n} rows");
+        // Through the name itself.
+        let y = Tensor::ones([n, 2], DType::F32, &device).requires_grad();
+        let squares = y.with_dim(0, &dim).square().mean(()).square();
+        let first = &grad(&squares, &[&y])?[0];
+        assert_eq!(first.shape(), [n, 2]);
+        assert!(first.to_vec::<f32>()?.iter().all(|slope| (slope - 2.0 / n as f32).abs() < 1e-5));
+    }
+    Ok(())
+}

@@ -17,10 +17,23 @@ pub(super) fn iota(layout: &Layout, at: &At<'_>, axis: usize) -> Result<Expr, St
     Ok(layout.to_recorded(&place, own)?.cast(at.expr.dtype()))
 }
 
-/// An index that is in range in the padding too, as places in memory.
+/// Beyond every axis: a kernel that meets it says so.
+const NOWHERE: i64 = 1 << 40;
+
+/// An index that is in range in the padding too, as places in memory. Negative ones count from the current end, and what is beyond that is out of
+/// range, whether there is padding or not.
 fn places(layout: &Layout, index: &Expr, of: &Expr, indexed: &Expr, axis: usize) -> Result<Expr, String> {
     let index = layout.zeroed(index, of, u32::MAX)?;
-    layout.to_memory(&index, factors(indexed, axis))
+    let own = factors(indexed, axis);
+    if own.is_empty() {
+        return Ok(index);
+    }
+    let size = layout.total(own, &index)?;
+    let zero = index.zeros_like();
+    let from_begin = index.lt(&zero).select(&index.add(&size), &index);
+    let is_inside = from_begin.ge(&zero).and(&from_begin.lt(&size));
+    let place = layout.to_memory(&is_inside.select(&from_begin, &zero), own)?;
+    Ok(is_inside.select(&place, &index.literal_like(Literal::int(DType::I64, NOWHERE))))
 }
 
 pub(super) fn gather(layout: &Layout, at: &At<'_>, axis: usize) -> Result<Expr, String> {

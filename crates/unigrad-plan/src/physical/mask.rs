@@ -85,6 +85,16 @@ impl Layout {
         }
     }
 
+    /// How many elements of an axis count, as numbers like those of `place`.
+    pub(super) fn total(&self, factors: &[Factor], place: &Expr) -> Result<Expr, String> {
+        let mut all: Option<Expr> = None;
+        for factor in factors {
+            let size = self.current(factor, place)?;
+            all = Some(all.map_or_else(|| size.clone(), |all| all.mul(&size)));
+        }
+        all.ok_or_else(|| "an axis of no factors".to_owned())
+    }
+
     /// The places that count, numbered, from places in memory along an axis.
     pub(super) fn to_recorded(&self, place: &Expr, factors: &[Factor]) -> Result<Expr, String> {
         if Layout::is_plain(factors) {
