@@ -579,7 +579,9 @@ fn try_where(condition: &Expr, yes: &Operand, no: &Operand) -> Result<Expr, Expr
     let all = Expr::broadcast_together(&[&condition, &yes, &no]);
     match all.as_deref() {
         Some([condition, yes, no]) => Ok(condition.select(yes, no)),
-        Some(_) => Err(Expr::fail(ErrorKind::Internal, "where", "three tensors broadcast to another number".into(), "report it", &[&condition])),
+        Some(_) => {
+            Err(Expr::fail(ErrorKind::Internal, "where", "three tensors broadcast to another number".into(), "report it", &[&condition]))
+        }
         None => {
             let message = format!("condition {:?} and values {:?} do not broadcast", condition.shape(), yes.shape());
             let help = "sizes match from the last axis back, or are 1; see `reshape` and `unsqueeze`";

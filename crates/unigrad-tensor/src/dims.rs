@@ -39,7 +39,9 @@ impl Tensor {
         };
         match eval::with_dim(&x, axis, dim) {
             Ok(named) => Tensor::from_expr(named),
-            Err(error) => Tensor::fail(ErrorKind::Argument, "with_dim", error.to_string(), "the data could not be laid out; see the cause", &[self]),
+            Err(error) => {
+                Tensor::fail(ErrorKind::Argument, "with_dim", error.to_string(), "the data could not be laid out; see the cause", &[self])
+            }
         }
     }
 

@@ -13,7 +13,8 @@ macro_rules! families {
             let device = unigrad_tensor::Device::open("cpu:0").unwrap();
             let report = run::run_named(&cases, &device);
             assert!(report.print(), "see the FAIL lines above");
-            assert!(wanted.is_some() || report.named.0 > report.named.1, "most cases have a rule: {:?}", report.named);
+            // Of convolutions only the batch may have a name.
+            assert!(wanted.is_some() || 2 * report.named.0 > report.named.1, "most cases have a rule: {:?}", report.named);
         }
     )* };
 }

@@ -50,7 +50,11 @@ fn cost(device: Device, steps: impl FnOnce() -> Result<()>) -> Result<Cost> {
     let after = eval::stats();
     assert_eq!(after.plans_unfused, before.plans_unfused, "a plan could not be fused");
     let peak = device.memory_stats().peak;
-    println!("{device}: {} plans, {} kernels, peak {peak} B ({base} B before)", after.plans_built - before.plans_built, after.compiles - before.compiles);
+    println!(
+        "{device}: {} plans, {} kernels, peak {peak} B ({base} B before)",
+        after.plans_built - before.plans_built,
+        after.compiles - before.compiles
+    );
     Ok(Cost { plans: after.plans_built - before.plans_built, compiles: after.compiles - before.compiles, peak })
 }
 
@@ -92,13 +96,20 @@ fn assert_same(device: Device, named: &Trained, exact: &Trained, losses: f32, pa
     assert_eq!((named.0.len(), named.1.len()), (exact.0.len(), exact.1.len()));
     for (i, (a, b)) in named.1.iter().zip(&exact.1).enumerate() {
         let scale = b.iter().fold(1e-3, |most: f32, x| most.max(x.abs()));
-        let apart = a.iter().zip(b).fold(0.0, |most: f32, (a, b)| if a.is_finite() { most.max((a - b).abs() / scale) } else { f32::INFINITY });
+        let apart =
+            a.iter().zip(b).fold(0.0, |most: f32, (a, b)| if a.is_finite() { most.max((a - b).abs() / scale) } else { f32::INFINITY });
         assert!(apart <= parameters, "{device}: parameter {i} differs by {apart}");
     }
 }
 
 /// Runs steps of the largest size, then of `order`, then of `order` backward; asks that they cost what they may.
-fn train(device: Device, largest: usize, order: &[usize], parameters: &[Tensor], mut step: impl FnMut(usize) -> Result<f32>) -> Result<Trained> {
+fn train(
+    device: Device,
+    largest: usize,
+    order: &[usize],
+    parameters: &[Tensor],
+    mut step: impl FnMut(usize) -> Result<f32>,
+) -> Result<Trained> {
     let mut losses = Vec::new();
     let mut run = |sizes: Vec<usize>| cost(device, || sizes.into_iter().try_for_each(|n| step(n).map(|loss| losses.push(loss))));
     let first = run(vec![largest, largest])?;

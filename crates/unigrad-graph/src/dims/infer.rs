@@ -9,7 +9,7 @@ use super::{
     follow::follow,
     named::{FIXED, rename},
 };
-use crate::{AttentionSpec, Expr, Inputs, Op, SliceAxis, PadAxis};
+use crate::{AttentionSpec, Expr, Inputs, Op, PadAxis, SliceAxis};
 use unigrad_scalar::Literal;
 
 /// The names of all inputs while they are brought together.

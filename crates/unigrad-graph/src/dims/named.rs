@@ -312,7 +312,8 @@ impl Expr {
             return invalid;
         }
         if axis >= self.rank() || of >= like.rank() || like.shape()[of] > self.shape()[axis] {
-            let message = format!("the first elements of axis {axis} of {:?}, as many as axis {of} of {:?} has", self.shape(), like.shape());
+            let message =
+                format!("the first elements of axis {axis} of {:?}, as many as axis {of} of {:?} has", self.shape(), like.shape());
             return Expr::shape_error("narrow_like", message, &[self, like]);
         }
         let name = match like.names() {

@@ -18,7 +18,9 @@ impl Expr {
             return Expr::dtype_error(op.name(), "wants numbers, got bool".into(), &[self]);
         }
         // Not only a shortcut: over axes of size 1 every reduction is the identity.
-        let axes = (0..self.rank()).filter(|axis| axes >> axis & 1 == 1 && (self.shape()[*axis] != 1 || self.is_named_axis(*axis))).fold(0, |mask, axis| mask | 1 << axis);
+        let axes = (0..self.rank())
+            .filter(|axis| axes >> axis & 1 == 1 && (self.shape()[*axis] != 1 || self.is_named_axis(*axis)))
+            .fold(0, |mask, axis| mask | 1 << axis);
         if axes == 0 {
             return self.identity();
         }

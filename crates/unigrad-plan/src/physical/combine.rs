@@ -37,9 +37,7 @@ pub(super) fn reduce(layout: &Layout, at: &At<'_>) -> Result<Expr, String> {
             let place = at.from(one(layout.masked(x, of, 1 << axis, least)?));
             layout.to_recorded(&place, factors(of, *axis))
         }
-        Op::Scan { op, axis, .. } => {
-            Ok(at.from(one(layout.masked(x, of, 1 << axis, op.identity(x.dtype()))?)))
-        }
+        Op::Scan { op, axis, .. } => Ok(at.from(one(layout.masked(x, of, 1 << axis, op.identity(x.dtype()))?))),
         other => Err(format!("{} is no reduction", other.name())),
     }
 }

@@ -9,11 +9,14 @@ pub(super) fn extreme(dtype: DType, greatest: bool) -> Literal {
         return Literal::float(dtype, if greatest { f64::INFINITY } else { f64::NEG_INFINITY });
     }
     // Floats saturate; every other dtype has fewer bits than their exponents reach.
-    Literal::float(dtype, match (dtype, greatest) {
-        (DType::Bool, greatest) => f64::from(u8::from(greatest)),
-        (_, true) => f64::INFINITY,
-        (_, false) => f64::NEG_INFINITY,
-    })
+    Literal::float(
+        dtype,
+        match (dtype, greatest) {
+            (DType::Bool, greatest) => f64::from(u8::from(greatest)),
+            (_, true) => f64::INFINITY,
+            (_, false) => f64::NEG_INFINITY,
+        },
+    )
 }
 
 fn number(like: &Expr, value: usize) -> Expr {

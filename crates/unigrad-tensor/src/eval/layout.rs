@@ -5,10 +5,7 @@
 
 use super::{open, storage_buffer, upload};
 use crate::Error;
-use std::{
-    cell::Cell,
-    sync::Arc,
-};
+use std::{cell::Cell, sync::Arc};
 use unigrad_device::tag_or;
 use unigrad_graph::{AxisNames, DType, Dim, Expr, Factor, numel};
 use unigrad_plan::resolve;
