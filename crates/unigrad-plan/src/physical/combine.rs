@@ -1,7 +1,7 @@
 //! Ops that combine elements along an axis: padding is their identity.
 
 use super::{At, Layout, mask::extreme};
-use unigrad_graph::{ArgReduceOp, AttentionSpec, BinaryOp, DType, Expr, Factor, Inputs, Literal, Op, ReduceOp};
+use unigrad_graph::{ArgReduceOp, AttentionSpec, BinaryOp, DType, Expr, Factor, Inputs, Literal, Op, ReduceOp, ScanOp};
 
 /// What a reduction leaves as it is.
 fn identity(op: ReduceOp, dtype: DType) -> Literal {
@@ -22,50 +22,44 @@ fn factors(x: &Expr, axis: usize) -> &[Factor] {
     x.names().map_or(&[], |names| &names.axes()[axis])
 }
 
-pub(super) fn reduce(layout: &Layout, at: &At<'_>) -> Result<Expr, String> {
-    let (x, of) = (at.x(0), at.of(0));
-    match at.expr.op() {
-        Op::Reduce(op, axes) => {
-            let x = layout.masked(x, of, *axes, identity(*op, x.dtype()))?;
-            // A dimension of size 1 is reduced as well; in memory it may be an axis without elements to combine.
-            let shape = at.expr.memory_shape();
-            let longer = (0..x.rank()).filter(|axis| axes >> axis & 1 == 1 && x.shape()[*axis] != 1).fold(0, |mask, axis| mask | 1 << axis);
-            Ok(if longer == 0 { x.reshape(&shape) } else { at.with(&Op::Reduce(*op, longer), one(x)) })
-        }
-        Op::ArgReduce(op, axis) => {
-            let least = extreme(x.dtype(), matches!(op, ArgReduceOp::ArgMin));
-            let place = at.from(one(layout.masked(x, of, 1 << axis, least)?));
-            layout.to_recorded(&place, factors(of, *axis))
-        }
-        Op::Scan { op, axis, .. } => Ok(at.from(one(layout.masked(x, of, 1 << axis, op.identity(x.dtype()))?))),
-        other => Err(format!("{} is no reduction", other.name())),
-    }
+pub(super) fn reduce(layout: &Layout, at: &At<'_>, op: ReduceOp, axes: u32) -> Result<Expr, String> {
+    let x = layout.masked(at.x(0), at.of(0), axes, identity(op, at.x(0).dtype()))?;
+    // A dimension of size 1 is reduced as well; in memory it may be an axis without elements to combine.
+    let longer = (0..x.rank()).filter(|axis| axes >> axis & 1 == 1 && x.shape()[*axis] != 1).fold(0, |mask, axis| mask | 1 << axis);
+    Ok(if longer == 0 { x.reshape(&at.expr.memory_shape()) } else { at.with(&Op::Reduce(op, longer), one(x)) })
 }
 
-pub(super) fn rows(layout: &Layout, at: &At<'_>) -> Result<Expr, String> {
+pub(super) fn arg_reduce(layout: &Layout, at: &At<'_>, op: ArgReduceOp, axis: usize) -> Result<Expr, String> {
     let (x, of) = (at.x(0), at.of(0));
-    match at.expr.op() {
-        Op::Softmax { axis } | Op::LogSoftmax { axis } => {
-            let x = layout.masked(x, of, 1 << axis, extreme(x.dtype(), false))?;
-            Ok(at.from(one(x)))
-        }
-        Op::Normalize { axes, center, eps_bits } => {
-            let mask = (x.rank() - axes..x.rank()).fold(0, |mask, axis| mask | 1 << axis);
-            if !of.has_names_in(mask) {
-                return Ok(at.from(at.inputs.clone()));
-            }
-            // The mean is over what counts.
-            let dtype = x.dtype();
-            let x = x.cast(dtype.compute());
-            let zeroed = |e: &Expr| layout.zeroed(e, of, mask);
-            let count = count(layout, of, mask, &x)?;
-            let mean = |e: &Expr| -> Result<Expr, String> { Ok(zeroed(e)?.sum(mask).div(&count)) };
-            let centered = if *center { x.sub(&mean(&x)?.expand(x.shape())) } else { x.clone() };
-            let scale = mean(&centered.mul(&centered))?.binary_const(BinaryOp::Add, f64::from_bits(*eps_bits)).rsqrt();
-            Ok(centered.mul(&scale.expand(x.shape())).cast(dtype))
-        }
-        other => Err(format!("{} is no composite over rows", other.name())),
+    let last = extreme(x.dtype(), matches!(op, ArgReduceOp::ArgMin));
+    let place = at.from(one(layout.masked(x, of, 1 << axis, last)?));
+    layout.to_recorded(&place, factors(of, axis))
+}
+
+pub(super) fn scan(layout: &Layout, at: &At<'_>, op: ScanOp, axis: usize) -> Result<Expr, String> {
+    let x = layout.masked(at.x(0), at.of(0), 1 << axis, op.identity(at.x(0).dtype()))?;
+    Ok(at.from(one(x)))
+}
+
+pub(super) fn softmax(layout: &Layout, at: &At<'_>, axis: usize) -> Result<Expr, String> {
+    let x = layout.masked(at.x(0), at.of(0), 1 << axis, extreme(at.x(0).dtype(), false))?;
+    Ok(at.from(one(x)))
+}
+
+/// The mean is over what counts.
+pub(super) fn normalize(layout: &Layout, at: &At<'_>, axes: usize, center: bool, eps: f64) -> Result<Expr, String> {
+    let (x, of) = (at.x(0), at.of(0));
+    let mask = (x.rank() - axes..x.rank()).fold(0, |mask, axis| mask | 1 << axis);
+    if !of.has_names_in(mask) {
+        return Ok(at.from(at.inputs.clone()));
     }
+    let dtype = x.dtype();
+    let x = x.cast(dtype.compute());
+    let count = count(layout, of, mask, &x)?;
+    let mean = |e: &Expr| -> Result<Expr, String> { Ok(layout.zeroed(e, of, mask)?.sum(mask).div(&count)) };
+    let centered = if center { x.sub(&mean(&x)?.expand(x.shape())) } else { x.clone() };
+    let scale = mean(&centered.mul(&centered))?.binary_const(BinaryOp::Add, eps).rsqrt();
+    Ok(centered.mul(&scale.expand(x.shape())).cast(dtype))
 }
 
 /// How many elements count along the axes, of the dtype and for the shape of the reduced `x`.
@@ -94,15 +88,8 @@ fn count(layout: &Layout, of: &Expr, axes: u32, x: &Expr) -> Result<Expr, String
     Ok(count.cast(x.dtype()).expand(&shape))
 }
 
-/// Both sides of a product are 0 where they meet in the padding, for 0 times NaN is NaN.
-pub(super) fn product(layout: &Layout, at: &At<'_>) -> Result<Expr, String> {
-    let rank = at.x(0).rank();
-    let axes = match at.expr.op() {
-        Op::MatMul => [rank - 1, rank - 2],
-        // The batch.
-        Op::ConvWeightGrad(_) => [0, 0],
-        other => return Err(format!("{} is no product", other.name())),
-    };
+/// Both sides of a product are 0 where they meet in the padding, along these axes, for 0 times NaN is NaN.
+pub(super) fn product(layout: &Layout, at: &At<'_>, axes: [usize; 2]) -> Result<Expr, String> {
     let side = |i: usize| layout.zeroed(at.x(i), at.of(i), 1 << axes[i]);
     Ok(at.from([side(0)?, side(1)?].into_iter().collect()))
 }

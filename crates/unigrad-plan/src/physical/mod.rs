@@ -125,9 +125,14 @@ impl Layout {
             Op::Reshape => reshape::reshape(at),
             Op::DynSlice { axis } => reshape::first(at, *axis),
             Op::DynUpdate { axis } => reshape::over_first(self, at, *axis),
-            Op::Reduce(..) | Op::ArgReduce(..) | Op::Scan { .. } => combine::reduce(self, at),
-            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => combine::rows(self, at),
-            Op::MatMul | Op::ConvWeightGrad(_) => combine::product(self, at),
+            Op::Reduce(op, axes) => combine::reduce(self, at, *op, *axes),
+            Op::ArgReduce(op, axis) => combine::arg_reduce(self, at, *op, *axis),
+            Op::Scan { op, axis, .. } => combine::scan(self, at, *op, *axis),
+            Op::Softmax { axis } | Op::LogSoftmax { axis } => combine::softmax(self, at, *axis),
+            Op::Normalize { axes, center, eps_bits } => combine::normalize(self, at, *axes, *center, f64::from_bits(*eps_bits)),
+            // The inner axis, and the batch.
+            Op::MatMul => combine::product(self, at, [at.x(0).rank() - 1, at.x(0).rank() - 2]),
+            Op::ConvWeightGrad(_) => combine::product(self, at, [0, 0]),
             Op::Attention(spec) | Op::AttentionGrad(spec) => combine::attention(self, at, spec),
             Op::Buffer | Op::Scalar | Op::Copy | Op::Invalid(_) => {
                 Err(format!("{} from {} is nothing to compute", op.name(), expr.origin()))
