@@ -160,10 +160,14 @@ impl Capture {
             let own = node.expr.names();
             for (dim, size) in own.iter().flat_map(|own| own.sizes()) {
                 let known = sizes.iter().position(|(other, at)| *at == size && other == dim);
-                named.push(known.unwrap_or(sizes.len()) as u32);
-                if known.is_none() {
-                    sizes.push((dim.clone(), size));
-                }
+                let slot = match known {
+                    Some(slot) => slot,
+                    None => {
+                        sizes.push((dim.clone(), size));
+                        sizes.len() - 1
+                    }
+                };
+                named.push(slot as u32);
             }
             // A reshape that takes names away, or gives some, depends on the sizes themselves.
             if let (Op::Reshape, Role::Compute, Some(input)) = (node.expr.op(), node.role, self.inputs(i).first()) {
