@@ -105,6 +105,8 @@ struct Walk {
     position: NodeIndex,
     /// Nodes whose inputs are walked, and which input is next.
     stack: Vec<(Expr, u32)>,
+    /// Whether a node has a named axis.
+    has_names: bool,
 }
 
 impl Capture {
@@ -126,17 +128,19 @@ impl Capture {
         };
         let newest = targets.iter().map(Expr::id).max().unwrap_or(0); // DEFAULT: without targets there is nothing to walk
         let position = NodeIndex::new(newest);
-        let mut walk = Walk { capture, position, stack: Vec::new() };
+        let mut walk = Walk { capture, position, stack: Vec::new(), has_names: false };
         for target in targets {
             walk.all_below(resolve(target))?;
             if walk.capture.busy.is_some() {
                 return Ok(walk.capture);
             }
         }
-        let Walk { mut capture, position, .. } = walk;
+        let Walk { mut capture, position, has_names, .. } = walk;
         if capture.copies.is_empty() {
             capture.find_outputs(targets, &position)?;
-            capture.find_sizes();
+            if has_names {
+                capture.find_sizes();
+            }
             capture.key = capture.hash();
         }
         Ok(capture)
@@ -312,6 +316,7 @@ impl Walk {
             self.position.insert(expr.id(), 0);
             return;
         }
+        self.has_names |= expr.is_named();
         self.position.insert(expr.id(), self.capture.nodes.len() as u32);
         let end = self.capture.inputs.len() as u32;
         self.capture.nodes.push(Captured { expr, role, number, end, uses: 0, operations });
