@@ -96,7 +96,9 @@ impl Composite {
                     arguments.push(argument);
                     continue;
                 }
+                // What differs by the size of a named axis alone would be equal.
                 if expr.data().is_some()
+                    || expr.is_named()
                     || matches!(expr.op(), Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Custom(_) | Op::Copy | Op::Commit)
                 {
                     return Ok(None);
@@ -177,6 +179,9 @@ impl Recorded {
     pub fn call(&self, arguments: &[Expr]) -> Option<Vec<Expr>> {
         let taken: Option<SmallVec<[Expr; 2]>> = self.arguments.iter().map(|i| arguments.get(*i).cloned()).collect();
         let taken = taken?;
+        if taken.iter().any(Expr::is_named) {
+            return None;
+        }
         let types = taken.iter().map(|argument| argument.node_type().tensor_type().number());
         if !types.eq(self.composite.arguments.iter().map(|of| of.number())) {
             return None;

@@ -9,6 +9,7 @@ mod autograd;
 mod below;
 mod claim;
 mod composite;
+mod dims;
 mod error;
 mod index;
 mod node;
@@ -21,6 +22,7 @@ pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradi
 pub use below::Below;
 pub use claim::Claim;
 pub use composite::{Composite, Recorded};
+pub use dims::{AxisNames, Dim, Factor, Names, factors, merged};
 pub use error::{Error, ErrorKind};
 pub use index::NodeIndex;
 pub use node::{

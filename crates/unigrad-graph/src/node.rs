@@ -1,7 +1,7 @@
 //! Nodes, and the handle to one.
 
 use crate::{
-    Below, Claim, Composite, Error, ErrorKind, Op, Shape, VariableId, is_countable, numel,
+    Below, Claim, Composite, Error, ErrorKind, Op, Shape, VariableId, dims, is_countable, numel,
     op::InvalidOp,
     shape::MAX_RANK,
     types::{self, NodeType, TensorType},
@@ -188,9 +188,18 @@ impl Expr {
 
     #[track_caller]
     pub(crate) fn with(op: Op, inputs: Inputs, shape: impl AsRef<[usize]>, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
-        let shape = shape.as_ref();
-        if let Some(of) = types::met_type(shape, dtype, device) {
-            return Expr::of_type(&op, inputs, &of, scalar);
+        if inputs.iter().any(Expr::is_named) {
+            return dims::node(&op, inputs, shape.as_ref(), dtype, device);
+        }
+        Expr::plain(&op, inputs, shape.as_ref(), dtype, device, scalar)
+    }
+
+    /// A node whose axes have no names.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn plain(op: &Op, inputs: Inputs, shape: &[usize], dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
+        if let Some(of) = types::met_type(shape, None, dtype, device) {
+            return Expr::of_type(op, inputs, &of, scalar);
         }
         // Every size and byte count below is one that memory could have.
         if shape.len() > MAX_RANK || !is_countable(shape, dtype.size()) {
@@ -202,20 +211,24 @@ impl Expr {
             let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
             return Expr::fail(ErrorKind::Shape, op.name(), message, help, &inputs);
         }
-        Expr::of_type(&op, inputs, &types::tensor_type(shape, dtype, device), scalar)
+        Expr::of_type(op, inputs, &types::tensor_type(shape, dtype, device), scalar)
     }
 
-    /// A node with the shape and device of `like`.
+    /// A node with the shape, names and device of `like`.
     #[track_caller]
     pub(crate) fn like(op: Op, inputs: impl IntoInputs, like: &Arc<TensorType>, dtype: DType) -> Expr {
-        match like.dtype == dtype {
-            true => Expr::of_type(&op, inputs.into_inputs(), like, None),
-            false => Expr::with(op, inputs.into_inputs(), &like.shape, dtype, like.device, None),
+        match (like.dtype == dtype, like.names()) {
+            (true, _) => Expr::of_type(&op, inputs.into_inputs(), like, None),
+            (false, None) => Expr::plain(&op, inputs.into_inputs(), &like.shape, dtype, like.device, None),
+            (false, Some(names)) => {
+                let of = types::named_type(&like.shape, names, dtype, like.device);
+                Expr::of_type(&op, inputs.into_inputs(), &of, None)
+            }
         }
     }
 
     #[track_caller]
-    fn of_type(op: &Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
+    pub(crate) fn of_type(op: &Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
         if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
             return invalid.clone();
         }
@@ -254,6 +267,15 @@ impl Expr {
         Expr::of_type(&Op::Scalar, Inputs::new(), of, Some(value))
     }
 
+    /// A run-time number in every element of a tensor like one of this type, but of the number's dtype.
+    #[track_caller]
+    pub(crate) fn scalar_like_type(like: &Arc<TensorType>, value: Literal) -> Expr {
+        match like.names() {
+            None => Expr::plain(&Op::Scalar, Inputs::new(), &like.shape, value.dtype(), like.device, Some(value)),
+            Some(names) => Expr::scalar_of(&types::named_type(&like.shape, names, value.dtype(), like.device), value),
+        }
+    }
+
     /// A leaf of the same type without data: stands for an argument of a function that is recorded.
     #[track_caller]
     pub fn stand_in(&self) -> Expr {
@@ -270,6 +292,14 @@ impl Expr {
     #[track_caller]
     pub fn buffer(shape: Shape, dtype: DType, device: u32, data: Storage) -> Expr {
         let expr = Expr::with(Op::Buffer, Inputs::new(), shape, dtype, device, None);
+        expr.set_data(data);
+        expr
+    }
+
+    /// As [`Expr::buffer`], of data that lie in memory as those of `like` do: with its shape and names.
+    #[track_caller]
+    pub fn buffer_like(like: &Expr, data: Storage) -> Expr {
+        let expr = like.stand_in();
         expr.set_data(data);
         expr
     }
@@ -346,10 +376,10 @@ impl Expr {
         numel(&self.0.node_type.of.shape)
     }
 
-    /// Bytes of its elements in memory.
+    /// Bytes of its elements in memory, where named axes are as long as their buckets.
     pub fn bytes(&self) -> Result<usize, Arc<Error>> {
         // Sizes are checked when a node is made.
-        Format::Plain(self.dtype()).bytes_for(self.shape()).map_err(|error| Error::internal(self, &error.cause))
+        Format::Plain(self.dtype()).bytes_for(&self.memory_shape()).map_err(|error| Error::internal(self, &error.cause))
     }
 
     /// The device's number.

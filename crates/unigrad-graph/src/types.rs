@@ -4,9 +4,14 @@
 //! Always: two of equal content that are alive at the same time are one object with one number, so that nodes are compared by number: that is as
 //! exact as comparing all attributes, and costs nothing. A number is never given twice. What no node, plan or thread uses any more goes when
 //! the tables grow.
+//! Types with named axes ([`crate::Dim`]) that differ only by sizes of one bucket are objects of their own with one number: that of the type whose
+//! sizes are the bucket's.
 //! Never: keeps what a user's gradient holds alive: a type with one is its node's own, with the number of all such nodes.
 
-use crate::{CustomGradient, CustomOp, Error, Expr, Op, Shape, VariableId};
+use crate::{
+    CustomGradient, CustomOp, Error, Expr, Op, Shape, VariableId,
+    dims::{Names, general_op},
+};
 use rustc_hash::{FxBuildHasher, FxHasher};
 use std::{
     cell::RefCell,
@@ -26,6 +31,15 @@ pub struct TensorType {
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
     pub(crate) device: u32,
+    pub(crate) named: Option<Box<NamedAxes>>,
+}
+
+/// What a type with named axes has beside its shape.
+#[derive(Debug)]
+pub(crate) struct NamedAxes {
+    names: Names,
+    /// The type that has the number, unless it is this one.
+    general: Option<Arc<TensorType>>,
 }
 
 /// An op with its attributes, and the type of its result.
@@ -43,6 +57,17 @@ impl TensorType {
     #[inline]
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// What its axes are called, if any has a name.
+    #[inline]
+    pub fn names(&self) -> Option<&Names> {
+        self.named.as_deref().map(|named| &named.names)
+    }
+
+    /// What to hold so that the number stays that of the same content.
+    pub fn kept(self: &Arc<TensorType>) -> Arc<TensorType> {
+        self.named.as_deref().and_then(|named| named.general.as_ref()).unwrap_or(self).clone()
     }
 }
 
@@ -67,7 +92,7 @@ impl NodeType {
 
 impl PartialEq for TensorType {
     fn eq(&self, other: &TensorType) -> bool {
-        self.is(&other.shape, other.dtype, other.device)
+        self.is(&other.shape, other.names(), other.dtype, other.device)
     }
 }
 
@@ -75,7 +100,7 @@ impl Eq for TensorType {}
 
 impl Hash for TensorType {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(hash_type(&self.shape, self.dtype, self.device));
+        state.write_u64(hash_type(&self.shape, self.names(), self.dtype, self.device));
     }
 }
 
@@ -95,8 +120,8 @@ impl Hash for NodeType {
 
 impl TensorType {
     #[inline]
-    fn is(&self, shape: &[usize], dtype: DType, device: u32) -> bool {
-        self.dtype == dtype && self.device == device && same_sizes(&self.shape, shape)
+    fn is(&self, shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) -> bool {
+        self.dtype == dtype && self.device == device && same_sizes(&self.shape, shape) && self.names() == names
     }
 }
 
@@ -114,10 +139,13 @@ pub(crate) fn same_sizes(a: &[usize], b: &[usize]) -> bool {
 }
 
 #[inline]
-fn hash_type(shape: &[usize], dtype: DType, device: u32) -> u64 {
+fn hash_type(shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u64(dtype as u64 | u64::from(device) << 8 | (shape.len() as u64) << 40);
     shape.iter().for_each(|size| hasher.write_usize(*size));
+    if let Some(names) = names {
+        names.hash(&mut hasher);
+    }
     hasher.finish()
 }
 
@@ -185,10 +213,10 @@ thread_local! {
 
 /// The type of this shape, dtype and device, if the thread has met it lately: then it is one that a tensor can have.
 #[inline]
-pub(crate) fn met_type(shape: &[usize], dtype: DType, device: u32) -> Option<Arc<TensorType>> {
-    let place = hash_type(shape, dtype, device) as usize % NEAR;
+pub(crate) fn met_type(shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) -> Option<Arc<TensorType>> {
+    let place = hash_type(shape, names, dtype, device) as usize % NEAR;
     let met = MET.try_with(|met| match &met.borrow().types[place] {
-        Some(near) if near.is(shape, dtype, device) => Some(near.clone()),
+        Some(near) if near.is(shape, names, dtype, device) => Some(near.clone()),
         _ => None,
     });
     met.ok().flatten()
@@ -197,8 +225,25 @@ pub(crate) fn met_type(shape: &[usize], dtype: DType, device: u32) -> Option<Arc
 /// The type of this shape, dtype and device.
 #[cold]
 pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<TensorType> {
-    let of = known(&TYPES, TensorType { number: next_number(), shape: Shape::from_slice(shape), dtype, device });
-    let place = hash_type(shape, dtype, device) as usize % NEAR;
+    remembered(TensorType { number: next_number(), shape: Shape::from_slice(shape), dtype, device, named: None })
+}
+
+/// The type of this shape, dtype and device whose axes have names; memory has its sizes.
+pub(crate) fn named_type(shape: &[usize], names: &Names, dtype: DType, device: u32) -> Arc<TensorType> {
+    if let Some(met) = met_type(shape, Some(names), dtype, device) {
+        return met;
+    }
+    let all = names.general();
+    let general = (all != *names).then(|| named_type(&names.memory_shape(shape), &all, dtype, device));
+    let number = general.as_ref().map_or_else(next_number, |general| general.number);
+    let named = Some(Box::new(NamedAxes { names: names.clone(), general }));
+    remembered(TensorType { number, shape: Shape::from_slice(shape), dtype, device, named })
+}
+
+/// The one type of this content.
+fn remembered(new: TensorType) -> Arc<TensorType> {
+    let place = hash_type(&new.shape, new.names(), new.dtype, new.device) as usize % NEAR;
+    let of = known(&TYPES, new);
     // A thread that ends has no place for it.
     let before = MET.try_with(|met| met.borrow_mut().types[place].replace(of.clone()));
     drop(before);
@@ -229,7 +274,10 @@ fn common(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
 
 #[cold]
 fn first_met(op: &Op, of: &Arc<TensorType>, place: usize) -> Arc<NodeType> {
-    let found = known(&NODES, NodeType { number: next_number(), op: op.clone(), of: of.clone(), general: None });
+    let bucket = of.named.as_deref().and_then(|named| named.general.as_ref().map(|general| (&named.names, general)));
+    let general = bucket.map(|(names, general)| common(&general_op(op, names), general));
+    let number = general.as_ref().map_or_else(next_number, |general| general.number);
+    let found = known(&NODES, NodeType { number, op: op.clone(), of: of.clone(), general });
     // A thread that ends has no place for it.
     let before = MET.try_with(|met| met.borrow_mut().nodes[place].replace(found.clone()));
     drop(before);

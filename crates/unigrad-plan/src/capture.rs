@@ -5,15 +5,17 @@
 //! Always: the key covers ops, attributes, dtypes, shapes, devices, wiring, live outputs and which inputs may be overwritten;
 //! run-time scalars are not in it. On a hit all of this is compared ([`Structure::is_of`]), ops and attributes by the number of a node's type,
 //! which one content has alone (`unigrad_graph::NodeType`).
+//! Nodes with named axes ([`unigrad_graph::Dim`]) are keyed by their buckets' sizes, and by which of them share a size; the current sizes are the
+//! last of the run-time scalars.
 //! A node that another evaluation has claimed alone ([`unigrad_graph::Claim`]) ends the walk ([`Capture::busy`]): nothing below it is looked at.
 //! Never: recurses, or holds a lock while it walks.
 
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::{
     hash::{Hash, Hasher},
     sync::Arc,
 };
-use unigrad_graph::{Error, Expr, NodeIndex, NodeType, Op, TensorType};
+use unigrad_graph::{Dim, Error, Expr, Names, NodeIndex, NodeType, Op, TensorType};
 
 /// A node of the capture.
 #[derive(Clone, Debug)]
@@ -51,8 +53,12 @@ pub struct Capture {
     pub externals: Vec<Expr>,
     /// Whether each may be overwritten: nobody but this graph can ever read it again.
     pub donatable: Vec<bool>,
-    /// Raw words of the run-time scalars.
+    /// Raw words of the run-time scalars, then the current sizes of named axes.
     pub scalars: Vec<u64>,
+    /// Dimensions of named axes with their current sizes, in order of discovery.
+    pub(crate) sizes: Vec<(Dim, usize)>,
+    /// Of each node with named axes, in order: which of the sizes they have; and what else of them is in no type's number.
+    named: Vec<u32>,
     /// Positions of the nodes that get data.
     pub(crate) outputs: Vec<u32>,
     /// Whether somebody outside of the graph holds each node.
@@ -72,6 +78,7 @@ pub(crate) struct Structure {
     inputs: Vec<u32>,
     outputs: Vec<u32>,
     donatable: Vec<bool>,
+    named: Vec<u32>,
     /// So that the numbers stay those of the same content while no graph is there.
     _kept: (Vec<Arc<NodeType>>, Vec<Arc<TensorType>>),
 }
@@ -98,6 +105,8 @@ struct Walk {
     position: NodeIndex,
     /// Nodes whose inputs are walked, and which input is next.
     stack: Vec<(Expr, u32)>,
+    /// Whether a node has a named axis.
+    has_names: bool,
 }
 
 impl Capture {
@@ -109,6 +118,8 @@ impl Capture {
             externals: Vec::new(),
             donatable: Vec::new(),
             scalars: Vec::new(),
+            sizes: Vec::new(),
+            named: Vec::new(),
             outputs: Vec::new(),
             held: Vec::new(),
             copies: Vec::new(),
@@ -117,16 +128,19 @@ impl Capture {
         };
         let newest = targets.iter().map(Expr::id).max().unwrap_or(0); // DEFAULT: without targets there is nothing to walk
         let position = NodeIndex::new(newest);
-        let mut walk = Walk { capture, position, stack: Vec::new() };
+        let mut walk = Walk { capture, position, stack: Vec::new(), has_names: false };
         for target in targets {
             walk.all_below(resolve(target))?;
             if walk.capture.busy.is_some() {
                 return Ok(walk.capture);
             }
         }
-        let Walk { mut capture, position, .. } = walk;
+        let Walk { mut capture, position, has_names, .. } = walk;
         if capture.copies.is_empty() {
             capture.find_outputs(targets, &position)?;
+            if has_names {
+                capture.find_sizes();
+            }
             capture.key = capture.hash();
         }
         Ok(capture)
@@ -137,7 +151,81 @@ impl Capture {
         self.nodes.iter().for_each(|node| hasher.write_u64(node.number));
         // Slices of integers are hashed as bytes, many at a time.
         (&self.inputs, &self.outputs, &self.donatable).hash(&mut hasher);
+        if !self.named.is_empty() {
+            self.named.hash(&mut hasher);
+        }
         hasher.finish()
+    }
+
+    /// The sizes of named axes, and what of them the key has beside the types.
+    fn find_sizes(&mut self) {
+        let (mut sizes, mut named): (Vec<(Dim, usize)>, Vec<u32>) = (Vec::new(), Vec::new());
+        for (i, node) in self.nodes.iter().enumerate() {
+            let own = node.expr.names();
+            for (dim, size) in own.iter().flat_map(|own| own.sizes()) {
+                let known = sizes.iter().position(|(other, at)| *at == size && other == dim);
+                let slot = match known {
+                    Some(slot) => slot,
+                    None => {
+                        sizes.push((dim.clone(), size));
+                        sizes.len() - 1
+                    }
+                };
+                named.push(slot as u32);
+            }
+            // A reshape that takes names away, or gives some, depends on the sizes themselves.
+            if let (Op::Reshape, Role::Compute, Some(input)) = (node.expr.op(), node.role, self.inputs(i).first()) {
+                let before = self.nodes[*input as usize].expr.names();
+                let all = |names: Option<&Names>| names.map_or_else(Vec::new, |names| names.sizes().map(|(_, size)| size as u32).collect());
+                let (before, after): (Vec<u32>, Vec<u32>) = (all(before), all(own));
+                if before != after {
+                    named.push(u32::MAX);
+                    named.extend(before.into_iter().chain(after));
+                }
+            }
+        }
+        self.scalars.extend(sizes.iter().map(|(_, size)| *size as u64));
+        (self.sizes, self.named) = (sizes, named);
+    }
+
+    /// Whether any node has a named axis.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.named.is_empty()
+    }
+
+    /// A capture of these nodes, inputs before those that use them, for the data and run-time scalars of another one.
+    pub(crate) fn of_nodes(recorded: &Capture, all: Vec<(Expr, Role)>, outputs: &[Expr]) -> Result<Capture, String> {
+        let position: FxHashMap<u64, u32> = all.iter().enumerate().map(|(i, (expr, _))| (expr.id(), i as u32)).collect();
+        let at = |expr: &Expr| position.get(&expr.id()).copied().ok_or_else(|| format!("{} was not walked", expr.op().name()));
+        let (mut nodes, mut inputs): (Vec<Captured>, Vec<u32>) = (Vec::with_capacity(all.len()), Vec::new());
+        for (expr, role) in &all {
+            for input in expr.inputs().iter() {
+                let input = at(input)?;
+                inputs.push(input);
+                nodes.get_mut(input as usize).ok_or("an input that comes after its user")?.uses += 1;
+            }
+            let number = expr.node_type().number();
+            nodes.push(Captured { expr: expr.clone(), role: *role, number, end: inputs.len() as u32, uses: 0, operations: NOT_CHEAP });
+        }
+        let outputs = outputs.iter().map(at).collect::<Result<Vec<u32>, String>>()?;
+        let mut held = vec![false; nodes.len()];
+        outputs.iter().for_each(|output| held[*output as usize] = true);
+        let mut capture = Capture {
+            nodes,
+            inputs,
+            externals: recorded.externals.clone(),
+            donatable: recorded.donatable.clone(),
+            scalars: recorded.scalars.clone(),
+            sizes: Vec::new(),
+            named: Vec::new(),
+            outputs,
+            held,
+            copies: Vec::new(),
+            busy: None,
+            key: 0,
+        };
+        capture.key = capture.hash();
+        Ok(capture)
     }
 
     /// The positions of a node's inputs.
@@ -228,6 +316,7 @@ impl Walk {
             self.position.insert(expr.id(), 0);
             return;
         }
+        self.has_names |= expr.is_named();
         self.position.insert(expr.id(), self.capture.nodes.len() as u32);
         let end = self.capture.inputs.len() as u32;
         self.capture.nodes.push(Captured { expr, role, number, end, uses: 0, operations });
@@ -343,7 +432,7 @@ impl Structure {
         for node in &capture.nodes {
             let of = node.expr.node_type();
             match node.role {
-                Role::External(_) => tensors.push(of.tensor_type().clone()),
+                Role::External(_) => tensors.push(of.tensor_type().kept()),
                 Role::Scalar(_) | Role::Compute => nodes.push(of.kept()),
             }
         }
@@ -356,6 +445,7 @@ impl Structure {
             inputs: capture.inputs.clone(),
             outputs: capture.outputs.clone(),
             donatable: capture.donatable.clone(),
+            named: capture.named.clone(),
             _kept: (nodes, tensors),
         }
     }
@@ -367,5 +457,6 @@ impl Structure {
             && self.inputs == capture.inputs
             && self.outputs == capture.outputs
             && self.donatable == capture.donatable
+            && self.named == capture.named
     }
 }

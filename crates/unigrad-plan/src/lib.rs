@@ -27,6 +27,7 @@ mod ir;
 mod lower;
 mod mark;
 mod memory;
+mod physical;
 mod plan;
 mod prologue;
 mod shrink;

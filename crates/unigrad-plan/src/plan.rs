@@ -6,7 +6,7 @@ use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::lower::Launch;
 use crate::memory::{Layout, Place};
-use crate::{build, fuse, group, in_place, lower, memory, sums, transpose};
+use crate::{build, fuse, group, in_place, lower, memory, physical, sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 use unigrad_graph::{Op, Origin};
@@ -70,6 +70,9 @@ pub struct Plan {
 
 /// Compiles a capture. What cannot be lowered in its fused form is compiled without fusion.
 pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
+    if capture.is_named() {
+        return plan(&physical::physical(capture)?, options);
+    }
     #[cfg(feature = "testing")]
     crate::testing::observe(capture, options);
     match attempt(capture, options) {

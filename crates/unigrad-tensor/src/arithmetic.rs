@@ -14,7 +14,7 @@ use crate::{
     rules::{gated, is_number, with_slope},
 };
 use std::{f64::consts, ops};
-use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, UnaryOp, broadcast_shapes};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, UnaryOp};
 
 /// A Rust number.
 #[derive(Clone, Copy, Debug)]
@@ -576,8 +576,12 @@ fn try_where(condition: &Expr, yes: &Operand, no: &Operand) -> Result<Expr, Expr
             (value_expr(*yes, dtype, &[], device), value_expr(*no, dtype, &[], device))
         }
     };
-    match broadcast_shapes(condition.shape(), yes.shape()) {
-        Some(shape) => Ok(condition.expand(&shape).select(&yes.expand(&shape), &no.expand(&shape))),
+    let all = Expr::broadcast_together(&[&condition, &yes, &no]);
+    match all.as_deref() {
+        Some([condition, yes, no]) => Ok(condition.select(yes, no)),
+        Some(_) => {
+            Err(Expr::fail(ErrorKind::Internal, "where", "three tensors broadcast to another number".into(), "report it", &[&condition]))
+        }
         None => {
             let message = format!("condition {:?} and values {:?} do not broadcast", condition.shape(), yes.shape());
             let help = "sizes match from the last axis back, or are 1; see `reshape` and `unsqueeze`";

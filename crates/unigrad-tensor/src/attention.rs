@@ -101,6 +101,7 @@ impl Tensor {
         // Not in a closure: the place would be this line.
         #[allow(clippy::manual_map)]
         let bias = match bias {
+            Some(bias) if q.is_named() || k.is_named() => Some(like_scores(&bias.expr(), &q, &k)),
             Some(bias) => Some(bias.expr().expand(&[b, h, t, s])),
             None => None,
         };
@@ -164,5 +165,16 @@ impl Tensor {
         let exponent = index * crate::arithmetic::K(-2.0 * base.ln() / features.max(1) as f64);
         let angles = positions.cast(DType::F32).unsqueeze(-1) * exponent.exp();
         (angles.cos(), angles.sin())
+    }
+}
+
+/// A bias in the shape of the scores, with the names of queries and keys.
+#[track_caller]
+fn like_scores(bias: &Expr, q: &Expr, k: &Expr) -> Expr {
+    let (rows, columns) = (q.narrow(3, 0, 1), k.narrow(3, 0, 1).narrow(1, 0, 1).permute(&[0, 1, 3, 2]));
+    let wanted = [q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]];
+    match Expr::broadcast_together(&[bias, &rows, &columns]).as_deref() {
+        Some([bias, ..]) if bias.shape().as_slice() == wanted => bias.clone(),
+        _ => bias.expand(&wanted),
     }
 }

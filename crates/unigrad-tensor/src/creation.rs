@@ -190,7 +190,7 @@ impl Tensor {
         if expr.error().is_some() {
             return self.clone();
         }
-        Tensor::from_expr(Expr::scalar(Literal::float(expr.dtype(), value), expr.shape(), expr.device()))
+        Tensor::from_expr(expr.scalar_like(Literal::float(expr.dtype(), value)))
     }
 
     /// Zeros of this tensor's shape and device in another dtype.

@@ -397,7 +397,7 @@ pub(crate) fn try_index_scatter(base: &Expr, op: &str, axis: i64, index: &Expr, 
     }
     let mut apart: Shape = Shape::from_elem(1, src.rank());
     apart[axis] = index.numel();
-    let index = index.reshape(&apart).expand(src.shape());
+    let index = index.reshape(&apart).expand_like(src);
     Ok(base.scatter(axis, mode, &index, &src.cast(base.dtype())))
 }
 

@@ -33,6 +33,7 @@ mod axes;
 mod composite;
 mod conv;
 mod creation;
+mod dims;
 mod embedding;
 mod error;
 pub mod eval;
@@ -87,7 +88,7 @@ pub use statistics::Interpolation;
 pub use tensor::Tensor;
 pub use transform::{hessian, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
-pub use unigrad_graph::{DType, Element, F8E4M3, F8E5M2, Format, Literal, Origin, OriginGuard, ScatterMode, bf16, f16};
+pub use unigrad_graph::{DType, Dim, Element, F8E4M3, F8E5M2, Factor, Format, Literal, Names, Origin, OriginGuard, ScatterMode, bf16, f16};
 pub use view::PadMode;
 pub use windows::WindowOptions;
 

@@ -205,6 +205,9 @@ fn parse_einsum(spec: &str, operands: &[&Tensor]) -> Result<Labelled, String> {
                 return Err(format!("`{term}`: axes of one letter have sizes {} and {}", shape[first], shape[second]));
             }
             tensor = tensor.diagonal(0, first as isize, second as isize);
+            if let Some(error) = tensor.error() {
+                return Err(error.to_string());
+            }
             let label = labels.remove(second);
             labels.remove(first);
             labels.push(label);

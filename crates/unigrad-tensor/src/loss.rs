@@ -271,7 +271,7 @@ fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEnt
         return Err(target.clone());
     }
     let classes = logp.shape()[axis];
-    let (dtype, device) = (logp.dtype(), logp.device());
+    let dtype = logp.dtype();
     let weight = match &options.weight {
         Some(weight) => {
             let weight = weight.expr().cast(dtype);
@@ -281,7 +281,7 @@ fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEnt
             }
             let mut shape: Vec<usize> = vec![1; logp.rank()];
             shape[axis] = classes;
-            Some(weight.reshape(&shape).expand(logp.shape()))
+            Some(weight.reshape(&shape).expand_like(logp))
         }
         None => None,
     };
@@ -307,7 +307,7 @@ fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEnt
         return Ok(match options.reduction {
             Reduction::None => losses,
             Reduction::Sum => total(&losses),
-            Reduction::Mean => total(&losses).binary_const(BinaryOp::Mul, 1.0 / losses.numel() as f64),
+            Reduction::Mean => mean(&losses),
         });
     }
     let mut rows = logp.shape().clone();
@@ -320,15 +320,13 @@ fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEnt
     let target = target.cast(DType::I64);
     let (counts, index) = match options.ignore_index {
         Some(ignored) => {
-            let counts = target.ne(&Expr::constant(Literal::int(DType::I64, ignored), target.shape(), device));
+            let counts = target.ne(&target.literal_like(Literal::int(DType::I64, ignored)));
             (Some(counts.clone()), counts.select(&target, &target.zeros_like()))
         }
         None => (None, target.clone()),
     };
-    let mut apart = rows.clone();
-    apart.insert(axis, 1);
-    let index = index.label(classes).reshape(&apart).expand(logp.shape());
-    let chosen = Expr::iota(logp.shape(), axis, DType::I64, device).eq(&index);
+    let index = index.label(classes).insert_axis(axis).expand_like(logp);
+    let chosen = logp.iota_like(axis, DType::I64).eq(&index);
     let zero = logp.zeros_like();
     let mut losses = sum_axis(&chosen.select(&weighted, &zero), axis).neg();
     if smoothing > 0.0 {
@@ -342,7 +340,7 @@ fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEnt
         Reduction::None => losses,
         Reduction::Sum => total(&losses),
         Reduction::Mean => match (&weight, &counts) {
-            (None, None) => total(&losses).binary_const(BinaryOp::Mul, 1.0 / losses.numel() as f64),
+            (None, None) => mean(&losses),
             (None, Some(counts)) => total(&losses).div(&total(&counts.cast(dtype))),
             (Some(weight), counts) => {
                 let mut weights = sum_axis(&chosen.select(weight, &zero), axis);
@@ -355,9 +353,20 @@ fn entropy(op: &str, logp: &Expr, target: &Expr, axis: isize, options: &CrossEnt
     })
 }
 
+/// The mean of all elements, rank 0.
+#[track_caller]
+fn mean(x: &Expr) -> Expr {
+    let sum = total(x);
+    if sum.error().is_some() { sum } else { sum.mul(&sum.count_like(x, every(x), |n| 1.0 / n)) }
+}
+
+/// All axes, as a mask.
+fn every(x: &Expr) -> u32 {
+    (0..x.rank()).fold(0, |mask, axis| mask | 1 << axis)
+}
+
 /// The sum of all elements, rank 0.
 #[track_caller]
 fn total(x: &Expr) -> Expr {
-    let mask = (0..x.rank()).fold(0, |mask, axis| mask | 1 << axis);
-    x.sum(mask).reshape(&[])
+    x.sum(every(x)).reshape(&[])
 }

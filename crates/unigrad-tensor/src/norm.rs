@@ -156,7 +156,7 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Shape, op, message, "the number of channels is a multiple of the groups", &[self]);
         }
         let inner: usize = x.shape()[1..].iter().product::<usize>() / groups;
-        let y = x.reshape(&[x.shape()[0], groups, inner]).normalize(1, true, eps).reshape(x.shape());
+        let y = x.reshape(&[x.shape()[0], groups, inner]).normalize(1, true, eps).reshape_like(&x);
         per_channel(Tensor::from_expr(y), weight, bias)
     }
 
@@ -287,9 +287,5 @@ fn per_channel_of(y: &Tensor, dtype: DType, weight: Option<&Tensor>, bias: Optio
 /// The sum over an axis that keeps it: what the losses use.
 #[track_caller]
 pub(crate) fn sum_axis(x: &Expr, axis: usize) -> Expr {
-    let mut shape = x.shape().clone();
-    if x.error().is_none() {
-        shape.remove(axis);
-    }
-    x.sum(1 << axis).reshape(&shape)
+    crate::dims::without_axis(&x.sum(1 << axis), axis)
 }

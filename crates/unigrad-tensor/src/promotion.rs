@@ -22,7 +22,7 @@
 //! a cast comes first.
 
 use crate::arithmetic::{Operand, Value};
-use unigrad_graph::{DType, ErrorKind, Expr, Literal, broadcast_shapes};
+use unigrad_graph::{DType, ErrorKind, Expr, Literal};
 
 /// bool, integer, float.
 fn kind(dtype: DType) -> u8 {
@@ -142,8 +142,10 @@ fn value_like(value: Value, dtype: DType, like: &Expr) -> Expr {
 /// Both of one shape.
 #[track_caller]
 pub(crate) fn broadcast(op: &str, a: &Expr, b: &Expr) -> Result<(Expr, Expr), Expr> {
-    match broadcast_shapes(a.shape(), b.shape()) {
-        Some(shape) => Ok((a.expand(&shape), b.expand(&shape))),
+    let both = Expr::broadcast_together(&[a, b]);
+    match both.as_deref() {
+        Some([a, b]) => Ok((a.clone(), b.clone())),
+        Some(_) => Err(Expr::fail(ErrorKind::Internal, op, "two tensors broadcast to another number".into(), "report it", &[a, b])),
         None => {
             let message = format!("shapes {:?} and {:?} do not broadcast", a.shape(), b.shape());
             let help = "sizes match from the last axis back, or are 1; see `reshape` and `unsqueeze`";

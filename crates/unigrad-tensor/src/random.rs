@@ -256,6 +256,13 @@ impl Generator {
         all
     }
 
+    /// As [`Generator::unit`], in the shape and with the names of another node.
+    #[track_caller]
+    fn unit_like(&self, like: &Expr) -> Expr {
+        let (seed, offset) = self.take_scalars(like.numel(), like.device());
+        unit(&like.random_like(0, &seed, &offset), 0.0)
+    }
+
     #[track_caller]
     fn unit(&self, shape: &[usize], device: u32) -> Expr {
         let [word] = self.words(shape, device, [0]);
@@ -274,7 +281,12 @@ impl Generator {
 
     #[track_caller]
     fn uniform(&self, shape: &[usize], dtype: DType, device: u32) -> Expr {
-        let x = self.unit(shape, device);
+        Generator::rounded(&self.unit(shape, device), dtype)
+    }
+
+    /// Uniform numbers of 24 bits as another dtype, below 1.
+    #[track_caller]
+    fn rounded(x: &Expr, dtype: DType) -> Expr {
         match dtype {
             // Rounding to a half type may give 1: draw as many bits as it has.
             DType::F16 | DType::BF16 => {
@@ -396,7 +408,7 @@ impl Generator {
         if p == 1.0 {
             return x * K(0.0);
         }
-        let u = self.unit(e.shape(), e.device());
+        let u = self.unit_like(&e);
         let keep = Tensor::from_expr(u.binary_const(BinaryOp::Lt, 1.0 - p));
         keep.where_(x * K(1.0 / (1.0 - p)), K(0.0))
     }
@@ -405,7 +417,7 @@ impl Generator {
 /// `(word >> 8) * 2^-24`, after adding `plus` to the integer.
 #[track_caller]
 fn unit(word: &Expr, plus: f64) -> Expr {
-    let eight = Expr::constant(Literal::int(DType::U32, 8), word.shape(), word.device());
+    let eight = word.literal_like(Literal::int(DType::U32, 8));
     let mut bits = word.binary(BinaryOp::Shr, &eight);
     if plus != 0.0 {
         bits = bits.binary_const(BinaryOp::Add, plus);
@@ -416,7 +428,7 @@ fn unit(word: &Expr, plus: f64) -> Expr {
 /// Uniform strictly between 0 and 1: 23 bits and a half.
 #[track_caller]
 fn unit_open(word: &Expr) -> Expr {
-    let nine = Expr::constant(Literal::int(DType::U32, 9), word.shape(), word.device());
+    let nine = word.literal_like(Literal::int(DType::U32, 9));
     let bits = word.binary(BinaryOp::Shr, &nine).cast(DType::F32);
     bits.binary_const(BinaryOp::Add, 0.5).binary_const(BinaryOp::Mul, 1.0 / 8_388_608.0)
 }
@@ -487,7 +499,7 @@ impl Tensor {
         }
         match float_only("rand_like", x.dtype()) {
             Some(invalid) => invalid,
-            None => Tensor::from_expr(GLOBAL.uniform(x.shape(), x.dtype(), x.device())),
+            None => Tensor::from_expr(Generator::rounded(&GLOBAL.unit_like(&x), x.dtype())),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     promotion::{to_float, to_sum},
     rules::{flat, power_norm, root},
 };
-use unigrad_graph::{ArgReduceOp, DType, ErrorKind, Expr, ReduceOp, ScanOp, Shape};
+use unigrad_graph::{ArgReduceOp, DType, ErrorKind, Expr, ReduceOp, ScanOp};
 
 /// Without the given axes, which have size 1.
 #[track_caller]
@@ -16,8 +16,7 @@ fn drop_axes(x: &Expr, axes: &[usize], keepdim: bool) -> Expr {
     if keepdim || x.error().is_some() {
         return x.clone();
     }
-    let shape: Shape = x.shape().iter().enumerate().filter(|(axis, _)| !axes.contains(axis)).map(|(_, size)| *size).collect();
-    x.reshape(&shape)
+    x.remove_axes(axes)
 }
 
 #[track_caller]
@@ -58,10 +57,20 @@ fn try_scan(x: &Expr, op: ScanOp, axis: i64, reverse: bool) -> Result<Expr, Expr
     })
 }
 
-/// Elements that a reduction over `axes` combines.
+/// The axes that a reduction over `axes` goes over, as a mask.
 #[track_caller]
-fn count(x: &Expr, name: &str, axes: &Option<Vec<i64>>) -> Result<usize, Expr> {
-    Ok(resolve_axes(x, name, axes.clone())?.iter().map(|axis| x.shape()[*axis]).product())
+pub(crate) fn counted(x: &Expr, name: &str, axes: &Option<Vec<i64>>) -> Result<u32, Expr> {
+    axes_mask(x, name, &resolve_axes(x, name, axes.clone())?)
+}
+
+/// `y` times a function of how many elements of `x` there are along axes of a mask.
+#[track_caller]
+pub(crate) fn scaled(y: &Tensor, x: &Tensor, axes: u32, value: impl Fn(f64) -> f64) -> Tensor {
+    let y = y.expr();
+    match y.error() {
+        Some(_) => Tensor::from_expr(y),
+        None => Tensor::from_expr(y.mul(&y.count_like(&x.expr(), axes, value))),
+    }
 }
 
 impl Tensor {
@@ -103,12 +112,12 @@ impl Tensor {
     #[track_caller]
     fn mean_as(&self, axes: Option<Vec<i64>>, keepdim: bool) -> Tensor {
         let x = self.float();
-        let n = match count(&x.expr(), "mean", &axes) {
-            Ok(n) => n,
+        let counted = match counted(&x.expr(), "mean", &axes) {
+            Ok(counted) => counted,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         let wide = x.cast(x.dtype().compute()).reduction("mean", ReduceOp::Sum, axes, keepdim);
-        (wide * K(1.0 / n as f64)).cast(x.dtype())
+        scaled(&wide, &x, counted, |n| 1.0 / n).cast(x.dtype())
     }
 
     #[track_caller]
@@ -189,14 +198,14 @@ impl Tensor {
     #[track_caller]
     fn variance(&self, name: &str, axes: Option<Vec<i64>>, correction: usize, keepdim: bool) -> Tensor {
         let x = self.float();
-        let n = match count(&x.expr(), name, &axes) {
-            Ok(n) => n,
+        let counted = match counted(&x.expr(), name, &axes) {
+            Ok(counted) => counted,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         let wide = x.cast(x.dtype().compute());
         let centered = &wide - wide.mean_as(axes.clone(), true);
-        let divisor = n.saturating_sub(correction) as f64;
-        let variance = centered.square().sum_as(axes, keepdim) * K(1.0 / divisor);
+        let squares = centered.square().sum_as(axes, keepdim);
+        let variance = scaled(&squares, &x, counted, |n| 1.0 / (n - correction as f64).max(0.0));
         // A half type does not hold every variance whose root it holds.
         if name == "std" { root(&variance).cast(x.dtype()) } else { variance.cast(x.dtype()) }
     }

@@ -5,7 +5,7 @@
 //! Never: changes a value.
 
 use crate::{Operand, Tensor, arithmetic::K, autograd::custom, promotion::align};
-use unigrad_graph::{DType, Expr};
+use unigrad_graph::DType;
 
 /// A function of one float with its derivative times what arrives: `(x, y, dy)`.
 #[track_caller]
@@ -63,7 +63,7 @@ pub(crate) fn first_max(x: &Tensor, axis: usize) -> Tensor {
         |x| x.max_keepdim(axis),
         move |x, _, dy| {
             let (e, index) = (x.expr(), x.argmax_keepdim(axis));
-            let place = Tensor::from_expr(Expr::iota(e.shape(), axis as usize, DType::I64, e.device()));
+            let place = Tensor::from_expr(e.iota_like(axis as usize, DType::I64));
             place.eq(index).where_(dy, K(0.0))
         },
     )

@@ -174,6 +174,9 @@ impl Tensor {
             return Tensor::from_expr(equal).any(1_isize).reshape_to(x.shape());
         }
         let (sorted, _) = Tensor::from_expr(among).sort(0, false);
+        if sorted.is_invalid() {
+            return sorted;
+        }
         let at = Tensor::from_expr(count_below(&sorted.expr(), &flat, false)).minimum(m - 1);
         sorted.take(&at).eq(Tensor::from_expr(flat)).reshape_to(x.shape())
     }

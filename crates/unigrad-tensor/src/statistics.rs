@@ -6,7 +6,8 @@
 use crate::{
     Axes, Tensor,
     arithmetic::K,
-    axes::{resolve_axes, resolve_axis, scalar_as_vector},
+    axes::{resolve_axis, scalar_as_vector},
+    reduce::{counted, scaled},
     rules::power_norm,
 };
 use unigrad_graph::{DType, ErrorKind, Expr};
@@ -60,13 +61,13 @@ impl Tensor {
     pub fn var_with(&self, axes: impl Axes, correction: f64) -> Tensor {
         let axes = Listed(axes.axes());
         let x = self.float();
-        let n: usize = match resolve_axes(&x.expr(), "var", axes.0.clone()) {
-            Ok(axes) => axes.iter().map(|axis| x.shape()[*axis]).product(),
+        let counted = match counted(&x.expr(), "var", &axes.0) {
+            Ok(counted) => counted,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         let wide = x.cast(x.dtype().compute());
         let centered = &wide - wide.mean_keepdim(axes.clone());
-        (centered.square().sum(axes) * K(1.0 / (n as f64 - correction).max(0.0))).cast(x.dtype())
+        scaled(&centered.square().sum(axes), &x, counted, |n| 1.0 / (n - correction).max(0.0)).cast(x.dtype())
     }
 
     /// Index (`I64`) of the first greatest of all elements, in row-major order.
@@ -368,7 +369,7 @@ impl Tensor {
             return Tensor::from_expr(Expr::constant(unigrad_graph::Literal::int(DType::I64, 0), &[], e.device()));
         }
         match resolve_axis(&e, "positions", axis as i64) {
-            Ok(axis) => Tensor::from_expr(Expr::iota(e.shape(), axis, DType::I64, e.device())),
+            Ok(axis) => Tensor::from_expr(e.iota_like(axis, DType::I64)),
             Err(invalid) => Tensor::from_expr(invalid),
         }
     }

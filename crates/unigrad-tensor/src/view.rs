@@ -206,7 +206,9 @@ impl Tensor {
     /// Broadcast to another tensor's shape.
     #[track_caller]
     pub fn expand_as(&self, other: &Tensor) -> Tensor {
-        self.expand_to(other.expr().shape())
+        let (x, like) = (self.expr(), other.expr());
+        let wide = x.expand_like(&like);
+        Tensor::from_expr(if wide.same(&x) { x.identity() } else { wide })
     }
 
     /// Without this axis, which has size 1 (PyTorch leaves an axis of another size as it is). A tensor of rank 0 stays.
@@ -224,9 +226,7 @@ impl Tensor {
             let message = format!("axis {axis} of {:?} has not size 1", x.shape());
             return Tensor::fail(ErrorKind::Shape, "squeeze", message, "`select` or `narrow` it first, or see `squeeze_all`", &[self]);
         }
-        let mut shape = x.shape().clone();
-        shape.remove(axis);
-        Tensor::from_expr(x.reshape(&shape))
+        Tensor::from_expr(x.remove_axes(&[axis]))
     }
 
     /// Without any axis of size 1.
@@ -245,9 +245,7 @@ impl Tensor {
             Ok(axis) => axis,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
-        let mut shape = x.shape().clone();
-        shape.insert(axis, 1);
-        Tensor::from_expr(x.reshape(&shape))
+        Tensor::from_expr(x.insert_axis(axis))
     }
 
     /// `len` elements of an axis from `start` on.
@@ -531,8 +529,8 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Shape, op, format!("wants two axes, got {:?}", x.shape()), "see `unsqueeze`", &[self]);
         }
         let rank = x.rank();
-        let row = Expr::iota(x.shape(), rank - 2, DType::I64, x.device());
-        let column = Expr::iota(x.shape(), rank - 1, DType::I64, x.device());
+        let row = x.iota_like(rank - 2, DType::I64);
+        let column = x.iota_like(rank - 1, DType::I64);
         let last = row.add(&Expr::constant(Literal::int(DType::I64, diagonal), x.shape(), x.device()));
         let keep = if lower { column.le(&last) } else { column.ge(&last) };
         Tensor::from_expr(keep.select(&x, &x.zeros_like()))
@@ -558,9 +556,15 @@ impl Tensor {
         let (row, column) = (row.min(rows - len), column.min(columns - len));
         // In a square block, diagonal elements are `len + 1` apart in the flattened last two axes.
         let block = x.permute(&order).narrow(rank - 2, row, len).narrow(rank - 1, column, len);
+        if block.is_invalid() {
+            return Tensor::from_expr(block);
+        }
         let mut flat = lead;
         flat.push(len * len);
         let block = block.reshape(&flat);
+        if block.is_invalid() {
+            return Tensor::from_expr(block);
+        }
         let mut spec = whole(&block);
         spec[axis] = SliceAxis { start: 0, step: (len as i64).saturating_add(1), len };
         Tensor::from_expr(block.slice(&spec))
@@ -699,6 +703,9 @@ impl Tensor {
 /// A slice of size 1 along an axis, repeated.
 #[track_caller]
 fn spread(x: &Expr, axis: usize, times: usize) -> Expr {
+    if x.is_invalid() {
+        return x.clone();
+    }
     let mut shape = x.shape().clone();
     shape[axis] = times;
     x.expand(&shape)

@@ -77,7 +77,8 @@ fn is_variant(info: &Info) -> bool {
     info.backend == INTERPRETER && info.ordinal > 0
 }
 
-fn register() {
+/// Registers the drivers that tests open devices of.
+pub fn register() {
     unigrad::init();
     unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
     collect::if_asked();

@@ -16,7 +16,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Mutex, PoisonError},
 };
-use unigrad_graph::{DType, Expr};
+use unigrad_graph::{DType, Dim, Expr};
 use unigrad_tensor::{
     Device, Tensor, eval,
     registry::{self, Op},
@@ -39,6 +39,8 @@ pub struct Report {
     pub failures: Vec<String>,
     /// What could not run, and why.
     pub skipped: Vec<String>,
+    /// Variants with a named axis that ran, and those that an op refused.
+    pub named: (usize, usize),
 }
 
 impl Report {
@@ -49,6 +51,9 @@ impl Report {
         println!("{} cases, {} variants, {} checks, {failed} failures, {skipped} skipped", self.cases, self.ran, self.checks);
         if self.lacking > 0 {
             println!("SKIPPED: {} variants of the table need 64-bit floats, which the device lacks", self.lacking);
+        }
+        if self.named.0 > 0 {
+            println!("{} variants have a named axis, {} more are of ops that have no rule for it there", self.named.0, self.named.1);
         }
         if self.left_out > 0 {
             println!("a sample: {} variants are left out, UNIGRAD_TEST_FULL=1 runs them too", self.left_out);
@@ -67,6 +72,8 @@ pub(crate) enum Layout {
     Flipped,
     /// Every second element of something larger.
     Strided,
+    /// With a name for this axis of every input that has it, and padding of NaN behind it.
+    Named(usize),
 }
 
 /// One way to run a case.
@@ -118,6 +125,9 @@ enum Host<'a> {
 /// Values of a case: its outputs, then its gradients.
 type Results = Vec<Values>;
 
+/// What an op says that has no rule for a named axis.
+const NO_RULE: &str = "takes an axis's name away";
+
 /// What is wrong and not ours to mend: the hardware's name, how the failure's line begins, what it says, and why it is so.
 const KNOWN: &[(&str, &str, &str, &str)] = &[];
 
@@ -158,7 +168,25 @@ pub fn run(cases: &[Case], devices: &[Device]) -> Report {
                 }
             }
             report.checks += results.checks;
+            report.named = (report.named.0 + results.named.0, report.named.1 + results.named.1);
         }
+    }
+    report
+}
+
+/// Runs the cases on a device once more for every axis, which has a name in all inputs and padding of NaN behind it: values and gradients are those
+/// without names, or the op says that it has no rule.
+pub fn run_named(cases: &[Case], device: &Device) -> Report {
+    let mut report = Report { cases: cases.len(), ..Report::default() };
+    for case in cases {
+        let Some(entry) = registry::find(&case.op) else {
+            report.failures.push(format!("FAIL {case}: the registry has no such op"));
+            continue;
+        };
+        let rank = case.inputs.iter().map(|input| input.values.shape.len()).max().unwrap_or(0);
+        let named = |axis: &usize| case.inputs.iter().any(|input| input.values.shape.get(*axis).is_some_and(|size| *size > 0));
+        let axes = (0..rank).filter(named).map(|axis| Variant::Laid(Layout::Named(axis)));
+        check_device(case, entry, device, &axes.collect::<Vec<_>>(), &mut report);
     }
     report
 }
@@ -193,6 +221,13 @@ fn check_device(case: &Case, entry: &Op, device: &Device, variants: &[Variant], 
         let first = caught(|| evaluate(case, entry, dtype, layout, device));
         eval::set_fusion(fusion);
         let again = plain.then(|| first.clone());
+        if matches!(layout, Layout::Named(_)) {
+            if first.as_ref().is_err_and(|error| error.contains(NO_RULE)) {
+                report.named.1 += 1;
+                continue;
+            }
+            report.named.0 += 1;
+        }
         compare(case, dtype, first, &name, report);
         match again {
             Some(Ok(again)) => check_again(case, entry, device, &again, &name, report),
@@ -362,6 +397,20 @@ fn laid_out(values: &Values, layout: Layout, host: Host, device: &Device) -> Ten
     let mut picks = Vec::with_capacity(values.len());
     match layout {
         Layout::Contiguous => leaf(values, host, device),
+        Layout::Named(axis) => {
+            let tensor = leaf(values, host, device);
+            match values.shape.get(axis) {
+                Some(size) if *size > 0 => {
+                    // Longer in memory than any size is.
+                    let Ok(dim) = Dim::named(&format!("of {size}"), 1..=4 * size) else { return tensor };
+                    let before = eval::set_padding(u8::MAX);
+                    let named = tensor.with_dim(axis as isize, &dim.first_bucket(2 * size));
+                    eval::set_padding(before);
+                    named
+                }
+                _ => tensor,
+            }
+        }
         Layout::Permuted => {
             let stored: Vec<usize> = values.shape.iter().rev().copied().collect();
             each_index(&stored, |index| {

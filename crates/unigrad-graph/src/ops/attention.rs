@@ -205,8 +205,8 @@ struct Scores {
 }
 
 /// A column of positions for every score, `[b, h, t, s]`, `I64`.
-fn column(positions: &Expr, at: usize, shape: &[usize]) -> Expr {
-    positions.narrow(1, at, 1).cast(DType::I64).reshape(&[shape[0], 1, 1, 1]).expand(shape)
+fn column(positions: &Expr, at: usize, scores: &Expr) -> Expr {
+    positions.narrow(1, at, 1).cast(DType::I64).reshape(&[scores.shape()[0], 1, 1, 1]).expand_like(scores)
 }
 
 impl Scores {
@@ -219,26 +219,25 @@ impl Scores {
         if let Some(bias) = &inputs.bias {
             scores = scores.add(&bias.cast(wide));
         }
-        let (shape, device) = (scores.shape().clone(), scores.device());
-        let key = Expr::iota(&shape, 3, DType::I64, device);
+        let key = scores.iota_like(3, DType::I64);
         let (kv_len, q_offset) = match &inputs.positions {
-            PositionInputs::Same { kv_len, q_offset } => (kv_len.expand(&shape), q_offset.expand(&shape)),
-            PositionInputs::Each(positions) => (column(positions, 0, &shape), column(positions, 1, &shape)),
+            PositionInputs::Same { kv_len, q_offset } => (kv_len.expand_like(&scores), q_offset.expand_like(&scores)),
+            PositionInputs::Each(positions) => (column(positions, 0, &scores), column(positions, 1, &scores)),
         };
-        let at = Expr::iota(&shape, 2, DType::I64, device).add(&q_offset);
+        let at = scores.iota_like(2, DType::I64).add(&q_offset);
         let mut seen = key.lt(&kv_len);
         if spec.causal {
             seen = seen.and(&key.le(&at));
         }
         if let Some(window) = spec.window {
-            let width = Expr::constant(Literal::int(DType::I64, window as i64), &shape, device);
+            let width = scores.literal_like(Literal::int(DType::I64, window as i64));
             seen = seen.and(&key.gt(&at.sub(&width)));
         }
         let kept = match (spec.dropout, &inputs.random) {
             (Some(dropout), Some((seed, offset))) => {
                 let keep = f32::from_bits(dropout.keep_bits);
-                let eight = Expr::constant(Literal::int(DType::U32, 8), &shape, device);
-                let bits = Expr::random(&shape, 0, seed, offset).binary(BinaryOp::Shr, &eight).cast(DType::F32);
+                let eight = scores.literal_like(Literal::int(DType::U32, 8));
+                let bits = scores.random_like(0, seed, offset).binary(BinaryOp::Shr, &eight).cast(DType::F32);
                 let unit = bits.binary_const(BinaryOp::Mul, 1.0 / 16_777_216.0);
                 let zero = scores.zeros_like();
                 Some(unit.binary_const(BinaryOp::Lt, keep.into()).select(&scores.constant_like(f64::from(1.0 / keep)), &zero))
@@ -305,14 +304,14 @@ fn forward(spec: &AttentionSpec, inputs: &AttentionInputs, i: usize) -> Expr {
     // Only a shift, so no gradient goes through it; a query that sees nothing is not shifted.
     let top = masked.detach().reduce(ReduceOp::Max, 1 << 3);
     let top = top.binary_const(BinaryOp::Eq, f64::NEG_INFINITY).select(&top.zeros_like(), &top);
-    let e = masked.sub(&top.expand(&shape)).exp();
+    let e = masked.sub(&top.expand_like(&masked)).exp();
     let e = scores.seen.select(&e, &e.zeros_like());
     let sum = e.sum(1 << 3);
     if i == 1 {
         return sum.log().add(&top).reshape(rows);
     }
     let divisor = sum.binary_const(BinaryOp::Eq, 0.0).select(&sum.constant_like(1.0), &sum);
-    let p = e.div(&divisor.expand(&shape));
+    let p = e.div(&divisor.expand_like(&e));
     scores.drop_out(&p).matmul(&scores.v).cast(dtype)
 }
 
@@ -325,14 +324,14 @@ fn backward(spec: &AttentionSpec, inputs: &AttentionInputs, out: &Expr, lse: &Ex
     let (out, dout) = (out.cast(wide), dout.cast(wide));
     let rows = [shape[0], shape[1], shape[2], 1];
     // A query that sees nothing has lse = -inf: exp of anything minus that is never taken.
-    let p = scores.seen.select(&scores.scores.sub(&lse.reshape(&rows).expand(&shape)), &scores.scores.zeros_like()).exp();
+    let p = scores.seen.select(&scores.scores.sub(&lse.reshape(&rows).expand_like(&scores.scores)), &scores.scores.zeros_like()).exp();
     let p = scores.seen.select(&p, &p.zeros_like());
     if i == 2 {
         return sum_heads(&transposed(&scores.drop_out(&p)).matmul(&dout), groups).cast(dtype);
     }
     let dp = scores.drop_out(&dout.matmul(&transposed(&scores.v)));
     let delta = out.mul(&dout).sum(1 << 3).reshape(&rows);
-    let ds = p.mul(&dp.sub(&delta.expand(&shape))).binary_const(BinaryOp::Mul, f64::from_bits(spec.scale_bits));
+    let ds = p.mul(&dp.sub(&delta.expand_like(&dp))).binary_const(BinaryOp::Mul, f64::from_bits(spec.scale_bits));
     match i {
         0 => ds.matmul(&scores.k).cast(dtype),
         _ => sum_heads(&transposed(&ds).matmul(&inputs.q.cast(wide)), groups).cast(dtype),

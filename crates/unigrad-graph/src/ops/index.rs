@@ -104,7 +104,7 @@ fn flat(x: &Expr) -> Expr {
 pub(super) fn max_pool_vjp(v: &mut Vjp<'_>, node: &Expr) {
     v.send(0, |v| {
         let x = v.x(0);
-        flat(&x.zeros_like()).scatter(2, ScatterMode::Add, &flat(&node.part(1)), &flat(v.dy)).reshape(x.shape())
+        flat(&x.zeros_like()).scatter(2, ScatterMode::Add, &flat(&node.part(1)), &flat(v.dy)).reshape_like(&x)
     });
 }
 
@@ -128,8 +128,8 @@ pub(super) fn scatter_vjp(v: &mut Vjp<'_>, axis: usize, mode: ScatterMode) {
             v.send(0, |v| v.dy.scatter(axis, ScatterMode::Set, &index, &src.zeros_like()));
             v.send(2, |v| {
                 // Of several sources with one target only the last one is there: whoever finds its own number.
-                let number = Expr::iota(&[src.numel()], 0, DType::I64, src.device()).reshape(src.shape());
-                let nobody = Expr::constant(Literal::int(DType::I64, -1), base.shape(), base.device());
+                let number = Expr::iota(&[src.numel()], 0, DType::I64, src.device()).reshape_like(&src);
+                let nobody = base.literal_like(Literal::int(DType::I64, -1));
                 let owner = met(&nobody.scatter(axis, ScatterMode::Set, &index, &number), axis, &index);
                 let share = met(v.dy, axis, &index);
                 owner.eq(&number).select(&share, &share.zeros_like())
@@ -192,7 +192,7 @@ fn scatter_mul_gradient_formula(base: &Expr, index: &Expr, src: &Expr, dy: &Expr
     let meets = place.reshape(&row).expand(&square).eq(&place.reshape(&column).expand(&square));
     let other = meets.and(&number(last).ne(&number(last + 1)));
     let sources = x.reshape(&row).expand(&square);
-    let others = other.select(&sources, &sources.constant_like(1.0)).reduce(ReduceOp::Prod, 1 << (last + 1)).reshape(x.shape());
+    let others = other.select(&sources, &sources.constant_like(1.0)).reduce(ReduceOp::Prod, 1 << (last + 1)).reshape_like(&x);
     let back: SmallVec<[usize; 8]> = (0..x.rank()).map(|i| order.iter().position(|from| *from == i).unwrap_or(i)).collect();
     met(&dy.mul(base), axis, index).mul(&others.permute(&back))
 }

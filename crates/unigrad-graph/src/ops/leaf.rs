@@ -27,7 +27,7 @@ impl Expr {
     pub fn scalar_like(&self, value: Literal) -> Expr {
         match self.dtype() == value.dtype() {
             true => Expr::scalar_of(self.node_type().tensor_type(), value),
-            false => Expr::scalar(value, self.shape(), self.device()),
+            false => Expr::scalar_like_type(self.node_type().tensor_type(), value),
         }
     }
 

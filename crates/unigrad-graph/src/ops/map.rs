@@ -43,6 +43,7 @@ impl Expr {
                 return Expr::dtype_error(op.name(), format!("dtypes differ: {dtype} and {}", other.dtype()), &[&self, &other]);
             }
         }
+        let differs = !self.is_same_type(&other) && (self.is_named() || other.is_named());
         use BinaryOp::*;
         let rule = match op {
             Add | Sub | Mul | Rem | Pow | IDiv if dtype == DType::Bool => "numbers",
@@ -55,6 +56,11 @@ impl Expr {
             return Expr::dtype_error(op.name(), format!("wants {rule}, got {dtype}"), &[&self, &other]);
         }
         let result = if op.is_comparison() { DType::Bool } else { dtype };
+        if differs {
+            // One has names that the other has not.
+            let shape = self.shape().clone();
+            return Expr::new(Op::Binary(op), [self, other], shape, result);
+        }
         let like = self.tensor_type().clone();
         Expr::like(Op::Binary(op), [self, other], &like, result)
     }
@@ -73,7 +79,7 @@ impl Expr {
             let message = format!("wants a bool and two of one dtype, got {}, {}, {}", self.dtype(), yes.dtype(), no.dtype());
             return Expr::dtype_error("where", message, &[self, yes, no]);
         }
-        Expr::like(Op::Where, [self.clone(), yes.clone(), no.clone()], yes.tensor_type(), yes.dtype())
+        Expr::new(Op::Where, [self.clone(), yes.clone(), no.clone()], yes.shape(), yes.dtype())
     }
 
     /// To another dtype; the node itself if it has it already.
@@ -85,10 +91,10 @@ impl Expr {
         // Between floats a gradient may be asked for: there it is a node like any other.
         if !(self.dtype().is_float() && dtype.is_float()) {
             if let Op::Const(value) = self.op() {
-                return Expr::constant(value.cast(dtype), self.shape(), self.device());
+                return self.literal_like(value.cast(dtype));
             }
             if let Some(value) = foldable_scalar(self) {
-                return Expr::scalar(value.cast(dtype), self.shape(), self.device());
+                return self.scalar_like(value.cast(dtype));
             }
         }
         Expr::like(Op::Cast, [self.clone()], self.tensor_type(), dtype)

@@ -90,9 +90,9 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
         Op::Cast => v.send(0, |v| v.dy.cast(v.x(0).dtype())),
         Op::Bitcast => return Err(autograd_error(node, "bits have no gradient".into(), "use `cast`, or `detach` the tensor first")),
         Op::Bounded { .. } => {}
-        Op::Reshape => v.send(0, |v| v.dy.reshape(v.x(0).shape())),
+        Op::Reshape => v.send(0, |v| v.dy.reshape_like(&v.x(0))),
         Op::Permute(perm) => view::permute_vjp(v, perm),
-        Op::Expand => v.send(0, |v| v.dy.sum_to(v.x(0).shape())),
+        Op::Expand => v.send(0, |v| v.dy.sum_to_like(&v.x(0))),
         Op::Slice(axes) => view::slice_vjp(v, axes),
         Op::Pad(axes, _) => view::pad_vjp(v, axes),
         Op::Concat { axis } => view::concat_vjp(v, *axis),

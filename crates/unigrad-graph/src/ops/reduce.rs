@@ -18,7 +18,9 @@ impl Expr {
             return Expr::dtype_error(op.name(), "wants numbers, got bool".into(), &[self]);
         }
         // Not only a shortcut: over axes of size 1 every reduction is the identity.
-        let axes = (0..self.rank()).filter(|axis| axes >> axis & 1 == 1 && self.shape()[*axis] != 1).fold(0, |mask, axis| mask | 1 << axis);
+        let axes = (0..self.rank())
+            .filter(|axis| axes >> axis & 1 == 1 && (self.shape()[*axis] != 1 || self.is_named_axis(*axis)))
+            .fold(0, |mask, axis| mask | 1 << axis);
         if axes == 0 {
             return self.identity();
         }
@@ -102,7 +104,7 @@ impl Expr {
 pub(super) fn reduce_vjp(v: &mut Vjp<'_>, op: ReduceOp, axes: u32) {
     v.send(0, |v| {
         let x = v.x(0);
-        let spread = |e: &Expr| e.expand(x.shape());
+        let spread = |e: &Expr| e.expand_like(&x);
         match op {
             ReduceOp::Sum => spread(v.dy),
             // Equal ones share.
@@ -121,7 +123,7 @@ pub(super) fn reduce_vjp(v: &mut Vjp<'_>, op: ReduceOp, axes: u32) {
                 let mut flat = apart.shape().clone();
                 flat.truncate(kept);
                 flat.push(reduced.iter().map(|axis| x.shape()[*axis]).product());
-                let others = product_of_others(&apart.reshape(&flat), kept).reshape(apart.shape());
+                let others = product_of_others(&apart.reshape(&flat), kept).reshape_like(&apart);
                 let mut inverse = vec![0; order.len()];
                 for (i, axis) in order.iter().enumerate() {
                     inverse[*axis] = i;
@@ -165,9 +167,9 @@ pub(super) fn scan_vjp(v: &mut Vjp<'_>, op: ScanOp, axis: usize, reverse: bool) 
             ScanOp::Max | ScanOp::Min => {
                 // The element that holds the extreme: the latest one that equals it.
                 let size = x.shape()[axis] as i64;
-                let place = Expr::iota(x.shape(), axis, DType::I64, x.device());
+                let place = x.iota_like(axis, DType::I64);
                 let (latest, start) = if reverse { (ScanOp::Min, size - 1) } else { (ScanOp::Max, 0) };
-                let start = Expr::constant(Literal::int(DType::I64, start), x.shape(), x.device());
+                let start = x.literal_like(Literal::int(DType::I64, start));
                 let holds = x.eq(y).or(&x.unary(unigrad_scalar::UnaryOp::IsNan));
                 let index = holds.select(&place, &start).scan(latest, axis, reverse);
                 x.zeros_like().scatter(axis, ScatterMode::Add, &index, dy)
@@ -216,7 +218,7 @@ fn cumprod_gradient_formula(x: &Expr, dy: &Expr, axis: usize, reverse: bool) -> 
     let (from, to) = (place(last), place(last + 1));
     let between = to.gt(&from).select(&spread(&x), &spread(&x).constant_like(1.0)).scan(ScanOp::Prod, last + 1, false);
     let between = to.ge(&from).select(&between, &between.zeros_like());
-    let after = spread(&dy).mul(&between).sum(1 << (last + 1)).reshape(x.shape());
+    let after = spread(&dy).mul(&between).sum(1 << (last + 1)).reshape_like(&x);
     let back: SmallVec<[usize; 8]> = (0..x.rank()).map(|i| order.iter().position(|from| *from == i).unwrap_or(i)).collect();
     turn(&running_before(&x, last, false).mul(&after).permute(&back))
 }
@@ -231,7 +233,7 @@ fn running_before(x: &Expr, axis: usize, reverse: bool) -> Expr {
 
 /// The sum over an axis, spread over it again.
 fn sum_over(x: &Expr, axes: u32) -> Expr {
-    x.sum(axes).expand(x.shape())
+    x.sum(axes).expand_like(x)
 }
 
 pub(super) fn softmax_vjp(v: &mut Vjp<'_>, axis: usize) {
@@ -256,32 +258,36 @@ pub(super) fn softmax_primitives(x: &Expr, axis: usize, log: bool) -> Expr {
     }
     let dtype = x.dtype();
     let x = x.cast(dtype.compute());
-    let moved = x.sub(&x.reduce(ReduceOp::Max, 1 << axis).expand(x.shape()));
+    let moved = x.sub(&x.reduce(ReduceOp::Max, 1 << axis).expand_like(&x));
     let e = moved.exp();
     let sum = e.sum(1 << axis);
-    let result = if log { moved.sub(&sum.log().expand(x.shape())) } else { e.div(&sum.expand(x.shape())) };
+    let result = if log { moved.sub(&sum.log().expand_like(&x)) } else { e.div(&sum.expand_like(&x)) };
     result.cast(dtype)
 }
 
-/// The last `axes` axes of `rank`, as a mask, and the mean over them.
-fn trailing(x: &Expr, axes: usize) -> (u32, f64) {
-    let mask = (x.rank() - axes..x.rank()).fold(0, |mask, axis| mask | 1 << axis);
-    (mask, 1.0 / x.shape()[x.rank() - axes..].iter().product::<usize>() as f64)
+/// The last `axes` axes, as a mask.
+fn trailing(x: &Expr, axes: usize) -> u32 {
+    (x.rank() - axes..x.rank()).fold(0, |mask, axis| mask | 1 << axis)
+}
+
+/// The mean over axes of `x`, of a tensor of its shape.
+fn mean_of(e: &Expr, x: &Expr, mask: u32) -> Expr {
+    let sum = e.sum(mask);
+    sum.mul(&sum.count_like(x, mask, |n| 1.0 / n))
 }
 
 /// What is normalized (centered or not), and the reciprocal of its length.
 fn normalize_parts(x: &Expr, axes: usize, center: bool, eps: f64) -> (Expr, Expr) {
-    let (mask, share) = trailing(x, axes);
-    let mean = |e: &Expr| e.sum(mask).binary_const(BinaryOp::Mul, share);
-    let centered = if center { x.sub(&mean(x).expand(x.shape())) } else { x.clone() };
-    let scale = mean(&centered.mul(&centered)).binary_const(BinaryOp::Add, eps).rsqrt();
+    let mask = trailing(x, axes);
+    let centered = if center { x.sub(&mean_of(x, x, mask).expand_like(x)) } else { x.clone() };
+    let scale = mean_of(&centered.mul(&centered), x, mask).binary_const(BinaryOp::Add, eps).rsqrt();
     (centered, scale)
 }
 
 pub(super) fn normalize_primitives(x: &Expr, axes: usize, center: bool, eps: f64) -> Expr {
     let dtype = x.dtype();
     let (centered, scale) = normalize_parts(&x.cast(dtype.compute()), axes, center, eps);
-    centered.mul(&scale.expand(centered.shape())).cast(dtype)
+    centered.mul(&scale.expand_like(&centered)).cast(dtype)
 }
 
 pub(super) fn normalize_vjp(v: &mut Vjp<'_>, axes: usize, center: bool, eps: f64) {
@@ -291,9 +297,9 @@ pub(super) fn normalize_vjp(v: &mut Vjp<'_>, axes: usize, center: bool, eps: f64
         let wide = x.dtype().compute();
         let dy = v.dy.cast(wide);
         let (centered, scale) = normalize_parts(&x.cast(wide), axes, center, eps);
-        let (mask, share) = trailing(&x, axes);
-        let mean = |e: &Expr| e.sum(mask).binary_const(BinaryOp::Mul, share).expand(x.shape());
-        let scale = scale.expand(x.shape());
+        let mask = trailing(&x, axes);
+        let mean = |e: &Expr| mean_of(e, &x, mask).expand_like(&x);
+        let scale = scale.expand_like(&x);
         let y = centered.mul(&scale);
         let inner = dy.sub(&y.mul(&mean(&dy.mul(&y))));
         let inner = if center { inner.sub(&mean(&dy)) } else { inner };

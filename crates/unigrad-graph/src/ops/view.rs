@@ -213,16 +213,19 @@ impl Expr {
         }
     }
 
-    /// Sums what a broadcast from `shape` to this shape has repeated.
-    pub(crate) fn sum_to(&self, shape: &[usize]) -> Expr {
+    /// Sums what a broadcast from a tensor like `like` to this shape has repeated.
+    pub(crate) fn sum_to_like(&self, like: &Expr) -> Expr {
         if self.error().is_some() {
             return self.clone();
         }
+        let shape = like.shape();
         let lead = self.rank() - shape.len();
-        let repeated = |axis: usize| axis < lead || (shape[axis - lead] == 1 && self.shape()[axis] != 1);
+        // A dimension may have size 1 now.
+        let is_longer = |axis: usize| self.shape()[axis] != 1 || (self.is_named_axis(axis) && !like.is_named_axis(axis - lead));
+        let repeated = |axis: usize| axis < lead || (shape[axis - lead] == 1 && is_longer(axis));
         let mask = (0..self.rank()).filter(|axis| repeated(*axis)).fold(0, |mask, axis| mask | 1 << axis);
         let sum = if mask == 0 { self.clone() } else { self.sum(mask) };
-        if sum.shape().as_slice() == shape { sum } else { sum.reshape(shape) }
+        if sum.shape() == shape && sum.names() == like.names() { sum } else { sum.reshape_like(like) }
     }
 }
 

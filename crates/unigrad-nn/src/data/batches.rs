@@ -5,11 +5,12 @@
 //! an epoch can be entered at any batch, so that an interrupted run continues with the batch it would have had next.
 //! Never: keeps more than a few batches ahead in memory; a consumer that goes away ends the thread.
 
-use crate::random::Rng;
+use crate::{Result, error::Error, random::Rng};
 use std::{
     sync::{Arc, mpsc},
     thread,
 };
+use unigrad_tensor::Dim;
 
 /// Batches prepared ahead.
 const AHEAD: usize = 3;
@@ -44,6 +45,22 @@ impl Batches {
     pub fn drop_last(mut self) -> Batches {
         self.drop_last = true;
         self
+    }
+
+    /// The size of a batch as a named dimension: with it, batches of any size, the last one too, are trained by one plan for each bucket of sizes.
+    ///
+    /// ```
+    /// use unigrad_nn::data::Batches;
+    ///
+    /// let batches = Batches::new(1000, 64, 42);
+    /// let batch = batches.dim()?;
+    /// assert_eq!((batch.name(), batch.bounds()), ("batch", 1..=64));
+    /// // In the loop: `x.with_dim(0, &batch)`.
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn dim(&self) -> Result<Dim> {
+        Dim::named("batch", 1..=self.batch_size).map_err(|error| Error::Graph(Arc::new(error)))
     }
 
     /// Batches of an epoch.

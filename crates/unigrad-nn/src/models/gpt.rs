@@ -179,7 +179,10 @@ impl Layer for Gpt {
     fn forward(&self, tokens: &Tensor) -> Tensor {
         let _origin = Origin::enter_caller();
         let length = tokens.shape().last().copied().unwrap_or(0);
-        let positions = self.wpe.weight.narrow(0, 0, length.min(self.config.ctx));
+        let positions = match tokens.is_named(-1) && length <= self.config.ctx {
+            true => self.wpe.weight.narrow_like(0, tokens, -1),
+            false => self.wpe.weight.narrow(0, 0, length.min(self.config.ctx)),
+        };
         let x = self.wte.forward(tokens) + positions;
         let x = self.blocks.iter().fold(x, |x, block| block.forward(&x));
         self.lnf.forward(&x).linear(&self.wte.weight, None)

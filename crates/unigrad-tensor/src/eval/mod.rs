@@ -9,12 +9,14 @@
 
 mod claims;
 mod lanes;
+mod layout;
 mod prepare;
 mod run;
 mod stats;
 mod steps;
 mod torn;
 
+pub use layout::{set_padding, with_dim};
 pub use stats::{Stats, stats};
 pub(crate) use torn::spoiled;
 
@@ -27,7 +29,7 @@ use std::{
     sync::{Arc, OnceLock, atomic::Ordering},
 };
 use unigrad_device::{Buffer, Config, Debug, Device, Later, Moment, later, tag_or};
-use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage};
+use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage, numel};
 use unigrad_plan::{Options, Plan, plan, resolve};
 
 thread_local! {
@@ -176,7 +178,7 @@ fn assign_on_several(targets: &[Expr]) -> Result<(), Error> {
             return Err(Error::Internal("an assignment has lost its inputs".into()));
         };
         let value = match commit.input(2) {
-            Some(condition) => condition.expand(commit.shape()).select(&value, &old),
+            Some(condition) => condition.expand_like(commit).select(&value, &old),
             None => value,
         };
         // A node of its own, for its memory goes to the assigned tensor.
@@ -325,7 +327,7 @@ pub fn plan_of(nodes: &[Expr]) -> Result<Plan, Error> {
 /// Puts bytes (row-major elements of `dtype`) on a device. Every byte of a `Bool` that is not 0 becomes 1: kernels rely on it.
 #[track_caller]
 pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Result<Expr, Error> {
-    let wanted = unigrad_graph::numel(shape) * dtype.size();
+    let wanted = numel(shape) * dtype.size();
     if bytes.len() != wanted {
         return Err(Error::Internal(format!("{} bytes for {shape:?} {dtype}, which has {wanted}", bytes.len())));
     }
@@ -348,9 +350,7 @@ pub fn data(node: &Expr) -> Result<Vec<u8>, Error> {
     let node = resolve(node);
     spoiled::check(&node)?;
     let buffer = storage_buffer(node.data().ok_or_else(no_data)?)?;
-    let mut bytes = buffer.to_vec().inspect_err(|_| steps::failed(buffer))?;
-    bytes.truncate(node.bytes()?);
-    Ok(bytes)
+    Ok(layout::counting(&node, buffer.to_vec().inspect_err(|_| steps::failed(buffer))?))
 }
 
 /// As [`download`] of what `node` gives, without blocking. Where there are threads, all of it is done on another one; elsewhere, as in a
@@ -372,8 +372,7 @@ pub fn download_async<T: Send + 'static>(
     });
     Later::of(async move {
         let (reading, node) = begun?;
-        let mut bytes = reading.await?;
-        bytes.truncate(node.bytes()?);
+        let bytes = layout::counting(&node, reading.await?);
         then(&node, bytes)
     })
 }

@@ -86,7 +86,9 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
             "expr",
             "from_expr",
             "is_invalid",
+            "is_named",
             "is_variable",
+            "names",
             "needs_grad",
             "numel",
             "rank",
@@ -94,6 +96,10 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
             "shape",
             "version",
         ],
+    ),
+    (
+        "names of axes, which change no value: `named.rs` of `unigrad-testing` and the facade's `symbolic.rs`",
+        &["with_dim", "fixed", "narrow_like"],
     ),
     (
         "gradients and assignments: `tests/gradients.rs`, `tests/eval.rs`, and `transactions.rs` of the facade",

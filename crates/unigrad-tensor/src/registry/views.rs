@@ -43,6 +43,9 @@ fn padded(c: &Call) -> Outputs {
         let cut = |pad: i64| pad.min(0).unsigned_abs() as usize;
         let size = x.shape()[axis].saturating_sub(cut(before)).saturating_sub(cut(after));
         x = x.narrow(axis as isize, cut(before), size);
+        if x.is_invalid() {
+            return one(x);
+        }
         pairs.insert(0, (before.max(0) as usize, after.max(0) as usize));
     }
     one(x.pad_with(&pairs, mode(c)?))
