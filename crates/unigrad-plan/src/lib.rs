@@ -8,6 +8,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod affine;
+mod arena;
 mod below;
 mod build;
 mod cache;

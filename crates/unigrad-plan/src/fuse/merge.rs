@@ -3,6 +3,7 @@
 //! In: clusters of one stored node each. Out: fewer, by the three rules of [`super`], greedily and in a fixed order.
 //! Always: a merge keeps the domain's form, what a launch can pass, and an order in which clusters can run.
 
+use super::seen::Maker;
 use super::{Cluster, Fusion, Groups, groups};
 use crate::ir::{Id, IrOp, Kind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -86,7 +87,7 @@ impl Fusion<'_> {
 
     fn replace(&mut self, keep: usize, gone: usize, cluster: Cluster) {
         for (id, _) in &cluster.roots {
-            self.cluster_of.insert(*id, keep);
+            self.makers.set(*id, keep);
         }
         self.clusters[keep] = Some(cluster);
         self.clusters[gone] = None;
@@ -102,7 +103,7 @@ impl Fusion<'_> {
             return Ok(false);
         }
         let Some(merged) = self.merged(first, second) else { return Ok(false) };
-        if self.depends(reader, producer, false)? {
+        if !self.ranks.join(producer, reader, false) {
             return Ok(false);
         }
         self.replace(producer, reader, merged);
@@ -122,9 +123,10 @@ impl Fusion<'_> {
             if !seen.insert(user) {
                 continue;
             }
-            match self.cluster_of.get(&user) {
-                Some(cluster) => readers.push(*cluster),
-                None => stack.extend(self.users[user as usize].iter().copied()),
+            match self.makers.of(user) {
+                Maker::Cluster(cluster) => readers.push(cluster),
+                Maker::External => return Err(self.ir.impossible(user, "data that is made from something")),
+                Maker::Reader => stack.extend(self.users[user as usize].iter().copied()),
             }
         }
         readers.sort_unstable();
@@ -216,7 +218,7 @@ impl Fusion<'_> {
             return Ok(false);
         }
         let Some(merged) = self.merged(a, b) else { return Ok(false) };
-        if self.depends(second, first, true)? || self.depends(first, second, true)? {
+        if !self.ranks.join(first, second, true) {
             return Ok(false);
         }
         self.replace(first, second, merged);

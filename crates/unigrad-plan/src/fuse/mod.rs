@@ -15,18 +15,22 @@
 //! What no other cluster reads is then not stored after all: it stays on chip.
 //! Always: the result is the same for the same graph. Never: changes what is computed.
 
-//! The way: `crate::mark` (what may be stored) → `reads` (what a cluster takes in, and how) → `merge` (who joins whom) → `order` (when each runs).
+//! The way: `crate::mark` (what may be stored) → `reads` (what a cluster takes in, and how) → `merge` (which join, in an order that `ranks` keeps)
+//! → `order` (when each runs).
 
 mod merge;
 mod order;
+mod ranks;
 mod reads;
+mod seen;
 mod views;
 
 pub(crate) use views::{home, reads_through_views, view_base};
 
 use crate::ir::{Id, Ir, IrOp, Kind};
-use reads::Seen;
-use rustc_hash::{FxHashMap, FxHashSet};
+use ranks::Ranks;
+use rustc_hash::FxHashSet;
+use seen::{Maker, Makers, Nodes, Seen};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use unigrad_graph::{Op, numel};
@@ -87,45 +91,34 @@ pub(crate) struct Fusion<'a> {
     pub(crate) ir: &'a Ir,
     pub(crate) outputs: &'a FxHashSet<Id>,
     /// Candidates for storage: every cluster root and heavy node.
-    pub(crate) marked: FxHashSet<Id>,
+    pub(crate) marked: Nodes,
     clusters: Vec<Option<Cluster>>,
-    cluster_of: FxHashMap<Id, usize>,
+    makers: Makers,
+    /// In which order they can run; of all clusters, once there are all.
+    ranks: Ranks,
     pub(crate) users: Vec<SmallVec<[Id; 4]>>,
     /// Most buffers and most run-time scalars of a kernel.
     pub(crate) max_buffers: usize,
     pub(crate) max_scalars: usize,
-    /// Whether [`Fusion::depends`] searches everything.
-    thorough: bool,
     /// What [`Fusion::reads`] has seen: a step of a node at three times its number, then a read of a node.
     seen: RefCell<Seen>,
 }
 
 /// Fuses for a device that takes so many arguments; with `enabled` false every op is a kernel of its own.
 pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, limits: Limits) -> Result<Fused, String> {
-    // The quick search for cycles misses the few that lead through a cluster of early and late nodes; then nothing can run first.
-    for (enabled, thorough) in [(enabled, false), (enabled, true), (false, true)] {
-        if let Some(fused) = attempt(ir, outputs, enabled, thorough, limits)? {
-            return Ok(fused);
-        }
-    }
-    Err("there is no order in which every kernel finds what it reads".into())
-}
-
-/// One way to fuse; `None` if clusters wait for each other.
-fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool, limits: Limits) -> Result<Option<Fused>, String> {
     // A kernel of more buffers than the device takes is divided by its driver: each part has at most those that it does take.
     let buffer_bytes = limits.buffer_bytes.saturating_mul(limits.buffers.min(MAX_BUFFERS));
     let scalar_bytes = limits.bytes.saturating_sub(OWN_BYTES).saturating_sub(buffer_bytes);
     let mut fusion = Fusion {
         ir,
         outputs,
-        marked: FxHashSet::default(),
+        marked: Nodes::none(ir.nodes.len()),
         clusters: Vec::new(),
-        cluster_of: FxHashMap::default(),
+        makers: Makers::new(ir.nodes.len(), |id| ir.kind(id) == Kind::External),
+        ranks: Ranks::new(Vec::new()),
         users: ir.users(),
         max_buffers: MAX_BUFFERS,
         max_scalars: (scalar_bytes / size_of::<u64>()).max(MIN_SCALARS),
-        thorough,
         seen: RefCell::default(),
     };
     fusion.mark(enabled)?;
@@ -140,16 +133,15 @@ fn attempt(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, thorough: bool, limi
 
 impl Fusion<'_> {
     fn begin(&mut self) -> Result<(), String> {
-        let mut marked: Vec<Id> = self.marked.iter().copied().collect();
-        marked.sort_unstable();
-        for id in marked {
+        for id in self.marked.iter() {
             let node = self.ir.node(id);
             let index = self.clusters.len();
             let cluster = match (&node.op, self.ir.kind(id)) {
                 (IrOp::Op(Op::Part(_)), _) => {
-                    let whole =
-                        self.cluster_of.get(&node.inputs[0]).ok_or_else(|| self.ir.impossible(id, "a part of what no kernel makes"))?;
-                    self.cluster_of.insert(id, *whole);
+                    let Maker::Cluster(whole) = self.makers.of(node.inputs[0]) else {
+                        return Err(self.ir.impossible(id, "a part of what no kernel makes"));
+                    };
+                    self.makers.set(id, whole);
                     continue;
                 }
                 (_, Kind::Heavy) => Cluster { heavy: Some(id), ..Cluster::default() },
@@ -163,7 +155,7 @@ impl Fusion<'_> {
                 }
                 _ => Cluster { roots: vec![(id, Level::Full)], groups: groups(&[numel(&node.shape)], |_| false), ..Cluster::default() },
             };
-            self.cluster_of.insert(id, index);
+            self.makers.set(id, index);
             self.clusters.push(Some(cluster));
         }
         for index in 0..self.clusters.len() {
@@ -172,6 +164,8 @@ impl Fusion<'_> {
                 self.clusters[index] = Some(Cluster { reads: reads.stored, n_nodes: reads.n_nodes, ..cluster });
             }
         }
+        let below = (0..self.clusters.len()).map(|index| Ok(self.producers(index)?.into_iter().map(|producer| producer as u32).collect()));
+        self.ranks = Ranks::new(below.collect::<Result<_, String>>()?);
         Ok(())
     }
 
@@ -180,7 +174,7 @@ impl Fusion<'_> {
         self.clusters.get(index).and_then(Option::as_ref)
     }
 
-    /// A cluster that [`Fusion::cluster_of`] leads to.
+    /// A cluster that [`Fusion::makers`] leads to.
     fn alive(&self, index: usize) -> Result<&Cluster, String> {
         self.cluster(index).ok_or_else(|| format!("cluster {index} has gone into another one, and yet a node is said to be in it"))
     }

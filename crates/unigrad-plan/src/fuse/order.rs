@@ -1,14 +1,14 @@
 //! Order: in which sequence clusters run, and what is stored in the end.
 //!
-//! In: the merged clusters. Out: [`Fused`], or nothing if clusters wait for each other.
+//! In: the merged clusters. Out: [`Fused`].
 
 use super::{Fused, Fusion};
 use crate::ir::{Id, IrOp};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 impl Fusion<'_> {
-    /// Launch order, and what is stored in the end; `None` if there is no order.
-    pub(super) fn finish(mut self) -> Result<Option<Fused>, String> {
+    /// Launch order, and what is stored in the end.
+    pub(super) fn finish(mut self) -> Result<Fused, String> {
         let mut stored: FxHashSet<Id> = FxHashSet::default();
         for cluster in self.clusters.iter().flatten() {
             stored.extend(cluster.reads.iter().copied());
@@ -21,8 +21,8 @@ impl Fusion<'_> {
         stored.extend(self.outputs.iter().copied());
         // Order: a cluster comes when all it reads is there; among those, the one whose last node was recorded first.
         let alive: Vec<usize> = (0..self.clusters.len()).filter(|i| self.clusters[*i].is_some()).collect();
-        let mut waits: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut readers: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut waits = vec![0; self.clusters.len()];
+        let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.clusters.len()];
         let mut ready = std::collections::BinaryHeap::new();
         // A kernel of its own keeps its rank, whatever its epilogue computes.
         let rank = |fusion: &Self, index: usize| match fusion.alive(index)?.heavy {
@@ -30,30 +30,28 @@ impl Fusion<'_> {
             None => fusion.last_node(index),
         };
         for index in &alive {
-            let producers: Vec<usize> = self.producers(*index)?.into_iter().filter(|p| p != index).collect();
-            waits.insert(*index, producers.len());
-            if producers.is_empty() {
-                ready.push(std::cmp::Reverse((rank(&self, *index)?, *index)));
+            for producer in self.producers(*index)?.into_iter().filter(|producer| producer != index) {
+                waits[*index] += 1;
+                readers[producer].push(*index);
             }
-            for producer in producers {
-                readers.entry(producer).or_default().push(*index);
+            if waits[*index] == 0 {
+                ready.push(std::cmp::Reverse((rank(&self, *index)?, *index)));
             }
         }
         let mut order = Vec::with_capacity(alive.len());
         while let Some(std::cmp::Reverse((_, index))) = ready.pop() {
             order.push(index);
-            for reader in readers.remove(&index).into_iter().flatten() {
-                let left = waits.get_mut(&reader).ok_or_else(|| format!("cluster {reader} waits for {index} and is not alive"))?;
-                *left -= 1;
-                if *left == 0 {
+            for reader in std::mem::take(&mut readers[index]) {
+                waits[reader] -= 1;
+                if waits[reader] == 0 {
                     ready.push(std::cmp::Reverse((rank(&self, reader)?, reader)));
                 }
             }
         }
         if order.len() < alive.len() {
-            return Ok(None);
+            return Err("there is no order in which every kernel finds what it reads".into());
         }
         let taken = order.into_iter().map(|index| self.clusters[index].take().ok_or_else(|| format!("cluster {index} is ready twice")));
-        Ok(Some(Fused { clusters: taken.collect::<Result<_, String>>()?, stored }))
+        Ok(Fused { clusters: taken.collect::<Result<_, String>>()?, stored })
     }
 }

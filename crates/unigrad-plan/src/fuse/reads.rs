@@ -3,9 +3,10 @@
 //! In: a cluster's roots and its domain. Out: what is read, or nothing if it would read a node of its own out of step; and which clusters make it.
 //! Always: linear in the nodes that the cluster computes. Never: decides what merges.
 
+use super::seen::Maker;
 use super::{Cluster, Fusion, Groups, groups};
-use crate::ir::{Id, IrOp, Kind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::ir::{Id, IrOp};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use unigrad_graph::{Op, numel};
 use unigrad_kernel::Level;
@@ -18,27 +19,6 @@ pub(super) struct Reads {
     pub(super) n_scalars: usize,
     /// How many nodes it computes.
     pub(super) n_nodes: usize,
-}
-
-/// A set of small numbers that is emptied at once: merging asks for one of up to a region's nodes at every attempt.
-#[derive(Default)]
-pub(super) struct Seen {
-    stamps: Vec<u32>,
-    now: u32,
-}
-
-impl Seen {
-    fn empty(&mut self, numbers: usize) {
-        if self.stamps.len() != numbers || self.now == u32::MAX {
-            (self.stamps, self.now) = (vec![0; numbers], 0);
-        }
-        self.now += 1;
-    }
-
-    /// Whether it was not in the set before.
-    fn insert(&mut self, number: usize) -> bool {
-        std::mem::replace(&mut self.stamps[number], self.now) != self.now
-    }
 }
 
 /// How a node is read from a region's points.
@@ -60,7 +40,6 @@ impl Fusion<'_> {
         seen.empty(4 * n);
         let (mut stored, mut n_nodes) = (Vec::new(), 0);
         let mut scalars: FxHashSet<u32> = FxHashSet::default();
-        let inside: FxHashMap<Id, Level> = cluster.roots.iter().copied().collect();
         let mut stack: Vec<(Id, Step)> = Vec::new();
         if let Some(heavy) = cluster.heavy {
             stack.extend(self.ir.node(heavy).inputs.iter().map(|input| (*input, Step::Other)));
@@ -80,14 +59,15 @@ impl Fusion<'_> {
                 }
                 continue;
             }
-            if let Some(level) = inside.get(&id) {
+            if let Ok(root) = cluster.roots.binary_search_by_key(&id, |(root, _)| *root) {
+                let level = cluster.roots[root].1;
                 let in_step = matches!((level, step), (Level::Full, Step::Full) | (Level::Row, Step::Row));
                 if !in_step {
                     return None;
                 }
                 continue;
             }
-            if self.marked.contains(&id) || self.ir.kind(id) == Kind::External {
+            if self.makers.of(id) != Maker::Reader {
                 if seen.insert(3 * n + id as usize) {
                     stored.push(id);
                 }
@@ -176,10 +156,10 @@ impl Fusion<'_> {
     pub(super) fn producers(&self, index: usize) -> Result<SmallVec<[usize; 8]>, String> {
         let mut producers: SmallVec<[usize; 8]> = SmallVec::new();
         for id in &self.alive(index)?.reads {
-            match self.cluster_of.get(id) {
-                Some(producer) => producers.push(*producer),
-                None if self.ir.kind(*id) == Kind::External => {}
-                None => return Err(self.ir.impossible(*id, "it is read, and no kernel makes it")),
+            match self.makers.of(*id) {
+                Maker::Cluster(producer) => producers.push(producer),
+                Maker::External => {}
+                Maker::Reader => return Err(self.ir.impossible(*id, "it is read, and no kernel makes it")),
             }
         }
         producers.sort_unstable_by(|a, b| b.cmp(a));
@@ -187,32 +167,9 @@ impl Fusion<'_> {
         Ok(producers)
     }
 
-    /// The earliest node a cluster makes; nothing it reads is made from later ones.
-    pub(super) fn first_node(&self, index: usize) -> Result<Id, String> {
-        let cluster = self.alive(index)?;
-        cluster.made().min().ok_or_else(|| self.of_cluster(cluster, "it has no first node"))
-    }
-
     /// The latest node a cluster makes.
     pub(super) fn last_node(&self, index: usize) -> Result<Id, String> {
         let cluster = self.alive(index)?;
         cluster.made().max().ok_or_else(|| self.of_cluster(cluster, "it has no last node"))
-    }
-
-    /// Whether `to` needs `from`, directly if `direct`, or by way of another cluster.
-    pub(super) fn depends(&self, to: usize, from: usize, direct: bool) -> Result<bool, String> {
-        let floor = self.first_node(from)?;
-        let mut seen = FxHashSet::default();
-        let mut stack: Vec<usize> = self.producers(to)?.into_iter().filter(|p| direct || *p != from).collect();
-        while let Some(index) = stack.pop() {
-            if index == from {
-                return Ok(true);
-            }
-            if (self.last_node(index)? < floor && !self.thorough) || !seen.insert(index) {
-                continue;
-            }
-            stack.extend(self.producers(index)?);
-        }
-        Ok(false)
     }
 }
