@@ -11,6 +11,7 @@ mod claim;
 mod composite;
 mod error;
 mod index;
+mod loops;
 mod node;
 mod op;
 pub mod ops;
@@ -23,6 +24,7 @@ pub use claim::Claim;
 pub use composite::{Composite, Recorded};
 pub use error::{Error, ErrorKind};
 pub use index::NodeIndex;
+pub use loops::{Given, Loop, Taken};
 pub use node::{
     EnableGradGuard, Expr, Inputs, KeepScalarsGuard, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled,
     keep_scalars_guard, next_id, no_grad_guard,

@@ -1,6 +1,6 @@
 //! The closed set of ops. Every pass matches on it without `_`, so a new op fails to compile until each pass has decided about it.
 
-use crate::{Composite, Error, Expr};
+use crate::{Composite, Error, Expr, Loop};
 use smallvec::SmallVec;
 use std::{fmt, hash, sync::Arc};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, Literal, ReduceOp, ScanOp, ScatterMode, UnaryOp};
@@ -248,6 +248,9 @@ pub enum Op {
 
     /// Several ops at once; parts: their results.
     Composite(Arc<Composite>),
+    /// Several ops for each element of sequences, one after the other; parts: the last states, then what each step gives, in a sequence. Inputs:
+    /// the states before the first step, the sequences (along axis 0), what every step takes.
+    Loop(Arc<Loop>),
 
     // Structure.
     /// Part `i` of a node with several outputs.
@@ -348,6 +351,7 @@ impl Op {
             Op::Attention(_) => "attention",
             Op::AttentionGrad(_) => "attention.grad",
             Op::Composite(composite) => composite.name(),
+            Op::Loop(_) => "scan",
             Op::Part(_) => "part",
             Op::Barrier => "barrier",
             Op::Kernel(_) => "kernel",

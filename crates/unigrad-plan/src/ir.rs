@@ -192,6 +192,7 @@ impl Ir {
             | Op::Copy
             | Op::Commit
             | Op::Composite(_)
+            | Op::Loop(_)
             | Op::Invalid(_) => Kind::Heavy,
         }
     }

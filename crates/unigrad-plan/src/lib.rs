@@ -1,7 +1,7 @@
 //! The compiler: graph to fused kernels to a plan, and the plan cache.
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
-//! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone; `commit`: assignments guarded) → `sums`, `transpose` (cheaper forms) → `fuse`
+//! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `steps`, duplicates gone; `commit`: assignments guarded) → `sums`, `transpose` (cheaper forms) → `fuse`
 //! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `memory` (offsets).
 //! Always: the same graph gives the same plan; what cannot happen is an error (`internal`), never a default. Never: runs anything, or knows what device the plan is for.
 
@@ -29,6 +29,7 @@ mod mark;
 mod memory;
 mod plan;
 mod shrink;
+mod steps;
 mod sums;
 #[cfg(feature = "testing")]
 pub mod testing;

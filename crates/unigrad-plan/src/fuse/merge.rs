@@ -13,7 +13,7 @@ use unigrad_kernel::Level;
 
 /// Most nodes of one region: a chain of any length becomes regions of this length, which compile in time that is linear in the chain.
 const MAX_NODES: usize = 1024;
-/// Siblings that a cluster is tried with in vain before it is left alone: a buffer that thousands read would be tried by all pairs of them.
+/// Siblings that a cluster is tried with in vain before it is left alone: buffers that thousands read would be tried by all pairs of them.
 const SIBLINGS: usize = 64;
 
 /// How many numbers are in either of two ascending lists.
@@ -197,14 +197,14 @@ impl Fusion<'_> {
                 lists[list].push(index);
             }
         }
+        let mut refused = vec![0; self.clusters.len()];
         for list in lists {
             for (i, first) in list.iter().enumerate() {
-                let mut refused = 0;
                 for second in &list[i + 1..] {
-                    if refused == SIBLINGS || self.cluster(*first).is_none() {
+                    if refused[*first] == SIBLINGS || self.cluster(*first).is_none() {
                         break;
                     }
-                    refused += usize::from(self.cluster(*second).is_some() && !self.try_merge_siblings(*first, *second)?);
+                    refused[*first] += usize::from(self.cluster(*second).is_some() && !self.try_merge_siblings(*first, *second)?);
                 }
             }
         }

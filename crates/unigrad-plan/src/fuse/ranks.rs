@@ -10,7 +10,7 @@ use super::seen::Seen;
 use smallvec::SmallVec;
 
 /// Edges that are looked at for a pair in each direction, at most.
-const FAR: usize = 2048;
+const FAR: usize = 512;
 
 /// Indices of clusters, which may have gone into others.
 pub(super) type Edges = SmallVec<[u32; 4]>;
