@@ -115,8 +115,14 @@ fn values_and_gradients_are_those_of_the_steps() {
         let name = device.to_string();
         let dtype = if name.starts_with("cpu") { DType::F64 } else { DType::F32 };
         let tolerance = if dtype == DType::F64 { 1e-12 } else { 2e-5 };
-        for case in CASES {
-            for (length, reverse) in [(1, false), (2, true), (5, false), (5, true)] {
+        // Elsewhere the kernels are those of ops that the op table has run there: a few cases show that the wiring is the same.
+        let (cases, lengths) = if dtype == DType::F64 {
+            (CASES, &[(1, false), (2, true), (5, false), (5, true)][..])
+        } else {
+            (&CASES[1..2], &[(3, true)][..])
+        };
+        for case in cases {
+            for &(length, reverse) in lengths {
                 let what = format!("{} of {length} on {name}", case.0);
                 let options = if reverse { ScanOptions::new().reverse() } else { ScanOptions::new() };
                 let leaves = Leaves::of(case, length, dtype, device);
