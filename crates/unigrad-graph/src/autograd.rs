@@ -164,16 +164,22 @@ impl Pending {
     fn send(&mut self, node: &Expr, arrived: &Arrived, wants: &dyn Fn(&Expr) -> bool) -> Result<(), Error> {
         if let Some(dy) = &arrived.own {
             let whole = node.input(0).filter(|whole| matches!(whole.op(), Op::Loop(_)));
-            match (node.op(), whole) {
-                (Op::Part(i), Some(whole)) => self.add_part(whole, *i, dy.clone()),
-                _ => shares(node, dy, wants)?.into_iter().for_each(|(input, share)| self.add(input, share)),
+            if let (Op::Part(i), Some(whole)) = (node.op(), whole) {
+                self.add_part(whole, *i, dy.clone());
+            } else {
+                // Not in a closure, where the origin of a sum would be this line.
+                for (input, share) in shares(node, dy, wants)? {
+                    self.add(input, share);
+                }
             }
         }
         if let (Op::Loop(spec), Some((_, first))) = (node.op(), arrived.parts.first()) {
             let _origin = node.origin().enter();
             let mut vjp = Vjp { node, dy: first, inputs: node.inputs().clone(), wants, shares: Vec::new() };
             spec.vjp(&mut vjp, &arrived.parts)?;
-            vjp.made()?.into_iter().for_each(|(input, share)| self.add(input, share));
+            for (input, share) in vjp.made()? {
+                self.add(input, share);
+            }
         }
         Ok(())
     }

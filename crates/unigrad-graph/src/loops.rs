@@ -264,12 +264,20 @@ impl Loop {
         let wanted_sequences: Vec<usize> = (n_states..first_whole).filter(|i| v.wants(*i)).collect();
         let wanted_wholes: Vec<usize> = (first_whole..inputs.len()).filter(|i| v.wants(*i)).collect();
         // The states before each step, by the same loop again: the planner computes it once.
-        let saved: Vec<(u32, usize)> =
-            self.taken().enumerate().filter_map(|(at, taken)| if let Taken::State(i) = taken { Some((at as u32, i)) } else { None }).collect();
+        let saved: Vec<(u32, usize)> = self
+            .taken()
+            .enumerate()
+            .filter_map(|(at, taken)| if let Taken::State(i) = taken { Some((at as u32, i)) } else { None })
+            .collect();
         let mut parts = self.parts.clone();
         for (_, i) in &saved {
             let shape: SmallVec<[usize; 8]> = std::iter::once(self.length).chain(inputs[*i].shape().iter().copied()).collect();
-            parts.push(Expr::with(Op::Buffer, Inputs::new(), &shape, inputs[*i].dtype(), inputs[*i].device(), None).node_type().tensor_type().clone());
+            parts.push(
+                Expr::with(Op::Buffer, Inputs::new(), &shape, inputs[*i].dtype(), inputs[*i].device(), None)
+                    .node_type()
+                    .tensor_type()
+                    .clone(),
+            );
         }
         let n_parts = self.parts.len();
         let body = Arc::new(self.body.with_arguments(&saved.iter().map(|(at, _)| *at).collect::<Vec<_>>()));
@@ -302,7 +310,8 @@ impl Loop {
             outputs.extend(given.iter().zip(dy_given).map(|((i, _), dy)| (results[*i].clone(), dy.clone())));
             outputs.retain(|(result, _)| result.dtype().is_float());
             let found = gradients_of_all(&outputs, &own)?;
-            let gradient_of = |wanted: Taken| self.taken().zip(&found).find(|(taken, _)| *taken == wanted).and_then(|(_, found)| found.clone());
+            let gradient_of =
+                |wanted: Taken| self.taken().zip(&found).find(|(taken, _)| *taken == wanted).and_then(|(_, found)| found.clone());
             // What a step does not depend on has gradient 0.
             let mut new: Vec<Expr> = Vec::with_capacity(states.len());
             for (i, dy) in floats.iter().zip(dy_states) {

@@ -67,8 +67,7 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
         // One alone has nothing to join.
         let [_, .., last] = set[..] else { continue };
         // What is read or written in parts up to the last member must not be written later than it is now.
-        let members: Vec<usize> =
-            set.iter().rev().copied().filter(|at| !writes(&launches[*at]).any(|id| is_used(id, *at, last))).collect();
+        let members: Vec<usize> = set.iter().rev().copied().filter(|at| !writes(&launches[*at]).any(|id| is_used(id, *at, last))).collect();
         if members.len() > 1 {
             members.iter().for_each(|member| leader[*member] = last);
         }

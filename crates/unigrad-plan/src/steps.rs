@@ -35,7 +35,8 @@ impl Builder {
             for node in &nodes {
                 self.expand(node)?;
             }
-            let results = spec.body().results().iter().map(|result| nodes.get(*result as usize).and_then(|node| self.id_of.get(&node.id())));
+            let results =
+                spec.body().results().iter().map(|result| nodes.get(*result as usize).and_then(|node| self.id_of.get(&node.id())));
             let results: Vec<Id> = results.map(|id| id.copied().ok_or("a result of a scan's step is missing")).collect::<Result<_, _>>()?;
             let (new, gives) = results.split_at(spec.n_states());
             states = new.to_vec();
@@ -73,7 +74,8 @@ impl Builder {
     fn sequence(&mut self, spec: &Loop, i: usize, elements: &[Id]) -> Result<Id, String> {
         let of = spec.given_type(i).ok_or("a scan gives a sequence of no type")?;
         let origin = unigrad_graph::Origin::current();
-        let whole = |op: Op, inputs: SmallVec<[Id; 3]>| IrNode { op: IrOp::Op(op), inputs, shape: of.shape().clone(), dtype: of.dtype(), origin };
+        let whole =
+            |op: Op, inputs: SmallVec<[Id; 3]>| IrNode { op: IrOp::Op(op), inputs, shape: of.shape().clone(), dtype: of.dtype(), origin };
         if elements.is_empty() {
             return Ok(self.ir.add(whole(Op::Const(Literal::zero(of.dtype())), SmallVec::new())));
         }

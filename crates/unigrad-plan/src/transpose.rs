@@ -15,7 +15,10 @@ pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
     let is_candidate = |node: &IrNode| {
         let IrOp::Op(Op::Permute(perm)) = &node.op else { return false };
         let product = node.inputs[0];
-        swaps_last(perm) && ir.node(product).op == IrOp::Op(Op::MatMul) && users[product as usize].len() == 1 && !is_output[product as usize]
+        swaps_last(perm)
+            && ir.node(product).op == IrOp::Op(Op::MatMul)
+            && users[product as usize].len() == 1
+            && !is_output[product as usize]
     };
     if !ir.nodes.iter().any(is_candidate) {
         return ir;

@@ -61,7 +61,12 @@ fn main() -> Result<(), unigrad::Error> {
             }
         }
         for (form, (least, first)) in forms.iter().zip(best) {
-            println!("{batch}x{length}x{features} hidden {hidden}: {:<9} {:.2} ms a step, the first {:.0} ms", form.0, 1e3 * least, 1e3 * first);
+            println!(
+                "{batch}x{length}x{features} hidden {hidden}: {:<9} {:.2} ms a step, the first {:.0} ms",
+                form.0,
+                1e3 * least,
+                1e3 * first
+            );
         }
     }
     println!("{} plans", eval::stats().plans_built);

@@ -59,6 +59,7 @@ const OTHERS: &[&str] = &[
     "to_ndarray",
     "from_ndarray",
     "checkpoint",
+    "from_error",
     "with_gradient_hook",
 ];
 

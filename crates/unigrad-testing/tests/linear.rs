@@ -126,7 +126,8 @@ const FORMS: &[Form] = &[
 
 /// The squared errors of a network of scalars, as a scalar autograd makes them: a neuron is a sum of products.
 fn network(n: usize, s: &mut Scalars, sizes: &[usize]) -> Graph {
-    let mut layer = |n_in: usize, n_out: usize| -> Vec<Vec<Tensor>> { (0..n_out).map(|_| (0..=n_in).map(|_| s.parameter()).collect()).collect() };
+    let mut layer =
+        |n_in: usize, n_out: usize| -> Vec<Vec<Tensor>> { (0..n_out).map(|_| (0..=n_in).map(|_| s.parameter()).collect()).collect() };
     let layers: Vec<_> = sizes.windows(2).map(|pair| layer(pair[0], pair[1])).collect();
     let per_sample: usize = sizes.windows(2).map(|pair| 2 * pair[1] * (pair[0] + 1)).sum();
     let mut loss: Option<Tensor> = None;
@@ -195,12 +196,16 @@ fn planning_is_linear_in_nodes() {
                 continue;
             }
             // A gradient has a few nodes for each of its function. Of two times the shorter counts, for a machine with other work.
-            let once = |nodes: usize| cost(form, if gradient { nodes / 4 } else { nodes }, gradient, device);
+            let once = |nodes: usize| cost(form, if gradient { 5 * nodes / 16 } else { nodes }, gradient, device);
             let of = |nodes: usize| [once(nodes), once(nodes)].into_iter().min_by(|a, b| a.plan.total_cmp(&b.plan)).unwrap();
-            let costs: Vec<Cost> = [NODES / 4, NODES / 2, NODES, 2 * NODES].into_iter().map(of).collect();
+            let costs: Vec<Cost> = [NODES / 8, NODES / 4, NODES / 2, NODES].into_iter().map(of).collect();
             let us = |of: fn(&Cost) -> f64| costs.iter().map(|cost| format!("{:.2}", 1e6 * of(cost))).collect::<Vec<_>>().join(" ");
             let nodes = costs.iter().map(|cost| cost.nodes.to_string()).collect::<Vec<_>>().join(" ");
-            println!("{name}: {nodes} nodes; microseconds a node: {} to capture and plan, {} to release", us(|c| c.plan), us(|c| c.release));
+            println!(
+                "{name}: {nodes} nodes; microseconds a node: {} to capture and plan, {} to release",
+                us(|c| c.plan),
+                us(|c| c.release)
+            );
             let (largest, others) = (costs[3], &costs[..3]);
             let usual = others.iter().map(|cost| cost.plan).fold(0.0, f64::max);
             if largest.plan > GROWTH * usual {

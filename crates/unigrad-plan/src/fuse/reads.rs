@@ -147,7 +147,9 @@ impl Fusion<'_> {
                 stack.extend(all(Step::Other));
             }
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => stack.extend(all(Step::Other)),
-            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => stack.extend(all(Step::Other)),
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+                stack.extend(all(Step::Other))
+            }
         }
         Some(())
     }
