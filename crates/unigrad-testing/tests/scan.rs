@@ -286,11 +286,13 @@ fn an_index_out_of_range_in_a_body_keeps_what_was_there() {
             let body = |s: &[Tensor], i: &[Tensor]| (vec![&s[0] * 0.5 + table.index_select(0, &i[0])], vec![]);
             let (last, _) = scan(body, &[&kept], &[&indices], ScanOptions::new()).unwrap();
             kept.assign(&last[0])?;
-            Ok::<f32, unigrad_tensor::Error>(kept.to_vec::<f32>()?[0])
+            // Read with the assignment, as a loss is: on a GPU this tells of the index.
+            Ok::<f32, unigrad_tensor::Error>(last[0].to_vec::<f32>()?[0])
         };
         let error = step(&[0, 9, 1]).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("scan.rs:"), "{device}: {error}");
         assert_eq!(kept.to_vec::<f32>().unwrap(), [7.0], "{device}");
         assert_eq!(step(&[0, 2, 1]).unwrap(), 5.125, "{device}");
+        assert_eq!(kept.to_vec::<f32>().unwrap(), [5.125], "{device}");
     }
 }
