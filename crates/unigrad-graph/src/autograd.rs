@@ -35,12 +35,7 @@ fn shares(node: &Expr, dy: &Expr, wants: &dyn Fn(&Expr) -> bool) -> Result<Vec<(
         return Err(autograd_error(node, message, "compute it outside of `no_grad`, and before a backward pass that frees the graph"));
     }
     crate::ops::vjp(&mut vjp)?;
-    for (_, share) in &vjp.shares {
-        if let Some(error) = share.error() {
-            return Err((**error).clone());
-        }
-    }
-    Ok(vjp.shares)
+    vjp.made()
 }
 
 fn is_leaf(op: &Op) -> bool {
@@ -68,6 +63,16 @@ impl Vjp<'_> {
     /// Whether a gradient is wanted for input `i`.
     pub(crate) fn wants(&self, i: usize) -> bool {
         self.inputs.get(i).is_some_and(|input| (self.wants)(input))
+    }
+
+    /// The shares, or the error of one of them.
+    fn made(self) -> Result<Vec<(Expr, Expr)>, Error> {
+        for (_, share) in &self.shares {
+            if let Some(error) = share.error() {
+                return Err((**error).clone());
+            }
+        }
+        Ok(self.shares)
     }
 
     /// Sends a gradient to input `i`, if it is wanted.
@@ -99,34 +104,88 @@ fn begun_at(origin: Origin) -> impl Fn(Error) -> Error {
     move |error| if error.op == "backward" { Error { origin, ..error } } else { error }
 }
 
+/// What has arrived at a node.
+#[derive(Default)]
+struct Arrived {
+    own: Option<Expr>,
+    /// At the parts of a loop, each once: they are differentiated together.
+    parts: Vec<(usize, Expr)>,
+}
+
 /// Gradients that have arrived so far, by node; the greatest id first.
 struct Pending {
     ids: BinaryHeap<NodeId>,
     place: NodeIndex,
-    arrived: Vec<Option<(Expr, Expr)>>,
+    arrived: Vec<Option<(Expr, Arrived)>>,
 }
 
 impl Pending {
-    /// Of nodes at or below `output`.
-    fn below(output: &Expr) -> Pending {
-        Pending { ids: BinaryHeap::new(), place: NodeIndex::new(output.id()), arrived: Vec::new() }
+    /// Of nodes with ids up to `newest`.
+    fn below(newest: NodeId) -> Pending {
+        Pending { ids: BinaryHeap::new(), place: NodeIndex::new(newest), arrived: Vec::new() }
+    }
+
+    /// What has arrived at a node so far. Users have greater ids, so a node that has been taken gets no more.
+    fn at(&mut self, node: Expr) -> Option<&mut Arrived> {
+        let place = match self.place.get(node.id()) {
+            Some(place) => place as usize,
+            None => {
+                self.ids.push(node.id());
+                self.place.insert(node.id(), self.arrived.len() as u32);
+                self.arrived.push(Some((node, Arrived::default())));
+                self.arrived.len() - 1
+            }
+        };
+        self.arrived[place].as_mut().map(|(_, arrived)| arrived)
     }
 
     #[track_caller]
     fn add(&mut self, node: Expr, share: Expr) {
-        match self.place.get(node.id()).and_then(|place| self.arrived[place as usize].as_mut()) {
-            Some((_, sum)) => *sum = sum.add(&share),
-            // Users have greater ids, so a node that has been taken gets no more.
-            None => {
-                self.ids.push(node.id());
-                self.place.insert(node.id(), self.arrived.len() as u32);
-                self.arrived.push(Some((node, share)));
-            }
+        if let Some(arrived) = self.at(node) {
+            arrived.own = Some(match &arrived.own {
+                Some(sum) => sum.add(&share),
+                None => share,
+            });
         }
     }
 
+    /// A gradient for part `i` of a loop.
+    #[track_caller]
+    fn add_part(&mut self, whole: Expr, i: usize, share: Expr) {
+        let Some(Arrived { parts, .. }) = self.at(whole) else { return };
+        match parts.iter_mut().find(|(part, _)| *part == i) {
+            Some((_, sum)) => *sum = sum.add(&share),
+            None => parts.push((i, share)),
+        }
+    }
+
+    /// Sends what arrived at a node on to the inputs that are wanted.
+    #[track_caller]
+    fn send(&mut self, node: &Expr, arrived: &Arrived, wants: &dyn Fn(&Expr) -> bool) -> Result<(), Error> {
+        if let Some(dy) = &arrived.own {
+            let whole = node.input(0).filter(|whole| matches!(whole.op(), Op::Loop(_)));
+            if let (Op::Part(i), Some(whole)) = (node.op(), whole) {
+                self.add_part(whole, *i, dy.clone());
+            } else {
+                // Not in a closure, where the origin of a sum would be this line.
+                for (input, share) in shares(node, dy, wants)? {
+                    self.add(input, share);
+                }
+            }
+        }
+        if let (Op::Loop(spec), Some((_, first))) = (node.op(), arrived.parts.first()) {
+            let _origin = node.origin().enter();
+            let mut vjp = Vjp { node, dy: first, inputs: node.inputs().clone(), wants, shares: Vec::new() };
+            spec.vjp(&mut vjp, &arrived.parts)?;
+            for (input, share) in vjp.made()? {
+                self.add(input, share);
+            }
+        }
+        Ok(())
+    }
+
     /// The node with the greatest id, and its gradient.
-    fn pop(&mut self) -> Option<(Expr, Expr)> {
+    fn pop(&mut self) -> Option<(Expr, Arrived)> {
         let id = self.ids.pop()?;
         self.place.get(id).and_then(|place| self.arrived[place as usize].take())
     }
@@ -180,30 +239,39 @@ impl Target {
 /// An error if it cannot be told, since evaluation has let go what was computed from a node of `wrt`.
 #[track_caller]
 pub fn gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Expr>>, Error> {
-    collect(output, dy, wrt, false)
+    collect(&[(output.clone(), dy.clone())], wrt, false)
+}
+
+/// As [`gradients`], of several outputs together.
+#[track_caller]
+pub(crate) fn gradients_of_all(outputs: &[(Expr, Expr)], wrt: &[Expr]) -> Result<Vec<Option<Expr>>, Error> {
+    collect(outputs, wrt, false)
 }
 
 /// As [`gradients`], with each node of `wrt` as if it were a leaf: what it was computed from counts for nothing.
 #[track_caller]
 pub fn partial_gradients(output: &Expr, dy: &Expr, wrt: &[Expr]) -> Result<Vec<Option<Expr>>, Error> {
-    collect(output, dy, wrt, true)
+    collect(&[(output.clone(), dy.clone())], wrt, true)
 }
 
 #[track_caller]
-fn collect(output: &Expr, dy: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<Vec<Option<Expr>>, Error> {
-    check_seed(output, dy)?;
+fn collect(outputs: &[(Expr, Expr)], wrt: &[Expr], as_leaves: bool) -> Result<Vec<Option<Expr>>, Error> {
+    for (output, dy) in outputs {
+        check_seed(output, dy)?;
+    }
     let begun_here = begun_at(Origin::current());
-    let reaching = reaching(output, wrt, as_leaves)?;
+    let roots: Vec<Expr> = outputs.iter().map(|(output, _)| output.clone()).collect();
+    let reaching = reaching(&roots, wrt, as_leaves)?;
     let wanted: FxHashSet<Target> = wrt.iter().map(Target::of).collect();
     let mut found: FxHashMap<Target, Expr> = FxHashMap::default();
-    let mut pending = Pending::below(output);
-    if reaching.contains(&output.id()) {
+    let mut pending = Pending::below(newest(&roots));
+    for (output, dy) in outputs.iter().filter(|(output, _)| reaching.contains(&output.id())) {
         pending.add(output.clone(), dy.clone());
     }
-    while let Some((node, dy)) = pending.pop() {
+    while let Some((node, arrived)) = pending.pop() {
         let target = Target::of(&node);
-        if wanted.contains(&target) {
-            let sum = found.get(&target).map_or_else(|| dy.clone(), |old| old.add(&dy));
+        if let (true, Some(dy)) = (wanted.contains(&target), &arrived.own) {
+            let sum = found.get(&target).map_or_else(|| dy.clone(), |old| old.add(dy));
             found.insert(target, sum);
             if as_leaves {
                 continue;
@@ -214,14 +282,12 @@ fn collect(output: &Expr, dy: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<Ve
             check(&node)?;
             let wants =
                 |input: &Expr| input.dtype().is_float() && (node.needs_grad() || !input.needs_grad()) && reaching.contains(&input.id());
-            for (input, share) in shares(&node, &dy, &wants).map_err(&begun_here)? {
-                pending.add(input, share);
-            }
+            pending.send(&node, &arrived, &wants).map_err(&begun_here)?;
         }
     }
     if wrt.iter().any(|node| !found.contains_key(&Target::of(node))) {
         // Some functions have no gradient of their own: what depends on the node through one of them has gradient 0.
-        let met = met(output, &reaching);
+        let met = met(&roots, &reaching);
         for node in wrt {
             if met.contains(&Target::of(node)) {
                 found.entry(Target::of(node)).or_insert_with(|| node.zeros_like());
@@ -231,10 +297,15 @@ fn collect(output: &Expr, dy: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<Ve
     Ok(wrt.iter().map(|node| found.get(&Target::of(node)).cloned()).collect())
 }
 
-/// What is met on the ways from `output` through the nodes of `reaching`.
-fn met(output: &Expr, reaching: &FxHashSet<NodeId>) -> FxHashSet<Target> {
+/// The id of the newest one.
+fn newest(nodes: &[Expr]) -> NodeId {
+    nodes.iter().map(Expr::id).max().unwrap_or(0) // DEFAULT: without nodes there is nothing to walk
+}
+
+/// What is met on the ways from `outputs` through the nodes of `reaching`.
+fn met(outputs: &[Expr], reaching: &FxHashSet<NodeId>) -> FxHashSet<Target> {
     let (mut seen, mut met) = (FxHashSet::default(), FxHashSet::default());
-    let mut stack = vec![output.clone()];
+    let mut stack = outputs.to_vec();
     while let Some(node) = stack.pop() {
         if reaching.contains(&node.id()) && seen.insert(node.id()) {
             met.insert(Target::of(&node));
@@ -251,24 +322,22 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
     check_seed(output, dy)?;
     let begun_here = begun_at(Origin::current());
     let mut found: BTreeMap<VariableId, Expr> = BTreeMap::new();
-    let mut pending = Pending::below(output);
+    let mut pending = Pending::below(output.id());
     let mut visited = Vec::new();
     if output.needs_grad() {
         pending.add(output.clone(), dy.clone());
     }
-    while let Some((node, dy)) = pending.pop() {
-        if let Op::Variable(id) = node.op() {
+    while let Some((node, arrived)) = pending.pop() {
+        if let (Op::Variable(id), Some(dy)) = (node.op(), &arrived.own) {
             let sum = match found.remove(id) {
-                Some(old) => old.add(&dy),
-                None => dy,
+                Some(old) => old.add(dy),
+                None => dy.clone(),
             };
             found.insert(*id, sum);
             continue;
         }
         check(&node)?;
-        for (input, share) in shares(&node, &dy, &|input| input.needs_grad() && input.dtype().is_float()).map_err(&begun_here)? {
-            pending.add(input, share);
-        }
+        pending.send(&node, &arrived, &|input| input.needs_grad() && input.dtype().is_float()).map_err(&begun_here)?;
         visited.push(node);
     }
     if consume {
@@ -324,9 +393,9 @@ fn sources(node: &Expr) -> impl Iterator<Item = Expr> {
     inputs.into_iter()
 }
 
-/// The nodes at or below `output` from which a node of `wrt` can be reached through floats.
+/// The nodes at or below `outputs` from which a node of `wrt` can be reached through floats.
 #[track_caller]
-fn reaching(output: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<FxHashSet<NodeId>, Error> {
+fn reaching(outputs: &[Expr], wrt: &[Expr], as_leaves: bool) -> Result<FxHashSet<NodeId>, Error> {
     // A variable is wanted with any value that it had, and all that leads to one needs a gradient; other nodes are older than what leads to them.
     let variables: FxHashSet<Target> = wrt.iter().map(Target::of).filter(|target| matches!(target, Target::Variable(_))).collect();
     let nodes: Vec<&Expr> = wrt.iter().filter(|node| matches!(Target::of(node), Target::Node(_))).collect();
@@ -335,8 +404,8 @@ fn reaching(output: &Expr, wrt: &[Expr], as_leaves: bool) -> Result<FxHashSet<No
     let matters = |node: &Expr| node.id() >= least || (!variables.is_empty() && node.needs_grad());
     // All ancestors that can matter, then from the smallest id up: whether an input reaches.
     let mut all: Vec<Expr> = Vec::new();
-    let mut walked = NodeIndex::new(output.id());
-    let mut stack = vec![output.clone()];
+    let mut walked = NodeIndex::new(newest(outputs));
+    let mut stack = outputs.to_vec();
     while let Some(node) = stack.pop() {
         if !matters(&node) || leaves.contains(&Target::of(&node)) || walked.get(node.id()).is_some() {
             continue;

@@ -26,7 +26,7 @@ pub struct Composite {
 }
 
 /// One op, and which values it takes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Step {
     node_type: Arc<NodeType>,
     inputs: SmallVec<[u32; 3]>,
@@ -73,16 +73,34 @@ enum Value {
     Step(u32),
 }
 
-impl Composite {
-    /// What `f` makes of tensors like these. `None` if it takes more than its arguments (data, run-time numbers, variables) or states a gradient of
-    /// its own; an error if one of its results is invalid.
-    pub fn record(name: &'static str, like: &[Expr], f: impl FnOnce(&[Expr]) -> Vec<Expr>) -> Result<Option<Recorded>, Arc<Error>> {
-        let _guard = no_grad_guard();
-        let stand_ins: Vec<Expr> = like.iter().map(Expr::stand_in).collect();
-        let roots = f(&stand_ins);
+/// What a node that a function meets is to it.
+pub(crate) enum Met {
+    /// One of its ops.
+    Op,
+    /// A value from outside.
+    Outside,
+    /// What cannot be recorded.
+    Foreign,
+}
+
+/// What a walk through a function's results found.
+pub(crate) struct Walked {
+    /// Which of the stand-ins each argument is; the values from outside come after them.
+    pub(crate) arguments: Vec<usize>,
+    /// Values from outside.
+    pub(crate) outside: Vec<Expr>,
+    types: Vec<Arc<TensorType>>,
+    steps: Vec<Step>,
+    results: Vec<u32>,
+}
+
+impl Walked {
+    /// From results down to stand-ins and to what `met` calls outside. The node that cannot be recorded, or an error, if there is one.
+    pub(crate) fn new(stand_ins: &[Expr], roots: &[Expr], met: impl Fn(&Expr) -> Met) -> Result<Result<Walked, Expr>, Arc<Error>> {
+        let place_of: FxHashMap<u64, usize> = stand_ins.iter().enumerate().map(|(i, stand_in)| (stand_in.id(), i)).collect();
         let mut known: FxHashMap<u64, Value> = FxHashMap::default();
-        let (mut arguments, mut steps) = (Vec::new(), Vec::new());
-        for root in &roots {
+        let (mut arguments, mut outside, mut types, mut steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for root in roots {
             let mut stack = vec![(root.clone(), false)];
             while let Some((expr, expanded)) = stack.pop() {
                 if known.contains_key(&expr.id()) {
@@ -91,17 +109,22 @@ impl Composite {
                 if let Some(error) = expr.error() {
                     return Err(error.clone());
                 }
-                if let Some(argument) = stand_ins.iter().position(|stand_in| stand_in.same(&expr)) {
+                let argument = match (place_of.get(&expr.id()), met(&expr)) {
+                    (Some(place), _) => Some(*place),
+                    // What differs by the size of a named axis alone would be equal.
+                    (None, _) if expr.is_named() => return Ok(Err(expr)),
+                    (None, Met::Outside) => {
+                        outside.push(expr.clone());
+                        Some(stand_ins.len() + outside.len() - 1)
+                    }
+                    (None, Met::Op) => None,
+                    (None, Met::Foreign) => return Ok(Err(expr)),
+                };
+                if let Some(argument) = argument {
                     known.insert(expr.id(), Value::Argument(arguments.len() as u32));
                     arguments.push(argument);
+                    types.push(expr.tensor_type().clone());
                     continue;
-                }
-                // What differs by the size of a named axis alone would be equal.
-                if expr.data().is_some()
-                    || expr.is_named()
-                    || matches!(expr.op(), Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Custom(_) | Op::Copy | Op::Commit)
-                {
-                    return Ok(None);
                 }
                 let inputs = expr.inputs().clone();
                 if !expanded {
@@ -119,20 +142,71 @@ impl Composite {
             Value::Argument(i) => i,
             Value::Step(i) => arguments.len() as u32 + i,
         };
-        let results: Option<Vec<u32>> = roots.iter().map(|root| known.get(&root.id()).copied().map(place)).collect();
-        let Some(results) = results.filter(|results| !results.is_empty()) else { return Ok(None) };
-        if steps.is_empty() {
-            return Ok(None);
+        let mut results = Vec::with_capacity(roots.len());
+        for root in roots {
+            let Some(value) = known.get(&root.id()) else { return Err(Error::internal(root, "a result that was not walked")) };
+            results.push(place(*value));
         }
-        let steps: Vec<Step> =
+        let steps =
             steps.into_iter().map(|(node_type, inputs)| Step { node_type, inputs: inputs.into_iter().map(place).collect() }).collect();
-        let types: Vec<Arc<TensorType>> = arguments.iter().map(|i| stand_ins[*i].node_type().tensor_type().clone()).collect();
+        Ok(Ok(Walked { arguments, outside, types, steps, results }))
+    }
+
+    pub(crate) fn composite(self, name: &'static str) -> Composite {
+        Composite::new(name, self.types, self.steps, self.results)
+    }
+}
+
+impl Composite {
+    fn new(name: &'static str, arguments: Vec<Arc<TensorType>>, steps: Vec<Step>, results: Vec<u32>) -> Composite {
         let mut hasher = FxHasher::default();
-        types.iter().for_each(|of| hasher.write_u64(of.number()));
+        arguments.iter().for_each(|of| hasher.write_u64(of.number()));
         steps.iter().for_each(|step| (step.node_type.number(), &step.inputs).hash(&mut hasher));
         results.hash(&mut hasher);
-        let composite = Arc::new(Composite { name, arguments: types, steps, results, hash: hasher.finish() });
-        Ok(Some(Recorded { composite, arguments }))
+        Composite { name, arguments, steps, results, hash: hasher.finish() }
+    }
+
+    /// What `f` makes of tensors like these. `None` if it takes more than its arguments (data, run-time numbers, variables) or states a gradient of
+    /// its own; an error if one of its results is invalid.
+    pub fn record(name: &'static str, like: &[Expr], f: impl FnOnce(&[Expr]) -> Vec<Expr>) -> Result<Option<Recorded>, Arc<Error>> {
+        let _guard = no_grad_guard();
+        let stand_ins: Vec<Expr> = like.iter().map(Expr::stand_in).collect();
+        let roots = f(&stand_ins);
+        let met = |expr: &Expr| {
+            let is_foreign = matches!(expr.op(), Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Custom(_) | Op::Copy | Op::Commit);
+            if expr.data().is_some() || is_foreign { Met::Foreign } else { Met::Op }
+        };
+        let Ok(walked) = Walked::new(&stand_ins, &roots, met)? else { return Ok(None) };
+        if walked.steps.is_empty() {
+            return Ok(None);
+        }
+        let arguments = walked.arguments.clone();
+        Ok(Some(Recorded { composite: Arc::new(walked.composite(name)), arguments }))
+    }
+
+    /// The same ops, with some of the arguments as further results.
+    pub(crate) fn with_arguments(&self, further: &[u32]) -> Composite {
+        let results = self.results.iter().chain(further).copied().collect();
+        Composite::new(self.name, self.arguments.clone(), self.steps.clone(), results)
+    }
+
+    /// The same without users' gradients, if it has any: these make no difference to a plan.
+    pub(crate) fn general(&self) -> Option<Composite> {
+        if !self.steps.iter().any(|step| step.node_type.is_own()) {
+            return None;
+        }
+        let steps = self.steps.iter().map(|step| Step { node_type: step.node_type.kept(), inputs: step.inputs.clone() }).collect();
+        Some(Composite { name: self.name, arguments: self.arguments.clone(), steps, results: self.results.clone(), hash: self.hash })
+    }
+
+    /// Leaves of the types of the arguments, without data.
+    #[track_caller]
+    pub fn stand_ins(&self) -> Vec<Expr> {
+        let mut stand_ins = Vec::with_capacity(self.arguments.len());
+        for of in &self.arguments {
+            stand_ins.push(Expr::stand_in_of(of));
+        }
+        stand_ins
     }
 
     /// What it was recorded as.

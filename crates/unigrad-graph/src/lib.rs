@@ -12,6 +12,7 @@ mod composite;
 mod dims;
 mod error;
 mod index;
+mod loops;
 mod node;
 mod op;
 pub mod ops;
@@ -25,6 +26,7 @@ pub use composite::{Composite, Recorded};
 pub use dims::{AxisNames, Dim, Factor, Names, factors, merged};
 pub use error::{Error, ErrorKind};
 pub use index::NodeIndex;
+pub use loops::{Given, Loop, Taken};
 pub use node::{
     EnableGradGuard, Expr, Inputs, KeepScalarsGuard, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled,
     keep_scalars_guard, next_id, no_grad_guard,

@@ -1,7 +1,7 @@
 //! Nodes, and the handle to one.
 
 use crate::{
-    Below, Claim, Composite, Error, ErrorKind, Op, Shape, VariableId, dims, is_countable, numel,
+    Below, Claim, Composite, Error, ErrorKind, Loop, Op, Shape, VariableId, dims, is_countable, numel,
     op::InvalidOp,
     shape::MAX_RANK,
     types::{self, NodeType, TensorType},
@@ -279,7 +279,19 @@ impl Expr {
     /// A leaf of the same type without data: stands for an argument of a function that is recorded.
     #[track_caller]
     pub fn stand_in(&self) -> Expr {
-        Expr::of_type(&Op::Buffer, Inputs::new(), self.tensor_type(), None)
+        Expr::stand_in_of(self.tensor_type())
+    }
+
+    /// A leaf of a type, without data.
+    #[track_caller]
+    pub(crate) fn stand_in_of(of: &Arc<TensorType>) -> Expr {
+        Expr::of_type(&Op::Buffer, Inputs::new(), of, None)
+    }
+
+    /// A loop over a sequence; see [`Loop`].
+    #[track_caller]
+    pub(crate) fn looped(spec: Arc<Loop>, inputs: Inputs, of: &Arc<TensorType>) -> Expr {
+        Expr::of_type(&Op::Loop(spec), inputs, of, None)
     }
 
     /// What several ops make of arguments of the types that they were recorded with; see [`Composite`].

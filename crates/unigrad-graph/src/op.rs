@@ -1,6 +1,6 @@
 //! The closed set of ops. Every pass matches on it without `_`, so a new op fails to compile until each pass has decided about it.
 
-use crate::{Composite, Error, Expr};
+use crate::{Composite, Error, Expr, Loop};
 use smallvec::SmallVec;
 use std::{fmt, hash, sync::Arc};
 use unigrad_scalar::{ArgReduceOp, AttentionSpec, BinaryOp, Literal, PoolSpec, ReduceOp, ScanOp, ScatterMode, UnaryOp, UserProgram};
@@ -222,6 +222,9 @@ pub enum Op {
 
     /// Several ops at once; parts: their results.
     Composite(Arc<Composite>),
+    /// Several ops for each element of sequences, one after the other; parts: the last states, then what each step gives, in a sequence. Inputs:
+    /// the states before the first step, the sequences (along axis 0), what every step takes.
+    Loop(Arc<Loop>),
 
     // Structure.
     /// Part `i` of a node with several outputs.
@@ -286,7 +289,7 @@ impl Op {
             Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => true,
             Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => true,
             Op::Scatter { mode, .. } => *mode == ScatterMode::Set,
-            Op::Composite(_) | Op::Part(_) | Op::Barrier | Op::Custom(_) | Op::Copy | Op::Commit | Op::Invalid(_) => true,
+            Op::Composite(_) | Op::Loop(_) | Op::Part(_) | Op::Barrier | Op::Custom(_) | Op::Copy | Op::Commit | Op::Invalid(_) => true,
             Op::Iota { .. } | Op::Random { .. } | Op::Unary(_) | Op::Binary(_) | Op::Bounded { .. } => false,
             Op::Reduce(..) | Op::ArgReduce(..) | Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul => false,
             Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) | Op::MaxPool(_) => false,
@@ -339,6 +342,7 @@ impl Op {
             Op::Attention(_) => "attention",
             Op::AttentionGrad(_) => "attention.grad",
             Op::Composite(composite) => composite.name(),
+            Op::Loop(_) => "scan",
             Op::Part(_) => "part",
             Op::Barrier => "barrier",
             Op::Kernel(_) => "kernel",

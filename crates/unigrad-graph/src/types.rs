@@ -9,7 +9,7 @@
 //! Never: keeps what a user's gradient holds alive: a type with one is its node's own, with the number of all such nodes.
 
 use crate::{
-    CustomGradient, CustomOp, Error, Expr, Op, Shape, VariableId,
+    CustomGradient, CustomOp, Error, Expr, Loop, Op, Shape, VariableId,
     dims::{Names, general_op},
 };
 use rustc_hash::{FxBuildHasher, FxHasher};
@@ -69,6 +69,16 @@ impl TensorType {
     pub fn kept(self: &Arc<TensorType>) -> Arc<TensorType> {
         self.named.as_deref().and_then(|named| named.general.as_ref()).unwrap_or(self).clone()
     }
+
+    /// Sizes per axis.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
 }
 
 impl NodeType {
@@ -81,6 +91,11 @@ impl NodeType {
     /// What to hold so that the number stays that of the same content: never a user's gradient.
     pub fn kept(self: &Arc<NodeType>) -> Arc<NodeType> {
         self.general.as_ref().unwrap_or(self).clone()
+    }
+
+    /// Whether it is one node's own.
+    pub(crate) fn is_own(&self) -> bool {
+        self.general.is_some()
     }
 
     /// The type of the result.
@@ -255,6 +270,7 @@ fn remembered(new: TensorType) -> Arc<TensorType> {
 pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     match op {
         Op::Variable(_) | Op::Custom(_) | Op::Invalid(_) => own(op, of),
+        Op::Loop(spec) => spec.general().map_or_else(|| common(op, of), |general| own_loop(op, general, of)),
         op => common(op, of),
     }
 }
@@ -309,6 +325,12 @@ fn own(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     };
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
     Arc::new(NodeType { number, op: op.clone(), of: of.clone(), general })
+}
+
+/// As [`own`], of a loop with a user's gradient in its body.
+fn own_loop(op: &Op, general: Loop, of: &Arc<TensorType>) -> Arc<NodeType> {
+    let general = common(&Op::Loop(Arc::new(general)), of);
+    Arc::new(NodeType { number: general.number, op: op.clone(), of: of.clone(), general: Some(general) })
 }
 
 /// A type for a node that ends, whose own must go before it.

@@ -9,11 +9,13 @@ use smallvec::SmallVec;
 use unigrad_graph::{Composite, Expr, NodeId, Op};
 use unigrad_kernel::Limits;
 
-struct Builder {
-    ir: Ir,
-    id_of: FxHashMap<NodeId, Id>,
-    /// The results of composites.
+pub(crate) struct Builder {
+    pub(crate) ir: Ir,
+    pub(crate) id_of: FxHashMap<NodeId, Id>,
+    /// The results of composites and loops.
     results: FxHashMap<NodeId, Vec<Id>>,
+    /// By what a loop gave as a sequence, its elements.
+    pub(crate) elements: FxHashMap<Id, Vec<Id>>,
     barriers: u32,
     limits: Limits,
 }
@@ -35,7 +37,7 @@ type Outputs = (Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>);
 /// The compiler's graph and its outputs.
 pub(crate) fn build(capture: &Capture, limits: Limits) -> Result<Built, String> {
     let _guard = unigrad_graph::keep_scalars_guard();
-    let mut builder = Builder { ir: Ir::default(), id_of: FxHashMap::default(), results: FxHashMap::default(), barriers: 0, limits };
+    let mut builder = Builder::new(limits);
     for (i, node) in capture.nodes.iter().enumerate() {
         let expr = &node.expr;
         let id = match node.role {
@@ -60,6 +62,11 @@ pub(crate) fn build(capture: &Capture, limits: Limits) -> Result<Built, String> 
 }
 
 impl Builder {
+    pub(crate) fn new(limits: Limits) -> Builder {
+        let (id_of, results, elements) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        Builder { ir: Ir::default(), id_of, results, elements, barriers: 0, limits }
+    }
+
     fn leaf(&mut self, expr: &Expr, op: IrOp) -> Id {
         self.add(expr, op, SmallVec::new())
     }
@@ -157,9 +164,15 @@ impl Builder {
             // The kernel takes its lengths as run-time scalars. Lengths that a device computed are for the decomposition.
             Op::Attention(_) | Op::AttentionGrad(_) if !self.has_kernel(expr.op(), &inputs) => Ok(inputs[0]),
             Op::Composite(composite) => self.composite(expr, composite),
-            Op::Part(i) if matches!(operand(expr, 0)?.op(), Op::Composite(_)) => {
+            Op::Loop(spec) => {
+                let results = self.steps(spec, &inputs)?;
+                let first = *results.first().ok_or("a scan without results")?;
+                self.results.insert(expr.id(), results);
+                Ok(first)
+            }
+            Op::Part(i) if matches!(operand(expr, 0)?.op(), Op::Composite(_) | Op::Loop(_)) => {
                 let result = self.results.get(&operand(expr, 0)?.id()).and_then(|results| results.get(*i));
-                result.copied().ok_or_else(|| format!("a composite has no part {i}"))
+                result.copied().ok_or_else(|| format!("there is no part {i} of a composite or scan"))
             }
             Op::Part(_) if self.is_computed_attention(expr) => {
                 let Some(parts) = unigrad_graph::decompose(expr) else { return Err("attention has no decomposition".into()) };
@@ -226,7 +239,7 @@ impl Builder {
     }
 
     /// Adds a freshly made graph whose leaves are known already.
-    fn expand(&mut self, root: &Expr) -> Result<Id, String> {
+    pub(crate) fn expand(&mut self, root: &Expr) -> Result<Id, String> {
         if let Some(error) = root.error() {
             return Err(error.to_string());
         }

@@ -362,7 +362,7 @@ impl Capture {
             }
             held[i] = true;
             if node.operations > CHEAP
-                && !matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Composite(_))
+                && !matches!(node.expr.op(), Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Composite(_) | Op::Loop(_))
             {
                 // A variable is seen through to its value.
                 let mut at = i;

@@ -147,7 +147,9 @@ fn checks(ir: &Ir, computed: impl Iterator<Item = Id>) -> Vec<Check> {
             Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) | Op::MaxPool(_) => continue,
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => continue,
             Op::Attention(_) | Op::AttentionGrad(_) | Op::Part(_) => continue,
-            Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Composite(_) | Op::Copy | Op::Commit | Op::Invalid(_) => continue,
+            Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+                continue;
+            }
         };
         let check = Check { index: values_of(ir, node.inputs[input]), size, from_end };
         if !is_in_range(ir, check) && seen.insert(check) {

@@ -4,8 +4,8 @@
 //! Always: members do not depend on each other, and nothing between the first and the last member needs what a member writes.
 
 use crate::lower::Launch;
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::smallvec;
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::{Grouped, InstOp, Kernel, Region};
 
 /// The region with its size taken out, if it is a plain walk over one axis.
@@ -54,28 +54,31 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
     sets.sort();
     // Members move to the place of the last one; a member whose results are needed before stays where it is.
     let mut leader: Vec<usize> = (0..launches.len()).collect();
+    // By node, the launches that use it.
+    let mut uses: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+    for (at, launch) in launches.iter().enumerate() {
+        launch.args.iter().for_each(|id| uses.entry(*id).or_default().push(at));
+    }
+    // Whether a launch after `at` up to `last` reads or writes it.
+    let is_used = |id: u32, at: usize, last: usize| {
+        uses.get(&id).is_some_and(|uses| uses[uses.partition_point(|use_| *use_ <= at)..].first().is_some_and(|next| *next <= last))
+    };
     for set in sets {
-        // One alone has nobody to join.
-        let [first, .., last] = set[..] else { continue };
-        // Walking back from the last member: what is read or written in parts from here on must not be written later than it is now.
-        let mut used_later = FxHashSet::default();
-        let mut members: Vec<usize> = Vec::new();
-        for at in (first..=last).rev() {
-            if set.binary_search(&at).is_ok() && !writes(&launches[at]).any(|id| used_later.contains(&id)) {
-                members.push(at);
-            }
-            used_later.extend(launches[at].args.iter().copied());
-        }
+        // One alone has nothing to join.
+        let [_, .., last] = set[..] else { continue };
+        // What is read or written in parts up to the last member must not be written later than it is now.
+        let members: Vec<usize> = set.iter().rev().copied().filter(|at| !writes(&launches[*at]).any(|id| is_used(id, *at, last))).collect();
         if members.len() > 1 {
             members.iter().for_each(|member| leader[*member] = last);
         }
     }
+    let mut members_of: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); launches.len()];
+    leader.iter().enumerate().for_each(|(member, leader)| members_of[*leader].push(member));
     let mut grouped = Vec::with_capacity(launches.len());
-    for at in 0..launches.len() {
+    for (at, members) in members_of.iter().enumerate() {
         if leader[at] != at {
             continue;
         }
-        let members: Vec<usize> = (0..=at).filter(|m| leader[*m] == at).collect();
         if members.len() < 2 {
             grouped.push(launches[at].clone());
             continue;

@@ -6,15 +6,13 @@
 
 use crate::memory::Place;
 use crate::plan::PlannedLaunch;
+use rustc_hash::FxHashMap;
 use unigrad_kernel::{Kernel, Region};
 
-/// Joins the arguments of a launch that are one memory. `donated` tells for every output whose memory it takes.
-pub(crate) fn unite(launch: &mut PlannedLaunch, donated: &[Option<u32>]) {
+/// Joins the arguments of a launch that are one memory. `heirs`: by input, the output that takes its memory.
+pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
     let effective = |place: Place| match place {
-        Place::External(input) => match donated.iter().position(|donor| *donor == Some(input)) {
-            Some(output) => Place::Output(output as u32),
-            None => place,
-        },
+        Place::External(input) => heirs.get(&input).map_or(place, |output| Place::Output(*output)),
         Place::Output(_) | Place::Arena(_) => place,
     };
     let PlannedLaunch { kernel, args, .. } = launch;

@@ -4,8 +4,9 @@
 //! Always: a node's inputs come before it; two nodes with one op and the same inputs are one node (but for barriers).
 //! Never: holds data, or knows which nodes share a kernel.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use unigrad_graph::{BinaryOp, DType, Format, Literal, Op, Origin, Shape, UnaryOp, numel};
 
 /// A node by position.
@@ -47,13 +48,19 @@ pub(crate) enum Kind {
     Heavy,
 }
 
-/// What makes two nodes the same.
-type Content = (IrOp, SmallVec<[Id; 3]>, Shape, DType);
+/// The hash of what makes two nodes the same.
+fn content(node: &IrNode) -> u64 {
+    let mut hasher = FxHasher::default();
+    (&node.op, &node.inputs, &node.shape, node.dtype).hash(&mut hasher);
+    hasher.finish()
+}
 
 #[derive(Default)]
 pub(crate) struct Ir {
     pub(crate) nodes: Vec<IrNode>,
-    known: FxHashMap<Content, Id>,
+    /// The last node of each content's hash, and by node the one before with the same hash: contents are in the nodes, and not kept twice.
+    known: FxHashMap<u64, Id>,
+    before: FxHashMap<Id, Id>,
 }
 
 impl Ir {
@@ -76,16 +83,23 @@ impl Ir {
         if let Some(same) = self.simplify(&node) {
             return same;
         }
-        let key = (node.op.clone(), node.inputs.clone(), node.shape.clone(), node.dtype);
-        let next = self.nodes.len() as Id;
-        match self.known.entry(key) {
-            std::collections::hash_map::Entry::Occupied(known) => *known.get(),
-            std::collections::hash_map::Entry::Vacant(free) => {
-                free.insert(next);
-                self.nodes.push(node);
-                next
+        let hash = content(&node);
+        let last = self.known.get(&hash).copied();
+        let mut at = last;
+        while let Some(id) = at {
+            let same = self.node(id);
+            if same.op == node.op && same.inputs == node.inputs && same.shape == node.shape && same.dtype == node.dtype {
+                return id;
             }
+            at = self.before.get(&id).copied();
         }
+        let next = self.nodes.len() as Id;
+        self.known.insert(hash, next);
+        if let Some(last) = last {
+            self.before.insert(next, last);
+        }
+        self.nodes.push(node);
+        next
     }
 
     /// Rewrites that never change a value, not even that of a NaN or a signed zero.
@@ -184,6 +198,7 @@ impl Ir {
             | Op::Copy
             | Op::Commit
             | Op::Composite(_)
+            | Op::Loop(_)
             | Op::Invalid(_) => Kind::Heavy,
         }
     }

@@ -1,13 +1,14 @@
 //! The compiler: graph to fused kernels to a plan, and the plan cache.
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
-//! The way: `capture` (walk, key) → `build` (composites apart, duplicates gone; `commit`: assignments guarded) → `sums`, `transpose` (cheaper forms) → `fuse`
+//! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `steps`, duplicates gone; `commit`: assignments guarded) → `sums`, `transpose` (cheaper forms) → `fuse`
 //! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `memory` (offsets).
 //! Always: the same graph gives the same plan; what cannot happen is an error (`internal`), never a default. Never: runs anything, or knows what device the plan is for.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod affine;
+mod arena;
 mod below;
 mod build;
 mod cache;
@@ -31,6 +32,7 @@ mod physical;
 mod plan;
 mod prologue;
 mod shrink;
+mod steps;
 mod sums;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -7,6 +7,7 @@
 //! Never: talks to a device, reads tensor contents, or depends on hash order (plans must diff).
 //! Checked by an oracle (`testing::memory`) on every plan that the op table and the fuzzer make. Not checked: gaps between plans.
 
+use crate::arena::Arena;
 use crate::group::writes;
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
@@ -27,15 +28,6 @@ pub enum Place {
 
 /// Alignment of arena offsets, in bytes.
 const ALIGN: usize = 256;
-
-/// A live block of the arena.
-struct Block {
-    offset: usize,
-    bytes: usize,
-    node: Id,
-    /// The last launch that uses it.
-    last: usize,
-}
 
 pub(crate) struct Layout {
     pub(crate) place: FxHashMap<Id, Place>,
@@ -203,9 +195,7 @@ pub(crate) fn assign(
     };
     let mut needless = vec![false; launches.len()];
     let mut taken: FxHashSet<u32> = FxHashSet::default();
-    // Live blocks of the arena, by offset.
-    let mut live: Vec<Block> = Vec::new();
-    let mut arena = 0;
+    let mut arena = Arena::default();
     for (at, launch) in launches.iter().enumerate() {
         let args = launch.kernel.args();
         let mut times: FxHashMap<Id, u32> = FxHashMap::default();
@@ -245,34 +235,18 @@ pub(crate) fn assign(
             }
             let wanted = ir.bytes(*id)?.div_ceil(ALIGN) * ALIGN;
             let last = *last_use.get(id).ok_or_else(|| ir.impossible(*id, "a launch writes it, and no launch uses it"))?;
-            let heir = heirs.iter().find_map(|other| live.iter().position(|block| block.node == *other && block.bytes == wanted));
-            if let Some(block) = heir {
-                (live[block].node, live[block].last) = (*id, last);
+            if let Some(offset) = heirs.iter().find_map(|other| arena.inherit(*other, *id, wanted, last)) {
                 needless[at] = launch.is_copy;
-                place.insert(*id, Place::Arena(live[block].offset));
+                place.insert(*id, Place::Arena(offset));
                 continue;
             }
             if wanted == 0 {
                 place.insert(*id, Place::Arena(0));
                 continue;
             }
-            // Best fit: the smallest gap that is large enough, else the end.
-            let mut best: Option<(usize, usize)> = None;
-            let mut end = 0;
-            for block in &live {
-                let gap = block.offset - end;
-                if gap >= wanted && best.is_none_or(|(_, best)| gap < best) {
-                    best = Some((end, gap));
-                }
-                end = block.offset + block.bytes;
-            }
-            let offset = best.map_or(end, |(offset, _)| offset);
-            let index = live.partition_point(|block| block.offset < offset);
-            live.insert(index, Block { offset, bytes: wanted, node: *id, last });
-            arena = arena.max(offset + wanted);
-            place.insert(*id, Place::Arena(offset));
+            place.insert(*id, Place::Arena(arena.take(*id, wanted, last)));
         }
-        live.retain(|block| block.last > at);
+        arena.end(at);
     }
     for (id, node) in ir.nodes.iter().enumerate() {
         if let IrOp::External(input) = node.op {
@@ -282,5 +256,5 @@ pub(crate) fn assign(
             place.entry(id as Id).or_insert(Place::Arena(0));
         }
     }
-    Ok(Layout { place, arena, donated, needless })
+    Ok(Layout { place, arena: arena.bytes, donated, needless })
 }

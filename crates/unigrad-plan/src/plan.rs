@@ -130,6 +130,7 @@ pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, Strin
 pub(crate) fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec<PlannedLaunch>, String> {
     let place = |id: u32| layout.place.get(&id).copied().ok_or_else(|| ir.impossible(id, "it has no place in memory"));
     let (mut begun, mut overwritten): (FxHashSet<u32>, FxHashSet<u32>) = Default::default();
+    let heirs = layout.donated.iter().enumerate().filter_map(|(output, input)| Some(((*input)?, output as u32))).collect();
     let mut planned = Vec::with_capacity(launches.len());
     for (launch, needless) in launches.iter().zip(&layout.needless) {
         let (mut begins, mut overwrites) = (Vec::new(), Vec::new());
@@ -162,7 +163,7 @@ pub(crate) fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec
             overwrites,
             begins,
         };
-        in_place::unite(&mut launch, &layout.donated);
+        in_place::unite(&mut launch, &heirs);
         planned.push(launch);
     }
     Ok(planned)

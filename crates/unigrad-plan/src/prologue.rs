@@ -110,7 +110,9 @@ fn decodes(op: &Op) -> bool {
         Op::Random { .. } | Op::Bounded { .. } | Op::Reduce(..) | Op::ArgReduce(..) | Op::Scan { .. } | Op::Scatter { .. } => false,
         Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => false,
         Op::MaxPool(_) | Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } | Op::Attention(_) => false,
-        Op::AttentionGrad(_) | Op::Composite(_) | Op::Part(_) | Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Copy => false,
+        Op::AttentionGrad(_) | Op::Composite(_) | Op::Loop(_) | Op::Part(_) | Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Copy => {
+            false
+        }
         Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Commit | Op::Invalid(_) => false,
     }
 }

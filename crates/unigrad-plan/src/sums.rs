@@ -19,9 +19,11 @@ const MAX_INNER: usize = 256;
 /// Rewrites every such sum; `outputs` follow.
 pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
     let users = ir.users();
-    let is_output = |id: Id| outputs.contains(&id);
+    let mut is_output = vec![false; ir.nodes.len()];
+    outputs.iter().for_each(|id| is_output[*id as usize] = true);
+    let is_single = singles(&ir, &is_output);
     let is_sum = |id: Id| ir.node(id).op == IrOp::Op(Op::Binary(BinaryOp::Add)) && ir.node(id).dtype.is_float();
-    let inner_sum = |id: Id| is_sum(id) && users[id as usize].len() == 1 && !is_output(id) && is_sum(users[id as usize][0]);
+    let inner_sum = |id: Id| is_sum(id) && users[id as usize].len() == 1 && !is_output[id as usize] && is_sum(users[id as usize][0]);
     let tops: Vec<Id> = (0..ir.nodes.len() as Id).filter(|id| is_sum(*id) && !inner_sum(*id)).collect();
     let mut terms_of: Vec<(Id, Vec<Id>)> = Vec::new();
     for top in tops {
@@ -30,9 +32,8 @@ pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
         while let Some(id) = stack.pop() {
             if inner_sum(id) { stack.extend(ir.node(id).inputs.iter().rev()) } else { terms.push(id) }
         }
-        let single = |id: &Id| users[*id as usize].len() == 1 && !is_output(*id) && terms.iter().filter(|t| *t == id).count() == 1;
-        let products = terms.iter().filter(|id| is_small_product(&ir, **id) && single(id)).count();
-        let pieces = terms.iter().filter(|id| piece(&ir, **id).is_some() && single(id)).count();
+        let products = terms.iter().filter(|id| is_single[**id as usize] && is_small_product(&ir, **id)).count();
+        let pieces = terms.iter().filter(|id| is_single[**id as usize] && piece(&ir, **id).is_some()).count();
         if products >= MIN_PRODUCTS || pieces >= 2 {
             terms_of.push((top, terms));
         }
@@ -45,7 +46,7 @@ pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
     let mut tops = terms_of.into_iter().peekable();
     for (id, node) in ir.nodes.iter().enumerate() {
         let new = if let Some((_, terms)) = tops.next_if(|(top, _)| *top == id as Id) {
-            Sum { old: &ir, users: &users, renamed: &renamed, out: &mut out, outputs }.rewrite(node, &terms)
+            Sum { old: &ir, is_single: &is_single, renamed: &renamed, out: &mut out }.rewrite(node, &terms)
         } else {
             let inputs = node.inputs.iter().map(|input| renamed[*input as usize]).collect();
             out.add(IrNode { inputs, ..node.clone() })
@@ -54,6 +55,13 @@ pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
     }
     outputs.iter_mut().for_each(|id| *id = renamed[*id as usize]);
     out
+}
+
+/// Which nodes are no outputs, and an input of one node, once.
+fn singles(ir: &Ir, is_output: &[bool]) -> Vec<bool> {
+    let mut uses = vec![0_u32; ir.nodes.len()];
+    ir.nodes.iter().flat_map(|node| &node.inputs).for_each(|input| uses[*input as usize] += 1);
+    uses.iter().zip(is_output).map(|(uses, is_output)| *uses == 1 && !is_output).collect()
 }
 
 fn is_small_product(ir: &Ir, id: Id) -> bool {
@@ -73,16 +81,14 @@ fn piece(ir: &Ir, id: Id) -> Option<(usize, usize, Id)> {
 
 struct Sum<'a> {
     old: &'a Ir,
-    users: &'a [SmallVec<[Id; 4]>],
+    is_single: &'a [bool],
     renamed: &'a [Id],
     out: &'a mut Ir,
-    outputs: &'a [Id],
 }
 
 impl Sum<'_> {
     fn rewrite(mut self, node: &IrNode, terms: &[Id]) -> Id {
-        let single =
-            |id: &Id| self.users[*id as usize].len() == 1 && !self.outputs.contains(id) && terms.iter().filter(|t| *t == id).count() == 1;
+        let single = |id: &Id| self.is_single[*id as usize];
         let mut products: Vec<Id> = Vec::new();
         let mut pieces: Vec<(usize, usize, Id, Id)> = Vec::new();
         let mut rest: Vec<Id> = Vec::new();

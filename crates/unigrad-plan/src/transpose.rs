@@ -10,10 +10,15 @@ use unigrad_graph::Op;
 /// Rewrites every transpose of a product that has no other reader; `outputs` follow.
 pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
     let users = ir.users();
+    let mut is_output = vec![false; ir.nodes.len()];
+    outputs.iter().for_each(|id| is_output[*id as usize] = true);
     let is_candidate = |node: &IrNode| {
         let IrOp::Op(Op::Permute(perm)) = &node.op else { return false };
         let product = node.inputs[0];
-        swaps_last(perm) && ir.node(product).op == IrOp::Op(Op::MatMul) && users[product as usize].len() == 1 && !outputs.contains(&product)
+        swaps_last(perm)
+            && ir.node(product).op == IrOp::Op(Op::MatMul)
+            && users[product as usize].len() == 1
+            && !is_output[product as usize]
     };
     if !ir.nodes.iter().any(is_candidate) {
         return ir;

@@ -154,6 +154,23 @@ impl Tensor {
         Tensor::from_expr(Expr::fail(kind, op, message.into(), help, &refs))
     }
 
+    /// An invalid tensor that carries an error: for functions that give a tensor in any case.
+    #[track_caller]
+    pub fn from_error(error: &Error) -> Tensor {
+        let carried = match error {
+            Error::Graph(error) => (**error).clone(),
+            error => unigrad_graph::Error {
+                kind: ErrorKind::Internal,
+                op: "tensor".into(),
+                message: error.to_string(),
+                help: String::new(),
+                origin: unigrad_graph::Origin::current(),
+                inputs: Vec::new(),
+            },
+        };
+        Tensor::from_expr(Expr::invalid(carried))
+    }
+
     /// The error that an invalid tensor carries.
     pub fn error(&self) -> Option<Error> {
         self.valid().err()

@@ -60,6 +60,7 @@ const OTHERS: &[&str] = &[
     "quantize",
     "from_ndarray",
     "checkpoint",
+    "from_error",
     "with_gradient_hook",
 ];
 

@@ -206,6 +206,22 @@ fn products_read_storage_formats() {
     compare("plans/formats", &text);
 }
 
+#[test]
+fn an_lstm_training_step() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = cpu();
+    let model = nn::Lstm::stacked(6, 8, 1, true, &device);
+    realize(&model);
+    let mut optimizer = nn::Sgd::new(model.parameters(), 1e-2).unwrap();
+    let x = leaf(&[4, 5, 6], &device);
+    let plans = plans_of(|| {
+        let loss = model.forward(&x).square().mean(());
+        optimizer.minimize(&loss, &[]).unwrap();
+        assert!(loss.item::<f32>().unwrap().is_finite());
+    });
+    compare("plans/lstm_step", &text_of("a step of an LSTM in both directions, of 5 times, with SGD", &plans));
+}
+
 /// One token through a layer with a cache of keys and values.
 fn decode(weights: &[Tensor; 3], cache: &[Tensor; 2], x: &Tensor, position: usize, device: &Device) -> Tensor {
     let _no_grad = no_grad_guard();

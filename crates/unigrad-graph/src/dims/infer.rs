@@ -234,7 +234,7 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
         Op::Attention(spec) => attention(spec, inputs, 0),
         Op::AttentionGrad(spec) => attention(spec, inputs, 3),
         Op::Part(i) => Ok(part(&inputs[0], *i, shape.len())),
-        Op::Composite(_) | Op::Kernel(_) => {
+        Op::Composite(_) | Op::Loop(_) | Op::Kernel(_) => {
             let join = Join::of(inputs);
             (0..join.inputs.len()).try_for_each(|input| join.plain("a function of fixed sizes", input))?;
             Ok(join.done(Vec::new()))

@@ -113,7 +113,7 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
         Op::LogSoftmax { axis } => reduce::log_softmax_vjp(v, *axis),
         Op::Normalize { axes, center, eps_bits } => reduce::normalize_vjp(v, *axes, *center, f64::from_bits(*eps_bits)),
         // Their values are their parts 0.
-        Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Composite(_) => return part_vjp(v, node, 0),
+        Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Composite(_) | Op::Loop(_) => return part_vjp(v, node, 0),
         Op::Part(i) => {
             if let Some(parent) = node.input(0) {
                 return part_vjp(v, &parent, *i);
@@ -138,6 +138,7 @@ fn part_vjp(v: &mut Vjp<'_>, parent: &Expr, i: usize) -> Result<(), Error> {
         // Indices.
         (Op::MaxPool(_), _) => {}
         (Op::Composite(composite), i) => return composite::part_vjp(v, composite, i),
+        (Op::Loop(spec), i) => return spec.vjp(v, &[(i, v.dy.clone())]),
         _ => return attention::vjp(v, parent, i),
     }
     Ok(())
@@ -160,11 +161,15 @@ pub fn decompose(node: &Expr) -> Option<Expr> {
             attention::primitives(node.op(), &inputs, 0)
         }
         Op::Composite(composite) => composite.inline(&node.inputs()).into_iter().next(),
+        Op::Loop(spec) => spec.inline(&node.inputs()).into_iter().next(),
         Op::Part(i) => {
             let parent = node.input(0)?;
             let inputs = parent.inputs().clone();
             if let Op::Composite(composite) = parent.op() {
                 return composite.inline(&inputs).into_iter().nth(*i);
+            }
+            if let Op::Loop(spec) = parent.op() {
+                return spec.inline(&inputs).into_iter().nth(*i);
             }
             attention::primitives(parent.op(), &inputs, *i)
         }

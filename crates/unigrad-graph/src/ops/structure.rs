@@ -77,6 +77,11 @@ impl Expr {
         {
             return Expr::like(Op::Part(i), [self.clone()], of, of.dtype);
         }
+        if let Op::Loop(spec) = self.op()
+            && let Some(of) = spec.part_type(i)
+        {
+            return Expr::like(Op::Part(i), [self.clone()], of, of.dtype);
+        }
         let inputs = self.inputs().clone();
         let (shape, dtype) = match (self.op(), i) {
             (Op::Attention(_), 1) => (SmallVec::from_slice(&self.shape()[..3]), self.dtype().compute()),

@@ -1,11 +1,12 @@
 //! Recurrent layers: LSTM and GRU, in PyTorch's parameters and gate order.
 //!
 //! In: sequences `[batch, length, features]`. Out: the states of all times, and the last ones.
-//! Always: inputs are projected for all times in one product, and the recurrent weight is transposed once per pass.
+//! Always: inputs are projected for all times in one product, and the recurrent weight is transposed once per pass. A layer in one direction is one
+//! scan, so a graph is as large for one step as for a thousand.
 
 use super::Layer;
 use crate::{Module, Visitor, VisitorMut, init, trace};
-use unigrad_tensor::{DType, Device, Origin, Tensor};
+use unigrad_tensor::{DType, Device, Origin, Result, ScanOptions, Tensor, scan};
 
 /// The weights of one layer in one direction.
 #[derive(Clone)]
@@ -53,40 +54,69 @@ impl Stack {
         format!("_l{}{}", i / directions, if i % directions == 1 { "_reverse" } else { "" })
     }
 
-    /// Runs every layer over time. The input's products for all times are one, with what `input_bias` adds; `cell` maps a direction's
-    /// weights and that product at each time to its outputs and last states.
+    /// Runs every layer over time, from `n_states` initial states (each `[layers * directions, batch, hidden]`; zeros without). The input's products
+    /// for all times are one, with what `input_bias` adds; `step` maps a direction's weights, its transposed recurrent weight, the states and that
+    /// product at one time to new states, of which the first is the output. The outputs of all times, and the last states.
     #[track_caller]
     fn run(
         &self,
         x: &Tensor,
+        given: &[Option<&Tensor>],
         input_bias: impl Fn(&Cell) -> Tensor,
-        cell: impl Fn(usize, &Cell, &[Tensor], &Tensor) -> (Vec<Tensor>, Vec<Tensor>),
-    ) -> (Tensor, Vec<Vec<Tensor>>) {
+        step: impl Fn(&Cell, &Tensor, &[Tensor], &Tensor) -> Vec<Tensor>,
+    ) -> (Tensor, Vec<Tensor>) {
+        match self.scanned(x, given, input_bias, step) {
+            Ok(run) => run,
+            Err(error) => (Tensor::from_error(&error), vec![Tensor::from_error(&error); given.len()]),
+        }
+    }
+
+    /// As [`Stack::run`].
+    #[track_caller]
+    fn scanned(
+        &self,
+        x: &Tensor,
+        given: &[Option<&Tensor>],
+        input_bias: impl Fn(&Cell) -> Tensor,
+        step: impl Fn(&Cell, &Tensor, &[Tensor], &Tensor) -> Vec<Tensor>,
+    ) -> Result<(Tensor, Vec<Tensor>)> {
+        let zeros = self.zeros(x);
         let mut layer_input = x.clone();
-        let mut last_states = Vec::new();
+        let mut last_states: Vec<Vec<Tensor>> = vec![Vec::new(); given.len()];
         let directions = self.directions();
         for (layer, cells) in self.cells.chunks(directions).enumerate() {
             let mut outputs = Vec::new();
             for (direction, weights) in cells.iter().enumerate() {
                 let projected = layer_input.linear(&weights.weight_ih, Some(&input_bias(weights)));
-                let mut times = projected.unbind(1);
-                if direction == 1 {
-                    times.reverse();
-                }
                 let transposed = weights.weight_hh.t().contiguous();
-                let (mut states, last) = cell(layer * directions + direction, weights, &times, &transposed);
-                if direction == 1 {
-                    states.reverse();
+                // States of another dtype, or one for all sequences of a batch, are brought to what a step makes of them.
+                let dtype = given.iter().flatten().map(|given| given.dtype()).fold(projected.dtype(), DType::promote);
+                let mut states = Vec::with_capacity(given.len());
+                for given in given {
+                    let state = initial(*given, layer * directions + direction, &zeros);
+                    states.push(state.cast(dtype).expand(zeros.shape()));
                 }
-                outputs.push(Tensor::stack(&states.iter().collect::<Vec<_>>(), 1));
-                last_states.push(last);
+                let body = |states: &[Tensor], projected: &[Tensor]| {
+                    let new = step(weights, &transposed, states, &projected[0]);
+                    let output = new.iter().take(1).cloned().collect();
+                    (new, output)
+                };
+                let options = if direction == 1 { ScanOptions::new().reverse() } else { ScanOptions::new() };
+                let times = projected.transpose(0, 1);
+                let (last, mut all) = scan(body, &states.iter().collect::<Vec<_>>(), &[&times], options)?;
+                outputs.extend(all.pop().map(|all| all.transpose(0, 1)));
+                last_states.iter_mut().zip(last).for_each(|(states, last)| states.push(last));
             }
             layer_input = match outputs.as_slice() {
                 [only] => only.clone(),
                 both => Tensor::concat(&both.iter().collect::<Vec<_>>(), -1),
             };
         }
-        (layer_input, last_states)
+        let mut last = Vec::with_capacity(given.len());
+        for states in &last_states {
+            last.push(Tensor::stack(&states.iter().collect::<Vec<_>>(), 0));
+        }
+        Ok((layer_input, last))
     }
 
     fn zeros(&self, x: &Tensor) -> Tensor {
@@ -122,10 +152,6 @@ impl Stack {
 /// A state per layer and direction, `[layers * directions, batch, hidden]`, or one of zeros.
 fn initial(given: Option<&Tensor>, i: usize, zeros: &Tensor) -> Tensor {
     given.map_or_else(|| zeros.clone(), |state| state.select(0, i as i64))
-}
-
-fn stacked(states: &[Vec<Tensor>], which: usize) -> Tensor {
-    Tensor::stack(&states.iter().map(|s| &s[which]).collect::<Vec<_>>(), 0)
 }
 
 macro_rules! recurrent {
@@ -175,24 +201,18 @@ impl Lstm {
     #[track_caller]
     pub fn run(&self, x: &Tensor, state: Option<(&Tensor, &Tensor)>) -> (Tensor, (Tensor, Tensor)) {
         let _origin = Origin::enter_caller();
-        let (zeros, hidden) = (self.0.zeros(x), self.0.hidden);
+        let hidden = self.0.hidden;
         // Both biases are added once for all times; so their gradients are one sum, too.
         let bias = |cell: &Cell| &cell.bias_ih + &cell.bias_hh;
-        let (output, last) = self.0.run(x, bias, |i, _, times, weight| {
-            let mut h = initial(state.map(|s| s.0), i, &zeros);
-            let mut c = initial(state.map(|s| s.1), i, &zeros);
-            let mut states = Vec::with_capacity(times.len());
-            for projected in times {
-                let gates = projected + h.matmul(weight);
-                let gate = |k: usize| gates.narrow(1, k * hidden, hidden);
-                c = gate(1).sigmoid() * &c + gate(0).sigmoid() * gate(2).tanh();
-                h = gate(3).sigmoid() * c.tanh();
-                states.push(h.clone());
-            }
-            (states, vec![h, c])
+        let given = [state.map(|s| s.0), state.map(|s| s.1)];
+        let (output, last) = self.0.run(x, &given, bias, |_, weight, states, projected| {
+            let gates = projected + states[0].matmul(weight);
+            let gate = |k: usize| gates.narrow(1, k * hidden, hidden);
+            let c = gate(1).sigmoid() * &states[1] + gate(0).sigmoid() * gate(2).tanh();
+            vec![gate(3).sigmoid() * c.tanh(), c]
         });
         let weight = self.0.cells.first().map(|c| &c.weight_ih);
-        (trace::observe("Lstm", weight, output), (stacked(&last, 0), stacked(&last, 1)))
+        (trace::observe("Lstm", weight, output), (last[0].clone(), last[1].clone()))
     }
 }
 
@@ -201,27 +221,19 @@ impl Gru {
     #[track_caller]
     pub fn run(&self, x: &Tensor, state: Option<&Tensor>) -> (Tensor, Tensor) {
         let _origin = Origin::enter_caller();
-        let (zeros, hidden) = (self.0.zeros(x), self.0.hidden);
+        let hidden = self.0.hidden;
         // The reset gate multiplies the recurrent bias, so that one joins later.
-        let (output, last) = self.0.run(
-            x,
-            |cell| cell.bias_ih.clone(),
-            |i, cell, times, weight| {
-                let mut h = initial(state, i, &zeros);
-                let mut states = Vec::with_capacity(times.len());
-                for projected in times {
-                    let recurrent = h.matmul(weight) + &cell.bias_hh;
-                    let gate = |x: &Tensor, k: usize| x.narrow(1, k * hidden, hidden);
-                    let reset = (gate(projected, 0) + gate(&recurrent, 0)).sigmoid();
-                    let update = (gate(projected, 1) + gate(&recurrent, 1)).sigmoid();
-                    let new = (gate(projected, 2) + reset * gate(&recurrent, 2)).tanh();
-                    h = &new + update * (&h - &new);
-                    states.push(h.clone());
-                }
-                (states, vec![h])
-            },
-        );
+        let bias = |cell: &Cell| cell.bias_ih.clone();
+        let (output, last) = self.0.run(x, &[state], bias, |cell, weight, states, projected| {
+            let h = &states[0];
+            let recurrent = h.matmul(weight) + &cell.bias_hh;
+            let gate = |x: &Tensor, k: usize| x.narrow(1, k * hidden, hidden);
+            let reset = (gate(projected, 0) + gate(&recurrent, 0)).sigmoid();
+            let update = (gate(projected, 1) + gate(&recurrent, 1)).sigmoid();
+            let new = (gate(projected, 2) + reset * gate(&recurrent, 2)).tanh();
+            vec![&new + update * (h - &new)]
+        });
         let weight = self.0.cells.first().map(|c| &c.weight_ih);
-        (trace::observe("Gru", weight, output), stacked(&last, 0))
+        (trace::observe("Gru", weight, output), last[0].clone())
     }
 }

@@ -112,7 +112,7 @@ impl Layout {
             }
             Op::Expand | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => Ok(at.from(at.inputs.clone())),
             Op::ArgSort { .. } | Op::TopK { .. } | Op::MaxPool(_) | Op::Conv(_) | Op::ConvDataGrad(_) => Ok(at.from(at.inputs.clone())),
-            Op::Composite(_) | Op::Part(_) | Op::Barrier | Op::Kernel(_) | Op::Commit => Ok(at.from(at.inputs.clone())),
+            Op::Composite(_) | Op::Loop(_) | Op::Part(_) | Op::Barrier | Op::Kernel(_) | Op::Commit => Ok(at.from(at.inputs.clone())),
             Op::Slice(axes) => {
                 let shape = expr.memory_shape();
                 let whole = |(i, axis): (usize, &SliceAxis)| SliceAxis { len: shape[i], ..*axis };

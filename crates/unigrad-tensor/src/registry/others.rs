@@ -77,6 +77,7 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
         "tell what a tensor is",
         &[
             "check",
+            "from_error",
             "device",
             "device_id",
             "dim",

@@ -473,7 +473,11 @@ impl Generator {
                 self.add(StepOp::MaxPool1d(kernel, stride), &[x], bound, exact)
             }
             5 if step.shape.len() == 4 => self.add(StepOp::AvgPool2d(2), &[x], bound, false),
-            6 => self.add(StepOp::Checkpoint, &[x], bound, false),
+            6 if self.rng.once_in(2) => self.add(StepOp::Checkpoint, &[x], bound, false),
+            6 if (1..=8).contains(&step.shape.first().copied().unwrap_or(0)) => {
+                let reverse = self.rng.once_in(2);
+                self.add(StepOp::Scan(reverse), &[x], 1.0, false)
+            }
             7 if self.rng.once_in(3) => self.add(StepOp::Detach, &[x], bound, exact),
             _ => None,
         }

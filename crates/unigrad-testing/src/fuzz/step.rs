@@ -4,7 +4,7 @@ use super::Rng;
 use crate::Values;
 use std::fmt;
 use unigrad_graph::{DType, numel};
-use unigrad_tensor::{ConvOptions, IndexItem, PadMode, PoolOptions, ScatterMode, Tensor};
+use unigrad_tensor::{ConvOptions, IndexItem, PadMode, PoolOptions, ScanOptions, ScatterMode, Tensor, scan};
 
 /// Data that a program starts from.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,6 +129,8 @@ pub enum StepOp {
     Detach,
     /// `x * sin(x)`, computed again for its gradient.
     Checkpoint,
+    /// A recurrence along axis 0, or from its end: `h = tanh(h / 2 + x)`.
+    Scan(bool),
 }
 
 /// An op, and the earlier steps it takes.
@@ -225,6 +227,18 @@ impl Step {
             StepOp::AvgPool2d(kernel) => first.avg_pool2d(&PoolOptions::new(*kernel)),
             StepOp::Detach => first.detach(),
             StepOp::Checkpoint => unigrad_tensor::checkpoint(|x| x[0].sin() * &x[0], &[first]),
+            StepOp::Scan(reverse) => {
+                let body = |h: &[Tensor], x: &[Tensor]| {
+                    let h = (&h[0] * 0.5 + &x[0]).tanh();
+                    (vec![h.clone()], vec![h])
+                };
+                let options = if *reverse { ScanOptions::new().reverse() } else { ScanOptions::new() };
+                let start = first.narrow(0, 0, 1).squeeze(0) * 0.25;
+                match scan(body, &[&start], &[first], options) {
+                    Ok((_, all)) => all[0].clone(),
+                    Err(error) => Tensor::from_error(&error),
+                }
+            }
         }
     }
 }

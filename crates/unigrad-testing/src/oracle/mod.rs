@@ -190,6 +190,10 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
             let arguments: Vec<Expr> = inputs.iter().map(|parts| leaf(parts[0].clone(), node.device())).collect();
             Ok(Fresh(evaluate_with(&composite.inline(&arguments), noise.precision)?))
         }
+        Op::Loop(spec) => {
+            let arguments: Vec<Expr> = inputs.iter().map(|parts| leaf(parts[0].clone(), node.device())).collect();
+            Ok(Fresh(evaluate_with(&spec.inline(&arguments), noise.precision)?))
+        }
         Op::Part(part) => {
             let parts = inputs.first().ok_or("a part of nothing")?;
             let values = parts.get(*part).ok_or_else(|| format!("there is no part {part}"))?;
