@@ -6,6 +6,7 @@
 //! Never: runs anything, knows a device beyond its number, recurses over the graph (a chain of a million ops builds and drops).
 
 mod autograd;
+mod batch;
 mod below;
 mod claim;
 mod composite;
@@ -18,6 +19,7 @@ mod shape;
 mod types;
 
 pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradients, vjp};
+pub use batch::{Batched, Mapping, Randomness, random_drawn};
 pub use below::Below;
 pub use claim::Claim;
 pub use composite::{Composite, Recorded};

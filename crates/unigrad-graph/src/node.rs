@@ -255,6 +255,16 @@ impl Expr {
         Expr::of_type(&Op::Buffer, Inputs::new(), self.tensor_type(), None)
     }
 
+    /// A leaf without data for one of the parts that lie along axis 0. It needs a gradient where `self` does.
+    #[track_caller]
+    pub(crate) fn slice_stand_in(&self) -> Expr {
+        let mut leaf = Expr::with(Op::Buffer, Inputs::new(), self.shape().get(1..).unwrap_or(&[]), self.dtype(), self.device(), None);
+        if let Some(node) = Arc::get_mut(&mut leaf.0) {
+            node.needs_grad = self.needs_grad();
+        }
+        leaf
+    }
+
     /// What several ops make of arguments of the types that they were recorded with; see [`Composite`].
     #[track_caller]
     pub(crate) fn composite(composite: &Arc<Composite>, arguments: Inputs) -> Option<Expr> {

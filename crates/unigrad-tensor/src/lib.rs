@@ -61,6 +61,7 @@ mod statistics;
 mod tensor;
 mod transform;
 mod view;
+mod vmap;
 mod windows;
 
 pub use arithmetic::{Operand, Value};
@@ -84,8 +85,10 @@ pub use statistics::Interpolation;
 pub use tensor::Tensor;
 pub use transform::{hessian, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
+pub use unigrad_graph::Randomness;
 pub use unigrad_graph::{DType, Element, Literal, Origin, OriginGuard, ScatterMode, bf16, f16};
 pub use view::PadMode;
+pub use vmap::{VmapOptions, vmap, vmap_with};
 pub use windows::WindowOptions;
 
 /// What fails or gives.

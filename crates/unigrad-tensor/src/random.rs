@@ -15,7 +15,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     thread::ThreadId,
 };
-use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, NodeId, WeakExpr, numel};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, NodeId, WeakExpr, numel, random_drawn};
 
 /// Where random numbers come from: a seed, and how many were drawn.
 #[derive(Debug)]
@@ -219,7 +219,11 @@ impl Generator {
         let again = if is_global { replayed(count) } else { None };
         let (seed, start) = match again {
             Some((seed, start, _)) => (seed, start),
-            None => self.lock().take(count),
+            None => {
+                let (seed, start) = self.lock().take(count);
+                random_drawn(seed, start);
+                (seed, start)
+            }
         };
         if is_global {
             note((seed, start, count));
