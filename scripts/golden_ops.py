@@ -1267,6 +1267,13 @@ case(torch.corrcoef, G(3, 6))
 op("cdist")
 for a, b, p in [((3, 4), (5, 4), 2.0), ((2, 3, 4), (2, 2, 4), 1.0), ((3, 2), (2, 2), 3.0), ((2, 1, 3, 2), (4, 2, 2), 2.0), ((3, 4), (2, 4), INF), ((0, 3), (2, 3), 2.0), ((2, 3), (2, 3), 1.5)]:
     kcase(lambda x, y, p: torch.cdist(x, y, p), D(*a), D(*b), p=p)
+op("nrm2")
+for shape, axes in [((6,), 0), ((3, 5), 1), ((4, 2), (0, 1)), ((2, 3, 4), (0, 2)), ((3, 0), 1), ((1,), 0), ((2, 40), 1), ((40, 9), 0)]:
+    kcase(lambda x, axes: torch.linalg.vector_norm(x, dim=axes), G(*shape), axes=axes)
+case(lambda x: torch.linalg.vector_norm(x), G(3, 4))
+kcase(lambda x, axes, keepdim: torch.linalg.vector_norm(x, dim=axes, keepdim=True), G(3, 4), axes=1, keepdim=True)
+kcase(lambda x, axes: torch.linalg.vector_norm(x, dim=axes), V([[0.0, 0.0], [0.0, -2.0]]), axes=1)
+kcase(lambda x, axes: torch.linalg.vector_norm(x, dim=axes), V([[-INF, INF], [NAN, 1.0], [1.0, -INF]]), nograd=True, axes=1)
 write("statistics")
 
 # ---- arrangements and products

@@ -16,5 +16,5 @@ pub use half::{bf16, f16};
 pub use literal::{Literal, round_to_odd};
 pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScatterMode};
 pub use origin::{Origin, OriginGuard};
-pub use scan::{Combine, ScanOp};
+pub use scan::{Combine, ScanGradient, ScanOp};
 pub use unary::{Arg, Formula, Term, UnaryClass, UnaryOp, Var};

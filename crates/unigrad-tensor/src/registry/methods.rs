@@ -296,6 +296,8 @@ pub const METHODS: &[Method] = &[
     Method { name: "norm", signature: "norm(&self, p: f64, axes: impl Axes) -> Tensor", doc: "The `p`-norm over axes: `(sum |x|^p)^(1/p)`; infinite `p` is the greatest (least) absolute value, 0 counts what is not 0.\n[Off by at most](crate::accuracy) 256 u of itself.\n\nThe gradient is 0 where the norm is 0, of `p` below 1 also at each 0, and of `p` = 0 everywhere; equal extremes share it." },
     Method { name: "norm_keepdim", signature: "norm_keepdim(&self, p: f64, axes: impl Axes) -> Tensor", doc: "[`Tensor::norm`], with the axes left at size 1." },
     Method { name: "normalize", signature: "normalize(&self, p: f64, axis: isize, eps: f64) -> Tensor", doc: "Divided by the `p`-norm along an axis, which counts as at least `eps`." },
+    Method { name: "nrm2", signature: "nrm2(&self, axes: impl Axes) -> Tensor", doc: "The root of the sum of squares, as BLAS has it: where [`Tensor::norm`] overflows or underflows on the way, it does not. Of zeros its gradient\nis 0. [Off by at most](crate::accuracy) 4 n u of itself for n elements." },
+    Method { name: "nrm2_keepdim", signature: "nrm2_keepdim(&self, axes: impl Axes) -> Tensor", doc: "[`Tensor::nrm2`], with the axes left at size 1." },
     Method { name: "numel", signature: "numel(&self) -> usize", doc: "Number of elements." },
     Method { name: "one_hot", signature: "one_hot(&self, classes: usize) -> Tensor", doc: "1 at the class, 0 elsewhere, `I64`: `[.., classes]` of integers `[..]` in `0..classes`; others, negative ones too, are an error when it\nruns." },
     Method { name: "ones", signature: "ones(shape: impl Dims, dtype: DType, device: &Device) -> Tensor", doc: "Ones (`true` for `Bool`)." },

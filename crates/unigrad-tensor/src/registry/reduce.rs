@@ -28,7 +28,7 @@ macro_rules! reductions {
 
 const PLAIN: &[Op] = reductions!(
     "sum" sum sum_keepdim full, "mean" mean mean_keepdim full, "prod" prod prod_keepdim full, "max" max max_keepdim, "min" min min_keepdim,
-    "any" any any_keepdim step, "all" all all_keepdim step, "logsumexp" logsumexp logsumexp_keepdim full,
+    "any" any any_keepdim step, "all" all all_keepdim step, "logsumexp" logsumexp logsumexp_keepdim full, "nrm2" nrm2 nrm2_keepdim full,
 );
 
 fn arg(c: &Call, method: fn(&Tensor, isize) -> Tensor, keep: fn(&Tensor, isize) -> Tensor) -> Outputs {
