@@ -15,27 +15,6 @@ use unigrad_testing::{
     run::values_of,
 };
 
-const GOLDENS: &[&str] = &[
-    include_str!("../goldens/unary.txt"),
-    include_str!("../goldens/binary.txt"),
-    include_str!("../goldens/view.txt"),
-    include_str!("../goldens/reduce.txt"),
-    include_str!("../goldens/index.txt"),
-    include_str!("../goldens/linalg.txt"),
-    include_str!("../goldens/conv.txt"),
-    include_str!("../goldens/norm.txt"),
-    include_str!("../goldens/loss.txt"),
-    include_str!("../goldens/creation.txt"),
-    include_str!("../goldens/special.txt"),
-    include_str!("../goldens/rest.txt"),
-    include_str!("../goldens/math.txt"),
-    include_str!("../goldens/activation.txt"),
-    include_str!("../goldens/statistics.txt"),
-    include_str!("../goldens/arrange.txt"),
-    include_str!("../goldens/select.txt"),
-    include_str!("../goldens/networks.txt"),
-];
-
 /// The input's values for slice `i`: the same elements at other places, so that indices stay in range.
 fn slice(values: &Values, i: usize) -> Values {
     let n = values.len();
@@ -246,8 +225,7 @@ fn choices(n: usize) -> Vec<Vec<bool>> {
 
 fn all_cases() -> Vec<Case> {
     let wanted = std::env::var("UNIGRAD_OP").ok();
-    let cases = GOLDENS.iter().flat_map(|golden| cases::parse(golden).unwrap()).chain(functions::cases());
-    cases.filter(|case| wanted.as_ref().is_none_or(|op| *op == case.op)).collect()
+    cases::all().into_iter().chain(functions::cases()).filter(|case| wanted.as_ref().is_none_or(|op| *op == case.op)).collect()
 }
 
 fn check(device: &Device, cases: &[Case], size: usize) {
