@@ -55,6 +55,11 @@ fn regression() {
 }
 
 #[test]
+fn own_optimizer() {
+    check("own_optimizer");
+}
+
+#[test]
 fn derivatives() {
     check("derivatives");
 }
