@@ -5,6 +5,8 @@
 //! invalid node that carries its error, and everything made from it is invalid with the same error.
 //! Never: runs anything, knows a device beyond its number, recurses over the graph (a chain of a million ops builds and drops).
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod autograd;
 mod batch;
 mod below;

@@ -225,6 +225,7 @@ impl Expr {
     /// A node of this type, which the inputs fit.
     #[inline]
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs, scalar: Option<Literal>) -> Expr {
         let needs_grad = match &node_type.op {
             Op::Variable(_) => true,
@@ -303,6 +304,7 @@ impl Expr {
 
     /// The error of an invalid node.
     #[inline]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     pub fn error(&self) -> Option<&Arc<Error>> {
         match self.op() {
             Op::Invalid(error) => Some(&error.0),
@@ -426,6 +428,7 @@ impl Expr {
 
     /// Whether it stands for its input's value: it has memory of its own only if something asked for it by name.
     #[inline]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     pub fn is_alias(&self) -> bool {
         match self.op() {
             Op::Variable(_) => true,

@@ -30,6 +30,7 @@ pub(super) fn apply(rule: &Rule<'_>, gradient: &CustomOp) -> Expr {
 }
 
 impl CustomGradient for OfSlices {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     fn name(&self) -> &str {
         match self.node.op() {
             Op::Custom(gradient) => gradient.0.name(),

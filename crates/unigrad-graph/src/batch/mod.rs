@@ -295,7 +295,48 @@ impl<'a> Walk<'a> {
                 }
                 self.known.insert(node.id(), known);
             }
-            _ => {
+            Op::Buffer
+            | Op::Const(_)
+            | Op::Scalar
+            | Op::Iota { .. }
+            | Op::Random { .. }
+            | Op::Variable(_)
+            | Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Where
+            | Op::Cast
+            | Op::Bitcast
+            | Op::Bounded { .. }
+            | Op::Reshape
+            | Op::Permute(_)
+            | Op::Expand
+            | Op::Slice(_)
+            | Op::Pad(..)
+            | Op::Concat { .. }
+            | Op::Window { .. }
+            | Op::DynSlice { .. }
+            | Op::DynUpdate { .. }
+            | Op::Reduce(..)
+            | Op::ArgReduce(..)
+            | Op::Scan { .. }
+            | Op::Gather { .. }
+            | Op::Scatter { .. }
+            | Op::ArgSort { .. }
+            | Op::TopK { .. }
+            | Op::MatMul
+            | Op::Conv(_)
+            | Op::ConvDataGrad(_)
+            | Op::ConvWeightGrad(_)
+            | Op::Softmax { .. }
+            | Op::LogSoftmax { .. }
+            | Op::Normalize { .. }
+            | Op::Part(_)
+            | Op::Barrier
+            | Op::Kernel(_)
+            | Op::Custom(_)
+            | Op::Copy
+            | Op::Commit
+            | Op::Invalid(_) => {
                 let expr = rule.apply()?;
                 self.settle(node, Batched { expr, mapped: true })?;
             }
@@ -313,6 +354,7 @@ impl<'a> Walk<'a> {
 
     /// Part `i` of a node with several results, of recorded nodes.
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     fn part(&mut self, node: &Expr, parent: &Expr, i: usize) -> Result<Expr, Error> {
         let found = match parent.op() {
             Op::Composite(composite) => {

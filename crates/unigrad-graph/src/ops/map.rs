@@ -29,6 +29,7 @@ impl Expr {
 
     /// As [`Expr::binary`], of handles that nothing else needs.
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most operations have no rule of their own")]
     pub fn binary_with(self, op: BinaryOp, other: Expr) -> Expr {
         let dtype = self.dtype();
         if !self.is_same_type(&other) || self.is_invalid() || other.is_invalid() {
