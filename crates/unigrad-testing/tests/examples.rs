@@ -60,6 +60,11 @@ fn own_optimizer() {
 }
 
 #[test]
+fn own_driver() {
+    check("own_driver");
+}
+
+#[test]
 fn derivatives() {
     check("derivatives");
 }
