@@ -9,6 +9,7 @@ mod literal;
 mod ops;
 mod origin;
 mod scan;
+mod text;
 mod unary;
 
 pub use dtype::{DType, Element};
@@ -17,4 +18,5 @@ pub use literal::{Literal, round_to_odd};
 pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScatterMode};
 pub use origin::{Origin, OriginGuard};
 pub use scan::{Combine, ScanGradient, ScanOp};
+pub use text::ParseError;
 pub use unary::{Arg, Formula, Term, UnaryClass, UnaryOp, Var};

@@ -1,20 +1,7 @@
 //! Reductions and scans.
 
-use super::{Call, CallError, Op, Outputs, one, op, pair};
-use crate::{Axes, Tensor};
-
-struct Over(Option<Vec<i64>>);
-
-impl Axes for Over {
-    fn axes(self) -> Option<Vec<i64>> {
-        self.0
-    }
-}
-
-/// Some axes, or all.
-fn over(c: &Call) -> Result<Over, CallError> {
-    c.maybe_ints("axes").map(Over)
-}
+use super::{Call, CallError, Op, Outputs, call::over, one, op, pair};
+use crate::Tensor;
 
 fn kept(c: &Call) -> Result<bool, CallError> {
     c.flag("keepdim")
