@@ -17,16 +17,16 @@ const BACKEND: &str = "counting";
 
 /// What was asked of the device.
 #[derive(Debug, Default)]
-pub struct Counts {
-    pub kernels: AtomicU64,
-    pub launches: AtomicU64,
-    pub bytes_up: AtomicU64,
-    pub bytes_down: AtomicU64,
+pub(crate) struct Counts {
+    pub(crate) kernels: AtomicU64,
+    pub(crate) launches: AtomicU64,
+    pub(crate) bytes_up: AtomicU64,
+    pub(crate) bytes_down: AtomicU64,
 }
 
 /// The driver. Programs keep the counts.
 #[derive(Clone, Default)]
-pub struct CountingDriver(pub Arc<Counts>);
+pub(crate) struct CountingDriver(pub(crate) Arc<Counts>);
 
 struct CountingDevice {
     inner: Arc<dyn OpenDevice>,
@@ -109,7 +109,7 @@ impl OpenDevice for CountingDevice {
     }
 }
 
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let driver = CountingDriver::default();
     let counts = driver.0.clone();
     device::register(driver);
