@@ -174,8 +174,8 @@ fn a_rule_of_ones_own() {
         for i in 0..3 {
             sum[i] += g[i] * g[i];
             w[i] -= 0.1 * before[i] / (sum[i].sqrt() + 1e-3);
-            before[i] = g[i];
         }
+        before.copy_from_slice(g);
     });
     // One launch for all parameters of a kind, as with the rules of the crate; and what it saves continues to the last bit.
     resumes(|p| Optimizer::with_rule(Own { states: 2 }, group(p)).unwrap());
