@@ -387,7 +387,7 @@ impl<'a> Body<'a> {
     }
 
     /// A 64-bit value's lower and upper word.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
+    #[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
     fn halves(&self, b: &mut Builder, shape: Shape, memo: &Memo, value: unigrad_kernel::Value) -> Option<[Lanes; 2]> {
         if let InstOp::Scalar(slot) = self.region.insts[value.index()].op
             && let Some(Scalar::Halves([low, high])) = self.scalars[slot as usize]
@@ -614,7 +614,7 @@ pub(super) fn vector_piece(target: &Target, strides: &[i64], index: &Index, alon
 }
 
 /// Declares a run-time scalar, as it is held.
-#[expect(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
+#[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
 fn scalar(sig: &mut Signature, target: &Target, name: &str, at: usize, dtype: DType, only_random: bool) -> Scalar {
     match dtype {
         DType::U64 | DType::I64 if only_random => Scalar::Halves(sig.scalar_halves(name, at)),

@@ -38,7 +38,7 @@ fn corners((a0, a1): Range, (b0, b1): Range, f: impl Fn(i128, i128) -> i128) -> 
     hull([f(a0, b0), f(a0, b1), f(a1, b0), f(a1, b1)])
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "an operation without a rule here is like any other")]
+#[allow(clippy::wildcard_enum_match_arm, reason = "an operation without a rule here is like any other")]
 fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     Some(match op {
         BinaryOp::Add => (a.0 + b.0, a.1 + b.1),
@@ -62,7 +62,7 @@ fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     })
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "a function without a rule here is like any other")]
+#[allow(clippy::wildcard_enum_match_arm, reason = "a function without a rule here is like any other")]
 fn unary(op: UnaryOp, a: Range) -> Option<Range> {
     Some(match op {
         UnaryOp::Neg => (-a.1, -a.0),
