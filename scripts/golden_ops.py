@@ -1267,6 +1267,13 @@ case(torch.corrcoef, G(3, 6))
 op("cdist")
 for a, b, p in [((3, 4), (5, 4), 2.0), ((2, 3, 4), (2, 2, 4), 1.0), ((3, 2), (2, 2), 3.0), ((2, 1, 3, 2), (4, 2, 2), 2.0), ((3, 4), (2, 4), INF), ((0, 3), (2, 3), 2.0), ((2, 3), (2, 3), 1.5)]:
     kcase(lambda x, y, p: torch.cdist(x, y, p), D(*a), D(*b), p=p)
+op("nrm2")
+for shape, axes in [((6,), 0), ((3, 5), 1), ((4, 2), (0, 1)), ((2, 3, 4), (0, 2)), ((3, 0), 1), ((1,), 0), ((2, 40), 1), ((40, 9), 0)]:
+    kcase(lambda x, axes: torch.linalg.vector_norm(x, dim=axes), G(*shape), axes=axes)
+case(lambda x: torch.linalg.vector_norm(x), G(3, 4))
+kcase(lambda x, axes, keepdim: torch.linalg.vector_norm(x, dim=axes, keepdim=True), G(3, 4), axes=1, keepdim=True)
+kcase(lambda x, axes: torch.linalg.vector_norm(x, dim=axes), V([[0.0, 0.0], [0.0, -2.0]]), axes=1)
+kcase(lambda x, axes: torch.linalg.vector_norm(x, dim=axes), V([[-INF, INF], [NAN, 1.0], [1.0, -INF]]), nograd=True, axes=1)
 write("statistics")
 
 # ---- arrangements and products
@@ -1473,6 +1480,25 @@ for name, fn in [("tril_indices", torch.tril_indices), ("triu_indices", torch.tr
 op("full_int")
 for value in [2**53 + 1, -(2**63), 2**63 - 1, 0]:
     case(lambda: torch.full((2,), value, dtype=torch.int64), concrete=True, shape=(2,), value=value)
+op("searchsorted_with")
+for right in (False, True):
+    for n, shape in [((5,), (4,)), ((0,), (3,)), ((2, 3, 4), (2, 3, 5)), ((2, 30), (2, 9))]:
+        seq = G(*n)
+        case(lambda s, v, p: torch.searchsorted(s, v, right=right, sorter=p), seq, G(*shape), seq.argsort(-1), right=right, nograd=True)
+    case(lambda s, v, p: torch.searchsorted(s, v, right=right, sorter=p), V([4, 1, 2, 2], torch.int64), V([0, 2, 3, 4, 9], torch.int64), V([1, 2, 3, 0], torch.int64), right=right, concrete=True)
+op("isin_with")
+for invert in (False, True):
+    for shape, n in [((5,), (3,)), ((2, 3), ()), ((0,), (3,)), ((3,), (0,)), ((20,), (40,))]:
+        case(lambda x, e: torch.isin(x, e, invert=invert), I(*shape, hi=60 if n == (40,) else 5), I(*n, hi=60 if n == (40,) else 5), invert=invert, concrete=True)
+    case(lambda x, e: torch.isin(x, e, invert=invert), V([NAN, 1.0, INF]), V([NAN, INF, 2.0]), invert=invert, nograd=True)
+case(lambda x: torch.isin(x, 2, invert=True), I(2, 4), value=2, invert=True, concrete=True)
+op("embedding_with")
+for v, d, i in [(5, 3, (4,)), (3, 2, (2, 5)), (5, 3, ()), (5, 3, (0,)), (2, 1, (7,))]:
+    case(lambda w, i: F.embedding(i, w, scale_grad_by_freq=True), G(v, d), I(*i, hi=v), scale_grad_by_freq=True)
+case(lambda w, i: F.embedding(i, w, padding_idx=1, scale_grad_by_freq=True), G(3, 2), I(9, hi=3), padding_idx=1, scale_grad_by_freq=True)
+op("embedding_bag")
+for mode in ("sum", "mean"):
+    case(lambda w, i: F.embedding_bag(i, w, mode=mode, scale_grad_by_freq=True), D(4, 3), I(3, 4, hi=4), mode=mode, scale_grad_by_freq=True)
 write("select")
 
 # ---- what networks of images take
@@ -1625,5 +1651,13 @@ def paged_update(pages, rows, table, start):
 
 for start, table in [([0, 3], [[1, 4], [2, 0]]), ([2, 1], [[3, 0], [4, 1]])]:
     case(paged_update, G(5, 3, 2, 2), G(2, 3, 2, 2), T(table), T(start))
+op("interpolate")
+for shape, sizes in [((1, 2, 8, 7), (3, 4)), ((2, 1, 5, 5), (5, 2)), ((1, 1, 4, 3), (7, 6)), ((1, 1, 9, 6), (2, 9)), ((1, 1, 6, 5), (1, 1)), ((1, 1, 33, 4), (5, 3))]:
+    for mode, name in (("linear", "bilinear"), ("cubic", "bicubic")):
+        for align in (False, True):
+            case(lambda x: F.interpolate(x, sizes, mode=name, align_corners=align, antialias=True), G(*shape), mode=mode, sizes=sizes, align_corners=align, antialias=True)
+for shape, quarters in [((1, 1, 8, 9), (2, 1)), ((1, 2, 7, 6), (3, 3)), ((1, 1, 4, 6), (6, 2))]:
+    for mode, name in (("linear", "bilinear"), ("cubic", "bicubic")):
+        case(lambda x: F.interpolate(x, scale_factor=tuple(q / 4 for q in quarters), mode=name, align_corners=False, antialias=True), G(*shape), mode=mode, quarters=quarters, align_corners=False, antialias=True)
 write("networks")
 print(sum(counts.values()), "cases of", len(counts), "ops")

@@ -36,4 +36,5 @@ pub use select::{By, Preference};
 pub use sequence::{At, Launch, Prepared, Run, Sequence, Stopped};
 pub use stream::Stream;
 pub use tell::{printable, tell};
+pub use unigrad_kernel::{Kernel, Limits};
 pub use unigrad_scalar::{Origin, OriginGuard};

@@ -10,6 +10,7 @@ mod device;
 mod dump;
 mod faults;
 mod later;
+#[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub mod lower;
 mod product;
 mod room;

@@ -2,7 +2,6 @@
 //! that are different from the last run.
 
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -12,32 +11,14 @@ use std::{
 use unigrad_device::{Abilities, At, Buffer, Device, Discovery, Driver, Error, Info, Launch, OpenDevice};
 use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
 use unigrad_ir::{Program, Target};
-use unigrad_kernel::{Kernel, testing::regions};
+use unigrad_kernel::{
+    Kernel,
+    testing::{
+        allocations::{self, Counting},
+        regions,
+    },
+};
 use unigrad_scalar::DType;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is the system's; the count changes nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: passed on.
-        unsafe { System.dealloc(block, layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: passed on.
-        unsafe { System.realloc(block, layout, size) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -157,9 +138,9 @@ fn a_launch_of_a_sequence_allocates_nothing_and_passes_what_a_single_launch_pass
             (0..8).for_each(run);
             let count = |i: usize| {
                 device.synchronize().unwrap();
-                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                let before = allocations::count();
                 run(i);
-                ALLOCATIONS.load(Ordering::Relaxed) - before
+                allocations::count() - before
             };
             (0..5).map(count).min().unwrap()
         };

@@ -226,6 +226,7 @@ enum Target {
 }
 
 impl Target {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     fn of(node: &Expr) -> Target {
         match node.op() {
             Op::Variable(id) => Target::Variable(*id),
@@ -381,7 +382,50 @@ pub fn flows(node: &Expr, i: usize, input: &Expr) -> bool {
         // The value of a function with its own gradient.
         Op::Custom(_) => i > 0,
         Op::Barrier => i == 0,
-        _ => true,
+        Op::Buffer
+        | Op::Const(_)
+        | Op::Scalar
+        | Op::Iota { .. }
+        | Op::Random { .. }
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Where
+        | Op::Cast
+        | Op::Bitcast
+        | Op::Bounded { .. }
+        | Op::Reshape
+        | Op::Permute(_)
+        | Op::Expand
+        | Op::Slice(_)
+        | Op::Pad(..)
+        | Op::Concat { .. }
+        | Op::Window { .. }
+        | Op::DynSlice { .. }
+        | Op::DynUpdate { .. }
+        | Op::Reduce(..)
+        | Op::ArgReduce(..)
+        | Op::Scan { .. }
+        | Op::Gather { .. }
+        | Op::Scatter { .. }
+        | Op::ArgSort { .. }
+        | Op::TopK { .. }
+        | Op::MatMul
+        | Op::Conv(_)
+        | Op::ConvDataGrad(_)
+        | Op::ConvWeightGrad(_)
+        | Op::MaxPool(_)
+        | Op::Softmax { .. }
+        | Op::LogSoftmax { .. }
+        | Op::Normalize { .. }
+        | Op::Loop(_)
+        | Op::Attention(_)
+        | Op::AttentionGrad(_)
+        | Op::Composite(_)
+        | Op::Part(_)
+        | Op::Kernel(_)
+        | Op::Copy
+        | Op::Commit
+        | Op::Invalid(_) => true,
     };
     differentiable && input.dtype().is_float() && node.dtype().is_float() && (node.needs_grad() || !input.needs_grad())
 }

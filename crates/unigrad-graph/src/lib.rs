@@ -5,7 +5,10 @@
 //! invalid node that carries its error, and everything made from it is invalid with the same error.
 //! Never: runs anything, knows a device beyond its number, recurses over the graph (a chain of a million ops builds and drops).
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod autograd;
+mod batch;
 mod below;
 mod claim;
 mod composite;
@@ -20,6 +23,7 @@ mod shape;
 mod types;
 
 pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradients, vjp};
+pub use batch::{Batched, Mapping, Randomness, random_drawn};
 pub use below::Below;
 pub use claim::Claim;
 pub use composite::{Composite, Recorded};

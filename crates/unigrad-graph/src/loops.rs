@@ -111,6 +111,7 @@ impl Loop {
             }
         }
         let roots: Vec<Expr> = new.into_iter().chain(given).collect();
+        #[expect(clippy::wildcard_enum_match_arm, reason = "every other op is repeated")]
         let met = |expr: &Expr| match expr.op() {
             _ if expr.id() < since || expr.data().is_some() => Met::Outside,
             Op::Buffer | Op::Scalar => Met::Outside,

@@ -243,6 +243,7 @@ impl Expr {
     /// A node of this type, which the inputs fit.
     #[inline]
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs, scalar: Option<Literal>) -> Expr {
         let needs_grad = match &node_type.op {
             Op::Variable(_) => true,
@@ -294,6 +295,16 @@ impl Expr {
         Expr::of_type(&Op::Loop(spec), inputs, of, None)
     }
 
+    /// A leaf without data for one of the parts that lie along axis 0. It needs a gradient where `self` does.
+    #[track_caller]
+    pub(crate) fn slice_stand_in(&self) -> Expr {
+        let mut leaf = Expr::with(Op::Buffer, Inputs::new(), self.shape().get(1..).unwrap_or(&[]), self.dtype(), self.device(), None);
+        if let Some(node) = Arc::get_mut(&mut leaf.0) {
+            node.needs_grad = self.needs_grad();
+        }
+        leaf
+    }
+
     /// What several ops make of arguments of the types that they were recorded with; see [`Composite`].
     #[track_caller]
     pub(crate) fn composite(composite: &Arc<Composite>, arguments: Inputs) -> Option<Expr> {
@@ -340,6 +351,7 @@ impl Expr {
 
     /// The error of an invalid node.
     #[inline]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     pub fn error(&self) -> Option<&Arc<Error>> {
         match self.op() {
             Op::Invalid(error) => Some(&error.0),
@@ -469,6 +481,7 @@ impl Expr {
 
     /// Whether it stands for its input's value: it has memory of its own only if something asked for it by name.
     #[inline]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     pub fn is_alias(&self) -> bool {
         match self.op() {
             Op::Variable(_) => true,

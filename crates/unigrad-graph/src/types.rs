@@ -267,6 +267,7 @@ fn remembered(new: TensorType) -> Arc<TensorType> {
 
 /// The type of a node that does this.
 #[inline]
+#[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
 pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     match op {
         Op::Variable(_) | Op::Custom(_) | Op::Invalid(_) => own(op, of),
@@ -315,6 +316,7 @@ impl CustomGradient for Any {
 }
 
 /// A type of one node's own, with the number of all that differ from it only by the variable, or by the user's gradient.
+#[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
 fn own(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     static ANY: LazyLock<CustomOp> = LazyLock::new(|| CustomOp(Arc::new(Any)));
     let general = match op {

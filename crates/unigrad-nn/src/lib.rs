@@ -27,7 +27,9 @@ pub use error::{Error, NotFinite, Result, StateDictMismatch};
 pub use layers::*;
 pub use metrics::Confusion;
 pub use module::{Module, Part, Visitor, VisitorMut};
-pub use optim::{Adam, AdamRule, AdamW, Group, Optimizer, Rule, Sgd, SgdRule, StepNumbers, clip_grad_norm, clip_grad_value, grad_norm};
+pub use optim::{
+    Adam, AdamRule, AdamW, Group, Lion, LionRule, Optimizer, Rule, Sgd, SgdRule, StepNumbers, clip_grad_norm, clip_grad_value, grad_norm,
+};
 pub use schedule::Schedule;
 pub use trace::{first_not_finite, observe};
 pub use unigrad_derive::Module;

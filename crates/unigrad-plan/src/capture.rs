@@ -15,7 +15,7 @@ use std::{
     hash::{Hash, Hasher},
     sync::Arc,
 };
-use unigrad_graph::{Dim, Error, Expr, Names, NodeIndex, NodeType, Op, TensorType};
+use unigrad_graph::{Dim, Error, ErrorKind, Expr, Names, NodeIndex, NodeType, Op, TensorType};
 
 /// A node of the capture.
 #[derive(Clone, Debug)]
@@ -98,6 +98,15 @@ pub fn resolve(expr: &Expr) -> Expr {
 /// Operations per element up to which a value is rather computed again from data than stored for a handle that nobody asked about.
 const CHEAP: u32 = 8;
 const NOT_CHEAP: u32 = u32::MAX;
+
+/// The error of reading what a function that is run for its graph alone makes of its arguments.
+fn stand_in(expr: &Expr) -> Arc<Error> {
+    let message =
+        format!("a {:?} {} stands for an argument of a function that is mapped or recorded, and has no value", expr.shape(), expr.dtype());
+    let help = "read nothing inside of the function, choose with `where_`, and return from it what is wanted outside".to_owned();
+    let (kind, op) = (ErrorKind::Argument, "vmap".to_owned());
+    Arc::new(Error { kind, op, message, help, origin: expr.origin(), inputs: Vec::new() })
+}
 
 /// A walk under way.
 struct Walk {
@@ -299,6 +308,8 @@ impl Walk {
                 let number = expr.node_type().number();
                 self.add(expr, role, number, 0);
             }
+            // What stands for an argument of a function that is recorded or mapped has no value.
+            Op::Buffer => return Err(stand_in(&expr)),
             _ if is_claimed => self.capture.busy = Some(expr),
             Op::Copy => {
                 self.position.insert(expr.id(), 0);

@@ -12,6 +12,7 @@ mod ops;
 mod origin;
 mod scan;
 mod settings;
+mod text;
 mod unary;
 
 pub use dtype::{DType, Element};
@@ -21,6 +22,7 @@ pub use half::{bf16, f16};
 pub use literal::{Literal, round_to_odd};
 pub use ops::{ArgReduceOp, BinaryOp, ReduceOp, ScatterMode};
 pub use origin::{Origin, OriginGuard};
-pub use scan::{Combine, ScanOp};
+pub use scan::{Combine, ScanGradient, ScanOp};
 pub use settings::{AttentionSpec, Dropout, PoolSpec, Positions, UserProgram};
+pub use text::ParseError;
 pub use unary::{Arg, Formula, Term, UnaryClass, UnaryOp, Var};

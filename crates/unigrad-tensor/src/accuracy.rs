@@ -19,6 +19,7 @@
 //! | `var` | 256 u · y + (256 u · mean \|x\|)² |
 //! | `std` | 256 u · (y + mean \|x\|) |
 //! | `norm` | 256 u · y |
+//! | `nrm2` | 4 n u · y |
 //! | `logsumexp` | 256 u · max(1, \|y\|) |
 //! | `max`, `min`, `cummax`, `cummin`, `argmax`, `argmin`, `any`, `all`, `count_nonzero` | 0 |
 //! | `cumsum` | 128 u · Σ\|x\| so far |

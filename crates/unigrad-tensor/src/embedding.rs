@@ -15,11 +15,13 @@ pub struct EmbeddingOptions {
     pub max_norm: Option<f64>,
     /// Which norm: 2 by default.
     pub norm_type: f64,
+    /// A row's gradient is divided by how often it is looked up.
+    pub scale_grad_by_freq: bool,
 }
 
 impl Default for EmbeddingOptions {
     fn default() -> EmbeddingOptions {
-        EmbeddingOptions { padding_idx: None, max_norm: None, norm_type: 2.0 }
+        EmbeddingOptions { padding_idx: None, max_norm: None, norm_type: 2.0, scale_grad_by_freq: false }
     }
 }
 
@@ -148,8 +150,19 @@ fn wrong_table(op: &str, table: &Tensor, rows: &EmbeddingOptions) -> Option<Tens
     None
 }
 
+/// How often each of the numbers stands among them.
+#[track_caller]
+fn times_looked_up(index: &Tensor, entries: usize) -> Tensor {
+    let (flat, shape) = (from_starts(index, entries).expr(), index.shape());
+    let n: usize = shape.iter().product();
+    let flat = flat.reshape(&[n]);
+    let ones = Expr::constant(Literal::one(DType::I64), &[n], flat.device());
+    let counts = Expr::constant(Literal::zero(DType::I64), &[entries], flat.device()).scatter(0, ScatterMode::Add, &flat, &ones);
+    Tensor::from_expr(counts.gather(0, &flat)).reshape_to(&shape)
+}
+
 impl Tensor {
-    /// [`Tensor::embedding`] with settings: a row without gradient, and rows of a limited norm, scaled by `max_norm / (norm + 1e-7)` where their
+    /// [`Tensor::embedding`] with settings: a row without gradient, gradients by frequency, and rows of a limited norm, scaled by `max_norm / (norm + 1e-7)` where their
     /// norm is greater.
     ///
     /// The table stays as it is, and the gradient is that of the scaled rows. PyTorch writes the scaled rows into the table first, and
@@ -162,6 +175,13 @@ impl Tensor {
         let mut rows = self.embedding(index);
         if rows.is_invalid() {
             return rows;
+        }
+        if options.scale_grad_by_freq && rows.dtype().is_float() {
+            let times = times_looked_up(index, self.size(0)).unsqueeze(-1);
+            rows = rows.with_gradient_hook(move |dy| {
+                let wide = dy.dtype().compute();
+                (dy.cast(wide) / times.cast(wide)).cast(dy.dtype())
+            });
         }
         if let Some(padding) = options.padding_idx {
             let entries = self.size(0);

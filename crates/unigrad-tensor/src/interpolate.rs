@@ -33,22 +33,31 @@ pub struct InterpolateOptions {
     pub scales: Vec<f64>,
     /// The first and the last element stay at the ends; otherwise elements are areas, and the ends of the areas meet. `Linear` and `Cubic` only.
     pub align_corners: bool,
+    /// Where there are fewer elements than before, each is a mean of all that it stands for, as images are made smaller; with the cubic filter of
+    /// images (`a = -0.5`). `Linear` and `Cubic` only.
+    pub antialias: bool,
 }
 
 impl InterpolateOptions {
     /// To sizes.
     pub fn sizes(mode: InterpolateMode, sizes: &[usize]) -> InterpolateOptions {
-        InterpolateOptions { mode, sizes: sizes.to_vec(), scales: Vec::new(), align_corners: false }
+        InterpolateOptions { mode, sizes: sizes.to_vec(), scales: Vec::new(), align_corners: false, antialias: false }
     }
 
     /// By scale factors.
     pub fn scales(mode: InterpolateMode, scales: &[f64]) -> InterpolateOptions {
-        InterpolateOptions { mode, sizes: Vec::new(), scales: scales.to_vec(), align_corners: false }
+        InterpolateOptions { mode, sizes: Vec::new(), scales: scales.to_vec(), align_corners: false, antialias: false }
     }
 
     /// With the corners aligned.
     pub fn align_corners(mut self) -> InterpolateOptions {
         self.align_corners = true;
+        self
+    }
+
+    /// With a mean of all elements that a new one stands for.
+    pub fn antialias(mut self) -> InterpolateOptions {
+        self.antialias = true;
         self
     }
 
@@ -116,6 +125,33 @@ impl Resize {
             }
         };
         index.minimum(self.from as i64 - 1)
+    }
+
+    /// The weights of all elements in each new one, `[from, to]`: a filter as wide as what a new element stands for, of sum 1.
+    #[track_caller]
+    fn filter(&self, cubic: bool, align_corners: bool, wide: DType, device: u32) -> Tensor {
+        let ratio = self.ratio(align_corners);
+        let square = [self.from, self.to];
+        let number = |axis: usize| Tensor::from_expr(Expr::iota(&square, axis, DType::I64, device));
+        // Twice the places of the middles.
+        let (old, new) = (number(0) * 2_i64 + 1_i64, number(1) * 2_i64 + 1_i64);
+        // How far a new element's middle is from an old one's: with sizes alone by integers, which lose nothing.
+        let (more, less) = if align_corners { (self.from - 1, self.to - 1) } else { (self.from, self.to) };
+        let apart = match self.scale.filter(|_| !align_corners) {
+            None if less > 0 => (new * more as i64 - old * less as i64).cast(wide) * K(0.5 / less as f64),
+            _ => new.cast(wide) * K(0.5 * ratio) - old.cast(wide) * K(0.5),
+        };
+        let t = (apart * K(1.0 / ratio.max(1.0))).abs();
+        let weights = if cubic {
+            const A: f64 = -0.5;
+            let near = ((&t * K(A + 2.0) - K(A + 3.0)) * &t * &t) + K(1.0);
+            let far = ((&t - K(5.0)) * &t + K(8.0)) * &t * K(A) - K(4.0 * A);
+            t.lt(1.0).where_(near, t.lt(2.0).where_(far, K(0.0)))
+        } else {
+            (t.neg() + K(1.0)).maximum(K(0.0))
+        };
+        let sum = weights.sum_keepdim(0_isize);
+        weights / sum
     }
 
     /// Elements and weights whose sum is the new element.
@@ -199,6 +235,10 @@ impl Tensor {
             let message = format!("aligned corners of {:?}", options.mode);
             return Tensor::fail(ErrorKind::Argument, "interpolate", message, "they are for `Linear` and `Cubic`", &[self]);
         }
+        if options.antialias && !blends {
+            let message = format!("antialiasing of {:?}", options.mode);
+            return Tensor::fail(ErrorKind::Argument, "interpolate", message, "it is for `Linear` and `Cubic`", &[self]);
+        }
         if options.mode == InterpolateMode::Area {
             let sizes: Vec<usize> = plan.iter().map(|(size, _)| *size).collect();
             return self.adaptive_avg_pool(&sizes);
@@ -218,6 +258,10 @@ impl Tensor {
             }
             let axis = resize.axis as isize;
             y = match options.mode {
+                InterpolateMode::Linear | InterpolateMode::Cubic if options.antialias => {
+                    let filter = resize.filter(options.mode == InterpolateMode::Cubic, options.align_corners, wide, device);
+                    y.movedim(axis, -1_isize).matmul(&filter).movedim(-1_isize, axis)
+                }
                 InterpolateMode::Linear | InterpolateMode::Cubic => {
                     let taps = resize.taps(options.mode == InterpolateMode::Cubic, options.align_corners, wide, device);
                     let mut column: Shape = Shape::from_elem(1, x.rank() - resize.axis);

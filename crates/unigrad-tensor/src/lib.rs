@@ -65,6 +65,7 @@ mod statistics;
 mod tensor;
 mod transform;
 mod view;
+mod vmap;
 mod windows;
 
 pub use arithmetic::{Operand, Value};
@@ -90,8 +91,11 @@ pub use statistics::Interpolation;
 pub use tensor::Tensor;
 pub use transform::{hessian, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
-pub use unigrad_graph::{DType, Dim, Element, F8E4M3, F8E5M2, Factor, Format, Literal, Names, Origin, OriginGuard, ScatterMode, bf16, f16};
+pub use unigrad_graph::{
+    DType, Dim, Element, F8E4M3, F8E5M2, Factor, Format, Literal, Names, Origin, OriginGuard, Randomness, ScatterMode, bf16, f16,
+};
 pub use view::PadMode;
+pub use vmap::{VmapOptions, vmap, vmap_with};
 pub use windows::WindowOptions;
 
 /// What fails or gives.

@@ -15,7 +15,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     thread::ThreadId,
 };
-use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, NodeId, WeakExpr, numel};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal, NodeId, WeakExpr, numel, random_drawn};
 
 /// Where random numbers come from: a seed, and how many were drawn.
 #[derive(Debug)]
@@ -219,7 +219,11 @@ impl Generator {
         let again = if is_global { replayed(count) } else { None };
         let (seed, start) = match again {
             Some((seed, start, _)) => (seed, start),
-            None => self.lock().take(count),
+            None => {
+                let (seed, start) = self.lock().take(count);
+                random_drawn(seed, start);
+                (seed, start)
+            }
         };
         if is_global {
             note((seed, start, count));
@@ -308,15 +312,20 @@ impl Generator {
     #[track_caller]
     pub fn randn(&self, shape: impl Dims, dtype: DType, device: &Device) -> Tensor {
         let shape = shape.dims();
-        if let Some(invalid) = float_only("randn", dtype) {
-            return invalid;
+        match float_only("randn", dtype) {
+            Some(invalid) => invalid,
+            None => Tensor::from_expr(self.normal(&shape, dtype, device.id())),
         }
-        let [w0, w1] = self.words(&shape, device.id(), [0, 1]);
+    }
+
+    #[track_caller]
+    fn normal(&self, shape: &[usize], dtype: DType, device: u32) -> Expr {
+        let [w0, w1] = self.words(shape, device, [0, 1]);
         // `1 - u`'s range for the logarithm, so that it is finite.
         let (u1, u2) = (unit(&w0, 1.0), unit(&w1, 0.0));
         let radius = u1.log().binary_const(BinaryOp::Mul, -2.0).sqrt();
         let angle = u2.binary_const(BinaryOp::Mul, TAU);
-        Tensor::from_expr(radius.mul(&angle.cos()).cast(dtype))
+        radius.mul(&angle.cos()).cast(dtype)
     }
 
     /// Integers, uniform in `low..high` (a bias of at most `(high - low) / 2^64` for any one).
@@ -493,13 +502,38 @@ impl Tensor {
     /// Uniform in `[0, 1)`, in this tensor's shape, dtype and device.
     #[track_caller]
     pub fn rand_like(&self) -> Tensor {
+        self.rand_like_as(self.dtype())
+    }
+
+    /// Uniform in `[0, 1)`, in this tensor's shape and device, in another dtype.
+    #[track_caller]
+    pub fn rand_like_as(&self, dtype: DType) -> Tensor {
         let x = self.expr();
         if x.error().is_some() {
             return self.clone();
         }
-        match float_only("rand_like", x.dtype()) {
+        match float_only("rand_like", dtype) {
             Some(invalid) => invalid,
-            None => Tensor::from_expr(Generator::rounded(&GLOBAL.unit_like(&x), x.dtype())),
+            None => Tensor::from_expr(Generator::rounded(&GLOBAL.unit_like(&x), dtype)),
+        }
+    }
+
+    /// Normal with mean 0 and variance 1, in this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn randn_like(&self) -> Tensor {
+        self.randn_like_as(self.dtype())
+    }
+
+    /// Normal with mean 0 and variance 1, in this tensor's shape and device, in another dtype.
+    #[track_caller]
+    pub fn randn_like_as(&self, dtype: DType) -> Tensor {
+        let x = self.expr();
+        if x.error().is_some() {
+            return self.clone();
+        }
+        match float_only("randn_like", dtype) {
+            Some(invalid) => invalid,
+            None => Tensor::from_expr(GLOBAL.normal(x.shape(), dtype, x.device())),
         }
     }
 }

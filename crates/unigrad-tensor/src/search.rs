@@ -142,6 +142,21 @@ impl Tensor {
         Tensor::from_result(try_searchsorted("searchsorted", &sorted, &values, right))
     }
 
+    /// [`Tensor::searchsorted`] in a tensor that is not sorted itself: `sorter`, integers of its shape, says which of its elements is where along the
+    /// last axis, as [`Tensor::argsort`] does.
+    #[track_caller]
+    pub fn searchsorted_with(&self, values: impl Into<Operand>, right: bool, sorter: &Tensor) -> Tensor {
+        if let Some(invalid) = first_invalid(&[self, sorter]) {
+            return invalid;
+        }
+        if sorter.shape() != self.shape() || !sorter.dtype().is_int() {
+            let message = format!("a sorter {:?} {} for {:?}", sorter.shape(), sorter.dtype(), self.shape());
+            let help = "it has the sequence's shape, and integers: `argsort` along the last axis";
+            return Tensor::fail(ErrorKind::Shape, "searchsorted_with", message, help, &[self, sorter]);
+        }
+        self.gather(-1, sorter).searchsorted(values, right)
+    }
+
     /// Which interval between sorted `boundaries` each element is in, `I64`: `i` where `boundaries[i - 1] < x <= boundaries[i]`, or, with
     /// `right`, where `boundaries[i - 1] <= x < boundaries[i]`.
     #[track_caller]
@@ -179,6 +194,13 @@ impl Tensor {
         }
         let at = Tensor::from_expr(count_below(&sorted.expr(), &flat, false)).minimum(m - 1);
         sorted.take(&at).eq(Tensor::from_expr(flat)).reshape_to(x.shape())
+    }
+
+    /// [`Tensor::isin`], or with `invert` whether it is not.
+    #[track_caller]
+    pub fn isin_with(&self, among: impl Into<Operand>, invert: bool) -> Tensor {
+        let found = self.isin(among);
+        if invert { found.logical_not() } else { found }
     }
 
     /// How often each of `0, 1, ..` occurs in a vector of integers, `I64`; with weights, the sum of the weights there, in their float dtype

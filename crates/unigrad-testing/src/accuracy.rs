@@ -275,6 +275,16 @@ const ROWS: &[Row] = &[
         },
     },
     Row {
+        name: "nrm2",
+        bound: "4 n u · y",
+        data: &[Data::Mixed],
+        lines_only: true,
+        halves: true,
+        each: false,
+        run: |x| x.nrm2([0]),
+        want: |g, sink| sink(0, g.own_squares().sqrt(), 4.0 * g.n() * g.u * g.own_squares().sqrt()),
+    },
+    Row {
         name: "logsumexp",
         bound: "256 u · max(1, \\|y\\|)",
         data: PLAIN,

@@ -8,6 +8,23 @@ use std::fmt;
 use unigrad_graph::{DType, numel};
 use unigrad_tensor::registry::{Attribute, Attributes};
 
+macro_rules! families {
+    ($($family:ident),* $(,)?) => {
+        /// The files of cases: family and text.
+        pub const FAMILIES: &[(&str, &str)] = &[$((stringify!($family), include_str!(concat!("../goldens/", stringify!($family), ".txt")))),*];
+    };
+}
+families!(
+    unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest, math, activation, statistics, arrange, select,
+    networks,
+);
+
+/// The cases of all files. A file that is ill-formed panics, for it is a part of the tests.
+pub fn all() -> Vec<Case> {
+    let cases = |(family, text): &(&str, &str)| parse(text).unwrap_or_else(|error| panic!("goldens/{family}.txt: {error}"));
+    FAMILIES.iter().flat_map(cases).collect()
+}
+
 /// The value of an option, as it is written: an integer, a number, a list of integers (`-` without any), or a text.
 fn attribute(text: &str) -> Attribute {
     let list = || text.split(',').map(|word| word.parse().ok()).collect::<Option<Vec<i64>>>();

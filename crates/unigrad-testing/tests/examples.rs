@@ -55,6 +55,16 @@ fn regression() {
 }
 
 #[test]
+fn own_optimizer() {
+    check("own_optimizer");
+}
+
+#[test]
+fn own_driver() {
+    check("own_driver");
+}
+
+#[test]
 fn derivatives() {
     check("derivatives");
 }

@@ -93,7 +93,7 @@ fn casts_on(device: &Device) -> bool {
             let want = codes.iter().map(|code| bits(decode(dtype, *code)));
             right &= differences(&format!("{} {dtype} to f32, {n}", device.name()), &got, want.clone());
             // Of a view, through a half type, and beside arithmetic.
-            let turned = stored.flip(&[0]).cast(DType::BF16).cast(DType::F32).flip(&[0]).to_vec::<f32>().unwrap();
+            let turned = stored.flip([0]).cast(DType::BF16).cast(DType::F32).flip([0]).to_vec::<f32>().unwrap();
             let got: Vec<u32> = turned.into_iter().map(bits).collect();
             right &= differences(&format!("{} {dtype} to bf16, {n}", device.name()), &got, want);
             let doubled = (stored.cast(DType::F32) * 0.5).cast(dtype).to_bytes().unwrap();
@@ -145,7 +145,7 @@ fn moves_on(device: &Device) {
             ("neg", x.neg()),
             ("sum", x.sum(())),
             ("matmul", x.matmul(&x.transpose(0, 1))),
-            ("where", Tensor::where_(&x.cast(DType::Bool), &x, &x.cast(DType::F32))),
+            ("where", Tensor::where_(&x.cast(DType::Bool), &x, x.cast(DType::F32))),
             ("concat", Tensor::concat(&[&x, &x.cast(DType::F32)], 0)),
         ] {
             let error = wrong.to_bytes().expect_err(what).to_string();
@@ -182,7 +182,7 @@ fn blocks_on(device: &Device) -> bool {
         let values = Tensor::from_vec(numbers(n, 1), shape.as_slice(), device);
         let made = values.quantize(Format::Q4_0).unwrap();
         assert_eq!(made.to_bytes().unwrap(), block.encode(&numbers(n, 1)).unwrap(), "{}", device.name());
-        let turned = made.dequantize(DType::F32).flip(&[0]).flip(&[0]).to_vec::<f32>().unwrap();
+        let turned = made.dequantize(DType::F32).flip([0]).flip([0]).to_vec::<f32>().unwrap();
         right &= differences(
             &format!("{} q4_0 turned {shape:?}", device.name()),
             &turned,

@@ -22,6 +22,37 @@ fn random_graphs() {
     assert_eq!(failures, 0, "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again");
 }
 
+/// Every op of the registry in random graphs, by its cases.
+#[test]
+fn registered_ops_in_random_graphs() {
+    let mut failures = 0;
+    for device in fast_devices() {
+        failures += of_registry(&device);
+    }
+    assert_eq!(failures, 0, "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again");
+}
+
+#[test]
+fn registered_ops_on_slow_devices() {
+    assert!(on_slow_devices("registered_ops_in_random_graphs"), "see the FAIL lines above; UNIGRAD_FUZZ_SEED=<seed> runs one again");
+}
+
+/// How many graphs of the registry's ops fail on the device.
+fn of_registry(device: &Device) -> usize {
+    let share = Share::of(device);
+    // Each op twice, or a part of the usual number.
+    let count = if share == Share::All { 2 * fuzz::names().len() as u64 } else { share.n_graphs() / 3 };
+    let failures = run(device, "graphs of registered ops", number("UNIGRAD_FUZZ").unwrap_or(count), count, fuzz::generate_registered);
+    let seen: std::collections::BTreeSet<String> = (0..count)
+        .flat_map(|seed| fuzz::generate_registered(seed).steps)
+        .filter_map(|step| if let fuzz::StepOp::Registered { op, .. } = step.op { Some(op) } else { None })
+        .collect();
+    let missing: Vec<&str> = fuzz::names().into_iter().filter(|name| !seen.contains(*name)).collect();
+    println!("{} of {} ops were called; not: {missing:?}", seen.len(), fuzz::names().len());
+    assert!(share != Share::All || missing.is_empty(), "ops that no random graph calls: {missing:?}");
+    failures
+}
+
 /// Beside the other test, for it is mostly waiting.
 #[test]
 fn random_graphs_on_slow_devices() {
@@ -33,13 +64,17 @@ fn random_graphs_on_slow_devices() {
 
 /// How many graphs fail on the device.
 fn on(device: &Device) -> usize {
+    let usual = Share::of(device).n_graphs();
+    run(device, "random graphs", number("UNIGRAD_FUZZ").unwrap_or(usual), usual, fuzz::generate)
+}
+
+/// How many of so many graphs fail on the device.
+fn run(device: &Device, what: &str, count: u64, usual: u64, generate: fn(u64) -> fuzz::Program) -> usize {
     if let Some(why) = without_f64(device) {
-        println!("SKIPPED: most random graphs: {why}");
+        println!("SKIPPED: most {what}: {why}");
         return 0;
     }
     let only = number("UNIGRAD_FUZZ_SEED");
-    let usual = Share::of(device).n_graphs();
-    let count = number("UNIGRAD_FUZZ").unwrap_or(usual);
     let seeds = match only {
         Some(seed) => seed..seed + 1,
         None => FIRST..FIRST + count,
@@ -53,7 +88,7 @@ fn on(device: &Device) -> usize {
             println!("SKIPPED: seeds from {seed} on, after {} s", most.as_secs());
             break;
         }
-        let program = fuzz::generate(seed);
+        let program = generate(seed);
         if only.is_some() {
             println!("seed {seed}:\n{program}");
         }
@@ -68,11 +103,7 @@ fn on(device: &Device) -> usize {
             break;
         }
     }
-    println!(
-        "{ran} random graphs, seeds from {first}, on {} in {:.1} s, {failures} failures",
-        device.name(),
-        start.elapsed().as_secs_f64()
-    );
+    println!("{ran} {what}, seeds from {first}, on {} in {:.1} s, {failures} failures", device.name(), start.elapsed().as_secs_f64());
     failures
 }
 

@@ -47,9 +47,9 @@ fn losses(k: usize, dtype: DType, gelu: bool, device: &Device) -> Result<Vec<f32
     let mut losses = Vec::new();
     for _ in 0..4 {
         let parameters: Vec<Tensor> = weights.iter().map(|w| w.detach().requires_grad()).collect();
-        let hidden = x.matmul(&parameters[0]).add(&parameters[1].reshape([8]));
+        let hidden = x.matmul(&parameters[0]).add(parameters[1].reshape([8]));
         let hidden = if gelu { hidden.gelu_tanh() } else { hidden.relu() };
-        let loss = hidden.matmul(&parameters[2]).add(&parameters[3].reshape([3])).mse_loss(&y);
+        let loss = hidden.matmul(&parameters[2]).add(parameters[3].reshape([3])).mse_loss(&y);
         let gradients = grad(&loss, &parameters.iter().collect::<Vec<_>>())?;
         weights = parameters.iter().zip(&gradients).map(|(w, g)| w.detach() - g * 0.5).collect();
         let mut wanted: Vec<&Tensor> = weights.iter().collect();

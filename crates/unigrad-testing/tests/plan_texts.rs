@@ -274,7 +274,7 @@ fn regions_of_optimizers_and_norms() {
     let mut optimizers = String::new();
     type Step = Box<dyn FnMut(&Tensor)>;
     type Make = fn(Vec<Tensor>) -> Step;
-    let all: [(&str, Make); 3] = [
+    let all: [(&str, Make); 4] = [
         ("AdamW", |p| {
             let mut o = nn::AdamW::new(p, 1e-3).unwrap();
             Box::new(move |loss| o.minimize(loss, &[]).unwrap())
@@ -285,6 +285,10 @@ fn regions_of_optimizers_and_norms() {
         }),
         ("SGD with momentum", |p| {
             let mut o = nn::Sgd::new(p, 1e-3).unwrap().momentum(0.9).unwrap();
+            Box::new(move |loss| o.minimize(loss, &[]).unwrap())
+        }),
+        ("Lion", |p| {
+            let mut o = nn::Lion::new(p, 1e-4).unwrap().weight_decay(0.1);
             Box::new(move |loss| o.minimize(loss, &[]).unwrap())
         }),
     ];

@@ -41,6 +41,22 @@ fn numbers_are_the_definitions_and_well_distributed() {
             let (mean, variance) = mean_and_variance(&normal);
             assert!(mean.abs() < 0.04 && (variance - 1.0).abs() < 0.06, "randn {dtype}: mean {mean}, variance {variance}");
         }
+        // In the shape of a tensor of any dtype; its own where none is asked for.
+        let like = Tensor::zeros([50, 40], DType::I32, device);
+        for dtype in [DType::F32, DType::F16] {
+            let uniform = checked("rand_like", device, &like.rand_like_as(dtype));
+            let normal = checked("randn_like", device, &like.cast(dtype).randn_like());
+            assert!(
+                [&uniform, &normal, &checked("randn_like", device, &like.randn_like_as(dtype))]
+                    .iter()
+                    .all(|x| x.shape[..] == [50, 40] && x.dtype == dtype)
+            );
+            let (mean, variance) = mean_and_variance(&normal);
+            assert!(mean.abs() < 0.1 && (variance - 1.0).abs() < 0.15, "randn_like {dtype}: mean {mean}, variance {variance}");
+            let (mean, variance) = mean_and_variance(&uniform);
+            assert!((mean - 0.5).abs() < 0.03 && (variance - 1.0 / 12.0).abs() < 0.01, "rand_like {dtype}: {mean}, {variance}");
+        }
+        assert!(like.randn_like().is_invalid() && like.rand_like().is_invalid(), "integers have no distribution of floats");
         let whole = checked("randint", device, &generator.randint(-3, 4, [10_000], DType::I64, device));
         for value in -3..4 {
             let count = whole.to_f64().iter().filter(|x| **x == f64::from(value)).count();

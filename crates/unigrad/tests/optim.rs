@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::{
     nn::{
-        Adam, AdamW, Checkpoint, Group, Linear, Optimizer, Relu, Rule, Schedule, Sequential, Sgd, clip_grad_norm, clip_grad_value,
-        first_not_finite, models,
+        Adam, AdamW, Checkpoint, Group, Linear, Lion, Optimizer, Relu, Rule, Schedule, Sequential, Sgd, StepNumbers, clip_grad_norm,
+        clip_grad_value, first_not_finite, models,
     },
     prelude::*,
     tensor::eval,
@@ -107,6 +107,90 @@ fn adam_and_adamw() {
 }
 
 #[test]
+fn lion() {
+    let _alone = alone();
+    let optimizer = Lion::new(vec![parameter()], 0.1).unwrap().betas(0.8, 0.9).weight_decay(0.05);
+    let mut m = [0.0; 3];
+    check(optimizer, |_, w, g| {
+        for i in 0..3 {
+            let c: f64 = 0.8 * m[i] + 0.2 * g[i];
+            w[i] -= 0.1 * (if c == 0.0 { 0.0 } else { c.signum() } + 0.05 * w[i]);
+            m[i] = 0.9 * m[i] + 0.1 * g[i];
+        }
+    });
+    // By the paper, in another language: parameters of f64, whose average's sign changes on the way.
+    let golden: serde_json::Value = serde_json::from_str(include_str!("../../../goldens/lion.json")).unwrap();
+    let list = |value: &serde_json::Value| value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<f64>>();
+    let tensor = |name: &str| Tensor::from_vec(list(&golden[name]), 5, &device());
+    let (k, b) = (tensor("k") * 0.5, tensor("b"));
+    for run in golden["runs"].as_array().unwrap() {
+        let w = tensor("start").requires_grad();
+        let [lr, beta1, beta2, decay] = ["lr", "beta1", "beta2", "weight_decay"].map(|name| run[name].as_f64().unwrap());
+        let mut optimizer = Lion::new(vec![w.clone()], lr).unwrap().betas(beta1, beta2).weight_decay(decay);
+        for step in run["steps"].as_array().unwrap() {
+            optimizer.minimize(&(w.square() * &k + &w * &b).sum(()), &[]).unwrap();
+            let state = optimizer.state_dict().unwrap();
+            let m = state["state.0.exp_avg"].bytes.chunks_exact(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap()));
+            for (got, want) in w.to_vec::<f64>().unwrap().into_iter().chain(m).zip(list(&step["theta"]).into_iter().chain(list(&step["m"])))
+            {
+                assert!((got - want).abs() < 1e-12, "{got} and not {want}");
+            }
+        }
+    }
+}
+
+/// AdaGrad with a delay: a rule of the program's own.
+#[derive(Debug)]
+struct Own {
+    states: usize,
+}
+
+impl Rule for Own {
+    fn state_names(&self) -> Vec<&'static str> {
+        vec!["sum", "before"]
+    }
+
+    fn weight_decay(&self) -> f64 {
+        0.0
+    }
+
+    fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        vec![step.number(-step.lr)]
+    }
+
+    fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        let sum = &state[0] + gradient.square();
+        let value = value + &state[1] / (sum.sqrt() + 1e-3) * &scalars[0];
+        (value, [sum, gradient.clone()].into_iter().take(self.states).collect())
+    }
+}
+
+#[test]
+fn a_rule_of_ones_own() {
+    let _alone = alone();
+    let group = |parameters| vec![Group { parameters, lr: 0.1, weight_decay: None }];
+    let (mut sum, mut before) = ([0.0; 3], [0.0; 3]);
+    check(Optimizer::with_rule(Own { states: 2 }, group(vec![parameter()])).unwrap(), |_, w, g| {
+        for i in 0..3 {
+            sum[i] += g[i] * g[i];
+            w[i] -= 0.1 * before[i] / (sum[i].sqrt() + 1e-3);
+        }
+        before.copy_from_slice(g);
+    });
+    // One launch for all parameters of a kind, as with the rules of the crate; and what it saves continues to the last bit.
+    resumes(|p| Optimizer::with_rule(Own { states: 2 }, group(p)).unwrap());
+    resumes(|p| Lion::new(p, 0.01).unwrap().weight_decay(0.1));
+    // What it forgets is an error, and the step none.
+    let w = parameter();
+    let mut optimizer = Optimizer::with_rule(Own { states: 1 }, group(vec![w.clone()])).unwrap();
+    let error = optimizer.minimize(&loss(&w), &[]).unwrap_err().to_string();
+    assert!(error.contains("1 tensors of state for 2 names") && error.contains("state_names"), "{error}");
+    assert_eq!((w.to_vec::<f32>().unwrap(), optimizer.n_steps()), (START.to_vec(), 0));
+    let frozen = Tensor::from_vec(vec![1.0f32], 1, &device());
+    assert!(Optimizer::with_rule(Own { states: 2 }, group(vec![frozen])).unwrap_err().to_string().contains("requires no gradient"));
+}
+
+#[test]
 fn groups_have_their_own_settings() {
     let _alone = alone();
     let (a, b, c) = (parameter(), parameter(), parameter());
@@ -193,19 +277,22 @@ fn backward_and_step_compute_the_loss_too() {
     }
 }
 
-#[test]
-fn an_interrupted_run_continues_to_the_last_bit() {
-    let _alone = alone();
+/// Ten steps in one run, and in two by a checkpoint: the same bits. Steps after the first are planned once.
+fn resumes<R: Rule>(make: impl Fn(Vec<Tensor>) -> Optimizer<R>) {
     let path = std::env::temp_dir().join(format!("unigrad-resume-{}.safetensors", std::process::id()));
     let run = |from: u64, to: u64, load: bool, save: bool| {
         let (net, x, y) = net();
-        let mut optimizer = AdamW::new(net.parameters(), 0.01).unwrap();
+        let mut optimizer = make(net.parameters());
         if load {
             Checkpoint::load(&path).unwrap().restore(&net, &mut optimizer).unwrap();
         }
+        let mut built = Vec::new();
         for _ in from..to {
+            let before = eval::stats().plans_built;
             optimizer.minimize(&net.forward(&x).dropout(0.2).cross_entropy(&y), &[]).unwrap();
+            built.push(eval::stats().plans_built - before);
         }
+        assert!(built[2..].iter().all(|n| *n == 0), "{built:?}");
         if save {
             Checkpoint::of(&net, &optimizer).unwrap().save(&path).unwrap();
         }
@@ -214,8 +301,17 @@ fn an_interrupted_run_continues_to_the_last_bit() {
     let whole = run(0, 10, false, false);
     run(0, 4, false, true);
     assert_eq!(run(4, 10, true, false), whole);
-    // Another optimizer's state is refused.
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn an_interrupted_run_continues_to_the_last_bit() {
+    let _alone = alone();
+    resumes(|p| AdamW::new(p, 0.01).unwrap());
+    let path = std::env::temp_dir().join(format!("unigrad-refused-{}.safetensors", std::process::id()));
     let (net, ..) = net();
+    Checkpoint::of(&net, &AdamW::new(net.parameters(), 0.01).unwrap()).unwrap().save(&path).unwrap();
+    // Another optimizer's state is refused.
     let mut other = Sgd::new(net.parameters(), 0.1).unwrap();
     let error = Checkpoint::load(&path).unwrap().restore(&net, &mut other).unwrap_err().to_string();
     assert!(error.contains("unexpected: state.0.exp_avg"), "{error}");

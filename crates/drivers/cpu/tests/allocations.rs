@@ -1,40 +1,16 @@
 //! A prepared sequence allocates nothing per launch: a run of many launches asks the system for memory as often as a run of one.
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicUsize, Ordering},
-};
 use unigrad_device::{At, Buffer, Device, Launch};
 use unigrad_kernel::{
     Arg, Contract, KDim, Kernel, MDim, NDim,
-    testing::{Rng, contract::case, regions},
+    testing::{
+        Rng,
+        allocations::{self, Counting},
+        contract::case,
+        regions,
+    },
 };
 use unigrad_scalar::DType;
-
-/// Counts what all threads ask for.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is the system's; the count changes nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: passed on.
-        unsafe { System.dealloc(block, layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: passed on.
-        unsafe { System.realloc(block, layout, size) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -104,9 +80,9 @@ fn a_launch_of_a_sequence_allocates_nothing() {
             run().ok()?;
             // Threads of the pool begin their scratch memory when they get work first: the least of some runs is the steady state.
             let count = || {
-                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                let before = allocations::count();
                 run().ok()?;
-                Some(ALLOCATIONS.load(Ordering::Relaxed) - before)
+                Some(allocations::count() - before)
             };
             (0..5).map(|_| count()).min()?
         };

@@ -141,6 +141,7 @@ pub(crate) fn check_dtype(target: &Target, dtype: DType) -> Result<(), Unsupport
 }
 
 /// What running results of a dtype are kept in: narrow integers wrap when stored, and 32-bit arithmetic wraps alike.
+#[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
 pub(crate) fn accumulator(dtype: DType) -> DType {
     match dtype {
         DType::Bool | DType::U8 | DType::U16 => DType::U32,
@@ -150,6 +151,7 @@ pub(crate) fn accumulator(dtype: DType) -> DType {
 }
 
 /// The operation on [`accumulator`]s: sums of `Bool` are *any*, products *all*.
+#[allow(clippy::wildcard_enum_match_arm, reason = "an operation without a rule here is like any other")]
 pub(crate) fn on_accumulators(op: BinaryOp, dtype: DType) -> BinaryOp {
     match op {
         BinaryOp::Add if dtype == DType::Bool => BinaryOp::Max,
@@ -159,6 +161,7 @@ pub(crate) fn on_accumulators(op: BinaryOp, dtype: DType) -> BinaryOp {
 }
 
 /// What changes nothing under an operation on accumulators. `-0 + x` is `x` even for `x = -0`.
+#[allow(clippy::wildcard_enum_match_arm, reason = "an operation without a rule here is like any other")]
 pub(crate) fn identity(op: BinaryOp, accumulator: DType) -> Literal {
     match op {
         BinaryOp::Add if accumulator.is_float() => Literal::float(accumulator, -0.0),

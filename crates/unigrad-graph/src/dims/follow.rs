@@ -25,7 +25,7 @@ pub(super) fn follow(x: &Expr, shape: &[usize]) -> Result<Option<Names>, Factor>
             let need = *size / product;
             let Some(factor) = rest.pop_front() else { return Err(Factor::Fixed(*size)) };
             match factor {
-                factor if need.is_multiple_of(factor.size()) => {
+                factor @ (Factor::Fixed(_) | Factor::Named(..)) if need.is_multiple_of(factor.size()) => {
                     product *= factor.size();
                     axis.push(factor);
                 }
@@ -35,7 +35,7 @@ pub(super) fn follow(x: &Expr, shape: &[usize]) -> Result<Option<Names>, Factor>
                     axis.push(Factor::Fixed(need));
                     rest.push_front(Factor::Fixed(number / need));
                 }
-                factor => return Err(factor),
+                factor @ (Factor::Fixed(_) | Factor::Named(..)) => return Err(factor),
             }
         }
         // A dimension of size 1 goes to an axis of its own where there is one, else to the axis before it.

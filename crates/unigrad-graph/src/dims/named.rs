@@ -54,6 +54,7 @@ fn typed(op: &Op, inputs: Inputs, shape: &[usize], names: Option<Names>, dtype: 
 
 /// The same value with other names.
 #[track_caller]
+#[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
 pub(super) fn rename(x: &Expr, names: Option<&Names>) -> Expr {
     if x.is_invalid() || x.names() == names {
         return x.clone();
@@ -160,6 +161,7 @@ impl Expr {
     }
 
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     fn expand_named(&self, shape: &[usize], names: Option<&Names>) -> Expr {
         let lead = shape.len().wrapping_sub(self.rank());
         let fits = shape.len() >= self.rank() && self.shape().iter().zip(&shape[lead..]).all(|(from, to)| from == to || *from == 1);

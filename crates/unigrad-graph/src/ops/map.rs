@@ -29,6 +29,7 @@ impl Expr {
 
     /// As [`Expr::binary`], of handles that nothing else needs.
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most operations have no rule of their own")]
     pub fn binary_with(self, op: BinaryOp, other: Expr) -> Expr {
         let dtype = self.dtype();
         if !self.is_same_type(&other) || self.is_invalid() || other.is_invalid() {
@@ -203,7 +204,7 @@ fn plus(x: &Expr, value: f64) -> Expr {
 }
 
 /// What a formula says of these arguments, as nodes.
-fn applied(formula: &Formula, inputs: [&Expr; 3]) -> Expr {
+pub(super) fn applied(formula: &Formula, inputs: &[&Expr]) -> Expr {
     let mut nodes: Vec<Expr> = Vec::with_capacity(formula.terms().len());
     for term in formula.terms() {
         let node = match *term {
@@ -221,7 +222,7 @@ fn applied(formula: &Formula, inputs: [&Expr; 3]) -> Expr {
 
 pub(super) fn unary_vjp(v: &mut Vjp<'_>, op: UnaryOp) {
     v.send(0, |v| match op.slope(v.node.dtype() == DType::F64) {
-        Some(slope) => applied(slope, [&v.x(0), v.node, v.dy]),
+        Some(slope) => applied(slope, &[&v.x(0), v.node, v.dy]),
         // A step has gradient 0, and what is no float has none.
         None => v.dy.zeros_like(),
     });

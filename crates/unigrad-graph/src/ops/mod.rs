@@ -173,6 +173,44 @@ pub fn decompose(node: &Expr) -> Option<Expr> {
             }
             attention::primitives(parent.op(), &inputs, *i)
         }
-        _ => None,
+        Op::Buffer
+        | Op::Const(_)
+        | Op::Scalar
+        | Op::Iota { .. }
+        | Op::Random { .. }
+        | Op::Variable(_)
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Where
+        | Op::Cast
+        | Op::Bitcast
+        | Op::Bounded { .. }
+        | Op::Reshape
+        | Op::Permute(_)
+        | Op::Expand
+        | Op::Slice(_)
+        | Op::Pad(..)
+        | Op::Concat { .. }
+        | Op::Window { .. }
+        | Op::DynSlice { .. }
+        | Op::DynUpdate { .. }
+        | Op::Reduce(..)
+        | Op::ArgReduce(..)
+        | Op::Scan { .. }
+        | Op::Gather { .. }
+        | Op::Scatter { .. }
+        | Op::ArgSort { .. }
+        | Op::TopK { .. }
+        | Op::MatMul
+        | Op::Conv(_)
+        | Op::ConvDataGrad(_)
+        | Op::ConvWeightGrad(_)
+        | Op::MaxPool(_)
+        | Op::Barrier
+        | Op::Kernel(_)
+        | Op::Custom(_)
+        | Op::Copy
+        | Op::Commit
+        | Op::Invalid(_) => None,
     }
 }

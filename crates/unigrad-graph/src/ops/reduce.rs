@@ -1,8 +1,10 @@
 //! Reductions, scans, and the composites made of them: softmax and the normalizations.
 
-use crate::{Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp};
+use super::map::applied;
+use crate::{CustomGradient, Error, Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, no_grad_guard};
 use smallvec::SmallVec;
-use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, ScanOp, ScatterMode};
+use std::sync::Arc;
+use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Formula, Literal, ReduceOp, ScanGradient, ScanOp, ScatterMode};
 
 impl Expr {
     /// Over the axes of a bit mask, which stay with size 1.
@@ -62,6 +64,45 @@ impl Expr {
             return Expr::dtype_error(op.name(), format!("wants {wants}, got {}", self.dtype()), &[self]);
         }
         Expr::like(Op::Scan { op, axis, reverse }, [self.clone()], self.tensor_type(), self.dtype())
+    }
+
+    /// The reduction of a running one's row over the axes of a bit mask, which stay with size 1: what it runs to.
+    #[track_caller]
+    pub fn total(&self, op: ScanOp, axes: u32) -> Expr {
+        if self.error().is_some() {
+            return self.clone();
+        }
+        if (axes as u64) >> self.rank() != 0 {
+            return Expr::shape_error(op.name(), format!("axes {axes:#b} of {:?}", self.shape()), &[self]);
+        }
+        let wide = self.dtype() == DType::F64;
+        let x = op.prepare(wide).map_or_else(|| self.identity(), |prepare| applied(prepare, &[self]));
+        match op.gradient(wide) {
+            ScanGradient::Slope(slope) => {
+                let value = {
+                    let _guard = no_grad_guard();
+                    x.run_to_the_end(op, axes)
+                };
+                Expr::custom(Arc::new(TotalGradient { op, slope }), &value, &[x])
+            }
+            ScanGradient::Sum | ScanGradient::Product | ScanGradient::LogSumExp | ScanGradient::Extreme => x.run_to_the_end(op, axes),
+        }
+    }
+
+    /// The last running results over the axes of a bit mask.
+    #[track_caller]
+    fn run_to_the_end(&self, op: ScanOp, axes: u32) -> Expr {
+        let reduced = |axis: &usize| axes >> axis & 1 == 1;
+        let mut shape: Shape = (0..self.rank()).filter(|axis| !reduced(axis)).map(|axis| self.shape()[axis]).collect();
+        let kept: Shape = (0..self.rank()).map(|axis| if reduced(&axis) { 1 } else { self.shape()[axis] }).collect();
+        let len = (0..self.rank()).filter(reduced).fold(1, |len: usize, axis| len.saturating_mul(self.shape()[axis]));
+        if len == 0 {
+            return Expr::constant(op.identity(self.dtype()), &kept, self.device());
+        }
+        let order: SmallVec<[usize; 8]> = (0..self.rank()).filter(|axis| !reduced(axis)).chain((0..self.rank()).filter(reduced)).collect();
+        let last = shape.len();
+        shape.push(len);
+        self.permute(&order).reshape(&shape).scan(op, last, false).narrow(last, len - 1, 1).reshape(&kept)
     }
 
     /// Softmax over one axis.
@@ -142,19 +183,44 @@ fn product_of_others(x: &Expr, axis: usize) -> Expr {
     running_before(x, axis, false).mul(&running_before(x, axis, true))
 }
 
+/// `dy` by the slope at `y`, and 0 where that is 0.
+fn share(dy: &Expr, slope: &Formula, y: &Expr) -> Expr {
+    let slope = applied(slope, &[y]);
+    let none = slope.binary_const(BinaryOp::Eq, 0.0);
+    none.select(&dy.zeros_like(), &dy.div(&none.select(&slope.constant_like(1.0), &slope)))
+}
+
+/// The gradient of a reduction by a formula whose results change by its slopes.
+#[derive(Debug)]
+struct TotalGradient {
+    op: ScanOp,
+    slope: &'static Formula,
+}
+
+impl CustomGradient for TotalGradient {
+    fn name(&self) -> &str {
+        self.op.name()
+    }
+
+    fn backward(&self, inputs: &[Expr], output: &Expr, dy: &Expr) -> Result<Vec<Option<Expr>>, Error> {
+        let x = &inputs[0];
+        Ok(vec![Some(share(dy, self.slope, output).expand(x.shape()).mul(&applied(self.slope, &[x])))])
+    }
+}
+
 pub(super) fn scan_vjp(v: &mut Vjp<'_>, op: ScanOp, axis: usize, reverse: bool) {
     v.send(0, |v| {
         let (x, y, dy) = (&v.x(0), v.node, v.dy);
-        match op {
-            ScanOp::Sum => dy.scan(ScanOp::Sum, axis, !reverse),
+        match op.gradient(x.dtype() == DType::F64) {
+            ScanGradient::Sum => dy.scan(ScanOp::Sum, axis, !reverse),
             // The formula needs a matrix per row, so only second derivatives compute it.
-            ScanOp::Prod => {
+            ScanGradient::Product => {
                 let value = |_: &[Expr]| cumprod_gradient(x, y, dy, axis, reverse);
                 let formula = move |inputs: &[Expr]| cumprod_gradient_formula(&inputs[0], &inputs[1], axis, reverse);
                 Expr::stated("cumprod.dx", &[x.clone(), dy.clone()], value, formula)
             }
             // exp(x) times the sum of dy exp(-y) over what follows: by logarithms, apart for each sign, so that nothing overflows.
-            ScanOp::LogSumExp => {
+            ScanGradient::LogSumExp => {
                 let none = x.constant_like(f64::NEG_INFINITY);
                 let empty = y.eq(&none);
                 let part = |dy: &Expr| {
@@ -164,7 +230,9 @@ pub(super) fn scan_vjp(v: &mut Vjp<'_>, op: ScanOp, axis: usize, reverse: bool) 
                 };
                 part(dy).sub(&part(&dy.neg()))
             }
-            ScanOp::Max | ScanOp::Min => {
+            // Each result by its own slope, then each element by its.
+            ScanGradient::Slope(slope) => share(dy, slope, y).scan(ScanOp::Sum, axis, !reverse).mul(&applied(slope, &[x])),
+            ScanGradient::Extreme => {
                 // The element that holds the extreme: the latest one that equals it.
                 let size = x.shape()[axis] as i64;
                 let place = x.iota_like(axis, DType::I64);

@@ -202,6 +202,7 @@ impl Expr {
 impl Expr {
     /// A constant or a run-time scalar in another shape, where no gradient can be asked for: of floats it is a view like any other.
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
     fn spread_leaf(&self, shape: &[usize]) -> Option<Expr> {
         if self.dtype().is_float() {
             return None;

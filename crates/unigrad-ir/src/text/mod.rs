@@ -30,6 +30,7 @@ mod signature;
 mod tests;
 
 pub(crate) use parse::expand_raw;
-pub use parse::{ParseError, Parsed, parse, parse_all};
+pub use parse::{Parsed, parse, parse_all};
 pub(crate) use print::{one_line, place_name};
 pub use signature::{parse_as, signature};
+pub use unigrad_scalar::ParseError;

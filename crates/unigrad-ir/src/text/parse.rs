@@ -1,6 +1,7 @@
 //! Programs from text.
 
-use std::{collections::HashMap, fmt, str::FromStr};
+use super::ParseError;
+use std::{collections::HashMap, str::FromStr};
 
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
@@ -15,33 +16,6 @@ use crate::{
         Type, Value,
     },
 };
-
-/// Why a text is no program.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ParseError {
-    /// Line and column, from 1.
-    pub line: usize,
-    /// See `line`.
-    pub column: usize,
-    /// What is wrong.
-    pub cause: String,
-    /// What to do.
-    pub help: String,
-}
-
-impl ParseError {
-    pub(super) fn new((line, column): (usize, usize), cause: impl Into<String>, help: impl Into<String>) -> ParseError {
-        ParseError { line, column, cause: cause.into(), help: help.into() }
-    }
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}\n help: {}", self.line, self.column, self.cause, self.help)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 /// A program and where its lines come from.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,6 +2,7 @@
 //!
 //! Never: part of a release build.
 
+pub mod allocations;
 pub mod contract;
 pub mod region;
 pub mod regions;

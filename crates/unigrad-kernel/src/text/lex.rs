@@ -1,27 +1,6 @@
-//! The text form's words, and why a text is no region.
+//! The text form's words.
 
-use std::fmt;
-
-/// Why a text is no region.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ParseError {
-    /// From 1.
-    pub line: usize,
-    /// In characters, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub cause: String,
-    /// What to do.
-    pub help: String,
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}\n help: {}", self.line, self.column, self.cause, self.help)
-    }
-}
-
-impl std::error::Error for ParseError {}
+use unigrad_scalar::ParseError;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
@@ -75,7 +54,7 @@ impl<'t> Lexer<'t> {
             self.take(1);
             let name = self.take_while(is_word);
             if name.is_empty() {
-                return Err(error(at, "`%` without a name", "name the value, as `%0`"));
+                return Err(ParseError::new(at, "`%` without a name", "name the value, as `%0`"));
             }
             Token::Value(name.to_owned())
         } else if first.is_ascii_alphabetic() || first == '_' {
@@ -86,7 +65,7 @@ impl<'t> Lexer<'t> {
             self.take(1);
             Token::Sign(first)
         } else {
-            return Err(error(at, format!("{first:?} means nothing here"), "see the text of a region that was printed"));
+            return Err(ParseError::new(at, format!("{first:?} means nothing here"), "see the text of a region that was printed"));
         };
         Ok((token, at))
     }
@@ -139,8 +118,13 @@ impl<'t> Lexer<'t> {
     /// A text in quotes, as `{:?}` writes it.
     fn quoted(&mut self) -> Result<String, ParseError> {
         let begin = (self.line, self.column);
-        let open =
-            || error(begin, "a text in quotes has no end, or an escape that is none", "close it with `\"`; write a backslash as `\\\\`");
+        let open = || {
+            ParseError::new(
+                begin,
+                "a text in quotes has no end, or an escape that is none",
+                "close it with `\"`; write a backslash as `\\\\`",
+            )
+        };
         let mut text = String::new();
         self.take(1);
         loop {
@@ -170,8 +154,4 @@ impl<'t> Lexer<'t> {
             });
         }
     }
-}
-
-pub(super) fn error((line, column): (usize, usize), cause: impl Into<String>, help: impl Into<String>) -> ParseError {
-    ParseError { line, column, cause: cause.into(), help: help.into() }
 }

@@ -30,5 +30,5 @@ mod region;
 #[cfg(test)]
 mod tests;
 
-pub use lex::ParseError;
 pub use parse::{MAX_AXES, parse_regions};
+pub use unigrad_scalar::ParseError;

@@ -1,6 +1,9 @@
 //! Regions from text.
 
-use super::lex::{Lexer, ParseError, Token, error};
+use super::{
+    ParseError,
+    lex::{Lexer, Token},
+};
 use crate::{Arg, Index, Inst, InstOp, Region, Value};
 use smallvec::SmallVec;
 use std::{collections::HashMap, str::FromStr};
@@ -16,7 +19,7 @@ impl FromStr for Region {
         let mut all = parse_regions(text)?;
         match (all.pop(), all.is_empty()) {
             (Some(region), true) => Ok(region),
-            _ => Err(error((1, 1), "the text is not one region", "write `region \"name\" parallel [..] { .. }` once")),
+            _ => Err(ParseError::new((1, 1), "the text is not one region", "write `region \"name\" parallel [..] { .. }` once")),
         }
     }
 }
@@ -56,7 +59,7 @@ impl Parser<'_> {
     }
 
     fn fail<T>(&self, cause: impl Into<String>, help: impl Into<String>) -> Parse<T> {
-        Err(error(self.at, cause, help))
+        Err(ParseError::new(self.at, cause, help))
     }
 
     fn wanted<T>(&self, what: &str) -> Parse<T> {
@@ -150,7 +153,7 @@ impl Parser<'_> {
             self.extents(&mut axes)?;
         }
         if axes.iter().try_fold(1usize, |points, extent| points.checked_mul((*extent).max(1))).is_none() {
-            return Err(error(begin, "the domain has more points than can be counted", "write smaller extents"));
+            return Err(ParseError::new(begin, "the domain has more points than can be counted", "write smaller extents"));
         }
         self.pass('{')?;
         let region = Region { name, axes, n_parallel, args: Vec::new(), scalars: Vec::new(), insts: Vec::new() };
@@ -190,7 +193,7 @@ impl Parser<'_> {
             known.region.insts.push(inst);
             return match known.values.insert(name.clone(), value) {
                 None => Ok(()),
-                Some(_) => Err(error(at, format!("`%{name}` is made twice"), "give each value a name of its own")),
+                Some(_) => Err(ParseError::new(at, format!("`%{name}` is made twice"), "give each value a name of its own")),
             };
         }
         if self.is_word("store") {
@@ -275,7 +278,7 @@ impl Parser<'_> {
             factor = self.integer::<u64>("a whole number")?.into();
             has_factor = true;
         }
-        let too_large = || error(at, "a stride or offset that is beyond 64 bits", "write a smaller number");
+        let too_large = || ParseError::new(at, "a stride or offset that is beyond 64 bits", "write a smaller number");
         let factor = i64::try_from(if is_negative { -factor } else { factor }).map_err(|_| too_large())?;
         let is_constant = has_factor && !self.sign('*')?;
         if is_constant {
@@ -386,7 +389,7 @@ impl Parser<'_> {
         let arg_reduce = ArgReduceOp::ALL.iter().find(|op| op.name() == name).copied();
         if unary.is_none() && binary.is_none() && reduce.is_none() && arg_reduce.is_none() {
             let cause = format!("no operation is named `{}`", name.chars().take(40).collect::<String>());
-            return Err(error(at, cause, "write the name of a scalar operation, a reduction, or one of the text form's words"));
+            return Err(ParseError::new(at, cause, "write the name of a scalar operation, a reduction, or one of the text form's words"));
         }
         let a = self.value(known)?;
         let b = if self.sign(',')? { Some(self.value(known)?) } else { None };
@@ -395,8 +398,8 @@ impl Parser<'_> {
             (None, Some(op), _, _, _) => Ok(InstOp::Unary(op, a)),
             (None, _, _, Some(op), _) => Ok(InstOp::Reduce(op, a)),
             (None, _, _, _, Some(op)) => Ok(InstOp::ArgReduce(op, a)),
-            (Some(_), ..) => Err(error(at, format!("`{name}` takes one value"), "leave the second one out")),
-            (None, ..) => Err(error(at, format!("`{name}` takes two values"), "write the second one after a comma")),
+            (Some(_), ..) => Err(ParseError::new(at, format!("`{name}` takes one value"), "leave the second one out")),
+            (None, ..) => Err(ParseError::new(at, format!("`{name}` takes two values"), "write the second one after a comma")),
         }
     }
 }

@@ -10,10 +10,12 @@
 
 mod adam;
 mod clip;
+mod lion;
 mod sgd;
 
 pub use adam::{Adam, AdamRule, AdamW};
 pub use clip::{clip_grad_norm, clip_grad_value, grad_norm};
+pub use lion::{Lion, LionRule};
 pub use sgd::{Sgd, SgdRule};
 
 use crate::{
@@ -38,7 +40,7 @@ pub struct Group {
     pub weight_decay: Option<f64>,
 }
 
-/// How one parameter follows its gradient.
+/// How one parameter follows its gradient. A program's own becomes an optimizer by [`Optimizer::with_rule`].
 pub trait Rule {
     /// The tensors kept for each parameter.
     fn state_names(&self) -> Vec<&'static str>;
@@ -49,7 +51,8 @@ pub trait Rule {
     /// The numbers of a step, in an order that `update` knows, as tensors of rank 0.
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor>;
 
-    /// The new value of a parameter, and its new state.
+    /// The new value of a parameter, and its new state, of one shape all, in the state's dtype (`f32` for half types, else the parameter's); so are
+    /// the arguments. A function of its arguments alone is recorded once and fused; it reads no values.
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>);
 }
 
@@ -114,7 +117,45 @@ struct Known {
 }
 
 impl<R: Rule> Optimizer<R> {
-    pub(crate) fn with_rule(rule: R, groups: Vec<Group>) -> Result<Self> {
+    /// An optimizer by a rule of the program's own.
+    ///
+    /// Its state begins as zeros, its steps are transactions and one launch for parameters of a kind, its state is in checkpoints, as with the rules
+    /// of this crate. An error if a parameter requires no gradient.
+    ///
+    /// ```
+    /// # extern crate unigrad_nn as unigrad;
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad::nn::{Group, Optimizer, Rule, StepNumbers};
+    /// use unigrad_tensor::{Device, Tensor};
+    ///
+    /// /// A step of one size, against the sign of the gradient.
+    /// struct SignDescent;
+    ///
+    /// impl Rule for SignDescent {
+    ///     fn state_names(&self) -> Vec<&'static str> {
+    ///         vec![]
+    ///     }
+    ///     fn weight_decay(&self) -> f64 {
+    ///         0.0
+    ///     }
+    ///     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+    ///         vec![step.number(-step.lr)]
+    ///     }
+    ///     fn update(&self, value: &Tensor, gradient: &Tensor, _: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+    ///         (value + gradient.sign() * &scalars[0], vec![])
+    ///     }
+    /// }
+    ///
+    /// let w = Tensor::new([1.0f32, -2.0], &Device::open("cpu")?).requires_grad();
+    /// let group = Group { parameters: vec![w.clone()], lr: 0.25, weight_decay: None };
+    /// let mut optimizer = Optimizer::with_rule(SignDescent, vec![group])?;
+    /// optimizer.minimize(&w.square().sum(()), &[])?;
+    /// assert_eq!(w.to_vec::<f32>()?, [0.75, -1.75]);
+    /// # Ok::<(), unigrad::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn with_rule(rule: R, groups: Vec<Group>) -> Result<Self> {
+        let _origin = Origin::enter_caller();
         let (state, counters, n_steps) = (Vec::new(), Vec::new(), Known::default());
         let mut optimizer = Optimizer { rule, groups, state, counters, n_steps, lr_factor: 1.0, clip_norm: None };
         if let Some(bad) = optimizer.parameters().iter().find(|p| !p.is_variable()) {
@@ -147,6 +188,11 @@ impl<R: Rule> Optimizer<R> {
         Tensor::realize_all(&all)?;
         (self.state, self.counters) = (state, counters);
         Ok(())
+    }
+
+    /// The rule.
+    pub fn rule(&self) -> &R {
+        &self.rule
     }
 
     /// All parameters, in order of groups.
@@ -307,6 +353,10 @@ impl<R: Rule> Optimizer<R> {
                         // A rule of many kinds of ops, or with tensors of its own.
                         None => update(&arguments.iter().map(|argument| argument.detach()).collect::<Vec<_>>()),
                     };
+                    if results.len() != 1 + state.len() {
+                        let cause = format!("the rule gave {} tensors of state for {} names", results.len().saturating_sub(1), state.len());
+                        return Err(Error::argument(cause, "return one new tensor for each of `state_names`, in that order"));
+                    }
                     for (old, new) in std::iter::once(parameter).chain(state).zip(&results) {
                         assign(old, new)?;
                         changed.push(old.clone());

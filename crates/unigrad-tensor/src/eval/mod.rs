@@ -389,6 +389,22 @@ pub(crate) fn defer_assignment(current: impl Fn() -> Option<Expr> + 'static, ass
     DEFERRED.with(|all| all.borrow_mut().push(deferred));
 }
 
+/// Undoes what this thread has assigned since its last evaluation if its value `is_lost`, and forgets others that are to be computed with the next one and
+/// are lost. Whether there was an assignment.
+pub(crate) fn undo_assignments(is_lost: impl Fn(&Expr) -> bool) -> bool {
+    let all = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
+    let (lost, kept): (Vec<Deferred>, Vec<Deferred>) =
+        all.into_iter().partition(|deferred| (deferred.current)().is_some_and(|current| is_lost(&current)));
+    DEFERRED.with(|deferred| {
+        let mut deferred = deferred.borrow_mut();
+        let since = std::mem::replace(&mut *deferred, kept);
+        deferred.extend(since);
+    });
+    let assigned: Vec<&dyn Assigned> = lost.iter().rev().filter_map(|lost| lost.assigned.as_deref()).collect();
+    assigned.iter().for_each(|assigned| assigned.undo());
+    !assigned.is_empty()
+}
+
 /// What this thread has assigned since its last evaluation counts only where the condition (`Bool`, rank 0) is true.
 pub fn guard_assignments(condition: &Expr) {
     DEFERRED

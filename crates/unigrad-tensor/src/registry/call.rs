@@ -4,7 +4,7 @@
 //! Always: what is missing or of another kind is an error that names the op and the attribute.
 
 use super::CallError;
-use crate::{Device, Tensor};
+use crate::{Axes, Device, Tensor};
 use std::fmt;
 
 /// The value of an attribute.
@@ -115,6 +115,21 @@ pub struct Call<'a> {
     pub attributes: &'a Attributes,
     /// Where results go that have no inputs.
     pub device: &'a Device,
+}
+
+/// Axes of a call, for the methods that take several.
+#[derive(Clone)]
+pub(super) struct Over(Option<Vec<i64>>);
+
+impl Axes for Over {
+    fn axes(self) -> Option<Vec<i64>> {
+        self.0
+    }
+}
+
+/// Some axes, or all.
+pub(super) fn over(c: &Call) -> Result<Over, CallError> {
+    c.maybe_ints("axes").map(Over)
 }
 
 type Got<T> = Result<T, CallError>;

@@ -1,20 +1,7 @@
 //! Functions, activations, statistics, arrangements and products that are composed of others.
 
-use super::{Call, CallError, Op, Outputs, one, op, pair};
-use crate::{Axes, Interpolation, Operand, Tensor};
-
-#[derive(Clone)]
-struct Over(Option<Vec<i64>>);
-
-impl Axes for Over {
-    fn axes(self) -> Option<Vec<i64>> {
-        self.0
-    }
-}
-
-fn over(c: &Call) -> Result<Over, CallError> {
-    c.maybe_ints("axes").map(Over)
-}
+use super::{Call, CallError, Op, Outputs, call::over, one, op, pair};
+use crate::{Interpolation, Operand, Tensor};
 
 /// The second input, or the number that the attribute `scalar` holds.
 fn other(c: &Call) -> Result<Operand, CallError> {

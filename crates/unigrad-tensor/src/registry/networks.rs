@@ -18,6 +18,7 @@ fn interpolate(c: &Call) -> Outputs {
         sizes: c.maybe_sizes("sizes")?.unwrap_or_default(),
         scales: scales.into_iter().map(|quarters| quarters as f64 / 4.0).collect(),
         align_corners: c.flag("align_corners")?,
+        antialias: c.flag("antialias")?,
     };
     one(c.x(0)?.interpolate(&options))
 }

@@ -120,7 +120,20 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
     ),
     (
         "random: their distributions and streams are tested in `unigrad-testing`'s `random.rs`",
-        &["bernoulli", "dropout", "multinomial", "rand", "rand_like", "randint", "randn", "randperm", "uniform"],
+        &[
+            "bernoulli",
+            "dropout",
+            "multinomial",
+            "rand",
+            "rand_like",
+            "rand_like_as",
+            "randint",
+            "randn",
+            "randn_like",
+            "randn_like_as",
+            "randperm",
+            "uniform",
+        ],
     ),
     ("positions that are given when it runs: the facade's `decode.rs`", &["dyn_slice", "dyn_update", "set_at", "rope_tables"]),
 ];

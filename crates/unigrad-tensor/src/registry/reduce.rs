@@ -1,20 +1,7 @@
 //! Reductions and scans.
 
-use super::{Call, CallError, Op, Outputs, one, op, pair};
-use crate::{Axes, Tensor};
-
-struct Over(Option<Vec<i64>>);
-
-impl Axes for Over {
-    fn axes(self) -> Option<Vec<i64>> {
-        self.0
-    }
-}
-
-/// Some axes, or all.
-fn over(c: &Call) -> Result<Over, CallError> {
-    c.maybe_ints("axes").map(Over)
-}
+use super::{Call, CallError, Op, Outputs, call::over, one, op, pair};
+use crate::Tensor;
 
 fn kept(c: &Call) -> Result<bool, CallError> {
     c.flag("keepdim")
@@ -28,7 +15,7 @@ macro_rules! reductions {
 
 const PLAIN: &[Op] = reductions!(
     "sum" sum sum_keepdim full, "mean" mean mean_keepdim full, "prod" prod prod_keepdim full, "max" max max_keepdim, "min" min min_keepdim,
-    "any" any any_keepdim step, "all" all all_keepdim step, "logsumexp" logsumexp logsumexp_keepdim full,
+    "any" any any_keepdim step, "all" all all_keepdim step, "logsumexp" logsumexp logsumexp_keepdim full, "nrm2" nrm2 nrm2_keepdim full,
 );
 
 fn arg(c: &Call, method: fn(&Tensor, isize) -> Tensor, keep: fn(&Tensor, isize) -> Tensor) -> Outputs {

@@ -39,6 +39,7 @@ fn rows(c: &Call) -> Result<EmbeddingOptions, CallError> {
         padding_idx: c.maybe_int("padding_idx")?,
         max_norm: c.maybe_float("max_norm")?,
         norm_type: c.maybe_float("norm_type")?.unwrap_or(2.0),
+        scale_grad_by_freq: c.flag("scale_grad_by_freq")?,
     })
 }
 
@@ -70,6 +71,8 @@ pub(super) const OPS: &[&[Op]] = &[&[
     }),
     op("searchsorted", "searchsorted", |c| one(c.x(0)?.searchsorted(operand(c, 1, "value")?, c.flag("right")?))).step(),
     op("bucketize", "bucketize", |c| one(c.x(0)?.bucketize(c.x(1)?, c.flag("right")?))).step(),
+    op("searchsorted_with", "searchsorted_with", |c| one(c.x(0)?.searchsorted_with(c.x(1)?, c.flag("right")?, c.x(2)?))).step(),
+    op("isin_with", "isin_with", |c| one(c.x(0)?.isin_with(operand(c, 1, "value")?, c.flag("invert")?))).step(),
     op("isin", "isin", |c| one(c.x(0)?.isin(operand(c, 1, "value")?))).step(),
     op("bincount", "bincount", |c| one(c.x(0)?.bincount(c.maybe(1), c.maybe_size("minlength")?.unwrap_or(0)))).reading(),
     op("histc", "histc", |c| {

@@ -28,6 +28,7 @@ fn wide(program: &Program) -> Program {
     let steps = program.steps.iter().map(|step| {
         let op = match &step.op {
             StepOp::Leaf(leaf) => StepOp::Leaf(Leaf { dtype: f64_of(leaf.dtype), ..leaf.clone() }),
+            StepOp::Given(values) => StepOp::Given(Values::from_f64(f64_of(values.dtype), &values.shape, &values.to_f64())),
             StepOp::Cast(dtype) => StepOp::Cast(f64_of(*dtype)),
             op => op.clone(),
         };
@@ -55,6 +56,7 @@ fn record(
         let tensor = match (&step.op, values) {
             (_, Some(values)) if i == at && way == Way::Replaced => parameter(leaf(values, device)),
             (StepOp::Leaf(made), _) => parameter(leaf(&made.values(), device)),
+            (StepOp::Given(values), _) => parameter(leaf(values, device)),
             _ => step.apply(&step.inputs.iter().map(|input| tensors[*input].clone()).collect::<Vec<_>>()),
         };
         if i == at && way == Way::StepRead {

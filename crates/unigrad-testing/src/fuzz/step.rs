@@ -3,8 +3,12 @@
 use super::Rng;
 use crate::Values;
 use std::fmt;
-use unigrad_graph::{DType, numel};
-use unigrad_tensor::{ConvOptions, IndexItem, PadMode, PoolOptions, ScanOptions, ScatterMode, Tensor, scan};
+use unigrad_graph::{DType, ErrorKind, Expr, numel};
+use unigrad_tensor::{
+    ConvOptions, IndexItem, PadMode, PoolOptions, ScanOptions, ScatterMode, Tensor,
+    registry::{self, Attributes},
+    scan,
+};
 
 /// Data that a program starts from.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +71,14 @@ pub enum Function {
 #[allow(missing_docs)]
 pub enum StepOp {
     Leaf(Leaf),
+    /// Data of a case of the op table.
+    Given(Values),
+    /// One of the results of an op of the registry.
+    Registered {
+        op: String,
+        attributes: Attributes,
+        result: usize,
+    },
     Map(Function),
     Add,
     Sub,
@@ -160,7 +172,8 @@ impl Step {
         let axes = |axes: &[usize]| axes.iter().map(|axis| *axis as i64).collect::<Vec<i64>>();
         let first = &x[0];
         match &self.op {
-            StepOp::Leaf(_) => first.clone(),
+            StepOp::Leaf(_) | StepOp::Given(_) => first.clone(),
+            StepOp::Registered { op, attributes, result } => registered(op, attributes, *result, x),
             StepOp::Map(function) => function.apply(first),
             StepOp::Add => first.add(&x[1]),
             StepOp::Sub => first.sub(&x[1]),
@@ -241,6 +254,22 @@ impl Step {
             }
         }
     }
+}
+
+/// A result of an op of the registry; an invalid tensor where the call lacks something.
+fn registered(name: &str, attributes: &Attributes, result: usize, x: &[Tensor]) -> Tensor {
+    let called = match (registry::find(name), x[0].device()) {
+        (Some(op), Ok(device)) => op.call(x, attributes, &device).map_err(|error| error.to_string()),
+        _ => Err(format!("{name} is no op, or its input on no device")),
+    };
+    let cause = match called {
+        Ok(results) => match results.into_iter().nth(result) {
+            Some(result) => return result,
+            None => format!("{name} has no result {result}"),
+        },
+        Err(cause) => cause,
+    };
+    Tensor::from_expr(Expr::fail(ErrorKind::Argument, "registered", cause, "correct the case", &[]))
 }
 
 impl Function {
@@ -341,7 +370,7 @@ impl Program {
             simpler.push(Program { derivative: self.derivative - 1, ..self.clone() });
         }
         for (i, step) in self.steps.iter().enumerate().rev() {
-            if matches!(step.op, StepOp::Leaf(_)) {
+            if matches!(step.op, StepOp::Leaf(_) | StepOp::Given(_)) {
                 continue;
             }
             // An input of the same kind in place of the step.

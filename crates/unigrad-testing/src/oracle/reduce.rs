@@ -135,8 +135,7 @@ pub(super) fn scan(op: ScanOp, x: &Values, axis: usize, reverse: bool) -> Values
         ScanOp::Prod => combine_int(ReduceOp::Prod, x.dtype, a, b),
         ScanOp::Max => combine_int(ReduceOp::Max, x.dtype, a, b),
         ScanOp::Min => combine_int(ReduceOp::Min, x.dtype, a, b),
-        // Of floats only.
-        ScanOp::LogSumExp => a,
+        other => panic!("{other} is of floats only"),
     };
     let mut result = x.clone();
     each_row(&x.shape, axis, |row| {

@@ -22,6 +22,15 @@ use unigrad_scalar::{BinaryOp, Combine, DType, Literal, PoolSpec, ScanOp, Scatte
 /// Rng values in memory.
 trait Values {
     fn values(&mut self, dtype: DType, n: usize) -> Memory;
+
+    /// Such as the running reduction combines.
+    fn scanned(&mut self, op: ScanOp, dtype: DType, n: usize) -> Memory {
+        let mut memory = self.values(dtype, n);
+        if dtype.is_float() && op.prepare(true).is_some() {
+            (0..n).for_each(|i| memory.set(i, Literal::float(dtype, op.prepared(memory.get(i).as_f64()))));
+        }
+        memory
+    }
 }
 
 impl Values for Rng {
@@ -129,7 +138,7 @@ fn scans() {
             reverse: random.below(2) == 0,
         };
         let n = kernel.outer * kernel.len * kernel.inner;
-        let mut x = random.values(kernel.dtype, n);
+        let mut x = random.scanned(kernel.op, kernel.dtype, n);
         let mut out = Memory::new(kernel.dtype, n);
         // SAFETY: the buffers are those of the kernel.
         unsafe { scan(&kernel, &[x.buf(), out.buf()]) };

@@ -119,6 +119,7 @@ pub(super) fn words(contract: &Contract, p: &Problem, [batch, m, n]: [u32; 3]) -
 }
 
 /// What is stored, and where, if the region does nothing else.
+#[allow(clippy::wildcard_enum_match_arm, reason = "a function without a rule here is like any other")]
 fn stores<'a>(region: &'a Region, compute: DType) -> Option<Vec<(Sum<'a>, u32, &'a Index)>> {
     let mut forms: Vec<Option<Form<'a>>> = Vec::with_capacity(region.insts.len());
     let mut stores = Vec::new();

@@ -246,7 +246,20 @@ fn runs_along_rows(contract: &Contract) -> bool {
                 let (m_axis, n_axis) = (contract.batch.len() + inner_m, contract.batch.len() + contract.m.len() + inner_n);
                 Some((at(m_axis), at(n_axis)))
             }
-            _ => None,
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Load { .. }
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Philox { .. }
+            | InstOp::Reduce(..)
+            | InstOp::ArgReduce(..) => None,
         }),
     };
     strides.is_some_and(|(m, n)| m.unsigned_abs() == 1 && n.unsigned_abs() != 1)

@@ -101,7 +101,20 @@ fn only_random(region: &Region, live: &[bool]) -> Vec<bool> {
     let mut only = vec![true; region.scalars.len()];
     let slot = |value: &unigrad_kernel::Value| match region.insts[value.index()].op {
         InstOp::Scalar(slot) => Some(slot as usize),
-        _ => None,
+        InstOp::Const(_)
+        | InstOp::AxisIndex(_)
+        | InstOp::Acc
+        | InstOp::Load { .. }
+        | InstOp::Unary(..)
+        | InstOp::Binary(..)
+        | InstOp::Where(..)
+        | InstOp::Cast(_)
+        | InstOp::Bitcast(_)
+        | InstOp::Bounded { .. }
+        | InstOp::Philox { .. }
+        | InstOp::Reduce(..)
+        | InstOp::ArgReduce(..)
+        | InstOp::Store { .. } => None,
     };
     for (inst, _) in region.insts.iter().zip(live).filter(|(_, live)| **live) {
         let mut also = |value: unigrad_kernel::Value| {
@@ -111,7 +124,20 @@ fn only_random(region: &Region, live: &[bool]) -> Vec<bool> {
         };
         match &inst.op {
             InstOp::Philox { index, .. } => also(*index),
-            op => op.visit_values(also),
+            op @ (InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Load { .. }
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Reduce(..)
+            | InstOp::ArgReduce(..)
+            | InstOp::Store { .. }) => op.visit_values(also),
         }
     }
     only
@@ -273,7 +299,20 @@ impl<'a> Body<'a> {
                     && write.dtype.size() == read.dtype.size()
                     && write.dtype != read.dtype
             }
-            _ => false,
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Load { .. }
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Philox { .. }
+            | InstOp::Reduce(..)
+            | InstOp::ArgReduce(..) => false,
         };
         read.write || self.region.insts.iter().any(takes_over)
     }
@@ -398,6 +437,7 @@ impl<'a> Body<'a> {
     }
 
     /// A 64-bit value's lower and upper word.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
     fn halves(&self, b: &mut Builder, shape: Shape, memo: &Memo, value: unigrad_kernel::Value) -> Option<[Lanes; 2]> {
         if let InstOp::Scalar(slot) = self.region.insts[value.index()].op
             && let Some(Scalar::Halves([low, high])) = self.scalars[slot as usize]
@@ -544,7 +584,20 @@ impl<'a> Body<'a> {
         // instead, and an output takes the memory over, it would read beside the thread that stores there.
         let is_stored = |inst: &Inst| match &inst.op {
             InstOp::Store { arg, index: written, .. } => written == index && self.region.args[*arg as usize].len == len,
-            _ => false,
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Load { .. }
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Philox { .. }
+            | InstOp::Reduce(..)
+            | InstOp::ArgReduce(..) => false,
         };
         let in_bounds = self.region.insts.iter().any(is_stored);
         let mut vector: Option<Value> = None;
@@ -611,6 +664,7 @@ pub(super) fn vector_piece(target: &Target, strides: &[i64], index: &Index, alon
 }
 
 /// Declares a run-time scalar, as it is held.
+#[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
 fn scalar(sig: &mut Signature, target: &Target, name: &str, at: usize, dtype: DType, only_random: bool) -> Scalar {
     match dtype {
         DType::U64 | DType::I64 if only_random => Scalar::Halves(sig.scalar_halves(name, at)),

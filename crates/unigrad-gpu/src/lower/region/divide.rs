@@ -50,7 +50,19 @@ fn needs(region: &Region) -> Vec<Set> {
     for inst in &region.insts {
         let mut all = match inst.op {
             InstOp::Load { arg, .. } | InstOp::Store { arg, .. } => Set(vec![arg]),
-            _ => Set::default(),
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Philox { .. }
+            | InstOp::Reduce(..)
+            | InstOp::ArgReduce(..) => Set::default(),
         };
         inst.op.visit_values(|value| all = all.union(&needs[value.index()]));
         needs.push(all);
@@ -112,7 +124,21 @@ pub(super) fn divide(region: &Region, limit: usize) -> Result<Divided, Unsupport
             }
             let arg = |(at, used): (usize, &bool)| match whole.insts[at].op {
                 InstOp::Load { arg, .. } if *used => Some(arg),
-                _ => None,
+                InstOp::Const(_)
+                | InstOp::Scalar(_)
+                | InstOp::AxisIndex(_)
+                | InstOp::Acc
+                | InstOp::Load { .. }
+                | InstOp::Unary(..)
+                | InstOp::Binary(..)
+                | InstOp::Where(..)
+                | InstOp::Cast(_)
+                | InstOp::Bitcast(_)
+                | InstOp::Bounded { .. }
+                | InstOp::Philox { .. }
+                | InstOp::Reduce(..)
+                | InstOp::ArgReduce(..)
+                | InstOp::Store { .. } => None,
             };
             used.iter().enumerate().filter_map(arg).collect()
         };

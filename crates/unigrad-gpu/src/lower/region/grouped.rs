@@ -256,6 +256,7 @@ fn count_behind(b: &mut Builder, table: u32, count: usize, block: Value) -> Valu
 }
 
 /// A scalar as it is held, from what a table has of it.
+#[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
 fn unpack(b: &mut Builder, value: Value, dtype: DType) -> Value {
     match dtype {
         DType::F16 | DType::BF16 => {

@@ -7,6 +7,7 @@ use unigrad_kernel::Inst;
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
 /// `op` of a value of region dtype `dtype`, whose range and the result's are given.
+#[allow(clippy::wildcard_enum_match_arm, reason = "a function without a rule here is like any other")]
 pub(super) fn unary(b: &mut Builder, op: UnaryOp, dtype: DType, a: Value, range: Option<Range>, result: Option<Range>) -> Value {
     if dtype == DType::Bool {
         return match op {
@@ -57,6 +58,7 @@ fn truth(b: &mut Builder, value: bool) -> Value {
 }
 
 /// `op` of two values of region dtype `dtype`.
+#[allow(clippy::wildcard_enum_match_arm, reason = "an operation without a rule here is like any other")]
 pub(super) fn binary(
     b: &mut Builder,
     op: BinaryOp,
@@ -85,6 +87,7 @@ pub(super) fn binary(
     }
 }
 
+#[allow(clippy::wildcard_enum_match_arm, reason = "an operation without a rule here is like any other")]
 fn bool_binary(b: &mut Builder, op: BinaryOp, x: Value, y: Value) -> Value {
     let not = |b: &mut Builder, v| b.unary(UnaryOp::Not, v);
     match op {
@@ -121,6 +124,7 @@ fn bool_binary(b: &mut Builder, op: BinaryOp, x: Value, y: Value) -> Value {
 }
 
 /// A value of region dtype `from`, as it is held, converted to region dtype `to`, held as `as_`.
+#[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
 pub(super) fn cast(b: &mut Builder, a: Value, from: DType, to: DType, as_: DType) -> Value {
     if from == to {
         return b.cast(a, as_);
@@ -165,6 +169,7 @@ pub(super) struct Carried {
 
 impl Carried {
     /// What a reduction of values held as `argument` carries; `result` is what the reduction's value is held as.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
     pub(super) fn new(inst: &Inst, fold: Fold, argument: DType, result: DType, index: DType) -> Carried {
         let widened = match (fold, inst.dtype) {
             (Fold::Reduce(_), DType::I64) => result,

@@ -28,7 +28,19 @@ pub(super) fn fold_of(op: &InstOp) -> Option<(Fold, usize)> {
     match op {
         InstOp::Reduce(op, a) => Some((Fold::Reduce(*op), a.index())),
         InstOp::ArgReduce(op, a) => Some((Fold::Arg(*op), a.index())),
-        _ => None,
+        InstOp::Const(_)
+        | InstOp::Scalar(_)
+        | InstOp::AxisIndex(_)
+        | InstOp::Acc
+        | InstOp::Load { .. }
+        | InstOp::Unary(..)
+        | InstOp::Binary(..)
+        | InstOp::Where(..)
+        | InstOp::Cast(_)
+        | InstOp::Bitcast(_)
+        | InstOp::Bounded { .. }
+        | InstOp::Philox { .. }
+        | InstOp::Store { .. } => None,
     }
 }
 
@@ -154,6 +166,16 @@ fn is_dear(body: &Body<'_>, at: usize) -> bool {
         InstOp::Unary(op, _) => op.cost() > 1 || *op == UnaryOp::Recip,
         InstOp::Binary(op, ..) => matches!(op, BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Rem | BinaryOp::IDiv),
         InstOp::Philox { .. } => true,
-        _ => false,
+        InstOp::Const(_)
+        | InstOp::Scalar(_)
+        | InstOp::AxisIndex(_)
+        | InstOp::Acc
+        | InstOp::Where(..)
+        | InstOp::Cast(_)
+        | InstOp::Bitcast(_)
+        | InstOp::Bounded { .. }
+        | InstOp::Reduce(..)
+        | InstOp::ArgReduce(..)
+        | InstOp::Store { .. } => false,
     }
 }

@@ -22,7 +22,19 @@ pub(super) fn rounded(region: &Region) -> Vec<bool> {
         match &inst.op {
             InstOp::Store { arg, value, .. } => rounded[value.index()] &= is_short(region.args[*arg as usize].dtype),
             InstOp::Cast(value) => rounded[value.index()] &= is_short(inst.dtype),
-            op => op.visit_values(|value| rounded[value.index()] = false),
+            op @ (InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Load { .. }
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Philox { .. }
+            | InstOp::Reduce(..)
+            | InstOp::ArgReduce(..)) => op.visit_values(|value| rounded[value.index()] = false),
         }
     }
     rounded

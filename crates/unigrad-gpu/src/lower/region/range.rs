@@ -38,6 +38,7 @@ fn corners((a0, a1): Range, (b0, b1): Range, f: impl Fn(i128, i128) -> i128) -> 
     hull([f(a0, b0), f(a0, b1), f(a1, b0), f(a1, b1)])
 }
 
+#[allow(clippy::wildcard_enum_match_arm, reason = "an operation without a rule here is like any other")]
 fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     Some(match op {
         BinaryOp::Add => (a.0 + b.0, a.1 + b.1),
@@ -61,6 +62,7 @@ fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
     })
 }
 
+#[allow(clippy::wildcard_enum_match_arm, reason = "a function without a rule here is like any other")]
 fn unary(op: UnaryOp, a: Range) -> Option<Range> {
     Some(match op {
         UnaryOp::Neg => (-a.1, -a.0),
@@ -93,7 +95,16 @@ pub(super) fn ranges(region: &Region) -> Vec<Option<Range>> {
             InstOp::Reduce(ReduceOp::Sum, a) => of(a).map(|a| (a.0.min(0) * row_len, a.1.max(0) * row_len)),
             InstOp::Reduce(ReduceOp::Max | ReduceOp::Min, a) if row_len > 0 => of(a),
             InstOp::ArgReduce(..) => Some((0, (row_len - 1).max(0))),
-            _ => None,
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::Acc
+            | InstOp::Load { .. }
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Bitcast(_)
+            | InstOp::Philox { .. }
+            | InstOp::Reduce(..)
+            | InstOp::Store { .. } => None,
         };
         let all = of_dtype(inst.dtype);
         // What does not fit wraps, and may then be anything.

@@ -215,7 +215,7 @@ impl Rows<'_> {
                     let combined = self.threads.combine(b, sets);
                     self.finish(b, &results, combined);
                 }
-                _ => self.recall(b, pass, needed, partials),
+                Job::Pass(_) | Job::RowStores => self.recall(b, pass, needed, partials),
             }
         }
         self.row_values(b, end, needed);

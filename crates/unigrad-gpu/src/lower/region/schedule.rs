@@ -165,7 +165,19 @@ fn contiguous_bytes(region: &Region, axis: usize) -> usize {
             let full = index.strides[region.n_parallel..].iter().any(|s| *s != 0) || axis < region.n_parallel && region.row_len() == 1;
             if full && index.strides[axis].abs() == 1 { region.args[*arg as usize].dtype.size() } else { 0 }
         }
-        _ => 0,
+        InstOp::Const(_)
+        | InstOp::Scalar(_)
+        | InstOp::AxisIndex(_)
+        | InstOp::Acc
+        | InstOp::Unary(..)
+        | InstOp::Binary(..)
+        | InstOp::Where(..)
+        | InstOp::Cast(_)
+        | InstOp::Bitcast(_)
+        | InstOp::Bounded { .. }
+        | InstOp::Philox { .. }
+        | InstOp::Reduce(..)
+        | InstOp::ArgReduce(..) => 0,
     };
     region.insts.iter().map(of).sum()
 }

@@ -68,7 +68,19 @@ fn reduce_one(region: &mut Region) {
 fn indices(region: &mut Region) -> impl Iterator<Item = &mut Index> {
     region.insts.iter_mut().filter_map(|inst| match &mut inst.op {
         InstOp::Load { index, .. } | InstOp::Store { index, .. } => Some(index),
-        _ => None,
+        InstOp::Const(_)
+        | InstOp::Scalar(_)
+        | InstOp::AxisIndex(_)
+        | InstOp::Acc
+        | InstOp::Unary(..)
+        | InstOp::Binary(..)
+        | InstOp::Where(..)
+        | InstOp::Cast(_)
+        | InstOp::Bitcast(_)
+        | InstOp::Bounded { .. }
+        | InstOp::Philox { .. }
+        | InstOp::Reduce(..)
+        | InstOp::ArgReduce(..) => None,
     })
 }
 
@@ -86,7 +98,21 @@ fn remove(region: &mut Region, axis: usize) {
         match &mut inst.op {
             InstOp::AxisIndex(a) if *a as usize == axis => inst.op = InstOp::Const(Literal::zero(DType::I64)),
             InstOp::AxisIndex(a) if *a as usize > axis => *a -= 1,
-            _ => {}
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Load { .. }
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Philox { .. }
+            | InstOp::Reduce(..)
+            | InstOp::ArgReduce(..)
+            | InstOp::Store { .. } => {}
         }
     }
 }
@@ -125,7 +151,19 @@ fn order(region: &mut Region, axes: std::ops::Range<usize>) {
         let (index, arg, weight) = match &inst.op {
             InstOp::Load { index, arg, .. } => (index, *arg as usize, 1.0),
             InstOp::Store { index, arg, .. } => (index, *arg as usize, 1.5),
-            _ => continue,
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Philox { .. }
+            | InstOp::Reduce(..)
+            | InstOp::ArgReduce(..) => continue,
         };
         let points: f64 = extents.iter().zip(&index.strides).map(|(e, s)| if *s == 0 { 1.0 } else { *e as f64 }).product();
         accesses.push((points * weight * region.args[arg].dtype.size() as f64, index.clone()));

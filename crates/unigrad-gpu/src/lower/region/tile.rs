@@ -26,7 +26,21 @@ pub(super) fn staged(region: &Region, from: usize) -> Vec<usize> {
             let plain = index.dynamic.is_empty() && !region.args[*arg as usize].write;
             plain && index.strides[from].abs() == 1 && index.strides[to].abs() > 1
         }
-        _ => false,
+        InstOp::Const(_)
+        | InstOp::Scalar(_)
+        | InstOp::AxisIndex(_)
+        | InstOp::Acc
+        | InstOp::Load { .. }
+        | InstOp::Unary(..)
+        | InstOp::Binary(..)
+        | InstOp::Where(..)
+        | InstOp::Cast(_)
+        | InstOp::Bitcast(_)
+        | InstOp::Bounded { .. }
+        | InstOp::Philox { .. }
+        | InstOp::Reduce(..)
+        | InstOp::ArgReduce(..)
+        | InstOp::Store { .. } => false,
     };
     (0..region.insts.len()).filter(|at| is_staged(&region.insts[*at].op)).collect()
 }

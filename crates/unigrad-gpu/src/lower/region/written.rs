@@ -40,7 +40,28 @@ fn stored(program: &Program) -> FxHashSet<u32> {
         match &inst.op {
             Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) => places.push(*place),
             Op::Raw(raw) => places.extend(&raw.places),
-            _ => {}
+            Op::Const(_)
+            | Op::Scalar(_)
+            | Op::TableScalar(..)
+            | Op::Thread(_)
+            | Op::Group(_)
+            | Op::GroupCount(_)
+            | Op::Lane
+            | Op::Counter
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::MulHi(..)
+            | Op::Select(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Load(..)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::Subgroup(..)
+            | Op::FragmentFill(_)
+            | Op::FragmentLoad { .. }
+            | Op::FragmentMma(..) => {}
         }
     }
     let mut blocks = vec![&program.body];

@@ -43,6 +43,7 @@ impl KeyOf {
         words.into_iter().map(|word| b.binary(BinaryOp::Xor, word, all)).collect()
     }
 
+    #[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
     fn narrow(&self, b: &mut Builder, value: Value) -> Value {
         let bits = Keys::of(self.dtype).bits;
         match self.dtype {
@@ -76,6 +77,7 @@ impl KeyOf {
         }
     }
 
+    #[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
     fn wide(&self, b: &mut Builder, value: Value) -> Words {
         let raw = b.bitcast(value, DType::U64);
         let shift = b.int(DType::U64, 32);

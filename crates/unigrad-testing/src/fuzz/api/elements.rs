@@ -174,6 +174,9 @@ calls! {
     eye |d| Tensor::eye(d.size(), d.size(), d.dtype(), &device(d));
     rand |d| Tensor::rand(d.sizes(), d.dtype(), &device(d));
     rand_like |d| d.x().rand_like();
+    rand_like_as |d| { let x = d.x(); x.rand_like_as(d.dtype()) };
+    randn_like |d| d.x().randn_like();
+    randn_like_as |d| { let x = d.x(); x.randn_like_as(d.dtype()) };
     randn |d| Tensor::randn(d.sizes(), d.dtype(), &device(d));
     uniform |d| Tensor::uniform(d.sizes(), d.float(), d.float(), d.dtype(), &device(d));
     randint |d| Tensor::randint(d.int(), d.int(), d.sizes(), d.dtype(), &device(d));
@@ -203,6 +206,7 @@ calls! {
     all_keepdim |d| methods!(d x: x.all_keepdim(d.axes(x.rank())));
     logsumexp |d| methods!(d x: x.logsumexp(d.axes(x.rank())));
     logsumexp_keepdim |d| methods!(d x: x.logsumexp_keepdim(d.axes(x.rank())));
+    nrm2_keepdim |d| methods!(d x: x.nrm2_keepdim(d.axes(x.rank())));
     var |d| methods!(d x: x.var(d.axes(x.rank()), d.size()));
     var_keepdim |d| methods!(d x: x.var_keepdim(d.axes(x.rank()), d.size()));
     std |d| methods!(d x: x.std(d.axes(x.rank()), d.size()));

@@ -20,6 +20,7 @@ fn rows(d: &mut Draw) -> EmbeddingOptions {
         padding_idx: if d.once_in(3) { Some(d.int()) } else { None },
         max_norm: if d.once_in(3) { Some(d.float()) } else { None },
         norm_type: if d.once_in(2) { d.float() } else { 2.0 },
+        scale_grad_by_freq: d.once_in(3),
     }
 }
 
@@ -63,6 +64,7 @@ fn interpolated(d: &mut Draw) -> Tensor {
         sizes: if by_sizes { d.n_sizes(n) } else { Vec::new() },
         scales: if by_sizes && !d.once_in(12) { Vec::new() } else { (0..n).map(|_| d.float()).collect() },
         align_corners: d.once_in(3),
+        antialias: d.once_in(3),
     };
     x.interpolate(&options)
 }

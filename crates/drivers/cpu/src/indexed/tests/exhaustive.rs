@@ -83,7 +83,7 @@ fn columns_of_scans() {
                 for inner in (1..=33).chain([COLUMNS - 1, COLUMNS, COLUMNS + 1, 2 * COLUMNS + 1]) {
                     for (len, reverse) in [(1, false), (2, true), (5, false), (3, true)] {
                         let kernel = Scan { op: *op, dtype, outer: 1, len, inner, reverse };
-                        let mut x = random.values(dtype, len * inner);
+                        let mut x = random.scanned(*op, dtype, len * inner);
                         let mut out = Memory::new(dtype, len * inner);
                         // SAFETY: the buffers are those of the kernel; the machine has the tier.
                         unsafe { scan_on(&kernel, &[x.buf(), out.buf()], tier) };

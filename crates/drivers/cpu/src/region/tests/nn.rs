@@ -26,46 +26,6 @@ fn steps(program: &Program) -> [usize; 3] {
     [fused, sums, all().filter(|step| matches!(step, Step::Op { d, .. } if lanes(d))).count()]
 }
 
-/// Lion's update (Chen et al., arXiv:2302.06675, algorithm 2) as an optimizer of nn would record it; nn has none yet.
-const LION: &str = r#"; Lion
-region "lion" parallel [131072] {
-    a0: bool[1]
-    a1: f32[131072]
-    a2: mut f32[131072]
-    a3: mut f32[131072]
-    s0: f32
-    s1: f32
-    s2: f32
-    s3: f32
-    s4: f32
-    s5: f32
-    %0 = load bool a0[0]
-    %1 = load f32 a2[i0]
-    %2 = load f32 a3[i0]
-    %3 = load f32 a1[i0]
-    %decay = scalar f32 s0
-    %b1 = scalar f32 s1
-    %share1 = scalar f32 s2
-    %b2 = scalar f32 s3
-    %share2 = scalar f32 s4
-    %minus_rate = scalar f32 s5
-    %4 = mul f32 %1, %decay
-    %5 = mul f32 %2, %b1
-    %6 = mul f32 %3, %share1
-    %7 = add f32 %5, %6
-    %8 = sign f32 %7
-    %9 = mul f32 %8, %minus_rate
-    %10 = add f32 %4, %9
-    %11 = mul f32 %2, %b2
-    %12 = mul f32 %3, %share2
-    %13 = add f32 %11, %12
-    %14 = select f32 %0, %10, %1
-    store f32 a2[i0], %14
-    %15 = select f32 %0, %13, %2
-    store f32 a3[i0], %15
-}
-"#;
-
 /// What each may be at most: fused steps, sums of expressions, other operations. An optimizer's other operations are the choices between the
 /// new and the old values, one a result, which keep a step whole whose indices are out of range; and Lion's sign.
 const WANTED: &[(&str, [usize; 3])] = &[
@@ -82,7 +42,7 @@ const WANTED: &[(&str, [usize; 3])] = &[
 #[test]
 fn optimizers_and_norms_take_fused_steps() {
     for tier in tiers() {
-        let all: Vec<(&str, Region)> = [OPTIMIZERS, LION, ROWS].into_iter().flat_map(named).collect();
+        let all: Vec<(&str, Region)> = [OPTIMIZERS, ROWS].into_iter().flat_map(named).collect();
         assert_eq!(all.iter().map(|(name, _)| *name).collect::<Vec<_>>(), WANTED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         for ((name, region), (_, wanted)) in all.iter().zip(WANTED) {
             let got = steps(&Program::with(region, tier, true, true).unwrap());
@@ -97,7 +57,7 @@ fn optimizers_and_norms_take_fused_steps() {
 /// They compute what the oracle says, guards included.
 #[test]
 fn optimizers_and_norms_are_right() {
-    for (name, region) in [OPTIMIZERS, LION, ROWS].into_iter().flat_map(named) {
+    for (name, region) in [OPTIMIZERS, ROWS].into_iter().flat_map(named) {
         // As small as tells all: a few blocks, and a tail.
         let (from, to) = if region.n_parallel == region.axes.len() { (131_072, 2345) } else { (0, 0) };
         let mut region = region;

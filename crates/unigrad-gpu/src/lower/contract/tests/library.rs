@@ -305,7 +305,8 @@ fn no_words_for_what_a_library_would_do_otherwise() {
     assert!(spoken(&|_| {}, plain));
     let first = |region: &Region, wanted: fn(&InstOp) -> bool| region.insts.iter().position(|inst| wanted(&inst.op)).unwrap();
     let load = |op: &InstOp| matches!(op, InstOp::Load { .. });
-    let changes: [(&str, &dyn Fn(&mut Region)); 8] = [
+    type Change<'a> = (&'a str, &'a dyn Fn(&mut Region));
+    let changes: [Change<'_>; 8] = [
         ("a rounding before the sum is added to", &|r| {
             r.insts[1] = Inst { op: InstOp::Cast(Value(0)), dtype: DType::BF16 };
             r.insts[2] = Inst { op: InstOp::Binary(BinaryOp::Add, Value(1), Value(1)), dtype: DType::F32 };
