@@ -66,6 +66,12 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Shape, "attention", message, "each is [batch, heads, length, features]", &[self]);
         }
         let (b, h, t, d) = (q.shape()[0], q.shape()[1], q.shape()[2], q.shape()[3]);
+        if let Some(table) = &options.page_table
+            && let Some(named) = [&q, &k, &v, &table.expr()].into_iter().find(|x| x.is_named())
+        {
+            let message = format!("an axis of {:?} has a name, and there is no rule for keys in pages", named.shape());
+            return Tensor::fail(ErrorKind::Argument, "attention", message, "`fixed(axis)` takes an axis's name away; then each size has a plan of its own", &[self]);
+        }
         let pages = match &options.page_table {
             None => None,
             Some(table) => match page_table("attention", table, b) {

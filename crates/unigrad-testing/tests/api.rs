@@ -38,6 +38,8 @@ const OTHERS: &[&str] = &[
     "is_realized",
     "same",
     "is_variable",
+    "is_named",
+    "names",
     "needs_grad",
     "version",
     "grad",

@@ -1,6 +1,10 @@
 //! Scans: values and gradients of the first and second order are those of the steps one by one, on every device; a node whatever the length.
 
+use std::sync::{Mutex, PoisonError};
 use unigrad_tensor::{DType, Device, ScanOptions, Tensor, eval, grad, scan};
+
+/// One test at a time: one counts the nodes that are made in the process.
+static ONE: Mutex<()> = Mutex::new(());
 
 /// A step: states and elements to new states and what goes into sequences.
 type Body = fn(&[Tensor], &[Tensor], &[Tensor]) -> (Vec<Tensor>, Vec<Tensor>);
@@ -112,6 +116,7 @@ fn close(got: &[f64], wanted: &[f64], tolerance: f64, what: &str) {
 
 #[test]
 fn values_and_gradients_are_those_of_the_steps() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     for device in unigrad_testing::devices() {
         let device = &device;
         let name = device.to_string();
@@ -150,7 +155,9 @@ fn values_and_gradients_are_those_of_the_steps() {
 
 #[test]
 fn gradients_are_finite_differences() {
-    let device = unigrad_testing::devices().into_iter().find(|device| device.to_string().starts_with("cpu")).unwrap();
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    unigrad_testing::devices();
+    let device = Device::open("cpu").unwrap();
     for case in CASES {
         let leaves = Leaves::of(case, 4, DType::F64, &device);
         let of = |leaves: &Leaves| loss(&leaves.scan(case.4, ScanOptions::new()));
@@ -197,6 +204,7 @@ fn gradients_are_finite_differences() {
 
 #[test]
 fn a_scan_is_one_node_whatever_the_length() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     unigrad_testing::devices();
     let device = Device::open("cpu").unwrap();
     let case = &CASES[1];
@@ -214,6 +222,7 @@ fn a_scan_is_one_node_whatever_the_length() {
 
 #[test]
 fn the_gradient_of_a_weight_is_one_product() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     unigrad_testing::devices();
     let device = Device::open("cpu").unwrap();
     let leaves = Leaves::of(&CASES[1], 20, DType::F32, &device);
@@ -230,6 +239,7 @@ fn the_gradient_of_a_weight_is_one_product() {
 
 #[test]
 fn no_step_and_whole_numbers() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     unigrad_testing::devices();
     let device = Device::open("cpu").unwrap();
     let start = Tensor::new([1.5f64, 2.0], &device).requires_grad();
@@ -253,6 +263,7 @@ fn no_step_and_whole_numbers() {
 
 #[test]
 fn broken_rules_name_the_line() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     unigrad_testing::devices();
     let device = Device::open("cpu").unwrap();
     let state = Tensor::zeros([2], DType::F32, &device);
@@ -278,6 +289,7 @@ fn broken_rules_name_the_line() {
 /// A step that fails changes nothing, on every device.
 #[test]
 fn an_index_out_of_range_in_a_body_keeps_what_was_there() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     for device in unigrad_testing::devices() {
         let table = Tensor::new([1.0f32, 2.0, 4.0], &device).realize().unwrap();
         let kept = Tensor::new([7.0f32], &device).realize().unwrap();

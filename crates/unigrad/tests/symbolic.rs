@@ -260,7 +260,8 @@ fn reductions_of_every_dtype_see_no_padding() -> Result<()> {
     let device = Device::open("cpu:0")?;
     // Of one bucket, and of one that has no padding.
     let dim = Dim::named("n", 1..=100)?.first_bucket(8);
-    for dtype in DType::ALL {
+    // Dtypes that only store are added up in none.
+    for dtype in DType::ALL.into_iter().filter(|dtype| !DType::STORED.contains(dtype)) {
         for (name, reduce) in all {
             let mut plans = 0;
             for (at, n) in [3, 5, 1, 7, 8].into_iter().enumerate() {

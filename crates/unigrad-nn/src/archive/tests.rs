@@ -77,7 +77,7 @@ fn headers_that_lie_are_refused() {
     assert!(one(&u8s("[4294967296,4294967296]", 0, 0), 0).contains("more bytes than a file can have"));
     assert!(one(&u8s("[18446744073709551615]", 0, u64::MAX), 0).contains("truncated"));
     assert!(one(&u8s("[-1]", 0, 0), 0).contains("not that of a safetensors file"));
-    assert!(one(r#"{"dtype":"F8_E4M3","shape":[],"data_offsets":[0,1]}"#, 1).contains("type F8_E4M3, which is not known here"));
+    assert!(one(r#"{"dtype":"F8_E8M0","shape":[],"data_offsets":[0,1]}"#, 1).contains("type F8_E8M0, which is not known here"));
     assert!(one("[]", 0).contains("not that of a safetensors file"));
     let (a, overlap, twice) = (u8s("[4]", 0, 4), u8s("[4]", 2, 6), u8s("[4]", 4, 8));
     assert!(error(&file(&format!("{{\"a\":{a},\"b\":{overlap}}}"), 6)).contains("begins at 2, and that before it ends at 4"));

@@ -14,6 +14,7 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
             "mean_keepdim",
             "min_keepdim",
             "norm_keepdim",
+            "nrm2_keepdim",
             "prod_keepdim",
             "std_keepdim",
             "sum_keepdim",
