@@ -79,7 +79,12 @@ impl Loop {
         }
         if let Some(named) = all.iter().find(|expr| expr.is_named()) {
             let message = format!("an axis of {:?} has a name, and a step is recorded for one size", named.shape());
-            return Err(broken(ErrorKind::Argument, message, "`fixed(axis)` takes an axis's name away; then each size has a plan of its own", &all));
+            return Err(broken(
+                ErrorKind::Argument,
+                message,
+                "`fixed(axis)` takes an axis's name away; then each size has a plan of its own",
+                &all,
+            ));
         }
         let mut stand_ins: Vec<Expr> = Vec::with_capacity(all.len());
         for state in states {

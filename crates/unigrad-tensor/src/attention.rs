@@ -70,7 +70,13 @@ impl Tensor {
             && let Some(named) = [&q, &k, &v, &table.expr()].into_iter().find(|x| x.is_named())
         {
             let message = format!("an axis of {:?} has a name, and there is no rule for keys in pages", named.shape());
-            return Tensor::fail(ErrorKind::Argument, "attention", message, "`fixed(axis)` takes an axis's name away; then each size has a plan of its own", &[self]);
+            return Tensor::fail(
+                ErrorKind::Argument,
+                "attention",
+                message,
+                "`fixed(axis)` takes an axis's name away; then each size has a plan of its own",
+                &[self],
+            );
         }
         let pages = match &options.page_table {
             None => None,

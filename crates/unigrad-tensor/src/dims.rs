@@ -26,7 +26,7 @@ impl Tensor {
     /// let w = Tensor::ones([3, 2], DType::F32, &device);
     /// for n in [5, 8, 7] {
     ///     let x = Tensor::ones([n, 3], DType::F32, &device).with_dim(0, &batch);
-    ///     assert_eq!(x.matmul(&w).mean(0).to_vec::<f32>()?, [3.0, 3.0]);
+    ///     assert_eq!(x.matmul(&w).max(0).to_vec::<f32>()?, [3.0, 3.0]);
     /// }
     /// # Ok::<(), unigrad_tensor::Error>(())
     /// ```

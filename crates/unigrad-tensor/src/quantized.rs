@@ -20,7 +20,7 @@ use unigrad_graph::{BinaryOp, Block, DType, ErrorKind, Expr, Format, FormatError
 /// assert_eq!(quantized.to_bytes()?.len(), 2 * 18);
 /// let x = Tensor::from_vec(vec![1.0f32; 32], [1, 32], &device);
 /// let y = x.matmul(&quantized.dequantize(DType::F32).transpose(0, 1));
-/// assert_eq!(y.to_vec::<f32>()?, [-528.0, 496.0]);
+/// assert_eq!(y.to_vec::<f32>()?, [-512.0, 496.0]);
 /// # Ok::<(), unigrad_tensor::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -96,7 +96,7 @@ impl Tensor {
     pub fn to_f64_vec(&self) -> Result<Vec<f64>> {
         let expr = self.valid()?;
         let bytes = eval::download(&expr)?;
-        if bytes.len() != expr.bytes()? {
+        if bytes.len() != expr.numel() * expr.dtype().size() {
             return Err(Error::Internal(format!("{} bytes read for {:?} {}", bytes.len(), expr.shape(), expr.dtype())));
         }
         macro_rules! widen {

@@ -223,7 +223,7 @@ calls! {
     narrow |d| { let x = d.x(); x.narrow(d.axis(x.rank()), d.size(), d.size()) };
     dyn_slice |d| { let x = d.x(); let start = d.index(&[], 3); x.dyn_slice(d.axis(x.rank()), &start, d.size()) };
     dyn_update |d| { let x = d.x(); let start = d.index(&[], 3); let axis = d.axis(x.rank()); x.dyn_update(axis, &d.near(&x), &start) };
-    with_dim |d| { let x = d.x(); let most = d.size().max(1); let dim = Dim::named("n", 1..=most).unwrap(); x.with_dim(d.axis(x.rank()), &dim) };
+    with_dim |d| { let x = d.x(); let most = d.size().clamp(1, 64); let dim = Dim::named("n", 1..=most).unwrap(); x.with_dim(d.axis(x.rank()), &dim) };
     fixed |d| { let x = d.x(); x.fixed(d.axis(x.rank())) };
     narrow_like |d| { let x = d.x(); let like = d.x(); x.narrow_like(d.axis(x.rank()), &like, d.axis(like.rank())) };
     flip |d| { let x = d.x(); x.flip(d.axes(x.rank())) };
