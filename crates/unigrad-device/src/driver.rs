@@ -178,32 +178,32 @@ pub trait OpenDevice: Abilities + Send + Sync {
 
 /// A device's abilities, and what callers do where it lacks one.
 impl dyn OpenDevice + '_ {
-    /// See [`Timeline::mark`]; `None` where the queue cannot be marked: then its work is done when `launch` returns, or waited for with all other.
+    /// See [`crate::Timeline::mark`]; `None` where the queue cannot be marked: then its work is done when `launch` returns, or waited for with all other.
     pub fn mark(&self) -> Result<Option<Mark>, Error> {
         self.marks().map_or(Ok(None), |marks| marks.mark())
     }
 
-    /// See [`Timeline::fence`].
+    /// See [`crate::Timeline::fence`].
     pub fn fence(&self) -> Result<Option<Mark>, Error> {
         self.marks().map_or(Ok(None), |marks| marks.fence())
     }
 
-    /// See [`Timeline::is_done`].
+    /// See [`crate::Timeline::is_done`].
     pub fn is_done(&self, mark: &Mark) -> Result<bool, Error> {
         self.marks().map_or(Ok(true), |marks| marks.is_done(mark))
     }
 
-    /// See [`Timeline::wait`].
+    /// See [`crate::Timeline::wait`].
     pub fn wait(&self, mark: &Mark) -> Result<(), Error> {
         self.marks().map_or_else(|| self.synchronize(), |marks| marks.wait(mark))
     }
 
-    /// See [`Timeline::elapsed`].
+    /// See [`crate::Timeline::elapsed`].
     pub fn elapsed(&self, from: &Mark, to: &Mark) -> Result<f64, Error> {
         self.marks().map_or(Ok(0.0), |marks| marks.elapsed(from, to))
     }
 
-    /// See [`Timeline::wait_for_peer`].
+    /// See [`crate::Timeline::wait_for_peer`].
     pub fn wait_for_peer(&self, mark: &Mark) -> Result<bool, Error> {
         self.marks().map_or(Ok(false), |marks| marks.wait_for_peer(mark))
     }
@@ -218,7 +218,7 @@ impl dyn OpenDevice + '_ {
         self.monitor().map_or(Ok(None), |monitor| monitor.health())
     }
 
-    /// See [`Peers::copy_from_peer`].
+    /// See [`crate::Peers::copy_from_peer`].
     pub fn copy_from_peer(&self, source: &dyn OpenDevice, from: Slice<'_>, to: Slice<'_>) -> Result<bool, Error> {
         match (self.peers(), source.peers()) {
             (Some(own), Some(source)) => own.copy_from_peer(source.as_any(), from.into(), to.into()),

@@ -49,7 +49,7 @@ pub struct Launch {
     pub origin: Option<Origin>,
 }
 
-/// What a driver keeps for a sequence; see [`OpenDevice::prepare`].
+/// What a driver keeps for a sequence; see [`crate::Sequences::prepare`].
 pub type Prepared = Box<dyn Any + Send + Sync>;
 
 /// Launches that are prepared.
@@ -65,7 +65,7 @@ pub struct Sequence {
 /// A run of some launches of a sequence, as a driver gets it.
 #[derive(Clone)]
 pub struct Run<'a> {
-    /// What [`OpenDevice::prepare`] gave.
+    /// What [`crate::Sequences::prepare`] gave.
     pub prepared: &'a (dyn Any + Send + Sync),
     /// All launches of the sequence.
     pub launches: &'a [Launch],
