@@ -132,9 +132,10 @@ impl Resize {
     fn filter(&self, cubic: bool, align_corners: bool, wide: DType, device: u32) -> Tensor {
         let ratio = self.ratio(align_corners);
         let square = [self.from, self.to];
-        let number = |axis: usize| Tensor::from_expr(Expr::iota(&square, axis, DType::I64, device));
+        // Not in a closure: the place would be this line.
+        let (old, new) = (Expr::iota(&square, 0, DType::I64, device), Expr::iota(&square, 1, DType::I64, device));
         // Twice the places of the middles.
-        let (old, new) = (number(0) * 2_i64 + 1_i64, number(1) * 2_i64 + 1_i64);
+        let (old, new) = (Tensor::from_expr(old) * 2_i64 + 1_i64, Tensor::from_expr(new) * 2_i64 + 1_i64);
         // How far a new element's middle is from an old one's: with sizes alone by integers, which lose nothing.
         let (more, less) = if align_corners { (self.from - 1, self.to - 1) } else { (self.from, self.to) };
         let apart = match self.scale.filter(|_| !align_corners) {

@@ -252,6 +252,10 @@ impl Tensor {
     /// Maxima over as many regions per spatial axis as asked (see [`Tensor::adaptive_avg_pool`]); the gradient goes to the first of equal ones.
     #[track_caller]
     pub fn adaptive_max_pool(&self, sizes: &[usize]) -> Tensor {
+        if self.error().is_none() && self.dtype().only_stores() {
+            let help = "cast them to f32 (or f16, bf16) first";
+            return Tensor::fail(ErrorKind::DType, "adaptive_max_pool", "8-bit floats only store", help, &[self]);
+        }
         self.adaptive("adaptive_max_pool", sizes, first_max)
     }
 
