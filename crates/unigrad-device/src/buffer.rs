@@ -4,7 +4,7 @@
 //! Always: ranges are checked before a driver sees them. Zero bytes are a buffer like any other, without memory.
 //! Never: knows what the bytes mean.
 
-use crate::{Device, Error, Later, RawBuffer, Slice, later};
+use crate::{Background, Device, Error, RawBuffer, Slice, in_background};
 use std::{fmt, sync::Arc};
 
 /// Device memory, shared by its clones and given back when the last one goes.
@@ -121,15 +121,15 @@ impl Buffer {
     }
 
     /// As [`Buffer::to_vec`], without blocking. In a browser its devices can be read in no other way.
-    pub fn to_vec_async(&self) -> Later<Result<Vec<u8>, Error>> {
+    pub fn to_vec_async(&self) -> Background<Result<Vec<u8>, Error>> {
         if cfg!(target_family = "wasm")
             && !self.is_empty()
-            && let Some(reading) = self.device().download_later(self.as_slice())
+            && let Some(reading) = self.device().download_async(self.as_slice())
         {
-            return Later::of(reading);
+            return Background::of(reading);
         }
         let buffer = self.clone();
-        later(move || buffer.to_vec())
+        in_background(move || buffer.to_vec())
     }
 
     /// Copies `len` bytes from `from_offset` of `from` to `offset` here; both are multiples of 64 and the ranges do not overlap.

@@ -6,7 +6,7 @@
 //! Never: panics because of what a driver answers.
 
 use crate::{
-    Buffer, Error, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Pending, Program, RawBuffer, Slice,
+    Buffer, Error, Executable, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Pending, RawBuffer, Slice,
     pool::{MemoryStats, Pool, current_tag},
     profile::{self, Work},
     stream::Queues,
@@ -27,7 +27,7 @@ use unigrad_kernel::Kernel;
 pub struct Device(&'static Inner);
 
 /// A compiled kernel, or the place where it will be; locked while it is compiled, so that nobody compiles it twice.
-type ProgramSlot = Arc<Mutex<Option<Arc<dyn Program>>>>;
+type ProgramSlot = Arc<Mutex<Option<Arc<dyn Executable>>>>;
 
 /// Programs kept before those that nobody uses are dropped.
 const MAX_PROGRAMS: usize = 8192;
@@ -204,8 +204,8 @@ impl Device {
     }
 
     /// As [`Device::download`], where nothing may wait; `None` if the device has no way. There it has one queue.
-    pub(crate) fn download_later(self, from: Slice<'_>) -> Option<Pending<'static, Result<Vec<u8>, Error>>> {
-        let reading = self.0.open.download_later(from)?;
+    pub(crate) fn download_async(self, from: Slice<'_>) -> Option<Pending<'static, Result<Vec<u8>, Error>>> {
+        let reading = self.0.open.download_async(from)?;
         self.0.n_downloads.fetch_add(1, Relaxed);
         Some(Box::pin(async move { self.note(reading.await) }))
     }
@@ -250,7 +250,7 @@ impl Device {
     }
 
     /// Makes a kernel launchable. The same kernel, compared by content, is compiled once.
-    pub fn compile(self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+    pub fn compile(self, kernel: &Kernel) -> Result<Arc<dyn Executable>, Error> {
         self.here()?;
         let slot = {
             let mut programs = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -287,12 +287,12 @@ impl Device {
 
     /// Runs a program: one slice per [`Kernel::args`] entry, of buffers of this device, and one word per [`Kernel::scalars`] entry.
     /// May return before the work is done.
-    pub fn launch(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
+    pub fn launch(self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {
         self.launch_from(program, args, scalars, None)
     }
 
     /// As [`Device::launch`]; errors that surface later name the line `origin`.
-    pub fn launch_from(self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
+    pub fn launch_from(self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
         self.here()?;
         self.0.n_launches.fetch_add(1, Relaxed);
         let uses = || args.iter().enumerate().map(|(at, slice)| (slice.buffer.handle, program.writes(at))).collect();
@@ -306,7 +306,7 @@ impl Device {
     }
 
     /// Gets the memory of the driver's own that launching a program takes; see [`OpenDevice::reserve`].
-    pub fn reserve(self, program: &dyn Program) -> Result<(), Error> {
+    pub fn reserve(self, program: &dyn Executable) -> Result<(), Error> {
         let open = self.driver();
         let mut result = open.reserve(program);
         if matches!(&result, Err(Error::OutOfMemory { .. })) && self.clear_cache() > 0 {

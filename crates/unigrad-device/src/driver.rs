@@ -67,7 +67,7 @@ pub trait Driver: Send + Sync {
     /// Opens one.
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error>;
     /// As [`Driver::open`], where that cannot wait, as in browsers; `None` where it can.
-    fn open_later(&self, _ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
+    fn open_async(&self, _ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
         None
     }
     /// How the devices are connected; empty where the backend does not tell.
@@ -97,7 +97,7 @@ pub struct Slice<'a> {
 }
 
 /// A compiled kernel.
-pub trait Program: Any + Send + Sync + fmt::Debug {
+pub trait Executable: Any + Send + Sync + fmt::Debug {
     /// For the driver to get its own type back.
     fn as_any(&self) -> &dyn Any;
     /// Whether a launch writes its `arg`-th argument. True is always safe; false lets launches on several streams share it.
@@ -140,11 +140,11 @@ pub trait OpenDevice: Abilities + Send + Sync {
     /// Within the device; the ranges have one length and do not overlap.
     fn copy(&self, from: Slice<'_>, to: Slice<'_>) -> Result<(), Error>;
     /// Makes a kernel launchable. Drivers cache by content themselves where compiling is slow.
-    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error>;
+    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Executable>, Error>;
     /// Runs a program: one slice per [`Kernel::args`] entry and one word per [`Kernel::scalars`] entry. May return before the work is done.
     /// `origin` is what errors that surface later say of the launch. [`Error::OutOfMemory`] with bytes asked for says that nothing was queued: the
     /// launch may be tried again.
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error>;
+    fn launch(&self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error>;
     /// Waits for all work, and reports its errors.
     fn synchronize(&self) -> Result<(), Error>;
     /// Whether work is done, and its errors are told, when the call that gives it returns.
@@ -160,7 +160,7 @@ pub trait OpenDevice: Abilities + Send + Sync {
         Limits::NONE
     }
     /// Gets the memory of the driver's own that launching a program takes, so that the launch is not refused for want of it.
-    fn reserve(&self, _program: &dyn Program) -> Result<(), Error> {
+    fn reserve(&self, _program: &dyn Executable) -> Result<(), Error> {
         Ok(())
     }
     /// Says whether what is in the memory is right, as far as errors that the device finds while it runs go; waits if that is not known yet.
@@ -232,9 +232,9 @@ impl dyn OpenDevice + '_ {
         self.host_memory().filter(|_| inside)?.host_bytes(slice.into())
     }
 
-    /// See [`crate::ReadLater::download_later`].
-    pub fn download_later(&self, from: Slice<'_>) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
-        self.read_later()?.download_later(from.into())
+    /// See [`crate::ReadAsync::download_async`].
+    pub fn download_async(&self, from: Slice<'_>) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        self.read_async()?.download_async(from.into())
     }
 
     /// Sets how many threads the device may use, where it is a matter of threads.

@@ -5,36 +5,36 @@
 //! Never: names a backend, knows a tensor or a graph, or panics because of a device.
 
 mod ability;
+mod background;
 mod buffer;
 mod config;
 mod device;
 mod driver;
 mod error;
-mod later;
-mod moment;
+mod message;
 mod pool;
 pub mod profile;
 mod registry;
 mod select;
 mod sequence;
 mod stream;
-mod tell;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod timestamp;
 
-pub use ability::{Abilities, Flush, Health, HostMemory, Mark, Marks, Monitor, Peers, ReadLater, Sequences, Threads, Timeline};
+pub use ability::{Abilities, Flush, Health, HostMemory, Mark, Marks, Monitor, Peers, ReadAsync, Sequences, Threads, Timeline};
+pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;
 pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products};
 pub use device::{Counters, Device, Event};
-pub use driver::{Discovery, Driver, Info, Link, OpenDevice, Program, Range, RawBuffer, Slice};
+pub use driver::{Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, Slice};
 pub use error::Error;
-pub use later::{Later, Pending, later};
-pub use moment::Moment;
+pub use message::{printable, tell};
 pub use pool::{MemoryStats, TagStats, tag_or, with_tag};
 pub use registry::{Available, Problem, register, register_left_out};
 pub use select::{By, Preference};
 pub use sequence::{At, Launch, Prepared, Run, Sequence, Stopped};
 pub use stream::Stream;
-pub use tell::{printable, tell};
+pub use timestamp::Timestamp;
 pub use unigrad_kernel::{Kernel, Limits};
 pub use unigrad_scalar::{Origin, OriginGuard};

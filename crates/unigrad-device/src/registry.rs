@@ -5,7 +5,7 @@
 //! software implementation of a GPU interface.
 //! Never: knows which drivers exist; the facade registers them.
 
-use crate::{Config, Device, Driver, Error, Info, Later, Link, OpenDevice, Preference, later};
+use crate::{Background, Config, Device, Driver, Error, Info, Link, OpenDevice, Preference, in_background};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -145,18 +145,18 @@ impl Device {
     }
 
     /// As [`Device::open`], without blocking. In a browser its devices can be opened in no other way; then [`Device::open`] finds them too.
-    pub fn open_async(name: &str) -> Later<Result<Device, Error>> {
+    pub fn open_async(name: &str) -> Background<Result<Device, Error>> {
         if let Ok((driver, ordinal)) = named(name) {
             let ordinal = ordinal.unwrap_or(0);
             let name = format!("{}:{ordinal}", driver.backend());
             if cached(&name).is_none()
-                && let Some(opening) = driver.open_later(ordinal)
+                && let Some(opening) = driver.open_async(ordinal)
             {
-                return Later::of(async move { adopt(opening.await?, name) });
+                return Background::of(async move { adopt(opening.await?, name) });
             }
         }
         let name = name.to_owned();
-        later(move || Device::open(&name))
+        in_background(move || Device::open(&name))
     }
 
     /// The device that `UNIGRAD_DEVICE` names, if it names one; else the machine's best that is not a software implementation.

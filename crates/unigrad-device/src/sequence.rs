@@ -5,7 +5,7 @@
 //! other streams, and says which launch it stopped at.
 //! Never: keeps memory of a run; a sequence may be run by several threads at once, on several streams.
 
-use crate::{Device, Error, OpenDevice, Origin, Program, Slice};
+use crate::{Device, Error, Executable, OpenDevice, Origin, Slice};
 use std::{any::Any, fmt, ops::Range, sync::Arc};
 
 /// Memory of a run: part of an entry of its table, or all of it.
@@ -38,7 +38,7 @@ impl At {
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// What runs.
-    pub program: Arc<dyn Program>,
+    pub program: Arc<dyn Executable>,
     /// One per argument of the kernel.
     pub args: Vec<At>,
     /// Which of the run's words each scalar of the kernel is.
@@ -244,7 +244,7 @@ mod tests {
     #[derive(Debug)]
     struct Seen;
 
-    impl Program for Seen {
+    impl Executable for Seen {
         fn as_any(&self) -> &dyn Any {
             self
         }

@@ -5,8 +5,8 @@
 //! Never: part of a release build.
 
 use crate::{
-    Abilities, Discovery, Driver, Error, Flush, Health, HostMemory, Info, Launch, Link, Mark, Marks, Monitor, OpenDevice, Origin, Peers,
-    Prepared, Program, Range, RawBuffer, Run, Sequences, Slice, Stopped, Threads,
+    Abilities, Discovery, Driver, Error, Executable, Flush, Health, HostMemory, Info, Launch, Link, Mark, Marks, Monitor, OpenDevice,
+    Origin, Peers, Prepared, Range, RawBuffer, Run, Sequences, Slice, Stopped, Threads,
 };
 use std::{
     any::Any,
@@ -128,13 +128,13 @@ fn interrupt() {
 
 /// The faults of one driver; clones share them.
 #[derive(Clone, Default)]
-pub struct Faults(Arc<Shared>);
+pub struct Faults(Arc<FaultState>);
 
 /// Sees every operation before it is done.
 type Watcher = Arc<dyn Fn(Operation) + Send + Sync>;
 
 #[derive(Default)]
-struct Shared {
+struct FaultState {
     faults: Mutex<Vec<(Operation, usize, Failure)>>,
     watcher: Mutex<Option<Watcher>>,
 }
@@ -348,7 +348,7 @@ impl OpenDevice for FaultyDevice {
         }
     }
 
-    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Executable>, Error> {
         match self.strike(Operation::Compile)? {
             None => self.inner.compile(kernel),
             Some(_) => {
@@ -357,7 +357,7 @@ impl OpenDevice for FaultyDevice {
         }
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
+    fn launch(&self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
         match self.strike(Operation::Launch)? {
             None => self.inner.launch(program, args, scalars, origin),
             Some(Failure::NoMemory) => Err(self.no_memory(64)),
@@ -369,7 +369,7 @@ impl OpenDevice for FaultyDevice {
         self.inner.completes_at_once()
     }
 
-    fn reserve(&self, program: &dyn Program) -> Result<(), Error> {
+    fn reserve(&self, program: &dyn Executable) -> Result<(), Error> {
         self.inner.reserve(program)
     }
 
@@ -565,7 +565,7 @@ struct NullDevice {
 #[derive(Debug)]
 struct NullProgram;
 
-impl Program for NullProgram {
+impl Executable for NullProgram {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -647,11 +647,11 @@ impl OpenDevice for NullDevice {
         self.upload(&data, to)
     }
 
-    fn compile(&self, _kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+    fn compile(&self, _kernel: &Kernel) -> Result<Arc<dyn Executable>, Error> {
         Ok(Arc::new(NullProgram))
     }
 
-    fn launch(&self, _program: &dyn Program, _args: &[Slice<'_>], _scalars: &[u64], _origin: Option<Origin>) -> Result<(), Error> {
+    fn launch(&self, _program: &dyn Executable, _args: &[Slice<'_>], _scalars: &[u64], _origin: Option<Origin>) -> Result<(), Error> {
         Ok(())
     }
 

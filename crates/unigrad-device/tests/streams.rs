@@ -7,8 +7,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 use unigrad_device::{
-    Abilities, Buffer, Device, Discovery, Driver, Error, Info, Marks, OpenDevice, Origin, Peers, Program, Range, RawBuffer, Slice, Stream,
-    Timeline, register,
+    Abilities, Buffer, Device, Discovery, Driver, Error, Executable, Info, Marks, OpenDevice, Origin, Peers, Range, RawBuffer, Slice,
+    Stream, Timeline, register,
     testing::{Failure, Faults, FaultyDriver, Operation},
 };
 
@@ -105,7 +105,7 @@ fn place(slice: Slice<'_>) -> (u64, usize, usize) {
 #[derive(Debug)]
 struct Add;
 
-impl Program for Add {
+impl Executable for Add {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -151,11 +151,11 @@ impl OpenDevice for Queue {
         Ok(())
     }
 
-    fn compile(&self, _: &unigrad_kernel::Kernel) -> Result<Arc<dyn Program>, Error> {
+    fn compile(&self, _: &unigrad_kernel::Kernel) -> Result<Arc<dyn Executable>, Error> {
         Ok(Arc::new(Add))
     }
 
-    fn launch(&self, _: &dyn Program, args: &[Slice<'_>], _: &[u64], _: Option<Origin>) -> Result<(), Error> {
+    fn launch(&self, _: &dyn Executable, args: &[Slice<'_>], _: &[u64], _: Option<Origin>) -> Result<(), Error> {
         let (to, from) = (place(args[0]), place(args[1]));
         self.run(move |memory| {
             let data = part(memory, from).to_vec();

@@ -10,10 +10,11 @@ mod library;
 mod sequence;
 
 use crate::{
-    Backend, Bound, Lowered, Part, Range, Step, StepArg, dump,
+    Backend, Bound, Lowered, Part, Range, Step, StepArg,
+    deep_stack::with_room,
+    dump,
     faults::{Faults, SLOT_WORDS, SLOTS},
     lower,
-    room::with_room,
 };
 use library::ByLibrary;
 use rustc_hash::FxHashMap;
@@ -25,8 +26,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Error, Flush, HostMemory, Info, Launch, Marks, Monitor, OpenDevice, Origin, Peers, Pending, Prepared, Program, RawBuffer,
-    ReadLater, Run, Sequences, Slice, Stopped, tell,
+    Abilities, Error, Executable, Flush, HostMemory, Info, Launch, Marks, Monitor, OpenDevice, Origin, Peers, Pending, Prepared, RawBuffer,
+    ReadAsync, Run, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Limits};
@@ -50,18 +51,18 @@ pub struct GpuDevice<B: Backend> {
     pub(crate) scratch: Mutex<Scratch>,
     /// This queue's number in `shared`.
     pub(crate) queue: usize,
-    pub(crate) shared: Arc<Shared<B>>,
+    pub(crate) shared: Arc<DeviceState<B>>,
 }
 
 /// What the queues of a device have together.
-pub(crate) struct Shared<B: Backend> {
+pub(crate) struct DeviceState<B: Backend> {
     modules: Mutex<FxHashMap<unigrad_ir::Program, Arc<B::Module>>>,
     pub(crate) faults: Mutex<Faults>,
     /// Per queue, the memory of its status words once it has some.
     pub(crate) statuses: Mutex<Vec<Option<u64>>>,
 }
 
-impl<B: Backend> Shared<B> {
+impl<B: Backend> DeviceState<B> {
     fn add_queue(&self) -> usize {
         lock(&self.statuses).push(None);
         lock(&self.faults).add_queue()
@@ -79,7 +80,7 @@ pub(crate) struct Scratch {
 type Ready<B> = (Lowered, Vec<Arc<<B as Backend>::Module>>);
 
 /// A compiled kernel.
-struct GpuProgram<B: Backend> {
+struct GpuExecutable<B: Backend> {
     name: String,
     lowered: Lowered,
     /// One per step.
@@ -99,13 +100,13 @@ struct GpuProgram<B: Backend> {
     library: Option<ByLibrary<B>>,
 }
 
-impl<B: Backend> fmt::Debug for GpuProgram<B> {
+impl<B: Backend> fmt::Debug for GpuExecutable<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GpuProgram({}, {} steps)", self.name, self.lowered.steps.len())
+        write!(f, "GpuExecutable({}, {} steps)", self.name, self.lowered.steps.len())
     }
 }
 
-impl<B: Backend> Program for GpuProgram<B> {
+impl<B: Backend> Executable for GpuExecutable<B> {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -130,7 +131,7 @@ impl<B: Backend> GpuDevice<B> {
     pub fn new(backend: B) -> GpuDevice<B> {
         let info = backend.info();
         let name = format!("{}:{}", info.backend, info.ordinal);
-        let shared = Arc::new(Shared { modules: Mutex::default(), faults: Mutex::default(), statuses: Mutex::default() });
+        let shared = Arc::new(DeviceState { modules: Mutex::default(), faults: Mutex::default(), statuses: Mutex::default() });
         GpuDevice { backend, name, scratch: Mutex::default(), queue: shared.add_queue(), shared }
     }
 
@@ -229,7 +230,7 @@ impl<B: Backend> GpuDevice<B> {
     }
 
     /// What a launch of the kernel needs to know.
-    fn program(&self, kernel: &Kernel, name: String, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> GpuProgram<B> {
+    fn program(&self, kernel: &Kernel, name: String, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> GpuExecutable<B> {
         dump::if_asked(&self.name, &name, kernel, &lowered, self.backend.target());
         let dtypes = lowered.steps.iter().map(|step| step.program.params.iter().map(param_dtype).collect()).collect();
         let mut scratch_bytes = 0;
@@ -241,11 +242,11 @@ impl<B: Backend> GpuDevice<B> {
         let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
         let writes = kernel.args().iter().map(|arg| arg.write).collect();
         let flows = kernel.flows();
-        GpuProgram { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes, flows, library: None }
+        GpuExecutable { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes, flows, library: None }
     }
 
     /// The kernel by the driver's own programs.
-    fn own_program(&self, kernel: &Kernel) -> Result<GpuProgram<B>, Error> {
+    fn own_program(&self, kernel: &Kernel) -> Result<GpuExecutable<B>, Error> {
         let name = match kernel {
             Kernel::Region(region) => region.name.clone(),
             Kernel::Grouped(grouped) => grouped.region.name.clone(),
@@ -304,7 +305,7 @@ impl<B: Backend> GpuDevice<B> {
     }
 
     /// A user's program: in the backend's language if there is such a text, else from kernel IR.
-    fn compile_custom(&self, custom: &Custom) -> Result<Arc<dyn Program>, Error> {
+    fn compile_custom(&self, custom: &Custom) -> Result<Arc<dyn Executable>, Error> {
         let refuse = |cause: String| Error::Compile { device: self.name.clone(), kernel: custom.program.name.clone(), cause };
         let target = self.backend.target();
         let threads = custom.program.block.iter().try_fold(1u32, |product, extent| product.checked_mul(*extent)).unwrap_or(u32::MAX);
@@ -356,7 +357,7 @@ impl<B: Backend> GpuDevice<B> {
         }
     }
 
-    fn bind(&self, program: &GpuProgram<B>, step: usize, brought: &Brought<'_>) -> Result<Vec<Bound>, Error> {
+    fn bind(&self, program: &GpuExecutable<B>, step: usize, brought: &Brought<'_>) -> Result<Vec<Bound>, Error> {
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
         let arg = |at: usize| brought.args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
         let scalar = |at: usize| brought.scalars.get(at).copied().ok_or_else(missing);
@@ -438,7 +439,7 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         Ok(())
     }
 
-    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Executable>, Error> {
         if let Kernel::Custom(custom) = kernel {
             return self.compile_custom(custom);
         }
@@ -448,8 +449,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         }
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
-        let Some(program) = program.as_any().downcast_ref::<GpuProgram<B>>() else {
+    fn launch(&self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error> {
+        let Some(program) = program.as_any().downcast_ref::<GpuExecutable<B>>() else {
             return Err(self.refuse("unknown", "the program was compiled for another device"));
         };
         let program = program.library.as_ref().and_then(|library| library.own.get()).map_or(program, |own| own);
@@ -486,8 +487,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         Ok(())
     }
 
-    fn reserve(&self, program: &dyn Program) -> Result<(), Error> {
-        let Some(program) = program.as_any().downcast_ref::<GpuProgram<B>>() else {
+    fn reserve(&self, program: &dyn Executable) -> Result<(), Error> {
+        let Some(program) = program.as_any().downcast_ref::<GpuExecutable<B>>() else {
             return Err(self.refuse("unknown", "the program was compiled for another device"));
         };
         if program.scratch_bytes > 0 {
@@ -562,8 +563,8 @@ impl<B: Backend> Abilities for GpuDevice<B> {
         self.backend.host_memory()
     }
 
-    fn read_later(&self) -> Option<&dyn ReadLater> {
-        self.backend.read_later().map(|_| self as &dyn ReadLater)
+    fn read_async(&self) -> Option<&dyn ReadAsync> {
+        self.backend.read_async().map(|_| self as &dyn ReadAsync)
     }
 
     fn sequences(&self) -> Option<&dyn Sequences> {
@@ -602,8 +603,8 @@ impl<B: Backend> Peers for GpuDevice<B> {
     }
 }
 
-impl<B: Backend> ReadLater for GpuDevice<B> {
-    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+impl<B: Backend> ReadAsync for GpuDevice<B> {
+    fn download_async(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
         self.read_range(from)
     }
 }

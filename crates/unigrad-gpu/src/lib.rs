@@ -6,14 +6,14 @@
 
 mod backend;
 mod cache;
+mod deep_stack;
 mod device;
 mod dump;
 mod faults;
-mod later;
 #[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub mod lower;
 mod product;
-mod room;
+mod read_async;
 mod taints;
 mod take;
 

@@ -19,7 +19,7 @@ use std::{
 pub struct Composite {
     name: &'static str,
     arguments: Vec<Arc<TensorType>>,
-    steps: Vec<Step>,
+    steps: Vec<RecordedOp>,
     /// Which values are the results: arguments first, then steps.
     results: Vec<u32>,
     hash: u64,
@@ -27,7 +27,7 @@ pub struct Composite {
 
 /// One op, and which values it takes.
 #[derive(Clone, Debug)]
-struct Step {
+struct RecordedOp {
     node_type: Arc<NodeType>,
     inputs: SmallVec<[u32; 3]>,
 }
@@ -41,8 +41,8 @@ pub struct Recorded {
     pub arguments: Vec<usize>,
 }
 
-impl PartialEq for Step {
-    fn eq(&self, other: &Step) -> bool {
+impl PartialEq for RecordedOp {
+    fn eq(&self, other: &RecordedOp) -> bool {
         self.node_type.number() == other.node_type.number() && self.inputs == other.inputs
     }
 }
@@ -70,7 +70,7 @@ impl Hash for Composite {
 #[derive(Clone, Copy)]
 enum Value {
     Argument(u32),
-    Step(u32),
+    RecordedOp(u32),
 }
 
 /// What a node that a function meets is to it.
@@ -90,7 +90,7 @@ pub(crate) struct Walked {
     /// Values from outside.
     pub(crate) outside: Vec<Expr>,
     types: Vec<Arc<TensorType>>,
-    steps: Vec<Step>,
+    steps: Vec<RecordedOp>,
     results: Vec<u32>,
 }
 
@@ -134,21 +134,23 @@ impl Walked {
                 }
                 let inputs: Option<SmallVec<[Value; 3]>> = inputs.iter().map(|input| known.get(&input.id()).copied()).collect();
                 let Some(inputs) = inputs else { return Err(Error::internal(&expr, "an input that was not walked")) };
-                known.insert(expr.id(), Value::Step(steps.len() as u32));
+                known.insert(expr.id(), Value::RecordedOp(steps.len() as u32));
                 steps.push((expr.node_type().clone(), inputs));
             }
         }
         let place = |value: Value| match value {
             Value::Argument(i) => i,
-            Value::Step(i) => arguments.len() as u32 + i,
+            Value::RecordedOp(i) => arguments.len() as u32 + i,
         };
         let mut results = Vec::with_capacity(roots.len());
         for root in roots {
             let Some(value) = known.get(&root.id()) else { return Err(Error::internal(root, "a result that was not walked")) };
             results.push(place(*value));
         }
-        let steps =
-            steps.into_iter().map(|(node_type, inputs)| Step { node_type, inputs: inputs.into_iter().map(place).collect() }).collect();
+        let steps = steps
+            .into_iter()
+            .map(|(node_type, inputs)| RecordedOp { node_type, inputs: inputs.into_iter().map(place).collect() })
+            .collect();
         Ok(Ok(Walked { arguments, outside, types, steps, results }))
     }
 
@@ -158,7 +160,7 @@ impl Walked {
 }
 
 impl Composite {
-    fn new(name: &'static str, arguments: Vec<Arc<TensorType>>, steps: Vec<Step>, results: Vec<u32>) -> Composite {
+    fn new(name: &'static str, arguments: Vec<Arc<TensorType>>, steps: Vec<RecordedOp>, results: Vec<u32>) -> Composite {
         let mut hasher = FxHasher::default();
         arguments.iter().for_each(|of| hasher.write_u64(of.number()));
         steps.iter().for_each(|step| (step.node_type.number(), &step.inputs).hash(&mut hasher));
@@ -195,7 +197,7 @@ impl Composite {
         if !self.steps.iter().any(|step| step.node_type.is_own()) {
             return None;
         }
-        let steps = self.steps.iter().map(|step| Step { node_type: step.node_type.kept(), inputs: step.inputs.clone() }).collect();
+        let steps = self.steps.iter().map(|step| RecordedOp { node_type: step.node_type.kept(), inputs: step.inputs.clone() }).collect();
         Some(Composite { name: self.name, arguments: self.arguments.clone(), steps, results: self.results.clone(), hash: self.hash })
     }
 

@@ -7,9 +7,9 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod ancestors;
 mod autograd;
 mod batch;
-mod below;
 mod claim;
 mod composite;
 mod dims;
@@ -22,9 +22,9 @@ pub mod ops;
 mod shape;
 mod types;
 
+pub use ancestors::Below;
 pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradients, vjp};
 pub use batch::{Batched, Mapping, Randomness, random_drawn};
-pub use below::Below;
 pub use claim::Claim;
 pub use composite::{Composite, Recorded};
 pub use dims::{AxisNames, Dim, Factor, Names, factors, merged};

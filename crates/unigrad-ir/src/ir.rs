@@ -305,7 +305,7 @@ pub enum Op {
 
 /// Whether threads may disagree about something.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Spread {
+pub enum Uniformity {
     /// All threads of a workgroup have the same.
     Uniform,
     /// Each thread may have its own.

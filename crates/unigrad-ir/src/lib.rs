@@ -15,8 +15,8 @@ mod validate;
 
 pub use builder::Builder;
 pub use ir::{
-    Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Program, Raw, Spread, Stmt,
-    SubgroupOp, Type, Value,
+    Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Program, Raw, Stmt, SubgroupOp,
+    Type, Uniformity, Value,
 };
 pub use render::{RenderError, Source, collect, offline_targets, render, wgsl};
 pub use target::{Dialect, Target};

@@ -7,7 +7,7 @@
 
 use crate::index::{Coords, Idx, Unflatten, flatten, unflatten};
 use crate::ir::{Id, Ir, IrOp};
-use crate::shrink::{collapse, number_checks, prune};
+use crate::simplify::{collapse, number_checks, prune};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unigrad_graph::{BinaryOp, DType, Literal, Op, PadAxis, Shape};

@@ -4,16 +4,16 @@
 //! find out that two arguments share memory, and may load and store through one pointer.
 //! Always: who runs a plan provides an output that takes an input's memory with that input's contents.
 
-use crate::memory::Place;
+use crate::memory::BufferPlace;
 use crate::plan::PlannedLaunch;
 use rustc_hash::FxHashMap;
 use unigrad_kernel::{Kernel, Region};
 
 /// Joins the arguments of a launch that are one memory. `heirs`: by input, the output that takes its memory.
 pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
-    let effective = |place: Place| match place {
-        Place::External(input) => heirs.get(&input).map_or(place, |output| Place::Output(*output)),
-        Place::Output(_) | Place::Arena(_) => place,
+    let effective = |place: BufferPlace| match place {
+        BufferPlace::External(input) => heirs.get(&input).map_or(place, |output| BufferPlace::Output(*output)),
+        BufferPlace::Output(_) | BufferPlace::Arena(_) => place,
     };
     let PlannedLaunch { kernel, args, .. } = launch;
     let (region, first, instances) = match kernel {
@@ -28,7 +28,7 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return,
     };
     let n = region.args.len();
-    let at = |args: &[Place], instance: usize, arg: usize| effective(args[first + instance * n + arg]);
+    let at = |args: &[BufferPlace], instance: usize, arg: usize| effective(args[first + instance * n + arg]);
     let same = |read: usize, write: usize| (0..instances).all(|instance| at(args, instance, read) == at(args, instance, write));
     // For every argument: the one it becomes.
     let mut target: Vec<usize> = (0..n).collect();
@@ -49,7 +49,7 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
     kept.iter().enumerate().for_each(|(new, old)| position[*old] = new as u32);
     rename(region, |arg| position[target[arg as usize]]);
     region.args = kept.iter().map(|arg| region.args[*arg]).collect();
-    let mut united: Vec<Place> = args[..first].to_vec();
+    let mut united: Vec<BufferPlace> = args[..first].to_vec();
     for instance in 0..instances {
         united.extend(kept.iter().map(|arg| args[first + instance * n + arg]));
     }

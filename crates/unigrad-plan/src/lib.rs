@@ -1,15 +1,15 @@
 //! The compiler: graph to fused kernels to a plan, and the plan cache.
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
-//! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `steps`, duplicates gone; `commit`: assignments guarded) → `sums`, `transpose` (cheaper forms) → `fuse`
+//! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `unroll`, duplicates gone; `commit`: assignments guarded) → `step_sums`, `transpose` (cheaper forms) → `fuse`
 //! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `memory` (offsets).
 //! Always: the same graph gives the same plan; what cannot happen is an error (`internal`), never a default. Never: runs anything, or knows what device the plan is for.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod affine;
+mod ancestors;
 mod arena;
-mod below;
 mod build;
 mod cache;
 // What is no case of its own there is computed like any other op, and worth storing.
@@ -26,21 +26,21 @@ mod index;
 mod internal;
 mod ir;
 mod lower;
-mod mark;
+mod materialize;
 mod memory;
 mod physical;
 mod plan;
 mod prologue;
-mod shrink;
-mod steps;
-mod sums;
+mod simplify;
+mod step_sums;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod transpose;
+mod unroll;
 mod update;
 
 pub use cache::PlanCache;
 pub use capture::{Capture, resolve};
 pub use commit::ScalarCheck;
-pub use memory::Place;
+pub use memory::BufferPlace;
 pub use plan::{Options, Plan, PlannedLaunch, plan};

@@ -17,7 +17,7 @@ use unigrad_kernel::{InstOp, Kernel, Region};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Place {
+pub enum BufferPlace {
     /// One of the plan's inputs.
     External(u32),
     /// One of its outputs, in memory of its own.
@@ -30,7 +30,7 @@ pub enum Place {
 const ALIGN: usize = 256;
 
 pub(crate) struct Layout {
-    pub(crate) place: FxHashMap<Id, Place>,
+    pub(crate) place: FxHashMap<Id, BufferPlace>,
     pub(crate) arena: usize,
     /// For every output: the input whose memory it takes over.
     pub(crate) donated: Vec<Option<u32>>,
@@ -165,7 +165,7 @@ pub(crate) fn assign(
 ) -> Result<Layout, String> {
     let certain = if errors_at_once { first_certain(launches) } else { 0 };
     let is_replaced: FxHashSet<u32> = replaced.iter().flatten().copied().collect();
-    let mut place: FxHashMap<Id, Place> = FxHashMap::default();
+    let mut place: FxHashMap<Id, BufferPlace> = FxHashMap::default();
     let mut donated = vec![None; outputs.len()];
     let mut output_of: FxHashMap<Id, u32> = FxHashMap::default();
     for (i, id) in outputs.iter().enumerate() {
@@ -206,10 +206,10 @@ pub(crate) fn assign(
             }
             let output = output_for(*id);
             if let (true, Some(output), Some(from)) = (launch.is_copy, output, launch.args.first())
-                && place.get(from) == Some(&Place::Output(output))
+                && place.get(from) == Some(&BufferPlace::Output(output))
             {
                 needless[at] = true;
-                place.insert(*id, Place::Output(output));
+                place.insert(*id, BufferPlace::Output(output));
                 continue;
             }
             // An input that dies here and is read in step can lend its place.
@@ -230,30 +230,30 @@ pub(crate) fn assign(
                 });
                 donated[output as usize] = donor;
                 needless[at] = launch.is_copy && donor.is_some();
-                place.insert(*id, Place::Output(output));
+                place.insert(*id, BufferPlace::Output(output));
                 continue;
             }
             let wanted = ir.bytes(*id)?.div_ceil(ALIGN) * ALIGN;
             let last = *last_use.get(id).ok_or_else(|| ir.impossible(*id, "a launch writes it, and no launch uses it"))?;
             if let Some(offset) = heirs.iter().find_map(|other| arena.inherit(*other, *id, wanted, last)) {
                 needless[at] = launch.is_copy;
-                place.insert(*id, Place::Arena(offset));
+                place.insert(*id, BufferPlace::Arena(offset));
                 continue;
             }
             if wanted == 0 {
-                place.insert(*id, Place::Arena(0));
+                place.insert(*id, BufferPlace::Arena(0));
                 continue;
             }
-            place.insert(*id, Place::Arena(arena.take(*id, wanted, last)));
+            place.insert(*id, BufferPlace::Arena(arena.take(*id, wanted, last)));
         }
         arena.end(at);
     }
     for (id, node) in ir.nodes.iter().enumerate() {
         if let IrOp::External(input) = node.op {
-            place.insert(id as Id, Place::External(input));
+            place.insert(id as Id, BufferPlace::External(input));
         } else if ir.numel(id as Id) == 0 {
             // Nobody writes it: a concatenation of nothing, say.
-            place.entry(id as Id).or_insert(Place::Arena(0));
+            place.entry(id as Id).or_insert(BufferPlace::Arena(0));
         }
     }
     Ok(Layout { place, arena: arena.bytes, donated, needless })

@@ -5,8 +5,8 @@ use crate::capture::Capture;
 use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::lower::Launch;
-use crate::memory::{Layout, Place};
-use crate::{build, fuse, group, in_place, lower, memory, physical, sums, transpose};
+use crate::memory::{BufferPlace, Layout};
+use crate::{build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 use unigrad_graph::{Op, Origin};
@@ -38,7 +38,7 @@ pub struct PlannedLaunch {
     /// What runs.
     pub kernel: Kernel,
     /// Where each argument is.
-    pub args: Vec<Place>,
+    pub args: Vec<BufferPlace>,
     /// Which of the capture's scalars each kernel scalar is.
     pub scalars: Vec<u32>,
     /// What it computes.
@@ -48,7 +48,7 @@ pub struct PlannedLaunch {
     /// Outputs that take the memory of an input over here, by position.
     pub overwrites: Vec<u32>,
     /// Memory that it is the first to write, in bytes: what is there before belongs to nobody any more.
-    pub begins: Vec<(Place, usize)>,
+    pub begins: Vec<(BufferPlace, usize)>,
 }
 
 /// How to compute the outputs of a capture.
@@ -99,7 +99,7 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
     let Built { ir, mut outputs, replaced, checks } = build::build(capture, options.limits)?;
     let mut ir = prune(ir, &mut outputs);
     if options.fusion {
-        ir = sums::rewrite(ir, &mut outputs);
+        ir = step_sums::rewrite(ir, &mut outputs);
         ir = prune(ir, &mut outputs);
         ir = transpose::rewrite(ir, &mut outputs);
         ir = prune(ir, &mut outputs);
@@ -138,14 +138,14 @@ pub(crate) fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec
             let is_first = begun.insert(id);
             let at = place(id)?;
             match at {
-                Place::External(_) => return Err(ir.impossible(id, "a launch writes an input")),
-                Place::Output(output) if layout.donated[output as usize].is_some() => {
+                BufferPlace::External(_) => return Err(ir.impossible(id, "a launch writes an input")),
+                BufferPlace::Output(output) if layout.donated[output as usize].is_some() => {
                     overwrites.extend((!needless && overwritten.insert(output)).then_some(output));
                     continue;
                 }
                 // It takes the place of what the launch reads there.
-                Place::Arena(_) if group::reads(launch).any(|read| read != id && layout.place.get(&read) == Some(&at)) => continue,
-                Place::Output(_) | Place::Arena(_) => {}
+                BufferPlace::Arena(_) if group::reads(launch).any(|read| read != id && layout.place.get(&read) == Some(&at)) => continue,
+                BufferPlace::Output(_) | BufferPlace::Arena(_) => {}
             }
             if is_first && !needless {
                 begins.push((at, ir.bytes(id)?));

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result, Tensor, eval};
 use std::{borrow::Cow, fmt};
-use unigrad_device::Later;
+use unigrad_device::Background;
 use unigrad_graph::{DType, Element, ErrorKind, Expr, F8E4M3, F8E5M2, bf16, f16};
 
 impl Tensor {
@@ -28,7 +28,7 @@ impl Tensor {
     /// As [`Tensor::to_vec`], for `async` programs: evaluation and read begin at once, on another thread. In a browser there is none: the work is
     /// queued before this returns.
     #[track_caller]
-    pub fn to_vec_async<T: Element>(&self) -> Later<Result<Vec<T>>> {
+    pub fn to_vec_async<T: Element>(&self) -> Background<Result<Vec<T>>> {
         let checked = self.of_type::<T>();
         eval::download_async(move || checked, |expr, bytes| elements(&bytes, expr.numel()))
     }
@@ -83,7 +83,7 @@ impl Tensor {
 
     /// As [`Tensor::item`], for `async` programs; see [`Tensor::to_vec_async`].
     #[track_caller]
-    pub fn item_async<T: Element>(&self) -> Later<Result<T>> {
+    pub fn item_async<T: Element>(&self) -> Background<Result<T>> {
         // Not in a closure: an error's place would be this line.
         let checked = match self.one() {
             Ok(one) => one.of_type::<T>(),

@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use unigrad_device::{Later, later};
+use unigrad_device::{Background, in_background};
 use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Op, VariableId, grad_enabled};
 
 /// An n-dimensional array on a device: a cheap handle, shared and sent freely between threads.
@@ -248,9 +248,9 @@ impl Tensor {
     }
 
     /// As [`Tensor::realize`], for `async` programs: begins at once, on another thread.
-    pub fn realize_async(&self) -> Later<Result<Tensor>> {
+    pub fn realize_async(&self) -> Background<Result<Tensor>> {
         let tensor = self.clone();
-        later(move || tensor.realize())
+        in_background(move || tensor.realize())
     }
 
     /// Computes several together: what they share is computed once, and their work may become fewer kernels.

@@ -15,7 +15,7 @@ pub use generate::generate;
 pub use node::check_at_node;
 pub use poison::check_poisoned;
 pub use registered::{generate_registered, names};
-pub use step::{Function, Leaf, Program, Step, StepOp};
+pub use step::{Function, GraphStep, Leaf, RandomGraph, StepOp};
 
 use crate::{
     Data, Values,
@@ -60,27 +60,27 @@ impl Rng {
 
 /// Where a program's leaves live.
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum Executor<'a> {
     Oracle(u32),
     Device(&'a Device),
 }
 
-impl Place<'_> {
+impl Executor<'_> {
     fn leaf(self, values: &Values) -> Tensor {
         match self {
-            Place::Oracle(device) => Tensor::from_expr(oracle::leaf(values.clone(), device)),
-            Place::Device(device) => Tensor::from_bytes(&values.to_bytes(), values.shape.as_slice(), values.dtype, device),
+            Executor::Oracle(device) => Tensor::from_expr(oracle::leaf(values.clone(), device)),
+            Executor::Device(device) => Tensor::from_bytes(&values.to_bytes(), values.shape.as_slice(), values.dtype, device),
         }
     }
 }
 
 /// The tensors that a program asks for, not evaluated: its outputs, then the gradients of its float leaves if it wants them.
-pub(crate) fn build(program: &Program, place: Place) -> Result<Vec<Tensor>, String> {
+pub(crate) fn build(program: &RandomGraph, place: Executor) -> Result<Vec<Tensor>, String> {
     build_with(program, place, &mut |_, values| place.leaf(values))
 }
 
 /// As [`build`]; `leaf` makes a step's leaf.
-fn build_with(program: &Program, place: Place, leaf_of: &mut dyn FnMut(usize, &Values) -> Tensor) -> Result<Vec<Tensor>, String> {
+fn build_with(program: &RandomGraph, place: Executor, leaf_of: &mut dyn FnMut(usize, &Values) -> Tensor) -> Result<Vec<Tensor>, String> {
     let mut tensors: Vec<Tensor> = Vec::with_capacity(program.steps.len());
     let mut variables = Vec::new();
     for (i, step) in program.steps.iter().enumerate() {
@@ -131,8 +131,8 @@ struct Expected {
     allowed: Vec<Vec<f64>>,
 }
 
-fn expect(program: &Program, device: u32) -> Result<Expected, String> {
-    let nodes: Vec<Expr> = build(program, Place::Oracle(device))?.iter().map(Tensor::expr).collect();
+fn expect(program: &RandomGraph, device: u32) -> Result<Expected, String> {
+    let nodes: Vec<Expr> = build(program, Executor::Oracle(device))?.iter().map(Tensor::expr).collect();
     let exact = evaluate_with(&nodes, Precision::Exact)?;
     let mut spread: Vec<Vec<f64>> = exact.iter().map(|values| vec![0.0; values.len()]).collect();
     for seed in 1..=3 {
@@ -168,10 +168,10 @@ fn expect(program: &Program, device: u32) -> Result<Expected, String> {
     Ok(Expected { allowed: allowed.collect(), exact })
 }
 
-fn on_device(program: &Program, device: &Device, fused: bool) -> Result<Vec<Values>, String> {
+fn on_device(program: &RandomGraph, device: &Device, fused: bool) -> Result<Vec<Values>, String> {
     let before = eval::set_fusion(fused);
     let result = (|| {
-        let tensors = build(program, Place::Device(device))?;
+        let tensors = build(program, Executor::Device(device))?;
         Tensor::realize_all(&tensors.iter().collect::<Vec<_>>()).map_err(|error| error.to_string())?;
         tensors.iter().map(values_of).collect()
     })();
@@ -180,7 +180,7 @@ fn on_device(program: &Program, device: &Device, fused: bool) -> Result<Vec<Valu
 }
 
 /// What is wrong with a program's results on a device, if something is.
-pub fn check(program: &Program, device: &Device) -> Option<String> {
+pub fn check(program: &RandomGraph, device: &Device) -> Option<String> {
     let checked = catch_unwind(AssertUnwindSafe(|| {
         let expected = match expect(program, device.id()) {
             Ok(expected) => expected,
@@ -220,7 +220,7 @@ fn smallest(dtype: unigrad_graph::DType) -> f64 {
 }
 
 /// A smaller program that still fails: steps become leaves or vanish while that is so.
-pub fn shrink(program: &Program, device: &Device) -> (Program, String) {
+pub fn shrink(program: &RandomGraph, device: &Device) -> (RandomGraph, String) {
     let mut best = program.clone();
     let mut failure = check(&best, device).unwrap_or_default();
     let mut progress = true;

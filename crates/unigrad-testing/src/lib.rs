@@ -6,7 +6,6 @@
 //! Never: used by the library itself.
 
 pub mod accuracy;
-mod apart;
 pub mod cases;
 mod collect;
 pub mod compare;
@@ -14,6 +13,7 @@ pub mod derivatives;
 pub mod functions;
 pub mod fuzz;
 pub mod oracle;
+mod processes;
 pub mod run;
 pub mod share;
 pub mod snapshot;
@@ -25,7 +25,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use unigrad_device::{Available, Info};
 use unigrad_tensor::{Device, Tensor};
 
-pub use apart::{few_on_slow_devices, on_lower_tiers, on_slow_devices};
+pub use processes::{few_on_slow_devices, on_lower_tiers, on_slow_devices};
 pub use values::{Data, Values};
 
 /// The variable that names the devices to test.

@@ -69,7 +69,7 @@ fn on(device: &Device) -> usize {
 }
 
 /// How many of so many graphs fail on the device.
-fn run(device: &Device, what: &str, count: u64, usual: u64, generate: fn(u64) -> fuzz::Program) -> usize {
+fn run(device: &Device, what: &str, count: u64, usual: u64, generate: fn(u64) -> fuzz::RandomGraph) -> usize {
     if let Some(why) = without_f64(device) {
         println!("SKIPPED: most {what}: {why}");
         return 0;

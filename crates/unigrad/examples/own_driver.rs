@@ -10,7 +10,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
-use unigrad::device::{self, Abilities, Discovery, Driver, Info, Kernel, Limits, OpenDevice, Program, RawBuffer, Slice};
+use unigrad::device::{self, Abilities, Discovery, Driver, Executable, Info, Kernel, Limits, OpenDevice, RawBuffer, Slice};
 use unigrad::prelude::*;
 
 const BACKEND: &str = "counting";
@@ -83,14 +83,14 @@ impl OpenDevice for CountingDevice {
         self.inner.copy(from, to)
     }
 
-    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, device::Error> {
+    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Executable>, device::Error> {
         self.counts.kernels.fetch_add(1, Ordering::Relaxed);
         self.inner.compile(kernel)
     }
 
     fn launch(
         &self,
-        program: &dyn Program,
+        program: &dyn Executable,
         args: &[Slice<'_>],
         scalars: &[u64],
         origin: Option<unigrad::tensor::Origin>,

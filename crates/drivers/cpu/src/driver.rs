@@ -26,7 +26,7 @@ use std::{
     },
 };
 use unigrad_device::{
-    Abilities, Config, Discovery, Driver, Error, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Program, Range, RawBuffer, Run,
+    Abilities, Config, Discovery, Driver, Error, Executable, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Range, RawBuffer, Run,
     Sequences, Slice, Stopped, Threads, tell,
 };
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
@@ -126,7 +126,7 @@ impl fmt::Debug for CpuProgram {
     }
 }
 
-impl Program for CpuProgram {
+impl Executable for CpuProgram {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -334,7 +334,7 @@ impl OpenDevice for Cpu {
         Ok(())
     }
 
-    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Program>, Error> {
+    fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Executable>, Error> {
         let body = || {
             if let Some(arg) = kernel.args().iter().find(|arg| arg.dtype.only_stores()) {
                 return Err(format!("a buffer of {}: kernels have its codes, as u8", arg.dtype));
@@ -374,7 +374,7 @@ impl OpenDevice for Cpu {
         Ok(Arc::new(CpuProgram { name: name(kernel), args: kernel.args(), n_scalars: kernel.scalars().len(), body }))
     }
 
-    fn launch(&self, program: &dyn Program, args: &[Slice<'_>], scalars: &[u64], _origin: Option<Origin>) -> Result<(), Error> {
+    fn launch(&self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64], _origin: Option<Origin>) -> Result<(), Error> {
         let Some(program) = program.as_any().downcast_ref::<CpuProgram>() else {
             let cause = "it was compiled for another driver".to_owned();
             return Err(Error::Launch { device: NAME.to_owned(), kernel: format!("{program:?}"), cause });

@@ -15,6 +15,7 @@ mod memory;
 mod region;
 mod sequence;
 mod simd;
+mod task_ptr;
 mod threads;
 
 pub use driver::CpuDriver;

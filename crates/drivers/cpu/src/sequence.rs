@@ -21,15 +21,15 @@ struct Argument {
     dtype: DType,
 }
 
-struct Step {
-    program: Arc<dyn unigrad_device::Program>,
+struct PreparedLaunch {
+    program: Arc<dyn unigrad_device::Executable>,
     args: Vec<Argument>,
     scalars: Vec<usize>,
 }
 
 /// Launches that are prepared.
 struct Steps {
-    steps: Vec<Step>,
+    steps: Vec<PreparedLaunch>,
     /// Bytes that each entry of a table has at least.
     needs: Vec<usize>,
     n_words: usize,
@@ -43,7 +43,7 @@ fn misfit(kernel: &str, cause: String) -> Error {
 }
 
 /// The program of a launch, if it was compiled here.
-fn own(program: &dyn unigrad_device::Program) -> Result<&CpuProgram, Error> {
+fn own(program: &dyn unigrad_device::Executable) -> Result<&CpuProgram, Error> {
     let program = program.as_any().downcast_ref::<CpuProgram>();
     program.ok_or_else(|| misfit("sequence", "a program was compiled for another driver".to_owned()))
 }
@@ -72,7 +72,7 @@ pub(crate) fn prepare(launches: &[Launch]) -> Result<Prepared, Error> {
             needs[at.entry] = needs[at.entry].max(end);
             args.push(Argument { entry: at.entry, offset: at.offset, len: arg.len, dtype: arg.dtype });
         }
-        steps.push(Step { program: Arc::clone(&launch.program), args, scalars: launch.scalars.clone() });
+        steps.push(PreparedLaunch { program: Arc::clone(&launch.program), args, scalars: launch.scalars.clone() });
     }
     let n_words = steps.iter().flat_map(|step| &step.scalars).fold(0, |most, word| most.max(word + 1));
     let most_args = steps.iter().map(|step| step.args.len()).max().unwrap_or(0);

@@ -52,11 +52,11 @@ pub struct OpenClBackend {
     // Dropped in this order: what a context made goes before it.
     uploads: Mutex<Vec<Upload>>,
     pub(crate) queue: Mutex<Queue>,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ContextState>,
 }
 
 /// What the queues of a device have together.
-pub(crate) struct Shared {
+pub(crate) struct ContextState {
     /// Passed where a buffer of no bytes is: some drivers do not take a null.
     pub(crate) nothing: Object,
     pub(crate) context: Object,
@@ -85,7 +85,7 @@ struct Upload {
 pub struct Mark {
     event: Object,
     /// The queue's device.
-    shared: Arc<Shared>,
+    shared: Arc<ContextState>,
 }
 
 impl fmt::Debug for OpenClBackend {
@@ -204,7 +204,7 @@ impl OpenClBackend {
             total,
             uploads: Mutex::default(),
             queue: Mutex::new(queue),
-            shared: Arc::new(Shared {
+            shared: Arc::new(ContextState {
                 nothing,
                 context,
                 sizes: Mutex::default(),

@@ -214,13 +214,13 @@ impl Driver for WgpuDriver {
         Ok(Arc::new(GpuDevice::new(WgpuBackend::open(ordinal)?)))
     }
 
-    fn open_later(&self, ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
+    fn open_async(&self, ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
         if !cfg!(target_arch = "wasm32") {
             return None;
         }
         Some(Box::pin(async move {
             find().await;
-            let backend = WgpuBackend::open_later(ordinal, Without::default()).await?;
+            let backend = WgpuBackend::open_async(ordinal, Without::default()).await?;
             Ok(Arc::new(GpuDevice::new(backend)) as Arc<dyn OpenDevice>)
         }))
     }

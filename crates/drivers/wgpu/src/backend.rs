@@ -1,11 +1,12 @@
 //! An open adapter: memory, a queue, launches.
 
 use crate::{
-    BACKEND, Mark, Module, adapters, apart,
+    BACKEND, Mark, Module, adapters,
     batch::Batch,
     capacity::{self, Capacity},
     marks::Clock,
     memory::{Binding, Block, Memory},
+    overlap,
     pipelines::Pipelines,
     ready,
     reports::{Reports, out_of_memory},
@@ -15,7 +16,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
-use unigrad_device::{Abilities, Error, Flush, Health, Info, Marks, Monitor, Pending, ReadLater, Timeline};
+use unigrad_device::{Abilities, Error, Flush, Health, Info, Marks, Monitor, Pending, ReadAsync, Timeline};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
     Dialect, FragmentShape, Program, Source, Target,
@@ -132,7 +133,7 @@ impl WgpuBackend {
 
     /// Opens an adapter and leaves some of its features unused.
     pub fn open_without(ordinal: usize, without: Without) -> Result<WgpuBackend, Error> {
-        ready(WgpuBackend::open_later(ordinal, without)).unwrap_or_else(|| {
+        ready(WgpuBackend::open_async(ordinal, without)).unwrap_or_else(|| {
             Err(Error::NotAvailable {
                 asked: format!("{BACKEND}:{ordinal}"),
                 cause: adapters::NO_WAITING.to_owned(),
@@ -142,7 +143,7 @@ impl WgpuBackend {
     }
 
     /// As [`WgpuBackend::open_without`], where nothing may wait.
-    pub async fn open_later(ordinal: usize, without: Without) -> Result<WgpuBackend, Error> {
+    pub async fn open_async(ordinal: usize, without: Without) -> Result<WgpuBackend, Error> {
         let adapter = adapters::adapter(ordinal)?;
         let name = format!("{BACKEND}:{ordinal}");
         let wanted = Features::SHADER_F64
@@ -319,7 +320,7 @@ impl WgpuBackend {
                 // A place of its own.
                 binding.offset = NOTHING * bindings.len() as u64;
             }
-            if !self.may_overlap && bindings.iter().any(|other| apart::overlap(other, &binding)) {
+            if !self.may_overlap && bindings.iter().any(|other| overlap::overlap(other, &binding)) {
                 return Err(self.refuse(module, "two arguments share memory, which this system does not take"));
             }
             bindings.push(binding);
@@ -473,7 +474,7 @@ impl Abilities for WgpuBackend {
         Some(self)
     }
 
-    fn read_later(&self) -> Option<&dyn ReadLater> {
+    fn read_async(&self) -> Option<&dyn ReadAsync> {
         Some(self)
     }
 }
@@ -510,8 +511,8 @@ impl Monitor for WgpuBackend {
     }
 }
 
-impl ReadLater for WgpuBackend {
-    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
-        Some(self.read_later(from))
+impl ReadAsync for WgpuBackend {
+    fn download_async(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        Some(self.read_async(from))
     }
 }

@@ -6,15 +6,15 @@
 //! Never: does work through a backend's own API: what wgpu does not offer is only asked for there (memory figures).
 
 mod adapters;
-mod apart;
 mod backend;
 mod batch;
 mod capacity;
-mod later;
 mod marks;
 mod memory;
+mod overlap;
 mod pipelines;
 mod program;
+mod read_async;
 mod reports;
 mod transfer;
 

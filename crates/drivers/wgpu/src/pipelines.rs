@@ -9,7 +9,7 @@ use std::{
     },
     time::Duration,
 };
-use unigrad_device::Moment;
+use unigrad_device::Timestamp;
 use unigrad_gpu::{KernelCache, Key};
 use wgpu::{Adapter, Device, Features, PipelineCache};
 
@@ -23,7 +23,7 @@ pub(crate) struct Pipelines {
     cache: Option<(PipelineCache, Key)>,
     grown: AtomicBool,
     /// When it was written, and the pause from then.
-    written: Mutex<(Moment, Duration)>,
+    written: Mutex<(Timestamp, Duration)>,
 }
 
 impl Pipelines {
@@ -38,7 +38,7 @@ impl Pipelines {
             // SAFETY: the bytes are what `get_data` gave on an adapter of this key; the kernel cache returns them whole or not at all.
             (unsafe { device.create_pipeline_cache(&descriptor) }, key)
         });
-        Pipelines { cache, grown: AtomicBool::new(false), written: Mutex::new((Moment::now(), FIRST)) }
+        Pipelines { cache, grown: AtomicBool::new(false), written: Mutex::new((Timestamp::now(), FIRST)) }
     }
 
     pub(crate) fn cache(&self) -> Option<&PipelineCache> {
@@ -61,7 +61,7 @@ impl Pipelines {
         if last.elapsed() < pause {
             return;
         }
-        *written = (Moment::now(), (2 * pause).min(LONGEST));
+        *written = (Timestamp::now(), (2 * pause).min(LONGEST));
         self.grown.store(false, Relaxed);
         if let Some(data) = cache.get_data() {
             KernelCache::shared().put(*key, &data);

@@ -7,8 +7,8 @@
 use crate::{
     Module,
     backend::{Queued, WgpuBackend},
-    later::Mapping,
     memory::{Block, Memory},
+    read_async::Mapping,
     reports::Scopes,
 };
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 mod support;
 
-use unigrad_device::{Error, OpenDevice, RawBuffer, ReadLater, Slice, testing::block_on};
+use unigrad_device::{Error, OpenDevice, RawBuffer, ReadAsync, Slice, testing::block_on};
 use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
 use unigrad_ir::Builder;
 use unigrad_kernel::{Arg, Kernel, Scatter, ScatterBase};
@@ -26,7 +26,7 @@ fn what_would_wait_names_what_does_not() {
         let error = error.unwrap_err();
         assert!(matches!(&error, Error::Copy { .. }) && error.to_string().contains("to_vec_async"), "{error}");
     }
-    assert_eq!(block_on(backend.download_later(range).unwrap()).unwrap(), [1; 64]);
+    assert_eq!(block_on(backend.download_async(range).unwrap()).unwrap(), [1; 64]);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn reads_come_later_and_in_order() {
     let mut reads = Vec::new();
     for _ in 0..100 {
         backend.launch(&module, [1, 1, 1], &[Bound::Buffer(y)]).unwrap();
-        reads.push(backend.download_later(y).unwrap());
+        reads.push(backend.download_async(y).unwrap());
     }
     // What is uploaded after a read has begun is not what it reads; nor do reads depend on the order in which they are awaited.
     backend.upload(&all(0), y).unwrap();
@@ -60,15 +60,15 @@ fn reads_come_later_and_in_order() {
     let large = Range { handle: backend.allocate(len).unwrap(), offset: 0, len };
     let data: Vec<u8> = (0..len).map(|i| (i ^ i >> 8) as u8).collect();
     backend.upload(&data, large).unwrap();
-    let read = backend.download_later(large).unwrap();
+    let read = backend.download_async(large).unwrap();
     backend.free(large.handle);
     assert!(block_on(read).unwrap() == data);
     for len in [0, 1, 5, 63] {
         let range = Range { len, ..y };
-        assert_eq!(block_on(backend.download_later(range).unwrap()).unwrap(), vec![0; len]);
+        assert_eq!(block_on(backend.download_async(range).unwrap()).unwrap(), vec![0; len]);
     }
     let nowhere = Range { handle: 999, offset: 0, len: 4 };
-    assert!(matches!(block_on(backend.download_later(nowhere).unwrap()), Err(Error::Copy { .. })));
+    assert!(matches!(block_on(backend.download_async(nowhere).unwrap()), Err(Error::Copy { .. })));
 }
 
 #[test]
@@ -111,9 +111,9 @@ fn an_index_out_of_range_is_found_by_a_read() {
     // Reads that begin one after the other and end in the other order; then slots that are used again.
     for _ in 0..3 {
         let (first, second) = (run([1, -2]), run([1, 3]));
-        let early = device.download_later(whole(&first).into()).unwrap();
+        let early = device.download_async(whole(&first).into()).unwrap();
         let third = run([1, 1]);
-        let reads = [&third, &second].map(|out| device.download_later(whole(out).into()).unwrap());
+        let reads = [&third, &second].map(|out| device.download_async(whole(out).into()).unwrap());
         let [third, second] = reads.map(block_on);
         assert_eq!(third.as_deref(), Ok(&good[..]));
         assert!(matches!(second, Err(Error::IndexOutOfRange { index: 3, size: 3, .. })), "{second:?}");
@@ -158,7 +158,7 @@ fn arguments_may_share_memory_all_the_same() {
                 let last = &mut want[at(w).offset + i];
                 *last = last.wrapping_add(sum);
             }
-            let got = block_on(backend.download_later(all).unwrap()).unwrap();
+            let got = block_on(backend.download_async(all).unwrap()).unwrap();
             assert!(got == want, "{n} elements, places {:?}", [x, y, z, w]);
         }
         backend.free(memory);

@@ -5,19 +5,19 @@
 
 mod flush;
 mod host;
-mod later;
 mod marks;
 mod monitor;
 mod peers;
+mod read_async;
 mod sequences;
 mod threads;
 
 pub use flush::Flush;
 pub use host::HostMemory;
-pub use later::ReadLater;
 pub use marks::{Mark, Marks, Timeline};
 pub use monitor::{Health, Monitor};
 pub use peers::Peers;
+pub use read_async::ReadAsync;
 pub use sequences::Sequences;
 pub use threads::Threads;
 
@@ -44,7 +44,7 @@ pub trait Abilities {
         None
     }
     /// It reads without waiting.
-    fn read_later(&self) -> Option<&dyn ReadLater> {
+    fn read_async(&self) -> Option<&dyn ReadAsync> {
         None
     }
     /// It computes with threads of the process.

@@ -2,7 +2,7 @@
 //!
 //! Always: the setting `UNIGRAD_PRODUCTS` counts before the backend's rule; once the library refuses, the driver's own programs do the kernel.
 
-use super::{GpuDevice, GpuProgram};
+use super::{GpuDevice, GpuExecutable};
 use crate::{
     Backend, Offer, Operands, Product, Range, StepArg, Taken, Work,
     lower::{self, Factor, Places},
@@ -22,12 +22,12 @@ pub(super) struct ByLibrary<B: Backend> {
     workspace: usize,
     pub(super) kernel: Kernel,
     /// The driver's own programs, once the library has refused.
-    pub(super) own: OnceLock<Arc<GpuProgram<B>>>,
+    pub(super) own: OnceLock<Arc<GpuExecutable<B>>>,
 }
 
 impl<B: Backend> GpuDevice<B> {
     /// The kernel by the backend's library, if that takes it on.
-    pub(super) fn library_program(&self, kernel: &Kernel) -> Result<Option<GpuProgram<B>>, Error> {
+    pub(super) fn library_program(&self, kernel: &Kernel) -> Result<Option<GpuExecutable<B>>, Error> {
         let products = Config::current_or_default().products;
         if products == Products::Own {
             return Ok(None);
@@ -59,7 +59,7 @@ impl<B: Backend> GpuDevice<B> {
     /// Queues the library's part; false if the library refuses it.
     pub(super) fn perform(
         &self,
-        program: &GpuProgram<B>,
+        program: &GpuExecutable<B>,
         library: &ByLibrary<B>,
         args: &[Range],
         scalars: &[u64],

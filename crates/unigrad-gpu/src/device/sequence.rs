@@ -6,7 +6,7 @@
 //! is one with a launch that the backend's library has refused.
 //! Never: waits, but for slots of status words.
 
-use super::{GpuDevice, GpuProgram, STATUS_BYTES, lock};
+use super::{GpuDevice, GpuExecutable, STATUS_BYTES, lock};
 use crate::{
     Backend, Bound, Part, Range, StepArg,
     faults::Faults,
@@ -25,7 +25,7 @@ use unigrad_scalar::DType;
 
 /// Launches that are prepared.
 pub(super) struct Steps<B: Backend> {
-    launches: Vec<Step>,
+    launches: Vec<PreparedStep>,
     /// All steps of all launches.
     modules: Vec<(Arc<B::Module>, [u32; 3])>,
     /// Bytes of the memory between steps.
@@ -41,7 +41,7 @@ pub(super) struct Steps<B: Backend> {
     state: Mutex<State>,
 }
 
-struct Step {
+struct PreparedStep {
     name: String,
     /// What errors call it, if it can report.
     reports: Option<Arc<str>>,
@@ -179,7 +179,7 @@ impl<B: Backend> GpuDevice<B> {
         let mut state = State::default();
         let mut traced = Vec::with_capacity(launches.len());
         for launch in launches {
-            let Some(program) = launch.program.as_any().downcast_ref::<GpuProgram<B>>() else { return Ok(Box::new(())) };
+            let Some(program) = launch.program.as_any().downcast_ref::<GpuExecutable<B>>() else { return Ok(Box::new(())) };
             let first = prepared.modules.len();
             if program.reports {
                 prepared.patches.slots.push(Vec::new());
@@ -196,7 +196,7 @@ impl<B: Backend> GpuDevice<B> {
             }
             prepared.scratch_bytes = prepared.scratch_bytes.max(program.scratch_bytes);
             prepared.n_reporting += usize::from(program.reports);
-            prepared.launches.push(Step {
+            prepared.launches.push(PreparedStep {
                 name: program.name.clone(),
                 reports: program.reports.then(|| Faults::name(&program.name, launch.origin)),
                 library: program.library.as_ref().map(|_| (launch.args.clone(), launch.scalars.clone())),
@@ -224,7 +224,7 @@ impl<B: Backend> GpuDevice<B> {
     /// A parameter as far as it is known, and what is to be written there when a run brings it.
     fn parameter(
         &self,
-        program: &GpuProgram<B>,
+        program: &GpuExecutable<B>,
         launch: &Launch,
         (arg, dtype): (&StepArg, DType),
         place: Parameter,
@@ -362,7 +362,7 @@ impl<B: Backend> GpuDevice<B> {
         scratch: u64,
         state: &mut State,
     ) -> Result<bool, Error> {
-        let own = run.launches.get(at).and_then(|launch| launch.program.as_any().downcast_ref::<GpuProgram<B>>());
+        let own = run.launches.get(at).and_then(|launch| launch.program.as_any().downcast_ref::<GpuExecutable<B>>());
         let Some((program, library)) = own.and_then(|own| Some((own, own.library.as_ref()?))) else {
             return Err(self.refuse("sequence", "the run does not fit the sequence that was prepared"));
         };
@@ -387,7 +387,7 @@ impl<B: Backend> GpuDevice<B> {
         let mut begun = begun.iter();
         let find = |at: &At| at.find(run.table).map_or(Range { handle: 0, offset: 0, len: 0 }, Self::range);
         for (launch, step) in run.launches.iter().zip(&steps.launches).take(end) {
-            let Some(program) = launch.program.as_any().downcast_ref::<GpuProgram<B>>() else { continue };
+            let Some(program) = launch.program.as_any().downcast_ref::<GpuExecutable<B>>() else { continue };
             launch.begins.iter().for_each(|at| faults.upload(find(at)));
             let args: Vec<Range> = launch.args.iter().map(find).collect();
             let id = if step.reports.is_some() { begun.next().copied() } else { None };

@@ -4,7 +4,7 @@
 
 use super::{
     Lowered, Signature, Unsupported,
-    work::{Operand, accumulator, check_dtype, for_each, index_dtype, mul_const_add, threads, too_large},
+    distribute::{Operand, accumulator, check_dtype, for_each, index_dtype, mul_const_add, threads, too_large},
 };
 use unigrad_ir::{Builder, Target, Value};
 use unigrad_kernel::{Arg, MaxPool};

@@ -8,6 +8,7 @@
 
 mod attention;
 mod contract;
+mod distribute;
 mod max_pool;
 mod native;
 mod philox;
@@ -17,7 +18,6 @@ mod scan;
 mod scatter;
 mod signature;
 mod sort;
-mod work;
 
 pub(crate) use contract::{Factor, Places, library};
 pub(crate) use signature::{IndexError, Signature};

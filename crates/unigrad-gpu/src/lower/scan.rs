@@ -6,11 +6,11 @@
 
 use super::{
     Lowered, Signature, Step, Unsupported,
-    running::{LONG, Running},
-    work::{
-        Line, Operand, Scratch, accumulator, check_dtype, div_rem, for_each, identity, index_dtype, mul_add, mul_const_add,
+    distribute::{
+        Line, Operand, ScratchBuffers, accumulator, check_dtype, div_rem, for_each, identity, index_dtype, mul_add, mul_const_add,
         on_accumulators, threads,
     },
+    running::{LONG, Running},
 };
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{Arg, Scan};
@@ -38,7 +38,7 @@ pub(super) fn lower(kernel: &Scan, target: &Target) -> Result<Lowered, Unsupport
         inner: kernel.inner,
         reverse: kernel.reverse,
     };
-    let mut scratch = Scratch::default();
+    let mut scratch = ScratchBuffers::default();
     let steps = steps(spec, target, &mut scratch)?;
     Ok(Lowered { steps, scratch: scratch.0 })
 }
@@ -56,7 +56,7 @@ pub(super) struct Spec {
 }
 
 /// The launches of a scan.
-pub(super) fn steps(spec: Spec, target: &Target, scratch: &mut Scratch) -> Result<Vec<Step>, Unsupported> {
+pub(super) fn steps(spec: Spec, target: &Target, scratch: &mut ScratchBuffers) -> Result<Vec<Step>, Unsupported> {
     let Spec { outer, len, inner, .. } = spec;
     if outer * len * inner == 0 {
         return Ok(Vec::new());
@@ -72,7 +72,7 @@ pub(super) fn steps(spec: Spec, target: &Target, scratch: &mut Scratch) -> Resul
     let chunk = len.div_ceil(n_chunks).next_multiple_of(grain);
     let n_chunks = len.div_ceil(chunk);
     let totals = (n_chunks > 1).then(|| scratch.take(accumulator(spec.x.dtype()), outer * n_chunks * inner));
-    let plan = Plan { spec, n_chunks, chunk, totals, along, index: index_dtype(target, outer * len * inner)? };
+    let plan = ScanWork { spec, n_chunks, chunk, totals, along, index: index_dtype(target, outer * len * inner)? };
     let mut steps = Vec::with_capacity(2);
     for totals_only in [true, false] {
         if totals_only && n_chunks == 1 {
@@ -83,7 +83,7 @@ pub(super) fn steps(spec: Spec, target: &Target, scratch: &mut Scratch) -> Resul
     Ok(steps)
 }
 
-struct Plan {
+struct ScanWork {
     spec: Spec,
     n_chunks: usize,
     chunk: usize,
@@ -104,7 +104,7 @@ struct Names {
     chunk: Value,
 }
 
-impl Plan {
+impl ScanWork {
     fn open(&self, sig: &mut Signature, totals_only: bool) -> Names {
         let Spec { x, out, len, inner, .. } = self.spec;
         let in_place = !totals_only && x == out;
@@ -218,7 +218,7 @@ impl Plan {
 
     /// A workgroup per chunk, or for several short lines.
     fn by_group(&self, target: &Target, totals_only: bool) -> Result<Step, Unsupported> {
-        let Plan { along, index, .. } = *self;
+        let ScanWork { along, index, .. } = *self;
         let dtype = accumulator(self.spec.x.dtype());
         let side = if self.n_chunks == 1 { (threads(target, 128) / along).max(1) } else { 1 };
         let items = self.spec.outer * self.spec.inner * self.n_chunks;

@@ -8,12 +8,13 @@
 
 use super::{
     Lowered, Signature, Step, Unsupported,
+    distribute::{
+        Operand, ScratchBuffers, accumulator, check_dtype, for_each, identity, index_dtype, mul_const_add, on_accumulators, threads,
+        too_large,
+    },
     sort::{
         self, Input, Output, Rows,
         key::{Keys, Pairs},
-    },
-    work::{
-        Operand, Scratch, accumulator, check_dtype, for_each, identity, index_dtype, mul_const_add, on_accumulators, threads, too_large,
     },
 };
 use smallvec::SmallVec;
@@ -46,8 +47,8 @@ pub(super) fn lower(kernel: &Scatter, target: &Target) -> Result<Lowered, Unsupp
     if kernel.shape.contains(&0) {
         return Ok(lowered);
     }
-    let mut scratch = Scratch::default();
-    let plan = Plan::new(kernel, target, &mut scratch)?;
+    let mut scratch = ScratchBuffers::default();
+    let plan = ScatterWork::new(kernel, target, &mut scratch)?;
     lowered.steps.push(plan.find_targets(target)?);
     if n_out == 0 {
         // Every index is outside of an empty axis: the first step says so.
@@ -99,7 +100,7 @@ fn start(kernel: &Scatter, target: &Target, n: usize) -> Result<Option<Step>, Un
     step.map(Some)
 }
 
-struct Plan<'a> {
+struct ScatterWork<'a> {
     kernel: &'a Scatter,
     op: Option<BinaryOp>,
     /// The source's dimensions, outermost first, neighbours merged; the axis is among them.
@@ -127,7 +128,7 @@ struct Chunks {
 }
 
 impl Chunks {
-    fn new(plan: &Plan<'_>, scratch: &mut Scratch) -> Chunks {
+    fn new(plan: &ScatterWork<'_>, scratch: &mut ScratchBuffers) -> Chunks {
         // Such that a run of everything is as many chunks as a chunk has elements.
         let each = 1 << (plan.len.ilog2() / 2).clamp(5, 10);
         let count = plan.len / each;
@@ -146,8 +147,8 @@ struct Column {
     along: Value,
 }
 
-impl<'a> Plan<'a> {
-    fn new(kernel: &'a Scatter, target: &Target, scratch: &mut Scratch) -> Result<Plan<'a>, Unsupported> {
+impl<'a> ScatterWork<'a> {
+    fn new(kernel: &'a Scatter, target: &Target, scratch: &mut ScratchBuffers) -> Result<ScatterWork<'a>, Unsupported> {
         let rank = kernel.shape.len();
         let (len, axis_size) = (kernel.shape[kernel.axis], kernel.out_shape[kernel.axis]);
         let mut strides: SmallVec<[i64; 6]> = SmallVec::from_elem(1, rank);
@@ -162,7 +163,7 @@ impl<'a> Plan<'a> {
             let (size, index) = (kernel.shape[d], kernel.index_strides[d]);
             let mut dim = Dim { size, out: strides[d], src: kernel.src_strides[d], index, line: 0 };
             if d == kernel.axis {
-                // The line's stride is within it: see `Plan::column`.
+                // The line's stride is within it: see `ScatterWork::column`.
                 axis = dims.len();
                 dims.push(dim);
                 continue;
@@ -197,7 +198,7 @@ impl<'a> Plan<'a> {
             ScatterMode::Min => Some(BinaryOp::Min),
         };
         let first = usize::from(kernel.base == ScatterBase::Arg);
-        Ok(Plan {
+        Ok(ScatterWork {
             kernel,
             op: op.map(|op| on_accumulators(op, kernel.dtype)),
             dims,

@@ -31,7 +31,7 @@ impl Trouble {
     }
 }
 
-pub(super) type Step = Result<(), Box<Trouble>>;
+pub(super) type Executed = Result<(), Box<Trouble>>;
 
 /// A worker of a launch under way: the state of the workgroup that it runs.
 pub(super) struct Machine<'a> {
@@ -238,7 +238,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn barrier(&mut self, active: Active<'_>) -> Step {
+    fn barrier(&mut self, active: Active<'_>) -> Executed {
         if active.count() != self.threads {
             let kind = FaultKind::DivergentBarrier { active: active.count(), threads: self.threads };
             return Err(Trouble::new(active.first(), kind));
@@ -275,14 +275,14 @@ impl<'a> Machine<'a> {
         [counter, start, end, step]: [Value; 4],
         body: &'a [Stmt],
         active: Active<'_>,
-    ) -> Result<Step, Box<Fault>> {
+    ) -> Result<Executed, Box<Fault>> {
         let dtype = self.dtype(counter);
         let less = |a: u64, b: u64| if dtype.is_signed_int() { (a as i64) < b as i64 } else { a < b };
         let positive = |step: u64| less(0, step);
         if self.uniform[counter.index()] {
             let [mut at, end, step] = [start, end, step].map(|v| self.values[v.index()][0]);
             if !positive(step) {
-                return Ok(Err(Trouble::new(active.first(), FaultKind::Step(step as i64 as i128))));
+                return Ok(Err(Trouble::new(active.first(), FaultKind::Executed(step as i64 as i128))));
             }
             while less(at, end) {
                 self.values[counter.index()][0] = at;
@@ -305,7 +305,7 @@ impl<'a> Machine<'a> {
         }
         self.values[counter.index()] = counters;
         if let Some((thread, step)) = bad {
-            return Ok(Err(Trouble::new(thread, FaultKind::Step(step as i64 as i128))));
+            return Ok(Err(Trouble::new(thread, FaultKind::Executed(step as i64 as i128))));
         }
         let mut list = self.list();
         loop {
@@ -360,7 +360,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn evaluate(&mut self, value: Value, active: Active<'_>) -> Step {
+    fn evaluate(&mut self, value: Value, active: Active<'_>) -> Executed {
         let active = if self.uniform[value.index()] { Active::All(1) } else { active };
         let mut out = std::mem::take(&mut self.values[value.index()]);
         let result = self.instruction(&self.program.insts[value.index()], active, &mut out);
@@ -368,7 +368,7 @@ impl<'a> Machine<'a> {
         result
     }
 
-    fn instruction(&mut self, inst: &'a Inst, active: Active<'_>, out: &mut [u64]) -> Step {
+    fn instruction(&mut self, inst: &'a Inst, active: Active<'_>, out: &mut [u64]) -> Executed {
         match &inst.op {
             Op::Const(literal) => out[0] = self::constant(*literal),
             Op::Scalar(at) => out[0] = self.passed(*at, 0, inst.ty.dtype()),

@@ -73,7 +73,7 @@ pub enum FaultKind {
     /// A shuffle from a lane that is not there.
     NoLane(u32),
     /// A loop whose step is not positive.
-    Step(i128),
+    Executed(i128),
     /// A workgroup that executed more statements than allowed.
     Endless(u64),
     /// Something the interpreter has no meaning for.
@@ -142,7 +142,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "there are no whole subgroups\n help: use shared memory, or threads in multiples of the target's subgroup")
             }
             FaultKind::NoLane(lane) => write!(f, "lane {lane} does not exist in the subgroup\n help: stay below the subgroup's size"),
-            FaultKind::Step(step) => write!(f, "the loop's step is {step}\n help: steps are greater than 0"),
+            FaultKind::Executed(step) => write!(f, "the loop's step is {step}\n help: steps are greater than 0"),
             FaultKind::Endless(steps) => write!(f, "the group did not end within {steps} statements\n help: check the loops' conditions"),
             FaultKind::Invalid(errors) => write!(f, "it is not valid\n{errors}"),
             FaultKind::Meaningless(cause) => write!(f, "{cause}"),

@@ -5,7 +5,7 @@ use unigrad_scalar::{BinaryOp, DType};
 
 use super::{
     Argument, FaultKind, Span,
-    exec::{Machine, Step, Trouble, column, meaningless},
+    exec::{Executed, Machine, Trouble, column, meaningless},
     lanes::{self, Active, each},
     race::{Access, Cell, Me, touch, written_by},
 };
@@ -232,7 +232,7 @@ impl Machine<'_> {
         Ok(lane as usize)
     }
 
-    pub(super) fn load(&mut self, place: Place, index: Value, ty: Type, active: Active<'_>, out: &mut [u64]) -> Step {
+    pub(super) fn load(&mut self, place: Place, index: Value, ty: Type, active: Active<'_>, out: &mut [u64]) -> Executed {
         match place {
             Place::Local(at) => self.load_local(at as usize, index, ty, active, out),
             Place::Shared(_) => {
@@ -249,7 +249,7 @@ impl Machine<'_> {
         }
     }
 
-    fn load_buffer(&mut self, place: Place, index: Value, ty: Type, active: Active<'_>, out: &mut [u64]) -> Step {
+    fn load_buffer(&mut self, place: Place, index: Value, ty: Type, active: Active<'_>, out: &mut [u64]) -> Executed {
         let (threads, n, me) = (self.threads, ty.lanes().max(1), self.me());
         let mut binding = self.binding(place, active.first())?;
         let varying = matches!(place, Place::Table(_, which) if !self.uniform[which.index()]);
@@ -274,7 +274,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn load_local(&mut self, at: usize, index: Value, ty: Type, active: Active<'_>, out: &mut [u64]) -> Step {
+    fn load_local(&mut self, at: usize, index: Value, ty: Type, active: Active<'_>, out: &mut [u64]) -> Executed {
         let (threads, place, index_col) = (self.threads, Place::Local(at as u32), self.col(index));
         let array = &self.program.locals[at];
         let local = &self.locals[at];
@@ -301,7 +301,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn store(&mut self, place: Place, index: Value, value: Value, active: Active<'_>) -> Step {
+    pub(super) fn store(&mut self, place: Place, index: Value, value: Value, active: Active<'_>) -> Executed {
         match place {
             Place::Local(at) => self.store_local(at as usize, index, value, active),
             Place::Shared(_) => {
@@ -325,7 +325,7 @@ impl Machine<'_> {
         if lanes == 1 { self.col(value).at(thread) } else { self.values[value.index()][at + thread] }
     }
 
-    fn store_buffer(&mut self, place: Place, index: Value, value: Value, active: Active<'_>) -> Step {
+    fn store_buffer(&mut self, place: Place, index: Value, value: Value, active: Active<'_>) -> Executed {
         let (threads, n, me) = (self.threads, self.program.ty(value).lanes().max(1), self.me());
         let mut binding = self.binding(place, active.first())?;
         let varying = matches!(place, Place::Table(_, which) if !self.uniform[which.index()]);
@@ -349,7 +349,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn store_local(&mut self, at: usize, index: Value, value: Value, active: Active<'_>) -> Step {
+    fn store_local(&mut self, at: usize, index: Value, value: Value, active: Active<'_>) -> Executed {
         let (threads, place) = (self.threads, Place::Local(at as u32));
         let array = &self.program.locals[at];
         if let Type::Fragment(_) = array.ty {
@@ -454,13 +454,21 @@ impl Machine<'_> {
 
     /// Writes element `lane` of a vector of `lanes` at an index, for one thread.
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn put(&mut self, place: Place, thread: usize, index: Value, at: u64, lanes: usize, lane: usize, value: u64) -> Step {
+    pub(super) fn put(&mut self, place: Place, thread: usize, index: Value, at: u64, lanes: usize, lane: usize, value: u64) -> Executed {
         let reached = self.reach(place, thread, index, at, (lanes, lane), Access::Write)?;
         self.write(&reached, value);
         Ok(())
     }
 
-    pub(super) fn atomic(&mut self, op: AtomicOp, place: Place, index: Value, value: Value, active: Active<'_>, out: &mut [u64]) -> Step {
+    pub(super) fn atomic(
+        &mut self,
+        op: AtomicOp,
+        place: Place,
+        index: Value,
+        value: Value,
+        active: Active<'_>,
+        out: &mut [u64],
+    ) -> Executed {
         let dtype = self.dtype(value);
         let combine = |old: u64, new: u64| {
             let op = match op {
@@ -484,7 +492,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn compare_exchange(&mut self, place: Place, index: Value, values: [Value; 2], active: Active<'_>, out: &mut [u64]) -> Step {
+    pub(super) fn compare_exchange(
+        &mut self,
+        place: Place,
+        index: Value,
+        values: [Value; 2],
+        active: Active<'_>,
+        out: &mut [u64],
+    ) -> Executed {
         each!(active, i => {
             let at = self.col(index).at(i);
             let [expected, new] = values.map(|v| self.col(v).at(i));

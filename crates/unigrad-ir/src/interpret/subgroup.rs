@@ -7,7 +7,7 @@ use unigrad_scalar::{BinaryOp, DType, ReduceOp};
 
 use super::{
     FaultKind,
-    exec::{Machine, Step, Trouble, meaningless},
+    exec::{Executed, Machine, Trouble, meaningless},
     lanes::{self, Active},
 };
 use crate::ir::{Fragment, FragmentShape, Place, SubgroupOp, Type, Value};
@@ -37,7 +37,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn subgroup_op(&mut self, op: SubgroupOp, a: Value, active: Active<'_>, out: &mut [u64]) -> Step {
+    pub(super) fn subgroup_op(&mut self, op: SubgroupOp, a: Value, active: Active<'_>, out: &mut [u64]) -> Executed {
         let (size, dtype) = (self.subgroup, self.dtype(a));
         let mut lanes_now = vec![0; size];
         let mut lanes_next = vec![0; size];
@@ -109,7 +109,7 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn fragment_fill(&mut self, ty: Type, a: Value, active: Active<'_>, out: &mut [u64]) -> Step {
+    pub(super) fn fragment_fill(&mut self, ty: Type, a: Value, active: Active<'_>, out: &mut [u64]) -> Executed {
         let (rows, columns) = Self::fragment(ty, active)?.size();
         for first in self.whole_subgroups(active)? {
             let value = self.agreed(a, first)?;
@@ -138,7 +138,7 @@ impl Machine<'_> {
         transposed: bool,
         active: Active<'_>,
         out: &mut [u64],
-    ) -> Step {
+    ) -> Executed {
         let (rows, columns) = Self::fragment(ty, active)?.size();
         for first in self.whole_subgroups(active)? {
             let (start, stride) = self.fragment_at(place, at, first)?;
@@ -154,7 +154,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn fragment_store(&mut self, place: Place, index: Value, stride: Value, value: Value, active: Active<'_>) -> Step {
+    pub(super) fn fragment_store(&mut self, place: Place, index: Value, stride: Value, value: Value, active: Active<'_>) -> Executed {
         let (rows, columns) = Self::fragment(self.program.ty(value), active)?.size();
         for first in self.whole_subgroups(active)? {
             let (start, stride) = self.fragment_at(place, [index, stride], first)?;
@@ -169,7 +169,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    pub(super) fn fragment_mma(&mut self, ty: Type, [a, b, c]: [Value; 3], active: Active<'_>, out: &mut [u64]) -> Step {
+    pub(super) fn fragment_mma(&mut self, ty: Type, [a, b, c]: [Value; 3], active: Active<'_>, out: &mut [u64]) -> Executed {
         let FragmentShape { m, n, k, input, sum } = Self::fragment(ty, active)?.shape;
         let [m, n, k] = [m, n, k].map(usize::from);
         for first in self.whole_subgroups(active)? {

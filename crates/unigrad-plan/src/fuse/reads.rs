@@ -23,7 +23,7 @@ pub(super) struct Reads {
 
 /// How a node is read from a region's points.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Step {
+enum ReadAs {
     /// Each point reads the element of its own index.
     Full,
     /// Each row reads the element of the row's index.
@@ -40,12 +40,12 @@ impl Fusion<'_> {
         seen.empty(4 * n);
         let (mut stored, mut n_nodes) = (Vec::new(), 0);
         let mut scalars: FxHashSet<u32> = FxHashSet::default();
-        let mut stack: Vec<(Id, Step)> = Vec::new();
+        let mut stack: Vec<(Id, ReadAs)> = Vec::new();
         if let Some(heavy) = cluster.heavy {
-            stack.extend(self.ir.node(heavy).inputs.iter().map(|input| (*input, Step::Other)));
+            stack.extend(self.ir.node(heavy).inputs.iter().map(|input| (*input, ReadAs::Other)));
         }
         for (root, level) in &cluster.roots {
-            let step = if *level == Level::Full { Step::Full } else { Step::Row };
+            let step = if *level == Level::Full { ReadAs::Full } else { ReadAs::Row };
             self.descend(*root, step, &cluster.groups, &mut stack)?;
         }
         while let Some((id, step)) = stack.pop() {
@@ -54,14 +54,14 @@ impl Fusion<'_> {
             }
             n_nodes += 1;
             if cluster.heavy == Some(id) {
-                if step != Step::Full {
+                if step != ReadAs::Full {
                     return None;
                 }
                 continue;
             }
             if let Ok(root) = cluster.roots.binary_search_by_key(&id, |(root, _)| *root) {
                 let level = cluster.roots[root].1;
-                let in_step = matches!((level, step), (Level::Full, Step::Full) | (Level::Row, Step::Row));
+                let in_step = matches!((level, step), (Level::Full, ReadAs::Full) | (Level::Row, ReadAs::Row));
                 if !in_step {
                     return None;
                 }
@@ -84,7 +84,7 @@ impl Fusion<'_> {
     }
 
     /// How a node's inputs are read when it is read so.
-    fn descend(&self, id: Id, step: Step, domain: &Groups, stack: &mut Vec<(Id, Step)>) -> Option<()> {
+    fn descend(&self, id: Id, step: ReadAs, domain: &Groups, stack: &mut Vec<(Id, ReadAs)>) -> Option<()> {
         let node = self.ir.node(id);
         let op = match &node.op {
             IrOp::External(_) | IrOp::Scalar(_) => return Some(()),
@@ -94,21 +94,21 @@ impl Fusion<'_> {
             }
             IrOp::Op(op) => op,
         };
-        let all = |step: Step| node.inputs.iter().map(move |input| (*input, step));
+        let all = |step: ReadAs| node.inputs.iter().map(move |input| (*input, step));
         match op {
             Op::Reduce(_, axes) => {
                 let input = self.ir.node(node.inputs[0]);
-                if step != Step::Row || groups(&input.shape, |a| axes >> a & 1 == 1) != *domain {
+                if step != ReadAs::Row || groups(&input.shape, |a| axes >> a & 1 == 1) != *domain {
                     return None;
                 }
-                stack.push((node.inputs[0], Step::Full));
+                stack.push((node.inputs[0], ReadAs::Full));
             }
             Op::ArgReduce(_, axis) => {
                 let input = self.ir.node(node.inputs[0]);
-                if step != Step::Row || groups(&input.shape, |a| a == *axis) != *domain {
+                if step != ReadAs::Row || groups(&input.shape, |a| a == *axis) != *domain {
                     return None;
                 }
-                stack.push((node.inputs[0], Step::Full));
+                stack.push((node.inputs[0], ReadAs::Full));
             }
             Op::Reshape => stack.push((node.inputs[0], step)),
             Op::Expand => {
@@ -117,10 +117,10 @@ impl Fusion<'_> {
                 let spread = |a: usize| a < lead || from[a - lead] != node.shape[a];
                 let next = if numel(from) == numel(&node.shape) {
                     step
-                } else if step == Step::Full && groups(&node.shape, spread) == *domain {
-                    Step::Row
+                } else if step == ReadAs::Full && groups(&node.shape, spread) == *domain {
+                    ReadAs::Row
                 } else {
-                    Step::Other
+                    ReadAs::Other
                 };
                 stack.push((node.inputs[0], next));
             }
@@ -128,27 +128,27 @@ impl Fusion<'_> {
             Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Bounded { .. } => stack.extend(all(step)),
             Op::DynUpdate { .. } => {
                 stack.push((node.inputs[0], step));
-                stack.extend(node.inputs[1..].iter().map(|input| (*input, Step::Other)));
+                stack.extend(node.inputs[1..].iter().map(|input| (*input, ReadAs::Other)));
             }
             // Element by element the index is read in step; the data is not.
             Op::Gather { .. } => {
-                stack.push((node.inputs[0], Step::Other));
+                stack.push((node.inputs[0], ReadAs::Other));
                 stack.push((node.inputs[1], step));
             }
             Op::Permute(_) | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } | Op::DynSlice { .. } => {
-                stack.extend(all(Step::Other));
+                stack.extend(all(ReadAs::Other));
             }
             Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) => {
-                stack.extend(all(Step::Other));
+                stack.extend(all(ReadAs::Other));
             }
-            Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => stack.extend(all(Step::Other)),
+            Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => stack.extend(all(ReadAs::Other)),
             // Taken apart before; whoever lowers one of them says so.
             Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => {
-                stack.extend(all(Step::Other));
+                stack.extend(all(ReadAs::Other));
             }
-            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => stack.extend(all(Step::Other)),
+            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => stack.extend(all(ReadAs::Other)),
             Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
-                stack.extend(all(Step::Other))
+                stack.extend(all(ReadAs::Other))
             }
         }
         Some(())

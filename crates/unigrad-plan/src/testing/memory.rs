@@ -9,7 +9,7 @@
 use crate::capture::Capture;
 use crate::ir::{Id, IrOp};
 use crate::lower::Launch;
-use crate::memory::{self, Layout, Place};
+use crate::memory::{self, BufferPlace, Layout};
 use crate::plan::{Options, Unplaced, unplaced};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -80,7 +80,7 @@ fn check(unplaced: &Unplaced, layout: &Layout, donatable: &[bool]) -> Result<Che
     let Unplaced { ir, outputs, replaced, launches, .. } = unplaced;
     let mut memory = Memory { unplaced, layout, contents: FxHashMap::default() };
     let mut checked = Checked { launches: launches.len(), arena: layout.arena, ..Checked::default() };
-    checked.apart = layout.place.iter().filter(|(_, place)| matches!(place, Place::Arena(_))).map(|(id, _)| memory.bytes(*id)).sum();
+    checked.apart = layout.place.iter().filter(|(_, place)| matches!(place, BufferPlace::Arena(_))).map(|(id, _)| memory.bytes(*id)).sum();
     checked.donated = layout.donated.iter().flatten().count();
     memory.check_donors(donatable, replaced)?;
     for (id, node) in ir.nodes.iter().enumerate() {
@@ -96,7 +96,7 @@ fn check(unplaced: &Unplaced, layout: &Layout, donatable: &[bool]) -> Result<Che
     for (at, id) in outputs.iter().enumerate() {
         let first = outputs.iter().position(|other| other == id).map(|first| first as u32);
         let place = layout.place.get(id);
-        if memory.bytes(*id) > 0 && place != first.map(Place::Output).as_ref() {
+        if memory.bytes(*id) > 0 && place != first.map(BufferPlace::Output).as_ref() {
             return Err(ir.impossible(*id, format_args!("output {at} is at {place:?}")));
         }
         memory.is_there(*id, "in the end")?;
@@ -138,17 +138,19 @@ impl Memory<'_> {
     fn range(&self, id: Id) -> Result<Range, String> {
         let bytes = self.bytes(id);
         match self.layout.place.get(&id) {
-            Some(Place::External(input)) => Ok((Space::Input(*input), 0, bytes)),
-            Some(Place::Output(output)) => match self.layout.donated.get(*output as usize) {
+            Some(BufferPlace::External(input)) => Ok((Space::Input(*input), 0, bytes)),
+            Some(BufferPlace::Output(output)) => match self.layout.donated.get(*output as usize) {
                 Some(Some(input)) => Ok((Space::Input(*input), 0, bytes)),
                 Some(None) => Ok((Space::Output(*output), 0, bytes)),
                 None => Err(self.says(id, format_args!("there is no output {output}"))),
             },
-            Some(Place::Arena(offset)) if offset + bytes > self.layout.arena => {
+            Some(BufferPlace::Arena(offset)) if offset + bytes > self.layout.arena => {
                 Err(self.says(id, format_args!("{offset} + {bytes} bytes in an arena of {}", self.layout.arena)))
             }
-            Some(Place::Arena(offset)) if bytes > 0 && offset % 256 != 0 => Err(self.says(id, format_args!("it is at byte {offset}"))),
-            Some(Place::Arena(offset)) => Ok((Space::Arena, *offset, offset + bytes)),
+            Some(BufferPlace::Arena(offset)) if bytes > 0 && offset % 256 != 0 => {
+                Err(self.says(id, format_args!("it is at byte {offset}")))
+            }
+            Some(BufferPlace::Arena(offset)) => Ok((Space::Arena, *offset, offset + bytes)),
             None => Err(self.says(id, "it has no place")),
         }
     }
@@ -375,22 +377,29 @@ mod tests {
                 let args = launch.kernel.args();
                 let ids = |write: bool| launch.args.iter().zip(&args).filter(move |(_, arg)| arg.write == write).map(|(id, _)| *id);
                 for (read, write) in ids(false).flat_map(|read| ids(true).map(move |write| (read, write))) {
-                    let (Some(Place::Arena(a)), Some(Place::Arena(b))) = (right.place.get(&read), right.place.get(&write)) else {
+                    let (Some(BufferPlace::Arena(a)), Some(BufferPlace::Arena(b))) = (right.place.get(&read), right.place.get(&write))
+                    else {
                         continue;
                     };
                     if a == b || matches!(launch.kernel, Kernel::Region(_)) {
                         continue;
                     }
                     let mut wrong = layout_of(&unplaced, &donatable);
-                    wrong.place.insert(write, Place::Arena(*a));
+                    wrong.place.insert(write, BufferPlace::Arena(*a));
                     assert!(check(&unplaced, &wrong, &donatable).is_err(), "%{write} over %{read} is accepted");
                     found += 1;
                 }
             }
             assert!(found > 0, "nothing was tried");
             // Outside of the arena, without a place, and an input that nobody lent.
-            let intermediate = *right.place.iter().find(|(_, place)| matches!(place, Place::Arena(_))).unwrap().0;
-            for place in [Some(Place::Arena(right.arena)), Some(Place::Arena(64)), Some(Place::External(0)), Some(Place::Output(7)), None] {
+            let intermediate = *right.place.iter().find(|(_, place)| matches!(place, BufferPlace::Arena(_))).unwrap().0;
+            for place in [
+                Some(BufferPlace::Arena(right.arena)),
+                Some(BufferPlace::Arena(64)),
+                Some(BufferPlace::External(0)),
+                Some(BufferPlace::Output(7)),
+                None,
+            ] {
                 let mut wrong = layout_of(&unplaced, &donatable);
                 wrong.place.remove(&intermediate);
                 place.map(|place| wrong.place.insert(intermediate, place));

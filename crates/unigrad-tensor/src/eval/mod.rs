@@ -28,7 +28,7 @@ use std::{
     cell::{Cell, RefCell},
     sync::{Arc, OnceLock, atomic::Ordering},
 };
-use unigrad_device::{Buffer, Config, Debug, Device, Later, Moment, later, tag_or};
+use unigrad_device::{Background, Buffer, Config, Debug, Device, Timestamp, in_background, tag_or};
 use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage, numel};
 use unigrad_plan::{Options, Plan, plan, resolve};
 
@@ -250,7 +250,7 @@ fn evaluate(targets: &[Expr], device: u32) -> Result<Vec<Expr>, Error> {
     let site = Site::of(device);
     let mut purpose = For::Run;
     loop {
-        let begin = Moment::now();
+        let begin = Timestamp::now();
         let mut claimed = Claimed::new(site, targets, purpose)?;
         if !claimed.capture.copies.is_empty() {
             return Ok(std::mem::take(&mut claimed.capture.copies));
@@ -358,9 +358,9 @@ pub fn data(node: &Expr) -> Result<Vec<u8>, Error> {
 pub fn download_async<T: Send + 'static>(
     node: impl FnOnce() -> Result<Expr, Error> + Send + 'static,
     then: impl FnOnce(&Expr, Vec<u8>) -> Result<T, Error> + Send + 'static,
-) -> Later<Result<T, Error>> {
+) -> Background<Result<T, Error>> {
     if !cfg!(target_family = "wasm") {
-        return later(move || {
+        return in_background(move || {
             let node = node()?;
             let bytes = download(&node)?;
             then(&node, bytes)
@@ -370,7 +370,7 @@ pub fn download_async<T: Send + 'static>(
         let data = realized(&node)?;
         Ok((storage_buffer(data.data().ok_or_else(no_data)?)?.to_vec_async(), node))
     });
-    Later::of(async move {
+    Background::of(async move {
         let (reading, node) = begun?;
         let bytes = layout::counting(&node, reading.await?);
         then(&node, bytes)

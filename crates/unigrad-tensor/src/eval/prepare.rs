@@ -6,9 +6,9 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use unigrad_device::{At, Device, Launch, Moment, Program, Sequence, tell};
+use unigrad_device::{At, Device, Executable, Launch, Sequence, Timestamp, tell};
 use unigrad_kernel::Kernel;
-use unigrad_plan::{Capture, Place, Plan, PlannedLaunch, plan};
+use unigrad_plan::{BufferPlace, Capture, Plan, PlannedLaunch, plan};
 
 /// A plan whose kernels are compiled and whose launches are prepared.
 pub(super) struct Ready {
@@ -18,7 +18,7 @@ pub(super) struct Ready {
 }
 
 pub(super) fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
-    let begin = Moment::now();
+    let begin = Timestamp::now();
     let plan = plan(capture, options(device)).map_err(Error::Internal)?;
     stats::PLANS_BUILT.fetch_add(1, Ordering::Relaxed);
     stats::UNFUSED.fetch_add(u64::from(plan.unfused_because.is_some()), Ordering::Relaxed);
@@ -33,7 +33,7 @@ pub(super) fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error>
 }
 
 /// The programs of a plan. What the device has not compiled yet is compiled on several threads, for a GPU's compiler takes its time.
-fn compile_all(plan: &Plan, device: Device) -> Result<Vec<Arc<dyn Program>>, Error> {
+fn compile_all(plan: &Plan, device: Device) -> Result<Vec<Arc<dyn Executable>>, Error> {
     let kernels: Vec<&Kernel> = plan.launches.iter().map(|launch| &launch.kernel).collect();
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(kernels.len());
     if device.compiles_slowly() && n_threads > 1 {
@@ -54,14 +54,14 @@ fn compile_all(plan: &Plan, device: Device) -> Result<Vec<Arc<dyn Program>>, Err
 }
 
 /// The launches of a plan, with places in the table of a run.
-fn sequence(plan: &Plan, n_externals: usize, programs: Vec<Arc<dyn Program>>, device: Device) -> Result<Sequence, Error> {
+fn sequence(plan: &Plan, n_externals: usize, programs: Vec<Arc<dyn Executable>>, device: Device) -> Result<Sequence, Error> {
     let arena = n_externals + plan.outputs.len();
-    let at = |place: &Place, bytes: usize| match place {
-        Place::External(i) => At::whole(*i as usize),
-        Place::Output(i) => At::whole(n_externals + *i as usize),
-        Place::Arena(offset) => At { entry: arena, offset: *offset, len: bytes },
+    let at = |place: &BufferPlace, bytes: usize| match place {
+        BufferPlace::External(i) => At::whole(*i as usize),
+        BufferPlace::Output(i) => At::whole(n_externals + *i as usize),
+        BufferPlace::Arena(offset) => At { entry: arena, offset: *offset, len: bytes },
     };
-    let launch = |(launch, program): (&PlannedLaunch, Arc<dyn Program>)| Launch {
+    let launch = |(launch, program): (&PlannedLaunch, Arc<dyn Executable>)| Launch {
         program,
         args: launch.args.iter().zip(launch.kernel.args()).map(|(place, arg)| at(place, arg.len * arg.dtype.size())).collect(),
         scalars: launch.scalars.iter().map(|slot| *slot as usize).collect(),

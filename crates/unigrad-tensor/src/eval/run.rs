@@ -13,7 +13,7 @@ use super::{
 use crate::{Error, random};
 use std::sync::{Arc, atomic::Ordering};
 use unigrad_device::{
-    Buffer, Device, Moment, Slice, Stopped,
+    Buffer, Device, Slice, Stopped, Timestamp,
     profile::{self, Work},
     tag_or, tell,
 };
@@ -123,7 +123,7 @@ fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>],
     let mut torn = Torn::default();
     while next < n {
         let which = next..if is_profiled || is_timed { next + 1 } else { n };
-        let begin = Moment::now();
+        let begin = Timestamp::now();
         let run = || device.run(sequence, which.clone(), table, &capture.scalars);
         let result = if is_profiled {
             profile::record(device, || work(&plan.launches[next]), || run().map_err(|stopped| stopped.error))

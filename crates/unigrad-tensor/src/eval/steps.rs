@@ -11,7 +11,7 @@ use unigrad_device::Buffer;
 use unigrad_graph::NodeId;
 
 /// Where a step's results are, and what it drew.
-struct Step {
+struct Evaluated {
     outputs: Vec<u64>,
     drawn: Vec<NodeId>,
 }
@@ -19,7 +19,7 @@ struct Step {
 /// Older ones cannot be given back anyway, for something was drawn after them.
 const STEPS: usize = 8;
 
-static LATEST: Mutex<VecDeque<Step>> = Mutex::new(VecDeque::new());
+static LATEST: Mutex<VecDeque<Evaluated>> = Mutex::new(VecDeque::new());
 
 /// A step that was handed to a device.
 pub(super) fn note(outputs: &[Buffer], drawn: Vec<NodeId>) {
@@ -30,7 +30,7 @@ pub(super) fn note(outputs: &[Buffer], drawn: Vec<NodeId>) {
     if latest.len() == STEPS {
         latest.pop_front();
     }
-    latest.push_back(Step { outputs: outputs.iter().map(Buffer::address).collect(), drawn });
+    latest.push_back(Evaluated { outputs: outputs.iter().map(Buffer::address).collect(), drawn });
 }
 
 /// A result could not be read: what its step drew may be drawn again.

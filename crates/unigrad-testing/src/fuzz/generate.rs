@@ -2,7 +2,7 @@
 //!
 //! Values stay small (each step's bound is tracked, and what grows is squashed), so that results mean something in every dtype.
 
-use super::{Function, Leaf, Place, Program, Rng, Step, StepOp, build};
+use super::{Executor, Function, GraphStep, Leaf, RandomGraph, Rng, StepOp, build};
 use unigrad_graph::{DType, broadcast_shapes, numel};
 use unigrad_tensor::Tensor;
 
@@ -13,7 +13,7 @@ const LARGE_SIZES: [usize; 16] = [1, 2, 3, 4, 8, 16, 17, 32, 64, 65, 100, 128, 2
 
 struct Generator {
     rng: Rng,
-    steps: Vec<Step>,
+    steps: Vec<GraphStep>,
     tensors: Vec<Tensor>,
     facts: Vec<Facts>,
     sizes: [usize; 16],
@@ -34,7 +34,7 @@ struct Facts {
 }
 
 /// The program of a seed.
-pub fn generate(seed: u64) -> Program {
+pub fn generate(seed: u64) -> RandomGraph {
     let (sizes, most_elements) = if seed % 50 == 49 { (LARGE_SIZES, 40_000) } else { (SIZES, 1500) };
     let mut g =
         Generator { rng: Rng(seed), steps: Vec::new(), tensors: Vec::new(), facts: Vec::new(), sizes, most_elements, close_calls: false };
@@ -57,7 +57,7 @@ pub fn generate(seed: u64) -> Program {
         _ => 0,
     };
     let derivative = if g.close_calls { 0 } else { derivative };
-    Program { steps: g.steps, outputs, derivative }.pruned()
+    RandomGraph { steps: g.steps, outputs, derivative }.pruned()
 }
 
 impl Generator {
@@ -82,9 +82,9 @@ impl Generator {
     fn leaf(&mut self, shape: Vec<usize>, dtype: DType, below: usize) -> usize {
         let leaf = Leaf { shape: shape.clone(), dtype, seed: self.rng.bits(), below };
         let bound = if dtype.is_float() { 2.0 } else { below as f64 };
-        let step = Step { op: StepOp::Leaf(leaf), inputs: Vec::new(), shape, dtype };
-        let only = Program { steps: vec![step.clone()], outputs: vec![0], derivative: 0 };
-        let tensor = build(&only, Place::Oracle(0)).map(|mut tensors| tensors.remove(0));
+        let step = GraphStep { op: StepOp::Leaf(leaf), inputs: Vec::new(), shape, dtype };
+        let only = RandomGraph { steps: vec![step.clone()], outputs: vec![0], derivative: 0 };
+        let tensor = build(&only, Executor::Oracle(0)).map(|mut tensors| tensors.remove(0));
         if let Ok(tensor) = tensor {
             self.steps.push(step);
             self.tensors.push(tensor);
@@ -116,7 +116,7 @@ impl Generator {
 
     /// Adds the step if its op is valid on these inputs and its result not too large.
     fn add(&mut self, op: StepOp, inputs: &[usize], bound: f64, exact: bool) -> Option<usize> {
-        let mut step = Step { op, inputs: inputs.to_vec(), shape: Vec::new(), dtype: DType::F32 };
+        let mut step = GraphStep { op, inputs: inputs.to_vec(), shape: Vec::new(), dtype: DType::F32 };
         let tensor = step.apply(&inputs.iter().map(|input| self.tensors[*input].clone()).collect::<Vec<_>>());
         if tensor.is_invalid() || tensor.numel() > self.most_elements || tensor.rank() > 6 {
             return None;
@@ -259,7 +259,7 @@ impl Generator {
             11 => StepOp::PadReplicate((0..rank).map(|_| (self.rng.below(3), self.rng.below(3))).collect()),
             12 => {
                 let axis = self.axis(x)?;
-                let same = |step: &Step| {
+                let same = |step: &GraphStep| {
                     step.dtype == self.steps[x].dtype
                         && step.shape.len() == rank
                         && (0..rank).all(|i| i == axis || step.shape[i] == shape[i])

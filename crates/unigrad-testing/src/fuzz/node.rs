@@ -4,7 +4,7 @@
 //! Always: the reference is the program with a leaf of the step's values in the step's place; first and second derivatives, in f64.
 //! Never: takes an error for an answer, but where plain tensors were evaluated on the way: there it has to be one, or the answer.
 
-use super::{Leaf, Program, Rng, Step, StepOp};
+use super::{GraphStep, Leaf, RandomGraph, Rng, StepOp};
 use crate::{Values, cases::weight, compare::close_by, run::values_of};
 use unigrad_graph::DType;
 use unigrad_tensor::{Device, Tensor, grad_allow_unused};
@@ -23,7 +23,7 @@ enum Way {
 }
 
 /// The same program with all of its floats in f64.
-fn wide(program: &Program) -> Program {
+fn wide(program: &RandomGraph) -> RandomGraph {
     let f64_of = |dtype: DType| if dtype.is_float() { DType::F64 } else { dtype };
     let steps = program.steps.iter().map(|step| {
         let op = match &step.op {
@@ -32,9 +32,9 @@ fn wide(program: &Program) -> Program {
             StepOp::Cast(dtype) => StepOp::Cast(f64_of(*dtype)),
             op => op.clone(),
         };
-        Step { op, dtype: f64_of(step.dtype), ..step.clone() }
+        GraphStep { op, dtype: f64_of(step.dtype), ..step.clone() }
     });
-    Program { steps: steps.collect(), ..program.clone() }
+    RandomGraph { steps: steps.collect(), ..program.clone() }
 }
 
 fn leaf(values: &Values, device: &Device) -> Tensor {
@@ -43,7 +43,7 @@ fn leaf(values: &Values, device: &Device) -> Tensor {
 
 /// The weighted sum of the outputs, and the step's tensor.
 fn record(
-    program: &Program,
+    program: &RandomGraph,
     at: usize,
     way: Way,
     variables: bool,
@@ -109,11 +109,11 @@ fn same(got: &Option<Values>, expected: &Option<Values>, what: &str) -> Result<(
 }
 
 /// What is wrong with gradients at one step of the program, which `rng` chooses; and how many ways were compared.
-pub fn check_at_node(program: &Program, rng: &mut Rng, device: &Device) -> Result<usize, String> {
+pub fn check_at_node(program: &RandomGraph, rng: &mut Rng, device: &Device) -> Result<usize, String> {
     let program = wide(program);
     // A cast to f64 is the tensor itself here.
     let steps = program.steps.iter().enumerate();
-    let able = |step: &Step| step.dtype.is_float() && !step.shape.contains(&0) && !matches!(step.op, StepOp::Cast(_));
+    let able = |step: &GraphStep| step.dtype.is_float() && !step.shape.contains(&0) && !matches!(step.op, StepOp::Cast(_));
     let candidates: Vec<usize> = steps.filter(|(_, step)| able(step)).map(|(i, _)| i).collect();
     if candidates.is_empty() || !program.outputs.iter().any(|output| program.steps[*output].dtype.is_float()) {
         return Ok(0);

@@ -5,7 +5,7 @@
 //! Always: a result that does not depend on the leaf can be read; one that does is an error, or what it is without the bad index (where the
 //! element that is out of range is not looked at).
 
-use super::{Place, Program, Rng, StepOp, build_with};
+use super::{Executor, RandomGraph, Rng, StepOp, build_with};
 use crate::Values;
 use std::collections::HashSet;
 use unigrad_graph::Expr;
@@ -27,8 +27,8 @@ fn depends(result: &Expr, source: &Expr) -> bool {
 }
 
 /// The program's results with one leaf read through an index; and which of them depend on it.
-fn results(program: &Program, device: &Device, poisoned: usize, bad: bool) -> Result<Vec<(Tensor, bool)>, String> {
-    let place = Place::Device(device);
+fn results(program: &RandomGraph, device: &Device, poisoned: usize, bad: bool) -> Result<Vec<(Tensor, bool)>, String> {
+    let place = Executor::Device(device);
     let mut source: Option<Expr> = None;
     let mut leaf = |step: usize, values: &Values| {
         let plain = place.leaf(values);
@@ -50,7 +50,7 @@ fn results(program: &Program, device: &Device, poisoned: usize, bad: bool) -> Re
 }
 
 /// Whether an error stays where it belongs; `None` for a program without a leaf to poison.
-pub fn check_poisoned(program: &Program, device: &Device, seed: u64) -> Option<Result<(), String>> {
+pub fn check_poisoned(program: &RandomGraph, device: &Device, seed: u64) -> Option<Result<(), String>> {
     let is_leaf = |step: &usize| matches!(&program.steps[*step].op, StepOp::Leaf(leaf) if leaf.shape.iter().product::<usize>() > 0);
     let leaves: Vec<usize> = (0..program.steps.len()).filter(is_leaf).collect();
     if leaves.is_empty() {
@@ -60,7 +60,7 @@ pub fn check_poisoned(program: &Program, device: &Device, seed: u64) -> Option<R
     Some(compare(program, device, poisoned))
 }
 
-fn compare(program: &Program, device: &Device, poisoned: usize) -> Result<(), String> {
+fn compare(program: &RandomGraph, device: &Device, poisoned: usize) -> Result<(), String> {
     let all = |results: &[(Tensor, bool)]| Tensor::realize_all(&results.iter().map(|(tensor, _)| tensor).collect::<Vec<_>>());
     let bad = results(program, device, poisoned, true)?;
     // All at once, so that what fails and what does not share kernels. Where errors are found at once, this fails as a whole.

@@ -5,7 +5,7 @@
 //! Always: every op that takes tensors and reads no values is in one of so many programs in a row as there are ops.
 //! Never: a case whose results are not finite, or too large for half types, or that has no gradient where one is asked for.
 
-use super::{Function, Place, Program, Rng, Step, StepOp, build, generate};
+use super::{Executor, Function, GraphStep, RandomGraph, Rng, StepOp, build, generate};
 use crate::{
     Values,
     cases::{self, Case},
@@ -40,14 +40,14 @@ pub fn names() -> Vec<&'static str> {
 
 struct Growing {
     rng: Rng,
-    steps: Vec<Step>,
+    steps: Vec<GraphStep>,
     tensors: Vec<Tensor>,
     outputs: Vec<usize>,
     derivative: usize,
 }
 
 /// The program of a seed, with calls of the registry's ops.
-pub fn generate_registered(seed: u64) -> Program {
+pub fn generate_registered(seed: u64) -> RandomGraph {
     let begin = generate(seed);
     let tensors = replay(&begin);
     let mut g = Growing {
@@ -70,20 +70,20 @@ pub fn generate_registered(seed: u64) -> Program {
             g.call(&case);
         }
     }
-    Program { steps: g.steps, outputs: g.outputs, derivative: g.derivative }.pruned()
+    RandomGraph { steps: g.steps, outputs: g.outputs, derivative: g.derivative }.pruned()
 }
 
 /// A program's tensors, one for each step.
-fn replay(program: &Program) -> Vec<Tensor> {
-    let all = Program { outputs: (0..program.steps.len()).collect(), derivative: 0, ..program.clone() };
-    build(&all, Place::Oracle(0)).unwrap_or_default()
+fn replay(program: &RandomGraph) -> Vec<Tensor> {
+    let all = RandomGraph { outputs: (0..program.steps.len()).collect(), derivative: 0, ..program.clone() };
+    build(&all, Executor::Oracle(0)).unwrap_or_default()
 }
 
 impl Growing {
     fn add(&mut self, op: StepOp, inputs: &[usize]) -> Option<usize> {
-        let mut step = Step { op, inputs: inputs.to_vec(), shape: Vec::new(), dtype: DType::F32 };
+        let mut step = GraphStep { op, inputs: inputs.to_vec(), shape: Vec::new(), dtype: DType::F32 };
         let tensor = match &step.op {
-            StepOp::Given(values) => Place::Oracle(0).leaf(values),
+            StepOp::Given(values) => Executor::Oracle(0).leaf(values),
             _ => step.apply(&inputs.iter().map(|input| self.tensors[*input].clone()).collect::<Vec<_>>()),
         };
         if tensor.is_invalid() || tensor.numel() > MOST {

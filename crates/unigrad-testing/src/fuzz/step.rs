@@ -148,7 +148,7 @@ pub enum StepOp {
 /// An op, and the earlier steps it takes.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
-pub struct Step {
+pub struct GraphStep {
     pub op: StepOp,
     pub inputs: Vec<usize>,
     pub shape: Vec<usize>,
@@ -157,16 +157,16 @@ pub struct Step {
 
 /// A random program.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Program {
+pub struct RandomGraph {
     /// In order; each takes earlier ones only.
-    pub steps: Vec<Step>,
+    pub steps: Vec<GraphStep>,
     /// Which steps are asked for.
     pub outputs: Vec<usize>,
     /// How often it is differentiated.
     pub derivative: usize,
 }
 
-impl Step {
+impl GraphStep {
     /// The op on tensors. A leaf is made elsewhere, since it depends on where data live.
     pub fn apply(&self, x: &[Tensor]) -> Tensor {
         let axes = |axes: &[usize]| axes.iter().map(|axis| *axis as i64).collect::<Vec<i64>>();
@@ -334,9 +334,9 @@ impl Function {
     }
 }
 
-impl Program {
+impl RandomGraph {
     /// Without the steps that nothing needs.
-    pub fn pruned(&self) -> Program {
+    pub fn pruned(&self) -> RandomGraph {
         let mut needed = vec![false; self.steps.len()];
         self.outputs.iter().for_each(|output| needed[*output] = true);
         for i in (0..self.steps.len()).rev() {
@@ -348,13 +348,13 @@ impl Program {
         let mut steps = Vec::new();
         for (i, step) in self.steps.iter().enumerate().filter(|(i, _)| needed[*i]) {
             place[i] = steps.len();
-            steps.push(Step { inputs: step.inputs.iter().map(|input| place[*input]).collect(), ..step.clone() });
+            steps.push(GraphStep { inputs: step.inputs.iter().map(|input| place[*input]).collect(), ..step.clone() });
         }
-        Program { steps, outputs: self.outputs.iter().map(|output| place[*output]).collect(), derivative: self.derivative }
+        RandomGraph { steps, outputs: self.outputs.iter().map(|output| place[*output]).collect(), derivative: self.derivative }
     }
 
     /// Programs with less in them, the smallest first.
-    pub fn simpler(&self) -> Vec<Program> {
+    pub fn simpler(&self) -> Vec<RandomGraph> {
         let mut simpler = Vec::new();
         for i in 0..self.outputs.len() {
             if self.outputs.len() > 1 {
@@ -367,7 +367,7 @@ impl Program {
             }
         }
         if self.derivative > 0 {
-            simpler.push(Program { derivative: self.derivative - 1, ..self.clone() });
+            simpler.push(RandomGraph { derivative: self.derivative - 1, ..self.clone() });
         }
         for (i, step) in self.steps.iter().enumerate().rev() {
             if matches!(step.op, StepOp::Leaf(_) | StepOp::Given(_)) {
@@ -394,7 +394,7 @@ impl Program {
             if step.dtype.is_float() {
                 let mut candidate = self.clone();
                 let leaf = Leaf { shape: step.shape.clone(), dtype: step.dtype, seed: 77 + i as u64, below: 1 };
-                candidate.steps[i] = Step { op: StepOp::Leaf(leaf), inputs: Vec::new(), ..step.clone() };
+                candidate.steps[i] = GraphStep { op: StepOp::Leaf(leaf), inputs: Vec::new(), ..step.clone() };
                 simpler.push(candidate.pruned());
             }
         }
@@ -403,7 +403,7 @@ impl Program {
     }
 }
 
-impl fmt::Display for Program {
+impl fmt::Display for RandomGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, step) in self.steps.iter().enumerate() {
             write!(f, "  %{i} {} {:?} = {:?}", step.dtype, step.shape, step.op)?;

@@ -4,6 +4,7 @@ use super::math::{Block, Saved};
 use super::{Carve, Context, Offsets, Real, Tensor};
 use crate::contract::kernel::TileArgs;
 use crate::contract::scratch::{Purpose, with_scratch};
+use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
 use std::ops::Range;
 use unigrad_kernel::AttentionGrad;
@@ -19,16 +20,6 @@ struct Tensors {
     dq: Tensor,
     dk: Tensor,
     dv: Tensor,
-}
-
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
-// SAFETY: tasks write disjoint parts.
-unsafe impl<T> Sync for Shared<T> {}
-impl<T> Shared<T> {
-    fn get(&self) -> *mut T {
-        self.0
-    }
 }
 
 /// # Safety
@@ -50,13 +41,13 @@ pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, grad: &AttentionGrad, thre
     let chunks = kernel.k_len.div_ceil(CHUNK).max(1);
     let work = kernel.batch * kernel.heads * kernel.q_len * kernel.k_len * (kernel.qk_dim + kernel.v_dim);
     let threads = if work < 1 << 17 { 1 } else { threads.max(1) };
-    let t = &Shared(std::ptr::from_ref(&t).cast_mut());
+    let t = &TaskPtr::new(std::ptr::from_ref(&t).cast_mut());
     // With one chunk a task writes its `dq`; else each chunk sums a part, and the parts are added in order: a wave of groups at a
     // time, so that the parts need no more memory than the threads can use.
     let part = if chunks > 1 { heads * kernel.q_len * kernel.qk_dim } else { 0 };
     let wave = if chunks > 1 { threads.div_ceil(chunks).max(1) } else { groups };
     with_scratch(|scratch| {
-        let parts = Shared(scratch.get::<T>(Purpose::Partials, wave * chunks * part));
+        let parts = TaskPtr::new(scratch.get::<T>(Purpose::Partials, wave * chunks * part));
         for first in (0..groups).step_by(wave) {
             let n_groups = wave.min(groups - first);
             let tasks = threads.min(n_groups * chunks);

@@ -3,22 +3,13 @@
 use super::{Along, Carve, Context, Offsets, Real, Tensor};
 use crate::contract::kernel::{DotArgs, TileArgs};
 use crate::contract::scratch::{Purpose, with_scratch};
+use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
 
 /// Keys that a task takes at a time. Each chunk has its own softmax; they are joined in order.
 const CHUNK: usize = 512;
 /// Keys whose values are converted at a time.
 const VALUE_KEYS: usize = 64;
-
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
-// SAFETY: tasks write disjoint parts.
-unsafe impl<T> Sync for Shared<T> {}
-impl<T> Shared<T> {
-    fn get(&self) -> *mut T {
-        self.0
-    }
-}
 
 /// # Safety
 /// As for `super::forward`; neither bias nor dropout.
@@ -35,7 +26,7 @@ pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, threads: usize) {
     let work = groups * rows * most_keys * (kernel.qk_dim + dv);
     let threads = if work < 1 << 18 { 1 } else { threads.max(1) };
     with_scratch(|scratch| {
-        let partials = Shared(scratch.get::<T>(Purpose::Partials, groups * chunks * record));
+        let partials = TaskPtr::new(scratch.get::<T>(Purpose::Partials, groups * chunks * record));
         let units = groups * chunks;
         let tasks = threads.min(units);
         parallel(tasks, &|task| {

@@ -440,7 +440,7 @@ struct Offsets {
 
 impl Offsets {
     /// Borrows the thread's lists, to be returned by [`Offsets::give_back`].
-    fn take(scratch: &mut crate::contract::scratch::Scratch) -> Offsets {
+    fn take(scratch: &mut crate::contract::scratch::PackBuffers) -> Offsets {
         Offsets {
             lanes: std::mem::take(&mut scratch.lanes),
             steps: std::mem::take(&mut scratch.steps),
@@ -449,7 +449,7 @@ impl Offsets {
         }
     }
 
-    fn give_back(self, scratch: &mut crate::contract::scratch::Scratch) {
+    fn give_back(self, scratch: &mut crate::contract::scratch::PackBuffers) {
         (scratch.lanes, scratch.steps, scratch.runs, scratch.paged) = (self.lanes, self.steps, self.runs, self.paged);
     }
 }

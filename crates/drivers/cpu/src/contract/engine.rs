@@ -1,6 +1,6 @@
 //! Blocking: who computes which block of `c`, in which order, from which panels.
 //!
-//! In: a [`Problem`] and its [`Plan`]. Out: every block of sums finished once. Always: a sum is cut only where the plan says, by
+//! In: a [`Problem`] and its [`Blocking`]. Out: every block of sums finished once. Always: a sum is cut only where the plan says, by
 //! sizes alone, so threads and block shapes do not change a bit. Never: waits inside a task; phases are whole fork-joins.
 
 use super::kernel::{Compute, DotArgs, Kernels, TileArgs};
@@ -8,10 +8,11 @@ use super::output::{Store, StoreAs};
 use super::pack::{PackArgs, find_runs, panel_of_any};
 use super::problem::{Operand, Output, Problem};
 use super::prologue::Prologue;
-use super::scratch::{Purpose, Scratch, with_scratch};
+use super::scratch::{PackBuffers, Purpose, with_scratch};
 use crate::memory::{Buf, Fault};
 use crate::region::{CompiledRegion, Tile};
 use crate::simd::Tier;
+use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -51,7 +52,7 @@ enum Mode {
 
 /// What sizes and strides decide.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Blocking {
     mode: Mode,
     /// Steps of `k` per pass over a tile.
     kc: usize,
@@ -63,8 +64,8 @@ pub(crate) struct Plan {
     small: bool,
 }
 
-impl Plan {
-    pub(crate) fn new<T: Compute>(p: &Problem, tier: Tier) -> Plan {
+impl Blocking {
+    pub(crate) fn new<T: Compute>(p: &Problem, tier: Tier) -> Blocking {
         let kernels = T::kernels(tier);
         // What lies in no memory is packed.
         let unit_k = p.k > 1 && p.b.k.uniform() == Some(1) && !p.b.is_made;
@@ -95,7 +96,7 @@ impl Plan {
             _ => None,
         };
         let small = p.m <= 256 && p.n <= 1024 && p.m * p.k <= 1 << 18 && p.n * p.k <= 1 << 19 || mode != Mode::Panels;
-        Plan { mode, kc: p.k.div_ceil(passes).max(1), splits, direct, small }
+        Blocking { mode, kc: p.k.div_ceil(passes).max(1), splits, direct, small }
     }
 }
 
@@ -141,7 +142,7 @@ pub(crate) struct Maps<'a> {
 /// One execution.
 pub(crate) struct Run<'a, T: 'static> {
     p: &'a Problem,
-    plan: &'a Plan,
+    plan: &'a Blocking,
     kernels: &'static Kernels<T>,
     args: &'a [Buf],
     scalars: &'a [u64],
@@ -154,19 +155,6 @@ pub(crate) struct Run<'a, T: 'static> {
 // SAFETY: tasks write disjoint blocks; the raw pointers inside `args` are shared for reading.
 unsafe impl<T: Send> Sync for Run<'_, T> {}
 
-/// A raw pointer that tasks share; each writes its own part.
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
-// SAFETY: see the type's text.
-unsafe impl<T> Send for Shared<T> {}
-// SAFETY: see the type's text.
-unsafe impl<T> Sync for Shared<T> {}
-impl<T> Shared<T> {
-    fn get(&self) -> *mut T {
-        self.0
-    }
-}
-
 /// Part `i` of `0..len` cut into `parts` at multiples of `unit`.
 fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
     let units = len.div_ceil(unit);
@@ -175,7 +163,7 @@ fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
 }
 
 impl<'a, T: StoreAs> Run<'a, T> {
-    pub(crate) fn new(p: &'a Problem, plan: &'a Plan, tier: Tier, args: &'a [Buf], scalars: &'a [u64], maps: Maps<'a>) -> Self {
+    pub(crate) fn new(p: &'a Problem, plan: &'a Blocking, tier: Tier, args: &'a [Buf], scalars: &'a [u64], maps: Maps<'a>) -> Self {
         let kernels = T::kernels(tier);
         // Equal tiles instead of full ones and a thin last one.
         let mr = p.m.div_ceil(p.m.div_ceil(kernels.mr).max(1)).max(1);
@@ -230,7 +218,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                     }
                 }
             }
-            let sides = Shared(&mut (side_a, side_b) as *mut (Side<T>, Side<T>));
+            let sides = TaskPtr::new(&mut (side_a, side_b) as *mut (Side<T>, Side<T>));
             parallel(threads.min(blocks), &|task| {
                 // SAFETY: `side_a` and `side_b` outlive the call and are only read.
                 let (side_a, side_b) = unsafe { *sides.get() };
@@ -252,7 +240,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
         let splits = self.plan.splits;
         let len = p.m * p.n;
         with_scratch(|scratch| {
-            let partials = Shared(scratch.get::<T>(Purpose::Partials, p.batch * splits * len));
+            let partials = TaskPtr::new(scratch.get::<T>(Purpose::Partials, p.batch * splits * len));
             let units = p.batch * splits;
             parallel(threads.min(units), &|task| {
                 for unit in part(units, 1, threads.min(units), task) {
@@ -332,7 +320,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                             }
                         }
                         if through {
-                            let sums = Shared(partials);
+                            let sums = TaskPtr::new(partials);
                             parallel(threads, &|task| {
                                 let mine = part(rows.len(), 1, threads, task);
                                 // SAFETY: tasks have disjoint rows.
@@ -351,10 +339,10 @@ impl<'a, T: StoreAs> Run<'a, T> {
     /// All tasks multiply parts of a block from shared panels.
     unsafe fn multiply_all(&self, threads: usize, whole: &Block, a: *mut T, b: *mut T, sums: Sums<T>) {
         let (gm, gn) = self.grid_of(threads, whole.rows.len(), whole.cols.len(), 0, 0);
-        let (a, b) = (Shared(a), Shared(b));
+        let (a, b) = (TaskPtr::new(a), TaskPtr::new(b));
         let sums = match sums {
             Sums::Output => None,
-            Sums::Scratch { at, ld, first } => Some((Shared(at), ld, first)),
+            Sums::Scratch { at, ld, first } => Some((TaskPtr::new(at), ld, first)),
         };
         parallel(gm * gn, &|task| {
             let rows = part(whole.rows.len(), self.mr, gm, task / gn);
@@ -397,8 +385,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
         let panels = |side: &Option<(*mut T, Range<usize>)>, width: usize| side.as_ref().map_or(0, |(_, r)| r.len().div_ceil(width));
         // Parts of long panels too, so that few panels still spread over the tasks.
         let (n_a, n_b) = (panels(&a, self.mr), panels(&b, self.kernels.nr));
-        let a = a.map(|(to, range)| (Shared(to), range));
-        let b = b.map(|(to, range)| (Shared(to), range));
+        let a = a.map(|(to, range)| (TaskPtr::new(to), range));
+        let b = b.map(|(to, range)| (TaskPtr::new(to), range));
         let pieces = k.len().div_ceil(self.plan.kc);
         let tasks = threads.min((n_a + n_b) * pieces).max(1);
         parallel(tasks, &|task| {
@@ -440,7 +428,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
         width: usize,
         k_len: usize,
         k_at: usize,
-        scratch: &mut Scratch,
+        scratch: &mut PackBuffers,
     ) {
         operand.k.fill(ks.start, ks.len(), &mut scratch.steps);
         find_runs(&scratch.steps, &mut scratch.runs);
@@ -460,7 +448,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
         width: usize,
         k_len: usize,
         k_at: usize,
-        scratch: &mut Scratch,
+        scratch: &mut PackBuffers,
     ) {
         let mut lane_offsets = std::mem::take(&mut scratch.lanes);
         let mut to = to;
@@ -482,7 +470,16 @@ impl<'a, T: StoreAs> Run<'a, T> {
 
     /// Packs one panel of these lanes and the steps and runs that `scratch` holds.
     #[allow(clippy::too_many_arguments)]
-    unsafe fn panel(&self, operand: &Operand, arg: usize, item: usize, lanes: &[i64], dst: *mut T, width: usize, scratch: &mut Scratch) {
+    unsafe fn panel(
+        &self,
+        operand: &Operand,
+        arg: usize,
+        item: usize,
+        lanes: &[i64],
+        dst: *mut T,
+        width: usize,
+        scratch: &mut PackBuffers,
+    ) {
         let Some(prologue) = &self.maps.prologues[arg] else {
             let src = self.source(operand, arg, item);
             let (steps, runs) = (&scratch.steps, &scratch.runs);
@@ -523,7 +520,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
     }
 
     /// Computes a block and stores it.
-    unsafe fn block(&self, block: &Block, a: Side<T>, b: Side<T>, sums: Sums<T>, scratch: &mut Scratch) {
+    unsafe fn block(&self, block: &Block, a: Side<T>, b: Side<T>, sums: Sums<T>, scratch: &mut PackBuffers) {
         let direct = matches!(sums, Sums::Scratch { .. }) || self.plan.direct.is_some();
         let (rows, cols) = (block.rows.clone(), block.cols.clone());
         if rows.is_empty() || cols.is_empty() {
@@ -572,7 +569,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
         b: Side<T>,
         c: *mut T,
         ldc: usize,
-        scratch: &mut Scratch,
+        scratch: &mut PackBuffers,
     ) {
         let p = self.p;
         let (mr, nr) = (self.mr, self.kernels.nr);
@@ -656,7 +653,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
         c: *mut T,
         ldc: usize,
         accumulate: bool,
-        scratch: &mut Scratch,
+        scratch: &mut PackBuffers,
     ) {
         let p = self.p;
         let to: *mut T = scratch.get(Purpose::LocalA, is.len() * ks.len());
@@ -688,7 +685,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
     }
 
     /// Takes a block of finished sums to where they belong.
-    unsafe fn finish(&self, item: usize, is: Range<usize>, js: Range<usize>, sums: *mut T, ld: usize, scratch: &mut Scratch) {
+    unsafe fn finish(&self, item: usize, is: Range<usize>, js: Range<usize>, sums: *mut T, ld: usize, scratch: &mut PackBuffers) {
         let p = self.p;
         if is.is_empty() || js.is_empty() {
             return;

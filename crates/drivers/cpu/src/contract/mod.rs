@@ -25,7 +25,7 @@ use crate::memory::{Buf, Fault};
 use crate::region::CompiledRegion;
 use crate::simd::{Tier, tier};
 use crate::threads::threads;
-use engine::{Maps, Plan, Run};
+use engine::{Blocking, Maps, Run};
 use problem::Problem;
 use prologue::Prologue;
 use unigrad_kernel::Contract;
@@ -35,7 +35,7 @@ use unigrad_scalar::DType;
 #[derive(Debug)]
 pub(crate) struct CompiledContract {
     problem: Problem,
-    plan: Plan,
+    plan: Blocking,
     epilogue: Option<CompiledRegion>,
     /// Of the kernel's `a` and `b`.
     prologues: [Option<Prologue>; 2],
@@ -53,10 +53,10 @@ impl CompiledContract {
         let prologues = [Prologue::new(contract, 0, tier)?, Prologue::new(contract, 1, tier)?];
         let problem = Problem::new(contract);
         let plan = match problem.compute {
-            DType::F32 => Plan::new::<f32>(&problem, tier),
-            DType::F64 => Plan::new::<f64>(&problem, tier),
-            DType::I32 => Plan::new::<i32>(&problem, tier),
-            DType::I64 => Plan::new::<i64>(&problem, tier),
+            DType::F32 => Blocking::new::<f32>(&problem, tier),
+            DType::F64 => Blocking::new::<f64>(&problem, tier),
+            DType::I32 => Blocking::new::<i32>(&problem, tier),
+            DType::I64 => Blocking::new::<i64>(&problem, tier),
             other => return Err(format!("sums of {other}")),
         };
         Ok(CompiledContract { problem, plan, epilogue, prologues, tier })

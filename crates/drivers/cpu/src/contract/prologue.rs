@@ -5,7 +5,7 @@
 //! has the longer runs. Never: allocates in a repeated launch.
 
 use super::pack::find_runs;
-use super::scratch::{Purpose, Scratch};
+use super::scratch::{PackBuffers, Purpose};
 use crate::memory::{Buf, Fault};
 use crate::region::{CompiledRegion, Tile};
 use crate::simd::Tier;
@@ -52,7 +52,7 @@ impl Prologue {
         lanes: &[i64],
         steps: &[i64],
         runs: &mut [Vec<usize>; 2],
-        scratch: &mut Scratch,
+        scratch: &mut PackBuffers,
     ) -> Result<Made, Fault> {
         let size = self.operand.dtype.size();
         let at: *mut u8 = scratch.get(Purpose::Made, (lanes.len() * steps.len()).max(1) * size);

@@ -57,7 +57,7 @@ impl Drop for Block {
 
 /// What a thread keeps between launches. A block serves one purpose, so that no two users overlap.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub(crate) struct PackBuffers {
     blocks: [Block; Purpose::COUNT],
     /// Offset lists of the panel being packed.
     pub(crate) lanes: Vec<i64>,
@@ -95,9 +95,9 @@ impl Purpose {
     const COUNT: usize = Purpose::Attention as usize + 1;
 }
 
-impl Scratch {
-    const fn new() -> Scratch {
-        Scratch {
+impl PackBuffers {
+    const fn new() -> PackBuffers {
+        PackBuffers {
             blocks: [const { Block::empty() }; Purpose::COUNT],
             lanes: Vec::new(),
             steps: Vec::new(),
@@ -117,17 +117,17 @@ impl Scratch {
 
 thread_local! {
     /// One set per depth of nesting: a launch's own, and that of the task it runs on the same thread.
-    static SCRATCH: [RefCell<Scratch>; 2] = const { [const { RefCell::new(Scratch::new()) }; 2] };
+    static SCRATCH: [RefCell<PackBuffers>; 2] = const { [const { RefCell::new(PackBuffers::new()) }; 2] };
 }
 
 /// Lends the thread's scratch; a use inside a use gets the second set, and deeper ones a temporary set.
-pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
+pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut PackBuffers) -> R) -> R {
     SCRATCH.with(|sets| {
         for set in sets {
             if let Ok(mut set) = set.try_borrow_mut() {
                 return f(&mut set);
             }
         }
-        f(&mut Scratch::new())
+        f(&mut PackBuffers::new())
     })
 }

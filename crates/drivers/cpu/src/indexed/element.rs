@@ -327,26 +327,6 @@ pub(super) unsafe fn elements<'a, T>(buf: &Buf) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(buf.ptr.cast(), buf.len) }
 }
 
-/// The start of an array that tasks write disjoint parts of.
-pub(super) struct Shared<T>(*mut T);
-
-impl<T> Shared<T> {
-    pub(super) fn new(ptr: *mut T) -> Shared<T> {
-        Shared(ptr)
-    }
-
-    /// The pointer; a method, so that closures capture the whole.
-    #[inline(always)]
-    pub(super) fn ptr(&self) -> *mut T {
-        self.0
-    }
-}
-
-// SAFETY: whoever dereferences the pointer promises that tasks do not overlap.
-unsafe impl<T: Send> Send for Shared<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for Shared<T> {}
-
 /// How many tasks `work` element operations are worth, at most one per thread.
 pub(super) fn tasks(work: usize) -> usize {
     /// What a task should have to do for its start to pay.

@@ -8,7 +8,8 @@
 //! window's start, for all of them, which becomes an index only when it is stored. The last block of a row is moved back to end with the
 //! row; what it does twice comes out the same. Windows that reach into the padding are done one by one.
 
-use super::element::{Element, Shared, elements, part, tasks, with_element};
+use super::element::{Element, elements, part, tasks, with_element};
+use crate::task_ptr::TaskPtr;
 use crate::{
     memory::Buf,
     simd::{Tier, tier},
@@ -123,8 +124,8 @@ unsafe fn run<T: Element>(kernel: &MaxPool, args: &[Buf], tier: Tier) {
         x: unsafe { elements::<T>(&args[0]) },
         dims,
         windows: dims.map(|dim| dim.all()),
-        maxima: Shared::new(args[1].ptr.cast::<T>()),
-        places: Shared::new(args[2].ptr.cast::<i64>()),
+        maxima: TaskPtr::new(args[1].ptr.cast::<T>()),
+        places: TaskPtr::new(args[2].ptr.cast::<i64>()),
     };
     let n_tasks = tasks(n_rows * d2.output * d0.kernel * d1.kernel * d2.kernel).min(n_rows);
     parallel(n_tasks, &|t| {
@@ -148,8 +149,8 @@ struct Job<'a, T> {
     dims: [Dim; 3],
     /// Per dimension and window, the kernel positions inside the input.
     windows: [Vec<Range<usize>>; 3],
-    maxima: Shared<T>,
-    places: Shared<i64>,
+    maxima: TaskPtr<T>,
+    places: TaskPtr<i64>,
 }
 
 /// # Safety
@@ -219,7 +220,7 @@ unsafe fn rows<T: Element, const S: usize>(job: &Job<'_, T>, range: Range<usize>
         row.origin = start.0.wrapping_mul(d1.input).wrapping_add(start.1).wrapping_mul(d2.input).wrapping_sub(d2.pad);
         // SAFETY: the row lies in the outputs, and belongs to this task alone.
         let (maxima, places) = unsafe {
-            let (maxima, places) = (job.maxima.ptr().add(r * d2.output), job.places.ptr().add(r * d2.output));
+            let (maxima, places) = (job.maxima.get().add(r * d2.output), job.places.get().add(r * d2.output));
             (std::slice::from_raw_parts_mut(maxima, d2.output), std::slice::from_raw_parts_mut(places, d2.output))
         };
         row.run(maxima, places);

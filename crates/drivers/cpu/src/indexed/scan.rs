@@ -4,7 +4,8 @@
 //! threads; sums and products of floats are kept in `f64`, sums of `f64` with what they lose, so that a running sum is as good at its
 //! end as at its start. Never: rounds before it stores.
 
-use super::element::{Element, Shared, elements, part, tasks, with_element};
+use super::element::{Element, elements, part, tasks, with_element};
+use crate::task_ptr::TaskPtr;
 use crate::{
     compensated,
     memory::Buf,
@@ -136,7 +137,7 @@ unsafe fn by_definition<T: Element>(op: ScanOp, kernel: &Scan, args: &[Buf]) {
     }
     // SAFETY: the caller's promise.
     let x = unsafe { elements::<T>(&args[0]) };
-    let out = Shared::new(args[1].ptr.cast::<T>());
+    let out = TaskPtr::new(args[1].ptr.cast::<T>());
     let lines = kernel.outer * inner;
     let n_tasks = tasks(lines * len).min(lines);
     parallel(n_tasks, &|t| {
@@ -149,7 +150,7 @@ unsafe fn by_definition<T: Element>(op: ScanOp, kernel: &Scan, args: &[Buf]) {
                     running = op.eval(running, x[at(i)].to_f64());
                 }
                 // SAFETY: lines are disjoint, and each place of a line is written once, by this task.
-                unsafe { out.ptr().add(at(i)).write(T::of_f64(running)) };
+                unsafe { out.get().add(at(i)).write(T::of_f64(running)) };
             }
         }
     });
@@ -165,7 +166,7 @@ unsafe fn run<T: Element, R: Running<T>>(kernel: &Scan, args: &[Buf], tier: Tier
     }
     // SAFETY: the caller's promise.
     let x = unsafe { elements::<T>(&args[0]) };
-    let out = Shared::new(args[1].ptr.cast::<T>());
+    let out = TaskPtr::new(args[1].ptr.cast::<T>());
     let blocks = inner.div_ceil(COLUMNS);
     let n_tasks = tasks(outer * len * inner).min(outer * blocks);
     parallel(n_tasks, &|t| {
@@ -175,7 +176,7 @@ unsafe fn run<T: Element, R: Running<T>>(kernel: &Scan, args: &[Buf], tier: Tier
             let plane = row * len * inner..(row + 1) * len * inner;
             // SAFETY: planes, and blocks of columns within a plane, are disjoint; the machine has the tier.
             unsafe {
-                let out = out.ptr().add(plane.start);
+                let out = out.get().add(plane.start);
                 if inner == 1 {
                     line::<T, R>(&x[plane], out, kernel.reverse);
                     continue;

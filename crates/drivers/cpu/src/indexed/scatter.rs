@@ -5,7 +5,8 @@
 //! elements are combined in order along the axis, so however columns and target ranges are split over threads, results are the same.
 //! Never: uses atomics, or reads where a shape has no point.
 
-use super::element::{Element, Shared, elements, part, tasks, with_element};
+use super::element::{Element, elements, part, tasks, with_element};
+use crate::task_ptr::TaskPtr;
 use crate::{
     memory::{Buf, Fault},
     simd::{Tier, tier},
@@ -139,7 +140,7 @@ impl Targets {
         }
         let (line, line_stride) = dims.first().copied().unwrap_or((1, 0));
         let mut at = vec![0usize; n];
-        let shared = Shared::new(at.as_mut_ptr());
+        let shared = TaskPtr::new(at.as_mut_ptr());
         let fault: Mutex<Option<(usize, i64)>> = Mutex::new(None);
         let n_tasks = tasks(n);
         parallel(n_tasks, &|t| {
@@ -163,7 +164,7 @@ impl Targets {
                         return;
                     }
                     // SAFETY: `p` is below `n`, and this task's alone.
-                    unsafe { shared.ptr().add(p).write(target as usize) };
+                    unsafe { shared.get().add(p).write(target as usize) };
                     p += 1;
                 }
             }
@@ -187,16 +188,16 @@ enum Base<'a> {
 /// As for [`scatter`].
 unsafe fn start<T: Element>(base: Base<'_>, out: &Buf) {
     let n = out.len;
-    let target = Shared::new(out.ptr.cast::<T>());
+    let target = TaskPtr::new(out.ptr.cast::<T>());
     let n_tasks = tasks(n * size_of::<T>() / 4);
     match base {
         Base::Of(base) if base.ptr == out.ptr => {}
         Base::Of(base) => {
-            let source = Shared::new(base.ptr.cast::<T>());
+            let source = TaskPtr::new(base.ptr.cast::<T>());
             parallel(n_tasks, &|t| {
                 let range = part(n, n_tasks, t);
                 // SAFETY: both have `n` elements, and tasks have their own ranges.
-                unsafe { std::ptr::copy(source.ptr().add(range.start), target.ptr().add(range.start), range.len()) };
+                unsafe { std::ptr::copy(source.get().add(range.start), target.get().add(range.start), range.len()) };
             });
         }
         Base::Value(value) => {
@@ -204,7 +205,7 @@ unsafe fn start<T: Element>(base: Base<'_>, out: &Buf) {
             parallel(n_tasks, &|t| {
                 for i in part(n, n_tasks, t) {
                     // SAFETY: as above.
-                    unsafe { target.ptr().add(i).write(value) };
+                    unsafe { target.get().add(i).write(value) };
                 }
             });
         }
@@ -337,7 +338,7 @@ unsafe fn split<T: Element>(
     let n_ranges = (n_tasks / (n_groups * n_chunks)).clamp(1, axis_len.max(1));
     let n_blocks = n_groups * n_chunks * n_ranges;
     let n_tasks = n_tasks.min(n_blocks);
-    let target = Shared::new(out.ptr.cast::<T>());
+    let target = TaskPtr::new(out.ptr.cast::<T>());
     parallel(n_tasks, &|t| {
         let mut scratch: Vec<T::Acc> = Vec::new();
         for b in part(n_blocks, n_tasks, t) {
@@ -364,7 +365,7 @@ unsafe fn split<T: Element>(
             }
             // SAFETY: the offset is that of an element of the output, and blocks have different elements.
             unsafe {
-                let first = target.ptr().add(out_offset);
+                let first = target.get().add(out_offset);
                 if widens {
                     apply_wide(&block, first, rows.as_deref(), &mut scratch, wide);
                 } else {

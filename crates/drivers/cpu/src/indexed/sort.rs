@@ -3,7 +3,8 @@
 //! In: contiguous `[outer, len, inner]`. Out: indices along the middle axis. Always: an element's place is decided by its key and
 //! then by its position, packed into one integer, so that any correct sort is stable and reruns agree.
 
-use super::element::{Element, Shared, elements, part, tasks, with_element};
+use super::element::{Element, elements, part, tasks, with_element};
+use crate::task_ptr::TaskPtr;
 use crate::{memory::Buf, threads::parallel};
 use unigrad_kernel::{ArgSort, TopK};
 
@@ -94,7 +95,7 @@ struct Shape {
 
 /// Memory a task reuses from row to row.
 #[derive(Default)]
-struct Scratch<P> {
+struct SortBuffers<P> {
     items: Vec<P>,
     other: Vec<P>,
 }
@@ -108,7 +109,7 @@ unsafe fn rows<T: Element, P: Packed>(shape: Shape, reversed: bool, args: &[Buf]
     }
     // SAFETY: the caller's promise.
     let x = unsafe { elements::<T>(&args[0]) };
-    let out = Shared::new(args[1].ptr.cast::<i64>());
+    let out = TaskPtr::new(args[1].ptr.cast::<i64>());
     // Best first is ascending order of the complement; positions stay ascending.
     let flip = match (reversed, P::KEY_BYTES) {
         (false, _) => 0,
@@ -118,7 +119,7 @@ unsafe fn rows<T: Element, P: Packed>(shape: Shape, reversed: bool, args: &[Buf]
     let n_rows = outer * inner;
     let n_tasks = tasks(n_rows * len).min(n_rows);
     parallel(n_tasks, &|t| {
-        let mut scratch = Scratch::<P>::default();
+        let mut scratch = SortBuffers::<P>::default();
         for r in part(n_rows, n_tasks, t) {
             let (o, i) = (r / inner, r % inner);
             let column = x[o * len * inner + i..].iter().step_by(inner).take(len);
@@ -130,14 +131,14 @@ unsafe fn rows<T: Element, P: Packed>(shape: Shape, reversed: bool, args: &[Buf]
             }
             for (j, item) in scratch.items[..keep].iter().enumerate() {
                 // SAFETY: `[o, j, i]` lies in the output, and belongs to this row alone.
-                unsafe { out.ptr().add((o * keep + j) * inner + i).write(item.position() as i64) };
+                unsafe { out.get().add((o * keep + j) * inner + i).write(item.position() as i64) };
             }
         }
     });
 }
 
 /// Leaves the items, in order, in `scratch.items`.
-fn sort_row<P: Packed>(scratch: &mut Scratch<P>, items: impl Iterator<Item = P>, len: usize) {
+fn sort_row<P: Packed>(scratch: &mut SortBuffers<P>, items: impl Iterator<Item = P>, len: usize) {
     scratch.items.clear();
     scratch.items.reserve(len);
     scratch.items.extend(items);

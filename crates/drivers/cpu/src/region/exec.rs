@@ -5,10 +5,10 @@
 //! touch memory of the launch.
 //! Never: allocates in the steady state: scratch memory belongs to the thread and grows once.
 
-use super::emit::lane_bits;
+use super::encode::lane_bits;
 use super::kernels::{self, Ty};
 use super::philox;
-use super::program::{Access, Accumulator, Home, Lanes, Load, Outer, PAD, Program, Reduction, Step, Store};
+use super::program::{Access, Accumulator, BlockProgram, Home, Lanes, Load, MicroOp, Outer, PAD, Reduction, Store};
 use super::view::View;
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
@@ -91,7 +91,7 @@ pub(super) struct AccTile {
 
 /// Memory of one thread for one launch, 64-byte aligned.
 #[derive(Default)]
-struct Scratch {
+struct BlockMemory {
     lines: Vec<Line>,
     ptrs: Vec<*mut u8>,
     offsets: Vec<i64>,
@@ -103,15 +103,15 @@ struct Line([u8; 64]);
 
 thread_local! {
     /// Several, as a launch may run inside another one's task.
-    static SCRATCH: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: RefCell<Vec<BlockMemory>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A program on one thread: its slots, bound to a launch.
 pub(super) struct Frame<'a> {
-    pub(super) program: &'a Program,
+    pub(super) program: &'a BlockProgram,
     args: &'a [Buf],
     scalars: &'a [u64],
-    scratch: Scratch,
+    scratch: BlockMemory,
     /// Whether contiguous stores bypass the caches.
     stream: bool,
     /// Arguments (by bit) that share memory with another one: what is computed there early would be read in its stead.
@@ -129,7 +129,7 @@ impl Drop for Frame<'_> {
 impl<'a> Frame<'a> {
     /// # Safety
     /// `args` and `scalars` match the region for as long as the frame lives.
-    pub(super) unsafe fn new(program: &'a Program, args: &'a [Buf], scalars: &'a [u64], stream: bool) -> Frame<'a> {
+    pub(super) unsafe fn new(program: &'a BlockProgram, args: &'a [Buf], scalars: &'a [u64], stream: bool) -> Frame<'a> {
         let mut scratch = SCRATCH.with(|pool| pool.borrow_mut().pop()).unwrap_or_default();
         let lines = program.scratch.div_ceil(64);
         if scratch.lines.len() < lines {
@@ -227,7 +227,7 @@ impl<'a> Frame<'a> {
         }
         let shares = program.passes.len() - 1;
         for step in &program.passes[0].steps {
-            let Step::Load(load) = step else { continue };
+            let MicroOp::Load(load) = step else { continue };
             let at = &load.at;
             let bytes = program.row_len * at.size;
             let Some((offset, 1)) = at.red.one_run(0, program.row_len) else { continue };
@@ -455,7 +455,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Safety
     /// The block lies in the domain, and what the steps write is this thread's.
-    unsafe fn segment(&mut self, steps: &[Step], block: Block, acc: Option<AccTile>) -> Result<(), Fault> {
+    unsafe fn segment(&mut self, steps: &[MicroOp], block: Block, acc: Option<AccTile>) -> Result<(), Fault> {
         let n = block.n();
         let padded = block.padded();
         // Memory of the launch may be read and written directly only if no padding lane reaches beyond it.
@@ -469,8 +469,8 @@ impl<'a> Frame<'a> {
         for step in steps {
             match step {
                 // SAFETY: slots have room for the padded block.
-                Step::Op { f, d, a, b, c } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), padded) },
-                Step::Fused(fused) => {
+                MicroOp::Op { f, d, a, b, c } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), padded) },
+                MicroOp::Fused(fused) => {
                     let there = |lane: u32| self.ptr(lane) != self.home(lane);
                     let in_place = fused.update && fused.operands.lanes[..fused.outs.len()].iter().all(|lane| there(*lane));
                     if fused.update {
@@ -483,16 +483,16 @@ impl<'a> Frame<'a> {
                     unsafe { fused.run(padded, in_place, |slot| self.ptr(slot)) };
                 }
                 // SAFETY: slots with lanes have room for a block.
-                Step::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), self.program.block) },
+                MicroOp::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), self.program.block) },
                 // SAFETY: a scalar slot has 16 bytes.
-                Step::Const { d, bits } => unsafe { self.ptr(*d).cast::<u64>().write_unaligned(*bits) },
-                Step::Scalar { d, index, dtype } => {
+                MicroOp::Const { d, bits } => unsafe { self.ptr(*d).cast::<u64>().write_unaligned(*bits) },
+                MicroOp::Scalar { d, index, dtype } => {
                     let raw = *self.scalars.get(*index as usize).ok_or(Fault::Internal("a region without a scalar that it reads"))?;
                     let bits = lane_bits(Literal::from_raw(*dtype, raw));
                     // SAFETY: as above.
                     unsafe { self.ptr(*d).cast::<u64>().write_unaligned(bits) };
                 }
-                Step::Index { d, par, red } => {
+                MicroOp::Index { d, par, red } => {
                     let d = self.ptr(*d).cast::<i64>();
                     block.runs(par, red, |lane, len, offset, stride| {
                         // SAFETY: lanes of the block.
@@ -500,7 +500,7 @@ impl<'a> Frame<'a> {
                         lanes.iter_mut().enumerate().for_each(|(i, d)| *d = offset + i as i64 * stride);
                     });
                 }
-                Step::Acc { d, size } => {
+                MicroOp::Acc { d, size } => {
                     let acc = acc.ok_or(Fault::Internal("a region without the sums that it takes up"))?;
                     let slot = *d as usize;
                     if exact {
@@ -518,14 +518,14 @@ impl<'a> Frame<'a> {
                     }
                 }
                 // SAFETY: passed on.
-                Step::Load(load) => unsafe { self.load(load, block, exact) },
-                Step::Direct(store) => {
+                MicroOp::Load(load) => unsafe { self.load(load, block, exact) },
+                MicroOp::Direct(store) => {
                     let ptr = if exact && !self.stream && !self.is_shared(store.at.arg) { self.contiguous(&store.at, block) } else { None };
                     self.scratch.ptrs[store.s as usize] = ptr.unwrap_or_else(|| self.home(store.s));
                 }
                 // SAFETY: passed on.
-                Step::Store(store) => unsafe { self.store(store, block) },
-                Step::Bounded { d, index, size, from_end } => {
+                MicroOp::Store(store) => unsafe { self.store(store, block) },
+                MicroOp::Bounded { d, index, size, from_end } => {
                     // SAFETY: lanes of the block.
                     let (d, index) = unsafe {
                         (
@@ -541,7 +541,7 @@ impl<'a> Frame<'a> {
                         *d = if *index < 0 { index + size } else { *index };
                     }
                 }
-                Step::Philox { d, seed, offset, index, word } => {
+                MicroOp::Philox { d, seed, offset, index, word } => {
                     // SAFETY: scalar slots, and lanes of the block.
                     unsafe {
                         let seed = self.ptr(*seed).cast::<u64>().read_unaligned();

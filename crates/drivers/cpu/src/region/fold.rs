@@ -6,7 +6,7 @@
 //! loses, so that its error does not grow with its length.
 //! Never: depends on how many threads there are.
 
-use super::kernels::{Add, And, Binary, Int, Kernel, Max, Min, Mul, Number, OpFn, Or, Ty, pick};
+use super::kernels::{Add, And, Binary, Int, LaneKernel, Max, Min, Mul, Number, OpFn, Or, Ty, pick};
 use crate::compensated::{self, Real};
 use crate::simd::Tier;
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ use unigrad_scalar::ReduceOp;
 /// `d[i] = f(d[i], a[i])`: a reduction whose lanes are rows.
 struct Accumulate<O>(PhantomData<O>);
 
-impl<O: Binary<R = <O as Binary>::A>> Kernel for Accumulate<O> {
+impl<O: Binary<R = <O as Binary>::A>> LaneKernel for Accumulate<O> {
     #[inline(always)]
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
         // SAFETY: `n` lanes each, not overlapping.
@@ -56,7 +56,7 @@ impl Widen<f32> for f64 {
     }
 }
 
-impl<O, W> Kernel for Fold<O, W>
+impl<O, W> LaneKernel for Fold<O, W>
 where
     O: Binary<R = <O as Binary>::A>,
     W: Widen<O::A>,
@@ -151,7 +151,7 @@ impl Combine<Exact> for (Add<f64>, Exact) {
 /// `d[0] = d[0] + a[0]`, both with what they lost.
 struct Join;
 
-impl Kernel for Join {
+impl LaneKernel for Join {
     #[inline(always)]
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, _: usize) {
         // SAFETY: one accumulator each.
@@ -163,7 +163,7 @@ impl Kernel for Join {
 /// `d[i] = d[i] + a[i]`, where what `d[i]` lost is in `d[n + i]`.
 struct Carry<T>(PhantomData<T>);
 
-impl<T: Real> Kernel for Carry<T> {
+impl<T: Real> LaneKernel for Carry<T> {
     #[inline(always)]
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
         // SAFETY: `2 n` and `n` lanes, not overlapping.
@@ -178,7 +178,7 @@ impl<T: Real> Kernel for Carry<T> {
 /// `d[i] = a[i]` with what it lost, which is in `a[n + i]`.
 struct Settle<T>(PhantomData<T>);
 
-impl<T: Real> Kernel for Settle<T> {
+impl<T: Real> LaneKernel for Settle<T> {
     #[inline(always)]
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
         // SAFETY: `n` and `2 n` lanes, not overlapping.

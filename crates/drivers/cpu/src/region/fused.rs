@@ -1,7 +1,7 @@
 //! Fused kernels: whole expressions of `f32` in one loop over the lanes, so that intermediate values stay in registers.
 //!
 //! In: the lanes and numbers of an expression. Out: the lanes of its results, or its sum. A pattern is a type that is both the
-//! expression that `fuse` looks for and the loop's body, so what is matched and what is computed cannot differ. Patterns say what
+//! expression that `match_patterns` looks for and the loop's body, so what is matched and what is computed cannot differ. Patterns say what
 //! is a lane and what is one number for all lanes.
 //! Always: the same operations in the same order as the steps they replace (nothing is contracted), so a map's results do not
 //! change by a bit; sums of expressions keep the lanes and the tree of a plain fold.

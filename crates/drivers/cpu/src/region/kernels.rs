@@ -99,7 +99,7 @@ pub(super) trait Binary {
 }
 
 /// A loop over lanes, to be compiled once per tier.
-pub(super) trait Kernel {
+pub(super) trait LaneKernel {
     /// # Safety
     /// As for [`OpFn`].
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize);
@@ -107,7 +107,7 @@ pub(super) trait Kernel {
 
 /// # Safety
 /// As for [`OpFn`].
-unsafe fn baseline<K: Kernel>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize) {
+unsafe fn baseline<K: LaneKernel>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize) {
     // SAFETY: the caller's promise.
     unsafe { K::run::<{ cfg!(target_arch = "aarch64") }>(d, a, b, c, n) }
 }
@@ -116,7 +116,7 @@ unsafe fn baseline<K: Kernel>(d: *mut u8, a: *const u8, b: *const u8, c: *const 
 /// As for [`OpFn`], on a machine with these features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2")]
-unsafe fn avx2<K: Kernel>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize) {
+unsafe fn avx2<K: LaneKernel>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize) {
     // SAFETY: the caller's promise.
     unsafe { K::run::<true>(d, a, b, c, n) }
 }
@@ -125,12 +125,12 @@ unsafe fn avx2<K: Kernel>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, 
 /// As for [`OpFn`], on a machine with these features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2")]
-unsafe fn avx512<K: Kernel>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize) {
+unsafe fn avx512<K: LaneKernel>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize) {
     // SAFETY: the caller's promise.
     unsafe { K::run::<true>(d, a, b, c, n) }
 }
 
-pub(super) fn pick<K: Kernel>(tier: Tier) -> OpFn {
+pub(super) fn pick<K: LaneKernel>(tier: Tier) -> OpFn {
     match tier {
         #[cfg(target_arch = "x86_64")]
         Tier::Avx512 => avx512::<K>,
@@ -142,7 +142,7 @@ pub(super) fn pick<K: Kernel>(tier: Tier) -> OpFn {
 
 struct MapUnary<O>(PhantomData<O>);
 
-impl<O: Unary> Kernel for MapUnary<O> {
+impl<O: Unary> LaneKernel for MapUnary<O> {
     #[inline(always)]
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
         // SAFETY: `n` lanes each, not overlapping.
@@ -161,7 +161,7 @@ impl<O: Unary> Kernel for MapUnary<O> {
 /// `FIRST`, `SECOND`: that operand is one value.
 struct MapBinary<O, const FIRST: bool, const SECOND: bool>(PhantomData<O>);
 
-impl<O: Binary, const FIRST: bool, const SECOND: bool> Kernel for MapBinary<O, FIRST, SECOND> {
+impl<O: Binary, const FIRST: bool, const SECOND: bool> LaneKernel for MapBinary<O, FIRST, SECOND> {
     #[inline(always)]
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, b: *const u8, _: *const u8, n: usize) {
         // SAFETY: `n` lanes each, or one where the shape says so; not overlapping.
@@ -200,7 +200,7 @@ impl<O: Binary, const FIRST: bool, const SECOND: bool> Kernel for MapBinary<O, F
 
 struct Select<T, const FIRST: bool, const SECOND: bool>(PhantomData<T>);
 
-impl<T: Copy, const FIRST: bool, const SECOND: bool> Kernel for Select<T, FIRST, SECOND> {
+impl<T: Copy, const FIRST: bool, const SECOND: bool> LaneKernel for Select<T, FIRST, SECOND> {
     #[inline(always)]
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize) {
         // SAFETY: `n` lanes each, or one where the shape says so; not overlapping.
@@ -233,7 +233,7 @@ impl<T: Copy, const FIRST: bool, const SECOND: bool> Kernel for Select<T, FIRST,
 /// Every lane is `a[0]`.
 struct Splat<T>(PhantomData<T>);
 
-impl<T: Copy> Kernel for Splat<T> {
+impl<T: Copy> LaneKernel for Splat<T> {
     #[inline(always)]
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
         // SAFETY: `n` lanes and one value.

@@ -9,13 +9,13 @@
 
 mod convert;
 mod definition;
-mod emit;
+mod encode;
 mod exec;
 mod float;
 mod fold;
-mod fuse;
 mod fused;
 mod kernels;
+mod match_patterns;
 mod math;
 mod philox;
 mod program;
@@ -27,9 +27,10 @@ mod view;
 
 use crate::memory::{Buf, Fault};
 use crate::simd::{Tier, tier};
+use crate::task_ptr::TaskPtr;
 use crate::threads::{parallel, threads};
 use exec::{AccTile, Block, Frame};
-use program::{BLOCK, Lanes, PAD, Program};
+use program::{BLOCK, BlockProgram, Lanes, PAD};
 use std::sync::Mutex;
 use unigrad_kernel::{Grouped, Region};
 
@@ -51,7 +52,7 @@ const FEW_ROWS: usize = 16;
 /// A region, ready to run.
 #[derive(Debug)]
 pub(crate) struct CompiledRegion {
-    program: Program,
+    program: BlockProgram,
     /// Above 1, rows are run one after the other, each by all threads in this many parts.
     parts: usize,
     stream: bool,
@@ -65,10 +66,10 @@ impl CompiledRegion {
 
     /// As `new`, for an instruction-set tier that the machine has.
     pub(crate) fn on(region: &Region, tier: Tier) -> Result<CompiledRegion, String> {
-        let mut program = Program::new(region, tier, true)?;
+        let mut program = BlockProgram::new(region, tier, true)?;
         let parts = parts(&program);
         if parts > 1 {
-            program = Program::new(region, tier, false)?;
+            program = BlockProgram::new(region, tier, false)?;
         }
         let points = program.rows.saturating_mul(program.row_len);
         let written = region.args.iter().filter(|arg| arg.write).map(|arg| arg.len.min(points) * arg.dtype.size()).sum::<usize>();
@@ -153,9 +154,9 @@ impl CompiledRegion {
                     let Some(pass) = program.passes.get(segment) else { continue };
                     let size = owner.partial_size(&pass.reductions, n).div_ceil(8).max(1);
                     let mut partials = vec![0u64; size * self.parts];
-                    let to = Shared(partials.as_mut_ptr());
+                    let to = TaskPtr::new(partials.as_mut_ptr());
                     let fault = Mutex::new(None);
-                    let rows = Shared(std::ptr::from_ref(&owner).cast_mut());
+                    let rows = TaskPtr::new(std::ptr::from_ref(&owner).cast_mut());
                     parallel(self.parts, &|part| {
                         let mut frame = Frame::new(program, args, scalars, self.stream);
                         frame.borrow_rows(&*rows.get(), &pass.reductions);
@@ -220,7 +221,7 @@ pub(crate) struct Tile {
 }
 
 /// In how many parts a pass over a row runs: a function of sizes alone.
-fn parts(program: &Program) -> usize {
+fn parts(program: &BlockProgram) -> usize {
     if program.passes.is_empty() {
         return 1;
     }
@@ -237,23 +238,11 @@ fn parts(program: &Program) -> usize {
 }
 
 /// The reduce points of a part: whole blocks, in order.
-fn part_range(program: &Program, part: usize, parts: usize) -> (usize, usize) {
+fn part_range(program: &BlockProgram, part: usize, parts: usize) -> (usize, usize) {
     let unit = if program.lanes == Lanes::Elements { program.block } else { 1 };
     let units = program.row_len.div_ceil(unit);
     ((units * part / parts * unit).min(program.row_len), (units * (part + 1) / parts * unit).min(program.row_len))
 }
-
-/// A pointer that tasks share; what they do with it is argued where they do it.
-struct Shared<T>(*mut T);
-
-impl<T> Shared<T> {
-    fn get(&self) -> *mut T {
-        self.0
-    }
-}
-
-// SAFETY: see the type.
-unsafe impl<T> Sync for Shared<T> {}
 
 /// Keeps the fault of the lowest task, so that what is reported does not depend on timing.
 fn keep_first(slot: &Mutex<Option<(usize, Fault)>>, task: usize, fault: Fault) {
@@ -273,7 +262,7 @@ fn result(slot: Mutex<Option<(usize, Fault)>>) -> Result<(), Fault> {
 /// A grouped map, ready to run.
 #[derive(Debug)]
 pub(crate) struct CompiledGrouped {
-    program: Program,
+    program: BlockProgram,
     /// Elements of each instance, and of all before it.
     lens: Vec<(usize, usize)>,
     total: usize,
@@ -305,7 +294,7 @@ impl CompiledGrouped {
         let lens = lens.collect();
         let bytes: usize = region.args.iter().filter(|arg| arg.write).map(|arg| arg.dtype.size()).sum();
         Ok(CompiledGrouped {
-            program: Program::new(&body, tier, true)?,
+            program: BlockProgram::new(&body, tier, true)?,
             lens,
             total,
             n_args: region.args.len(),

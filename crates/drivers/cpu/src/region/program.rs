@@ -1,6 +1,6 @@
 //! From a region to what the executor runs: straight-line segments of kernels over numbered slots.
 //!
-//! In: a validated region. Out: a `Program` with a uniform segment (once per launch and thread), row segments and full
+//! In: a validated region. Out: a `BlockProgram` with a uniform segment (once per launch and thread), row segments and full
 //! segments (see below), reductions, and an offset in scratch memory for every slot.
 //!
 //! The lanes of a block are either consecutive points of the parallel axes (`Lanes::Rows`: maps, column reductions, short rows)
@@ -13,9 +13,9 @@
 //! Never: looks at pointers, thread counts or contents.
 
 use super::convert::{GatherFn, LoadFn, ScatterFn, StoreFn};
-use super::fuse::Node;
 use super::fused::{Fused, FusedSum};
 use super::kernels::{OpFn, Ty};
+use super::match_patterns::Node;
 use super::reduce::{ArgFn, JoinFn};
 use super::view::View;
 use crate::simd::Tier;
@@ -110,7 +110,7 @@ impl Access {
 }
 
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum MicroOp {
     Op {
         f: OpFn,
         d: Slot,
@@ -217,7 +217,7 @@ impl Reduction {
 /// Full values of one pass over a row, and the reductions they feed.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<MicroOp>,
     pub(super) reductions: Vec<Reduction>,
 }
 
@@ -244,15 +244,15 @@ pub(super) struct SlotInfo {
 
 /// A region, ready to run.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct BlockProgram {
     pub(super) lanes: Lanes,
     pub(super) rows: usize,
     pub(super) row_len: usize,
-    pub(super) uniform: Vec<Step>,
+    pub(super) uniform: Vec<MicroOp>,
     /// Lanes of a block.
     pub(super) block: usize,
     /// One more than passes.
-    pub(super) row: Vec<Vec<Step>>,
+    pub(super) row: Vec<Vec<MicroOp>>,
     pub(super) passes: Vec<Pass>,
     pub(super) slots: Vec<SlotInfo>,
     /// Slots kept for a whole row: slot, offset, bytes of a lane.
@@ -285,7 +285,7 @@ pub(super) struct Compiler<'a> {
     pub(super) results: Vec<Option<Slot>>,
     /// By instruction: the last instruction that may read the memory a load refers to.
     pub(super) last_use: Vec<usize>,
-    pub(super) out: Program,
+    pub(super) out: BlockProgram,
 }
 
 /// Where a step goes.
@@ -296,13 +296,13 @@ pub(super) enum Segment {
     Full(usize),
 }
 
-impl Program {
-    pub(super) fn new(region: &Region, tier: Tier, keep: bool) -> Result<Program, String> {
-        Program::with(region, tier, keep, true)
+impl BlockProgram {
+    pub(super) fn new(region: &Region, tier: Tier, keep: bool) -> Result<BlockProgram, String> {
+        BlockProgram::with(region, tier, keep, true)
     }
 
     /// With or without fused steps.
-    pub(super) fn with(region: &Region, tier: Tier, keep: bool, fuse: bool) -> Result<Program, String> {
+    pub(super) fn with(region: &Region, tier: Tier, keep: bool, fuse: bool) -> Result<BlockProgram, String> {
         let lanes = choose_lanes(region);
         Compiler::new(region, tier, lanes)?.compile(keep, fuse)
     }
@@ -372,7 +372,7 @@ impl<'a> Compiler<'a> {
             inst.op.visit_values(|value| d = d.max(depth[value.index()]));
             depth[at] = d + usize::from(matches!(inst.op, InstOp::Reduce(..) | InstOp::ArgReduce(..)));
         }
-        let out = Program {
+        let out = BlockProgram {
             lanes,
             rows: region.rows(),
             row_len: region.row_len(),
@@ -442,7 +442,7 @@ impl<'a> Compiler<'a> {
         self.out.slots.len() as Slot - 1
     }
 
-    pub(super) fn push(&mut self, segment: Segment, step: Step) {
+    pub(super) fn push(&mut self, segment: Segment, step: MicroOp) {
         match segment {
             Segment::Uniform => self.out.uniform.push(step),
             Segment::Row(d) => self.out.row[d].push(step),
@@ -450,7 +450,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn compile(mut self, keep: bool, fuse: bool) -> Result<Program, String> {
+    fn compile(mut self, keep: bool, fuse: bool) -> Result<BlockProgram, String> {
         let region = self.region;
         let n = region.insts.len();
         // Slot 0 stands in for operands that a kernel does not have.
@@ -550,8 +550,8 @@ impl<'a> Compiler<'a> {
 
     /// Long blocks cost less per lane, as long as the caches hold what is between the steps.
     fn block(&self) -> usize {
-        let is_work = |step: &&Step| !matches!(step, Step::Load(_) | Step::Store(_) | Step::Direct(_));
-        let few = |steps: &[Step]| steps.iter().filter(is_work).count() <= FEW_STEPS;
+        let is_work = |step: &&MicroOp| !matches!(step, MicroOp::Load(_) | MicroOp::Store(_) | MicroOp::Direct(_));
+        let few = |steps: &[MicroOp]| steps.iter().filter(is_work).count() <= FEW_STEPS;
         match self.lanes {
             Lanes::Elements if self.out.passes.iter().all(|pass| few(&pass.steps)) => LONG_BLOCK,
             Lanes::Rows if self.out.passes.is_empty() && self.out.row.iter().all(|steps| few(steps)) => LONG_MAP,

@@ -13,7 +13,7 @@ use unigrad_gpu::{Matrix, Product};
 use unigrad_scalar::DType;
 
 /// A buffer, and the byte where the matrix' range begins.
-type Place<'a> = (&'a ProtocolObject<dyn MTLBuffer>, usize);
+type BufferAt<'a> = (&'a ProtocolObject<dyn MTLBuffer>, usize);
 
 /// Whether a product is one that the class describes, on a device and a system that have it.
 pub(super) fn can(device: &Device, p: &Product) -> bool {
@@ -30,7 +30,7 @@ pub(super) fn encode(
     device: &Device,
     commands: &ProtocolObject<dyn MTLCommandBuffer>,
     p: &Product,
-    [a, b, c]: [Place<'_>; 3],
+    [a, b, c]: [BufferAt<'_>; 3],
 ) -> Result<(), &'static str> {
     let refused = "not a product of MPSMatrixMultiplication";
     let made =
@@ -84,7 +84,7 @@ fn shape(matrix: &Matrix, [rows, columns]: [u32; 2], batch: u32) -> Option<Store
     whole.then_some(Stored { rows: rows as usize, columns: columns as usize, row_bytes, matrix_bytes, data_type })
 }
 
-fn view(matrix: &Matrix, size: [u32; 2], batch: u32, (buffer, offset): Place<'_>) -> Option<Retained<MPSMatrix>> {
+fn view(matrix: &Matrix, size: [u32; 2], batch: u32, (buffer, offset): BufferAt<'_>) -> Option<Retained<MPSMatrix>> {
     let stored = shape(matrix, size, batch)?;
     let first = usize::try_from(matrix.offset).ok()?.checked_mul(matrix.dtype.size())?.checked_add(offset)?;
     // SAFETY: rows lie in `row_bytes`, matrices in `matrix_bytes` (`shape`).

@@ -5,7 +5,7 @@
 use super::matrix::{self, Sizes};
 use super::tile::{Shape, Side, Tile};
 use super::{Context, Inputs, Parameters};
-use crate::lower::work::{Line, Operand, Scratch, for_each, mul_const_add, threads};
+use crate::lower::distribute::{Line, Operand, ScratchBuffers, for_each, mul_const_add, threads};
 use crate::lower::{Lowered, Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{AttentionGrad, Layout4};
@@ -20,7 +20,7 @@ pub(in crate::lower) fn lower(kernel: &AttentionGrad, target: &Target) -> Result
     let [dq, dk, dv] = kernel.grad_buffers;
     let context = Context::new(forward, target, &[kernel.dout_buffer, dq, dk, dv])?;
     let n_rows = forward.batch * forward.heads * forward.q_len;
-    let mut scratch = Scratch::default();
+    let mut scratch = ScratchBuffers::default();
     let delta = scratch.take(context.dtype, n_rows);
     let pass = Backward { kernel, context, delta };
     let mut steps = Vec::new();

@@ -6,7 +6,7 @@
 
 use super::tile::Side;
 use super::{Context, Inputs};
-use crate::lower::work::{Line, Operand, Scratch, for_each, mul_const_add, threads};
+use crate::lower::distribute::{Line, Operand, ScratchBuffers, for_each, mul_const_add, threads};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::Layout4;
@@ -94,7 +94,7 @@ impl<'a> Division<'a> {
         if joined { (true, group * kernel.q_len, kernel.kv_heads) } else { (false, kernel.q_len, kernel.heads) }
     }
 
-    pub(super) fn new(context: &'a Context<'a>, sizes: BlockSizes, target: &Target, scratch: &mut Scratch) -> Division<'a> {
+    pub(super) fn new(context: &'a Context<'a>, sizes: BlockSizes, target: &Target, scratch: &mut ScratchBuffers) -> Division<'a> {
         let kernel = context.kernel;
         let (joined, rows, heads) = Division::rows_of(context);
         let blocks = rows.div_ceil(sizes.rows as usize);

@@ -1,8 +1,8 @@
 //! Both passes in a device's own words, where it has matrix instructions for them: [`native::attention`].
 
 use super::{Context, Inputs, aligned};
+use crate::lower::distribute::{Line, Operand};
 use crate::lower::native::attention::{self as native, Backward, Forward};
-use crate::lower::work::{Line, Operand};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Target, Value};
 use unigrad_kernel::AttentionGrad;

@@ -5,7 +5,7 @@ use super::division::{Block, BlockSizes, Division};
 use super::matrix;
 use super::tile::{Shape, Side, Tile};
 use super::{Context, Inputs};
-use crate::lower::work::{Scratch, mul_const_add};
+use crate::lower::distribute::{ScratchBuffers, mul_const_add};
 use crate::lower::{Lowered, Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::Attention;
@@ -20,7 +20,7 @@ pub(in crate::lower) fn lower(kernel: &Attention, target: &Target) -> Result<Low
         return Ok(Lowered { steps: vec![step], scratch: Vec::new() });
     }
     let (_, rows, _) = Division::rows_of(&context);
-    let mut scratch = Scratch::default();
+    let mut scratch = ScratchBuffers::default();
     let (division, step);
     if let Some(sizes) = matrix::Sizes::forward(kernel, rows, target) {
         division = Division::new(&context, sizes.block(), target, &mut scratch);

@@ -18,8 +18,8 @@ pub(super) use forward::lower;
 
 use super::{
     Signature, Unsupported,
+    distribute::{Operand, check_dtype, index_dtype, too_large},
     philox::philox,
-    work::{Operand, check_dtype, index_dtype, too_large},
 };
 use tile::{PageTable, Side};
 use unigrad_ir::{Builder, Place, Target, Value};
@@ -147,7 +147,7 @@ impl<'a> Context<'a> {
         let base = b.int(self.index, layout.offset);
         let head = b.cast(head, self.index);
         let [by_page, by_head, position, feature] = layout.strides;
-        let base = super::work::mul_const_add(b, head, by_head, base);
+        let base = super::distribute::mul_const_add(b, head, by_head, base);
         let per_sequence = self.kernel.k_len / pages.size.max(1);
         let pages = PageTable { table, row, per_sequence, count: pages.count, size: pages.size, stride: by_page };
         Side { place, base, position, feature, features, heads: None, pages: Some(pages) }
@@ -158,8 +158,8 @@ impl<'a> Context<'a> {
         let base = b.int(self.index, layout.offset);
         let (batch, head) = (b.cast(batch, self.index), b.cast(head, self.index));
         let [by_batch, by_head, position, feature] = layout.strides;
-        let base = super::work::mul_const_add(b, batch, by_batch, base);
-        let base = super::work::mul_const_add(b, head, by_head, base);
+        let base = super::distribute::mul_const_add(b, batch, by_batch, base);
+        let base = super::distribute::mul_const_add(b, head, by_head, base);
         Side { place, base, position, feature, features, heads: None, pages: None }
     }
 
@@ -249,7 +249,7 @@ impl<'a> Context<'a> {
             let added = b.variable("bias", zero);
             b.when(seen, |b| {
                 let j = b.cast(j, self.index);
-                let at = super::work::mul_const_add(b, j, layout.strides[3], line);
+                let at = super::distribute::mul_const_add(b, j, layout.strides[3], line);
                 let value = b.load(bias, at);
                 let value = b.cast(value, self.dtype);
                 b.set(added, value);
@@ -291,8 +291,8 @@ impl<'a> Context<'a> {
     /// The number of a query in `[batch, head, query]`: `U32`.
     fn row_number(&self, b: &mut Builder, batch: Value, head: Value, i: Value) -> Value {
         let i = b.cast(i, DType::U32);
-        let line = super::work::mul_const_add(b, batch, self.kernel.heads as i64, head);
-        super::work::mul_const_add(b, line, self.kernel.q_len as i64, i)
+        let line = super::distribute::mul_const_add(b, batch, self.kernel.heads as i64, head);
+        super::distribute::mul_const_add(b, line, self.kernel.q_len as i64, i)
     }
 }
 

@@ -5,7 +5,7 @@
 //! through shared memory, converted to the type of accumulators; what is outside of a tensor is 0 there.
 //! Always: a thread's results are in locals indexed by constants, so that every compiler keeps them in registers.
 
-use crate::lower::work::mul_const_add;
+use crate::lower::distribute::mul_const_add;
 use unigrad_ir::{Builder, Place, SubgroupOp, Target, Type, Value};
 use unigrad_scalar::{BinaryOp, DType, ReduceOp};
 

@@ -9,7 +9,7 @@ use super::grid::{Groups, Item, item, tile_of};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
 use super::source::Source;
-use super::stage::{Staged, masks};
+use super::staged_store::{Staged, masks};
 use super::tile::Parts;
 use unigrad_ir::{Target, Type};
 use unigrad_kernel::Contract;
@@ -26,7 +26,7 @@ enum Instructions {
 
 /// How the loop is set up for a problem.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(super) struct AsyncTiles {
     instructions: Instructions,
     bn: u32,
     stages: u32,
@@ -40,7 +40,7 @@ fn along(operand: &Operand) -> Option<Along> {
 }
 
 /// Whether the target has the instructions, the operands suit them, and the product is large enough for one tile at least.
-pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
+pub(super) fn plan(p: &Problem, target: &Target) -> Option<AsyncTiles> {
     let half = matches!(p.a.dtype, DType::F16 | DType::BF16) && p.a.dtype == p.b.dtype && p.compute == DType::F32;
     if !half || !mma_sync::available(target) {
         return None;
@@ -69,11 +69,11 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
     let bn = widths.iter().copied().min_by(|x, y| cost(*x).total_cmp(&cost(*y)))?;
     let stages = if bn == 256 { 4 } else { 3 };
     let wanted = if 2 * tiles(bn) > units { 1 } else { (2 * units / tiles(bn)).min(p.k / 512).clamp(1, 16) };
-    let plan = Plan { instructions, bn, stages, parts: Parts::of(p.k, wanted, copies::BK.into()) };
+    let plan = AsyncTiles { instructions, bn, stages, parts: Parts::of(p.k, wanted, copies::BK.into()) };
     (plan.inner(p)?.shared_bytes() as usize <= target.shared_bytes).then_some(plan)
 }
 
-impl Plan {
+impl AsyncTiles {
     fn inner(&self, p: &Problem) -> Option<Loop> {
         let operand = |operand: &Operand, tile: u32, lanes: u64| {
             Some(copies::Operand {
@@ -96,9 +96,9 @@ impl Plan {
 }
 
 /// The launch of the product; the second step of several parts is the caller's. `None` if the operands do not suit after all.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: Plan) -> Result<Option<Step>, Unsupported> {
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: AsyncTiles) -> Result<Option<Step>, Unsupported> {
     let Some(inner) = plan.inner(p) else { return Ok(None) };
-    let Plan { instructions, bn, parts, .. } = plan;
+    let AsyncTiles { instructions, bn, parts, .. } = plan;
     let name = if instructions == Instructions::Wgmma { "contract_wgmma" } else { "contract_mma" };
     let mut s = Signature::new(name, [copies::THREADS, 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;

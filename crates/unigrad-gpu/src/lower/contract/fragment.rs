@@ -9,7 +9,7 @@ use super::load::{Layout, Loader, Tile, pipeline, table_bytes};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
 use super::source::Source;
-use super::stage::{Staged, masks};
+use super::staged_store::{Staged, masks};
 use super::tile::Parts;
 use unigrad_ir::{Fragment, FragmentRole, FragmentShape, Op, Stmt, Target, Type, Value};
 use unigrad_kernel::Contract;
@@ -27,7 +27,7 @@ struct Sizes {
 
 /// How a problem is divided.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(super) struct FragmentTiles {
     sizes: Sizes,
     shape: FragmentShape,
     subgroup: u32,
@@ -37,7 +37,7 @@ pub(super) struct Plan {
 /// Elements from row to row are more than the row by this: aligned to fragments, and not a multiple of all banks.
 const PAD: u32 = 8;
 
-impl Plan {
+impl FragmentTiles {
     fn threads(&self) -> u32 {
         (self.sizes.bm / self.sizes.wm) * (self.sizes.bn / self.sizes.wn) * self.subgroup
     }
@@ -48,7 +48,7 @@ impl Plan {
 
     /// Row length in shared memory, and elements of one buffer of the tile.
     fn extent(&self, operand: &Operand, lanes: u32) -> (u32, u32) {
-        match Plan::layout(operand) {
+        match FragmentTiles::layout(operand) {
             Layout::LaneMajor => (self.sizes.bk + PAD, lanes * (self.sizes.bk + PAD)),
             Layout::KMajor => (lanes + PAD, self.sizes.bk * (lanes + PAD)),
         }
@@ -67,7 +67,7 @@ impl Plan {
 }
 
 /// The division of a problem, if the target has fragments for it.
-pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
+pub(super) fn plan(p: &Problem, target: &Target) -> Option<FragmentTiles> {
     const SIZES: [Sizes; 5] = [
         Sizes { bm: 128, bn: 128, bk: 32, wm: 64, wn: 32 },
         Sizes { bm: 64, bn: 128, bk: 32, wm: 32, wn: 32 },
@@ -88,16 +88,16 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
     let plan = |sizes: Sizes| {
         let tiles = p.batch * p.m.div_ceil(sizes.bm.into()) * p.n.div_ceil(sizes.bn.into());
         let wanted = if tiles >= units { 1 } else { (2 * units).div_ceil(tiles).min(p.k / 256).clamp(1, 32) };
-        Plan { sizes, shape, subgroup, parts: Parts::of(p.k, wanted, sizes.bk.into()) }
+        FragmentTiles { sizes, shape, subgroup, parts: Parts::of(p.k, wanted, sizes.bk.into()) }
     };
-    let fits = |plan: &Plan| {
+    let fits = |plan: &FragmentTiles| {
         let most = plan.sizes.bm.max(plan.sizes.bn);
         plan.threads() <= target.max_threads
             && plan.threads() >= most
             && plan.threads().is_power_of_two()
             && plan.shared_bytes(p) <= target.shared_bytes
     };
-    let cost = |plan: &Plan| {
+    let cost = |plan: &FragmentTiles| {
         let Sizes { bm, bn, .. } = plan.sizes;
         let tiles = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into());
         let work = tiles as f64 * f64::from(bm * bn);
@@ -109,8 +109,8 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
 }
 
 /// The launch of the product; the second step of several parts is the caller's.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: Plan) -> Result<Step, Unsupported> {
-    let Plan { sizes, shape, subgroup, parts } = plan;
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: FragmentTiles) -> Result<Step, Unsupported> {
+    let FragmentTiles { sizes, shape, subgroup, parts } = plan;
     let threads = plan.threads();
     let input = p.a.dtype;
     let mut s = Signature::new("contract_fragment", [threads, 1, 1]);
@@ -148,7 +148,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
             n_lanes: p.m,
             n_k: p.k,
             mask_k: parts.mask_k(p.k, sizes.bk),
-            layout: Plan::layout(&p.a),
+            layout: FragmentTiles::layout(&p.a),
             ld: lda,
             stored: input,
             at: 0,
@@ -158,7 +158,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
             operand: &p.b,
             lanes: sizes.bn,
             n_lanes: p.n,
-            layout: Plan::layout(&p.b),
+            layout: FragmentTiles::layout(&p.b),
             ld: ldb,
             at: 2 * size_a,
             stage: size_b,
@@ -172,7 +172,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
         pipeline(b, [&a, &bl], k0, parts.len.min(p.k), |b, parity| {
             // The first element of a fragment at (lane, k) of a tile.
             let load = |b: &mut unigrad_ir::Builder, operand: &Operand, role, [lane, k]: [Value; 2], ld: u32, at: u32, stage: u32| {
-                let layout = Plan::layout(operand);
+                let layout = FragmentTiles::layout(operand);
                 let (slow, fast) = if layout == Layout::LaneMajor { (lane, k) } else { (k, lane) };
                 let index = b.mul_const(slow, ld.into());
                 let index = b.add(index, fast);

@@ -6,7 +6,7 @@
 use super::super::{Lowered, StepArg};
 use super::inside::{Factor, Words, words};
 use super::problem::{Dims, Problem};
-use super::sums;
+use super::split_k;
 use crate::{Inside, Matrix, Product};
 use unigrad_ir::Target;
 use unigrad_kernel::Contract;
@@ -101,7 +101,7 @@ fn spoken(contract: &Contract, p: &Problem) -> Option<Library> {
 fn finished(contract: &Contract, p: &Problem, target: &Target) -> Option<Library> {
     let product = Product { after: true, ..operands(contract, p)? };
     let bytes = (p.batch * p.m * p.n) as usize * product.compute.size();
-    let after = Lowered { steps: vec![sums::finish(contract, p, target, 1).ok()?], scratch: vec![bytes] };
+    let after = Lowered { steps: vec![split_k::finish(contract, p, target, 1).ok()?], scratch: vec![bytes] };
     Some(Library { product, places: places(p, StepArg::Scratch(0)), scale: Factor::One, after })
 }
 

@@ -5,7 +5,7 @@
 //! Never: reads an element twice from device memory because of a layout: operands are read in place, the way they run.
 //!
 //! [`problem`] decides roles and dtypes, [`source`] where elements come from, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes
-//! sums; the templates are [`tile`] and the second step [`sums`]. [`library`] tells which contractions a vendor's library could do instead, and
+//! sums; the templates are [`tile`] and the second step [`split_k`]. [`library`] tells which contractions a vendor's library could do instead, and
 //! [`inside`] what of their epilogues.
 
 mod asynchronous;
@@ -18,8 +18,8 @@ mod problem;
 mod sink;
 mod skinny;
 mod source;
-mod stage;
-mod sums;
+mod split_k;
+mod staged_store;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -87,7 +87,7 @@ fn finish(contract: &Contract, p: &Problem, target: &Target, product: super::Ste
         return Ok(Lowered { steps: vec![product], scratch: Vec::new() });
     }
     let bytes = (parts * p.batch * p.m * p.n) as usize * p.compute.size();
-    Ok(Lowered { steps: vec![product, sums::finish(contract, p, target, parts)?], scratch: vec![bytes] })
+    Ok(Lowered { steps: vec![product, split_k::finish(contract, p, target, parts)?], scratch: vec![bytes] })
 }
 
 /// Shapes by preference: the largest tiles that still give every compute unit something to do, and fit the target.

@@ -30,7 +30,7 @@ enum Way {
 
 /// How a problem is divided.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(super) struct SkinnyTiles {
     way: Way,
     threads: u32,
     /// Neighbours that a thread loads at once.
@@ -61,7 +61,7 @@ impl<'a> Sides<'a> {
 }
 
 /// The division of a problem, if it is a narrow one.
-pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
+pub(super) fn plan(p: &Problem, target: &Target) -> Option<SkinnyTiles> {
     let s = Sides::of(p);
     if p.m.min(p.n) > NARROW || p.k == 0 {
         return None;
@@ -84,7 +84,7 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
         let step = u64::from(group * v);
         let wanted = if groups >= 2 * units { 1 } else { (4 * units / groups).min(p.k / (4 * step)).clamp(1, 64) };
         let ahead = (16 / (lanes * r)).clamp(1, 4);
-        return Some(Plan { way: Way::Dot { group, lanes }, threads, v, ahead, parts: Parts::of(p.k, wanted, step) });
+        return Some(SkinnyTiles { way: Way::Dot { group, lanes }, threads, v, ahead, parts: Parts::of(p.k, wanted, step) });
     }
     if s.n_lanes < 32 {
         return None;
@@ -104,11 +104,11 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Plan> {
     let groups = p.batch * s.n_lanes.div_ceil((across * v).into());
     let wanted = if groups >= 4 * units { 1 } else { (6 * units / groups).min(p.k / u64::from(8 * deep)).clamp(1, 64) };
     let ahead = (32 / (r * v)).clamp(1, 8);
-    Some(Plan { way: Way::Spread { across }, threads, v, ahead, parts: Parts::of(p.k, wanted, deep.into()) })
+    Some(SkinnyTiles { way: Way::Spread { across }, threads, v, ahead, parts: Parts::of(p.k, wanted, deep.into()) })
 }
 
 /// The launch of the product; the second step of several parts is the caller's.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: Plan) -> Result<Step, Unsupported> {
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: SkinnyTiles) -> Result<Step, Unsupported> {
     let mut s = Signature::new("contract_skinny", [plan.threads, 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;
     let second = Source::declare(&mut s, contract, &p.b, target)?;
@@ -140,7 +140,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
             let end = b.add(begin, length);
             b.binary(BinaryOp::Min, end, all)
         };
-        let kernel = Kernel { p, plan, sides: Sides::of(p), target, sources, sink: &sink, base: &base };
+        let kernel = SkinnyKernel { p, plan, sides: Sides::of(p), target, sources, sink: &sink, base: &base };
         match (plan.way, shared) {
             (Way::Dot { group, lanes }, Some(shared)) => kernel.dot(b, [batch, lane0, begin, end], group, lanes, shared),
             (_, shared) => kernel.spread(b, [batch, lane0, begin, end], shared),
@@ -149,9 +149,9 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: P
     Ok(s.finish(groups.grid()))
 }
 
-struct Kernel<'a> {
+struct SkinnyKernel<'a> {
     p: &'a Problem,
-    plan: Plan,
+    plan: SkinnyTiles,
     sides: Sides<'a>,
     target: &'a Target,
     sources: [&'a Source<'a>; 2],
@@ -159,7 +159,7 @@ struct Kernel<'a> {
     base: &'a Base,
 }
 
-impl Kernel<'_> {
+impl SkinnyKernel<'_> {
     fn zeros(&self, b: &mut Builder, count: u32) -> Place {
         let acc = b.local("acc", Type::Scalar(self.p.compute), count);
         let zero = b.constant(Literal::zero(self.p.compute));
@@ -230,7 +230,7 @@ impl Kernel<'_> {
     }
 
     fn dot(&self, b: &mut Builder, at: [Value; 4], group: u32, lanes: u32, shared: Place) {
-        let Kernel { plan, sides, sources, .. } = self;
+        let SkinnyKernel { plan, sides, sources, .. } = self;
         let [batch, lane0, begin, end] = at;
         let (r, v) = (sides.n_vectors, plan.v);
         let thread = b.thread(0);
@@ -334,7 +334,7 @@ impl Kernel<'_> {
     }
 
     fn spread(&self, b: &mut Builder, at: [Value; 4], shared: Option<Place>) {
-        let Kernel { p, plan, sides, sources, .. } = self;
+        let SkinnyKernel { p, plan, sides, sources, .. } = self;
         let Way::Spread { across } = plan.way else { return };
         let [batch, lane0, begin, end] = at;
         let (r, v) = (sides.n_vectors, plan.v);

@@ -10,7 +10,7 @@ use super::load::{Layout, Loader, Tile, pipeline, repeat, table_bytes};
 use super::problem::{Problem, multiply_add};
 use super::sink::{Base, Sink};
 use super::source::Source;
-use super::stage::{Staged, guarded, masks};
+use super::staged_store::{Staged, guarded, masks};
 use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_kernel::Contract;
 use unigrad_scalar::{DType, Literal};
@@ -98,7 +98,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, shape: 
         let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
         let row0 = b.mul_const(tile_m, shape.bm.into());
         let col0 = b.mul_const(tile_n, shape.bn.into());
-        let kernel = Kernel { p, shape, target, shared, sink: &sink };
+        let kernel = TileKernel { p, shape, target, shared, sink: &sink };
         let acc = kernel.zeros(b);
         kernel.multiply(b, [&first, &second], [part, batch, row0, col0], parts, acc);
         let base = sink.base(b, if parts.count > 1 { both } else { batch });
@@ -107,7 +107,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, shape: 
     Ok(s.finish(groups.grid()))
 }
 
-struct Kernel<'a> {
+struct TileKernel<'a> {
     p: &'a Problem,
     shape: Shape,
     target: &'a Target,
@@ -115,7 +115,7 @@ struct Kernel<'a> {
     sink: &'a Sink<'a>,
 }
 
-impl Kernel<'_> {
+impl TileKernel<'_> {
     fn zeros(&self, b: &mut Builder) -> Place {
         let count = self.shape.tm * self.shape.tn;
         let acc = b.local("acc", Type::Scalar(self.p.compute), count);
@@ -141,7 +141,7 @@ impl Kernel<'_> {
     }
 
     fn multiply(&self, b: &mut Builder, sources: [&Source<'_>; 2], at: [Value; 4], parts: Parts, acc: Place) {
-        let Kernel { p, shape, target, shared, .. } = *self;
+        let TileKernel { p, shape, target, shared, .. } = *self;
         if p.k == 0 {
             return;
         }
@@ -174,7 +174,7 @@ impl Kernel<'_> {
 
     /// Multiplies the tiles in buffer `parity`.
     fn multiply_tile(&self, b: &mut Builder, parity: Value, lda: u32, ldb: u32, acc: Place) {
-        let Kernel { p, shape, shared, .. } = *self;
+        let TileKernel { p, shape, shared, .. } = *self;
         let (run_m, run_n) = shape.runs(p.compute);
         let (ty, tx) = self.place(b);
         let at_a = b.mul_const(parity, (shape.bk * lda).into());
@@ -229,7 +229,7 @@ impl Kernel<'_> {
     /// Hands the sums to the sink: from registers where they go out as vectors, else through shared memory, so that neighbouring threads
     /// have neighbouring columns.
     fn store(&self, b: &mut Builder, base: &Base, row0: Value, col0: Value, acc: Place) {
-        let Kernel { p, shape, target, sink, .. } = *self;
+        let TileKernel { p, shape, target, sink, .. } = *self;
         let (run_m, run_n) = shape.runs(p.compute);
         let (ty, tx) = self.place(b);
         let row_of = |b: &mut Builder, i: u32| {
@@ -262,7 +262,7 @@ impl Kernel<'_> {
     }
 
     fn store_staged(&self, b: &mut Builder, base: &Base, at: [Value; 4], acc: Place) {
-        let Kernel { p, shape, target, shared, sink, .. } = *self;
+        let TileKernel { p, shape, target, shared, sink, .. } = *self;
         let [row0, col0, ty, tx] = at;
         let (run_m, run_n) = shape.runs(p.compute);
         let ld = Shape::padded(shape.bn, p.compute);

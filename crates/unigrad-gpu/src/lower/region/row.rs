@@ -47,7 +47,7 @@ pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsuppo
     let may_split = region.args.len() + n_parts < target.max_buffers as usize;
     let schedule = RowSchedule::new(region, target, passes.len(), kept_words, may_split);
     let mut lowered = Lowered::default();
-    let kernel = Kernel { region, target, passes: &passes, schedule, kept: &kept };
+    let kernel = RowKernel { region, target, passes: &passes, schedule, kept: &kept };
     if schedule.splits == 1 {
         kernel.step(&mut lowered, Job::All)?;
         return Ok(lowered);
@@ -67,7 +67,7 @@ pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsuppo
     Ok(lowered)
 }
 
-struct Kernel<'a> {
+struct RowKernel<'a> {
     region: &'a Region,
     target: &'a Target,
     passes: &'a Passes,
@@ -77,7 +77,7 @@ struct Kernel<'a> {
 
 /// A program being written: everything about the rows that this thread is on.
 struct Rows<'a> {
-    kernel: &'a Kernel<'a>,
+    kernel: &'a RowKernel<'a>,
     body: &'a Body<'a>,
     threads: Threads,
     /// Number of the first row of the thread's run of rows.
@@ -93,7 +93,7 @@ struct Rows<'a> {
     registers: Vec<Option<Place>>,
 }
 
-impl Kernel<'_> {
+impl RowKernel<'_> {
     fn step(&self, lowered: &mut Lowered, job: Job) -> Result<(), Unsupported> {
         let RowSchedule { arrangement, width, splits, split_len, .. } = self.schedule;
         let region = self.region;
@@ -283,7 +283,7 @@ impl Rows<'_> {
 
     /// One walk over the row: per reduction, what this thread has for every lane.
     fn walk(&mut self, b: &mut Builder, pass: usize) -> Vec<(usize, Carried, Vec<Vec<Value>>)> {
-        let Kernel { passes, schedule, .. } = *self.kernel;
+        let RowKernel { passes, schedule, .. } = *self.kernel;
         let body = self.body;
         let lanes = self.row_lanes();
         // Accumulators, per reduction and lane.
@@ -481,7 +481,7 @@ impl Rows<'_> {
 
     /// Combines what the workgroups of an earlier launch left.
     fn recall(&mut self, b: &mut Builder, pass: usize, needed: &[bool], partials: &[Vec<Place>]) {
-        let Kernel { passes, schedule, .. } = *self.kernel;
+        let RowKernel { passes, schedule, .. } = *self.kernel;
         let mut results = Vec::new();
         let place = self.threads.place();
         let (end, step) = (b.u32(schedule.splits as u32), b.u32(schedule.arrangement.per_row));
@@ -520,7 +520,7 @@ struct Sums {
     lanes: Vec<Vec<Running>>,
 }
 
-impl Kernel<'_> {
+impl RowKernel<'_> {
     /// How often a thread adds to a reduction in a walk, at most.
     fn steps(&self) -> usize {
         let RowSchedule { arrangement, groups, kept, split_len, .. } = self.schedule;

@@ -2,7 +2,7 @@
 //!
 //! Always: NaN is one key, above all numbers; the zeros are one key. Everything is done on bits, so that no compiler's idea of NaN matters.
 
-use super::super::work::Operand;
+use super::super::distribute::Operand;
 use unigrad_ir::{Builder, Place, Value};
 use unigrad_scalar::{BinaryOp, DType};
 

@@ -12,7 +12,7 @@ mod tile;
 
 use super::{
     Lowered, Signature, Step, Unsupported,
-    work::{Operand, Scratch, check_dtype, div_rem, mul_add, too_large},
+    distribute::{Operand, ScratchBuffers, check_dtype, div_rem, mul_add, too_large},
 };
 use key::{KeyOf, Keys, Pairs, Words};
 use unigrad_ir::{Builder, Place, Target, Value};
@@ -39,7 +39,7 @@ pub(super) fn topk(kernel: &TopK, target: &Target) -> Result<Lowered, Unsupporte
 fn best(target: &Target, rows: Rows, dtype: DType, descending: bool, keep: usize) -> Result<Lowered, Unsupported> {
     check_dtype(target, dtype)?;
     let elements = rows.count() * rows.len;
-    let mut scratch = Scratch::default();
+    let mut scratch = ScratchBuffers::default();
     let mut steps = Vec::new();
     if elements > 0 && keep > 0 {
         let x = Operand::Arg(0, Arg { dtype, len: elements, write: false });
@@ -57,7 +57,7 @@ pub(super) fn sort(
     mut input: Input,
     output: Output,
     keep: usize,
-    scratch: &mut Scratch,
+    scratch: &mut ScratchBuffers,
 ) -> Result<Vec<Step>, Unsupported> {
     let elements = rows.count() * rows.len;
     // Twice the elements, so that the ends of tiles beyond the last are counted without wrapping.
@@ -116,7 +116,7 @@ pub(super) enum Output {
 }
 
 impl Pairs {
-    pub(super) fn new(scratch: &mut Scratch, keys: Keys, len: usize) -> Pairs {
+    pub(super) fn new(scratch: &mut ScratchBuffers, keys: Keys, len: usize) -> Pairs {
         let words = (0..keys.words).map(|_| scratch.take(DType::U32, len)).collect();
         Pairs { words, index: scratch.take(DType::U32, len) }
     }

@@ -4,8 +4,9 @@
 //! Within a tile each thread counts a run of elements that follow each other, in counters of its own: no atomics, no order but the rows'.
 
 use super::super::{
-    Signature, Step, Unsupported, scan,
-    work::{Line, Operand, Scratch, div_rem, mul_add, mul_const_add, threads},
+    Signature, Step, Unsupported,
+    distribute::{Line, Operand, ScratchBuffers, div_rem, mul_add, mul_const_add, threads},
+    scan,
 };
 use super::{Input, Output, Pairs, Rows};
 use unigrad_ir::{Builder, Place, Target, Value};
@@ -17,7 +18,13 @@ const DIGITS: u32 = 16;
 const EACH: u32 = 8;
 
 /// The launches that sort rows.
-pub(super) fn steps(target: &Target, rows: Rows, input: Input, output: Output, scratch: &mut Scratch) -> Result<Vec<Step>, Unsupported> {
+pub(super) fn steps(
+    target: &Target,
+    rows: Rows,
+    input: Input,
+    output: Output,
+    scratch: &mut ScratchBuffers,
+) -> Result<Vec<Step>, Unsupported> {
     let keys = input.keys();
     let n_passes = keys.bits.div_ceil(4).max(1);
     let per_thread = 4 * (DIGITS + EACH + 1);

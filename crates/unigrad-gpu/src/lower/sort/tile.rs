@@ -2,7 +2,7 @@
 
 use super::key::less;
 use super::{Input, Output, Rows};
-use crate::lower::work::{Line, div_rem, mul_add, mul_const_add, threads};
+use crate::lower::distribute::{Line, div_rem, mul_add, mul_const_add, threads};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::Target;
 use unigrad_scalar::{BinaryOp, DType};

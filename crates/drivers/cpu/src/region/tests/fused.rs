@@ -3,7 +3,7 @@
 use super::directed::Make;
 use super::*;
 use crate::region::fused::{Tree, trees};
-use crate::region::program::{Program, Step};
+use crate::region::program::{BlockProgram, MicroOp};
 use unigrad_kernel::{InstOp, Value};
 use unigrad_scalar::ReduceOp;
 
@@ -65,7 +65,7 @@ impl Written {
     }
 }
 
-fn run(program: Program, make: &Make) -> Memory {
+fn run(program: BlockProgram, make: &Make) -> Memory {
     let memory = make.memory(|a, i| 0.3 + ((i * 7 + a * 13) % 97) as f64 / 61.0);
     let compiled = CompiledRegion { program, parts: 1, stream: false };
     let mut launch = Launch::new(&memory);
@@ -95,14 +95,14 @@ fn fused_maps_equal_their_steps() {
                 }
             }
             for tier in tiers() {
-                let fused = Program::with(&w.make.0, tier, true, true).unwrap();
+                let fused = BlockProgram::with(&w.make.0, tier, true, true).unwrap();
                 let steps = &fused.row[0];
-                assert_eq!(steps.iter().filter(|step| matches!(step, Step::Fused(_))).count(), 1, "{tree:?}");
-                assert!(!steps.iter().any(|step| matches!(step, Step::Op { .. })), "{tree:?}");
-                let updates = steps.iter().any(|step| matches!(step, Step::Fused(fused) if fused.update));
+                assert_eq!(steps.iter().filter(|step| matches!(step, MicroOp::Fused(_))).count(), 1, "{tree:?}");
+                assert!(!steps.iter().any(|step| matches!(step, MicroOp::Op { .. })), "{tree:?}");
+                let updates = steps.iter().any(|step| matches!(step, MicroOp::Fused(fused) if fused.update));
                 assert_eq!(updates, in_place && w.outs.len() > 1, "{tree:?}");
                 let got = run(fused, &w.make);
-                let want = run(Program::with(&w.make.0, tier, true, false).unwrap(), &w.make);
+                let want = run(BlockProgram::with(&w.make.0, tier, true, false).unwrap(), &w.make);
                 for (got, want) in got.bufs.iter().zip(&want.bufs) {
                     assert_eq!(got.raw, want.raw, "{tier:?} {tree:?}");
                 }
@@ -126,10 +126,10 @@ fn fused_sums_are_near_their_steps() {
                 w.make.store(share, &[1111, 1]);
             }
             for tier in tiers() {
-                let fused = Program::with(&w.make.0, tier, true, true).unwrap();
+                let fused = BlockProgram::with(&w.make.0, tier, true, true).unwrap();
                 assert!(fused.passes[0].reductions[0].sum.is_some() && fused.passes[0].steps.len() <= 3, "{tree:?}");
                 let got = run(fused, &w.make);
-                let want = run(Program::with(&w.make.0, tier, true, false).unwrap(), &w.make);
+                let want = run(BlockProgram::with(&w.make.0, tier, true, false).unwrap(), &w.make);
                 for (got, want) in got.bufs.iter().zip(&want.bufs) {
                     for (got, want) in got.raw.iter().zip(&want.raw) {
                         let (got, want) = (f32::from_bits(*got as u32), f32::from_bits(*want as u32));

@@ -2,7 +2,7 @@
 //! nn's formulas really give (`unigrad-testing/tests/plan_texts.rs`). Reorder one product there, and this test says what the CPU lost.
 
 use super::*;
-use crate::region::program::{Program, Step};
+use crate::region::program::{BlockProgram, MicroOp};
 use unigrad_kernel::parse_regions;
 
 const OPTIMIZERS: &str = include_str!("../../../../../unigrad-testing/tests/snapshots/regions/optimizers.txt");
@@ -18,12 +18,12 @@ fn named(text: &'static str) -> Vec<(&'static str, Region)> {
 }
 
 /// Fused steps, sums of expressions, and operations that are steps of their own.
-fn steps(program: &Program) -> [usize; 3] {
+fn steps(program: &BlockProgram) -> [usize; 3] {
     let all = || program.row.iter().flatten().chain(program.passes.iter().flat_map(|pass| &pass.steps));
-    let fused = all().filter(|step| matches!(step, Step::Fused(_))).count();
+    let fused = all().filter(|step| matches!(step, MicroOp::Fused(_))).count();
     let sums = program.passes.iter().flat_map(|pass| &pass.reductions).filter(|reduction| reduction.sum.is_some()).count();
     let lanes = |d: &u32| program.slots[*d as usize].lanes;
-    [fused, sums, all().filter(|step| matches!(step, Step::Op { d, .. } if lanes(d))).count()]
+    [fused, sums, all().filter(|step| matches!(step, MicroOp::Op { d, .. } if lanes(d))).count()]
 }
 
 /// What each may be at most: fused steps, sums of expressions, other operations. An optimizer's other operations are the choices between the
@@ -45,10 +45,10 @@ fn optimizers_and_norms_take_fused_steps() {
         let all: Vec<(&str, Region)> = [OPTIMIZERS, ROWS].into_iter().flat_map(named).collect();
         assert_eq!(all.iter().map(|(name, _)| *name).collect::<Vec<_>>(), WANTED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         for ((name, region), (_, wanted)) in all.iter().zip(WANTED) {
-            let got = steps(&Program::with(region, tier, true, true).unwrap());
+            let got = steps(&BlockProgram::with(region, tier, true, true).unwrap());
             assert_eq!(got, *wanted, "{tier:?} {name}: fused steps, sums of expressions, operations apart in\n{region}");
             // The same region has more steps where nothing is fused.
-            let plain = steps(&Program::with(region, tier, true, false).unwrap());
+            let plain = steps(&BlockProgram::with(region, tier, true, false).unwrap());
             assert!(plain[0] + plain[1] == 0 && plain[2] > got.iter().sum(), "{tier:?} {name}: {plain:?}");
         }
     }

@@ -5,12 +5,12 @@
 //! both, rounded to the type of the inputs, in products with the columns that are added to the sums.
 
 use super::Sizes;
-use super::panel::{PAD, Panel, Shared, Source, run};
+use super::panel::{PAD, Panel, PanelMemory, Source, run};
 use super::product::{Grid, Part, Right, Sums};
 use super::runs::{RUN, Threads};
 use crate::lower::attention::backward::{Backward, Places};
 use crate::lower::attention::tile::Side;
-use crate::lower::work::{Line, mul_const_add};
+use crate::lower::distribute::{Line, mul_const_add};
 use crate::lower::{Signature, Step, Unsupported};
 use std::f64::consts::LOG2_E;
 use unigrad_ir::{Builder, Place, Target, Type, Value};
@@ -42,7 +42,7 @@ pub(in crate::lower::attention) fn lower(
     let ([_, head, batch], first, exists) = pass.take(b, line, [1, heads, forward.batch], items, sizes.rows, reversed);
     let places = pass.of_sequence(b, &arguments, batch);
     let end = b.int(DType::I32, n_rows as i64);
-    let shared = |b: &mut Builder, name: &str, dtype, rows: u32, ld: u32| Shared { place: b.shared(name, dtype, rows * ld), ld };
+    let shared = |b: &mut Builder, name: &str, dtype, rows: u32, ld: u32| PanelMemory { place: b.shared(name, dtype, rows * ld), ld };
     let half = forward.dtype;
     let widths = [sizes.qk, sizes.v];
     let rows = widths.map(|width| shared(b, "rows", half, sizes.rows, width + PAD));
@@ -112,13 +112,13 @@ struct Block<'a> {
     first: Value,
     end: Value,
     /// Of queries or keys, of gradients of the output or values.
-    rows: [Shared; 2],
-    columns: [Shared; 2],
+    rows: [PanelMemory; 2],
+    columns: [PanelMemory; 2],
     /// Scores, and their gradients.
-    scores: Shared,
-    score_grads: Shared,
-    grads: Shared,
-    weights: Option<Shared>,
+    scores: PanelMemory,
+    score_grads: PanelMemory,
+    grads: PanelMemory,
+    weights: Option<PanelMemory>,
 }
 
 /// What a thread knows of a query.
@@ -199,7 +199,7 @@ impl Block<'_> {
         b.repeat(from, to, step, |b, column| {
             panels.iter().for_each(|panel| panel.deposit(b));
             b.barrier();
-            let product = |b: &mut Builder, at: usize, to: Shared| {
+            let product = |b: &mut Builder, at: usize, to: PanelMemory| {
                 products.clear(b);
                 products.add(b, rows[at], (columns[at], Right::ByColumn), [sizes.qk, sizes.v][at]);
                 products.store_all(b, to);
@@ -347,7 +347,7 @@ impl Block<'_> {
     }
 
     /// The thread's elements of a row in shared memory.
-    fn row(&self, b: &mut Builder, mine: &Mine, r: u32, memory: Shared) -> Value {
+    fn row(&self, b: &mut Builder, mine: &Mine, r: u32, memory: PanelMemory) -> Value {
         let row = b.add_const(mine.y, (r * mine.step).into());
         mul_const_add(b, row, memory.ld.into(), mine.column)
     }

@@ -8,12 +8,12 @@
 //! and most blocks scale nothing.
 
 use super::Sizes;
-use super::panel::{PAD, Panel, Shared, Source, run};
+use super::panel::{PAD, Panel, PanelMemory, Source, run};
 use super::product::{Grid, Part, Right, Sums};
 use super::runs::{RUN, Threads};
 use crate::lower::attention::Inputs;
 use crate::lower::attention::division::{Block, Division, Results};
-use crate::lower::work::mul_const_add;
+use crate::lower::distribute::mul_const_add;
 use crate::lower::{Signature, Step, Unsupported};
 use std::f64::consts::{LN_2, LOG2_E};
 use unigrad_ir::{Builder, Place, SubgroupOp, Target, Type, Value};
@@ -33,12 +33,12 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
     let b = &mut sig.b;
     let block = division.block(b, line);
     let inputs = context.of_sequence(b, &parameters, block.batch);
-    let shared = |b: &mut Builder, name: &str, dtype, len: u32, ld: u32| Shared { place: b.shared(name, dtype, len), ld };
+    let shared = |b: &mut Builder, name: &str, dtype, len: u32, ld: u32| PanelMemory { place: b.shared(name, dtype, len), ld };
     let queries = shared(b, "queries", kernel.dtype, sizes.rows * (sizes.qk + PAD), sizes.qk + PAD);
     let (k_len, v_len) = sizes.panels();
     let keys = shared(b, "keys", kernel.dtype, k_len, sizes.qk + PAD);
     let values = v_len.map_or(keys.place, |len| b.shared("values", kernel.dtype, len));
-    let values = Shared { place: values, ld: sizes.v + PAD };
+    let values = PanelMemory { place: values, ld: sizes.v + PAD };
     let weights = shared(b, "weights", kernel.dtype, sizes.rows * (sizes.keys + PAD), sizes.keys + PAD);
     let scores = shared(b, "scores", DType::F32, sizes.rows * sizes.scores_ld(), sizes.scores_ld());
     let factors = b.shared("factors", DType::F32, sizes.rows);
@@ -102,8 +102,8 @@ struct Rows<'a> {
     x: Value,
     y: Value,
     step: u32,
-    scores: Shared,
-    weights: Shared,
+    scores: PanelMemory,
+    weights: PanelMemory,
     factors: Place,
     flags: Place,
     /// Per row: the reference, in powers of two; the thread's part of the sum of weights.
@@ -133,7 +133,7 @@ impl<'a> Rows<'a> {
         inputs: &Inputs,
         block: &Block,
         threads: Threads<'a>,
-        (scores, weights, factors, flags, warp): (Shared, Shared, Place, Place, Value),
+        (scores, weights, factors, flags, warp): (PanelMemory, PanelMemory, Place, Place, Value),
     ) -> Rows<'a> {
         let context = division.context;
         let lanes = sizes.lanes();

@@ -6,7 +6,7 @@
 
 use super::super::tile::Side;
 use super::runs::Threads;
-use crate::lower::work::mul_const_add;
+use crate::lower::distribute::mul_const_add;
 use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_kernel::Layout4;
 use unigrad_scalar::{DType, Literal};
@@ -16,7 +16,7 @@ pub(super) const PAD: u32 = 8;
 
 /// A panel's place in shared memory: `[positions][features + PAD]`.
 #[derive(Clone, Copy)]
-pub(super) struct Shared {
+pub(super) struct PanelMemory {
     pub(super) place: Place,
     /// Elements from row to row.
     pub(super) ld: u32,
@@ -34,7 +34,7 @@ pub(super) struct Source<'a> {
 pub(super) struct Panel {
     side: Side,
     feature: Option<Value>,
-    shared: Shared,
+    shared: PanelMemory,
     positions: u32,
     width: u32,
     /// Features that are moved at once.
@@ -59,7 +59,7 @@ impl Panel {
         name: &str,
         source: Source<'_>,
         [positions, width]: [u32; 2],
-        shared: Shared,
+        shared: PanelMemory,
         Threads { thread, count: threads, target }: Threads<'_>,
     ) -> Panel {
         let Source { side, layout, feature } = source;

@@ -3,7 +3,7 @@
 //! Which thread holds which element of a fragment is the target's affair, so whatever happens to single elements happens in shared memory.
 //! Always: sums in `F32`, in order along the depth.
 
-use super::panel::{PAD, Shared};
+use super::panel::{PAD, PanelMemory};
 use unigrad_ir::{Builder, Fragment, FragmentRole, FragmentShape, Op, Place, Stmt, Type, Value};
 use unigrad_scalar::{BinaryOp, DType};
 
@@ -76,7 +76,7 @@ impl Sums {
     }
 
     /// Adds the product of two blocks: `[rows][depth]` and one that lies as `order` says.
-    pub(super) fn add(&self, b: &mut Builder, left: Shared, (right, order): (Shared, Right), depth: u32) {
+    pub(super) fn add(&self, b: &mut Builder, left: PanelMemory, (right, order): (PanelMemory, Right), depth: u32) {
         let k = u32::from(self.grid.shape.k);
         let steps = depth / k;
         let most = (1..=UNROLLED.min(steps)).rev().find(|n| steps.is_multiple_of(*n)).unwrap_or(1);
@@ -90,9 +90,9 @@ impl Sums {
         if most == steps { inner(b, zero) } else { b.repeat(zero, end, stride, inner) }
     }
 
-    fn step(&self, b: &mut Builder, left: Shared, (right, order): (Shared, Right), k: Value) {
+    fn step(&self, b: &mut Builder, left: PanelMemory, (right, order): (PanelMemory, Right), k: Value) {
         let Grid { shape, y, x, .. } = self.grid;
-        let load = |b: &mut Builder, from: Shared, role, [slow, fast]: [Value; 2], transposed| {
+        let load = |b: &mut Builder, from: PanelMemory, role, [slow, fast]: [Value; 2], transposed| {
             let index = b.mul_const(slow, from.ld.into());
             let index = b.add(index, fast);
             let stride = b.u32(from.ld);
@@ -131,7 +131,7 @@ impl Sums {
 
     /// The sums in `to`, as many columns at once as there is room for; `body` gets the [`Part`] that is in memory now. If `again`, they are
     /// loaded again after it. Begins with a barrier, and ends without.
-    pub(super) fn each_part(&self, b: &mut Builder, to: Shared, again: bool, mut body: impl FnMut(&mut Builder, &Part)) {
+    pub(super) fn each_part(&self, b: &mut Builder, to: PanelMemory, again: bool, mut body: impl FnMut(&mut Builder, &Part)) {
         let per = self.columns_at_once(to.ld - PAD);
         let rounds = self.fn_ / per;
         let n = u32::from(self.grid.shape.n);
@@ -159,7 +159,7 @@ impl Sums {
     }
 
     /// All sums to memory that has room for them, `[rows][columns]`.
-    pub(super) fn store_all(&self, b: &mut Builder, to: Shared) {
+    pub(super) fn store_all(&self, b: &mut Builder, to: PanelMemory) {
         self.store(b, to, 0, self.fn_);
     }
 
@@ -177,7 +177,7 @@ impl Sums {
     }
 
     /// Calls `body` with the number and the place in memory of each fragment in columns `first..first + count`.
-    fn each(&self, b: &mut Builder, to: Shared, first: u32, count: u32, mut body: impl FnMut(&mut Builder, Value, Value)) {
+    fn each(&self, b: &mut Builder, to: PanelMemory, first: u32, count: u32, mut body: impl FnMut(&mut Builder, Value, Value)) {
         let Grid { shape, y, x, .. } = self.grid;
         let row0 = b.mul_const(y, self.wm.into());
         let column0 = b.mul_const(x, (count * u32::from(shape.n)).into());
@@ -193,7 +193,7 @@ impl Sums {
         }
     }
 
-    fn store(&self, b: &mut Builder, to: Shared, first: u32, count: u32) {
+    fn store(&self, b: &mut Builder, to: PanelMemory, first: u32, count: u32) {
         let stride = b.u32(to.ld);
         self.each(b, to, first, count, |b, at, index| {
             let value = b.load(self.acc, at);
@@ -201,7 +201,7 @@ impl Sums {
         });
     }
 
-    fn load(&self, b: &mut Builder, from: Shared, first: u32, count: u32) {
+    fn load(&self, b: &mut Builder, from: PanelMemory, first: u32, count: u32) {
         let stride = b.u32(from.ld);
         self.each(b, from, first, count, |b, at, index| {
             let load = Op::FragmentLoad { place: from.place, index, stride, transposed: false };

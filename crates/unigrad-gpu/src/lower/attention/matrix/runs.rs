@@ -1,8 +1,8 @@
 //! What threads do with scores and sums in shared memory: each takes runs of neighbouring columns.
 
-use super::panel::Shared;
+use super::panel::PanelMemory;
 use super::product::Part;
-use crate::lower::work::mul_const_add;
+use crate::lower::distribute::mul_const_add;
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_scalar::DType;
 
@@ -24,7 +24,7 @@ impl Threads<'_> {
         &self,
         b: &mut Builder,
         part: &Part,
-        memory: Shared,
+        memory: PanelMemory,
         v: u32,
         body: impl FnOnce(&mut Builder, Value, Value, Value),
     ) {

@@ -83,7 +83,7 @@ impl WgpuBackend {
     }
 
     /// Begins to read a range.
-    pub(crate) fn read_later(&self, from: Range) -> Pending<'_, Result<Vec<u8>, Error>> {
+    pub(crate) fn read_async(&self, from: Range) -> Pending<'_, Result<Vec<u8>, Error>> {
         if from.len == 0 {
             return Box::pin(std::future::ready(Ok(Vec::new())));
         }

@@ -34,9 +34,9 @@ impl Operand {
 
 /// Bytes of the scratch buffers of a kernel under construction.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch(pub(crate) Vec<usize>);
+pub(crate) struct ScratchBuffers(pub(crate) Vec<usize>);
 
-impl Scratch {
+impl ScratchBuffers {
     /// A further buffer.
     pub(crate) fn take(&mut self, dtype: DType, len: usize) -> Operand {
         self.0.push((len * dtype.size()).max(4));

@@ -2,10 +2,10 @@
 
 use super::convert;
 use super::fold;
-use super::fuse::{Node, find_updates};
 use super::kernels::{self, OpFn, Shape, Ty};
+use super::match_patterns::{Node, find_updates};
 use super::program::{
-    Access, Accumulator, Compiler, Home, Lanes, Load, Outer, PAD, Program, Reduction, Segment, Slot, Step, Store, weight,
+    Access, Accumulator, BlockProgram, Compiler, Home, Lanes, Load, MicroOp, Outer, PAD, Reduction, Segment, Slot, Store, weight,
 };
 use super::reduce;
 use super::view::View;
@@ -68,7 +68,7 @@ impl Compiler<'_> {
             _ => Ty::F64,
         };
         let f = kernels::splat(ty, self.tier);
-        self.push(segment, Step::Splat { f, d, a: slot });
+        self.push(segment, MicroOp::Splat { f, d, a: slot });
         self.splats[slot as usize] = Some(d);
         d
     }
@@ -77,7 +77,7 @@ impl Compiler<'_> {
     fn op(&mut self, segment: Segment, f: OpFn, size: usize, [a, b, c]: [Slot; 3]) -> Slot {
         let lanes = [a, b, c].iter().any(|slot| self.out.slots[*slot as usize].lanes);
         let d = self.slot(segment, size, lanes);
-        self.push(segment, Step::Op { f, d, a, b, c });
+        self.push(segment, MicroOp::Op { f, d, a, b, c });
         d
     }
 
@@ -130,12 +130,12 @@ impl Compiler<'_> {
         Ok(Some(match &inst.op {
             InstOp::Const(literal) => {
                 let d = self.slot(segment, ty.size(), false);
-                self.push(segment, Step::Const { d, bits: lane_bits(*literal) });
+                self.push(segment, MicroOp::Const { d, bits: lane_bits(*literal) });
                 d
             }
             InstOp::Scalar(index) => {
                 let d = self.slot(segment, ty.size(), false);
-                self.push(segment, Step::Scalar { d, index: *index, dtype: inst.dtype });
+                self.push(segment, MicroOp::Scalar { d, index: *index, dtype: inst.dtype });
                 d
             }
             InstOp::AxisIndex(axis) => {
@@ -143,13 +143,13 @@ impl Compiler<'_> {
                 let strides: Vec<i64> = (0..region.axes.len()).map(|a| i64::from(a == *axis as usize)).collect();
                 let (p, r) = strides.split_at(par.len());
                 let d = self.slot(segment, 8, lanes);
-                self.push(segment, Step::Index { d, par: View::new(par, p), red: View::new(red, r) });
+                self.push(segment, MicroOp::Index { d, par: View::new(par, p), red: View::new(red, r) });
                 d
             }
             InstOp::Acc => {
                 let d = self.slot(segment, ty.size(), lanes);
                 self.out.acc_size = ty.size();
-                self.push(segment, Step::Acc { d, size: ty.size() });
+                self.push(segment, MicroOp::Acc { d, size: ty.size() });
                 d
             }
             InstOp::Load { arg, index, mask } => {
@@ -168,7 +168,7 @@ impl Compiler<'_> {
                     lane: Ty::of(dtype).size(),
                     in_place,
                 };
-                self.push(segment, Step::Load(Box::new(load)));
+                self.push(segment, MicroOp::Load(Box::new(load)));
                 self.cast(segment, d, dtype, inst.dtype, true)
             }
             InstOp::Unary(op, a) => {
@@ -242,7 +242,7 @@ impl Compiler<'_> {
             InstOp::Bounded { index, size, from_end, .. } => {
                 let index = self.operand(*index, lanes)?;
                 let d = self.slot(segment, 8, lanes);
-                self.push(segment, Step::Bounded { d, index, size: *size, from_end: *from_end });
+                self.push(segment, MicroOp::Bounded { d, index, size: *size, from_end: *from_end });
                 d
             }
             InstOp::Philox { seed, offset, index, word } => {
@@ -252,7 +252,7 @@ impl Compiler<'_> {
                 }
                 let index_lanes = self.out.slots[index as usize].lanes;
                 let d = self.slot(segment, 4, index_lanes);
-                self.push(segment, Step::Philox { d, seed, offset, index, word: *word });
+                self.push(segment, MicroOp::Philox { d, seed, offset, index, word: *word });
                 d
             }
             InstOp::Store { arg, index, value } => {
@@ -273,7 +273,7 @@ impl Compiler<'_> {
                     update: false,
                     fresh: !loaded,
                 };
-                self.push(segment, Step::Store(Box::new(store)));
+                self.push(segment, MicroOp::Store(Box::new(store)));
                 return Ok(None);
             }
             InstOp::Reduce(..) | InstOp::ArgReduce(..) => return Err(format!("region {}: reduction out of place", region.name)),
@@ -355,7 +355,7 @@ impl Compiler<'_> {
         let n = slots.len();
         let n_loads = |arg: u32| {
             let steps = segments_of(&self.out).into_iter().flatten();
-            steps.filter(|step| matches!(step, Step::Load(load) if load.at.arg == arg)).count()
+            steps.filter(|step| matches!(step, MicroOp::Load(load) if load.at.arg == arg)).count()
         };
         let loads: Vec<usize> = (0..self.region.args.len()).map(|arg| n_loads(arg as u32)).collect();
         let reductions: Vec<Slot> = self.out.passes.iter().flat_map(|pass| &pass.reductions).flat_map(Reduction::operands).collect();
@@ -367,17 +367,17 @@ impl Compiler<'_> {
             let mut heads = Vec::new();
             for step in steps.iter_mut() {
                 match step {
-                    Step::Op { d, .. } => defined_by_op[*d as usize] = true,
-                    Step::Fused(fused) => fused.outs.iter().for_each(|d| defined_by_op[*d as usize] = true),
-                    Step::Store(store) => {
+                    MicroOp::Op { d, .. } => defined_by_op[*d as usize] = true,
+                    MicroOp::Fused(fused) => fused.outs.iter().for_each(|d| defined_by_op[*d as usize] = true),
+                    MicroOp::Store(store) => {
                         let info = slots[store.s as usize];
                         store.direct &= defined_by_op[store.s as usize] && !direct[store.s as usize] && !info.kept && info.lanes;
                         if store.direct {
                             direct[store.s as usize] = true;
-                            heads.push(Step::Direct(store.clone()));
+                            heads.push(MicroOp::Direct(store.clone()));
                         }
                     }
-                    Step::Load(load) => load.in_place &= !slots[load.d as usize].kept,
+                    MicroOp::Load(load) => load.in_place &= !slots[load.d as usize].kept,
                     _ => {}
                 }
             }
@@ -463,36 +463,36 @@ impl Compiler<'_> {
     }
 }
 
-fn segments(program: &mut Program) -> Vec<&mut Vec<Step>> {
+fn segments(program: &mut BlockProgram) -> Vec<&mut Vec<MicroOp>> {
     let rows = program.row.iter_mut();
     let passes = program.passes.iter_mut().map(|pass| &mut pass.steps);
     std::iter::once(&mut program.uniform).chain(rows).chain(passes).collect()
 }
 
-pub(super) fn segments_of(program: &Program) -> Vec<&[Step]> {
+pub(super) fn segments_of(program: &BlockProgram) -> Vec<&[MicroOp]> {
     let rows = program.row.iter().map(Vec::as_slice);
     let passes = program.passes.iter().map(|pass| pass.steps.as_slice());
     std::iter::once(program.uniform.as_slice()).chain(rows).chain(passes).collect()
 }
 
 /// Every slot a step writes or reads. `Direct` does neither.
-pub(super) fn visit_slots(step: &Step, mut f: impl FnMut(Slot)) {
+pub(super) fn visit_slots(step: &MicroOp, mut f: impl FnMut(Slot)) {
     match step {
-        Step::Op { d, a, b, c, .. } => [*d, *a, *b, *c].into_iter().for_each(f),
-        Step::Fused(fused) => fused.outs.iter().chain(&fused.operands.lanes).chain(&fused.operands.scalars).for_each(|slot| f(*slot)),
-        Step::Splat { d, a, .. } => [*d, *a].into_iter().for_each(f),
-        Step::Const { d, .. } | Step::Scalar { d, .. } | Step::Index { d, .. } | Step::Acc { d, .. } => f(*d),
-        Step::Load(load) => {
+        MicroOp::Op { d, a, b, c, .. } => [*d, *a, *b, *c].into_iter().for_each(f),
+        MicroOp::Fused(fused) => fused.outs.iter().chain(&fused.operands.lanes).chain(&fused.operands.scalars).for_each(|slot| f(*slot)),
+        MicroOp::Splat { d, a, .. } => [*d, *a].into_iter().for_each(f),
+        MicroOp::Const { d, .. } | MicroOp::Scalar { d, .. } | MicroOp::Index { d, .. } | MicroOp::Acc { d, .. } => f(*d),
+        MicroOp::Load(load) => {
             f(load.d);
             load.at.dynamic.iter().for_each(|(slot, _)| f(*slot));
             load.mask.iter().for_each(|slot| f(*slot));
         }
-        Step::Direct(_) => {}
-        Step::Store(store) => {
+        MicroOp::Direct(_) => {}
+        MicroOp::Store(store) => {
             f(store.s);
             store.at.dynamic.iter().for_each(|(slot, _)| f(*slot));
         }
-        Step::Bounded { d, index, .. } => [*d, *index].into_iter().for_each(f),
-        Step::Philox { d, seed, offset, index, .. } => [*d, *seed, *offset, *index].into_iter().for_each(f),
+        MicroOp::Bounded { d, index, .. } => [*d, *index].into_iter().for_each(f),
+        MicroOp::Philox { d, seed, offset, index, .. } => [*d, *seed, *offset, *index].into_iter().for_each(f),
     }
 }

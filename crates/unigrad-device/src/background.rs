@@ -21,17 +21,17 @@ enum State<T> {
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What [`later`] gives.
-pub struct Later<T>(Source<T>);
+pub struct Background<T>(Source<T>);
 
 enum Source<T> {
     Thread(Arc<Mutex<State<T>>>),
     Driver(Pending<'static, T>),
 }
 
-impl<T: Send + 'static> Later<T> {
+impl<T: Send + 'static> Background<T> {
     /// A future by another name.
-    pub fn of(future: impl Future<Output = T> + Send + 'static) -> Later<T> {
-        Later(Source::Driver(Box::pin(future)))
+    pub fn of(future: impl Future<Output = T> + Send + 'static) -> Background<T> {
+        Background(Source::Driver(Box::pin(future)))
     }
 }
 
@@ -45,11 +45,11 @@ impl<T: Send + 'static> Later<T> {
 /// #     let (mut future, mut context) = (std::pin::pin!(future), std::task::Context::from_waker(&waker));
 /// #     loop { match future.as_mut().poll(&mut context) { std::task::Poll::Ready(v) => return v, _ => std::thread::park() } }
 /// # }
-/// assert_eq!(block_on(unigrad_device::later(|| 6 * 7)), 42);
+/// assert_eq!(block_on(unigrad_device::in_background(|| 6 * 7)), 42);
 /// ```
-pub fn later<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Later<T> {
+pub fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Background<T> {
     if cfg!(target_family = "wasm") {
-        return Later::of(std::future::ready(work()));
+        return Background::of(std::future::ready(work()));
     }
     let state = Arc::new(Mutex::new(State::Running(None)));
     let shared = Arc::clone(&state);
@@ -60,10 +60,10 @@ pub fn later<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> La
             waker.wake();
         }
     });
-    Later(Source::Thread(state))
+    Background(Source::Thread(state))
 }
 
-impl<T> Future for Later<T> {
+impl<T> Future for Background<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {

@@ -3,9 +3,9 @@
 //! In: a program's segments, and what operation makes each slot. Out: fewer steps.
 //! Never: moves a read over a write of the same argument, or drops a value that something else still uses.
 
-use super::emit::{segments_of, visit_slots};
+use super::encode::{segments_of, visit_slots};
 use super::fused::{Fused, FusedSum, MAP_PATTERNS, MAX_LANES, MAX_OUTS, MAX_SCALARS, MapPattern, Operands, SUM_PATTERNS, SumPattern, Tree};
-use super::program::{Compiler, Lanes, Pass, Slot, Step};
+use super::program::{Compiler, Lanes, MicroOp, Pass, Slot};
 use crate::simd::Tier;
 use smallvec::{SmallVec, smallvec};
 use unigrad_scalar::{BinaryOp, UnaryOp};
@@ -166,10 +166,10 @@ impl Compiler<'_> {
     }
 }
 
-fn locate(steps: &[Step], finder: &mut Finder<'_>) {
+fn locate(steps: &[MicroOp], finder: &mut Finder<'_>) {
     finder.at.fill(None);
     for (i, step) in steps.iter().enumerate() {
-        if let Step::Op { d, .. } = step
+        if let MicroOp::Op { d, .. } = step
             && finder.lanes[*d as usize]
         {
             finder.at[*d as usize] = Some(i);
@@ -177,7 +177,7 @@ fn locate(steps: &[Step], finder: &mut Finder<'_>) {
     }
 }
 
-fn reads(step: &Step, slot: Slot) -> bool {
+fn reads(step: &MicroOp, slot: Slot) -> bool {
     let mut found = false;
     visit_slots(step, |s| found |= s == slot);
     found
@@ -185,7 +185,7 @@ fn reads(step: &Step, slot: Slot) -> bool {
 
 /// Sums of expressions, in passes that store nothing.
 fn fuse_sums(pass: &mut Pass, finder: &mut Finder<'_>, patterns: &[SumPattern], tier: Tier) {
-    if pass.steps.iter().any(|step| matches!(step, Step::Store(_))) {
+    if pass.steps.iter().any(|step| matches!(step, MicroOp::Store(_))) {
         return;
     }
     for r in 0..pass.reductions.len() {
@@ -215,14 +215,14 @@ fn fuse_sums(pass: &mut Pass, finder: &mut Finder<'_>, patterns: &[SumPattern], 
 }
 
 /// Expressions of lanes.
-fn fuse_maps(steps: &mut Vec<Step>, finder: &mut Finder<'_>, patterns: &[MapPattern], tier: Tier) {
+fn fuse_maps(steps: &mut Vec<MicroOp>, finder: &mut Finder<'_>, patterns: &[MapPattern], tier: Tier) {
     if !stores_last(steps) {
         return;
     }
     locate(steps, finder);
     let mut gone = vec![false; steps.len()];
     for last in (0..steps.len()).rev() {
-        let Step::Op { d: root, .. } = steps[last] else { continue };
+        let MicroOp::Op { d: root, .. } = steps[last] else { continue };
         if gone[last] || finder.at[root as usize] != Some(last) {
             continue;
         }
@@ -249,7 +249,7 @@ fn fuse_maps(steps: &mut Vec<Step>, finder: &mut Finder<'_>, patterns: &[MapPatt
             outs.iter().for_each(|slot| finder.at[*slot as usize] = None);
             let (f, in_place) = ((pattern.f)(tier), (pattern.in_place)(tier));
             let fused = Fused { f, in_place, outs, operands: Finder::operands(&bound), update: false, updates: pattern.updates };
-            steps[last] = Step::Fused(Box::new(fused));
+            steps[last] = MicroOp::Fused(Box::new(fused));
             break;
         }
     }
@@ -261,33 +261,33 @@ fn fuse_maps(steps: &mut Vec<Step>, finder: &mut Finder<'_>, patterns: &[MapPatt
 }
 
 /// Moves stores to the end, unless something is loaded from an argument after it was stored.
-fn stores_last(steps: &mut [Step]) -> bool {
+fn stores_last(steps: &mut [MicroOp]) -> bool {
     let mut stored: SmallVec<[u32; 8]> = SmallVec::new();
     for step in steps.iter() {
         match step {
-            Step::Store(store) => stored.push(store.at.arg),
-            Step::Load(load) if stored.contains(&load.at.arg) => return false,
+            MicroOp::Store(store) => stored.push(store.at.arg),
+            MicroOp::Load(load) if stored.contains(&load.at.arg) => return false,
             _ => {}
         }
     }
     // Stable: a `false` comes before a `true`.
-    steps.sort_by_key(|step| matches!(step, Step::Store(_)));
+    steps.sort_by_key(|step| matches!(step, MicroOp::Store(_)));
     true
 }
 
 /// Lets results take the place of operands in the launch's memory: where a step's every result is stored over the very load that
 /// is its operand of the same number, and that step is the load's only use.
-pub(super) fn find_updates(steps: &mut [Step], loaded_once: impl Fn(u32) -> bool, used_by_reductions: impl Fn(Slot) -> bool) {
+pub(super) fn find_updates(steps: &mut [MicroOp], loaded_once: impl Fn(u32) -> bool, used_by_reductions: impl Fn(Slot) -> bool) {
     for at in 0..steps.len() {
-        let Step::Fused(fused) = &steps[at] else { continue };
+        let MicroOp::Fused(fused) = &steps[at] else { continue };
         let mut stores: SmallVec<[usize; MAX_OUTS]> = SmallVec::new();
         for (out, lane) in fused.outs.iter().zip(&fused.operands.lanes) {
             let load = steps.iter().find_map(|step| match step {
-                Step::Load(load) if load.d == *lane && load.in_place && load.mask.is_none() && loaded_once(load.at.arg) => Some(load),
+                MicroOp::Load(load) if load.d == *lane && load.in_place && load.mask.is_none() && loaded_once(load.at.arg) => Some(load),
                 _ => None,
             });
             let store = steps.iter().position(|step| match (step, load) {
-                (Step::Store(store), Some(load)) => store.s == *out && store.same_bytes && store.at.same_place(&load.at),
+                (MicroOp::Store(store), Some(load)) => store.s == *out && store.same_bytes && store.at.same_place(&load.at),
                 _ => false,
             });
             let readers = steps.iter().filter(|step| reads(step, *lane)).count();
@@ -299,11 +299,11 @@ pub(super) fn find_updates(steps: &mut [Step], loaded_once: impl Fn(u32) -> bool
             continue;
         }
         for store in stores {
-            if let Step::Store(store) = &mut steps[store] {
+            if let MicroOp::Store(store) = &mut steps[store] {
                 store.update = true;
             }
         }
-        if let Step::Fused(fused) = &mut steps[at] {
+        if let MicroOp::Fused(fused) = &mut steps[at] {
             fused.update = true;
         }
     }

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 /// A point in time.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment(Option<Instant>);
+pub struct Timestamp(Option<Instant>);
 
-impl Moment {
+impl Timestamp {
     /// Now.
-    pub fn now() -> Moment {
+    pub fn now() -> Timestamp {
         // The standard library's clock panics there.
         let has_clock = !cfg!(all(target_family = "wasm", target_os = "unknown"));
-        Moment(has_clock.then(Instant::now))
+        Timestamp(has_clock.then(Instant::now))
     }
 
     /// Time since then.

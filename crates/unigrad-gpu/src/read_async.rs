@@ -22,7 +22,7 @@ struct Awaited<'a> {
 impl<B: Backend> GpuDevice<B> {
     /// Begins to read a range. The device has one queue, or the other ones have nothing to do with the range.
     pub(crate) fn read_range(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
-        let reading = self.backend.read_later()?.download_later(from)?;
+        let reading = self.backend.read_async()?.download_async(from)?;
         let awaited = self.await_reports();
         Some(Box::pin(async move {
             let data = reading.await?;
@@ -43,7 +43,7 @@ impl<B: Backend> GpuDevice<B> {
             (faults.first_unchecked(self.queue), faults.n_unchecked(self.queue) as u64)
         };
         let handle = lock(&self.shared.statuses)[self.queue].filter(|_| count > 0)?;
-        let words = self.backend.read_later()?.download_later(Range { handle, offset: 0, len: STATUS_BYTES })?;
+        let words = self.backend.read_async()?.download_async(Range { handle, offset: 0, len: STATUS_BYTES })?;
         Some(Awaited { first, count, handle, words })
     }
 

@@ -26,7 +26,7 @@ impl Driver for Shy {
         unreachable!("it was not discovered")
     }
 
-    fn open_later(&self, ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
+    fn open_async(&self, ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
         let opened = match ordinal {
             0 => self.1.open(0),
             _ => Err(Error::NotAvailable { asked: format!("shy:{ordinal}"), cause: "there is one".to_owned(), help: String::new() }),

@@ -2,7 +2,7 @@
 //!
 //! In: a loop and the nodes of its inputs. Out: the nodes of its parts: last states, and sequences as concatenations of what the steps gave.
 //! Why not one body that is launched again and again: ops that stand one by one fuse with what is around them, lie in memory as everything else
-//! does, and what gradients sum over steps is found by `sums` and becomes one product; a step of a recurrent layer is a few kernels, as it would be
+//! does, and what gradients sum over steps is found by `step_sums` and becomes one product; a step of a recurrent layer is a few kernels, as it would be
 //! in a body. A plan is as long as the sequence, which is linear, but thousands of steps take as long to plan as the same ops written one by one.
 //! Always: what one loop gave is taken by another element by element, without the sequence between them: a gradient's loop finds the
 //! states of the forward loop so, and the sequence is not stored for it.

@@ -3,7 +3,7 @@
 use crate::{Error, Pending, Range};
 
 /// A device that reads without waiting.
-pub trait ReadLater: Send + Sync {
+pub trait ReadAsync: Send + Sync {
     /// Device to host: the copy is under way when this returns, the future has the bytes. `None` if there is no way at present.
-    fn download_later(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>>;
+    fn download_async(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>>;
 }
