@@ -171,8 +171,8 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 #[derive(Args, Debug)]
 pub(crate) struct Bench {
-    /// Which: W1 (matmul), W1b (bf16), W2 (GELU chain), W3 (softmax, layer norm), W4 (MLP), W5 (CNN), W6 (GPT), W7 (LSTM), W8 (AdamW), kernels (single kernels against the
-    /// device's ceilings), plan
+    /// Which: W1 (matmul), W1b (bf16), W2 (GELU chain), W3 (softmax, layer norm), W4 (MLP), W5 (CNN), W6 (GPT), W7 (LSTM), W8 (AdamW), host (what the host adds to small steps),
+    /// kernels (single kernels against the device's ceilings), plan
     /// [default: W1 to W8].
     pub(crate) workloads: Vec<String>,
     /// Device to measure, as `unigrad devices` lists it [default: the best].

@@ -4,6 +4,7 @@
 //! Always: a timing is a median over repetitions of the whole step, results realized; the cores that other processes used meanwhile
 //! are told (`others`), and a disturbed timing is repeated. Never: skips work that a training step has.
 
+mod host;
 mod kernels;
 mod planning;
 mod timing;
@@ -35,12 +36,16 @@ pub(crate) fn run(options: &Bench) -> Result<(), Failure> {
             planning::run(&report)?;
             continue;
         }
+        if name.eq_ignore_ascii_case("host") {
+            host::run(&report)?;
+            continue;
+        }
         if name.eq_ignore_ascii_case("kernels") {
             kernels::run(&report)?;
             continue;
         }
         let Some((_, work)) = workloads::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
-            let known: Vec<&str> = workloads::ALL.iter().map(|(name, _)| *name).chain(["kernels", "plan"]).collect();
+            let known: Vec<&str> = workloads::ALL.iter().map(|(name, _)| *name).chain(["host", "kernels", "plan"]).collect();
             return Err(Failure::new(format!("no workload is called {name}"), format!("choose from {}", known.join(", "))));
         };
         work(&report)?;

@@ -1,0 +1,139 @@
+//! `unigrad bench host`: what the host adds to small steps: recording, look-up, launches, waits.
+//!
+//! In: a device. Out: a line per measurement: nanoseconds a node to record and to look up, microseconds a launch of tiny kernels, and training steps of
+//! a small network with one wait at the end beside a wait after each.
+//! Always: both ways of waiting are timed in turns, in the same process; a figure is the median of several rounds. Never: skips work that a step has.
+
+use super::timing::{Report, settle};
+use std::time::Instant;
+
+use unigrad::prelude::*;
+use unigrad::tensor::eval;
+
+/// Rounds of each measurement.
+const ROUNDS: usize = 7;
+/// Training steps of a round.
+const STEPS: usize = 200;
+/// Nodes of a round of recording.
+const NODES: usize = 2000;
+/// Kernels of a round of launches. Each reads what the one before it wrote in another shape, so that none of them share a launch.
+const KERNELS: usize = 64;
+
+pub(crate) fn run(report: &Report) -> Result<()> {
+    recording(report)?;
+    launches(report)?;
+    for batch in [64, 512] {
+        steps(report, batch)?;
+    }
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn tell(report: &Report, name: &str, value: f64, unit: &str, note: &str) {
+    if report.json {
+        let peer = format!("unigrad-{}", report.device.name());
+        say!("{}", serde_json::json!({ "peer": peer, "workload": name, "value": value, "unit": unit, "note": note }));
+    } else {
+        say!("{name:<24} {value:>10.3} {unit:<10} {note}");
+    }
+}
+
+/// Records chains that nobody reads.
+fn recording(report: &Report) -> Result<()> {
+    let x = Tensor::ones([4], DType::F32, &report.device).realize()?;
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let begin = Instant::now();
+        let mut chain = x.clone();
+        for _ in 0..NODES {
+            chain = &chain + &x;
+        }
+        rounds.push(begin.elapsed().as_secs_f64() * 1e9 / NODES as f64);
+    }
+    tell(report, "host_record", median(rounds), "ns/node", "additions of two tensors");
+    Ok(())
+}
+
+/// Evaluates a chain of reductions over small rows, each a kernel of its own.
+fn launches(report: &Report) -> Result<()> {
+    let x = Tensor::ones([8, 8], DType::F32, &report.device).realize()?;
+    let step = || -> Result<()> {
+        let mut value = x.clone();
+        for i in 0..KERNELS {
+            value = value.sum_keepdim((i % 2) as isize).expand([8, 8]) * 0.125;
+        }
+        value.realize()?;
+        Ok(())
+    };
+    for _ in 0..3 {
+        step()?;
+        settle()?;
+    }
+    let mut rounds = Vec::new();
+    let (mut n_launches, mut lookup, mut n_nodes) = (0, 0, 0);
+    for _ in 0..ROUNDS {
+        let before = eval::stats();
+        let begin = Instant::now();
+        for _ in 0..10 {
+            step()?;
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        settle()?;
+        let after = eval::stats();
+        (n_launches, lookup, n_nodes) =
+            (after.launches - before.launches, after.lookup_nanos - before.lookup_nanos, after.nodes - before.nodes);
+        rounds.push(seconds * 1e6 / n_launches.max(1) as f64);
+    }
+    tell(report, "host_lookup", lookup as f64 / n_nodes.max(1) as f64, "ns/node", "");
+    tell(
+        report,
+        "host_launch",
+        median(rounds),
+        "us/launch",
+        &format!("all that the host does, {} launches an evaluation", n_launches / 10),
+    );
+    Ok(())
+}
+
+/// Trains the network of W4.
+fn steps(report: &Report, batch: usize) -> Result<()> {
+    let device = &report.device;
+    let parts = [nn::Linear::new(784, 512, device), nn::Linear::new(512, 256, device), nn::Linear::new(256, 10, device)];
+    let x = Tensor::rand([batch, 784], DType::F32, device).realize()?;
+    let y = Tensor::randint(0, 10, [batch], DType::I64, device).realize()?;
+    let mut optimizer = nn::Adam::new(parts.iter().flat_map(Module::parameters).collect(), 1e-3)?;
+    let mut step = || -> Result<()> {
+        let h = parts[0].forward(&x).relu();
+        let h = parts[1].forward(&h).relu();
+        optimizer.minimize(&parts[2].forward(&h).cross_entropy(&y), &[])
+    };
+    for _ in 0..10 {
+        step()?;
+        settle()?;
+    }
+    let (mut once, mut each, mut host) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let begin = Instant::now();
+        for _ in 0..STEPS {
+            step()?;
+        }
+        host.push(begin.elapsed().as_secs_f64() * 1e3 / STEPS as f64);
+        settle()?;
+        once.push(begin.elapsed().as_secs_f64() * 1e3 / STEPS as f64);
+        let begin = Instant::now();
+        for _ in 0..STEPS {
+            step()?;
+            settle()?;
+        }
+        each.push(begin.elapsed().as_secs_f64() * 1e3 / STEPS as f64);
+    }
+    let note = format!("{STEPS} steps");
+    tell(report, &format!("host_mlp_b{batch}_once"), median(once), "ms/step", &format!("{note}, one wait"));
+    tell(report, &format!("host_mlp_b{batch}_host"), median(host), "ms/step", &format!("{note}, the host's part of it"));
+    tell(report, &format!("host_mlp_b{batch}_each"), median(each), "ms/step", &format!("{note}, a wait after each"));
+    Ok(())
+}
