@@ -218,9 +218,11 @@ impl<'a, T: StoreAs> Run<'a, T> {
                     }
                 }
             }
-            let sides = TaskPtr::new(&mut (side_a, side_b) as *mut (Side<T>, Side<T>));
+            // A variable: a temporary would be gone with its statement.
+            let mut both = (side_a, side_b);
+            let sides = TaskPtr::new(&raw mut both);
             parallel(threads.min(blocks), &|task| {
-                // SAFETY: `side_a` and `side_b` outlive the call and are only read.
+                // SAFETY: `both` outlives the call and is only read.
                 let (side_a, side_b) = unsafe { *sides.get() };
                 for i in part(blocks, 1, threads.min(blocks), task) {
                     let (item, i, j) = (i / (gm * gn), i % (gm * gn) / gn, i % gn);
