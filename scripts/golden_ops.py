@@ -1660,4 +1660,77 @@ for shape, quarters in [((1, 1, 8, 9), (2, 1)), ((1, 2, 7, 6), (3, 3)), ((1, 1, 
     for mode, name in (("linear", "bilinear"), ("cubic", "bicubic")):
         case(lambda x: F.interpolate(x, scale_factor=tuple(q / 4 for q in quarters), mode=name, align_corners=False, antialias=True), G(*shape), mode=mode, quarters=quarters, align_corners=False, antialias=True)
 write("networks")
+
+# Losses of pairs, margins and likelihoods: of distinct values, so that no margin is met exactly.
+def signs(*shape):
+    return torch.tensor(rng.choice([-1.0, 1.0], shape))
+
+
+for reduction_ in ("mean", "sum", "none"):
+    kw = dict(reduction=reduction_)
+    for a in [(), (5,), (2, 3), (3, 17)]:
+        op("margin_ranking_loss")
+        case(lambda x, y, t: F.margin_ranking_loss(x, y, t, margin=0.3, **kw), D(*a), D(*a), signs(*a), only=[0, 1], margin=0.3, **kw)
+        op("hinge_embedding_loss")
+        case(lambda x, t: F.hinge_embedding_loss(x, t, margin=0.7, **kw), D(*a), signs(*a), only=[0], margin=0.7, **kw)
+        op("soft_margin_loss")
+        case(lambda x, t: F.soft_margin_loss(x, t, **kw), G(*a), signs(*a), only=[0], **kw)
+        op("focal_loss")
+        for alpha, gamma in [(0.25, 2.0), (-1.0, 1.5), (0.75, 0.0)]:
+            def focal(x, t, alpha=alpha, gamma=gamma):
+                p = torch.sigmoid(x)
+                loss = F.binary_cross_entropy_with_logits(x, t, reduction="none") * (1 - (p * t + (1 - p) * (1 - t))) ** gamma
+                loss = loss * (alpha * t + (1 - alpha) * (1 - t)) if alpha >= 0 else loss
+                return {"mean": loss.mean(), "sum": loss.sum(), "none": loss}[reduction_]
+            case(focal, G(*a), B(*a).double(), only=[0], alpha=alpha, gamma=gamma, **kw)
+        op("poisson_nll_loss")
+        for log_input in (True, False):
+            for full in (True, False):
+                x = G(*a) if log_input else P(*a)
+                case(lambda x, t: F.poisson_nll_loss(x, t, log_input=log_input, full=full, eps=1e-6, **kw), x, I(*a, hi=6).double(), only=[0], log_input=log_input, full=full, eps=1e-6, **kw)
+    for a in [(3,), (2, 3), (4, 9), (2, 3, 5)]:
+        op("gaussian_nll_loss")
+        shapes = [a, a[:-1] + (1,)] + ([a[:-1]] if len(a) > 1 else [])
+        for full, v in itertools.product((True, False), shapes):
+            case(lambda x, t, v: F.gaussian_nll_loss(x, t, v, full=full, eps=0.5, **kw), G(*a), G(*a), P(*v, lo=0.25, hi=2.0), full=full, eps=0.5, **kw)
+        op("triplet_margin_loss")
+        for p, swap in [(2.0, False), (1.0, True), (3.0, False), (2.0, True)]:
+            case(lambda x, y, z: F.triplet_margin_loss(x, y, z, margin=0.7, p=p, eps=1e-6, swap=swap, **kw), D(*a), D(*a), D(*a), margin=0.7, p=p, eps=1e-6, swap=swap, **kw)
+        op("multilabel_soft_margin_loss")
+        case(lambda x, t: F.multilabel_soft_margin_loss(x, t, **kw), G(*a), B(*a).double(), only=[0], **kw)
+        case(lambda x, t, w: F.multilabel_soft_margin_loss(x, t, w, **kw), G(*a), B(*a).double(), P(a[-1]), only=[0], **kw)
+    for a in [(4,), (3, 5), (6, 2)]:
+        op("cosine_embedding_loss")
+        case(lambda x, y, t: F.cosine_embedding_loss(x, y, t, margin=0.1, **kw), D(*a), D(*a), signs(*a[:-1]), only=[0, 1], margin=0.1, **kw)
+        op("multi_margin_loss")
+        for p in (1, 2):
+            case(lambda x, t: F.multi_margin_loss(x, t, p=p, margin=0.9, **kw), D(*a), I(*a[:-1], hi=a[-1]), p=p, margin=0.9, **kw)
+            case(lambda x, t, w: F.multi_margin_loss(x, t, p=p, margin=0.9, weight=w, **kw), D(*a), I(*a[:-1], hi=a[-1]), P(a[-1]), only=[0], p=p, margin=0.9, **kw)
+        op("multilabel_margin_loss")
+        rows = [[int(c) for c in rng.permutation(a[-1])] for _ in range(int(np.prod(a[:-1])))]
+        for i, row in enumerate(rows):
+            row[(i + 1) % a[-1]] = -1
+        case(lambda x, t: F.multilabel_margin_loss(x, t, **kw), D(*a), torch.tensor(rows).reshape(a), **kw)
+    for a in [(3, 4), (2, 3, 5), (1, 1)]:
+        op("dice_loss")
+        def dice(x, t):
+            x, t = x.flatten(1), t.flatten(1)
+            loss = 1 - (2 * (x * t).sum(1) + 0.5) / (x.sum(1) + t.sum(1) + 0.5)
+            return {"mean": loss.mean(), "sum": loss.sum(), "none": loss}[reduction_]
+        case(dice, G(*a, lo=0, hi=1), B(*a).double(), only=[0], smooth=0.5, **kw)
+    op("ctc_loss")
+    for steps, n, classes, labels, n_steps, n_labels, blank in [
+        (5, 2, 4, [[1, 2], [3, 3]], [5, 5], [2, 2], 0),
+        (7, 3, 3, [[1, 1, 2], [0, 1, 0], [1, 0, 0]], [7, 4, 6], [3, 2, 1], 2),
+        (3, 2, 3, [[1, 2, 1], [1, 0, 0]], [3, 2], [3, 0], 0),
+        (1, 1, 2, [[1]], [1], [1], 0),
+    ]:
+        labels = [[c if blank == 0 else c % blank for c in row] for row in labels] if blank else [[c or 1 for c in row] for row in labels]
+        case(lambda x, t, s, l: F.ctc_loss(torch.log_softmax(x, -1), t, s, l, blank=blank, **kw), G(steps, n, classes), T(labels), T(n_steps), T(n_labels), blank=blank, zero_infinity=False, **kw)
+    # The labels of the second example do not fit into its steps.
+    case(lambda x, t, s, l: F.ctc_loss(torch.log_softmax(x, -1), t, s, l, zero_infinity=True, **kw), G(4, 2, 3), T([[1, 2], [1, 1]]), T([4, 2]), T([2, 2]), blank=0, zero_infinity=True, **kw)
+op("ctc_loss")
+case(lambda x, t, s, l: F.ctc_loss(torch.log_softmax(x, -1), t, s, l, reduction="none"), G(4, 2, 3), T([[1, 2], [1, 1]]), T([4, 2]), T([2, 2]), nograd=True, blank=0, zero_infinity=False, reduction="none")
+case(lambda x, t, s, l: F.ctc_loss(torch.log_softmax(x, -1), t, s, l, reduction="none"), G(6, 3), T([1, 2]), T(6), T(2), blank=0, zero_infinity=False, reduction="none")
+write("margins")
 print(sum(counts.values()), "cases of", len(counts), "ops")

@@ -136,6 +136,9 @@ fn is_plain(ty: &Type) -> bool {
         "PhantomData",
     ];
     match ty {
+        // As macros pass types on.
+        Type::Group(group) => is_plain(&group.elem),
+        Type::Paren(paren) => is_plain(&paren.elem),
         Type::Path(path) => path.path.segments.last().is_some_and(|last| {
             let inner = || match &last.arguments {
                 syn::PathArguments::AngleBracketed(list) => list.args.iter().all(|argument| match argument {

@@ -13,6 +13,7 @@ mod error;
 pub mod files;
 pub mod init;
 mod layers;
+mod losses;
 mod metrics;
 pub mod models;
 mod module;
@@ -25,10 +26,17 @@ pub use archive::{Archive, HostTensor};
 pub use checkpoint::Checkpoint;
 pub use error::{Error, NotFinite, Result, StateDictMismatch};
 pub use layers::*;
+pub use losses::{
+    BceLoss, BceWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, CtcLoss, DiceLoss, FocalLoss, GaussianNllLoss, HingeEmbeddingLoss,
+    HuberLoss, KlDivLoss, L1Loss, Loss, MarginRankingLoss, MseLoss, MultiLabelMarginLoss, MultiLabelSoftMarginLoss, MultiMarginLoss,
+    NllLoss, PoissonNllLoss, SmoothL1Loss, SoftMarginLoss, TripletMarginLoss, TripletMarginWithDistanceLoss,
+};
 pub use metrics::Confusion;
 pub use module::{Module, Part, Visitor, VisitorMut};
 pub use optim::{
-    Adam, AdamRule, AdamW, Group, Lion, LionRule, Optimizer, Rule, Sgd, SgdRule, StepNumbers, clip_grad_norm, clip_grad_value, grad_norm,
+    Adadelta, AdadeltaRule, Adagrad, AdagradRule, Adam, AdamRule, AdamW, Adamax, AdamaxRule, Adan, AdanRule, Asgd, AsgdRule, Group, Lion,
+    LionRule, NAdam, NAdamRule, Optimizer, RAdam, RAdamRule, RmsProp, RmsPropRule, Rprop, RpropRule, Rule, Sgd, SgdRule, StepNumbers,
+    clip_grad_norm, clip_grad_value, grad_norm,
 };
 pub use schedule::Schedule;
 pub use trace::{first_not_finite, observe};

@@ -80,7 +80,7 @@ pub use error::{Error, ErrorKind, NotFinite, StateDictMismatch};
 pub use index::{Ellipsis, Index, IndexItem, NewAxis, step};
 pub use interpolate::{InterpolateMode, InterpolateOptions};
 pub use kernel::CustomKernel;
-pub use loss::{CrossEntropyOptions, Reduction};
+pub use loss::{CrossEntropyOptions, CtcOptions, Reduction, TripletOptions};
 pub use pool::PoolOptions;
 pub use quantized::Quantized;
 pub use random::{Generator, manual_seed};

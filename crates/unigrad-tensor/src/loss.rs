@@ -1,5 +1,12 @@
 //! Losses.
 
+mod ctc;
+mod likelihood;
+mod margin;
+
+pub use ctc::CtcOptions;
+pub use margin::TripletOptions;
+
 use crate::{
     Tensor,
     arithmetic::K,

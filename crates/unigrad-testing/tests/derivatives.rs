@@ -86,6 +86,7 @@ fn an_op_gives_a_tensor_of_its_own() {
         include_str!("../goldens/arrange.txt"),
         include_str!("../goldens/select.txt"),
         include_str!("../goldens/networks.txt"),
+        include_str!("../goldens/margins.txt"),
     ];
     let device = &fast_devices()[0];
     let (mut ran, mut failures) = (0, 0);

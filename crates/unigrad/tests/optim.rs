@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::{
     nn::{
-        Adam, AdamW, Checkpoint, Group, Linear, Lion, Optimizer, Relu, Rule, Schedule, Sequential, Sgd, StepNumbers, clip_grad_norm,
-        clip_grad_value, first_not_finite, models,
+        Adadelta, Adagrad, Adam, AdamW, Adamax, Adan, Asgd, Checkpoint, Group, Linear, Lion, NAdam, Optimizer, RAdam, Relu, RmsProp, Rprop,
+        Rule, Schedule, Sequential, Sgd, StepNumbers, clip_grad_norm, clip_grad_value, first_not_finite, models,
     },
     prelude::*,
     tensor::eval,
@@ -359,4 +359,117 @@ fn steps_that_make_variables_and_functions_are_planned_once() {
         assert!(step < 2 || planned == 0, "step {step} planned {planned}");
         kept.push((x, y));
     }
+}
+
+/// Every optimizer that PyTorch has, and Adan by its authors' code: parameters of f64 after up to 100 steps.
+#[test]
+fn optimizers_step_as_pytorch() {
+    let _alone = alone();
+    let golden: serde_json::Value = serde_json::from_str(include_str!("../../../goldens/optim.json")).unwrap();
+    fn flat(value: &serde_json::Value) -> Vec<f64> {
+        value.as_array().map_or_else(|| vec![value.as_f64().unwrap()], |list| list.iter().flat_map(flat).collect())
+    }
+    let tensors = |name: &str| -> Vec<Tensor> {
+        let shapes = [vec![5usize], vec![2, 2]];
+        golden[name].as_array().unwrap().iter().zip(shapes).map(|(x, shape)| Tensor::from_vec(flat(x), shape, &device())).collect()
+    };
+    let (ks, bs) = (tensors("k"), tensors("b"));
+    for run in golden["runs"].as_array().unwrap() {
+        let settings = &run["settings"];
+        let number = |name: &str, default: f64| settings[name].as_f64().unwrap_or(default);
+        let pair = |name: &str, default: (f64, f64)| match flat_or(&settings[name]).as_slice() {
+            [a, b, ..] => (*a, *b),
+            _ => default,
+        };
+        let flag = |name: &str| settings[name].as_bool().unwrap_or(false);
+        let parameters: Vec<Tensor> = tensors("start").iter().map(Tensor::requires_grad).collect();
+        let (lr, eps, decay) = (number("lr", 0.0), number("eps", 1e-8), number("weight_decay", 0.0));
+        let (beta1, beta2) = pair("betas", (0.9, 0.999));
+        let p = || parameters.clone();
+        let name = run["optimizer"].as_str().unwrap();
+        let steps: Vec<(u64, Vec<f64>)> =
+            run["steps"].as_array().unwrap().iter().map(|step| (step["step"].as_u64().unwrap(), flat(&step["values"]))).collect();
+        let check = |taken: u64, want: &[f64]| {
+            let got: Vec<f64> = parameters.iter().flat_map(|p| p.to_vec::<f64>().unwrap()).collect();
+            for (got, want) in got.iter().zip(want) {
+                assert!((got - want).abs() <= 1e-6 * want.abs().max(1e-3), "{name} {settings} step {taken}: {got} and not {want}");
+            }
+        };
+        macro_rules! train {
+            ($optimizer:expr) => {{
+                let mut optimizer = $optimizer;
+                for step in 1..=steps.last().unwrap().0 {
+                    let terms = parameters.iter().zip(&ks).zip(&bs).map(|((p, k), b)| (p.square() * k * 0.5 + p * b).sum(()));
+                    let loss = terms.reduce(|a, b| a + b).unwrap();
+                    optimizer.minimize(&loss, &[]).unwrap();
+                    if let Some((_, want)) = steps.iter().find(|(at, _)| *at == step) {
+                        check(step, want);
+                    }
+                }
+                // Saved and resumed by another of its kind: its state has names and values.
+                let state = optimizer.state_dict().unwrap();
+                optimizer.load_state_dict(&state, optimizer.n_steps()).unwrap();
+            }};
+        }
+        match name {
+            "Sgd" => train!(
+                Sgd::new(p(), lr)
+                    .unwrap()
+                    .momentum(number("momentum", 0.0))
+                    .unwrap()
+                    .dampening(number("dampening", 0.0))
+                    .weight_decay(decay)
+            ),
+            "Adam" if flag("amsgrad") => train!(Adam::new(p(), lr).unwrap().weight_decay(decay).amsgrad().unwrap()),
+            "AdamW" => train!(AdamW::new(p(), lr).unwrap().betas(beta1, beta2).weight_decay(decay)),
+            "Adamax" => train!(Adamax::new(p(), lr).unwrap().betas(beta1, beta2).eps(eps).weight_decay(decay)),
+            "NAdam" => train!(
+                NAdam::new(p(), lr)
+                    .unwrap()
+                    .betas(beta1, beta2)
+                    .momentum_decay(number("momentum_decay", 4e-3))
+                    .weight_decay(decay)
+                    .decoupled(flag("decoupled_weight_decay"))
+            ),
+            "RAdam" => {
+                train!(RAdam::new(p(), lr).unwrap().betas(beta1, beta2).weight_decay(decay).decoupled(flag("decoupled_weight_decay")))
+            }
+            "Adagrad" => train!(
+                Adagrad::new(p(), lr)
+                    .unwrap()
+                    .lr_decay(number("lr_decay", 0.0))
+                    .weight_decay(decay)
+                    .initial_accumulator(number("initial_accumulator_value", 0.0))
+                    .unwrap()
+            ),
+            "Adadelta" => train!(Adadelta::new(p(), lr).unwrap().rho(number("rho", 0.9)).eps(number("eps", 1e-6)).weight_decay(decay)),
+            "RmsProp" => {
+                let optimizer = RmsProp::new(p(), lr).unwrap().alpha(number("alpha", 0.99)).weight_decay(decay);
+                let optimizer = optimizer.momentum(number("momentum", 0.0)).unwrap();
+                if flag("centered") { train!(optimizer.centered().unwrap()) } else { train!(optimizer) }
+            }
+            "Rprop" => {
+                let ((shrink, grow), (least, greatest)) = (pair("etas", (0.5, 1.2)), pair("step_sizes", (1e-6, 50.0)));
+                train!(Rprop::new(p(), lr).unwrap().etas(shrink, grow).step_sizes(least, greatest));
+            }
+            "Asgd" => train!(
+                Asgd::new(p(), lr)
+                    .unwrap()
+                    .lambda(number("lambd", 1e-4))
+                    .alpha(number("alpha", 0.75))
+                    .t0(number("t0", 1e6))
+                    .weight_decay(decay)
+            ),
+            "Adan" => {
+                let [b1, b2, b3] = flat(&settings["betas"]).try_into().unwrap();
+                train!(Adan::new(p(), lr).unwrap().betas(b1, b2, b3).eps(eps).weight_decay(decay).no_prox(flag("no_prox")));
+            }
+            other => panic!("{other} has no test"),
+        }
+    }
+}
+
+/// The numbers of a list, or none.
+fn flat_or(value: &serde_json::Value) -> Vec<f64> {
+    value.as_array().map_or_else(Vec::new, |list| list.iter().filter_map(serde_json::Value::as_f64).collect())
 }

@@ -1,8 +1,10 @@
 //! Activations as layers.
+//!
+//! Always: names and defaults are PyTorch's. Never: a state; only [`PRelu`] has a parameter, and only [`RRelu`] draws numbers, while training.
 
 use super::Layer;
-use crate::{Module, trace};
-use unigrad_tensor::Tensor;
+use crate::{Module, init, trace};
+use unigrad_tensor::{DType, Device, Tensor};
 
 macro_rules! activations {
     ($($name:ident, |$x:ident| $body:expr, $doc:literal;)*) => { $(
@@ -20,65 +22,139 @@ macro_rules! activations {
 }
 activations! {
     Relu, |x| x.relu(), "`max(x, 0)`.";
+    Relu6, |x| x.relu6(), "`min(max(x, 0), 6)`.";
+    Selu, |x| x.selu(), "`scale * (max(x, 0) + min(alpha (exp(x) - 1), 0))`, which keeps mean and variance (Klambauer et al., 2017).";
     Gelu, |x| x.gelu(), "`x` times the normal distribution's cumulative function, exact.";
+    GeluTanh, |x| x.gelu_tanh(), "[`Gelu`] as the formula with a hyperbolic tangent has it.";
     Silu, |x| x.silu(), "`x * sigmoid(x)`.";
     Sigmoid, |x| x.sigmoid(), "`1 / (1 + exp(-x))`.";
+    LogSigmoid, |x| x.log_sigmoid(), "`log(1 / (1 + exp(-x)))`.";
     Tanh, |x| x.tanh(), "The hyperbolic tangent.";
-    Softplus, |x| x.softplus(), "`log(1 + exp(x))`.";
+    Tanhshrink, |x| x.tanhshrink(), "`x - tanh(x)`.";
+    Softsign, |x| x.softsign(), "`x / (1 + |x|)`.";
     Mish, |x| x.mish(), "`x * tanh(softplus(x))`.";
     Hardswish, |x| x.hardswish(), "`x * clamp(x + 3, 0, 6) / 6`.";
+    Hardsigmoid, |x| x.hardsigmoid(), "`clamp(x + 3, 0, 6) / 6`.";
+    Softmax2d, |x| x.softmax(-3), "`exp(x) / sum(exp(x))` over the channels of `[n, c, h, w]` or `[c, h, w]`.";
 }
 
-/// `x` above 0, `slope * x` below.
-#[derive(Module, Clone, Copy, Debug)]
-pub struct LeakyRelu {
-    /// The factor below 0.
-    pub slope: f64,
+macro_rules! with_settings {
+    ($($name:ident { $($field:ident: $ty:ty = $default:expr, $text:literal;)* } |$layer:ident, $x:ident| $body:expr, $doc:literal;)*) => { $(
+        #[doc = $doc]
+        #[derive(Module, Clone, Copy, Debug)]
+        pub struct $name {
+            $(#[doc = $text] pub $field: $ty,)*
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name { $($field: $default),* }
+            }
+        }
+
+        impl Layer for $name {
+            #[track_caller]
+            fn forward(&self, $x: &Tensor) -> Tensor {
+                let $layer = self;
+                trace::observe(stringify!($name), None, $body)
+            }
+        }
+    )* };
+}
+with_settings! {
+    LeakyRelu { slope: f64 = 0.01, "The factor below 0."; } |l, x| x.leaky_relu(l.slope), "`x` above 0, `slope * x` below.";
+    Elu { alpha: f64 = 1.0, "The factor below 0."; } |l, x| x.elu(l.alpha), "`x` above 0, `alpha * (exp(x) - 1)` below.";
+    Celu { alpha: f64 = 1.0, "How far below 0 it goes."; } |l, x| x.celu(l.alpha), "`x` above 0, `alpha * (exp(x / alpha) - 1)` below.";
+    Softplus { beta: f64 = 1.0, "How sharp the bend is."; threshold: f64 = 20.0, "Above it, `beta x` counts as the result."; }
+        |l, x| if l.beta == 1.0 && l.threshold >= 20.0 { x.softplus() } else { x.softplus_with(l.beta, l.threshold) },
+        "`log(1 + exp(beta x)) / beta`.";
+    Softshrink { lambda: f64 = 0.5, "How far."; } |l, x| x.softshrink(l.lambda), "Toward 0 by `lambda`, and 0 within it.";
+    Hardshrink { lambda: f64 = 0.5, "How far."; } |l, x| x.hardshrink(l.lambda), "0 within `lambda` of 0, else `x`.";
+    Hardtanh { low: f64 = -1.0, "The least value."; high: f64 = 1.0, "The greatest."; }
+        |l, x| x.hardtanh_with(l.low, l.high), "`min(max(x, low), high)`.";
+    Threshold { threshold: f64 = 0.0, "What is at most this is replaced."; value: f64 = 0.0, "What by."; }
+        |l, x| x.threshold(l.threshold, l.value), "`x` above `threshold`, else `value`.";
+    Softmax { axis: isize = -1, "Negative: from the end."; } |l, x| x.softmax(l.axis), "`exp(x) / sum(exp(x))` along an axis.";
+    Softmin { axis: isize = -1, "Negative: from the end."; } |l, x| x.softmin(l.axis), "`exp(-x) / sum(exp(-x))` along an axis.";
+    LogSoftmax { axis: isize = -1, "Negative: from the end."; } |l, x| x.log_softmax(l.axis), "The logarithm of [`Softmax`].";
+    Glu { axis: isize = -1, "Negative: from the end."; } |l, x| x.glu(l.axis),
+        "One half of an axis times the sigmoid of the other (Dauphin et al., 2017).";
+    SwiGlu { axis: isize = -1, "Negative: from the end."; } |l, x| gated(x, l.axis, Tensor::silu),
+        "One half of an axis times the other's [`Silu`] (Shazeer, 2020): `silu(first) * second`.";
+    GeGlu { axis: isize = -1, "Negative: from the end."; } |l, x| gated(x, l.axis, Tensor::gelu),
+        "One half of an axis times the other's [`Gelu`] (Shazeer, 2020): `gelu(first) * second`.";
 }
 
-impl Default for LeakyRelu {
-    fn default() -> LeakyRelu {
-        LeakyRelu { slope: 0.01 }
+/// `f` of the first half times the second.
+#[track_caller]
+fn gated(x: &Tensor, axis: isize, f: fn(&Tensor) -> Tensor) -> Tensor {
+    let halves = x.chunk(2, axis);
+    match halves.as_slice() {
+        [gate, value] if gate.shape() == value.shape() => f(gate) * value,
+        // An axis that is not there, or has no halves: the error of an op that says so.
+        _ => x.glu(axis),
     }
 }
 
-impl Layer for LeakyRelu {
+/// `x` above 0, `weight * x` below; the weight is learned: one, or one for each channel (axis 1).
+#[derive(Module, Clone, Debug)]
+pub struct PRelu {
+    /// `[1]` or `[channels]`.
+    pub weight: Tensor,
+}
+
+impl PRelu {
+    /// With `n` weights (1, or the number of channels), each 0.25 at first.
+    #[track_caller]
+    pub fn new(n: usize, device: &Device) -> PRelu {
+        PRelu { weight: init::constant(&[n], 0.25, DType::F32, device) }
+    }
+}
+
+impl Layer for PRelu {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::observe("LeakyRelu", None, x.leaky_relu(self.slope))
+        trace::observe("PRelu", Some(&self.weight), x.prelu(&self.weight))
     }
 }
 
-/// `x` above 0, `alpha * (exp(x) - 1)` below.
-#[derive(Module, Clone, Copy, Debug)]
-pub struct Elu {
-    /// The factor below 0.
-    pub alpha: f64,
+/// [`LeakyRelu`] whose slope is drawn for each element while training, and the middle of the range in use (Xu et al., 2015).
+#[derive(Module, Clone, Debug)]
+#[module(on_mode = "set_training")]
+pub struct RRelu {
+    /// The least slope.
+    pub lower: f64,
+    /// The greatest slope.
+    pub upper: f64,
+    training: bool,
 }
 
-impl Default for Elu {
-    fn default() -> Elu {
-        Elu { alpha: 1.0 }
+impl Default for RRelu {
+    fn default() -> RRelu {
+        RRelu::new(1.0 / 8.0, 1.0 / 3.0)
     }
 }
 
-impl Layer for Elu {
+impl RRelu {
+    /// Slopes of `lower..upper`.
+    pub fn new(lower: f64, upper: f64) -> RRelu {
+        RRelu { lower, upper, training: true }
+    }
+
+    fn set_training(&mut self, training: bool) {
+        self.training = training;
+    }
+}
+
+impl Layer for RRelu {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::observe("Elu", None, x.elu(self.alpha))
-    }
-}
-
-/// `exp(x) / sum(exp(x))` along an axis.
-#[derive(Module, Clone, Copy, Debug)]
-pub struct Softmax {
-    /// Negative: from the end.
-    pub axis: isize,
-}
-
-impl Layer for Softmax {
-    #[track_caller]
-    fn forward(&self, x: &Tensor) -> Tensor {
-        trace::observe("Softmax", None, x.softmax(self.axis))
+        let y = if self.training {
+            let slope = x.rand_like() * (self.upper - self.lower) + self.lower;
+            x.ge(0.0).where_(x, x * slope)
+        } else {
+            x.leaky_relu((self.lower + self.upper) / 2.0)
+        };
+        trace::observe("RRelu", None, y)
     }
 }

@@ -1,27 +1,86 @@
-//! A vector per token.
+//! A vector per token, and per bag of tokens.
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{DType, Device, Tensor};
+use unigrad_tensor::{BagMode, DType, Device, EmbeddingBagOptions, EmbeddingOptions, Tensor, no_grad};
 
 /// A row of the weight per index.
 #[derive(Module, Clone)]
 pub struct Embedding {
     /// `[n, size]`.
     pub weight: Tensor,
+    /// The row without a gradient, the greatest norm of a row.
+    #[module(skip)]
+    pub options: EmbeddingOptions,
 }
 
 impl Embedding {
     /// `n` vectors of `size` features.
     #[track_caller]
     pub fn new(n: usize, size: usize, device: &Device) -> Embedding {
-        Embedding { weight: init::normal(&[n, size], 1.0, DType::F32, device) }
+        Embedding::with(n, size, EmbeddingOptions::default(), device)
     }
+
+    /// With settings. The row of [`EmbeddingOptions::padding_idx`] is 0 at first.
+    #[track_caller]
+    pub fn with(n: usize, size: usize, options: EmbeddingOptions, device: &Device) -> Embedding {
+        Embedding { weight: table(n, size, options.padding_idx, device), options }
+    }
+
+    /// From vectors `[n, size]` that are there; `trained`: whether they go on learning.
+    pub fn from_pretrained(weight: &Tensor, trained: bool) -> Embedding {
+        let weight = if trained { weight.detach().requires_grad() } else { weight.detach() };
+        Embedding { weight, options: EmbeddingOptions::default() }
+    }
+}
+
+/// Normal numbers, and zeros in one row.
+#[track_caller]
+fn table(n: usize, size: usize, padding: Option<i64>, device: &Device) -> Tensor {
+    let Some(padding) = padding else { return init::normal(&[n, size], 1.0, DType::F32, device) };
+    let row = if padding < 0 { padding + n as i64 } else { padding };
+    let rows = Tensor::arange(0.0, n as f64, 1.0, DType::I64, device).unsqueeze(1);
+    no_grad(|| rows.eq(row).where_(0.0, Tensor::randn([n, size], DType::F32, device))).requires_grad()
 }
 
 impl Layer for Embedding {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        trace::observe("Embedding", Some(&self.weight), self.weight.embedding(x))
+        let plain = self.options == EmbeddingOptions::default();
+        let y = if plain { self.weight.embedding(x) } else { self.weight.embedding_with(x, &self.options) };
+        trace::observe("Embedding", Some(&self.weight), y)
+    }
+}
+
+/// The sum, mean or maximum of the rows of each bag of indices.
+#[derive(Module, Clone)]
+pub struct EmbeddingBag {
+    /// `[n, size]`.
+    pub weight: Tensor,
+    /// What a bag becomes, which rows are looked up.
+    #[module(skip)]
+    pub options: EmbeddingBagOptions,
+}
+
+impl EmbeddingBag {
+    /// `n` vectors of `size` features; a bag is their mean.
+    #[track_caller]
+    pub fn new(n: usize, size: usize, mode: BagMode, device: &Device) -> EmbeddingBag {
+        EmbeddingBag { weight: table(n, size, None, device), options: EmbeddingBagOptions { mode, ..EmbeddingBagOptions::default() } }
+    }
+
+    /// Of bags that begin at `offsets` of a vector of indices; weights multiply rows.
+    #[track_caller]
+    pub fn bags(&self, index: &Tensor, offsets: Option<&Tensor>, weights: Option<&Tensor>) -> Tensor {
+        let options = EmbeddingBagOptions { offsets: offsets.cloned(), weights: weights.cloned(), ..self.options.clone() };
+        trace::observe("EmbeddingBag", Some(&self.weight), self.weight.embedding_bag(index, &options))
+    }
+}
+
+impl Layer for EmbeddingBag {
+    /// Of bags that are the rows of a matrix.
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        self.bags(x, None, None)
     }
 }

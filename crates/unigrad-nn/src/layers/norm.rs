@@ -182,3 +182,130 @@ impl Layer for BatchNorm {
         trace::observe("BatchNorm", Some(&self.weight), y)
     }
 }
+
+/// `[n, c, ..]` normalized per channel of each example; without weights unless [`InstanceNorm::affine`].
+#[derive(Module, Clone)]
+#[module(on_mode = "set_training")]
+pub struct InstanceNorm {
+    /// `[c]`.
+    pub weight: Option<Tensor>,
+    /// `[c]`.
+    pub bias: Option<Tensor>,
+    /// `[c]`, if statistics are kept.
+    #[module(buffer)]
+    pub running_mean: Option<Tensor>,
+    /// `[c]`, unbiased, if statistics are kept.
+    #[module(buffer)]
+    pub running_var: Option<Tensor>,
+    /// Rank 0, if statistics are kept; stays 0, as in PyTorch, which has it and does not count.
+    #[module(buffer)]
+    pub num_batches_tracked: Option<Tensor>,
+    /// Added to the variance.
+    pub eps: f64,
+    /// How much of a running statistic a batch replaces.
+    pub momentum: f64,
+    channels: usize,
+    training: bool,
+}
+
+impl InstanceNorm {
+    /// For `channels` channels.
+    pub fn new(channels: usize) -> InstanceNorm {
+        let none = || None;
+        InstanceNorm {
+            weight: none(),
+            bias: none(),
+            running_mean: none(),
+            running_var: none(),
+            num_batches_tracked: none(),
+            eps: 1e-5,
+            momentum: 0.1,
+            channels,
+            training: true,
+        }
+    }
+
+    /// With a weight and a bias per channel.
+    #[track_caller]
+    pub fn affine(mut self, device: &Device) -> InstanceNorm {
+        let _origin = Origin::enter_caller();
+        let value = |v| Some(init::constant(&[self.channels], v, DType::F32, device));
+        (self.weight, self.bias) = (value(1.0), value(0.0));
+        self
+    }
+
+    /// With running statistics, which normalize in use.
+    #[track_caller]
+    pub fn track_running_stats(mut self, device: &Device) -> InstanceNorm {
+        let _origin = Origin::enter_caller();
+        let value = |v| Some(Tensor::full([self.channels], v, DType::F32, device));
+        (self.running_mean, self.running_var) = (value(0.0), value(1.0));
+        self.num_batches_tracked = Some(Tensor::from_vec(vec![0i64], (), device));
+        self
+    }
+
+    fn set_training(&mut self, training: bool) {
+        self.training = training;
+    }
+}
+
+impl Layer for InstanceNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let (weight, bias) = (self.weight.as_ref(), self.bias.as_ref());
+        let y = match (&self.running_mean, &self.running_var) {
+            (Some(mean), Some(var)) if !self.training => x.batch_norm(mean, var, weight, bias, self.eps),
+            (Some(running_mean), Some(running_var)) => {
+                let (y, mean, var) = x.instance_norm_train(weight, bias, self.eps);
+                if y.is_invalid() {
+                    return y;
+                }
+                // One example's and channel's statistics, `[n, c]`; their means over the batch are tracked.
+                let examples = x.shape().first().copied().unwrap_or(1).max(1);
+                let n = x.numel() / (examples * self.channels).max(1);
+                let unbiased = n as f64 / n.saturating_sub(1).max(1) as f64;
+                let tracked = no_grad(|| {
+                    let channel = |x: &Tensor| x.reshape([-1, self.channels as i64]).mean(0);
+                    let mean = &*running_mean * (1.0 - self.momentum) + channel(&mean) * self.momentum;
+                    running_mean.assign(&mean.cast(running_mean.dtype()))?;
+                    let var = &*running_var * (1.0 - self.momentum) + channel(&var) * (self.momentum * unbiased);
+                    running_var.assign(&var.cast(running_var.dtype()))
+                });
+                match tracked {
+                    Ok(()) => y,
+                    // A statistic that does not fit: the error of the op that takes them.
+                    Err(_) => x.batch_norm(running_mean, running_var, weight, bias, self.eps),
+                }
+            }
+            _ => x.instance_norm(weight, bias, self.eps),
+        };
+        trace::observe("InstanceNorm", self.weight.as_ref(), y)
+    }
+}
+
+/// `x / (k + alpha / size Σ x²)^beta` over neighbouring channels (Krizhevsky et al., 2012).
+#[derive(Module, Clone, Copy, Debug)]
+pub struct LocalResponseNorm {
+    /// How many channels.
+    pub size: usize,
+    /// How much they count.
+    pub alpha: f64,
+    /// The power.
+    pub beta: f64,
+    /// Added.
+    pub k: f64,
+}
+
+impl LocalResponseNorm {
+    /// Over `size` channels, with PyTorch's `alpha`, `beta` and `k`.
+    pub fn new(size: usize) -> LocalResponseNorm {
+        LocalResponseNorm { size, alpha: 1e-4, beta: 0.75, k: 1.0 }
+    }
+}
+
+impl Layer for LocalResponseNorm {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        trace::observe("LocalResponseNorm", None, x.local_response_norm(self.size, self.alpha, self.beta, self.k))
+    }
+}

@@ -1,4 +1,4 @@
-//! Pooling layers, and the flattening that follows them.
+//! Pooling layers, and those that put back what a pool took.
 
 use super::Layer;
 use crate::{Module, trace};
@@ -76,13 +76,70 @@ adaptive_pools! {
     AdaptiveMaxPool3d, 3, adaptive_max_pool, "Maxima over as many regions as asked, of `[n, c, d, h, w]`.";
 }
 
-/// All axes but the first become one.
-#[derive(Module, Clone, Copy, Debug, Default)]
-pub struct Flatten;
+macro_rules! power_pools {
+    ($($name:ident, $n:literal, $doc:literal;)*) => { $(
+        #[doc = $doc]
+        #[derive(Module, Clone, Debug)]
+        pub struct $name {
+            /// The power.
+            pub p: f64,
+            /// Window and stride.
+            #[module(skip)]
+            pub options: PoolOptions,
+        }
 
-impl Layer for Flatten {
-    #[track_caller]
-    fn forward(&self, x: &Tensor) -> Tensor {
-        x.flatten(1, -1)
-    }
+        impl $name {
+            /// Windows of `kernel`, side by side.
+            pub fn new(p: f64, kernel: usize) -> $name {
+                $name { p, options: PoolOptions::new(kernel) }
+            }
+        }
+
+        impl Layer for $name {
+            #[track_caller]
+            fn forward(&self, x: &Tensor) -> Tensor {
+                let windows = |axis: usize| self.options.kernel.get(axis).or(self.options.kernel.first()).copied().unwrap_or(1);
+                let size = (0..$n).map(windows).product::<usize>() as f64;
+                let options = PoolOptions { count_include_pad: true, ..self.options.clone() };
+                let sum = x.pow(self.p).avg_pool($n, &options) * size;
+                trace::observe(stringify!($name), None, sum.pow(1.0 / self.p))
+            }
+        }
+    )* };
+}
+power_pools! {
+    LpPool1d, 1, "`(Σ x^p)^(1/p)` of each window of `[n, c, l]`.";
+    LpPool2d, 2, "`(Σ x^p)^(1/p)` of each window of `[n, c, h, w]`.";
+    LpPool3d, 3, "`(Σ x^p)^(1/p)` of each window of `[n, c, d, h, w]`.";
+}
+
+macro_rules! unpools {
+    ($($name:ident, $method:ident, $doc:literal;)*) => { $(
+        #[doc = $doc]
+        #[derive(Module, Clone, Debug)]
+        pub struct $name {
+            /// The windows of the pool.
+            #[module(skip)]
+            pub options: PoolOptions,
+        }
+
+        impl $name {
+            /// Of windows of `kernel`, side by side.
+            pub fn new(kernel: usize) -> $name {
+                $name { options: PoolOptions::new(kernel) }
+            }
+
+            /// Each element where `index` says that it was the maximum ([`Tensor::max_pool_with_index`]), zeros elsewhere; `sizes`: of the spatial axes, where
+            /// several fit.
+            #[track_caller]
+            pub fn forward(&self, x: &Tensor, index: &Tensor, sizes: Option<&[usize]>) -> Tensor {
+                trace::observe(stringify!($name), None, x.$method(index, &self.options, sizes))
+            }
+        }
+    )* };
+}
+unpools! {
+    MaxUnpool1d, max_unpool1d, "What [`MaxPool1d`] took is put back.";
+    MaxUnpool2d, max_unpool2d, "What [`MaxPool2d`] took is put back.";
+    MaxUnpool3d, max_unpool3d, "What [`MaxPool3d`] took is put back.";
 }

@@ -9,7 +9,7 @@ use crate::{
     random::{Rng, words},
 };
 use std::f64::consts::TAU;
-use unigrad_tensor::{AttentionOptions, DType, Device, Origin, Tensor, no_grad};
+use unigrad_tensor::{AttentionOptions, DType, Device, EmbeddingOptions, Origin, Tensor, no_grad};
 
 /// Sizes of a [`Gpt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,8 @@ impl Gpt {
             let cause = format!("a model of {} layers, width {}, context {} is empty", config.layers, config.dim, config.ctx);
             return Err(Error::argument(cause, "choose sizes of at least 1"));
         }
-        let embedding = |n| Embedding { weight: init::normal(&[n, config.dim], 0.02, DType::F32, device) };
+        let embedding =
+            |n| Embedding { weight: init::normal(&[n, config.dim], 0.02, DType::F32, device), options: EmbeddingOptions::default() };
         Ok(Gpt {
             wte: embedding(config.vocab),
             wpe: embedding(config.ctx),

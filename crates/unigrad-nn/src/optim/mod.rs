@@ -8,15 +8,43 @@
 //! A step is a transaction: whatever fails, parameters, state and counter are bit for bit what they were, and the next step works. The counter
 //! lives beside the state, so that a step which the device undoes is not counted either, and nobody waits to know.
 
+mod adagrad;
 mod adam;
+mod adamax;
+mod adan;
+mod asgd;
 mod clip;
 mod lion;
+mod nadam;
+mod radam;
+mod rmsprop;
+mod rprop;
 mod sgd;
 
+pub use adagrad::{Adadelta, AdadeltaRule, Adagrad, AdagradRule};
 pub use adam::{Adam, AdamRule, AdamW};
+pub use adamax::{Adamax, AdamaxRule};
+pub use adan::{Adan, AdanRule};
+pub use asgd::{Asgd, AsgdRule};
 pub use clip::{clip_grad_norm, clip_grad_value, grad_norm};
 pub use lion::{Lion, LionRule};
+pub use nadam::{NAdam, NAdamRule};
+pub use radam::{RAdam, RAdamRule};
+pub use rmsprop::{RmsProp, RmsPropRule};
+pub use rprop::{Rprop, RpropRule};
 pub use sgd::{Sgd, SgdRule};
+
+/// Methods that set a number of a rule and return the optimizer.
+macro_rules! setters {
+    ($($name:ident, $doc:literal;)*) => { $(
+        #[doc = $doc]
+        pub fn $name(mut self, $name: f64) -> Self {
+            self.rule.$name = $name;
+            self
+        }
+    )* };
+}
+use setters;
 
 use crate::{
     archive::HostTensor,
@@ -48,6 +76,21 @@ pub trait Rule {
     /// The weight decay of groups that have none of their own.
     fn weight_decay(&self) -> f64;
 
+    /// What a tensor of state begins with: zeros, unless a rule says otherwise. `zeros` has the state's shape and dtype; `lr` is the group's.
+    fn initial_state(&self, _name: &str, zeros: &Tensor, _parameter: &Tensor, _lr: f64) -> Tensor {
+        zeros.clone()
+    }
+
+    /// Numbers that are kept from step to step, for each group: names, and what they begin with. Saved with the state.
+    fn numbers(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// What the kept numbers ([`StepNumbers::numbers`]) become in a step.
+    fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        step.numbers.to_vec()
+    }
+
     /// The numbers of a step, in an order that `update` knows, as tensors of rank 0.
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor>;
 
@@ -64,6 +107,8 @@ pub struct StepNumbers<'a> {
     pub lr: f64,
     /// The weight decay.
     pub weight_decay: f64,
+    /// What [`Rule::numbers`] names, as they were before the step: tensors of rank 0.
+    pub numbers: &'a [Tensor],
     device: &'a Device,
 }
 
@@ -100,12 +145,24 @@ pub struct Optimizer<R> {
     groups: Vec<Group>,
     /// Per parameter, in order of groups.
     state: Vec<Vec<Tensor>>,
+    /// Those of [`Rule::numbers`], where the rule keeps some.
+    numbers: Vec<KeptNumbers>,
     /// Steps taken, on each device with parameters: an `I64` of rank 0.
     counters: Vec<Tensor>,
     /// What the counters are, as far as the host knows.
     n_steps: Known,
     lr_factor: f64,
     clip_norm: Option<f64>,
+}
+
+/// Numbers that a rule keeps, for the parameters of a group that have one dtype of state and one device.
+#[derive(Debug)]
+struct KeptNumbers {
+    group: usize,
+    dtype: DType,
+    /// Among the devices with parameters.
+    device: usize,
+    values: Vec<Tensor>,
 }
 
 /// The host's copy of the counter. After a step it counts on success; a step that the device undid is found at the next wait.
@@ -156,8 +213,8 @@ impl<R: Rule> Optimizer<R> {
     #[track_caller]
     pub fn with_rule(rule: R, groups: Vec<Group>) -> Result<Self> {
         let _origin = Origin::enter_caller();
-        let (state, counters, n_steps) = (Vec::new(), Vec::new(), Known::default());
-        let mut optimizer = Optimizer { rule, groups, state, counters, n_steps, lr_factor: 1.0, clip_norm: None };
+        let (state, numbers, counters, n_steps) = (Vec::new(), Vec::new(), Vec::new(), Known::default());
+        let mut optimizer = Optimizer { rule, groups, state, numbers, counters, n_steps, lr_factor: 1.0, clip_norm: None };
         if let Some(bad) = optimizer.parameters().iter().find(|p| !p.is_variable()) {
             if let Some(error) = bad.error() {
                 return Err(error);
@@ -173,8 +230,15 @@ impl<R: Rule> Optimizer<R> {
     pub(crate) fn reset_state(&mut self) -> Result<()> {
         let names = self.rule.state_names();
         let parameters = self.parameters();
-        let zeros = |p: &Tensor| -> Result<Tensor> { Ok(Tensor::zeros(p.dims()?, state_dtype(p.dtype()), &p.device()?)) };
-        let state: Vec<Vec<Tensor>> = parameters.iter().map(|p| names.iter().map(|_| zeros(p)).collect()).collect::<Result<_>>()?;
+        let mut state: Vec<Vec<Tensor>> = Vec::with_capacity(parameters.len());
+        for group in &self.groups {
+            for parameter in &group.parameters {
+                let zeros =
+                    || -> Result<Tensor> { Ok(Tensor::zeros(parameter.dims()?, state_dtype(parameter.dtype()), &parameter.device()?)) };
+                let first = |name: &&str| Ok(self.rule.initial_state(name, &zeros()?, &parameter.detach(), group.lr));
+                state.push(names.iter().map(first).collect::<Result<_>>()?);
+            }
+        }
         let mut devices: Vec<Device> = Vec::new();
         for parameter in &parameters {
             let device = parameter.device()?;
@@ -184,10 +248,38 @@ impl<R: Rule> Optimizer<R> {
         }
         let steps = self.n_steps.steps.load(Ordering::Relaxed) as i64;
         let counters: Vec<Tensor> = devices.iter().map(|device| Tensor::from_slice(&[steps], (), device)).collect();
-        let all: Vec<&Tensor> = parameters.iter().chain(state.iter().flatten()).chain(&counters).collect();
+        let numbers = self.first_numbers(&devices)?;
+        let kept = numbers.iter().flat_map(|kept| &kept.values);
+        let all: Vec<&Tensor> = parameters.iter().chain(state.iter().flatten()).chain(kept).chain(&counters).collect();
         Tensor::realize_all(&all)?;
-        (self.state, self.counters) = (state, counters);
+        (self.state, self.numbers, self.counters) = (state, numbers, counters);
         Ok(())
+    }
+
+    /// The numbers that the rule keeps, as they are before the first step.
+    fn first_numbers(&self, devices: &[Device]) -> Result<Vec<KeptNumbers>> {
+        let named = self.rule.numbers();
+        let mut all: Vec<KeptNumbers> = Vec::new();
+        if named.is_empty() {
+            return Ok(all);
+        }
+        for (group, parameters) in self.groups.iter().enumerate() {
+            for parameter in &parameters.parameters {
+                let (on, dtype) = (parameter.device()?, state_dtype(parameter.dtype()));
+                let Some(device) = devices.iter().position(|device| *device == on) else { continue };
+                if all.iter().all(|kept| (kept.group, kept.dtype, kept.device) != (group, dtype, device)) {
+                    let values = named.iter().map(|(_, value)| Tensor::full([0usize; 0], *value, dtype, &on)).collect();
+                    all.push(KeptNumbers { group, dtype, device, values });
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The state of this name, of every parameter in order.
+    pub fn state_named(&self, name: &str) -> Vec<Tensor> {
+        let at = self.rule.state_names().iter().position(|own| *own == name);
+        self.state.iter().filter_map(|state| at.and_then(|at| state.get(at)).cloned()).collect()
     }
 
     /// The rule.
@@ -318,7 +410,7 @@ impl<R: Rule> Optimizer<R> {
             }
             let mut gradients = gradients.into_iter();
             let mut state = self.state.iter();
-            for group in &self.groups {
+            for (group_at, group) in self.groups.iter().enumerate() {
                 let weight_decay = group.weight_decay.unwrap_or_else(|| self.rule.weight_decay());
                 let lr = group.lr * self.lr_factor;
                 // One node for all parameters of a type: the plan then has one slot for each number.
@@ -332,11 +424,18 @@ impl<R: Rule> Optimizer<R> {
                     let key = (dtype, parameter.device_id());
                     if !scalars.iter().any(|(k, _)| *k == key) {
                         let device = parameter.device()?;
-                        let step = steps.iter().find(|step| step.device_id() == key.1);
-                        let step =
-                            step.ok_or_else(|| Error::argument("a parameter has moved to another device", "make a new optimizer"))?;
-                        let numbers = StepNumbers { step: step.cast(dtype), lr, weight_decay, device: &device };
+                        let at = steps.iter().position(|step| step.device_id() == key.1);
+                        let at = at.ok_or_else(|| Error::argument("a parameter has moved to another device", "make a new optimizer"))?;
+                        let kept = self.numbers.iter().find(|kept| (kept.group, kept.dtype, kept.device) == (group_at, dtype, at));
+                        let before: Vec<Tensor> = kept.map_or(Vec::new(), |kept| kept.values.iter().map(Tensor::detach).collect());
+                        let numbers = StepNumbers { step: steps[at].cast(dtype), lr, weight_decay, numbers: &before, device: &device };
                         scalars.push((key, self.rule.scalars(&numbers)));
+                        if let Some(kept) = kept {
+                            for (old, new) in kept.values.iter().zip(self.rule.next_numbers(&numbers)) {
+                                assign(old, &new)?;
+                                changed.push(old.clone());
+                            }
+                        }
                     }
                     let Some((_, scalars)) = scalars.iter().find(|(k, _)| *k == key) else { continue };
                     let arguments: Vec<&Tensor> = [parameter, &gradient].into_iter().chain(state).chain(scalars).collect();
@@ -383,7 +482,11 @@ impl<R: Rule> Optimizer<R> {
         let of = |(i, state): (usize, &Vec<Tensor>)| {
             names.iter().zip(state).map(move |(name, tensor)| (format!("state.{i}.{name}"), tensor.clone())).collect::<Vec<_>>()
         };
-        self.state.iter().enumerate().flat_map(of).collect()
+        let kept = self.numbers.iter().flat_map(|kept| {
+            let named = self.rule.numbers().into_iter().zip(&kept.values);
+            named.map(|((name, _), value)| (format!("number.{}.{}.{}.{name}", kept.group, kept.dtype, kept.device), value.clone()))
+        });
+        self.state.iter().enumerate().flat_map(of).chain(kept).collect()
     }
 
     /// State on the host, for a file; [`Optimizer::n_steps`] belongs to it.

@@ -21,6 +21,7 @@
 mod call;
 mod composed;
 mod index;
+mod losses;
 mod maps;
 mod methods;
 mod networks;
@@ -141,7 +142,7 @@ impl Op {
 
 /// Every op.
 pub fn ops() -> impl Iterator<Item = &'static Op> {
-    [maps::OPS, views::OPS, reduce::OPS, index::OPS, products::OPS, rows::OPS, composed::OPS, selection::OPS, networks::OPS]
+    [maps::OPS, views::OPS, reduce::OPS, index::OPS, products::OPS, rows::OPS, losses::OPS, composed::OPS, selection::OPS, networks::OPS]
         .into_iter()
         .flatten()
         .copied()

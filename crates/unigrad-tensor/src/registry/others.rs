@@ -27,6 +27,7 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
             "mse_loss_with",
             "nll_loss_with",
             "smooth_l1_loss_with",
+            "triplet_margin_loss_by",
             "avg_pool",
             "max_pool",
             "conv",

@@ -1,21 +1,7 @@
-//! Softmax, normalizations, attention, rotary positions, losses.
+//! Softmax, normalizations, attention, rotary positions.
 
 use super::{Call, CallError, Op, Outputs, one, op};
-use crate::{AttentionOptions, CrossEntropyOptions, Reduction, RopeLayout, Tensor};
-
-fn reduction(c: &Call) -> Result<Reduction, CallError> {
-    c.choice("reduction", &[("mean", Reduction::Mean), ("sum", Reduction::Sum), ("none", Reduction::None), ("batchmean", Reduction::Sum)])
-}
-
-fn entropy_options(c: &Call) -> Result<CrossEntropyOptions, CallError> {
-    Ok(CrossEntropyOptions {
-        axis: None,
-        label_smoothing: c.maybe_float("label_smoothing")?.unwrap_or(0.0),
-        ignore_index: c.maybe_int("ignore_index")?,
-        weight: if c.flag("weight")? { Some(c.x(2)?.clone()) } else { None },
-        reduction: reduction(c)?,
-    })
-}
+use crate::{AttentionOptions, RopeLayout, Tensor};
 
 /// Over the last `axes` axes without weights: as one axis.
 fn bare_norm(c: &Call, norm: fn(&Tensor, f64) -> Tensor) -> Outputs {
@@ -83,24 +69,4 @@ pub(super) const OPS: &[&[Op]] = &[&[
         let layout = c.choice("layout", &[("interleaved", RopeLayout::Interleaved), ("half", RopeLayout::HalfSplit)])?;
         one(c.x(0)?.rope(c.x(1)?, c.x(2)?, layout))
     }),
-    op("cross_entropy", "cross_entropy", |c| one(c.x(0)?.cross_entropy_with(c.x(1)?, &entropy_options(c)?))).full(),
-    op("cross_entropy_probs", "cross_entropy", |c| one(c.x(0)?.cross_entropy_with(c.x(1)?, &entropy_options(c)?))).full(),
-    op("nll_loss", "nll_loss", |c| one(c.x(0)?.nll_loss_with(c.x(1)?, &entropy_options(c)?))).full(),
-    op("bce", "bce_loss", |c| one(c.x(0)?.bce_loss_with(c.x(1)?, None, reduction(c)?))).full(),
-    op("bce_with_logits", "bce_with_logits", |c| {
-        let pos_weight = if c.flag("pos_weight")? { Some(c.x(2)?) } else { None };
-        one(c.x(0)?.bce_with_logits_with(c.x(1)?, None, pos_weight, reduction(c)?))
-    })
-    .full(),
-    op("mse_loss", "mse_loss", |c| one(c.x(0)?.mse_loss_with(c.x(1)?, reduction(c)?))).full(),
-    op("l1_loss", "l1_loss", |c| one(c.x(0)?.l1_loss_with(c.x(1)?, reduction(c)?))).full(),
-    op("huber_loss", "huber_loss", |c| one(c.x(0)?.huber_loss_with(c.x(1)?, c.float("delta")?, reduction(c)?))).full(),
-    op("smooth_l1_loss", "smooth_l1_loss", |c| one(c.x(0)?.smooth_l1_loss_with(c.x(1)?, c.float("beta")?, reduction(c)?))).full(),
-    op("kl_div", "kl_div", |c| {
-        let x = c.x(0)?;
-        let loss = x.kl_div(c.x(1)?, c.flag("log_target")?, reduction(c)?);
-        let per_batch = c.has("reduction") && c.text("reduction")? == "batchmean";
-        one(if per_batch { loss / x.shape().first().copied().unwrap_or(1) as f64 } else { loss })
-    })
-    .full(),
 ]];

@@ -1,0 +1,369 @@
+//! Transformer blocks (Vaswani et al., 2017) in PyTorch's parameters, and positional encodings.
+//!
+//! In: sequences `[batch, length, size]`, and which positions see which. Out: sequences of the same shape.
+//! Always: masks are PyTorch's: where a truth value is true, a key is *not* seen; numbers are added to scores.
+
+use super::{Dropout, Layer, LayerNorm, Linear, MultiHeadAttention};
+use crate::Module;
+use unigrad_tensor::{AttentionOptions, DType, Device, Origin, Tensor};
+
+/// Which keys a query does not see, as PyTorch's modules take it.
+#[derive(Clone, Debug, Default)]
+pub struct AttentionMasks {
+    /// `[queries, keys]` or `[batch * heads, queries, keys]`: truth values (true: not seen), or numbers that are added to scores.
+    pub attention: Option<Tensor>,
+    /// `[batch, keys]`: truth values (true: a key of padding), or numbers that are added to scores.
+    pub padding: Option<Tensor>,
+    /// A query sees its own position and earlier ones.
+    pub causal: bool,
+}
+
+impl AttentionMasks {
+    /// Everything is seen.
+    pub fn none() -> AttentionMasks {
+        AttentionMasks::default()
+    }
+
+    /// Only positions up to the query's own are seen.
+    pub fn causal() -> AttentionMasks {
+        AttentionMasks { causal: true, ..AttentionMasks::default() }
+    }
+
+    /// Settings of attention with `heads` heads.
+    #[track_caller]
+    pub fn options(&self, heads: usize) -> AttentionOptions {
+        let mut options = AttentionOptions { causal: self.causal, ..AttentionOptions::default() };
+        let mut add = |x: Tensor| {
+            if x.dtype() == DType::Bool {
+                let seen = x.logical_not();
+                options.mask = Some(options.mask.take().map_or(seen.clone(), |mask| mask.logical_and(&seen)));
+            } else {
+                options.bias = Some(options.bias.take().map_or(x.clone(), |bias| bias + &x));
+            }
+        };
+        if let Some(mask) = &self.attention {
+            add(if mask.rank() == 3 { mask.unflatten(0, [-1, heads.max(1) as i64]) } else { mask.clone() });
+        }
+        if let Some(mask) = &self.padding {
+            add(mask.unsqueeze(1).unsqueeze(1));
+        }
+        options
+    }
+}
+
+/// What a block's hidden layer does to its sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Activation {
+    /// `max(x, 0)`.
+    #[default]
+    Relu,
+    /// `x` times the normal distribution's cumulative function.
+    Gelu,
+}
+
+impl Activation {
+    #[track_caller]
+    fn of(self, x: &Tensor) -> Tensor {
+        match self {
+            Activation::Relu => x.relu(),
+            Activation::Gelu => x.gelu(),
+        }
+    }
+}
+
+/// Settings of transformer layers; the defaults are PyTorch's, but for sequences, which are `[batch, length, size]` here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TransformerOptions {
+    /// Features of a position.
+    pub size: usize,
+    /// Heads of attention.
+    pub heads: usize,
+    /// Features of the hidden layer.
+    pub hidden: usize,
+    /// The probability with which an element is dropped while training.
+    pub dropout: f64,
+    /// Of the hidden layer.
+    pub activation: Activation,
+    /// Normalize before a part instead of after it.
+    pub norm_first: bool,
+    /// Added to variances.
+    pub eps: f64,
+}
+
+impl TransformerOptions {
+    /// `heads` heads over `size` features; a hidden layer of 2048, dropout of 0.1.
+    pub fn new(size: usize, heads: usize) -> TransformerOptions {
+        TransformerOptions { size, heads, hidden: 2048, dropout: 0.1, activation: Activation::Relu, norm_first: false, eps: 1e-5 }
+    }
+
+    #[track_caller]
+    fn norm(&self, device: &Device) -> LayerNorm {
+        LayerNorm { eps: self.eps, ..LayerNorm::new(self.size, device) }
+    }
+}
+
+/// Attention of a sequence over itself, then two linear maps, each added to its input.
+#[derive(Module, Clone)]
+pub struct TransformerEncoderLayer {
+    /// Over the sequence itself.
+    pub self_attn: MultiHeadAttention,
+    /// Into the hidden layer.
+    pub linear1: Linear,
+    /// Out of it.
+    pub linear2: Linear,
+    /// Of attention.
+    pub norm1: LayerNorm,
+    /// Of the linear maps.
+    pub norm2: LayerNorm,
+    dropout: Dropout,
+    #[module(skip)]
+    options: TransformerOptions,
+}
+
+impl TransformerEncoderLayer {
+    /// A layer with random weights.
+    #[track_caller]
+    pub fn new(options: TransformerOptions, device: &Device) -> TransformerEncoderLayer {
+        let _origin = Origin::enter_caller();
+        TransformerEncoderLayer {
+            self_attn: MultiHeadAttention::new(options.size, options.heads, device).dropout(options.dropout),
+            linear1: Linear::new(options.size, options.hidden, device),
+            linear2: Linear::new(options.hidden, options.size, device),
+            norm1: options.norm(device),
+            norm2: options.norm(device),
+            dropout: Dropout::new(options.dropout),
+            options,
+        }
+    }
+
+    /// What the layer makes of `x` where not all positions are seen.
+    #[track_caller]
+    pub fn masked(&self, x: &Tensor, masks: &AttentionMasks) -> Tensor {
+        let _origin = Origin::enter_caller();
+        let attention = |x: &Tensor| self.dropout.forward(&self.self_attn.attend(x, x, x, &masks.options(self.options.heads)));
+        let linear = |x: &Tensor| {
+            let hidden = self.dropout.forward(&self.options.activation.of(&self.linear1.forward(x)));
+            self.dropout.forward(&self.linear2.forward(&hidden))
+        };
+        let x = added(x, self.options.norm_first, &self.norm1, attention);
+        added(&x, self.options.norm_first, &self.norm2, linear)
+    }
+}
+
+impl Layer for TransformerEncoderLayer {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        self.masked(x, &AttentionMasks::none())
+    }
+}
+
+/// A part's result added to its input, normalized before or after.
+#[track_caller]
+fn added(x: &Tensor, norm_first: bool, norm: &LayerNorm, part: impl Fn(&Tensor) -> Tensor) -> Tensor {
+    if norm_first { x + part(&norm.forward(x)) } else { norm.forward(&(x + part(x))) }
+}
+
+/// As an encoder's layer, with attention over an encoder's output between its parts.
+#[derive(Module, Clone)]
+pub struct TransformerDecoderLayer {
+    /// Over the sequence itself.
+    pub self_attn: MultiHeadAttention,
+    /// Over the encoder's output.
+    pub multihead_attn: MultiHeadAttention,
+    /// Into the hidden layer.
+    pub linear1: Linear,
+    /// Out of it.
+    pub linear2: Linear,
+    /// Of attention over the sequence itself.
+    pub norm1: LayerNorm,
+    /// Of attention over the encoder's output.
+    pub norm2: LayerNorm,
+    /// Of the linear maps.
+    pub norm3: LayerNorm,
+    dropout: Dropout,
+    #[module(skip)]
+    options: TransformerOptions,
+}
+
+impl TransformerDecoderLayer {
+    /// A layer with random weights.
+    #[track_caller]
+    pub fn new(options: TransformerOptions, device: &Device) -> TransformerDecoderLayer {
+        let _origin = Origin::enter_caller();
+        let attention = || MultiHeadAttention::new(options.size, options.heads, device).dropout(options.dropout);
+        TransformerDecoderLayer {
+            self_attn: attention(),
+            multihead_attn: attention(),
+            linear1: Linear::new(options.size, options.hidden, device),
+            linear2: Linear::new(options.hidden, options.size, device),
+            norm1: options.norm(device),
+            norm2: options.norm(device),
+            norm3: options.norm(device),
+            dropout: Dropout::new(options.dropout),
+            options,
+        }
+    }
+
+    /// What the layer makes of `x` and an encoder's output `memory`; `masks` are of `x`, `memory_masks` of `memory`.
+    #[track_caller]
+    pub fn decode(&self, x: &Tensor, memory: &Tensor, masks: &AttentionMasks, memory_masks: &AttentionMasks) -> Tensor {
+        let _origin = Origin::enter_caller();
+        let (first, heads) = (self.options.norm_first, self.options.heads);
+        let own = |x: &Tensor| self.dropout.forward(&self.self_attn.attend(x, x, x, &masks.options(heads)));
+        let cross = |x: &Tensor| self.dropout.forward(&self.multihead_attn.attend(x, memory, memory, &memory_masks.options(heads)));
+        let linear = |x: &Tensor| {
+            let hidden = self.dropout.forward(&self.options.activation.of(&self.linear1.forward(x)));
+            self.dropout.forward(&self.linear2.forward(&hidden))
+        };
+        let x = added(x, first, &self.norm1, own);
+        let x = added(&x, first, &self.norm2, cross);
+        added(&x, first, &self.norm3, linear)
+    }
+}
+
+/// Encoder layers one after another, and a last norm.
+#[derive(Module, Clone)]
+pub struct TransformerEncoder {
+    /// In order.
+    pub layers: Vec<TransformerEncoderLayer>,
+    /// After the last; as PyTorch's `nn.Transformer` has it.
+    pub norm: Option<LayerNorm>,
+}
+
+impl TransformerEncoder {
+    /// `n` layers, with a last norm.
+    #[track_caller]
+    pub fn new(n: usize, options: TransformerOptions, device: &Device) -> TransformerEncoder {
+        let _origin = Origin::enter_caller();
+        let layers = (0..n).map(|_| TransformerEncoderLayer::new(options, device)).collect();
+        TransformerEncoder { layers, norm: Some(options.norm(device)) }
+    }
+
+    /// Where not all positions are seen.
+    #[track_caller]
+    pub fn masked(&self, x: &Tensor, masks: &AttentionMasks) -> Tensor {
+        let _origin = Origin::enter_caller();
+        let x = self.layers.iter().fold(x.clone(), |x, layer| layer.masked(&x, masks));
+        self.norm.as_ref().map_or(x.clone(), |norm| norm.forward(&x))
+    }
+}
+
+impl Layer for TransformerEncoder {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        self.masked(x, &AttentionMasks::none())
+    }
+}
+
+/// Decoder layers one after another, and a last norm.
+#[derive(Module, Clone)]
+pub struct TransformerDecoder {
+    /// In order.
+    pub layers: Vec<TransformerDecoderLayer>,
+    /// After the last.
+    pub norm: Option<LayerNorm>,
+}
+
+impl TransformerDecoder {
+    /// `n` layers, with a last norm.
+    #[track_caller]
+    pub fn new(n: usize, options: TransformerOptions, device: &Device) -> TransformerDecoder {
+        let _origin = Origin::enter_caller();
+        let layers = (0..n).map(|_| TransformerDecoderLayer::new(options, device)).collect();
+        TransformerDecoder { layers, norm: Some(options.norm(device)) }
+    }
+
+    /// See [`TransformerDecoderLayer::decode`].
+    #[track_caller]
+    pub fn decode(&self, x: &Tensor, memory: &Tensor, masks: &AttentionMasks, memory_masks: &AttentionMasks) -> Tensor {
+        let _origin = Origin::enter_caller();
+        let x = self.layers.iter().fold(x.clone(), |x, layer| layer.decode(&x, memory, masks, memory_masks));
+        self.norm.as_ref().map_or(x.clone(), |norm| norm.forward(&x))
+    }
+}
+
+/// An encoder and a decoder that reads it.
+#[derive(Module, Clone)]
+pub struct Transformer {
+    /// Of the source.
+    pub encoder: TransformerEncoder,
+    /// Of the target.
+    pub decoder: TransformerDecoder,
+}
+
+impl Transformer {
+    /// `n_encoder` and `n_decoder` layers.
+    #[track_caller]
+    pub fn new(n_encoder: usize, n_decoder: usize, options: TransformerOptions, device: &Device) -> Transformer {
+        let _origin = Origin::enter_caller();
+        Transformer {
+            encoder: TransformerEncoder::new(n_encoder, options, device),
+            decoder: TransformerDecoder::new(n_decoder, options, device),
+        }
+    }
+
+    /// The decoder's output for a target, from a source; masks of the source, of the target, and of the source as the decoder sees it.
+    #[track_caller]
+    pub fn run(&self, source: &Tensor, target: &Tensor, masks: [&AttentionMasks; 3]) -> Tensor {
+        let _origin = Origin::enter_caller();
+        let memory = self.encoder.masked(source, masks[0]);
+        self.decoder.decode(target, &memory, masks[1], masks[2])
+    }
+}
+
+/// Adds sines and cosines of a position, of wavelengths from 2π to 20,000π, and drops elements while training (Vaswani et al., 2017).
+#[derive(Module, Clone)]
+pub struct SinusoidalEncoding {
+    /// `[1, longest, size]`.
+    #[module(buffer)]
+    pub pe: Tensor,
+    dropout: Dropout,
+}
+
+impl SinusoidalEncoding {
+    /// For sequences of at most `longest` positions of `size` features.
+    #[track_caller]
+    pub fn new(size: usize, longest: usize, dropout: f64, device: &Device) -> SinusoidalEncoding {
+        let _origin = Origin::enter_caller();
+        let mut table = Vec::with_capacity(longest.saturating_mul(size).min(1 << 24));
+        for position in 0..longest {
+            for feature in 0..size {
+                let angle = position as f64 * (-(10000f64.ln()) * (feature / 2 * 2) as f64 / size as f64).exp();
+                table.push(if feature % 2 == 0 { angle.sin() } else { angle.cos() } as f32);
+            }
+        }
+        SinusoidalEncoding { pe: Tensor::from_vec(table, [1, longest, size], device), dropout: Dropout::new(dropout) }
+    }
+}
+
+impl Layer for SinusoidalEncoding {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let _origin = Origin::enter_caller();
+        let length = x.shape().get(1).copied().unwrap_or(0);
+        self.dropout.forward(&(x + self.pe.narrow(1, 0, length).cast(x.dtype())))
+    }
+}
+
+/// Adds a learned vector for each position (Gehring et al., 2017).
+#[derive(Module, Clone)]
+pub struct LearnedEncoding {
+    /// `[longest, size]`.
+    pub weight: Tensor,
+}
+
+impl LearnedEncoding {
+    /// For sequences of at most `longest` positions of `size` features.
+    #[track_caller]
+    pub fn new(size: usize, longest: usize, device: &Device) -> LearnedEncoding {
+        LearnedEncoding { weight: crate::init::normal(&[longest, size], 0.02, DType::F32, device) }
+    }
+}
+
+impl Layer for LearnedEncoding {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let length = x.shape().get(1).copied().unwrap_or(0);
+        x + self.weight.narrow(0, 0, length)
+    }
+}

@@ -1,0 +1,100 @@
+//! NAdam (Dozat, 2016): Adam with Nesterov's momentum, whose first beta warms up.
+
+use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use crate::error::Result;
+use unigrad_tensor::{Origin, Tensor};
+
+/// NAdam.
+pub type NAdam = Optimizer<NAdamRule>;
+
+/// The rule of [`NAdam`].
+#[derive(Clone, Copy, Debug)]
+pub struct NAdamRule {
+    beta1: f64,
+    beta2: f64,
+    eps: f64,
+    momentum_decay: f64,
+    weight_decay: f64,
+    decoupled: bool,
+}
+
+impl NAdam {
+    /// Learning rate `lr` (PyTorch: 2e-3), betas 0.9 and 0.999, epsilon 1e-8, momentum decay 4e-3.
+    #[track_caller]
+    pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<NAdam> {
+        let _origin = Origin::enter_caller();
+        let rule = NAdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, momentum_decay: 4e-3, weight_decay: 0.0, decoupled: false };
+        Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
+    }
+
+    /// How slowly the two moments forget.
+    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
+        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
+        self
+    }
+
+    setters! {
+        eps, "What is added to the root of the second moment.";
+        momentum_decay, "How fast the first beta rises to its value.";
+        weight_decay, "How strongly values are pulled to zero: by their gradients, unless [`NAdam::decoupled`].";
+    }
+
+    /// Weight decay as [`crate::AdamW`]'s, beside the gradient.
+    pub fn decoupled(mut self, decoupled: bool) -> Self {
+        self.rule.decoupled = decoupled;
+        self
+    }
+}
+
+impl NAdamRule {
+    /// The first beta of a step: `beta1 (1 - 0.96^(step decay) / 2)`.
+    fn momentum(&self, step: &StepNumbers<'_>, ahead: f64) -> Tensor {
+        let at = &step.step + step.number(ahead);
+        let fading = (at * step.number(self.momentum_decay * 0.96f64.ln())).exp();
+        step.number(self.beta1) - fading * step.number(0.5 * self.beta1)
+    }
+}
+
+impl Rule for NAdamRule {
+    fn state_names(&self) -> Vec<&'static str> {
+        vec!["exp_avg", "exp_avg_sq"]
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, f64)> {
+        vec![("mu_product", 1.0)]
+    }
+
+    fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        step.numbers.iter().map(|product| product * self.momentum(step, 0.0)).collect()
+    }
+
+    fn weight_decay(&self) -> f64 {
+        self.weight_decay
+    }
+
+    fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        let [before] = step.numbers else { return Vec::new() };
+        let (now, next) = (self.momentum(step, 0.0), self.momentum(step, 1.0));
+        let product = before * &now;
+        let one = step.number(1.0);
+        let minus_lr = step.number(-step.lr);
+        let of_gradient = &minus_lr * (&one - &now) / (&one - &product);
+        let of_moment = &minus_lr * &next / (&one - &product * &next);
+        let root2 = step.bias_correction(self.beta2).sqrt().recip();
+        let decay = if self.decoupled { 1.0 - step.lr * step.weight_decay } else { step.weight_decay };
+        let [decay, beta1, share1, beta2, share2, eps] =
+            [decay, self.beta1, 1.0 - self.beta1, self.beta2, 1.0 - self.beta2, self.eps].map(|number| step.number(number));
+        vec![decay, beta1, share1, beta2, share2, eps, of_gradient, of_moment, root2]
+    }
+
+    fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        let ([decay, beta1, share1, beta2, share2, eps, of_gradient, of_moment, root2], [m, v]) = (scalars, state) else {
+            return (value.clone(), state.to_vec());
+        };
+        let (value, gradient) = if self.decoupled { (value * decay, gradient.clone()) } else { (value.clone(), gradient + value * decay) };
+        let m = m * beta1 + &gradient * share1;
+        let v = v * beta2 + &gradient * &gradient * share2;
+        let size = v.sqrt() * root2 + eps;
+        (value + gradient / &size * of_gradient + &m / &size * of_moment, vec![m, v])
+    }
+}

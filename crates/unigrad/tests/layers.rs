@@ -1,0 +1,255 @@
+//! Layers against PyTorch's: names and shapes of parameters, values, gradients, buffers; from `goldens/layers.json` (`scripts/golden_layers.py`).
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use unigrad::{
+    nn::{self, Layer},
+    prelude::*,
+    tensor::{BagMode, EmbeddingOptions, InterpolateMode, InterpolateOptions, WindowOptions},
+};
+
+fn device() -> Device {
+    Device::open("cpu").unwrap()
+}
+
+fn shape(value: &Value) -> Vec<usize> {
+    value["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect()
+}
+
+fn floats(value: &Value) -> Vec<f32> {
+    value["values"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect()
+}
+
+fn tensor(value: &Value) -> Tensor {
+    let numbers = || floats(value).into_iter();
+    match value["dtype"].as_str().unwrap() {
+        "i64" => Tensor::from_vec(numbers().map(|x| x as i64).collect::<Vec<i64>>(), shape(value), &device()),
+        "bool" => Tensor::from_vec(numbers().map(|x| x != 0.0).collect::<Vec<bool>>(), shape(value), &device()),
+        _ => Tensor::from_vec(floats(value), shape(value), &device()),
+    }
+}
+
+/// A layer, and how it is called.
+type Call = Box<dyn Fn(&[Tensor]) -> Tensor>;
+
+/// What a case needs of a layer: its parameters are the tensors of its state, which are handles.
+struct Built {
+    state: Vec<(String, Tensor)>,
+    trained: BTreeSet<String>,
+    call: Call,
+}
+
+fn built<M: Module + 'static>(mut module: M, training: bool, call: impl Fn(&M, &[Tensor]) -> Tensor + 'static) -> Built {
+    module.train(training);
+    let trained = module.named_parameters().into_iter().map(|(name, _)| name).collect();
+    Built { state: module.state_dict(), trained, call: Box::new(move |x| call(&module, x)) }
+}
+
+fn layer(layer: impl Layer + 'static) -> Built {
+    built(layer, true, |layer, x| layer.forward(&x[0]))
+}
+
+fn conv_options() -> ConvOptions {
+    ConvOptions::new(2, 1).groups(2)
+}
+
+#[allow(clippy::too_many_lines)] // a table
+fn build(name: &str, variant: u64) -> Built {
+    let d = &device();
+    let masks = |padding: &Tensor| nn::AttentionMasks { padding: Some(padding.clone()), ..nn::AttentionMasks::none() };
+    let options = || {
+        let options = nn::TransformerOptions { hidden: 12, dropout: 0.0, ..nn::TransformerOptions::new(8, 2) };
+        if variant == 0 { options } else { nn::TransformerOptions { activation: nn::Activation::Gelu, norm_first: true, ..options } }
+    };
+    macro_rules! plain {
+        ($($layer:ident)*) => { match name {
+            $(stringify!($layer) => return layer(nn::$layer::default()),)*
+            _ => {}
+        } };
+    }
+    if variant == 0 {
+        plain!(Relu Relu6 Selu Gelu GeluTanh Silu Sigmoid LogSigmoid Tanh Tanhshrink Softsign Mish Hardswish Hardsigmoid LeakyRelu Elu Celu Softplus
+            Softshrink Hardshrink Hardtanh Softmax Softmin LogSoftmax Glu Softmax2d Flatten Identity);
+    }
+    macro_rules! sized {
+        ($($layer:ident($($argument:expr),*))*) => { match name {
+            $(stringify!($layer) => return layer(nn::$layer::new($($argument),*)),)*
+            _ => {}
+        } };
+    }
+    sized!(
+        MaxPool1d(2) MaxPool2d(2) MaxPool3d(2) AvgPool1d(2) AvgPool2d(2) AvgPool3d(2) LpPool1d(2.0, 2) LpPool2d(2.0, 2) LpPool3d(2.0, 2)
+        AdaptiveAvgPool1d([3]) AdaptiveAvgPool2d([3, 3]) AdaptiveAvgPool3d([3, 3, 3])
+        AdaptiveMaxPool1d([3]) AdaptiveMaxPool2d([3, 3]) AdaptiveMaxPool3d([3, 3, 3])
+        ZeroPad1d(2) ZeroPad2d(2) ZeroPad3d(2) ReflectionPad1d(2) ReflectionPad2d(2) ReflectionPad3d(2)
+        ReplicationPad1d(2) ReplicationPad2d(2) ReplicationPad3d(2) CircularPad1d(2) CircularPad2d(2) CircularPad3d(2)
+        ConstantPad1d(2, 0.25) ConstantPad2d(2, 0.25) ConstantPad3d(2, 0.25)
+        Conv1d(4, 6, 3, conv_options(), d) Conv2d(4, 6, 3, conv_options(), d) Conv3d(4, 6, 3, conv_options(), d)
+        ConvTranspose1d(4, 6, 3, conv_options(), d) ConvTranspose2d(4, 6, 3, conv_options(), d) ConvTranspose3d(4, 6, 3, conv_options(), d)
+        BatchNorm(3, d) RmsNorm(6, d) GroupNorm(2, 6, d) LocalResponseNorm(3) Unflatten(1, &[2, 3])
+    );
+    macro_rules! unpool {
+        ($n:literal, $pool:ident, $unpool:ident) => {
+            built(nn::$unpool::new(2), true, |unpool, x| {
+                let (maxima, index) = x[0].max_pool_with_index($n, &PoolOptions::new(2));
+                unpool.forward(&maxima, &index, None)
+            })
+        };
+    }
+    match (name, variant) {
+        ("Softplus", _) => layer(nn::Softplus { beta: 2.0, threshold: 3.0 }),
+        ("Threshold", _) => layer(nn::Threshold { threshold: 0.1, value: 0.5 }),
+        ("PRelu", 0) => layer(nn::PRelu::new(1, d)),
+        ("PRelu", _) => layer(nn::PRelu::new(3, d)),
+        ("RRelu", _) => built(nn::RRelu::default(), false, |layer, x| layer.forward(&x[0])),
+        ("Linear", 0) => layer(nn::Linear::new(5, 3, d)),
+        ("Linear", _) => layer(nn::Linear::no_bias(5, 3, d)),
+        ("Bilinear", _) => built(nn::Bilinear::new(4, 3, 5, d), true, |layer, x| layer.forward(&x[0], &x[1])),
+        ("MaxUnpool1d", _) => unpool!(1, max_pool1d, MaxUnpool1d),
+        ("MaxUnpool2d", _) => unpool!(2, max_pool2d, MaxUnpool2d),
+        ("MaxUnpool3d", _) => unpool!(3, max_pool3d, MaxUnpool3d),
+        ("InstanceNorm", 0) => layer(nn::InstanceNorm::new(3)),
+        ("InstanceNorm", 1) => layer(nn::InstanceNorm::new(3).affine(d)),
+        ("InstanceNorm", _) => layer(nn::InstanceNorm::new(3).affine(d).track_running_stats(d)),
+        ("LayerNorm", 0) => layer(nn::LayerNorm::new(6, d)),
+        ("LayerNorm", _) => layer(nn::LayerNorm::over(&[3, 6], d)),
+        ("Embedding", 0) => layer(nn::Embedding::new(7, 4, d)),
+        ("Embedding", _) => {
+            let options = EmbeddingOptions { padding_idx: Some(1), ..EmbeddingOptions::default() };
+            layer(nn::Embedding::with(7, 4, options, d))
+        }
+        ("EmbeddingBag", 0) => layer(nn::EmbeddingBag::new(7, 4, BagMode::Mean, d)),
+        ("EmbeddingBag", 1) => built(nn::EmbeddingBag::new(7, 4, BagMode::Sum, d), true, |layer, x| layer.bags(&x[0], Some(&x[1]), None)),
+        ("EmbeddingBag", _) => layer(nn::EmbeddingBag::new(7, 4, BagMode::Max, d)),
+        ("PixelShuffle", _) => layer(nn::PixelShuffle { factor: 2 }),
+        ("PixelUnshuffle", _) => layer(nn::PixelUnshuffle { factor: 2 }),
+        ("ChannelShuffle", _) => layer(nn::ChannelShuffle { groups: 2 }),
+        ("Upsample", 0) => layer(nn::Upsample::new(InterpolateOptions::scales(InterpolateMode::Nearest, &[2.0]))),
+        ("Upsample", _) => {
+            let options = InterpolateOptions { align_corners: true, ..InterpolateOptions::sizes(InterpolateMode::Linear, &[5, 7]) };
+            layer(nn::Upsample::new(options))
+        }
+        ("Unfold", _) => {
+            layer(nn::Unfold::new(WindowOptions { kernel: vec![2, 3], stride: vec![1, 2], padding: vec![1], dilation: vec![] }))
+        }
+        ("Fold", _) => layer(nn::Fold::new(&[4, 5], WindowOptions { kernel: vec![2, 2], ..WindowOptions::default() })),
+        ("CosineSimilarity", _) => built(nn::CosineSimilarity::default(), true, |layer, x| layer.forward(&x[0], &x[1])),
+        ("PairwiseDistance", _) => built(nn::PairwiseDistance::default(), true, |layer, x| layer.forward(&x[0], &x[1])),
+        ("MultiHeadAttention", 0) => layer(nn::MultiHeadAttention::new(8, 2, d)),
+        ("MultiHeadAttention", _) => built(nn::MultiHeadAttention::new(8, 2, d), true, |layer, x| {
+            layer.attend(&x[0], &x[0], &x[0], &nn::AttentionMasks::causal().options(2))
+        }),
+        ("TransformerEncoderLayer", _) => {
+            built(nn::TransformerEncoderLayer::new(options(), d), true, move |layer, x| layer.masked(&x[0], &masks(&x[1])))
+        }
+        ("TransformerDecoderLayer", _) => built(nn::TransformerDecoderLayer::new(options(), d), true, move |layer, x| {
+            layer.decode(&x[0], &x[1], &nn::AttentionMasks::causal(), &masks(&x[2]))
+        }),
+        ("Transformer", _) => built(nn::Transformer::new(2, 1, options(), d), true, |layer, x| {
+            let none = nn::AttentionMasks::none();
+            layer.run(&x[0], &x[1], [&none, &none, &none])
+        }),
+        _ => panic!("{name} {variant} has no row here"),
+    }
+}
+
+fn close(what: &str, got: &Tensor, want: &Value) -> Result<(), String> {
+    if got.shape() != shape(want) {
+        return Err(format!("{what}: shape {:?} and not {:?}", got.shape(), shape(want)));
+    }
+    let got = got.cast(DType::F32).to_vec::<f32>().map_err(|error| format!("{what}: {error}"))?;
+    for (i, (got, want)) in got.iter().zip(floats(want)).enumerate() {
+        if (got - want).abs() > 3e-5 * want.abs().max(1.0) {
+            return Err(format!("{what}[{i}]: {got} and not {want}"));
+        }
+    }
+    Ok(())
+}
+
+fn check(case: &Value) -> Result<(), String> {
+    let Built { state, trained, call } = build(case["layer"].as_str().unwrap(), case["variant"].as_u64().unwrap());
+    let wanted = case["state"].as_object().unwrap();
+    let names: BTreeSet<&str> = state.iter().map(|(name, _)| name.as_str()).collect();
+    let expected: BTreeSet<&str> = wanted.keys().map(String::as_str).collect();
+    if names != expected {
+        return Err(format!("parameters {names:?} and not {expected:?}"));
+    }
+    for (name, own) in &state {
+        if own.shape() != shape(&wanted[name]) {
+            return Err(format!("{name}: shape {:?} and not {:?}", own.shape(), shape(&wanted[name])));
+        }
+        no_grad(|| own.assign(&tensor(&wanted[name]).cast(own.dtype()))).map_err(|error| format!("{name}: {error}"))?;
+    }
+    let variable = |x: Tensor| if x.dtype().is_float() { x.requires_grad() } else { x };
+    let inputs: Vec<Tensor> = case["inputs"].as_array().unwrap().iter().map(|x| variable(tensor(x))).collect();
+    let output = call(&inputs);
+    close("output", &output, &case["output"])?;
+    let n = output.numel();
+    let weight: Vec<f32> = (0..n).map(|i| (((7 * i + 3) % 13) as f32 - 6.0) / 4.0).collect();
+    let weight = Tensor::from_vec(weight, output.shape(), &device());
+    (&output * weight).sum(()).backward().map_err(|error| format!("backward: {error}"))?;
+    for (i, (input, want)) in inputs.iter().zip(case["input_grads"].as_array().unwrap()).enumerate() {
+        if !want.is_null() {
+            close(&format!("gradient of input {i}"), &input.grad().ok_or("no gradient")?, want)?;
+        }
+    }
+    for (name, own) in &state {
+        match case["grads"].get(name) {
+            Some(want) if trained.contains(name) => {
+                let grad = own.grad().unwrap_or_else(|| own.zeros_like());
+                close(&format!("gradient of {name}"), &grad, want)?;
+            }
+            Some(_) => return Err(format!("{name} is a buffer and not a parameter")),
+            None if trained.contains(name) => return Err(format!("{name} is a parameter and not a buffer")),
+            None => close(&format!("{name} afterwards"), own, &case["buffers"][name])?,
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn layers_are_pytorchs() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../../../goldens/layers.json")).unwrap();
+    let mut failures = 0;
+    for case in &cases {
+        if let Err(error) = check(case) {
+            println!("FAIL {} {}: {error}", case["layer"], case["variant"]);
+            failures += 1;
+        }
+    }
+    println!("{} layers compared", cases.len());
+    assert!(failures == 0 && cases.len() > 100, "see the {failures} FAIL lines above");
+}
+
+/// What is drawn at random: that it is drawn while training only, in the right proportion, and keeps what it promises.
+#[test]
+fn random_layers_keep_their_statistics() {
+    let x = Tensor::ones([64, 32, 9], DType::F32, &device());
+    let mut whole = nn::Dropout1d::new(0.25);
+    let rows = whole.forward(&x).mean(-1).to_vec::<f32>().unwrap();
+    assert!(rows.iter().all(|row| *row == 0.0 || (*row - 1.0 / 0.75).abs() < 1e-5), "a channel is dropped as a whole");
+    let dropped = rows.iter().filter(|row| **row == 0.0).count() as f64 / rows.len() as f64;
+    assert!((dropped - 0.25).abs() < 0.05, "{dropped}");
+    whole.train(false);
+    assert_eq!(whole.forward(&x).to_vec::<f32>().unwrap(), x.to_vec::<f32>().unwrap());
+    let normal = Tensor::randn([400, 100], DType::F32, &device()).realize().unwrap();
+    let alpha = nn::AlphaDropout::new(0.3).forward(&normal);
+    let (mean, var) = (alpha.mean(()).item::<f32>().unwrap(), alpha.var((), 1).item::<f32>().unwrap());
+    assert!(mean.abs() < 0.03 && (var - 1.0).abs() < 0.03, "mean {mean}, variance {var}");
+    let y = nn::RRelu::default().forward(&(normal.abs() * -1.0));
+    let slopes = (y / (normal.abs() * -1.0)).to_vec::<f32>().unwrap();
+    assert!(slopes.iter().all(|slope| (0.124..0.334).contains(slope)) && slopes.iter().any(|slope| *slope > 0.3));
+}
+
+/// Positional encodings: the paper's numbers.
+#[test]
+fn positions_are_sines_and_cosines() {
+    let layer = nn::SinusoidalEncoding::new(4, 8, 0.0, &device());
+    let y = layer.forward(&Tensor::zeros([1, 3, 4], DType::F32, &device())).to_vec::<f32>().unwrap();
+    for position in 0..3 {
+        let (slow, fast) = (position as f32 / 100.0, position as f32);
+        for (i, want) in [fast.sin(), fast.cos(), slow.sin(), slow.cos()].into_iter().enumerate() {
+            assert!((y[position * 4 + i] - want).abs() < 1e-6);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+"""Layers of torch.nn in float32: names and shapes of their parameters, values and gradients: goldens/layers.json.
+
+    python scripts/golden_layers.py        # needs torch (CPU)
+
+A case is a layer's name here, a number that tells its settings (crates/unigrad/tests/layers.rs has them again), its state_dict, inputs, the output, and
+the gradients of sum(output * weight) with weight[i] = ((7 i + 3) mod 13 - 6) / 4 with respect to inputs and parameters.
+"""
+
+import json
+import os
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+cases = []
+
+
+def weight(t):
+    i = torch.arange(t.numel(), dtype=torch.float64).reshape(t.shape)
+    return (((7 * i + 3) % 13 - 6) / 4).to(t.dtype)
+
+
+def tensor(t):
+    kind = "i64" if t.dtype == torch.int64 else "bool" if t.dtype == torch.bool else "f32"
+    values = [round(float(x), 7) if kind == "f32" else int(x) for x in t.detach().reshape(-1).tolist()]
+    return dict(shape=list(t.shape), dtype=kind, values=values)
+
+
+def case(name, layer, *inputs, variant=0, run=None, train=True):
+    layer.train(train)
+    for p in layer.parameters():
+        if p.abs().sum() == 0 or (p == 1).all():
+            # Biases of 0 and factors of 1 would hide mistakes.
+            p.data += torch.randn_like(p) * 0.1
+    state = {k: tensor(v.clone()) for k, v in layer.state_dict().items()}
+    leaves = [x.clone().requires_grad_() if x.dtype == torch.float32 else x for x in inputs]
+    out = (run or (lambda l, *x: l(*x)))(layer, *leaves)
+    (out * weight(out)).sum().backward()
+    after = {k: tensor(v) for k, v in layer.state_dict().items() if k in dict(layer.named_buffers())}
+    cases.append(dict(
+        layer=name, variant=variant, state=state, inputs=[tensor(x) for x in inputs], output=tensor(out), buffers=after,
+        input_grads=[tensor(x.grad) if x.requires_grad and x.grad is not None else None for x in leaves],
+        grads={k: tensor(p.grad if p.grad is not None else torch.zeros_like(p)) for k, p in layer.named_parameters()},
+    ))
+
+
+def X(*shape):
+    return torch.randn(shape)
+
+
+for name, layer in [
+    ("Relu", nn.ReLU()), ("Relu6", nn.ReLU6()), ("Selu", nn.SELU()), ("Gelu", nn.GELU()), ("GeluTanh", nn.GELU(approximate="tanh")), ("Silu", nn.SiLU()),
+    ("Sigmoid", nn.Sigmoid()), ("LogSigmoid", nn.LogSigmoid()), ("Tanh", nn.Tanh()), ("Tanhshrink", nn.Tanhshrink()), ("Softsign", nn.Softsign()),
+    ("Mish", nn.Mish()), ("Hardswish", nn.Hardswish()), ("Hardsigmoid", nn.Hardsigmoid()), ("LeakyRelu", nn.LeakyReLU()), ("Elu", nn.ELU()),
+    ("Celu", nn.CELU()), ("Softplus", nn.Softplus()), ("Softshrink", nn.Softshrink()), ("Hardshrink", nn.Hardshrink()), ("Hardtanh", nn.Hardtanh()),
+    ("Threshold", nn.Threshold(0.1, 0.5)), ("Softmax", nn.Softmax(-1)), ("Softmin", nn.Softmin(-1)), ("LogSoftmax", nn.LogSoftmax(-1)), ("Glu", nn.GLU()),
+    ("PRelu", nn.PReLU(1)),
+]:
+    case(name, layer, X(3, 8))
+case("Softplus", nn.Softplus(2.0, 3.0), X(3, 8), variant=1)
+case("Softmax2d", nn.Softmax2d(), X(2, 3, 2, 2))
+case("PRelu", nn.PReLU(3), X(2, 3, 4), variant=1)
+case("RRelu", nn.RReLU(), X(3, 8), train=False)
+case("Linear", nn.Linear(5, 3), X(4, 5))
+case("Linear", nn.Linear(5, 3, bias=False), X(2, 4, 5), variant=1)
+case("Bilinear", nn.Bilinear(4, 3, 5), X(6, 4), X(6, 3))
+for n, (conv, transposed, shape) in enumerate([(nn.Conv1d, nn.ConvTranspose1d, (7,)), (nn.Conv2d, nn.ConvTranspose2d, (6, 7)), (nn.Conv3d, nn.ConvTranspose3d, (4, 5, 6))], 1):
+    case(f"Conv{n}d", conv(4, 6, 3, stride=2, padding=1, groups=2), X(2, 4, *shape))
+    case(f"ConvTranspose{n}d", transposed(4, 6, 3, stride=2, padding=1, groups=2), X(2, 4, *shape))
+    pools = {"MaxPool": nn.MaxPool1d if n == 1 else nn.MaxPool2d if n == 2 else nn.MaxPool3d}
+    case(f"MaxPool{n}d", getattr(nn, f"MaxPool{n}d")(2), X(2, 3, *shape))
+    case(f"AvgPool{n}d", getattr(nn, f"AvgPool{n}d")(2), X(2, 3, *shape))
+    case(f"LpPool{n}d", getattr(nn, f"LPPool{n}d")(2.0, 2), X(2, 3, *shape))
+    case(f"AdaptiveAvgPool{n}d", getattr(nn, f"AdaptiveAvgPool{n}d")(3), X(2, 3, *shape))
+    case(f"AdaptiveMaxPool{n}d", getattr(nn, f"AdaptiveMaxPool{n}d")(3), X(2, 3, *shape))
+    even = [s // 2 * 2 for s in shape]
+    case(f"MaxUnpool{n}d", getattr(nn, f"MaxPool{n}d")(2, return_indices=True), X(2, 3, *even),
+         run=lambda l, x, n=n: getattr(nn, f"MaxUnpool{n}d")(2)(*l(x)))
+    for name in ("ZeroPad", "ReflectionPad", "ReplicationPad", "CircularPad"):
+        case(f"{name}{n}d", getattr(nn, f"{name}{n}d")(2), X(2, 3, *shape))
+    case(f"ConstantPad{n}d", getattr(nn, f"ConstantPad{n}d")(2, 0.25), X(2, 3, *shape))
+    case("BatchNorm", getattr(nn, f"BatchNorm{n}d")(3), X(4, 3, *shape), variant=n)
+    case("InstanceNorm", getattr(nn, f"InstanceNorm{n}d")(3), X(4, 3, *shape), variant=0)
+    case("InstanceNorm", getattr(nn, f"InstanceNorm{n}d")(3, affine=True), X(4, 3, *shape), variant=1)
+    case("InstanceNorm", getattr(nn, f"InstanceNorm{n}d")(3, affine=True, track_running_stats=True), X(4, 3, *shape), variant=2)
+case("LayerNorm", nn.LayerNorm(6), X(4, 6))
+case("LayerNorm", nn.LayerNorm((3, 6)), X(4, 3, 6), variant=1)
+case("RmsNorm", nn.RMSNorm(6, eps=1e-5), X(4, 6))
+case("GroupNorm", nn.GroupNorm(2, 6), X(3, 6, 5))
+case("LocalResponseNorm", nn.LocalResponseNorm(3), X(2, 5, 4, 4))
+case("Embedding", nn.Embedding(7, 4), torch.tensor([[1, 2], [6, 1]]))
+case("Embedding", nn.Embedding(7, 4, padding_idx=1), torch.tensor([[1, 2], [6, 1]]), variant=1)
+case("EmbeddingBag", nn.EmbeddingBag(7, 4, mode="mean"), torch.tensor([[1, 2, 0], [6, 1, 1]]))
+case("EmbeddingBag", nn.EmbeddingBag(7, 4, mode="sum"), torch.tensor([1, 2, 0, 6, 1]), torch.tensor([0, 2]), variant=1)
+case("EmbeddingBag", nn.EmbeddingBag(7, 4, mode="max"), torch.tensor([[1, 2, 0], [6, 1, 1]]), variant=2)
+case("Flatten", nn.Flatten(), X(2, 3, 4))
+case("Unflatten", nn.Unflatten(1, (2, 3)), X(2, 6, 4))
+case("Identity", nn.Identity(), X(2, 3))
+case("PixelShuffle", nn.PixelShuffle(2), X(2, 8, 3, 4))
+case("PixelUnshuffle", nn.PixelUnshuffle(2), X(2, 2, 6, 4))
+case("ChannelShuffle", nn.ChannelShuffle(2), X(2, 6, 3, 4))
+case("Upsample", nn.Upsample(scale_factor=2, mode="nearest"), X(2, 2, 3, 4))
+case("Upsample", nn.Upsample(size=(5, 7), mode="bilinear", align_corners=True), X(2, 2, 3, 4), variant=1)
+case("Unfold", nn.Unfold((2, 3), stride=(1, 2), padding=1), X(2, 2, 5, 6))
+case("Fold", nn.Fold((4, 5), (2, 2)), X(2, 8, 12))
+case("CosineSimilarity", nn.CosineSimilarity(), X(4, 5), X(4, 5))
+case("PairwiseDistance", nn.PairwiseDistance(), X(4, 5), X(4, 5))
+for variant, causal in enumerate([False, True]):
+    mask = nn.Transformer.generate_square_subsequent_mask(5) if causal else None
+    case("MultiHeadAttention", nn.MultiheadAttention(8, 2, batch_first=True), X(3, 5, 8), variant=variant,
+         run=lambda l, x: l(x, x, x, attn_mask=mask, need_weights=False)[0])
+padding = torch.tensor([[False] * 5, [False, False, False, True, True]])
+options = dict(d_model=8, nhead=2, dim_feedforward=12, dropout=0.0, batch_first=True)
+for variant, more in enumerate([{}, dict(activation="gelu", norm_first=True)]):
+    case("TransformerEncoderLayer", nn.TransformerEncoderLayer(**options, **more), X(2, 5, 8), padding, variant=variant,
+         run=lambda l, x, m: l(x, src_key_padding_mask=m))
+    case("TransformerDecoderLayer", nn.TransformerDecoderLayer(**options, **more), X(2, 4, 8), X(2, 5, 8), padding, variant=variant,
+         run=lambda l, x, y, m: l(x, y, tgt_mask=torch.triu(torch.ones(4, 4, dtype=torch.bool), 1), memory_key_padding_mask=m))
+case("Transformer", nn.Transformer(num_encoder_layers=2, num_decoder_layers=1, **options), X(2, 5, 8), X(2, 4, 8))
+
+path = os.path.join(os.path.dirname(__file__), "..", "goldens", "layers.json")
+with open(path, "w") as file:
+    json.dump(cases, file, separators=(",", ":"))
+    file.write("\n")
+print(len(cases), "cases,", os.path.getsize(path), "bytes")
