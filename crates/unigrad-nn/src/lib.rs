@@ -38,7 +38,7 @@ pub use optim::{
     LionRule, NAdam, NAdamRule, Optimizer, RAdam, RAdamRule, RmsProp, RmsPropRule, Rprop, RpropRule, Rule, Sgd, SgdRule, StepNumbers,
     clip_grad_norm, clip_grad_value, grad_norm,
 };
-pub use schedule::Schedule;
+pub use schedule::{Anneal, Better, Peaks, Plateau, Schedule};
 pub use trace::{first_not_finite, observe};
 pub use unigrad_derive::Module;
 
