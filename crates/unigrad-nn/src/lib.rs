@@ -14,7 +14,7 @@ pub mod files;
 pub mod init;
 mod layers;
 mod losses;
-mod metrics;
+pub mod metrics;
 pub mod models;
 mod module;
 mod optim;

@@ -27,6 +27,13 @@ impl Confusion {
         }
     }
 
+    /// Counts one prediction so many times.
+    pub(super) fn add_times(&mut self, predicted: usize, label: usize, times: u64) {
+        if predicted < self.n_classes && label < self.n_classes {
+            self.counts[label * self.n_classes + predicted] += times;
+        }
+    }
+
     /// Counts many.
     pub fn add_all(&mut self, predicted: &[usize], labels: &[usize]) {
         for (&p, &l) in predicted.iter().zip(labels) {

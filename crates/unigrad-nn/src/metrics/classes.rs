@@ -1,0 +1,269 @@
+//! Metrics of classifiers: from counts of labels and predictions.
+
+use super::{Confusion, Metric, unlike};
+use crate::error::{Error, Result};
+use unigrad_tensor::{DType, Tensor, no_grad};
+
+/// Class indices: those given, or the greatest of each row of scores. `[n]` and `[n]`.
+#[track_caller]
+fn indices(metric: &str, prediction: &Tensor, target: &Tensor) -> Result<(Tensor, Tensor)> {
+    let help = "give scores [n, classes] or class indices [n], and class indices [n]";
+    if prediction.is_invalid() || target.is_invalid() || target.dtype().is_float() {
+        return Err(unlike(metric, prediction, target, help));
+    }
+    let shape = prediction.shape();
+    let prediction = if prediction.dtype().is_float() {
+        if shape.is_empty() || shape[..shape.len() - 1] != target.shape()[..] {
+            return Err(unlike(metric, prediction, target, help));
+        }
+        prediction.detach().argmax(-1)
+    } else if shape == target.shape() {
+        prediction.cast(DType::I64)
+    } else {
+        return Err(unlike(metric, prediction, target, help));
+    };
+    Ok((prediction.flatten_all(), target.cast(DType::I64).flatten_all()))
+}
+
+/// Exact counts on the device.
+#[derive(Debug, Default)]
+struct Counts(Option<Tensor>);
+
+impl Counts {
+    #[track_caller]
+    fn add(&mut self, counts: Tensor) -> Result<()> {
+        let sum = match &self.0 {
+            Some(before) => before + &counts,
+            None => counts,
+        };
+        self.0 = Some(sum.detach().realize()?);
+        Ok(())
+    }
+
+    fn read(&self) -> Result<Vec<i64>> {
+        self.0.as_ref().map_or_else(|| Ok(Vec::new()), Tensor::to_vec)
+    }
+}
+
+/// The part of examples whose greatest score is that of their label. Predictions are scores `[.., classes]` or class indices.
+#[derive(Debug, Default)]
+pub struct Accuracy(Counts);
+
+impl Metric for Accuracy {
+    fn name(&self) -> String {
+        "accuracy".into()
+    }
+
+    #[track_caller]
+    fn update(&mut self, prediction: &Tensor, target: &Tensor) -> Result<()> {
+        let (prediction, target) = indices("accuracy", prediction, target)?;
+        let n = target.numel() as i64;
+        let right = no_grad(|| prediction.eq(&target).cast(DType::I64).sum(()));
+        self.0.add(Tensor::stack(&[&right, &(right.zeros_like() + n)], 0))
+    }
+
+    fn value(&self) -> Result<f64> {
+        Ok(match self.0.read()?[..] {
+            [right, n] => right as f64 / n as f64,
+            _ => f64::NAN,
+        })
+    }
+
+    fn reset(&mut self) {
+        self.0 = Counts::default();
+    }
+}
+
+/// The part of examples whose label is among the `k` greatest scores; of equal scores the first counts as greater.
+#[derive(Debug)]
+pub struct TopK {
+    k: usize,
+    counts: Counts,
+}
+
+impl TopK {
+    /// Among the `k` greatest.
+    pub fn new(k: usize) -> TopK {
+        TopK { k, counts: Counts::default() }
+    }
+}
+
+impl Metric for TopK {
+    fn name(&self) -> String {
+        format!("top_{}", self.k)
+    }
+
+    #[track_caller]
+    fn update(&mut self, prediction: &Tensor, target: &Tensor) -> Result<()> {
+        let shape = prediction.shape();
+        if prediction.is_invalid() || shape.is_empty() || shape[..shape.len() - 1] != target.shape()[..] || target.dtype().is_float() {
+            return Err(unlike("top-k", prediction, target, "give scores [.., classes] and class indices [..]"));
+        }
+        let k = self.k.min(shape[shape.len() - 1]);
+        let n = target.numel() as i64;
+        let found = no_grad(|| {
+            let (_, best) = prediction.detach().topk(k, -1, true);
+            best.eq(target.cast(DType::I64).unsqueeze(-1)).cast(DType::I64).sum(())
+        });
+        self.counts.add(Tensor::stack(&[&found, &(found.zeros_like() + n)], 0))
+    }
+
+    fn value(&self) -> Result<f64> {
+        Ok(match self.counts.read()?[..] {
+            [found, n] => found as f64 / n as f64,
+            _ => f64::NAN,
+        })
+    }
+
+    fn reset(&mut self) {
+        self.counts = Counts::default();
+    }
+}
+
+/// Counts per label and prediction, on the device until they are read.
+#[derive(Debug)]
+pub struct ConfusionMatrix {
+    n_classes: usize,
+    counts: Counts,
+}
+
+impl ConfusionMatrix {
+    /// Of classes `0..n_classes`; what is none of them is not counted.
+    pub fn new(n_classes: usize) -> ConfusionMatrix {
+        ConfusionMatrix { n_classes, counts: Counts::default() }
+    }
+
+    /// Counts a batch, see [`Accuracy`].
+    #[track_caller]
+    pub fn update(&mut self, prediction: &Tensor, target: &Tensor) -> Result<()> {
+        let (prediction, target) = indices("confusion", prediction, target)?;
+        let n = self.n_classes;
+        if n == 0 || n.checked_mul(n).is_none_or(|n| n > 1 << 26) {
+            return Err(Error::argument(format!("a confusion matrix of {n} classes"), "give from 1 to 8192 classes"));
+        }
+        let counts = no_grad(|| {
+            let is_class = |x: &Tensor| x.ge(0).logical_and(x.lt(n as i64));
+            let counts = is_class(&prediction).logical_and(is_class(&target));
+            let at = counts.where_(&target * n as i64 + &prediction, (n * n) as i64);
+            let ones = at.ones_like();
+            let zeros = Tensor::zeros([n * n + 1], DType::I64, &at.device()?);
+            Ok::<Tensor, Error>(zeros.scatter_add(0, &at, &ones))
+        })?;
+        self.counts.add(counts)
+    }
+
+    /// The counts so far. Waits.
+    pub fn confusion(&self) -> Result<Confusion> {
+        let mut confusion = Confusion::new(self.n_classes);
+        for (at, count) in self.counts.read()?.into_iter().take(self.n_classes * self.n_classes).enumerate() {
+            confusion.add_times(at % self.n_classes, at / self.n_classes, count.max(0) as u64);
+        }
+        Ok(confusion)
+    }
+
+    /// Forgets all batches.
+    pub fn reset(&mut self) {
+        self.counts = Counts::default();
+    }
+}
+
+/// How the scores of classes become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Average {
+    /// From the counts of all classes together.
+    Micro,
+    /// Their mean over the classes that were seen.
+    #[default]
+    Macro,
+    /// Their mean, by how often the classes are labels.
+    Weighted,
+    /// The score of one class.
+    Class(usize),
+}
+
+/// What is computed from counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Score {
+    /// Of what was called a class, the part that is.
+    Precision,
+    /// Of what is a class, the part that was found.
+    Recall,
+    /// The harmonic mean of both.
+    F1,
+    /// Of what is a class or was called so, the part that is both (Jaccard's index).
+    IoU,
+}
+
+/// Precision, recall, F1 or IoU. A class without any counts 0, as in scikit-learn.
+#[derive(Debug)]
+pub struct ClassScore {
+    score: Score,
+    average: Average,
+    matrix: ConfusionMatrix,
+}
+
+impl ClassScore {
+    /// Of classes `0..n_classes`.
+    pub fn new(score: Score, average: Average, n_classes: usize) -> ClassScore {
+        ClassScore { score, average, matrix: ConfusionMatrix::new(n_classes) }
+    }
+
+    fn of(&self, hits: u64, called: u64, there: u64) -> f64 {
+        let (part, whole) = match self.score {
+            Score::Precision => (hits, called),
+            Score::Recall => (hits, there),
+            Score::F1 => (2 * hits, called + there),
+            Score::IoU => (hits, called + there - hits),
+        };
+        if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    }
+}
+
+impl Metric for ClassScore {
+    fn name(&self) -> String {
+        let score = match self.score {
+            Score::Precision => "precision",
+            Score::Recall => "recall",
+            Score::F1 => "f1",
+            Score::IoU => "iou",
+        };
+        match self.average {
+            Average::Macro => score.into(),
+            Average::Micro => format!("{score}_micro"),
+            Average::Weighted => format!("{score}_weighted"),
+            Average::Class(class) => format!("{score}_{class}"),
+        }
+    }
+
+    #[track_caller]
+    fn update(&mut self, prediction: &Tensor, target: &Tensor) -> Result<()> {
+        self.matrix.update(prediction, target)
+    }
+
+    fn value(&self) -> Result<f64> {
+        let confusion = self.matrix.confusion()?;
+        let n = confusion.n_classes();
+        if confusion.total() == 0 {
+            return Ok(f64::NAN);
+        }
+        let called = |class: usize| -> u64 { (0..n).map(|label| confusion.count(label, class)).sum() };
+        let there = |class: usize| -> u64 { (0..n).map(|predicted| confusion.count(class, predicted)).sum() };
+        let of = |class: usize| self.of(confusion.count(class, class), called(class), there(class));
+        Ok(match self.average {
+            Average::Micro => self.of(confusion.correct(), confusion.total(), confusion.total()),
+            Average::Macro => {
+                let seen: Vec<usize> = (0..n).filter(|class| called(*class) + there(*class) > 0).collect();
+                seen.iter().map(|class| of(*class)).sum::<f64>() / seen.len() as f64
+            }
+            Average::Weighted => (0..n).map(|class| of(class) * there(class) as f64).sum::<f64>() / confusion.total() as f64,
+            Average::Class(class) if class < n => of(class),
+            Average::Class(class) => {
+                return Err(Error::argument(format!("the score of class {class} of {n}"), "give one of the classes"));
+            }
+        })
+    }
+
+    fn reset(&mut self) {
+        self.matrix.reset();
+    }
+}
