@@ -7,6 +7,7 @@
 
 use crate::{Error, ErrorKind, Expr, Inputs, NodeId, NodeIndex, Op, VariableId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BinaryHeap};
 use unigrad_scalar::Origin;
 
@@ -31,6 +32,7 @@ fn shares(node: &Expr, dy: &Expr, wants: &dyn Fn(&Expr) -> bool) -> Result<Vec<(
         vjp.inputs = parent.inputs().clone();
     }
     if vjp.inputs.is_empty() && !is_leaf(node.op()) {
+        check(node)?;
         let message = "the graph below was freed when its value was computed".to_string();
         return Err(autograd_error(node, message, "compute it outside of `no_grad`, and before a backward pass that frees the graph"));
     }
@@ -176,6 +178,9 @@ impl Pending {
         if let (Op::Loop(spec), Some((_, first))) = (node.op(), arrived.parts.first()) {
             let _origin = node.origin().enter();
             let mut vjp = Vjp { node, dy: first, inputs: node.inputs().clone(), wants, shares: Vec::new() };
+            if vjp.inputs.is_empty() {
+                check(node)?;
+            }
             spec.vjp(&mut vjp, &arrived.parts)?;
             for (input, share) in vjp.made()? {
                 self.add(input, share);
@@ -262,11 +267,11 @@ fn collect(outputs: &[(Expr, Expr)], wrt: &[Expr], as_leaves: bool) -> Result<Ve
     }
     let begun_here = begun_at(Origin::current());
     let roots: Vec<Expr> = outputs.iter().map(|(output, _)| output.clone()).collect();
-    let reaching = reaching(&roots, wrt, as_leaves)?;
+    let reaching = Reaching::of(&roots, wrt, as_leaves)?;
     let wanted: FxHashSet<Target> = wrt.iter().map(Target::of).collect();
     let mut found: FxHashMap<Target, Expr> = FxHashMap::default();
     let mut pending = Pending::below(newest(&roots));
-    for (output, dy) in outputs.iter().filter(|(output, _)| reaching.contains(&output.id())) {
+    for (output, dy) in outputs.iter().filter(|(output, _)| reaching.nodes.contains(&output.id())) {
         pending.add(output.clone(), dy.clone());
     }
     while let Some((node, arrived)) = pending.pop() {
@@ -279,16 +284,16 @@ fn collect(outputs: &[(Expr, Expr)], wrt: &[Expr], as_leaves: bool) -> Result<Ve
             }
         }
         // Below the smallest wanted node nothing reaches one, but a wanted node may stand above another.
-        if sources(&node).any(|input| reaching.contains(&input.id())) {
+        if reaching.through.contains(&node.id()) {
             check(&node)?;
-            let wants =
-                |input: &Expr| input.dtype().is_float() && (node.needs_grad() || !input.needs_grad()) && reaching.contains(&input.id());
+            let reached = |input: &Expr| reaching.nodes.contains(&input.id());
+            let wants = |input: &Expr| input.dtype().is_float() && (node.needs_grad() || !input.needs_grad()) && reached(input);
             pending.send(&node, &arrived, &wants).map_err(&begun_here)?;
         }
     }
     if wrt.iter().any(|node| !found.contains_key(&Target::of(node))) {
         // Some functions have no gradient of their own: what depends on the node through one of them has gradient 0.
-        let met = met(&roots, &reaching);
+        let met = met(&roots, &reaching)?;
         for node in wrt {
             if met.contains(&Target::of(node)) {
                 found.entry(Target::of(node)).or_insert_with(|| node.zeros_like());
@@ -304,16 +309,21 @@ fn newest(nodes: &[Expr]) -> NodeId {
 }
 
 /// What is met on the ways from `outputs` through the nodes of `reaching`.
-fn met(outputs: &[Expr], reaching: &FxHashSet<NodeId>) -> FxHashSet<Target> {
+#[track_caller]
+fn met(outputs: &[Expr], reaching: &Reaching) -> Result<FxHashSet<Target>, Error> {
     let (mut seen, mut met) = (FxHashSet::default(), FxHashSet::default());
     let mut stack = outputs.to_vec();
     while let Some(node) = stack.pop() {
-        if reaching.contains(&node.id()) && seen.insert(node.id()) {
+        if reaching.nodes.contains(&node.id()) && seen.insert(node.id()) {
             met.insert(Target::of(&node));
             stack.extend(sources(&node));
+            // Only after its inputs were read: another thread marks it before it lets them go.
+            if reaching.through.contains(&node.id()) {
+                check(&node)?;
+            }
         }
     }
-    met
+    Ok(met)
 }
 
 /// The gradients of `output` (seeded with `dy`) with respect to all variables it depends on, in order of their ids. With `consume`, the
@@ -431,62 +441,77 @@ pub fn flows(node: &Expr, i: usize, input: &Expr) -> bool {
 }
 
 /// The inputs that a gradient may flow to.
-fn sources(node: &Expr) -> impl Iterator<Item = Expr> {
-    let inputs: Inputs =
-        node.inputs().iter().enumerate().filter(|(i, input)| flows(node, *i, input)).map(|(_, input)| input.clone()).collect();
-    inputs.into_iter()
+fn sources(node: &Expr) -> Inputs {
+    node.inputs().iter().enumerate().filter(|(i, input)| flows(node, *i, input)).map(|(_, input)| input.clone()).collect()
 }
 
-/// The nodes at or below `outputs` from which a node of `wrt` can be reached through floats.
-#[track_caller]
-fn reaching(outputs: &[Expr], wrt: &[Expr], as_leaves: bool) -> Result<FxHashSet<NodeId>, Error> {
-    // A variable is wanted with any value that it had, and all that leads to one needs a gradient; other nodes are older than what leads to them.
-    let variables: FxHashSet<Target> = wrt.iter().map(Target::of).filter(|target| matches!(target, Target::Variable(_))).collect();
-    let nodes: Vec<&Expr> = wrt.iter().filter(|node| matches!(Target::of(node), Target::Node(_))).collect();
-    let least = nodes.iter().map(|node| node.id()).min().unwrap_or(NodeId::MAX);
-    let leaves: FxHashSet<Target> = if as_leaves { wrt.iter().map(Target::of).collect() } else { FxHashSet::default() };
-    let matters = |node: &Expr| node.id() >= least || (!variables.is_empty() && node.needs_grad());
-    // All ancestors that can matter, then from the smallest id up: whether an input reaches.
-    let mut all: Vec<Expr> = Vec::new();
-    let mut walked = NodeIndex::new(newest(outputs));
-    let mut stack = outputs.to_vec();
-    while let Some(node) = stack.pop() {
-        if !matters(&node) || leaves.contains(&Target::of(&node)) || walked.get(node.id()).is_some() {
-            continue;
+/// Where a gradient goes. It is known once: another thread may let go the inputs of any node meanwhile, and what is missing then is an error, not
+/// nothing.
+struct Reaching {
+    /// The nodes at or below the outputs from which a wanted one can be reached through floats, the wanted ones among them.
+    nodes: FxHashSet<NodeId>,
+    /// Those of which an input is among `nodes`.
+    through: FxHashSet<NodeId>,
+}
+
+impl Reaching {
+    #[track_caller]
+    fn of(outputs: &[Expr], wrt: &[Expr], as_leaves: bool) -> Result<Reaching, Error> {
+        // A variable is wanted with any value that it had, and all that leads to one needs a gradient; other nodes are older than what leads to them.
+        let variables: FxHashSet<Target> = wrt.iter().map(Target::of).filter(|target| matches!(target, Target::Variable(_))).collect();
+        let asked: Vec<&Expr> = wrt.iter().filter(|node| matches!(Target::of(node), Target::Node(_))).collect();
+        let least = asked.iter().map(|node| node.id()).min().unwrap_or(NodeId::MAX);
+        let leaves: FxHashSet<Target> = if as_leaves { wrt.iter().map(Target::of).collect() } else { FxHashSet::default() };
+        let matters = |node: &Expr| node.id() >= least || (!variables.is_empty() && node.needs_grad());
+        // All ancestors that can matter, then from the smallest id up: whether an input reaches.
+        let mut all: Vec<(NodeId, bool, SmallVec<[NodeId; 2]>)> = Vec::new();
+        let mut walked = NodeIndex::new(newest(outputs));
+        let mut stack = outputs.to_vec();
+        while let Some(node) = stack.pop() {
+            if !matters(&node) || leaves.contains(&Target::of(&node)) || walked.get(node.id()).is_some() {
+                continue;
+            }
+            // First of all, for whoever lets them go says so before.
+            let from = sources(&node);
+            if node.is_consumed() {
+                check(&node)?;
+            }
+            if !as_leaves
+                && let Some(below) = node.below()
+                && let Some(lost) = asked.iter().find(|lost| lost.id() < node.id() && !lost.needs_grad() && below.may_hold(lost))
+            {
+                let message = format!(
+                    "{} {:?} {} was computed from the {} {:?} {} of {}, but how was forgotten when it was evaluated",
+                    node.op().name(),
+                    node.shape(),
+                    node.dtype(),
+                    lost.op().name(),
+                    lost.shape(),
+                    lost.dtype(),
+                    lost.origin()
+                );
+                return Err(autograd_error(
+                    &node,
+                    message,
+                    "make the tensor with `requires_grad()` before computing with it, or evaluate later",
+                ));
+            }
+            walked.insert(node.id(), 0);
+            all.push((node.id(), variables.contains(&Target::of(&node)), from.iter().map(Expr::id).collect()));
+            stack.extend(from);
         }
-        if node.is_consumed() {
-            check(&node)?;
+        all.sort_unstable_by_key(|(id, ..)| *id);
+        let mut nodes: FxHashSet<NodeId> = wrt.iter().map(Expr::id).collect();
+        let mut through = FxHashSet::default();
+        for (id, is_wanted, from) in all {
+            let passes = from.iter().any(|input| nodes.contains(input));
+            if passes {
+                through.insert(id);
+            }
+            if is_wanted || passes {
+                nodes.insert(id);
+            }
         }
-        if !as_leaves
-            && let Some(below) = node.below()
-            && let Some(lost) = nodes.iter().find(|lost| lost.id() < node.id() && !lost.needs_grad() && below.may_hold(lost))
-        {
-            let message = format!(
-                "{} {:?} {} was computed from the {} {:?} {} of {}, but how was forgotten when it was evaluated",
-                node.op().name(),
-                node.shape(),
-                node.dtype(),
-                lost.op().name(),
-                lost.shape(),
-                lost.dtype(),
-                lost.origin()
-            );
-            return Err(autograd_error(
-                &node,
-                message,
-                "make the tensor with `requires_grad()` before computing with it, or evaluate later",
-            ));
-        }
-        stack.extend(sources(&node));
-        walked.insert(node.id(), 0);
-        all.push(node);
+        Ok(Reaching { nodes, through })
     }
-    all.sort_unstable_by_key(Expr::id);
-    let mut reaching: FxHashSet<NodeId> = wrt.iter().map(Expr::id).collect();
-    for node in all {
-        if variables.contains(&Target::of(&node)) || sources(&node).any(|input| reaching.contains(&input.id())) {
-            reaching.insert(node.id());
-        }
-    }
-    Ok(reaching)
 }
