@@ -1,15 +1,19 @@
-//! What is made from the sources, so that it is true: the table of methods, the pages of methods and of settings.
+//! What is made from the sources, so that it is true: the table of methods, the Python stub, the pages of methods and of settings.
 //!
 //! In: sources. Out: files, and whether they are what the sources say.
 
-use crate::{registry, source};
+use crate::{registry, source, stub};
 use std::{fmt::Write, fs, process::ExitCode};
 
 /// A file, and what makes its text.
 type Made = (&'static str, fn() -> Result<String, String>);
 
-const FILES: &[Made] =
-    &[("crates/unigrad-tensor/src/registry/methods.rs", registry::table), ("docs/methods.md", methods), ("docs/settings.md", settings)];
+const FILES: &[Made] = &[
+    ("crates/unigrad-tensor/src/registry/methods.rs", registry::table),
+    ("crates/unigrad-tensor/src/registry/ops.pyi", stub::stub),
+    ("docs/methods.md", methods),
+    ("docs/settings.md", settings),
+];
 
 /// `cargo xtask generate`
 pub(crate) fn generate() -> ExitCode {

@@ -12,6 +12,7 @@ mod platforms;
 mod registry;
 mod setup;
 mod source;
+mod stub;
 mod test;
 mod tidy;
 
@@ -34,8 +35,8 @@ cargo xtask compile-kernels [--limit N] [--from FOLDER]
     Says how many texts that are, of how many shapes, and ends with one line: N kernels compiled, N refused.
 
 cargo xtask generate
-    Writes what is made from the sources: the table of `Tensor`'s methods that the registry of ops describes its rows with, docs/methods.md and
-    docs/settings.md. A test says when they are old.
+    Writes what is made from the sources: the table of `Tensor`'s methods that the registry of ops describes its rows with, the ops' Python stub,
+    docs/methods.md and docs/settings.md. A test says when they are old.
 
 cargo xtask check-platforms
     Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.

@@ -31,6 +31,16 @@ fn every_op_is_described() {
 }
 
 #[test]
+fn every_op_is_in_the_python_stub() {
+    let stub = include_str!("ops.pyi");
+    for method in ops().map(|op| op.method) {
+        // `keepdim` is a keyword there, and a word of Python's ends with `_`.
+        let names = [method, method.trim_end_matches("_keepdim")].map(|name| [format!("def {name}("), format!("def {name}_(")]);
+        assert!(names.iter().flatten().any(|name| stub.contains(name.as_str())), "{method} is not in ops.pyi: run `cargo xtask generate`");
+    }
+}
+
+#[test]
 fn a_call_that_lacks_something_says_what() {
     unigrad_device::register(unigrad_cpu::CpuDriver);
     let device = Device::open("cpu").unwrap();
