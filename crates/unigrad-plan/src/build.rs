@@ -126,9 +126,7 @@ impl Builder {
                 assignments.push(assignment);
             }
         }
-        let others: Vec<Id> = (0..outputs.len()).filter(|i| at.binary_search(i).is_err()).map(|i| outputs[i]).collect();
-        let (committed, checks) = commit::outputs(&mut self.ir, &assignments, others);
-        at.into_iter().zip(committed).for_each(|(at, id)| outputs[at] = id);
+        let checks = commit::outputs(&mut self.ir, &assignments, &at, &mut outputs);
         Ok((outputs, replaced, checks))
     }
 

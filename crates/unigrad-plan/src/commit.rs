@@ -6,12 +6,15 @@
 //! being asked and without a wait; nothing is added to a graph that checks no index.
 //! Never: changes what else the evaluation computes.
 
+mod readers;
+
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 use unigrad_graph::{BinaryOp, DType, Literal, Op, Origin, ReduceOp, ScatterMode, Shape};
 
 /// An assignment that gets data.
+#[derive(Clone, Copy)]
 pub(crate) struct Assignment {
     /// The new value, and what keeps its place where `condition` is false.
     pub(crate) value: Id,
@@ -35,79 +38,98 @@ pub struct ScalarCheck {
     pub origin: Origin,
 }
 
-/// The node that holds the result of each assignment, and what the host has to check; `others` are the outputs that are no assignments.
-pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], others: Vec<Id>) -> (Vec<Id>, Vec<ScalarCheck>) {
+/// Puts the result of each assignment in its place of `outputs` (`at` has the places, in order), and tells what the host has to check.
+pub(crate) fn outputs(ir: &mut Ir, assignments: &[Assignment], at: &[usize], outputs: &mut [Id]) -> Vec<ScalarCheck> {
+    let others: Vec<Id> = outputs.iter().enumerate().filter(|(i, _)| at.binary_search(i).is_err()).map(|(_, id)| *id).collect();
     let computed = assignments.iter().flat_map(|a| [Some(a.value), Some(a.otherwise), a.condition]).flatten();
-    let mut checks = checks(ir, others.into_iter().chain(computed));
+    let mut checks = checks(ir, others.iter().copied().chain(computed));
     let mut on_host = Vec::new();
     checks.retain(|check| {
         let IrNode { op: IrOp::Scalar(slot), origin, .. } = ir.node(check.index) else { return true };
         on_host.push(ScalarCheck { slot: *slot, size: check.size, from_end: check.from_end, origin: *origin });
         false
     });
-    if assignments.is_empty() {
-        return (Vec::new(), on_host);
-    }
-    let fine = all_in_range(ir, &checks);
-    (assignments.iter().map(|assignment| output(ir, assignment, fine)).collect(), on_host)
+    let fine = if assignments.is_empty() { None } else { all_in_range(ir, &checks) };
+    let results: Vec<Id> = match fine {
+        None => assignments.iter().map(|a| seen(ir, a.value, a.otherwise, a.condition)).collect(),
+        Some(fine) => {
+            let renamed = readers::redirect(ir, assignments, &others, fine, &checks);
+            outputs.iter_mut().for_each(|id| *id = renamed.of(*id));
+            let mut result = |(at, a)| renamed.result(at).unwrap_or_else(|| output(ir, &renamed.assignment(a), fine));
+            assignments.iter().enumerate().map(&mut result).collect()
+        }
+    };
+    at.iter().zip(results).for_each(|(at, id)| outputs[*at] = id);
+    on_host
 }
 
 /// What a reader in the same evaluation sees.
 pub(crate) fn seen(ir: &mut Ir, value: Id, otherwise: Id, condition: Option<Id>) -> Id {
     match condition {
-        Some(condition) => choose(ir, condition, value, otherwise),
+        Some(condition) => chosen(ir, condition, value, otherwise),
         None => value,
     }
 }
 
-fn output(ir: &mut Ir, assignment: &Assignment, fine: Option<Id>) -> Id {
+fn output(ir: &mut Ir, assignment: &Assignment, fine: Id) -> Id {
     let Assignment { value, otherwise, condition, before } = *assignment;
-    let Some(fine) = fine else { return seen(ir, value, otherwise, condition) };
-    let (all, value) = match condition {
-        Some(condition) if otherwise == before => (both(ir, condition, fine), value),
-        _ => (fine, seen(ir, value, otherwise, condition)),
-    };
-    // A part written over what was there: only the part is chosen, so that the rest is neither read nor written.
-    let node = ir.node(value).clone();
-    if let (IrOp::Op(Op::DynUpdate { axis }), [base, update, start]) = (&node.op, node.inputs.as_slice())
-        && *base == before
-    {
-        let (base, update, start) = (*base, *update, *start);
-        let was = IrNode { op: IrOp::Op(Op::DynSlice { axis: *axis }), inputs: smallvec![base, start], ..ir.node(update).clone() };
-        let was = ir.add(was);
-        let update = choose(ir, all, update, was);
-        return ir.add(IrNode { inputs: smallvec![base, update, start], ..node });
+    match condition {
+        Some(condition) if otherwise == before => {
+            let all = both(ir, condition, fine);
+            chosen(ir, all, value, before)
+        }
+        _ => {
+            let value = seen(ir, value, otherwise, condition);
+            chosen(ir, fine, value, before)
+        }
     }
-    if let Some(scattered) = scattered(ir, all, value, before) {
-        return scattered;
-    }
-    choose(ir, all, value, before)
 }
 
-/// Elements put over those of what was there, where an index says: only they are chosen, as a part is. A place that several get stays what it was.
-fn scattered(ir: &mut Ir, all: Id, value: Id, before: Id) -> Option<Id> {
-    let below = |ir: &Ir, mut id: Id| {
+/// The value, or where the condition is false what was there before. Of a part written over what was there only the part is chosen, so that the
+/// rest is neither read nor written.
+fn chosen(ir: &mut Ir, condition: Id, value: Id, before: Id) -> Id {
+    let Some(Part { node, written, was }) = part_over(ir, value, before) else { return choose(ir, condition, value, before) };
+    let source = node.inputs[written];
+    let was = ir.add(IrNode { inputs: was.1, op: IrOp::Op(was.0), ..ir.node(source).clone() });
+    let source = choose(ir, condition, source, was);
+    let shape = ir.node(value).clone();
+    let mut inputs = node.inputs.clone();
+    inputs[written] = source;
+    let whole = ir.add(IrNode { inputs, ..node });
+    ir.add(IrNode { op: IrOp::Op(Op::Reshape), inputs: smallvec![whole], ..shape })
+}
+
+/// A node that writes a part over something: which of its inputs is the part, and how to read what the part replaces.
+struct Part {
+    node: IrNode,
+    written: usize,
+    was: (Op, SmallVec<[Id; 3]>),
+}
+
+/// How a value is a part written over `before`, if it is: at a position, or element by element where an index says. A place that several elements
+/// get stays what it was, since all of them were.
+fn part_over(ir: &Ir, value: Id, before: Id) -> Option<Part> {
+    let below = |mut id: Id| {
         while ir.node(id).op == IrOp::Op(Op::Reshape) {
             id = ir.node(id).inputs[0];
         }
         id
     };
-    let shape = ir.node(value).clone();
-    let node = ir.node(below(ir, value)).clone();
-    let (IrOp::Op(Op::Scatter { axis, mode: ScatterMode::Set }), [base, index, source]) = (&node.op, node.inputs.as_slice()) else {
-        return None;
+    let node = ir.node(below(value)).clone();
+    let IrOp::Op(op) = &node.op else { return None };
+    let (base, written, was) = match (op, node.inputs.as_slice()) {
+        (Op::DynUpdate { axis }, [base, _, start]) => (*base, 1, (Op::DynSlice { axis: *axis }, smallvec![*base, *start])),
+        (Op::Scatter { axis, mode: ScatterMode::Set }, [base, index, _]) => {
+            // A gather wants all of the other axes.
+            let (places, all) = (&ir.node(*index).shape, &node.shape);
+            if (0..places.len()).any(|at| at != *axis && places[at] != all[at]) {
+                return None;
+            }
+            (*base, 2, (Op::Gather { axis: *axis }, smallvec![*base, *index]))
+        }
+        _ => return None,
     };
-    let (axis, base, index, source) = (*axis, *base, *index, *source);
-    // A gather wants all of the other axes.
-    let (places, all_of) = (&ir.node(index).shape, &node.shape);
-    if below(ir, base) != before || (0..places.len()).any(|at| at != axis && places[at] != all_of[at]) {
-        return None;
-    }
-    let was = IrNode { op: IrOp::Op(Op::Gather { axis }), inputs: smallvec![base, index], ..ir.node(source).clone() };
-    let was = ir.add(was);
-    let source = choose(ir, all, source, was);
-    let scattered = ir.add(IrNode { inputs: smallvec![base, index, source], ..node });
-    Some(ir.add(IrNode { op: IrOp::Op(Op::Reshape), inputs: smallvec![scattered], ..shape }))
+    (below(base) == below(before)).then_some(Part { node, written, was })
 }
 
 /// An index that some op checks, and how many elements its axis has.
@@ -129,34 +151,33 @@ fn checks(ir: &Ir, computed: impl Iterator<Item = Id>) -> Vec<Check> {
         }
     }
     let mut seen = FxHashSet::default();
-    let mut checks = Vec::new();
-    for (_, node) in ir.nodes.iter().enumerate().filter(|(id, _)| runs[*id]) {
-        let IrOp::Op(op) = &node.op else { continue };
-        let axis_of = |input: usize, axis: usize| ir.node(node.inputs[input]).shape[axis];
-        let (input, size, from_end) = match op {
-            Op::Gather { axis } => (1, axis_of(0, *axis), true),
-            Op::Scatter { axis, .. } => (1, node.shape[*axis], true),
-            Op::Bounded { size, from_end } => (0, *size, *from_end),
-            Op::DynSlice { axis } => (1, axis_of(0, *axis) - node.shape[*axis] + 1, true),
-            Op::DynUpdate { axis } => (2, node.shape[*axis] - axis_of(1, *axis) + 1, true),
-            // No index among their inputs. Attention's lengths are clamped, not checked.
-            Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Random { .. } | Op::Variable(_) => continue,
-            Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast => continue,
-            Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => continue,
-            Op::Reduce(..) | Op::ArgReduce(..) | Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul => continue,
-            Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) | Op::MaxPool(_) => continue,
-            Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => continue,
-            Op::Attention(_) | Op::AttentionGrad(_) | Op::Part(_) => continue,
-            Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
-                continue;
-            }
-        };
-        let check = Check { index: values_of(ir, node.inputs[input]), size, from_end };
-        if !is_in_range(ir, check) && seen.insert(check) {
-            checks.push(check);
+    let running = ir.nodes.iter().enumerate().filter(|(id, _)| runs[*id]);
+    running.filter_map(|(_, node)| check_of(ir, node)).filter(|check| !is_in_range(ir, *check) && seen.insert(*check)).collect()
+}
+
+/// The index that a node checks.
+fn check_of(ir: &Ir, node: &IrNode) -> Option<Check> {
+    let IrOp::Op(op) = &node.op else { return None };
+    let axis_of = |input: usize, axis: usize| ir.node(node.inputs[input]).shape[axis];
+    let (input, size, from_end) = match op {
+        Op::Gather { axis } => (1, axis_of(0, *axis), true),
+        Op::Scatter { axis, .. } => (1, node.shape[*axis], true),
+        Op::Bounded { size, from_end } => (0, *size, *from_end),
+        Op::DynSlice { axis } => (1, axis_of(0, *axis) - node.shape[*axis] + 1, true),
+        Op::DynUpdate { axis } => (2, node.shape[*axis] - axis_of(1, *axis) + 1, true),
+        // No index among their inputs. Attention's lengths are clamped, not checked.
+        Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Random { .. } | Op::Variable(_) => return None,
+        Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast => return None,
+        Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => return None,
+        Op::Reduce(..) | Op::ArgReduce(..) | Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul => return None,
+        Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) | Op::MaxPool(_) => return None,
+        Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => return None,
+        Op::Attention(_) | Op::AttentionGrad(_) | Op::Part(_) => return None,
+        Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+            return None;
         }
-    }
-    checks
+    };
+    Some(Check { index: values_of(ir, node.inputs[input]), size, from_end })
 }
 
 /// The node below views that show all of its elements and no others.

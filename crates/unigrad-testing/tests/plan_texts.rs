@@ -258,6 +258,59 @@ fn a_decode_step() {
     compare("plans/decode_step", &text_of("a token of a layer with a cache", &plans));
 }
 
+/// How a cache whose positions a device knows is written, and read in the same evaluation.
+#[derive(Clone, Copy, PartialEq)]
+enum Cache {
+    Rows,
+    /// Only where a condition is true.
+    Guarded,
+    Pages,
+}
+
+/// One token of attention that reads what it has just written; the position is data.
+fn decode_at(how: Cache, cache: &[Tensor; 2], x: &Tensor, position: usize, device: &Device) -> Tensor {
+    let _no_grad = no_grad_guard();
+    let qkv = (x * 2.0).reshape([1, 1, 3, 4, 8]).permute([2, 0, 3, 1, 4]).contiguous();
+    let at = Tensor::new([position as i64], device).realize().unwrap();
+    let table = Tensor::new([[3i64, 0, 2, 1]], device).realize().unwrap();
+    for (i, cache) in cache.iter().enumerate() {
+        let part = qkv.select(0, i as i64 + 1);
+        match how {
+            Cache::Rows => cache.assign(&cache.dyn_update(2, &part, &at.reshape([0; 0]))),
+            Cache::Guarded => cache.assign_if(&cache.dyn_update(2, &part, &at.reshape([0; 0])), &x.abs().max(()).lt(10.0)),
+            Cache::Pages => cache.assign(&cache.paged_update(&part.transpose(1, 2), &table, &at)),
+        }
+        .unwrap();
+    }
+    let options = AttentionOptions {
+        causal: true,
+        kv_len: Some((&(&at + 1)).into()),
+        q_offset: Some((&at).into()),
+        page_table: (how == Cache::Pages).then_some(table),
+        ..AttentionOptions::default()
+    };
+    qkv.select(0, 0).attention(&cache[0], &cache[1], &options)
+}
+
+#[test]
+fn attention_reads_a_cache_where_it_was_written() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = cpu();
+    let x = leaf(&[1, 1, 96], &device);
+    let mut text = String::new();
+    for (how, name) in [(Cache::Rows, "rows"), (Cache::Guarded, "rows, under a condition"), (Cache::Pages, "pages")] {
+        let shape = if how == Cache::Pages { [4, 16, 4, 8] } else { [1, 4, 64, 8] };
+        let cache = [(); 2].map(|()| Tensor::zeros(shape, DType::F32, &device).contiguous().realize().unwrap());
+        drop(decode_at(how, &cache, &x, 0, &device).realize().unwrap());
+        let plans = plans_of(|| (1..4).for_each(|position| drop(decode_at(how, &cache, &x, position, &device).realize().unwrap())));
+        assert_eq!(plans.len(), 1, "{name}: a later token is planned again");
+        assert!(plans[0].launches.iter().all(|launch| &*launch.name != "copy"), "{name}: a cache is copied\n{}", plans[0]);
+        assert_eq!(plans[0].donated.iter().flatten().count(), 2, "{name}: {}", plans[0]);
+        text += &text_of(&format!("attention that reads what was just written, in {name}"), &plans);
+    }
+    compare("plans/decode_at", &text);
+}
+
 /// Regions as nn's formulas make them. The CPU's tests read these files: each must be a fused step there.
 #[test]
 fn regions_of_optimizers_and_norms() {

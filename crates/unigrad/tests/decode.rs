@@ -72,3 +72,92 @@ fn lengths_may_be_computed_on_the_device() {
     let given = q.attention(&k, &v, &options(2.into())).to_vec::<f32>().unwrap();
     assert!(computed.iter().zip(&given).all(|(a, b)| (a - b).abs() < 1e-5));
 }
+
+/// How a step's cache is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cache {
+    Rows,
+    /// Only where a condition is true.
+    Guarded,
+    Pages,
+}
+
+/// Positions are data, so that an index out of range is found by the device, and what is assigned is undone there; what reads the cache in the same
+/// evaluation reads the memory that is written.
+#[test]
+fn what_is_written_is_read_where_it_is() {
+    let _alone = alone();
+    for device in unigrad_testing::devices().into_iter().filter(|device| !device.name().starts_with("null")) {
+        for how in [Cache::Rows, Cache::Guarded, Cache::Pages] {
+            let place = format!("{device} {how:?}");
+            let (heads, groups, features, page) = (4, 2, 8, 4);
+            let all = |heads: usize| random(&[1, heads, MAX, features], &device);
+            let (all_q, all_k, all_v) = (all(heads), all(groups), all(groups));
+            let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
+            let whole = all_q.attention(&all_k, &all_v, &causal).realize().unwrap();
+            let shape = if how == Cache::Pages { [MAX / page, page, groups, features] } else { [1, groups, MAX, features] };
+            let cache = [(); 2].map(|()| Tensor::zeros(shape, DType::F32, &device).realize().unwrap());
+            let table = Tensor::new([[2i64, 0, 1]], &device).realize().unwrap();
+            // A write at `at` of the token `token`, and attention over what is there then.
+            let step = |token: usize, at: i64, allowed: bool| {
+                let at = Tensor::new([at], &device).realize().unwrap();
+                let [q, k, v] = [&all_q, &all_k, &all_v].map(|x| x.narrow(2, token, 1).contiguous().realize().unwrap());
+                let condition = Tensor::new([allowed], &device).realize().unwrap();
+                for (cache, part) in cache.iter().zip([k, v]) {
+                    let written = match how {
+                        Cache::Rows | Cache::Guarded => cache.dyn_update(2, &part, &at.reshape([0; 0])),
+                        Cache::Pages => cache.paged_update(&part.transpose(1, 2), &table, &at),
+                    };
+                    match how {
+                        Cache::Guarded => cache.assign_if(&written, &condition).unwrap(),
+                        Cache::Rows | Cache::Pages => cache.assign(&written).unwrap(),
+                    }
+                }
+                let options = AttentionOptions {
+                    kv_len: Some((&(&at + 1)).into()),
+                    q_offset: Some((&at).into()),
+                    page_table: (how == Cache::Pages).then(|| table.clone()),
+                    ..causal.clone()
+                };
+                q.attention(&cache[0], &cache[1], &options)
+            };
+            let values = |x: &Tensor| x.to_vec::<f32>().unwrap_or_else(|error| panic!("{place}: {error}"));
+            let held = || cache.iter().map(values).collect::<Vec<_>>();
+            for position in 0..MAX {
+                let at = |bad: bool| if bad { MAX as i64 + 1 } else { position as i64 };
+                let before = held();
+                if position % 5 == 2 {
+                    let error = step(position, at(true), true).to_vec::<f32>().expect_err(&place).to_string();
+                    assert!(error.contains("out of range"), "{place}: {error}");
+                    assert_eq!(held(), before, "{place}: what failed has changed something");
+                    let _ = device.synchronize();
+                }
+                if how == Cache::Guarded && position % 4 == 1 {
+                    step(0, at(false), false).realize().unwrap();
+                    assert_eq!(held(), before, "{place}: the condition was false");
+                }
+                let got = step(position, at(false), true).realize().unwrap_or_else(|error| panic!("{place}: {error}"));
+                let off = (got - whole.narrow(2, position, 1)).abs().max(()).item::<f32>().unwrap();
+                assert!(off < 1e-5, "{place} position {position}: {off} off");
+            }
+            // What fails beside it, and is read by nobody here, undoes the write; then what was read from it is no result either.
+            let before = held();
+            let wrong = Tensor::new([99i64], &device).realize().unwrap();
+            let beside = all_q.index_select(2, &wrong);
+            let read = step(1, 0, true);
+            let _ = Tensor::realize_all(&[&read, &beside]);
+            let after = held();
+            assert_eq!(after, before, "{place}: what failed beside it");
+            assert!(beside.to_vec::<f32>().is_err(), "{place}");
+            if let Ok(values) = read.to_vec::<f32>() {
+                let want = all_v.narrow(2, 1, 1).to_vec::<f32>().unwrap();
+                for head in 0..heads {
+                    let group = head / (heads / groups);
+                    let (got, want) = (&values[head * features..][..features], &want[group * features..][..features]);
+                    assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-5), "{place}: {got:?} of {want:?}");
+                }
+            }
+            let _ = device.synchronize();
+        }
+    }
+}

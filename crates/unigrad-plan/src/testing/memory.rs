@@ -286,7 +286,7 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
             && arg as usize == write
         {
             stored_at.get_or_insert(at);
-            elements(&region, at, count(at), |element, point| {
+            elements(&region, at, at, count(at), |element, point| {
                 match owners.get_mut(element).map(|owner| owner.replace((count(at), point))) {
                     Some(None) => Ok(()),
                     Some(Some(_)) => Err(format!("element {element} is written twice")),
@@ -306,7 +306,7 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
             if at > stored_at {
                 return Err("it is read after it was written".into());
             }
-            elements(&region, at, count(at), |element, point| match owners.get(element) {
+            elements(&region, at, stored_at, count(at), |element, point| match owners.get(element) {
                 Some(None) => Ok(()),
                 Some(Some(owner)) if *owner == (count(at), point) => Ok(()),
                 Some(Some(owner)) => Err(format!("element {element} is read at {:?} and written at {owner:?}", (count(at), point))),
@@ -317,10 +317,19 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
     Ok(())
 }
 
-/// Calls `f` with the element that a load or store goes to and the point at which it does, for all `count` of them.
-fn elements(region: &Region, at: usize, count: usize, mut f: impl FnMut(usize, u32) -> Result<(), String>) -> Result<(), String> {
-    let Some((_, index)) = region.insts[at].op.access() else { return Err("neither a load nor a store".into()) };
-    if !index.dynamic.is_empty() {
+/// Calls `f` with the element that a load or store goes to and the point at which it does, for all `count` of them. Where the data decide on the place
+/// of a part, it has to be one number for all points, and the same one as of `store`; then the elements are counted from that place on.
+fn elements(
+    region: &Region,
+    at: usize,
+    store: usize,
+    count: usize,
+    mut f: impl FnMut(usize, u32) -> Result<(), String>,
+) -> Result<(), String> {
+    let access = |at: usize| region.insts[at].op.access().ok_or("neither a load nor a store");
+    let ((_, index), (_, stored)) = (access(at)?, access(store)?);
+    let levels = region.levels();
+    if index.dynamic != stored.dynamic || index.dynamic.iter().any(|(value, _)| levels[value.index()] != Level::Uniform) {
         return Err("the data decide which element it is".into());
     }
     // A row's points follow each other, so its first axes are the outer ones.
