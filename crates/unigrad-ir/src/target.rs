@@ -101,6 +101,12 @@ impl Target {
         self.dialect == Dialect::Wgsl
     }
 
+    /// Whether a barrier has to stand between two loops with barriers. PoCL 3.1 loses what is written to private memory there where nothing else is
+    /// between them: sums of the second loop begin with what a workgroup before left. It does not without optimization, nor with `volatile` sums.
+    pub fn parts_loops(&self) -> bool {
+        self.dialect == Dialect::OpenCl
+    }
+
     /// The interpreter's: everything there is, with subgroups of 32.
     pub fn interpreter() -> Target {
         Target {

@@ -145,9 +145,12 @@ impl Backward<'_> {
     /// Leaves the probabilities of a block (after dropout) in the first local, the gradients of its scores in the second.
     fn pair(&self, b: &mut Builder, tile: &Tile, places: &Places, pair: &Pair<'_>, (weights, grads): (Place, Place)) {
         let context = &self.context;
-        let Shape { rr, rc, .. } = tile.shape;
+        let Shape { rr, rc, parts, .. } = tile.shape;
         let (row, column) = (pair.row, pair.column);
         tile.scores(b, weights, (pair.rows[0], row.0, row.1), (pair.columns[0], column.0, column.1));
+        if parts {
+            b.barrier();
+        }
         tile.scores(b, grads, (pair.rows[1], row.0, row.1), (pair.columns[1], column.0, column.1));
         let infinity = b.float(context.dtype, f64::INFINITY);
         let zero = b.float(context.dtype, 0.0);

@@ -25,6 +25,8 @@ pub(super) struct Shape {
     pub(super) jc: u32,
     /// Whether the threads of a row exchange values in their subgroup.
     pub(super) shuffles: bool,
+    /// Whether a barrier stands between two products of scores; see [`Target::parts_loops`].
+    pub(super) parts: bool,
 }
 
 impl Shape {
@@ -37,7 +39,8 @@ impl Shape {
         let re = (features as u32).div_ceil(tx).clamp(1, if dtype == DType::F64 { 4 } else { 128 / tx });
         let shuffles = target.subgroup.is_some_and(|n| n >= tx && n.is_multiple_of(tx));
         let needed = |each: u32, n: usize| (n as u32).div_ceil(each).clamp(1, 4).next_power_of_two();
-        let mut shape = Shape { ty, tx, rr: needed(ty, rows), rc: needed(tx, columns), depth: 32, re, jc: 1, shuffles };
+        let mut shape =
+            Shape { ty, tx, rr: needed(ty, rows), rc: needed(tx, columns), depth: 32, re, jc: 1, shuffles, parts: target.parts_loops() };
         let fits = |shape: &Shape| shape.shared() as usize * dtype.size() <= target.shared_bytes;
         while !fits(&shape) {
             if shape.depth > 8 {

@@ -1,0 +1,135 @@
+//! Gradients of attention against the float64 oracle, on every device of this machine and with every target of the interpreter: numbers of queries
+//! and keys at the edges of the kernels' blocks, heads that share keys, positions of one and of each sequence, masks, dropout, every float dtype.
+
+use unigrad::prelude::*;
+use unigrad_testing::{Values, compare, oracle, run::values_of};
+
+/// Edge of a block of threads (`Shape` in `unigrad-gpu/src/lower/attention/tile.rs`): with more rows than this, a thread has several.
+const EDGE: usize = 16;
+/// Features of scores that are staged at a time there.
+const DEPTH: usize = 32;
+
+/// All devices, and the interpreter's for targets that lack something.
+fn devices() -> Vec<Device> {
+    let mut devices = unigrad_testing::devices();
+    if std::env::var("UNIGRAD_TEST_DEVICES").is_err() {
+        devices.extend([1, 2].map(|variant| Device::open(&format!("interpreter:{variant}")).unwrap()));
+    }
+    devices.retain(|device| !device.name().starts_with("null"));
+    devices
+}
+
+/// Numbers that differ and repeat for a name, in `-1..1`.
+fn numbers(shape: &[usize], seed: usize, dtype: DType, device: &Device) -> Tensor {
+    let n: usize = shape.iter().product();
+    let value = |i: usize| ((i * 7919 + seed * 104_729 + 31) % 2003) as f32 / 1001.5 - 1.0;
+    Tensor::new((0..n).map(value).collect::<Vec<f32>>(), device).reshape(shape.to_vec()).cast(dtype).realize().unwrap()
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    batch: usize,
+    heads: usize,
+    groups: usize,
+    queries: usize,
+    keys: usize,
+    features: usize,
+    values: usize,
+    /// Keys that count and where the queries begin: the same for all sequences, or (of sequence `b`) that many fewer.
+    kv_len: usize,
+    q_offset: i64,
+    each: bool,
+    causal: bool,
+    window: Option<usize>,
+    dropout: bool,
+    dtype: DType,
+}
+
+/// Output and gradients on the device are the oracle's.
+fn check(device: &Device, case: Case) -> Result<(), String> {
+    let Case { batch, heads, groups, queries, keys, features, values, kv_len, q_offset, each, causal, window, dropout, dtype } = case;
+    let [q, k, v] = [(heads, queries, features), (groups, keys, features), (groups, keys, values)]
+        .map(|(heads, positions, width)| numbers(&[batch, heads, positions, width], positions + width, dtype, device).requires_grad());
+    let lengths = Tensor::new((0..batch).map(|b| kv_len.saturating_sub(b) as i64).collect::<Vec<_>>(), device);
+    let offsets = Tensor::new((0..batch).map(|b| q_offset - b as i64).collect::<Vec<_>>(), device);
+    let options = AttentionOptions {
+        kv_len: Some(if each { (&lengths).into() } else { kv_len.into() }),
+        q_offset: Some(if each { (&offsets).into() } else { q_offset.into() }),
+        causal,
+        window,
+        dropout: if dropout { 0.3 } else { 0.0 },
+        ..AttentionOptions::default()
+    };
+    manual_seed(5);
+    let y = q.attention(&k, &v, &options);
+    let weight = numbers(&[batch, heads, queries, values], 4, dtype, device);
+    let gradients = grad(&(&y * &weight).sum(()), &[&q, &k, &v]).map_err(|error| error.to_string())?;
+    let all: Vec<Tensor> = std::iter::once(y).chain(gradients).collect();
+    let want = oracle::evaluate(&all.iter().map(Tensor::expr).collect::<Vec<_>>())?;
+    Tensor::realize_all(&all.iter().collect::<Vec<_>>()).map_err(|error| error.to_string())?;
+    for ((got, want), name) in all.iter().zip(&want).zip(["y", "dq", "dk", "dv"]) {
+        let tolerance = compare::Tolerance::new(dtype, queries.max(keys) * heads / groups).times(4.0);
+        let got: Values = values_of(got)?;
+        compare::close(&got, want, tolerance).map_err(|error| format!("{device} {case:?} {name}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Cases of each size in [`cases`].
+const KINDS: usize = 4;
+/// The one of each size for devices whose compilers are slow: each kind, and the plain one where a thread has two rows, all of them or not.
+const ON_SLOW: [usize; 6] = [1, 0, 3, 2, 0, 1];
+
+/// Every size at the edge of a block: plain attention of grouped heads, positions of each sequence, a mask or dropout, another dtype.
+fn cases() -> Vec<Case> {
+    let plain = Case {
+        batch: 1,
+        heads: 4,
+        groups: 2,
+        queries: EDGE,
+        keys: 12,
+        features: 8,
+        values: 16,
+        kv_len: 9,
+        q_offset: -2,
+        each: false,
+        causal: false,
+        window: None,
+        dropout: false,
+        dtype: DType::F32,
+    };
+    let mut cases = Vec::new();
+    for (i, queries) in [EDGE, EDGE + 1, 20, 2 * EDGE - 1, 2 * EDGE, 2 * EDGE + 1].into_iter().enumerate() {
+        let one = Case { queries, ..plain };
+        cases.push(one);
+        cases.push(Case { batch: 2, each: true, causal: true, ..one });
+        cases.push(match i % 3 {
+            0 => Case { causal: true, window: Some(3), q_offset: 0, keys: EDGE + 1, kv_len: EDGE, ..one },
+            1 => Case { dropout: true, keys: 2 * EDGE + 1, kv_len: 2 * EDGE + 1, ..one },
+            _ => Case { window: Some(5), q_offset: 3, features: DEPTH + EDGE / 2, values: 3, ..one },
+        });
+        let dtype = [DType::F16, DType::BF16, DType::F64][i % 3];
+        cases.push(Case { dtype, causal: i % 2 == 0, dropout: i % 2 == 1, keys: 2 * EDGE, kv_len: 2 * EDGE - 1, ..one });
+    }
+    cases
+}
+
+#[test]
+fn gradients_are_the_oracles_at_the_edges_of_blocks() {
+    let mut wrong = Vec::new();
+    for device in devices() {
+        let lacking = unigrad_testing::without_f64(&device);
+        if lacking.is_some() {
+            println!("{device}: not run in f64, which it lacks");
+        }
+        // Compilers for a host's cores take seconds for each kernel.
+        let is_slow = device.info().software && !["cpu", "interpreter"].contains(&device.info().backend);
+        for (i, case) in cases().into_iter().enumerate() {
+            let is_chosen = !is_slow || ON_SLOW[i / KINDS] == i % KINDS;
+            if is_chosen && (case.dtype != DType::F64 || lacking.is_none()) {
+                wrong.extend(check(&device, case).err());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
