@@ -307,6 +307,10 @@ class Tensor:
         """Hyperbolic cosine."""
         ...
 
+    def cosine_embedding_loss(self, other: Tensor, target: Tensor, margin: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """`1 - cos(x, other)` where the label is 1, `max(0, cos(x, other) - margin)` where it is -1. `[n, d]` and `[n]` labels, or `[d]` and one."""
+        ...
+
     def cosine_similarity(self, other: Tensor, dim: int, eps: float) -> Tensor:
         """Cosine of the angle between two along an axis, after broadcasting; lengths count as at least `eps`."""
         ...
@@ -330,6 +334,13 @@ class Tensor:
 
         A class index is in `0..classes`: negative ones are an error when it runs, but for the one that
         `CrossEntropyOptions::ignore_index` names (PyTorch ignores -100 without being told)."""
+        ...
+
+    def ctc_loss(self, labels: Tensor, n_steps: Tensor, n_labels: Tensor, *, blank: int = ..., reduction: Literal["mean", "sum", "none"] = ..., zero_infinity: bool = ...) -> Tensor:
+        """The CTC loss of log probabilities `[steps, n, classes]` (as `log_softmax` gives them), labels `[n, longest]` (padded; without blanks), how many
+        steps and how many labels of each example count (`[n]` each). Without a batch: `[steps, classes]`, `[longest]`, and two lengths of rank 0.
+
+        A label out of `0..classes` among those that count is an error when it runs; lengths count as at most what there is."""
         ...
 
     def cummax(self, dim: int) -> Tensor:
@@ -379,6 +390,11 @@ class Tensor:
 
     def diagonal(self, offset: int, dim1: int, axis2: int) -> Tensor:
         """The diagonal of two axes, as a new last axis."""
+        ...
+
+    def dice_loss(self, target: Tensor, smooth: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """`1 - (2 Σ x t + smooth) / (Σ x + Σ t + smooth)` of each example (axis 0), sums over all its elements: one minus the overlap of probabilities with
+        a mask, after Dice."""
         ...
 
     def diff(self, n: int, dim: int) -> Tensor:
@@ -510,6 +526,11 @@ class Tensor:
         """Remainder with the sign of `self`, as C's `fmod` and `torch.fmod`; of integers by 0: 0. See `rem` for Python's."""
         ...
 
+    def focal_loss(self, target: Tensor, alpha: float, gamma: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """Binary cross-entropy of logits times `(1 - p)^gamma`, where `p` is the probability of the truth: what is known already counts little (Lin et al.,
+        2017). `alpha` weighs ones against zeros (`1 - alpha`); below 0 it does not. As torchvision's `sigmoid_focal_loss`."""
+        ...
+
     def fract(self) -> Tensor:
         """What is left after `trunc`."""
         ...
@@ -528,6 +549,12 @@ class Tensor:
         """`out[p] = self[p with p[axis] := index[p]]`, as PyTorch's: other sizes of the index are at most the tensor's. As in every op that takes
         positions, negative ones count from the end, as in NumPy (PyTorch refuses them here); beyond the axis they are an error when it runs.
         Labels are no positions: see `one_hot` and `cross_entropy`."""
+        ...
+
+    def gaussian_nll_loss(self, target: Tensor, var: Tensor, full: bool, eps: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """`log(var) / 2 + (x - target)² / (2 var)`, and `log(2π) / 2` more if `full`: the negative log likelihood of targets from a Gaussian whose mean is
+        `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on the last
+        axis, or no last axis."""
         ...
 
     def gcd(self, other: Tensor | Number) -> Tensor:
@@ -587,6 +614,10 @@ class Tensor:
 
     def heaviside(self, at_zero: Tensor | Number) -> Tensor:
         """0 below 0, 1 above, `at_zero` at 0; NaN gives 0, as in PyTorch. Its gradients are 0."""
+        ...
+
+    def hinge_embedding_loss(self, target: Tensor, margin: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """`x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance."""
         ...
 
     def histc(self, bins: int, low: float, high: float) -> Tensor:
@@ -830,6 +861,11 @@ class Tensor:
         """Whether less."""
         ...
 
+    def margin_ranking_loss(self, other: Tensor, target: Tensor, margin: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """`max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. All of one
+        shape."""
+        ...
+
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
         """Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts."""
         ...
@@ -947,6 +983,20 @@ class Tensor:
         """The product of several matrices in the order of least work; the first and the last may be vectors."""
         ...
 
+    def multi_margin_loss(self, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """How far other classes come within `margin` of the right one, to the power `p` (1 or 2), over the number of classes: `[n, classes]` and `[n]`
+        class indices, or `[classes]` and one. A weight per class multiplies what its examples lose."""
+        ...
+
+    def multilabel_margin_loss(self, target: Tensor, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """How far classes that are no targets come within 1 of those that are, over the number of classes: `[n, classes]`, and class indices of the same
+        shape, of which those before the first -1 count; or one row of both."""
+        ...
+
+    def multilabel_soft_margin_loss(self, target: Tensor, weight: Tensor | None, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """Binary cross-entropy of logits with 0 or 1 for each class, mean over the classes (the last axis). A weight per class multiplies."""
+        ...
+
     def nan_to_num(self, nan: float, positive: float | None = None, negative: float | None = None) -> Tensor:
         """NaN becomes `nan`, infinities become `positive` and `negative`, which are the greatest and least finite numbers of the dtype unless given.
         What is replaced gets no gradient."""
@@ -1053,6 +1103,11 @@ class Tensor:
 
     def pixel_unshuffle(self, r: int) -> Tensor:
         """Pixels as channels, the way back from `pixel_shuffle`: `[.., c, h * r, w * r]` becomes `[.., c * r * r, h, w]`."""
+        ...
+
+    def poisson_nll_loss(self, target: Tensor, log_input: bool, full: bool, eps: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """`e^x - target x` where `self` is the logarithm of a rate (`log_input`), else `x - target log(x + eps)`: the negative log likelihood of counts, without
+        the term that only depends on them; `full` adds it as Stirling's formula has it, for targets above 1."""
         ...
 
     def pow(self, exponent: Tensor | Number) -> Tensor:
@@ -1231,6 +1286,10 @@ class Tensor:
         """`huber_loss` divided by `beta`."""
         ...
 
+    def soft_margin_loss(self, target: Tensor, reduction: Literal["mean", "sum", "none"]) -> Tensor:
+        """`log(1 + e^(-y x))` with labels `y` of ±1, without overflow."""
+        ...
+
     def softmax(self, dim: int) -> Tensor:
         """`exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself."""
         ...
@@ -1370,6 +1429,11 @@ class Tensor:
     def tril_indices(rows: int, columns: int, diagonal: int, device: Device) -> Tensor:
         """Row and column numbers of the elements on and below a diagonal of `rows` by `columns` (see `tril`), in row-major order:
         `[2, count]`, `I64`."""
+        ...
+
+    def triplet_margin_loss(self, positive: Tensor, negative: Tensor, *, margin: float = ..., p: float = ..., eps: float = ..., swap: bool = ..., reduction: Literal["mean", "sum", "none"] = ...) -> Tensor:
+        """`max(0, margin - d(x, positive) - d(x, negative))` over the last axis: the anchor `self` should be nearer to the positive than to the negative
+        by the margin."""
         ...
 
     def triu(self, diagonal: int) -> Tensor:
