@@ -193,3 +193,35 @@ fn recurrent_layers_take_named_batches_and_times() -> Result<()> {
     check("a GRU's last state", 1, &|x| gru.run(&Tensor::stack(&[x, &(x * 2.0)], 0), None).1.flatten(0, 1))?;
     Ok(())
 }
+
+/// Of `n` sequences: rows of 4 tokens, 2 heads, 3 features, made of `[n, 3]`.
+fn sequences(x: &Tensor) -> Tensor {
+    let device = x.device().unwrap();
+    let each = Tensor::from_vec((0..8).map(|i| 0.3 * i as f32 - 1.0).collect::<Vec<_>>(), [1, 8, 1], &device);
+    (x.unsqueeze(1) * each).reshape([-1, 2, 4, 3])
+}
+
+#[test]
+fn sequences_of_a_named_batch_have_positions_of_their_own() -> Result<()> {
+    let _alone = alone();
+    let device = Device::open("cpu:0")?;
+    // A length from 0 to 4 for each sequence, by its row.
+    let lengths = |x: &Tensor| (x.select(1, 0) * 4.0).abs().cast(DType::I64).clamp(0, 4);
+    let each = move |x: &Tensor| {
+        let q = sequences(x);
+        let options = AttentionOptions { kv_len: Some(lengths(x).into()), causal: true, ..AttentionOptions::default() };
+        q.attention(&(&q * 0.5), &q.cos(), &options).flatten(1, 3)
+    };
+    check("lengths", 1, &each)?;
+    let keys = Tensor::from_vec((0..5 * 2 * 2 * 3).map(|i| (i % 7) as f32 * 0.25 - 0.5).collect::<Vec<_>>(), [5, 2, 2, 3], &device);
+    let table = Tensor::from_vec((0..16).map(|i| (i * 3 % 5) as i64).collect::<Vec<_>>(), [8, 2], &device);
+    let paged = move |x: &Tensor| {
+        let options = AttentionOptions {
+            kv_len: Some(lengths(x).into()),
+            page_table: Some(table.narrow_like(0, x, 0)),
+            ..AttentionOptions::default()
+        };
+        sequences(x).attention(&keys, &keys.sin(), &options).flatten(1, 3)
+    };
+    check("pages", 1, &paged)
+}

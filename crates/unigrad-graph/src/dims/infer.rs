@@ -10,6 +10,7 @@ use super::{
     named::{FIXED, rename},
 };
 use crate::{AttentionSpec, ConvSpec, Expr, Inputs, Op, PadAxis};
+use unigrad_scalar::Positions;
 
 /// The names of all inputs while they are brought together.
 struct Join<'a> {
@@ -295,7 +296,8 @@ fn reduced(x: &Expr, axes: u32) -> Option<Names> {
     x.names().and_then(|names| Names::new(names.axes().iter().enumerate().map(kept)))
 }
 
-/// Inputs q, k, v, (bias), (positions), numbers; of the gradient then out, lse, dout. Where positions are a tensor, only queries are of named lengths.
+/// Inputs q, k, v, (bias), (positions), numbers; of the gradient then out, lse, dout. Where positions are a tensor, only
+/// the batch and queries have names; keys in pages are no batch.
 fn attention(spec: &AttentionSpec, inputs: &mut Inputs, following: usize) -> Result<Option<Names>, Problem> {
     let mut join = Join::of(inputs);
     let bias = spec.has_bias.then_some(3);
@@ -305,14 +307,22 @@ fn attention(spec: &AttentionSpec, inputs: &mut Inputs, following: usize) -> Res
         join.none("attention's heads", input, 1)?;
         join.none("attention's features", input, 3)?;
     }
-    if spec.positions.is_tensor() {
-        join.plain("attention's lengths of each sequence", spec.n_tensors() - 1)?;
-        join.none("a batch of different lengths", 0, 0)?;
-        [1, 2].into_iter().try_for_each(|input| join.plain("keys of different lengths", input))?;
+    let table = spec.positions.is_tensor().then(|| spec.n_tensors() - 1);
+    let is_paged = spec.positions == Positions::Paged;
+    if let Some(table) = table {
+        join.none("attention's lengths and pages of a sequence", table, 1)?;
+        for input in [1, 2] {
+            join.none("keys of different lengths", input, 2)?;
+            if is_paged {
+                join.none("keys in pages", input, 0)?;
+            }
+        }
     }
     let at = |inputs: &[usize], axis: usize| -> Vec<(usize, usize)> { inputs.iter().map(|input| (*input, axis)).collect() };
     let with = |inputs: &[usize]| -> Vec<usize> { inputs.iter().copied().chain(bias).chain(results.iter().copied()).collect() };
-    let batch = join.one(&at(&with(&[0, 1, 2]), 0))?;
+    let sides: &[usize] = if is_paged { &[0] } else { &[0, 1, 2] };
+    let all: Vec<usize> = with(sides).into_iter().chain(table).collect();
+    let batch = join.one(&at(&all, 0))?;
     let queries = join.one(&at(&with(&[0]), 2))?;
     let keys: Vec<(usize, usize)> = at(&[1, 2], 2).into_iter().chain(bias.map(|bias| (bias, 3))).collect();
     join.one(&keys)?;

@@ -92,6 +92,8 @@ pub(super) fn attention(layout: &Layout, at: &At<'_>, spec: &AttentionSpec) -> R
             0 if is_gradient => 1 << 2,
             1 | 2 => 1 << 2,
             3 if spec.has_bias => 1 << 2 | 1 << 3,
+            // A sequence of no keys.
+            i if spec.positions.is_tensor() && i + 1 == spec.n_tensors() => 1,
             i if i >= results => 1 << 2,
             _ => 0,
         };
