@@ -32,6 +32,9 @@ pub use sum::Sum;
 
 /// A named dimension: sizes from a least to a greatest one, all multiples of a divisor. Two with equal content are one dimension.
 ///
+/// A tensor's axis gets the name by `Tensor::with_dim`; what is computed from it then has a plan for each bucket of sizes, not for each size. Sizes that follow
+/// from it (`x.i(..-1)`, a pad, a concatenation, every second element) are [`Sum`]s. `docs/named-axes.md` shows how programs use it.
+///
 /// ```
 /// use unigrad_graph::Dim;
 ///

@@ -43,6 +43,7 @@ impl Expr {
 
     /// A part whose axes are called so.
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for a certain op")]
     fn slice_named(&self, axes: &[SliceAxis], names: Option<Names>) -> Expr {
         // The plain op of the same sizes says what is wrong with them.
         let plain = self.without_names().slice(axes);
@@ -84,6 +85,7 @@ impl Expr {
 
     /// Fill around and between the elements, to the sizes and with the names of `like`.
     #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for a certain op")]
     pub(crate) fn pad_like(&self, axes: &[PadAxis], fill: Literal, like: &Expr) -> Expr {
         let is_padded = |axis: usize| axes.get(axis).is_some_and(|pad| *pad != PadAxis::default());
         let names = self.names_like(like, |axis| is_padded(axis) || (self.is_named_axis(axis) && like.is_named_axis(axis)));
