@@ -6,7 +6,7 @@
 //! which the ops meet them, so that a graph is walked as it would be without the composite.
 //! Never: holds data, run-time numbers, variables or a user's gradient: a function that has any beside its arguments is not recorded.
 
-use crate::{Error, Expr, NodeType, Op, TensorType, autograd::Vjp, gradients, no_grad_guard};
+use crate::{Dim, Error, Expr, Names, NodeType, Op, TensorType, autograd::Vjp, gradients, no_grad_guard};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::{
@@ -111,8 +111,6 @@ impl Walked {
                 }
                 let argument = match (place_of.get(&expr.id()), met(&expr)) {
                     (Some(place), _) => Some(*place),
-                    // What differs by the size of a named axis alone would be equal.
-                    (None, _) if expr.is_named() => return Ok(Err(expr)),
                     (None, Met::Outside) => {
                         outside.push(expr.clone());
                         Some(stand_ins.len() + outside.len() - 1)
@@ -154,6 +152,15 @@ impl Walked {
         Ok(Ok(Walked { arguments, outside, types, steps, results }))
     }
 
+    /// A dimension that only the function itself has given a name to an axis with, if there is one.
+    pub(crate) fn own_dim(&self) -> Option<&Dim> {
+        let outside = |dim: &Dim, size: usize| {
+            self.types.iter().flat_map(|of| of.names()).flat_map(Names::sizes).any(|(other, at)| at == size && other == dim)
+        };
+        let all = self.steps.iter().flat_map(|step| step.node_type.tensor_type().names()).flat_map(Names::sizes);
+        all.into_iter().find(|(dim, size)| !outside(dim, *size)).map(|(dim, _)| dim)
+    }
+
     pub(crate) fn composite(self, name: &'static str) -> Composite {
         Composite::new(name, self.types, self.steps, self.results)
     }
@@ -176,7 +183,8 @@ impl Composite {
         let roots = f(&stand_ins);
         let met = |expr: &Expr| {
             let is_foreign = matches!(expr.op(), Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Custom(_) | Op::Copy | Op::Commit);
-            if expr.data().is_some() || is_foreign { Met::Foreign } else { Met::Op }
+            // What differs by the size of a named axis alone would be equal.
+            if expr.data().is_some() || is_foreign || expr.is_named() { Met::Foreign } else { Met::Op }
         };
         let Ok(walked) = Walked::new(&stand_ins, &roots, met)? else { return Ok(None) };
         if walked.steps.is_empty() {
@@ -192,13 +200,15 @@ impl Composite {
         Composite::new(self.name, self.arguments.clone(), self.steps.clone(), results)
     }
 
-    /// The same without users' gradients, if it has any: these make no difference to a plan.
+    /// What is the same for plans: without users' gradients, and with named axes as long as their buckets. `None` if it is that already.
     pub(crate) fn general(&self) -> Option<Composite> {
-        if !self.steps.iter().any(|step| step.node_type.is_own()) {
+        let is_general = |of: &Arc<TensorType>| Arc::ptr_eq(&of.kept(), of);
+        if !self.steps.iter().any(|step| step.node_type.is_own()) && self.arguments.iter().all(is_general) {
             return None;
         }
         let steps = self.steps.iter().map(|step| RecordedOp { node_type: step.node_type.kept(), inputs: step.inputs.clone() }).collect();
-        Some(Composite { name: self.name, arguments: self.arguments.clone(), steps, results: self.results.clone(), hash: self.hash })
+        let arguments = self.arguments.iter().map(TensorType::kept).collect();
+        Some(Composite { name: self.name, arguments, steps, results: self.results.clone(), hash: self.hash })
     }
 
     /// Leaves of the types of the arguments, without data.

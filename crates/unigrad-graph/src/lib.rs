@@ -27,7 +27,7 @@ pub use autograd::{boundary, flows, gradients, partial_gradients, variable_gradi
 pub use batch::{Batched, Mapping, Randomness, random_drawn};
 pub use claim::Claim;
 pub use composite::{Composite, Recorded};
-pub use dims::{AxisNames, Dim, Factor, Names, factors, merged};
+pub use dims::{AxisNames, Dim, Factor, Names, Sum, factors, is_plain, merged};
 pub use error::{Error, ErrorKind};
 pub use index::NodeIndex;
 pub use loops::{Given, Loop, Taken};

@@ -11,9 +11,10 @@
 //! Never: holds data, or a node.
 
 use crate::{
-    Composite, Error, ErrorKind, Expr, Inputs, Op, SliceAxis, TensorType,
+    AxisNames, Composite, Error, ErrorKind, Expr, Factor, Inputs, Names, Op, SliceAxis, TensorType,
     autograd::{Vjp, gradients_of_all},
     composite::{Met, Walked},
+    dims::{described, is_plain},
     next_id, no_grad_guard,
 };
 use smallvec::SmallVec;
@@ -30,6 +31,8 @@ pub struct Loop {
     n_states: usize,
     n_sequences: usize,
     length: usize,
+    /// What the sequences' axis is called.
+    name: AxisNames,
     reverse: bool,
     parts: Vec<Arc<TensorType>>,
 }
@@ -77,15 +80,6 @@ impl Loop {
         if let Some(invalid) = Expr::check_inputs("scan", &all) {
             return Err(error_of(&invalid));
         }
-        if let Some(named) = all.iter().find(|expr| expr.is_named()) {
-            let message = format!("an axis of {:?} has a name, and a step is recorded for one size", named.shape());
-            return Err(broken(
-                ErrorKind::Argument,
-                message,
-                "`fixed(axis)` takes an axis's name away; then each size has a plan of its own",
-                &all,
-            ));
-        }
         let mut stand_ins: Vec<Expr> = Vec::with_capacity(all.len());
         for state in states {
             stand_ins.push(state.stand_in());
@@ -95,8 +89,12 @@ impl Loop {
                 let message = format!("sequence {i} is {:?}, where {length} elements along axis 0 are expected", sequence.shape());
                 return Err(broken(ErrorKind::Shape, message, "give every sequence the same length along axis 0", &all));
             }
-            stand_ins.push(Expr::with(Op::Buffer, Inputs::new(), &sequence.shape()[1..], sequence.dtype(), sequence.device(), None));
+            stand_ins.push(sequence.element_stand_in());
         }
+        let name = match name_of(sequences) {
+            Ok(name) => name,
+            Err(message) => return Err(broken(ErrorKind::Shape, message, crate::dims::FIXED, &all)),
+        };
         for whole in wholes {
             stand_ins.push(whole.stand_in());
         }
@@ -108,6 +106,9 @@ impl Loop {
             let message = format!("the body gives {} states, and there are {}", new.len(), states.len());
             return Err(broken(ErrorKind::Argument, message, "give a new state for each state", &all));
         }
+        // A state keeps its names.
+        let kept = |(new, old): (Expr, &Expr)| if new.shape() == old.shape() { new.named_like(old) } else { new };
+        let new: Vec<Expr> = new.into_iter().zip(states).map(kept).collect();
         for (i, (new, old)) in new.iter().zip(states).enumerate() {
             if new.error().is_none() && !new.is_same_type(old) {
                 let (was, is) = (format!("{:?} {}", old.shape(), old.dtype()), format!("{:?} {}", new.shape(), new.dtype()));
@@ -131,6 +132,10 @@ impl Loop {
                 return Err(broken(ErrorKind::Argument, message, help, &all));
             }
         };
+        if let Some(dim) = walked.own_dim() {
+            let message = format!("the body names an axis `{}`, and nothing that it takes has the name at this size", dim.name());
+            return Err(broken(ErrorKind::Argument, message, "name the axes of states and sequences, outside of the body", &all));
+        }
         let arguments = walked.arguments.iter().map(|argument| *argument as u32).collect();
         let inputs: Inputs = all.into_iter().cloned().chain(walked.outside.iter().cloned()).collect();
         if let Some(invalid) = Expr::check_inputs("scan", &inputs.iter().collect::<Vec<_>>()) {
@@ -143,16 +148,15 @@ impl Loop {
                 parts.push(of.clone());
                 continue;
             }
-            let shape: SmallVec<[usize; 8]> = std::iter::once(length).chain(root.shape().iter().copied()).collect();
             // A leaf of the type, for its rules: not too many axes, and a size that memory could have.
-            let sequence = Expr::with(Op::Buffer, Inputs::new(), &shape, root.dtype(), root.device(), None);
+            let sequence = root.sequence_stand_in(length, &name);
             if sequence.is_invalid() {
                 return Err(error_of(&sequence));
             }
             parts.push(sequence.node_type().tensor_type().clone());
         }
         let body = Arc::new(walked.composite("scan"));
-        let spec = Loop { body, arguments, n_states: states.len(), n_sequences: sequences.len(), length, reverse, parts };
+        let spec = Loop { body, arguments, n_states: states.len(), n_sequences: sequences.len(), length, name, reverse, parts };
         let parts = spec.call(inputs)?;
         let mut parts = parts.into_iter();
         Ok((parts.by_ref().take(states.len()).collect(), parts.collect()))
@@ -180,11 +184,34 @@ impl Loop {
         self.parts.get(i)
     }
 
-    /// The same without users' gradients, if it has any: for plans, to which they make no difference.
+    /// What is the same for plans: without users' gradients, and with named axes as long as their buckets. `None` if it is that already.
     pub(crate) fn general(&self) -> Option<Loop> {
-        let body = Arc::new(self.body.general()?);
-        let (arguments, parts) = (self.arguments.clone(), self.parts.clone());
-        Some(Loop { body, arguments, parts, ..*self })
+        let own = self.body.general();
+        let name = Names::new([self.name.clone()]).map(|names| names.general().axes()[0].clone()).unwrap_or_default();
+        if own.is_none() && name == self.name && self.parts.iter().all(|of| Arc::ptr_eq(&of.kept(), of)) {
+            return None;
+        }
+        let body = own.map_or_else(|| self.body.clone(), Arc::new);
+        let parts = self.parts.iter().map(TensorType::kept).collect();
+        Some(Loop { body, arguments: self.arguments.clone(), parts, name, length: self.memory_length(), ..*self })
+    }
+
+    /// How many steps there are, with those that are padding.
+    pub fn memory_length(&self) -> usize {
+        match self.name.is_empty() {
+            true => self.length,
+            false => self.name.iter().map(Factor::memory_size).product(),
+        }
+    }
+
+    /// What the sequences' axis is called.
+    pub fn name(&self) -> &[Factor] {
+        &self.name
+    }
+
+    /// Whether it goes from the last element to the first.
+    pub fn is_reverse(&self) -> bool {
+        self.reverse
     }
 
     /// What each step does: arguments to new states, then what it gives.
@@ -281,17 +308,11 @@ impl Loop {
             .collect();
         let mut parts = self.parts.clone();
         for (_, i) in &saved {
-            let shape: SmallVec<[usize; 8]> = std::iter::once(self.length).chain(inputs[*i].shape().iter().copied()).collect();
-            parts.push(
-                Expr::with(Op::Buffer, Inputs::new(), &shape, inputs[*i].dtype(), inputs[*i].device(), None)
-                    .node_type()
-                    .tensor_type()
-                    .clone(),
-            );
+            parts.push(inputs[*i].sequence_stand_in(self.length, &self.name).node_type().tensor_type().clone());
         }
         let n_parts = self.parts.len();
         let body = Arc::new(self.body.with_arguments(&saved.iter().map(|(at, _)| *at).collect::<Vec<_>>()));
-        let again = Loop { body, arguments: self.arguments.clone(), parts, ..*self };
+        let again = Loop { body, arguments: self.arguments.clone(), parts, name: self.name.clone(), ..*self };
         let before = again.call(v.inputs.clone()).map_err(|error| (*error).clone())?.split_off(n_parts);
         let given: Vec<(usize, Expr)> = (n_states..n_parts).filter_map(|i| Some((i, of_part(i)?))).collect();
         let states: Vec<Expr> = floats
@@ -359,6 +380,19 @@ fn element(sequence: &Expr, at: usize) -> Expr {
         .map(|(axis, size)| if axis == 0 { SliceAxis { start: at, step: 1, len: 1 } } else { SliceAxis { start: 0, step: 1, len: *size } })
         .collect();
     sequence.slice(&axes).reshape(&sequence.shape()[1..])
+}
+
+/// What axis 0 of sequences is called.
+fn name_of(sequences: &[Expr]) -> Result<AxisNames, String> {
+    let Some(named) = sequences.iter().find(|sequence| sequence.is_named_axis(0)) else { return Ok(AxisNames::new()) };
+    let name = named.axis_names(0);
+    if let Some(other) = sequences.iter().find(|sequence| sequence.axis_names(0) != name) {
+        return Err(format!("axis 0 of {:?} is named {}, that of {:?} is not", named.shape(), described(name), other.shape()));
+    }
+    match is_plain(name) {
+        true => Ok(AxisNames::from(name)),
+        false => Err(format!("steps along axis 0 of {:?}, which is named {}", named.shape(), described(name))),
+    }
 }
 
 fn error_of(invalid: &Expr) -> Arc<Error> {

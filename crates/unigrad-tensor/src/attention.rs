@@ -66,10 +66,12 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Shape, "attention", message, "each is [batch, heads, length, features]", &[self]);
         }
         let (b, h, t, d) = (q.shape()[0], q.shape()[1], q.shape()[2], q.shape()[3]);
-        if let Some(table) = &options.page_table
-            && let Some(named) = [&q, &k, &v, &table.expr()].into_iter().find(|x| x.is_named())
+        // With a bias for keys in pages, the names of its axes cannot be told.
+        let has_bias = options.bias.is_some() || options.mask.is_some();
+        if options.page_table.is_some()
+            && let Some(named) = [&k, &v].into_iter().chain(has_bias.then_some(&q)).find(|x| x.is_named())
         {
-            let message = format!("an axis of {:?} has a name, and there is no rule for keys in pages", named.shape());
+            let message = format!("an axis of {:?} has a name, and there is no rule for it with keys in pages", named.shape());
             return Tensor::fail(
                 ErrorKind::Argument,
                 "attention",
@@ -121,7 +123,7 @@ impl Tensor {
             return Tensor::from_expr(invalid.clone());
         }
         let random = (options.dropout > 0.0).then(|| Generator::global().take_scalars(numel(&[b, h, t, s]), q.device()));
-        let (kind, positions) = match positions(options, pages.as_ref(), (b, s), q.device()) {
+        let (kind, positions) = match positions(options, pages.as_ref(), (&q, s)) {
             Ok(positions) => positions,
             Err(invalid) => return Tensor::from_expr(invalid),
         };

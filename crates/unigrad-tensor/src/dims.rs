@@ -6,6 +6,7 @@
 //! bucket; what lies beyond an axis's size is never seen.
 //! A size that is read on the host (`x.shape()[0]`) and given to an op is a number of the graph, right for this size: the op has a plan for each.
 //! Methods that take another tensor for the size (`narrow_like`, `expand_as`, `zeros_like`, `rand_like`) have one for all.
+//! Parts that count from the end (`x.i(1..)`, `x.i(..-1)`, `x.i(-1)`) follow the axis's size; `x.narrow(0, 0, 3)` has three elements whatever it is.
 //! Random numbers along a named axis that is not the first depend on the bucket.
 
 use crate::{Tensor, axes::resolve_axis, eval};
@@ -55,7 +56,7 @@ impl Tensor {
     }
 
     /// The first elements along an axis, as many as `like` has along its axis `of`: with that axis's name, if it has one. For tables of which a
-    /// sequence uses the first rows.
+    /// sequence uses the first rows, and for positions: `Tensor::arange(0.0, 1024.0, ..).narrow_like(0, &x, 1)`.
     #[track_caller]
     pub fn narrow_like(&self, axis: isize, like: &Tensor, of: isize) -> Tensor {
         let (x, like) = (self.expr(), like.expr());

@@ -176,6 +176,37 @@ fn slice_axis(start: Option<i64>, end: Option<i64>, step: i64, size: usize) -> S
     }
 }
 
+/// Element `back` from the end of an axis with a name, which keeps size 1.
+#[track_caller]
+pub(crate) fn element_from_end(x: &Expr, axis: usize, back: usize) -> Expr {
+    let at = x.shape()[axis].saturating_sub(back);
+    x.dyn_slice(axis, &Expr::scalar(Literal::int(DType::I64, at as i64), &[], x.device()), 1)
+}
+
+/// A part of an axis with a name, where a bound counts from its end, or is its end; `None` where the numbers say all.
+#[track_caller]
+fn part_of_named(x: &Expr, axis: usize, start: Option<i64>, end: Option<i64>, step: i64) -> Option<Expr> {
+    let size = x.shape()[axis];
+    let from_end = |at: i64| usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX); // DEFAULT: beyond any axis
+    let after = match end {
+        None => 0,
+        Some(end) if end < 0 => from_end(end),
+        Some(_) => return None,
+    };
+    let step = usize::try_from(step).ok()?;
+    match start.unwrap_or(0) {
+        start if start >= 0 => Some(x.inner(axis, usize::try_from(start).ok()?, after, step)),
+        start if from_end(start) <= size => {
+            let last = x.last(axis, from_end(start));
+            let len = from_end(start).saturating_sub(after).div_ceil(step);
+            let mut spec = whole(&last);
+            spec[axis] = SliceAxis { start: 0, step: step as i64, len };
+            Some(last.slice(&spec))
+        }
+        _ => Some(x.inner(axis, 0, after, step)),
+    }
+}
+
 /// An index tensor as `I64`.
 #[track_caller]
 pub(crate) fn as_index(op: &str, index: &Expr) -> Result<Expr, Expr> {
@@ -218,6 +249,8 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     } else if entries.iter().filter(|entry| matches!(entry, IndexItem::Ellipsis)).count() > 1 {
         problem = Some(("more than one ellipsis".into(), "an ellipsis stands for all axes that are left: one is enough"));
     }
+    // Along axes with names, what counts from the end is cut first: another step has other numbers.
+    let mut named = x.clone();
     let mut spec = whole(x);
     // Per axis of the result: how large, and which index tensor if one is there.
     let mut shape = Shape::new();
@@ -235,6 +268,10 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
                         break;
                     }
                     spec[axis] = SliceAxis { start: wrapped as usize, step: 1, len: 1 };
+                    if x.is_named_axis(axis) && *at < 0 {
+                        named = element_from_end(&named, axis, at.unsigned_abs() as usize);
+                        spec[axis].start = 0;
+                    }
                     axis += 1;
                 }
                 IndexItem::Range { step: 0, .. } => {
@@ -243,6 +280,12 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
                 }
                 IndexItem::Range { start, end, step } => {
                     spec[axis] = slice_axis(*start, *end, *step, x.shape()[axis]);
+                    if x.is_named_axis(axis)
+                        && let Some(part) = part_of_named(&named, axis, *start, *end, *step)
+                    {
+                        named = part;
+                        spec[axis] = SliceAxis { start: 0, step: 1, len: spec[axis].len };
+                    }
                     shape.push(spec[axis].len);
                     axis += 1;
                 }
@@ -264,7 +307,7 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     if let Some((message, help)) = problem {
         return Err(Expr::fail(ErrorKind::Index, "index", message, help, &[x]));
     }
-    let part = x.slice(&spec).reshape(&shape);
+    let part = named.slice(&spec).reshape(&shape);
     if tensors.is_empty() { Ok(part) } else { take_together(&part, "index", &tensors) }
 }
 

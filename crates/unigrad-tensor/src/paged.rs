@@ -26,14 +26,14 @@ fn differs(value: &Option<Operand>) -> bool {
     matches!(value, Some(Operand::Tensor(tensor)) if tensor.expr().rank() > 0)
 }
 
-/// How the options' positions are given, for so many sequences of `k_len` keys at most.
+/// How the options' positions are given, for the sequences of `q` and `k_len` keys at most.
 #[track_caller]
 pub(crate) fn positions(
     options: &AttentionOptions,
     pages: Option<&PagedKeys>,
-    (batch, k_len): (usize, usize),
-    device: u32,
+    (q, k_len): (&Expr, usize),
 ) -> Result<(Positions, PositionInputs), Expr> {
+    let device = q.device();
     let (kv_len, q_offset) = (&options.kv_len, &options.q_offset);
     if pages.is_none() && !differs(kv_len) && !differs(q_offset) {
         return Ok((Positions::Same, PositionInputs::Same { kv_len: same(kv_len, k_len, device), q_offset: same(q_offset, 0, device) }));
@@ -42,17 +42,23 @@ pub(crate) fn positions(
         let message = format!("{k_len} keys with positions for each sequence");
         return Err(Expr::fail(ErrorKind::Shape, "attention", message, "positions are 32-bit integers: use fewer keys", &[]));
     }
-    let lengths = each("kv_len", kv_len, k_len, (batch, device))?;
+    // One number for each sequence, `[batch]`, which may have a name.
+    let row = match q.is_named_axis(0) && !q.shape().contains(&0) {
+        true => q.narrow(1, 0, 1).narrow(2, 0, 1).narrow(3, 0, 1).remove_axes(&[1, 2, 3]),
+        false => Expr::constant(Literal::zero(DType::I64), &q.shape()[..1], device),
+    };
+    if row.error().is_some() {
+        return Err(row);
+    }
+    let lengths = each("kv_len", kv_len, k_len, &row)?;
     let lengths = if kv_len.is_some() { lengths.label(k_len + 1) } else { lengths };
-    let farthest = |bound: i64| Expr::constant(Literal::int(DType::I64, bound), &[batch], device);
-    let offsets = each("q_offset", q_offset, 0, (batch, device))?;
+    let farthest = |bound: i64| row.literal_like(Literal::int(DType::I64, bound));
+    let offsets = each("q_offset", q_offset, 0, &row)?;
     let offsets = offsets.binary(BinaryOp::Max, &farthest(-i64::from(i32::MAX))).binary(BinaryOp::Min, &farthest(i32::MAX.into()));
-    let mut columns = vec![lengths.reshape(&[batch, 1]), offsets.reshape(&[batch, 1])];
+    let mut columns = vec![lengths.insert_axis(1), offsets.insert_axis(1)];
     if let Some(PagedKeys { table, n_pages, page_size }) = pages {
-        let shape = table.shape().clone();
-        let size = Expr::constant(Literal::int(DType::I64, *page_size as i64), &shape, device);
-        let first = Expr::iota(&shape, 1, DType::I64, device).mul(&size);
-        let counts = first.lt(&lengths.reshape(&[batch, 1]).expand(&shape));
+        let first = table.iota_like(1, DType::I64).mul(&table.literal_like(Literal::int(DType::I64, *page_size as i64)));
+        let counts = first.lt(&lengths.insert_axis(1).expand_like(table));
         columns.push(counts.select(table, &table.zeros_like()).label(*n_pages));
     }
     let columns: Vec<Expr> = columns.iter().map(|column| column.cast(DType::I32)).collect();
@@ -70,16 +76,16 @@ fn same(value: &Option<Operand>, default: usize, device: u32) -> Expr {
     }
 }
 
-/// One number for each sequence, `I64` `[batch]`.
+/// One number for each sequence, `I64`, as many as `row` has elements.
 #[track_caller]
-fn each(name: &str, value: &Option<Operand>, default: usize, (batch, device): (usize, u32)) -> Result<Expr, Expr> {
+fn each(name: &str, value: &Option<Operand>, default: usize, row: &Expr) -> Result<Expr, Expr> {
     if !differs(value) {
-        return Ok(same(value, default, device).expand(&[batch]));
+        return Ok(same(value, default, row.device()).expand_like(row));
     }
-    let Some(Operand::Tensor(tensor)) = value else { return Ok(same(value, default, device).expand(&[batch])) };
+    let Some(Operand::Tensor(tensor)) = value else { return Ok(same(value, default, row.device()).expand_like(row)) };
     let index = as_index("attention", &tensor.expr())?;
-    if index.shape().as_slice() != [batch] {
-        let message = format!("{name} {:?} for {batch} sequences", index.shape());
+    if index.shape() != row.shape() {
+        let message = format!("{name} {:?} for {} sequences", index.shape(), row.numel());
         return Err(Expr::fail(
             ErrorKind::Shape,
             "attention",
@@ -88,7 +94,7 @@ fn each(name: &str, value: &Option<Operand>, default: usize, (batch, device): (u
             &[&index],
         ));
     }
-    Ok(index)
+    Ok(index.expand_like(row))
 }
 
 /// A page table for so many sequences, as `I64`.

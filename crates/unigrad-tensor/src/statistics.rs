@@ -234,14 +234,14 @@ impl Tensor {
         let mut x = Tensor::from_expr(self.expr().identity());
         for _ in 0..n {
             let e = x.expr();
-            let size = match resolve_axis(&e, "diff", axis as i64) {
-                Ok(axis) => e.shape()[axis],
+            let at = match resolve_axis(&e, "diff", axis as i64) {
+                Ok(at) => at,
                 Err(invalid) => return Tensor::from_expr(invalid),
             };
-            if size == 0 {
+            if e.shape()[at] == 0 {
                 break;
             }
-            let (after, before) = (x.narrow(axis, 1, size - 1), x.narrow(axis, 0, size - 1));
+            let (after, before) = (Tensor::from_expr(e.inner(at, 1, 0, 1)), Tensor::from_expr(e.inner(at, 0, 1, 1)));
             x = if x.dtype() == DType::Bool { after.logical_xor(&before) } else { after - before };
         }
         x
@@ -270,9 +270,8 @@ impl Tensor {
         let x = self.float();
         let e = x.expr();
         let at = resolve_axis(&e, op, axis as i64).map_err(Tensor::from_expr)?;
-        let rest = e.shape()[at].saturating_sub(1);
-        let first = e.shape()[at].min(1);
-        Ok((x.narrow(axis, first, rest) + x.narrow(axis, 0, rest)) * (0.5 * dx))
+        let (after, before) = (Tensor::from_expr(e.inner(at, 1, 0, 1)), Tensor::from_expr(e.inner(at, 0, 1, 1)));
+        Ok((after + before) * (0.5 * dx))
     }
 
     /// The covariance of variables, which are the rows of a matrix `[variables, observations]` (a vector is one variable), divided by

@@ -3,6 +3,7 @@
 use crate::{
     Dims, Ints, Tensor,
     axes::{resolve_axes, resolve_axis, resolve_in, scalar_as_vector},
+    index::element_from_end,
     promotion::refuse_mixed,
 };
 use smallvec::SmallVec;
@@ -248,7 +249,8 @@ impl Tensor {
         Tensor::from_expr(x.insert_axis(axis))
     }
 
-    /// `len` elements of an axis from `start` on.
+    /// `len` elements of an axis from `start` on. Of an axis with a name ([`crate::Dim`]) this is a part of a fixed length, which has no name; what is
+    /// as long as the axis but for some elements is `x.i(1..)`, or `x.i(..-1)`.
     #[track_caller]
     pub fn narrow(&self, axis: isize, start: usize, len: usize) -> Tensor {
         let x = self.expr();
@@ -315,11 +317,16 @@ impl Tensor {
             Err(invalid) => return Tensor::from_expr(invalid),
         };
         let size = x.shape()[axis];
+        let back = shift < 0;
         let shift = if size == 0 { 0 } else { shift.rem_euclid(size as i64) as usize };
         if shift == 0 {
             return Tensor::from_expr(x.identity());
         }
-        let parts = [x.narrow(axis, size - shift, shift), x.narrow(axis, 0, size - shift)];
+        // The part that is as short as the caller says has this length whatever the axis's size is.
+        let parts = match back {
+            true => [x.inner(axis, size - shift, 0, 1), x.narrow(axis, 0, size - shift)],
+            false => [x.last(axis, shift), x.inner(axis, 0, shift, 1)],
+        };
         Tensor::from_expr(Expr::concat(&parts, axis))
     }
 
@@ -463,9 +470,11 @@ impl Tensor {
             let message = format!("element {i} of axis {axis} of {:?}", x.shape());
             return Tensor::fail(ErrorKind::Index, "select", message, "elements count from 0, or from -1 at the end", &[self]);
         }
-        let mut shape = x.shape().clone();
-        shape.remove(axis);
-        Tensor::from_expr(x.narrow(axis, at as usize, 1).reshape(&shape))
+        let one = match i < 0 && x.is_named_axis(axis) {
+            true => element_from_end(&x, axis, i.unsigned_abs() as usize),
+            false => x.narrow(axis, at as usize, 1),
+        };
+        Tensor::from_expr(one.remove_axes(&[axis]))
     }
 
     /// The whole tensor `times[i]` times along axis `i` (missing leading entries: new axes).
@@ -658,16 +667,17 @@ impl Tensor {
             if lo > 0 {
                 parts.push(match mode {
                     PadMode::Reflect => part(&x, lo, lo, -1),
-                    PadMode::Circular => part(&x, size - lo, lo, 1),
+                    PadMode::Circular => x.last(axis, lo),
                     _ => spread(&part(&x, 0, 1, 1), axis, lo),
                 });
             }
             parts.push(x.clone());
             if hi > 0 {
                 parts.push(match mode {
+                    PadMode::Reflect if x.is_named_axis(axis) => part(&x.last(axis, hi + 1), hi - 1, hi, -1),
                     PadMode::Reflect => part(&x, size - 2, hi, -1),
                     PadMode::Circular => part(&x, 0, hi, 1),
-                    _ => spread(&part(&x, size - 1, 1, 1), axis, hi),
+                    _ => spread(&x.last(axis, 1), axis, hi),
                 });
             }
             x = Expr::concat(&parts, axis);

@@ -6,12 +6,14 @@
 
 pub mod api;
 mod generate;
+mod named;
 mod node;
 mod poison;
 mod registered;
 mod step;
 
 pub use generate::generate;
+pub use named::check_named;
 pub use node::check_at_node;
 pub use poison::check_poisoned;
 pub use registered::{generate_registered, names};
@@ -179,35 +181,40 @@ fn on_device(program: &RandomGraph, device: &Device, fused: bool) -> Result<Vec<
     result
 }
 
+/// A panic as an error.
+fn caught<T>(f: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+        Err(format!("panicked: {}", text.unwrap_or_default()))
+    })
+}
+
+/// The first result that is not what it should be.
+fn difference(program: &RandomGraph, got: &[Values], expected: &Expected) -> Option<String> {
+    for (i, (got, (exact, allowed))) in got.iter().zip(expected.exact.iter().zip(&expected.allowed)).enumerate() {
+        let tiny = smallest(got.dtype);
+        if let Err(difference) = close_by(got, exact, |at, _| allowed[at] + tiny) {
+            let what = if i < program.outputs.len() { "output" } else { "gradient" };
+            let i = if i < program.outputs.len() { i } else { i - program.outputs.len() };
+            return Some(format!("{what} {i}: {difference}"));
+        }
+    }
+    None
+}
+
 /// What is wrong with a program's results on a device, if something is.
 pub fn check(program: &RandomGraph, device: &Device) -> Option<String> {
-    let checked = catch_unwind(AssertUnwindSafe(|| {
-        let expected = match expect(program, device.id()) {
-            Ok(expected) => expected,
-            Err(error) => return Some(format!("the oracle fails: {error}")),
-        };
+    let checked = caught(|| {
+        let expected = expect(program, device.id()).map_err(|error| format!("the oracle fails: {error}"))?;
         for (fused, name) in [(true, "fused"), (false, "unfused")] {
-            let got = match on_device(program, device, fused) {
-                Ok(got) => got,
-                Err(error) => return Some(format!("{name}: {error}")),
-            };
-            for (i, (got, (exact, allowed))) in got.iter().zip(expected.exact.iter().zip(&expected.allowed)).enumerate() {
-                let tiny = smallest(got.dtype);
-                if let Err(difference) = close_by(got, exact, |at, _| allowed[at] + tiny) {
-                    let what = if i < program.outputs.len() { "output" } else { "gradient" };
-                    return Some(format!(
-                        "{name}: {what} {}: {difference}",
-                        if i < program.outputs.len() { i } else { i - program.outputs.len() }
-                    ));
-                }
+            let got = on_device(program, device, fused).map_err(|error| format!("{name}: {error}"))?;
+            if let Some(difference) = difference(program, &got, &expected) {
+                return Err(format!("{name}: {difference}"));
             }
         }
-        None
-    }));
-    checked.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
-        Some(format!("panicked: {}", text.unwrap_or_default()))
-    })
+        Ok(())
+    });
+    checked.err()
 }
 
 /// Below this a dtype has few digits left, or none.

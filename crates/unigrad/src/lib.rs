@@ -102,3 +102,8 @@ static INIT_AT_START: extern "C" fn() = init_at_start;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So is the program of the page about named axes.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/named-axes.md")]
+struct NamedAxes;

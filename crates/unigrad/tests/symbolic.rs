@@ -299,18 +299,21 @@ fn ops_without_a_rule_say_what_to_do() -> Result<()> {
     let device = Device::open("cpu:0")?;
     let dim = Dim::named("rows", 1..=8)?;
     let x = Tensor::arange(0.0, 15.0, 1.0, DType::F32, &device).reshape([5, 3]).realize()?.with_dim(0, &dim);
+    // In the flattened axis padding is between the elements.
+    let between = x.t().flatten(0, 1);
     let cases: [(&str, Tensor); 5] = [
-        ("a part", x.narrow(0, 1, 2)),
-        ("an order", x.sort(0, false).0),
-        ("one after another", Tensor::concat(&[&x, &x], 0)),
+        ("a part", between.narrow(0, 1, 2)),
+        ("an order", between.sort(0, false).0),
+        ("one after another", Tensor::concat(&[&between, &between], 0)),
         ("cuts", x.reshape([3, 5])),
-        ("windows", x.unfold(0, 2, 1)),
+        ("windows", between.unfold(0, 2, 1)),
     ];
     for (what, refused) in cases {
         let error = refused.error().expect(what).to_string();
         assert!(error.contains("`rows` (5 now)") && error.contains("help: `fixed(axis)`"), "{what}: {error}");
     }
     assert_eq!(x.fixed(0).narrow(0, 1, 2).to_vec::<f32>()?, [3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(between.fixed(0).narrow(0, 4, 2).to_vec::<f32>()?, [12.0, 1.0]);
     assert!(x.fixed(0).with_dim(0, &Dim::named("few", 1..=4)?).error().unwrap().to_string().contains("cannot be `few`"));
     let (columns, same) = (Dim::named("columns", 1..=8)?, x.fixed(0).realize()?);
     let error = (&x + same.with_dim(0, &columns)).error().unwrap().to_string();

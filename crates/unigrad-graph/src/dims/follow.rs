@@ -25,7 +25,7 @@ pub(super) fn follow(x: &Expr, shape: &[usize]) -> Result<Option<Names>, Factor>
             let need = *size / product;
             let Some(factor) = rest.pop_front() else { return Err(Factor::Fixed(*size)) };
             match factor {
-                factor @ (Factor::Fixed(_) | Factor::Named(..)) if need.is_multiple_of(factor.size()) => {
+                factor @ (Factor::Fixed(_) | Factor::Named(..) | Factor::Sum(_)) if need.is_multiple_of(factor.size()) => {
                     product *= factor.size();
                     axis.push(factor);
                 }
@@ -35,15 +35,17 @@ pub(super) fn follow(x: &Expr, shape: &[usize]) -> Result<Option<Names>, Factor>
                     axis.push(Factor::Fixed(need));
                     rest.push_front(Factor::Fixed(number / need));
                 }
-                factor @ (Factor::Fixed(_) | Factor::Named(..)) => return Err(factor),
+                factor @ (Factor::Fixed(_) | Factor::Named(..) | Factor::Sum(_)) => return Err(factor),
             }
         }
         // A dimension of size 1 goes to an axis of its own where there is one, else to the axis before it.
         let next_is_one = shape.get(at + 1) == Some(&1);
-        while matches!(rest.front(), Some(Factor::Named(_, 1))) && (!next_is_one || (*size == 1 && axis.is_empty())) {
+        while rest.front().is_some_and(|factor| factor.is_named() && factor.size() == 1)
+            && (!next_is_one || (*size == 1 && axis.is_empty()))
+        {
             axis.extend(rest.pop_front());
         }
-        let has_name = axis.iter().any(|factor| matches!(factor, Factor::Named(..)));
+        let has_name = axis.iter().any(Factor::is_named);
         axes.push(if has_name { merged(axis) } else { AxisNames::new() });
     }
     Ok(Names::new(axes))

@@ -5,12 +5,12 @@
 //! Never: drops a name that the result could have. An op without a rule for an axis says so.
 
 use super::{
-    AxisNames, Names, Problem, described,
+    AxisNames, Names, Problem, Sum, described,
     follow::follow,
     named::{FIXED, rename},
 };
-use crate::{AttentionSpec, Expr, Inputs, Op, PadAxis, SliceAxis};
-use unigrad_scalar::Literal;
+use crate::{AttentionSpec, ConvSpec, Expr, Inputs, Op, PadAxis};
+use unigrad_scalar::Positions;
 
 /// The names of all inputs while they are brought together.
 struct Join<'a> {
@@ -56,6 +56,11 @@ impl Join<'_> {
     /// An axis that may have no name.
     fn none(&self, what: &str, i: usize, axis: usize) -> Result<(), Problem> {
         if self.names[i][axis].is_empty() { Ok(()) } else { Err(Problem::at(what, &self.inputs[i], axis)) }
+    }
+
+    /// The size of an axis whose padding is at its end.
+    fn size(&self, what: &str, i: usize, axis: usize) -> Result<Sum, Problem> {
+        Sum::of(self.inputs[i].shape()[axis], &self.names[i][axis]).ok_or_else(|| Problem::at(what, &self.inputs[i], axis))
     }
 
     /// An input without names.
@@ -117,57 +122,66 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
         }
         Op::Slice(axes) => {
             let join = Join::of(inputs);
-            let is_whole = |axis: &SliceAxis, size: usize| axis.start == 0 && axis.step == 1 && axis.len == size;
-            for (i, axis) in axes.iter().enumerate().filter(|(i, axis)| !is_whole(axis, join.inputs[0].shape()[*i])) {
-                if axis.len > 0 {
-                    join.none("a part with fixed bounds", 0, i)?;
+            let mut result = Vec::with_capacity(axes.len());
+            for (i, axis) in axes.iter().enumerate() {
+                let size = join.inputs[0].shape()[i];
+                let is_whole = axis.len == size && ((axis.step == 1 && axis.start == 0) || (axis.step == -1 && axis.start + 1 == size));
+                if axis.len > 0 && !(is_whole && axis.step == 1) {
+                    join.size("a part", 0, i)?;
                 }
+                // A part of a fixed length is an axis without a name.
+                result.push(if is_whole && axis.len > 0 { join.names[0][i].clone() } else { AxisNames::new() });
             }
-            let kept = |(i, axis): (usize, &SliceAxis)| match axis.len {
-                0 => AxisNames::new(),
-                _ => join.names[0][i].clone(),
-            };
-            let result = axes.iter().enumerate().map(kept).collect();
             Ok(join.done(result))
         }
         Op::Pad(axes, _) => {
             let join = Join::of(inputs);
-            for i in (0..axes.len()).filter(|i| axes[*i] != PadAxis::default()) {
-                join.none("padding", 0, i)?;
+            let mut result = join.names[0].clone();
+            for (i, pad) in axes.iter().enumerate().filter(|(i, pad)| **pad != PadAxis::default() && !join.names[0][*i].is_empty()) {
+                let spread = join.size("padding", 0, i)?.times(pad.interior + 1);
+                let spread = spread.ok_or_else(|| Problem::at("padding between elements", &join.inputs[0], i))?;
+                result[i] = spread.plus(pad.lo as i64 + pad.hi as i64 - pad.interior as i64).axis();
             }
-            let result = join.names[0].clone();
             Ok(join.done(result))
         }
         Op::Concat { axis } => {
             let mut join = Join::of(inputs);
-            for i in 0..join.inputs.len() {
-                join.none("one after another", i, *axis)?;
-            }
             let all: Vec<usize> = (0..join.inputs.len()).collect();
-            let result = join.all(&all, Some(*axis))?;
+            let mut result = join.all(&all, Some(*axis))?;
+            if all.iter().any(|i| !join.names[*i][*axis].is_empty()) {
+                let mut sum = Sum::number(0);
+                for i in all {
+                    let both = sum.and(&join.size("one after another", i, *axis)?);
+                    sum = both.ok_or_else(|| Problem::at("one after another", &join.inputs[i], *axis))?;
+                }
+                result[*axis] = sum.axis();
+            }
             Ok(join.done(result))
         }
-        Op::Window { axis, .. } => {
+        Op::Window { axis, size, step, dilation } => {
             let join = Join::of(inputs);
-            join.none("windows", 0, *axis)?;
             let mut result = join.names[0].clone();
+            if !result[*axis].is_empty() {
+                let span = (size - 1) * dilation + 1;
+                result[*axis] = join.size("windows", 0, *axis)?.plus(1 - span as i64).every(*step).axis();
+            }
             result.push(AxisNames::new());
             Ok(join.done(result))
         }
         Op::DynSlice { axis } => {
             let join = Join::of(inputs);
-            join.none("a part from a run-time position", 0, *axis)?;
-            let result = join.names[0].clone();
+            join.size("a part from a run-time position", 0, *axis)?;
+            let mut result = join.names[0].clone();
+            // As many elements whatever the axis's size is.
+            result[*axis] = AxisNames::new();
             Ok(join.done(result))
         }
         Op::DynUpdate { axis } => {
             let mut join = Join::of(inputs);
-            let begins = matches!(join.inputs[2].op(), Op::Const(start) if *start == Literal::zero(start.dtype()));
-            if !begins {
-                join.none("an update at a run-time position", 1, *axis)?;
-            }
-            join.none("an update", 0, *axis)?;
-            let result = join.all(&[0, 1], Some(*axis))?;
+            join.size("an update at a run-time position", 1, *axis)?;
+            join.size("an update", 0, *axis)?;
+            let mut result = join.all(&[0, 1], Some(*axis))?;
+            result[*axis] = join.names[0][*axis].clone();
             Ok(join.done(result))
         }
         Op::Reduce(_, axes) => Ok(reduced(&inputs[0], *axes)),
@@ -191,10 +205,17 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
             let result = join.names[0].clone();
             Ok(join.done(result))
         }
-        Op::ArgSort { axis, .. } | Op::TopK { axis, .. } => {
+        Op::ArgSort { axis, .. } => {
             let join = Join::of(inputs);
-            join.none("an order of its elements", 0, *axis)?;
+            join.size("an order of its elements", 0, *axis)?;
             let result = join.names[0].clone();
+            Ok(join.done(result))
+        }
+        Op::TopK { axis, .. } => {
+            let join = Join::of(inputs);
+            join.size("an order of its elements", 0, *axis)?;
+            let mut result = join.names[0].clone();
+            result[*axis] = AxisNames::new();
             Ok(join.done(result))
         }
         Op::MatMul => {
@@ -209,19 +230,40 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
             result.push(join.names[1][rank - 1].clone());
             Ok(join.done(result))
         }
-        Op::Conv(_) | Op::ConvDataGrad(_) => {
+        Op::Conv(spec) => {
             let join = Join::of(inputs);
-            (1..join.inputs[0].rank()).try_for_each(|axis| join.none(name, 0, axis))?;
+            join.none(name, 0, 1)?;
             join.plain(name, 1)?;
             let mut result = vec![AxisNames::new(); shape.len()];
             result[0] = join.names[0][0].clone();
+            for d in (0..spec.stride.len()).filter(|d| !join.names[0][d + 2].is_empty()) {
+                let less = reach(spec, join.inputs[1].shape(), d);
+                result[d + 2] = join.size(name, 0, d + 2)?.plus(-less).every(spec.stride[d]).axis();
+            }
+            Ok(join.done(result))
+        }
+        Op::ConvDataGrad(spec) => {
+            let join = Join::of(inputs);
+            join.none(name, 0, 1)?;
+            join.plain(name, 1)?;
+            let mut result = vec![AxisNames::new(); shape.len()];
+            result[0] = join.names[0][0].clone();
+            for d in (0..spec.stride.len()).filter(|d| !join.names[0][d + 2].is_empty()) {
+                // The least size of which the windows are as many.
+                let windows = join.size(name, 0, d + 2)?.plus(-1).times(spec.stride[d]);
+                let windows = windows.ok_or_else(|| Problem::at(name, &join.inputs[0], d + 2))?.plus(1);
+                let least = windows.plus(reach(spec, join.inputs[1].shape(), d));
+                let more = shape[d + 2] as i64 - least.size() as i64;
+                result[d + 2] = least.plus(more).axis();
+            }
             Ok(join.done(result))
         }
         Op::ConvWeightGrad(_) => {
             let mut join = Join::of(inputs);
             join.one(&[(0, 0), (1, 0)])?;
             for input in 0..2 {
-                (1..join.inputs[input].rank()).try_for_each(|axis| join.none(name, input, axis))?;
+                join.none(name, input, 1)?;
+                (2..join.inputs[input].rank()).try_for_each(|axis| join.size(name, input, axis).map(drop))?;
             }
             Ok(join.done(Vec::new()))
         }
@@ -242,13 +284,20 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
     }
 }
 
+/// How many elements fewer than its input a convolution has along spatial axis `d`, but for its stride.
+fn reach(spec: &ConvSpec, w: &[usize], d: usize) -> i64 {
+    let reach = spec.dilation[d].saturating_mul(w[d + 2].saturating_sub(1)) as i64;
+    reach - spec.padding[d].0 as i64 - spec.padding[d].1 as i64
+}
+
 /// The names of what is left of `x`.
 fn reduced(x: &Expr, axes: u32) -> Option<Names> {
     let kept = |(axis, name): (usize, &AxisNames)| if axes >> axis & 1 == 1 { AxisNames::new() } else { name.clone() };
     x.names().and_then(|names| Names::new(names.axes().iter().enumerate().map(kept)))
 }
 
-/// Inputs q, k, v, (bias), (positions), numbers; of the gradient then out, lse, dout. Where positions are a tensor, only queries are of named lengths.
+/// Inputs q, k, v, (bias), (positions), numbers; of the gradient then out, lse, dout. Where positions are a tensor, only
+/// the batch and queries have names; keys in pages are no batch.
 fn attention(spec: &AttentionSpec, inputs: &mut Inputs, following: usize) -> Result<Option<Names>, Problem> {
     let mut join = Join::of(inputs);
     let bias = spec.has_bias.then_some(3);
@@ -258,14 +307,22 @@ fn attention(spec: &AttentionSpec, inputs: &mut Inputs, following: usize) -> Res
         join.none("attention's heads", input, 1)?;
         join.none("attention's features", input, 3)?;
     }
-    if spec.positions.is_tensor() {
-        join.plain("attention's lengths of each sequence", spec.n_tensors() - 1)?;
-        join.none("a batch of different lengths", 0, 0)?;
-        [1, 2].into_iter().try_for_each(|input| join.plain("keys of different lengths", input))?;
+    let table = spec.positions.is_tensor().then(|| spec.n_tensors() - 1);
+    let is_paged = spec.positions == Positions::Paged;
+    if let Some(table) = table {
+        join.none("attention's lengths and pages of a sequence", table, 1)?;
+        for input in [1, 2] {
+            join.none("keys of different lengths", input, 2)?;
+            if is_paged {
+                join.none("keys in pages", input, 0)?;
+            }
+        }
     }
     let at = |inputs: &[usize], axis: usize| -> Vec<(usize, usize)> { inputs.iter().map(|input| (*input, axis)).collect() };
     let with = |inputs: &[usize]| -> Vec<usize> { inputs.iter().copied().chain(bias).chain(results.iter().copied()).collect() };
-    let batch = join.one(&at(&with(&[0, 1, 2]), 0))?;
+    let sides: &[usize] = if is_paged { &[0] } else { &[0, 1, 2] };
+    let all: Vec<usize> = with(sides).into_iter().chain(table).collect();
+    let batch = join.one(&at(&all, 0))?;
     let queries = join.one(&at(&with(&[0]), 2))?;
     let keys: Vec<(usize, usize)> = at(&[1, 2], 2).into_iter().chain(bias.map(|bias| (bias, 3))).collect();
     join.one(&keys)?;

@@ -13,6 +13,8 @@
 mod follow;
 mod infer;
 mod named;
+mod parts;
+mod sum;
 
 use crate::{Error, ErrorKind, Shape};
 use smallvec::SmallVec;
@@ -25,9 +27,13 @@ use unigrad_scalar::Origin;
 
 pub use follow::factors;
 pub(crate) use infer::infer;
-pub(crate) use named::{Problem, general_op, node};
+pub(crate) use named::{FIXED, Problem, general_op, node};
+pub use sum::Sum;
 
 /// A named dimension: sizes from a least to a greatest one, all multiples of a divisor. Two with equal content are one dimension.
+///
+/// A tensor's axis gets the name by `Tensor::with_dim`; what is computed from it then has a plan for each bucket of sizes, not for each size. Sizes that follow
+/// from it (`x.i(..-1)`, a pad, a concatenation, every second element) are [`Sum`]s. `docs/named-axes.md` shows how programs use it.
 ///
 /// ```
 /// use unigrad_graph::Dim;
@@ -136,6 +142,8 @@ pub enum Factor {
     Fixed(usize),
     /// A dimension, and its current size.
     Named(Dim, usize),
+    /// What follows from the sizes of dimensions.
+    Sum(Box<Sum>),
 }
 
 impl Factor {
@@ -143,6 +151,24 @@ impl Factor {
     pub fn size(&self) -> usize {
         match self {
             Factor::Fixed(size) | Factor::Named(_, size) => *size,
+            Factor::Sum(sum) => sum.size(),
+        }
+    }
+
+    /// Whether it depends on a dimension.
+    pub fn is_named(&self) -> bool {
+        match self {
+            Factor::Fixed(_) => false,
+            Factor::Named(..) | Factor::Sum(_) => true,
+        }
+    }
+
+    /// Whether it has no padding.
+    pub fn is_exact(&self) -> bool {
+        match self {
+            Factor::Fixed(_) => true,
+            Factor::Named(dim, size) => dim.is_exact(dim.bucket(*size)),
+            Factor::Sum(sum) => sum.is_exact(),
         }
     }
 
@@ -151,8 +177,14 @@ impl Factor {
         match self {
             Factor::Fixed(size) => *size,
             Factor::Named(dim, size) => dim.bucket(*size),
+            Factor::Sum(sum) => sum.memory_size(),
         }
     }
+}
+
+/// Whether all padding of an axis is at its end: then a place along it is the same number in memory.
+pub fn is_plain(axis: &[Factor]) -> bool {
+    axis.iter().skip(1).all(|factor| !factor.is_named()) && axis.first().is_none_or(Factor::is_named)
 }
 
 /// The factors of an axis; none if it has no name. Two numbers are never beside each other, and none is 1.
@@ -188,15 +220,20 @@ impl Names {
         let factor = |factor: &Factor| match factor {
             Factor::Fixed(size) => Factor::Fixed(*size),
             Factor::Named(dim, size) => Factor::Named(dim.clone(), dim.bucket(*size)),
+            Factor::Sum(sum) => Factor::Sum(Box::new(sum.general())),
         };
         Names(self.0.iter().map(|axis| axis.iter().map(factor).collect()).collect())
     }
 
     /// Every dimension with its current size, in order.
     pub fn sizes(&self) -> impl Iterator<Item = (&Dim, usize)> {
-        self.0.iter().flatten().filter_map(|factor| match factor {
-            Factor::Fixed(_) => None,
-            Factor::Named(dim, size) => Some((dim, *size)),
+        self.0.iter().flatten().flat_map(|factor| {
+            let (one, sum) = match factor {
+                Factor::Fixed(_) => (None, None),
+                Factor::Named(dim, size) => (Some((dim, *size)), None),
+                Factor::Sum(sum) => (None, Some(sum.terms().iter().map(|(dim, size, _)| (dim, *size)))),
+            };
+            one.into_iter().chain(sum.into_iter().flatten())
         })
     }
 }
@@ -219,6 +256,7 @@ pub(crate) fn described(axis: &[Factor]) -> String {
     let factor = |factor: &Factor| match factor {
         Factor::Fixed(size) => size.to_string(),
         Factor::Named(dim, size) => format!("`{}` ({size} now)", dim.name()),
+        Factor::Sum(sum) => sum.described(),
     };
     axis.iter().map(factor).collect::<Vec<_>>().join(" x ")
 }

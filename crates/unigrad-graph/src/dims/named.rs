@@ -4,7 +4,7 @@
 //! cuts there.
 
 use super::{AxisNames, Dim, Factor, Names, described, follow::factors, infer};
-use crate::{ErrorKind, Expr, Inputs, Op, Shape, SliceAxis, broadcast_shapes, is_countable, node::foldable_scalar, types};
+use crate::{ErrorKind, Expr, Inputs, Op, PadAxis, Shape, SliceAxis, broadcast_shapes, is_countable, node::foldable_scalar, types};
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal};
 
@@ -14,7 +14,7 @@ pub(crate) struct Problem {
     pub(crate) help: &'static str,
 }
 
-pub(super) const FIXED: &str = "`fixed(axis)` takes an axis's name away; then each size has a plan of its own";
+pub(crate) const FIXED: &str = "`fixed(axis)` takes an axis's name away; then each size has a plan of its own";
 
 impl Problem {
     /// An op that has no rule for a named axis there.
@@ -42,8 +42,23 @@ pub(crate) fn node(op: &Op, mut inputs: Inputs, shape: &[usize], dtype: DType, d
 
 /// A node with these names.
 #[track_caller]
-fn typed(op: &Op, inputs: Inputs, shape: &[usize], names: Option<Names>, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
+pub(super) fn typed(
+    op: &Op,
+    inputs: Inputs,
+    shape: &[usize],
+    names: Option<Names>,
+    dtype: DType,
+    device: u32,
+    scalar: Option<Literal>,
+) -> Expr {
     let Some(names) = names else { return Expr::plain(op, inputs, shape, dtype, device, scalar) };
+    let is_sized = |(name, size): (&AxisNames, &usize)| name.is_empty() || name.iter().map(Factor::size).product::<usize>() == *size;
+    if names.axes().len() != shape.len() || !names.axes().iter().zip(shape).all(is_sized) {
+        let message =
+            format!("axes of {shape:?} are named {}", names.axes().iter().map(|name| described(name)).collect::<Vec<_>>().join(", "));
+        let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
+        return Expr::fail(ErrorKind::Internal, op.name(), message, "please report it", &inputs);
+    }
     if !is_countable(&names.memory_shape(shape), dtype.size()) {
         let message = format!("{shape:?} {dtype} has named axes whose greatest sizes no memory has");
         let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
@@ -146,7 +161,7 @@ impl Expr {
     }
 
     /// The names with another one for an axis.
-    fn names_with(&self, axis: usize, name: AxisNames) -> Option<Names> {
+    pub(super) fn names_with(&self, axis: usize, name: AxisNames) -> Option<Names> {
         let own = |i: usize| self.names().map(|names| names.axes()[i].clone()).unwrap_or_default();
         Names::new((0..self.rank()).map(|i| if i == axis { name.clone() } else { own(i) }))
     }
@@ -346,13 +361,27 @@ impl Expr {
     }
 }
 
-/// The op as the bucket's type has it: a part that is the whole of a named axis is the whole of it in memory. No other op has sizes of its axes
-/// among its attributes and a rule for names.
+/// The op as the bucket's type has it: of a part, and of what stands around it, the lengths along named axes follow from the types; no other op has
+/// sizes of its axes among its attributes and a rule for names.
+#[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
 pub(crate) fn general_op(op: &Op, names: &Names) -> Op {
-    let Op::Slice(axes) = op else { return op.clone() };
-    let whole = |(axis, name): (&SliceAxis, &AxisNames)| match name.is_empty() {
-        true => *axis,
-        false => SliceAxis { len: name.iter().map(Factor::memory_size).product(), ..*axis },
-    };
-    Op::Slice(axes.iter().zip(names.axes()).map(whole).collect())
+    match op {
+        Op::Slice(axes) => {
+            let general = |(axis, name): (&SliceAxis, &AxisNames)| {
+                let len = name.iter().map(Factor::memory_size).product::<usize>();
+                match name.is_empty() {
+                    true => *axis,
+                    // Backward it is all of the axis.
+                    false if axis.step < 0 => SliceAxis { start: len.saturating_sub(1), len, ..*axis },
+                    false => SliceAxis { len, ..*axis },
+                }
+            };
+            Op::Slice(axes.iter().zip(names.axes()).map(general).collect())
+        }
+        Op::Pad(axes, fill) => {
+            let general = |(axis, name): (&PadAxis, &AxisNames)| if name.is_empty() { *axis } else { PadAxis { hi: 0, ..*axis } };
+            Op::Pad(axes.iter().zip(names.axes()).map(general).collect(), *fill)
+        }
+        op => op.clone(),
+    }
 }

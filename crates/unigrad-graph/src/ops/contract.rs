@@ -61,7 +61,7 @@ impl Expr {
             }
             let size = (padded - span) / spec.stride[d] + 1;
             // Where there is one window, or one element in it, its distance to the next is any.
-            if size == 1 {
+            if size == 1 && !self.is_named_axis(d + 2) {
                 plain.stride[d] = 1;
             }
             if w_shape[d + 2] == 1 {
@@ -84,6 +84,18 @@ impl Expr {
             return invalid;
         }
         Expr::new(Op::ConvDataGrad(spec), [dy.clone(), w.clone()], Shape::from_slice(x_shape), dy.dtype())
+    }
+
+    /// [`Expr::conv_data_grad`] with the shape and the names of the input.
+    #[track_caller]
+    fn conv_data_grad_like(dy: &Expr, w: &Expr, spec: &Arc<ConvSpec>, x: &Expr) -> Expr {
+        let fits = |axis: usize| axis == 1 || dy.is_named_axis(axis) == x.is_named_axis(axis);
+        let is_like = x.is_named() && dy.rank() == x.rank() && dy.axis_names(0) == x.axis_names(0) && (0..x.rank()).all(fits);
+        if !is_like || dy.is_named_axis(1) || x.is_named_axis(1) || w.is_named() || Expr::check_inputs("conv.dx", &[dy, w]).is_some() {
+            return Expr::conv_data_grad(dy, w, spec.clone(), x.shape());
+        }
+        // A stride rounds: of how many elements so many windows come, only the input tells.
+        Expr::like(Op::ConvDataGrad(spec.clone()), [dy.clone(), w.clone()], x.tensor_type(), dy.dtype())
     }
 
     /// The gradient of [`Expr::conv`] with respect to its weight, of shape `w_shape`.
@@ -110,7 +122,7 @@ pub(super) fn matmul_vjp(v: &mut Vjp<'_>) {
 }
 
 pub(super) fn conv_vjp(v: &mut Vjp<'_>, spec: &Arc<ConvSpec>) {
-    v.send(0, |v| Expr::conv_data_grad(v.dy, &v.x(1), spec.clone(), v.x(0).shape()));
+    v.send(0, |v| Expr::conv_data_grad_like(v.dy, &v.x(1), spec, &v.x(0)));
     v.send(1, |v| Expr::conv_weight_grad(&v.x(0), v.dy, spec.clone(), v.x(1).shape()));
 }
 
@@ -131,6 +143,6 @@ pub(super) fn conv_data_grad_vjp(v: &mut Vjp<'_>, spec: &Arc<ConvSpec>) {
 }
 
 pub(super) fn conv_weight_grad_vjp(v: &mut Vjp<'_>, spec: &Arc<ConvSpec>) {
-    v.send(0, |v| Expr::conv_data_grad(&v.x(1), v.dy, spec.clone(), v.x(0).shape()));
+    v.send(0, |v| Expr::conv_data_grad_like(&v.x(1), v.dy, spec, &v.x(0)));
     v.send(1, |v| conv_to(&v.x(0), v.dy, spec, v.x(1).shape()));
 }

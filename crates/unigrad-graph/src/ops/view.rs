@@ -160,7 +160,8 @@ impl Expr {
         }
         let mut shape = self.shape().clone();
         // Where there is one window, or one element in it, its distance to the next is any.
-        let (step, dilation) = (step.min(shape[axis]), if size == 1 { 1 } else { dilation });
+        let step = if self.is_named_axis(axis) { step } else { step.min(shape[axis]) };
+        let dilation = if size == 1 { 1 } else { dilation };
         shape[axis] = (shape[axis] - span) / step + 1;
         shape.push(size);
         Expr::new(Op::Window { axis, size, step, dilation }, [self.clone()], shape, self.dtype())
@@ -257,7 +258,7 @@ pub(super) fn slice_vjp(v: &mut Vjp<'_>, axes: &[SliceAxis]) {
             PadAxis { lo, hi: size - lo - (axis.len + interior * (axis.len - 1)), interior }
         };
         let pads: SmallVec<[PadAxis; 6]> = axes.iter().zip(x.shape()).map(back).collect();
-        v.dy.slice(&flips).pad(&pads, Literal::zero(v.dy.dtype()))
+        v.dy.slice(&flips).pad_like(&pads, Literal::zero(v.dy.dtype()), &x)
     });
 }
 
@@ -269,16 +270,27 @@ pub(super) fn pad_vjp(v: &mut Vjp<'_>, axes: &[PadAxis]) {
         }
         let part = |(axis, size): (&PadAxis, &usize)| SliceAxis { start: axis.lo, step: axis.interior as i64 + 1, len: *size };
         let slices: SmallVec<[SliceAxis; 6]> = axes.iter().zip(x.shape()).map(part).collect();
-        v.dy.slice(&slices)
+        v.dy.slice_like(&slices, &x)
     });
 }
 
 pub(super) fn concat_vjp(v: &mut Vjp<'_>, axis: usize) {
     let mut start = 0;
+    // What comes after a named axis begins somewhere else in another step.
+    let mut moves = false;
     for i in 0..v.inputs.len() {
         let len = v.inputs[i].shape()[axis];
-        v.send(i, |v| v.dy.narrow(axis, start, len));
+        v.send(i, |v| {
+            let x = v.x(i);
+            if moves {
+                return v.dy.dyn_slice_like(axis, &v.dy.position(start), &x);
+            }
+            let part =
+                |(at, size): (usize, &usize)| SliceAxis { start: if at == axis && len > 0 { start } else { 0 }, step: 1, len: *size };
+            v.dy.slice_like(&x.shape().iter().enumerate().map(part).collect::<SmallVec<[SliceAxis; 6]>>(), &x)
+        });
         start += len;
+        moves |= v.inputs[i].is_named_axis(axis);
     }
 }
 
@@ -303,7 +315,7 @@ pub(super) fn window_vjp(v: &mut Vjp<'_>, axis: usize, size: usize, step: usize,
             let reach = lo + len + interior * (len - 1);
             let mut pads: SmallVec<[PadAxis; 6]> = SmallVec::from_elem(PadAxis::default(), part.rank());
             pads[axis] = PadAxis { lo, hi: total.saturating_sub(reach), interior };
-            let whole = part.pad(&pads, zero);
+            let whole = if reach <= total { part.pad_like(&pads, zero, &x) } else { part.pad(&pads, zero) };
             whole.narrow(axis, 0, total)
         };
         let merge = |part: &Expr, len: usize| {
@@ -312,7 +324,8 @@ pub(super) fn window_vjp(v: &mut Vjp<'_>, axis: usize, size: usize, step: usize,
             part.reshape(&shape)
         };
         let sum = |parts: Vec<Expr>| parts.into_iter().reduce(|a, b| a.add(&b)).unwrap_or_else(|| x.zeros_like());
-        if dilation == 1 && size.div_ceil(step) <= MAX_SHIFTS {
+        // Of a named axis the last chunk may reach beyond the end in one step and not in another.
+        if dilation == 1 && size.div_ceil(step) <= MAX_SHIFTS && (step == 1 || !x.is_named_axis(axis)) {
             // Chunks of `step` elements lie side by side: each is one copy of the whole axis, shifted.
             let chunk = |c: usize| {
                 let len = step.min(size - c * step);
@@ -327,8 +340,8 @@ pub(super) fn window_vjp(v: &mut Vjp<'_>, axis: usize, size: usize, step: usize,
             return sum((0..size).map(|j| placed(&merge(&dy.narrow(axis + 1, j, 1), n_windows), j * dilation, step - 1)).collect());
         }
         let index = |along: usize, scale: usize| {
-            let i = Expr::iota(dy.shape(), along, DType::I64, dy.device());
-            i.mul(&Expr::constant(Literal::int(DType::I64, scale as i64), dy.shape(), dy.device()))
+            let i = dy.iota_like(along, DType::I64);
+            i.mul(&i.literal_like(Literal::int(DType::I64, scale as i64)))
         };
         let index = merge(&index(axis, step).add(&index(axis + 1, dilation)), n_windows * size);
         x.zeros_like().scatter(axis, ScatterMode::Add, &index, &merge(&dy, n_windows * size))
@@ -337,5 +350,5 @@ pub(super) fn window_vjp(v: &mut Vjp<'_>, axis: usize, size: usize, step: usize,
 
 pub(super) fn dyn_update_vjp(v: &mut Vjp<'_>, axis: usize) {
     v.send(0, |v| v.dy.dyn_update(axis, &v.x(1).zeros_like(), &v.x(2)));
-    v.send(1, |v| v.dy.dyn_slice(axis, &v.x(2), v.x(1).shape()[axis]));
+    v.send(1, |v| v.dy.dyn_slice_like(axis, &v.x(2), &v.x(1)));
 }

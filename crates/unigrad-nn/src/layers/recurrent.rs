@@ -94,7 +94,7 @@ impl Stack {
                 let mut states = Vec::with_capacity(given.len());
                 for given in given {
                     let state = initial(*given, layer * directions + direction, &zeros);
-                    states.push(state.cast(dtype).expand(zeros.shape()));
+                    states.push(state.cast(dtype).expand_as(&zeros));
                 }
                 let body = |states: &[Tensor], projected: &[Tensor]| {
                     let new = step(weights, &transposed, states, &projected[0]);
@@ -121,6 +121,10 @@ impl Stack {
 
     fn zeros(&self, x: &Tensor) -> Tensor {
         let batch = x.shape().first().copied().unwrap_or(0);
+        if x.is_named(0) {
+            let axes: Vec<isize> = (1..x.rank() as isize).collect();
+            return x.zeros_like().sum(axes).unsqueeze(-1).expand([batch, self.hidden]);
+        }
         match x.device() {
             Ok(device) => Tensor::zeros([batch, self.hidden], x.dtype(), &device),
             // An invalid input goes on as it is; its error surfaces at the first read.

@@ -66,25 +66,13 @@ pub(super) fn normalize(layout: &Layout, at: &At<'_>, axes: usize, center: bool,
 fn count(layout: &Layout, of: &Expr, axes: u32, x: &Expr) -> Result<Expr, String> {
     let reduced = |axis: &usize| axes >> axis & 1 == 1;
     let shape: Vec<usize> = (0..x.rank()).map(|axis| if reduced(&axis) { 1 } else { x.shape()[axis] }).collect();
-    let mut fixed = 1;
-    let mut all: Option<Expr> = None;
+    let mut count = Expr::constant(Literal::one(DType::I64), &[], x.device());
     for axis in (0..x.rank()).filter(reduced) {
-        let own = factors(of, axis);
-        if own.is_empty() {
-            fixed *= of.shape()[axis];
-        }
-        for factor in own {
-            match factor {
-                Factor::Fixed(size) => fixed *= size,
-                Factor::Named(dim, size) => {
-                    let size = layout.size(dim, *size)?;
-                    all = Some(all.map_or_else(|| size.clone(), |all| all.mul(&size)));
-                }
-            }
-        }
+        count = match factors(of, axis) {
+            [] => count.mul(&count.literal_like(Literal::int(DType::I64, of.shape()[axis] as i64))),
+            own => count.mul(&layout.total(own, &count)?),
+        };
     }
-    let fixed = Expr::constant(Literal::int(DType::I64, fixed as i64), &[], x.device());
-    let count = all.map_or_else(|| fixed.clone(), |all| all.mul(&fixed));
     Ok(count.cast(x.dtype()).expand(&shape))
 }
 
@@ -104,6 +92,8 @@ pub(super) fn attention(layout: &Layout, at: &At<'_>, spec: &AttentionSpec) -> R
             0 if is_gradient => 1 << 2,
             1 | 2 => 1 << 2,
             3 if spec.has_bias => 1 << 2 | 1 << 3,
+            // A sequence of no keys.
+            i if spec.positions.is_tensor() && i + 1 == spec.n_tensors() => 1,
             i if i >= results => 1 << 2,
             _ => 0,
         };

@@ -18,7 +18,7 @@ pub(super) fn iota(layout: &Layout, at: &At<'_>, axis: usize) -> Result<Expr, St
 }
 
 /// Beyond every axis: a kernel that meets it says so.
-const NOWHERE: i64 = 1 << 40;
+pub(super) const NOWHERE: i64 = 1 << 40;
 
 /// An index that is in range in the padding too, as places in memory. Negative ones count from the current end, and what is beyond that is out of
 /// range, whether there is padding or not.

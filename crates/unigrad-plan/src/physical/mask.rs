@@ -48,14 +48,12 @@ impl Layout {
         let mut all: Option<Expr> = None;
         for (axis, factors) in names.axes().iter().enumerate().filter(|(axis, _)| axes >> axis & 1 == 1) {
             for (at, (factor, inner)) in Layout::with_inner(factors).into_iter().enumerate() {
-                let Factor::Named(dim, size) = factor else { continue };
-                let bucket = dim.bucket(*size);
-                if dim.is_exact(bucket) {
+                if factor.is_exact() {
                     continue;
                 }
                 let place = Expr::iota(x.shape(), axis, DType::I64, x.device());
-                let size = self.size(dim, *size)?.expand(x.shape());
-                let counts = Layout::coordinate(&place, inner, bucket, at == 0).lt(&size);
+                let size = self.current(factor, &place)?;
+                let counts = Layout::coordinate(&place, inner, factor.memory_size(), at == 0).lt(&size);
                 all = Some(all.map_or_else(|| counts.clone(), |all| all.and(&counts)));
             }
         }
@@ -77,7 +75,7 @@ impl Layout {
 
     /// Whether a place along an axis is the same number in memory: if all padding is at its end.
     fn is_plain(factors: &[Factor]) -> bool {
-        factors.iter().skip(1).all(|factor| matches!(factor, Factor::Fixed(_)))
+        factors.iter().skip(1).all(|factor| !factor.is_named())
     }
 
     /// The current size of a factor, as numbers like those of `place`.
@@ -85,6 +83,16 @@ impl Layout {
         match factor {
             Factor::Fixed(size) => Ok(number(place, *size)),
             Factor::Named(dim, size) => Ok(self.size(dim, *size)?.expand(place.shape())),
+            Factor::Sum(sum) => {
+                let (offset, over) = sum.rest();
+                let scalar = |value: i64| Expr::constant(Literal::int(DType::I64, value), &[], place.device());
+                let mut all = scalar(offset);
+                for (dim, size, times) in sum.terms() {
+                    all = all.add(&self.size(dim, *size)?.mul(&scalar(*times as i64)));
+                }
+                let all = if over == 1 { all } else { all.binary(BinaryOp::IDiv, &scalar(over as i64)) };
+                Ok(all.expand(place.shape()))
+            }
         }
     }
 

@@ -9,13 +9,15 @@
 
 mod combine;
 mod index;
+mod loops;
 mod mask;
+mod parts;
 mod reshape;
 
 use crate::capture::{Capture, Role};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unigrad_graph::{DType, Dim, Expr, Inputs, Literal, NodeId, Op, Shape, SliceAxis};
+use unigrad_graph::{DType, Dim, Expr, Inputs, Literal, NodeId, Op, Shape};
 
 /// The layout under way.
 pub(crate) struct Layout {
@@ -23,6 +25,10 @@ pub(crate) struct Layout {
     sizes: FxHashMap<(Dim, usize), Expr>,
     /// By node of the capture.
     nodes: Vec<Expr>,
+    /// The parts of loops, by the recorded loop.
+    parts: FxHashMap<NodeId, Vec<Expr>>,
+    /// What steps gave, by the sequence that it makes up.
+    elements: FxHashMap<NodeId, Vec<Expr>>,
 }
 
 /// A node of the capture, and its inputs: as they were recorded, and as they lie in memory.
@@ -59,7 +65,12 @@ pub(crate) fn physical(capture: &Capture) -> Result<Capture, String> {
     let _guards = (unigrad_graph::no_grad_guard(), unigrad_graph::keep_scalars_guard());
     let device = capture.nodes.first().map_or(0, |node| node.expr.device()); // DEFAULT: a capture without nodes has no named axis
     let size = |(dim, size): &(Dim, usize)| ((dim.clone(), *size), Expr::scalar(Literal::int(DType::I64, *size as i64), &[], device));
-    let mut layout = Layout { sizes: capture.sizes.iter().map(size).collect(), nodes: Vec::with_capacity(capture.nodes.len()) };
+    let mut layout = Layout {
+        sizes: capture.sizes.iter().map(size).collect(),
+        nodes: Vec::with_capacity(capture.nodes.len()),
+        parts: FxHashMap::default(),
+        elements: FxHashMap::default(),
+    };
     let mut leaves: Vec<(Expr, Role)> = Vec::new();
     for (i, node) in capture.nodes.iter().enumerate() {
         let expr = &node.expr;
@@ -103,36 +114,38 @@ impl Layout {
         self.sizes.get(&(dim.clone(), size)).cloned().ok_or_else(|| format!("the size of `{}` was not captured", dim.name()))
     }
 
-    fn node(&self, at: &At<'_>) -> Result<Expr, String> {
+    fn node(&mut self, at: &At<'_>) -> Result<Expr, String> {
         let (expr, op) = (at.expr, at.expr.op());
         match op {
             Op::Variable(_) | Op::Custom(_) => Ok(at.x(0).clone()),
             Op::Const(_) | Op::Random { .. } | Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Permute(_) => {
                 Ok(at.from(at.inputs.clone()))
             }
-            Op::Expand | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => Ok(at.from(at.inputs.clone())),
-            Op::ArgSort { .. } | Op::TopK { .. } | Op::MaxPool(_) | Op::Conv(_) | Op::ConvDataGrad(_) => Ok(at.from(at.inputs.clone())),
-            Op::Composite(_) | Op::Loop(_) | Op::Part(_) | Op::Barrier | Op::Kernel(_) | Op::Commit => Ok(at.from(at.inputs.clone())),
-            Op::Slice(axes) => {
-                let shape = expr.memory_shape();
-                let whole = |(i, axis): (usize, &SliceAxis)| SliceAxis { len: shape[i], ..*axis };
-                Ok(at.with(&Op::Slice(axes.iter().enumerate().map(whole).collect()), at.inputs.clone()))
-            }
+            Op::Expand | Op::Window { .. } | Op::MaxPool(_) => Ok(at.from(at.inputs.clone())),
+            Op::Pad(pads, fill) => parts::pad(self, at, pads, *fill),
+            Op::Concat { axis } => parts::concat(self, at, *axis),
+            Op::ArgSort { axis, descending } => parts::order(self, at, *axis, *descending),
+            Op::TopK { axis, largest, .. } => parts::order(self, at, *axis, *largest),
+            Op::Conv(_) | Op::ConvDataGrad(_) => parts::conv(self, at, &[0]),
+            Op::ConvWeightGrad(_) => parts::conv(self, at, &[0, 1]),
+            Op::Composite(_) | Op::Barrier | Op::Kernel(_) | Op::Commit => Ok(at.from(at.inputs.clone())),
+            Op::Loop(spec) => loops::whole(self, at, spec),
+            Op::Part(i) => loops::part(self, at, *i),
+            Op::Slice(axes) => parts::slice(self, at, axes),
             Op::Iota { axis } => index::iota(self, at, *axis),
             Op::Bounded { .. } => Ok(at.from([self.zeroed(at.x(0), at.of(0), u32::MAX)?].into_iter().collect())),
             Op::Gather { axis } => index::gather(self, at, *axis),
             Op::Scatter { axis, mode } => index::scatter(self, at, *axis, *mode),
             Op::Reshape => reshape::reshape(at),
-            Op::DynSlice { axis } => reshape::first(at, *axis),
-            Op::DynUpdate { axis } => reshape::over_first(self, at, *axis),
+            Op::DynSlice { axis } => parts::dyn_slice(self, at, *axis),
+            Op::DynUpdate { axis } => parts::dyn_update(self, at, *axis),
             Op::Reduce(op, axes) => combine::reduce(self, at, *op, *axes),
             Op::ArgReduce(op, axis) => combine::arg_reduce(self, at, *op, *axis),
             Op::Scan { op, axis, .. } => combine::scan(self, at, *op, *axis),
             Op::Softmax { axis } | Op::LogSoftmax { axis } => combine::softmax(self, at, *axis),
             Op::Normalize { axes, center, eps_bits } => combine::normalize(self, at, *axes, *center, f64::from_bits(*eps_bits)),
-            // The inner axis, and the batch.
+            // The inner axis.
             Op::MatMul => combine::product(self, at, [at.x(0).rank() - 1, at.x(0).rank() - 2]),
-            Op::ConvWeightGrad(_) => combine::product(self, at, [0, 0]),
             Op::Attention(spec) | Op::AttentionGrad(spec) => combine::attention(self, at, spec),
             Op::Buffer | Op::Scalar | Op::Copy | Op::Invalid(_) => {
                 Err(format!("{} from {} is nothing to compute", op.name(), expr.origin()))
@@ -174,7 +187,7 @@ fn with_size(shape: &[usize], axis: usize, size: usize) -> Shape {
 
 /// A part of one axis from its begin on, or with zeros at its end.
 fn resized(x: &Expr, axis: usize, size: usize) -> Expr {
-    let own = x.shape()[axis];
+    let Some(own) = x.shape().get(axis).copied() else { return x.clone() };
     if own >= size {
         return if own == size { x.clone() } else { x.narrow(axis, 0, size) };
     }

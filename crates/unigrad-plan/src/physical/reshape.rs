@@ -1,14 +1,14 @@
 //! Ops that give axes names, take them away, or move their factors.
 
-use super::{At, Layout, resized, with_size};
-use unigrad_graph::{AxisNames, DType, Expr, Factor, Literal, Op, Shape, factors, numel};
+use super::{At, resized};
+use unigrad_graph::{AxisNames, Expr, Factor, Shape, factors, numel};
 
 /// Which named factors of one list are those of another: equal ones with as many elements within.
 fn kept(own: &[Factor], other: &[Factor]) -> Vec<bool> {
     let within = |all: &[Factor], i: usize| all[i + 1..].iter().map(Factor::size).product::<usize>();
     let mut from = 0;
     let mut keeps = vec![false; own.len()];
-    for (i, factor) in own.iter().enumerate().filter(|(_, factor)| matches!(factor, Factor::Named(..))) {
+    for (i, factor) in own.iter().enumerate().filter(|(_, factor)| factor.is_named()) {
         let same = |j: &usize| other[*j] == *factor && within(other, *j) == within(own, i);
         if let Some(j) = (from..other.len()).find(same) {
             (keeps[i], from) = (true, j + 1);
@@ -45,31 +45,4 @@ pub(super) fn reshape(at: &At<'_>) -> Result<Expr, String> {
         x = resized(&x, axis, factor.memory_size());
     }
     Ok(x.reshape(&shape))
-}
-
-/// The first elements of an axis, as many as its new name says; others are from a run-time position.
-pub(super) fn first(at: &At<'_>, axis: usize) -> Result<Expr, String> {
-    match at.expr.is_named_axis(axis) {
-        true => Ok(resized(at.x(0), axis, at.expr.memory_shape()[axis])),
-        false => Ok(at.from(at.inputs.clone())),
-    }
-}
-
-/// An update whose axis has a name is written over the first elements.
-pub(super) fn over_first(layout: &Layout, at: &At<'_>, axis: usize) -> Result<Expr, String> {
-    let (base, update, of) = (at.x(0), at.x(1), at.of(1));
-    if !of.is_named_axis(axis) {
-        return Ok(at.from(at.inputs.clone()));
-    }
-    let Op::DynUpdate { .. } = at.expr.op() else { return Err("no update".into()) };
-    let total = base.shape()[axis];
-    // What counts, as 1 and 0, is 0 beyond the update.
-    let ones = update.literal_like(Literal::one(DType::U8));
-    let counts = resized(&layout.zeroed(&ones, of, 1 << axis)?, axis, total).cast(DType::Bool);
-    let shape = with_size(update.shape(), axis, total);
-    let update = resized(update, axis, total);
-    if update.shape() != &shape {
-        return Err(format!("an update of {:?} for {shape:?}", update.shape()));
-    }
-    Ok(counts.select(&update, base))
 }
