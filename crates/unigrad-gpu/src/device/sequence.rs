@@ -6,7 +6,7 @@
 //! is one with a launch that the backend's library has refused.
 //! Never: waits, but for slots of status words.
 
-use super::{GpuDevice, GpuExecutable, STATUS_BYTES, lock};
+use super::{GpuDevice, GpuExecutable, NOTHING, lock};
 use crate::{
     Backend, Bound, Part, Range, StepArg,
     faults::Faults,
@@ -80,7 +80,7 @@ struct State {
     entries: Vec<Option<Range>>,
     words: Vec<Option<u64>>,
     scratch: Option<u64>,
-    status: Option<u64>,
+    status: Option<Range>,
     /// The ranges of the table, and the numbers of the launches that can report, of this run.
     table: Vec<Range>,
     begun: Vec<LaunchId>,
@@ -107,7 +107,7 @@ impl State {
     }
 
     /// Writes what differs from the last run.
-    fn patch(&mut self, patches: &Patches, run: &Run<'_>, scratch: u64, status: u64) -> Option<()> {
+    fn patch(&mut self, patches: &Patches, run: &Run<'_>, scratch: u64, status: Range) -> Option<()> {
         self.table.clear();
         self.table.extend(run.table.iter().map(|slice| Range { handle: slice.buffer.handle, offset: slice.offset, len: slice.len }));
         for (entry, patches) in patches.entries.iter().enumerate() {
@@ -139,7 +139,7 @@ impl State {
             });
         }
         if self.status.replace(status) != Some(status) {
-            patches.status.iter().for_each(|at| self.set_range(*at, Range { handle: status, offset: 0, len: STATUS_BYTES }));
+            patches.status.iter().for_each(|at| self.set_range(*at, status));
         }
         Some(())
     }
@@ -231,21 +231,20 @@ impl<B: Backend> GpuDevice<B> {
         patches: &mut Patches,
     ) -> Result<Bound, Error> {
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
-        let nothing = Range { handle: 0, offset: 0, len: 0 };
         let find = |at: &usize| launch.args.get(*at).copied().ok_or_else(missing);
         let word = |at: &usize| launch.scalars.get(*at).copied().ok_or_else(missing);
         Ok(match arg {
             StepArg::Arg(at) => {
                 patches.entry(place, find(at)?);
-                Bound::Buffer(nothing)
+                Bound::Buffer(NOTHING)
             }
             StepArg::Scratch(at) => {
                 patches.scratch.push((place, program.scratch_at[*at], program.lowered.scratch[*at]));
-                Bound::Buffer(nothing)
+                Bound::Buffer(NOTHING)
             }
             StepArg::Status => {
                 patches.status.push(place);
-                Bound::Buffer(nothing)
+                Bound::Buffer(NOTHING)
             }
             StepArg::StatusSlot => {
                 patches
@@ -264,7 +263,7 @@ impl<B: Backend> GpuDevice<B> {
                 for (element, at) in all.iter().enumerate() {
                     patches.entry(Parameter { element, ..place }, find(at)?);
                 }
-                Bound::Table(vec![nothing; all.len()])
+                Bound::Table(vec![NOTHING; all.len()])
             }
             StepArg::ScalarTable(all) => {
                 for (element, at) in all.iter().enumerate() {
@@ -288,9 +287,9 @@ impl<B: Backend> GpuDevice<B> {
     }
 
     /// The memory of the driver's own for a run, and for its reports.
-    fn memory_for(&self, steps: &Steps<B>, scratch: &mut super::Scratch) -> Result<(u64, u64), Error> {
+    fn memory_for(&self, steps: &Steps<B>, scratch: &mut super::Scratch) -> Result<(u64, Range), Error> {
         let memory = if steps.scratch_bytes > 0 { self.scratch(scratch, steps.scratch_bytes)? } else { 0 };
-        let status = if steps.n_reporting > 0 { self.status()? } else { 0 };
+        let status = if steps.n_reporting > 0 { self.status()? } else { NOTHING };
         Ok((memory, status))
     }
 
@@ -303,7 +302,7 @@ impl<B: Backend> GpuDevice<B> {
     fn run_whole(&self, run: &Run<'_>, steps: &Steps<B>) -> Result<(), Stopped> {
         let before = |error| Stopped { at: 0, error };
         if steps.n_reporting > 0 && !lock(&self.shared.faults).has_room(self.queue, steps.n_reporting) {
-            self.backend.synchronize().and_then(|()| self.check()).map_err(before)?;
+            self.wait(None).map_err(before)?;
         }
         // Held to the end, as in `launch`.
         let mut scratch = lock(&self.scratch);
@@ -385,7 +384,7 @@ impl<B: Backend> GpuDevice<B> {
     fn note_part(&self, run: &Run<'_>, steps: &Steps<B>, end: usize, begun: &[LaunchId]) {
         let mut faults = lock(&self.shared.faults);
         let mut begun = begun.iter();
-        let find = |at: &At| at.find(run.table).map_or(Range { handle: 0, offset: 0, len: 0 }, Self::range);
+        let find = |at: &At| at.find(run.table).map_or(NOTHING, Self::range);
         for (launch, step) in run.launches.iter().zip(&steps.launches).take(end) {
             let Some(program) = launch.program.as_any().downcast_ref::<GpuExecutable<B>>() else { continue };
             launch.begins.iter().for_each(|at| faults.upload(find(at)));
