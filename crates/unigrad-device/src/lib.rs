@@ -27,7 +27,7 @@ pub use ability::{
 };
 pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;
-pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products};
+pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products, Scalars};
 pub use device::{Counters, Device, Event};
 pub use driver::{Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, Slice};
 pub use error::Error;

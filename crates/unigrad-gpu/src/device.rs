@@ -6,13 +6,15 @@
 //! computed from its results.
 //! Never: waits in `launch`.
 
+mod block;
 mod library;
 mod sequence;
 mod status;
 
 pub(crate) use status::{SLOT_BYTES, STATUS_BYTES, Status};
 
-use crate::{Backend, Bound, Lowered, Part, Range, Step, StepArg, deep_stack::with_room, dump, faults::Faults, lower};
+use crate::{Backend, BlockWord, Bound, Lowered, Part, Range, Step, StepArg, deep_stack::with_room, dump, faults::Faults, lower};
+use block::Block;
 use library::ByLibrary;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -23,8 +25,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Error, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin, Peers, Pending,
-    Prepared, RawBuffer, ReadAsync, Run, Sequences, Slice, Stopped, tell,
+    Abilities, Config, Error, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin, Peers,
+    Pending, Prepared, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Limits};
@@ -41,7 +43,11 @@ const WORTHWHILE: f64 = 1.1;
 pub struct GpuDevice<B: Backend> {
     pub(crate) backend: B,
     name: String,
+    /// What kernels are lowered for.
+    target: Target,
     pub(crate) scratch: Mutex<Scratch>,
+    /// Locked after `scratch`.
+    block: Mutex<Block<B>>,
     /// This queue's number in `shared`.
     pub(crate) queue: usize,
     pub(crate) shared: Arc<DeviceState<B>>,
@@ -86,6 +92,9 @@ struct GpuExecutable<B: Backend> {
     /// Where each scratch buffer begins in the shared one, and the bytes of all.
     scratch_at: Vec<usize>,
     scratch_bytes: usize,
+    /// Per step, where its part of the parameter block begins, and the words of the whole block.
+    block_at: Vec<usize>,
+    block: Vec<Option<BlockWord>>,
     /// Whether a launch can find an error.
     reports: bool,
     /// Per kernel argument, whether it is written.
@@ -128,7 +137,13 @@ impl<B: Backend> GpuDevice<B> {
         let info = backend.info();
         let name = format!("{}:{}", info.backend, info.ordinal);
         let shared = Arc::new(DeviceState { modules: Mutex::default(), faults: Mutex::default(), statuses: Mutex::default() });
-        GpuDevice { backend, name, scratch: Mutex::default(), queue: shared.add_queue(), shared }
+        let mut target = backend.target().clone();
+        match Config::current_or_default().scalars {
+            Scalars::Auto => {}
+            Scalars::Block => target.scalars_in_block = true,
+            Scalars::Values => target.scalars_in_block = false,
+        }
+        GpuDevice { target, backend, name, scratch: Mutex::default(), block: Mutex::default(), queue: shared.add_queue(), shared }
     }
 
     /// The backend itself.
@@ -180,7 +195,8 @@ impl<B: Backend> GpuDevice<B> {
         let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
         let writes = kernel.args().iter().map(|arg| arg.write).collect();
         let flows = kernel.flows();
-        GpuExecutable { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes, flows, library: None }
+        let (block_at, block) = block::lay_out(&lowered);
+        GpuExecutable { name, lowered, modules, dtypes, scratch_at, scratch_bytes, block_at, block, reports, writes, flows, library: None }
     }
 
     /// The kernel by the driver's own programs.
@@ -190,7 +206,7 @@ impl<B: Backend> GpuDevice<B> {
             Kernel::Grouped(grouped) => grouped.region.name.clone(),
             other => other.kind().to_owned(),
         };
-        let (lowered, modules) = self.lower(kernel, &name, self.backend.target())?;
+        let (lowered, modules) = self.lower(kernel, &name, &self.target)?;
         let (lowered, modules) = self.fuller(kernel, &name, lowered, modules);
         Ok(self.program(kernel, name, lowered, modules))
     }
@@ -232,7 +248,7 @@ impl<B: Backend> GpuDevice<B> {
         };
         let mut chosen = (lowered, modules);
         for max_threads in [128, 64] {
-            let target = Target { max_threads: max_threads.min(self.backend.target().max_threads), ..self.backend.target().clone() };
+            let target = Target { max_threads: max_threads.min(self.target.max_threads), ..self.target.clone() };
             // An attempt that fails changes nothing: there is a program already.
             let Ok(other) = self.lower(kernel, name, &target) else { continue };
             if let Some(part) = occupancy(&other.1).flatten().filter(|part| *part > best * WORTHWHILE) {
@@ -295,8 +311,12 @@ impl<B: Backend> GpuDevice<B> {
         }
     }
 
+    fn misses_arguments(&self, kernel: &str) -> Error {
+        self.refuse(kernel, "a launch passes fewer arguments than the kernel has")
+    }
+
     fn bind(&self, program: &GpuExecutable<B>, step: usize, brought: &Brought<'_>) -> Result<Vec<Bound>, Error> {
-        let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
+        let missing = || self.misses_arguments(&program.name);
         let arg = |at: usize| brought.args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
         let scalar = |at: usize| brought.scalars.get(at).copied().ok_or_else(missing);
         let each = program.lowered.steps[step].args.iter().zip(&program.dtypes[step]);
@@ -310,6 +330,7 @@ impl<B: Backend> GpuDevice<B> {
                 StepArg::StatusSlot => Bound::Scalar(*dtype, brought.slot.into()),
                 StepArg::Scalar(at, part) => Bound::Scalar(*dtype, part.of(scalar(*at)?)),
                 StepArg::Word(word) => Bound::Scalar(*dtype, *word),
+                StepArg::Block(words) => Bound::Buffer(block::part(brought.block, program.block_at[step], words)),
                 StepArg::Table(at) => Bound::Table(at.iter().map(|at| arg(*at)).collect::<Result<_, _>>()?),
                 StepArg::ScalarTable(at) => Bound::ScalarTable(*dtype, at.iter().map(|at| scalar(*at)).collect::<Result<_, _>>()?),
                 StepArg::WordTable(words) => Bound::ScalarTable(*dtype, words.clone()),
@@ -323,8 +344,9 @@ impl<B: Backend> GpuDevice<B> {
 struct Brought<'a> {
     args: &'a [Slice<'a>],
     scalars: &'a [u64],
-    /// Handle of the memory that the steps share, and the words for their reports.
+    /// Handles of the memory that the steps share, and of the parameter block; and the words for their reports.
     scratch: u64,
+    block: u64,
     status: Range,
     /// Which of these words are this launch's.
     slot: u32,
@@ -334,6 +356,9 @@ impl<B: Backend> Drop for GpuDevice<B> {
     fn drop(&mut self) {
         let scratch = self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(handle) = scratch.handle.take() {
+            self.backend.free(handle);
+        }
+        if let Some(handle) = self.block.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             self.backend.free(handle);
         }
         self.drop_status();
@@ -410,9 +435,15 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             let own = Arc::new(self.own_program(&library.kernel)?);
             return self.launch(&**library.own.get_or_init(|| own), args, scalars, origin);
         }
+        let mut block = self.block(4 * program.block.len())?;
         let mut faults = lock(&self.shared.faults);
         let reporting = program.reports.then(|| faults.begin(self.queue, &program.name, origin));
-        let brought = Brought { args, scalars, scratch: memory, status, slot: reporting.map_or(0, |(_, slot)| slot) };
+        let slot = reporting.map_or(0, |(_, slot)| slot);
+        if !program.block.is_empty() {
+            let words: Option<Vec<u32>> = program.block.iter().map(|word| word.map_or(Some(0), |word| word.of(scalars, slot))).collect();
+            self.fill(&mut block, &words.ok_or_else(|| self.misses_arguments(&program.name))?)?;
+        }
+        let brought = Brought { args, scalars, scratch: memory, block: block.handle(), status, slot };
         let mut begun = program.library.is_some();
         for (at, step) in program.lowered.steps.iter().enumerate() {
             if step.grid.contains(&0) {
@@ -434,6 +465,7 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         if program.scratch_bytes > 0 {
             self.scratch(&mut lock(&self.scratch), program.scratch_bytes)?;
         }
+        drop(self.block(4 * program.block.len())?);
         if program.reports {
             self.status()?;
         }
@@ -458,9 +490,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
     }
 
     fn limits(&self) -> Limits {
-        let target = self.backend.target();
+        let target = &self.target;
+        // The block is a buffer more than a kernel has.
         Limits {
-            buffers: target.max_buffers as usize,
+            buffers: (target.max_buffers - u32::from(target.scalars_in_block)) as usize,
             bytes: target.max_param_bytes as usize,
             buffer_bytes: target.buffer_param_bytes() as usize,
         }
@@ -475,7 +508,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let Some(backend) = self.backend.fork()? else { return Ok(None) };
         let shared = Arc::clone(&self.shared);
         let queue = shared.add_queue();
-        Ok(Some(Arc::new(GpuDevice { backend, name: self.name.clone(), scratch: Mutex::default(), queue, shared })))
+        let (name, target) = (self.name.clone(), self.target.clone());
+        Ok(Some(Arc::new(GpuDevice { backend, name, target, scratch: Mutex::default(), block: Mutex::default(), queue, shared })))
     }
 }
 

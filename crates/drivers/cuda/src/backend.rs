@@ -166,6 +166,7 @@ fn target(device: sys::CUdevice) -> Result<Target, String> {
         atomic_i64: true,
         tables: true,
         vectors: true,
+        scalars_in_block: false,
         fragments,
     })
 }
