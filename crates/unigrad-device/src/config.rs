@@ -10,6 +10,7 @@
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32` may round their operands to TF32 (10 bits of mantissa instead of 23) where a library is faster with it; `off`, the default: never |
+//! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
 //! | `UNIGRAD_WGPU_MATRICES` | – | `on`, or `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
 //! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
@@ -74,6 +75,18 @@ pub enum Products {
     Library,
 }
 
+/// How numbers that differ from run to run (scalars, positions, seeds) reach the programs of a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scalars {
+    /// As suits the driver.
+    #[default]
+    Auto,
+    /// From a block of memory that each run fills.
+    Block,
+    /// By value, with each launch.
+    Values,
+}
+
 /// Settings of the process; see the module's table.
 ///
 /// ```
@@ -98,6 +111,8 @@ pub struct Config {
     pub threads: Option<usize>,
     /// Who does matrix products.
     pub products: Products,
+    /// How run-time scalars reach the programs of a GPU.
+    pub scalars: Scalars,
     /// Whether matrix products of `f32` may round their operands to TF32: 10 bits of mantissa, a relative error of 2⁻¹¹ an operand, sums in `f32`.
     /// Counts for evaluations from then on; see [`Config::set_allow_tf32`].
     pub allow_tf32: bool,
@@ -178,6 +193,14 @@ impl Config {
                 _ => return Err(refuse("UNIGRAD_PRODUCTS", &text, "write `auto`, `own` or `library`")),
             };
         }
+        if let Some(text) = get("UNIGRAD_SCALARS") {
+            config.scalars = match text.to_ascii_lowercase().as_str() {
+                "auto" => Scalars::Auto,
+                "block" => Scalars::Block,
+                "values" => Scalars::Values,
+                _ => return Err(refuse("UNIGRAD_SCALARS", &text, "write `auto`, `block` or `values`")),
+            };
+        }
         if let Some(text) = get("UNIGRAD_ALLOW_TF32") {
             config.allow_tf32 = match text.to_ascii_lowercase().as_str() {
                 "on" | "1" | "true" => true,
@@ -233,7 +256,7 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 11] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_DEBUG",
     "UNIGRAD_MEMORY_POOL",
@@ -241,6 +264,7 @@ const SETTINGS: [&str; 10] = [
     CACHE_DIR,
     "UNIGRAD_THREADS",
     "UNIGRAD_PRODUCTS",
+    "UNIGRAD_SCALARS",
     "UNIGRAD_ALLOW_TF32",
     "UNIGRAD_WGPU_MATRICES",
     "UNIGRAD_CPU_TIER",
@@ -317,6 +341,7 @@ mod tests {
             ("UNIGRAD_THREADS", "3"),
             ("UNIGRAD_PRODUCTS", "own"),
             ("UNIGRAD_ALLOW_TF32", "on"),
+            ("UNIGRAD_SCALARS", "block"),
         ];
         let wanted = Config {
             device: Some("cpu:0".to_owned()),
@@ -326,6 +351,7 @@ mod tests {
             cache_dir: CacheDir::Off,
             threads: Some(3),
             products: Products::Own,
+            scalars: Scalars::Block,
             allow_tf32: true,
         };
         assert_eq!(read(&all).unwrap(), wanted);
@@ -339,6 +365,7 @@ mod tests {
             ("UNIGRAD_CPU_TIER", "AVX2"),
             ("UNIGRAD_PRODUCTS", "mine"),
             ("UNIGRAD_ALLOW_TF32", "some"),
+            ("UNIGRAD_SCALARS", "few"),
         ] {
             let error = read(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(&format!("{name}={value}")) && error.contains("help: write"), "{error}");

@@ -22,10 +22,12 @@ mod stream;
 pub mod testing;
 mod timestamp;
 
-pub use ability::{Abilities, Flush, Health, HostMemory, Mark, Marks, Monitor, Peers, ReadAsync, Sequences, Threads, Timeline};
+pub use ability::{
+    Abilities, Flush, Health, HostMemory, MappedMemory, MappedWords, Mark, Marks, Monitor, Peers, ReadAsync, Sequences, Threads, Timeline,
+};
 pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;
-pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products};
+pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products, Scalars};
 pub use device::{Counters, Device, Event};
 pub use driver::{Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, Slice};
 pub use error::Error;

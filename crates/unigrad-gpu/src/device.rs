@@ -6,16 +6,15 @@
 //! computed from its results.
 //! Never: waits in `launch`.
 
+mod block;
 mod library;
 mod sequence;
+mod status;
 
-use crate::{
-    Backend, Bound, Lowered, Part, Range, Step, StepArg,
-    deep_stack::with_room,
-    dump,
-    faults::{Faults, SLOT_WORDS, SLOTS},
-    lower,
-};
+pub(crate) use status::{SLOT_BYTES, STATUS_BYTES, Status};
+
+use crate::{Backend, BlockWord, Bound, Lowered, Part, Range, Step, StepArg, deep_stack::with_room, dump, faults::Faults, lower};
+use block::Block;
 use library::ByLibrary;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -26,8 +25,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Error, Executable, Flush, HostMemory, Info, Launch, Marks, Monitor, OpenDevice, Origin, Peers, Pending, Prepared, RawBuffer,
-    ReadAsync, Run, Sequences, Slice, Stopped, tell,
+    Abilities, Config, Error, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin, Peers,
+    Pending, Prepared, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Limits};
@@ -35,10 +34,6 @@ use unigrad_scalar::DType;
 
 #[cfg(test)]
 mod tests;
-
-/// Bytes of a launch's words in the status buffer, and of all of it; see [`StepArg::Status`].
-pub(crate) const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
-pub(crate) const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
 
 /// Part of a compute unit's threads below which another size of workgroups is tried, and how much better it must be.
 const LOW_OCCUPANCY: f64 = 0.5;
@@ -48,18 +43,25 @@ const WORTHWHILE: f64 = 1.1;
 pub struct GpuDevice<B: Backend> {
     pub(crate) backend: B,
     name: String,
+    /// What kernels are lowered for.
+    target: Target,
     pub(crate) scratch: Mutex<Scratch>,
+    /// Locked after `scratch`.
+    block: Mutex<Block<B>>,
     /// This queue's number in `shared`.
     pub(crate) queue: usize,
     pub(crate) shared: Arc<DeviceState<B>>,
 }
+
+/// No memory.
+const NOTHING: Range = Range { handle: 0, offset: 0, len: 0 };
 
 /// What the queues of a device have together.
 pub(crate) struct DeviceState<B: Backend> {
     modules: Mutex<FxHashMap<unigrad_ir::Program, Arc<B::Module>>>,
     pub(crate) faults: Mutex<Faults>,
     /// Per queue, the memory of its status words once it has some.
-    pub(crate) statuses: Mutex<Vec<Option<u64>>>,
+    pub(crate) statuses: Mutex<Vec<Option<Status>>>,
 }
 
 impl<B: Backend> DeviceState<B> {
@@ -90,6 +92,9 @@ struct GpuExecutable<B: Backend> {
     /// Where each scratch buffer begins in the shared one, and the bytes of all.
     scratch_at: Vec<usize>,
     scratch_bytes: usize,
+    /// Per step, where its part of the parameter block begins, and the words of the whole block.
+    block_at: Vec<usize>,
+    block: Vec<Option<BlockWord>>,
     /// Whether a launch can find an error.
     reports: bool,
     /// Per kernel argument, whether it is written.
@@ -132,7 +137,13 @@ impl<B: Backend> GpuDevice<B> {
         let info = backend.info();
         let name = format!("{}:{}", info.backend, info.ordinal);
         let shared = Arc::new(DeviceState { modules: Mutex::default(), faults: Mutex::default(), statuses: Mutex::default() });
-        GpuDevice { backend, name, scratch: Mutex::default(), queue: shared.add_queue(), shared }
+        let mut target = backend.target().clone();
+        match Config::current_or_default().scalars {
+            Scalars::Auto => {}
+            Scalars::Block => target.scalars_in_block = true,
+            Scalars::Values => target.scalars_in_block = false,
+        }
+        GpuDevice { target, backend, name, scratch: Mutex::default(), block: Mutex::default(), queue: shared.add_queue(), shared }
     }
 
     /// The backend itself.
@@ -157,19 +168,6 @@ impl<B: Backend> GpuDevice<B> {
         Ok(Arc::clone(lock(&self.shared.modules).entry(program.clone()).or_insert(module)))
     }
 
-    /// The memory of this queue's status words.
-    fn status(&self) -> Result<u64, Error> {
-        if let Some(handle) = lock(&self.shared.statuses)[self.queue] {
-            return Ok(handle);
-        }
-        let handle = self.backend.allocate(STATUS_BYTES)?;
-        if let Err(error) = self.backend.upload(&[0; STATUS_BYTES], Range { handle, offset: 0, len: STATUS_BYTES }) {
-            self.backend.free(handle);
-            return Err(error);
-        }
-        Ok(*lock(&self.shared.statuses)[self.queue].insert(handle))
-    }
-
     /// The scratch buffer, at least `bytes` long.
     fn scratch(&self, scratch: &mut Scratch, bytes: usize) -> Result<u64, Error> {
         if let Some(handle) = scratch.handle.filter(|_| scratch.bytes >= bytes) {
@@ -182,51 +180,6 @@ impl<B: Backend> GpuDevice<B> {
         let handle = self.backend.allocate(bytes)?;
         scratch.bytes = bytes;
         Ok(*scratch.handle.insert(handle))
-    }
-
-    /// Looks at the status words of this queue's launches that nobody has waited for. The queue is idle.
-    fn check(&self) -> Result<(), Error> {
-        // In the order of `launch`, and with no launch in between.
-        let _scratch = lock(&self.scratch);
-        let mut faults = lock(&self.shared.faults);
-        let count = faults.n_unchecked(self.queue);
-        self.look(&mut faults, self.queue, count)
-    }
-
-    /// As [`GpuDevice::check`], and of launches on other queues that a range depends on, which are done too.
-    fn check_behind(&self, range: Range) -> Result<(), Error> {
-        self.check()?;
-        let _scratch = lock(&self.scratch);
-        let mut faults = lock(&self.shared.faults);
-        faults.behind(range).into_iter().try_for_each(|(queue, count)| self.look(&mut faults, queue, count))
-    }
-
-    /// Looks at the status words of a queue's `count` oldest launches, which are done.
-    fn look(&self, faults: &mut Faults, queue: usize, count: usize) -> Result<(), Error> {
-        let Some(handle) = lock(&self.shared.statuses)[queue].filter(|_| count > 0) else { return Ok(()) };
-        let (first, count) = (faults.first_slot(queue), count as u32);
-        let before_wrap = count.min(SLOTS - first);
-        let mut bytes = vec![0; count as usize * SLOT_BYTES];
-        let mut at = 0;
-        for (first, count) in [(first, before_wrap), (0, count - before_wrap)].into_iter().filter(|(_, count)| *count > 0) {
-            let len = count as usize * SLOT_BYTES;
-            let range = Range { handle, offset: first as usize * SLOT_BYTES, len };
-            // Rounded down to what every backend can begin at; a slot is 32 bytes.
-            let lead = range.offset % 64;
-            let whole = Range { offset: range.offset - lead, len: range.len + lead, ..range };
-            let mut words = vec![0; whole.len];
-            self.backend.download(whole, &mut words)?;
-            bytes[at..at + len].copy_from_slice(&words[lead..]);
-            at += len;
-            if words[lead..].iter().any(|byte| *byte != 0) {
-                // The slot before is in use by nobody.
-                self.backend.upload(&vec![0; whole.len], whole)?;
-                self.backend.synchronize()?;
-            }
-        }
-        let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        faults.resolve(queue, &words);
-        Ok(())
     }
 
     /// What a launch of the kernel needs to know.
@@ -242,7 +195,8 @@ impl<B: Backend> GpuDevice<B> {
         let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
         let writes = kernel.args().iter().map(|arg| arg.write).collect();
         let flows = kernel.flows();
-        GpuExecutable { name, lowered, modules, dtypes, scratch_at, scratch_bytes, reports, writes, flows, library: None }
+        let (block_at, block) = block::lay_out(&lowered);
+        GpuExecutable { name, lowered, modules, dtypes, scratch_at, scratch_bytes, block_at, block, reports, writes, flows, library: None }
     }
 
     /// The kernel by the driver's own programs.
@@ -252,7 +206,7 @@ impl<B: Backend> GpuDevice<B> {
             Kernel::Grouped(grouped) => grouped.region.name.clone(),
             other => other.kind().to_owned(),
         };
-        let (lowered, modules) = self.lower(kernel, &name, self.backend.target())?;
+        let (lowered, modules) = self.lower(kernel, &name, &self.target)?;
         let (lowered, modules) = self.fuller(kernel, &name, lowered, modules);
         Ok(self.program(kernel, name, lowered, modules))
     }
@@ -294,7 +248,7 @@ impl<B: Backend> GpuDevice<B> {
         };
         let mut chosen = (lowered, modules);
         for max_threads in [128, 64] {
-            let target = Target { max_threads: max_threads.min(self.backend.target().max_threads), ..self.backend.target().clone() };
+            let target = Target { max_threads: max_threads.min(self.target.max_threads), ..self.target.clone() };
             // An attempt that fails changes nothing: there is a program already.
             let Ok(other) = self.lower(kernel, name, &target) else { continue };
             if let Some(part) = occupancy(&other.1).flatten().filter(|part| *part > best * WORTHWHILE) {
@@ -357,8 +311,12 @@ impl<B: Backend> GpuDevice<B> {
         }
     }
 
+    fn misses_arguments(&self, kernel: &str) -> Error {
+        self.refuse(kernel, "a launch passes fewer arguments than the kernel has")
+    }
+
     fn bind(&self, program: &GpuExecutable<B>, step: usize, brought: &Brought<'_>) -> Result<Vec<Bound>, Error> {
-        let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
+        let missing = || self.misses_arguments(&program.name);
         let arg = |at: usize| brought.args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
         let scalar = |at: usize| brought.scalars.get(at).copied().ok_or_else(missing);
         let each = program.lowered.steps[step].args.iter().zip(&program.dtypes[step]);
@@ -368,10 +326,11 @@ impl<B: Backend> GpuDevice<B> {
                 StepArg::Scratch(at) => {
                     Bound::Buffer(Range { handle: brought.scratch, offset: program.scratch_at[*at], len: program.lowered.scratch[*at] })
                 }
-                StepArg::Status => Bound::Buffer(Range { handle: brought.status, offset: 0, len: STATUS_BYTES }),
+                StepArg::Status => Bound::Buffer(brought.status),
                 StepArg::StatusSlot => Bound::Scalar(*dtype, brought.slot.into()),
                 StepArg::Scalar(at, part) => Bound::Scalar(*dtype, part.of(scalar(*at)?)),
                 StepArg::Word(word) => Bound::Scalar(*dtype, *word),
+                StepArg::Block(words) => Bound::Buffer(block::part(brought.block, program.block_at[step], words)),
                 StepArg::Table(at) => Bound::Table(at.iter().map(|at| arg(*at)).collect::<Result<_, _>>()?),
                 StepArg::ScalarTable(at) => Bound::ScalarTable(*dtype, at.iter().map(|at| scalar(*at)).collect::<Result<_, _>>()?),
                 StepArg::WordTable(words) => Bound::ScalarTable(*dtype, words.clone()),
@@ -385,9 +344,10 @@ impl<B: Backend> GpuDevice<B> {
 struct Brought<'a> {
     args: &'a [Slice<'a>],
     scalars: &'a [u64],
-    /// Handles of the memory that the steps share, and of the words for their reports.
+    /// Handles of the memory that the steps share, and of the parameter block; and the words for their reports.
     scratch: u64,
-    status: u64,
+    block: u64,
+    status: Range,
     /// Which of these words are this launch's.
     slot: u32,
 }
@@ -395,8 +355,13 @@ struct Brought<'a> {
 impl<B: Backend> Drop for GpuDevice<B> {
     fn drop(&mut self) {
         let scratch = self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let status = lock(&self.shared.statuses)[self.queue].take();
-        [scratch.handle.take(), status].into_iter().flatten().for_each(|handle| self.backend.free(handle));
+        if let Some(handle) = scratch.handle.take() {
+            self.backend.free(handle);
+        }
+        if let Some(handle) = self.block.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            self.backend.free(handle);
+        }
+        self.drop_status();
     }
 }
 
@@ -427,8 +392,9 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
 
     fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
         let from = Self::range(from);
+        let awaited = self.before_wait(Some(from));
         self.backend.download(from, data)?;
-        self.check_behind(from)?;
+        self.after_wait(&awaited)?;
         lock(&self.shared.faults).of(from).map_or(Ok(()), Err)
     }
 
@@ -455,13 +421,12 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         };
         let program = program.library.as_ref().and_then(|library| library.own.get()).map_or(program, |own| own);
         if program.reports && lock(&self.shared.faults).is_full(self.queue) {
-            self.backend.synchronize()?;
-            self.check()?;
+            self.wait(None)?;
         }
         // Held to the end: a grown scratch buffer must not be freed between the steps of another launch.
         let mut scratch = lock(&self.scratch);
         let memory = if program.scratch_bytes > 0 { self.scratch(&mut scratch, program.scratch_bytes)? } else { 0 };
-        let status = if program.reports { self.status()? } else { 0 };
+        let status = if program.reports { self.status()? } else { NOTHING };
         let ranges: SmallVec<[Range; 16]> = args.iter().map(|slice| Self::range(*slice)).collect();
         if let Some(library) = &program.library
             && !self.perform(program, library, &ranges, scalars, memory)?
@@ -470,9 +435,15 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             let own = Arc::new(self.own_program(&library.kernel)?);
             return self.launch(&**library.own.get_or_init(|| own), args, scalars, origin);
         }
+        let mut block = self.block(4 * program.block.len())?;
         let mut faults = lock(&self.shared.faults);
         let reporting = program.reports.then(|| faults.begin(self.queue, &program.name, origin));
-        let brought = Brought { args, scalars, scratch: memory, status, slot: reporting.map_or(0, |(_, slot)| slot) };
+        let slot = reporting.map_or(0, |(_, slot)| slot);
+        if !program.block.is_empty() {
+            let words: Option<Vec<u32>> = program.block.iter().map(|word| word.map_or(Some(0), |word| word.of(scalars, slot))).collect();
+            self.fill(&mut block, &words.ok_or_else(|| self.misses_arguments(&program.name))?)?;
+        }
+        let brought = Brought { args, scalars, scratch: memory, block: block.handle(), status, slot };
         let mut begun = program.library.is_some();
         for (at, step) in program.lowered.steps.iter().enumerate() {
             if step.grid.contains(&0) {
@@ -494,6 +465,7 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         if program.scratch_bytes > 0 {
             self.scratch(&mut lock(&self.scratch), program.scratch_bytes)?;
         }
+        drop(self.block(4 * program.block.len())?);
         if program.reports {
             self.status()?;
         }
@@ -505,8 +477,7 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         if lock(&self.shared.faults).is_clean(range) {
             return Ok(());
         }
-        self.backend.synchronize()?;
-        self.check_behind(range)?;
+        self.wait(Some(range))?;
         lock(&self.shared.faults).of(range).map_or(Ok(()), Err)
     }
 
@@ -519,17 +490,17 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
     }
 
     fn limits(&self) -> Limits {
-        let target = self.backend.target();
+        let target = &self.target;
+        // The block is a buffer more than a kernel has.
         Limits {
-            buffers: target.max_buffers as usize,
+            buffers: (target.max_buffers - u32::from(target.scalars_in_block)) as usize,
             bytes: target.max_param_bytes as usize,
             buffer_bytes: target.buffer_param_bytes() as usize,
         }
     }
 
     fn synchronize(&self) -> Result<(), Error> {
-        self.backend.synchronize()?;
-        self.check()?;
+        self.wait(None)?;
         lock(&self.shared.faults).report().map_or(Ok(()), Err)
     }
 
@@ -537,7 +508,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let Some(backend) = self.backend.fork()? else { return Ok(None) };
         let shared = Arc::clone(&self.shared);
         let queue = shared.add_queue();
-        Ok(Some(Arc::new(GpuDevice { backend, name: self.name.clone(), scratch: Mutex::default(), queue, shared })))
+        let (name, target) = (self.name.clone(), self.target.clone());
+        Ok(Some(Arc::new(GpuDevice { backend, name, target, scratch: Mutex::default(), block: Mutex::default(), queue, shared })))
     }
 }
 
@@ -561,6 +533,10 @@ impl<B: Backend> Abilities for GpuDevice<B> {
 
     fn host_memory(&self) -> Option<&dyn HostMemory> {
         self.backend.host_memory()
+    }
+
+    fn mapped_memory(&self) -> Option<&dyn MappedMemory> {
+        self.backend.mapped_memory()
     }
 
     fn read_async(&self) -> Option<&dyn ReadAsync> {

@@ -57,6 +57,7 @@ fn arg(arg: &StepArg) -> String {
         StepArg::StatusSlot => "status slot".to_owned(),
         StepArg::Scalar(at, part) => format!("s{at} {}", format!("{part:?}").to_lowercase()),
         StepArg::Word(word) => word.to_string(),
+        StepArg::Block(words) => format!("block of {} words", words.len()),
         StepArg::Table(at) => format!("table of {} buffers", at.len()),
         StepArg::ScalarTable(at) => format!("table of {} scalars", at.len()),
         StepArg::WordTable(words) => format!("table of {} numbers", words.len()),

@@ -73,17 +73,22 @@ impl Faults {
         self.queues[queue].unchecked.len()
     }
 
-    /// Per queue, how many of its oldest unchecked launches are done when what a range depends on is.
-    pub(crate) fn behind(&self, range: Range) -> Vec<(usize, usize)> {
+    /// Launches of the queue so far.
+    pub(crate) fn begun(&self, queue: usize) -> u64 {
+        self.queues[queue].begun
+    }
+
+    /// Per queue with unchecked launches that a range depends on, up to which of its launches all are done when what the range depends on is.
+    pub(crate) fn behind(&self, range: Range) -> Vec<(usize, u64)> {
         let sources = self.sources(range);
-        let done = |queue: &Queue| {
-            queue
-                .unchecked
-                .iter()
-                .rposition(|(id, _)| sources.binary_search_by_key(id, |source| source.0).is_ok())
-                .map_or(0, |last| last + 1)
+        if sources.is_empty() {
+            return Vec::new();
+        }
+        let until = |(queue, Queue { begun, unchecked }): (usize, &Queue)| {
+            let last = unchecked.iter().rposition(|(id, _)| sources.binary_search_by_key(id, |source| source.0).is_ok())?;
+            Some((queue, begun - (unchecked.len() - 1 - last) as u64))
         };
-        self.queues.iter().map(done).enumerate().filter(|(_, count)| *count > 0).collect()
+        self.queues.iter().enumerate().filter_map(until).collect()
     }
 
     /// Which of the queue's launches that can report is the oldest that nobody has waited for.

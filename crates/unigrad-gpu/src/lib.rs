@@ -20,7 +20,7 @@ mod take;
 pub use backend::{Backend, Bound};
 pub use cache::{KernelCache, Key};
 pub use device::GpuDevice;
-pub use lower::{Lowered, Part, Step, StepArg, Unsupported, lower};
+pub use lower::{BlockWord, Lowered, Part, Step, StepArg, Unsupported, lower};
 pub use product::{Activation, Inside, Matrix, Operands, Product};
 pub use take::{Offer, Taken, Work};
 pub use unigrad_device::Range;

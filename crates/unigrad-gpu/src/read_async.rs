@@ -5,7 +5,7 @@
 
 use crate::{
     Backend, Range,
-    device::{GpuDevice, SLOT_BYTES, STATUS_BYTES, lock},
+    device::{GpuDevice, SLOT_BYTES, STATUS_BYTES, Status, lock},
     faults::{Faults, SLOTS},
 };
 use unigrad_device::{Error, Pending};
@@ -22,10 +22,14 @@ struct Awaited<'a> {
 impl<B: Backend> GpuDevice<B> {
     /// Begins to read a range. The device has one queue, or the other ones have nothing to do with the range.
     pub(crate) fn read_range(&self, from: Range) -> Option<Pending<'_, Result<Vec<u8>, Error>>> {
+        // Reports in memory of the host are there when the data are.
+        let is_mapped = matches!(lock(&self.shared.statuses)[self.queue], Some(Status::Mapped(_)));
+        let mapped = if is_mapped { self.before_wait(Some(from)) } else { Vec::new() };
         let reading = self.backend.read_async()?.download_async(from)?;
         let awaited = self.await_reports();
         Some(Box::pin(async move {
             let data = reading.await?;
+            self.after_wait(&mapped)?;
             if let Some(Awaited { first, count, handle, words }) = awaited {
                 let words = words.await?;
                 self.take_reports(&mut lock(&self.shared.faults), first, count, handle, &words)?;
@@ -42,7 +46,10 @@ impl<B: Backend> GpuDevice<B> {
             let faults = lock(&self.shared.faults);
             (faults.first_unchecked(self.queue), faults.n_unchecked(self.queue) as u64)
         };
-        let handle = lock(&self.shared.statuses)[self.queue].filter(|_| count > 0)?;
+        let handle = match lock(&self.shared.statuses)[self.queue] {
+            Some(Status::Buffer(handle)) if count > 0 => handle,
+            Some(Status::Buffer(_) | Status::Mapped(_)) | None => return None,
+        };
         let words = self.backend.read_async()?.download_async(Range { handle, offset: 0, len: STATUS_BYTES })?;
         Some(Awaited { first, count, handle, words })
     }

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Instant,
@@ -86,6 +86,9 @@ impl Backend for Nothing {
     }
 }
 
+/// One test at a time: they count what the process allocates and launches.
+static ALONE: Mutex<()> = Mutex::new(());
+
 struct NothingDriver;
 
 impl Driver for NothingDriver {
@@ -94,11 +97,14 @@ impl Driver for NothingDriver {
     }
 
     fn discover(&self) -> Discovery {
-        Discovery { devices: vec![Info { backend: "nothing", software: true, ..Info::default() }], problem: None }
+        let device = |ordinal| Info { backend: "nothing", ordinal, software: true, ..Info::default() };
+        Discovery { devices: (0..2).map(device).collect(), problem: None }
     }
 
-    fn open(&self, _: usize) -> Result<Arc<dyn OpenDevice>, Error> {
-        Ok(Arc::new(GpuDevice::new(Nothing { target: Target::interpreter(), next: AtomicU64::new(1) })))
+    /// The second device has scalars in a block.
+    fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
+        let target = Target { scalars_in_block: ordinal == 1, ..Target::interpreter() };
+        Ok(Arc::new(GpuDevice::new(Nothing { target, next: AtomicU64::new(1) })))
     }
 }
 
@@ -111,8 +117,59 @@ fn alike(a: &[Vec<Bound>], b: &[Vec<Bound>], reports: bool) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(same))
 }
 
+/// With scalars in a block a run is filled by launches of its own, and only if they are others than before; no launch passes a number of a run.
+#[test]
+fn a_block_is_filled_once_for_a_run_and_allocates_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    unigrad_device::register(NothingDriver);
+    let device = Device::open("nothing:1").unwrap();
+    let (mut n_filled, mut n_exact) = (0, 0);
+    for seed in 0..200 {
+        let (region, _, scalars) = regions::region(seed);
+        let kernel = Kernel::Region(region);
+        let Ok(program) = device.compile(&kernel) else { continue };
+        let set: Vec<Buffer> = kernel.args().iter().map(|arg| device.allocate(arg.len * arg.dtype.size()).unwrap()).collect();
+        let table: Vec<_> = set.iter().map(Buffer::as_slice).collect();
+        let launch = || Launch {
+            program: program.clone(),
+            args: (0..kernel.args().len()).map(At::whole).collect(),
+            scalars: (0..scalars.len()).collect(),
+            begins: Vec::new(),
+            origin: None,
+        };
+        let sequence = device.prepare((0..41).map(|_| launch()).collect(), None).unwrap();
+        let mut words = scalars.clone();
+        // What a run launches, without the parameters of memory.
+        let mut run = |step: u64| {
+            words.iter_mut().for_each(|word| *word = word.wrapping_add(step));
+            device.synchronize().unwrap();
+            *SEEN.lock().unwrap() = Some(Vec::new());
+            device.run(&sequence, 0..41, &table, &words).unwrap();
+            SEEN.lock().unwrap().take().unwrap()
+        };
+        let [first, same, other] = [0, 0, 1].map(&mut run);
+        let fills = first.len() - same.len();
+        if fills > 0 && other.len() == first.len() {
+            n_filled += 1;
+            assert_eq!(first[fills..], same, "what is launched stays, whatever the scalars are");
+            assert_eq!(same, other[fills..]);
+        }
+        let mut count = |step| {
+            words.iter_mut().for_each(|word| *word = word.wrapping_add(step));
+            device.synchronize().unwrap();
+            let before = allocations::count();
+            device.run(&sequence, 0..41, &table, &words).unwrap();
+            allocations::count() - before
+        };
+        n_exact += usize::from((0..5).map(|_| count(1)).min() == Some(0));
+    }
+    println!("{n_filled} kernels with numbers that change; {n_exact} whose runs allocate nothing");
+    assert!(n_filled > 20 && n_exact > 60, "{n_filled} {n_exact}");
+}
+
 #[test]
 fn a_launch_of_a_sequence_allocates_nothing_and_passes_what_a_single_launch_passes() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     unigrad_device::register(NothingDriver);
     let device = Device::open("nothing").unwrap();
     let (mut n_exact, mut n_reporting, mut n_launched) = (0, 0, 0);

@@ -75,6 +75,8 @@ pub struct Target {
     pub tables: bool,
     /// Whether vector loads and stores of 16 bytes pay (and need alignment to their size).
     pub vectors: bool,
+    /// Whether lowered kernels load their run-time scalars from a block in memory that each run fills, instead of being passed them by value.
+    pub scalars_in_block: bool,
     /// Matrix operations that there are.
     pub fragments: Vec<FragmentShape>,
 }
@@ -127,6 +129,7 @@ impl Target {
             atomic_i64: true,
             tables: true,
             vectors: true,
+            scalars_in_block: false,
             fragments: Vec::new(),
         }
     }

@@ -20,7 +20,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Abilities, Error, Health, Info, Link, Marks, Monitor, Peers, Timeline};
+use unigrad_device::{Abilities, Error, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
 use unigrad_gpu::{Backend, Bound, KernelCache, Key, Offer, Range, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
@@ -166,6 +166,7 @@ fn target(device: sys::CUdevice) -> Result<Target, String> {
         atomic_i64: true,
         tables: true,
         vectors: true,
+        scalars_in_block: false,
         fragments,
     })
 }
@@ -333,8 +334,17 @@ impl CudaBackend {
         self.blas.get_or_init(CublasLt::new).as_ref()
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The primary context, retained.
+    pub(crate) fn context(&self) -> sys::CUcontext {
+        self.context
+    }
+
     /// Makes the context current for this thread.
-    fn enter(&self) -> Result<(), Error> {
+    pub(crate) fn enter(&self) -> Result<(), Error> {
         if self.lost.load(Relaxed) {
             return Err(self.gone("an earlier failure made the context unusable".to_owned()));
         }
@@ -650,6 +660,10 @@ impl Abilities for CudaBackend {
     }
 
     fn peers(&self) -> Option<&dyn Peers> {
+        Some(self)
+    }
+
+    fn mapped_memory(&self) -> Option<&dyn MappedMemory> {
         Some(self)
     }
 }

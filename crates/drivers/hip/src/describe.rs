@@ -193,6 +193,7 @@ impl Gpu {
             atomic_i64: true,
             tables: true,
             vectors: true,
+            scalars_in_block: false,
             fragments: fragments(&self.architecture),
         }
     }

@@ -1,8 +1,8 @@
 //! Memory as a table of host allocations, launches run at once.
 
 use crate::products::{self, Bytes};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use unigrad_device::{Abilities, Error, Info};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use unigrad_device::{Abilities, Error, Info, MappedMemory, MappedWords};
 use unigrad_gpu::{Backend, Bound, Offer, Range, Taken, Work};
 use unigrad_ir::{
     Program, Target,
@@ -21,7 +21,7 @@ pub struct InterpreterBackend {
     ordinal: usize,
     name: &'static str,
     target: Target,
-    memory: Mutex<Memory>,
+    memory: Arc<Mutex<Memory>>,
 }
 
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ pub(crate) fn info(ordinal: usize, name: &str, in_use: u64) -> Info {
 impl InterpreterBackend {
     /// A device whose programs are lowered for `target`.
     pub fn new(ordinal: usize, name: &'static str, target: Target) -> InterpreterBackend {
-        InterpreterBackend { ordinal, name, target, memory: Mutex::default() }
+        InterpreterBackend { ordinal, name, target, memory: Arc::default() }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -64,6 +64,16 @@ impl InterpreterBackend {
 
     fn copy_error(&self, range: Range) -> Error {
         Error::Copy { device: self.device(), cause: format!("{} bytes at {} leave their buffer", range.len, range.offset) }
+    }
+}
+
+impl Memory {
+    fn release(&mut self, handle: u64) {
+        let at = (handle as usize).wrapping_sub(1);
+        let Some(block) = self.allocations.get_mut(at).filter(|block| !block.is_empty()) else { return };
+        let bytes = std::mem::take(block).len() as u64;
+        self.in_use -= bytes;
+        self.free.push(at);
     }
 }
 
@@ -82,7 +92,57 @@ fn span(range: &Range) -> Span {
     Span { allocation: (range.handle as usize).wrapping_sub(1), offset: range.offset, len: range.len }
 }
 
-impl Abilities for InterpreterBackend {}
+impl Abilities for InterpreterBackend {
+    fn mapped_memory(&self) -> Option<&dyn MappedMemory> {
+        Some(self)
+    }
+}
+
+/// Words in a buffer, which is the host's memory anyway.
+#[derive(Debug)]
+struct Words {
+    memory: Arc<Mutex<Memory>>,
+    range: Range,
+}
+
+impl Words {
+    /// Does something with each of `count` words from `first` on.
+    fn each(&self, first: usize, count: usize, mut work: impl FnMut(usize, &mut [u8])) -> bool {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(words) = memory.bytes(self.range).and_then(|bytes| bytes.get_mut(4 * first..4 * (first + count))) else { return false };
+        words.chunks_exact_mut(4).enumerate().for_each(|(at, word)| work(at, word));
+        true
+    }
+}
+
+impl MappedWords for Words {
+    fn range(&self) -> Range {
+        self.range
+    }
+
+    fn read(&self, first: usize, words: &mut [u32]) -> bool {
+        self.each(first, words.len(), |at, word| words[at] = u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+    }
+
+    fn write(&self, first: usize, words: &[u32]) -> bool {
+        self.each(first, words.len(), |at, word| word.copy_from_slice(&words[at].to_le_bytes()))
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).release(self.range.handle);
+    }
+}
+
+impl MappedMemory for InterpreterBackend {
+    fn map(&self, words: usize) -> Result<Arc<dyn MappedWords>, Error> {
+        let range = Range { handle: self.allocate(4 * words)?, offset: 0, len: 4 * words };
+        let mapped = Words { memory: Arc::clone(&self.memory), range };
+        mapped.each(0, words, |_, word| word.fill(0));
+        Ok(Arc::new(mapped))
+    }
+}
 
 impl Backend for InterpreterBackend {
     type Module = Interpreter;
@@ -119,12 +179,7 @@ impl Backend for InterpreterBackend {
     }
 
     fn free(&self, handle: u64) {
-        let mut memory = self.memory();
-        let at = (handle as usize).wrapping_sub(1);
-        let Some(block) = memory.allocations.get_mut(at).filter(|block| !block.is_empty()) else { return };
-        let bytes = std::mem::take(block).len() as u64;
-        memory.in_use -= bytes;
-        memory.free.push(at);
+        self.memory().release(handle);
     }
 
     fn upload(&self, data: &[u8], to: Range) -> Result<(), Error> {

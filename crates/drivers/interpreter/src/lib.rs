@@ -22,17 +22,18 @@ const BACKEND: &str = "interpreter";
 
 /// What the devices of the driver offer, by ordinal, each with a name:
 ///
-/// 0. everything but matrix fragments, subgroups of 32;
-/// 1. little: no subgroups, no 64-bit types, no `F16`, no tables, no vectors, 128 threads, 8 buffers, 16 KiB of shared memory;
-/// 2. subgroups of 8 and 256 threads; no atomics on floats or 64-bit integers.
+/// 0. everything but matrix fragments, subgroups of 32, scalars in a block;
+/// 1. little: no subgroups, no 64-bit types, no `F16`, no tables, no vectors, 128 threads, 8 buffers and a block of scalars, which the queue writes,
+///    16 KiB of shared memory;
+/// 2. subgroups of 8 and 256 threads; no atomics on floats or 64-bit integers; scalars by value.
 pub fn targets() -> Vec<(&'static str, Target)> {
-    let full = Target::interpreter();
+    let full = Target { scalars_in_block: true, ..Target::interpreter() };
     let little = Target {
         max_threads: 128,
         max_grid: [65_535; 3],
         shared_bytes: 16 << 10,
         subgroup: None,
-        max_buffers: 8,
+        max_buffers: 9,
         max_param_bytes: 1024,
         f64: false,
         i64: false,
@@ -43,7 +44,8 @@ pub fn targets() -> Vec<(&'static str, Target)> {
         vectors: false,
         ..full.clone()
     };
-    let narrow = Target { max_threads: 256, subgroup: Some(8), atomic_f32: false, atomic_i64: false, ..full.clone() };
+    let narrow =
+        Target { max_threads: 256, subgroup: Some(8), atomic_f32: false, atomic_i64: false, scalars_in_block: false, ..full.clone() };
     vec![("kernel IR", full), ("kernel IR, few features", little), ("kernel IR, narrow subgroups", narrow)]
 }
 

@@ -172,6 +172,7 @@ impl Found {
             atomic_i64: self.has_atomic_i64(),
             tables: true,
             vectors: true,
+            scalars_in_block: false,
             fragments: Vec::new(),
         }
     }

@@ -5,6 +5,7 @@
 
 mod flush;
 mod host;
+mod mapped;
 mod marks;
 mod monitor;
 mod peers;
@@ -14,6 +15,7 @@ mod threads;
 
 pub use flush::Flush;
 pub use host::HostMemory;
+pub use mapped::{MappedMemory, MappedWords};
 pub use marks::{Mark, Marks, Timeline};
 pub use monitor::{Health, Monitor};
 pub use peers::Peers;
@@ -41,6 +43,10 @@ pub trait Abilities {
     }
     /// The host sees its memory.
     fn host_memory(&self) -> Option<&dyn HostMemory> {
+        None
+    }
+    /// Its programs reach memory of the host.
+    fn mapped_memory(&self) -> Option<&dyn MappedMemory> {
         None
     }
     /// It reads without waiting.

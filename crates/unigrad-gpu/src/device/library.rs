@@ -75,7 +75,7 @@ impl<B: Backend> GpuDevice<B> {
             StepArg::Arg(at) => args.get(*at).copied().ok_or_else(missing),
             StepArg::Scratch(at) => Ok(inside(*at)),
             StepArg::Status | StepArg::StatusSlot | StepArg::Scalar(..) | StepArg::Word(_) => Err(missing()),
-            StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) => Err(missing()),
+            StepArg::Block(_) | StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) => Err(missing()),
         };
         let maybe = |at: &Option<StepArg>| at.as_ref().map(place).transpose();
         let scale = match scale {

@@ -6,9 +6,9 @@
 //! is one with a launch that the backend's library has refused.
 //! Never: waits, but for slots of status words.
 
-use super::{GpuDevice, GpuExecutable, STATUS_BYTES, lock};
+use super::{GpuDevice, GpuExecutable, NOTHING, block, block::Filling, lock};
 use crate::{
-    Backend, Bound, Part, Range, StepArg,
+    Backend, BlockWord, Bound, Part, Range, StepArg,
     faults::Faults,
     taints::{LaunchId, Outcome, Traced},
 };
@@ -30,6 +30,8 @@ pub(super) struct Steps<B: Backend> {
     modules: Vec<(Arc<B::Module>, [u32; 3])>,
     /// Bytes of the memory between steps.
     scratch_bytes: usize,
+    /// Words of the parameter block.
+    n_block: usize,
     n_reporting: usize,
     outcome: Outcome,
     patches: Patches,
@@ -51,6 +53,14 @@ struct PreparedStep {
     steps: ops::Range<usize>,
 }
 
+/// Memory of the driver's own for a run: between a launch's steps, the parameter block, words for reports.
+#[derive(Clone, Copy)]
+struct Memory {
+    scratch: u64,
+    block: u64,
+    status: Range,
+}
+
 /// A parameter of a step, or an element of one that is a table.
 #[derive(Clone, Copy)]
 struct Parameter {
@@ -59,18 +69,27 @@ struct Parameter {
     element: usize,
 }
 
+/// Where a number goes: into a parameter, or into the block.
+#[derive(Clone, Copy)]
+enum Target {
+    Parameter(Parameter),
+    Block(usize),
+}
+
 /// What depends on what a run brings.
 #[derive(Default)]
 struct Patches {
     /// Per entry of the table.
     entries: Vec<Vec<(Parameter, At)>>,
     /// Per word.
-    words: Vec<Vec<(Parameter, Part)>>,
+    words: Vec<Vec<(Target, Part)>>,
     /// Scratch memory: offset and length.
     scratch: Vec<(Parameter, usize, usize)>,
+    /// Parts of the parameter block, by their ranges in it.
+    blocks: Vec<(Parameter, usize, usize)>,
     status: Vec<Parameter>,
     /// Per launch that can report.
-    slots: Vec<Vec<Parameter>>,
+    slots: Vec<Vec<Target>>,
 }
 
 #[derive(Default)]
@@ -80,7 +99,10 @@ struct State {
     entries: Vec<Option<Range>>,
     words: Vec<Option<u64>>,
     scratch: Option<u64>,
-    status: Option<u64>,
+    block: Option<u64>,
+    /// What the parameter block is to hold.
+    block_words: Vec<u32>,
+    status: Option<Range>,
     /// The ranges of the table, and the numbers of the launches that can report, of this run.
     table: Vec<Range>,
     begun: Vec<LaunchId>,
@@ -98,7 +120,11 @@ impl State {
         }
     }
 
-    fn set_word(&mut self, at: Parameter, word: u64) {
+    fn set_word(&mut self, at: Target, word: u64) {
+        let at = match at {
+            Target::Parameter(at) => at,
+            Target::Block(at) => return self.block_words[at] = word as u32,
+        };
         match &mut self.bound[at.step][at.parameter] {
             Bound::Scalar(_, raw) => *raw = word,
             Bound::ScalarTable(_, raws) => raws[at.element] = word,
@@ -107,7 +133,7 @@ impl State {
     }
 
     /// Writes what differs from the last run.
-    fn patch(&mut self, patches: &Patches, run: &Run<'_>, scratch: u64, status: u64) -> Option<()> {
+    fn patch(&mut self, patches: &Patches, run: &Run<'_>, Memory { scratch, block, status }: Memory) -> Option<()> {
         self.table.clear();
         self.table.extend(run.table.iter().map(|slice| Range { handle: slice.buffer.handle, offset: slice.offset, len: slice.len }));
         for (entry, patches) in patches.entries.iter().enumerate() {
@@ -129,8 +155,8 @@ impl State {
             if self.words[word].replace(raw) == Some(raw) {
                 continue;
             }
-            for (parameter, part) in patches {
-                self.set_word(*parameter, part.of(raw));
+            for (target, part) in patches {
+                self.set_word(*target, part.of(raw));
             }
         }
         if self.scratch.replace(scratch) != Some(scratch) {
@@ -138,14 +164,24 @@ impl State {
                 self.set_range(*at, Range { handle: scratch, offset: *offset, len: *len });
             });
         }
+        if self.block.replace(block) != Some(block) {
+            patches.blocks.iter().for_each(|(at, offset, len)| {
+                self.set_range(*at, Range { handle: block, offset: *offset, len: *len });
+            });
+        }
         if self.status.replace(status) != Some(status) {
-            patches.status.iter().for_each(|at| self.set_range(*at, Range { handle: status, offset: 0, len: STATUS_BYTES }));
+            patches.status.iter().for_each(|at| self.set_range(*at, status));
         }
         Some(())
     }
 }
 
 impl Patches {
+    /// The slot of the last launch that can report goes there; `None` if there is no such launch.
+    fn slot(&mut self, target: Target) -> Option<()> {
+        self.slots.last_mut().map(|slots| slots.push(target))
+    }
+
     fn entry(&mut self, parameter: Parameter, at: At) {
         if self.entries.len() <= at.entry {
             self.entries.resize_with(at.entry + 1, Vec::new);
@@ -153,11 +189,11 @@ impl Patches {
         self.entries[at.entry].push((parameter, at));
     }
 
-    fn word(&mut self, parameter: Parameter, word: usize, part: Part) {
+    fn word(&mut self, target: Target, word: usize, part: Part) {
         if self.words.len() <= word {
             self.words.resize_with(word + 1, Vec::new);
         }
-        self.words[word].push((parameter, part));
+        self.words[word].push((target, part));
     }
 }
 
@@ -168,6 +204,7 @@ impl<B: Backend> GpuDevice<B> {
             launches: Vec::with_capacity(launches.len()),
             modules: Vec::new(),
             scratch_bytes: 0,
+            n_block: 0,
             n_reporting: 0,
             outcome: Outcome::default(),
             patches: Patches::default(),
@@ -188,12 +225,14 @@ impl<B: Backend> GpuDevice<B> {
                 let number = prepared.modules.len();
                 prepared.modules.push((Arc::clone(&program.modules[at]), step.grid));
                 let mut bound = Vec::with_capacity(step.args.len());
+                let block_at = prepared.n_block + program.block_at[at];
                 for (parameter, (arg, dtype)) in step.args.iter().zip(&program.dtypes[at]).enumerate() {
                     let place = Parameter { step: number, parameter, element: 0 };
-                    bound.push(self.parameter(program, launch, (arg, *dtype), place, &mut prepared.patches)?);
+                    bound.push(self.parameter(program, launch, (arg, *dtype), (place, block_at), &mut prepared.patches)?);
                 }
                 state.bound.push(bound);
             }
+            prepared.n_block += program.block.len();
             prepared.scratch_bytes = prepared.scratch_bytes.max(program.scratch_bytes);
             prepared.n_reporting += usize::from(program.reports);
             prepared.launches.push(PreparedStep {
@@ -217,6 +256,7 @@ impl<B: Backend> GpuDevice<B> {
         prepared.outcome = Outcome::new(traced.into_iter(), prepared.n_entries, temporary);
         state.entries = vec![None; prepared.n_entries];
         state.words = vec![None; prepared.n_words];
+        state.block_words = vec![0; prepared.n_block];
         prepared.state = Mutex::new(state);
         Ok(Box::new(prepared))
     }
@@ -227,48 +267,56 @@ impl<B: Backend> GpuDevice<B> {
         program: &GpuExecutable<B>,
         launch: &Launch,
         (arg, dtype): (&StepArg, DType),
-        place: Parameter,
+        (place, block_at): (Parameter, usize),
         patches: &mut Patches,
     ) -> Result<Bound, Error> {
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
-        let nothing = Range { handle: 0, offset: 0, len: 0 };
+        let no_slots = || self.refuse(&program.name, "a launch without reports has a slot for them");
         let find = |at: &usize| launch.args.get(*at).copied().ok_or_else(missing);
         let word = |at: &usize| launch.scalars.get(*at).copied().ok_or_else(missing);
         Ok(match arg {
             StepArg::Arg(at) => {
                 patches.entry(place, find(at)?);
-                Bound::Buffer(nothing)
+                Bound::Buffer(NOTHING)
             }
             StepArg::Scratch(at) => {
                 patches.scratch.push((place, program.scratch_at[*at], program.lowered.scratch[*at]));
-                Bound::Buffer(nothing)
+                Bound::Buffer(NOTHING)
             }
             StepArg::Status => {
                 patches.status.push(place);
-                Bound::Buffer(nothing)
+                Bound::Buffer(NOTHING)
             }
             StepArg::StatusSlot => {
-                patches
-                    .slots
-                    .last_mut()
-                    .ok_or_else(|| self.refuse(&program.name, "a launch without reports has a slot for them"))?
-                    .push(place);
+                patches.slot(Target::Parameter(place)).ok_or_else(no_slots)?;
                 Bound::Scalar(dtype, 0)
             }
             StepArg::Scalar(at, part) => {
-                patches.word(place, word(at)?, *part);
+                patches.word(Target::Parameter(place), word(at)?, *part);
                 Bound::Scalar(dtype, 0)
             }
             StepArg::Word(word) => Bound::Scalar(dtype, *word),
+            StepArg::Block(words) => {
+                for (at, what) in words.iter().enumerate() {
+                    let target = Target::Block(block_at + at);
+                    match what {
+                        BlockWord::Scalar(at, part) => patches.word(target, word(at)?, *part),
+                        BlockWord::StatusSlot => patches.slot(target).ok_or_else(no_slots)?,
+                    }
+                }
+                let Range { offset, len, .. } = block::part(0, block_at, words);
+                patches.blocks.push((place, offset, len));
+                Bound::Buffer(NOTHING)
+            }
             StepArg::Table(all) => {
                 for (element, at) in all.iter().enumerate() {
                     patches.entry(Parameter { element, ..place }, find(at)?);
                 }
-                Bound::Table(vec![nothing; all.len()])
+                Bound::Table(vec![NOTHING; all.len()])
             }
             StepArg::ScalarTable(all) => {
                 for (element, at) in all.iter().enumerate() {
-                    patches.word(Parameter { element, ..place }, word(at)?, Part::Whole);
+                    patches.word(Target::Parameter(Parameter { element, ..place }), word(at)?, Part::Whole);
                 }
                 Bound::ScalarTable(dtype, vec![0; all.len()])
             }
@@ -288,10 +336,11 @@ impl<B: Backend> GpuDevice<B> {
     }
 
     /// The memory of the driver's own for a run, and for its reports.
-    fn memory_for(&self, steps: &Steps<B>, scratch: &mut super::Scratch) -> Result<(u64, u64), Error> {
-        let memory = if steps.scratch_bytes > 0 { self.scratch(scratch, steps.scratch_bytes)? } else { 0 };
-        let status = if steps.n_reporting > 0 { self.status()? } else { 0 };
-        Ok((memory, status))
+    fn memory_for(&self, steps: &Steps<B>, scratch: &mut super::Scratch) -> Result<(Memory, Filling<'_, B>), Error> {
+        let scratch = if steps.scratch_bytes > 0 { self.scratch(scratch, steps.scratch_bytes)? } else { 0 };
+        let block = self.block(4 * steps.n_block)?;
+        let status = if steps.n_reporting > 0 { self.status()? } else { NOTHING };
+        Ok((Memory { scratch, block: block.handle(), status }, block))
     }
 
     /// See [`unigrad_device::OpenDevice::reserve_for`]; false where the sequence is launched one by one.
@@ -303,14 +352,14 @@ impl<B: Backend> GpuDevice<B> {
     fn run_whole(&self, run: &Run<'_>, steps: &Steps<B>) -> Result<(), Stopped> {
         let before = |error| Stopped { at: 0, error };
         if steps.n_reporting > 0 && !lock(&self.shared.faults).has_room(self.queue, steps.n_reporting) {
-            self.backend.synchronize().and_then(|()| self.check()).map_err(before)?;
+            self.wait(None).map_err(before)?;
         }
         // Held to the end, as in `launch`.
         let mut scratch = lock(&self.scratch);
-        let (memory, status) = self.memory_for(steps, &mut scratch).map_err(before)?;
+        let (memory, mut block) = self.memory_for(steps, &mut scratch).map_err(before)?;
         let mut state = lock(&steps.state);
         let state = &mut *state;
-        let patched = state.patch(&steps.patches, run, memory, status);
+        let patched = state.patch(&steps.patches, run, memory);
         patched.ok_or_else(|| before(self.refuse("sequence", "the run does not fit the sequence that was prepared")))?;
         state.begun.clear();
         if steps.n_reporting > 0 {
@@ -318,13 +367,15 @@ impl<B: Backend> GpuDevice<B> {
             for (name, slots) in steps.launches.iter().filter_map(|launch| launch.reports.as_ref()).zip(&steps.patches.slots) {
                 let (id, slot) = faults.begin_named(self.queue, Arc::clone(name));
                 state.begun.push(id);
-                slots.iter().for_each(|parameter| state.set_word(*parameter, slot.into()));
+                slots.iter().for_each(|target| state.set_word(*target, slot.into()));
             }
         }
+        self.fill(&mut block, &state.block_words).map_err(before)?;
+        drop(block);
         for (at, launch) in steps.launches.iter().enumerate() {
             let mut begun = false;
             if let Some((args, scalars)) = &launch.library {
-                match self.perform_in(run, at, (args, scalars), memory, state) {
+                match self.perform_in(run, at, (args, scalars), memory.scratch, state) {
                     Ok(true) => begun = true,
                     Ok(false) => {
                         // Nothing is queued for it: it and what follows go one by one, with programs of the driver in its place.
@@ -385,7 +436,7 @@ impl<B: Backend> GpuDevice<B> {
     fn note_part(&self, run: &Run<'_>, steps: &Steps<B>, end: usize, begun: &[LaunchId]) {
         let mut faults = lock(&self.shared.faults);
         let mut begun = begun.iter();
-        let find = |at: &At| at.find(run.table).map_or(Range { handle: 0, offset: 0, len: 0 }, Self::range);
+        let find = |at: &At| at.find(run.table).map_or(NOTHING, Self::range);
         for (launch, step) in run.launches.iter().zip(&steps.launches).take(end) {
             let Some(program) = launch.program.as_any().downcast_ref::<GpuExecutable<B>>() else { continue };
             launch.begins.iter().for_each(|at| faults.upload(find(at)));

@@ -154,3 +154,23 @@ fn maps_are_compiled_for_workgroups_that_fill_the_device() {
 fn the_order_of_a_sum_does_not_depend_on_it() {
     assert_eq!(threads(&exponentials(true), [0.25, 0.5]), threads(&exponentials(true), [0.75, 1.0]));
 }
+
+#[test]
+fn a_look_covers_launches_from_before_the_wait_only() {
+    let device = Told::device(Target::interpreter(), |_| true, [1.0, 1.0]);
+    let begin = || _ = super::lock(&device.shared.faults).begin(device.queue, "report", None);
+    let unchecked = || super::lock(&device.shared.faults).n_unchecked(device.queue);
+    device.status().unwrap();
+    assert!(device.before_wait(None).is_empty());
+    begin();
+    let awaited = device.before_wait(None);
+    begin();
+    assert_eq!(awaited, [(device.queue, 1)]);
+    device.after_wait(&awaited).unwrap();
+    assert_eq!(unchecked(), 1, "the second one may be under way");
+    // Whoever looks later finds nothing left of what has been looked at.
+    device.after_wait(&awaited).unwrap();
+    assert_eq!(unchecked(), 1);
+    device.wait(None).unwrap();
+    assert_eq!(unchecked(), 0);
+}

@@ -20,7 +20,7 @@ mod signature;
 mod sort;
 
 pub(crate) use contract::{Factor, Places, library};
-pub(crate) use signature::{IndexError, Signature};
+pub(crate) use signature::{IndexError, ScalarTable, Signature};
 
 use unigrad_ir::{Program, Target};
 use unigrad_kernel::Kernel;
@@ -47,6 +47,25 @@ impl Part {
     }
 }
 
+/// A word of a parameter block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BlockWord {
+    /// The lower ([`Part::Whole`], [`Part::Low`]) or upper 32 bits of the kernel's run-time scalar at this position.
+    Scalar(usize, Part),
+    /// See [`StepArg::StatusSlot`].
+    StatusSlot,
+}
+
+impl BlockWord {
+    /// What it is in a launch with these scalars and this slot; `None` if there are fewer scalars.
+    pub fn of(self, scalars: &[u64], slot: u32) -> Option<u32> {
+        match self {
+            BlockWord::Scalar(at, part) => scalars.get(at).map(|raw| part.of(*raw) as u32),
+            BlockWord::StatusSlot => Some(slot),
+        }
+    }
+}
+
 /// What a step passes for a parameter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum StepArg {
@@ -62,6 +81,8 @@ pub enum StepArg {
     Scalar(usize, Part),
     /// A number that lowering decided, so that one program serves many sizes.
     Word(u64),
+    /// A buffer of these words (`U32`), which each run brings.
+    Block(Vec<BlockWord>),
     /// The kernel's buffer arguments at these positions, as a table.
     Table(Vec<usize>),
     /// The kernel's run-time scalars at these positions, as a table.
@@ -98,6 +119,13 @@ impl Lowered {
             StepArg::Arg(at) => StepArg::Arg(at + n_args),
             StepArg::Scratch(at) => StepArg::Scratch(at + n_scratch),
             StepArg::Scalar(at, part) => StepArg::Scalar(at + n_scalars, part),
+            StepArg::Block(mut words) => {
+                words.iter_mut().for_each(|word| match word {
+                    BlockWord::Scalar(at, _) => *at += n_scalars,
+                    BlockWord::StatusSlot => {}
+                });
+                StepArg::Block(words)
+            }
             StepArg::Table(at) => StepArg::Table(at.into_iter().map(|at| at + n_args).collect()),
             StepArg::ScalarTable(at) => StepArg::ScalarTable(at.into_iter().map(|at| at + n_scalars).collect()),
             same @ (StepArg::Status | StepArg::StatusSlot | StepArg::Word(_) | StepArg::WordTable(_)) => same,
@@ -120,6 +148,9 @@ pub struct Unsupported {
 
 /// Lowers a kernel.
 pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
+    // The block is a buffer more than a kernel has.
+    let without_block = target.scalars_in_block.then(|| Target { max_buffers: target.max_buffers.saturating_sub(1), ..target.clone() });
+    let target = without_block.as_ref().unwrap_or(target);
     match kernel {
         Kernel::Region(region) => region::region(region, target),
         Kernel::Grouped(grouped) => region::grouped(grouped, target),

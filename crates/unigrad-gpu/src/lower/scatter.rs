@@ -221,6 +221,7 @@ impl<'a> ScatterWork<'a> {
     /// Checks each index and writes what it counts from the start.
     fn find_targets(&self, target: &Target) -> Result<Step, Unsupported> {
         let mut sig = Signature::new("scatter_targets", [threads(target, 128), 1, 1]);
+        sig.made_for(target);
         let index = self.index().open(&mut sig, "index", false);
         let targets = self.targets.open(&mut sig, "targets", true);
         let error = sig.index_error();

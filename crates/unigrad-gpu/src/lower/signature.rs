@@ -1,8 +1,11 @@
 //! A program under construction together with what a launch passes for its parameters, so that the two cannot disagree.
+//!
+//! What differs from run to run (scalars, positions, seeds, the slot for reports) is passed by value, or where the target wants it so
+//! loaded from one block of words at constant offsets; what lowering decided is always passed by value.
 
-use super::{Part, Step, StepArg};
+use super::{BlockWord, Part, Step, StepArg};
 use crate::faults::{CHECKS_WORD, SLOT_WORDS};
-use unigrad_ir::{AtomicOp, Builder, Place, Value};
+use unigrad_ir::{AtomicOp, Builder, Place, Target, Value};
 use unigrad_kernel::Arg;
 use unigrad_scalar::{BinaryOp, DType};
 
@@ -12,6 +15,53 @@ pub(crate) struct Signature {
     pub(crate) b: Builder,
     args: Vec<StepArg>,
     index_error: Option<IndexError>,
+    in_block: bool,
+    block: Option<Block>,
+}
+
+/// The parameter block: which parameter it is, and its words.
+#[derive(Debug)]
+struct Block {
+    parameter: usize,
+    place: Place,
+    words: Vec<BlockWord>,
+}
+
+/// A table of run-time scalars.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ScalarTable {
+    /// A parameter.
+    Passed(u32),
+    /// `count` words of a block from `first` on; of types of 8 bytes the lower halves, and behind them the upper ones.
+    InBlock { place: Place, first: i64, count: i64, dtype: DType },
+}
+
+impl ScalarTable {
+    /// The scalar at an index (`U32`).
+    pub(crate) fn at(self, b: &mut Builder, which: Value) -> Value {
+        match self {
+            ScalarTable::Passed(table) => b.table_scalar(table, which),
+            ScalarTable::InBlock { place, first, count, dtype } => {
+                let at = b.add_const(which, first);
+                let low = b.load(place, at);
+                if dtype.size() < 8 {
+                    return b.bitcast(low, dtype);
+                }
+                let at = b.add_const(which, first + count);
+                let high = b.load(place, at);
+                joined(b, low, high, dtype)
+            }
+        }
+    }
+}
+
+/// The number of 8 bytes with these halves.
+fn joined(b: &mut Builder, low: Value, high: Value, dtype: DType) -> Value {
+    let (low, high) = (b.cast(low, DType::U64), b.cast(high, DType::U64));
+    let shift = b.int(DType::U64, 32);
+    let high = b.binary(BinaryOp::Shl, high, shift);
+    let whole = b.binary(BinaryOp::Or, low, high);
+    b.bitcast(whole, dtype)
 }
 
 /// Where a program reports an index out of range: 8 words of its own in the status buffer, namely 1, then the index and the axis's size as
@@ -25,7 +75,35 @@ pub(crate) struct IndexError {
 
 impl Signature {
     pub(crate) fn new(name: &str, block: [u32; 3]) -> Signature {
-        Signature { b: Builder::new(name, block), args: Vec::new(), index_error: None }
+        Signature { b: Builder::new(name, block), args: Vec::new(), index_error: None, in_block: false, block: None }
+    }
+
+    /// Has what follows as the target wants it: to be called before scalars are declared, which are passed by value otherwise.
+    pub(crate) fn made_for(&mut self, target: &Target) {
+        self.in_block = target.scalars_in_block;
+    }
+
+    /// Where a word is in the block, with its parameter.
+    fn block_word(&mut self, word: BlockWord) -> (Place, usize) {
+        let block = match &mut self.block {
+            Some(block) => block,
+            none => {
+                let (parameter, place) = (self.args.len(), self.b.buffer("block", DType::U32));
+                self.args.push(StepArg::Block(Vec::new()));
+                none.insert(Block { parameter, place, words: Vec::new() })
+            }
+        };
+        let at = block.words.iter().position(|have| *have == word).unwrap_or_else(|| {
+            block.words.push(word);
+            block.words.len() - 1
+        });
+        (block.place, at)
+    }
+
+    fn load_word(&mut self, word: BlockWord) -> Value {
+        let (place, at) = self.block_word(word);
+        let at = self.b.u32(at as u32);
+        self.b.load(place, at)
     }
 
     /// The kernel's buffer argument `at`.
@@ -48,12 +126,23 @@ impl Signature {
 
     /// The kernel's run-time scalar `at`. 64-bit integers come as they are only where the target has them: see [`Signature::scalar_halves`].
     pub(crate) fn scalar(&mut self, name: &str, at: usize, dtype: DType) -> Value {
+        if self.in_block && matches!(dtype.size(), 4 | 8) {
+            let low = self.load_word(BlockWord::Scalar(at, Part::Low));
+            if dtype.size() == 4 {
+                return self.b.bitcast(low, dtype);
+            }
+            let high = self.load_word(BlockWord::Scalar(at, Part::High));
+            return joined(&mut self.b, low, high, dtype);
+        }
         self.args.push(StepArg::Scalar(at, Part::Whole));
         self.b.scalar(name, dtype)
     }
 
     /// The lower and upper 32 bits of the kernel's run-time scalar `at`, as `U32`.
     pub(crate) fn scalar_halves(&mut self, name: &str, at: usize) -> [Value; 2] {
+        if self.in_block {
+            return [Part::Low, Part::High].map(|part| self.load_word(BlockWord::Scalar(at, part)));
+        }
         self.args.push(StepArg::Scalar(at, Part::Low));
         let low = self.b.scalar(&format!("{name}_lo"), DType::U32);
         self.args.push(StepArg::Scalar(at, Part::High));
@@ -62,6 +151,10 @@ impl Signature {
 
     /// A run-time scalar that holds an `I64` or `U64` known to fit 32 bits, as `I32` (its lower half).
     pub(crate) fn scalar_low(&mut self, name: &str, at: usize) -> Value {
+        if self.in_block {
+            let low = self.load_word(BlockWord::Scalar(at, Part::Low));
+            return self.b.bitcast(low, DType::I32);
+        }
         self.args.push(StepArg::Scalar(at, Part::Low));
         self.b.scalar(name, DType::I32)
     }
@@ -73,11 +166,23 @@ impl Signature {
         self.b.table(name, dtype, count, write)
     }
 
-    /// A table of the kernel's run-time scalars.
-    pub(crate) fn scalar_table(&mut self, name: &str, dtype: DType, scalars: Vec<usize>) -> u32 {
-        let count = scalars.len() as u32;
-        self.args.push(StepArg::ScalarTable(scalars));
-        self.b.scalar_table(name, dtype, count)
+    /// A table of the kernel's run-time scalars; of a type of 4 or 8 bytes.
+    pub(crate) fn scalar_table(&mut self, name: &str, dtype: DType, scalars: Vec<usize>) -> ScalarTable {
+        let count = scalars.len();
+        if !self.in_block {
+            self.args.push(StepArg::ScalarTable(scalars));
+            return ScalarTable::Passed(self.b.scalar_table(name, dtype, count as u32));
+        }
+        let halves = if dtype.size() == 8 { &[Part::Low, Part::High][..] } else { &[Part::Low] };
+        let (place, _) = self.block_word(BlockWord::Scalar(scalars.first().copied().unwrap_or(0), Part::Low));
+        let words = self.block.iter_mut().map(|block| &mut block.words).next();
+        let mut first = 0;
+        if let Some(words) = words {
+            first = words.len();
+            // One after the other, whether or not some are there already.
+            words.extend(halves.iter().flat_map(|half| scalars.iter().map(|at| BlockWord::Scalar(*at, *half))));
+        }
+        ScalarTable::InBlock { place, first: first as i64, count: count as i64, dtype }
     }
 
     /// A table of numbers known now.
@@ -94,13 +199,20 @@ impl Signature {
         }
         self.args.push(StepArg::Status);
         let status = self.b.buffer_atomic("status", DType::U32);
-        self.args.push(StepArg::StatusSlot);
-        let slot = self.b.scalar("status_slot", DType::U32);
+        let slot = if self.in_block {
+            self.load_word(BlockWord::StatusSlot)
+        } else {
+            self.args.push(StepArg::StatusSlot);
+            self.b.scalar("status_slot", DType::U32)
+        };
         *self.index_error.insert(IndexError { status, slot })
     }
 
     /// The launch.
-    pub(crate) fn finish(self, grid: [u32; 3]) -> Step {
+    pub(crate) fn finish(mut self, grid: [u32; 3]) -> Step {
+        if let Some(Block { parameter, words, .. }) = self.block {
+            self.args[parameter] = StepArg::Block(words);
+        }
         Step { program: self.b.finish(), grid, args: self.args }
     }
 }

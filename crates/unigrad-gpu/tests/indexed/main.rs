@@ -63,7 +63,8 @@ pub(crate) fn targets() -> Vec<Target> {
         all.clone(),
         Target { subgroup: Some(8), compute_units: 64, ..all.clone() },
         Target { subgroup: None, shared_bytes: 16 << 10, max_threads: 128, max_grid: [3, 65_535, 65_535], max_buffers: 8, ..all.clone() },
-        Target { subgroup: None, shared_bytes: 2 << 10, max_threads: 32, compute_units: 20, ..all },
+        Target { subgroup: None, shared_bytes: 2 << 10, max_threads: 32, compute_units: 20, ..all.clone() },
+        Target { scalars_in_block: true, ..all },
     ]
 }
 
@@ -84,6 +85,11 @@ pub(crate) fn on_target(kernel: &Kernel, target: &Target, buffers: &mut [Vec<u8>
         let program = &step.program;
         assert!(extents && program.threads() <= target.max_threads, "{}: {:?} of {:?}", program.name, step.grid, program.block);
         assert!(program.shared_bytes() <= target.shared_bytes, "{}: {} bytes shared", program.name, program.shared_bytes());
+        // The words of a block, in memory of their own.
+        let block = step.args.iter().find_map(|arg| if let StepArg::Block(words) = arg { Some(words) } else { None });
+        let block: Vec<u8> = block.into_iter().flatten().flat_map(|word| word.of(scalars, 0).unwrap().to_le_bytes()).collect();
+        memory.truncate(status + 1);
+        memory.push(block);
         let arguments: Vec<_> = step
             .args
             .iter()
@@ -92,6 +98,7 @@ pub(crate) fn on_target(kernel: &Kernel, target: &Target, buffers: &mut [Vec<u8>
                 StepArg::Scratch(at) => Argument::Buffer(whole(&memory, n + at)),
                 StepArg::Status => Argument::Buffer(whole(&memory, status)),
                 StepArg::StatusSlot => Argument::Scalar(0),
+                StepArg::Block(_) => Argument::Buffer(whole(&memory, status + 1)),
                 StepArg::Scalar(at, Part::Whole) => Argument::Scalar(scalars[*at]),
                 StepArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
                 StepArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),

@@ -297,6 +297,7 @@ impl Backward<'_> {
         let items = forward.batch * forward.heads * blocks * chunks;
         let line = Line::new(items, target)?;
         let mut sig = Signature::new("attention_dq", Tile::block(shape));
+        sig.made_for(target);
         let arguments = self.open(&mut sig);
         let dq = context.output(self.at(3), kernel.grad_buffers[0]).open(&mut sig, "dq", true);
         let b = &mut sig.b;
@@ -343,6 +344,7 @@ impl Backward<'_> {
         let items = forward.batch * forward.kv_heads * blocks * chunks;
         let line = Line::new(items, target)?;
         let mut sig = Signature::new("attention_dkv", Tile::block(shape));
+        sig.made_for(target);
         let arguments = self.open(&mut sig);
         let mut output = |name: &str, n: usize| context.output(self.at(3 + n), kernel.grad_buffers[n]).open(&mut sig, name, true);
         let dk = with_dk.then(|| output("dk", 1));

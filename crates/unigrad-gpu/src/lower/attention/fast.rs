@@ -62,6 +62,7 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
     let items = kernel.batch * kernel.heads * kernel.q_len.div_ceil(native::QUERIES as usize);
     let line = Line::new(items, target)?;
     let mut sig = Signature::new("attention_mma", [native::THREADS, 1, 1]);
+    sig.made_for(target);
     let parameters = context.open(&mut sig);
     let out = context.output(context.n_inputs, kernel.out_buffer).open(&mut sig, "y", true);
     let lse = context.lse(true).open(&mut sig, "lse", true);
@@ -161,6 +162,7 @@ impl Pass<'_> {
         let items = forward.batch * heads * inner.rows.div_ceil(native::ROWS as usize);
         let line = Line::new(items, target)?;
         let mut sig = Signature::new(if *by_key { "attention_dkv_mma" } else { "attention_dq_mma" }, [native::THREADS, 1, 1]);
+        sig.made_for(target);
         let parameters = context.open(&mut sig);
         let lse = context.lse(false).open(&mut sig, "lse", false);
         let dout = context.input(context.n_inputs + 2, kernel.dout_buffer).open(&mut sig, "dy", false);

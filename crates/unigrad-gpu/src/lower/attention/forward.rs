@@ -47,6 +47,7 @@ impl Forward<'_> {
         let kernel = context.kernel;
         let line = division.line(target)?;
         let mut sig = Signature::new("attention", Tile::block(*shape));
+        sig.made_for(target);
         let parameters = context.open(&mut sig);
         let results = division.open(&mut sig);
         let b = &mut sig.b;

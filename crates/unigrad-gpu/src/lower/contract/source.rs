@@ -71,7 +71,7 @@ pub(super) fn store(contract: &Contract, problem: &Problem, target: &Target) -> 
                 match arg {
                     StepArg::Arg(of) => *arg = args.get(*of).map_or(StepArg::Scratch(at), |arg| StepArg::Arg(*arg)),
                     StepArg::Scratch(own) => *own += n_scratch,
-                    StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) | StepArg::Scalar(..) => {
+                    StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) | StepArg::Scalar(..) | StepArg::Block(_) => {
                         return Err(Unsupported {
                             cause: format!("prologue {}: it passes tables or run-time scalars", region.name),
                             help: "this is a mistake of the compiler; please report it".to_owned(),

@@ -193,6 +193,7 @@ impl<'a> Body<'a> {
         first_scalar: usize,
     ) -> Result<Body<'a>, Unsupported> {
         check(region, target)?;
+        sig.made_for(target);
         let live = live(region);
         let used = |arg: usize| {
             region.insts.iter().zip(&live).any(|(inst, live)| {

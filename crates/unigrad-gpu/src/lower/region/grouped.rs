@@ -12,7 +12,7 @@ use super::{
     map::{counter, for_blocks},
     schedule::GroupedSchedule,
 };
-use crate::lower::{Lowered, Signature, Unsupported};
+use crate::lower::{Lowered, ScalarTable, Signature, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{Grouped, InstOp, Region};
 use unigrad_scalar::{BinaryOp, DType};
@@ -123,6 +123,7 @@ impl Group<'_> {
         }
         let equal = padded.iter().all(|at| self.blocks(lens[*at]) == self.blocks(lens[padded[0]]));
         let mut sig = Signature::new(&super::identifier(&self.region.name), [self.schedule.threads, 1, 1]);
+        sig.made_for(self.target);
         let tables: Vec<u32> = self
             .region
             .args
@@ -130,7 +131,7 @@ impl Group<'_> {
             .enumerate()
             .map(|(arg, of)| sig.table(&format!("args{arg}"), of.dtype, of.write, padded.iter().map(|at| at * self.n_args + arg).collect()))
             .collect();
-        let scalars: Vec<u32> = self
+        let scalars: Vec<ScalarTable> = self
             .region
             .scalars
             .iter()
@@ -160,7 +161,7 @@ impl Group<'_> {
             };
             let places = tables.iter().map(|table| Some(Place::Table(*table, instance))).collect();
             let scalars = scalars.iter().zip(&self.region.scalars).map(|(table, dtype)| {
-                let value = b.table_scalar(*table, instance);
+                let value = table.at(b, instance);
                 Some(Scalar::Whole(unpack(b, value, *dtype)))
             });
             let scalars = scalars.collect();

@@ -31,6 +31,7 @@ pub(in crate::lower::attention) fn lower(
     let items = forward.batch * heads * n_rows.div_ceil(sizes.rows as usize);
     let line = Line::new(items, target)?;
     let mut sig = Signature::new(if by_key { "attention_dkv_fragment" } else { "attention_dq_fragment" }, [sizes.threads(), 1, 1]);
+    sig.made_for(target);
     let arguments = pass.open(&mut sig);
     let mut output = |name: &str, n: usize| context.output(pass.at(3 + n), kernel.grad_buffers[n]).open(&mut sig, name, true);
     let outputs = match keys {

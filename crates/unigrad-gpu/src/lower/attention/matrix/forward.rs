@@ -28,6 +28,7 @@ pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes,
     let kernel = context.kernel;
     let line = division.line(target)?;
     let mut sig = Signature::new("attention_fragment", [sizes.threads(), 1, 1]);
+    sig.made_for(target);
     let parameters = context.open(&mut sig);
     let results = division.open(&mut sig);
     let b = &mut sig.b;

@@ -27,6 +27,7 @@ pub(super) fn targets() -> Vec<(&'static str, Target)> {
         ("no 64-bit integers, small grid", Target { i64: false, max_grid: [5, 1024, 64], subgroup: None, tables: false, ..all.clone() }),
         ("many compute units", Target { compute_units: 132, max_buffers: 256, ..all.clone() }),
         ("tables by choice", Target { dialect: Dialect::OpenCl, max_param_bytes: 2048, max_buffers: 128, subgroup: None, ..all.clone() }),
+        ("scalars in a block", Target { scalars_in_block: true, ..all.clone() }),
         (FEW_BUFFERS, Target { max_buffers: 5, ..all }),
     ]
 }
@@ -44,6 +45,12 @@ pub(super) fn execute(lowered: &Lowered, target: &Target, memory: &Memory, scala
     for step in &lowered.steps {
         assert!(step.grid.iter().zip(target.max_grid).all(|(extent, most)| *extent <= most), "grid {:?}", step.grid);
         assert!(step.program.threads() <= target.max_threads && step.program.shared_bytes() <= target.shared_bytes);
+        // The words of a block, in memory of their own.
+        let block = step.args.iter().find_map(|arg| if let StepArg::Block(words) = arg { Some(words) } else { None });
+        let block: Vec<u8> = block.into_iter().flatten().flat_map(|word| word.of(scalars, 0).unwrap().to_le_bytes()).collect();
+        let in_block = Span { allocation: status + 1, offset: 0, len: block.len() };
+        allocations.truncate(status + 1);
+        allocations.push(block);
         let arguments: Vec<Argument> = step
             .args
             .iter()
@@ -55,6 +62,7 @@ pub(super) fn execute(lowered: &Lowered, target: &Target, memory: &Memory, scala
                 StepArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
                 StepArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),
                 StepArg::StatusSlot => Argument::Scalar(0),
+                StepArg::Block(_) => Argument::Buffer(in_block),
                 StepArg::Word(word) => Argument::Scalar(*word),
                 StepArg::Table(at) => Argument::Table(at.iter().map(|at| span(*at)).collect()),
                 StepArg::ScalarTable(at) => Argument::ScalarTable(at.iter().map(|at| scalars[*at]).collect()),

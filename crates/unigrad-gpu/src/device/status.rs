@@ -1,0 +1,156 @@
+//! Status words: where programs report an index out of range, and how the host comes to know of it.
+//!
+//! In: launches that can report, each with a slot of words in its queue's memory (`faults.rs`). Out: what is known of them after a wait.
+//! Always: the words lie in memory of the host where the backend maps it (`MappedMemory`), so that a look at them costs nothing but the wait that
+//! was made anyway; elsewhere in a buffer that is read after the wait. A look covers launches that were queued before the wait began,
+//! and no others: the words of one that is still under way say nothing.
+//! A slot is set back to 0 before it is used again.
+
+use super::{GpuDevice, lock};
+use crate::{
+    Backend, Range,
+    faults::{Faults, SLOT_WORDS, SLOTS},
+};
+use std::sync::Arc;
+use unigrad_device::{Error, MappedWords};
+
+/// Bytes of a launch's words, and of all of a queue's; see [`crate::StepArg::Status`].
+pub(crate) const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
+pub(crate) const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
+
+/// The memory of a queue's status words.
+#[derive(Clone, Debug)]
+pub(crate) enum Status {
+    /// The host's, which programs reach.
+    Mapped(Arc<dyn MappedWords>),
+    /// The device's, by handle.
+    Buffer(u64),
+}
+
+impl Status {
+    /// What programs are given.
+    pub(crate) fn range(&self) -> Range {
+        match self {
+            Status::Mapped(words) => words.range(),
+            Status::Buffer(handle) => Range { handle: *handle, offset: 0, len: STATUS_BYTES },
+        }
+    }
+}
+
+/// Per queue, up to which launch its reports are there after a wait.
+pub(crate) type Awaited = Vec<(usize, u64)>;
+
+impl<B: Backend> GpuDevice<B> {
+    /// The memory of this queue's status words.
+    pub(super) fn status(&self) -> Result<Range, Error> {
+        if let Some(status) = &lock(&self.shared.statuses)[self.queue] {
+            return Ok(status.range());
+        }
+        // Where no memory of the host can be had, the device's own does it.
+        let mapped = self.backend.mapped_memory().and_then(|host| host.map(STATUS_BYTES / 4).ok());
+        let status = match mapped {
+            Some(words) => Status::Mapped(words),
+            None => {
+                let handle = self.backend.allocate(STATUS_BYTES)?;
+                if let Err(error) = self.backend.upload(&[0; STATUS_BYTES], Range { handle, offset: 0, len: STATUS_BYTES }) {
+                    self.backend.free(handle);
+                    return Err(error);
+                }
+                Status::Buffer(handle)
+            }
+        };
+        Ok(lock(&self.shared.statuses)[self.queue].insert(status).range())
+    }
+
+    /// Gives the memory of this queue's status words back.
+    pub(super) fn drop_status(&self) {
+        match lock(&self.shared.statuses)[self.queue].take() {
+            Some(Status::Buffer(handle)) => self.backend.free(handle),
+            Some(Status::Mapped(words)) => {
+                // An error has nobody to go to; a device that is lost writes nothing any more.
+                let _ = self.backend.synchronize();
+                drop(words);
+            }
+            None => {}
+        }
+    }
+
+    /// Which launches a wait that begins now covers: all of this queue's, and those of other queues that a range depends on.
+    pub(crate) fn before_wait(&self, range: Option<Range>) -> Awaited {
+        // In the order of `launch`: a launch that has begun is queued.
+        let _scratch = lock(&self.scratch);
+        let faults = lock(&self.shared.faults);
+        let mut awaited = range.map_or_else(Vec::new, |range| faults.behind(range));
+        awaited.retain(|(queue, _)| *queue != self.queue);
+        if faults.n_unchecked(self.queue) > 0 {
+            awaited.push((self.queue, faults.begun(self.queue)));
+        }
+        awaited
+    }
+
+    /// Looks at the status words of launches that a wait has covered.
+    pub(crate) fn after_wait(&self, awaited: &Awaited) -> Result<(), Error> {
+        if awaited.is_empty() {
+            return Ok(());
+        }
+        // In the order of `launch`, and with no launch in between.
+        let _scratch = lock(&self.scratch);
+        let mut faults = lock(&self.shared.faults);
+        awaited.iter().try_for_each(|(queue, until)| self.look(&mut faults, *queue, *until))
+    }
+
+    /// Waits for this queue, and looks at its status words.
+    pub(super) fn wait(&self, range: Option<Range>) -> Result<(), Error> {
+        let awaited = self.before_wait(range);
+        self.backend.synchronize()?;
+        self.after_wait(&awaited)
+    }
+
+    /// Looks at the status words of a queue's launches before `until`, which are done.
+    fn look(&self, faults: &mut Faults, queue: usize, until: u64) -> Result<(), Error> {
+        // Another thread may have looked at some since.
+        let count = until.saturating_sub(faults.first_unchecked(queue)) as usize;
+        let Some(status) = lock(&self.shared.statuses)[queue].clone().filter(|_| count > 0) else { return Ok(()) };
+        let (first, slot) = (faults.first_slot(queue) as usize, SLOT_WORDS as usize);
+        let before_wrap = count.min(SLOTS as usize - first);
+        let mut words = vec![0; count * slot];
+        let (low, high) = words.split_at_mut(before_wrap * slot);
+        for (first, words) in [(first, low), (0, high)].into_iter().filter(|(_, words)| !words.is_empty()) {
+            match &status {
+                Status::Mapped(mapped) => self.take_mapped(&**mapped, first * slot, words)?,
+                Status::Buffer(handle) => self.take_buffer(*handle, first * SLOT_BYTES, words)?,
+            }
+        }
+        faults.resolve(queue, &words);
+        Ok(())
+    }
+
+    /// Copies words and sets them back.
+    fn take_mapped(&self, mapped: &dyn MappedWords, first: usize, words: &mut [u32]) -> Result<(), Error> {
+        let mut fits = mapped.read(first, words);
+        for (at, slot) in words.chunks_exact(SLOT_WORDS as usize).enumerate() {
+            if slot.iter().any(|word| *word != 0) {
+                fits &= mapped.write(first + at * slot.len(), &[0; SLOT_WORDS as usize]);
+            }
+        }
+        if fits { Ok(()) } else { Err(self.refuse("status words", "they are shorter than the slots of their queue")) }
+    }
+
+    /// Copies words from a buffer of the device, and sets them back.
+    fn take_buffer(&self, handle: u64, offset: usize, words: &mut [u32]) -> Result<(), Error> {
+        // Rounded down to what every backend can begin at; a slot is 32 bytes.
+        let lead = offset % 64;
+        let whole = Range { handle, offset: offset - lead, len: 4 * words.len() + lead };
+        let mut bytes = vec![0; whole.len];
+        self.backend.download(whole, &mut bytes)?;
+        for (word, bytes) in words.iter_mut().zip(bytes[lead..].chunks_exact(4)) {
+            *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        }
+        if words.iter().any(|word| *word != 0) {
+            // The slot before is in use by nobody.
+            self.backend.upload(&vec![0; whole.len], whole)?;
+            self.backend.synchronize()?;
+        }
+        Ok(())
+    }
+}
