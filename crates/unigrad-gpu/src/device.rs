@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use std::{
     any::Any,
     cmp::Ordering::Equal,
-    fmt,
+    fmt, ops,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
@@ -357,6 +357,22 @@ impl<B: Backend> GpuDevice<B> {
         }
     }
 
+    /// Launches some of a program's steps; `begun` if what comes before them must not be done twice.
+    fn steps(&self, program: &GpuExecutable<B>, steps: ops::Range<usize>, brought: &Brought<'_>, mut begun: bool) -> Result<(), Error> {
+        let scratch_only = program.library.as_ref().map_or(0, |library| library.before);
+        for at in steps {
+            let step = &program.lowered.steps[at];
+            if step.grid.contains(&0) {
+                continue;
+            }
+            let bound = self.bind(program, at, brought)?;
+            let launched = self.backend.launch(&program.modules[at], step.grid, &bound);
+            launched.map_err(|error| if begun { self.not_again(&program.name, error) } else { error })?;
+            begun |= at >= scratch_only;
+        }
+        Ok(())
+    }
+
     fn bind(&self, program: &GpuExecutable<B>, step: usize, brought: &Brought<'_>) -> Result<Vec<Bound>, Error> {
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
         let arg = |at: usize| brought.args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
@@ -463,6 +479,9 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let memory = if program.scratch_bytes > 0 { self.scratch(&mut scratch, program.scratch_bytes)? } else { 0 };
         let status = if program.reports { self.status()? } else { 0 };
         let ranges: SmallVec<[Range; 16]> = args.iter().map(|slice| Self::range(*slice)).collect();
+        let brought = Brought { args, scalars, scratch: memory, status, slot: 0 };
+        let first = program.library.as_ref().map_or(0, |library| library.before);
+        self.steps(program, 0..first, &brought, false)?;
         if let Some(library) = &program.library
             && !self.perform(program, library, &ranges, scalars, memory)?
         {
@@ -472,17 +491,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         }
         let mut faults = lock(&self.shared.faults);
         let reporting = program.reports.then(|| faults.begin(self.queue, &program.name, origin));
-        let brought = Brought { args, scalars, scratch: memory, status, slot: reporting.map_or(0, |(_, slot)| slot) };
-        let mut begun = program.library.is_some();
-        for (at, step) in program.lowered.steps.iter().enumerate() {
-            if step.grid.contains(&0) {
-                continue;
-            }
-            let bound = self.bind(program, at, &brought)?;
-            let launched = self.backend.launch(&program.modules[at], step.grid, &bound);
-            launched.map_err(|error| if begun { self.not_again(&program.name, error) } else { error })?;
-            begun = true;
-        }
+        let brought = Brought { slot: reporting.map_or(0, |(_, slot)| slot), ..brought };
+        self.steps(program, first..program.lowered.steps.len(), &brought, program.library.is_some())?;
         faults.launch(&ranges, &program.flows, reporting.map(|(id, _)| id));
         Ok(())
     }

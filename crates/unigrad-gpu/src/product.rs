@@ -88,6 +88,9 @@ pub struct Product {
     pub tf32: bool,
     /// What the library does with the sums.
     pub inside: Inside,
+    /// Bytes that steps before the product read and write, because an operand is not in memory as the product needs it. The driver's own kernel may
+    /// make it on the way.
+    pub made: u64,
     /// Whether a kernel reads `c` afterwards, which the driver's own kernel would have done on the way: the library has to win by more.
     pub after: bool,
 }

@@ -2,10 +2,10 @@
 //! A program of its own, for who does products is a setting of the process.
 
 use std::sync::Mutex;
-use unigrad::prelude::*;
+use unigrad::{prelude::*, tensor::Format};
 use unigrad_device::{Config, Products};
 use unigrad_interpreter::{REFUSED, products};
-use unigrad_testing::{cases, run};
+use unigrad_testing::{Values, cases, compare::Tolerance, compare::close, run};
 
 /// The setting, and the counts of what the library has done, are the process's.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -112,4 +112,112 @@ fn what_is_not_finite_stays_so() {
             }
         }
     }
+}
+
+/// In memory, without a graph behind it.
+fn stored(x: Tensor) -> Tensor {
+    x.realize().unwrap().detach()
+}
+
+fn numbers(shape: &[usize], seed: usize) -> Vec<f32> {
+    (0..shape.iter().product()).map(|i| ((i * 7919 + seed * 104_729 + i * i % 31) % 257) as f32 / 64.0 - 2.0).collect()
+}
+
+/// An operand of a product as it lies in memory, and what is read of it.
+type Operand = (&'static str, fn(&Tensor) -> Tensor, fn(&Tensor) -> Tensor);
+
+/// What a library cannot read as it lies: it is made in memory first.
+const OPERANDS: [Operand; 6] = [
+    ("f32 to bf16", |w| w.clone(), |w| w.cast(DType::BF16)),
+    ("f32 to f16", |w| w.clone(), |w| w.cast(DType::F16)),
+    ("f8e4m3", |w| w.cast(DType::F8E4M3), |w| w.cast(DType::F32)),
+    ("f8e5m2 to bf16", |w| w.cast(DType::F8E5M2), |w| w.cast(DType::BF16)),
+    (
+        "i8 with scales",
+        |w| (w * 40.0).cast(DType::I8),
+        |w| {
+            let scales = numbers(&w.shape()[..1], 5);
+            w.cast(DType::F32) * stored(Tensor::from_vec(scales, [w.shape()[0], 1], &w.device().unwrap()))
+        },
+    ),
+    ("q4_0 to f16", |w| w.clone(), |w| w.quantize(Format::Q4_0).unwrap().dequantize(DType::F16)),
+];
+
+/// The product of `x: [m, k]` and `w`, which is `[k, n]` or, turned, `[n, k]`, in one of the ways that a library is asked in.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Way {
+    Right,
+    /// With a bias and an activation that a library has words for.
+    Relu,
+    /// With an epilogue that none has words for.
+    Sine,
+    /// As the left operand.
+    Left,
+    /// Several products with one weight.
+    Batch,
+    /// Both are made.
+    Both,
+}
+
+const WAYS: [Way; 6] = [Way::Right, Way::Relu, Way::Sine, Way::Left, Way::Batch, Way::Both];
+
+fn product(way: Way, [m, n, k]: [usize; 3], turned: bool, operand: &Operand, device: &Device) -> Tensor {
+    let (_, store, read) = operand;
+    let draw = |shape: &[usize], seed| Tensor::from_vec(numbers(shape, seed), shape, device);
+    let shape = if turned { [n, k] } else { [k, n] };
+    let w = read(&stored(store(&draw(&shape, 3))));
+    let w = if turned { w.transpose(0, 1) } else { w };
+    let x = |shape: &[usize]| stored(draw(shape, 2).cast(w.dtype()));
+    match way {
+        Way::Right => x(&[m, k]).matmul(&w),
+        Way::Relu => x(&[m, k]).matmul(&w).add(stored(draw(&[n], 4).cast(w.dtype()))).relu(),
+        Way::Sine => x(&[m, k]).matmul(&w).sin(),
+        Way::Left => w.transpose(0, 1).matmul(&x(&[k, m])),
+        Way::Batch => x(&[3, m, k]).matmul(&w.unsqueeze(0).expand([3, k, n])),
+        Way::Both => read(&stored(store(&draw(&[m, k], 2)))).matmul(&w),
+    }
+}
+
+/// A library reads operands that lie in memory as it multiplies them. Others are made there for it.
+#[test]
+fn a_library_multiplies_what_is_made_for_it() {
+    let _alone = ALONE.lock().unwrap();
+    let cpu = Device::open("cpu").unwrap();
+    let mut right = true;
+    for device in with_library() {
+        let counted = device.backend() == "interpreter";
+        for operand in &OPERANDS {
+            for (way, turned) in WAYS.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+                // Whole blocks of q4_0; and sums that the interpreter's library refuses when it is asked for the product.
+                for sizes @ [_, n, k] in [[5, 32, 64], [5, 32, REFUSED as usize]] {
+                    if operand.0.starts_with("q4_0") && (way == Way::Both || turned) && k % 32 != 0 || n == 0 {
+                        continue;
+                    }
+                    let what = format!("{} {} {way:?} {sizes:?} turned {turned}", device.name(), operand.0);
+                    let values = |device: &Device| {
+                        let y = product(way, sizes, turned, operand, device);
+                        Values::from_f64(y.dtype(), &y.shape(), &y.to_f64_vec().unwrap())
+                    };
+                    let dtype = product(way, sizes, turned, operand, &cpu).dtype();
+                    let want = values(&cpu);
+                    // From the second time on it is a sequence that was prepared.
+                    for round in 0..3 {
+                        let before = products();
+                        if let Err(difference) = close(&values(&device), &want, Tolerance::new(dtype, k)) {
+                            println!("FAIL {what}, round {round}: {difference:?}");
+                            right = false;
+                        }
+                        let (done, refused) = (products().0 - before.0, products().1 - before.1);
+                        let refuses = k == REFUSED as usize;
+                        let wanted = if refuses { done == 0 && (refused == 1) == (round == 0) } else { (done, refused) == (1, 0) };
+                        if counted && !wanted {
+                            println!("FAIL {what}, round {round}: {done} done, {refused} refused");
+                            right = false;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(right, "see the FAIL lines above");
 }

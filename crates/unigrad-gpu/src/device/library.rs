@@ -1,4 +1,4 @@
-//! Kernels that the backend's library does, in whole or as a product with a program after it: compiled as such, launched in this order.
+//! Kernels that the backend's library does, in whole or as a product with programs before and after it: compiled as such, launched in this order.
 //!
 //! Always: the setting `UNIGRAD_PRODUCTS` counts before the backend's rule; once the library refuses, the driver's own programs do the kernel.
 
@@ -18,6 +18,8 @@ pub(super) struct ByLibrary<B: Backend> {
     taken: Taken,
     /// `None`: the whole kernel, with its arguments as they are.
     product: Option<(Product, Places, Factor)>,
+    /// How many of the program's steps come before the library's part. They write scratch memory only.
+    pub(super) before: usize,
     /// Which of the scratch buffers is the library's workspace.
     workspace: usize,
     pub(super) kernel: Kernel,
@@ -40,11 +42,11 @@ impl<B: Backend> GpuDevice<B> {
         let Some(taken) = self.backend.take(&Offer { kernel, products: &offered, always: products == Products::Library }) else {
             return Ok(None);
         };
-        let (product, mut lowered) = match taken.product {
-            None => (None, lower::Lowered::default()),
+        let (product, mut lowered, before) = match taken.product {
+            None => (None, lower::Lowered::default(), 0),
             Some(at) if at < ways.len() => {
                 let way = ways.swap_remove(at);
-                (Some((way.product, way.places, way.scale)), way.after)
+                (Some((way.product, way.places, way.scale)), way.steps, way.before)
             }
             Some(at) => return Err(self.refuse(kernel.kind(), format!("the library took product {at} of {}", ways.len()))),
         };
@@ -52,7 +54,7 @@ impl<B: Backend> GpuDevice<B> {
         let modules = lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<_, _>>()?;
         let workspace = lowered.scratch.len() - 1;
         let mut program = self.program(kernel, kernel.kind().to_owned(), lowered, modules);
-        program.library = Some(ByLibrary { taken, product, workspace, kernel: kernel.clone(), own: OnceLock::new() });
+        program.library = Some(ByLibrary { taken, product, before, workspace, kernel: kernel.clone(), own: OnceLock::new() });
         Ok(Some(program))
     }
 

@@ -1,12 +1,13 @@
 //! A contraction as a library's product: the strided matrices among them, with the epilogue inside where there are words for it, or with the step
-//! that finishes it.
+//! that finishes it. What a prologue makes is made in scratch memory first, by a step of the driver.
 //!
-//! Always: an operand that overlaps itself, runs backwards or needs several strides for one side is none.
+//! Always: an operand that overlaps itself, runs backwards or needs several strides for one side is none. Steps before the product write scratch
+//! memory only, so that a product which is refused then leaves nothing behind.
 
 use super::super::{Lowered, StepArg};
 use super::inside::{Factor, Words, words};
-use super::problem::{Dims, Problem};
-use super::split_k;
+use super::problem::{Dims, Operand, Problem};
+use super::{source, split_k};
 use crate::{Inside, Matrix, Product};
 use unigrad_ir::Target;
 use unigrad_kernel::Contract;
@@ -18,8 +19,10 @@ pub(crate) struct Library {
     pub(crate) product: Product,
     pub(crate) places: Places,
     pub(crate) scale: Factor,
-    /// What comes after the product.
-    pub(crate) after: Lowered,
+    /// What comes before the product, and after it.
+    pub(crate) steps: Lowered,
+    /// How many of these steps come before it.
+    pub(crate) before: usize,
 }
 
 /// Where a product's memory is.
@@ -33,28 +36,51 @@ pub(crate) struct Places {
     pub(crate) before: Option<StepArg>,
 }
 
+/// A contraction whose operands lie in memory once `steps` are done.
+struct Stored<'a> {
+    contract: &'a Contract,
+    target: &'a Target,
+    steps: Lowered,
+    /// See [`Product::made`].
+    made: u64,
+}
+
 /// The contraction as a product: with all of the epilogue inside, if there are words for it, then without; empty if it is none.
 pub(crate) fn library(contract: &Contract, target: &Target) -> Vec<Library> {
-    // A library reads operands that lie in memory.
-    if contract.prologues.iter().any(Option::is_some) {
+    let Ok(p) = Problem::new(contract, target) else { return Vec::new() };
+    // Before a step is made for it.
+    if p.k == 0 || operands(contract, &p, 0).or_else(|| operands(contract, &p.clone().swapped(), 0)).is_none() {
         return Vec::new();
     }
-    let Ok(p) = Problem::new(contract, target) else { return Vec::new() };
+    let (steps, p) = match contract.prologues.iter().any(Option::is_some) {
+        true => match source::store(contract, &p, target) {
+            Ok(made) => made,
+            Err(_) => return Vec::new(),
+        },
+        false => (Lowered::default(), p),
+    };
+    let stored = Stored { contract, target, steps, made: made(contract) };
     let swapped = p.clone().swapped();
     // The roles are chosen for the driver's own stores; where these have gaps, or a bias runs along the other side, the other ones may do.
     let either = |way: &dyn Fn(&Problem) -> Option<Library>| way(&p).or_else(|| way(&swapped));
     match &contract.epilogue {
-        None => either(&|p| bare(contract, p)).into_iter().collect(),
+        None => either(&|p| stored.bare(p)).into_iter().collect(),
         Some(_) => {
-            let whole = either(&|p| spoken(contract, p));
-            let parted = either(&|p| finished(contract, p, target));
+            let whole = either(&|p| stored.spoken(p));
+            let parted = either(&|p| stored.finished(p));
             whole.into_iter().chain(parted).collect()
         }
     }
 }
 
+/// Bytes that steps before a product read and write.
+fn made(contract: &Contract) -> u64 {
+    let args = contract.prologues.iter().flatten().flat_map(|region| &region.args);
+    args.map(|arg| (arg.len as u64).saturating_mul(arg.dtype.size() as u64)).fold(0, u64::saturating_add)
+}
+
 /// The operands, sizes and compute dtype, without what becomes of the sums.
-fn operands(contract: &Contract, p: &Problem) -> Option<Product> {
+fn operands(contract: &Contract, p: &Problem, made: u64) -> Option<Product> {
     let size = |size: u64| u32::try_from(size).ok().filter(|size| (1..1 << 31).contains(size));
     let (batch, m, n, k) = (size(p.batch)?, size(p.m)?, size(p.n)?, size(p.k)?);
     let compute = if p.a.dtype == DType::F64 { DType::F64 } else { DType::F32 };
@@ -67,42 +93,55 @@ fn operands(contract: &Contract, p: &Problem) -> Option<Product> {
     // In scratch memory, unless it is said otherwise.
     let c = Matrix { dtype: compute, offset: 0, ld: n, transposed: false, batch_stride: u64::from(m) * u64::from(n) };
     let tf32 = contract.tf32 && p.a.dtype == DType::F32;
-    Some(Product { batch, m, n, k, a, b, c, compute, tf32, inside: Inside::default(), after: false })
+    Some(Product { batch, m, n, k, a, b, c, compute, tf32, inside: Inside::default(), made, after: false })
 }
 
 fn places(p: &Problem, c: StepArg) -> Places {
-    Places { a: StepArg::Arg(p.a.arg), b: StepArg::Arg(p.b.arg), c, residual: None, bias: None, before: None }
+    let place = |operand: &Operand| operand.scratch.map_or(StepArg::Arg(operand.arg), StepArg::Scratch);
+    Places { a: place(&p.a), b: place(&p.b), c, residual: None, bias: None, before: None }
 }
 
-/// A contraction without an epilogue.
-fn bare(contract: &Contract, p: &Problem) -> Option<Library> {
-    let product = operands(contract, p)?;
-    let rows = Dims::new(contract.m.iter().map(|d| (d.size, d.c)));
-    let cols = Dims::new(contract.n.iter().map(|d| (d.size, d.c)));
-    let (rows, cols) = if p.swap { (cols, rows) } else { (rows, cols) };
-    let dims = Dims::new(contract.batch.iter().map(|d| (d.size, d.c)));
-    let c = matrix(contract.c.dtype, 0, [(product.m, &rows), (product.n, &cols)], (product.batch, &dims))?;
-    if c.transposed || ![p.a.dtype, product.compute].contains(&c.dtype) || (product.batch > 1 && c.batch_stride == 0) {
-        return None;
+impl Stored<'_> {
+    /// A contraction without an epilogue.
+    fn bare(&self, p: &Problem) -> Option<Library> {
+        let (contract, product) = (self.contract, operands(self.contract, p, self.made)?);
+        let rows = Dims::new(contract.m.iter().map(|d| (d.size, d.c)));
+        let cols = Dims::new(contract.n.iter().map(|d| (d.size, d.c)));
+        let (rows, cols) = if p.swap { (cols, rows) } else { (rows, cols) };
+        let dims = Dims::new(contract.batch.iter().map(|d| (d.size, d.c)));
+        let c = matrix(contract.c.dtype, 0, [(product.m, &rows), (product.n, &cols)], (product.batch, &dims))?;
+        if c.transposed || ![p.a.dtype, product.compute].contains(&c.dtype) || (product.batch > 1 && c.batch_stride == 0) {
+            return None;
+        }
+        Some(self.whole(Product { c, ..product }, places(p, StepArg::Arg(2)), Factor::One))
     }
-    let places = places(p, StepArg::Arg(2));
-    Some(Library { product: Product { c, ..product }, places, scale: Factor::One, after: Lowered::default() })
-}
 
-/// A contraction whose epilogue the library has words for.
-fn spoken(contract: &Contract, p: &Problem) -> Option<Library> {
-    let product = operands(contract, p)?;
-    let Words { inside, c, scale, places: at } = words(contract, p, [product.batch, product.m, product.n])?;
-    let places = Places { residual: at.residual, bias: at.bias, before: at.before, ..places(p, at.c) };
-    Some(Library { product: Product { c, inside, ..product }, places, scale, after: Lowered::default() })
-}
+    /// A contraction whose epilogue the library has words for.
+    fn spoken(&self, p: &Problem) -> Option<Library> {
+        let product = operands(self.contract, p, self.made)?;
+        let Words { inside, c, scale, places: at } = words(self.contract, p, [product.batch, product.m, product.n])?;
+        let places = Places { residual: at.residual, bias: at.bias, before: at.before, ..places(p, at.c) };
+        Some(self.whole(Product { c, inside, ..product }, places, scale))
+    }
 
-/// A contraction whose epilogue a program of the driver does.
-fn finished(contract: &Contract, p: &Problem, target: &Target) -> Option<Library> {
-    let product = Product { after: true, ..operands(contract, p)? };
-    let bytes = (p.batch * p.m * p.n) as usize * product.compute.size();
-    let after = Lowered { steps: vec![split_k::finish(contract, p, target, 1).ok()?], scratch: vec![bytes] };
-    Some(Library { product, places: places(p, StepArg::Scratch(0)), scale: Factor::One, after })
+    /// Nothing comes after the product.
+    fn whole(&self, product: Product, places: Places, scale: Factor) -> Library {
+        Library { product, places, scale, before: self.steps.steps.len(), steps: self.steps.clone() }
+    }
+
+    /// A contraction whose epilogue a program of the driver does.
+    fn finished(&self, p: &Problem) -> Option<Library> {
+        let product = Product { after: true, ..operands(self.contract, p, self.made)? };
+        let bytes = (p.batch * p.m * p.n) as usize * product.compute.size();
+        let (mut steps, before) = (self.steps.clone(), self.steps.steps.len());
+        // The steps before leave the first buffer for sums.
+        match steps.scratch.first_mut() {
+            Some(first) => *first = bytes,
+            None => steps.scratch.push(bytes),
+        }
+        steps.steps.push(split_k::finish(self.contract, p, self.target, 1).ok()?);
+        Some(Library { product, places: places(p, StepArg::Scratch(0)), scale: Factor::One, steps, before })
+    }
 }
 
 /// A matrix of these rows and columns, if one stride each describes them, and one of the two runs by ones.
