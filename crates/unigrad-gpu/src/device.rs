@@ -26,11 +26,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Error, Executable, Flush, HostMemory, Info, Launch, Marks, Monitor, OpenDevice, Origin, Peers, Pending, Prepared, RawBuffer,
-    ReadAsync, Run, Sequences, Slice, Stopped, tell,
+    Abilities, Config, Error, Executable, Flush, HostMemory, Info, Launch, Marks, Monitor, OpenDevice, Origin, Peers, Pending, Prepared,
+    Products, RawBuffer, ReadAsync, Run, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
-use unigrad_kernel::{Custom, Flow, Kernel, Limits};
+use unigrad_kernel::{Custom, Flow, Kernel, Library, Limits};
 use unigrad_scalar::DType;
 
 #[cfg(test)]
@@ -526,6 +526,14 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
 
     fn compiles_slowly(&self) -> bool {
         true
+    }
+
+    fn library(&self) -> Option<Library> {
+        match Config::current_or_default().products {
+            Products::Own => None,
+            Products::Auto => self.backend.library(),
+            Products::Library => self.backend.library().map(Library::always),
+        }
     }
 
     fn limits(&self) -> Limits {

@@ -92,6 +92,7 @@ impl<B: Backend> GpuDevice<B> {
             residual: maybe(&places.residual)?,
             bias: maybe(&places.bias)?,
             before: maybe(&places.before)?,
+            scales: [maybe(&places.scales[0])?, maybe(&places.scales[1])?],
             scale,
         };
         self.fits(&program.name, p, &operands)?;
@@ -102,6 +103,7 @@ impl<B: Backend> GpuDevice<B> {
     fn fits(&self, name: &str, p: &Product, at: &Operands) -> Result<(), Error> {
         let size = |dtype: DType| dtype.size() as u64;
         let bias = p.inside.bias.map(|offset| offset.saturating_add(p.n.into()).saturating_mul(size(p.c.dtype)));
+        let scale = |element: Option<u64>| element.map(|element| element.saturating_add(1).saturating_mul(size(DType::F32)));
         let ends = [
             (Some(at.a), Some(p.a.bytes([p.m, p.k], p.batch))),
             (Some(at.b), Some(p.b.bytes([p.k, p.n], p.batch))),
@@ -109,6 +111,8 @@ impl<B: Backend> GpuDevice<B> {
             (at.residual, p.inside.residual.map(|matrix| matrix.bytes([p.m, p.n], p.batch))),
             (at.before, p.inside.before.map(|matrix| matrix.bytes([p.m, p.n], p.batch))),
             (at.bias, bias),
+            (at.scales[0], scale(p.inside.scales[0])),
+            (at.scales[1], scale(p.inside.scales[1])),
         ];
         for (range, end) in ends {
             match (range, end) {

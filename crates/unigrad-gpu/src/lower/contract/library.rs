@@ -5,6 +5,7 @@
 //! memory only, so that a product which is refused then leaves nothing behind.
 
 use super::super::{Lowered, StepArg};
+use super::codes::{Codes, codes};
 use super::inside::{Factor, Words, words};
 use super::problem::{Dims, Operand, Problem};
 use super::{source, split_k};
@@ -34,6 +35,8 @@ pub(crate) struct Places {
     pub(crate) residual: Option<StepArg>,
     pub(crate) bias: Option<StepArg>,
     pub(crate) before: Option<StepArg>,
+    /// Of the factors of `a` and `b`.
+    pub(crate) scales: [Option<StepArg>; 2],
 }
 
 /// A contraction whose operands lie in memory once `steps` are done.
@@ -43,38 +46,35 @@ struct Stored<'a> {
     steps: Lowered,
     /// See [`Product::made`].
     made: u64,
+    /// What the prologues of the kernel's `a` and `b` decode, if the library is asked with the codes.
+    codes: Option<[Codes; 2]>,
 }
 
 /// The contraction as a product: with all of the epilogue inside, if there are words for it, then without; empty if it is none.
 pub(crate) fn library(contract: &Contract, target: &Target) -> Vec<Library> {
     let Ok(p) = Problem::new(contract, target) else { return Vec::new() };
     // Before a step is made for it.
-    if p.k == 0 || operands(contract, &p, 0).or_else(|| operands(contract, &p.clone().swapped(), 0)).is_none() {
+    if operands(contract, &p, 0).or_else(|| operands(contract, &p.clone().swapped(), 0)).is_none() {
         return Vec::new();
     }
-    let (steps, p) = match contract.prologues.iter().any(Option::is_some) {
-        true => match source::store(contract, &p, target) {
-            Ok(made) => made,
-            Err(_) => return Vec::new(),
-        },
-        false => (Lowered::default(), p),
-    };
-    let stored = Stored { contract, target, steps, made: made(contract) };
-    let swapped = p.clone().swapped();
-    // The roles are chosen for the driver's own stores; where these have gaps, or a bias runs along the other side, the other ones may do.
-    let either = |way: &dyn Fn(&Problem) -> Option<Library>| way(&p).or_else(|| way(&swapped));
-    match &contract.epilogue {
-        None => either(&|p| stored.bare(p)).into_iter().collect(),
-        Some(_) => {
-            let whole = either(&|p| stored.spoken(p));
-            let parted = either(&|p| stored.finished(p));
-            whole.into_iter().chain(parted).collect()
-        }
+    let mut ways = Vec::new();
+    if let [Some(a), Some(b)] = &contract.prologues
+        && let (Some(a), Some(b)) = (codes(a), codes(b))
+    {
+        ways = Stored { contract, target, steps: Lowered::default(), made: 0, codes: Some([a, b]) }.ways(&p);
     }
+    let made = match contract.prologues.iter().any(Option::is_some) {
+        true => source::store(contract, &p, target).ok(),
+        false => Some((Lowered::default(), p)),
+    };
+    if let Some((steps, p)) = made {
+        ways.extend(Stored { contract, target, steps, made: made_bytes(contract), codes: None }.ways(&p));
+    }
+    ways
 }
 
 /// Bytes that steps before a product read and write.
-fn made(contract: &Contract) -> u64 {
+fn made_bytes(contract: &Contract) -> u64 {
     let args = contract.prologues.iter().flatten().flat_map(|region| &region.args);
     args.map(|arg| (arg.len as u64).saturating_mul(arg.dtype.size() as u64)).fold(0, u64::saturating_add)
 }
@@ -98,10 +98,55 @@ fn operands(contract: &Contract, p: &Problem, made: u64) -> Option<Product> {
 
 fn places(p: &Problem, c: StepArg) -> Places {
     let place = |operand: &Operand| operand.scratch.map_or(StepArg::Arg(operand.arg), StepArg::Scratch);
-    Places { a: place(&p.a), b: place(&p.b), c, residual: None, bias: None, before: None }
+    Places { a: place(&p.a), b: place(&p.b), c, residual: None, bias: None, before: None, scales: [None, None] }
 }
 
 impl Stored<'_> {
+    /// With all of the epilogue inside, if there are words for it, then without.
+    fn ways(&self, p: &Problem) -> Vec<Library> {
+        let swapped = p.clone().swapped();
+        // The roles are chosen for the driver's own stores; where these have gaps, or a bias runs along the other side, the other ones may do.
+        let either = |way: &dyn Fn(&Problem) -> Option<Library>| {
+            let of = |p: &Problem| way(p).and_then(|found| self.coded(found, p));
+            of(p).or_else(|| of(&swapped))
+        };
+        match &self.contract.epilogue {
+            None => either(&|p| self.bare(p)).into_iter().collect(),
+            Some(_) => {
+                let whole = either(&|p| self.spoken(p));
+                let parted = either(&|p| self.finished(p));
+                whole.into_iter().chain(parted).collect()
+            }
+        }
+    }
+
+    /// The product of codes, if that is what lies in memory.
+    fn coded(&self, mut found: Library, p: &Problem) -> Option<Library> {
+        let Some(codes) = &self.codes else { return Some(found) };
+        let (product, places) = (&mut found.product, &mut found.places);
+        // Of halves nobody expects more of the sums than a library's units for 8 bits have.
+        product.tf32 |= p.a.dtype.size() == 2;
+        let sides = [(&mut product.a, &mut places.a, p.a.arg), (&mut product.b, &mut places.b, p.b.arg)];
+        for (side, (matrix, place, arg)) in sides.into_iter().enumerate() {
+            let (codes, args) = (codes.get(arg)?, self.contract.prologue_args(arg));
+            matrix.dtype = codes.dtype;
+            *place = StepArg::Arg(*args.first()?);
+            if let Some((at, element)) = codes.scale {
+                product.inside.scales[side] = Some(element);
+                places.scales[side] = Some(StepArg::Arg(*args.get(at)?));
+            }
+            if codes.factor != 1.0 {
+                found.scale = match found.scale {
+                    Factor::One => Factor::Number(codes.factor),
+                    Factor::Number(factor) => Factor::Number(factor * codes.factor),
+                    Factor::Scalar(..) => return None,
+                };
+                product.inside.scaled = true;
+            }
+        }
+        Some(found)
+    }
+
     /// A contraction without an epilogue.
     fn bare(&self, p: &Problem) -> Option<Library> {
         let (contract, product) = (self.contract, operands(self.contract, p, self.made)?);

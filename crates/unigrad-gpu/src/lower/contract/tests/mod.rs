@@ -1,6 +1,7 @@
 //! Contractions in the interpreter, against a naive oracle, for several targets. Values are small integers, so sums are exact and every order
 //! of adding gives the same.
 
+mod codes;
 mod library;
 
 use super::super::{Lowered, Part, Step, StepArg};
