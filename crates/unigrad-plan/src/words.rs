@@ -3,8 +3,9 @@
 //! In: the compiler's graph, a library's words and costs. Out: [`Fusion::spoken`]: products that take in nothing but these words, with what they store.
 //!
 //! A product's epilogue takes in whatever reads it in step, which costs nothing in the driver's own kernel. A library knows only some of it, so it
-//! would lose all of the product, or need another pass. The rule: from a product on, results are followed as long as a library has words for what is
-//! done with them. Where something comes after the last one, that one is stored, if the library gains more than it takes to store and read it.
+//! loses the product, or leaves the sums, as wide as they are, to a program after it. The rule: from a product on, results are followed as long as a
+//! library has words for what is done with them. Where something comes after the last one, that one is stored, if that takes less than either: halves
+//! mostly, which are half as wide as their sums, and what is stored for its own sake. Where there are no words at all, everything stays inside.
 //! Always: by stated costs alone. Never: changes what is computed; a product that the library does not take on after all is the driver's own.
 
 use crate::fuse::Fusion;
@@ -38,13 +39,15 @@ impl Fusion<'_> {
                 continue;
             }
             let (last, before) = self.spoken_from(product, library.words);
-            if !self.is_read_in_step(last) {
+            if last == product || !self.is_read_in_step(last) {
                 continue;
             }
             // Written for its own sake, it is read once more; else it is written as well.
             let passes = if self.outputs.contains(&last) { 1 } else { 2 };
-            let bytes = self.ir.bytes(last).unwrap_or(usize::MAX);
-            if gain > library.pass(bytes.saturating_mul(passes)) {
+            let width = node.dtype.compute().size();
+            let sums = self.ir.numel(product).saturating_mul(2 * width);
+            let bytes = self.ir.numel(last).saturating_mul(self.ir.node(last).dtype.size()).saturating_mul(passes);
+            if library.pass(bytes) < gain.min(library.pass(sums)) {
                 let stored: SmallVec<[Id; 2]> = before.into_iter().chain([last]).filter(|id| *id != product).collect();
                 stored.iter().for_each(|id| {
                     self.marked.insert(*id);

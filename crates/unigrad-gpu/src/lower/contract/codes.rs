@@ -46,10 +46,10 @@ pub(super) fn codes(prologue: &Region) -> Option<Codes> {
     let (dtype, factor) = DType::STORED.into_iter().find_map(|dtype| Some((dtype, known(dtype)?)))?;
     let scale = match scaled {
         None => None,
-        Some((_, factor)) => match &prologue.insts[factor.index()].op {
-            InstOp::Load { arg, index, .. } => Some((*arg as usize, u64::try_from(index.offset).ok()?)),
-            _ => return None,
-        },
+        Some((_, factor)) => {
+            let InstOp::Load { arg, index, .. } = &prologue.insts[factor.index()].op else { return None };
+            Some((*arg as usize, u64::try_from(index.offset).ok()?))
+        }
     };
     Some(Codes { dtype, factor, scale })
 }
@@ -57,18 +57,17 @@ pub(super) fn codes(prologue: &Region) -> Option<Codes> {
 /// A value that is multiplied by one number that lies in memory, last of all but a rounding: what is multiplied, and the number.
 fn scaled(prologue: &Region, stored: Value) -> Option<(Value, Value)> {
     let at = |value: Value| &prologue.insts[value.index()];
-    let last = match &at(stored).op {
-        InstOp::Cast(from) if at(*from).dtype == DType::F32 => at(*from),
-        _ => at(stored),
-    };
+    let mut last = at(stored);
+    if let InstOp::Cast(from) = &last.op
+        && at(*from).dtype == DType::F32
+    {
+        last = at(*from);
+    }
     let InstOp::Binary(BinaryOp::Mul, x, y) = &last.op else { return None };
-    let is_factor = |value: &Value| match &at(*value).op {
-        InstOp::Load { arg, index, mask: None } => {
-            let still =
-                index.dynamic.is_empty() && index.strides.iter().zip(&prologue.axes).all(|(stride, size)| *stride == 0 || *size == 1);
-            still && *arg > 0 && prologue.args[*arg as usize].dtype == DType::F32
-        }
-        _ => false,
+    let is_factor = |value: &Value| {
+        let InstOp::Load { arg, index, mask: None } = &at(*value).op else { return false };
+        let still = index.dynamic.is_empty() && index.strides.iter().zip(&prologue.axes).all(|(stride, size)| *stride == 0 || *size == 1);
+        still && *arg > 0 && prologue.args[*arg as usize].dtype == DType::F32
     };
     match (is_factor(x), is_factor(y)) {
         (false, true) => Some((*x, *y)),
