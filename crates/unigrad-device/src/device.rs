@@ -285,6 +285,11 @@ impl Device {
         self.0.open.limits()
     }
 
+    /// A vendor's library of products; see [`OpenDevice::library`].
+    pub fn library(self) -> Option<unigrad_kernel::Library> {
+        self.0.open.library()
+    }
+
     /// Runs a program: one slice per [`Kernel::args`] entry, of buffers of this device, and one word per [`Kernel::scalars`] entry.
     /// May return before the work is done.
     pub fn launch(self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64]) -> Result<(), Error> {

@@ -6,7 +6,7 @@
 
 use crate::{Abilities, Error, Health, Launch, Mark, Pending, Prepared, Run, Stopped};
 use std::{any::Any, fmt, sync::Arc};
-use unigrad_kernel::{Kernel, Limits};
+use unigrad_kernel::{Kernel, Library, Limits};
 use unigrad_scalar::Origin;
 
 /// What a device is.
@@ -158,6 +158,11 @@ pub trait OpenDevice: Abilities + Send + Sync {
     /// What one launch can pass: the compiler of graphs keeps kernels within it.
     fn limits(&self) -> Limits {
         Limits::NONE
+    }
+    /// What the compiler of graphs should know of a vendor's library of products: it keeps inside of a product what the library does inside, where
+    /// that is worth it.
+    fn library(&self) -> Option<Library> {
+        None
     }
     /// Gets the memory of the driver's own that launching a program takes, so that the launch is not refused for want of it.
     fn reserve(&self, _program: &dyn Executable) -> Result<(), Error> {

@@ -19,7 +19,7 @@ use std::{
     },
     task::{Context, Poll, Wake, Waker},
 };
-use unigrad_kernel::{Kernel, Limits};
+use unigrad_kernel::{Kernel, Library, Limits};
 
 /// Called with every kernel that a device is about to compile.
 static OBSERVER: OnceLock<fn(&Kernel)> = OnceLock::new();
@@ -394,6 +394,10 @@ impl OpenDevice for FaultyDevice {
 
     fn limits(&self) -> Limits {
         self.inner.limits()
+    }
+
+    fn library(&self) -> Option<Library> {
+        self.inner.library()
     }
 
     fn fork(&self) -> Result<Option<Arc<dyn OpenDevice>>, Error> {

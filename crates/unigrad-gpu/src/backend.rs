@@ -6,6 +6,7 @@ use crate::{Offer, Taken, Work};
 use std::fmt;
 use unigrad_device::{Abilities, Error, Info, Range};
 use unigrad_ir::{Program, Source, Target};
+use unigrad_kernel::Library;
 use unigrad_scalar::DType;
 
 /// What a launch passes for one [`unigrad_ir::Param`].
@@ -55,6 +56,10 @@ pub trait Backend: Abilities + Send + Sync + 'static {
     }
     /// Queues `module` on `grid` workgroups (every extent > 0), one bound per parameter of its program.
     fn launch(&self, module: &Self::Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error>;
+    /// What the planner should know of the library that [`Backend::take`] asks, where it is there: its words for epilogues, and its rates.
+    fn library(&self) -> Option<Library> {
+        None
+    }
     /// What a library of the backend takes on of a kernel. `None`: the driver's own programs do it.
     /// Asked once per kernel, so it may load the library, but not wait for the device.
     fn take(&self, _offer: &Offer<'_>) -> Option<Taken> {

@@ -15,21 +15,22 @@ pub(crate) use status::{SLOT_BYTES, STATUS_BYTES, Status};
 
 use crate::{Backend, BlockWord, Bound, Lowered, Part, Range, Step, StepArg, deep_stack::with_room, dump, faults::Faults, lower};
 use block::Block;
+use block::Filling;
 use library::ByLibrary;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::{
     any::Any,
     cmp::Ordering::Equal,
-    fmt,
+    fmt, ops,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
     Abilities, Config, Error, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin, Peers,
-    Pending, Prepared, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
+    Pending, Prepared, Products, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
-use unigrad_kernel::{Custom, Flow, Kernel, Limits};
+use unigrad_kernel::{Custom, Flow, Kernel, Library, Limits};
 use unigrad_scalar::DType;
 
 #[cfg(test)]
@@ -315,6 +316,22 @@ impl<B: Backend> GpuDevice<B> {
         self.refuse(kernel, "a launch passes fewer arguments than the kernel has")
     }
 
+    /// Launches some of a program's steps; `begun` if what comes before them must not be done twice.
+    fn steps(&self, program: &GpuExecutable<B>, steps: ops::Range<usize>, brought: &Brought<'_>, mut begun: bool) -> Result<(), Error> {
+        let scratch_only = program.library.as_ref().map_or(0, |library| library.before);
+        for at in steps {
+            let step = &program.lowered.steps[at];
+            if step.grid.contains(&0) {
+                continue;
+            }
+            let bound = self.bind(program, at, brought)?;
+            let launched = self.backend.launch(&program.modules[at], step.grid, &bound);
+            launched.map_err(|error| if begun { self.not_again(&program.name, error) } else { error })?;
+            begun |= at >= scratch_only;
+        }
+        Ok(())
+    }
+
     fn bind(&self, program: &GpuExecutable<B>, step: usize, brought: &Brought<'_>) -> Result<Vec<Bound>, Error> {
         let missing = || self.misses_arguments(&program.name);
         let arg = |at: usize| brought.args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
@@ -428,32 +445,33 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         let memory = if program.scratch_bytes > 0 { self.scratch(&mut scratch, program.scratch_bytes)? } else { 0 };
         let status = if program.reports { self.status()? } else { NOTHING };
         let ranges: SmallVec<[Range; 16]> = args.iter().map(|slice| Self::range(*slice)).collect();
+        let mut block = self.block(4 * program.block.len())?;
+        let fill = |block: &mut Filling<'_, B>, slot: u32| -> Result<(), Error> {
+            if program.block.is_empty() {
+                return Ok(());
+            }
+            let words: Option<Vec<u32>> = program.block.iter().map(|word| word.map_or(Some(0), |word| word.of(scalars, slot))).collect();
+            self.fill(block, &words.ok_or_else(|| self.misses_arguments(&program.name))?)
+        };
+        let brought = Brought { args, scalars, scratch: memory, block: block.handle(), status, slot: 0 };
+        let first = program.library.as_ref().map_or(0, |library| library.before);
+        if first > 0 {
+            fill(&mut block, 0)?;
+        }
+        self.steps(program, 0..first, &brought, false)?;
         if let Some(library) = &program.library
             && !self.perform(program, library, &ranges, scalars, memory)?
         {
-            drop(scratch);
+            drop((scratch, block));
             let own = Arc::new(self.own_program(&library.kernel)?);
             return self.launch(&**library.own.get_or_init(|| own), args, scalars, origin);
         }
-        let mut block = self.block(4 * program.block.len())?;
         let mut faults = lock(&self.shared.faults);
         let reporting = program.reports.then(|| faults.begin(self.queue, &program.name, origin));
         let slot = reporting.map_or(0, |(_, slot)| slot);
-        if !program.block.is_empty() {
-            let words: Option<Vec<u32>> = program.block.iter().map(|word| word.map_or(Some(0), |word| word.of(scalars, slot))).collect();
-            self.fill(&mut block, &words.ok_or_else(|| self.misses_arguments(&program.name))?)?;
-        }
-        let brought = Brought { args, scalars, scratch: memory, block: block.handle(), status, slot };
-        let mut begun = program.library.is_some();
-        for (at, step) in program.lowered.steps.iter().enumerate() {
-            if step.grid.contains(&0) {
-                continue;
-            }
-            let bound = self.bind(program, at, &brought)?;
-            let launched = self.backend.launch(&program.modules[at], step.grid, &bound);
-            launched.map_err(|error| if begun { self.not_again(&program.name, error) } else { error })?;
-            begun = true;
-        }
+        fill(&mut block, slot)?;
+        let brought = Brought { slot, ..brought };
+        self.steps(program, first..program.lowered.steps.len(), &brought, program.library.is_some())?;
         faults.launch(&ranges, &program.flows, reporting.map(|(id, _)| id));
         Ok(())
     }
@@ -487,6 +505,14 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
 
     fn compiles_slowly(&self) -> bool {
         true
+    }
+
+    fn library(&self) -> Option<Library> {
+        match Config::current_or_default().products {
+            Products::Own => None,
+            Products::Auto => self.backend.library(),
+            Products::Library => self.backend.library().map(Library::always),
+        }
     }
 
     fn limits(&self) -> Limits {

@@ -24,3 +24,4 @@ pub use lower::{BlockWord, Lowered, Part, Step, StepArg, Unsupported, lower};
 pub use product::{Activation, Inside, Matrix, Operands, Product};
 pub use take::{Offer, Taken, Work};
 pub use unigrad_device::Range;
+pub use unigrad_kernel::{Library, Rates, Words};

@@ -2,7 +2,7 @@
 //!
 //! In: a contraction that is a strided, batched product. Out: [`Product`]s, of which [`crate::Backend::take`] takes one on or none, and
 //! [`crate::Backend::perform`] queues it.
-//! Always: `c[i] = activation(scale * a[i] b[i] + residual[i] + bias)` for every item `i` of the batch, every size 1 or more; what `c` held does
+//! Always: `c[i] = activation(scale * scales * a[i] b[i] + residual[i] + bias)` for every item `i` of the batch, every size 1 or more; what `c` held does
 //! not count. Sums and what is done with them are in [`Product::compute`], rounded once, to the dtype of `c`. The same product gives the same bits
 //! each time: a library's modes that add in no fixed order (atomics) or in fewer bits (f16 sums) are off; [`Product::tf32`] allows TF32.
 //! Never: an epilogue that [`Inside`] has no words for. Where there is one, `c` is scratch memory in the compute dtype, and a kernel finishes it.
@@ -16,7 +16,7 @@ use unigrad_scalar::DType;
 /// Where a matrix lies in its buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Matrix {
-    /// `F32`, `F64`, `F16` or `BF16`.
+    /// `F32`, `F64`, `F16` or `BF16`; of an operand also `F8E4M3` or `F8E5M2`, whose codes it holds.
     pub dtype: DType,
     /// The first element, in elements from where the range begins.
     pub offset: u64,
@@ -55,6 +55,8 @@ pub enum Activation {
 pub struct Inside {
     /// Whether the product is multiplied by [`Operands::scale`].
     pub scaled: bool,
+    /// A number in memory, in `F32`, that `a` is multiplied by, and one for `b`: offset in elements. Only of 8-bit floats.
+    pub scales: [Option<u64>; 2],
     /// A matrix that is added. It may be `c` itself, lying alike.
     pub residual: Option<Matrix>,
     /// A number for each column of `c` that is added, the same for all items: offset in elements; dtype of `c`; one after the other.
@@ -78,16 +80,20 @@ pub struct Product {
     pub k: u32,
     /// The left matrix.
     pub a: Matrix,
-    /// The right matrix, of the dtype of `a`.
+    /// The right matrix, of the dtype of `a`, or both are of 8-bit floats.
     pub b: Matrix,
-    /// The result, of that dtype or of the compute dtype; never transposed.
+    /// The result, of that dtype or of the compute dtype, of 8-bit floats `F32`, `F16` or `BF16`; never transposed.
     pub c: Matrix,
     /// What sums are in: `F64` for `F64`, else `F32`.
     pub compute: DType,
-    /// Whether products of `F32` may round their operands to TF32 (10 bits of mantissa).
+    /// Whether products of `F32` may round their operands to TF32 (10 bits of mantissa); of 8-bit floats whether sums may be kept in fewer bits than
+    /// `F32` has, as units for them do.
     pub tf32: bool,
     /// What the library does with the sums.
     pub inside: Inside,
+    /// Bytes that steps before the product read and write, because an operand is not in memory as the product needs it. The driver's own kernel may
+    /// make it on the way.
+    pub made: u64,
     /// Whether a kernel reads `c` afterwards, which the driver's own kernel would have done on the way: the library has to win by more.
     pub after: bool,
 }
@@ -96,6 +102,11 @@ impl Product {
     /// Multiplications.
     pub fn work(&self) -> f64 {
         [self.batch, self.m, self.n, self.k].into_iter().map(f64::from).product()
+    }
+
+    /// Whether it is a product that every library knows: of floats of 16 bits or more, with nothing inside.
+    pub fn is_plain(&self) -> bool {
+        self.inside == Inside::default() && ![self.a, self.b].iter().any(|matrix| matrix.dtype.only_stores())
     }
 
     /// The shortest of `m`, `n` and `k`.
@@ -119,6 +130,8 @@ pub struct Operands {
     pub bias: Option<Range>,
     /// Of [`Inside::before`].
     pub before: Option<Range>,
+    /// Of [`Inside::scales`].
+    pub scales: [Option<Range>; 2],
     /// The factor, where [`Inside::scaled`] says so, else 1.
     pub scale: f64,
 }

@@ -51,7 +51,7 @@ mod tests {
         let built = build::build(&capture, Options::default().limits).unwrap();
         let outputs: FxHashSet<u32> = built.outputs.iter().copied().collect();
         let options = Options::default();
-        let fuse = || fuse::fuse(&built.ir, &outputs, true, options.limits).unwrap();
+        let fuse = || fuse::fuse(&built.ir, &outputs, options).unwrap();
         assert_eq!(lower::lower(&built.ir, &fuse()).unwrap().len(), 1);
         // An input that is not in memory.
         let mut fused = fuse();

@@ -38,6 +38,7 @@ pub mod testing;
 mod transpose;
 mod unroll;
 mod update;
+mod words;
 
 pub use cache::PlanCache;
 pub use capture::{Capture, resolve};

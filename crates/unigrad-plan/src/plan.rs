@@ -10,7 +10,7 @@ use crate::{build, fuse, group, in_place, lower, memory, physical, step_sums, tr
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 use unigrad_graph::{Op, Origin};
-use unigrad_kernel::{Kernel, Limits, Region};
+use unigrad_kernel::{Kernel, Library, Limits, Region};
 use unigrad_scalar::DType;
 
 /// What changes how a graph is compiled. Part of a plan's key.
@@ -24,11 +24,13 @@ pub struct Options {
     pub errors_at_once: bool,
     /// Whether products of `F32` may round their operands to TF32.
     pub tf32: bool,
+    /// The device's library of products, if it has one.
+    pub library: Option<Library>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fusion: true, limits: Limits::NONE, errors_at_once: false, tf32: false }
+        Options { fusion: true, limits: Limits::NONE, errors_at_once: false, tf32: false, library: None }
     }
 }
 
@@ -105,7 +107,7 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
         ir = prune(ir, &mut outputs);
     }
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
-    let fused = fuse::fuse(&ir, &wanted, options.fusion, options.limits)?;
+    let fused = fuse::fuse(&ir, &wanted, options)?;
     let mut launches = lower::lower(&ir, &fused)?;
     for launch in &mut launches {
         if let Kernel::Contract(contract) = &mut launch.kernel {

@@ -1,14 +1,34 @@
 //! The hook for vendors' libraries, by the interpreter's library of products: cases of the op table, and trainings whose steps are prepared sequences.
 //! A program of its own, for who does products is a setting of the process.
 
-use std::sync::Mutex;
-use unigrad::prelude::*;
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+use unigrad::{prelude::*, tensor::Format};
 use unigrad_device::{Config, Products};
-use unigrad_interpreter::{REFUSED, products};
-use unigrad_testing::{cases, run};
+use unigrad_interpreter::{REFUSED, attentions, products, products_of_codes};
+use unigrad_kernel::{Library, Rates, Words};
+use unigrad_plan::{
+    Options,
+    testing::{end_on_plan, on_plan, plan_as_asked},
+};
+use unigrad_tensor::eval;
+use unigrad_testing::{Values, cases, compare::Tolerance, compare::close, run, watch};
+
+/// Whether one of the devices says what its library does.
+fn devices_are_counted() -> bool {
+    unigrad_testing::devices().iter().any(|device| device.backend() == "interpreter")
+}
 
 /// The setting, and the counts of what the library has done, are the process's.
 static ALONE: Mutex<()> = Mutex::new(());
+
+/// One test at a time, whatever became of those before.
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Devices that have a library of products, from now on used wherever it can be.
 fn with_library() -> Vec<Device> {
@@ -25,7 +45,7 @@ fn with_library() -> Vec<Device> {
 
 #[test]
 fn products_of_the_op_table() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = alone();
     let devices = with_library();
     let before = products().0;
     let mut all = cases::parse(include_str!("../goldens/linalg.txt")).unwrap();
@@ -62,7 +82,7 @@ fn losses(k: usize, dtype: DType, gelu: bool, device: &Device) -> Result<Vec<f32
 
 #[test]
 fn a_training_by_the_library_is_one_by_the_drivers_own_programs() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = alone();
     for device in with_library() {
         // With sums of `REFUSED`, the interpreter's library refuses the first layer's product when it is launched.
         for (k, gelu, dtype) in
@@ -91,7 +111,7 @@ fn a_training_by_the_library_is_one_by_the_drivers_own_programs() {
 /// NaN and infinity pass a product's activation as they pass the driver's own.
 #[test]
 fn what_is_not_finite_stays_so() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = alone();
     for device in with_library() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
             let mut values = vec![1.0f32; 64 * 64];
@@ -111,5 +131,362 @@ fn what_is_not_finite_stays_so() {
                 assert!(below, "{} {dtype} {gelu}: {}", device.name(), y[64]);
             }
         }
+    }
+}
+
+/// In memory, without a graph behind it.
+fn stored(x: Tensor) -> Tensor {
+    x.realize().unwrap().detach()
+}
+
+fn numbers(shape: &[usize], seed: usize) -> Vec<f32> {
+    (0..shape.iter().product()).map(|i| ((i * 7919 + seed * 104_729 + i * i % 31) % 257) as f32 / 64.0 - 2.0).collect()
+}
+
+/// An operand of a product as it lies in memory, and what is read of it.
+type Operand = (&'static str, fn(&Tensor) -> Tensor, fn(&Tensor) -> Tensor);
+
+/// What a library cannot read as it lies: it is made in memory first.
+const OPERANDS: [Operand; 6] = [
+    ("f32 to bf16", |w| w.clone(), |w| w.cast(DType::BF16)),
+    ("f32 to f16", |w| w.clone(), |w| w.cast(DType::F16)),
+    ("f8e4m3", |w| w.cast(DType::F8E4M3), |w| w.cast(DType::F32)),
+    ("f8e5m2 to bf16", |w| w.cast(DType::F8E5M2), |w| w.cast(DType::BF16)),
+    (
+        "i8 with scales",
+        |w| (w * 40.0).cast(DType::I8),
+        |w| {
+            let scales = numbers(&w.shape()[..1], 5).into_iter().map(|scale| scale / 64.0).collect();
+            w.cast(DType::F32) * stored(Tensor::from_vec(scales, [w.shape()[0], 1], &w.device().unwrap()))
+        },
+    ),
+    ("q4_0 to f16", |w| w.clone(), |w| w.quantize(Format::Q4_0).unwrap().dequantize(DType::F16)),
+];
+
+/// The product of `x: [m, k]` and `w`, which is `[k, n]` or, turned, `[n, k]`, in one of the ways that a library is asked in.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Way {
+    Right,
+    /// With a bias and an activation that a library has words for.
+    Relu,
+    /// With an epilogue that none has words for.
+    Abs,
+    /// As the left operand.
+    Left,
+    /// Several products with one weight.
+    Batch,
+    /// Both are made.
+    Both,
+}
+
+const WAYS: [Way; 6] = [Way::Right, Way::Relu, Way::Abs, Way::Left, Way::Batch, Way::Both];
+
+fn product(way: Way, [m, n, k]: [usize; 3], turned: bool, operand: &Operand, device: &Device) -> Tensor {
+    let (_, store, read) = operand;
+    let draw = |shape: &[usize], seed| Tensor::from_vec(numbers(shape, seed), shape, device);
+    let shape = if turned { [n, k] } else { [k, n] };
+    let w = read(&stored(store(&draw(&shape, 3))));
+    let w = if turned { w.transpose(0, 1) } else { w };
+    let x = |shape: &[usize]| stored(draw(shape, 2).cast(w.dtype()));
+    match way {
+        Way::Right => x(&[m, k]).matmul(&w),
+        Way::Relu => x(&[m, k]).matmul(&w).add(stored(draw(&[n], 4).cast(w.dtype()))).relu(),
+        Way::Abs => x(&[m, k]).matmul(&w).abs(),
+        Way::Left => w.transpose(0, 1).matmul(&x(&[k, m])),
+        Way::Batch => x(&[3, m, k]).matmul(&w.unsqueeze(0).expand([3, k, n])),
+        Way::Both => read(&stored(store(&draw(&[m, k], 2)))).matmul(&w),
+    }
+}
+
+/// A library reads operands that lie in memory as it multiplies them. Others are made there for it.
+#[test]
+fn a_library_multiplies_what_is_made_for_it() {
+    let _alone = alone();
+    let cpu = Device::open("cpu").unwrap();
+    let (mut right, refused_before) = (true, products().1);
+    for device in with_library() {
+        let counted = device.backend() == "interpreter";
+        for operand in &OPERANDS {
+            for (way, turned) in WAYS.into_iter().flat_map(|way| [(way, false), (way, true)]) {
+                // Whole blocks of q4_0; and sums that the interpreter's library refuses when it is asked for the product.
+                for sizes @ [_, n, k] in [[5, 32, 64], [5, 32, REFUSED as usize]] {
+                    if operand.0.starts_with("q4_0") && (way == Way::Both || turned) && k % 32 != 0 || n == 0 {
+                        continue;
+                    }
+                    let what = format!("{} {} {way:?} {sizes:?} turned {turned}", device.name(), operand.0);
+                    let values = |device: &Device| {
+                        let y = product(way, sizes, turned, operand, device);
+                        Values::from_f64(y.dtype(), &y.shape(), &y.to_f64_vec().unwrap())
+                    };
+                    let dtype = product(way, sizes, turned, operand, &cpu).dtype();
+                    let want = values(&cpu);
+                    // From the second time on it is a sequence that was prepared.
+                    for round in 0..3 {
+                        let before = products();
+                        if let Err(difference) = close(&values(&device), &want, Tolerance::new(dtype, k)) {
+                            println!("FAIL {what}, round {round}: {difference:?}");
+                            right = false;
+                        }
+                        let (done, refused) = (products().0 - before.0, products().1 - before.1);
+                        let refuses = k == REFUSED as usize;
+                        let wanted = if refuses { done == 0 && (round == 0 || refused == 0) } else { (done, refused) == (1, 0) };
+                        if counted && !wanted {
+                            println!("FAIL {what}, round {round}: {done} done, {refused} refused");
+                            right = false;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let refuses = products().1 > refused_before || !devices_are_counted();
+    assert!(right && refuses, "see the FAIL lines above");
+}
+
+/// Products of two operands of 8-bit floats are asked for with the codes as they lie, with a factor of each where there is one.
+#[test]
+fn a_library_multiplies_8_bit_floats() {
+    let _alone = alone();
+    let cpu = Device::open("cpu").unwrap();
+    let (mut right, refused_before) = (true, products().1);
+    for device in with_library() {
+        let counted = device.backend() == "interpreter";
+        let pairs = DType::STORED.into_iter().flat_map(|a| DType::STORED.map(|b| (a, b)));
+        for ((a, b), (to, scaled)) in pairs.flat_map(|pair| {
+            [DType::F32, DType::BF16, DType::F16].into_iter().flat_map(move |to| [(pair, (to, false)), (pair, (to, true))])
+        }) {
+            for (what, turned, batch, epilogue) in [
+                ("plain", true, 1, 0),
+                ("not turned", false, 1, 0),
+                ("a batch", true, 3, 0),
+                ("words", true, 1, 1),
+                ("no words", true, 1, 2),
+            ] {
+                // Sums of as many products as the interpreter's library refuses, and others.
+                for [m, n, k] in [[16, 32, 48], [5, 7, REFUSED as usize]] {
+                    let made = |device: &Device| {
+                        let draw = |shape: &[usize], seed| Tensor::from_vec(numbers(shape, seed), shape, device);
+                        let read = |codes: Tensor, seed| {
+                            let factor = stored(Tensor::from_vec(vec![0.75 + seed as f32], [1], device));
+                            let values = stored(codes).cast(DType::F32);
+                            if scaled { (values * factor).cast(to) } else { values.cast(to) }
+                        };
+                        let x = read(draw(&[batch, m, k], 1).cast(a), 1);
+                        let shape = if turned { [n, k] } else { [k, n] };
+                        let w = read(draw(&shape, 2).cast(b), 2);
+                        let w = if turned { w.transpose(0, 1) } else { w };
+                        let y = x.matmul(&w.unsqueeze(0).expand([batch, k, n]));
+                        match epilogue {
+                            0 => y,
+                            1 => y.add(stored(draw(&[n], 4).cast(to))).relu(),
+                            _ => y.abs(),
+                        }
+                    };
+                    let values = |device: &Device| {
+                        let y = made(device);
+                        Values::from_f64(y.dtype(), &y.shape(), &y.to_f64_vec().unwrap())
+                    };
+                    let want = values(&cpu);
+                    for round in 0..2 {
+                        let before = (products(), products_of_codes());
+                        // A library multiplies by a factor after the sum; the driver's own programs round the operand that has been multiplied.
+                        let tolerance = Tolerance::new(to, k);
+                        if let Err(difference) = close(&values(&device), &want, tolerance) {
+                            println!("FAIL {} {a} {b} {to} scaled {scaled} {what} {k}, round {round}: {difference:?}", device.name());
+                            right = false;
+                        }
+                        let (done, refused, coded) = (products().0 - before.0.0, products().1 - before.0.1, products_of_codes() - before.1);
+                        let wanted = if k == REFUSED as usize {
+                            done == 0 && (round == 0 || refused == 0)
+                        } else {
+                            (done, refused, coded) == (1, 0, 1)
+                        };
+                        if counted && !wanted {
+                            println!(
+                                "FAIL {a} {b} {to} scaled {scaled} {what} {k}, round {round}: {done} done, {refused} refused, {coded} of codes"
+                            );
+                            right = false;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let refuses = products().1 > refused_before || !devices_are_counted();
+    assert!(right && refuses, "see the FAIL lines above");
+}
+
+/// How many launches there are in the plan of some values on a device, with what the planner is to know of a library.
+fn n_launches(values: &[Tensor], library: Option<Library>) -> usize {
+    let found: Rc<RefCell<Vec<usize>>> = Rc::default();
+    let seen = found.clone();
+    eval::clear_plans();
+    on_plan(move |capture, options| {
+        watch::check(capture, options).unwrap_or_else(|error| panic!("the plan is wrong: {error}"));
+        let plan = plan_as_asked(capture, Options { library: library.or(options.library), ..options });
+        seen.borrow_mut().push(plan.unwrap_or_else(|error| panic!("{error}")).launches.len());
+    });
+    Tensor::realize_all(&values.iter().collect::<Vec<_>>()).unwrap();
+    end_on_plan();
+    assert_eq!(found.borrow().len(), 1, "one plan");
+    found.take()[0]
+}
+
+/// What the planner leaves to a library's words: the values to compute, of a product of two matrices, a bias and a residual, and how many launches it
+/// takes in `F32` and in `BF16` when a library does products. The driver's own kernel does all in one.
+type Epilogue = (&'static str, fn(&Tensor, &Tensor, &Tensor) -> Vec<Tensor>, [usize; 2]);
+
+const EPILOGUES: [Epilogue; 14] = [
+    ("bias and relu", |y, bias, _| vec![y.add(bias).relu()], [1, 1]),
+    ("a factor, a bias, a residual, GELU", |y, bias, residual| vec![(y * 0.5).add(bias).add(residual).gelu_tanh()], [1, 1]),
+    ("a residual first", |y, bias, residual| vec![residual.add(y).add(bias)], [1, 1]),
+    (
+        "GELU and its argument",
+        |y, bias, _| {
+            let before = y.add(bias);
+            vec![before.gelu_tanh(), before]
+        },
+        [1, 1],
+    ),
+    ("a view between", |y, bias, _| vec![y.reshape([1, 16, 24]).add(bias).relu()], [1, 1]),
+    // Without any word the sums go to a program after the product.
+    ("an absolute value", |y, _, _| vec![y.abs()], [1, 1]),
+    ("a number for each row", |y, bias, _| vec![y.add(bias.narrow(0, 0, 16).reshape([16, 1])).relu()], [1, 1]),
+    ("a computed residual", |y, _, residual| vec![y.add(residual.sin())], [1, 1]),
+    // Halves take less room than their sums.
+    ("a bias, then an absolute value", |y, bias, _| vec![y.add(bias).abs()], [1, 2]),
+    ("GELU by erf", |y, bias, _| vec![y.add(bias).gelu()], [1, 2]),
+    ("something after relu", |y, bias, _| vec![y.relu().add(bias)], [1, 2]),
+    ("two biases", |y, bias, _| vec![y.add(bias).add(bias.flip([0])).relu()], [1, 2]),
+    // Stored for its own sake, it is read once more.
+    (
+        "GELU by erf and its argument",
+        |y, bias, _| {
+            let before = y.add(bias);
+            vec![before.gelu(), before]
+        },
+        [2, 2],
+    ),
+    (
+        "a factor, and something after it",
+        |y, _, residual| {
+            let scaled = y * 0.5;
+            vec![scaled.clone(), scaled.add(residual.sin())]
+        },
+        [2, 2],
+    ),
+];
+
+#[test]
+fn what_a_library_has_words_for_stays_inside() {
+    let _alone = alone();
+    let cpu = Device::open("cpu").unwrap();
+    for device in with_library().into_iter().filter(|device| device.backend() == "interpreter") {
+        for (which, dtype) in [DType::F32, DType::BF16].into_iter().enumerate() {
+            for (what, values, wanted) in EPILOGUES {
+                let made = |device: &Device| {
+                    let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, device).cast(dtype));
+                    let y = draw(&[16, 8], 1).matmul(&draw(&[8, 24], 2));
+                    values(&y, &draw(&[24], 3), &draw(&[16, 24], 4))
+                };
+                let before = products();
+                let got = made(&device);
+                assert_eq!(n_launches(&got, None), wanted[which], "{what}, {dtype}");
+                assert_eq!((products().0 - before.0, products().1), (1, before.1), "{what}, {dtype}");
+                assert_eq!(n_launches(&made(&cpu), None), 1, "{what}, {dtype}: the CPU has no library");
+                for (got, want) in got.iter().zip(made(&cpu)) {
+                    let values = |x: &Tensor| Values::from_f64(x.dtype(), &x.shape(), &x.to_f64_vec().unwrap());
+                    let off = close(&values(got), &values(&want), Tolerance::new(dtype, 8));
+                    assert!(off.is_ok(), "{what}, {dtype}: {off:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Costs decide: a library that gains less than a pass over the result takes leaves the epilogue inside.
+#[test]
+fn a_pass_over_the_result_is_weighed() {
+    let _alone = alone();
+    Config { products: Products::Own, ..Config::clone(&Config::current().unwrap()) }.apply();
+    let device = Device::open("cpu").unwrap();
+    let none = Rates::default();
+    // 4 nanoseconds are gained in 8192 multiplications.
+    let rates = Rates { own: 1024, library: 2048, least: 8192 };
+    let words = Words { bias: true, ..Words::default() };
+    let of = |copied, launch| Library { words, half: rates, single: rates, tf32: none, double: none, shortest: 8, copied, launch };
+    let made = |rows: usize, dtype: DType, both: bool| {
+        let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, &device).cast(dtype));
+        let y = draw(&[rows, 32], 1).matmul(&draw(&[32, 16], 2)).add(draw(&[16], 3));
+        if both { vec![y.abs(), y] } else { vec![y.abs()] }
+    };
+    let halves = |rows, library| n_launches(&made(rows, DType::BF16, false), Some(library));
+    // The result is half a KiB, written and read: 1024 bytes; its sums are 2048.
+    assert_eq!(halves(16, of(512, 1)), 2, "4 gained, 3 lost");
+    assert_eq!(halves(16, of(512, 2)), 1, "4 gained, 4 lost");
+    assert_eq!(halves(16, of(256, 0)), 1, "4 gained, 4 lost");
+    assert_eq!(halves(15, of(u32::MAX, 0)), 1, "too little work");
+    assert_eq!(halves(16, Library { shortest: 17, ..of(u32::MAX, 0) }), 1, "too short");
+    assert_eq!(halves(16, Library { half: none, ..of(u32::MAX, 0) }), 1, "no library");
+    assert_eq!(halves(16, Library { words: Words::default(), ..of(u32::MAX, 0) }), 1, "no words");
+    // As wide as its sums, it is no cheaper than they are; if it is wanted itself it is.
+    assert_eq!(n_launches(&made(16, DType::F32, false), Some(of(1024, 0))), 1);
+    assert_eq!(n_launches(&made(16, DType::F32, true), Some(of(1024, 0))), 2);
+}
+
+/// A library takes kernels of other kinds as they are: attention, with masks, biases, grouped queries and any layout.
+#[test]
+fn a_library_attends() {
+    let _alone = ALONE.lock().unwrap();
+    let (cpu, refused_before) = (Device::open("cpu").unwrap(), attentions().1);
+    for device in with_library().into_iter().filter(|device| device.backend() == "interpreter") {
+        let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
+        type Case<'a> = (&'a str, &'a dyn Fn(&Device) -> AttentionOptions, bool);
+        let cases: [Case<'_>; 7] = [
+            ("plain", &|_| AttentionOptions::default(), true),
+            ("causal", &|_| causal.clone(), true),
+            ("a window", &|_| AttentionOptions { window: Some(2), q_offset: Some(1.into()), ..causal.clone() }, true),
+            ("a scale and valid keys", &|_| AttentionOptions { scale: Some(0.25), kv_len: Some(3.into()), ..Default::default() }, true),
+            (
+                "a bias",
+                &|on| AttentionOptions { bias: Some(Tensor::from_vec(numbers(&[5, 6], 7), [5, 6], on)), ..Default::default() },
+                true,
+            ),
+            ("queries that see nothing", &|_| AttentionOptions { kv_len: Some(0.into()), ..Default::default() }, true),
+            (
+                "a length for each",
+                &|on| AttentionOptions { kv_len: Some(Tensor::from_vec(vec![2i64, 6], [2], on).into()), ..Default::default() },
+                false,
+            ),
+        ];
+        for (dtype, features) in [(DType::F32, 8), (DType::BF16, 8), (DType::F16, 8), (DType::F64, 8), (DType::F32, REFUSED as usize)] {
+            for (what, options, is_taken) in &cases {
+                for is_turned in [false, true] {
+                    let made = |on: &Device| {
+                        let draw = |heads: usize, len: usize, seed| {
+                            let shape = if is_turned { [2, len, heads, features] } else { [2, heads, len, features] };
+                            let x = stored(Tensor::from_vec(numbers(&shape, seed), shape, on).cast(dtype));
+                            if is_turned { x.transpose(1, 2) } else { x }
+                        };
+                        let options = options(on);
+                        let options = AttentionOptions { bias: options.bias.map(|bias| stored(bias.cast(dtype))), ..options };
+                        let y = draw(4, 5, 1).attention(&draw(2, 6, 2), &draw(2, 6, 3), &options);
+                        Values::from_f64(dtype, &y.shape(), &y.to_f64_vec().unwrap())
+                    };
+                    let want = made(&cpu);
+                    for round in 0..3 {
+                        let what = format!("{what} {dtype} {features}, turned {is_turned}, round {round}");
+                        let before = attentions();
+                        let off = close(&made(&device), &want, Tolerance::new(dtype, features));
+                        assert!(off.is_ok(), "{what}: {off:?}");
+                        let (done, refused) = (attentions().0 - before.0, attentions().1 - before.1);
+                        let is_refused = features == REFUSED as usize;
+                        assert_eq!(done, usize::from(*is_taken && !is_refused), "{what}");
+                        assert!(refused == 0 || *is_taken && is_refused && round == 0, "{what}: {refused} refused");
+                    }
+                }
+            }
+        }
+        assert!(attentions().1 > refused_before, "nothing was refused");
     }
 }

@@ -21,7 +21,7 @@ use std::{
     },
 };
 use unigrad_device::{Abilities, Error, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
-use unigrad_gpu::{Backend, Bound, KernelCache, Key, Offer, Range, Taken, Work};
+use unigrad_gpu::{Backend, Bound, KernelCache, Key, Library, Offer, Range, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
 
@@ -600,8 +600,12 @@ impl Backend for CudaBackend {
         kept.unwrap_or_else(|_| self.launch_with(&mut Parameters::default(), module, grid, args))
     }
 
+    fn library(&self) -> Option<Library> {
+        blas::library(self.target.compute_units)
+    }
+
     fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
-        let wanted = |product: &&(usize, _)| offer.always || blas::wins(product.1);
+        let wanted = |product: &&(usize, _)| blas::can(product.1, &self.target.arch) && (offer.always || blas::wins(product.1));
         let mut wanted = offer.products.iter().enumerate().filter(|product| wanted(&product)).peekable();
         wanted.peek()?;
         self.enter().ok()?;

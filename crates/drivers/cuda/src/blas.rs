@@ -9,7 +9,7 @@ use std::{
     ffi::{OsStr, c_void},
     sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
 };
-use unigrad_gpu::{Activation, Inside, Matrix, Operands, Product, Range};
+use unigrad_gpu::{Activation, Inside, Library, Matrix, Operands, Product, Range, Rates, Words};
 use unigrad_scalar::DType;
 
 type Handle = *mut c_void;
@@ -30,12 +30,18 @@ const DESC_BIAS_POINTER: i32 = 8;
 const DESC_AUX_POINTER: i32 = 11;
 const DESC_AUX_LD: i32 = 12;
 const DESC_AUX_BATCH_STRIDE: i32 = 13;
+const DESC_A_SCALE_POINTER: i32 = 17;
+const DESC_B_SCALE_POINTER: i32 = 18;
+/// Of products of 8-bit floats: 0, which is the default, adds partial sums in the compute type more often.
+const DESC_FAST_ACCUMULATION: i32 = 25;
 const DESC_BIAS_DATA_TYPE: i32 = 26;
 const LAYOUT_BATCH_COUNT: i32 = 5;
 const LAYOUT_BATCH_OFFSET: i32 = 6;
 const PREFERENCE_WORKSPACE: i32 = 1;
 const PREFERENCE_REDUCTIONS: i32 = 3;
 const PREFERENCE_ALIGNMENTS: [i32; 4] = [5, 6, 7, 8];
+/// Where the factors of our `a` and `b` go: it is asked for the transposed product, of `b` and `a`.
+const SCALES: [i32; 2] = [DESC_B_SCALE_POINTER, DESC_A_SCALE_POINTER];
 /// Partial sums are kept and added in the compute type.
 const REDUCTION_COMPUTE_TYPE: u32 = 2;
 const EPILOGUE_NONE: u32 = 1;
@@ -170,6 +176,25 @@ unsafe impl Send for CublasLt {}
 // SAFETY: as above.
 unsafe impl Sync for CublasLt {}
 
+/// Whether cuBLASLt can do it on an architecture, as far as its documentation says. Of 8-bit floats (from `sm_89` on): rows of both operands run along
+/// `k`, all sizes and places are multiples of 16, one of the two is `e4m3`, sums need not have all bits of `f32`, and a bias is a half.
+pub(crate) fn can(p: &Product, arch: &str) -> bool {
+    if p.a.dtype.size() > 1 {
+        return true;
+    }
+    let capability: u32 = arch.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic).parse().unwrap_or(0);
+    let layout = !p.a.transposed && p.b.transposed && [p.m, p.n, p.k].iter().all(|size| size.is_multiple_of(16));
+    let dtypes = p.a.dtype == DType::F8E4M3 || p.b.dtype == DType::F8E4M3;
+    let inside = p.inside.before.is_none() && (p.inside.bias.is_none() || p.c.dtype.size() == 2);
+    let places = [Some(p.a), Some(p.b), Some(p.c), p.inside.residual].iter().flatten().all(aligned);
+    capability >= 89 && layout && dtypes && inside && places && p.tf32
+}
+
+/// Whether rows and items begin at multiples of 16 bytes.
+fn aligned(matrix: &Matrix) -> bool {
+    [matrix.offset, matrix.ld.into(), matrix.batch_stride].iter().all(|n| (n * matrix.dtype.size() as u64).is_multiple_of(16))
+}
+
 /// Whether cuBLASLt is expected to be faster than the driver's own kernel. The limits are where it won on an H200 (`examples/matmul.rs` of
 /// `unigrad-testing`, CUDA 13): `f32` 512 cubed 0.85 of the driver's own speed, 1024 cubed 1.17, 4096 cubed 1.30; halves 1024 cubed 0.94 to 1.22, 4096
 /// cubed 1.2 to 1.3, with an epilogue of its own 1.12 to 1.17 where sums are long and 0.86 where they have 768 products; halves whose rows do not
@@ -181,25 +206,56 @@ pub(crate) fn wins(p: &Product) -> bool {
         (_, DType::F32) => (1 << 29, 512),
         _ => (1 << 29, 2048),
     };
-    let aligned = |matrix: &Matrix| {
-        [matrix.offset, matrix.ld.into(), matrix.batch_stride].iter().all(|n| (n * matrix.dtype.size() as u64).is_multiple_of(16))
-    };
     let even = p.a.dtype.size() > 2 || [p.a, p.b, p.c].iter().all(aligned);
+    // The driver's own loops for halves make operands in memory as well. What it reads on the way otherwise, the library has to win back: it is
+    // faster by a seventh for `f32`, by more than half for the others.
+    let gain = match (p.compute, p.a.dtype) {
+        (_, DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2) => f64::INFINITY,
+        (DType::F32, DType::F32) if !p.tf32 => 0.15,
+        _ => 0.5,
+    };
+    let made = p.made == 0 || p.made as f64 / COPIED <= gain * p.work() / rate(p);
     // Below 64 the driver's kernels for few rows read the matrix once, which nothing beats.
-    p.work() >= f64::from(least) && p.shortest() >= 64 && even && (!p.after || p.k >= least_k)
+    p.work() >= f64::from(least) && p.shortest() >= 64 && even && made && (!p.after || p.k >= least_k)
 }
 
-/// What a product is expected to cost on so many compute units, in nanoseconds: multiplications at the rates measured on an H200, memory at its copy rate.
-pub(crate) fn nanoseconds(p: &Product, units: u32) -> f64 {
-    let rate = match (p.a.dtype.size(), p.tf32) {
+/// Bytes that a kernel reads and writes in a nanosecond, as measured on an H200.
+const COPIED: f64 = 4000.0;
+
+/// Multiplications in a nanosecond, as measured on an H200.
+fn rate(p: &Product) -> f64 {
+    match (p.a.dtype.size(), p.tf32) {
+        // Twice that of halves, as the units have it; not measured.
+        (1, _) => 760e3,
         (2, _) => 380e3,
         (4, true) => 190e3,
         _ => 25e3,
-    };
+    }
+}
+
+/// What a product is expected to cost on so many compute units, in nanoseconds, with the steps before it.
+pub(crate) fn nanoseconds(p: &Product, units: u32) -> f64 {
     let units = f64::from(units.max(1)) / 132.0;
     let sizes = [(p.a, [p.m, p.k]), (p.b, [p.k, p.n]), (p.c, [p.m, p.n])];
     let bytes: u64 = sizes.iter().map(|(matrix, size)| matrix.bytes(*size, p.batch)).fold(0, u64::saturating_add);
-    2000.0 + (p.work() / (rate * units)).max(bytes as f64 / 4000.0)
+    2000.0 + (p.work() / (rate(p) * units)).max(bytes as f64 / COPIED) + p.made as f64 / COPIED
+}
+
+/// What the planner should know of the library on so many compute units, if it is there: the rates of [`wins`]. To look opens it, and makes nothing.
+pub(crate) fn library(units: u32) -> Option<Library> {
+    functions()?;
+    let scaled = |rate: u32| (f64::from(rate) * f64::from(units.max(1)) / 132.0) as u32;
+    let rates = |own, library, least| Rates { own: scaled(own), library: scaled(library), least };
+    Some(Library {
+        words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: true },
+        half: rates(310_000, 380_000, 1 << 29),
+        single: rates(20_500, 25_000, 1 << 29),
+        tf32: rates(30_000, 190_000, 1 << 24),
+        double: rates(7_800, 25_000, 1 << 24),
+        shortest: 64,
+        copied: COPIED as u32,
+        launch: 2000,
+    })
 }
 
 impl CublasLt {
@@ -276,6 +332,14 @@ impl CublasLt {
             description.set(DESC_BIAS_POINTER, ALIGNMENT)?;
             description.set(DESC_BIAS_DATA_TYPE, kind(p.c.dtype)?)?;
         }
+        if p.a.dtype.size() == 1 {
+            description.set(DESC_FAST_ACCUMULATION, 0i8)?;
+        }
+        for (attribute, scale) in SCALES.into_iter().zip(p.inside.scales) {
+            if scale.is_some() {
+                description.set(attribute, ALIGNMENT)?;
+            }
+        }
         description.set(DESC_EPILOGUE, epilogue)?;
         Some(description)
     }
@@ -331,7 +395,13 @@ impl CublasLt {
         };
         let Some(call) = call else { return Answer::Failed("cuBLASLt: the product was not prepared".to_owned()) };
         let call = call.lock().unwrap_or_else(PoisonError::into_inner);
-        let pointers = [(DESC_BIAS_POINTER, bias(p, at)), (DESC_AUX_POINTER, whole(p.inside.before, at.before))];
+        let scale = |side: usize| Some(address(at.scales[side]?).wrapping_byte_add(p.inside.scales[side]? as usize * DType::F32.size()));
+        let pointers = [
+            (DESC_BIAS_POINTER, bias(p, at)),
+            (DESC_AUX_POINTER, whole(p.inside.before, at.before)),
+            (SCALES[0], scale(0)),
+            (SCALES[1], scale(1)),
+        ];
         for (attribute, pointer) in pointers {
             if let Some(pointer) = pointer
                 && call.description.set(attribute, pointer).is_none()
@@ -412,6 +482,8 @@ fn kind(dtype: DType) -> Option<i32> {
         DType::F64 => Some(1),
         DType::F16 => Some(2),
         DType::BF16 => Some(14),
+        DType::F8E4M3 => Some(28),
+        DType::F8E5M2 => Some(29),
         _ => None, // DEFAULT: the library multiplies no other dtype
     }
 }
@@ -435,7 +507,7 @@ mod tests {
         let matrix = |dtype, ld: u32| Matrix { dtype, offset: 0, ld, transposed: false, batch_stride: 0 };
         let product = |dtype: DType, [m, n, k]: [u32; 3], tf32, after| {
             let (a, b, c) = (matrix(dtype, k), matrix(dtype, n), matrix(dtype, n));
-            Product { batch: 1, m, n, k, a, b, c, compute: dtype.compute(), tf32, inside: Inside::default(), after }
+            Product { batch: 1, m, n, k, a, b, c, compute: dtype.compute(), tf32, inside: Inside::default(), made: 0, after }
         };
         for (dtype, sizes, tf32, after, wanted) in [
             (DType::F32, [512; 3], false, false, false),
@@ -450,6 +522,53 @@ mod tests {
         ] {
             assert_eq!(wins(&product(dtype, sizes, tf32, after)), wanted, "{dtype} {sizes:?} {tf32} {after}");
         }
+        // An operand that is made first: 32 MiB cost 8.4 microseconds. The driver's own loops for halves make it too.
+        for (dtype, size, wanted) in [(DType::F32, 1024, false), (DType::F32, 4096, true), (DType::BF16, 1024, true)] {
+            let made = Product { made: 32 << 20, ..product(dtype, [size; 3], false, false) };
+            assert_eq!(wins(&made), wanted, "{dtype} {size}");
+        }
+    }
+
+    #[test]
+    fn products_of_8_bit_floats_are_those_of_the_documentation() {
+        let matrix = |dtype, ld: u32, transposed| Matrix { dtype, offset: 0, ld, transposed, batch_stride: 0 };
+        let product = |a: DType, b: DType, [m, n, k]: [u32; 3]| Product {
+            batch: 1,
+            m,
+            n,
+            k,
+            a: matrix(a, k, false),
+            b: matrix(b, k, true),
+            c: matrix(DType::BF16, n, false),
+            compute: DType::F32,
+            tf32: true,
+            inside: Inside::default(),
+            made: 0,
+            after: false,
+        };
+        let (narrow, wide) = (DType::F8E4M3, DType::F8E5M2);
+        let large = product(narrow, narrow, [2048; 3]);
+        assert!(can(&large, "sm_90") && can(&large, "sm_90a") && can(&large, "sm_89") && can(&large, "sm_100") && wins(&large));
+        assert!(!can(&large, "sm_80") && !can(&large, "sm_86") && !can(&large, ""));
+        for (a, b, wanted) in [(narrow, wide, true), (wide, narrow, true), (wide, wide, false)] {
+            assert_eq!(can(&product(a, b, [2048; 3]), "sm_90"), wanted, "{a} {b}");
+        }
+        for sizes in [[2040, 2048, 2048], [2048, 2040, 2048], [2048, 2048, 2040]] {
+            assert!(!can(&product(narrow, narrow, sizes), "sm_90"), "{sizes:?}");
+        }
+        let cannot = [
+            Product { a: matrix(narrow, 2048, true), ..large },
+            Product { b: matrix(narrow, 2048, false), ..large },
+            Product { a: Matrix { offset: 8, ..large.a }, ..large },
+            Product { tf32: false, ..large },
+            Product { inside: Inside { before: Some(large.c), ..Inside::default() }, ..large },
+            Product { c: matrix(DType::F32, 2048, false), inside: Inside { bias: Some(0), ..Inside::default() }, ..large },
+        ];
+        for product in cannot {
+            assert!(!can(&product, "sm_90"), "{product:?}");
+        }
+        // What is not of 8 bits is the library's heuristic's to refuse.
+        assert!(can(&Product { a: matrix(DType::F16, 7, true), b: matrix(DType::F16, 7, false), tf32: false, ..large }, "sm_70"));
     }
 
     #[test]

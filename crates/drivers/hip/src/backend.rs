@@ -24,7 +24,7 @@ use std::{
     },
 };
 use unigrad_device::{Abilities, Error, Info, Marks, Peers, Timeline};
-use unigrad_gpu::{Backend, Bound, Inside, KernelCache, Key, Offer, Range, Taken, Work};
+use unigrad_gpu::{Backend, Bound, KernelCache, Key, Offer, Product, Range, Taken, Work};
 use unigrad_ir::{Program, Source, Target, render};
 use unigrad_scalar::DType;
 
@@ -407,7 +407,7 @@ impl Backend for HipBackend {
 
     fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
         // rocBLAS has no words for epilogues.
-        let product = offer.products.iter().position(|product| product.inside == Inside::default())?;
+        let product = offer.products.iter().position(Product::is_plain)?;
         let nanoseconds = blas::nanoseconds(&offer.products[product]);
         if !(offer.always || blas::wins(&offer.products[product])) || self.enter().is_err() {
             return None;

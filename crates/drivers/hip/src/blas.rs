@@ -26,12 +26,14 @@ const STANDARD_ALGORITHM: i32 = 0;
 const LARGE: f64 = (1 << 24) as f64;
 /// Rows, columns and sums at least: below this the kernels for few rows read the matrix once, which nothing beats.
 const SHORTEST: u32 = 32;
-/// Sums' length where an epilogue makes another pass over the output necessary.
-const SHORTEST_BEFORE_EPILOGUE: u32 = 512;
+/// Uses of each element at least where another pass over a matrix is necessary: for an epilogue, or because an operand is made first.
+const LEAST_USES: u32 = 512;
 
 /// Whether rocBLAS is expected to be faster than the driver's own kernel. The limits are estimates: no AMD GPU has measured them.
 pub(crate) fn wins(product: &Product) -> bool {
-    let deep = !product.after || product.k >= SHORTEST_BEFORE_EPILOGUE;
+    // Another pass over the result is one in `k` of the work; one over an operand that is made first, in the other side's length.
+    let long = |is_made: bool, length: u32| !is_made || length >= LEAST_USES;
+    let deep = long(product.after, product.k) && long(product.made > 0, product.m.min(product.n));
     product.work() >= LARGE && product.shortest() >= SHORTEST && deep
 }
 

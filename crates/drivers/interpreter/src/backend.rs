@@ -1,14 +1,18 @@
 //! Memory as a table of host allocations, launches run at once.
 
-use crate::products::{self, Bytes};
+use crate::{
+    attention,
+    products::{self, Bytes},
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use unigrad_device::{Abilities, Error, Info, MappedMemory, MappedWords};
-use unigrad_gpu::{Backend, Bound, Offer, Range, Taken, Work};
+use unigrad_gpu::{Backend, Bound, Library, Offer, Range, Taken, Work};
 use unigrad_ir::{
     Program, Target,
     interpret::{Argument, Interpreter, Options, Span},
     parse,
 };
+use unigrad_kernel::Kernel;
 
 /// What fresh memory holds: NaN in every float type, -1 in every signed one.
 const FRESH: u8 = 0xff;
@@ -234,15 +238,27 @@ impl Backend for InterpreterBackend {
         module.run(grid, &mut memory.allocations, &arguments, Options::default()).map_err(|fault| refuse(fault.to_string()))
     }
 
+    fn library(&self) -> Option<Library> {
+        Some(products::LIBRARY)
+    }
+
     fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
         products::take(offer)
     }
 
     fn perform(&self, _: &Taken, work: &Work<'_>, workspace: Range) -> Result<bool, Error> {
-        let Work::Product(product, operands) = work else { return Ok(false) };
-        let outside =
-            || Error::Launch { device: self.device(), kernel: "contract".to_owned(), cause: "a matrix leaves its buffer".to_owned() };
-        products::multiply(&mut *self.memory(), product, operands, workspace).ok_or_else(outside)
+        let (kernel, done) = match work {
+            Work::Product(product, operands) => ("contract", products::multiply(&mut *self.memory(), product, operands, workspace)),
+            Work::Kernel(Kernel::Attention(kernel), args, scalars) => {
+                ("attention", attention::attend(&mut *self.memory(), kernel, args, scalars, workspace))
+            }
+            Work::Kernel(..) => return Ok(false),
+        };
+        done.ok_or_else(|| Error::Launch {
+            device: self.device(),
+            kernel: kernel.to_owned(),
+            cause: "an element leaves its buffer".to_owned(),
+        })
     }
 
     fn synchronize(&self) -> Result<(), Error> {

@@ -7,11 +7,13 @@
 //!
 //! Its devices differ in their target, so that the ways around a missing feature are executed too; see [`targets`].
 
+mod attention;
 mod backend;
 mod products;
 
+pub use attention::attentions;
 pub use backend::InterpreterBackend;
-pub use products::{REFUSED, products};
+pub use products::{REFUSED, products, products_of_codes};
 
 use std::sync::Arc;
 use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice};

@@ -4,24 +4,49 @@
 //! Always: only with `UNIGRAD_PRODUCTS=library`, so that the hook for libraries is tested where there is no GPU; every word for an epilogue. It takes on
 //! sums of [`REFUSED`] products, and then refuses them at their launch, as a library may.
 
+use crate::attention;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use unigrad_gpu::{Activation, Matrix, Offer, Operands, Product, Range, Taken};
+use unigrad_gpu::{Activation, Library, Matrix, Offer, Operands, Product, Range, Rates, Taken, Words};
+use unigrad_kernel::Kernel;
 use unigrad_scalar::{DType, Literal};
 
 /// The length of sums that are refused when they are launched.
 pub const REFUSED: u32 = 13;
 
+/// It has a word for everything, and wins nothing: only who asks for it gets it.
+pub(crate) const LIBRARY: Library = Library {
+    words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: true },
+    half: NEVER,
+    single: NEVER,
+    tf32: NEVER,
+    double: NEVER,
+    shortest: 0,
+    copied: 1,
+    launch: 0,
+};
+const NEVER: Rates = Rates { own: 0, library: 0, least: 0 };
+
 static DONE: AtomicUsize = AtomicUsize::new(0);
 static REFUSALS: AtomicUsize = AtomicUsize::new(0);
+static CODED: AtomicUsize = AtomicUsize::new(0);
 
 /// How many products the library has done, and how many it has refused, in this process.
 pub fn products() -> (usize, usize) {
     (DONE.load(Relaxed), REFUSALS.load(Relaxed))
 }
 
+/// How many of the products that the library has done were of 8-bit floats.
+pub fn products_of_codes() -> usize {
+    CODED.load(Relaxed)
+}
+
 pub(crate) fn take(offer: &Offer<'_>) -> Option<Taken> {
-    let nanoseconds = offer.products.first()?.work();
-    offer.always.then_some(Taken { product: Some(0), workspace: 64, nanoseconds, id: 0 })
+    let (product, nanoseconds) = match (offer.kernel, offer.products.first()) {
+        (Kernel::Attention(kernel), _) if attention::can(kernel) => (None, offer.kernel.flops()),
+        (_, Some(product)) => (Some(0), product.work()),
+        (_, None) => return None,
+    };
+    offer.always.then_some(Taken { product, workspace: 64, nanoseconds, id: 0 })
 }
 
 /// Memory by range, as bytes.
@@ -46,6 +71,12 @@ pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, work
         (Some(range), Some(offset)) => Some((read(memory, range, p.c.dtype)?, offset as usize)),
         _ => None,
     };
+    let mut scale = at.scale;
+    for (range, element) in at.scales.into_iter().zip(p.inside.scales) {
+        if let (Some(range), Some(element)) = (range, element) {
+            scale *= read(memory, range, DType::F32)?.get(element as usize)?;
+        }
+    }
     for item in 0..p.batch {
         for row in 0..p.m {
             for col in 0..p.n {
@@ -53,7 +84,7 @@ pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, work
                 for k in 0..p.k {
                     sum += a.get(place(&p.a, item, row, k))? * b.get(place(&p.b, item, k, col))?;
                 }
-                sum *= at.scale;
+                sum *= scale;
                 if let Some((values, matrix)) = &residual {
                     sum += values.get(place(matrix, item, row, col))?;
                 }
@@ -68,6 +99,7 @@ pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, work
         }
     }
     DONE.fetch_add(1, Relaxed);
+    CODED.fetch_add(usize::from(p.a.dtype.only_stores()), Relaxed);
     Some(true)
 }
 
@@ -85,7 +117,7 @@ fn place(matrix: &Matrix, item: u32, row: u32, col: u32) -> usize {
     (matrix.offset + u64::from(item) * matrix.batch_stride + u64::from(outer) * u64::from(matrix.ld) + u64::from(inner)) as usize
 }
 
-fn read(memory: &mut impl Bytes, range: Range, dtype: DType) -> Option<Vec<f64>> {
+pub(crate) fn read(memory: &mut impl Bytes, range: Range, dtype: DType) -> Option<Vec<f64>> {
     let value = |bytes: &[u8]| {
         let mut raw = [0; 8];
         raw[..bytes.len()].copy_from_slice(bytes);
@@ -94,7 +126,7 @@ fn read(memory: &mut impl Bytes, range: Range, dtype: DType) -> Option<Vec<f64>>
     Some(memory.bytes(range)?.chunks_exact(dtype.size()).map(value).collect())
 }
 
-fn write(memory: &mut impl Bytes, range: Range, dtype: DType, at: usize, value: f64) -> Option<()> {
+pub(crate) fn write(memory: &mut impl Bytes, range: Range, dtype: DType, at: usize, value: f64) -> Option<()> {
     let size = dtype.size();
     let bytes = memory.bytes(range)?.get_mut(at * size..(at + 1) * size)?;
     bytes.copy_from_slice(&Literal::float(dtype, value).to_raw().to_le_bytes()[..size]);

@@ -1,4 +1,4 @@
-//! Kernels that the backend's library does, in whole or as a product with a program after it: compiled as such, launched in this order.
+//! Kernels that the backend's library does, in whole or as a product with programs before and after it: compiled as such, launched in this order.
 //!
 //! Always: the setting `UNIGRAD_PRODUCTS` counts before the backend's rule; once the library refuses, the driver's own programs do the kernel.
 
@@ -18,6 +18,8 @@ pub(super) struct ByLibrary<B: Backend> {
     taken: Taken,
     /// `None`: the whole kernel, with its arguments as they are.
     product: Option<(Product, Places, Factor)>,
+    /// How many of the program's steps come before the library's part. They write scratch memory only.
+    pub(super) before: usize,
     /// Which of the scratch buffers is the library's workspace.
     workspace: usize,
     pub(super) kernel: Kernel,
@@ -40,11 +42,11 @@ impl<B: Backend> GpuDevice<B> {
         let Some(taken) = self.backend.take(&Offer { kernel, products: &offered, always: products == Products::Library }) else {
             return Ok(None);
         };
-        let (product, mut lowered) = match taken.product {
-            None => (None, lower::Lowered::default()),
+        let (product, mut lowered, before) = match taken.product {
+            None => (None, lower::Lowered::default(), 0),
             Some(at) if at < ways.len() => {
                 let way = ways.swap_remove(at);
-                (Some((way.product, way.places, way.scale)), way.after)
+                (Some((way.product, way.places, way.scale)), way.steps, way.before)
             }
             Some(at) => return Err(self.refuse(kernel.kind(), format!("the library took product {at} of {}", ways.len()))),
         };
@@ -52,7 +54,7 @@ impl<B: Backend> GpuDevice<B> {
         let modules = lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<_, _>>()?;
         let workspace = lowered.scratch.len() - 1;
         let mut program = self.program(kernel, kernel.kind().to_owned(), lowered, modules);
-        program.library = Some(ByLibrary { taken, product, workspace, kernel: kernel.clone(), own: OnceLock::new() });
+        program.library = Some(ByLibrary { taken, product, before, workspace, kernel: kernel.clone(), own: OnceLock::new() });
         Ok(Some(program))
     }
 
@@ -90,6 +92,7 @@ impl<B: Backend> GpuDevice<B> {
             residual: maybe(&places.residual)?,
             bias: maybe(&places.bias)?,
             before: maybe(&places.before)?,
+            scales: [maybe(&places.scales[0])?, maybe(&places.scales[1])?],
             scale,
         };
         self.fits(&program.name, p, &operands)?;
@@ -100,6 +103,7 @@ impl<B: Backend> GpuDevice<B> {
     fn fits(&self, name: &str, p: &Product, at: &Operands) -> Result<(), Error> {
         let size = |dtype: DType| dtype.size() as u64;
         let bias = p.inside.bias.map(|offset| offset.saturating_add(p.n.into()).saturating_mul(size(p.c.dtype)));
+        let scale = |element: Option<u64>| element.map(|element| element.saturating_add(1).saturating_mul(size(DType::F32)));
         let ends = [
             (Some(at.a), Some(p.a.bytes([p.m, p.k], p.batch))),
             (Some(at.b), Some(p.b.bytes([p.k, p.n], p.batch))),
@@ -107,6 +111,8 @@ impl<B: Backend> GpuDevice<B> {
             (at.residual, p.inside.residual.map(|matrix| matrix.bytes([p.m, p.n], p.batch))),
             (at.before, p.inside.before.map(|matrix| matrix.bytes([p.m, p.n], p.batch))),
             (at.bias, bias),
+            (at.scales[0], scale(p.inside.scales[0])),
+            (at.scales[1], scale(p.inside.scales[1])),
         ];
         for (range, end) in ends {
             match (range, end) {

@@ -47,8 +47,8 @@ struct PreparedStep {
     name: String,
     /// What errors call it, if it can report.
     reports: Option<Arc<str>>,
-    /// Where its arguments are, and which words its scalars, if the backend's library does it before the steps.
-    library: Option<(Vec<At>, Vec<usize>)>,
+    /// If the backend's library has a part in it.
+    library: Option<LibraryPart>,
     /// Its steps among all.
     steps: ops::Range<usize>,
 }
@@ -59,6 +59,15 @@ struct Memory {
     scratch: u64,
     block: u64,
     status: Range,
+}
+
+/// What of a launch the backend's library does.
+struct LibraryPart {
+    /// Where the launch's arguments are, and which words its scalars.
+    args: Vec<At>,
+    scalars: Vec<usize>,
+    /// The step, among all, that comes after it.
+    next: usize,
 }
 
 /// A parameter of a step, or an element of one that is a table.
@@ -238,7 +247,10 @@ impl<B: Backend> GpuDevice<B> {
             prepared.launches.push(PreparedStep {
                 name: program.name.clone(),
                 reports: program.reports.then(|| Faults::name(&program.name, launch.origin)),
-                library: program.library.as_ref().map(|_| (launch.args.clone(), launch.scalars.clone())),
+                library: program.library.as_ref().map(|library| {
+                    let before = program.lowered.steps.iter().take(library.before).filter(|step| !step.grid.contains(&0)).count();
+                    LibraryPart { args: launch.args.clone(), scalars: launch.scalars.clone(), next: first + before }
+                }),
                 steps: first..prepared.modules.len(),
             });
             let range = |at: &At| Range { handle: at.entry as u64, offset: at.offset, len: at.len };
@@ -373,10 +385,12 @@ impl<B: Backend> GpuDevice<B> {
         self.fill(&mut block, &state.block_words).map_err(before)?;
         drop(block);
         for (at, launch) in steps.launches.iter().enumerate() {
-            let mut begun = false;
-            if let Some((args, scalars)) = &launch.library {
-                match self.perform_in(run, at, (args, scalars), memory.scratch, state) {
-                    Ok(true) => begun = true,
+            let next = launch.library.as_ref().map_or(launch.steps.start, |library| library.next);
+            // What comes before the library's part writes scratch memory only: it may be done again.
+            self.queue_steps(run, (steps, at), launch.steps.start..next, state, false)?;
+            if let Some(library) = &launch.library {
+                match self.perform_in(run, at, library, memory.scratch, state) {
+                    Ok(true) => {}
                     Ok(false) => {
                         // Nothing is queued for it: it and what follows go one by one, with programs of the driver in its place.
                         steps.refused.store(true, Relaxed);
@@ -390,29 +404,37 @@ impl<B: Backend> GpuDevice<B> {
                     }
                 }
             }
-            for step in launch.steps.clone() {
-                let (module, grid) = &steps.modules[step];
-                if let Err(error) = self.backend.launch(module, *grid, &state.bound[step]) {
-                    let error = if begun { self.not_again(&launch.name, error) } else { error };
-                    self.note_part(run, steps, at, &state.begun);
-                    return Err(Stopped { at, error });
-                }
-                begun = true;
-            }
+            self.queue_steps(run, (steps, at), next..launch.steps.end, state, launch.library.is_some())?;
         }
         lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
         Ok(())
     }
 
-    /// Queues the library's part of a launch; false if the library refuses it.
-    fn perform_in(
+    /// Queues steps of one launch; `begun` if what comes before them must not be done twice.
+    fn queue_steps(
         &self,
         run: &Run<'_>,
-        at: usize,
-        (args, scalars): (&[At], &[usize]),
-        scratch: u64,
-        state: &mut State,
-    ) -> Result<bool, Error> {
+        (steps, at): (&Steps<B>, usize),
+        range: ops::Range<usize>,
+        state: &State,
+        mut begun: bool,
+    ) -> Result<(), Stopped> {
+        let launch = &steps.launches[at];
+        let scratch_only = launch.library.as_ref().map_or(0, |library| library.next);
+        for step in range {
+            let (module, grid) = &steps.modules[step];
+            if let Err(error) = self.backend.launch(module, *grid, &state.bound[step]) {
+                let error = if begun { self.not_again(&launch.name, error) } else { error };
+                self.note_part(run, steps, at, &state.begun);
+                return Err(Stopped { at, error });
+            }
+            begun |= step >= scratch_only;
+        }
+        Ok(())
+    }
+
+    /// Queues the library's part of a launch; false if the library refuses it.
+    fn perform_in(&self, run: &Run<'_>, at: usize, part: &LibraryPart, scratch: u64, state: &mut State) -> Result<bool, Error> {
         let own = run.launches.get(at).and_then(|launch| launch.program.as_any().downcast_ref::<GpuExecutable<B>>());
         let Some((program, library)) = own.and_then(|own| Some((own, own.library.as_ref()?))) else {
             return Err(self.refuse("sequence", "the run does not fit the sequence that was prepared"));
@@ -423,10 +445,10 @@ impl<B: Backend> GpuDevice<B> {
         state.args.clear();
         state.scalars.clear();
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
-        for at in args {
+        for at in &part.args {
             state.args.push(at.find(run.table).map(Self::range).ok_or_else(missing)?);
         }
-        for word in scalars {
+        for word in &part.scalars {
             state.scalars.push(*run.scalars.get(*word).ok_or_else(missing)?);
         }
         self.perform(program, library, &state.args, &state.scalars, scratch)

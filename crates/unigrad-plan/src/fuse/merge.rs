@@ -148,7 +148,8 @@ impl Fusion<'_> {
             }
             'again: loop {
                 for reader in self.readers_of(index)? {
-                    if self.try_merge(index, reader)? {
+                    let is_let_in = self.may_take_in(heavy, self.alive(reader)?.made());
+                    if is_let_in && self.try_merge(index, reader)? {
                         continue 'again;
                     }
                 }

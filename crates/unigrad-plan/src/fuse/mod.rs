@@ -28,13 +28,14 @@ mod views;
 pub(crate) use views::{home, reads_through_views, view_base};
 
 use crate::ir::{Id, Ir, IrOp, Kind};
+use crate::plan::Options;
 use ranks::Ranks;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use seen::{Maker, Makers, Nodes, Seen};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use unigrad_graph::{Op, numel};
-use unigrad_kernel::{Level, Limits};
+use unigrad_kernel::Level;
 
 /// Most buffers of one kernel, whatever the device takes.
 const MAX_BUFFERS: usize = 28;
@@ -106,10 +107,14 @@ pub(crate) struct Fusion<'a> {
     pub(crate) max_scalars: usize,
     /// What [`Fusion::reads`] has seen: a step of a node at three times its number, then a read of a node.
     seen: RefCell<Seen>,
+    /// What a library of products does inside of them: by product, the results that may be stored by it. A product that is not here takes in
+    /// whatever fits.
+    pub(crate) spoken: FxHashMap<Id, SmallVec<[Id; 2]>>,
 }
 
-/// Fuses for a device that takes so many arguments; with `enabled` false every op is a kernel of its own.
-pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, limits: Limits) -> Result<Fused, String> {
+/// Fuses for a device; without [`Options::fusion`] every op is a kernel of its own.
+pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, options: Options) -> Result<Fused, String> {
+    let Options { fusion: enabled, limits, .. } = options;
     // A kernel of more buffers than the device takes is divided by its driver: each part has at most those that it does take.
     let buffer_bytes = limits.buffer_bytes.saturating_mul(limits.buffers.min(MAX_BUFFERS));
     let scalar_bytes = limits.bytes.saturating_sub(OWN_BYTES).saturating_sub(buffer_bytes);
@@ -125,7 +130,11 @@ pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, enabled: bool, limits: Limi
         max_buffers: MAX_BUFFERS,
         max_scalars: (scalar_bytes / size_of::<u64>()).max(MIN_SCALARS),
         seen: RefCell::default(),
+        spoken: FxHashMap::default(),
     };
+    if enabled && let Some(library) = &options.library {
+        fusion.listen(library, options.tf32);
+    }
     fusion.mark(enabled)?;
     fusion.begin()?;
     if enabled {

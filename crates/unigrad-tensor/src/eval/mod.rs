@@ -69,6 +69,7 @@ fn options(device: Device) -> Options {
         limits: device.limits(),
         errors_at_once: device.completes_at_once(),
         tf32: Config::current_or_default().allow_tf32,
+        library: device.library(),
     }
 }
 

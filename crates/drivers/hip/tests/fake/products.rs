@@ -230,6 +230,7 @@ fn large_products_are_the_librarys() {
             compute: DType::F32,
             tf32: false,
             inside: Inside::default(),
+            made: 0,
             after,
         };
         let kernel = Kernel::Contract(matmul(SHAPE, [DType::F32; 2]));

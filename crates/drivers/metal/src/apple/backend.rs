@@ -27,7 +27,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{Abilities, Error, Flush, HostMemory, Info, Marks, Timeline};
-use unigrad_gpu::{Backend, Bound, Inside, Offer, Range, Taken, Work};
+use unigrad_gpu::{Backend, Bound, Offer, Product, Range, Taken, Work};
 use unigrad_ir::{Param, Program, Source, Target, render};
 
 /// Allocations are multiples of this many bytes.
@@ -419,7 +419,7 @@ impl Backend for MetalBackend {
 
     fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
         // Only when asked for: where the class wins, and what it costs, has not been measured. It has no words for epilogues.
-        let product = offer.products.iter().position(|product| product.inside == Inside::default())?;
+        let product = offer.products.iter().position(Product::is_plain)?;
         let can = offer.always && autoreleasepool(|_| mps::can(&self.device, &offer.products[product]));
         can.then_some(Taken { product: Some(product), workspace: 0, nanoseconds: f64::INFINITY, id: 0 })
     }

@@ -1,12 +1,14 @@
 //! A contraction as a library's product: the strided matrices among them, with the epilogue inside where there are words for it, or with the step
-//! that finishes it.
+//! that finishes it. What a prologue makes is made in scratch memory first, by a step of the driver.
 //!
-//! Always: an operand that overlaps itself, runs backwards or needs several strides for one side is none.
+//! Always: an operand that overlaps itself, runs backwards or needs several strides for one side is none. Steps before the product write scratch
+//! memory only, so that a product which is refused then leaves nothing behind.
 
 use super::super::{Lowered, StepArg};
+use super::codes::{Codes, codes};
 use super::inside::{Factor, Words, words};
-use super::problem::{Dims, Problem};
-use super::split_k;
+use super::problem::{Dims, Operand, Problem};
+use super::{source, split_k};
 use crate::{Inside, Matrix, Product};
 use unigrad_ir::Target;
 use unigrad_kernel::Contract;
@@ -18,8 +20,10 @@ pub(crate) struct Library {
     pub(crate) product: Product,
     pub(crate) places: Places,
     pub(crate) scale: Factor,
-    /// What comes after the product.
-    pub(crate) after: Lowered,
+    /// What comes before the product, and after it.
+    pub(crate) steps: Lowered,
+    /// How many of these steps come before it.
+    pub(crate) before: usize,
 }
 
 /// Where a product's memory is.
@@ -31,30 +35,52 @@ pub(crate) struct Places {
     pub(crate) residual: Option<StepArg>,
     pub(crate) bias: Option<StepArg>,
     pub(crate) before: Option<StepArg>,
+    /// Of the factors of `a` and `b`.
+    pub(crate) scales: [Option<StepArg>; 2],
+}
+
+/// A contraction whose operands lie in memory once `steps` are done.
+struct Stored<'a> {
+    contract: &'a Contract,
+    target: &'a Target,
+    steps: Lowered,
+    /// See [`Product::made`].
+    made: u64,
+    /// What the prologues of the kernel's `a` and `b` decode, if the library is asked with the codes.
+    codes: Option<[Codes; 2]>,
 }
 
 /// The contraction as a product: with all of the epilogue inside, if there are words for it, then without; empty if it is none.
 pub(crate) fn library(contract: &Contract, target: &Target) -> Vec<Library> {
-    // A library reads operands that lie in memory.
-    if contract.prologues.iter().any(Option::is_some) {
+    let Ok(p) = Problem::new(contract, target) else { return Vec::new() };
+    // Before a step is made for it.
+    if operands(contract, &p, 0).or_else(|| operands(contract, &p.clone().swapped(), 0)).is_none() {
         return Vec::new();
     }
-    let Ok(p) = Problem::new(contract, target) else { return Vec::new() };
-    let swapped = p.clone().swapped();
-    // The roles are chosen for the driver's own stores; where these have gaps, or a bias runs along the other side, the other ones may do.
-    let either = |way: &dyn Fn(&Problem) -> Option<Library>| way(&p).or_else(|| way(&swapped));
-    match &contract.epilogue {
-        None => either(&|p| bare(contract, p)).into_iter().collect(),
-        Some(_) => {
-            let whole = either(&|p| spoken(contract, p));
-            let parted = either(&|p| finished(contract, p, target));
-            whole.into_iter().chain(parted).collect()
-        }
+    let mut ways = Vec::new();
+    if let [Some(a), Some(b)] = &contract.prologues
+        && let (Some(a), Some(b)) = (codes(a), codes(b))
+    {
+        ways = Stored { contract, target, steps: Lowered::default(), made: 0, codes: Some([a, b]) }.ways(&p);
     }
+    let made = match contract.prologues.iter().any(Option::is_some) {
+        true => source::store(contract, &p, target).ok(),
+        false => Some((Lowered::default(), p)),
+    };
+    if let Some((steps, p)) = made {
+        ways.extend(Stored { contract, target, steps, made: made_bytes(contract), codes: None }.ways(&p));
+    }
+    ways
+}
+
+/// Bytes that steps before a product read and write.
+fn made_bytes(contract: &Contract) -> u64 {
+    let args = contract.prologues.iter().flatten().flat_map(|region| &region.args);
+    args.map(|arg| (arg.len as u64).saturating_mul(arg.dtype.size() as u64)).fold(0, u64::saturating_add)
 }
 
 /// The operands, sizes and compute dtype, without what becomes of the sums.
-fn operands(contract: &Contract, p: &Problem) -> Option<Product> {
+fn operands(contract: &Contract, p: &Problem, made: u64) -> Option<Product> {
     let size = |size: u64| u32::try_from(size).ok().filter(|size| (1..1 << 31).contains(size));
     let (batch, m, n, k) = (size(p.batch)?, size(p.m)?, size(p.n)?, size(p.k)?);
     let compute = if p.a.dtype == DType::F64 { DType::F64 } else { DType::F32 };
@@ -67,42 +93,100 @@ fn operands(contract: &Contract, p: &Problem) -> Option<Product> {
     // In scratch memory, unless it is said otherwise.
     let c = Matrix { dtype: compute, offset: 0, ld: n, transposed: false, batch_stride: u64::from(m) * u64::from(n) };
     let tf32 = contract.tf32 && p.a.dtype == DType::F32;
-    Some(Product { batch, m, n, k, a, b, c, compute, tf32, inside: Inside::default(), after: false })
+    Some(Product { batch, m, n, k, a, b, c, compute, tf32, inside: Inside::default(), made, after: false })
 }
 
 fn places(p: &Problem, c: StepArg) -> Places {
-    Places { a: StepArg::Arg(p.a.arg), b: StepArg::Arg(p.b.arg), c, residual: None, bias: None, before: None }
+    let place = |operand: &Operand| operand.scratch.map_or(StepArg::Arg(operand.arg), StepArg::Scratch);
+    Places { a: place(&p.a), b: place(&p.b), c, residual: None, bias: None, before: None, scales: [None, None] }
 }
 
-/// A contraction without an epilogue.
-fn bare(contract: &Contract, p: &Problem) -> Option<Library> {
-    let product = operands(contract, p)?;
-    let rows = Dims::new(contract.m.iter().map(|d| (d.size, d.c)));
-    let cols = Dims::new(contract.n.iter().map(|d| (d.size, d.c)));
-    let (rows, cols) = if p.swap { (cols, rows) } else { (rows, cols) };
-    let dims = Dims::new(contract.batch.iter().map(|d| (d.size, d.c)));
-    let c = matrix(contract.c.dtype, 0, [(product.m, &rows), (product.n, &cols)], (product.batch, &dims))?;
-    if c.transposed || ![p.a.dtype, product.compute].contains(&c.dtype) || (product.batch > 1 && c.batch_stride == 0) {
-        return None;
+impl Stored<'_> {
+    /// With all of the epilogue inside, if there are words for it, then without.
+    fn ways(&self, p: &Problem) -> Vec<Library> {
+        let swapped = p.clone().swapped();
+        // The roles are chosen for the driver's own stores; where these have gaps, or a bias runs along the other side, the other ones may do.
+        let either = |way: &dyn Fn(&Problem) -> Option<Library>| {
+            let of = |p: &Problem| way(p).and_then(|found| self.coded(found, p));
+            of(p).or_else(|| of(&swapped))
+        };
+        match &self.contract.epilogue {
+            None => either(&|p| self.bare(p)).into_iter().collect(),
+            Some(_) => {
+                let whole = either(&|p| self.spoken(p));
+                let parted = either(&|p| self.finished(p));
+                whole.into_iter().chain(parted).collect()
+            }
+        }
     }
-    let places = places(p, StepArg::Arg(2));
-    Some(Library { product: Product { c, ..product }, places, scale: Factor::One, after: Lowered::default() })
-}
 
-/// A contraction whose epilogue the library has words for.
-fn spoken(contract: &Contract, p: &Problem) -> Option<Library> {
-    let product = operands(contract, p)?;
-    let Words { inside, c, scale, places: at } = words(contract, p, [product.batch, product.m, product.n])?;
-    let places = Places { residual: at.residual, bias: at.bias, before: at.before, ..places(p, at.c) };
-    Some(Library { product: Product { c, inside, ..product }, places, scale, after: Lowered::default() })
-}
+    /// The product of codes, if that is what lies in memory.
+    fn coded(&self, mut found: Library, p: &Problem) -> Option<Library> {
+        let Some(codes) = &self.codes else { return Some(found) };
+        let (product, places) = (&mut found.product, &mut found.places);
+        // Of halves nobody expects more of the sums than a library's units for 8 bits have.
+        product.tf32 |= p.a.dtype.size() == 2;
+        let sides = [(&mut product.a, &mut places.a, p.a.arg), (&mut product.b, &mut places.b, p.b.arg)];
+        for (side, (matrix, place, arg)) in sides.into_iter().enumerate() {
+            let (codes, args) = (codes.get(arg)?, self.contract.prologue_args(arg));
+            matrix.dtype = codes.dtype;
+            *place = StepArg::Arg(*args.first()?);
+            if let Some((at, element)) = codes.scale {
+                product.inside.scales[side] = Some(element);
+                places.scales[side] = Some(StepArg::Arg(*args.get(at)?));
+            }
+            if codes.factor != 1.0 {
+                found.scale = match found.scale {
+                    Factor::One => Factor::Number(codes.factor),
+                    Factor::Number(factor) => Factor::Number(factor * codes.factor),
+                    Factor::Scalar(..) => return None,
+                };
+                product.inside.scaled = true;
+            }
+        }
+        Some(found)
+    }
 
-/// A contraction whose epilogue a program of the driver does.
-fn finished(contract: &Contract, p: &Problem, target: &Target) -> Option<Library> {
-    let product = Product { after: true, ..operands(contract, p)? };
-    let bytes = (p.batch * p.m * p.n) as usize * product.compute.size();
-    let after = Lowered { steps: vec![split_k::finish(contract, p, target, 1).ok()?], scratch: vec![bytes] };
-    Some(Library { product, places: places(p, StepArg::Scratch(0)), scale: Factor::One, after })
+    /// A contraction without an epilogue.
+    fn bare(&self, p: &Problem) -> Option<Library> {
+        let (contract, product) = (self.contract, operands(self.contract, p, self.made)?);
+        let rows = Dims::new(contract.m.iter().map(|d| (d.size, d.c)));
+        let cols = Dims::new(contract.n.iter().map(|d| (d.size, d.c)));
+        let (rows, cols) = if p.swap { (cols, rows) } else { (rows, cols) };
+        let dims = Dims::new(contract.batch.iter().map(|d| (d.size, d.c)));
+        let c = matrix(contract.c.dtype, 0, [(product.m, &rows), (product.n, &cols)], (product.batch, &dims))?;
+        if c.transposed || ![p.a.dtype, product.compute].contains(&c.dtype) || (product.batch > 1 && c.batch_stride == 0) {
+            return None;
+        }
+        Some(self.whole(Product { c, ..product }, places(p, StepArg::Arg(2)), Factor::One))
+    }
+
+    /// A contraction whose epilogue the library has words for.
+    fn spoken(&self, p: &Problem) -> Option<Library> {
+        let product = operands(self.contract, p, self.made)?;
+        let Words { inside, c, scale, places: at } = words(self.contract, p, [product.batch, product.m, product.n])?;
+        let places = Places { residual: at.residual, bias: at.bias, before: at.before, ..places(p, at.c) };
+        Some(self.whole(Product { c, inside, ..product }, places, scale))
+    }
+
+    /// Nothing comes after the product.
+    fn whole(&self, product: Product, places: Places, scale: Factor) -> Library {
+        Library { product, places, scale, before: self.steps.steps.len(), steps: self.steps.clone() }
+    }
+
+    /// A contraction whose epilogue a program of the driver does.
+    fn finished(&self, p: &Problem) -> Option<Library> {
+        let product = Product { after: true, ..operands(self.contract, p, self.made)? };
+        let bytes = (p.batch * p.m * p.n) as usize * product.compute.size();
+        let (mut steps, before) = (self.steps.clone(), self.steps.steps.len());
+        // The steps before leave the first buffer for sums.
+        match steps.scratch.first_mut() {
+            Some(first) => *first = bytes,
+            None => steps.scratch.push(bytes),
+        }
+        steps.steps.push(split_k::finish(self.contract, p, self.target, 1).ok()?);
+        Some(Library { product, places: places(p, StepArg::Scratch(0)), scale: Factor::One, steps, before })
+    }
 }
 
 /// A matrix of these rows and columns, if one stride each describes them, and one of the two runs by ones.

@@ -6,9 +6,10 @@
 //!
 //! [`problem`] decides roles and dtypes, [`source`] where elements come from, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes
 //! sums; the templates are [`tile`] and the second step [`split_k`]. [`library`] tells which contractions a vendor's library could do instead, and
-//! [`inside`] what of their epilogues.
+//! [`inside`] what of their epilogues, [`codes`] which of their operands are 8-bit floats.
 
 mod asynchronous;
+mod codes;
 mod fragment;
 mod grid;
 mod inside;

@@ -2,7 +2,7 @@
 
 use super::{Draw, Entry, Outputs, calls};
 use unigrad_graph::{DType, Literal};
-use unigrad_tensor::{CrossEntropyOptions, Device, Generator, Operand, Reduction, Tensor};
+use unigrad_tensor::{CrossEntropyOptions, Device, Generator, Operand, Reduction, Tensor, TripletOptions};
 
 fn device(d: &Draw) -> Device {
     d.device
@@ -280,6 +280,12 @@ calls! {
         let x = d.x();
         let (weight, positive) = (d.near(&x), d.near(&x));
         x.bce_with_logits_with(&d.near(&x), some(d, weight).as_ref(), some(d, positive).as_ref(), reduction(d))
+    };
+    triplet_margin_loss_by |d| {
+        let x = d.x();
+        let (positive, negative, flag) = (d.near(&x), d.near(&x), d.flag());
+        let options = TripletOptions { margin: d.float(), swap: flag, reduction: reduction(d), ..TripletOptions::default() };
+        x.triplet_margin_loss_by(&positive, &negative, |a, b| (a - b).abs().sum(-1), &options)
     };
     kl_div |d| methods!(d x: x.kl_div(&d.near(&x), d.flag(), reduction(d)));
     cosine_similarity |d| methods!(d x: x.cosine_similarity(&d.near(&x), d.axis(x.rank()), d.float()));

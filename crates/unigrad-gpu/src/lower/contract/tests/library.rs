@@ -55,34 +55,50 @@ fn multiply(p: &Product, scale: f64, parts: &mut Parts) {
     }
 }
 
-/// Runs the product and what comes after.
+/// Runs what comes before the product, the product, and what comes after.
 fn run(found: &Library, args: &mut [Memory], scalars: &[u64]) {
     let target = &targets()[0].1;
-    let position = |place: &StepArg| match place {
+    let n_args = args.len();
+    let mut memory: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes().to_vec()).collect();
+    memory.extend(found.steps.scratch.iter().map(|bytes| vec![0xab; *bytes]));
+    let (before, after) = found.steps.steps.split_at(found.before);
+    launch(before, target, &mut memory, n_args, scalars).unwrap();
+    let unchanged = args.iter().zip(&memory).all(|(arg, now)| arg.bytes() == now);
+    assert!(unchanged, "a step before a product changes an argument");
+    let place = |place: &StepArg| match place {
         StepArg::Arg(at) => *at,
+        StepArg::Scratch(at) => n_args + at,
         other => panic!("{other:?}"),
     };
-    let places = &found.places;
-    let get = |place: &Option<StepArg>| place.as_ref().map(|place| args[position(place)].clone());
-    let dtype = found.product.c.dtype;
-    let c = match &places.c {
-        StepArg::Arg(c) => args[*c].clone(),
-        _ => Memory::new(dtype, found.after.scratch[0] / dtype.size()),
+    let of = |memory: &[Vec<u8>], at: &StepArg, dtype: DType| {
+        let bytes = &memory[place(at)];
+        let mut of = Memory::new(dtype, bytes.len() / dtype.size());
+        of.bytes_mut().copy_from_slice(bytes);
+        of
     };
-    let (a, b) = (args[position(&places.a)].clone(), args[position(&places.b)].clone());
-    let mut parts = Parts { a, b, c, residual: get(&places.residual), bias: get(&places.bias), before: get(&places.before) };
+    let (p, places) = (&found.product, &found.places);
+    let maybe = |at: &Option<StepArg>, dtype: DType| at.as_ref().map(|at| of(&memory, at, dtype));
+    let mut parts = Parts {
+        a: of(&memory, &places.a, p.a.dtype),
+        b: of(&memory, &places.b, p.b.dtype),
+        c: of(&memory, &places.c, p.c.dtype),
+        residual: maybe(&places.residual, p.c.dtype),
+        bias: maybe(&places.bias, p.c.dtype),
+        before: maybe(&places.before, p.c.dtype),
+    };
     let scale = match found.scale {
         Factor::One => 1.0,
         Factor::Number(scale) => scale,
         Factor::Scalar(at, dtype) => Literal::from_raw(dtype, scalars[at]).as_f64(),
     };
-    multiply(&found.product, scale, &mut parts);
-    if let (Some(place), Some(before)) = (&places.before, parts.before) {
-        args[position(place)] = before;
+    multiply(p, scale, &mut parts);
+    if let (Some(at), Some(before)) = (&places.before, &parts.before) {
+        memory[place(at)] = before.bytes().to_vec();
     }
-    match &places.c {
-        StepArg::Arg(c) => args[*c] = parts.c,
-        _ => execute(&found.after, target, args, scalars, &[parts.c]).unwrap(),
+    memory[place(&places.c)] = parts.c.bytes().to_vec();
+    launch(after, target, &mut memory, n_args, scalars).unwrap();
+    for (arg, bytes) in args.iter_mut().zip(memory) {
+        arg.bytes_mut().copy_from_slice(&bytes);
     }
 }
 
@@ -148,6 +164,39 @@ fn whatever_is_taken_for_a_product_is_one() {
     }
     // Most of the random layouts overlap, run backwards or leave gaps.
     assert!(taken > 100, "{taken}");
+}
+
+/// Operands that are made first; what is there is what the driver's own programs compute.
+#[test]
+fn operands_that_prologues_make_are_made_before_the_product() {
+    let mut rng = Rng(16);
+    let mut sides = [0; 3];
+    for round in 0..400 {
+        let dtype = rng.pick(&FLOATS);
+        let [batch, m, n, k] = [&[1, 2, 3][..], &[1, 2, 5], &[1, 3, 8], &[1, 2, 7]].map(|sizes| list(&mut rng, 1, sizes));
+        let mut case = match rng.below(2) {
+            0 => random_case(&mut rng, [&batch, &m, &n, &k], [dtype, dtype, dtype.compute()]),
+            _ => {
+                let turned = [rng.below(2) == 0, rng.below(2) == 0];
+                matmul(&mut rng, [6, 5, 7], turned[0], turned[1], [dtype, dtype, dtype])
+            }
+        };
+        let want = oracle(&case.contract, &case.args[0], &case.args[1]);
+        with_prologues(&mut rng, &mut case);
+        let bytes = |side: usize| {
+            let args = case.contract.prologues[side].iter().flat_map(|region| region.args.iter());
+            args.map(|arg| arg.len * arg.dtype.size()).sum::<usize>() as u64
+        };
+        let Some(found) = parted(&case.contract) else { continue };
+        assert_eq!((found.product.made, found.before > 0), (bytes(0) + bytes(1), true), "round {round}");
+        let untouched = Literal::int(case.args[2].dtype, 1);
+        (0..case.args[2].len()).for_each(|i| case.args[2].set(i, untouched));
+        run(&found, &mut case.args, &[]);
+        assert_eq!(first_difference(&case.args[2], &want, untouched), None, "round {round}: {:?}", case.contract);
+        let made = case.contract.prologues.each_ref().map(Option::is_some);
+        sides[usize::from(made[0]) + usize::from(made[1])] += 1;
+    }
+    assert!(sides[0] == 0 && sides[1] > 40 && sides[2] > 40, "{sides:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Contractions in the interpreter, against a naive oracle, for several targets. Values are small integers, so sums are exact and every order
 //! of adding gives the same.
 
+mod codes;
 mod library;
 
-use super::super::{Lowered, Part, StepArg};
+use super::super::{Lowered, Part, Step, StepArg};
 use super::lower;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
@@ -47,8 +48,16 @@ fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u
     let mut memory: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes().to_vec()).collect();
     let scratch = |(at, bytes): (usize, &usize)| given.get(at).map_or_else(|| vec![0xab; *bytes], |given| given.bytes().to_vec());
     memory.extend(lowered.scratch.iter().enumerate().map(scratch));
-    let mut result = Ok(());
-    for step in &lowered.steps {
+    let result = launch(&lowered.steps, target, &mut memory, n_args, scalars);
+    for (arg, bytes) in args.iter_mut().zip(memory) {
+        arg.bytes_mut().copy_from_slice(&bytes);
+    }
+    result
+}
+
+/// Runs steps on memory: that of the arguments, then that of the scratch buffers.
+fn launch(steps: &[Step], target: &Target, memory: &mut [Vec<u8>], n_args: usize, scalars: &[u64]) -> Result<(), String> {
+    for step in steps {
         let span = |allocation: usize| Argument::Buffer(Span { allocation, offset: 0, len: memory[allocation].len() });
         let bound: Vec<Argument> = step
             .args
@@ -65,15 +74,9 @@ fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u
             .collect();
         assert!(step.program.threads() <= target.max_threads, "{}", step.program.name);
         assert!(step.program.shared_bytes() <= target.shared_bytes, "{}", step.program.name);
-        if let Err(fault) = run(&step.program, target, step.grid, &mut memory, &bound) {
-            result = Err(format!("{}: {fault}", step.program.name));
-            break;
-        }
+        run(&step.program, target, step.grid, memory, &bound).map_err(|fault| format!("{}: {fault}", step.program.name))?;
     }
-    for (arg, bytes) in args.iter_mut().zip(memory) {
-        arg.bytes_mut().copy_from_slice(&bytes);
-    }
-    result
+    Ok(())
 }
 
 /// Checks a contraction on each target; gives the names of the programs that ran.

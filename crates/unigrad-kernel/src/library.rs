@@ -1,0 +1,109 @@
+//! What the planner knows of a vendor's library of products: its words for epilogues, and what it gains where.
+//!
+//! In: a product's sizes, what is to be done with its sums. Out: costs, from rates that a driver states.
+//! Always: an estimate that decides what is stored, and never what is computed. Never: asks a library: that is the driver's, kernel by kernel.
+
+use unigrad_scalar::DType;
+
+/// What a library does with sums before it stores them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Words {
+    /// Multiplies them by one number.
+    pub scale: bool,
+    /// Adds a number for each column.
+    pub bias: bool,
+    /// Adds a matrix.
+    pub residual: bool,
+    /// Takes `max(x, 0)`.
+    pub relu: bool,
+    /// Takes GELU by its formula with `tanh`.
+    pub gelu_tanh: bool,
+    /// Stores the argument of GELU as well.
+    pub before: bool,
+}
+
+/// How fast products of one kind of elements are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Rates {
+    /// Multiplications in a nanosecond by the driver's own kernel.
+    pub own: u32,
+    /// And by the library; 0 where it is not asked.
+    pub library: u32,
+    /// Multiplications from which on it is asked.
+    pub least: u64,
+}
+
+/// A library of products beside a driver's own kernels. Part of a plan's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Library {
+    /// What it does inside.
+    pub words: Words,
+    /// Of `F16` and `BF16`.
+    pub half: Rates,
+    /// Of `F32`, whose products may be rounded to TF32 or not.
+    pub single: Rates,
+    #[allow(missing_docs)]
+    pub tf32: Rates,
+    /// Of `F64`.
+    pub double: Rates,
+    /// The shortest of rows, columns and sums from which on it is asked.
+    pub shortest: u32,
+    /// Bytes that a kernel reads and writes in a nanosecond.
+    pub copied: u32,
+    /// Nanoseconds that one launch more takes.
+    pub launch: u32,
+}
+
+impl Library {
+    /// The same library, asked wherever it can be, whatever it costs.
+    pub fn always(self) -> Library {
+        let rates = Rates { own: 1, library: u32::MAX, least: 0 };
+        Library { half: rates, single: rates, tf32: rates, double: rates, shortest: 0, copied: u32::MAX, launch: 0, ..self }
+    }
+
+    /// Nanoseconds by which the library is faster at products of `[items, rows, columns, length of sums]`; 0 where it is not asked.
+    pub fn gain(&self, dtype: DType, tf32: bool, sizes: [usize; 4]) -> f64 {
+        let rates = match (dtype.is_float(), dtype.size()) {
+            (true, 2) => self.half,
+            (true, 4) if tf32 => self.tf32,
+            (true, 4) => self.single,
+            (true, 8) => self.double,
+            _ => Rates::default(), // DEFAULT: libraries multiply floats of these sizes
+        };
+        let work: f64 = sizes.iter().map(|size| *size as f64).product();
+        let asked = rates.own > 0 && rates.library > rates.own && work >= rates.least as f64;
+        let long = sizes[1..].iter().all(|size| *size >= self.shortest as usize);
+        if asked && long { work / f64::from(rates.own) - work / f64::from(rates.library) } else { 0.0 }
+    }
+
+    /// Nanoseconds of a launch that reads and writes so many bytes.
+    pub fn pass(&self, bytes: usize) -> f64 {
+        f64::from(self.launch) + bytes as f64 / f64::from(self.copied.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_gains_where_it_is_asked() {
+        let none = Rates::default();
+        let half = Rates { own: 300_000, library: 400_000, least: 1 << 29 };
+        let library =
+            Library { words: Words::default(), half, single: none, tf32: none, double: none, shortest: 64, copied: 4000, launch: 2000 };
+        let gain = |dtype, sizes| library.gain(dtype, false, sizes);
+        assert_eq!(gain(DType::BF16, [1, 3000, 4000, 1000]), 10_000.0);
+        assert_eq!(gain(DType::BF16, [2, 3000, 4000, 1000]), 20_000.0);
+        for (dtype, sizes) in [
+            (DType::F32, [1, 3000, 4000, 1000]),
+            (DType::BF16, [1, 63, 40_000, 4000]),
+            (DType::BF16, [1, 100, 100, 100]),
+            (DType::I32, [1, 9, 9, 9]),
+        ] {
+            assert_eq!(gain(dtype, sizes), 0.0, "{dtype} {sizes:?}");
+        }
+        assert_eq!(library.pass(8_000_000), 4000.0);
+        assert!(library.always().gain(DType::F32, false, [1, 1, 1, 1]) > library.always().pass(0));
+    }
+}

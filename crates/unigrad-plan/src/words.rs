@@ -1,0 +1,170 @@
+//! What a library of products does inside of a product, and where the planner leaves it at that.
+//!
+//! In: the compiler's graph, a library's words and costs. Out: [`Fusion::spoken`]: products that take in nothing but these words, with what they store.
+//!
+//! A product's epilogue takes in whatever reads it in step, which costs nothing in the driver's own kernel. A library knows only some of it, so it
+//! loses the product, or leaves the sums, as wide as they are, to a program after it. The rule: from a product on, results are followed as long as a
+//! library has words for what is done with them. Where something comes after the last one, that one is stored, if that takes less than either: halves
+//! mostly, which are half as wide as their sums, and what is stored for its own sake. Where there are no words at all, everything stays inside.
+//! Always: by stated costs alone. Never: changes what is computed; a product that the library does not take on after all is the driver's own.
+
+use crate::fuse::Fusion;
+use crate::ir::{Id, IrOp, Kind};
+use smallvec::SmallVec;
+use unigrad_graph::{BinaryOp, Op, UnaryOp};
+use unigrad_kernel::{Library, Words};
+
+/// Nodes that are looked at from a product on.
+const MOST: usize = 16;
+
+/// What is still to come of `activation(scale * sum + residual + bias)`.
+struct Sentence {
+    words: Words,
+    /// Whether nothing has been done with the sum yet.
+    is_new: bool,
+    /// Whether only a store may come.
+    is_over: bool,
+}
+
+impl Fusion<'_> {
+    /// Decides which products are left to the library's words.
+    pub(crate) fn listen(&mut self, library: &Library, tf32: bool) {
+        for product in 0..self.ir.nodes.len() as Id {
+            let node = self.ir.node(product);
+            let (IrOp::Op(Op::MatMul), [.., m, n]) = (&node.op, node.shape.as_slice()) else { continue };
+            let Some(k) = node.inputs.first().and_then(|a| self.ir.node(*a).shape.last()) else { continue };
+            let items = self.ir.numel(product) / (m * n).max(1);
+            let gain = library.gain(node.dtype, tf32, [items, *m, *n, *k]);
+            if gain <= 0.0 {
+                continue;
+            }
+            let (last, before) = self.spoken_from(product, library.words);
+            if last == product || !self.is_read_in_step(last) {
+                continue;
+            }
+            // Written for its own sake, it is read once more; else it is written as well.
+            let passes = if self.outputs.contains(&last) { 1 } else { 2 };
+            let width = node.dtype.compute().size();
+            let sums = self.ir.numel(product).saturating_mul(2 * width);
+            let bytes = self.ir.numel(last).saturating_mul(self.ir.node(last).dtype.size()).saturating_mul(passes);
+            if library.pass(bytes) < gain.min(library.pass(sums)) {
+                let stored: SmallVec<[Id; 2]> = before.into_iter().chain([last]).filter(|id| *id != product).collect();
+                stored.iter().for_each(|id| {
+                    self.marked.insert(*id);
+                });
+                self.spoken.insert(product, stored);
+            }
+        }
+    }
+
+    /// Whether a product may take in what a cluster computes.
+    pub(crate) fn may_take_in(&self, product: Id, mut roots: impl Iterator<Item = Id>) -> bool {
+        self.spoken.get(&product).is_none_or(|stored| roots.all(|root| stored.contains(&root)))
+    }
+
+    /// The last result from a product on that there are words for, and the argument of its activation if that is stored too.
+    fn spoken_from(&self, product: Id, words: Words) -> (Id, Option<Id>) {
+        let mut sentence = Sentence { words, is_new: true, is_over: false };
+        let (mut at, mut before) = (product, None);
+        for _ in 0..MOST {
+            let users = &self.users[at as usize];
+            let is_gelu = |id: &&Id| self.ir.node(**id).op == IrOp::Op(Op::Unary(UnaryOp::GeluTanh));
+            let alone = users.len() == 1 && !self.outputs.contains(&at);
+            // Another reader of an activation's argument wants it in memory.
+            let kept = if alone { None } else { users.iter().find(is_gelu).filter(|_| words.before && self.ir.kind(at) == Kind::Map) };
+            let next = match (alone.then(|| users[0]), kept) {
+                (Some(next), _) | (None, Some(&next)) => next,
+                (None, None) => break,
+            };
+            if self.outputs.contains(&next) && self.ir.kind(next) == Kind::View || !self.says(&mut sentence, at, next, product) {
+                break;
+            }
+            if kept.is_some() {
+                before = Some(at);
+            }
+            at = next;
+        }
+        // A view is nothing to store.
+        while self.ir.kind(at) == Kind::View {
+            at = self.ir.node(at).inputs[0];
+        }
+        (at, before)
+    }
+
+    /// Whether there is a word for what `next` does with `at`.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a library has no word for any other op")]
+    fn says(&self, sentence: &mut Sentence, at: Id, next: Id, product: Id) -> bool {
+        let node = self.ir.node(next);
+        let IrOp::Op(op) = &node.op else { return false };
+        if matches!(op, Op::Reshape) {
+            return true;
+        }
+        if sentence.is_over || node.dtype != self.ir.node(at).dtype {
+            return false;
+        }
+        let words = &mut sentence.words;
+        let was_new = std::mem::replace(&mut sentence.is_new, false);
+        let other = || node.inputs.iter().copied().find(|input| *input != at);
+        let said = match op {
+            Op::Binary(BinaryOp::Add) => match other().map(|other| self.is_row(other, product)) {
+                Some(Some(true)) => std::mem::take(&mut words.bias),
+                Some(Some(false)) => std::mem::take(&mut words.residual),
+                Some(None) | None => false,
+            },
+            Op::Binary(BinaryOp::Mul) => was_new && words.scale && other().is_some_and(|other| self.is_number(other)),
+            Op::Unary(UnaryOp::Relu) => words.relu,
+            Op::Unary(UnaryOp::GeluTanh) => words.gelu_tanh,
+            _ => false,
+        };
+        sentence.is_over = matches!(op, Op::Unary(_));
+        said
+    }
+
+    /// `Some(true)` for a number for each column, `Some(false)` for a matrix that lies in memory, `None` for what is computed.
+    fn is_row(&self, other: Id, product: Id) -> Option<bool> {
+        let columns = *self.ir.node(product).shape.last()?;
+        let (mut base, mut row) = (other, None);
+        while self.ir.kind(base) == Kind::View {
+            let node = self.ir.node(base);
+            base = *node.inputs.first()?;
+            if node.op == IrOp::Op(Op::Expand) && row.is_none() {
+                row = Some(self.ir.numel(base) == columns && self.ir.node(base).shape.last() == Some(&columns));
+            }
+        }
+        let in_memory = self.marked.contains(&base) || self.outputs.contains(&base);
+        if !(in_memory || matches!(self.ir.kind(base), Kind::External | Kind::Heavy | Kind::Reduce)) {
+            return None;
+        }
+        match row {
+            Some(true) => Some(true),
+            Some(false) => None,
+            None => Some(false),
+        }
+    }
+
+    /// Whether it is the same number everywhere, and no buffer.
+    fn is_number(&self, other: Id) -> bool {
+        let mut base = other;
+        while self.ir.kind(base) == Kind::View {
+            match self.ir.node(base).inputs.first() {
+                Some(input) => base = *input,
+                None => return false,
+            }
+        }
+        self.ir.constant_of(base).is_some() || matches!(self.ir.node(base).op, IrOp::Scalar(_))
+    }
+
+    /// Whether a map reads it in step, which a product's epilogue would take in.
+    fn is_read_in_step(&self, id: Id) -> bool {
+        let mut stack: SmallVec<[Id; 8]> = self.users[id as usize].iter().copied().collect();
+        for _ in 0..MOST {
+            let Some(user) = stack.pop() else { return false };
+            match (&self.ir.node(user).op, self.ir.kind(user)) {
+                (IrOp::Op(Op::Reshape), _) => stack.extend(self.users[user as usize].iter().copied()),
+                (_, Kind::Map) if self.ir.numel(user) == self.ir.numel(id) => return true,
+                (_, Kind::External | Kind::Map | Kind::View | Kind::Reduce | Kind::Heavy) => {}
+            }
+        }
+        false
+    }
+}
