@@ -1019,7 +1019,8 @@ class Tensor:
         ...
 
     def narrow(self, dim: int, start: int, len: int) -> Tensor:
-        """`len` elements of an axis from `start` on."""
+        """`len` elements of an axis from `start` on. Of an axis with a name (`crate::Dim`) this is a part of a fixed length, which has no name; what is
+        as long as the axis but for some elements is `x.i(1..)`, or `x.i(..-1)`."""
         ...
 
     def ne(self, other: Tensor | Number) -> Tensor:
