@@ -2,8 +2,9 @@
 
 use super::convert;
 use super::fold;
+use super::form_chains::find_updates;
 use super::kernels::{self, OpFn, Shape, Ty};
-use super::match_patterns::{Node, find_updates};
+use super::match_patterns::Node;
 use super::program::{
     Access, Accumulator, BlockProgram, Compiler, Home, Lanes, Load, MicroOp, Outer, PAD, Reduction, Segment, Slot, Store, weight,
 };
@@ -211,8 +212,10 @@ impl Compiler<'_> {
                 self.maybe(segment, narrow, Ty::of(result), slot)
             }
             InstOp::Where(cond, a, b) => {
+                let raw = self.raw_slot(*cond)?;
                 let cond = self.operand(*cond, lanes)?;
                 let (mut sa, mut sb) = (self.raw_slot(*a)?, self.raw_slot(*b)?);
+                let node = Node::Select(raw, sa, sb);
                 let (la, lb) = (self.out.slots[sa as usize].lanes, self.out.slots[sb as usize].lanes);
                 let shape = match (la, lb) {
                     _ if !lanes => Shape::Lanes,
@@ -224,7 +227,11 @@ impl Compiler<'_> {
                         Shape::Lanes
                     }
                 };
-                self.op(segment, kernels::select(ty, tier, shape), ty.size(), [cond, sa, sb])
+                let slot = self.op(segment, kernels::select(ty, tier, shape), ty.size(), [cond, sa, sb]);
+                if ty == Ty::F32 {
+                    self.nodes[slot as usize] = Some(node);
+                }
+                slot
             }
             InstOp::Cast(a) => {
                 let from = self.dtype(*a);
@@ -368,7 +375,8 @@ impl Compiler<'_> {
             for step in steps.iter_mut() {
                 match step {
                     MicroOp::Op { d, .. } => defined_by_op[*d as usize] = true,
-                    MicroOp::Fused(fused) => fused.outs.iter().for_each(|d| defined_by_op[*d as usize] = true),
+                    MicroOp::Fused(fused) => defined_by_op[fused.out as usize] = true,
+                    MicroOp::Chain(chain) => chain.outs.iter().for_each(|out| defined_by_op[out.slot as usize] = true),
                     MicroOp::Store(store) => {
                         let info = slots[store.s as usize];
                         store.direct &= defined_by_op[store.s as usize] && !direct[store.s as usize] && !info.kept && info.lanes;
@@ -479,7 +487,11 @@ pub(super) fn segments_of(program: &BlockProgram) -> Vec<&[MicroOp]> {
 pub(super) fn visit_slots(step: &MicroOp, mut f: impl FnMut(Slot)) {
     match step {
         MicroOp::Op { d, a, b, c, .. } => [*d, *a, *b, *c].into_iter().for_each(f),
-        MicroOp::Fused(fused) => fused.outs.iter().chain(&fused.operands.lanes).chain(&fused.operands.scalars).for_each(|slot| f(*slot)),
+        MicroOp::Fused(fused) => {
+            f(fused.out);
+            fused.operands.lanes.iter().chain(&fused.operands.scalars).for_each(|slot| f(*slot));
+        }
+        MicroOp::Chain(chain) => chain.slots().for_each(f),
         MicroOp::Splat { d, a, .. } => [*d, *a].into_iter().for_each(f),
         MicroOp::Const { d, .. } | MicroOp::Scalar { d, .. } | MicroOp::Index { d, .. } | MicroOp::Acc { d, .. } => f(*d),
         MicroOp::Load(load) => {

@@ -8,7 +8,7 @@
 use super::encode::lane_bits;
 use super::kernels::{self, Ty};
 use super::philox;
-use super::program::{Access, Accumulator, BlockProgram, Home, Lanes, Load, MicroOp, Outer, PAD, Reduction, Store};
+use super::program::{Access, Accumulator, BlockProgram, Home, Lanes, Load, MicroOp, Outer, PAD, Reduction, Store, Summand};
 use super::view::View;
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
@@ -344,8 +344,10 @@ impl<'a> Frame<'a> {
         let (acc, a) = (self.ptr(r.acc), self.ptr(r.arg));
         // SAFETY: slots have room for a block, or are one number where the kernel wants one.
         unsafe {
-            if let Some(sum) = &r.sum {
-                return sum.run(n, acc, a, |slot| self.ptr(slot));
+            match (&r.sum, &r.how) {
+                (Some(Summand::Pattern(sum)), _) => return sum.run(n, acc, a, |slot| self.ptr(slot)),
+                (Some(Summand::Chain(chain)), Accumulator::Fold { f, .. }) => return chain.run_sum(n, *f, acc, |slot| self.ptr(slot)),
+                _ => {}
             }
             match r.how {
                 Accumulator::Fold { f, .. } | Accumulator::Lanes { f, .. } => f(acc, a, a, a, n),
@@ -470,17 +472,16 @@ impl<'a> Frame<'a> {
             match step {
                 // SAFETY: slots have room for the padded block.
                 MicroOp::Op { f, d, a, b, c } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), padded) },
-                MicroOp::Fused(fused) => {
-                    let there = |lane: u32| self.ptr(lane) != self.home(lane);
-                    let in_place = fused.update && fused.operands.lanes[..fused.outs.len()].iter().all(|lane| there(*lane));
-                    if fused.update {
-                        for (out, lane) in fused.outs.iter().zip(&fused.operands.lanes) {
-                            let ptr = if in_place { self.ptr(*lane) } else { self.home(*out) };
-                            self.scratch.ptrs[*out as usize] = ptr;
-                        }
+                // SAFETY: slots have room for the padded block, and a result has its own.
+                MicroOp::Fused(fused) => unsafe { fused.run(padded, |slot| self.ptr(slot)) },
+                MicroOp::Chain(chain) => {
+                    for out in &chain.outs {
+                        let Some(over) = out.over else { continue };
+                        let there = self.ptr(over) != self.home(over);
+                        self.scratch.ptrs[out.slot as usize] = if there { self.ptr(over) } else { self.home(out.slot) };
                     }
-                    // SAFETY: slots have room for the padded block, and only results that were put there lie on operands.
-                    unsafe { fused.run(padded, in_place, |slot| self.ptr(slot)) };
+                    // SAFETY: slots have room for the padded block, and only results that may are on operands.
+                    unsafe { chain.run(padded, |slot| self.ptr(slot)) };
                 }
                 // SAFETY: slots with lanes have room for a block.
                 MicroOp::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), self.program.block) },

@@ -1,8 +1,9 @@
-//! Fused kernels: whole expressions of `f32` in one loop over the lanes, so that intermediate values stay in registers.
+//! Fused kernels: small expressions of `f32` in one loop over the lanes, so that intermediate values stay in registers.
 //!
-//! In: the lanes and numbers of an expression. Out: the lanes of its results, or its sum. A pattern is a type that is both the
+//! In: the lanes and numbers of an expression. Out: the lanes of its result, or their sum. A pattern is a type that is both the
 //! expression that `match_patterns` looks for and the loop's body, so what is matched and what is computed cannot differ. Patterns say what
-//! is a lane and what is one number for all lanes.
+//! is a lane and what is one number for all lanes. They are shapes of two to four operations that are common and too short for a chain
+//! (`chain`) to cost as little; formulas are chains.
 //! Always: the same operations in the same order as the steps they replace (nothing is contracted), so a map's results do not
 //! change by a bit; sums of expressions keep the lanes and the tree of a plain fold.
 
@@ -15,30 +16,22 @@ use std::sync::LazyLock;
 use unigrad_scalar::{BinaryOp, UnaryOp};
 
 /// Operands with lanes, at most.
-pub(super) const MAX_LANES: usize = 5;
+pub(super) const MAX_LANES: usize = 4;
 /// Operands that are one number, at most.
-pub(super) const MAX_SCALARS: usize = 9;
-/// Results, at most.
-pub(super) const MAX_OUTS: usize = 3;
+pub(super) const MAX_SCALARS: usize = 4;
 
-/// Results, operands with lanes (empty where the expression has fewer), numbers. All have as many lanes as the first result.
-/// In place: result `k` holds operand `k` before.
-pub(super) type MapFn = unsafe fn(&mut [f32], &mut [f32], &mut [f32], [&[f32]; MAX_LANES], &[f32; MAX_SCALARS]);
+/// Result, operands with lanes (empty where the expression has fewer), numbers. All have as many lanes as the result.
+pub(super) type MapFn = unsafe fn(&mut [f32], [&[f32]; MAX_LANES], &[f32; MAX_SCALARS]);
 
 /// Sums an expression of `n` lanes into the accumulator; the values go to the first operand too, if it is not empty.
 pub(super) type SumFn = unsafe fn(&mut [f32], [&[f32]; MAX_LANES], &[f32; MAX_SCALARS], usize, &mut f64);
 
-/// A map's step: `outs = expression(lanes, scalars)`.
+/// A map's step: `out = expression(lanes, scalars)`.
 #[derive(Debug)]
 pub(super) struct Fused {
     pub(super) f: MapFn,
-    pub(super) in_place: MapFn,
-    pub(super) outs: SmallVec<[Slot; MAX_OUTS]>,
+    pub(super) out: Slot,
     pub(super) operands: Operands,
-    /// Result `k` may take the place of operand `k` where that lies in the launch's memory.
-    pub(super) update: bool,
-    /// Whether `in_place` is a kernel of its own.
-    pub(super) updates: bool,
 }
 
 /// A sum's expression, in place of its argument.
@@ -61,9 +54,9 @@ impl Operands {
     /// # Safety
     /// `ptr` gives `n` lanes, or one number, for every slot, and nobody writes them while the result lives.
     #[inline]
-    unsafe fn get<'a>(&self, n: usize, skip: usize, ptr: impl Fn(Slot) -> *mut u8) -> ([&'a [f32]; MAX_LANES], [f32; MAX_SCALARS]) {
+    unsafe fn get<'a>(&self, n: usize, ptr: impl Fn(Slot) -> *mut u8) -> ([&'a [f32]; MAX_LANES], [f32; MAX_SCALARS]) {
         let mut lanes: [&[f32]; MAX_LANES] = [&[]; MAX_LANES];
-        for (lane, slot) in lanes.iter_mut().zip(&self.lanes).skip(skip) {
+        for (lane, slot) in lanes.iter_mut().zip(&self.lanes) {
             // SAFETY: as promised.
             *lane = unsafe { std::slice::from_raw_parts(ptr(*slot).cast::<f32>(), n) };
         }
@@ -77,22 +70,17 @@ impl Operands {
 }
 
 impl Fused {
-    /// Runs on `n` lanes; `in_place` says that result `k` is at operand `k`.
+    /// Runs on `n` lanes.
     ///
     /// # Safety
-    /// `ptr` gives `n` lanes (or one number) for every slot; results overlap neither each other nor operands, but as `in_place` says.
+    /// `ptr` gives `n` lanes (or one number) for every slot; the result overlaps no operand.
     #[inline]
-    pub(super) unsafe fn run(&self, n: usize, in_place: bool, ptr: impl Fn(Slot) -> *mut u8) {
-        let mut outs: [&mut [f32]; MAX_OUTS] = [&mut [], &mut [], &mut []];
-        for (out, slot) in outs.iter_mut().zip(&self.outs) {
-            // SAFETY: as promised.
-            *out = unsafe { std::slice::from_raw_parts_mut(ptr(*slot).cast::<f32>(), n) };
-        }
+    pub(super) unsafe fn run(&self, n: usize, ptr: impl Fn(Slot) -> *mut u8) {
         // SAFETY: as promised.
         unsafe {
-            let (lanes, scalars) = self.operands.get(n, if in_place { self.outs.len() } else { 0 }, ptr);
-            let [a, b, c] = outs;
-            (if in_place { self.in_place } else { self.f })(a, b, c, lanes, &scalars);
+            let out = std::slice::from_raw_parts_mut(ptr(self.out).cast::<f32>(), n);
+            let (lanes, scalars) = self.operands.get(n, ptr);
+            (self.f)(out, lanes, &scalars);
         }
     }
 }
@@ -106,7 +94,7 @@ impl FusedSum {
     pub(super) unsafe fn run(&self, n: usize, acc: *mut u8, to: *mut u8, ptr: impl Fn(Slot) -> *mut u8) {
         // SAFETY: as promised; a sum's accumulator is an aligned `f64`.
         unsafe {
-            let (lanes, scalars) = self.operands.get(n, 0, ptr);
+            let (lanes, scalars) = self.operands.get(n, ptr);
             let to = if self.store { std::slice::from_raw_parts_mut(to.cast::<f32>(), n) } else { &mut [] };
             (self.f)(to, lanes, &scalars, n, &mut *acc.cast::<f64>());
         }
@@ -122,18 +110,16 @@ pub(super) enum Tree {
     Scalar(usize),
     Unary(UnaryOp, Box<Tree>),
     Binary(BinaryOp, Box<Tree>, Box<Tree>),
-    Out(usize, Box<Tree>),
 }
 
 type Leaves<'a> = (&'a [f32; MAX_LANES], &'a [f32; MAX_SCALARS]);
 
 /// An expression as a type.
 trait Expr {
-    /// One more than the highest lane operand, and than the highest result.
+    /// One more than the highest lane operand.
     const LANES: usize;
-    const OUTS: usize;
     fn tree() -> Tree;
-    fn eval<const FMA: bool>(leaves: Leaves<'_>, outs: &mut [f32; MAX_OUTS]) -> f32;
+    fn eval<const FMA: bool>(leaves: Leaves<'_>) -> f32;
 }
 
 const fn max(a: usize, b: usize) -> usize {
@@ -145,12 +131,11 @@ struct L<const I: usize>;
 
 impl<const I: usize> Expr for L<I> {
     const LANES: usize = I + 1;
-    const OUTS: usize = 0;
     fn tree() -> Tree {
         Tree::Lane(I)
     }
     #[inline(always)]
-    fn eval<const FMA: bool>(leaves: Leaves<'_>, _: &mut [f32; MAX_OUTS]) -> f32 {
+    fn eval<const FMA: bool>(leaves: Leaves<'_>) -> f32 {
         leaves.0[I]
     }
 }
@@ -160,29 +145,12 @@ struct S<const I: usize>;
 
 impl<const I: usize> Expr for S<I> {
     const LANES: usize = 0;
-    const OUTS: usize = 0;
     fn tree() -> Tree {
         Tree::Scalar(I)
     }
     #[inline(always)]
-    fn eval<const FMA: bool>(leaves: Leaves<'_>, _: &mut [f32; MAX_OUTS]) -> f32 {
+    fn eval<const FMA: bool>(leaves: Leaves<'_>) -> f32 {
         leaves.1[I]
-    }
-}
-
-/// A value that is a result of its own.
-struct Out<const I: usize, E>(PhantomData<E>);
-
-impl<const I: usize, E: Expr> Expr for Out<I, E> {
-    const LANES: usize = E::LANES;
-    const OUTS: usize = max(I + 1, E::OUTS);
-    fn tree() -> Tree {
-        Tree::Out(I, Box::new(E::tree()))
-    }
-    #[inline(always)]
-    fn eval<const FMA: bool>(leaves: Leaves<'_>, outs: &mut [f32; MAX_OUTS]) -> f32 {
-        outs[I] = E::eval::<FMA>(leaves, outs);
-        outs[I]
     }
 }
 
@@ -209,13 +177,12 @@ struct Un<O, A>(PhantomData<(O, A)>);
 
 impl<O: NamedUnary, A: Expr> Expr for Un<O, A> {
     const LANES: usize = A::LANES;
-    const OUTS: usize = A::OUTS;
     fn tree() -> Tree {
         Tree::Unary(O::OP, Box::new(A::tree()))
     }
     #[inline(always)]
-    fn eval<const FMA: bool>(leaves: Leaves<'_>, outs: &mut [f32; MAX_OUTS]) -> f32 {
-        O::f::<FMA>(A::eval::<FMA>(leaves, outs))
+    fn eval<const FMA: bool>(leaves: Leaves<'_>) -> f32 {
+        O::f::<FMA>(A::eval::<FMA>(leaves))
     }
 }
 
@@ -223,14 +190,13 @@ struct Bin<O, A, B>(PhantomData<(O, A, B)>);
 
 impl<O: NamedBinary, A: Expr, B: Expr> Expr for Bin<O, A, B> {
     const LANES: usize = max(A::LANES, B::LANES);
-    const OUTS: usize = max(A::OUTS, B::OUTS);
     fn tree() -> Tree {
         Tree::Binary(O::OP, Box::new(A::tree()), Box::new(B::tree()))
     }
     #[inline(always)]
-    fn eval<const FMA: bool>(leaves: Leaves<'_>, outs: &mut [f32; MAX_OUTS]) -> f32 {
-        let a = A::eval::<FMA>(leaves, outs);
-        O::f::<FMA>(a, B::eval::<FMA>(leaves, outs))
+    fn eval<const FMA: bool>(leaves: Leaves<'_>) -> f32 {
+        let a = A::eval::<FMA>(leaves);
+        O::f::<FMA>(a, B::eval::<FMA>(leaves))
     }
 }
 
@@ -243,60 +209,27 @@ type Sqrt<A> = Un<kernels::Sqrt<f32>, A>;
 
 // Loops.
 
-/// The operands of lane `i`, from `skip` on; those that the expression does not have are zero.
+/// The operands of lane `i`; those that the expression does not have are zero.
 #[inline(always)]
-fn lanes_at<E: Expr>(lanes: &[&[f32]; MAX_LANES], skip: usize, i: usize) -> [f32; MAX_LANES] {
+fn lanes_at<E: Expr>(lanes: &[&[f32]; MAX_LANES], i: usize) -> [f32; MAX_LANES] {
     // Written out: the loop over lanes is the only one the compiler should see.
-    let at = |k: usize| if k >= skip && k < E::LANES { lanes[k][i] } else { 0.0 };
-    [at(0), at(1), at(2), at(3), at(4)]
+    let at = |k: usize| if k < E::LANES { lanes[k][i] } else { 0.0 };
+    [at(0), at(1), at(2), at(3)]
 }
 
 /// The operands' lanes `start .. start + n`, so that the loops need no bounds checks.
 #[inline(always)]
-fn trimmed<'a, E: Expr>(lanes: &[&'a [f32]; MAX_LANES], skip: usize, start: usize, n: usize) -> [&'a [f32]; MAX_LANES] {
-    let lane = |k: usize| -> &'a [f32] { if k >= skip && k < E::LANES { &lanes[k][start..][..n] } else { &[] } };
-    [lane(0), lane(1), lane(2), lane(3), lane(4)]
+fn trimmed<'a, E: Expr>(lanes: &[&'a [f32]; MAX_LANES], start: usize, n: usize) -> [&'a [f32]; MAX_LANES] {
+    let lane = |k: usize| -> &'a [f32] { if k < E::LANES { &lanes[k][start..][..n] } else { &[] } };
+    [lane(0), lane(1), lane(2), lane(3)]
 }
 
 #[inline(always)]
-fn map<E: Expr, const FMA: bool, const IN_PLACE: bool>(
-    d0: &mut [f32],
-    d1: &mut [f32],
-    d2: &mut [f32],
-    lanes: [&[f32]; MAX_LANES],
-    scalars: &[f32; MAX_SCALARS],
-) {
-    let n = d0.len();
-    let n_outs = max(E::OUTS, 1);
+fn map<E: Expr, const FMA: bool>(out: &mut [f32], lanes: [&[f32]; MAX_LANES], scalars: &[f32; MAX_SCALARS]) {
     let scalars = *scalars;
-    let d1 = &mut d1[..if n_outs > 1 { n } else { 0 }];
-    let d2 = &mut d2[..if n_outs > 2 { n } else { 0 }];
-    let skip = if IN_PLACE { n_outs } else { 0 };
-    let lanes = trimmed::<E>(&lanes, skip, 0, n);
-    for i in 0..n {
-        let mut at = lanes_at::<E>(&lanes, skip, i);
-        if IN_PLACE {
-            at[0] = d0[i];
-            if n_outs > 1 {
-                at[1] = d1[i];
-            }
-            if n_outs > 2 {
-                at[2] = d2[i];
-            }
-        }
-        let mut outs = [0.0; MAX_OUTS];
-        let value = E::eval::<FMA>((&at, &scalars), &mut outs);
-        if E::OUTS == 0 {
-            d0[i] = value;
-        } else {
-            d0[i] = outs[0];
-            if n_outs > 1 {
-                d1[i] = outs[1];
-            }
-            if n_outs > 2 {
-                d2[i] = outs[2];
-            }
-        }
+    let lanes = trimmed::<E>(&lanes, 0, out.len());
+    for i in 0..out.len() {
+        out[i] = E::eval::<FMA>((&lanes_at::<E>(&lanes, i), &scalars));
     }
 }
 
@@ -316,17 +249,17 @@ fn sum<E: Expr, const FMA: bool, const STORE: bool>(
 ) {
     let scalars = *scalars;
     let to = &mut to[..if STORE { n } else { 0 }];
-    let lanes = trimmed::<E>(&lanes, 0, 0, n);
+    let lanes = trimmed::<E>(&lanes, 0, n);
     let mut sums = [0.0f32; SUM];
     let mut start = 0;
     if n >= 2 * WIDE {
         // Enough of them that no addition waits for the one before.
         let mut wide = [0.0f32; WIDE];
         while n - start >= WIDE {
-            let here = trimmed::<E>(&lanes, 0, start, WIDE);
+            let here = trimmed::<E>(&lanes, start, WIDE);
             let to = &mut to[if STORE { start } else { 0 }..][..if STORE { WIDE } else { 0 }];
             for i in 0..WIDE {
-                let value = E::eval::<FMA>((&lanes_at::<E>(&here, 0, i), &scalars), &mut [0.0; MAX_OUTS]);
+                let value = E::eval::<FMA>((&lanes_at::<E>(&here, i), &scalars));
                 if STORE {
                     to[i] = value;
                 }
@@ -339,10 +272,10 @@ fn sum<E: Expr, const FMA: bool, const STORE: bool>(
         }
     }
     while n - start >= SUM {
-        let here = trimmed::<E>(&lanes, 0, start, SUM);
+        let here = trimmed::<E>(&lanes, start, SUM);
         let to = &mut to[if STORE { start } else { 0 }..][..if STORE { SUM } else { 0 }];
         for i in 0..SUM {
-            let value = E::eval::<FMA>((&lanes_at::<E>(&here, 0, i), &scalars), &mut [0.0; MAX_OUTS]);
+            let value = E::eval::<FMA>((&lanes_at::<E>(&here, i), &scalars));
             if STORE {
                 to[i] = value;
             }
@@ -351,7 +284,7 @@ fn sum<E: Expr, const FMA: bool, const STORE: bool>(
         start += SUM;
     }
     for i in start..n {
-        let value = E::eval::<FMA>((&lanes_at::<E>(&lanes, 0, i), &scalars), &mut [0.0; MAX_OUTS]);
+        let value = E::eval::<FMA>((&lanes_at::<E>(&lanes, i), &scalars));
         if STORE {
             to[i] = value;
         }
@@ -372,21 +305,15 @@ fn sum<E: Expr, const FMA: bool, const STORE: bool>(
     *acc += f64::from((sums[0] + sums[2]) + (sums[1] + sums[3]));
 }
 
-/// One instance of the loops per tier. The results are parameters of a compiled function, so the compiler knows that they
-/// overlap nothing.
+/// One instance of the loops per tier. The result is a parameter of a compiled function, so the compiler knows that it
+/// overlaps nothing.
 macro_rules! instances {
     ($map:ident, $sum:ident, $fma:expr $(, $condition:meta, $feature:meta)?) => {
         /// # Safety
         /// The machine has the tier's features.
         $(#[$condition] #[$feature])?
-        unsafe fn $map<E: Expr, const IN_PLACE: bool>(
-            d0: &mut [f32],
-            d1: &mut [f32],
-            d2: &mut [f32],
-            lanes: [&[f32]; MAX_LANES],
-            scalars: &[f32; MAX_SCALARS],
-        ) {
-            map::<E, { $fma }, IN_PLACE>(d0, d1, d2, lanes, scalars)
+        unsafe fn $map<E: Expr>(out: &mut [f32], lanes: [&[f32]; MAX_LANES], scalars: &[f32; MAX_SCALARS]) {
+            map::<E, { $fma }>(out, lanes, scalars)
         }
 
         /// # Safety
@@ -413,13 +340,13 @@ instances!(
     target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi1,bmi2")
 );
 
-fn map_fn<E: Expr, const IN_PLACE: bool>(tier: Tier) -> MapFn {
+fn map_fn<E: Expr>(tier: Tier) -> MapFn {
     match tier {
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx512 => map_avx512::<E, IN_PLACE>,
+        Tier::Avx512 => map_avx512::<E>,
         #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => map_avx2::<E, IN_PLACE>,
-        _ => map_baseline::<E, IN_PLACE>,
+        Tier::Avx2 => map_avx2::<E>,
+        _ => map_baseline::<E>,
     }
 }
 
@@ -437,10 +364,7 @@ fn sum_fn<E: Expr, const STORE: bool>(tier: Tier) -> SumFn {
 
 pub(super) struct MapPattern {
     pub(super) tree: Tree,
-    pub(super) outs: usize,
     pub(super) f: fn(Tier) -> MapFn,
-    pub(super) in_place: fn(Tier) -> MapFn,
-    pub(super) updates: bool,
 }
 
 pub(super) struct SumPattern {
@@ -449,23 +373,14 @@ pub(super) struct SumPattern {
     pub(super) stored: fn(Tier) -> SumFn,
 }
 
-/// In place where the expression has results of its own; others are stored where they belong anyway.
 fn pattern<E: Expr>() -> MapPattern {
-    MapPattern { tree: E::tree(), outs: max(E::OUTS, 1), f: map_fn::<E, false>, in_place: map_fn::<E, false>, updates: false }
-}
-
-fn updating<E: Expr>() -> MapPattern {
-    MapPattern { tree: E::tree(), outs: max(E::OUTS, 1), f: map_fn::<E, false>, in_place: map_fn::<E, true>, updates: true }
+    MapPattern { tree: E::tree(), f: map_fn::<E> }
 }
 
 fn sum_pattern<E: Expr>() -> SumPattern {
     SumPattern { tree: E::tree(), f: sum_fn::<E, false>, stored: sum_fn::<E, true> }
 }
 
-/// An exponential moving average, as `m = m b + g c`.
-type Average = Add<Mul<L<1>, S<1>>, Mul<L<3>, S<2>>>;
-/// The same of the square.
-type SquareAverage = Add<Mul<L<2>, S<3>>, Mul<Mul<L<3>, L<3>>, S<4>>>;
 /// `(x - mean) * scale`.
 type Normal = Mul<Sub<L<0>, S<0>>, S<1>>;
 
@@ -485,13 +400,6 @@ pub(super) static SUM_PATTERNS: LazyLock<Vec<SumPattern>> = LazyLock::new(sum_pa
 /// Larger ones first.
 fn map_patterns() -> Vec<MapPattern> {
     let mut list = vec![
-        // Adam: three results from one pass over value, first and second moment and gradient.
-        updating::<Out<0, Add<Mul<L<0>, S<0>>, Mul<Div<Out<1, Average>, Add<Mul<Sqrt<Out<2, SquareAverage>>, S<5>>, S<6>>>, S<7>>>>>(),
-        updating::<Out<0, Add<L<0>, Mul<Div<Out<1, Average>, Add<Mul<Sqrt<Out<2, SquareAverage>>, S<5>>, S<6>>>, S<7>>>>>(),
-        updating::<Out<0, Sub<Mul<L<0>, S<0>>, Mul<Div<Out<1, Average>, Add<Sqrt<Out<2, SquareAverage>>, S<6>>>, S<7>>>>>(),
-        updating::<
-            Out<0, Sub<Mul<L<0>, S<0>>, Mul<Div<Mul<Out<1, Average>, S<5>>, Add<Sqrt<Mul<Out<2, SquareAverage>, S<6>>>, S<7>>>, S<8>>>>,
-        >(),
         pattern::<Add<Mul<Normal, L<1>>, L<2>>>(),
         pattern::<Mul<Normal, L<1>>>(),
         pattern::<Add<Mul<Mul<L<0>, S<0>>, L<1>>, L<2>>>(),

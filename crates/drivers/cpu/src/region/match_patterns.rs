@@ -1,11 +1,12 @@
-//! The matcher: finds the patterns of `fused` in a program, and puts one step where there were several.
+//! Fusion: one step where there were several. Here are the order of things and the matcher of the patterns of `fused`; what is no pattern
+//! becomes a chain (`form_chains`).
 //!
 //! In: a program's segments, and what operation makes each slot. Out: fewer steps.
 //! Never: moves a read over a write of the same argument, or drops a value that something else still uses.
 
 use super::encode::{segments_of, visit_slots};
-use super::fused::{Fused, FusedSum, MAP_PATTERNS, MAX_LANES, MAX_OUTS, MAX_SCALARS, MapPattern, Operands, SUM_PATTERNS, SumPattern, Tree};
-use super::program::{Compiler, Lanes, MicroOp, Pass, Slot};
+use super::fused::{Fused, FusedSum, MAP_PATTERNS, MAX_LANES, MAX_SCALARS, Operands, SUM_PATTERNS, SumPattern, Tree};
+use super::program::{Compiler, Lanes, MicroOp, Pass, Segment, Slot, Summand};
 use crate::simd::Tier;
 use smallvec::{SmallVec, smallvec};
 use unigrad_scalar::{BinaryOp, UnaryOp};
@@ -15,13 +16,16 @@ use unigrad_scalar::{BinaryOp, UnaryOp};
 pub(super) enum Node {
     Unary(UnaryOp, Slot),
     Binary(BinaryOp, Slot, Slot),
+    /// By a truth value (of any kind): the first or the second.
+    Select(Slot, Slot, Slot),
 }
 
 impl Node {
-    fn operands(self) -> SmallVec<[Slot; 2]> {
+    pub(super) fn operands(self) -> SmallVec<[Slot; 3]> {
         match self {
             Node::Unary(_, a) => SmallVec::from_slice(&[a]),
             Node::Binary(_, a, b) => SmallVec::from_slice(&[a, b]),
+            Node::Select(condition, a, b) => SmallVec::from_slice(&[condition, a, b]),
         }
     }
 }
@@ -31,7 +35,6 @@ impl Node {
 struct Bindings {
     lanes: [Option<Slot>; MAX_LANES],
     scalars: [Option<Slot>; MAX_SCALARS],
-    outs: [Option<Slot>; MAX_OUTS],
     inner: SmallVec<[Slot; 16]>,
 }
 
@@ -43,13 +46,14 @@ fn bind(place: &mut Option<Slot>, slot: Slot) -> bool {
 type Goals<'t> = SmallVec<[(&'t Tree, Slot); 16]>;
 
 /// A segment's definitions.
-struct Finder<'a> {
-    nodes: &'a [Option<Node>],
+pub(super) struct Finder<'a> {
+    pub(super) nodes: &'a [Option<Node>],
     /// Where in the segment a slot is defined, by an operation on lanes.
     at: Vec<Option<usize>>,
-    lanes: Vec<bool>,
-    kept: Vec<bool>,
-    uses: Vec<usize>,
+    pub(super) lanes: Vec<bool>,
+    pub(super) kept: Vec<bool>,
+    /// Steps and reductions that read a slot.
+    pub(super) uses: Vec<usize>,
 }
 
 impl Finder<'_> {
@@ -60,10 +64,6 @@ impl Finder<'_> {
             let bound_now = match tree {
                 Tree::Lane(k) => self.lanes[slot as usize] && bind(&mut bound.lanes[*k], slot),
                 Tree::Scalar(k) => !self.lanes[slot as usize] && bind(&mut bound.scalars[*k], slot),
-                Tree::Out(k, inner) => {
-                    goals.push((inner, slot));
-                    bind(&mut bound.outs[*k], slot)
-                }
                 Tree::Unary(op, a) => match node() {
                     Some(Node::Unary(found, x)) if found == *op => {
                         bound.inner.push(slot);
@@ -98,7 +98,7 @@ impl Finder<'_> {
     }
 
     /// Whether nothing but the expression sees its inner values, and no operand is one of them.
-    fn closed(&self, bound: &mut Bindings, roots: &[Slot]) -> bool {
+    fn closed(&self, bound: &mut Bindings, root: Slot) -> bool {
         bound.inner.sort_unstable();
         bound.inner.dedup();
         let inner = &bound.inner;
@@ -106,12 +106,23 @@ impl Finder<'_> {
         if leaves.into_iter().any(|leaf| inner.contains(leaf)) {
             return false;
         }
-        inner.iter().filter(|slot| !roots.contains(slot)).all(|slot| {
+        inner.iter().filter(|slot| **slot != root).all(|slot| {
             let reads = |by: &Slot| {
                 let operands = self.nodes[*by as usize].map(Node::operands).unwrap_or_default();
                 usize::from(operands.contains(slot))
             };
             !self.kept[*slot as usize] && self.uses[*slot as usize] == inner.iter().map(reads).sum::<usize>()
+        })
+    }
+
+    /// The pattern that all of these steps are together, if there is one.
+    pub(super) fn whole(&mut self, steps: &[MicroOp], tier: Tier) -> Option<Fused> {
+        let Some(MicroOp::Op { d: root, .. }) = steps.last() else { return None };
+        locate(steps, self);
+        MAP_PATTERNS.iter().find_map(|pattern| {
+            let mut bound = self.matches(smallvec![(&pattern.tree, *root)], Bindings::default())?;
+            let fits = self.closed(&mut bound, *root) && bound.inner.len() == steps.len();
+            fits.then(|| Fused { f: (pattern.f)(tier), out: *root, operands: Finder::operands(&bound) })
         })
     }
 
@@ -152,17 +163,42 @@ impl Compiler<'_> {
         let nodes = std::mem::take(&mut self.nodes);
         let mut finder = Finder { nodes: &nodes, at: vec![None; n], lanes, kept, uses };
         for p in 0..self.out.passes.len() {
-            let pass = &mut self.out.passes[p];
+            let mut pass = std::mem::take(&mut self.out.passes[p]);
             if self.lanes == Lanes::Elements {
-                fuse_sums(pass, &mut finder, &SUM_PATTERNS, self.tier);
+                fuse_sums(&mut pass, &mut finder, &SUM_PATTERNS, self.tier);
+                self.chain_sums(&mut pass, Segment::Full(p), &finder);
             }
-            fuse_maps(&mut pass.steps, &mut finder, &MAP_PATTERNS, self.tier);
+            if stores_last(&mut pass.steps) {
+                pass.steps = self.form_chains(pass.steps, Segment::Full(p), &mut finder);
+            }
+            self.out.passes[p] = pass;
         }
         if self.lanes == Lanes::Rows {
-            for steps in &mut self.out.row {
-                fuse_maps(steps, &mut finder, &MAP_PATTERNS, self.tier);
+            for row in 0..self.out.row.len() {
+                let mut steps = std::mem::take(&mut self.out.row[row]);
+                if stores_last(&mut steps) {
+                    steps = self.form_chains(steps, Segment::Row(row), &mut finder);
+                }
+                self.out.row[row] = steps;
             }
         }
+        self.drop_splats();
+    }
+
+    /// Takes out copies to all lanes that no step needs, now that chains take the number itself.
+    fn drop_splats(&mut self) {
+        let mut needed = vec![false; self.out.slots.len()];
+        for step in segments_of(&self.out).into_iter().flatten() {
+            let made = if let MicroOp::Splat { d, .. } = step { Some(*d) } else { None };
+            visit_slots(step, |slot| needed[slot as usize] |= made != Some(slot));
+        }
+        for reduction in self.out.passes.iter().flat_map(|pass| &pass.reductions) {
+            reduction.operands().into_iter().for_each(|slot| needed[slot as usize] = true);
+        }
+        let is_needed = |step: &MicroOp| !matches!(step, MicroOp::Splat { d, .. } if !needed[*d as usize]);
+        self.out.uniform.retain(is_needed);
+        self.out.row.iter_mut().for_each(|steps| steps.retain(is_needed));
+        self.out.passes.iter_mut().for_each(|pass| pass.steps.retain(is_needed));
     }
 }
 
@@ -177,7 +213,8 @@ fn locate(steps: &[MicroOp], finder: &mut Finder<'_>) {
     }
 }
 
-fn reads(step: &MicroOp, slot: Slot) -> bool {
+/// Whether a step reads or writes the slot.
+pub(super) fn reads(step: &MicroOp, slot: Slot) -> bool {
     let mut found = false;
     visit_slots(step, |s| found |= s == slot);
     found
@@ -199,12 +236,12 @@ fn fuse_sums(pass: &mut Pass, finder: &mut Finder<'_>, patterns: &[SumPattern], 
         }
         let found = patterns.iter().find_map(|pattern| {
             let mut bound = finder.matches(smallvec![(&pattern.tree, root)], Bindings::default())?;
-            finder.closed(&mut bound, &[root]).then_some((pattern, bound))
+            finder.closed(&mut bound, root).then_some((pattern, bound))
         });
         let Some((pattern, bound)) = found else { continue };
         let store = finder.kept[root as usize] || finder.uses[root as usize] > 1;
         let f = if store { pattern.stored } else { pattern.f };
-        pass.reductions[r].sum = Some(FusedSum { f: f(tier), operands: Finder::operands(&bound), store });
+        pass.reductions[r].sum = Some(Summand::Pattern(FusedSum { f: f(tier), operands: Finder::operands(&bound), store }));
         let gone: SmallVec<[usize; 16]> = bound.inner.iter().filter_map(|slot| finder.at[*slot as usize]).collect();
         let mut i = 0;
         pass.steps.retain(|_| {
@@ -212,52 +249,6 @@ fn fuse_sums(pass: &mut Pass, finder: &mut Finder<'_>, patterns: &[SumPattern], 
             !gone.contains(&(i - 1))
         });
     }
-}
-
-/// Expressions of lanes.
-fn fuse_maps(steps: &mut Vec<MicroOp>, finder: &mut Finder<'_>, patterns: &[MapPattern], tier: Tier) {
-    if !stores_last(steps) {
-        return;
-    }
-    locate(steps, finder);
-    let mut gone = vec![false; steps.len()];
-    for last in (0..steps.len()).rev() {
-        let MicroOp::Op { d: root, .. } = steps[last] else { continue };
-        if gone[last] || finder.at[root as usize] != Some(last) {
-            continue;
-        }
-        for pattern in patterns {
-            let Some(mut bound) = finder.matches(smallvec![(&pattern.tree, root)], Bindings::default()) else { continue };
-            bound.outs[0] = Some(root);
-            let outs: SmallVec<[Slot; MAX_OUTS]> = bound.outs.iter().flatten().copied().collect();
-            if outs.len() != pattern.outs || !finder.closed(&mut bound, &outs) {
-                continue;
-            }
-            let places: SmallVec<[usize; 16]> = bound.inner.iter().filter_map(|slot| finder.at[*slot as usize]).collect();
-            if places.iter().any(|place| gone[*place]) {
-                continue;
-            }
-            // Other results are made later than before: nothing may want them earlier.
-            let wanted = |slot: Slot| {
-                let from = finder.at[slot as usize].unwrap_or(last);
-                (from + 1..last).any(|i| !gone[i] && !places.contains(&i) && reads(&steps[i], slot))
-            };
-            if outs.iter().any(|slot| wanted(*slot)) {
-                continue;
-            }
-            places.iter().for_each(|place| gone[*place] = *place != last);
-            outs.iter().for_each(|slot| finder.at[*slot as usize] = None);
-            let (f, in_place) = ((pattern.f)(tier), (pattern.in_place)(tier));
-            let fused = Fused { f, in_place, outs, operands: Finder::operands(&bound), update: false, updates: pattern.updates };
-            steps[last] = MicroOp::Fused(Box::new(fused));
-            break;
-        }
-    }
-    let mut i = 0;
-    steps.retain(|_| {
-        i += 1;
-        !gone[i - 1]
-    });
 }
 
 /// Moves stores to the end, unless something is loaded from an argument after it was stored.
@@ -273,38 +264,4 @@ fn stores_last(steps: &mut [MicroOp]) -> bool {
     // Stable: a `false` comes before a `true`.
     steps.sort_by_key(|step| matches!(step, MicroOp::Store(_)));
     true
-}
-
-/// Lets results take the place of operands in the launch's memory: where a step's every result is stored over the very load that
-/// is its operand of the same number, and that step is the load's only use.
-pub(super) fn find_updates(steps: &mut [MicroOp], loaded_once: impl Fn(u32) -> bool, used_by_reductions: impl Fn(Slot) -> bool) {
-    for at in 0..steps.len() {
-        let MicroOp::Fused(fused) = &steps[at] else { continue };
-        let mut stores: SmallVec<[usize; MAX_OUTS]> = SmallVec::new();
-        for (out, lane) in fused.outs.iter().zip(&fused.operands.lanes) {
-            let load = steps.iter().find_map(|step| match step {
-                MicroOp::Load(load) if load.d == *lane && load.in_place && load.mask.is_none() && loaded_once(load.at.arg) => Some(load),
-                _ => None,
-            });
-            let store = steps.iter().position(|step| match (step, load) {
-                (MicroOp::Store(store), Some(load)) => store.s == *out && store.same_bytes && store.at.same_place(&load.at),
-                _ => false,
-            });
-            let readers = steps.iter().filter(|step| reads(step, *lane)).count();
-            if let (Some(store), 2, false) = (store, readers, used_by_reductions(*lane)) {
-                stores.push(store);
-            }
-        }
-        if stores.len() != fused.outs.len() || !fused.updates {
-            continue;
-        }
-        for store in stores {
-            if let MicroOp::Store(store) = &mut steps[store] {
-                store.update = true;
-            }
-        }
-        if let MicroOp::Fused(fused) = &mut steps[at] {
-            fused.update = true;
-        }
-    }
 }

@@ -4,15 +4,17 @@
 //! Always: results are the same for any number of threads; splits that change the order of a sum depend on sizes alone.
 //! Never: touches memory that the region's indices do not name.
 //!
-//! Read `program` first (what a region becomes), then `exec` (how that runs), then `kernels` (what a lane computes) and `fused`
-//! (what several operations at once are).
+//! Read `program` first (what a region becomes), then `exec` (how that runs), then `kernels` (what a lane computes) and `chain`
+//! (several operations at once, as the region spells them; `fused` has the few short patterns with loops of their own).
 
+mod chain;
 mod convert;
 mod definition;
 mod encode;
 mod exec;
 mod float;
 mod fold;
+mod form_chains;
 mod fused;
 mod kernels;
 mod match_patterns;
@@ -20,9 +22,11 @@ mod math;
 mod philox;
 mod program;
 mod reduce;
+mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod vector;
 mod view;
 
 use crate::memory::{Buf, Fault};

@@ -12,6 +12,7 @@
 //! Always: stores of rows come last, stores of elements in the last pass, so that in-place updates see the old values.
 //! Never: looks at pointers, thread counts or contents.
 
+use super::chain::Chain;
 use super::convert::{GatherFn, LoadFn, ScatterFn, StoreFn};
 use super::fused::{Fused, FusedSum};
 use super::kernels::{OpFn, Ty};
@@ -118,8 +119,10 @@ pub(super) enum MicroOp {
         b: Slot,
         c: Slot,
     },
-    /// Several operations at once.
+    /// Several operations at once: a pattern.
     Fused(Box<Fused>),
+    /// Several operations at once, whatever they are.
+    Chain(Box<Chain>),
     /// A number to every lane of a block, from a segment that has one point.
     Splat {
         f: OpFn,
@@ -195,20 +198,33 @@ pub(super) struct Reduction {
     /// A fold that is a sum of `f32`.
     pub(super) sums_f32: bool,
     /// What is summed, if no step evaluates it.
-    pub(super) sum: Option<FusedSum>,
+    pub(super) sum: Option<Summand>,
+}
+
+/// What a sum takes, where no step evaluates it.
+#[derive(Debug)]
+pub(super) enum Summand {
+    Pattern(FusedSum),
+    Chain(Box<Chain>),
 }
 
 impl Reduction {
     /// The slots it reads or, for a sum that stores its values, writes.
     pub(super) fn operands(&self) -> Vec<Slot> {
-        let sum = self.sum.iter().flat_map(|sum| sum.operands.lanes.iter().chain(&sum.operands.scalars).copied());
-        sum.chain([self.arg]).collect()
+        let mut slots = vec![self.arg];
+        match &self.sum {
+            Some(Summand::Pattern(sum)) => slots.extend(sum.operands.lanes.iter().chain(&sum.operands.scalars)),
+            Some(Summand::Chain(chain)) => slots.extend(chain.slots()),
+            None => {}
+        }
+        slots
     }
 
     /// Whether it needs the slot's lanes.
     pub(super) fn reads(&self, slot: Slot) -> bool {
         match &self.sum {
-            Some(sum) => sum.operands.lanes.contains(&slot),
+            Some(Summand::Pattern(sum)) => sum.operands.lanes.contains(&slot),
+            Some(Summand::Chain(chain)) => chain.has_lanes(slot),
             None => self.arg == slot,
         }
     }

@@ -1,6 +1,7 @@
 //! Regions against a plain evaluator, on every tier the machine has.
 
 mod bench;
+mod chains;
 mod directed;
 mod exhaustive;
 mod fused;
