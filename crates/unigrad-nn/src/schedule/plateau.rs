@@ -19,7 +19,8 @@ pub enum Better {
 ///
 /// ```
 /// use unigrad_nn::Plateau;
-/// let mut plateau = Plateau { patience: 1, ..Plateau::new(0.5) };
+/// let mut plateau = Plateau::new(0.5);
+/// plateau.patience = 1;
 /// let factors: Vec<f64> = [1.0, 0.9, 0.95, 0.93, 0.92].into_iter().map(|loss| plateau.observe(loss)).collect();
 /// assert_eq!(factors, [1.0, 1.0, 1.0, 0.5, 0.5]);
 /// ```

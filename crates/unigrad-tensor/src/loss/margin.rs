@@ -52,8 +52,10 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn margin_ranking_loss(&self, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Tensor {
-        if let Some(invalid) = alike("margin_ranking_loss", self, other).or_else(|| alike("margin_ranking_loss", self, target)) {
-            return invalid;
+        for other in [other, target] {
+            if let Some(invalid) = alike("margin_ranking_loss", self, other) {
+                return invalid;
+            }
         }
         let ([a, b, y], dtype) = wide([self, other, target]);
         ((y.neg() * (a - b)) + K(margin)).clamp_min(K(0.0)).reduced(reduction).cast(dtype)
@@ -134,8 +136,10 @@ impl Tensor {
         distance: impl Fn(&Tensor, &Tensor) -> Tensor,
         options: &TripletOptions,
     ) -> Tensor {
-        if let Some(invalid) = alike("triplet_margin_loss", self, positive).or_else(|| alike("triplet_margin_loss", self, negative)) {
-            return invalid;
+        for other in [positive, negative] {
+            if let Some(invalid) = alike("triplet_margin_loss", self, other) {
+                return invalid;
+            }
         }
         let ([anchor, positive, negative], dtype) = wide([self, positive, negative]);
         let near = distance(&anchor, &positive);
