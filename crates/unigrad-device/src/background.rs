@@ -20,7 +20,7 @@ enum State<T> {
 /// A future of a driver's, which blocks nobody.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What [`later`] gives.
+/// What [`in_background`] gives.
 pub struct Background<T>(Source<T>);
 
 enum Source<T> {
