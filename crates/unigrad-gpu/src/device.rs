@@ -14,8 +14,7 @@ mod status;
 pub(crate) use status::{SLOT_BYTES, STATUS_BYTES, Status};
 
 use crate::{Backend, BlockWord, Bound, Lowered, Part, Range, Step, StepArg, deep_stack::with_room, dump, faults::Faults, lower};
-use block::Block;
-use block::Filling;
+use block::{Block, Filling};
 use library::ByLibrary;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -150,16 +150,23 @@ impl BatchNorm {
 
     /// Moves the running statistics toward a batch's.
     fn track(&self, mean: &Tensor, var: &Tensor, n: usize) -> Result<(), unigrad_tensor::Error> {
-        let unbiased = n as f64 / n.saturating_sub(1).max(1) as f64;
         no_grad(|| {
-            // The statistics of half types are wider than buffers may be.
-            let mean = &self.running_mean * (1.0 - self.momentum) + mean * self.momentum;
-            self.running_mean.assign(&mean.cast(self.running_mean.dtype()))?;
-            let var = &self.running_var * (1.0 - self.momentum) + var * (self.momentum * unbiased);
-            self.running_var.assign(&var.cast(self.running_var.dtype()))?;
+            toward(&self.running_mean, mean, self.momentum, 1.0)?;
+            toward(&self.running_var, var, self.momentum, unbiased(n))?;
             self.num_batches_tracked.assign(&(&self.num_batches_tracked + 1i64))
         })
     }
+}
+
+/// Moves a running statistic toward a batch's, times `factor`. The statistics of half types are wider than buffers may be.
+fn toward(running: &Tensor, batch: &Tensor, momentum: f64, factor: f64) -> Result<(), unigrad_tensor::Error> {
+    let moved = running * (1.0 - momentum) + batch * (momentum * factor);
+    running.assign(&moved.cast(running.dtype()))
+}
+
+/// What the variance of `n` numbers is multiplied with to be that of what they are a sample of.
+fn unbiased(n: usize) -> f64 {
+    n as f64 / n.saturating_sub(1).max(1) as f64
 }
 
 impl Layer for BatchNorm {
@@ -263,13 +270,10 @@ impl Layer for InstanceNorm {
                 // One example's and channel's statistics, `[n, c]`; their means over the batch are tracked.
                 let examples = x.shape().first().copied().unwrap_or(1).max(1);
                 let n = x.numel() / (examples * self.channels).max(1);
-                let unbiased = n as f64 / n.saturating_sub(1).max(1) as f64;
                 let tracked = no_grad(|| {
                     let channel = |x: &Tensor| x.reshape([-1, self.channels as i64]).mean(0);
-                    let mean = &*running_mean * (1.0 - self.momentum) + channel(&mean) * self.momentum;
-                    running_mean.assign(&mean.cast(running_mean.dtype()))?;
-                    let var = &*running_var * (1.0 - self.momentum) + channel(&var) * (self.momentum * unbiased);
-                    running_var.assign(&var.cast(running_var.dtype()))
+                    toward(running_mean, &channel(&mean), self.momentum, 1.0)?;
+                    toward(running_var, &channel(&var), self.momentum, unbiased(n))
                 });
                 match tracked {
                     Ok(()) => y,

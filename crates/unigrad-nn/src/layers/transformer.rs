@@ -141,10 +141,7 @@ impl TransformerEncoderLayer {
     pub fn masked(&self, x: &Tensor, masks: &AttentionMasks) -> Tensor {
         let _origin = Origin::enter_caller();
         let attention = |x: &Tensor| self.dropout.forward(&self.self_attn.attend(x, x, x, &masks.options(self.options.heads)));
-        let linear = |x: &Tensor| {
-            let hidden = self.dropout.forward(&self.options.activation.of(&self.linear1.forward(x)));
-            self.dropout.forward(&self.linear2.forward(&hidden))
-        };
+        let linear = |x: &Tensor| hidden(x, [&self.linear1, &self.linear2], self.options.activation, &self.dropout);
         let x = added(x, self.options.norm_first, &self.norm1, attention);
         added(&x, self.options.norm_first, &self.norm2, linear)
     }
@@ -155,6 +152,12 @@ impl Layer for TransformerEncoderLayer {
     fn forward(&self, x: &Tensor) -> Tensor {
         self.masked(x, &AttentionMasks::none())
     }
+}
+
+/// Into the hidden layer and out of it.
+#[track_caller]
+fn hidden(x: &Tensor, [into, out]: [&Linear; 2], activation: Activation, dropout: &Dropout) -> Tensor {
+    dropout.forward(&out.forward(&dropout.forward(&activation.of(&into.forward(x)))))
 }
 
 /// A part's result added to its input, normalized before or after.
@@ -211,10 +214,7 @@ impl TransformerDecoderLayer {
         let (first, heads) = (self.options.norm_first, self.options.heads);
         let own = |x: &Tensor| self.dropout.forward(&self.self_attn.attend(x, x, x, &masks.options(heads)));
         let cross = |x: &Tensor| self.dropout.forward(&self.multihead_attn.attend(x, memory, memory, &memory_masks.options(heads)));
-        let linear = |x: &Tensor| {
-            let hidden = self.dropout.forward(&self.options.activation.of(&self.linear1.forward(x)));
-            self.dropout.forward(&self.linear2.forward(&hidden))
-        };
+        let linear = |x: &Tensor| hidden(x, [&self.linear1, &self.linear2], self.options.activation, &self.dropout);
         let x = added(x, first, &self.norm1, own);
         let x = added(&x, first, &self.norm2, cross);
         added(&x, first, &self.norm3, linear)

@@ -23,8 +23,9 @@ fn count(like: &Tensor, n: usize) -> Tensor {
     like.zeros_like() + n as f64
 }
 
+/// Means over elements: how a batch is summed up (`|sums, prediction, target|`), and what becomes of the mean.
 macro_rules! means {
-    ($($name:ident, $text:literal, |$x:ident, $y:ident| $loss:expr, |$mean:ident| $value:expr, $doc:literal;)*) => { $(
+    ($($name:ident, $text:literal, |$sums:ident, $x:ident, $y:ident| $add:expr, |$mean:ident| $value:expr, $doc:literal;)*) => { $(
         #[doc = $doc]
         #[derive(Debug, Default)]
         pub struct $name(Sums);
@@ -35,13 +36,9 @@ macro_rules! means {
             }
 
             #[track_caller]
-            fn update(&mut self, prediction: &Tensor, target: &Tensor) -> Result<()> {
-                let ($x, $y) = pair($text, prediction, target)?;
-                self.0.add(|| {
-                    let sum = $loss.sum(());
-                    let n = count(&sum, $x.numel());
-                    vec![sum, n]
-                })
+            fn update(&mut self, $x: &Tensor, $y: &Tensor) -> Result<()> {
+                let $sums = &mut self.0;
+                $add
             }
 
             fn value(&self) -> Result<f64> {
@@ -60,12 +57,28 @@ macro_rules! means {
         }
     )* };
 }
+
+/// The sum of an error over pairs of elements, and how many there are.
+#[track_caller]
+fn errors(metric: &str, sums: &mut Sums, x: &Tensor, y: &Tensor, error: fn(&Tensor, &Tensor) -> Tensor) -> Result<()> {
+    let (x, y) = pair(metric, x, y)?;
+    sums.add(|| {
+        let sum = error(&x, &y).sum(());
+        let n = count(&sum, x.numel());
+        vec![sum, n]
+    })
+}
+
 means! {
-    Mae, "mae", |x, y| (&x - &y).abs(), |mean| mean, "The mean of `|x - target|`.";
-    Mse, "mse", |x, y| (&x - &y).square(), |mean| mean, "The mean of `(x - target)²`.";
-    Rmse, "rmse", |x, y| (&x - &y).square(), |mean| mean.sqrt(), "The root of the mean of `(x - target)²`.";
-    Mape, "mape", |x, y| (&x - &y).abs() / y.abs().clamp_min(f64::from(f32::EPSILON)), |mean| mean,
+    Mae, "mae", |s, x, y| errors("mae", s, x, y, |x, y| (x - y).abs()), |mean| mean, "The mean of `|x - target|`.";
+    Mse, "mse", |s, x, y| errors("mse", s, x, y, |x, y| (x - y).square()), |mean| mean, "The mean of `(x - target)²`.";
+    Rmse, "rmse", |s, x, y| errors("rmse", s, x, y, |x, y| (x - y).square()), |mean| mean.sqrt(), "The root of the mean of `(x - target)²`.";
+    Mape, "mape", |s, x, y| errors("mape", s, x, y, |x, y| (x - y).abs() / y.abs().clamp_min(f64::from(f32::EPSILON))), |mean| mean,
         "The mean of `|x - target| / |target|`; a target counts as at least the least step of an `f32`.";
+    LogLoss, "log_loss", |s, x, y| entropies("log_loss", s, x, y), |mean| mean,
+        "The mean cross-entropy of logits `[.., classes]` and class indices `[..]`.";
+    Perplexity, "perplexity", |s, x, y| entropies("perplexity", s, x, y), |mean| mean.exp(),
+        "The exponential of [`LogLoss`]: of how many tokens a language model chooses, so to say.";
 }
 
 /// The part of the targets' variance that predictions explain: `1 - Σ (x - target)² / Σ (target - mean)²`. 1 where both sums are 0.
@@ -133,41 +146,4 @@ fn entropies(metric: &str, sums: &mut Sums, prediction: &Tensor, target: &Tensor
         let n = count(&sum, n);
         vec![sum, n]
     })
-}
-
-macro_rules! entropy_means {
-    ($($name:ident, $text:literal, |$mean:ident| $value:expr, $doc:literal;)*) => { $(
-        #[doc = $doc]
-        #[derive(Debug, Default)]
-        pub struct $name(Sums);
-
-        impl Metric for $name {
-            fn name(&self) -> String {
-                $text.into()
-            }
-
-            #[track_caller]
-            fn update(&mut self, prediction: &Tensor, target: &Tensor) -> Result<()> {
-                entropies($text, &mut self.0, prediction, target)
-            }
-
-            fn value(&self) -> Result<f64> {
-                Ok(match self.0.total()?[..] {
-                    [sum, n] => {
-                        let $mean = sum / n;
-                        $value
-                    }
-                    _ => f64::NAN,
-                })
-            }
-
-            fn reset(&mut self) {
-                self.0 = Sums::default();
-            }
-        }
-    )* };
-}
-entropy_means! {
-    LogLoss, "log_loss", |mean| mean, "The mean cross-entropy of logits `[.., classes]` and class indices `[..]`.";
-    Perplexity, "perplexity", |mean| mean.exp(), "The exponential of [`LogLoss`]: of how many tokens a language model chooses, so to say.";
 }

@@ -1,6 +1,6 @@
 //! Adam and AdamW, as PyTorch computes them: bias-corrected moments, epsilon added to the corrected root.
 
-use super::{Group, Optimizer, Rule, StepNumbers};
+use super::{Group, Optimizer, Rule, StepNumbers, decayed};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -89,7 +89,7 @@ impl Rule for AdamRule {
         let ([decay, beta1, share1, beta2, share2, minus_rate, root2, eps], [m, v, rest @ ..]) = (scalars, state) else {
             return (value.clone(), state.to_vec());
         };
-        let (value, gradient) = if self.decoupled { (value * decay, gradient.clone()) } else { (value.clone(), gradient + value * decay) };
+        let (value, gradient) = decayed(value, gradient, decay, self.decoupled);
         let m = m * beta1 + &gradient * share1;
         let v = v * beta2 + &gradient * &gradient * share2;
         let mut new_state = vec![m.clone(), v.clone()];

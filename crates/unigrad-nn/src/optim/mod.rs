@@ -34,6 +34,11 @@ pub use rmsprop::{RmsProp, RmsPropRule};
 pub use rprop::{Rprop, RpropRule};
 pub use sgd::{Sgd, SgdRule};
 
+/// Weight decay as rules of Adam's kind have it: beside the gradient (`decoupled`: `decay` is what the value is multiplied with), or added to it.
+fn decayed(value: &Tensor, gradient: &Tensor, decay: &Tensor, decoupled: bool) -> (Tensor, Tensor) {
+    if decoupled { (value * decay, gradient.clone()) } else { (value.clone(), gradient + value * decay) }
+}
+
 /// Methods that set a number of a rule and return the optimizer.
 macro_rules! setters {
     ($($name:ident, $doc:literal;)*) => { $(

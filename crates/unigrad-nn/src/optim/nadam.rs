@@ -1,6 +1,6 @@
 //! NAdam (Dozat, 2016): Adam with Nesterov's momentum, whose first beta warms up.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, decayed, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -91,7 +91,7 @@ impl Rule for NAdamRule {
         let ([decay, beta1, share1, beta2, share2, eps, of_gradient, of_moment, root2], [m, v]) = (scalars, state) else {
             return (value.clone(), state.to_vec());
         };
-        let (value, gradient) = if self.decoupled { (value * decay, gradient.clone()) } else { (value.clone(), gradient + value * decay) };
+        let (value, gradient) = decayed(value, gradient, decay, self.decoupled);
         let m = m * beta1 + &gradient * share1;
         let v = v * beta2 + &gradient * &gradient * share2;
         let size = v.sqrt() * root2 + eps;

@@ -1,6 +1,6 @@
 //! RAdam (Liu et al., arXiv:1908.03265): Adam that adapts only once its second moment can be trusted.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, decayed, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -76,7 +76,7 @@ impl Rule for RAdamRule {
         let ([decay, beta1, share1, beta2, share2, eps, adaptive, plain], [m, v]) = (scalars, state) else {
             return (value.clone(), state.to_vec());
         };
-        let (value, gradient) = if self.decoupled { (value * decay, gradient.clone()) } else { (value.clone(), gradient + value * decay) };
+        let (value, gradient) = decayed(value, gradient, decay, self.decoupled);
         let m = m * beta1 + &gradient * share1;
         let v = v * beta2 + &gradient * &gradient * share2;
         (value + &m * (adaptive / (v.sqrt() + eps) + plain), vec![m, v])
