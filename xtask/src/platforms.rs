@@ -24,7 +24,7 @@ const PLATFORMS: &[Platform] = &[
     Platform { name: "unigrad-hip", features: &[], targets: &["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"] },
     Platform { name: "unigrad-wgpu", features: &[], targets: &["aarch64-apple-darwin", "x86_64-pc-windows-msvc"] },
     Platform { name: "unigrad-cpu", features: &[], targets: &["aarch64-unknown-linux-gnu"] },
-    Platform { name: "unigrad-nn", features: &[], targets: &["aarch64-unknown-linux-gnu"] },
+    Platform { name: "unigrad-data", features: &[], targets: &["aarch64-unknown-linux-gnu"] },
     // Browsers.
     Platform { name: "unigrad", features: &["wgpu"], targets: &["wasm32-unknown-unknown"] },
 ];

@@ -205,7 +205,7 @@ pub fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// How many bytes a file has, if it is one with an end.
-pub(crate) fn known_len(file: &File) -> Option<u64> {
+pub fn known_len(file: &File) -> Option<u64> {
     file.metadata().ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
 }
 

@@ -1,4 +1,4 @@
-//! Layers, optimizers, schedules, data and checkpoints: what a training program is made of.
+//! Layers, losses, optimizers, schedules, metrics and checkpoints: what a training program is made of.
 //!
 //! In: tensors, files. Out: models with named parameters, and what trains, saves and judges them.
 //! Always: names, initial values and update rules are PyTorch's; files are whole or not there; the same seed gives the same run.
@@ -8,7 +8,6 @@ extern crate self as unigrad;
 
 mod archive;
 mod checkpoint;
-pub mod data;
 mod error;
 pub mod files;
 pub mod init;

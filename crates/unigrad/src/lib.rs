@@ -15,6 +15,7 @@
 //! # Ok(()) }
 //! ```
 
+pub use unigrad_data as data;
 pub use unigrad_device as device;
 pub use unigrad_nn as nn;
 pub use unigrad_tensor as tensor;

@@ -1,8 +1,11 @@
 //! The same program on every device: the same random numbers, and the losses of the digits model's first steps as on the CPU.
 
 use std::sync::{Mutex, PoisonError};
-use unigrad::nn::{AdamW, Schedule, data, models::Cnn};
 use unigrad::prelude::*;
+use unigrad::{
+    data,
+    nn::{AdamW, Schedule, models::Cnn},
+};
 
 /// The generator that both tests seed is the process's.
 static GENERATOR: Mutex<()> = Mutex::new(());

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use unigrad::{
+    data::Text,
     nn::{
         AdamW,
-        data::Text,
         models::{Gpt, GptConfig},
         random::words,
     },

@@ -13,10 +13,9 @@ use crate::{
 use serde_json::{Value, json};
 use std::{path::Path, time::Instant};
 use unigrad::{
+    data::{Text, TextBatch},
     nn::{
-        AdamW, Checkpoint, NotFinite, Schedule,
-        data::{Text, TextBatch},
-        files, first_not_finite,
+        AdamW, Checkpoint, NotFinite, Schedule, files, first_not_finite,
         models::{Gpt, GptConfig},
         random::{Rng, words},
     },

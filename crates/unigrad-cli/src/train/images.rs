@@ -13,10 +13,9 @@ use clap::ValueEnum;
 use serde_json::json;
 use std::{sync::Arc, time::Instant};
 use unigrad::{
+    data::{self, Batches, ImageBatch, ImageSplit, Images},
     nn::{
-        AdamW, Checkpoint, Confusion, NotFinite, Schedule,
-        data::{self, Batches, ImageBatch, ImageSplit, Images},
-        first_not_finite,
+        AdamW, Checkpoint, Confusion, NotFinite, Schedule, first_not_finite,
         models::{Cnn, Mlp},
     },
     prelude::*,

@@ -12,7 +12,8 @@ use std::{
     sync::OnceLock,
 };
 use unigrad::{
-    nn::{AdamW, Archive, Checkpoint, HostTensor, Layer, Module, data::Idx, models::Mlp},
+    data::Idx,
+    nn::{AdamW, Archive, Checkpoint, HostTensor, Layer, Module, models::Mlp},
     prelude::{DType, Device, Tensor, manual_seed},
 };
 use unigrad_testing::fuzz::{self, Rng};

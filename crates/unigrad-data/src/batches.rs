@@ -5,11 +5,11 @@
 //! an epoch can be entered at any batch, so that an interrupted run continues with the batch it would have had next.
 //! Never: keeps more than a few batches ahead in memory; a consumer that goes away ends the thread.
 
-use crate::{Result, error::Error, random::Rng};
 use std::{
     sync::{Arc, mpsc},
     thread,
 };
+use unigrad_nn::{Error, Result, random::Rng};
 use unigrad_tensor::Dim;
 
 /// Batches prepared ahead.
@@ -18,6 +18,7 @@ const AHEAD: usize = 3;
 /// Streams of random numbers: the order of an epoch, and what a batch uses, must not meet.
 const ORDER: u64 = 1 << 62;
 const BATCH: u64 = 1 << 61;
+const ITEM: u64 = 1 << 60;
 
 /// Which items the batches of an epoch have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl Batches {
     /// The size of a batch as a named dimension: with it, batches of any size, the last one too, are trained by one plan for each bucket of sizes.
     ///
     /// ```
-    /// use unigrad_nn::data::Batches;
+    /// use unigrad_data::Batches;
     ///
     /// let batches = Batches::new(1000, 64, 42);
     /// let batch = batches.dim()?;
@@ -86,10 +87,15 @@ impl Batches {
         Rng::new(self.seed, BATCH | epoch << 32 | position as u64)
     }
 
+    /// The random numbers that item `index` may use in an epoch, in whichever batch it stands.
+    pub fn item_rng(&self, epoch: u64, index: usize) -> Rng {
+        Rng::new(self.seed ^ epoch.rotate_left(40), ITEM | index as u64)
+    }
+
     /// The batches of an epoch from `first` on, made by `make` on a thread of their own.
     ///
     /// ```
-    /// use unigrad_nn::data::Batches;
+    /// use unigrad_data::Batches;
     /// let batches = Batches::new(10, 4, 42);
     /// let sizes: Vec<usize> = batches.prepare(0, 0, |items, _rng| items.len()).collect();
     /// assert_eq!(sizes, [4, 4, 2]);

@@ -4,16 +4,12 @@
 //! Always: a token is a position in the sorted list of the bytes that occur; which windows a step gets depends on the seed and the
 //! step only. Bytes and not characters: any file is a text, and a model has at most 256 outputs.
 
-use crate::{
-    error::{Error, Result},
-    files,
-    random::Rng,
-};
 use std::{
     fs::File,
     io::{BufReader, Read},
     path::{Path, PathBuf},
 };
+use unigrad_nn::{Error, Result, files, random::Rng};
 
 /// The bytes that occur, in order; a token is a place in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

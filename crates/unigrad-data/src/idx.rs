@@ -5,16 +5,13 @@
 //! neither a wrong header nor a packed bomb takes memory: at most 64 KiB before the header is checked, then what it announces, of which
 //! there is a limit where the content is packed or has no known length. gzip is recognised by its content, not by the name.
 
-use crate::{
-    error::{Error, Result},
-    files,
-};
 use flate2::read::MultiGzDecoder;
 use std::{
     fs::File,
     io::{self, BufReader, Read},
     path::Path,
 };
+use unigrad_nn::{Error, Result, files};
 
 /// Elements, in the types that IDX knows.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,12 +3,9 @@
 //! In: IDX files. Out: pixels and labels in memory, split into a training and a test part, with a line that says what was used.
 //! Always: numbers of images and labels agree, labels are classes; otherwise an error names the file.
 
-use super::idx::{Idx, IdxData};
-use crate::{
-    error::{Error, Result},
-    random::Rng,
-};
+use crate::idx::{Idx, IdxData};
 use std::path::{Path, PathBuf};
+use unigrad_nn::{Error, Result, random::Rng};
 
 /// Grey images with a label each.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,9 +166,9 @@ pub fn digits() -> Result<ImageSplit> {
     const N_TRAIN: usize = 1437;
     let (images, labels) = ("digits-images-idx3-ubyte.gz", "digits-labels-idx1-ubyte.gz");
     let mut train = Images::from_parts(
-        Idx::from_bytes(include_bytes!("../../../../assets/digits-images-idx3-ubyte.gz"), images)?,
+        Idx::from_bytes(include_bytes!("../../../assets/digits-images-idx3-ubyte.gz"), images)?,
         Path::new(images),
-        Idx::from_bytes(include_bytes!("../../../../assets/digits-labels-idx1-ubyte.gz"), labels)?,
+        Idx::from_bytes(include_bytes!("../../../assets/digits-labels-idx1-ubyte.gz"), labels)?,
         Path::new(labels),
         16,
     )?;

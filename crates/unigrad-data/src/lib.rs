@@ -1,0 +1,22 @@
+//! Datasets, readers, loaders: files and arrays into batches on a device.
+//!
+//! In: files, arrays, a seed. Out: items by index ([`Dataset`]), and the batches of an epoch ([`Source`]), in an order that seed and epoch give.
+//! Always: the same seed gives the same batches, whatever the number of threads; an epoch can be entered at any batch. What is wrong with a file is
+//! an error that names the file, the place in it and a remedy.
+//! Never: follows a size that a file announces and does not have; knows a model.
+
+mod arrays;
+mod batches;
+mod dataset;
+mod idx;
+mod images;
+mod loader;
+mod text;
+
+pub use arrays::Arrays;
+pub use batches::{Batches, Prepared};
+pub use dataset::{Dataset, Sample};
+pub use idx::{Idx, IdxData};
+pub use images::{ImageBatch, ImageSplit, Images, digits, mnist};
+pub use loader::{Batch, Loader, Source};
+pub use text::{StreamingText, Text, TextBatch, Vocabulary};
