@@ -103,7 +103,7 @@ pub trait Rule {
 
     /// The new value of a parameter, and its new state, of one shape all, in the state's dtype (`f32` for half types, else the parameter's); so are
     /// the arguments. A function of its arguments and the rule alone: it is called once for each type of parameters, recorded and fused, and called
-    /// again only if it takes tensors of its own. What changes from step to step is in `scalars`. It reads no values.
+    /// again only if it takes tensors or numbers of its own. What changes from step to step is in `scalars`. It reads no values.
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>);
 }
 

@@ -42,7 +42,7 @@ mod tests {
 
     /// Descent that counts how often its update is asked for.
     struct Counted {
-        sign: f64,
+        down: bool,
         calls: Cell<usize>,
     }
 
@@ -61,7 +61,8 @@ mod tests {
 
         fn update(&self, value: &Tensor, gradient: &Tensor, _: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
             self.calls.set(self.calls.get() + 1);
-            (value + gradient * &scalars[0] * self.sign, Vec::new())
+            let by = gradient * &scalars[0];
+            (if self.down { value - by } else { value + by }, Vec::new())
         }
     }
 
@@ -71,8 +72,8 @@ mod tests {
         let device = Device::open("cpu")?;
         let [a, b, c] = [2usize, 3, 2].map(|n| Tensor::full([n], 1.0, unigrad_tensor::DType::F32, &device).requires_grad());
         let group = Group { parameters: vec![a.clone(), b, c], lr: 0.5, weight_decay: None };
-        let mut optimizer = Optimizer::with_rule(Counted { sign: -1.0, calls: Cell::new(0) }, vec![group])?;
-        let mut step = |optimizer: &mut Optimizer<Counted>| -> Result<()> {
+        let mut optimizer = Optimizer::with_rule(Counted { down: true, calls: Cell::new(0) }, vec![group])?;
+        let step = |optimizer: &mut Optimizer<Counted>| -> Result<()> {
             let parameters = optimizer.parameters();
             let loss = parameters.iter().map(|p| p.sum(())).reduce(|x, y| x + y);
             loss.map_or(Ok(()), |loss| optimizer.minimize(&loss, &[]))
@@ -85,7 +86,7 @@ mod tests {
         optimizer.set_lr(1.0);
         step(&mut optimizer)?;
         assert_eq!((optimizer.rule().calls.get(), a.to_vec::<f32>()?), (2, vec![-2.0; 2]));
-        optimizer.rule.sign = 1.0;
+        optimizer.rule.down = false;
         step(&mut optimizer)?;
         assert_eq!((optimizer.rule().calls.get(), a.to_vec::<f32>()?), (4, vec![-1.0; 2]));
         Ok(())
