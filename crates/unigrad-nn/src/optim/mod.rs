@@ -372,7 +372,7 @@ impl<R: Rule> Optimizer<R> {
     #[track_caller]
     pub fn step_and(&mut self, also: &[&Tensor]) -> Result<()> {
         let _origin = Origin::enter_caller();
-        let gradients = self.parameters().iter().map(Tensor::grad).collect();
+        let gradients = self.groups.iter().flat_map(|group| &group.parameters).map(Tensor::grad).collect();
         let result = self.apply(gradients, None, also);
         if result.is_err() {
             self.zero_grad();
@@ -409,8 +409,15 @@ impl<R: Rule> Optimizer<R> {
             if let Some(max_norm) = self.clip_norm {
                 clip::scale_to_norm(&mut gradients, max_norm);
             }
-            let finite = guard.map(Tensor::isfinite);
-            let assign = Tensor::assign;
+            let finite = guard.map(|loss| match loss.isfinite() {
+                finite if finite.rank() == 0 => finite,
+                finite => finite.reshape([0usize; 0]),
+            });
+            if let Some(finite) = &finite {
+                // Running statistics that layers have assigned.
+                eval::guard_assignments(&finite.expr());
+            }
+            let assign = |old: &Tensor, new: &Tensor| finite.as_ref().map_or_else(|| old.assign(new), |finite| old.assign_if(new, finite));
             let mut changed = Vec::new();
             let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
             for (counter, step) in self.counters.iter().zip(&steps) {
@@ -470,10 +477,6 @@ impl<R: Rule> Optimizer<R> {
                         changed.push(old.clone());
                     }
                 }
-            }
-            if let Some(finite) = &finite {
-                // Running statistics that layers have assigned as well.
-                eval::guard_assignments(&finite.expr().detach().reshape(&[]));
             }
             Ok(changed)
         })?;
