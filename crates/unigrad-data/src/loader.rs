@@ -86,7 +86,7 @@ impl<D: Dataset<Item = Sample> + 'static> Source for Loader<D> {
             }
             Ok((stack(&inputs)?, stack(&targets)?, items.to_vec()))
         };
-        let device = device.clone();
+        let device = *device;
         let upload = move |host: &HostTensor| Tensor::from_bytes(&host.bytes, host.shape.as_slice(), host.dtype, &device).check();
         let made = self.batches.prepare(epoch, first, make);
         Ok(Box::new(made.map(move |made| {
