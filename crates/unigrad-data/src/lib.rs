@@ -18,6 +18,7 @@ mod pipeline;
 mod sampler;
 mod source;
 mod split;
+mod table;
 mod text;
 
 pub use arrays::Arrays;
@@ -32,4 +33,5 @@ pub use loader::{Batch, Loader};
 pub use sampler::{BatchSampler, Buckets, Distributed, RandomOrder, Sampler, Sequential, Stratified, SubsetOrder, Weighted};
 pub use source::{MapBatches, Position, Source, Steps};
 pub use split::{Fold, k_fold, random_split, stratified_k_fold, stratified_split, validation_split};
+pub use table::{Categories, ColumnType, Csv, CsvOptions, Missing, TableOptions, TableSchema, Task, Unknown};
 pub use text::{StreamingText, Text, TextBatch, Vocabulary};
