@@ -120,6 +120,49 @@ for variant, more in enumerate([{}, dict(activation="gelu", norm_first=True)]):
          run=lambda l, x, y, m: l(x, y, tgt_mask=torch.triu(torch.ones(4, 4, dtype=torch.bool), 1), memory_key_padding_mask=m))
 case("Transformer", nn.Transformer(num_encoder_layers=2, num_decoder_layers=1, **options), X(2, 5, 8), X(2, 4, 8))
 
+
+
+def flat(*tensors):
+    return torch.cat([x.reshape(-1) for x in tensors])
+
+
+def packed(layer, x, lengths, *state):
+    """Outputs and last states of sequences of different lengths."""
+    x = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=layer.batch_first, enforce_sorted=False)
+    y, last = layer(x, *state)
+    y = nn.utils.rnn.pad_packed_sequence(y, batch_first=layer.batch_first)[0]
+    return flat(y, *last) if isinstance(last, tuple) else flat(y, last)
+
+
+def all_of(layer, x, *state):
+    y, last = layer(x, *state)
+    return flat(y, *last) if isinstance(last, tuple) else flat(y, last)
+
+
+lengths = torch.tensor([4, 2, 5])
+both = dict(num_layers=2, bidirectional=True, batch_first=True)
+for name, layer in [("Rnn", nn.RNN), ("Gru", nn.GRU), ("Lstm", nn.LSTM)]:
+    states = 2 if name == "Lstm" else 1
+    give = (lambda s: (s,)) if name == "Lstm" else (lambda s: s)
+    case(name, layer(4, 3, batch_first=True), X(3, 5, 4), run=all_of)
+    case(name, layer(4, 3, **both), X(3, 5, 4), *[X(4, 3, 3) for _ in range(states)], variant=1,
+         run=lambda l, x, *s: all_of(l, x, s if len(s) == 2 else s[0]))
+    case(name, layer(4, 3, **both), X(3, 5, 4), lengths, *[X(4, 3, 3) for _ in range(states)], variant=2,
+         run=lambda l, x, n, *s: packed(l, x, n, s if len(s) == 2 else s[0]))
+    case(name, layer(4, 3, num_layers=2, bias=False), X(5, 2, 4), variant=3, run=all_of)
+    case(name, layer(4, 3, bidirectional=True), X(5, 4), variant=4, run=all_of)
+case("Rnn", nn.RNN(4, 3, nonlinearity="relu", **both), X(3, 5, 4), lengths, variant=5, run=packed)
+case("Lstm", nn.LSTM(4, 5, proj_size=3, **both), X(3, 5, 4), variant=5, run=all_of)
+case("Lstm", nn.LSTM(4, 5, proj_size=3, **both), X(3, 5, 4), lengths, X(4, 3, 3), X(4, 3, 5), variant=6,
+     run=lambda l, x, n, h, c: packed(l, x, n, (h, c)))
+for bias in (True, False):
+    case("RnnCell", nn.RNNCell(4, 3, bias=bias), X(2, 4), X(2, 3), variant=int(bias))
+    case("GruCell", nn.GRUCell(4, 3, bias=bias), X(2, 4), X(2, 3), variant=int(bias))
+    case("LstmCell", nn.LSTMCell(4, 3, bias=bias), X(2, 4), X(2, 3), X(2, 3), variant=int(bias), run=lambda l, x, h, c: flat(*l(x, (h, c))))
+case("RnnCell", nn.RNNCell(4, 3, nonlinearity="relu"), X(4), variant=2)
+case("GruCell", nn.GRUCell(4, 3), X(4), variant=2)
+case("LstmCell", nn.LSTMCell(4, 3), X(4), variant=2, run=lambda l, x: flat(*l(x)))
+
 path = os.path.join(os.path.dirname(__file__), "..", "goldens", "layers.json")
 with open(path, "w") as file:
     json.dump(cases, file, separators=(",", ":"))

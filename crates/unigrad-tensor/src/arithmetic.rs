@@ -107,6 +107,9 @@ impl Tensor {
     /// A function of real numbers: integers and bools become `f32`.
     #[track_caller]
     fn real(&self, op: UnaryOp) -> Tensor {
+        if let Some(cast) = crate::autocast::entered(op.method()) {
+            return cast.of(self).real(op);
+        }
         let expr = self.expr();
         Tensor::from_expr(expr.cast(to_float(expr.dtype())).unary(op))
     }
@@ -162,6 +165,7 @@ impl Tensor {
     /// `alpha * (e^x - 1)` below 0, `x` above.
     #[track_caller]
     pub fn elu(&self, alpha: f64) -> Tensor {
+        let _within = crate::autocast::within();
         exponential_below(&self.float(), alpha.into())
     }
 
@@ -237,12 +241,18 @@ impl Tensor {
     /// Logarithm to base 10.
     #[track_caller]
     pub fn log10(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("log10") {
+            return cast.of(self).log10();
+        }
         self.log() * K(consts::LOG10_E)
     }
 
     /// Inverse hyperbolic sine.
     #[track_caller]
     pub fn asinh(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("asinh") {
+            return cast.of(self).asinh();
+        }
         let value = |x: &Tensor| {
             let wide = x.cast(x.dtype().compute());
             let a = wide.abs();
@@ -259,6 +269,9 @@ impl Tensor {
     /// Inverse hyperbolic cosine; NaN below 1, and so is its gradient (PyTorch's is a number below -1).
     #[track_caller]
     pub fn acosh(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("acosh") {
+            return cast.of(self).acosh();
+        }
         let value = |x: &Tensor| {
             let wide = x.cast(x.dtype().compute());
             let large = wide.gt(K(LARGE));
@@ -275,6 +288,9 @@ impl Tensor {
     /// Inverse hyperbolic tangent.
     #[track_caller]
     pub fn atanh(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("atanh") {
+            return cast.of(self).atanh();
+        }
         let value = |x: &Tensor| {
             let wide = x.cast(x.dtype().compute());
             ((wide.log1p() - wide.neg().log1p()) * K(0.5)).cast(x.dtype())
@@ -372,6 +388,9 @@ impl Tensor {
     /// mixed second derivative is `1 / base` (PyTorch: 0).
     #[track_caller]
     pub fn pow(&self, exponent: impl Into<Operand>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("pow") {
+            return cast.of(self).pow(cast.operand(exponent.into()));
+        }
         let exponent = exponent.into();
         let x = self.expr();
         if x.error().is_some() {

@@ -49,6 +49,73 @@ fn layer(layer: impl Layer + 'static) -> Built {
     built(layer, true, |layer, x| layer.forward(&x[0]))
 }
 
+/// Outputs and last states as one vector.
+fn flat(parts: &[&Tensor]) -> Tensor {
+    let parts: Vec<Tensor> = parts.iter().map(|part| part.flatten_all()).collect();
+    Tensor::concat(&parts.iter().collect::<Vec<_>>(), 0)
+}
+
+/// Recurrent layers in the settings that the variants have.
+fn recurrent(name: &str, variant: u64) -> Option<Built> {
+    let d = &device();
+    let plain = nn::RecurrentOptions::default();
+    let both = nn::RecurrentOptions { n_layers: 2, bidirectional: true, ..plain };
+    let options = match variant {
+        0 => plain,
+        3 => nn::RecurrentOptions { n_layers: 2, bias: false, batch_first: false, ..plain },
+        4 => nn::RecurrentOptions { bidirectional: true, batch_first: false, ..plain },
+        _ => both,
+    };
+    // What follows the sequences: lengths in some variants, then states.
+    let of_lengths = matches!((name, variant), (_, 2) | ("Rnn", 5) | ("Lstm", 6));
+    let one = move |x: &[Tensor], run: &dyn Fn(&Tensor, Option<&Tensor>, Option<&Tensor>) -> (Tensor, Tensor)| {
+        let at = 1 + usize::from(of_lengths);
+        let (y, last) = run(&x[0], x.get(1).filter(|_| of_lengths), x.get(at));
+        flat(&[&y, &last])
+    };
+    macro_rules! one_state {
+        ($layer:expr) => {
+            built($layer, true, move |layer, x| {
+                one(x, &|x, lengths, state| match lengths {
+                    Some(lengths) => layer.run_lengths(x, lengths, state),
+                    None => layer.run(x, state),
+                })
+            })
+        };
+    }
+    Some(match (name, variant) {
+        ("Rnn", 5) => one_state!(nn::Rnn::with(4, 3, nn::Nonlinearity::Relu, options, d)),
+        ("Rnn", _) => one_state!(nn::Rnn::with(4, 3, nn::Nonlinearity::Tanh, options, d)),
+        ("Gru", _) => one_state!(nn::Gru::with(4, 3, options, d)),
+        ("Lstm", _) => {
+            let layer = if variant >= 5 { nn::Lstm::projected(4, 5, 3, options, d) } else { nn::Lstm::with(4, 3, options, d) };
+            built(layer, true, move |layer, x| {
+                let at = 1 + usize::from(of_lengths);
+                let state = x.get(at).zip(x.get(at + 1));
+                let (y, (h, c)) = if of_lengths { layer.run_lengths(&x[0], &x[1], state) } else { layer.run(&x[0], state) };
+                flat(&[&y, &h, &c])
+            })
+        }
+        ("RnnCell", _) => {
+            let cell = nn::RnnCell::new(4, 3, d);
+            let cell = [nn::RnnCell::no_bias, |cell| cell, nn::RnnCell::relu][variant as usize](cell);
+            built(cell, true, |cell, x| cell.step(&x[0], x.get(1)))
+        }
+        ("GruCell", _) => {
+            let cell = nn::GruCell::new(4, 3, d);
+            built(if variant == 0 { cell.no_bias() } else { cell }, true, |cell, x| cell.step(&x[0], x.get(1)))
+        }
+        ("LstmCell", _) => {
+            let cell = nn::LstmCell::new(4, 3, d);
+            built(if variant == 0 { cell.no_bias() } else { cell }, true, |cell, x| {
+                let (h, c) = cell.step(&x[0], x.get(1).zip(x.get(2)));
+                flat(&[&h, &c])
+            })
+        }
+        _ => return None,
+    })
+}
+
 fn conv_options() -> ConvOptions {
     ConvOptions::new(2, 1).groups(2)
 }
@@ -88,6 +155,9 @@ fn build(name: &str, variant: u64) -> Built {
         ConvTranspose1d(4, 6, 3, conv_options(), d) ConvTranspose2d(4, 6, 3, conv_options(), d) ConvTranspose3d(4, 6, 3, conv_options(), d)
         BatchNorm(3, d) RmsNorm(6, d) GroupNorm(2, 6, d) LocalResponseNorm(3) Unflatten(1, &[2, 3])
     );
+    if let Some(layer) = recurrent(name, variant) {
+        return layer;
+    }
     macro_rules! unpool {
         ($n:literal, $pool:ident, $unpool:ident) => {
             built(nn::$unpool::new(2), true, |unpool, x| {

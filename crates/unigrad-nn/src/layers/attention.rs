@@ -2,7 +2,7 @@
 
 use super::{Layer, Linear};
 use crate::{Module, init, trace};
-use unigrad_tensor::{AttentionOptions, DType, Device, Origin, Tensor};
+use unigrad_tensor::{AttentionOptions, Device, Origin, Tensor};
 
 /// Attention over several heads: one matrix projects queries, keys and values. Sequences are `[batch, length, size]`.
 #[derive(Module, Clone)]
@@ -26,10 +26,10 @@ impl MultiHeadAttention {
     #[track_caller]
     pub fn new(size: usize, n_heads: usize, device: &Device) -> MultiHeadAttention {
         let mut out_proj = Linear::new(size, size, device);
-        out_proj.bias = Some(init::constant(&[size], 0.0, DType::F32, device));
+        out_proj.bias = Some(init::constant(&[size], 0.0, init::dtype(), device));
         MultiHeadAttention {
-            in_proj_weight: init::xavier_uniform(&[3 * size, size], 1.0, DType::F32, device),
-            in_proj_bias: Some(init::constant(&[3 * size], 0.0, DType::F32, device)),
+            in_proj_weight: init::xavier_uniform(&[3 * size, size], 1.0, init::dtype(), device),
+            in_proj_bias: Some(init::constant(&[3 * size], 0.0, init::dtype(), device)),
             out_proj,
             n_heads,
             dropout: 0.0,

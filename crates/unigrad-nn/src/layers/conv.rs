@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{ConvOptions, DType, Device, Tensor};
+use unigrad_tensor::{ConvOptions, Device, Tensor};
 
 macro_rules! convolutions {
     ($($name:ident, $transposed:ident, $n:literal, $forward:ident, $backward:ident, $axes:literal;)*) => { $(
@@ -26,8 +26,8 @@ macro_rules! convolutions {
                 shape.extend([kernel; $n]);
                 let (fan_in, _) = init::fans(&shape);
                 $name {
-                    weight: init::torch_default(&shape, fan_in, DType::F32, device),
-                    bias: Some(init::torch_default(&[outputs], fan_in, DType::F32, device)),
+                    weight: init::torch_default(&shape, fan_in, init::dtype(), device),
+                    bias: Some(init::torch_default(&[outputs], fan_in, init::dtype(), device)),
                     options,
                 }
             }
@@ -66,8 +66,8 @@ macro_rules! convolutions {
                 shape.extend([kernel; $n]);
                 let (fan_in, _) = init::fans(&shape);
                 $transposed {
-                    weight: init::torch_default(&shape, fan_in, DType::F32, device),
-                    bias: Some(init::torch_default(&[outputs], fan_in, DType::F32, device)),
+                    weight: init::torch_default(&shape, fan_in, init::dtype(), device),
+                    bias: Some(init::torch_default(&[outputs], fan_in, init::dtype(), device)),
                     options,
                 }
             }

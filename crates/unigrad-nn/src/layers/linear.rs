@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{DType, Device, Tensor};
+use unigrad_tensor::{Device, Tensor};
 
 /// `x @ weightᵀ + bias` over the last axis.
 #[derive(Module, Clone)]
@@ -17,14 +17,14 @@ impl Linear {
     /// From `inputs` features to `outputs`, with a bias.
     #[track_caller]
     pub fn new(inputs: usize, outputs: usize, device: &Device) -> Linear {
-        let bias = Some(init::torch_default(&[outputs], inputs, DType::F32, device));
+        let bias = Some(init::torch_default(&[outputs], inputs, init::dtype(), device));
         Linear { bias, ..Linear::no_bias(inputs, outputs, device) }
     }
 
     /// Without a bias.
     #[track_caller]
     pub fn no_bias(inputs: usize, outputs: usize, device: &Device) -> Linear {
-        Linear { weight: init::torch_default(&[outputs, inputs], inputs, DType::F32, device), bias: None }
+        Linear { weight: init::torch_default(&[outputs, inputs], inputs, init::dtype(), device), bias: None }
     }
 }
 
@@ -49,8 +49,8 @@ impl Bilinear {
     #[track_caller]
     pub fn new(inputs: usize, others: usize, outputs: usize, device: &Device) -> Bilinear {
         Bilinear {
-            weight: init::torch_default(&[outputs, inputs, others], inputs, DType::F32, device),
-            bias: Some(init::torch_default(&[outputs], inputs, DType::F32, device)),
+            weight: init::torch_default(&[outputs, inputs, others], inputs, init::dtype(), device),
+            bias: Some(init::torch_default(&[outputs], inputs, init::dtype(), device)),
         }
     }
 

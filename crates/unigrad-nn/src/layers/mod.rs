@@ -33,7 +33,7 @@ pub use pool::{
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d,
     AvgPool3d, LpPool1d, LpPool2d, LpPool3d, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
 };
-pub use recurrent::{Gru, Lstm};
+pub use recurrent::{Gru, GruCell, Lstm, LstmCell, Nonlinearity, RecurrentOptions, Rnn, RnnCell};
 pub use sequential::Sequential;
 pub use shape::{
     ChannelShuffle, CosineSimilarity, Flatten, Fold, Identity, PairwiseDistance, PixelShuffle, PixelUnshuffle, Residual, Unflatten, Unfold,

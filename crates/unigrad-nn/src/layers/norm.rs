@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{DType, Device, Origin, Tensor, no_grad};
+use unigrad_tensor::{Device, Origin, Tensor, no_grad};
 
 /// `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes.
 #[derive(Module, Clone)]
@@ -25,8 +25,8 @@ impl LayerNorm {
     /// Over the last axes, of the given sizes, with a bias.
     #[track_caller]
     pub fn over(sizes: &[usize], device: &Device) -> LayerNorm {
-        let bias = Some(init::constant(sizes, 0.0, DType::F32, device));
-        LayerNorm { weight: init::constant(sizes, 1.0, DType::F32, device), bias, eps: 1e-5 }
+        let bias = Some(init::constant(sizes, 0.0, init::dtype(), device));
+        LayerNorm { weight: init::constant(sizes, 1.0, init::dtype(), device), bias, eps: 1e-5 }
     }
 
     /// Without a bias.
@@ -56,7 +56,7 @@ impl RmsNorm {
     /// Over the last axis, of `size` features.
     #[track_caller]
     pub fn new(size: usize, device: &Device) -> RmsNorm {
-        RmsNorm { weight: init::constant(&[size], 1.0, DType::F32, device), eps: 1e-5 }
+        RmsNorm { weight: init::constant(&[size], 1.0, init::dtype(), device), eps: 1e-5 }
     }
 }
 
@@ -85,7 +85,7 @@ impl GroupNorm {
     #[track_caller]
     pub fn new(groups: usize, channels: usize, device: &Device) -> GroupNorm {
         let _origin = Origin::enter_caller();
-        let value = |v| init::constant(&[channels], v, DType::F32, device);
+        let value = |v| init::constant(&[channels], v, init::dtype(), device);
         GroupNorm { weight: value(1.0), bias: value(0.0), groups, eps: 1e-5 }
     }
 }
@@ -126,11 +126,11 @@ impl BatchNorm {
     #[track_caller]
     pub fn new(channels: usize, device: &Device) -> BatchNorm {
         let _origin = Origin::enter_caller();
-        let value = |v| init::constant(&[channels], v, DType::F32, device);
+        let value = |v| init::constant(&[channels], v, init::dtype(), device);
         // Uploaded, not computed: a first step then looks like the others. What is too large for any layer is refused like all tensors.
         let running = |v: f32| match channels <= 1 << 24 {
-            true => Tensor::from_vec(vec![v; channels], channels, device),
-            false => Tensor::full([channels], f64::from(v), DType::F32, device),
+            true => Tensor::from_vec(vec![v; channels], channels, device).cast(init::dtype()),
+            false => Tensor::full([channels], f64::from(v), init::dtype(), device),
         };
         BatchNorm {
             weight: value(1.0),
@@ -236,7 +236,7 @@ impl InstanceNorm {
     #[track_caller]
     pub fn affine(mut self, device: &Device) -> InstanceNorm {
         let _origin = Origin::enter_caller();
-        let value = |v| Some(init::constant(&[self.channels], v, DType::F32, device));
+        let value = |v| Some(init::constant(&[self.channels], v, init::dtype(), device));
         (self.weight, self.bias) = (value(1.0), value(0.0));
         self
     }
@@ -245,7 +245,7 @@ impl InstanceNorm {
     #[track_caller]
     pub fn track_running_stats(mut self, device: &Device) -> InstanceNorm {
         let _origin = Origin::enter_caller();
-        let value = |v| Some(Tensor::full([self.channels], v, DType::F32, device));
+        let value = |v| Some(Tensor::full([self.channels], v, init::dtype(), device));
         (self.running_mean, self.running_var) = (value(0.0), value(1.0));
         self.num_batches_tracked = Some(Tensor::from_vec(vec![0i64], (), device));
         self

@@ -356,7 +356,7 @@ impl LearnedEncoding {
     /// For sequences of at most `longest` positions of `size` features.
     #[track_caller]
     pub fn new(size: usize, longest: usize, device: &Device) -> LearnedEncoding {
-        LearnedEncoding { weight: crate::init::normal(&[longest, size], 0.02, DType::F32, device) }
+        LearnedEncoding { weight: crate::init::normal(&[longest, size], 0.02, crate::init::dtype(), device) }
     }
 }
 
