@@ -163,6 +163,53 @@ case("RnnCell", nn.RNNCell(4, 3, nonlinearity="relu"), X(4), variant=2)
 case("GruCell", nn.GRUCell(4, 3), X(4), variant=2)
 case("LstmCell", nn.LSTMCell(4, 3), X(4), variant=2, run=lambda l, x: flat(*l(x)))
 
+
+class Averages(nn.Module):
+    """Attention with the weights that it gave, of heads or their mean."""
+
+    def __init__(self, layer, average, mask=None):
+        super().__init__()
+        self.__dict__["layer"] = layer
+        self.average, self.mask = average, mask
+
+    def __call__(self, layer, q, k, v):
+        y, w = layer(q, k, v, attn_mask=self.mask, need_weights=True, average_attn_weights=self.average)
+        return flat(y, w)
+
+
+kv = dict(kdim=6, vdim=5, batch_first=True)
+seen = nn.Transformer.generate_square_subsequent_mask(4)[:3]
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, **kv), X(2, 3, 8), X(2, 4, 6), X(2, 4, 5), variant=2, run=Averages(None, True))
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, add_bias_kv=True, **kv), X(2, 3, 8), X(2, 4, 6), X(2, 4, 5), variant=3,
+     run=Averages(None, False, seen))
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, add_zero_attn=True, bias=False, **kv), X(2, 3, 8), X(2, 4, 6), X(2, 4, 5), variant=4,
+     run=Averages(None, False))
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, add_zero_attn=True, add_bias_kv=True, batch_first=True), X(2, 4, 8), variant=5,
+     run=lambda l, x: l(x, x, x, attn_mask=nn.Transformer.generate_square_subsequent_mask(4), need_weights=False)[0])
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2), X(4, 8), variant=6, run=lambda l, x: l(x, x, x, need_weights=False)[0])
+for variant, options in enumerate([dict(affine=False), dict(track_running_stats=False), dict(momentum=None)], 4):
+    case("BatchNorm", nn.BatchNorm1d(3, **options), X(4, 3, 5), variant=variant)
+case("BatchNorm", nn.BatchNorm1d(3), X(4, 3, 5), variant=7, train=False)
+case("BatchNorm", nn.BatchNorm1d(3, track_running_stats=False), X(4, 3, 5), variant=8, train=False)
+case("LayerNorm", nn.LayerNorm((3, 6), elementwise_affine=False), X(4, 3, 6), variant=2)
+case("RmsNorm", nn.RMSNorm((3, 6), eps=1e-5), X(4, 3, 6), variant=1)
+case("RmsNorm", nn.RMSNorm((3, 6), eps=1e-5, elementwise_affine=False), X(4, 3, 6), variant=2)
+case("GroupNorm", nn.GroupNorm(2, 6, affine=False), X(3, 6, 5), variant=1)
+for variant, mode in enumerate(["reflect", "replicate", "circular"], 1):
+    case("Conv1d", nn.Conv1d(2, 3, 3, padding=2, padding_mode=mode), X(2, 2, 7), variant=variant)
+    case("Conv2d", nn.Conv2d(2, 3, (3, 2), padding=(1, 2), padding_mode=mode), X(2, 2, 4, 5), variant=variant)
+    case("Conv3d", nn.Conv3d(1, 2, 2, padding=1, padding_mode=mode), X(1, 1, 3, 3, 3), variant=variant)
+case("Conv1d", nn.Conv1d(2, 3, 4, padding="same", dilation=3), X(2, 2, 9), variant=4)
+case("Conv2d", nn.Conv2d(2, 3, (2, 5), padding="same", padding_mode="circular"), X(2, 2, 4, 5), variant=4)
+from torch.nn.utils.parametrizations import spectral_norm, weight_norm
+
+case("WeightNorm", weight_norm(nn.Linear(4, 3)), X(2, 4))
+case("WeightNorm", weight_norm(nn.Linear(4, 3), dim=None), X(2, 4), variant=1)
+case("WeightNorm", weight_norm(nn.Conv2d(2, 3, 2), dim=1), X(2, 2, 3, 3), variant=2)
+case("SpectralNorm", spectral_norm(nn.Linear(4, 3)), X(2, 4))
+case("SpectralNorm", spectral_norm(nn.Linear(4, 3)), X(2, 4), variant=1, train=False)
+case("SpectralNorm", spectral_norm(nn.ConvTranspose2d(2, 3, 2), n_power_iterations=2), X(2, 2, 3, 3), variant=2)
+
 path = os.path.join(os.path.dirname(__file__), "..", "goldens", "layers.json")
 with open(path, "w") as file:
     json.dump(cases, file, separators=(",", ":"))

@@ -22,6 +22,7 @@ impl Tensor {
     /// One half of an axis times the sigmoid of the other (Dauphin et al., 2017); the axis has an even size.
     #[track_caller]
     pub fn glu(&self, axis: isize) -> Tensor {
+        let _within = crate::autocast::within();
         let x = self.float();
         let e = x.expr();
         match resolve_axis(&e, "glu", axis as i64) {

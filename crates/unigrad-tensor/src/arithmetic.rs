@@ -172,6 +172,7 @@ impl Tensor {
     /// `scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
     #[track_caller]
     pub fn selu(&self) -> Tensor {
+        let _within = crate::autocast::within();
         exponential_below(&self.float(), K(1.673_263_242_354_377_2).into()) * K(1.050_700_987_355_480_5)
     }
 
@@ -185,6 +186,7 @@ impl Tensor {
     /// `x * tanh(softplus(x))`.
     #[track_caller]
     pub fn mish(&self) -> Tensor {
+        let _within = crate::autocast::within();
         let x = self.float();
         x.softplus().tanh() * x
     }
@@ -235,6 +237,7 @@ impl Tensor {
     /// `log(sigmoid(x))`, without overflow.
     #[track_caller]
     pub fn log_sigmoid(&self) -> Tensor {
+        let _within = crate::autocast::within();
         self.float().neg().softplus().neg()
     }
 

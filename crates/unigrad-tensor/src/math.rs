@@ -210,6 +210,7 @@ impl Tensor {
     /// `sin(πx) / (πx)`, 1 at 0.
     #[track_caller]
     pub fn sinc(&self) -> Tensor {
+        let _within = crate::autocast::within();
         let value = |x: &Tensor| {
             let zero = x.eq(K(0.0));
             let angle = zero.where_(K(1.0), x * K(consts::PI));

@@ -250,6 +250,7 @@ impl Tensor {
     /// Averages over as many regions per spatial axis as asked: region `i` of `s` covers `floor(i * size / s) .. ceil((i + 1) * size / s)`.
     #[track_caller]
     pub fn adaptive_avg_pool(&self, sizes: &[usize]) -> Tensor {
+        let _within = crate::autocast::within();
         self.adaptive("adaptive_avg_pool", sizes, |x, axis| x.mean_keepdim(axis as isize))
     }
 
