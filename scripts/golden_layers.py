@@ -201,6 +201,8 @@ for variant, mode in enumerate(["reflect", "replicate", "circular"], 1):
     case("Conv3d", nn.Conv3d(1, 2, 2, padding=1, padding_mode=mode), X(1, 1, 3, 3, 3), variant=variant)
 case("Conv1d", nn.Conv1d(2, 3, 4, padding="same", dilation=3), X(2, 2, 9), variant=4)
 case("Conv2d", nn.Conv2d(2, 3, (2, 5), padding="same", padding_mode="circular"), X(2, 2, 4, 5), variant=4)
+case("LinearCrossEntropyLoss", nn.LinearCrossEntropyLoss(4, 5), X(6, 4), torch.tensor([0, 4, 2, 1, 1, 3]))
+case("LinearCrossEntropyLoss", nn.LinearCrossEntropyLoss(4, 5, out_features=(2, 3)), X(3, 4), torch.arange(18).reshape(3, 2, 3) % 5, variant=1)
 from torch.nn.utils.parametrizations import spectral_norm, weight_norm
 
 case("WeightNorm", weight_norm(nn.Linear(4, 3)), X(2, 4))

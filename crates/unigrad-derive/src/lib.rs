@@ -149,7 +149,8 @@ fn is_plain(ty: &Type) -> bool {
                 }),
                 _ => false,
             };
-            PLAIN.iter().any(|plain| last.ident == plain) || (matches!(last.ident.to_string().as_str(), "Option" | "Vec" | "BTreeMap" | "HashMap") && inner())
+            PLAIN.iter().any(|plain| last.ident == plain)
+                || (matches!(last.ident.to_string().as_str(), "Option" | "Vec" | "BTreeMap" | "HashMap") && inner())
         }),
         Type::Array(array) => is_plain(&array.elem),
         Type::Tuple(tuple) => tuple.elems.iter().all(is_plain),

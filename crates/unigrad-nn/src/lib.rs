@@ -38,10 +38,10 @@ pub use optim::{
     StepNumbers, clip_grad_norm, clip_grad_value, grad_norm,
 };
 pub use optim::{GradScaler, ScalerOptions};
-pub use unigrad_tensor::{autocast, autocast_guard};
 pub use schedule::{Anneal, Better, Peaks, Plateau, Schedule};
 pub use trace::{first_not_finite, name_layer, observe};
 pub use unigrad_derive::Module;
+pub use unigrad_tensor::{autocast, autocast_guard};
 
 /// This crate under the name that derived code uses, here as in the facade.
 #[doc(hidden)]

@@ -142,6 +142,8 @@ impl Cast {
     /// As [`Cast::of`].
     #[track_caller]
     pub(crate) fn maybe(&self, x: Option<&Tensor>) -> Option<Tensor> {
+        // Not in a closure: the place would be this line.
+        #[allow(clippy::manual_map)]
         match x {
             Some(x) => Some(self.of(x)),
             None => None,

@@ -349,7 +349,11 @@ pub fn checkpoint(block: impl Fn(&[Tensor]) -> Tensor + Send + Sync + 'static, i
         unigrad_graph::boundary(&value, since).into_iter().filter(|node| !exprs.iter().any(|input| input.same(node))).collect();
     let all: Vec<Expr> = exprs.iter().cloned().chain(captured).collect();
     let value = if value.needs_grad() { value.detach() } else { value };
-    Tensor::from_expr(Expr::custom(Arc::new(Checkpoint { block: Box::new(block), n_inputs: exprs.len(), random, autocast: autocast::autocast_dtype() }), &value, &all))
+    Tensor::from_expr(Expr::custom(
+        Arc::new(Checkpoint { block: Box::new(block), n_inputs: exprs.len(), random, autocast: autocast::autocast_dtype() }),
+        &value,
+        &all,
+    ))
 }
 
 impl From<Arc<unigrad_graph::Error>> for Error {

@@ -242,7 +242,12 @@ impl Tensor {
         reduction: Reduction,
     ) -> Tensor {
         if let Some(cast) = crate::autocast::entered("bce_with_logits") {
-            return cast.of(self).bce_with_logits_with(&cast.of(target), cast.maybe(weight).as_ref(), cast.maybe(pos_weight).as_ref(), reduction);
+            return cast.of(self).bce_with_logits_with(
+                &cast.of(target),
+                cast.maybe(weight).as_ref(),
+                cast.maybe(pos_weight).as_ref(),
+                reduction,
+            );
         }
         if let Some(invalid) = alike("bce_with_logits", self, target) {
             return invalid;

@@ -61,6 +61,45 @@ fn the_curve_of_a_gpt_is_that_of_f32() {
     }
 }
 
+/// On a device whose kernels a compiler makes; where `UNIGRAD_TEST_FULL` asks for it.
+#[test]
+fn the_curve_is_that_of_f32_on_opencl() {
+    let full = std::env::var("UNIGRAD_TEST_FULL").is_ok_and(|value| !value.is_empty() && value != "0");
+    let device = match Device::open("opencl") {
+        Ok(device) if full => device,
+        Ok(_) => return println!("SKIPPED: loss curves on OpenCL: set UNIGRAD_TEST_FULL=1"),
+        Err(error) => return println!("SKIPPED: loss curves on OpenCL: {error}"),
+    };
+    let full = losses(DType::F32, STEPS, &device);
+    for precision in [DType::BF16, DType::F16] {
+        let half = losses(precision, STEPS, &device);
+        let worst = full.iter().zip(&half).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        println!("{precision} on OpenCL: at most {worst} from f32's over {STEPS} steps");
+        assert!(worst < 2e-2, "{precision}: {worst}\n{full:?}\n{half:?}");
+    }
+}
+
+/// The scale and the count of steps stay on the device: the host learns of a skipped step when it reads something.
+#[test]
+fn a_scaled_step_waits_for_nothing() {
+    unigrad_testing::register();
+    let d = Device::open("interpreter:0").unwrap();
+    let net = Linear::new(3, 2, &d);
+    let x = Tensor::ones([4, 3], DType::F32, &d).realize().unwrap();
+    let mut optimizer = AdamW::new(net.parameters(), 1e-2).unwrap();
+    let mut scaler = GradScaler::new(ScalerOptions::default(), &d).unwrap();
+    let before = d.n_waits();
+    for _ in 0..5 {
+        let loss = autocast(DType::F16, || net.forward(&x).square().mean(()));
+        scaler.scale(&loss).backward().unwrap();
+        scaler.step(&mut optimizer).unwrap();
+        optimizer.zero_grad();
+    }
+    assert_eq!(d.n_waits(), before);
+    assert_eq!(scaler.get_scale().unwrap(), 65536.0);
+    assert_eq!(optimizer.n_steps(), 5);
+}
+
 /// What PyTorch's rule makes of a scale.
 struct Rule {
     scale: f32,
@@ -91,7 +130,9 @@ fn the_scale_follows_pytorchs_rule_and_skipped_steps_do_not_count() {
     let mut optimizer = AdamW::new(vec![w.clone(), frozen.clone()], 0.1).unwrap();
     let mut rule = Rule { scale: 1024.0, tracker: 0 };
     let mut taken = 0;
-    for (i, bad) in [None, None, Some(f32::INFINITY), None, None, None, None, Some(f32::NAN), Some(f32::INFINITY), None, None, None].iter().enumerate() {
+    for (i, bad) in
+        [None, None, Some(f32::INFINITY), None, None, None, None, Some(f32::NAN), Some(f32::INFINITY), None, None, None].iter().enumerate()
+    {
         let before = (w.to_vec::<f32>().unwrap(), optimizer.state_dict().unwrap());
         let factor = Tensor::from_vec(vec![1.0f32, bad.unwrap_or(1.0)], 2, &d);
         let loss = (&w * &factor * &frozen).square().mean(());

@@ -81,14 +81,17 @@ fn maps_and_lists_have_paths() {
     assert!(buffers.ends_with(&["tables.0".to_owned(), "tables.1".to_owned()]), "{buffers:?}");
     assert!(net.sizes.is_empty());
     let modules: Vec<(String, String)> = net.named_modules().into_iter().map(|(path, module)| (path, module.type_name())).collect();
-    for (path, name) in [("", "Net"), ("blocks.3", "Sequential"), ("blocks.3.act", "Relu"), ("two.0", "Residual<Linear>"), ("by_name.a", "Linear")] {
+    for (path, name) in
+        [("", "Net"), ("blocks.3", "Sequential"), ("blocks.3.act", "Relu"), ("two.0", "Residual<Linear>"), ("by_name.a", "Linear")]
+    {
         assert!(modules.contains(&(path.to_owned(), name.to_owned())), "{path} {name} is not in {modules:?}");
     }
 }
 
 #[test]
 fn apply_reaches_every_module_of_a_type() {
-    let mut net = Sequential::new().add(Dropout::new(0.5)).add(Residual(Linear::new(2, 2, &device()))).add(Sequential::new().add(Dropout::new(0.25)));
+    let mut net =
+        Sequential::new().add(Dropout::new(0.5)).add(Residual(Linear::new(2, 2, &device()))).add(Sequential::new().add(Dropout::new(0.25)));
     let mut seen = Vec::new();
     net.apply(|path, module| {
         if let Some(dropout) = module.downcast_mut::<Dropout>() {
@@ -235,12 +238,20 @@ fn tied_weights_are_saved_once_and_loaded_by_either_name() {
 #[test]
 fn a_part_is_loaded_and_the_rest_is_told() {
     let d = device();
-    let file = Sequential::new().add_named("encoder", Linear::new(4, 3, &d)).add_named("head", Linear::new(3, 2, &d)).to_archive().unwrap().tensors;
+    let file = Sequential::new()
+        .add_named("encoder", Linear::new(4, 3, &d))
+        .add_named("head", Linear::new(3, 2, &d))
+        .to_archive()
+        .unwrap()
+        .tensors;
     let encoder = Linear::new(4, 3, &d);
     let report = encoder.load_with(&file, &LoadOptions::new().prefix("encoder.")).unwrap();
     assert_eq!(report.loaded, ["weight", "bias"]);
     assert_eq!(encoder.weight.to_bytes().unwrap(), file["encoder.weight"].bytes);
-    let other = Sequential::new().add_named("encoder", Linear::no_bias(4, 3, &d)).add_named("head", Linear::new(3, 5, &d)).add_named("new", BatchNorm::new(2, &d));
+    let other = Sequential::new()
+        .add_named("encoder", Linear::no_bias(4, 3, &d))
+        .add_named("head", Linear::new(3, 5, &d))
+        .add_named("new", BatchNorm::new(2, &d));
     let before = other.to_archive().unwrap();
     // Other shapes are errors also where names need not fit.
     let error = other.load_with(&file, &LoadOptions::new().not_strict()).unwrap_err().to_string();

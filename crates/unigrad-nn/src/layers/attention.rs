@@ -260,7 +260,7 @@ fn seen_until_own(n_queries: usize, n_keys: usize, like: &Tensor) -> Tensor {
     match like.device() {
         Ok(device) => {
             let count = |n: usize| Tensor::arange(0.0, n as f64, 1.0, DType::I64, &device);
-            count(n_keys).unsqueeze(0).le(&count(n_queries).unsqueeze(1))
+            count(n_keys).unsqueeze(0).le(count(n_queries).unsqueeze(1))
         }
         Err(error) => Tensor::from_error(&error),
     }

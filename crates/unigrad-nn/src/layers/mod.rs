@@ -26,7 +26,7 @@ pub use attention::MultiHeadAttention;
 pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
 pub use dropout::{AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout};
 pub use embedding::{Embedding, EmbeddingBag};
-pub use linear::{Bilinear, Linear};
+pub use linear::{Bilinear, Linear, LinearCrossEntropyLoss};
 pub use norm::{GroupNorm, LayerNorm, LocalResponseNorm, RmsNorm};
 pub use padding::{
     CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, ReflectionPad1d, ReflectionPad2d,
@@ -46,8 +46,8 @@ pub use shape::{
     Upsample,
 };
 pub use transformer::{
-    Activation, AttentionMasks, Transformer, TransformerDecoder, TransformerDecoderLayer,
-    TransformerEncoder, TransformerEncoderLayer, TransformerOptions,
+    Activation, AttentionMasks, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    TransformerOptions,
 };
 
 use crate::Module;

@@ -2,8 +2,8 @@
 //!
 //! In: an input `[batch, features]` or `[features]`, and states. Out: the states after it.
 
-use crate::{Module, init, trace};
 use super::Nonlinearity;
+use crate::{Module, init, trace};
 use unigrad_tensor::{Device, Origin, Tensor};
 
 /// The states h and c after a step, from the gates' sums: input, forget, cell, output.

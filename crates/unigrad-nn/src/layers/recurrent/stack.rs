@@ -171,7 +171,8 @@ impl Stack {
                 let mut states = Vec::with_capacity(given.len());
                 for (number, given) in given.iter().enumerate() {
                     let zeros = zeros(&layer_input.select(1, 0), if number == 0 { self.outputs } else { self.hidden });
-                    let state = given.as_ref().map_or_else(|| zeros.clone(), |state| state.select(0, (layer * directions + direction) as i64));
+                    let state =
+                        given.as_ref().map_or_else(|| zeros.clone(), |state| state.select(0, (layer * directions + direction) as i64));
                     states.push(state.cast(dtype).expand_as(&zeros));
                 }
                 let body = |states: &[Tensor], elements: &[Tensor]| {
@@ -182,7 +183,8 @@ impl Stack {
                             *new = kept.where_(&*new, old);
                         }
                     }
-                    let output = new.iter().take(1).map(|h| elements.get(1).map_or_else(|| h.clone(), |kept| kept.where_(h, 0.0))).collect();
+                    let output =
+                        new.iter().take(1).map(|h| elements.get(1).map_or_else(|| h.clone(), |kept| kept.where_(h, 0.0))).collect();
                     (new, output)
                 };
                 let options = if direction == 1 { ScanOptions::new().reverse() } else { ScanOptions::new() };
@@ -240,5 +242,5 @@ fn within(x: &Tensor, lengths: &Tensor) -> Result<Tensor> {
     }
     let device = x.device()?;
     let times = Tensor::arange(0.0, length as f64, 1.0, DType::I64, &device).unsqueeze(0);
-    Ok(times.lt(&lengths.to(&device).cast(DType::I64).unsqueeze(1)).unsqueeze(-1))
+    Ok(times.lt(lengths.to(&device).cast(DType::I64).unsqueeze(1)).unsqueeze(-1))
 }
