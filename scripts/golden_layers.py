@@ -120,6 +120,98 @@ for variant, more in enumerate([{}, dict(activation="gelu", norm_first=True)]):
          run=lambda l, x, y, m: l(x, y, tgt_mask=torch.triu(torch.ones(4, 4, dtype=torch.bool), 1), memory_key_padding_mask=m))
 case("Transformer", nn.Transformer(num_encoder_layers=2, num_decoder_layers=1, **options), X(2, 5, 8), X(2, 4, 8))
 
+
+
+def flat(*tensors):
+    return torch.cat([x.reshape(-1) for x in tensors])
+
+
+def packed(layer, x, lengths, *state):
+    """Outputs and last states of sequences of different lengths."""
+    x = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=layer.batch_first, enforce_sorted=False)
+    y, last = layer(x, *state)
+    y = nn.utils.rnn.pad_packed_sequence(y, batch_first=layer.batch_first)[0]
+    return flat(y, *last) if isinstance(last, tuple) else flat(y, last)
+
+
+def all_of(layer, x, *state):
+    y, last = layer(x, *state)
+    return flat(y, *last) if isinstance(last, tuple) else flat(y, last)
+
+
+lengths = torch.tensor([4, 2, 5])
+both = dict(num_layers=2, bidirectional=True, batch_first=True)
+for name, layer in [("Rnn", nn.RNN), ("Gru", nn.GRU), ("Lstm", nn.LSTM)]:
+    states = 2 if name == "Lstm" else 1
+    give = (lambda s: (s,)) if name == "Lstm" else (lambda s: s)
+    case(name, layer(4, 3, batch_first=True), X(3, 5, 4), run=all_of)
+    case(name, layer(4, 3, **both), X(3, 5, 4), *[X(4, 3, 3) for _ in range(states)], variant=1,
+         run=lambda l, x, *s: all_of(l, x, s if len(s) == 2 else s[0]))
+    case(name, layer(4, 3, **both), X(3, 5, 4), lengths, *[X(4, 3, 3) for _ in range(states)], variant=2,
+         run=lambda l, x, n, *s: packed(l, x, n, s if len(s) == 2 else s[0]))
+    case(name, layer(4, 3, num_layers=2, bias=False), X(5, 2, 4), variant=3, run=all_of)
+    case(name, layer(4, 3, bidirectional=True), X(5, 4), variant=4, run=all_of)
+case("Rnn", nn.RNN(4, 3, nonlinearity="relu", **both), X(3, 5, 4), lengths, variant=5, run=packed)
+case("Lstm", nn.LSTM(4, 5, proj_size=3, **both), X(3, 5, 4), variant=5, run=all_of)
+case("Lstm", nn.LSTM(4, 5, proj_size=3, **both), X(3, 5, 4), lengths, X(4, 3, 3), X(4, 3, 5), variant=6,
+     run=lambda l, x, n, h, c: packed(l, x, n, (h, c)))
+for bias in (True, False):
+    case("RnnCell", nn.RNNCell(4, 3, bias=bias), X(2, 4), X(2, 3), variant=int(bias))
+    case("GruCell", nn.GRUCell(4, 3, bias=bias), X(2, 4), X(2, 3), variant=int(bias))
+    case("LstmCell", nn.LSTMCell(4, 3, bias=bias), X(2, 4), X(2, 3), X(2, 3), variant=int(bias), run=lambda l, x, h, c: flat(*l(x, (h, c))))
+case("RnnCell", nn.RNNCell(4, 3, nonlinearity="relu"), X(4), variant=2)
+case("GruCell", nn.GRUCell(4, 3), X(4), variant=2)
+case("LstmCell", nn.LSTMCell(4, 3), X(4), variant=2, run=lambda l, x: flat(*l(x)))
+
+
+class Averages(nn.Module):
+    """Attention with the weights that it gave, of heads or their mean."""
+
+    def __init__(self, layer, average, mask=None):
+        super().__init__()
+        self.__dict__["layer"] = layer
+        self.average, self.mask = average, mask
+
+    def __call__(self, layer, q, k, v):
+        y, w = layer(q, k, v, attn_mask=self.mask, need_weights=True, average_attn_weights=self.average)
+        return flat(y, w)
+
+
+kv = dict(kdim=6, vdim=5, batch_first=True)
+seen = nn.Transformer.generate_square_subsequent_mask(4)[:3]
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, **kv), X(2, 3, 8), X(2, 4, 6), X(2, 4, 5), variant=2, run=Averages(None, True))
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, add_bias_kv=True, **kv), X(2, 3, 8), X(2, 4, 6), X(2, 4, 5), variant=3,
+     run=Averages(None, False, seen))
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, add_zero_attn=True, bias=False, **kv), X(2, 3, 8), X(2, 4, 6), X(2, 4, 5), variant=4,
+     run=Averages(None, False))
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, add_zero_attn=True, add_bias_kv=True, batch_first=True), X(2, 4, 8), variant=5,
+     run=lambda l, x: l(x, x, x, attn_mask=nn.Transformer.generate_square_subsequent_mask(4), need_weights=False)[0])
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2), X(4, 8), variant=6, run=lambda l, x: l(x, x, x, need_weights=False)[0])
+for variant, options in enumerate([dict(affine=False), dict(track_running_stats=False), dict(momentum=None)], 4):
+    case("BatchNorm", nn.BatchNorm1d(3, **options), X(4, 3, 5), variant=variant)
+case("BatchNorm", nn.BatchNorm1d(3), X(4, 3, 5), variant=7, train=False)
+case("BatchNorm", nn.BatchNorm1d(3, track_running_stats=False), X(4, 3, 5), variant=8, train=False)
+case("LayerNorm", nn.LayerNorm((3, 6), elementwise_affine=False), X(4, 3, 6), variant=2)
+case("RmsNorm", nn.RMSNorm((3, 6), eps=1e-5), X(4, 3, 6), variant=1)
+case("RmsNorm", nn.RMSNorm((3, 6), eps=1e-5, elementwise_affine=False), X(4, 3, 6), variant=2)
+case("GroupNorm", nn.GroupNorm(2, 6, affine=False), X(3, 6, 5), variant=1)
+for variant, mode in enumerate(["reflect", "replicate", "circular"], 1):
+    case("Conv1d", nn.Conv1d(2, 3, 3, padding=2, padding_mode=mode), X(2, 2, 7), variant=variant)
+    case("Conv2d", nn.Conv2d(2, 3, (3, 2), padding=(1, 2), padding_mode=mode), X(2, 2, 4, 5), variant=variant)
+    case("Conv3d", nn.Conv3d(1, 2, 2, padding=1, padding_mode=mode), X(1, 1, 3, 3, 3), variant=variant)
+case("Conv1d", nn.Conv1d(2, 3, 4, padding="same", dilation=3), X(2, 2, 9), variant=4)
+case("Conv2d", nn.Conv2d(2, 3, (2, 5), padding="same", padding_mode="circular"), X(2, 2, 4, 5), variant=4)
+case("LinearCrossEntropyLoss", nn.LinearCrossEntropyLoss(4, 5), X(6, 4), torch.tensor([0, 4, 2, 1, 1, 3]))
+case("LinearCrossEntropyLoss", nn.LinearCrossEntropyLoss(4, 5, out_features=(2, 3)), X(3, 4), torch.arange(18).reshape(3, 2, 3) % 5, variant=1)
+from torch.nn.utils.parametrizations import spectral_norm, weight_norm
+
+case("WeightNorm", weight_norm(nn.Linear(4, 3)), X(2, 4))
+case("WeightNorm", weight_norm(nn.Linear(4, 3), dim=None), X(2, 4), variant=1)
+case("WeightNorm", weight_norm(nn.Conv2d(2, 3, 2), dim=1), X(2, 2, 3, 3), variant=2)
+case("SpectralNorm", spectral_norm(nn.Linear(4, 3)), X(2, 4))
+case("SpectralNorm", spectral_norm(nn.Linear(4, 3)), X(2, 4), variant=1, train=False)
+case("SpectralNorm", spectral_norm(nn.ConvTranspose2d(2, 3, 2), n_power_iterations=2), X(2, 2, 3, 3), variant=2)
+
 path = os.path.join(os.path.dirname(__file__), "..", "goldens", "layers.json")
 with open(path, "w") as file:
     json.dump(cases, file, separators=(",", ":"))

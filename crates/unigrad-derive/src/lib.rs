@@ -70,6 +70,8 @@ fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
         impl #generics #root::Module for #ident #arguments #bounds {
             fn visit<'module>(&'module self, visitor: &mut dyn #root::Visitor<'module>) { #allow #(#by_ref)* }
             fn visit_mut(&mut self, visitor: &mut dyn #root::VisitorMut) { #allow #(#by_mut)* }
+            fn as_any(&self) -> ::core::option::Option<&dyn ::core::any::Any> { ::core::option::Option::Some(self) }
+            fn as_any_mut(&mut self) -> ::core::option::Option<&mut dyn ::core::any::Any> { ::core::option::Option::Some(self) }
             #on_mode
         }
     })
@@ -147,7 +149,8 @@ fn is_plain(ty: &Type) -> bool {
                 }),
                 _ => false,
             };
-            PLAIN.iter().any(|plain| last.ident == plain) || (matches!(last.ident.to_string().as_str(), "Option" | "Vec") && inner())
+            PLAIN.iter().any(|plain| last.ident == plain)
+                || (matches!(last.ident.to_string().as_str(), "Option" | "Vec" | "BTreeMap" | "HashMap") && inner())
         }),
         Type::Array(array) => is_plain(&array.elem),
         Type::Tuple(tuple) => tuple.elems.iter().all(is_plain),

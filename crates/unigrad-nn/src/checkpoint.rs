@@ -7,7 +7,7 @@ use crate::{
     archive::{Archive, HostTensor},
     error::{Error, Result},
     module::{self, Module},
-    optim::{Optimize, Optimizer, Rule},
+    optim::{GradScaler, Optimize, Optimizer, Rule},
 };
 use std::{collections::BTreeMap, path::Path, str::FromStr};
 use unigrad_tensor::{Generator, Tensor};
@@ -21,6 +21,7 @@ pub struct Checkpoint {
 
 const MODEL: &str = "model.";
 const OPTIMIZER: &str = "optimizer.";
+const SCALER: &str = "scaler.";
 const STEPS: &str = "steps";
 const RANDOM_SEED: &str = "random.seed";
 const RANDOM_OFFSET: &str = "random.offset";
@@ -56,6 +57,18 @@ impl Checkpoint {
         checkpoint.set(RANDOM_SEED, seed);
         checkpoint.set(RANDOM_OFFSET, offset);
         Ok(checkpoint)
+    }
+
+    /// Adds the state of a loss scale.
+    pub fn add_scaler(&mut self, scaler: &GradScaler) -> Result<()> {
+        self.archive.tensors.extend(scaler.state_dict()?.into_iter().map(|(name, tensor)| (format!("{SCALER}{name}"), tensor)));
+        Ok(())
+    }
+
+    /// Gives a loss scale the saved state. An error if the checkpoint has none.
+    pub fn restore_scaler(&self, scaler: &mut GradScaler) -> Result<()> {
+        let saved = self.archive.tensors.iter().filter_map(|(name, t)| Some((name.strip_prefix(SCALER)?.to_owned(), t.clone())));
+        scaler.load_state_dict(&saved.collect())
     }
 
     /// Adds a value of the program's own.

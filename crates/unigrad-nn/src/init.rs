@@ -3,7 +3,42 @@
 //! In: a shape. Out: a parameter of random numbers from the process's generator ([`unigrad_tensor::manual_seed`]), lazy like any tensor.
 //! Always: fans are PyTorch's: of a weight `[out, in, kernel..]`, `in` and `out` times the kernel's size.
 
+use std::cell::Cell;
 use unigrad_tensor::{DType, Device, Tensor};
+
+thread_local! {
+    static CURRENT: Cell<DType> = const { Cell::new(DType::F32) };
+}
+
+/// The dtype that layers are constructed in on this thread: `F32`, or that of [`with_dtype`].
+pub fn dtype() -> DType {
+    CURRENT.get()
+}
+
+/// Layers that `f` constructs have their parameters in `dtype`, as with PyTorch's `torch.set_default_dtype`.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Linear, init};
+/// use unigrad_tensor::{DType, Device};
+///
+/// let device = Device::open("cpu")?;
+/// let layer = init::with_dtype(DType::BF16, || Linear::new(4, 3, &device));
+/// assert_eq!(layer.weight.dtype(), DType::BF16);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
+pub fn with_dtype<T>(dtype: DType, f: impl FnOnce() -> T) -> T {
+    /// Puts the dtype back, also when `f` panics.
+    struct Back(DType);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
+    }
+    let _back = Back(CURRENT.replace(dtype));
+    f()
+}
 
 /// Inputs and outputs that one element of a weight `[out, in, kernel..]` connects.
 pub fn fans(shape: &[usize]) -> (usize, usize) {

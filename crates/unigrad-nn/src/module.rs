@@ -5,12 +5,20 @@
 //! order of the fields. Loading checks every name and shape first and changes nothing when one does not fit.
 //! Never: copies a parameter; a [`Tensor`] is a handle, and the handles given out here are the model's own.
 
+mod part;
+mod place;
+mod state;
+
+pub use part::Part;
+pub use state::{LoadOptions, LoadReport};
+pub(crate) use state::{check, entries, load, to_host};
+
 use crate::{
     archive::{Archive, HostTensor},
-    error::{Error, Result, StateDictMismatch},
+    error::Result,
 };
-use std::collections::{BTreeMap, HashSet};
-use unigrad_tensor::{Device, Tensor, no_grad};
+use std::{any::Any, collections::BTreeMap};
+use unigrad_tensor::{DType, Device, Tensor};
 
 /// Goes through a module's tree.
 pub trait Visitor<'m> {
@@ -18,6 +26,8 @@ pub trait Visitor<'m> {
     fn enter(&mut self, _name: &str) {}
     /// Ends `enter`.
     fn leave(&mut self) {}
+    /// A module, before its parts.
+    fn module(&mut self, _module: &'m dyn Module) {}
     /// A tensor that is trained.
     fn parameter(&mut self, name: &str, tensor: &'m Tensor);
     /// A tensor that is saved and not trained.
@@ -50,7 +60,7 @@ pub trait VisitorMut {
 ///     width: usize, // numbers are not parameters
 /// }
 /// ```
-pub trait Module: Send + Sync {
+pub trait Module: Send + Sync + 'static {
     /// Shows every parameter and buffer to the visitor, in order.
     fn visit<'m>(&'m self, visitor: &mut dyn Visitor<'m>);
 
@@ -59,6 +69,21 @@ pub trait Module: Send + Sync {
 
     /// Called when training begins or ends; for layers that behave differently then.
     fn on_mode(&mut self, _training: bool) {}
+
+    /// The module as a value of its type, for [`Module::apply`] and [`Module::named_modules`] to tell types apart. `#[derive(Module)]` writes it.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// As [`Module::as_any`], with the right to change.
+    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+
+    /// The name of its type without the path: `Linear`.
+    fn type_name(&self) -> String {
+        place::short(std::any::type_name::<Self>())
+    }
 
     /// What is trained.
     fn parameters(&self) -> Vec<Tensor> {
@@ -78,6 +103,123 @@ pub trait Module: Send + Sync {
     /// Parameters and buffers with paths.
     fn state_dict(&self) -> Vec<(String, Tensor)> {
         entries(self).into_iter().map(|e| (e.path, e.tensor.clone())).collect()
+    }
+
+    /// What is trained and not frozen.
+    fn trainable_parameters(&self) -> Vec<Tensor> {
+        self.parameters().into_iter().filter(|parameter| !parameter.is_frozen()).collect()
+    }
+
+    /// The module and all modules in it, with paths; its own is empty. [`Module::type_name`] tells what they are, and so does `downcast_ref`.
+    ///
+    /// ```
+    /// # extern crate unigrad_nn as unigrad;
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad::nn::{Linear, Module, Relu, Sequential};
+    /// # let device = unigrad_tensor::Device::open("cpu")?;
+    /// let net = Sequential::new().add(Linear::new(4, 3, &device)).add(Relu);
+    /// let modules = net.named_modules();
+    /// let types: Vec<(&str, String)> = modules.iter().map(|(path, module)| (path.as_str(), module.type_name())).collect();
+    /// assert_eq!(types, [("", "Sequential".into()), ("0", "Linear".into()), ("1", "Relu".into())]);
+    /// assert_eq!(modules[1].1.downcast_ref::<Linear>().unwrap().weight.shape(), [3, 4]);
+    /// # Ok::<(), unigrad::Error>(())
+    /// ```
+    fn named_modules(&self) -> Vec<(String, &dyn Module)>
+    where
+        Self: Sized,
+    {
+        place::named_modules(self)
+    }
+
+    /// Calls `f` with each module and its path: the module itself (empty path), then those in it, each before its own parts.
+    ///
+    /// ```
+    /// # extern crate unigrad_nn as unigrad;
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad::nn::{Dropout, Module, Sequential};
+    /// let mut net = Sequential::new().add(Dropout::new(0.5)).add(Dropout::new(0.1));
+    /// net.apply(|_path, module| {
+    ///     if let Some(dropout) = module.downcast_mut::<Dropout>() {
+    ///         dropout.p *= 2.0;
+    ///     }
+    /// });
+    /// assert_eq!(net.named_modules()[2].1.downcast_ref::<Dropout>().unwrap().p, 0.2);
+    /// ```
+    fn apply(&mut self, f: impl FnMut(&str, &mut dyn Module))
+    where
+        Self: Sized,
+    {
+        place::apply(self, f);
+    }
+
+    /// Moves parameters, their gradients and buffers to a device. All handles go along, so that tied weights stay tied and an optimizer's parameters
+    /// are the module's still. If it fails, nothing has moved.
+    ///
+    /// An optimizer's own state does not go along: save it before and load it into a new optimizer of the same kind.
+    ///
+    /// ```
+    /// # extern crate unigrad_nn as unigrad;
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad::nn::{AdamW, Linear, Module};
+    /// use unigrad_tensor::{DType, Device};
+    ///
+    /// let device = Device::open("cpu")?;
+    /// let net = Linear::new(4, 3, &device);
+    /// let optimizer = AdamW::new(net.parameters(), 1e-3)?;
+    /// let (state, n_steps) = (optimizer.state_dict()?, optimizer.n_steps());
+    /// net.to(&device)?;
+    /// net.to_dtype(DType::F64)?;
+    /// let mut optimizer = AdamW::new(net.parameters(), 1e-3)?;
+    /// optimizer.load_state_dict(&state, n_steps)?;
+    /// # Ok::<(), unigrad::Error>(())
+    /// ```
+    fn to(&self, device: &Device) -> Result<()> {
+        place::to(self, |tensor| tensor.to(device))
+    }
+
+    /// Casts parameters, their gradients and buffers of floats to a float dtype; other buffers stay. See [`Module::to`].
+    fn to_dtype(&self, dtype: DType) -> Result<()> {
+        place::to_dtype(self, dtype)
+    }
+
+    /// No gradient arrives at the parameters any more, and optimizers skip them; see [`Tensor::set_trainable`].
+    fn freeze(&self) -> Result<()> {
+        place::set_trainable(self, None, false).map(|_| ())
+    }
+
+    /// Undoes [`Module::freeze`].
+    fn unfreeze(&self) -> Result<()> {
+        place::set_trainable(self, None, true).map(|_| ())
+    }
+
+    /// Freezes the parameters at or below a path (`encoder`, `layers.0`); how many. An error if there are none.
+    ///
+    /// ```
+    /// # extern crate unigrad_nn as unigrad;
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad::nn::{Linear, Module, Sequential};
+    /// # let device = unigrad_tensor::Device::open("cpu")?;
+    /// let net = Sequential::new().add(Linear::new(4, 3, &device)).add(Linear::new(3, 2, &device));
+    /// assert_eq!(net.freeze_under("0")?, 2);
+    /// assert_eq!(net.trainable_parameters().len(), 2);
+    /// # Ok::<(), unigrad::Error>(())
+    /// ```
+    fn freeze_under(&self, path: &str) -> Result<usize> {
+        place::set_trainable(self, Some(path), false)
+    }
+
+    /// Undoes [`Module::freeze_under`].
+    fn unfreeze_under(&self, path: &str) -> Result<usize> {
+        place::set_trainable(self, Some(path), true)
+    }
+
+    /// A copy with parameters and buffers of its own; those that are tied are tied in the copy. (`clone` of a module shares them.) Gradients are not
+    /// copied.
+    fn deep_copy(&self) -> Result<Self>
+    where
+        Self: Sized + Clone,
+    {
+        place::deep_copy(self)
     }
 
     /// The number of trained values.
@@ -121,7 +263,25 @@ pub trait Module: Send + Sync {
 
     /// Gives parameters and buffers the values of `state`, if it has all of them, no other, and the same shapes.
     fn load_state_dict(&self, state: &BTreeMap<String, HostTensor>) -> Result<()> {
-        load(&self.state_dict(), state, "")
+        self.load_with(state, &LoadOptions::new()).map(|_| ())
+    }
+
+    /// Loads what fits: not strictly, below a prefix, without what has another shape. What was done with which name is returned.
+    ///
+    /// ```
+    /// # extern crate unigrad_nn as unigrad;
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad::nn::{Linear, LoadOptions, Module, Sequential};
+    /// # let device = unigrad_tensor::Device::open("cpu")?;
+    /// let pretrained = Sequential::new().add(Linear::new(4, 3, &device)).add(Linear::new(3, 2, &device));
+    /// let file = pretrained.to_archive()?.tensors;
+    /// let first = Linear::no_bias(4, 3, &device);
+    /// let report = first.load_with(&file, &LoadOptions::new().prefix("0").not_strict())?;
+    /// assert_eq!((report.loaded, report.unexpected), (vec!["weight".to_owned()], vec!["bias".to_owned()]));
+    /// # Ok::<(), unigrad::Error>(())
+    /// ```
+    fn load_with(&self, state: &BTreeMap<String, HostTensor>, options: &LoadOptions) -> Result<LoadReport> {
+        state::load_module(self, state, "", options)
     }
 
     /// Replaces the safetensors file at `path` with this module's parameters and buffers.
@@ -131,7 +291,24 @@ pub trait Module: Send + Sync {
 
     /// Loads a safetensors file; see [`Module::load_state_dict`].
     fn load(&self, path: &std::path::Path) -> Result<()> {
-        load(&self.state_dict(), &Archive::load(path)?.tensors, &path.display().to_string())
+        self.load_file_with(path, &LoadOptions::new()).map(|_| ())
+    }
+
+    /// Loads a safetensors file as [`Module::load_with`] does.
+    fn load_file_with(&self, path: &std::path::Path, options: &LoadOptions) -> Result<LoadReport> {
+        state::load_module(self, &Archive::load(path)?.tensors, &path.display().to_string(), options)
+    }
+}
+
+impl dyn Module {
+    /// The module, if it is an `M`.
+    pub fn downcast_ref<M: Module>(&self) -> Option<&M> {
+        self.as_any()?.downcast_ref()
+    }
+
+    /// The module, if it is an `M`, with the right to change.
+    pub fn downcast_mut<M: Module>(&mut self) -> Option<&mut M> {
+        self.as_any_mut()?.downcast_mut()
     }
 }
 
@@ -147,174 +324,16 @@ impl<M: Module + ?Sized> Module for Box<M> {
     fn on_mode(&mut self, training: bool) {
         (**self).on_mode(training);
     }
-}
 
-/// A field of a module: a tensor, a module, or a list or an option of those.
-pub trait Part {
-    /// Shows it under `name`.
-    fn visit_part<'m>(&'m self, name: &str, visitor: &mut dyn Visitor<'m>);
-    /// As `visit_part`, with the right to change.
-    fn visit_part_mut(&mut self, name: &str, visitor: &mut dyn VisitorMut);
-    /// Shows it under `name`, as a buffer.
-    fn visit_buffer<'m>(&'m self, name: &str, visitor: &mut dyn Visitor<'m>) {
-        self.visit_part(name, visitor);
-    }
-    /// As `visit_buffer`, with the right to change.
-    fn visit_buffer_mut(&mut self, name: &str, visitor: &mut dyn VisitorMut) {
-        self.visit_part_mut(name, visitor);
-    }
-}
-
-impl Part for Tensor {
-    fn visit_part<'m>(&'m self, name: &str, visitor: &mut dyn Visitor<'m>) {
-        visitor.parameter(name, self);
+    fn as_any(&self) -> Option<&dyn Any> {
+        (**self).as_any()
     }
 
-    fn visit_part_mut(&mut self, name: &str, visitor: &mut dyn VisitorMut) {
-        visitor.parameter(name, self);
+    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
+        (**self).as_any_mut()
     }
 
-    fn visit_buffer<'m>(&'m self, name: &str, visitor: &mut dyn Visitor<'m>) {
-        visitor.buffer(name, self);
+    fn type_name(&self) -> String {
+        (**self).type_name()
     }
-
-    fn visit_buffer_mut(&mut self, name: &str, visitor: &mut dyn VisitorMut) {
-        visitor.buffer(name, self);
-    }
-}
-
-impl<M: Module> Part for M {
-    fn visit_part<'m>(&'m self, name: &str, visitor: &mut dyn Visitor<'m>) {
-        visitor.enter(name);
-        self.visit(visitor);
-        visitor.leave();
-    }
-
-    fn visit_part_mut(&mut self, name: &str, visitor: &mut dyn VisitorMut) {
-        visitor.enter(name);
-        visitor.module(self);
-        self.visit_mut(visitor);
-        visitor.leave();
-    }
-}
-
-impl<P: Part> Part for Option<P> {
-    fn visit_part<'m>(&'m self, name: &str, visitor: &mut dyn Visitor<'m>) {
-        self.iter().for_each(|part| part.visit_part(name, visitor));
-    }
-
-    fn visit_part_mut(&mut self, name: &str, visitor: &mut dyn VisitorMut) {
-        self.iter_mut().for_each(|part| part.visit_part_mut(name, visitor));
-    }
-
-    fn visit_buffer<'m>(&'m self, name: &str, visitor: &mut dyn Visitor<'m>) {
-        self.iter().for_each(|part| part.visit_buffer(name, visitor));
-    }
-
-    fn visit_buffer_mut(&mut self, name: &str, visitor: &mut dyn VisitorMut) {
-        self.iter_mut().for_each(|part| part.visit_buffer_mut(name, visitor));
-    }
-}
-
-impl<P: Part> Part for Vec<P> {
-    fn visit_part<'m>(&'m self, name: &str, visitor: &mut dyn Visitor<'m>) {
-        visitor.enter(name);
-        self.iter().enumerate().for_each(|(i, part)| part.visit_part(&i.to_string(), visitor));
-        visitor.leave();
-    }
-
-    fn visit_part_mut(&mut self, name: &str, visitor: &mut dyn VisitorMut) {
-        visitor.enter(name);
-        self.iter_mut().enumerate().for_each(|(i, part)| part.visit_part_mut(&i.to_string(), visitor));
-        visitor.leave();
-    }
-}
-
-/// A parameter or a buffer of a module.
-pub(crate) struct Entry<'m> {
-    pub(crate) path: String,
-    pub(crate) tensor: &'m Tensor,
-    pub(crate) buffer: bool,
-}
-
-/// All of them; a tensor that stands in two places is listed at the first.
-pub(crate) fn entries<'m, M: Module + ?Sized>(module: &'m M) -> Vec<Entry<'m>> {
-    #[derive(Default)]
-    struct Collect<'m> {
-        prefix: Vec<String>,
-        entries: Vec<Entry<'m>>,
-    }
-    impl<'m> Collect<'m> {
-        fn add(&mut self, name: &str, tensor: &'m Tensor, buffer: bool) {
-            if self.entries.iter().any(|entry| entry.tensor.same(tensor)) {
-                return;
-            }
-            let mut path = self.prefix.join(".");
-            if !path.is_empty() {
-                path.push('.');
-            }
-            path.push_str(name);
-            self.entries.push(Entry { path, tensor, buffer });
-        }
-    }
-    impl<'m> Visitor<'m> for Collect<'m> {
-        fn enter(&mut self, name: &str) {
-            self.prefix.push(name.to_owned());
-        }
-        fn leave(&mut self) {
-            self.prefix.pop();
-        }
-        fn parameter(&mut self, name: &str, tensor: &'m Tensor) {
-            self.add(name, tensor, false);
-        }
-        fn buffer(&mut self, name: &str, tensor: &'m Tensor) {
-            self.add(name, tensor, true);
-        }
-    }
-    let mut collect = Collect::default();
-    module.visit(&mut collect);
-    collect.entries
-}
-
-/// Values on the host, by name.
-pub(crate) fn to_host(tensors: &[(String, Tensor)]) -> Result<BTreeMap<String, HostTensor>> {
-    Tensor::realize_all(&tensors.iter().map(|(_, t)| t).collect::<Vec<_>>())?;
-    let host = |t: &Tensor| -> Result<HostTensor> { Ok(HostTensor { dtype: t.dtype(), shape: t.dims()?, bytes: t.to_bytes()? }) };
-    tensors.iter().map(|(name, tensor)| Ok((name.clone(), host(tensor)?))).collect()
-}
-
-/// A tensor with a host tensor's values.
-pub(crate) fn from_host(host: &HostTensor, device: &Device) -> Result<Tensor> {
-    Tensor::from_bytes(&host.bytes, host.shape.as_slice(), host.dtype, device).check()
-}
-
-/// Whether all can be assigned.
-pub(crate) fn check(tensors: &[(String, Tensor)], state: &BTreeMap<String, HostTensor>, source: &str) -> Result<()> {
-    let mut mismatch = StateDictMismatch { source: source.to_owned(), ..Default::default() };
-    for (name, tensor) in tensors {
-        let (shape, dtype) = (tensor.dims()?, tensor.dtype());
-        match state.get(name) {
-            None => mismatch.missing.push(name.clone()),
-            Some(host) if host.shape != shape => mismatch.shapes.push((name.clone(), shape, host.shape.clone())),
-            Some(host) if host.dtype != dtype && !(host.dtype.is_float() && dtype.is_float()) => {
-                mismatch.dtypes.push((name.clone(), dtype.to_string(), host.dtype.to_string()));
-            }
-            Some(_) => {}
-        }
-    }
-    let known: HashSet<&str> = tensors.iter().map(|(name, _)| name.as_str()).collect();
-    mismatch.unexpected.extend(state.keys().filter(|name| !known.contains(name.as_str())).cloned());
-    if mismatch.is_empty() { Ok(()) } else { Err(Error::StateDict(Box::new(mismatch))) }
-}
-
-/// Assigns all, or nothing.
-pub(crate) fn load(tensors: &[(String, Tensor)], state: &BTreeMap<String, HostTensor>, source: &str) -> Result<()> {
-    check(tensors, state, source)?;
-    let mut values = Vec::with_capacity(tensors.len());
-    for (name, tensor) in tensors {
-        let value = from_host(&state[name], &tensor.device()?)?;
-        values.push(if value.dtype() == tensor.dtype() { value } else { value.cast(tensor.dtype()) });
-    }
-    no_grad(|| tensors.iter().zip(&values).try_for_each(|((_, tensor), value)| tensor.assign(value)))?;
-    Tensor::realize_all(&tensors.iter().map(|(_, t)| t).collect::<Vec<_>>())
 }

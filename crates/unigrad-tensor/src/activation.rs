@@ -12,6 +12,7 @@ impl Tensor {
     /// `x` above 0, `alpha * (e^(x / alpha) - 1)` below (Barron, 2017): [`Tensor::elu`] with a continuous derivative.
     #[track_caller]
     pub fn celu(&self, alpha: f64) -> Tensor {
+        let _within = crate::autocast::within();
         // Zeros keep the exponential finite on the side that is not taken.
         let negative = move |x: &Tensor| x.lt(K(0.0)).where_(x, K(0.0)) / alpha;
         let value = move |x: &Tensor| x.le(K(0.0)).where_(negative(x).expm1() * alpha, x);
@@ -21,6 +22,7 @@ impl Tensor {
     /// One half of an axis times the sigmoid of the other (Dauphin et al., 2017); the axis has an even size.
     #[track_caller]
     pub fn glu(&self, axis: isize) -> Tensor {
+        let _within = crate::autocast::within();
         let x = self.float();
         let e = x.expr();
         match resolve_axis(&e, "glu", axis as i64) {
@@ -105,6 +107,9 @@ impl Tensor {
     /// `log(1 + e^(beta x)) / beta`, and `x` itself where `beta x` is above `threshold`.
     #[track_caller]
     pub fn softplus_with(&self, beta: f64, threshold: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("softplus_with") {
+            return cast.of(self).softplus_with(beta, threshold);
+        }
         let x = self.float();
         let scaled = &x * beta;
         scaled.gt(threshold).where_(&x, scaled.softplus() / beta)

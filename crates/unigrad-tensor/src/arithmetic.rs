@@ -107,6 +107,9 @@ impl Tensor {
     /// A function of real numbers: integers and bools become `f32`.
     #[track_caller]
     fn real(&self, op: UnaryOp) -> Tensor {
+        if let Some(cast) = crate::autocast::entered(op.method()) {
+            return cast.of(self).real(op);
+        }
         let expr = self.expr();
         Tensor::from_expr(expr.cast(to_float(expr.dtype())).unary(op))
     }
@@ -162,12 +165,14 @@ impl Tensor {
     /// `alpha * (e^x - 1)` below 0, `x` above.
     #[track_caller]
     pub fn elu(&self, alpha: f64) -> Tensor {
+        let _within = crate::autocast::within();
         exponential_below(&self.float(), alpha.into())
     }
 
     /// `scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
     #[track_caller]
     pub fn selu(&self) -> Tensor {
+        let _within = crate::autocast::within();
         exponential_below(&self.float(), K(1.673_263_242_354_377_2).into()) * K(1.050_700_987_355_480_5)
     }
 
@@ -181,6 +186,7 @@ impl Tensor {
     /// `x * tanh(softplus(x))`.
     #[track_caller]
     pub fn mish(&self) -> Tensor {
+        let _within = crate::autocast::within();
         let x = self.float();
         x.softplus().tanh() * x
     }
@@ -231,18 +237,25 @@ impl Tensor {
     /// `log(sigmoid(x))`, without overflow.
     #[track_caller]
     pub fn log_sigmoid(&self) -> Tensor {
+        let _within = crate::autocast::within();
         self.float().neg().softplus().neg()
     }
 
     /// Logarithm to base 10.
     #[track_caller]
     pub fn log10(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("log10") {
+            return cast.of(self).log10();
+        }
         self.log() * K(consts::LOG10_E)
     }
 
     /// Inverse hyperbolic sine.
     #[track_caller]
     pub fn asinh(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("asinh") {
+            return cast.of(self).asinh();
+        }
         let value = |x: &Tensor| {
             let wide = x.cast(x.dtype().compute());
             let a = wide.abs();
@@ -259,6 +272,9 @@ impl Tensor {
     /// Inverse hyperbolic cosine; NaN below 1, and so is its gradient (PyTorch's is a number below -1).
     #[track_caller]
     pub fn acosh(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("acosh") {
+            return cast.of(self).acosh();
+        }
         let value = |x: &Tensor| {
             let wide = x.cast(x.dtype().compute());
             let large = wide.gt(K(LARGE));
@@ -275,6 +291,9 @@ impl Tensor {
     /// Inverse hyperbolic tangent.
     #[track_caller]
     pub fn atanh(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("atanh") {
+            return cast.of(self).atanh();
+        }
         let value = |x: &Tensor| {
             let wide = x.cast(x.dtype().compute());
             ((wide.log1p() - wide.neg().log1p()) * K(0.5)).cast(x.dtype())
@@ -372,6 +391,9 @@ impl Tensor {
     /// mixed second derivative is `1 / base` (PyTorch: 0).
     #[track_caller]
     pub fn pow(&self, exponent: impl Into<Operand>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("pow") {
+            return cast.of(self).pow(cast.operand(exponent.into()));
+        }
         let exponent = exponent.into();
         let x = self.expr();
         if x.error().is_some() {

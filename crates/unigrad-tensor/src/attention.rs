@@ -51,6 +51,9 @@ impl Tensor {
     /// `h` is a multiple of `g`: grouped queries. A query that sees nothing gives 0. The three may lack the batch axis together.
     #[track_caller]
     pub fn attention(&self, k: &Tensor, v: &Tensor, options: &AttentionOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("attention") {
+            return cast.of(self).attention(&cast.of(k), &cast.of(v), options);
+        }
         if let (Some(q), Some(k), Some(v)) = (self.as_batch(2), k.as_batch(2), v.as_batch(2)) {
             return q.attention(&k, &v, options).squeeze(0);
         }

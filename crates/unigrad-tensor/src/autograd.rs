@@ -6,7 +6,7 @@
 //! evaluated; what the loss does not depend on is an error where nobody asked for `None` or zeros.
 //! Never: a zero in place of a gradient that was not found.
 
-use crate::{Error, Result, Tensor, error::graph_error, eval, random};
+use crate::{Error, Result, Tensor, autocast, error::graph_error, eval, random};
 use std::{fmt, sync::Arc};
 use unigrad_graph::{
     CustomGradient, ErrorKind, Expr, NoGradGuard, enable_grad_guard, gradients, next_id, partial_gradients, variable_gradients,
@@ -65,6 +65,7 @@ fn backward(loss: &Tensor, dy: Option<&Tensor>, consume: bool) -> Result<()> {
     }
     // Gradients that accumulate are values; who wants to differentiate them takes `grad`.
     let _guard = unigrad_graph::no_grad_guard();
+    let _within = autocast::within();
     // All or none: an error or a panic in a user's gradient leaves every variable's as it was.
     let found = variable_gradients(&output, &dy, consume)?;
     for (id, gradient) in found {
@@ -113,6 +114,7 @@ pub fn take_gradients(loss: &Tensor, variables: &[Tensor]) -> Result<Vec<Tensor>
     differentiable(&output, "backward")?;
     let dy = seed(&output, "backward")?;
     let _guard = unigrad_graph::no_grad_guard();
+    let _within = autocast::within();
     let mut found: std::collections::HashMap<_, _> = variable_gradients(&output, &dy, true)?.into_iter().collect();
     let mut all = Vec::with_capacity(variables.len());
     for variable in variables {
@@ -180,6 +182,7 @@ pub fn grad_allow_unused(output: &Tensor, dy: Option<&Tensor>, wrt: &[&Tensor]) 
     for tensor in wrt {
         nodes.push(tensor.valid()?);
     }
+    let _within = autocast::within();
     let found = gradients(&output, &dy, &nodes)?;
     Ok(found.into_iter().map(|gradient| gradient.map(Tensor::from_expr)).collect())
 }
@@ -271,6 +274,8 @@ struct Checkpoint {
     n_inputs: usize,
     /// What it drew from the process's generator.
     random: Vec<random::Range>,
+    /// The scope of mixed precision that it ran in.
+    autocast: Option<unigrad_graph::DType>,
 }
 
 impl fmt::Debug for Checkpoint {
@@ -293,6 +298,7 @@ impl CustomGradient for Checkpoint {
         };
         let value = {
             let _guard = enable_grad_guard();
+            let _scope = autocast::enter(self.autocast);
             random::replay(&self.random, || (self.block)(&tensors(&again))).map(|value| value.expr())
         };
         let Some(value) = value else {
@@ -343,7 +349,11 @@ pub fn checkpoint(block: impl Fn(&[Tensor]) -> Tensor + Send + Sync + 'static, i
         unigrad_graph::boundary(&value, since).into_iter().filter(|node| !exprs.iter().any(|input| input.same(node))).collect();
     let all: Vec<Expr> = exprs.iter().cloned().chain(captured).collect();
     let value = if value.needs_grad() { value.detach() } else { value };
-    Tensor::from_expr(Expr::custom(Arc::new(Checkpoint { block: Box::new(block), n_inputs: exprs.len(), random }), &value, &all))
+    Tensor::from_expr(Expr::custom(
+        Arc::new(Checkpoint { block: Box::new(block), n_inputs: exprs.len(), random, autocast: autocast::autocast_dtype() }),
+        &value,
+        &all,
+    ))
 }
 
 impl From<Arc<unigrad_graph::Error>> for Error {

@@ -119,6 +119,9 @@ impl Tensor {
     /// compute in `f32`, as in all functions of real numbers (PyTorch's stay integers on the CPU).
     #[track_caller]
     pub fn conv(&self, w: &Tensor, bias: Option<&Tensor>, n: usize, options: &ConvOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("conv2d") {
+            return cast.of(self).conv(&cast.of(w), cast.maybe(bias).as_ref(), n, options);
+        }
         if let Some(x) = self.as_batch(n) {
             return x.conv(w, bias, n, options).squeeze(0);
         }
@@ -131,24 +134,36 @@ impl Tensor {
     /// Convolution: x `[n, c, l]`, w `[o, c / groups, k]`.
     #[track_caller]
     pub fn conv1d(&self, w: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("conv1d") {
+            return cast.of(self).conv1d(&cast.of(w), cast.maybe(bias).as_ref(), options);
+        }
         self.conv(w, bias, 1, options)
     }
 
     /// Convolution: x `[n, c, h, w]`, w `[o, c / groups, kh, kw]`.
     #[track_caller]
     pub fn conv2d(&self, w: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("conv2d") {
+            return cast.of(self).conv2d(&cast.of(w), cast.maybe(bias).as_ref(), options);
+        }
         self.conv(w, bias, 2, options)
     }
 
     /// Convolution: x `[n, c, d, h, w]`, w `[o, c / groups, kd, kh, kw]`.
     #[track_caller]
     pub fn conv3d(&self, w: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("conv3d") {
+            return cast.of(self).conv3d(&cast.of(w), cast.maybe(bias).as_ref(), options);
+        }
         self.conv(w, bias, 3, options)
     }
 
     /// Transposed convolution over `n` spatial dimensions: the data gradient of [`Tensor::conv`]. w is `[c, o / groups, kernel..]`.
     #[track_caller]
     pub fn conv_transpose(&self, w: &Tensor, bias: Option<&Tensor>, n: usize, options: &ConvOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("conv_transpose2d") {
+            return cast.of(self).conv_transpose(&cast.of(w), cast.maybe(bias).as_ref(), n, options);
+        }
         if let Some(x) = self.as_batch(n) {
             return x.conv_transpose(w, bias, n, options).squeeze(0);
         }
@@ -207,18 +222,27 @@ impl Tensor {
     /// Transposed convolution: x `[n, c, l]`, w `[c, o / groups, k]`.
     #[track_caller]
     pub fn conv_transpose1d(&self, w: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("conv_transpose1d") {
+            return cast.of(self).conv_transpose1d(&cast.of(w), cast.maybe(bias).as_ref(), options);
+        }
         self.conv_transpose(w, bias, 1, options)
     }
 
     /// Transposed convolution: x `[n, c, h, w]`, w `[c, o / groups, kh, kw]`.
     #[track_caller]
     pub fn conv_transpose2d(&self, w: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("conv_transpose2d") {
+            return cast.of(self).conv_transpose2d(&cast.of(w), cast.maybe(bias).as_ref(), options);
+        }
         self.conv_transpose(w, bias, 2, options)
     }
 
     /// Transposed convolution: x `[n, c, d, h, w]`, w `[c, o / groups, kd, kh, kw]`.
     #[track_caller]
     pub fn conv_transpose3d(&self, w: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("conv_transpose3d") {
+            return cast.of(self).conv_transpose3d(&cast.of(w), cast.maybe(bias).as_ref(), options);
+        }
         self.conv_transpose(w, bias, 3, options)
     }
 }

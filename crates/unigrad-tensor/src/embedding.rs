@@ -169,6 +169,7 @@ impl Tensor {
     /// hands the gradient on as it is.
     #[track_caller]
     pub fn embedding_with(&self, index: &Tensor, options: &EmbeddingOptions) -> Tensor {
+        let _within = crate::autocast::within();
         if let Some(invalid) = wrong_table("embedding_with", self, options) {
             return invalid;
         }
@@ -215,6 +216,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn embedding_bag(&self, index: &Tensor, options: &EmbeddingBagOptions) -> Tensor {
+        let _within = crate::autocast::within();
         if let Some(invalid) = wrong_table("embedding_bag", self, &options.rows) {
             return invalid;
         }

@@ -219,6 +219,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn interpolate(&self, options: &InterpolateOptions) -> Tensor {
+        let _within = crate::autocast::within();
         let x = self.expr();
         if x.error().is_some() {
             return self.clone();

@@ -28,6 +28,7 @@ mod activation;
 mod arithmetic;
 mod arrange;
 mod attention;
+mod autocast;
 mod autograd;
 mod axes;
 mod composite;
@@ -70,6 +71,7 @@ mod windows;
 
 pub use arithmetic::{Operand, Value};
 pub use attention::{AttentionOptions, RopeLayout};
+pub use autocast::{AutocastGuard, autocast, autocast_dtype, autocast_guard};
 pub use autograd::{checkpoint, custom, grad, grad_allow_unused, grad_with, no_grad, no_grad_guard, take_gradients};
 pub use axes::{Axes, Dims, Ints};
 pub use composite::Composite;

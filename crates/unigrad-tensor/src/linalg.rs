@@ -70,12 +70,18 @@ impl Tensor {
     /// Matrix product `[.., m, k] @ [.., k, n]`; batch axes broadcast, a vector is a row on the left and a column on the right.
     #[track_caller]
     pub fn matmul(&self, other: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("matmul") {
+            return cast.of(self).matmul(&cast.of(other));
+        }
         Tensor::from_result(try_matmul(&self.expr(), &other.expr()))
     }
 
     /// Inner product of two vectors.
     #[track_caller]
     pub fn dot(&self, other: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("dot") {
+            return cast.of(self).dot(&cast.of(other));
+        }
         let (a, b) = (self.expr(), other.expr());
         if a.error().is_none() && b.error().is_none() && (a.rank() != 1 || a.shape() != b.shape()) {
             let message = format!("wants two vectors of one length, got {:?} and {:?}", a.shape(), b.shape());
@@ -93,12 +99,18 @@ impl Tensor {
     /// `self + a @ b`.
     #[track_caller]
     pub fn addmm(&self, a: &Tensor, b: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("addmm") {
+            return cast.of(self).addmm(&cast.of(a), &cast.of(b));
+        }
         a.matmul(b) + self
     }
 
     /// `x @ wᵀ + bias` with w `[out, in]` and bias `[out]`, as PyTorch's `linear`.
     #[track_caller]
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("linear") {
+            return cast.of(self).linear(&cast.of(weight), cast.maybe(bias).as_ref());
+        }
         let y = self.matmul(&weight.t());
         let Some(bias) = bias.filter(|_| !y.is_invalid()) else { return y };
         let out = weight.size(-2);
@@ -112,6 +124,7 @@ impl Tensor {
     /// Sum of the main diagonal of a matrix.
     #[track_caller]
     pub fn trace(&self) -> Tensor {
+        let _within = crate::autocast::within();
         self.diagonal(0, -2, -1).sum(-1)
     }
 
@@ -122,6 +135,9 @@ impl Tensor {
     /// in alphabetical order. Several operands are contracted from left to right.
     #[track_caller]
     pub fn einsum(spec: &str, operands: &[&Tensor]) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("einsum") {
+            return Tensor::einsum(spec, &cast.all(operands).iter().collect::<Vec<_>>());
+        }
         for operand in operands {
             if operand.is_invalid() {
                 return (*operand).clone();

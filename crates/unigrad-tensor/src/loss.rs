@@ -61,12 +61,18 @@ impl Tensor {
     /// [`CrossEntropyOptions::ignore_index`] names (PyTorch ignores -100 without being told).
     #[track_caller]
     pub fn cross_entropy(&self, target: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cross_entropy") {
+            return cast.of(self).cross_entropy(&cast.of(target));
+        }
         self.cross_entropy_with(target, &CrossEntropyOptions::default())
     }
 
     /// [`Tensor::cross_entropy`] with settings.
     #[track_caller]
     pub fn cross_entropy_with(&self, target: &Tensor, options: &CrossEntropyOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cross_entropy") {
+            return cast.of(self).cross_entropy_with(&cast.of(target), options);
+        }
         let logits = self.float();
         let axis = options.axis.unwrap_or(if logits.rank() > 1 { 1 } else { 0 });
         let logp = logits.cast(logits.dtype().compute()).log_softmax(axis);
@@ -78,12 +84,18 @@ impl Tensor {
     /// [`Tensor::cross_entropy`] for which indices there are.
     #[track_caller]
     pub fn nll_loss(&self, target: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("nll_loss") {
+            return cast.of(self).nll_loss(&cast.of(target));
+        }
         self.nll_loss_with(target, &CrossEntropyOptions::default())
     }
 
     /// [`Tensor::nll_loss`] with settings.
     #[track_caller]
     pub fn nll_loss_with(&self, target: &Tensor, options: &CrossEntropyOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("nll_loss") {
+            return cast.of(self).nll_loss_with(&cast.of(target), options);
+        }
         let logp = self.float();
         let axis = options.axis.unwrap_or(if logp.rank() > 1 { 1 } else { 0 });
         Tensor::from_result(entropy("nll_loss", &logp.expr(), &target.expr(), axis, options))
@@ -93,12 +105,18 @@ impl Tensor {
     /// `[n, 1]` and `[n]` `n * n` differences.
     #[track_caller]
     pub fn mse_loss(&self, target: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("mse_loss") {
+            return cast.of(self).mse_loss(&cast.of(target));
+        }
         self.mse_loss_with(target, Reduction::Mean)
     }
 
     /// [`Tensor::mse_loss`] with a reduction.
     #[track_caller]
     pub fn mse_loss_with(&self, target: &Tensor, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("mse_loss") {
+            return cast.of(self).mse_loss_with(&cast.of(target), reduction);
+        }
         match alike("mse_loss", self, target) {
             Some(invalid) => invalid,
             None => (self - target).square().reduced(reduction),
@@ -108,12 +126,18 @@ impl Tensor {
     /// Mean of `|x - target|`.
     #[track_caller]
     pub fn l1_loss(&self, target: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("l1_loss") {
+            return cast.of(self).l1_loss(&cast.of(target));
+        }
         self.l1_loss_with(target, Reduction::Mean)
     }
 
     /// [`Tensor::l1_loss`] with a reduction.
     #[track_caller]
     pub fn l1_loss_with(&self, target: &Tensor, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("l1_loss") {
+            return cast.of(self).l1_loss_with(&cast.of(target), reduction);
+        }
         match alike("l1_loss", self, target) {
             Some(invalid) => invalid,
             None => (self - target).abs().reduced(reduction),
@@ -123,12 +147,18 @@ impl Tensor {
     /// `d² / 2` where `|d| <= delta`, `delta * (|d| - delta / 2)` beyond; mean over all.
     #[track_caller]
     pub fn huber_loss(&self, target: &Tensor, delta: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("huber_loss") {
+            return cast.of(self).huber_loss(&cast.of(target), delta);
+        }
         self.huber_loss_with(target, delta, Reduction::Mean)
     }
 
     /// [`Tensor::huber_loss`] with a reduction.
     #[track_caller]
     pub fn huber_loss_with(&self, target: &Tensor, delta: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("huber_loss") {
+            return cast.of(self).huber_loss_with(&cast.of(target), delta, reduction);
+        }
         if let Some(invalid) = alike("huber_loss", self, target) {
             return invalid;
         }
@@ -142,12 +172,18 @@ impl Tensor {
     /// [`Tensor::huber_loss`] divided by `beta`.
     #[track_caller]
     pub fn smooth_l1_loss(&self, target: &Tensor, beta: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("smooth_l1_loss") {
+            return cast.of(self).smooth_l1_loss(&cast.of(target), beta);
+        }
         self.smooth_l1_loss_with(target, beta, Reduction::Mean)
     }
 
     /// [`Tensor::smooth_l1_loss`] with a reduction.
     #[track_caller]
     pub fn smooth_l1_loss_with(&self, target: &Tensor, beta: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("smooth_l1_loss") {
+            return cast.of(self).smooth_l1_loss_with(&cast.of(target), beta, reduction);
+        }
         if let Some(invalid) = alike("smooth_l1_loss", self, target) {
             return invalid;
         }
@@ -165,12 +201,18 @@ impl Tensor {
     /// 1e-12: so a prediction that is wrong and certain still learns.
     #[track_caller]
     pub fn bce_loss(&self, target: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("bce_loss") {
+            return cast.of(self).bce_loss(&cast.of(target));
+        }
         self.bce_loss_with(target, None, Reduction::Mean)
     }
 
     /// [`Tensor::bce_loss`] with weights per element and a reduction.
     #[track_caller]
     pub fn bce_loss_with(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("bce_loss") {
+            return cast.of(self).bce_loss_with(&cast.of(target), cast.maybe(weight).as_ref(), reduction);
+        }
         if let Some(invalid) = alike("bce_loss", self, target) {
             return invalid;
         }
@@ -184,6 +226,9 @@ impl Tensor {
     /// Binary cross-entropy of logits: `bce(sigmoid(x))` without overflow.
     #[track_caller]
     pub fn bce_with_logits(&self, target: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("bce_with_logits") {
+            return cast.of(self).bce_with_logits(&cast.of(target));
+        }
         self.bce_with_logits_with(target, None, None, Reduction::Mean)
     }
 
@@ -196,6 +241,14 @@ impl Tensor {
         pos_weight: Option<&Tensor>,
         reduction: Reduction,
     ) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("bce_with_logits") {
+            return cast.of(self).bce_with_logits_with(
+                &cast.of(target),
+                cast.maybe(weight).as_ref(),
+                cast.maybe(pos_weight).as_ref(),
+                reduction,
+            );
+        }
         if let Some(invalid) = alike("bce_with_logits", self, target) {
             return invalid;
         }
@@ -220,6 +273,9 @@ impl Tensor {
     /// With `log_target`, the target is log probabilities too. The mathematical mean is `Reduction::Sum` divided by the batch.
     #[track_caller]
     pub fn kl_div(&self, target: &Tensor, log_target: bool, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("kl_div") {
+            return cast.of(self).kl_div(&cast.of(target), log_target, reduction);
+        }
         if let Some(invalid) = alike("kl_div", self, target) {
             return invalid;
         }
@@ -236,6 +292,9 @@ impl Tensor {
     /// Cosine of the angle between two along an axis, after broadcasting; lengths count as at least `eps`.
     #[track_caller]
     pub fn cosine_similarity(&self, other: &Tensor, axis: isize, eps: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cosine_similarity") {
+            return cast.of(self).cosine_similarity(&cast.of(other), axis, eps);
+        }
         // Integers are floats before they are squared, and half types stay wide until the end.
         let (a, b) = match broadcast("cosine_similarity", &self.float().expr(), &other.float().expr()) {
             Ok((a, b)) => (a, b),

@@ -77,6 +77,9 @@ impl Tensor {
     /// `sqrt(self² + other²)`, without overflow; its gradient at 0, 0 is 0 (PyTorch: NaN).
     #[track_caller]
     pub fn hypot(&self, other: impl Into<Operand>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("hypot") {
+            return cast.of(self).hypot(cast.operand(other.into()));
+        }
         let (a, b) = both!(aligned("hypot", self, other, true));
         let value = |x: &[Tensor]| {
             let (a, b) = (x[0].abs(), x[1].abs());
@@ -123,12 +126,18 @@ impl Tensor {
     /// `self * log(other)`, and 0 where `self` is 0, whatever the logarithm.
     #[track_caller]
     pub fn xlogy(&self, other: impl Into<Operand>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("xlogy") {
+            return cast.of(self).xlogy(cast.operand(other.into()));
+        }
         self.times_log("xlogy", other.into(), Tensor::log, |b| b.clone())
     }
 
     /// `self * log(1 + other)`, and 0 where `self` is 0, whatever the logarithm.
     #[track_caller]
     pub fn xlog1py(&self, other: impl Into<Operand>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("xlog1py") {
+            return cast.of(self).xlog1py(cast.operand(other.into()));
+        }
         self.times_log("xlog1py", other.into(), Tensor::log1p, |b| b + K(1.0))
     }
 
@@ -149,12 +158,18 @@ impl Tensor {
     /// `log(e^self + e^other)`, without overflow.
     #[track_caller]
     pub fn logaddexp(&self, other: impl Into<Operand>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("logaddexp") {
+            return cast.of(self).logaddexp(cast.operand(other.into()));
+        }
         self.log_of_sum("logaddexp", other.into(), 1.0)
     }
 
     /// `log2(2^self + 2^other)`, without overflow.
     #[track_caller]
     pub fn logaddexp2(&self, other: impl Into<Operand>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("logaddexp2") {
+            return cast.of(self).logaddexp2(cast.operand(other.into()));
+        }
         self.log_of_sum("logaddexp2", other.into(), consts::LN_2)
     }
 
@@ -176,6 +191,9 @@ impl Tensor {
     /// `log(x / (1 - x))`, the inverse of [`Tensor::sigmoid`]; NaN outside of 0 to 1. With `eps`, `x` is limited to `eps..=1 - eps` first.
     #[track_caller]
     pub fn logit(&self, eps: Option<f64>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("logit") {
+            return cast.of(self).logit(eps);
+        }
         let value = move |x: &Tensor| {
             let x = if let Some(eps) = eps { x.maximum(eps).minimum(1.0 - eps) } else { x.clone() };
             x.log() - x.neg().log1p()
@@ -192,6 +210,7 @@ impl Tensor {
     /// `sin(πx) / (πx)`, 1 at 0.
     #[track_caller]
     pub fn sinc(&self) -> Tensor {
+        let _within = crate::autocast::within();
         let value = |x: &Tensor| {
             let zero = x.eq(K(0.0));
             let angle = zero.where_(K(1.0), x * K(consts::PI));
@@ -278,6 +297,9 @@ impl Tensor {
     /// `base` to the power of each element.
     #[track_caller]
     pub fn rpow(&self, base: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("rpow") {
+            return cast.of(self).rpow(base);
+        }
         let x = self.float();
         Tensor::from_expr(Expr::scalar(Literal::float(x.dtype(), base), &x.shape(), x.device_id())).pow(&x)
     }
@@ -285,6 +307,9 @@ impl Tensor {
     /// Power in `f64`, whatever the dtype, as `torch.float_power`.
     #[track_caller]
     pub fn float_power(&self, exponent: impl Into<Operand>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("float_power") {
+            return cast.of(self).float_power(cast.operand(exponent.into()));
+        }
         match exponent.into() {
             Operand::Tensor(exponent) => self.cast(DType::F64).pow(exponent.cast(DType::F64)),
             number => self.cast(DType::F64).pow(number),

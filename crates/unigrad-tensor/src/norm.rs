@@ -12,6 +12,9 @@ impl Tensor {
     /// `exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself.
     #[track_caller]
     pub fn softmax(&self, axis: isize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("softmax") {
+            return cast.of(self).softmax(axis);
+        }
         let x = self.float().expr();
         if let Some(vector) = scalar_as_vector(&x, axis as i64) {
             return Tensor::from_expr(vector.softmax(0).reshape(&[]));
@@ -25,6 +28,9 @@ impl Tensor {
     /// `log(softmax(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more.
     #[track_caller]
     pub fn log_softmax(&self, axis: isize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("log_softmax") {
+            return cast.of(self).log_softmax(axis);
+        }
         let x = self.float().expr();
         if let Some(vector) = scalar_as_vector(&x, axis as i64) {
             return Tensor::from_expr(vector.log_softmax(0).reshape(&[]));
@@ -38,12 +44,18 @@ impl Tensor {
     /// `softmax(-x)` along an axis.
     #[track_caller]
     pub fn softmin(&self, axis: isize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("softmin") {
+            return cast.of(self).softmin(axis);
+        }
         self.neg().softmax(axis)
     }
 
     /// `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes, as many as `weight` (or `bias`) has; the last one without both.
     #[track_caller]
     pub fn layer_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("layer_norm") {
+            return cast.of(self).layer_norm(cast.maybe(weight).as_ref(), cast.maybe(bias).as_ref(), eps);
+        }
         if let Some(invalid) = wrong_features("layer_norm", self, &[weight, bias]) {
             return invalid;
         }
@@ -54,6 +66,9 @@ impl Tensor {
     /// [`Tensor::layer_norm`] over the last axes, which have this shape; so have weight and bias, if they are given.
     #[track_caller]
     pub fn layer_norm_over(&self, shape: impl Dims, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("layer_norm_over") {
+            return cast.of(self).layer_norm_over(shape, cast.maybe(weight).as_ref(), cast.maybe(bias).as_ref(), eps);
+        }
         let shape = shape.dims();
         let given: Vec<&Tensor> = [Some(self), weight, bias].into_iter().flatten().collect();
         if let Some(invalid) = first_invalid(&given) {
@@ -73,6 +88,9 @@ impl Tensor {
     /// `x / sqrt(mean(x²) + eps) * weight` over the last axes, as many as `weight` has; the last one without.
     #[track_caller]
     pub fn rms_norm(&self, weight: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("rms_norm") {
+            return cast.of(self).rms_norm(cast.maybe(weight).as_ref(), eps);
+        }
         if let Some(invalid) = wrong_features("rms_norm", self, &[weight]) {
             return invalid;
         }
@@ -83,6 +101,9 @@ impl Tensor {
     /// Layer norm of `[n, c, ..]` within each of `groups` groups of channels; weight and bias are `[c]`.
     #[track_caller]
     pub fn group_norm(&self, groups: usize, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("group_norm") {
+            return cast.of(self).group_norm(groups, cast.maybe(weight).as_ref(), cast.maybe(bias).as_ref(), eps);
+        }
         self.norm_of_groups("group_norm", groups, weight, bias, eps)
     }
 
@@ -90,6 +111,9 @@ impl Tensor {
     /// [`Tensor::batch_norm`]; [`Tensor::instance_norm_train`] gives what they are updated with.
     #[track_caller]
     pub fn instance_norm(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("instance_norm") {
+            return cast.of(self).instance_norm(cast.maybe(weight).as_ref(), cast.maybe(bias).as_ref(), eps);
+        }
         self.norm_of_groups("instance_norm", self.size(1).max(1), weight, bias, eps)
     }
 
@@ -98,6 +122,9 @@ impl Tensor {
     /// Those of half types are `f32`.
     #[track_caller]
     pub fn instance_norm_train(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> (Tensor, Tensor, Tensor) {
+        if let Some(cast) = crate::autocast::entered("instance_norm_train") {
+            return cast.of(self).instance_norm_train(cast.maybe(weight).as_ref(), cast.maybe(bias).as_ref(), eps);
+        }
         let y = self.instance_norm(weight, bias, eps);
         if y.is_invalid() {
             return (y.clone(), y.clone(), y);
@@ -115,6 +142,9 @@ impl Tensor {
     /// as 0 (Krizhevsky et al., 2012).
     #[track_caller]
     pub fn local_response_norm(&self, size: usize, alpha: f64, beta: f64, k: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("local_response_norm") {
+            return cast.of(self).local_response_norm(size, alpha, beta, k);
+        }
         if let Some(invalid) = wrong_channels("local_response_norm", self, &[]) {
             return invalid;
         }
@@ -136,6 +166,9 @@ impl Tensor {
     /// The `p`-norm of `self - other + eps` over the last axis; the two broadcast. Where it is 0, its gradient is 0.
     #[track_caller]
     pub fn pairwise_distance(&self, other: &Tensor, p: f64, eps: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("pairwise_distance") {
+            return cast.of(self).pairwise_distance(&cast.of(other), p, eps);
+        }
         let difference = self.float() - other.float();
         let dtype = difference.dtype();
         (difference.cast(dtype.compute()) + eps).norm(p, -1_isize).cast(dtype)
@@ -164,6 +197,7 @@ impl Tensor {
     /// statistics in whatever dtype they have.
     #[track_caller]
     pub fn batch_norm(&self, mean: &Tensor, var: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
+        let _within = crate::autocast::within();
         if let Some(invalid) = wrong_channels("batch_norm", self, &[Some(mean), Some(var), weight, bias]) {
             return invalid;
         }
@@ -180,6 +214,7 @@ impl Tensor {
     /// (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not.
     #[track_caller]
     pub fn batch_norm_train(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> (Tensor, Tensor, Tensor) {
+        let _within = crate::autocast::within();
         if let Some(invalid) = wrong_channels("batch_norm", self, &[weight, bias]) {
             return (invalid.clone(), invalid.clone(), invalid);
         }
@@ -196,6 +231,9 @@ impl Tensor {
     /// Divided by the `p`-norm along an axis, which counts as at least `eps`.
     #[track_caller]
     pub fn normalize(&self, p: f64, axis: isize, eps: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("normalize") {
+            return cast.of(self).normalize(p, axis, eps);
+        }
         let x = self.float();
         let wide = x.cast(x.dtype().compute());
         (&wide / wide.norm_keepdim(p, axis).clamp_min(eps)).cast(x.dtype())

@@ -153,6 +153,7 @@ impl Tensor {
     /// [`Tensor::avg_pool`] that divides each window's sum by `divisor` (PyTorch's `divisor_override`), which is not 0.
     #[track_caller]
     pub fn avg_pool_with_divisor(&self, n: usize, options: &PoolOptions, divisor: i64) -> Tensor {
+        let _within = crate::autocast::within();
         if divisor == 0 {
             return Tensor::fail(ErrorKind::Argument, "avg_pool", "a divisor of 0", "divide by another number", &[self]);
         }
@@ -228,24 +229,28 @@ impl Tensor {
     /// Average of each window of `[n, c, l]`.
     #[track_caller]
     pub fn avg_pool1d(&self, options: &PoolOptions) -> Tensor {
+        let _within = crate::autocast::within();
         self.avg_pool(1, options)
     }
 
     /// Average of each window of `[n, c, h, w]`.
     #[track_caller]
     pub fn avg_pool2d(&self, options: &PoolOptions) -> Tensor {
+        let _within = crate::autocast::within();
         self.avg_pool(2, options)
     }
 
     /// Average of each window of `[n, c, d, h, w]`.
     #[track_caller]
     pub fn avg_pool3d(&self, options: &PoolOptions) -> Tensor {
+        let _within = crate::autocast::within();
         self.avg_pool(3, options)
     }
 
     /// Averages over as many regions per spatial axis as asked: region `i` of `s` covers `floor(i * size / s) .. ceil((i + 1) * size / s)`.
     #[track_caller]
     pub fn adaptive_avg_pool(&self, sizes: &[usize]) -> Tensor {
+        let _within = crate::autocast::within();
         self.adaptive("adaptive_avg_pool", sizes, |x, axis| x.mean_keepdim(axis as isize))
     }
 

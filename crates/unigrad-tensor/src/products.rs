@@ -7,30 +7,45 @@ impl Tensor {
     /// `alpha * a @ b + beta * self`.
     #[track_caller]
     pub fn addmm_with(&self, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("addmm_with") {
+            return cast.of(self).addmm_with(&cast.of(a), &cast.of(b), beta, alpha);
+        }
         scaled_sum(&a.matmul(b), alpha, self, beta)
     }
 
     /// `alpha * a @ b + beta * self`, of batches of matrices.
     #[track_caller]
     pub fn baddbmm(&self, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("baddbmm") {
+            return cast.of(self).baddbmm(&cast.of(a), &cast.of(b), beta, alpha);
+        }
         scaled_sum(&a.matmul(b), alpha, self, beta)
     }
 
     /// `alpha * matrix @ vector + beta * self`.
     #[track_caller]
     pub fn addmv(&self, matrix: &Tensor, vector: &Tensor, beta: f64, alpha: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("addmv") {
+            return cast.of(self).addmv(&cast.of(matrix), &cast.of(vector), beta, alpha);
+        }
         scaled_sum(&matrix.matmul(vector), alpha, self, beta)
     }
 
     /// `alpha * outer(a, b) + beta * self`.
     #[track_caller]
     pub fn addr(&self, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("addr") {
+            return cast.of(self).addr(&cast.of(a), &cast.of(b), beta, alpha);
+        }
         scaled_sum(&a.outer(b), alpha, self, beta)
     }
 
     /// The sum of products over axes of both, in the order they are named: `[rest of self.., rest of other..]`.
     #[track_caller]
     pub fn tensordot(&self, other: &Tensor, axes: impl Ints, other_axes: impl Ints) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("tensordot") {
+            return cast.of(self).tensordot(&cast.of(other), axes, other_axes);
+        }
         let (a, b) = (self.expr(), other.expr());
         let listed = |e: &Expr, axes: Vec<i64>| {
             axes.into_iter().map(|axis| resolve_axis(e, "tensordot", axis)).collect::<Result<Vec<usize>, Expr>>()
@@ -63,6 +78,9 @@ impl Tensor {
     /// The sum of products over both last axes; with a number, the product with it.
     #[track_caller]
     pub fn inner(&self, other: &Tensor) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("inner") {
+            return cast.of(self).inner(&cast.of(other));
+        }
         if self.rank() == 0 || other.rank() == 0 {
             return self * other;
         }
@@ -92,6 +110,9 @@ impl Tensor {
     /// `y[.., o] = self[.., i] weight[o, i, j] other[.., j] + bias[o]`.
     #[track_caller]
     pub fn bilinear(&self, other: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("bilinear") {
+            return cast.of(self).bilinear(&cast.of(other), &cast.of(weight), cast.maybe(bias).as_ref());
+        }
         if weight.is_invalid() || weight.rank() != 3 {
             let message = format!("a weight {:?}", weight.shape());
             let invalid = Tensor::fail(ErrorKind::Shape, "bilinear", message, "it is [out, left, right]", &[weight]);
@@ -107,6 +128,9 @@ impl Tensor {
     /// The product of several matrices in the order of least work; the first and the last may be vectors.
     #[track_caller]
     pub fn multi_dot(matrices: &[&Tensor]) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("multi_dot") {
+            return Tensor::multi_dot(&cast.all(matrices).iter().collect::<Vec<_>>());
+        }
         let sizes = match chain_sizes(matrices) {
             Ok(sizes) => sizes,
             Err(invalid) => return invalid,

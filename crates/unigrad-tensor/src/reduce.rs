@@ -158,10 +158,20 @@ macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident $keep:ident = $inner:ident),* $(,)?) => { impl Tensor { $(
         $(#[$doc])*
         #[track_caller]
-        pub fn $name(&self, axes: impl Axes) -> Tensor { self.$inner(axes.axes(), false) }
+        pub fn $name(&self, axes: impl Axes) -> Tensor {
+            if let Some(cast) = crate::autocast::entered(stringify!($name)) {
+                return cast.of(self).$inner(axes.axes(), false);
+            }
+            self.$inner(axes.axes(), false)
+        }
         #[doc = concat!("[`Tensor::", stringify!($name), "`], with the axes left at size 1.")]
         #[track_caller]
-        pub fn $keep(&self, axes: impl Axes) -> Tensor { self.$inner(axes.axes(), true) }
+        pub fn $keep(&self, axes: impl Axes) -> Tensor {
+            if let Some(cast) = crate::autocast::entered(stringify!($name)) {
+                return cast.of(self).$inner(axes.axes(), true);
+            }
+            self.$inner(axes.axes(), true)
+        }
     )* } };
 }
 reductions!(
@@ -191,12 +201,18 @@ impl Tensor {
     /// 256 u of itself and (256 u · mean |x|)².
     #[track_caller]
     pub fn var(&self, axes: impl Axes, correction: usize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("var") {
+            return cast.of(self).var(axes, correction);
+        }
         self.variance("var", axes.axes(), correction, false)
     }
 
     /// [`Tensor::var`], with the axes left at size 1.
     #[track_caller]
     pub fn var_keepdim(&self, axes: impl Axes, correction: usize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("var") {
+            return cast.of(self).var_keepdim(axes, correction);
+        }
         self.variance("var", axes.axes(), correction, true)
     }
 
@@ -204,12 +220,18 @@ impl Tensor {
     /// 256 u · mean |x|.
     #[track_caller]
     pub fn std(&self, axes: impl Axes, correction: usize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("std") {
+            return cast.of(self).std(axes, correction);
+        }
         self.variance("std", axes.axes(), correction, false)
     }
 
     /// [`Tensor::std`], with the axes left at size 1.
     #[track_caller]
     pub fn std_keepdim(&self, axes: impl Axes, correction: usize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("std") {
+            return cast.of(self).std_keepdim(axes, correction);
+        }
         self.variance("std", axes.axes(), correction, true)
     }
 
@@ -234,12 +256,18 @@ impl Tensor {
     /// The gradient is 0 where the norm is 0, of `p` below 1 also at each 0, and of `p` = 0 everywhere; equal extremes share it.
     #[track_caller]
     pub fn norm(&self, p: f64, axes: impl Axes) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("norm") {
+            return cast.of(self).norm(p, axes);
+        }
         self.norm_as(p, axes.axes(), false)
     }
 
     /// [`Tensor::norm`], with the axes left at size 1.
     #[track_caller]
     pub fn norm_keepdim(&self, p: f64, axes: impl Axes) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("norm") {
+            return cast.of(self).norm_keepdim(p, axes);
+        }
         self.norm_as(p, axes.axes(), true)
     }
 
@@ -319,6 +347,9 @@ impl Tensor {
     /// Running sum along an axis. [Off by at most](crate::accuracy) 128 u · Σ|x| of the elements so far: as good at the end as at the start.
     #[track_caller]
     pub fn cumsum(&self, axis: isize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cumsum") {
+            return cast.of(self).cumsum(axis);
+        }
         Tensor::from_result(try_scan(&self.expr(), ScanOp::Sum, axis as i64, false))
     }
 
@@ -326,6 +357,9 @@ impl Tensor {
     /// are 0, and NaN where one is infinite.
     #[track_caller]
     pub fn cumprod(&self, axis: isize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cumprod") {
+            return cast.of(self).cumprod(axis);
+        }
         Tensor::from_result(try_scan(&self.expr(), ScanOp::Prod, axis as i64, false))
     }
 
@@ -345,6 +379,9 @@ impl Tensor {
     /// 4 i u · max(1, |yᵢ|) after i elements.
     #[track_caller]
     pub fn logcumsumexp(&self, axis: isize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("logcumsumexp") {
+            return cast.of(self).logcumsumexp(axis);
+        }
         let x = self.float();
         // The gradient needs more digits of the result than a half type has.
         let wide = x.cast(x.dtype().compute());
@@ -354,6 +391,7 @@ impl Tensor {
     /// How many elements are not 0, over axes; `I64`.
     #[track_caller]
     pub fn count_nonzero(&self, axes: impl Axes) -> Tensor {
+        let _within = crate::autocast::within();
         self.cast(DType::Bool).sum(axes)
     }
 

@@ -141,6 +141,9 @@ impl Tensor {
     /// Places that are NaN give 0 (PyTorch's CPU: NaN). Where a place is clipped, its gradient is 0. Integers compute in `f32`.
     #[track_caller]
     pub fn grid_sample(&self, grid: &Tensor, options: &GridSampleOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("grid_sample") {
+            return cast.of(self).grid_sample(&cast.of(grid), options);
+        }
         if let Some(invalid) = first_invalid(&[self, grid]) {
             return invalid;
         }

@@ -32,12 +32,18 @@ impl Tensor {
     /// Sum over axes (`()`: all) of what is not NaN.
     #[track_caller]
     pub fn nansum(&self, axes: impl Axes) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("nansum") {
+            return cast.of(self).nansum(axes);
+        }
         self.without_nan().sum(axes)
     }
 
     /// Mean over axes (`()`: all) of what is not NaN; NaN where there is nothing else.
     #[track_caller]
     pub fn nanmean(&self, axes: impl Axes) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("nanmean") {
+            return cast.of(self).nanmean(axes);
+        }
         let axes = Listed(axes.axes());
         let x = self.float();
         let (sum, count) = (x.without_nan().sum(axes.clone()), x.isnan().logical_not().sum(axes));
@@ -59,6 +65,9 @@ impl Tensor {
     /// The variance with any correction: the sum of squares is divided by `n - correction`, or by 0 where that is negative. See [`Tensor::var`].
     #[track_caller]
     pub fn var_with(&self, axes: impl Axes, correction: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("var_with") {
+            return cast.of(self).var_with(axes, correction);
+        }
         let axes = Listed(axes.axes());
         let x = self.float();
         let counted = match counted(&x.expr(), "var", &axes.0) {
@@ -101,12 +110,14 @@ impl Tensor {
     /// The median along an axis, the lesser of the middle two, and its index (`I64`); NaN where there is one.
     #[track_caller]
     pub fn median(&self, axis: isize) -> (Tensor, Tensor) {
+        let _within = crate::autocast::within();
         self.median_as("median", axis, false)
     }
 
     /// As [`Tensor::median`], of what is not NaN.
     #[track_caller]
     pub fn nanmedian(&self, axis: isize) -> (Tensor, Tensor) {
+        let _within = crate::autocast::within();
         self.median_as("nanmedian", axis, true)
     }
 
@@ -160,12 +171,18 @@ impl Tensor {
     /// The `q`-quantile along an axis, `q` from 0 to 1; NaN where there is one. Integers become `f32`.
     #[track_caller]
     pub fn quantile(&self, q: f64, axis: isize, interpolation: Interpolation) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("quantile") {
+            return cast.of(self).quantile(q, axis, interpolation);
+        }
         self.quantile_as("quantile", q, axis, interpolation, false)
     }
 
     /// As [`Tensor::quantile`], of what is not NaN.
     #[track_caller]
     pub fn nanquantile(&self, q: f64, axis: isize, interpolation: Interpolation) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("nanquantile") {
+            return cast.of(self).nanquantile(q, axis, interpolation);
+        }
         self.quantile_as("nanquantile", q, axis, interpolation, true)
     }
 
@@ -231,6 +248,7 @@ impl Tensor {
     /// Differences of neighbours along an axis, `n` times over.
     #[track_caller]
     pub fn diff(&self, n: usize, axis: isize) -> Tensor {
+        let _within = crate::autocast::within();
         let mut x = Tensor::from_expr(self.expr().identity());
         for _ in 0..n {
             let e = x.expr();
@@ -250,6 +268,9 @@ impl Tensor {
     /// The integral along an axis by the trapezoidal rule, with samples `dx` apart.
     #[track_caller]
     pub fn trapezoid(&self, dx: f64, axis: isize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("trapezoid") {
+            return cast.of(self).trapezoid(dx, axis);
+        }
         match self.trapezoids("trapezoid", dx, axis) {
             Ok(parts) => parts.sum(axis),
             Err(invalid) => invalid,
@@ -259,6 +280,9 @@ impl Tensor {
     /// The running integral along an axis by the trapezoidal rule, with samples `dx` apart.
     #[track_caller]
     pub fn cumulative_trapezoid(&self, dx: f64, axis: isize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cumulative_trapezoid") {
+            return cast.of(self).cumulative_trapezoid(dx, axis);
+        }
         match self.trapezoids("cumulative_trapezoid", dx, axis) {
             Ok(parts) => parts.cumsum(axis),
             Err(invalid) => invalid,
@@ -278,6 +302,9 @@ impl Tensor {
     /// `observations - correction`.
     #[track_caller]
     pub fn cov(&self, correction: usize) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cov") {
+            return cast.of(self).cov(correction);
+        }
         let x = self.float();
         if x.is_invalid() {
             return x;
@@ -296,6 +323,9 @@ impl Tensor {
     /// The correlation coefficients of variables, which are the rows of a matrix, limited to -1 to 1.
     #[track_caller]
     pub fn corrcoef(&self) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("corrcoef") {
+            return cast.of(self).corrcoef();
+        }
         let covariance = self.cov(1);
         if covariance.rank() < 2 {
             return covariance.div(covariance.clone());
@@ -308,6 +338,9 @@ impl Tensor {
     /// Where two rows are equal, the gradient is 0.
     #[track_caller]
     pub fn cdist(&self, other: &Tensor, p: f64) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cdist") {
+            return cast.of(self).cdist(&cast.of(other), p);
+        }
         let (a, b) = (self.float(), other.float());
         if a.is_invalid() || b.is_invalid() {
             return if a.is_invalid() { a } else { b };

@@ -151,15 +151,15 @@ fn modes_reach_every_layer() {
     assert!(net.dropout.forward(&x).to_vec::<f32>().unwrap().contains(&0.0));
     net.eval();
     assert_eq!(net.dropout.forward(&x).to_vec::<f32>().unwrap(), [1.0; 16]);
-    let before = net.layers[0].norm.running_mean.to_vec::<f32>().unwrap();
+    let before = net.layers[0].norm.running_mean.as_ref().unwrap().to_vec::<f32>().unwrap();
     net.layers[0].norm.forward(&x).realize().unwrap();
-    assert_eq!(net.layers[0].norm.running_mean.to_vec::<f32>().unwrap(), before);
+    assert_eq!(net.layers[0].norm.running_mean.as_ref().unwrap().to_vec::<f32>().unwrap(), before);
     net.train(true);
     net.layers[0].norm.forward(&x).realize().unwrap();
-    assert_eq!(net.layers[0].norm.running_mean.to_vec::<f32>().unwrap(), [0.1; 8]);
-    assert_eq!(net.layers[0].norm.num_batches_tracked.item::<i64>().unwrap(), 1);
+    assert_eq!(net.layers[0].norm.running_mean.as_ref().unwrap().to_vec::<f32>().unwrap(), [0.1; 8]);
+    assert_eq!(net.layers[0].norm.num_batches_tracked.as_ref().unwrap().item::<i64>().unwrap(), 1);
     // Biased variance of a constant is 0, so the running one goes from 1 to 0.9.
-    assert_eq!(net.layers[0].norm.running_var.to_vec::<f32>().unwrap(), [0.9; 8]);
+    assert_eq!(net.layers[0].norm.running_var.as_ref().unwrap().to_vec::<f32>().unwrap(), [0.9; 8]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{DType, Device, Tensor};
+use unigrad_tensor::{Device, Tensor};
 
 macro_rules! activations {
     ($($name:ident, |$x:ident| $body:expr, $doc:literal;)*) => { $(
@@ -107,7 +107,7 @@ impl PRelu {
     /// With `n` weights (1, or the number of channels), each 0.25 at first.
     #[track_caller]
     pub fn new(n: usize, device: &Device) -> PRelu {
-        PRelu { weight: init::constant(&[n], 0.25, DType::F32, device) }
+        PRelu { weight: init::constant(&[n], 0.25, init::dtype(), device) }
     }
 }
 

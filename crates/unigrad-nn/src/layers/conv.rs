@@ -2,7 +2,20 @@
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{ConvOptions, DType, Device, Tensor};
+use std::borrow::Cow;
+use unigrad_tensor::{ConvOptions, Device, PadMode, Tensor};
+
+/// The input with what `mode` puts around it, and settings that pad no more; as they are for zeros.
+#[track_caller]
+fn around<'a>(x: &'a Tensor, n: usize, options: &'a ConvOptions, mode: PadMode) -> (Cow<'a, Tensor>, Cow<'a, ConvOptions>) {
+    let zeros = matches!(mode, PadMode::Constant(0.0)) || options.padding.iter().all(|pads| *pads == (0, 0));
+    // Settings for another number of axes are told by the convolution.
+    if zeros || !(options.padding.len() == 1 || options.padding.len() == n) {
+        return (Cow::Borrowed(x), Cow::Borrowed(options));
+    }
+    let pads: Vec<(usize, usize)> = options.padding.iter().copied().cycle().take(n).collect();
+    (Cow::Owned(x.pad_with(&pads, mode)), Cow::Owned(ConvOptions { padding: Vec::new(), ..options.clone() }))
+}
 
 macro_rules! convolutions {
     ($($name:ident, $transposed:ident, $n:literal, $forward:ident, $backward:ident, $axes:literal;)*) => { $(
@@ -16,19 +29,29 @@ macro_rules! convolutions {
             /// Stride, padding, dilation, groups.
             #[module(skip)]
             pub options: ConvOptions,
+            /// What stands around the input: zeros unless told otherwise.
+            #[module(skip)]
+            pub padding_mode: PadMode,
         }
 
         impl $name {
             /// From `inputs` channels to `outputs` with a square kernel, with a bias.
             #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: usize, options: ConvOptions, device: &Device) -> $name {
+                $name::with_kernel(inputs, outputs, [kernel; $n], options, device)
+            }
+
+            /// With a kernel size per axis.
+            #[track_caller]
+            pub fn with_kernel(inputs: usize, outputs: usize, kernel: [usize; $n], options: ConvOptions, device: &Device) -> $name {
                 let mut shape = vec![outputs, inputs / options.groups.max(1)];
-                shape.extend([kernel; $n]);
+                shape.extend(kernel);
                 let (fan_in, _) = init::fans(&shape);
                 $name {
-                    weight: init::torch_default(&shape, fan_in, DType::F32, device),
-                    bias: Some(init::torch_default(&[outputs], fan_in, DType::F32, device)),
+                    weight: init::torch_default(&shape, fan_in, init::dtype(), device),
+                    bias: Some(init::torch_default(&[outputs], fan_in, init::dtype(), device)),
                     options,
+                    padding_mode: PadMode::Constant(0.0),
                 }
             }
 
@@ -37,12 +60,30 @@ macro_rules! convolutions {
                 self.bias = None;
                 self
             }
+
+            /// With something else than zeros around the input: PyTorch's `padding_mode`.
+            pub fn padding_mode(mut self, mode: PadMode) -> $name {
+                self.padding_mode = mode;
+                self
+            }
+
+            /// With the padding that keeps sizes, at stride 1: PyTorch's `padding="same"`.
+            pub fn same_padding(mut self) -> $name {
+                let kernel = self.weight.shape();
+                let total = |axis: usize| {
+                    let dilation = self.options.dilation.get(axis).or(self.options.dilation.first()).copied().unwrap_or(1);
+                    dilation * kernel.get(axis + 2).copied().unwrap_or(1).saturating_sub(1)
+                };
+                self.options.padding = (0..$n).map(|axis| (total(axis) / 2, total(axis) - total(axis) / 2)).collect();
+                self
+            }
         }
 
         impl Layer for $name {
             #[track_caller]
             fn forward(&self, x: &Tensor) -> Tensor {
-                trace::observe(stringify!($name), Some(&self.weight), x.$forward(&self.weight, self.bias.as_ref(), &self.options))
+                let (padded, options) = around(x, $n, &self.options, self.padding_mode);
+                trace::observe(stringify!($name), Some(&self.weight), padded.$forward(&self.weight, self.bias.as_ref(), &options))
             }
         }
 
@@ -62,12 +103,18 @@ macro_rules! convolutions {
             /// From `inputs` channels to `outputs` with a square kernel, with a bias.
             #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: usize, options: ConvOptions, device: &Device) -> $transposed {
+                $transposed::with_kernel(inputs, outputs, [kernel; $n], options, device)
+            }
+
+            /// With a kernel size per axis.
+            #[track_caller]
+            pub fn with_kernel(inputs: usize, outputs: usize, kernel: [usize; $n], options: ConvOptions, device: &Device) -> $transposed {
                 let mut shape = vec![inputs, outputs / options.groups.max(1)];
-                shape.extend([kernel; $n]);
+                shape.extend(kernel);
                 let (fan_in, _) = init::fans(&shape);
                 $transposed {
-                    weight: init::torch_default(&shape, fan_in, DType::F32, device),
-                    bias: Some(init::torch_default(&[outputs], fan_in, DType::F32, device)),
+                    weight: init::torch_default(&shape, fan_in, init::dtype(), device),
+                    bias: Some(init::torch_default(&[outputs], fan_in, init::dtype(), device)),
                     options,
                 }
             }

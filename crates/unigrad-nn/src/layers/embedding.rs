@@ -29,7 +29,11 @@ impl Embedding {
 
     /// From vectors `[n, size]` that are there; `trained`: whether they go on learning.
     pub fn from_pretrained(weight: &Tensor, trained: bool) -> Embedding {
-        let weight = if trained { weight.detach().requires_grad() } else { weight.detach() };
+        let weight = weight.detach().requires_grad();
+        let weight = match trained || weight.is_invalid() {
+            true => weight,
+            false => weight.set_trainable(false).map_or_else(|error| Tensor::from_error(&error), |()| weight),
+        };
         Embedding { weight, options: EmbeddingOptions::default() }
     }
 }
@@ -37,10 +41,10 @@ impl Embedding {
 /// Normal numbers, and zeros in one row.
 #[track_caller]
 fn table(n: usize, size: usize, padding: Option<i64>, device: &Device) -> Tensor {
-    let Some(padding) = padding else { return init::normal(&[n, size], 1.0, DType::F32, device) };
+    let Some(padding) = padding else { return init::normal(&[n, size], 1.0, init::dtype(), device) };
     let row = if padding < 0 { padding + n as i64 } else { padding };
     let rows = Tensor::arange(0.0, n as f64, 1.0, DType::I64, device).unsqueeze(1);
-    no_grad(|| rows.eq(row).where_(0.0, Tensor::randn([n, size], DType::F32, device))).requires_grad()
+    no_grad(|| rows.eq(row).where_(0.0, Tensor::randn([n, size], init::dtype(), device))).requires_grad()
 }
 
 impl Layer for Embedding {

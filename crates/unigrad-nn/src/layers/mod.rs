@@ -8,8 +8,11 @@ mod embedding;
 mod linear;
 mod norm;
 mod padding;
+mod parametrized;
 mod pool;
+mod positions;
 mod recurrent;
+mod running;
 mod sequential;
 mod shape;
 mod transformer;
@@ -23,25 +26,28 @@ pub use attention::MultiHeadAttention;
 pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
 pub use dropout::{AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout};
 pub use embedding::{Embedding, EmbeddingBag};
-pub use linear::{Bilinear, Linear};
-pub use norm::{BatchNorm, GroupNorm, InstanceNorm, LayerNorm, LocalResponseNorm, RmsNorm};
+pub use linear::{Bilinear, Linear, LinearCrossEntropyLoss};
+pub use norm::{GroupNorm, LayerNorm, LocalResponseNorm, RmsNorm};
 pub use padding::{
     CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, ReflectionPad1d, ReflectionPad2d,
     ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, ZeroPad1d, ZeroPad2d, ZeroPad3d,
 };
+pub use parametrized::{SpectralNorm, WeightNorm};
 pub use pool::{
     AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d, AvgPool1d, AvgPool2d,
     AvgPool3d, LpPool1d, LpPool2d, LpPool3d, MaxPool1d, MaxPool2d, MaxPool3d, MaxUnpool1d, MaxUnpool2d, MaxUnpool3d,
 };
-pub use recurrent::{Gru, Lstm};
+pub use positions::{LearnedEncoding, RotaryEncoding, SinusoidalEncoding};
+pub use recurrent::{Gru, GruCell, Lstm, LstmCell, Nonlinearity, RecurrentOptions, Rnn, RnnCell};
+pub use running::{BatchNorm, InstanceNorm};
 pub use sequential::Sequential;
 pub use shape::{
     ChannelShuffle, CosineSimilarity, Flatten, Fold, Identity, PairwiseDistance, PixelShuffle, PixelUnshuffle, Residual, Unflatten, Unfold,
     Upsample,
 };
 pub use transformer::{
-    Activation, AttentionMasks, LearnedEncoding, SinusoidalEncoding, Transformer, TransformerDecoder, TransformerDecoderLayer,
-    TransformerEncoder, TransformerEncoderLayer, TransformerOptions,
+    Activation, AttentionMasks, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,
+    TransformerOptions,
 };
 
 use crate::Module;

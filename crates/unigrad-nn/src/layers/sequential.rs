@@ -2,6 +2,7 @@
 
 use super::Layer;
 use crate::{Module, Part, Visitor, VisitorMut};
+use std::any::Any;
 use unigrad_tensor::{Origin, Tensor};
 
 /// Layers one after another; their paths are their positions, as in PyTorch: `0.weight`, `2.bias`.
@@ -14,7 +15,24 @@ use unigrad_tensor::{Origin, Tensor};
 /// ```
 #[derive(Default)]
 pub struct Sequential {
-    layers: Vec<Box<dyn Layer>>,
+    layers: Vec<(String, Box<dyn Stacked>)>,
+}
+
+/// A layer that can be copied.
+trait Stacked: Layer {
+    fn copy(&self) -> Box<dyn Stacked>;
+}
+
+impl<L: Layer + Clone> Stacked for L {
+    fn copy(&self) -> Box<dyn Stacked> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Sequential {
+    fn clone(&self) -> Sequential {
+        Sequential { layers: self.layers.iter().map(|(name, layer)| (name.clone(), (**layer).copy())).collect() }
+    }
 }
 
 impl Sequential {
@@ -23,10 +41,16 @@ impl Sequential {
         Sequential::default()
     }
 
-    /// With one more layer at the end.
+    /// With one more layer at the end, named by its position.
     #[allow(clippy::should_implement_trait)] // a layer is added to a list, not to a number
-    pub fn add(mut self, layer: impl Layer + 'static) -> Sequential {
-        self.layers.push(Box::new(layer));
+    pub fn add(self, layer: impl Layer + Clone) -> Sequential {
+        let name = self.layers.len().to_string();
+        self.add_named(name, layer)
+    }
+
+    /// With one more layer at the end, under a name of its own (PyTorch's `OrderedDict`).
+    pub fn add_named(mut self, name: impl Into<String>, layer: impl Layer + Clone) -> Sequential {
+        self.layers.push((name.into(), Box::new(layer)));
         self
     }
 
@@ -43,11 +67,19 @@ impl Sequential {
 
 impl Module for Sequential {
     fn visit<'m>(&'m self, visitor: &mut dyn Visitor<'m>) {
-        self.layers.iter().enumerate().for_each(|(i, layer)| layer.visit_part(&i.to_string(), visitor));
+        self.layers.iter().for_each(|(name, layer)| layer.visit_part(name, visitor));
     }
 
     fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) {
-        self.layers.iter_mut().enumerate().for_each(|(i, layer)| layer.visit_part_mut(&i.to_string(), visitor));
+        self.layers.iter_mut().for_each(|(name, layer)| layer.visit_part_mut(name, visitor));
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn as_any_mut(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
     }
 }
 
@@ -55,6 +87,6 @@ impl Layer for Sequential {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let _origin = Origin::enter_caller();
-        self.layers.iter().fold(x.clone(), |x, layer| layer.forward(&x))
+        self.layers.iter().fold(x.clone(), |x, (_, layer)| layer.forward(&x))
     }
 }

@@ -215,6 +215,14 @@ impl<L: Module> Module for Residual<L> {
     fn on_mode(&mut self, training: bool) {
         self.0.on_mode(training);
     }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    fn as_any_mut(&mut self) -> Option<&mut dyn std::any::Any> {
+        Some(self)
+    }
 }
 
 impl<L: Layer> Layer for Residual<L> {

@@ -1,4 +1,4 @@
-//! Transformer blocks (Vaswani et al., 2017) in PyTorch's parameters, and positional encodings.
+//! Transformer blocks (Vaswani et al., 2017) in PyTorch's parameters.
 //!
 //! In: sequences `[batch, length, size]`, and which positions see which. Out: sequences of the same shape.
 //! Always: masks are PyTorch's: where a truth value is true, a key is *not* seen; numbers are added to scores.
@@ -98,7 +98,7 @@ impl TransformerOptions {
 
     #[track_caller]
     fn norm(&self, device: &Device) -> LayerNorm {
-        LayerNorm { eps: self.eps, ..LayerNorm::new(self.size, device) }
+        LayerNorm::new(self.size, device).eps(self.eps)
     }
 }
 
@@ -308,62 +308,5 @@ impl Transformer {
         let _origin = Origin::enter_caller();
         let memory = self.encoder.masked(source, masks[0]);
         self.decoder.decode(target, &memory, masks[1], masks[2])
-    }
-}
-
-/// Adds sines and cosines of a position, of wavelengths from 2π to 20,000π, and drops elements while training (Vaswani et al., 2017).
-#[derive(Module, Clone)]
-pub struct SinusoidalEncoding {
-    /// `[1, longest, size]`.
-    #[module(buffer)]
-    pub pe: Tensor,
-    dropout: Dropout,
-}
-
-impl SinusoidalEncoding {
-    /// For sequences of at most `longest` positions of `size` features.
-    #[track_caller]
-    pub fn new(size: usize, longest: usize, dropout: f64, device: &Device) -> SinusoidalEncoding {
-        let _origin = Origin::enter_caller();
-        let mut table = Vec::with_capacity(longest.saturating_mul(size).min(1 << 24));
-        for position in 0..longest {
-            for feature in 0..size {
-                let angle = position as f64 * (-(10000f64.ln()) * (feature / 2 * 2) as f64 / size as f64).exp();
-                table.push(if feature % 2 == 0 { angle.sin() } else { angle.cos() } as f32);
-            }
-        }
-        SinusoidalEncoding { pe: Tensor::from_vec(table, [1, longest, size], device), dropout: Dropout::new(dropout) }
-    }
-}
-
-impl Layer for SinusoidalEncoding {
-    #[track_caller]
-    fn forward(&self, x: &Tensor) -> Tensor {
-        let _origin = Origin::enter_caller();
-        let length = x.shape().get(1).copied().unwrap_or(0);
-        self.dropout.forward(&(x + self.pe.narrow(1, 0, length).cast(x.dtype())))
-    }
-}
-
-/// Adds a learned vector for each position (Gehring et al., 2017).
-#[derive(Module, Clone)]
-pub struct LearnedEncoding {
-    /// `[longest, size]`.
-    pub weight: Tensor,
-}
-
-impl LearnedEncoding {
-    /// For sequences of at most `longest` positions of `size` features.
-    #[track_caller]
-    pub fn new(size: usize, longest: usize, device: &Device) -> LearnedEncoding {
-        LearnedEncoding { weight: crate::init::normal(&[longest, size], 0.02, DType::F32, device) }
-    }
-}
-
-impl Layer for LearnedEncoding {
-    #[track_caller]
-    fn forward(&self, x: &Tensor) -> Tensor {
-        let length = x.shape().get(1).copied().unwrap_or(0);
-        x + self.weight.narrow(0, 0, length)
     }
 }

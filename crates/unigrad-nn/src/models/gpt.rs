@@ -9,7 +9,7 @@ use crate::{
     random::{Rng, words},
 };
 use std::f64::consts::TAU;
-use unigrad_tensor::{AttentionOptions, DType, Device, EmbeddingOptions, Origin, Tensor, no_grad};
+use unigrad_tensor::{AttentionOptions, Device, EmbeddingOptions, Origin, Tensor, no_grad};
 
 /// Sizes of a [`Gpt`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Gpt {
 
 impl GptBlock {
     fn new(dim: usize, heads: usize, device: &Device) -> GptBlock {
-        let linear = |inputs, outputs| Linear { weight: init::normal(&[outputs, inputs], 0.02, DType::F32, device), bias: None };
+        let linear = |inputs, outputs| Linear { weight: init::normal(&[outputs, inputs], 0.02, init::dtype(), device), bias: None };
         GptBlock {
             ln1: LayerNorm::new(dim, device).no_bias(),
             ln2: LayerNorm::new(dim, device).no_bias(),
@@ -93,7 +93,7 @@ impl Gpt {
             return Err(Error::argument(cause, "choose sizes of at least 1"));
         }
         let embedding =
-            |n| Embedding { weight: init::normal(&[n, config.dim], 0.02, DType::F32, device), options: EmbeddingOptions::default() };
+            |n| Embedding { weight: init::normal(&[n, config.dim], 0.02, init::dtype(), device), options: EmbeddingOptions::default() };
         Ok(Gpt {
             wte: embedding(config.vocab),
             wpe: embedding(config.ctx),

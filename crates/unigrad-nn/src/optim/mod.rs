@@ -21,6 +21,7 @@ mod radam;
 mod rmsprop;
 mod rprop;
 mod ruled;
+mod scaler;
 mod sgd;
 
 pub use adagrad::{Adadelta, AdadeltaRule, Adagrad, AdagradRule};
@@ -35,6 +36,7 @@ pub use optimize::Optimize;
 pub use radam::{RAdam, RAdamRule};
 pub use rmsprop::{RmsProp, RmsPropRule};
 pub use rprop::{Rprop, RpropRule};
+pub use scaler::{GradScaler, ScalerOptions};
 pub use sgd::{Sgd, SgdRule};
 
 /// Weight decay as rules of Adam's kind have it: beside the gradient (`decoupled`: `decay` is what the value is multiplied with), or added to it.
@@ -403,9 +405,12 @@ impl<R: Rule> Optimizer<R> {
     pub fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
         let _origin = Origin::enter_caller();
         let attempt = eval::Attempt::begin();
-        let gradients = take_gradients(loss, &self.parameters())?;
+        let parameters = self.parameters();
+        let gradients = take_gradients(loss, &parameters)?.into_iter();
+        // A frozen parameter has no gradient, not one of zeros: it is not even decayed.
+        let gradients = parameters.iter().zip(gradients).map(|(parameter, gradient)| Some(gradient).filter(|_| !parameter.is_frozen()));
         let all: Vec<&Tensor> = std::iter::once(loss).chain(also.iter().copied()).collect();
-        self.apply(gradients.into_iter().map(Some).collect(), Some(loss), &all)?;
+        self.apply(gradients.collect(), Some(loss), &all)?;
         attempt.succeeded();
         Ok(())
     }

@@ -42,6 +42,9 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn ctc_loss(&self, labels: &Tensor, n_steps: &Tensor, n_labels: &Tensor, options: &CtcOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("ctc_loss") {
+            return cast.of(self).ctc_loss(&cast.of(labels), &cast.of(n_steps), &cast.of(n_labels), options);
+        }
         for tensor in [self, labels, n_steps, n_labels] {
             if tensor.is_invalid() {
                 return tensor.clone();

@@ -13,6 +13,9 @@ impl Tensor {
     /// axis, or no last axis.
     #[track_caller]
     pub fn gaussian_nll_loss(&self, target: &Tensor, var: &Tensor, full: bool, eps: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("gaussian_nll_loss") {
+            return cast.of(self).gaussian_nll_loss(&cast.of(target), &cast.of(var), full, eps, reduction);
+        }
         const OP: &str = "gaussian_nll_loss";
         if let Some(invalid) = alike(OP, self, target) {
             return invalid;
@@ -48,6 +51,9 @@ impl Tensor {
     /// the term that only depends on them; `full` adds it as Stirling's formula has it, for targets above 1.
     #[track_caller]
     pub fn poisson_nll_loss(&self, target: &Tensor, log_input: bool, full: bool, eps: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("poisson_nll_loss") {
+            return cast.of(self).poisson_nll_loss(&cast.of(target), log_input, full, eps, reduction);
+        }
         if let Some(invalid) = alike("poisson_nll_loss", self, target) {
             return invalid;
         }
@@ -79,6 +85,9 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn focal_loss(&self, target: &Tensor, alpha: f64, gamma: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("focal_loss") {
+            return cast.of(self).focal_loss(&cast.of(target), alpha, gamma, reduction);
+        }
         if let Some(invalid) = alike("focal_loss", self, target) {
             return invalid;
         }
@@ -96,6 +105,9 @@ impl Tensor {
     /// a mask, after Dice.
     #[track_caller]
     pub fn dice_loss(&self, target: &Tensor, smooth: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("dice_loss") {
+            return cast.of(self).dice_loss(&cast.of(target), smooth, reduction);
+        }
         if let Some(invalid) = alike("dice_loss", self, target) {
             return invalid;
         }

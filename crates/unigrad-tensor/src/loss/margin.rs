@@ -52,6 +52,9 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn margin_ranking_loss(&self, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("margin_ranking_loss") {
+            return cast.of(self).margin_ranking_loss(&cast.of(other), &cast.of(target), margin, reduction);
+        }
         for other in [other, target] {
             if let Some(invalid) = alike("margin_ranking_loss", self, other) {
                 return invalid;
@@ -64,6 +67,9 @@ impl Tensor {
     /// `x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance.
     #[track_caller]
     pub fn hinge_embedding_loss(&self, target: &Tensor, margin: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("hinge_embedding_loss") {
+            return cast.of(self).hinge_embedding_loss(&cast.of(target), margin, reduction);
+        }
         if let Some(invalid) = alike("hinge_embedding_loss", self, target) {
             return invalid;
         }
@@ -77,6 +83,9 @@ impl Tensor {
     /// `1 - cos(x, other)` where the label is 1, `max(0, cos(x, other) - margin)` where it is -1. `[n, d]` and `[n]` labels, or `[d]` and one.
     #[track_caller]
     pub fn cosine_embedding_loss(&self, other: &Tensor, target: &Tensor, margin: f64, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("cosine_embedding_loss") {
+            return cast.of(self).cosine_embedding_loss(&cast.of(other), &cast.of(target), margin, reduction);
+        }
         if let Some(invalid) = alike("cosine_embedding_loss", self, other) {
             return invalid;
         }
@@ -101,6 +110,9 @@ impl Tensor {
     /// `log(1 + e^(-y x))` with labels `y` of ±1, without overflow.
     #[track_caller]
     pub fn soft_margin_loss(&self, target: &Tensor, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("soft_margin_loss") {
+            return cast.of(self).soft_margin_loss(&cast.of(target), reduction);
+        }
         if let Some(invalid) = alike("soft_margin_loss", self, target) {
             return invalid;
         }
@@ -123,6 +135,9 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn triplet_margin_loss(&self, positive: &Tensor, negative: &Tensor, options: &TripletOptions) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("triplet_margin_loss") {
+            return cast.of(self).triplet_margin_loss(&cast.of(positive), &cast.of(negative), options);
+        }
         let distance = |a: &Tensor, b: &Tensor| a.pairwise_distance(b, options.p, options.eps);
         self.triplet_margin_loss_by(positive, negative, distance, options)
     }
@@ -136,6 +151,9 @@ impl Tensor {
         distance: impl Fn(&Tensor, &Tensor) -> Tensor,
         options: &TripletOptions,
     ) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("triplet_margin_loss") {
+            return cast.of(self).triplet_margin_loss_by(&cast.of(positive), &cast.of(negative), distance, options);
+        }
         for other in [positive, negative] {
             if let Some(invalid) = alike("triplet_margin_loss", self, other) {
                 return invalid;
@@ -152,6 +170,9 @@ impl Tensor {
     /// class indices, or `[classes]` and one. A weight per class multiplies what its examples lose.
     #[track_caller]
     pub fn multi_margin_loss(&self, target: &Tensor, p: i32, margin: f64, weight: Option<&Tensor>, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("multi_margin_loss") {
+            return cast.of(self).multi_margin_loss(&cast.of(target), p, margin, cast.maybe(weight).as_ref(), reduction);
+        }
         const OP: &str = "multi_margin_loss";
         if let Some(invalid) = rows("multi_margin_loss", self, target, false) {
             return invalid;
@@ -187,6 +208,9 @@ impl Tensor {
     /// shape, of which those before the first -1 count; or one row of both.
     #[track_caller]
     pub fn multilabel_margin_loss(&self, target: &Tensor, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("multilabel_margin_loss") {
+            return cast.of(self).multilabel_margin_loss(&cast.of(target), reduction);
+        }
         if let Some(invalid) = rows("multilabel_margin_loss", self, target, true) {
             return invalid;
         }
@@ -209,6 +233,9 @@ impl Tensor {
     /// Binary cross-entropy of logits with 0 or 1 for each class, mean over the classes (the last axis). A weight per class multiplies.
     #[track_caller]
     pub fn multilabel_soft_margin_loss(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Tensor {
+        if let Some(cast) = crate::autocast::entered("multilabel_soft_margin_loss") {
+            return cast.of(self).multilabel_soft_margin_loss(&cast.of(target), cast.maybe(weight).as_ref(), reduction);
+        }
         if let Some(invalid) = alike("multilabel_soft_margin_loss", self, target) {
             return invalid;
         }

@@ -41,6 +41,19 @@ macro_rules! function {
     (Test $name:literal $method:ident) => {
         op($name, stringify!($method), |c| one(c.x(0)?.$method())).step()
     };
+    // PyTorch computes these in the dtype of their input; they keep the digits and the range that it has.
+    (Real "sin" $method:ident) => { function!(@ "sin" $method) };
+    (Real "cos" $method:ident) => { function!(@ "cos" $method) };
+    (Real "atan" $method:ident) => { function!(@ "atan" $method) };
+    (Real "tanh" $method:ident) => { function!(@ "tanh" $method) };
+    (Real "sqrt" $method:ident) => { function!(@ "sqrt" $method) };
+    (Real "sigmoid" $method:ident) => { function!(@ "sigmoid" $method) };
+    (Real "silu" $method:ident) => { function!(@ "silu" $method) };
+    (Real "gelu" $method:ident) => { function!(@ "gelu" $method) };
+    (Real "gelu_tanh" $method:ident) => { function!(@ "gelu_tanh" $method) };
+    (@ $name:literal $method:ident) => {
+        op($name, stringify!($method), |c| one(c.x(0)?.$method()))
+    };
     (Real $name:literal $method:ident) => {
         op($name, stringify!($method), |c| one(c.x(0)?.$method())).full()
     };
