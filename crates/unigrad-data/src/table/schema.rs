@@ -51,10 +51,26 @@ pub enum Task {
     Regression,
 }
 
+/// Numbers as text: JSON's own come back rounded by some readers, and the same file has to give the same features.
+mod exact {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<f64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| D::Error::custom("a text that is no number"))
+    }
+}
+
 /// A number's encoding: `(x - mean) / std`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Scale {
+    #[serde(with = "exact")]
     pub(super) mean: f64,
+    #[serde(with = "exact")]
     pub(super) std: f64,
 }
 
@@ -71,6 +87,7 @@ pub(super) enum Encoding {
     /// `fill` stands for what is missing, before it is scaled.
     Number {
         scale: Scale,
+        #[serde(with = "exact")]
         fill: f64,
     },
     Boolean {
