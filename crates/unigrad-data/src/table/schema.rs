@@ -51,10 +51,26 @@ pub enum Task {
     Regression,
 }
 
+/// Numbers as text: JSON's own come back rounded by some readers, and the same file has to give the same features.
+mod exact {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<f64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| D::Error::custom("a text that is no number"))
+    }
+}
+
 /// A number's encoding: `(x - mean) / std`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Scale {
+    #[serde(with = "exact")]
     pub(super) mean: f64,
+    #[serde(with = "exact")]
     pub(super) std: f64,
 }
 
@@ -69,12 +85,21 @@ impl Scale {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum Encoding {
     /// `fill` stands for what is missing, before it is scaled.
-    Number { scale: Scale, fill: f64 },
+    Number {
+        scale: Scale,
+        #[serde(with = "exact")]
+        fill: f64,
+    },
     Boolean {
         fill: bool,
     },
     /// `fill` is the place of the category that stands for what is missing.
-    Category { names: Vec<String>, fill: Option<usize>, categories: Categories, unknown: Unknown },
+    Category {
+        names: Vec<String>,
+        fill: Option<usize>,
+        categories: Categories,
+        unknown: Unknown,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,7 +124,9 @@ impl Column {
 
     fn feature_names(&self) -> Vec<String> {
         let mut names = match &self.encoding {
-            Encoding::Category { names, categories: Categories::OneHot, .. } => names.iter().map(|n| format!("{}={n}", self.name)).collect(),
+            Encoding::Category { names, categories: Categories::OneHot, .. } => {
+                names.iter().map(|n| format!("{}={n}", self.name)).collect()
+            }
             _ => vec![self.name.clone()],
         };
         if names.len() < self.width() {

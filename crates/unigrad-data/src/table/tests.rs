@@ -134,8 +134,8 @@ fn schemas_that_contradict_themselves_are_refused() -> Result<()> {
     let good = TableSchema::fit(&csv("a,k,y\n1,u,2.5\n2,v,3\n")?, &TableOptions::new().target("y"))?.to_json()?;
     for (from, to) in [
         ("\"version\":1", "\"version\":2"),
-        ("\"std\":0.5", "\"std\":0.0"),
-        ("\"fill\":1.5", "\"fill\":1e999"),
+        ("\"std\":\"0.5\"", "\"std\":\"0\""),
+        ("\"fill\":\"1.5\"", "\"fill\":\"1e999\""),
         ("[\"u\",\"v\"]", "[\"v\",\"u\"]"),
         ("\"kind\":\"number\"", "\"kind\":\"nothing\""),
         ("{", ""),
