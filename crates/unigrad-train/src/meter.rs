@@ -78,7 +78,9 @@ impl Meter {
             meter.sums.insert(name.clone(), checkpoint.get(&format!("position.sum.{name}"))?);
         }
         let all_zero = loss == 0.0 && meter.sums.values().all(|sum| *sum == 0.0);
-        if !loss.is_finite() || meter.sums.values().any(|sum| sum.is_nan()) || meter.n_items == 0 && !all_zero {
+        // More items than any run sees.
+        let too_many = meter.n_items > 1 << 53;
+        if too_many || !loss.is_finite() || meter.sums.values().any(|sum| sum.is_nan()) || meter.n_items == 0 && !all_zero {
             let cause = format!("has sums {loss}, {:?} over {} items", meter.sums, meter.n_items);
             return Err(Error::format(std::path::Path::new(checkpoint.source()), cause, crate::saved::HELP));
         }

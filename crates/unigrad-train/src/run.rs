@@ -11,6 +11,7 @@ use crate::{
     history::{EpochRow, History},
     learner::{Learner, Number, Outcome, StepSettings},
     meter::{Meter, Pending},
+    profile::{Profiling, StepProfile},
     report::{Report, machine},
     saved::{CHECKPOINT, Frame, HELP, Position},
     trainer::{Resume, Trainer, Until},
@@ -21,7 +22,7 @@ use std::{
 };
 use unigrad_data::Source;
 use unigrad_nn::{Checkpoint, Error, NotFinite, Plateau, Result, files::lock_folder, metrics::Metric};
-use unigrad_tensor::{DType, Device, Generator, Tensor, manual_seed, no_grad};
+use unigrad_tensor::{DType, Device, Generator, Tensor, eval, manual_seed, no_grad};
 
 /// Steps between two reads of losses, where to read is to wait.
 const READ_EVERY: usize = 16;
@@ -50,6 +51,8 @@ pub struct Run {
     pub n_steps: u64,
     /// Its folder.
     pub folder: Option<PathBuf>,
+    /// The profile of some of its steps, where [`Trainer::profile`] asked for it.
+    pub profile: Option<StepProfile>,
     /// The page about it, to be completed and written by programs that show more.
     pub report: Report,
 }
@@ -100,6 +103,8 @@ struct Running<'a, L: Learner> {
     epoch_begun: Instant,
     seconds_before: f64,
     stop: Option<String>,
+    ended: Option<Ended>,
+    profiling: Profiling,
 }
 
 impl<'a, L: Learner> Running<'a, L> {
@@ -137,6 +142,7 @@ impl<'a, L: Learner> Running<'a, L> {
         let metrics = if trainer.train_metrics { trainer.metrics.iter().map(|make| make()).collect() } else { Vec::new() };
         let steps_before = learner.optimizers().first().map_or(0, |(_, optimizer)| optimizer.n_steps());
         let lr = learner.optimizers().first().map_or(0.0, |(_, optimizer)| optimizer.lr());
+        let profiling = Profiling::new(trainer.profile);
         let now = Instant::now();
         let mut running = Running {
             plateau: trainer.plateau.clone(),
@@ -160,6 +166,8 @@ impl<'a, L: Learner> Running<'a, L> {
             epoch_begun: now,
             seconds_before: 0.0,
             stop: None,
+            ended: None,
+            profiling,
         };
         match checkpoint {
             Some(checkpoint) => running.restore(&checkpoint)?,
@@ -191,7 +199,10 @@ impl<'a, L: Learner> Running<'a, L> {
         let mut batches = train.batches(self.position.epoch as u64, self.position.batch, &self.trainer.device)?;
         while self.position.batch < self.frame.n_batches && self.frame.steps.is_none_or(|steps| self.position.step < steps) {
             let wanted = self.frame.accumulate.min(self.frame.n_batches - self.position.batch);
+            self.profiling.before_step(&self.trainer.device)?;
+            let asked = Instant::now();
             let group: Vec<L::Batch> = batches.by_ref().take(wanted).collect::<Result<_>>()?;
+            self.profiling.waited(asked);
             if group.len() < wanted {
                 let given = self.position.batch + group.len();
                 let cause = format!("the source announced {} batches and gave {given}", self.frame.n_batches);
@@ -199,6 +210,7 @@ impl<'a, L: Learner> Running<'a, L> {
             }
             self.step(&group)?;
             drop(group);
+            self.profiling.after_step(self.trainer.folder.as_deref())?;
             self.call(|callback, run| callback.on_step_end(run))?;
             if let Some(ended) = self.ends() {
                 self.save()?;
@@ -230,16 +242,17 @@ impl<'a, L: Learner> Running<'a, L> {
             let factor = scheduled * self.plateau.as_ref().map_or(1.0, |(_, plateau)| plateau.current());
             self.learner.optimizers_mut().into_iter().for_each(|(_, optimizer)| optimizer.set_lr_factor(factor));
         }
+        // What is assigned before a step that fails is undone.
+        let attempt = eval::Attempt::begin();
         let settings = self.step_settings()?;
         let outcome = match self.learner.train_step(group, &settings) {
             Ok(outcome) => outcome,
             Err(error) => {
-                Generator::global().set(random.0, random.1);
-                let error = self.learner.explain(group, error);
-                Generator::global().set(random.0, random.1);
-                return Err(error);
+                drop(attempt);
+                return Err(self.again(random, |learner| learner.explain(group, error))?);
             }
         };
+        attempt.succeeded();
         self.lr = self.learner.optimizers().first().map_or(0.0, |(_, optimizer)| optimizer.lr());
         self.pending.push(Pending::new(&outcome, self.position.batch, group.len(), random));
         self.position.batch += group.len();
@@ -285,8 +298,6 @@ impl<'a, L: Learner> Running<'a, L> {
     fn failed(&mut self, step: &Pending, n_lost: usize, loss: Result<f64>) -> Error {
         self.position.step -= n_lost as u64;
         self.position.batch = step.batch;
-        let rewind = || Generator::global().set(step.random.0, step.random.1);
-        rewind();
         if let Err(error) = put_back(&step.undo) {
             return error;
         }
@@ -297,15 +308,9 @@ impl<'a, L: Learner> Running<'a, L> {
         };
         let loss = match loss {
             Ok(loss) => loss,
-            Err(error) => {
-                let error = self.learner.explain(&batches, error);
-                rewind();
-                return error;
-            }
+            Err(error) => return self.again(step.random, |learner| learner.explain(&batches, error)).unwrap_or_else(|error| error),
         };
-        let place = self.learner.first_not_finite(&batches);
-        rewind();
-        let place = match place {
+        let place = match self.again(step.random, |learner| learner.first_not_finite(&batches)).flatten() {
             Ok(place) => place.unwrap_or_else(|| "nothing, when the step was computed again".to_owned()),
             Err(error) => return error,
         };
@@ -318,6 +323,20 @@ impl<'a, L: Learner> Running<'a, L> {
             None => "nothing: the run has no folder".to_owned(),
         };
         Error::NotFinite(Box::new(NotFinite { step: number, loss, place, saved }))
+    }
+
+    /// Looks at a step again, which changes nothing: layers have statistics, and draw random numbers.
+    fn again<T>(&mut self, random: (u64, u64), look: impl FnOnce(&mut L) -> T) -> Result<T> {
+        let statistics = self.state.iter().filter(|(_, tensor)| !tensor.is_variable());
+        let before: Vec<(Tensor, Tensor)> = statistics.map(|(_, tensor)| (tensor.clone(), tensor.detach())).collect();
+        let rewind = || Generator::global().set(random.0, random.1);
+        rewind();
+        let attempt = eval::Attempt::begin();
+        let found = look(self.learner);
+        drop(attempt);
+        rewind();
+        put_back(&before)?;
+        Ok(found)
     }
 
     fn finish_epoch(&mut self) -> Result<Option<Ended>> {
@@ -400,6 +419,8 @@ impl<'a, L: Learner> Running<'a, L> {
             state: &self.state,
             folder: self.trainer.folder.as_deref(),
             device: self.trainer.device,
+            ended: self.ended.clone(),
+            validated: self.trainer.callbacks.iter().flat_map(|callback| callback.validated()).collect(),
             stop: None,
         };
         for callback in &mut self.trainer.callbacks {
@@ -420,6 +441,7 @@ impl<'a, L: Learner> Running<'a, L> {
         self.trainer.kept.iter().for_each(|(name, value)| checkpoint.set(name, value));
         Position { seconds: self.seconds(), ..self.position }.save(&mut checkpoint);
         checkpoint.set("position.steps_before", self.steps_before);
+        checkpoint.set("position.lr", self.lr);
         self.meter.save(&mut checkpoint);
         self.history.save(&mut checkpoint);
         if let Some((_, plateau)) = &self.plateau {
@@ -456,7 +478,10 @@ impl<'a, L: Learner> Running<'a, L> {
         if position.batch == 0 && meter != Meter::default() {
             return Err(wrong("has sums over an epoch that has not begun".to_owned()));
         }
-        let steps_before: u64 = checkpoint.get("position.steps_before")?;
+        let (steps_before, lr): (u64, f64) = (checkpoint.get("position.steps_before")?, checkpoint.get("position.lr")?);
+        if !(lr >= 0.0 && lr.is_finite()) {
+            return Err(wrong(format!("has position.lr {lr}")));
+        }
         if let [(name, _)] = self.learner.optimizers()[..] {
             let key = if name.is_empty() { "optimizer.steps".to_owned() } else { format!("optimizer.{name}.steps") };
             let steps: u64 = checkpoint.get(&key)?;
@@ -489,11 +514,13 @@ impl<'a, L: Learner> Running<'a, L> {
         let models: Vec<(&str, Vec<(String, Tensor)>)> = models.iter().map(|(name, state)| (name.as_str(), state.clone())).collect();
         checkpoint.restore_parts(&models, &mut self.learner.optimizers_mut())?;
         (self.position, self.history, self.meter, self.plateau, self.steps_before) = (position, history, meter, plateau, steps_before);
-        self.lr = self.history.lr.last().copied().unwrap_or(self.lr);
+        self.lr = lr;
         Ok(())
     }
 
     fn end(mut self, ended: Ended) -> Result<Run> {
+        self.profiling.end(self.trainer.folder.as_deref())?;
+        self.ended = Some(ended.clone());
         self.call(|callback, run| callback.on_run_end(run))?;
         let report = self.page();
         if let Some(folder) = &self.trainer.folder {
@@ -507,7 +534,8 @@ impl<'a, L: Learner> Running<'a, L> {
                 report.save(&folder.join("report.html"))?;
             }
         }
-        Ok(Run { history: self.history, ended, n_steps: self.position.step, folder: self.trainer.folder.take(), report })
+        let profile = self.profiling.done.take();
+        Ok(Run { profile, history: self.history, ended, n_steps: self.position.step, folder: self.trainer.folder.take(), report })
     }
 
     fn page(&self) -> Report {
