@@ -204,8 +204,10 @@ impl Entry {
     /// Its bytes as what tensors view.
     pub(super) fn storage(&self, source: &Source, big_endian: bool) -> Result<Storage> {
         let begin = self.begin(source)?;
+        // PyTorch writes 0 where it was told to compute none.
+        let crc = (self.crc != 0).then_some(self.crc);
         let place = if self.deflated { Place::Deflated(begin, self.packed) } else { Place::At(begin) };
-        Ok(Storage { place, len: self.len, big_endian, crc: Some(self.crc), name: format!("entry {}", printable(&self.name)) })
+        Ok(Storage { place, len: self.len, big_endian, crc, name: format!("entry {}", printable(&self.name)) })
     }
 
     /// Its first bytes, at most `n`.
