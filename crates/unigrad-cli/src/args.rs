@@ -18,6 +18,9 @@ pub(crate) enum Command {
     Train(Box<Train>),
     /// List the devices of this machine.
     Devices(Devices),
+    /// List the tensors of a file: safetensors, an index of parts, PyTorch's .pt, NPY, NPZ.
+    #[command(after_help = INSPECT)]
+    Inspect(Inspect),
     /// Measure the workloads that other frameworks are measured on.
     Bench(Bench),
 }
@@ -144,6 +147,25 @@ pub(crate) struct Devices {
     #[arg(long, short)]
     pub(crate) verbose: bool,
     /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const INSPECT: &str = "\
+Examples:
+  unigrad inspect model.safetensors
+  unigrad inspect checkpoint.pt --prefix model_state_dict. --json
+
+The file is read as data and never run: one that holds code is refused, with the code's name.";
+
+#[derive(Args, Debug)]
+pub(crate) struct Inspect {
+    /// The file: told by its content, whatever its name.
+    pub(crate) file: PathBuf,
+    /// Only tensors whose names begin with this.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) prefix: String,
+    /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -12,6 +12,7 @@ macro_rules! say {
 mod args;
 mod bench;
 mod devices;
+mod inspect;
 mod stream;
 mod train;
 
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Train(what) => train::run(*what),
         Command::Devices(options) => devices::run(&options),
+        Command::Inspect(options) => inspect::run(&options),
         Command::Bench(options) => bench::run(&options),
     };
     match result {

@@ -12,7 +12,7 @@ use crate::{
     error::{Error, Result},
     files,
 };
-use header::Header;
+pub(crate) use header::Header;
 use safetensors::tensor::{Dtype, TensorView};
 use std::{
     collections::{BTreeMap, HashMap},

@@ -10,6 +10,7 @@ mod archive;
 mod checkpoint;
 mod error;
 pub mod files;
+mod formats;
 pub mod init;
 mod layers;
 mod losses;
@@ -24,6 +25,7 @@ mod trace;
 pub use archive::{Archive, HostTensor};
 pub use checkpoint::Checkpoint;
 pub use error::{Error, NotFinite, Result, StateDictMismatch};
+pub use formats::{Format, Rename, TensorFile};
 pub use layers::*;
 pub use losses::{
     BceLoss, BceWithLogitsLoss, CosineEmbeddingLoss, CrossEntropyLoss, CtcLoss, DiceLoss, FocalLoss, GaussianNllLoss, HingeEmbeddingLoss,

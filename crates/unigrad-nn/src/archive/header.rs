@@ -21,26 +21,26 @@ const FORMAT_LIMIT: u64 = 100_000_000;
 const MAX_AXES: usize = 255;
 const MAX_STRINGS: usize = 1 << 16;
 
-pub(super) struct Header {
+pub(crate) struct Header {
     /// In the order of their data.
-    pub(super) entries: Vec<Entry>,
-    pub(super) strings: Vec<(String, String)>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) strings: Vec<(String, String)>,
     /// Bytes of data.
-    pub(super) announced: u64,
+    pub(crate) announced: u64,
 }
 
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) dtype: DType,
-    pub(super) shape: Vec<usize>,
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
     /// Where its bytes are, from the end of the header.
-    pub(super) begin: u64,
-    pub(super) end: u64,
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
 }
 
 impl Header {
     /// Reads and checks it; `len` is how many bytes the file has, where that is known.
-    pub(super) fn read(source: &mut dyn Read, len: Option<u64>, path: &Path) -> Result<Header> {
+    pub(crate) fn read(source: &mut dyn Read, len: Option<u64>, path: &Path) -> Result<Header> {
         let wrong = |cause: String| Error::format(path, cause, HELP);
         // The length, and the byte that tells other files apart.
         let mut first = Vec::with_capacity(9);

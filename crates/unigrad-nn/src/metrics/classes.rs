@@ -190,6 +190,20 @@ impl ConfusionMatrix {
         Ok(confusion)
     }
 
+    /// Intersection over union of each class: of what is the class or was called so, the part that is both. NaN for a class that was not seen. Waits.
+    ///
+    /// For images, give a label per pixel: `[batch, height, width]`, and scores with the classes last.
+    pub fn iou(&self) -> Result<Vec<f64>> {
+        let (confusion, n) = (self.confusion()?, self.n_classes);
+        Ok((0..n)
+            .map(|class| {
+                let hits = confusion.count(class, class);
+                let seen: u64 = (0..n).map(|other| confusion.count(class, other) + confusion.count(other, class)).sum();
+                hits as f64 / (seen - hits) as f64
+            })
+            .collect())
+    }
+
     /// Forgets all batches.
     pub fn reset(&mut self) {
         self.counts = Counts::default();

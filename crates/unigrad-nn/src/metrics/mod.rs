@@ -19,12 +19,14 @@
 
 mod classes;
 mod confusion;
+mod detection;
 mod ranking;
 mod regression;
 mod text;
 
 pub use classes::{Accuracy, Average, ClassScore, ConfusionMatrix, Score, TopK};
 pub use confusion::Confusion;
+pub use detection::{AveragePrecision, Detections, MeanAveragePrecision, Objects, box_iou, mask_iou};
 pub use ranking::{PrAuc, RocAuc};
 pub use regression::{LogLoss, Mae, Mape, Mse, Perplexity, R2, Rmse};
 pub use text::{bleu, rouge_l};
@@ -58,6 +60,9 @@ fn other_state(metric: &str, state: &[Tensor]) -> Error {
     )
 }
 
+/// Batches that one kernel stacks.
+const STACKED: usize = 64;
+
 /// Sums of batches, each computed when its batch is counted.
 #[derive(Debug, Default)]
 struct Sums {
@@ -86,16 +91,28 @@ impl Sums {
         Ok(())
     }
 
-    /// The sums over all batches; empty without any.
+    /// The sums over all batches, read at once; empty without any.
     fn total(&self) -> Result<Vec<f64>> {
-        let mut total: Vec<f64> = Vec::new();
-        for batch in &self.batches {
-            let numbers: Vec<f64> = match batch.dtype() {
-                DType::F64 => batch.to_vec::<f64>()?,
-                _ => batch.cast(DType::F32).to_vec::<f32>()?.into_iter().map(f64::from).collect(),
+        let Some(first) = self.batches.first() else { return Ok(Vec::new()) };
+        let k = first.numel();
+        let dtype = if self.batches.iter().any(|batch| batch.dtype() == DType::F64) { DType::F64 } else { DType::F32 };
+        let all = no_grad(|| {
+            let stacked = |some: &[Tensor]| {
+                let some: Vec<Tensor> = some.iter().map(|batch| batch.cast(dtype)).collect();
+                Tensor::stack(&some.iter().collect::<Vec<_>>(), 0)
             };
-            total.resize(numbers.len(), 0.0);
-            total.iter_mut().zip(numbers).for_each(|(total, number)| *total += number);
+            let stacks: Vec<Tensor> = self.batches.chunks(STACKED).map(stacked).collect();
+            let stacks: Vec<&Tensor> = stacks.iter().collect();
+            Tensor::realize_all(&stacks)?;
+            Tensor::concat(&stacks, 0).check()
+        })?;
+        let numbers: Vec<f64> = match dtype {
+            DType::F64 => all.to_vec::<f64>()?,
+            _ => all.to_vec::<f32>()?.into_iter().map(f64::from).collect(),
+        };
+        let mut total = vec![0.0; k];
+        for batch in numbers.chunks_exact(k.max(1)) {
+            total.iter_mut().zip(batch).for_each(|(total, number)| *total += number);
         }
         Ok(total)
     }
@@ -106,4 +123,30 @@ fn unlike(metric: &str, prediction: &Tensor, target: &Tensor, help: &str) -> Err
     prediction.error().or_else(|| target.error()).unwrap_or_else(|| {
         Error::argument(format!("{metric} of predictions {:?} and targets {:?}", prediction.shape(), target.shape()), help)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unigrad_tensor::Device;
+
+    /// As many batches as fill stacks, and one more or less; floats of both widths.
+    #[test]
+    fn sums_of_any_number_of_batches_are_exact() {
+        unigrad_device::register(unigrad_cpu::CpuDriver);
+        let device = Device::open("cpu").unwrap();
+        for n in [0, 1, 2, STACKED - 1, STACKED, STACKED + 1, 3 * STACKED, 3 * STACKED + 1] {
+            for wide in [None, Some(0), Some(n / 2)] {
+                let mut sums = Sums::default();
+                for i in 0..n {
+                    let dtype = if wide == Some(i) { DType::F64 } else { DType::F32 };
+                    // What an f32 holds, and a sum of f32s would not.
+                    let numbers = [16_777_216.0, i as f64].map(|number| Tensor::full((), number, dtype, &device));
+                    sums.add(|| numbers.to_vec()).unwrap();
+                }
+                let wanted = if n == 0 { vec![] } else { vec![16_777_216.0 * n as f64, (0..n).sum::<usize>() as f64] };
+                assert_eq!(sums.total().unwrap(), wanted, "{n}");
+            }
+        }
+    }
 }
