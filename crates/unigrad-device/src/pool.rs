@@ -286,7 +286,10 @@ impl Pool {
         drop(state);
         let name = device.open.info().device();
         let (total, ours) = (stats.total, stats.allocated);
-        tell(format_args!("unigrad: {name}: {used} of {total} bytes of memory are in use ({ours} by tensors of this process)"));
+        tell(format_args!(
+            "unigrad: warning: {name}: {:.0} % of its memory is in use, {used} of {total} bytes ({ours} by tensors of this process)\n help: use a smaller batch, or free tensors",
+            100.0 * used as f64 / total as f64
+        ));
     }
 
     /// Takes a block back, or hands it to the driver if the policy says so.
