@@ -142,6 +142,8 @@ pub(crate) struct Gpt {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "Example:
+  unigrad devices -v")]
 pub(crate) struct Devices {
     /// Also features, versions, and why other devices were not found.
     #[arg(long, short)]
@@ -192,10 +194,16 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  unigrad bench W4 W6 --device cpu
+  unigrad bench --save before.json     # then change the program, build it, and
+  unigrad bench --compare before.json
+  unigrad bench --against ./unigrad-before W4
+  unigrad bench scalars small --device cpu --beside gpu")]
 pub(crate) struct Bench {
-    /// Which: W1 (matmul), W1b (bf16), W2 (GELU chain), W3 (softmax, layer norm), W4 (MLP), W5 (CNN), W6 (GPT), W7 (LSTM), W8 (AdamW), host (what the host adds to small steps),
-    /// kernels (single kernels against the device's ceilings), plan
-    /// [default: W1 to W8].
+    /// Which: W1 (matmul), W1b (bf16), W2 (GELU chain), W3 (softmax, layer norm), W4 (MLP), W5 (CNN), W6 (GPT), W7 (LSTM), W8 (AdamW), scalars (single
+    /// operations), small (a network of 661 numbers), or one workload's own name; host (what the host adds to small steps), kernels (single kernels against the
+    /// device's ceilings), plan [default: W1 to W8; with --compare, what the file has].
     pub(crate) workloads: Vec<String>,
     /// Device to measure, as `unigrad devices` lists it [default: the best].
     #[arg(long, value_name = "NAME")]
@@ -203,10 +211,28 @@ pub(crate) struct Bench {
     /// Threads of the CPU [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=unigrad::device::MAX_THREADS as i64))]
     pub(crate) threads: Option<u32>,
-    /// Seconds spent on one timing.
+    /// Seconds spent on one timing; with --save, --compare and --against, on each workload of a program.
     #[arg(long, value_name = "SECONDS", default_value_t = 4.0, value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) secs: f64,
+    /// Keep every sample in this file, with machine, device and settings.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// Measure what this file has, and tell what is slower now, beyond the noise of both runs; the exit status is then 1.
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    pub(crate) compare: Option<PathBuf>,
+    /// Measure another build of this program and this one in turns, so that what changes with time cancels; the exit status is 1 if this one is slower.
+    #[arg(long, value_name = "BINARY", conflicts_with = "save")]
+    pub(crate) against: Option<PathBuf>,
+    /// Measure this device too, and print a table of both; may be given several times.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["save", "compare", "against"])]
+    pub(crate) beside: Vec<String>,
+    /// Parts into which the time of each workload is split, spread over the run.
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) blocks: u32,
     /// Print one JSON object per measurement.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Measure for another process, which asks on standard input.
+    #[arg(long, hide = true, conflicts_with_all = ["save", "compare", "against", "beside"])]
+    pub(crate) serve: bool,
 }

@@ -3,56 +3,21 @@
 use crate::{Failure, args::Devices};
 use serde_json::json;
 use unigrad::{
-    device::{Available, Config, Health, Info},
+    device::{Health, Info, Summary},
     prelude::Device,
 };
 
-/// How a backend is called, for people.
-fn title(backend: &str) -> &str {
-    match backend {
-        "cpu" => "CPU",
-        "cuda" => "CUDA (NVIDIA)",
-        "hip" => "ROCm (AMD)",
-        "metal" => "Metal (Apple)",
-        "wgpu" => "WebGPU (Vulkan, Metal, DirectX 12)",
-        "opencl" => "OpenCL",
-        other => other,
-    }
-}
-
-/// The backends that have devices or problems, best first.
-fn backends(available: &Available) -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = Vec::new();
-    let hardware = available.devices.iter().filter(|info| !info.software);
-    let software = available.devices.iter().filter(|info| info.software);
-    let all = hardware.chain(software).map(|info| info.backend).chain(available.problems.iter().map(|p| p.backend));
-    for name in all {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
 pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
-    let available = Device::all();
-    let config = Config::current();
-    let chosen = config.as_ref().ok().and_then(|config| config.device.clone());
-    let is_here = |name: &str| {
-        let name = name.trim().to_ascii_lowercase();
-        available.devices.iter().any(|info| info.device() == name || info.backend == name)
-    };
-    // What every other command would say.
-    let refused = match (&config, &chosen) {
-        (Err(error), _) => Some(error.to_string()),
-        (_, Some(name)) if !is_here(name) => Device::best().err().map(|error| error.to_string()),
-        _ => None,
-    };
-    let best = available.devices.iter().find(|info| !info.software).map(Info::device);
+    let summary = Device::summary();
+    let best = summary.best().map(|best| best.device.clone());
     if options.json {
-        let devices: Vec<_> = available.devices.iter().map(|info| describe(info, best.as_deref(), options.verbose)).collect();
-        let problems: Vec<_> =
-            available.problems.iter().map(|p| json!({ "backend": p.backend, "cause": p.cause, "help": p.help })).collect();
+        let devices: Vec<_> = in_order(&summary).into_iter().map(|info| describe(info, best.as_deref(), options.verbose)).collect();
+        let problems: Vec<_> = summary
+            .backends
+            .iter()
+            .flat_map(|backend| &backend.problems)
+            .map(|p| json!({ "backend": p.backend, "cause": p.cause, "help": p.help }))
+            .collect();
         let topology: Vec<_> = Device::topology()
             .into_iter()
             .flat_map(|(backend, links)| {
@@ -64,25 +29,28 @@ pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
                 })
             })
             .collect();
+        let uses: Vec<_> =
+            summary.recommended.iter().map(|r| json!({ "purpose": r.purpose.to_string(), "device": r.device, "why": r.why })).collect();
+        let fallbacks: Vec<_> = Device::fallbacks().iter().map(|f| json!({ "asked": f.asked, "got": f.got, "cause": f.cause })).collect();
         say!(
             "{}",
-            json!({ "devices": devices, "problems": problems, "topology": topology, "recommended": best, "chosen": chosen, "error": refused })
+            json!({
+                "devices": devices, "problems": problems, "topology": topology, "recommended": best, "uses": uses, "chosen": summary.chosen,
+                "error": summary.error, "fallbacks": fallbacks,
+            })
         );
         return Ok(());
     }
-    say!("=== Available Backends ===");
-    for backend in backends(&available) {
-        let devices: Vec<&Info> = available.devices.iter().filter(|info| info.backend == backend).collect();
-        say!("{} {}", if devices.is_empty() { "✗" } else { "✓" }, title(backend));
-        for info in devices {
-            print(info, options.verbose);
-        }
-        for problem in available.problems.iter().filter(|p| p.backend == backend) {
-            say!("    Error: {}", problem.cause);
-            say!("     help: {}", problem.help);
-        }
-    }
     if options.verbose {
+        say!("=== Available Backends ===");
+        for backend in &summary.backends {
+            say!("{} {}", if backend.devices.is_empty() { "✗" } else { "✓" }, backend.title);
+            backend.devices.iter().for_each(print);
+            for problem in &backend.problems {
+                say!("    Error: {}", problem.cause);
+                say!("     help: {}", problem.help);
+            }
+        }
         for (backend, links) in Device::topology() {
             say!("Links between {backend} devices:");
             for link in links {
@@ -91,37 +59,32 @@ pub(crate) fn run(options: &Devices) -> Result<(), Failure> {
                 say!("    {backend}:{} -> {backend}:{}  {access}{kind}", link.from, link.to);
             }
         }
+        say!("");
+        say!("{}", summary.conclusion().trim_end());
+    } else {
+        say!("{}", summary.to_string().trim_end());
     }
-    if available.devices.is_empty() {
+    if summary.backends.iter().all(|backend| backend.devices.is_empty()) {
         return Err(Failure::new("no device was found", "see the causes above"));
     }
-    say!("");
-    match (&chosen, &best) {
-        _ if refused.is_some() => say!("Error: {}", refused.unwrap_or_default()),
-        (Some(chosen), _) => say!("Chosen device: {chosen} (UNIGRAD_DEVICE)"),
-        (None, Some(best)) => {
-            say!("Recommended backend: {} ({best})", title(best.split(':').next().unwrap_or_default()));
-            say!("`--device NAME` or UNIGRAD_DEVICE=NAME chooses another, `unigrad devices -v` tells more.");
-        }
-        (None, None) => say!("Only software devices are here: choose one with `--device NAME`."),
+    if summary.error.is_none() && summary.chosen.is_none() {
+        say!("`--device NAME` or UNIGRAD_DEVICE=NAME chooses another, `unigrad devices -v` tells more.");
     }
     Ok(())
 }
 
-/// Discovery opens nothing, so free memory is told by those backends that know it unopened; `-v` opens the device and asks.
-fn print(info: &Info, verbose: bool) {
-    let opened = if verbose { Device::open(&info.device()).map(Some) } else { Ok(None) };
-    let now = opened.as_ref().ok().and_then(Option::as_ref).map_or_else(|| info.clone(), |device| device.info());
-    let memory = match (now.memory_total, now.memory_free) {
-        (0, _) => String::new(),
-        (total, 0) if info.features.iter().any(|feature| feature == "unified memory") => format!(": {} (unified memory)", gigabytes(total)),
-        (total, 0) => format!(": {}", gigabytes(total)),
-        (total, free) => format!(": {} ({} free)", gigabytes(total), gigabytes(free)),
-    };
-    say!("    [{}] {}{memory}{}", info.ordinal, info.name, if info.software { ", in software: taken only when asked for" } else { "" });
-    if !verbose {
-        return;
-    }
+/// As `Device::all` has them: software last.
+fn in_order(summary: &Summary) -> Vec<&Info> {
+    let mut all: Vec<&Info> = summary.backends.iter().flat_map(|backend| &backend.devices).collect();
+    all.sort_by_key(|info| (info.software, info.rank, info.ordinal));
+    all
+}
+
+/// Also what an open device tells.
+fn print(info: &Info) {
+    let opened = Device::open(&info.device());
+    let now = opened.as_ref().map_or_else(|_| info.clone(), |device| device.info());
+    say!("    {}", Info { features: info.features.clone(), ..now }.line());
     say!("        device    {}", info.device());
     say!("        version   {}", info.version);
     say!("        units     {}", info.compute_units);
@@ -130,12 +93,11 @@ fn print(info: &Info, verbose: bool) {
         say!("        limit     {name}: {value}");
     }
     match opened {
-        Ok(Some(device)) => {
+        Ok(device) => {
             if let Ok(Some(health)) = device.health() {
                 say!("        health    {}", in_words(&health));
             }
         }
-        Ok(None) => {}
         Err(error) => say!("        cannot be opened: {error}"),
     }
 }
@@ -175,8 +137,4 @@ fn describe(info: &Info, best: Option<&str>, verbose: bool) -> serde_json::Value
         });
     }
     described
-}
-
-fn gigabytes(n: u64) -> String {
-    format!("{:.2} GB", n as f64 / 1e9)
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 use unigrad::nn::{Format, TensorFile};
 
 /// Strings that tell what a file is for, beside its format.
-const KINDS: [(&str, &str); 2] = [("unigrad.network", "a network with its architecture"), ("optimizer.steps", "a checkpoint of a training run")];
+const KINDS: [(&str, &str); 2] =
+    [("unigrad.network", "a network with its architecture"), ("optimizer.steps", "a checkpoint of a training run")];
 /// Characters of a string that are shown; JSON has all.
 const SHOWN: usize = 200;
 
@@ -23,7 +24,8 @@ pub(crate) fn run(options: &Inspect) -> Result<(), Failure> {
     let values: u64 = tensors.iter().map(|(_, _, shape)| n_values(shape)).sum();
     let bytes: u64 = tensors.iter().map(|(_, dtype, shape)| n_values(shape) * dtype.size() as u64).sum();
     let aliases = file.aliases();
-    let kind = KINDS.iter().find(|(name, _)| file.format() == Format::Safetensors && file.metadata().contains_key(*name)).map(|(_, kind)| *kind);
+    let kind =
+        KINDS.iter().find(|(name, _)| file.format() == Format::Safetensors && file.metadata().contains_key(*name)).map(|(_, kind)| *kind);
     if options.json {
         let tensors: Vec<_> = tensors
             .iter()
@@ -53,7 +55,9 @@ pub(crate) fn run(options: &Inspect) -> Result<(), Failure> {
     }
     let rows: Vec<[String; 4]> = tensors
         .iter()
-        .map(|(name, dtype, shape)| [(*name).to_owned(), dtype.to_string(), format!("{shape:?}"), (n_values(shape) * dtype.size() as u64).to_string()])
+        .map(|(name, dtype, shape)| {
+            [(*name).to_owned(), dtype.to_string(), format!("{shape:?}"), (n_values(shape) * dtype.size() as u64).to_string()]
+        })
         .collect();
     let head = ["tensor", "dtype", "shape", "bytes"].map(str::to_owned);
     let widths = [0, 1, 2, 3].map(|column| rows.iter().chain([&head]).map(|row| row[column].chars().count()).max().unwrap_or(0));

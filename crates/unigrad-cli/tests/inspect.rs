@@ -34,7 +34,10 @@ fn every_format_is_listed() {
         let mut bytes = 0;
         for (row, (name, tensor)) in listed["tensors"].as_array().unwrap().iter().zip(&wanted.tensors) {
             let shape: Vec<usize> = serde_json::from_value(row["shape"].clone()).unwrap();
-            assert_eq!((row["name"].as_str().unwrap(), row["dtype"].as_str().unwrap(), &shape), (name.as_str(), tensor.dtype.name(), &tensor.shape));
+            assert_eq!(
+                (row["name"].as_str().unwrap(), row["dtype"].as_str().unwrap(), &shape),
+                (name.as_str(), tensor.dtype.name(), &tensor.shape)
+            );
             assert_eq!(row["bytes"].as_u64().unwrap() as usize, tensor.bytes.len(), "{name}");
             bytes += tensor.bytes.len() as u64;
         }
@@ -47,7 +50,9 @@ fn text_has_names_sums_and_metadata() {
     let output = run(&["inspect", &golden("training.pt"), "--prefix", "model_state_dict."]);
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    for part in ["training.pt: PyTorch checkpoint", "model_state_dict.0.weight", "f32", "[3, 4]", "9 tensors, 36 values, 148 bytes", "epoch: 7"] {
+    for part in
+        ["training.pt: PyTorch checkpoint", "model_state_dict.0.weight", "f32", "[3, 4]", "9 tensors, 36 values, 148 bytes", "epoch: 7"]
+    {
         assert!(said.contains(part), "no {part:?} in {said}");
     }
     assert!(!said.contains("optimizer.state.0.exp_avg "), "{said}");
@@ -67,7 +72,10 @@ fn parts_and_checkpoints_say_what_they_are() {
     let path = folder.path("c.safetensors");
     archive.save(&path).unwrap();
     let said = stdout(&run(&["inspect", text(&path)]));
-    assert!(said.contains("safetensors, a checkpoint of a training run") && said.contains("(300 characters; `--json` prints all)"), "{said}");
+    assert!(
+        said.contains("safetensors, a checkpoint of a training run") && said.contains("(300 characters; `--json` prints all)"),
+        "{said}"
+    );
     assert_eq!(json(&[text(&path)])["metadata"]["optimizer.steps"].as_str().unwrap().len(), 300);
 }
 

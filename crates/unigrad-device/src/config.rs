@@ -4,7 +4,9 @@
 //! |---|---|---|
 //! | `UNIGRAD_DEVICE` | [`Config::device`] | the device that [`crate::Device::best`] gives: `cuda:0`, `cpu`, … |
 //! | `UNIGRAD_DEBUG` | [`Config::debug`] | `plan`: print every new plan and each launch with its time; `steps`: the launches only; `kernels`: each kernel that is compiled, as a region, in kernel IR and in the source that is rendered; `leaks`: at the end, memory that nobody freed |
-//! | `UNIGRAD_MEMORY_POOL` | [`Config::memory_pool`] | `on`: freed memory waits for reuse; `off`: it goes back to the driver at once; a size such as `2G`: at most so much waits |
+//! | `UNIGRAD_FALLBACK` | [`Config::fallback`] | a device, `cpu` for instance, that is taken where the one that was asked for is missing or does not open; [`crate::Device::fallbacks`] tells when that happened; by default such a request is refused |
+//! | `UNIGRAD_POWER` | [`Config::power`] | `performance`: [`crate::Device::best`] takes the fastest device; `efficiency`: an integrated or low-power GPU before others |
+//! | `UNIGRAD_MEMORY_POOL` | [`Config::memory_pool`] | `on`: freed memory waits for reuse; `off`: it goes back to the driver at once; a size such as `2G`: at most so much waits; a time such as `30s`: it waits until the device's memory has not been asked for or freed for so long |
 //! | `UNIGRAD_MEMORY_CAP` | [`Config::memory_cap`] | the most that the process takes of each device: bytes, or `512M`, `2G` |
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
@@ -24,6 +26,7 @@ use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
+    time::Duration,
 };
 
 /// What is printed.
@@ -49,6 +52,18 @@ pub enum MemoryPool {
     Off,
     /// At most so many bytes wait.
     Limit(u64),
+    /// It waits for reuse until nothing was allocated or freed on the device for so long.
+    Idle(Duration),
+}
+
+/// What a device is chosen for, where nobody names one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Power {
+    /// Speed.
+    #[default]
+    Performance,
+    /// Little power: an integrated or low-power GPU, where there is one, before all others.
+    Efficiency,
 }
 
 /// Where compiled kernels are kept.
@@ -99,6 +114,10 @@ pub enum Scalars {
 pub struct Config {
     /// What [`crate::Device::best`] gives.
     pub device: Option<String>,
+    /// The device that [`crate::Device::open`] and [`crate::Device::best`] give where the one that was named is missing or does not open.
+    pub fallback: Option<String>,
+    /// What [`crate::Device::best`] prefers.
+    pub power: Power,
     /// What is printed.
     pub debug: Debug,
     /// What happens with memory that a tensor gave back.
@@ -149,6 +168,14 @@ impl Config {
         }
         let get = |name: &str| settings.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone());
         config.device = get("UNIGRAD_DEVICE");
+        config.fallback = get("UNIGRAD_FALLBACK").filter(|name| !matches!(name.to_ascii_lowercase().as_str(), "off" | "0" | "false"));
+        if let Some(text) = get("UNIGRAD_POWER") {
+            config.power = match text.to_ascii_lowercase().as_str() {
+                "performance" => Power::Performance,
+                "efficiency" => Power::Efficiency,
+                _ => return Err(refuse("UNIGRAD_POWER", &text, "write `performance` or `efficiency`")),
+            };
+        }
         if let Some(text) = get("UNIGRAD_DEBUG") {
             for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
                 match word {
@@ -167,12 +194,14 @@ impl Config {
             config.memory_pool = match text.to_ascii_lowercase().as_str() {
                 "on" | "1" | "true" => MemoryPool::On,
                 "off" | "0" | "false" => MemoryPool::Off,
-                size => {
-                    let bytes = parse_bytes(size);
-                    MemoryPool::Limit(
-                        bytes.ok_or_else(|| refuse("UNIGRAD_MEMORY_POOL", &text, "write `on`, `off`, or a size such as `2G`"))?,
-                    )
-                }
+                limit => match (parse_seconds(limit), parse_bytes(limit)) {
+                    (Some(time), _) => MemoryPool::Idle(time),
+                    (None, Some(bytes)) => MemoryPool::Limit(bytes),
+                    (None, None) => {
+                        let help = "write `on`, `off`, a size such as `2G`, or a time such as `30s`";
+                        return Err(refuse("UNIGRAD_MEMORY_POOL", &text, help));
+                    }
+                },
             };
         }
         if let Some(text) = get("UNIGRAD_MEMORY_CAP") {
@@ -256,8 +285,10 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 13] = [
     "UNIGRAD_DEVICE",
+    "UNIGRAD_FALLBACK",
+    "UNIGRAD_POWER",
     "UNIGRAD_DEBUG",
     "UNIGRAD_MEMORY_POOL",
     "UNIGRAD_MEMORY_CAP",
@@ -278,6 +309,12 @@ fn cache_dir(value: &OsStr) -> CacheDir {
         Some(text) => CacheDir::At(text.into()),
         None => CacheDir::At(value.into()),
     }
+}
+
+/// `30s`, `0.5 s`; at most a day.
+fn parse_seconds(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.strip_suffix('s')?.trim().parse().ok()?;
+    (seconds > 0.0 && seconds <= 86400.0).then(|| Duration::from_secs_f64(seconds))
 }
 
 /// `4096`, `512M`, `2 GiB`.
@@ -334,6 +371,8 @@ mod tests {
         assert_eq!(read(&[]).unwrap(), Config::default());
         let all = [
             ("UNIGRAD_DEVICE", " cpu:0 "),
+            ("UNIGRAD_FALLBACK", "cpu"),
+            ("UNIGRAD_POWER", "Efficiency"),
             ("UNIGRAD_DEBUG", "plan, kernels,leaks"),
             ("UNIGRAD_MEMORY_POOL", "2G"),
             ("UNIGRAD_MEMORY_CAP", "1M"),
@@ -345,6 +384,8 @@ mod tests {
         ];
         let wanted = Config {
             device: Some("cpu:0".to_owned()),
+            fallback: Some("cpu".to_owned()),
+            power: Power::Efficiency,
             debug: Debug { plan: true, steps: true, kernels: true, leaks: true },
             memory_pool: MemoryPool::Limit(2 << 30),
             memory_cap: Some(1 << 20),
@@ -355,7 +396,15 @@ mod tests {
             allow_tf32: true,
         };
         assert_eq!(read(&all).unwrap(), wanted);
+        let idle = |text| read(&[("UNIGRAD_MEMORY_POOL", text)]).map(|config| config.memory_pool);
+        assert_eq!(idle("30s").unwrap(), MemoryPool::Idle(Duration::from_secs(30)));
+        assert_eq!(idle("0.5 s").unwrap(), MemoryPool::Idle(Duration::from_millis(500)));
+        assert_eq!(read(&[("UNIGRAD_FALLBACK", "off")]).unwrap().fallback, None);
         for (name, value) in [
+            ("UNIGRAD_MEMORY_POOL", "-1s"),
+            ("UNIGRAD_MEMORY_POOL", "0s"),
+            ("UNIGRAD_MEMORY_POOL", "NaNs"),
+            ("UNIGRAD_POWER", "much"),
             ("UNIGRAD_DEBUG", "loud"),
             ("UNIGRAD_MEMORY_POOL", "much"),
             ("UNIGRAD_MEMORY_CAP", "x"),

@@ -68,6 +68,13 @@ pub struct Counters {
     pub copies: u64,
 }
 
+impl Inner {
+    /// See [`MemoryPool::Idle`].
+    pub(crate) fn sweep_pool(&self) -> Option<std::time::Duration> {
+        if self.lost.load(Relaxed) { None } else { self.pool.sweep(self) }
+    }
+}
+
 impl Device {
     /// Lives as long as the process; the registry makes one per open device.
     pub(crate) fn leak(id: u32, name: String, open: Arc<dyn OpenDevice>) -> Device {

@@ -30,10 +30,28 @@ pub struct Info {
     pub features: Vec<String>,
     /// A software implementation of a GPU interface: only taken when asked for.
     pub software: bool,
-    /// Place in the order of `best`: lower is better.
+    /// Place in the order of `best`: lower is better; GPUs are below [`Info::PROCESSOR`].
     pub rank: u32,
     /// What a program must stay below, in the backend's words and numbers: `threads per group`, `shared memory bytes`, …
     pub limits: Vec<(&'static str, u64)>,
+}
+
+/// The limit that is the memory's rate by the data sheet, in bytes a second, where a driver knows it.
+pub const STATED_BANDWIDTH: &str = "stated memory bytes per second";
+
+impl Info {
+    /// The rank of the processor.
+    pub const PROCESSOR: u32 = 1000;
+
+    /// Whether it is a GPU in hardware.
+    pub fn is_gpu(&self) -> bool {
+        !self.software && self.rank < Info::PROCESSOR
+    }
+
+    /// Whether it is a GPU that takes little power: it shares the processor's memory, or its driver says so.
+    pub fn is_low_power(&self) -> bool {
+        self.is_gpu() && self.features.iter().any(|feature| matches!(feature.as_str(), "unified memory" | "low power"))
+    }
 }
 
 /// A connection between two devices of one backend.
@@ -69,6 +87,10 @@ pub trait Driver: Send + Sync {
     /// As [`Driver::open`], where that cannot wait, as in browsers; `None` where it can.
     fn open_async(&self, _ordinal: usize) -> Option<Pending<'static, Result<Arc<dyn OpenDevice>, Error>>> {
         None
+    }
+    /// The examples per step to begin with on one of its devices, where nothing else is known of the model.
+    fn starting_batch(&self, _info: &Info) -> usize {
+        32
     }
     /// How the devices are connected; empty where the backend does not tell.
     fn topology(&self) -> Vec<Link> {

@@ -18,6 +18,7 @@ mod registry;
 mod select;
 mod sequence;
 mod stream;
+mod summary;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod timestamp;
@@ -27,16 +28,17 @@ pub use ability::{
 };
 pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;
-pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products, Scalars};
+pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Power, Products, Scalars};
 pub use device::{Counters, Device, Event};
-pub use driver::{Compiled, Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, Slice};
+pub use driver::{Compiled, Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, STATED_BANDWIDTH, Slice};
 pub use error::Error;
 pub use message::{printable, tell};
 pub use pool::{MemoryStats, TagStats, tag_or, with_tag};
-pub use registry::{Available, Problem, register, register_left_out};
+pub use registry::{Available, Fallback, Problem, register, register_left_out, register_names};
 pub use select::{By, Preference};
 pub use sequence::{At, Launch, Prepared, Run, Sequence, Stopped};
 pub use stream::Stream;
+pub use summary::{BackendSummary, Purpose, Recommendation, Summary};
 pub use timestamp::Timestamp;
 pub use unigrad_kernel::{Kernel, Limits};
 pub use unigrad_scalar::{Origin, OriginGuard};

@@ -14,7 +14,44 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
+
+/// The thread that gives memory back when devices are idle; it is started when the first device is to be watched.
+mod idle {
+    use crate::{Device, tell};
+    use std::{
+        sync::{Mutex, PoisonError},
+        thread::{self, Thread},
+        time::Duration,
+    };
+
+    static WATCHER: Mutex<Option<Thread>> = Mutex::new(None);
+    /// Between two looks, at least.
+    const SHORTEST: Duration = Duration::from_millis(5);
+    /// And at most.
+    const LONGEST: Duration = Duration::from_secs(3600);
+
+    /// Looks at every device from now on, at once for those that are new.
+    pub(super) fn watch() {
+        let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = &*watcher {
+            thread.unpark();
+            return;
+        }
+        match thread::Builder::new().name("unigrad-idle".to_owned()).spawn(run) {
+            Ok(handle) => *watcher = Some(handle.thread().clone()),
+            Err(error) => tell(format_args!("unigrad: memory that waits for reuse is kept, for no thread can be started: {error}")),
+        }
+    }
+
+    fn run() {
+        loop {
+            let next = Device::opened().into_iter().filter_map(|device| device.inner().sweep_pool()).min();
+            thread::park_timeout(next.unwrap_or(LONGEST).clamp(SHORTEST, LONGEST));
+        }
+    }
+}
 
 /// The smallest block.
 const MIN_BLOCK: usize = 256;
@@ -116,6 +153,8 @@ struct State {
     warned: bool,
     /// Reserved bytes from which on it is worth asking whether it is.
     look_at: u64,
+    /// When memory was last asked for or given back, where the policy wants to know.
+    touched: Option<Instant>,
     tags: Vec<TagStats>,
 }
 
@@ -157,6 +196,12 @@ impl State {
         Some(block)
     }
 
+    fn touch(&mut self) {
+        if matches!(self.policy, MemoryPool::Idle(_)) {
+            self.touched = Some(Instant::now());
+        }
+    }
+
     fn within_cap(&self, size: usize) -> bool {
         self.cap.is_none_or(|cap| self.reserved.saturating_add(size as u64) <= cap)
     }
@@ -174,6 +219,7 @@ impl Pool {
         };
         {
             let mut state = self.lock();
+            state.touch();
             if let Some(block) = state.take(size) {
                 state.acquire(block.bytes, tag);
                 return Ok(block);
@@ -240,12 +286,16 @@ impl Pool {
         drop(state);
         let name = device.open.info().device();
         let (total, ours) = (stats.total, stats.allocated);
-        tell(format_args!("unigrad: {name}: {used} of {total} bytes of memory are in use ({ours} by tensors of this process)"));
+        tell(format_args!(
+            "unigrad: warning: {name}: {:.0} % of its memory is in use, {used} of {total} bytes ({ours} by tensors of this process)\n help: use a smaller batch, or free tensors",
+            100.0 * used as f64 / total as f64
+        ));
     }
 
     /// Takes a block back, or hands it to the driver if the policy says so.
     pub(crate) fn release(&self, device: &Inner, block: RawBuffer, tag: &'static str) {
         let mut state = self.lock();
+        state.touch();
         let bytes = block.bytes as u64;
         state.allocated -= bytes;
         state.n_buffers -= 1;
@@ -253,7 +303,7 @@ impl Pool {
         entry.allocated -= bytes;
         entry.n_buffers -= 1;
         let keep = match state.policy {
-            MemoryPool::On => true,
+            MemoryPool::On | MemoryPool::Idle(_) => true,
             MemoryPool::Off => false,
             MemoryPool::Limit(limit) => state.waiting + bytes <= limit,
         };
@@ -284,7 +334,31 @@ impl Pool {
     }
 
     pub(crate) fn set_policy(&self, policy: MemoryPool) {
-        self.lock().policy = policy;
+        {
+            let mut state = self.lock();
+            state.policy = policy;
+            state.touch();
+        }
+        if matches!(policy, MemoryPool::Idle(_)) {
+            idle::watch();
+        }
+    }
+
+    /// Gives memory back that has waited long enough. In how long to look again, if the policy is one of time.
+    pub(crate) fn sweep(&self, device: &Inner) -> Option<Duration> {
+        let (time, idle) = {
+            let state = self.lock();
+            let MemoryPool::Idle(time) = state.policy else { return None };
+            let idle = state.touched.map_or(Duration::ZERO, |touched| touched.elapsed());
+            if state.waiting == 0 || idle < time {
+                return Some(if state.waiting == 0 { time } else { time - idle });
+            }
+            (time, idle)
+        };
+        if idle >= time {
+            self.clear(device);
+        }
+        Some(time)
     }
 
     pub(crate) fn set_cap(&self, cap: Option<u64>) {

@@ -5,7 +5,7 @@
 //! software implementation of a GPU interface.
 //! Never: knows which drivers exist; the facade registers them.
 
-use crate::{Background, Config, Device, Driver, Error, Info, Link, OpenDevice, Preference, in_background};
+use crate::{Background, Config, Device, Driver, Error, Info, Link, OpenDevice, Power, Preference, in_background, tell};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -15,9 +15,41 @@ struct Registry {
     open: Vec<Device>,
     /// Drivers that this program was built without, and how to build it with them.
     left_out: Vec<(&'static str, &'static str)>,
+    /// Other names of backends.
+    names: Vec<Names>,
+    /// What was taken instead of what was asked for.
+    fallbacks: Vec<Fallback>,
 }
 
-static REGISTRY: RwLock<Registry> = RwLock::new(Registry { drivers: Vec::new(), open: Vec::new(), left_out: Vec::new() });
+static REGISTRY: RwLock<Registry> =
+    RwLock::new(Registry { drivers: Vec::new(), open: Vec::new(), left_out: Vec::new(), names: Vec::new(), fallbacks: Vec::new() });
+
+/// How a backend is called besides its own name.
+#[derive(Clone, Copy, Debug)]
+struct Names {
+    backend: &'static str,
+    title: &'static str,
+    aliases: &'static [&'static str],
+}
+
+/// A device that was taken in place of another, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// What was asked for.
+    pub asked: String,
+    /// What was given.
+    pub got: String,
+    /// Why, with what would help.
+    pub cause: String,
+}
+
+/// More fallbacks than this are not kept: a program that asks again and again has been told.
+const MAX_FALLBACKS: usize = 256;
+
+/// Any GPU, the best first.
+const GPU: &str = "gpu";
+/// What [`Device::best`] gives.
+const AUTO: &str = "auto";
 
 /// Why the devices of a backend that was left out are not there.
 const LEFT_OUT: &str = "not compiled into this program";
@@ -47,6 +79,16 @@ impl Info {
     pub fn device(&self) -> String {
         format!("{}:{}", self.backend, self.ordinal)
     }
+
+    /// The examples per training step to begin with, where nothing is known of the model; its driver says it (256 on large CUDA devices).
+    ///
+    /// ```
+    /// # use unigrad_device::Info;
+    /// assert_eq!(Info { backend: "of no driver", ..Info::default() }.starting_batch(), 32);
+    /// ```
+    pub fn starting_batch(&self) -> usize {
+        drivers().iter().find(|driver| driver.backend() == self.backend).map_or(32, |driver| driver.starting_batch(self))
+    }
 }
 
 /// Adds a driver. Returns false, and changes nothing, if one of that name is there already.
@@ -72,6 +114,47 @@ pub fn register_left_out(backend: &'static str, help: &'static str) {
     if registry.left_out.iter().all(|(name, _)| *name != backend) {
         registry.left_out.push((backend, help));
     }
+}
+
+/// Names a backend for people, and gives it other names that [`Device::open`] takes. The first names count.
+///
+/// ```
+/// unigrad_device::register_names("abacus", "Abacus (wood)", &["beads"]);
+/// unigrad_device::register_left_out("abacus", "build with `--features abacus`");
+/// let error = unigrad_device::Device::open("beads:0").unwrap_err().to_string();
+/// assert!(error.contains("--features abacus"));
+/// ```
+pub fn register_names(backend: &'static str, title: &'static str, aliases: &'static [&'static str]) {
+    let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
+    if registry.names.iter().all(|names| names.backend != backend) {
+        registry.names.push(Names { backend, title, aliases });
+    }
+}
+
+/// A backend by one of its names, in any case.
+pub(crate) fn backend_of(name: &str) -> String {
+    let name = name.trim().to_ascii_lowercase();
+    let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
+    let known = registry.names.iter().find(|names| names.aliases.contains(&name.as_str()));
+    known.map_or(name, |names| names.backend.to_owned())
+}
+
+/// How a backend is called, for people.
+pub(crate) fn title_of(backend: &str) -> String {
+    let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
+    registry.names.iter().find(|names| names.backend == backend).map_or_else(|| backend.to_owned(), |names| names.title.to_owned())
+}
+
+/// Remembers what was taken instead of what was asked for, and says it once.
+pub(crate) fn note_fallback(asked: &str, got: Device, cause: &str) {
+    let fallback = Fallback { asked: asked.to_owned(), got: got.to_string(), cause: cause.to_owned() };
+    let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
+    if registry.fallbacks.contains(&fallback) || registry.fallbacks.len() >= MAX_FALLBACKS {
+        return;
+    }
+    registry.fallbacks.push(fallback);
+    drop(registry);
+    tell(format_args!("unigrad: using {got} because of: {cause}"));
 }
 
 fn left_out() -> Vec<(&'static str, &'static str)> {
@@ -118,35 +201,25 @@ impl Device {
         available
     }
 
-    /// The device of this name: `cpu`, `cpu:0`, in any case; without an ordinal the backend's first. Opened once per process.
+    /// The device of this name, in any case: `cpu`, `cuda:0`, without an ordinal the backend's first. Opened once per process. Backends have other names
+    /// (`rocm`, `vulkan`); `gpu` is the machine's best GPU, `gpu:1` its second; `auto` is what [`Device::best`] gives.
+    ///
+    /// A device that is missing, or that does not open, is an error, unless [`Config::fallback`] names another one.
     pub fn open(name: &str) -> Result<Device, Error> {
-        let (driver, ordinal) = named(name)?;
-        let backend = driver.backend();
-        let ordinal = match ordinal {
-            Some(ordinal) => ordinal,
-            None if cached(&format!("{backend}:0")).is_some() => 0,
-            None => driver.discover().devices.first().map_or(0, |info| info.ordinal),
-        };
-        let name = format!("{backend}:{ordinal}");
-        if let Some(device) = cached(&name) {
-            device.here()?;
-            return Ok(device);
-        }
-        let found = driver.discover();
-        if !found.devices.iter().any(|info| info.ordinal == ordinal) {
-            return Err(match found.problem {
-                Some((cause, help)) => refuse(&name, cause, format!("{help}, or choose another device: {}", choices())),
-                None => refuse(&name, format!("{backend} has {} devices", found.devices.len()), choices()),
-            });
-        }
         // A setting that is wrong is told before a device is opened.
-        Config::current()?;
-        adopt(driver.open(ordinal)?, name)
+        let config = Config::current()?;
+        if matches!(resolve(name)?, Asked::Best) {
+            return Device::best();
+        }
+        match (exactly(name), &config.fallback) {
+            (Err(error), Some(fallback)) if !matches!(error, Error::OtherProcess { .. }) => fall_back(name, error, fallback),
+            (opened, _) => opened,
+        }
     }
 
     /// As [`Device::open`], without blocking. In a browser its devices can be opened in no other way; then [`Device::open`] finds them too.
     pub fn open_async(name: &str) -> Background<Result<Device, Error>> {
-        if let Ok((driver, ordinal)) = named(name) {
+        if let Ok(Asked::Of(driver, ordinal)) = resolve(name) {
             let ordinal = ordinal.unwrap_or(0);
             let name = format!("{}:{ordinal}", driver.backend());
             if cached(&name).is_none()
@@ -161,13 +234,18 @@ impl Device {
 
     /// The device that `UNIGRAD_DEVICE` names, if it names one; else the machine's best that is not a software implementation.
     pub fn best() -> Result<Device, Error> {
-        if let Some(name) = &Config::current()?.device {
+        if let Some(name) = Config::current()?.device.as_ref().filter(|name| !name.trim().eq_ignore_ascii_case(AUTO)) {
             return Device::open(name).map_err(|error| match error {
                 Error::NotAvailable { asked, cause, help } => refuse(&format!("UNIGRAD_DEVICE={asked}"), cause, help),
                 other => other,
             });
         }
         Device::select(&Preference::default())
+    }
+
+    /// What was given in place of what was asked for, so far, and why: by [`Config::fallback`], or because a better device did not open.
+    pub fn fallbacks() -> Vec<Fallback> {
+        REGISTRY.read().unwrap_or_else(PoisonError::into_inner).fallbacks.clone()
     }
 
     /// How the machine's devices are connected, per backend that tells.
@@ -187,8 +265,19 @@ impl Device {
     }
 }
 
-/// The driver that a device's name asks for, and which of its devices.
-fn named(name: &str) -> Result<(Arc<dyn Driver>, Option<usize>), Error> {
+/// What a name asks for.
+enum Asked {
+    /// What [`Device::best`] gives.
+    Best,
+    /// The machine's n-th GPU.
+    Gpu(usize),
+    /// A device of a backend.
+    Of(Arc<dyn Driver>, Option<usize>),
+    /// One of a backend that this program was built without.
+    LeftOut(Error),
+}
+
+fn resolve(name: &str) -> Result<Asked, Error> {
     let asked = name.trim().to_ascii_lowercase();
     if asked.is_empty() || asked.starts_with(':') {
         return Err(refuse(&format!("device {name:?}"), "the name of a backend is missing", choices()));
@@ -202,13 +291,86 @@ fn named(name: &str) -> Result<(Arc<dyn Driver>, Option<usize>), Error> {
         },
         None => (asked.as_str(), None),
     };
+    match (backend, ordinal) {
+        (AUTO, None) => return Ok(Asked::Best),
+        (GPU, ordinal) => return Ok(Asked::Gpu(ordinal.unwrap_or(0))),
+        _ => {}
+    }
+    let backend = backend_of(backend);
     let Some(driver) = drivers().into_iter().find(|d| d.backend() == backend) else {
         if let Some((backend, help)) = left_out().into_iter().find(|(name, _)| *name == backend) {
-            return Err(refuse(name, format!("{backend} is {LEFT_OUT}"), help));
+            return Ok(Asked::LeftOut(refuse(name, format!("{backend} is {LEFT_OUT}"), help)));
         }
         return Err(refuse(name, format!("there is no backend named `{backend}`"), choices()));
     };
-    Ok((driver, ordinal))
+    Ok(Asked::Of(driver, ordinal))
+}
+
+/// The device of a name, or why it cannot be had.
+pub(crate) fn exactly(name: &str) -> Result<Device, Error> {
+    match resolve(name)? {
+        Asked::Best => Device::select(&Preference::default()),
+        Asked::Gpu(at) => gpu(name, at),
+        Asked::LeftOut(error) => Err(error),
+        Asked::Of(driver, ordinal) => open_of(&*driver, ordinal),
+    }
+}
+
+/// Opens a backend's device.
+fn open_of(driver: &dyn Driver, ordinal: Option<usize>) -> Result<Device, Error> {
+    let backend = driver.backend();
+    let ordinal = match ordinal {
+        Some(ordinal) => ordinal,
+        None if cached(&format!("{backend}:0")).is_some() => 0,
+        None => driver.discover().devices.first().map_or(0, |info| info.ordinal),
+    };
+    let name = format!("{backend}:{ordinal}");
+    if let Some(device) = cached(&name) {
+        device.here()?;
+        return Ok(device);
+    }
+    let found = driver.discover();
+    if !found.devices.iter().any(|info| info.ordinal == ordinal) {
+        return Err(match found.problem {
+            Some((cause, help)) => refuse(&name, cause, format!("{help}, or choose another device: {}", choices())),
+            None => refuse(&name, format!("{backend} has {} devices", found.devices.len()), choices()),
+        });
+    }
+    adopt(driver.open(ordinal)?, name)
+}
+
+/// The machine's `at`-th GPU.
+fn gpu(asked: &str, at: usize) -> Result<Device, Error> {
+    let available = Device::all();
+    let gpus: Vec<&Info> = by_preference(available.devices.iter().filter(|info| info.is_gpu()).collect());
+    match gpus.get(at) {
+        Some(info) => exactly(&info.device()),
+        None => {
+            let problems = available.problems.iter().map(|p| format!("; {}: {} ({})", p.backend, p.cause, p.help));
+            let cause = format!("this machine has {} GPUs in hardware{}", gpus.len(), problems.collect::<String>());
+            Err(refuse(asked, cause, choices()))
+        }
+    }
+}
+
+/// Devices in the order in which they are taken: theirs, but those of little power first where [`Config::power`] says so.
+pub(crate) fn by_preference(mut devices: Vec<&Info>) -> Vec<&Info> {
+    if Config::current_or_default().power == Power::Efficiency {
+        devices.sort_by_key(|info| !info.is_low_power());
+    }
+    devices
+}
+
+/// The device that the user wants where another one cannot be had.
+fn fall_back(asked: &str, error: Error, fallback: &str) -> Result<Device, Error> {
+    match exactly(fallback) {
+        Ok(device) => {
+            note_fallback(asked, device, &error.to_string());
+            Ok(device)
+        }
+        // The reason why the first was asked for is told first.
+        Err(second) => Err(refuse(asked, format!("{error}; and in its place {second}"), "set UNIGRAD_FALLBACK to a device that is there")),
+    }
 }
 
 fn cached(name: &str) -> Option<Device> {

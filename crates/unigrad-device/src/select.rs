@@ -4,12 +4,15 @@
 //! Always: software implementations of GPU interfaces are taken only when their backend is asked for. A device that does not open is passed
 //! over, with a line on standard error that says why.
 
-use crate::{Device, Error, Info, registry::choices, tell};
+use crate::{
+    Device, Error, Info,
+    registry::{backend_of, by_preference, choices, exactly, note_fallback},
+};
 
 /// What counts most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum By {
-    /// The order of [`Device::best`].
+    /// The order of [`Device::best`]: the fastest first, or what [`crate::Config::power`] prefers.
     #[default]
     Speed,
     /// The most free memory.
@@ -42,8 +45,12 @@ impl Device {
     /// The first device that fits a preference.
     pub fn select(preference: &Preference) -> Result<Device, Error> {
         let available = Device::all();
+        let backend = match &preference.by {
+            By::Backend(name) => backend_of(name),
+            By::Speed | By::FreeMemory => String::new(),
+        };
         let mut candidates: Vec<&Info> = match &preference.by {
-            By::Backend(backend) => available.devices.iter().filter(|info| info.backend.eq_ignore_ascii_case(backend)).collect(),
+            By::Backend(_) => available.devices.iter().filter(|info| info.backend == backend).collect(),
             By::Speed | By::FreeMemory => available.devices.iter().filter(|info| !info.software).collect(),
         };
         let asked = match &preference.by {
@@ -54,10 +61,12 @@ impl Device {
         if preference.by != By::Speed {
             // Stable: among equals the order of `best`.
             candidates.sort_by_key(|info| std::cmp::Reverse(free(info)));
+        } else {
+            candidates = by_preference(candidates);
         }
         let mut reasons: Vec<String> = Vec::new();
         for info in &candidates {
-            let opened = Device::open(&info.device()).and_then(|device| {
+            let opened = exactly(&info.device()).and_then(|device| {
                 if preference.bytes == 0 {
                     return Ok(device);
                 }
@@ -76,7 +85,7 @@ impl Device {
             match opened {
                 Ok(device) => {
                     for reason in reasons {
-                        tell(format_args!("unigrad: using {device} because of: {reason}"));
+                        note_fallback(&asked, device, &reason);
                     }
                     return Ok(device);
                 }
@@ -84,7 +93,7 @@ impl Device {
             }
         }
         let problems = available.problems.iter().filter(|p| match &preference.by {
-            By::Backend(backend) => p.backend.eq_ignore_ascii_case(backend),
+            By::Backend(_) => p.backend == backend,
             By::Speed | By::FreeMemory => true,
         });
         reasons.extend(problems.map(|p| format!("{}: {} ({})", p.backend, p.cause, p.help)));

@@ -59,7 +59,9 @@ fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
     }
     let (n, at) = (entries.len() as u16, file.len() as u32);
     let end = [n.to_le_bytes(), n.to_le_bytes()].concat();
-    file.extend([&directory[..], b"PK\x05\x06\0\0\0\0", &end, &(directory.len() as u32).to_le_bytes(), &at.to_le_bytes(), &[0, 0]].concat());
+    file.extend(
+        [&directory[..], b"PK\x05\x06\0\0\0\0", &end, &(directory.len() as u32).to_le_bytes(), &at.to_le_bytes(), &[0, 0]].concat(),
+    );
     file
 }
 
@@ -276,7 +278,8 @@ fn checkpoints(count: u64, seed: u64, folder: &Path, wrong: &mut Vec<String>, re
         std::fs::write(&path, &input).unwrap();
         let before = (model.to_archive().unwrap(), optimizer.n_steps());
         let n = *refused;
-        let outcome = judge(|| Checkpoint::load(&path).and_then(|checkpoint| checkpoint.restore(&model, &mut optimizer)), input.len(), refused);
+        let outcome =
+            judge(|| Checkpoint::load(&path).and_then(|checkpoint| checkpoint.restore(&model, &mut optimizer)), input.len(), refused);
         wrong.extend(outcome.map(|why| format!("FAIL checkpoint case {case}, seed {seed}: {why}")));
         if *refused > n && (model.to_archive().unwrap(), optimizer.n_steps()) != before {
             wrong.push(format!("FAIL checkpoint case {case}, seed {seed}: refused, and yet loaded in part"));

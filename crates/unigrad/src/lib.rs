@@ -15,6 +15,7 @@
 //! # Ok(()) }
 //! ```
 
+pub use unigrad_bench as bench;
 pub use unigrad_data as data;
 pub use unigrad_device as device;
 pub use unigrad_nn as nn;
@@ -47,6 +48,16 @@ pub fn init() {
     unigrad_device::register(unigrad_opencl::OpenClDriver);
     #[cfg(feature = "wgpu")]
     unigrad_device::register(unigrad_wgpu::WgpuDriver);
+    for (backend, title, aliases) in [
+        ("cpu", "CPU", &[][..]),
+        ("cuda", "CUDA (NVIDIA)", &[]),
+        ("hip", "ROCm (AMD)", &["rocm"]),
+        ("metal", "Metal (Apple)", &[]),
+        ("wgpu", "WebGPU (Vulkan, Metal, DirectX 12)", &["vulkan", "webgpu"]),
+        ("opencl", "OpenCL", &[]),
+    ] {
+        unigrad_device::register_names(backend, title, aliases);
+    }
     for (backend, is_built_in, help) in [
         ("cuda", cfg!(feature = "cuda"), "build with `--features cuda`"),
         ("hip", cfg!(feature = "hip"), "build with `--features rocm`"),

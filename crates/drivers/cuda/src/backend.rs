@@ -101,6 +101,9 @@ pub(crate) fn describe(ordinal: usize) -> Result<Info, String> {
         features.push("bf16".to_owned());
         features.push("tensor cores".to_owned());
     }
+    if attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED)? != 0 {
+        features.push("unified memory".to_owned());
+    }
     Ok(Info {
         backend: BACKEND,
         ordinal,
@@ -128,7 +131,18 @@ fn limits(device: sys::CUdevice) -> Result<Vec<(&'static str, u64)>, String> {
         ("L2 cache bytes", Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
         ("memory bus bits", Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
     ];
-    named.into_iter().map(|(name, which)| Ok((name, u64::try_from(attribute(device, which)?).unwrap_or(0)))).collect()
+    let mut limits: Vec<(&'static str, u64)> = named
+        .into_iter()
+        .map(|(name, which)| Ok((name, u64::try_from(attribute(device, which)?).unwrap_or(0))))
+        .collect::<Result<_, String>>()?;
+    // The memory's rate as the data sheet has it: both edges of its clock, in kHz. Newer drivers may not tell the clock any more.
+    let stated = |which| attribute(device, which).ok().and_then(|value| u64::try_from(value).ok()).filter(|value| *value > 0);
+    if let (Some(khz), Some(bits)) =
+        (stated(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE), stated(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH))
+    {
+        limits.push((unigrad_device::STATED_BANDWIDTH, 2 * khz * 1000 * bits / 8));
+    }
+    Ok(limits)
 }
 
 fn target(device: sys::CUdevice) -> Result<Target, String> {

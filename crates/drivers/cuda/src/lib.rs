@@ -31,6 +31,10 @@ impl Driver for CudaDriver {
         BACKEND
     }
 
+    fn starting_batch(&self, info: &unigrad_device::Info) -> usize {
+        if info.memory_total > 8 << 30 { 256 } else { 128 }
+    }
+
     fn discover(&self) -> Discovery {
         match api::devices() {
             Ok(count) => {

@@ -70,6 +70,10 @@ impl Driver for OpenClDriver {
         BACKEND
     }
 
+    fn starting_batch(&self, _info: &unigrad_device::Info) -> usize {
+        64
+    }
+
     fn discover(&self) -> Discovery {
         let (found, problem) = find();
         Discovery { devices: found.iter().enumerate().map(|(ordinal, device)| device.info(ordinal)).collect(), problem }

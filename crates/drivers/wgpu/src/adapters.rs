@@ -173,7 +173,9 @@ pub(crate) fn describe(adapter: &Adapter, ordinal: usize) -> Info {
         features: names
             .into_iter()
             .filter(|(feature, _)| !feature.is_empty() && features.contains(*feature))
-            .map(|(_, name)| name.to_owned())
+            .map(|(_, name)| name)
+            .chain((info.device_type == DeviceType::IntegratedGpu).then_some("unified memory"))
+            .map(str::to_owned)
             .collect(),
         software,
         rank: 400,

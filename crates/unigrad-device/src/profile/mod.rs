@@ -7,10 +7,12 @@
 
 mod ceilings;
 mod html;
+mod sections;
 mod summary;
 mod trace;
 
 pub use ceilings::Ceilings;
+pub use sections::{Section, Sections};
 
 use crate::{Device, Error, Mark, Origin};
 use std::{

@@ -208,7 +208,12 @@ impl MeanAveragePrecision {
         let n = found.boxes.len();
         let m = there.boxes.len();
         let given = |list: usize| list == 0 || list == m;
-        if found.scores.len() != n || found.labels.len() != n || there.labels.len() != m || !given(there.crowd.len()) || !given(there.areas.len()) {
+        if found.scores.len() != n
+            || found.labels.len() != n
+            || there.labels.len() != m
+            || !given(there.crowd.len())
+            || !given(there.areas.len())
+        {
             let cause = format!(
                 "{n} detections with {} scores and {} labels, and {m} objects with {} labels, {} crowds and {} areas",
                 found.scores.len(),
@@ -232,7 +237,8 @@ impl MeanAveragePrecision {
 
     /// The averages over all images since the last reset.
     pub fn value(&self) -> AveragePrecision {
-        let classes: BTreeSet<i64> = self.images.iter().flat_map(|(found, there)| found.labels.iter().chain(&there.labels)).copied().collect();
+        let classes: BTreeSet<i64> =
+            self.images.iter().flat_map(|(found, there)| found.labels.iter().chain(&there.labels)).copied().collect();
         let mut per_class = BTreeMap::new();
         let mut precisions = [const { Vec::new() }; 4];
         let mut recalls = [const { Vec::new() }; 6];
@@ -289,8 +295,10 @@ fn matched(found: &Detections, there: &Objects, class: i64, (least, most): (f64,
     if objects.is_empty() && detections.is_empty() {
         return None;
     }
-    let overlaps: Vec<Vec<f64>> =
-        detections.iter().map(|d| objects.iter().map(|(o, _)| overlap(&found.boxes[*d], &there.boxes[*o], is_crowd(*o))).collect()).collect();
+    let overlaps: Vec<Vec<f64>> = detections
+        .iter()
+        .map(|d| objects.iter().map(|(o, _)| overlap(&found.boxes[*d], &there.boxes[*o], is_crowd(*o))).collect())
+        .collect();
     let mut outcome = vec![[(false, false); THRESHOLDS]; detections.len()];
     for t in 0..THRESHOLDS {
         let mut taken = vec![false; objects.len()];

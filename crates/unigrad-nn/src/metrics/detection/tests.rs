@@ -87,7 +87,9 @@ fn overlaps_are_those_of_loops() {
     unigrad_device::register(unigrad_cpu::CpuDriver);
     let device = Device::open("cpu").unwrap();
     let boxes = |n: usize, by: usize| -> Vec<[f64; 4]> {
-        (0..n).map(|i| [(i * by) as f64 % 5.0, i as f64 % 3.0, (i * by) as f64 % 5.0 + (i % 4) as f64, i as f64 % 3.0 + (i % 3) as f64]).collect()
+        (0..n)
+            .map(|i| [(i * by) as f64 % 5.0, i as f64 % 3.0, (i * by) as f64 % 5.0 + (i % 4) as f64, i as f64 % 3.0 + (i % 3) as f64])
+            .collect()
     };
     for (n, m) in [(0, 3), (1, 1), (7, 9), (9, 0)] {
         let (a, b) = (boxes(n, 2), boxes(m, 3));
@@ -104,7 +106,9 @@ fn overlaps_are_those_of_loops() {
     let masks = Tensor::new([[[1u8, 1], [0, 0]], [[0, 0], [0, 0]], [[1, 1], [1, 1]]], &device);
     let got = mask_iou(&masks, &masks).unwrap().to_vec::<f32>().unwrap();
     assert_eq!(got, [1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 1.0]);
-    for wrong in [Tensor::zeros([3], DType::F32, &device), Tensor::zeros([3, 5], DType::F32, &device), Tensor::zeros([3, 4], DType::I64, &device)] {
+    for wrong in
+        [Tensor::zeros([3], DType::F32, &device), Tensor::zeros([3, 5], DType::F32, &device), Tensor::zeros([3, 4], DType::I64, &device)]
+    {
         let error = box_iou(&wrong, &wrong).unwrap_err().to_string();
         assert!(error.contains("box_iou of predictions") && error.contains("help: "), "{error}");
     }

@@ -4,11 +4,15 @@
 //! a small network with one wait at the end beside a wait after each.
 //! Always: both ways of waiting are timed in turns, in the same process; a figure is the median of several rounds. Never: skips work that a step has.
 
-use super::timing::{Report, settle};
+use crate::{
+    line::{Fact, Line, Report},
+    statistics::median,
+    timing::settle,
+};
 use std::time::Instant;
 
-use unigrad::prelude::*;
-use unigrad::tensor::eval;
+use unigrad_nn::{self as nn, Layer, Module};
+use unigrad_tensor::{DType, Result, Tensor, eval};
 
 /// Rounds of each measurement.
 const ROUNDS: usize = 7;
@@ -19,7 +23,7 @@ const NODES: usize = 2000;
 /// Kernels of a round of launches. Each reads what the one before it wrote in another shape, so that none of them share a launch.
 const KERNELS: usize = 64;
 
-pub(crate) fn run(report: &Report) -> Result<()> {
+pub(crate) fn run(report: &Report<'_>) -> Result<()> {
     recording(report)?;
     launches(report)?;
     for batch in [64, 512] {
@@ -28,22 +32,12 @@ pub(crate) fn run(report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn tell(report: &Report, name: &str, value: f64, unit: &str, note: &str) {
-    if report.json {
-        let peer = format!("unigrad-{}", report.device.name());
-        say!("{}", serde_json::json!({ "peer": peer, "workload": name, "value": value, "unit": unit, "note": note }));
-    } else {
-        say!("{name:<24} {value:>10.3} {unit:<10} {note}");
-    }
+fn tell(report: &Report<'_>, name: &str, value: f64, unit: &'static str, note: &str) {
+    (report.hear)(Line::Fact(Fact { name: name.to_owned(), value, unit, note: note.to_owned() }));
 }
 
 /// Records chains that nobody reads.
-fn recording(report: &Report) -> Result<()> {
+fn recording(report: &Report<'_>) -> Result<()> {
     let x = Tensor::ones([4], DType::F32, &report.device).realize()?;
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
@@ -54,12 +48,12 @@ fn recording(report: &Report) -> Result<()> {
         }
         rounds.push(begin.elapsed().as_secs_f64() * 1e9 / NODES as f64);
     }
-    tell(report, "host_record", median(rounds), "ns/node", "additions of two tensors");
+    tell(report, "host_record", median(&rounds), "ns/node", "additions of two tensors");
     Ok(())
 }
 
 /// Evaluates a chain of reductions over small rows, each a kernel of its own.
-fn launches(report: &Report) -> Result<()> {
+fn launches(report: &Report<'_>) -> Result<()> {
     let x = Tensor::ones([8, 8], DType::F32, &report.device).realize()?;
     let step = || -> Result<()> {
         let mut value = x.clone();
@@ -92,7 +86,7 @@ fn launches(report: &Report) -> Result<()> {
     tell(
         report,
         "host_launch",
-        median(rounds),
+        median(&rounds),
         "us/launch",
         &format!("all that the host does, {} launches an evaluation", n_launches / 10),
     );
@@ -100,7 +94,7 @@ fn launches(report: &Report) -> Result<()> {
 }
 
 /// Trains the network of W4.
-fn steps(report: &Report, batch: usize) -> Result<()> {
+fn steps(report: &Report<'_>, batch: usize) -> Result<()> {
     let device = &report.device;
     let parts = [nn::Linear::new(784, 512, device), nn::Linear::new(512, 256, device), nn::Linear::new(256, 10, device)];
     let x = Tensor::rand([batch, 784], DType::F32, device).realize()?;
@@ -132,8 +126,8 @@ fn steps(report: &Report, batch: usize) -> Result<()> {
         each.push(begin.elapsed().as_secs_f64() * 1e3 / STEPS as f64);
     }
     let note = format!("{STEPS} steps");
-    tell(report, &format!("host_mlp_b{batch}_once"), median(once), "ms/step", &format!("{note}, one wait"));
-    tell(report, &format!("host_mlp_b{batch}_host"), median(host), "ms/step", &format!("{note}, the host's part of it"));
-    tell(report, &format!("host_mlp_b{batch}_each"), median(each), "ms/step", &format!("{note}, a wait after each"));
+    tell(report, &format!("host_mlp_b{batch}_once"), median(&once), "ms/step", &format!("{note}, one wait"));
+    tell(report, &format!("host_mlp_b{batch}_host"), median(&host), "ms/step", &format!("{note}, the host's part of it"));
+    tell(report, &format!("host_mlp_b{batch}_each"), median(&each), "ms/step", &format!("{note}, a wait after each"));
     Ok(())
 }

@@ -1,13 +1,13 @@
 //! `unigrad bench plan`: what planning costs, cold and on a hit.
 
-use super::timing::Report;
+use crate::line::{Line, Report};
 use std::time::Instant;
 
-use unigrad::prelude::*;
-use unigrad::tensor::eval;
+use unigrad_nn::{self as nn, Module};
+use unigrad_tensor::{DType, Result, Tensor, eval};
 
 /// Trains a 12-layer GPT, narrow so that computing takes little beside planning, whose cost does not depend on width.
-pub(crate) fn run(report: &Report) -> Result<()> {
+pub(crate) fn run(report: &Report<'_>) -> Result<()> {
     let config = nn::models::GptConfig { vocab: 65, ctx: 32, layers: 12, heads: 2, dim: 32 };
     let model = nn::models::Gpt::new(config, &report.device)?;
     let inputs = Tensor::randint(0, 65, [2, 32], DType::I64, &report.device).realize()?;
@@ -38,22 +38,12 @@ pub(crate) fn run(report: &Report) -> Result<()> {
         hit = step()?;
         per_node.push(hit.0.lookup_nanos as f64 / hit.0.nodes.max(1) as f64);
     }
-    per_node.sort_by(f64::total_cmp);
-    let median = per_node[per_node.len() / 2];
-    let cold_ms = cold.plan_nanos as f64 / 1e6;
-    if report.json {
-        let line = serde_json::json!({
-            "peer": format!("unigrad-{}", report.device.name()), "workload": "plan_gpt12", "nodes": hit.0.nodes, "launches": hit.0.launches,
-            "cold_plan_ms": cold_ms, "hit_ns_per_node": median, "plans_built_on_hit": hit.0.plans_built,
-        });
-        say!("{line}");
-    } else {
-        say!(
-            "plan_gpt12: {} nodes, {} launches a step; cold plan {cold_ms:.1} ms; hit {median:.0} ns a node; {} plans built on a hit",
-            hit.0.nodes,
-            hit.0.launches,
-            hit.0.plans_built
-        );
-    }
+    (report.hear)(Line::Plan {
+        nodes: hit.0.nodes,
+        launches: hit.0.launches,
+        cold_ms: cold.plan_nanos as f64 / 1e6,
+        hit_ns_per_node: crate::statistics::median(&per_node),
+        plans_built_on_hit: hit.0.plans_built,
+    });
     Ok(())
 }

@@ -4,12 +4,13 @@
 //! Always: bytes are those that the operation must move (each input and output once), whatever the kernel moves; the median of the
 //! launches after warm-up counts, results in memory. Sizes shrink to an eighth of the device's memory where they do not fit, and say so.
 
-use super::timing::{Report, Timing, settle};
-use unigrad::{
-    device::profile::Profiler,
-    nn,
-    prelude::{AttentionOptions, DType, Device, Result, Tensor},
+use crate::{
+    line::Report,
+    timing::{Timing, settle},
 };
+use unigrad_device::{Device, profile::Profiler};
+use unigrad_nn as nn;
+use unigrad_tensor::{AttentionOptions, DType, Result, Tensor};
 
 /// Launches after warm-up.
 const REPEATS: usize = 15;
@@ -23,9 +24,9 @@ fn timed(device: Device, mut step: impl FnMut() -> Result<()>) -> Result<Timing>
     settle()?;
     let mut times = Vec::with_capacity(REPEATS);
     for _ in 0..REPEATS {
-        let profiler = Profiler::start().map_err(unigrad::tensor::Error::from)?;
+        let profiler = Profiler::start()?;
         step()?;
-        let profile = profiler.stop().map_err(unigrad::tensor::Error::from)?;
+        let profile = profiler.stop()?;
         let at = profile.devices.iter().position(|d| d.name == device.name());
         times.push(profile.events.iter().filter(|e| Some(e.device) == at).map(|e| e.duration_ns).sum::<f64>() / 1e6);
     }
@@ -45,10 +46,10 @@ fn fitting(device: Device, wanted: usize, bytes_each: usize) -> usize {
     if wanted <= room { wanted } else { 1 << room.max(2).ilog2() }
 }
 
-pub(crate) fn run(report: &Report) -> Result<()> {
+pub(crate) fn run(report: &Report<'_>) -> Result<()> {
     let device = report.device;
     let copy = copy(report)?;
-    super::transfers::run(report)?;
+    crate::transfers::run(report)?;
     let bandwidth = |name: &str, timing: &Timing, bytes: f64, note: &str| {
         let part = bytes / timing.median_ms / 1e6 / copy;
         report.tell(name, timing, bytes / 1e9, "GB/s", &format!("{:.1} % of copy{note}", 100.0 * part));
@@ -125,13 +126,12 @@ pub(crate) fn run(report: &Report) -> Result<()> {
 }
 
 /// GB/s of a copy within the device, read and written bytes counted.
-fn copy(report: &Report) -> Result<f64> {
+fn copy(report: &Report<'_>) -> Result<f64> {
     let device = report.device;
     let bytes = 4 * fitting(device, 1 << 28, 4);
-    let (from, to) =
-        (device.allocate(bytes).map_err(unigrad::tensor::Error::from)?, device.allocate(bytes).map_err(unigrad::tensor::Error::from)?);
+    let (from, to) = (device.allocate(bytes)?, device.allocate(bytes)?);
     let timing = timed(device, || {
-        to.copy_from(0, &from, 0, bytes).map_err(unigrad::tensor::Error::from)?;
+        to.copy_from(0, &from, 0, bytes)?;
         Ok(())
     })?;
     report.tell("copy", &timing, 2.0 * bytes as f64 / 1e9, "GB/s", &format!("{bytes} bytes"));
