@@ -11,7 +11,7 @@ mod state;
 
 pub use part::Part;
 pub use state::{LoadOptions, LoadReport};
-pub(crate) use state::{check, entries, load, to_host};
+pub(crate) use state::{Entry, check, entries, load, to_host};
 
 use crate::{
     archive::{Archive, HostTensor},
