@@ -343,7 +343,8 @@ impl BatchSampler for Cut<'_> {
 /// How many batches `n` items are; with `drop_last`, without a smaller last one, unless it is the only one.
 pub(crate) fn n_batches(n: usize, batch_size: usize, drop_last: bool) -> usize {
     let whole = n / batch_size;
-    whole + usize::from(!n.is_multiple_of(batch_size) && !(drop_last && whole > 0))
+    let dropped = drop_last && whole > 0;
+    whole + usize::from(!n.is_multiple_of(batch_size) && !dropped)
 }
 
 /// Batches of items of about equal length, in random order: little padding. What a length is, the caller says.
@@ -399,7 +400,8 @@ impl BatchSampler for Buckets {
         let (small, tail) = tail.split_at(rest.min(tail.len()));
         let mut batches: Vec<Vec<usize>> =
             head.chunks(self.batch_size).chain(tail.chunks(self.batch_size)).map(<[usize]>::to_vec).collect();
-        if !small.is_empty() && !(self.drop_last && whole > 0) {
+        let dropped = self.drop_last && whole > 0;
+        if !small.is_empty() && !dropped {
             batches.push(small.to_vec());
         }
         let order = rng.permutation(batches.len());

@@ -200,8 +200,17 @@ impl Dataset for LabelledTexts {
     }
 }
 
-/// Texts and labels from two columns of a table: texts with the number of their class, and the classes' names in order.
-pub fn texts_of_table(table: &Csv, text: &str, label: &str) -> Result<(Vec<(String, i64)>, Vec<String>)> {
+/// Texts and their labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextTable {
+    /// Each text with the number of its class.
+    pub texts: Vec<(String, i64)>,
+    /// The classes, in the order of their numbers.
+    pub classes: Vec<String>,
+}
+
+/// Texts and labels from two columns of a table. Classes are in alphabetical order.
+pub fn texts_of_table(table: &Csv, text: &str, label: &str) -> Result<TextTable> {
     let (text, label) = (table.column(text)?, table.column(label)?);
     let mut classes: Vec<String> = (0..table.n_rows()).map(|row| table.cell(row, label).to_owned()).collect();
     classes.sort_unstable();
@@ -217,7 +226,7 @@ pub fn texts_of_table(table: &Csv, text: &str, label: &str) -> Result<(Vec<(Stri
         let class = class.map_err(|_| Error::Internal(format!("the label {name} is not among the labels")))?;
         texts.push((table.cell(row, text).to_owned(), class as i64));
     }
-    Ok((texts, classes))
+    Ok(TextTable { texts, classes })
 }
 
 /// The lines of a text file that have more than spaces, as UTF-8, of at most [`Text::MAX_BYTES`](crate::Text::MAX_BYTES).
@@ -300,7 +309,7 @@ mod tests {
     #[test]
     fn texts_come_from_tables_and_files() -> Result<()> {
         let table = Csv::from_bytes(b"text,kind\ngood film,+\nbad,-\n", "t.csv", &CsvOptions::default())?;
-        let (texts, classes) = texts_of_table(&table, "text", "kind")?;
+        let TextTable { texts, classes } = texts_of_table(&table, "text", "kind")?;
         assert_eq!((texts[0].1, classes), (0, vec!["+".to_owned(), "-".to_owned()]));
         let vocabulary = TokenVocabulary::fit(texts.iter().map(|text| text.0.as_str()), Unit::Word, 1, 9);
         let data = LabelledTexts::new(&texts, &vocabulary, 5)?;

@@ -41,7 +41,7 @@ pub fn normalize(input: &Tensor, mean: &[f32], std: &[f32]) -> Result<Tensor> {
 pub fn random_horizontal_flip(input: &Tensor, p: f64, rng: &mut Rng) -> Result<Tensor> {
     let (n, ..) = sizes(input, "flip")?;
     let flips: Vec<i32> = (0..n).map(|_| i32::from(rng.uniform() < p)).collect();
-    each(&flips, &input.device()?).gt(0.0).where_(&input.flip(-1), input).check()
+    each(&flips, &input.device()?).gt(0.0).where_(input.flip(-1), input).check()
 }
 
 /// A part of each image with a black border of `padding` pixels, of the image's size, anywhere.
@@ -63,8 +63,8 @@ fn rectangles(parts: &[(usize, usize, usize, usize)], h: usize, w: usize, device
         |of: fn(&(usize, usize, usize, usize)) -> usize| each(&parts.iter().map(|part| of(part) as i32).collect::<Vec<_>>(), device);
     let rows = Tensor::range(h, DType::I32, device).reshape([1, 1, h as i64, 1]);
     let columns = Tensor::range(w, DType::I32, device).reshape([1, 1, 1, w as i64]);
-    let inside_rows = rows.ge(&bound(|part| part.0)).logical_and(&rows.lt(&bound(|part| part.0 + part.2)));
-    let inside_columns = columns.ge(&bound(|part| part.1)).logical_and(&columns.lt(&bound(|part| part.1 + part.3)));
+    let inside_rows = rows.ge(bound(|part| part.0)).logical_and(rows.lt(bound(|part| part.0 + part.2)));
+    let inside_columns = columns.ge(bound(|part| part.1)).logical_and(columns.lt(bound(|part| part.1 + part.3)));
     inside_rows.logical_and(&inside_columns)
 }
 
@@ -155,6 +155,6 @@ pub fn cutmix(input: &Tensor, target: &Tensor, n_classes: usize, alpha: f64, rng
     let (height, width) = ((middle_y + half_y).min(h) - top, (middle_x + half_x).min(w) - left);
     let share = 1.0 - (height * width) as f64 / (h * w).max(1) as f64;
     let inside = rectangles(&[(top, left, height, width)], h, w, &input.device()?);
-    let images = inside.where_(&input.roll(1, 0), input).check()?;
+    let images = inside.where_(input.roll(1, 0), input).check()?;
     Ok((images, mixed(&soft(target, n_classes)?, share)?))
 }
