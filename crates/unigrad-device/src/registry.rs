@@ -316,6 +316,19 @@ pub(crate) fn exactly(name: &str) -> Result<Device, Error> {
     }
 }
 
+/// Whether a name asks for something that was found; nothing is opened.
+pub(crate) fn is_found(name: &str, available: &Available) -> bool {
+    match resolve(name) {
+        Ok(Asked::Best) => true,
+        Ok(Asked::Gpu(at)) => available.devices.iter().filter(|info| info.is_gpu()).count() > at,
+        Ok(Asked::Of(driver, ordinal)) => {
+            let backend = driver.backend();
+            available.devices.iter().any(|info| info.backend == backend && ordinal.is_none_or(|ordinal| info.ordinal == ordinal))
+        }
+        Ok(Asked::LeftOut(_)) | Err(_) => false,
+    }
+}
+
 /// Opens a backend's device.
 fn open_of(driver: &dyn Driver, ordinal: Option<usize>) -> Result<Device, Error> {
     let backend = driver.backend();

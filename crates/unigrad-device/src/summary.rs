@@ -83,7 +83,7 @@ impl Device {
         let chosen = config.as_ref().ok().and_then(|config| config.device.clone());
         let error = match (&config, &chosen) {
             (Err(error), _) => Some(error.to_string()),
-            (_, Some(_)) => Device::best().err().map(|error| error.to_string()),
+            (_, Some(name)) if !registry::is_found(name, &available) => Device::best().err().map(|error| error.to_string()),
             _ => None,
         };
         let mut backends: Vec<BackendSummary> = Vec::new();

@@ -70,6 +70,32 @@ fn derivatives() {
 }
 
 #[test]
+fn custom_kernel() {
+    check("custom_kernel");
+}
+
+#[test]
+fn every_backend() {
+    check("every_backend");
+}
+
+/// Its figures are times: that it ends well, with all its tables, is what is looked at.
+#[test]
+fn showcase() {
+    let program = program("showcase");
+    if !program.exists() {
+        println!("SKIPPED: showcase is not built: `cargo test` without `--test` builds examples");
+        return;
+    }
+    let output = Command::new(program).arg("0.01").env("UNIGRAD_DEVICE", "cpu").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for part in ["copy", "GFLOP/s", "mlp_10_20_20_1_forward", "sgd_4M_in_8", "% of copy", "milliseconds of a step", "section", "bound by"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+#[test]
 fn what_differs_is_seen() {
     assert!(alike("loss 0.1001\n[1.0, 2]", "loss 0.1002 [1.0, 2]".replace(" [", "\n[").as_str()));
     assert!(!alike("loss 0.10", "loss 0.12") && !alike("loss 1", "cost 1") && !alike("loss 1", "loss 1 2") && !alike("x 1", "x NaN"));
