@@ -10,8 +10,8 @@ mod place;
 mod state;
 
 pub use part::Part;
+pub(crate) use state::{Entry, check, entries, load, to_host};
 pub use state::{LoadOptions, LoadReport};
-pub(crate) use state::{check, entries, load, to_host};
 
 use crate::{
     archive::{Archive, HostTensor},
