@@ -154,6 +154,22 @@ fn the_scale_follows_pytorchs_rule_and_skipped_steps_do_not_count() {
     assert_eq!(taken, 9);
 }
 
+/// Gradients that are divided before the step can be clipped.
+#[test]
+fn divided_gradients_are_clipped_before_the_step() {
+    let d = device();
+    let w = Tensor::from_vec(vec![3.0f32, 4.0], 2, &d).requires_grad();
+    let mut optimizer = Sgd::new(vec![w.clone()], 1.0).unwrap();
+    let mut scaler = GradScaler::new(ScalerOptions::default(), &d).unwrap();
+    scaler.scale(&(w.square().sum(()) * 0.5)).backward().unwrap();
+    scaler.unscale(&optimizer).unwrap();
+    assert!(scaler.unscale(&optimizer).unwrap_err().to_string().contains("once"));
+    assert_eq!(nn::clip_grad_norm(&optimizer.parameters(), 1.0).unwrap().item::<f32>().unwrap(), 5.0);
+    scaler.step(&mut optimizer).unwrap();
+    let got = w.to_vec::<f32>().unwrap();
+    assert!((got[0] - 2.4).abs() < 1e-5 && (got[1] - 3.2).abs() < 1e-5, "{got:?}");
+}
+
 /// Steps with a scale are those without, where nothing overflows: powers of two change no digit.
 #[test]
 fn unscaled_gradients_are_the_gradients() {

@@ -5,14 +5,14 @@
 //! Always: scale and count live on the device, and are computed in the same evaluation as the step: nobody waits to know whether it was taken. A step
 //! that was not taken counts for nothing: neither parameters, nor state, nor the optimizer's counter have changed.
 
-use super::{Optimizer, Rule};
+use super::Optimize;
 use crate::{
     archive::HostTensor,
     error::{Error, Result},
     module,
 };
 use std::collections::BTreeMap;
-use unigrad_tensor::{DType, Device, Origin, Tensor, no_grad, take_gradients};
+use unigrad_tensor::{DType, Device, Origin, Tensor, eval, no_grad};
 
 /// Settings of a [`GradScaler`]; the defaults are PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,6 +62,8 @@ pub struct GradScaler {
     scale: Tensor,
     /// Finite steps since the scale last changed: `I64`, rank 0.
     growth_tracker: Tensor,
+    /// Whether the gradients that have been divided are finite, until the step.
+    finite: Option<Tensor>,
 }
 
 const SCALE: &str = "scale";
@@ -84,7 +86,7 @@ impl GradScaler {
         let scale = Tensor::from_vec(vec![init_scale as f32], (), device);
         let growth_tracker = Tensor::from_vec(vec![0i64], (), device);
         Tensor::realize_all(&[&scale, &growth_tracker])?;
-        Ok(GradScaler { options, scale, growth_tracker })
+        Ok(GradScaler { options, scale, growth_tracker, finite: None })
     }
 
     /// The loss times the scale: what `backward` is called on. In `f32`, for in a half type the product may overflow.
@@ -104,78 +106,89 @@ impl GradScaler {
         }
     }
 
-    /// A step of the optimizer with the gradients that `backward` of the scaled loss left, divided by the scale; none if one of them is not finite. Adapts
-    /// the scale. All is one evaluation, and when it fails, nothing has changed.
-    ///
-    /// What layers have assigned since the last evaluation (running statistics) is undone with the step. Gradients are forgotten when it fails, as
-    /// by [`Optimizer::step`], and stay scaled otherwise.
+    /// Divides the gradients that `backward` of the scaled loss left by the scale: to clip them, say, before [`GradScaler::step`], which does it
+    /// otherwise. An error if no parameter has a gradient, or if they have been divided already.
     #[track_caller]
-    pub fn step<R: Rule>(&mut self, optimizer: &mut Optimizer<R>) -> Result<()> {
+    pub fn unscale<O: Optimize + ?Sized>(&mut self, optimizer: &O) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        if self.finite.is_some() {
+            return Err(Error::argument("the gradients have been divided by the scale already", "call `unscale` once before each `step`"));
+        }
+        let device = self.scale.device()?;
+        let mut finite: Option<Tensor> = None;
+        no_grad(|| {
+            for parameter in optimizer.parameters() {
+                let Some(gradient) = parameter.grad() else { continue };
+                // Of half types, the quotient may have digits that they lack.
+                let wide = gradient.cast(gradient.dtype().compute());
+                let unscaled = &wide * self.on(&wide).recip().cast(wide.dtype());
+                let own = unscaled.isfinite().all(()).to(&device);
+                finite = Some(finite.take().map_or(own.clone(), |finite| finite.logical_and(&own)));
+                parameter.set_grad(Some(unscaled));
+            }
+        });
+        if finite.is_none() {
+            let help = "call `backward` on the scaled loss first; see which parameters are frozen";
+            return Err(Error::argument("no parameter of the optimizer has a gradient", help));
+        }
+        self.finite = finite;
+        Ok(())
+    }
+
+    /// A step of the optimizer with the gradients that `backward` of the scaled loss left, divided by the scale; none if one of them is not finite. Adapts
+    /// the scale. All is one evaluation, and when it fails, nothing has changed but the gradients, which are forgotten.
+    ///
+    /// What layers have assigned since the last evaluation (running statistics) is undone with a step that is not taken. Gradients stay, divided.
+    #[track_caller]
+    pub fn step<O: Optimize + ?Sized>(&mut self, optimizer: &mut O) -> Result<()> {
         let _origin = Origin::enter_caller();
         self.step_and(optimizer, &[])
     }
 
     /// As [`GradScaler::step`]; computes `also` in the same evaluation.
     #[track_caller]
-    pub fn step_and<R: Rule>(&mut self, optimizer: &mut Optimizer<R>, also: &[&Tensor]) -> Result<()> {
+    pub fn step_and<O: Optimize + ?Sized>(&mut self, optimizer: &mut O, also: &[&Tensor]) -> Result<()> {
         let _origin = Origin::enter_caller();
-        let gradients = optimizer.parameters().iter().map(Tensor::grad).collect();
-        let result = self.apply(optimizer, gradients, also);
-        if result.is_err() {
-            optimizer.zero_grad();
+        let attempt = eval::Attempt::begin();
+        if self.finite.is_none() {
+            self.unscale(optimizer)?;
         }
+        let Some(finite) = self.finite.take() else {
+            return Err(Error::Internal("gradients were divided, and whether they are finite is not known".to_owned()));
+        };
+        let (guard, scale, growth_tracker) = no_grad(|| self.next(&finite));
+        let all: Vec<&Tensor> = [&scale, &growth_tracker].into_iter().chain(also.iter().copied()).collect();
+        optimizer.step_guarded(&guard, &all)?;
+        (self.scale, self.growth_tracker) = (scale, growth_tracker);
+        attempt.succeeded();
+        Ok(())
+    }
+
+    /// A step down `loss` (not scaled): scales and differentiates it, steps, and computes it and `also`, in one evaluation. Leaves no gradients behind.
+    #[track_caller]
+    pub fn minimize<O: Optimize + ?Sized>(&mut self, optimizer: &mut O, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        optimizer.zero_grad();
+        self.scale(loss).backward()?;
+        let all: Vec<&Tensor> = std::iter::once(loss).chain(also.iter().copied()).collect();
+        let result = self.step_and(optimizer, &all);
+        optimizer.zero_grad();
         result
     }
 
-    /// A step down `loss` (not scaled): scales and differentiates it, steps, and computes it and `also`, in one evaluation, as
-    /// [`Optimizer::minimize`]. Leaves no gradients behind.
+    /// What a step depends on (a number, which is finite if the gradients are), and scale and count after it.
     #[track_caller]
-    pub fn minimize<R: Rule>(&mut self, optimizer: &mut Optimizer<R>, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
-        let _origin = Origin::enter_caller();
-        let parameters = optimizer.parameters();
-        let gradients = take_gradients(&self.scale(loss), &parameters)?.into_iter();
-        let gradients = parameters.iter().zip(gradients).map(|(parameter, gradient)| Some(gradient).filter(|_| !parameter.is_frozen()));
-        let all: Vec<&Tensor> = std::iter::once(loss).chain(also.iter().copied()).collect();
-        self.apply(optimizer, gradients.collect(), &all)
-    }
-
-    /// Divides gradients by the scale, steps where they are finite, adapts the scale.
-    fn apply<R: Rule>(&mut self, optimizer: &mut Optimizer<R>, gradients: Vec<Option<Tensor>>, also: &[&Tensor]) -> Result<()> {
-        let (gradients, guard, scale, growth_tracker) = no_grad(|| -> Result<_> {
-            let device = self.scale.device()?;
-            let mut finite: Option<Tensor> = None;
-            let mut unscaled = Vec::with_capacity(gradients.len());
-            for gradient in gradients {
-                let Some(gradient) = gradient else {
-                    unscaled.push(None);
-                    continue;
-                };
-                let wide = gradient.cast(gradient.dtype().compute());
-                let gradient = &wide * self.on(&wide).recip().cast(wide.dtype());
-                let own = gradient.isfinite().all(()).to(&device);
-                finite = Some(finite.map_or(own.clone(), |finite| finite.logical_and(&own)));
-                unscaled.push(Some(gradient));
-            }
-            let Some(finite) = finite else {
-                let help = "call `backward` on the scaled loss first; see which parameters are frozen";
-                return Err(Error::argument("no parameter of the optimizer has a gradient", help));
-            };
-            let options = &self.options;
-            let (scale, tracker) = (self.scale.detach(), self.growth_tracker.detach());
-            let counted = &tracker + 1i64;
-            let full = counted.ge(options.growth_interval as i64);
-            // A scale that would overflow stays, as in PyTorch.
-            let grown = &scale * options.growth_factor;
-            let grown = full.logical_and(grown.isfinite()).where_(&grown, &scale);
-            let next = finite.where_(&grown, &scale * options.backoff_factor);
-            let tracker = finite.logical_and(full.logical_not()).where_(&counted, 0i64);
-            let guard = finite.where_(0.0, f64::NAN).cast(DType::F32);
-            Ok((unscaled, guard, next.cast(DType::F32), tracker.cast(DType::I64)))
-        })?;
-        let all: Vec<&Tensor> = [&scale, &growth_tracker].into_iter().chain(also.iter().copied()).collect();
-        optimizer.apply(gradients, Some(&guard), &all)?;
-        (self.scale, self.growth_tracker) = (scale, growth_tracker);
-        Ok(())
+    fn next(&self, finite: &Tensor) -> (Tensor, Tensor, Tensor) {
+        let options = &self.options;
+        let (scale, tracker) = (self.scale.detach(), self.growth_tracker.detach());
+        let counted = &tracker + 1i64;
+        let full = counted.ge(options.growth_interval as i64);
+        // A scale that would overflow stays, as in PyTorch.
+        let grown = &scale * options.growth_factor;
+        let grown = full.logical_and(grown.isfinite()).where_(&grown, &scale);
+        let next = finite.where_(&grown, &scale * options.backoff_factor);
+        let tracker = finite.logical_and(full.logical_not()).where_(&counted, 0i64);
+        (finite.where_(0.0, f64::NAN).cast(DType::F32), next.cast(DType::F32), tracker.cast(DType::I64))
     }
 
     /// The scale; waits for the device.
