@@ -7,6 +7,7 @@ them as its metadata. Files whose name begins with `refused_` must be refused, w
 """
 
 import collections
+import gzip
 import inspect
 import io
 import json
@@ -183,6 +184,7 @@ class Code:
 
 def refused():
     words = {}
+    torch.manual_seed(0)
     torch.save(torch.nn.Linear(1, 1), FOLDER / "refused_module.pt")
     words["refused_module.pt"] = "contains code: torch.nn.modules.linear.Linear"
     torch.save({"weight": torch.ones(1), "more": Code()}, FOLDER / "refused_system.pt")
@@ -236,6 +238,35 @@ def arrays():
     safetensors(FOLDER / "plain.safetensors", {"data": of_numpy(np.arange(6, dtype=np.float32).reshape(2, 3))}, {})
 
 
+def pretrained():
+    """A network that knows the digits 0 to 4, as a training program of PyTorch leaves it (under DataParallel): what the example of fine-tuning begins with."""
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.features = torch.nn.Sequential(torch.nn.Linear(64, 24), torch.nn.ReLU(), torch.nn.Linear(24, 24), torch.nn.ReLU())
+            self.classifier = torch.nn.Linear(24, 5)
+
+        def forward(self, x):
+            return self.classifier(self.features(x))
+
+    assets = FOLDER.parent.parent / "assets"
+    read = lambda name, skip: np.frombuffer(gzip.decompress((assets / name).read_bytes())[skip:], np.uint8)
+    images, labels = read("digits-images-idx3-ubyte.gz", 16).reshape(-1, 64)[:1437], read("digits-labels-idx1-ubyte.gz", 8)[:1437]
+    x, y = torch.tensor(images[labels < 5] / 16.0, dtype=torch.float32), torch.tensor(labels[labels < 5], dtype=torch.int64)
+    torch.set_num_threads(1)
+    torch.manual_seed(5)
+    net = Net()
+    optimizer = torch.optim.AdamW(net.parameters(), lr=5e-3)
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+    state = {f"module.{name}": tensor for name, tensor in net.state_dict().items()}
+    save("pretrained", {"model_state_dict": state, "epoch": 200, "loss": round(loss.item(), 4)})
+
+
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -263,6 +294,7 @@ def main():
     repack(FOLDER / "dtypes.pt", "big_endian", numbers, swapped)
     repack(FOLDER / "views.pt", "packed", views(), lambda _, content: content, zipfile.ZIP_DEFLATED)
     arrays()
+    pretrained()
     refused()
     print(sum(path.stat().st_size for path in FOLDER.iterdir()), "bytes")
 

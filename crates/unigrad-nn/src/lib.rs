@@ -14,6 +14,7 @@ mod formats;
 pub mod init;
 mod layers;
 mod losses;
+pub mod memory;
 pub mod metrics;
 pub mod models;
 mod module;

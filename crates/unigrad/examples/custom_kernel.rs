@@ -33,7 +33,7 @@ fn main() -> Result<()> {
 
     let x = Tensor::linspace(-2.0, 2.0, n, DType::F32, &device).requires_grad();
     // An op like any other: what goes in may be computed in the same graph, and what comes out is used in it.
-    let groups = n.div_ceil(64);
+    let groups = n.div_ceil(64) as u32;
     let y = kernel.apply(&[&(&x * 0.5)], &[Literal::int(DType::U32, n as i64)], [n], DType::F32, [groups, 1, 1]);
     let loss = y.mean(());
     loss.backward()?;

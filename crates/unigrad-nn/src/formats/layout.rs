@@ -97,8 +97,8 @@ impl Layout {
             return Ok(0..0);
         }
         let size = dtype.size() as u64;
-        let steps = shape.iter().zip(strides).map(|(n, stride)| (*n as u64 - 1).checked_mul(*stride as u64));
-        let last = steps.fold(Some(0u64), |sum, step| sum?.checked_add(step?));
+        let mut steps = shape.iter().zip(strides).map(|(n, stride)| (*n as u64 - 1).checked_mul(*stride as u64));
+        let last = steps.try_fold(0u64, |sum, step| sum.checked_add(step?));
         let end = last.and_then(|last| last.checked_add(1)?.checked_mul(size)?.checked_add(*offset)).filter(|end| *end <= storage);
         Ok(*offset..end.ok_or_else(wrong)?)
     }

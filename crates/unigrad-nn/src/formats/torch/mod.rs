@@ -10,7 +10,9 @@
 mod calls;
 mod flatten;
 mod globals;
+mod opcodes;
 mod pickle;
+mod spelling;
 mod values;
 
 use super::{
@@ -170,7 +172,7 @@ fn contents(source: &Source, loaded: &Loaded, flat: Flat, format: Format, find: 
     let mut tensors = BTreeMap::new();
     for (name, view) in views {
         let values::View { storage, dtype, shape, strides, offset } = view;
-        let offset = (offset as u64).checked_mul(dtype.size() as u64).unwrap_or(u64::MAX);
+        let offset = (offset as u64).saturating_mul(dtype.size() as u64);
         let layout = Layout { dtype, shape, strides, offset };
         let len = storages.get(storage as usize).map_or(0, |storage: &Storage| storage.len);
         layout.span(len).map_err(|wrong| source.damaged(format!("tensor {} is {wrong}", printable(&name))))?;
