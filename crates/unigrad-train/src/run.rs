@@ -9,7 +9,7 @@ use crate::{
     descend::put_back,
     files,
     history::{EpochRow, History},
-    learner::{Learner, Number, Outcome, StepSettings},
+    learner::{Learner, Number, Outcome, Precision, StepSettings},
     meter::{Meter, Pending},
     profile::{Profiling, StepProfile},
     report::{Report, machine},
@@ -17,11 +17,13 @@ use crate::{
     trainer::{Resume, Trainer, Until},
 };
 use std::{
+    cell::RefCell,
     path::{Path, PathBuf},
+    rc::Rc,
     time::Instant,
 };
 use unigrad_data::Source;
-use unigrad_nn::{Checkpoint, Error, NotFinite, Plateau, Result, files::lock_folder, metrics::Metric};
+use unigrad_nn::{Checkpoint, Error, GradScaler, NotFinite, Plateau, Result, ScalerOptions, files::lock_folder, metrics::Metric};
 use unigrad_tensor::{DType, Device, Generator, Tensor, eval, manual_seed, no_grad};
 
 /// Steps between two reads of losses, where to read is to wait.
@@ -127,12 +129,22 @@ impl<'a, L: Learner> Running<'a, L> {
         let frame = Frame { n_batches, accumulate, epochs, steps };
         let checkpoint = checkpoint(&mut trainer)?;
         lock(&mut trainer)?;
+        let scaled = trainer.step.precision == Precision::F16;
+        if scaled {
+            if accumulate > 1 || trainer.step.clip.is_some() {
+                let cause = "a run in F16 that accumulates batches or clips gradients itself";
+                return Err(Error::argument(cause, "train in BF16, or clip by the optimizer (`clip_norm`)"));
+            }
+            let scaler = GradScaler::new(ScalerOptions::default(), &trainer.device)?;
+            trainer.step.scaler = Some(Rc::new(RefCell::new(scaler)));
+        }
         let state = named_state(learner);
         let n_optimizers = learner.optimizers().len();
         // Gradients of several batches are added in several evaluations, and several optimizers step in several: these are not undone together.
         let at_once = trainer.device.completes_at_once() || accumulate > 1 || n_optimizers != 1;
         let read_every = trainer.read_every.filter(|_| accumulate == 1).unwrap_or(if at_once { 1 } else { READ_EVERY });
-        let chain = match read_every > 1 && n_optimizers == 1 {
+        // A step in F16 may change nothing though its loss is a number.
+        let chain = match read_every > 1 && n_optimizers == 1 && !scaled {
             true => Some((Tensor::from_slice(&[0i64], (), &trainer.device).realize()?, 0)),
             false => None,
         };
@@ -249,7 +261,7 @@ impl<'a, L: Learner> Running<'a, L> {
             Ok(outcome) => outcome,
             Err(error) => {
                 drop(attempt);
-                return Err(self.again(random, |learner| learner.explain(group, error))?);
+                return Err(self.again(random, |learner| settings.forward(|| learner.explain(group, error)))?);
             }
         };
         attempt.succeeded();
@@ -306,11 +318,16 @@ impl<'a, L: Learner> Running<'a, L> {
             Ok(batches) => batches,
             Err(error) => return error,
         };
+        let settings = self.trainer.step.clone();
         let loss = match loss {
             Ok(loss) => loss,
-            Err(error) => return self.again(step.random, |learner| learner.explain(&batches, error)).unwrap_or_else(|error| error),
+            Err(error) => {
+                return self
+                    .again(step.random, |learner| settings.forward(|| learner.explain(&batches, error)))
+                    .unwrap_or_else(|error| error);
+            }
         };
-        let place = match self.again(step.random, |learner| learner.first_not_finite(&batches)).flatten() {
+        let place = match self.again(step.random, |learner| settings.forward(|| learner.first_not_finite(&batches))).flatten() {
             Ok(place) => place.unwrap_or_else(|| "nothing, when the step was computed again".to_owned()),
             Err(error) => return error,
         };
@@ -399,7 +416,7 @@ impl<'a, L: Learner> Running<'a, L> {
         };
         let interrupted = || self.trainer.stop_when.as_ref().is_some_and(|stop| stop());
         let metrics = self.trainer.metrics.iter().map(|make| make()).collect();
-        evaluate(self.learner, source, &self.trainer.device, metrics, &interrupted)
+        evaluate(self.learner, source, &self.trainer.device, metrics, &self.trainer.step, &interrupted)
     }
 
     /// Calls every callback.
@@ -444,6 +461,9 @@ impl<'a, L: Learner> Running<'a, L> {
         checkpoint.set("position.lr", self.lr);
         self.meter.save(&mut checkpoint);
         self.history.save(&mut checkpoint);
+        if let Some(scaler) = &self.trainer.step.scaler {
+            checkpoint.add_scaler(&scaler.borrow())?;
+        }
         if let Some((_, plateau)) = &self.plateau {
             checkpoint.set("plateau", plateau.to_json());
         }
@@ -482,7 +502,9 @@ impl<'a, L: Learner> Running<'a, L> {
         if !(lr >= 0.0 && lr.is_finite()) {
             return Err(wrong(format!("has position.lr {lr}")));
         }
-        if let [(name, _)] = self.learner.optimizers()[..] {
+        if let Some(scaler) = &self.trainer.step.scaler {
+            checkpoint.restore_scaler(&mut scaler.borrow_mut())?;
+        } else if let [(name, _)] = self.learner.optimizers()[..] {
             let key = if name.is_empty() { "optimizer.steps".to_owned() } else { format!("optimizer.{name}.steps") };
             let steps: u64 = checkpoint.get(&key)?;
             if steps_before.checked_add(position.step) != Some(steps) {
@@ -613,6 +635,7 @@ pub(crate) fn evaluate<L: Learner>(
     source: &dyn Source<Batch = L::Batch>,
     device: &Device,
     mut metrics: Vec<Box<dyn Metric>>,
+    settings: &StepSettings,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<(String, f64)>>> {
     let mut losses: Vec<(Tensor, usize, Vec<Number>)> = Vec::new();
@@ -621,7 +644,7 @@ pub(crate) fn evaluate<L: Learner>(
             return Ok(None);
         }
         let batch = [batch?];
-        let outcome = learner.evaluate(&batch[0]).and_then(|outcome| {
+        let outcome = settings.forward(|| learner.evaluate(&batch[0])).and_then(|outcome| {
             let wanted = outcome.wanted();
             Tensor::realize_all(&std::iter::once(&outcome.loss).chain(&wanted).collect::<Vec<_>>())?;
             Ok(outcome)
