@@ -36,7 +36,7 @@ fn at_once<B>(optimizer: &mut dyn Optimize, batch: &B, settings: &StepSettings, 
     if let Some(scaler) = &settings.scaler {
         let outcome = forward(batch)?;
         let wanted = outcome.wanted();
-        optimizer.minimize_scaled(&mut scaler.borrow_mut(), &outcome.loss, &wanted.iter().collect::<Vec<_>>())?;
+        scaler.borrow_mut().minimize(optimizer, &outcome.loss, &wanted.iter().collect::<Vec<_>>())?;
         return Ok(outcome);
     }
     let mut first = None;

@@ -2,11 +2,8 @@
 //!
 //! In: a loss. Out: better parameters. Always: as [`Optimizer`] has it: a step is a transaction, and its state can be saved and loaded.
 
-use super::{GradScaler, Optimizer, Rule};
-use crate::{
-    archive::HostTensor,
-    error::{Error, Result},
-};
+use super::{Optimizer, Rule};
+use crate::{archive::HostTensor, error::Result};
 use std::collections::BTreeMap;
 use unigrad_tensor::Tensor;
 
@@ -31,12 +28,6 @@ pub trait Optimize {
     /// See [`Optimizer::step_guarded`].
     #[track_caller]
     fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()>;
-
-    /// See [`GradScaler::minimize`]: a step down a loss in `F16`. An error for an optimizer that has no such step.
-    #[track_caller]
-    fn minimize_scaled(&mut self, _scaler: &mut GradScaler, _loss: &Tensor, _also: &[&Tensor]) -> Result<()> {
-        Err(Error::argument("this optimizer takes no steps with a loss scale", "train in BF16 or F32, or use another optimizer"))
-    }
 
     /// Forgets the gradients of all parameters.
     fn zero_grad(&self);
@@ -73,11 +64,6 @@ impl<R: Rule> Optimize for Optimizer<R> {
     #[track_caller]
     fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()> {
         Optimizer::step_guarded(self, guard, also)
-    }
-
-    #[track_caller]
-    fn minimize_scaled(&mut self, scaler: &mut GradScaler, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
-        scaler.minimize(self, loss, also)
     }
 
     fn zero_grad(&self) {
@@ -127,11 +113,6 @@ impl<O: Optimize + ?Sized> Optimize for Box<O> {
     #[track_caller]
     fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()> {
         (**self).step_guarded(guard, also)
-    }
-
-    #[track_caller]
-    fn minimize_scaled(&mut self, scaler: &mut GradScaler, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
-        (**self).minimize_scaled(scaler, loss, also)
     }
 
     fn zero_grad(&self) {
