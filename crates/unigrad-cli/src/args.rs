@@ -23,6 +23,9 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Measure the workloads that other frameworks are measured on.
     Bench(Bench),
+    /// Draw several runs in one page.
+    #[command(after_help = "Example: unigrad compare runs/digits runs/other --out compare.html")]
+    Compare(Compare),
 }
 
 #[derive(Subcommand, Debug)]
@@ -139,6 +142,16 @@ pub(crate) struct Gpt {
     pub(crate) golden: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    /// Folders of runs, or their checkpoints.
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// The page.
+    #[arg(long, value_name = "FILE", default_value = "compare.html")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -11,6 +11,7 @@ macro_rules! say {
 
 mod args;
 mod bench;
+mod compare;
 mod devices;
 mod inspect;
 mod stream;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Devices(options) => devices::run(&options),
         Command::Inspect(options) => inspect::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Compare(options) => compare::run(&options),
     };
     match result {
         Ok(()) => stream::status(),

@@ -26,6 +26,15 @@ fn digits_train_and_leave_their_files() {
     let json = run(&["train", "digits", "--model", "mlp", "--epochs", "1", "--json", "--out", text(&out)]);
     let values: Vec<serde_json::Value> = stdout(&json).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert!(values.last().unwrap()["test_accuracy"].is_f64());
+    // Two runs in one page.
+    let other = folder.path("other");
+    assert!(run(&["train", "digits", "--model", "mlp", "--epochs", "2", "--quiet", "--out", text(&other)]).status.success());
+    let page = folder.path("compare.html");
+    let output = run(&["compare", text(&out), text(&other), "--out", text(&page)]);
+    assert!(output.status.success() && stdout(&output).contains("2 runs"), "{}", String::from_utf8_lossy(&output.stderr));
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("val_accuracy by epoch") && html.contains("other"));
+    refused(&["compare", text(&folder.path("nowhere"))], &["nowhere"]);
 }
 
 #[test]

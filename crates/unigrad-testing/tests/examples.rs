@@ -101,6 +101,26 @@ fn fine_tune() {
 }
 
 #[test]
+fn trainer() {
+    check("trainer");
+}
+
+#[test]
+fn gan() {
+    check("gan");
+}
+
+#[test]
+fn lr_finder() {
+    check("lr_finder");
+}
+
+#[test]
+fn profiling() {
+    check("profiling");
+}
+
+#[test]
 fn what_differs_is_seen() {
     assert!(alike("loss 0.1001\n[1.0, 2]", "loss 0.1002 [1.0, 2]".replace(" [", "\n[").as_str()));
     assert!(!alike("loss 0.10", "loss 0.12") && !alike("loss 1", "cost 1") && !alike("loss 1", "loss 1 2") && !alike("x 1", "x NaN"));

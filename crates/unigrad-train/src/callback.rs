@@ -33,6 +33,7 @@ pub struct Context<'a> {
     pub device: Device,
     /// Why the run ended, where it has.
     pub ended: Option<Ended>,
+    pub(crate) validates: bool,
     pub(crate) validated: Vec<(String, Tensor)>,
     pub(crate) stop: Option<String>,
 }

@@ -18,6 +18,7 @@ pub fn descend<B>(
     settings: &StepSettings,
     mut forward: impl FnMut(&B) -> Result<Outcome>,
 ) -> Result<Outcome> {
+    let mut forward = |batch: &B| settings.forward(|| forward(batch));
     // What `forward` assigns before it fails is undone.
     let attempt = eval::Attempt::begin();
     let outcome = match (batches, settings.clip) {
@@ -32,6 +33,12 @@ pub fn descend<B>(
 type Forward<'a, B> = &'a mut dyn FnMut(&B) -> Result<Outcome>;
 
 fn at_once<B>(optimizer: &mut dyn Optimize, batch: &B, settings: &StepSettings, forward: Forward<'_, B>) -> Result<Outcome> {
+    if let Some(scaler) = &settings.scaler {
+        let outcome = forward(batch)?;
+        let wanted = outcome.wanted();
+        scaler.borrow_mut().minimize(optimizer, &outcome.loss, &wanted.iter().collect::<Vec<_>>())?;
+        return Ok(outcome);
+    }
     let mut first = None;
     let loss = optimizer.minimize_by(&mut || {
         let outcome = forward(batch)?;

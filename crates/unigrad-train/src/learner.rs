@@ -2,8 +2,9 @@
 //!
 //! In: batches. Out: a loss and what is counted beside it, and parameters that changed; or an error, and nothing changed.
 
-use unigrad_nn::{Error, Module, Optimize, Result};
-use unigrad_tensor::{DType, Device, Tensor};
+use std::{cell::RefCell, rc::Rc};
+use unigrad_nn::{Error, GradScaler, Module, Optimize, Result};
+use unigrad_tensor::{DType, Device, Tensor, autocast};
 
 /// What a trainer trains: models, optimizers, and what one step does with them.
 ///
@@ -51,16 +52,41 @@ pub enum Clip {
     Value(f64),
 }
 
+/// What forward passes compute in. Parameters, their state and losses stay in their own dtype.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Everything in its own dtype.
+    #[default]
+    Full,
+    /// Products, convolutions and attention in `BF16` ([`autocast`]).
+    Bf16,
+    /// Likewise in `F16`, with a loss scale that adapts ([`GradScaler`]). A step whose gradients overflow changes nothing but the scale.
+    F16,
+}
+
 /// What the trainer asks of a step.
 #[derive(Clone, Debug, Default)]
 pub struct StepSettings {
     /// How gradients are clipped.
     pub clip: Option<Clip>,
+    /// What the forward pass computes in.
+    pub precision: Precision,
+    /// The loss scale, in `F16`.
+    pub(crate) scaler: Option<Rc<RefCell<GradScaler>>>,
     /// Where this (a `Bool` of rank 0) is false, the step must change nothing: one before it has failed, and nobody has read that yet.
     pub(crate) condition: Option<Tensor>,
 }
 
 impl StepSettings {
+    /// A forward pass in the precision of the run; [`descend`](crate::descend) calls its own so.
+    pub fn forward<T>(&self, forward: impl FnOnce() -> T) -> T {
+        match self.precision {
+            Precision::Full => forward(),
+            Precision::Bf16 => autocast(DType::BF16, forward),
+            Precision::F16 => autocast(DType::F16, forward),
+        }
+    }
+
     /// A loss that is no number where the step must change nothing.
     pub(crate) fn conditional(&self, loss: &Tensor) -> Tensor {
         match &self.condition {

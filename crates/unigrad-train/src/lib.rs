@@ -51,7 +51,7 @@ pub use console::Console;
 pub use descend::descend;
 pub use finder::{BatchSizes, LrCurve, LrRange, suggested_batch_size};
 pub use history::{EpochRow, History};
-pub use learner::{Clip, Learner, Number, Outcome, StepSettings};
+pub use learner::{Clip, Learner, Number, Outcome, Precision, StepSettings};
 pub use profile::StepProfile;
 pub use report::compare;
 pub use run::{Ended, Run};

@@ -3,26 +3,27 @@
 //! Always: where a run stands is a position (epoch, batch, step) with what was counted since the epoch began; a checkpoint has both, so that the run goes
 //! on from it as if it had not stopped. A step that fails is not counted, and the random numbers that it drew are drawn again.
 
+mod failure;
+mod saving;
+mod validation;
+
 use crate::{
-    callback::{Callback, Context, Saved, from_host, to_host},
+    callback::{Callback, Context},
     console::Display,
-    descend::put_back,
-    files,
     history::{EpochRow, History},
-    learner::{Learner, Number, Outcome, StepSettings},
+    learner::{Learner, Precision, StepSettings},
     meter::{Meter, Pending},
     profile::{Profiling, StepProfile},
-    report::{Report, machine},
-    saved::{CHECKPOINT, Frame, HELP, Position},
-    trainer::{Resume, Trainer, Until},
+    report::Report,
+    saved::{Frame, Position},
+    trainer::{Trainer, Until},
 };
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use saving::{checkpoint, lock};
+use std::{cell::RefCell, path::PathBuf, rc::Rc, time::Instant};
 use unigrad_data::Source;
-use unigrad_nn::{Checkpoint, Error, NotFinite, Plateau, Result, files::lock_folder, metrics::Metric};
-use unigrad_tensor::{DType, Device, Generator, Tensor, eval, manual_seed, no_grad};
+use unigrad_nn::{Error, GradScaler, Plateau, Result, ScalerOptions, metrics::Metric};
+use unigrad_tensor::{DType, Generator, Tensor, eval, manual_seed, no_grad};
+use validation::count;
 
 /// Steps between two reads of losses, where to read is to wait.
 const READ_EVERY: usize = 16;
@@ -127,12 +128,22 @@ impl<'a, L: Learner> Running<'a, L> {
         let frame = Frame { n_batches, accumulate, epochs, steps };
         let checkpoint = checkpoint(&mut trainer)?;
         lock(&mut trainer)?;
+        let scaled = trainer.step.precision == Precision::F16;
+        if scaled {
+            if accumulate > 1 || trainer.step.clip.is_some() {
+                let cause = "a run in F16 that accumulates batches or clips gradients itself";
+                return Err(Error::argument(cause, "train in BF16, or clip by the optimizer (`clip_norm`)"));
+            }
+            let scaler = GradScaler::new(ScalerOptions::default(), &trainer.device)?;
+            trainer.step.scaler = Some(Rc::new(RefCell::new(scaler)));
+        }
         let state = named_state(learner);
         let n_optimizers = learner.optimizers().len();
         // Gradients of several batches are added in several evaluations, and several optimizers step in several: these are not undone together.
         let at_once = trainer.device.completes_at_once() || accumulate > 1 || n_optimizers != 1;
         let read_every = trainer.read_every.filter(|_| accumulate == 1).unwrap_or(if at_once { 1 } else { READ_EVERY });
-        let chain = match read_every > 1 && n_optimizers == 1 {
+        // A step in F16 may change nothing though its loss is a number.
+        let chain = match read_every > 1 && n_optimizers == 1 && !scaled {
             true => Some((Tensor::from_slice(&[0i64], (), &trainer.device).realize()?, 0)),
             false => None,
         };
@@ -249,7 +260,7 @@ impl<'a, L: Learner> Running<'a, L> {
             Ok(outcome) => outcome,
             Err(error) => {
                 drop(attempt);
-                return Err(self.again(random, |learner| learner.explain(group, error))?);
+                return Err(self.again(random, |learner| settings.forward(|| learner.explain(group, error)))?);
             }
         };
         attempt.succeeded();
@@ -294,51 +305,6 @@ impl<'a, L: Learner> Running<'a, L> {
         Ok(())
     }
 
-    /// The error of a step that did not take effect, nor did those after it; the run stands before it again.
-    fn failed(&mut self, step: &Pending, n_lost: usize, loss: Result<f64>) -> Error {
-        self.position.step -= n_lost as u64;
-        self.position.batch = step.batch;
-        if let Err(error) = put_back(&step.undo) {
-            return error;
-        }
-        let batches = self.train.batches(self.position.epoch as u64, step.batch, &self.trainer.device);
-        let batches: Vec<L::Batch> = match batches.and_then(|batches| batches.take(step.n_batches).collect()) {
-            Ok(batches) => batches,
-            Err(error) => return error,
-        };
-        let loss = match loss {
-            Ok(loss) => loss,
-            Err(error) => return self.again(step.random, |learner| learner.explain(&batches, error)).unwrap_or_else(|error| error),
-        };
-        let place = match self.again(step.random, |learner| learner.first_not_finite(&batches)).flatten() {
-            Ok(place) => place.unwrap_or_else(|| "nothing, when the step was computed again".to_owned()),
-            Err(error) => return error,
-        };
-        let number = self.position.step + 1;
-        let saved = match self.trainer.folder.as_ref().map(|folder| folder.join("not-finite.safetensors")) {
-            Some(path) => match self.checkpoint().and_then(|checkpoint| checkpoint.save(&path)) {
-                Ok(()) => format!("{} (the state before step {number})", path.display()),
-                Err(error) => format!("nothing: {error}"),
-            },
-            None => "nothing: the run has no folder".to_owned(),
-        };
-        Error::NotFinite(Box::new(NotFinite { step: number, loss, place, saved }))
-    }
-
-    /// Looks at a step again, which changes nothing: layers have statistics, and draw random numbers.
-    fn again<T>(&mut self, random: (u64, u64), look: impl FnOnce(&mut L) -> T) -> Result<T> {
-        let statistics = self.state.iter().filter(|(_, tensor)| !tensor.is_variable());
-        let before: Vec<(Tensor, Tensor)> = statistics.map(|(_, tensor)| (tensor.clone(), tensor.detach())).collect();
-        let rewind = || Generator::global().set(random.0, random.1);
-        rewind();
-        let attempt = eval::Attempt::begin();
-        let found = look(self.learner);
-        drop(attempt);
-        rewind();
-        put_back(&before)?;
-        Ok(found)
-    }
-
     fn finish_epoch(&mut self) -> Result<Option<Ended>> {
         self.read()?;
         let mut row = EpochRow { epoch: self.position.epoch + 1, train: self.meter.means(), ..EpochRow::default() };
@@ -368,6 +334,8 @@ impl<'a, L: Learner> Running<'a, L> {
                     plateau.observe(value);
                 }
                 Some(_) => {}
+                // Validation may come after more epochs than one.
+                None if name.starts_with("val_") && !matches!(self.validation, Validation::None) && self.history.val_epochs.is_empty() => {}
                 None => return Err(unknown_metric("the plateau", name, &self.history)),
             }
         }
@@ -379,27 +347,6 @@ impl<'a, L: Learner> Running<'a, L> {
     /// Seconds of this epoch so far.
     fn seconds(&self) -> f64 {
         self.seconds_before + self.epoch_begun.elapsed().as_secs_f64()
-    }
-
-    /// The figures of validation; `None` if it was interrupted.
-    fn validate(&mut self) -> Result<Option<Vec<(String, f64)>>> {
-        self.call(|callback, run| callback.on_validation_begin(run))?;
-        self.learner.set_training(false);
-        let figures = no_grad(|| self.judge());
-        self.learner.set_training(true);
-        self.call(|callback, run| callback.on_validation_end(run))?;
-        figures
-    }
-
-    fn judge(&mut self) -> Result<Option<Vec<(String, f64)>>> {
-        let source = match &mut self.validation {
-            Validation::None => return Ok(Some(Vec::new())),
-            Validation::Judge(judge) => return judge(self.learner),
-            Validation::Source(source) => *source,
-        };
-        let interrupted = || self.trainer.stop_when.as_ref().is_some_and(|stop| stop());
-        let metrics = self.trainer.metrics.iter().map(|make| make()).collect();
-        evaluate(self.learner, source, &self.trainer.device, metrics, &interrupted)
     }
 
     /// Calls every callback.
@@ -420,6 +367,7 @@ impl<'a, L: Learner> Running<'a, L> {
             folder: self.trainer.folder.as_deref(),
             device: self.trainer.device,
             ended: self.ended.clone(),
+            validates: !matches!(self.validation, Validation::None),
             validated: self.trainer.callbacks.iter().flat_map(|callback| callback.validated()).collect(),
             stop: None,
         };
@@ -429,92 +377,6 @@ impl<'a, L: Learner> Running<'a, L> {
         if context.stop.is_some() {
             self.stop = context.stop;
         }
-        Ok(())
-    }
-
-    /// Everything that the run needs to go on.
-    fn checkpoint(&self) -> Result<Checkpoint> {
-        let models: Vec<(&str, Vec<(String, Tensor)>)> =
-            self.learner.modules().into_iter().map(|(name, module)| (name, module.state_dict())).collect();
-        let mut checkpoint = Checkpoint::of_parts(&models, &self.learner.optimizers())?;
-        self.trainer.settings.iter().for_each(|(name, value)| checkpoint.set(&format!("setting.{name}"), value));
-        self.trainer.kept.iter().for_each(|(name, value)| checkpoint.set(name, value));
-        Position { seconds: self.seconds(), ..self.position }.save(&mut checkpoint);
-        checkpoint.set("position.steps_before", self.steps_before);
-        checkpoint.set("position.lr", self.lr);
-        self.meter.save(&mut checkpoint);
-        self.history.save(&mut checkpoint);
-        if let Some((_, plateau)) = &self.plateau {
-            checkpoint.set("plateau", plateau.to_json());
-        }
-        for (at, metric) in self.metrics.iter().enumerate() {
-            for (number, tensor) in metric.state().iter().enumerate() {
-                checkpoint.set_tensor(&format!("metric.{at}.{number}"), to_host(tensor)?);
-            }
-        }
-        for callback in &self.trainer.callbacks {
-            let mut saved = Saved::default();
-            callback.save(&mut saved)?;
-            let prefix = format!("callback.{}.", callback.name());
-            saved.values.iter().for_each(|(name, value)| checkpoint.set(&format!("{prefix}{name}"), value));
-            saved.tensors.into_iter().for_each(|(name, tensor)| checkpoint.set_tensor(&format!("{prefix}{name}"), tensor));
-        }
-        Ok(checkpoint)
-    }
-
-    /// Saves figures and checkpoint, if the run has a folder.
-    fn save(&mut self) -> Result<()> {
-        self.read()?;
-        let Some(folder) = &self.trainer.folder else { return Ok(()) };
-        files::write_figures(folder, &self.history, &self.trainer)?;
-        self.checkpoint()?.save(folder.join(CHECKPOINT))
-    }
-
-    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        let wrong = |cause: String| Error::format(Path::new(checkpoint.source()), cause, HELP);
-        let position = Position::load(checkpoint, &self.frame)?;
-        let history = History::load(checkpoint, position.epoch as u64, position.step)?;
-        let meter = Meter::load(checkpoint)?;
-        if position.batch == 0 && meter != Meter::default() {
-            return Err(wrong("has sums over an epoch that has not begun".to_owned()));
-        }
-        let (steps_before, lr): (u64, f64) = (checkpoint.get("position.steps_before")?, checkpoint.get("position.lr")?);
-        if !(lr >= 0.0 && lr.is_finite()) {
-            return Err(wrong(format!("has position.lr {lr}")));
-        }
-        if let [(name, _)] = self.learner.optimizers()[..] {
-            let key = if name.is_empty() { "optimizer.steps".to_owned() } else { format!("optimizer.{name}.steps") };
-            let steps: u64 = checkpoint.get(&key)?;
-            if steps_before.checked_add(position.step) != Some(steps) {
-                return Err(wrong(format!("has {key} {steps} and position.step {}: they contradict each other", position.step)));
-            }
-        }
-        let mut plateau = self.plateau.clone();
-        if let Some((_, plateau)) = &mut plateau {
-            let state: serde_json::Value = checkpoint.get("plateau")?;
-            if !plateau.load_json(&state) {
-                return Err(wrong(format!("has a `plateau` that is none: {state}")));
-            }
-        }
-        for (at, metric) in self.metrics.iter_mut().enumerate() {
-            let state = checkpoint.tensors_below(&format!("metric.{at}."));
-            let of = |number: usize| state.get(&number.to_string()).map(|host| from_host(host, &self.trainer.device));
-            metric.load_state((0..state.len()).map_while(of).collect::<Result<_>>()?)?;
-        }
-        for callback in &mut self.trainer.callbacks {
-            let prefix = format!("callback.{}.", callback.name());
-            let saved = Saved { values: checkpoint.texts_below(&prefix), tensors: checkpoint.tensors_below(&prefix) };
-            // One that the run did not have before begins now.
-            if saved != Saved::default() {
-                callback.load(&saved, &self.trainer.device)?;
-            }
-        }
-        let models: Vec<(String, Vec<(String, Tensor)>)> =
-            self.learner.modules().into_iter().map(|(name, module)| (name.to_owned(), module.state_dict())).collect();
-        let models: Vec<(&str, Vec<(String, Tensor)>)> = models.iter().map(|(name, state)| (name.as_str(), state.clone())).collect();
-        checkpoint.restore_parts(&models, &mut self.learner.optimizers_mut())?;
-        (self.position, self.history, self.meter, self.plateau, self.steps_before) = (position, history, meter, plateau, steps_before);
-        self.lr = lr;
         Ok(())
     }
 
@@ -537,54 +399,6 @@ impl<'a, L: Learner> Running<'a, L> {
         let profile = self.profiling.done.take();
         Ok(Run { profile, history: self.history, ended, n_steps: self.position.step, folder: self.trainer.folder.take(), report })
     }
-
-    fn page(&self) -> Report {
-        let schedule = self.trainer.schedule.as_ref().map_or(Vec::new(), |schedule| {
-            let total = match self.trainer.until {
-                Until::Steps(steps) => steps,
-                Until::Epochs(epochs) => (epochs as u64).saturating_mul(self.frame.n_batches.div_ceil(self.frame.accumulate) as u64),
-            };
-            crate::report::schedule_curve(schedule, total)
-        });
-        Report {
-            title: self.trainer.title.clone(),
-            settings: self.trainer.settings.clone(),
-            machine: machine(&self.trainer.device),
-            validation_name: self.trainer.validation_name.clone(),
-            epochs: self.history.rows(),
-            step_losses: self.history.numbered_losses(),
-            schedule,
-            ..Report::default()
-        }
-    }
-}
-
-/// The checkpoint to continue from; the folder is locked before it is read.
-fn checkpoint(trainer: &mut Trainer) -> Result<Option<Checkpoint>> {
-    let must = match std::mem::take(&mut trainer.resume) {
-        Resume::No => return Ok(None),
-        Resume::Checkpoint(checkpoint) => return Ok(Some(*checkpoint)),
-        Resume::Folder => true,
-        Resume::FolderIfThere => false,
-    };
-    let Some(folder) = &trainer.folder else {
-        return Err(Error::argument("a run without a folder has nothing to resume", "name its folder with `folder`"));
-    };
-    let path = folder.join(CHECKPOINT);
-    if !path.exists() {
-        let help = "name the folder of the interrupted run, or begin a new run without resuming";
-        return if must { Err(Error::format(&path, "there is no checkpoint to resume from", help)) } else { Ok(None) };
-    }
-    lock(trainer)?;
-    Checkpoint::load(&path).map(Some)
-}
-
-/// Takes the folder for this run, unless the caller has it.
-fn lock(trainer: &mut Trainer) -> Result<()> {
-    if let (Some(folder), None, true) = (&trainer.folder, &trainer.lock, trainer.locks) {
-        trainer.lock = Some(lock_folder(folder)?);
-    }
-    Ok(())
 }
 
 /// Parameters and buffers of all models, by name.
@@ -596,47 +410,7 @@ pub(crate) fn named_state<L: Learner>(learner: &L) -> Vec<(String, Tensor)> {
     learner.modules().into_iter().flat_map(of).collect()
 }
 
-/// Counts what a step predicted.
-fn count(metrics: &mut [Box<dyn Metric>], outcome: &Outcome) -> Result<()> {
-    let pairs = || outcome.scored.iter();
-    metrics.iter_mut().try_for_each(|metric| pairs().try_for_each(|(prediction, target)| metric.update(prediction, target)))
-}
-
 pub(crate) fn unknown_metric(who: &str, name: &str, history: &History) -> Error {
     let cause = format!("{who} looks at the metric `{name}`, which the run does not measure");
     Error::argument(cause, format!("name one of {}", history.names().join(", ")))
-}
-
-/// The figures of all batches of a source; `None` if it was interrupted. Losses and metrics stay on the device until the end.
-pub(crate) fn evaluate<L: Learner>(
-    learner: &mut L,
-    source: &dyn Source<Batch = L::Batch>,
-    device: &Device,
-    mut metrics: Vec<Box<dyn Metric>>,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<Option<Vec<(String, f64)>>> {
-    let mut losses: Vec<(Tensor, usize, Vec<Number>)> = Vec::new();
-    for batch in source.batches(0, 0, device)? {
-        if interrupted() {
-            return Ok(None);
-        }
-        let batch = [batch?];
-        let outcome = learner.evaluate(&batch[0]).and_then(|outcome| {
-            let wanted = outcome.wanted();
-            Tensor::realize_all(&std::iter::once(&outcome.loss).chain(&wanted).collect::<Vec<_>>())?;
-            Ok(outcome)
-        });
-        let outcome = outcome.map_err(|error| learner.explain(&batch, error))?;
-        count(&mut metrics, &outcome)?;
-        losses.push((outcome.loss.detach(), outcome.n_items, outcome.numbers));
-    }
-    let mut meter = Meter::default();
-    for (loss, n_items, numbers) in &losses {
-        meter.add(loss.to_f64()?, *n_items, numbers)?;
-    }
-    let mut figures = meter.means();
-    for metric in &metrics {
-        figures.push((metric.name(), metric.value()?));
-    }
-    Ok(Some(figures))
 }

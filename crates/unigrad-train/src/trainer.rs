@@ -3,7 +3,7 @@
 use crate::{
     callback::Callback,
     console::Console,
-    learner::{Clip, Learner, StepSettings},
+    learner::{Clip, Learner, Precision, StepSettings},
     run::{self, Run, Validation},
 };
 use std::{
@@ -163,6 +163,13 @@ impl Trainer {
     /// Clips gradients before each step.
     pub fn clip(mut self, clip: Clip) -> Self {
         self.step.clip = Some(clip);
+        self
+    }
+
+    /// What forward passes compute in. [`Precision::F16`] goes without [`Trainer::accumulate`] and [`Trainer::clip`]; the optimizer's own clipping is after the
+    /// loss scale.
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.step.precision = precision;
         self
     }
 

@@ -10,7 +10,9 @@ use unigrad_nn::{
     metrics::{Accuracy, LogLoss, TopK},
 };
 use unigrad_tensor::{Device, Tensor};
-use unigrad_train::{Clip, Console, EarlyStopping, Ema, Ended, Error, KeepBest, Optimize, Result, Run, Supervised, TensorBoard, Trainer};
+use unigrad_train::{
+    Clip, Console, EarlyStopping, Ema, Ended, Error, KeepBest, Optimize, Precision, Result, Run, Supervised, TensorBoard, Trainer,
+};
 
 type Optimizer = Box<dyn Optimize>;
 type MakeOptimizer = fn(Vec<Tensor>) -> Result<Optimizer>;
@@ -18,7 +20,7 @@ type Settings = fn(Trainer) -> Trainer;
 type MakeSource = fn() -> Loader<unigrad_data::Arrays>;
 
 /// Every optimizer, schedule, wrapper and kind of loader stands in it at least twice.
-const TABLE: [(&str, MakeOptimizer, Settings, MakeSource); 12] = [
+const TABLE: [(&str, MakeOptimizer, Settings, MakeSource); 14] = [
     ("sgd", |p| Ok(Box::new(Sgd::new(p, 0.1)?.momentum(0.9)?)), |t| t.schedule(Schedule::cosine(12)), shuffled),
     ("sgd, nesterov", |p| Ok(Box::new(Sgd::new(p, 0.1)?.momentum(0.9)?.nesterov(true))), |t| t.clip(Clip::Norm(0.5)), in_order),
     ("adamw", |p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.schedule(Schedule::one_cycle(12)).callback(Ema::new(0.9)), whole_batches),
@@ -30,6 +32,13 @@ const TABLE: [(&str, MakeOptimizer, Settings, MakeSource); 12] = [
     ("adan", |p| Ok(Box::new(Adan::new(p, 0.01)?)), |t| t.read_every(2), in_order),
     ("asgd", |p| Ok(Box::new(Asgd::new(p, 0.1)?)), |t| t.schedule(Schedule::cosine(12)).accumulate(3).clip(Clip::Norm(1.0)), in_order),
     ("lion", |p| Ok(Box::new(Lion::new(p, 0.001)?)), |t| t.schedule(Schedule::linear(12)).callback(stopping()), shuffled),
+    ("adamw, bf16", |p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.precision(Precision::Bf16).clip(Clip::Norm(1.0)), shuffled),
+    (
+        "sgd, f16",
+        |p| Ok(Box::new(Sgd::new(p, 0.1)?.momentum(0.9)?)),
+        |t| t.precision(Precision::F16).schedule(Schedule::cosine(12)),
+        in_order,
+    ),
     ("rprop", |p| Ok(Box::new(Rprop::new(p, 0.01)?)), |t| t.callback(stopping()).callback(Ema::new(0.9)), whole_batches),
 ];
 

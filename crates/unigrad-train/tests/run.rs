@@ -120,6 +120,12 @@ fn a_run_ends_when_it_is_told_to() -> Result<()> {
     let error = error.unwrap_err().to_string();
     assert!(error.contains("`val_f1`") && error.contains("val_loss"), "{error}");
 
+    // Validation after more epochs than one, and none at all.
+    let rare = || Trainer::new(&device).epochs(3).validate_every(2).plateau("val_loss", unigrad_nn::Plateau::new(0.5)).quiet();
+    let rare = || rare().callback(EarlyStopping::new("val_loss", Better::Lower));
+    assert_eq!(rare().fit(&mut model, &train, Some(&train))?.history.val_epochs, [2, 3]);
+    assert!(rare().fit(&mut model, &train, None).unwrap_err().to_string().contains("`val_loss`"));
+
     let begin = Instant::now();
     let run = Trainer::new(&device).epochs(1_000_000).time_limit(Duration::from_millis(30)).quiet().fit(&mut model, &train, None)?;
     assert!(run.ended == Ended::TimeLimit && begin.elapsed() >= Duration::from_millis(30), "{:?}", run.ended);

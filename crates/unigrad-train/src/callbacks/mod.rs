@@ -17,7 +17,7 @@ use unigrad_nn::{Better, Result};
 fn observed(who: &str, metric: &str, run: &Context<'_>) -> Result<Option<f64>> {
     let Some(value) = run.history.last(metric) else {
         // Validation may come after more epochs than one.
-        let later = metric.starts_with("val_") && run.history.val_epochs.is_empty();
+        let later = metric.starts_with("val_") && run.validates && run.history.val_epochs.is_empty();
         return if later { Ok(None) } else { Err(unknown_metric(who, metric, run.history)) };
     };
     let is_new = !metric.starts_with("val_") || run.history.val_epochs.last() == Some(&run.epoch);

@@ -1,0 +1,74 @@
+//! Validation: all batches of a source in use, or a program's own judgement.
+
+use super::{Running, Validation};
+use crate::{
+    learner::{Learner, Number, Outcome, StepSettings},
+    meter::Meter,
+};
+use unigrad_data::Source;
+use unigrad_nn::{Result, metrics::Metric};
+use unigrad_tensor::{Device, Tensor, no_grad};
+
+impl<L: Learner> Running<'_, L> {
+    /// The figures of validation; `None` if it was interrupted.
+    pub(super) fn validate(&mut self) -> Result<Option<Vec<(String, f64)>>> {
+        self.call(|callback, run| callback.on_validation_begin(run))?;
+        self.learner.set_training(false);
+        let figures = no_grad(|| self.judge());
+        self.learner.set_training(true);
+        self.call(|callback, run| callback.on_validation_end(run))?;
+        figures
+    }
+
+    fn judge(&mut self) -> Result<Option<Vec<(String, f64)>>> {
+        let source = match &mut self.validation {
+            Validation::None => return Ok(Some(Vec::new())),
+            Validation::Judge(judge) => return judge(self.learner),
+            Validation::Source(source) => *source,
+        };
+        let interrupted = || self.trainer.stop_when.as_ref().is_some_and(|stop| stop());
+        let metrics = self.trainer.metrics.iter().map(|make| make()).collect();
+        evaluate(self.learner, source, &self.trainer.device, metrics, &self.trainer.step, &interrupted)
+    }
+}
+
+/// Counts what a step predicted.
+pub(super) fn count(metrics: &mut [Box<dyn Metric>], outcome: &Outcome) -> Result<()> {
+    let pairs = || outcome.scored.iter();
+    metrics.iter_mut().try_for_each(|metric| pairs().try_for_each(|(prediction, target)| metric.update(prediction, target)))
+}
+
+/// The figures of all batches of a source; `None` if it was interrupted. Losses and metrics stay on the device until the end.
+fn evaluate<L: Learner>(
+    learner: &mut L,
+    source: &dyn Source<Batch = L::Batch>,
+    device: &Device,
+    mut metrics: Vec<Box<dyn Metric>>,
+    settings: &StepSettings,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Option<Vec<(String, f64)>>> {
+    let mut losses: Vec<(Tensor, usize, Vec<Number>)> = Vec::new();
+    for batch in source.batches(0, 0, device)? {
+        if interrupted() {
+            return Ok(None);
+        }
+        let batch = [batch?];
+        let outcome = settings.forward(|| learner.evaluate(&batch[0])).and_then(|outcome| {
+            let wanted = outcome.wanted();
+            Tensor::realize_all(&std::iter::once(&outcome.loss).chain(&wanted).collect::<Vec<_>>())?;
+            Ok(outcome)
+        });
+        let outcome = outcome.map_err(|error| learner.explain(&batch, error))?;
+        count(&mut metrics, &outcome)?;
+        losses.push((outcome.loss.detach(), outcome.n_items, outcome.numbers));
+    }
+    let mut meter = Meter::default();
+    for (loss, n_items, numbers) in &losses {
+        meter.add(loss.to_f64()?, *n_items, numbers)?;
+    }
+    let mut figures = meter.means();
+    for metric in &metrics {
+        figures.push((metric.name(), metric.value()?));
+    }
+    Ok(Some(figures))
+}
