@@ -58,11 +58,14 @@ pub struct GpuDevice<B: Backend> {
 /// No memory.
 const NOTHING: Range = Range { handle: 0, offset: 0, len: 0 };
 
+/// Modules of users' programs, by text and signature.
+type Sources<B> = FxHashMap<(String, unigrad_ir::Program), Arc<<B as Backend>::Module>>;
+
 /// What the queues of a device have together.
 pub(crate) struct DeviceState<B: Backend> {
     modules: Mutex<FxHashMap<unigrad_ir::Program, Arc<B::Module>>>,
     /// Of users' programs in the backend's own language: by text and signature.
-    sources: Mutex<FxHashMap<(String, unigrad_ir::Program), Arc<B::Module>>>,
+    sources: Mutex<Sources<B>>,
     pub(crate) faults: Mutex<Faults>,
     /// Per queue, the memory of its status words once it has some.
     pub(crate) statuses: Mutex<Vec<Option<Status>>>,
