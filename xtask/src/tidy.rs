@@ -45,6 +45,8 @@ const MAY_NAME_BACKENDS: &[&str] = &[
     "crates/unigrad-ir/src/target.rs",
     // Templates in a dialect's own words.
     "crates/unigrad-gpu/src/lower/native/",
+    // PyTorch's names of storages, which its files have.
+    "crates/unigrad-nn/src/formats/torch/globals.rs",
 ];
 
 const PANICS: &[&str] = &[".unwrap()", ".expect(", "panic!(", "todo!(", "unimplemented!("];

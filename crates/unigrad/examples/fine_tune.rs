@@ -12,12 +12,6 @@ struct Body {
     second: Linear,
 }
 
-impl Body {
-    fn forward(&self, x: &Tensor) -> Tensor {
-        self.second.forward(&self.first.forward(x).relu()).relu()
-    }
-}
-
 /// The images of 5 to 9 as `[n, 64]`, and their classes, 0 to 4.
 fn fives_to_nines(images: &unigrad::data::Images, device: &Device) -> (Tensor, Tensor) {
     let indices: Vec<usize> = (0..images.len()).filter(|i| images.labels[*i] >= 5).collect();
@@ -42,9 +36,12 @@ fn main() -> Result<()> {
 
     let split = unigrad::data::digits()?;
     let (x, labels) = fives_to_nines(&split.train, &device);
-    // Frozen: what is made under `no_grad` has no gradient, and keeps nothing for one. Only the new layer is trained.
-    let forward = |x: &Tensor| head.forward(&no_grad(|| body.forward(x)));
-    let mut optimizer = AdamW::new(head.parameters(), 3e-2)?;
+    // Frozen: what is made under `no_grad` has no gradient and keeps nothing for one, and the optimizer does not have its parameters.
+    let forward = |x: &Tensor| {
+        let first = no_grad(|| body.first.forward(x).relu());
+        head.forward(&body.second.forward(&first).relu())
+    };
+    let mut optimizer = AdamW::new([body.second.parameters(), head.parameters()].concat(), 1e-2)?;
     for step in 1..=100 {
         let loss = forward(&x).cross_entropy(&labels);
         optimizer.minimize(&loss, &[])?;
