@@ -10,8 +10,8 @@ mod place;
 mod state;
 
 pub use part::Part;
-pub use state::{LoadOptions, LoadReport};
 pub(crate) use state::{Entry, check, entries, load, to_host};
+pub use state::{LoadOptions, LoadReport};
 
 use crate::{
     archive::{Archive, HostTensor},

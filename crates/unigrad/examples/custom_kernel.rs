@@ -26,14 +26,14 @@ const CUDA: &str = r#"extern "C" __global__ void square_plus_one(const float* x,
 
 fn main() -> Result<()> {
     let device = Device::best()?;
-    let n = 1000;
+    let n = 1000usize;
     let kernel = CustomKernel::new("square_plus_one", [64, 1, 1]).source("ir", SQUARE_PLUS_ONE).source("cuda", CUDA);
     // dy/dx = 2 x.
     let kernel = kernel.with_gradient(|x, _y, dy| vec![Some(&(dy * &x[0]) * 2.0)]);
 
     let x = Tensor::linspace(-2.0, 2.0, n, DType::F32, &device).requires_grad();
     // An op like any other: what goes in may be computed in the same graph, and what comes out is used in it.
-    let groups = n.div_ceil(64);
+    let groups = n.div_ceil(64) as u32;
     let y = kernel.apply(&[&(&x * 0.5)], &[Literal::int(DType::U32, n as i64)], [n], DType::F32, [groups, 1, 1]);
     let loss = y.mean(());
     loss.backward()?;
