@@ -26,7 +26,7 @@ const CUDA: &str = r#"extern "C" __global__ void square_plus_one(const float* x,
 
 fn main() -> Result<()> {
     let device = Device::best()?;
-    let n = 1000;
+    let n = 1000usize;
     let kernel = CustomKernel::new("square_plus_one", [64, 1, 1]).source("ir", SQUARE_PLUS_ONE).source("cuda", CUDA);
     // dy/dx = 2 x.
     let kernel = kernel.with_gradient(|x, _y, dy| vec![Some(&(dy * &x[0]) * 2.0)]);
