@@ -26,7 +26,7 @@ pub(super) fn gru(projected: &Tensor, recurrent: &Tensor, h: &Tensor, hidden: us
 
 /// Zeros for each row of `x`.
 #[track_caller]
-pub(super) fn zeros(x: &Tensor, size: usize) -> Tensor {
+fn zeros(x: &Tensor, size: usize) -> Tensor {
     let mut shape = x.shape();
     // A named batch keeps its name.
     if (0..x.rank()).any(|axis| x.is_named(axis as isize)) {

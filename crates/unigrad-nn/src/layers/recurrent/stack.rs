@@ -4,7 +4,6 @@
 //! Always: inputs are projected for all times in one product, and the recurrent weight is transposed once per pass. A layer in one direction is one
 //! scan, so a graph is as large for one step as for a thousand.
 
-use super::cells::zeros;
 use crate::{Visitor, VisitorMut, init};
 use unigrad_tensor::{DType, Device, Origin, Result, ScanOptions, Tensor, autocast_dtype, scan};
 
@@ -170,7 +169,7 @@ impl Stack {
                 let dtype = given.iter().flatten().map(Tensor::dtype).fold(projected.dtype(), DType::promote);
                 let mut states = Vec::with_capacity(given.len());
                 for (number, given) in given.iter().enumerate() {
-                    let zeros = zeros(&layer_input.select(1, 0), if number == 0 { self.outputs } else { self.hidden });
+                    let zeros = zeros(&layer_input, if number == 0 { self.outputs } else { self.hidden });
                     let state =
                         given.as_ref().map_or_else(|| zeros.clone(), |state| state.select(0, (layer * directions + direction) as i64));
                     states.push(state.cast(dtype).expand_as(&zeros));
@@ -229,6 +228,21 @@ impl Stack {
             cell.bias_hh.iter_mut().for_each(|bias| visitor.parameter(&format!("bias_hh{suffix}"), bias));
             cell.weight_hr.iter_mut().for_each(|weight| visitor.parameter(&format!("weight_hr{suffix}"), weight));
         }
+    }
+}
+
+/// Zeros for each sequence of `[batch, length, features]`, also of no length.
+#[track_caller]
+fn zeros(x: &Tensor, size: usize) -> Tensor {
+    let batch = x.shape().first().copied().unwrap_or(0);
+    if x.is_named(0) {
+        let axes: Vec<isize> = (1..x.rank() as isize).collect();
+        return x.zeros_like().sum(axes).unsqueeze(-1).expand([batch, size]);
+    }
+    match x.device() {
+        Ok(device) => Tensor::zeros([batch, size], x.dtype(), &device),
+        // An invalid input goes on as it is; its error surfaces at the first read.
+        Err(_) => x.clone(),
     }
 }
 
