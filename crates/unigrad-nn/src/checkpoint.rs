@@ -7,10 +7,10 @@ use crate::{
     archive::{Archive, HostTensor},
     error::{Error, Result},
     module::{self, Module},
-    optim::{Optimizer, Rule},
+    optim::{Optimize, Optimizer, Rule},
 };
 use std::{collections::BTreeMap, path::Path, str::FromStr};
-use unigrad_tensor::Generator;
+use unigrad_tensor::{Generator, Tensor};
 
 /// The content of a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Checkpoint {
 
 const MODEL: &str = "model.";
 const OPTIMIZER: &str = "optimizer.";
-const STEPS: &str = "optimizer.steps";
+const STEPS: &str = "steps";
 const RANDOM_SEED: &str = "random.seed";
 const RANDOM_OFFSET: &str = "random.offset";
 
@@ -33,15 +33,23 @@ const MAX_OFFSET: u64 = 1 << 63;
 impl Checkpoint {
     /// The state of a model, its optimizer and the process's random numbers.
     pub fn of<R: Rule, M: Module + ?Sized>(model: &M, optimizer: &Optimizer<R>) -> Result<Checkpoint> {
-        let mut archive = Archive::default();
-        let prefixed = |prefix: &str, state: BTreeMap<String, HostTensor>| -> Vec<(String, HostTensor)> {
-            state.into_iter().map(|(name, tensor)| (format!("{prefix}{name}"), tensor)).collect()
-        };
-        archive.tensors.extend(prefixed(MODEL, model.to_archive()?.tensors));
-        archive.tensors.extend(prefixed(OPTIMIZER, optimizer.state_dict()?));
+        Checkpoint::of_parts(&[("", model.state_dict())], &[("", optimizer)])
+    }
+
+    /// As [`Checkpoint::of`] for any number of models, each as its [`Module::state_dict`], and optimizers, by name. A single one may have the empty name.
+    pub fn of_parts(models: &[(&str, Vec<(String, Tensor)>)], optimizers: &[(&str, &dyn Optimize)]) -> Result<Checkpoint> {
+        let mut checkpoint = Checkpoint::default();
+        for (name, state) in models {
+            let prefix = below(MODEL, name);
+            checkpoint.archive.tensors.extend(module::to_host(state)?.into_iter().map(|(name, tensor)| (format!("{prefix}{name}"), tensor)));
+        }
+        for (name, optimizer) in optimizers {
+            let prefix = below(OPTIMIZER, name);
+            let state = optimizer.state_dict()?;
+            checkpoint.archive.tensors.extend(state.into_iter().map(|(name, tensor)| (format!("{prefix}{name}"), tensor)));
+            checkpoint.set(&format!("{prefix}{STEPS}"), optimizer.n_steps());
+        }
         let (seed, offset) = Generator::global().state();
-        let mut checkpoint = Checkpoint { archive, source: String::new() };
-        checkpoint.set(STEPS, optimizer.n_steps());
         checkpoint.set(RANDOM_SEED, seed);
         checkpoint.set(RANDOM_OFFSET, offset);
         Ok(checkpoint)
@@ -67,7 +75,22 @@ impl Checkpoint {
 
     /// Steps that the optimizer had taken.
     pub fn n_steps(&self) -> Result<u64> {
-        self.get(STEPS)
+        self.get(&format!("{OPTIMIZER}{STEPS}"))
+    }
+
+    /// Where it was read; empty if it was not.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The tensors whose names begin with `prefix`, without it.
+    pub fn tensors_below(&self, prefix: &str) -> BTreeMap<String, HostTensor> {
+        self.archive.tensors.iter().filter_map(|(name, t)| Some((name.strip_prefix(prefix)?.to_owned(), t.clone()))).collect()
+    }
+
+    /// The values whose names begin with `prefix`, without it.
+    pub fn texts_below(&self, prefix: &str) -> BTreeMap<String, String> {
+        self.archive.metadata.iter().filter_map(|(name, t)| Some((name.strip_prefix(prefix)?.to_owned(), t.clone()))).collect()
     }
 
     /// Adds a tensor of the program's own.
@@ -93,13 +116,25 @@ impl Checkpoint {
 
     /// Gives model, optimizer and the process's random numbers the saved state.
     pub fn restore<R: Rule, M: Module + ?Sized>(&self, model: &M, optimizer: &mut Optimizer<R>) -> Result<()> {
-        let part = |prefix: &str| -> BTreeMap<String, HostTensor> {
-            self.archive.tensors.iter().filter_map(|(name, t)| Some((name.strip_prefix(prefix)?.to_owned(), t.clone()))).collect()
-        };
-        let (n_steps, seed, offset): (u64, u64, u64) = (self.get(STEPS)?, self.get(RANDOM_SEED)?, self.get(RANDOM_OFFSET)?);
-        if n_steps > MAX_STEPS || offset > MAX_OFFSET {
-            let cause = format!("has {STEPS} {n_steps} and {RANDOM_OFFSET} {offset}, more than any run reaches");
-            return Err(Error::format(Path::new(&self.source), cause, "use a checkpoint that a training run of this version wrote"));
+        self.restore_parts(&[("", model.state_dict())], &mut [("", optimizer)])
+    }
+
+    /// As [`Checkpoint::restore`], for what [`Checkpoint::of_parts`] was given. All, or nothing.
+    pub fn restore_parts(&self, models: &[(&str, Vec<(String, Tensor)>)], optimizers: &mut [(&str, &mut dyn Optimize)]) -> Result<()> {
+        let path = || Path::new(&self.source);
+        let help = "use a checkpoint that a training run of this version wrote";
+        let (seed, offset): (u64, u64) = (self.get(RANDOM_SEED)?, self.get(RANDOM_OFFSET)?);
+        if offset > MAX_OFFSET {
+            return Err(Error::format(path(), format!("has {RANDOM_OFFSET} {offset}, more than any run reaches"), help));
+        }
+        let mut steps: Vec<u64> = Vec::with_capacity(optimizers.len());
+        for (name, _) in &*optimizers {
+            let key = format!("{}{STEPS}", below(OPTIMIZER, name));
+            let n_steps = self.get(&key)?;
+            if n_steps > MAX_STEPS {
+                return Err(Error::format(path(), format!("has {key} {n_steps}, more than any run reaches"), help));
+            }
+            steps.push(n_steps);
         }
         let named = |error| match error {
             Error::StateDict(mut mismatch) => {
@@ -109,12 +144,34 @@ impl Checkpoint {
             }
             other => other,
         };
-        let of_model = part(MODEL);
-        // Before the optimizer changes: a checkpoint that fits one of them only changes neither.
-        module::check(&model.state_dict(), &of_model, "").map_err(named)?;
-        optimizer.load_state_dict(&part(OPTIMIZER), n_steps).map_err(named)?;
-        model.load_state_dict(&of_model).map_err(named)?;
+        // Before an optimizer changes: a checkpoint that fits a part only changes nothing.
+        let saved: Vec<BTreeMap<String, HostTensor>> = models.iter().map(|(name, _)| self.tensors_below(&below(MODEL, name))).collect();
+        for ((_, state), saved) in models.iter().zip(&saved) {
+            module::check(state, saved, "").map_err(named)?;
+        }
+        let mut before = Vec::new();
+        for (at, n_steps) in steps.into_iter().enumerate() {
+            let last = at + 1 == optimizers.len();
+            let (name, optimizer) = &mut optimizers[at];
+            // What is loaded already goes back if a later one does not fit.
+            let kept = if last { None } else { Some((optimizer.state_dict()?, optimizer.n_steps())) };
+            if let Err(error) = optimizer.load_state_dict(&self.tensors_below(&below(OPTIMIZER, name)), n_steps) {
+                for ((_, optimizer), (state, n_steps)) in optimizers.iter_mut().zip(&before) {
+                    optimizer.load_state_dict(state, *n_steps)?;
+                }
+                return Err(named(error));
+            }
+            before.extend(kept);
+        }
+        for ((_, state), saved) in models.iter().zip(&saved) {
+            module::load(state, saved, "").map_err(named)?;
+        }
         Generator::global().set(seed, offset);
         Ok(())
     }
+}
+
+/// What the names of a part begin with.
+fn below(kind: &str, name: &str) -> String {
+    if name.is_empty() { kind.to_owned() } else { format!("{kind}{name}.") }
 }

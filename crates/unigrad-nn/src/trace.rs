@@ -4,8 +4,8 @@
 //! Always: costs nothing while nobody observes: layers ask one thread-local flag.
 
 use crate::{
-    error::Result,
-    module::{Module, entries},
+    error::{Error, Result},
+    module::{Entry, Module, entries},
 };
 use std::cell::RefCell;
 use unigrad_tensor::{Tensor, no_grad};
@@ -68,6 +68,73 @@ impl Drop for Guard {
     }
 }
 
+/// What each layer gave, with its path or what stands for it, in words.
+fn places<'m>(state: &'m [Entry<'_>], observed: Vec<Observation>) -> Vec<(String, Tensor)> {
+    let mut last: Option<&'m str> = None;
+    let mut places = Vec::with_capacity(observed.len());
+    for observation in observed {
+        let path = state
+            .iter()
+            .find(|e| std::ptr::from_ref(e.tensor) as usize == observation.key && observation.key != 0)
+            .map(|e| e.path.rsplit_once('.').map_or("", |(module, _)| module));
+        let place = match (path, last) {
+            (Some(path), _) => format!("layer `{path}` ({})", observation.layer),
+            (None, Some(before)) => format!("{} after layer `{before}`", observation.layer),
+            (None, None) => observation.layer.to_owned(),
+        };
+        last = path.or(last);
+        places.push((place, observation.output));
+    }
+    places
+}
+
+/// Runs `forward` and gives what layers gave during it.
+fn observed<T>(forward: impl FnOnce() -> T) -> (T, Vec<Observation>) {
+    OBSERVED.with_borrow_mut(|observed| *observed = Some(Vec::new()));
+    let guard = Guard;
+    let result = forward();
+    let observed = OBSERVED.with_borrow_mut(Option::take).unwrap_or_default();
+    drop(guard);
+    (result, observed)
+}
+
+/// The error of a forward pass with the layer that it belongs to, by its path in `model`, before the name of the op. An error of another kind, or one that
+/// does not come again, is as it was.
+///
+/// Runs `forward` again, so give it what it was given when it failed.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad_nn::{Layer, Linear, Relu, Sequential, name_layer};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let net = Sequential::new().add(Linear::new(4, 3, &device)).add(Relu).add(Linear::new(5, 2, &device));
+/// let x = Tensor::zeros([1, 4], DType::F32, &device);
+/// let error = net.forward(&x).check().unwrap_err();
+/// let error = name_layer(&net, error, || net.forward(&x)).to_string();
+/// assert!(error.contains("layer `2` (Linear)") && error.contains("[1, 3]"), "{error}");
+/// # Ok::<(), unigrad_tensor::Error>(())
+/// ```
+pub fn name_layer<M: Module + ?Sized>(model: &M, error: Error, forward: impl FnOnce() -> Tensor) -> Error {
+    let Error::Graph(cause) = &error else { return error };
+    let state = entries(model);
+    let (_, observed) = no_grad(|| observed(forward));
+    let found = places(&state, observed).into_iter().find_map(|(place, output)| match output.error() {
+        Some(Error::Graph(found)) if found.op == cause.op && found.message == cause.message => Some(place),
+        _ => None,
+    });
+    match found {
+        Some(place) => {
+            let mut named = (**cause).clone();
+            named.op = format!("{place}: {}", named.op);
+            Error::Graph(named.into())
+        }
+        None => error,
+    }
+}
+
 /// Where the first number that is not finite stands: in `inputs`, in a parameter, or in what a layer of `model` gives during
 /// `forward`; in words. `None` if all are finite, up to the value that `forward` returns.
 ///
@@ -87,27 +154,11 @@ pub fn first_not_finite<M: Module + ?Sized>(
             let kind = if entry.buffer { "buffer" } else { "parameter" };
             flags.push((format!("{kind} `{}`", entry.path), entry.tensor.isfinite().all(())));
         }
-        OBSERVED.with_borrow_mut(|observed| *observed = Some(Vec::new()));
-        let guard = Guard;
-        let result = forward();
-        let observed = OBSERVED.with_borrow_mut(Option::take).unwrap_or_default();
-        drop(guard);
-        (result, observed)
+        observed(forward)
     });
-    let mut last = None;
-    for observation in &observed {
-        let path = state
-            .iter()
-            .find(|e| std::ptr::from_ref(e.tensor) as usize == observation.key && observation.key != 0)
-            .map(|e| e.path.rsplit_once('.').map_or("", |(module, _)| module));
-        let place = match (path, last) {
-            (Some(path), _) => format!("the output of layer `{path}` ({})", observation.layer),
-            (None, Some(before)) => format!("the output of {} after layer `{before}`", observation.layer),
-            (None, None) => format!("the output of {}", observation.layer),
-        };
-        last = path.or(last);
-        if observation.output.dtype().is_float() {
-            flags.push((place, no_grad(|| observation.output.isfinite().all(()))));
+    for (place, output) in places(&state, observed) {
+        if output.dtype().is_float() {
+            flags.push((format!("the output of {place}"), no_grad(|| output.isfinite().all(()))));
         }
     }
     flags.push(("the loss itself; what all layers gave is finite".to_owned(), no_grad(|| result.isfinite().all(()))));

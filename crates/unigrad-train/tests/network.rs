@@ -118,7 +118,6 @@ fn what_does_not_fit_is_told_with_place_and_shapes() {
         ("[6,8,8]", r#"[{"group_norm":{"groups":4}}]"#, &["layer 0 (group_norm)", "[batch, 6, 8, 8]"]),
         ("[6,8]", r#"[{"embedding":{"tokens":5,"size":2}},{"embedding":{"tokens":5,"size":2}}]"#, &["layer 1 (embedding)", "tokens (integers)"]),
         ("[6]", r#"[{"unflatten":{"sizes":[4,2]}}]"#, &["layer 0 (unflatten)", "[batch, 6]"]),
-        ("[6]", r#"[{"flatten":{"start":0}}]"#, &[]),
         ("[6,2]", r#"[{"flatten":{"start":0}}]"#, &["layer 0 (flatten)", "the first axis is the batch"]),
         ("[6]", r#"[{"residual":{"layers":[{"dense":{"units":5}}]}}]"#, &["layer 0 (residual)", "[batch, 5]", "[batch, 6]", "shortcut"]),
         ("[6]", r#"[{"residual":{"layers":["relu",{"conv1d":{"channels":2,"kernel":1}}]},"name":"block"}]"#, &["layer 1 of block block (conv1d)"]),
@@ -137,15 +136,11 @@ fn what_does_not_fit_is_told_with_place_and_shapes() {
     for (input, text, parts) in table {
         let input = sizes(&serde_json::from_str(input).unwrap());
         let specs = layers(&serde_json::from_str(text).unwrap());
-        match network(&input, specs, &device) {
-            Ok(built) => assert!(parts.is_empty(), "{text} was built: {built:?}"),
-            Err(error) => {
-                assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
-                let told = error.to_string();
-                assert!(!parts.is_empty() && told.contains("help: "), "{text}: {told}");
-                parts.iter().for_each(|part| assert!(told.contains(part), "{text}: no {part:?} in {told}"));
-            }
-        }
+        let error = network(&input, specs, &device).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
+        let told = error.to_string();
+        assert!(told.contains("help: "), "{text}: {told}");
+        parts.iter().for_each(|part| assert!(told.contains(part), "{text}: no {part:?} in {told}"));
     }
     let softmax = || Network::with_input_size(4).layer(LayerKind::Softmax { axis: -1 });
     assert!(softmax().build_on(&device).unwrap_err().to_string().contains("taken twice"));
@@ -261,7 +256,7 @@ fn files_keep_every_bit() {
     let mut again = Network::load_on(&file.0, &device).unwrap();
     assert_eq!((again.architecture(), again.metadata("unigrad.classes")), (built.architecture(), Some("[\"a\"]")));
     again.save(&second.0).unwrap();
-    assert_eq!(std::fs::read(&file.0).unwrap(), std::fs::read(&second.0).unwrap());
+    assert_eq!(Archive::load(&file.0).unwrap(), Archive::load(&second.0).unwrap());
     built.eval();
     again.eval();
     let bits = |network: &Network| -> Vec<u32> { network.forward(&x).to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect() };

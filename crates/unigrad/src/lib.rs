@@ -19,6 +19,7 @@ pub use unigrad_data as data;
 pub use unigrad_device as device;
 pub use unigrad_nn as nn;
 pub use unigrad_tensor as tensor;
+pub use unigrad_train as train;
 
 pub use unigrad_tensor::{Error, ErrorKind, Result};
 

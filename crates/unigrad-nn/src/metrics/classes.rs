@@ -1,6 +1,6 @@
 //! Metrics of classifiers: from counts of labels and predictions.
 
-use super::{Confusion, Metric, unlike};
+use super::{Confusion, Metric, other_state, unlike};
 use crate::error::{Error, Result};
 use unigrad_tensor::{DType, Tensor, no_grad};
 
@@ -43,6 +43,19 @@ impl Counts {
     fn read(&self) -> Result<Vec<i64>> {
         self.0.as_ref().map_or_else(|| Ok(Vec::new()), Tensor::to_vec)
     }
+
+    fn state(&self) -> Vec<Tensor> {
+        self.0.iter().cloned().collect()
+    }
+
+    /// Goes on from `n` counts.
+    fn load(&mut self, metric: &str, n: usize, mut state: Vec<Tensor>) -> Result<()> {
+        if state.len() > 1 || state.iter().any(|counts| counts.shape() != [n] || counts.dtype() != DType::I64) {
+            return Err(other_state(metric, &state));
+        }
+        self.0 = state.pop();
+        Ok(())
+    }
 }
 
 /// The part of examples whose greatest score is that of their label. Predictions are scores `[.., classes]` or class indices.
@@ -71,6 +84,14 @@ impl Metric for Accuracy {
 
     fn reset(&mut self) {
         self.0 = Counts::default();
+    }
+
+    fn state(&self) -> Vec<Tensor> {
+        self.0.state()
+    }
+
+    fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
+        self.0.load("accuracy", 2, state)
     }
 }
 
@@ -117,6 +138,14 @@ impl Metric for TopK {
 
     fn reset(&mut self) {
         self.counts = Counts::default();
+    }
+
+    fn state(&self) -> Vec<Tensor> {
+        self.counts.state()
+    }
+
+    fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
+        self.counts.load("top-k", 2, state)
     }
 }
 
@@ -265,5 +294,14 @@ impl Metric for ClassScore {
 
     fn reset(&mut self) {
         self.matrix.reset();
+    }
+
+    fn state(&self) -> Vec<Tensor> {
+        self.matrix.counts.state()
+    }
+
+    fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
+        let n = self.matrix.n_classes;
+        self.matrix.counts.load(&self.name(), n.saturating_mul(n).saturating_add(1), state)
     }
 }

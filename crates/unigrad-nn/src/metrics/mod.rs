@@ -43,6 +43,16 @@ pub trait Metric: Send {
     fn value(&self) -> Result<f64>;
     /// Forgets all batches.
     fn reset(&mut self);
+    /// What has been counted, for a checkpoint; empty where nothing has.
+    fn state(&self) -> Vec<Tensor>;
+    /// Goes on from what [`Metric::state`] gave, or from nothing. An error, and nothing has changed, if it is not this metric's.
+    fn load_state(&mut self, state: Vec<Tensor>) -> Result<()>;
+}
+
+/// The error of a state that another metric has.
+fn other_state(metric: &str, state: &[Tensor]) -> Error {
+    let shapes: Vec<Vec<usize>> = state.iter().map(Tensor::shape).collect();
+    Error::argument(format!("the metric {metric} cannot go on from {} tensors of shapes {shapes:?}", state.len()), "continue with the metrics that the run began with")
 }
 
 /// Sums of batches, each computed when its batch is counted.
@@ -61,6 +71,15 @@ impl Sums {
             Tensor::stack(&numbers.iter().collect::<Vec<_>>(), 0)
         });
         self.batches.push(numbers.detach().realize()?);
+        Ok(())
+    }
+
+    /// Goes on from `k` numbers of each batch.
+    fn load(&mut self, metric: &str, k: usize, state: Vec<Tensor>) -> Result<()> {
+        if state.iter().any(|batch| batch.shape() != [k] || !batch.dtype().is_float()) {
+            return Err(other_state(metric, &state));
+        }
+        self.batches = state;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Always: exact: scores are kept, on the device, and sorted when the value is asked for; equal scores count as one step of a curve.
 
-use super::{Metric, unlike};
+use super::{Metric, other_state, unlike};
 use crate::error::Result;
 use unigrad_tensor::{DType, Tensor};
 
@@ -21,6 +21,20 @@ impl Kept {
         let scores = prediction.detach().flatten_all().realize()?;
         let truths = target.detach().flatten_all().realize()?;
         self.batches.push((scores, truths));
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<Tensor> {
+        self.batches.iter().flat_map(|(scores, truths)| [scores.clone(), truths.clone()]).collect()
+    }
+
+    fn load(&mut self, metric: &str, state: Vec<Tensor>) -> Result<()> {
+        let pairs = state.chunks(2);
+        let fit = |pair: &[Tensor]| pair.len() == 2 && pair[0].rank() == 1 && pair[0].shape() == pair[1].shape() && pair[0].dtype().is_float();
+        if !pairs.clone().all(fit) {
+            return Err(other_state(metric, &state));
+        }
+        self.batches = pairs.map(|pair| (pair[0].clone(), pair[1].clone())).collect();
         Ok(())
     }
 
@@ -75,6 +89,14 @@ impl Metric for RocAuc {
     fn reset(&mut self) {
         self.0.batches.clear();
     }
+
+    fn state(&self) -> Vec<Tensor> {
+        self.0.state()
+    }
+
+    fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
+        self.0.load("ROC AUC", state)
+    }
 }
 
 /// Average precision: the area under precision over recall, by steps (scikit-learn's `average_precision_score`). NaN without ones.
@@ -100,5 +122,13 @@ impl Metric for PrAuc {
 
     fn reset(&mut self) {
         self.0.batches.clear();
+    }
+
+    fn state(&self) -> Vec<Tensor> {
+        self.0.state()
+    }
+
+    fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
+        self.0.load("PR AUC", state)
     }
 }

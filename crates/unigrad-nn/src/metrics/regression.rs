@@ -1,6 +1,6 @@
 //! Metrics that are means over elements: of regressions, and of log probabilities.
 
-use super::{Metric, Sums, unlike};
+use super::{Metric, Sums, other_state, unlike};
 use crate::error::Result;
 use unigrad_tensor::{CrossEntropyOptions, DType, Reduction, Tensor};
 
@@ -53,6 +53,14 @@ macro_rules! means {
 
             fn reset(&mut self) {
                 self.0 = Sums::default();
+            }
+
+            fn state(&self) -> Vec<Tensor> {
+                self.0.batches.clone()
+            }
+
+            fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
+                self.0.load($text, 2, state)
             }
         }
     )* };
@@ -128,6 +136,20 @@ impl Metric for R2 {
 
     fn reset(&mut self) {
         *self = R2::default();
+    }
+
+    fn state(&self) -> Vec<Tensor> {
+        self.shift.iter().chain(&self.sums.batches).cloned().collect()
+    }
+
+    fn load_state(&mut self, mut state: Vec<Tensor>) -> Result<()> {
+        if state.first().is_some_and(|shift| shift.rank() != 0 || !shift.dtype().is_float()) {
+            return Err(other_state("r2", &state));
+        }
+        let sums = if state.is_empty() { Vec::new() } else { state.split_off(1) };
+        self.sums.load("r2", 4, sums)?;
+        self.shift = state.pop();
+        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ mod asgd;
 mod clip;
 mod lion;
 mod nadam;
+mod optimize;
 mod radam;
 mod rmsprop;
 mod rprop;
@@ -29,6 +30,7 @@ pub use asgd::{Asgd, AsgdRule};
 pub use clip::{clip_grad_norm, clip_grad_value, grad_norm};
 pub use lion::{Lion, LionRule};
 pub use nadam::{NAdam, NAdamRule};
+pub use optimize::Optimize;
 pub use radam::{RAdam, RAdamRule};
 pub use rmsprop::{RmsProp, RmsPropRule};
 pub use rprop::{Rprop, RpropRule};
@@ -370,6 +372,18 @@ impl<R: Rule> Optimizer<R> {
         let _origin = Origin::enter_caller();
         let gradients = self.parameters().iter().map(Tensor::grad).collect();
         let result = self.apply(gradients, None, also);
+        if result.is_err() {
+            self.zero_grad();
+        }
+        result
+    }
+
+    /// As [`Optimizer::step_and`]; but where `guard` (one number, usually the loss) is not finite, nothing changes and the step does not count.
+    #[track_caller]
+    pub fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        let gradients = self.parameters().iter().map(Tensor::grad).collect();
+        let result = self.apply(gradients, Some(guard), also);
         if result.is_err() {
             self.zero_grad();
         }

@@ -2,20 +2,25 @@
 
 use super::*;
 
+fn named(figures: &[(&str, f64)]) -> Vec<(String, f64)> {
+    figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+}
+
 fn sample() -> Report {
     let epoch = |epoch: usize| EpochRow {
         epoch,
-        train_loss: 2.0 / epoch as f64,
-        train_accuracy: Some(1.0 - 0.5 / epoch as f64),
-        test_loss: Some(2.1 / epoch as f64),
-        test_accuracy: Some(1.0 - 0.6 / epoch as f64),
+        train: named(&[("loss", 2.0 / epoch as f64), ("accuracy", 1.0 - 0.5 / epoch as f64)]),
+        val: named(&[("loss", 2.1 / epoch as f64), ("accuracy", 1.0 - 0.6 / epoch as f64), ("f<1", 0.5)]),
         seconds: 1.5,
+        ..EpochRow::default()
     };
     Report {
         title: "digits <cnn> & \"co\"".to_owned(),
         settings: vec![("seed".to_owned(), "<script>alert(1)</script>".to_owned())],
         machine: vec![("device".to_owned(), "cpu:0".to_owned())],
+        validation_name: "test".to_owned(),
         epochs: (1..=10).map(epoch).collect(),
+        schedule: schedule_curve(&Schedule::cosine(450), 450),
         step_losses: (0..450).map(|step| (step, 2.3 / (1.0 + step as f64 / 50.0))).collect(),
         confusion: Some(vec![vec![35, 1], vec![0, 36]]),
         class_names: vec!["zero".to_owned()],
@@ -33,6 +38,8 @@ fn the_page_shows_what_it_was_given() {
         "Loss by epoch",
         "Accuracy by epoch",
         "Training loss by step",
+        "Learning rate by step",
+        "F&lt;1 by epoch",
         "zero read as 1: 1 of 36",
         "87.0% sure",
         "To be, or not",
@@ -76,7 +83,7 @@ fn an_empty_report_is_still_a_page() {
 #[test]
 fn a_run_that_diverged_has_a_report() {
     let mut report = sample();
-    report.epochs = vec![EpochRow { epoch: 1, train_loss: f64::NAN, test_accuracy: Some(f64::NAN), ..EpochRow::default() }];
+    report.epochs = vec![EpochRow { epoch: 1, train: named(&[("loss", f64::NAN)]), val: named(&[("accuracy", f64::NAN)]), ..EpochRow::default() }];
     report.step_losses = vec![(1, 2.3), (2, f64::INFINITY), (3, f64::NAN)];
     report.confusion = Some(vec![vec![], vec![0, 0]]);
     let html = report.to_html();
@@ -85,7 +92,7 @@ fn a_run_that_diverged_has_a_report() {
 
 #[test]
 fn a_language_model_has_no_accuracy_to_show() {
-    let epochs = vec![EpochRow { epoch: 1, train_loss: 1.4, seconds: 75.0, ..EpochRow::default() }];
+    let epochs = vec![EpochRow { epoch: 1, train: named(&[("loss", 1.4)]), seconds: 75.0, ..EpochRow::default() }];
     let html = Report { epochs, ..Report::default() }.to_html();
     assert!(html.contains("1 min 15 s") && !html.to_lowercase().contains("accuracy"));
 }
@@ -98,7 +105,7 @@ fn numbers_keep_four_digits() {
     }
 }
 
-/// Writes a page to look at: `UNIGRAD_SAMPLE_REPORT=report.html cargo test -p unigrad-cli report`.
+/// Writes a page to look at: `UNIGRAD_SAMPLE_REPORT=report.html cargo test -p unigrad-train report`.
 #[test]
 fn a_page_to_look_at() {
     let Some(path) = std::env::var_os("UNIGRAD_SAMPLE_REPORT") else { return };

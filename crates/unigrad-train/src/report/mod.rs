@@ -1,6 +1,6 @@
 //! The report of a training run: one HTML file that shows how it went, and keeps doing so wherever it is copied.
 //!
-//! In: figures and pictures, as [`Report`]. Out: the page, as text; writing it to a file is the caller's.
+//! In: figures and pictures, as [`Report`]. Out: the page.
 //! Always: one file, no script, nothing loaded from elsewhere; light or dark as the reader's system is; every text is escaped; a
 //! section with nothing to show is left out; a value that is not finite leaves a gap in its curve.
 //! Never: fails, or grows with the length of the run (long curves are drawn from the mean and range of equal spans).
@@ -9,65 +9,54 @@ mod chart;
 mod page;
 mod png;
 
-use std::fmt::Write;
-
+use crate::history::EpochRow;
 use chart::{Chart, Curve};
+use std::{collections::BTreeSet, fmt::Write, path::Path};
+use unigrad_nn::{Result, Schedule, files};
+use unigrad_tensor::Device;
 
 /// What a report shows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Report {
+pub struct Report {
     /// The page's heading: what was trained.
-    pub(crate) title: String,
+    pub title: String,
     /// What the run was asked to do, in order.
-    pub(crate) settings: Vec<(String, String)>,
+    pub settings: Vec<(String, String)>,
     /// What it ran on, in order.
-    pub(crate) machine: Vec<(String, String)>,
+    pub machine: Vec<(String, String)>,
+    /// What validation is called.
+    pub validation_name: String,
     /// One row per epoch, in order.
-    pub(crate) epochs: Vec<EpochRow>,
+    pub epochs: Vec<EpochRow>,
     /// Training loss by step, in order.
-    pub(crate) step_losses: Vec<(u64, f64)>,
+    pub step_losses: Vec<(u64, f64)>,
+    /// The learning rate's factor by step.
+    pub schedule: Vec<(u64, f64)>,
     /// How often class `row` was taken for class `column`, for a classifier.
-    pub(crate) confusion: Option<Vec<Vec<u32>>>,
+    pub confusion: Option<Vec<Vec<u32>>>,
     /// Names of the classes; where one is missing its number stands.
-    pub(crate) class_names: Vec<String>,
+    pub class_names: Vec<String>,
     /// Test images that were read wrongly, worst first.
-    pub(crate) mistakes: Vec<Mistake>,
+    pub mistakes: Vec<Mistake>,
     /// Text that the model wrote, for a language model.
-    pub(crate) samples: Option<String>,
-}
-
-/// The figures of one epoch. Losses are means per sample, accuracies go from 0 to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct EpochRow {
-    /// From 1.
-    pub(crate) epoch: usize,
-    /// On the training data, as seen while training.
-    pub(crate) train_loss: f64,
-    /// Likewise, where there are classes.
-    pub(crate) train_accuracy: Option<f64>,
-    /// On the test data, after the epoch.
-    pub(crate) test_loss: Option<f64>,
-    /// Likewise, where there are classes.
-    pub(crate) test_accuracy: Option<f64>,
-    /// How long the epoch took, test included.
-    pub(crate) seconds: f64,
+    pub samples: Option<String>,
 }
 
 /// One image that the model read wrongly.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mistake {
+pub struct Mistake {
     /// Rows from the top, 0 for paper to 255 for ink.
-    pub(crate) pixels: Vec<u8>,
+    pub pixels: Vec<u8>,
     /// Pixels of a row.
-    pub(crate) width: usize,
+    pub width: usize,
     /// Rows.
-    pub(crate) height: usize,
+    pub height: usize,
     /// The right class.
-    pub(crate) truth: usize,
+    pub truth: usize,
     /// The class the model chose.
-    pub(crate) predicted: usize,
+    pub predicted: usize,
     /// The probability it gave to its choice, from 0 to 1.
-    pub(crate) confidence: f64,
+    pub confidence: f64,
 }
 
 /// More wrong images than this are counted, not shown.
@@ -78,7 +67,7 @@ const CLASSES_SHOWN: usize = 40;
 
 impl Report {
     /// The page.
-    pub(crate) fn to_html(&self) -> String {
+    pub fn to_html(&self) -> String {
         let mut body = String::new();
         self.tiles(&mut body);
         self.curves(&mut body);
@@ -100,27 +89,35 @@ impl Report {
         self.class_names.get(index).map_or_else(|| index.to_string(), |name| page::escape(name))
     }
 
+    /// Replaces the file at `path` with the page.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let page = self.to_html();
+        files::replace(path, |file| file.write_all(page.as_bytes()))
+    }
+
     /// The figures a reader looks for first.
     fn tiles(&self, body: &mut String) {
         let Some(last) = self.epochs.last() else { return };
-        let mut tiles: Vec<(&str, String, String)> = Vec::new();
-        if let Some(accuracy) = last.test_accuracy {
-            let best = self.epochs.iter().filter_map(|row| row.test_accuracy.map(|accuracy| (accuracy, row.epoch)));
+        let val = page::escape(&self.validation_name);
+        let mut tiles: Vec<(String, String, String)> = Vec::new();
+        if let Some(accuracy) = last.val(ACCURACY) {
+            let best = self.epochs.iter().filter_map(|row| row.val(ACCURACY).map(|accuracy| (accuracy, row.epoch)));
             let best = best.fold((accuracy, last.epoch), |best, row| if row.0 > best.0 { row } else { best });
             let note =
                 if best.1 == last.epoch { "the best epoch".to_owned() } else { format!("best {} in epoch {}", percent(best.0), best.1) };
-            tiles.push(("test accuracy", percent(accuracy), note));
+            tiles.push((format!("{val} accuracy"), percent(accuracy), note));
         }
-        if let Some(loss) = last.test_loss {
-            tiles.push(("test loss", page::number(loss), format!("training {}", page::number(last.train_loss))));
+        let train_loss = last.train(LOSS).unwrap_or(f64::NAN);
+        if let Some(loss) = last.val(LOSS) {
+            tiles.push((format!("{val} loss"), page::number(loss), format!("training {}", page::number(train_loss))));
         } else {
-            tiles.push(("training loss", page::number(last.train_loss), "in the last epoch".to_owned()));
+            tiles.push(("training loss".to_owned(), page::number(train_loss), "in the last epoch".to_owned()));
         }
         let seconds: f64 = self.epochs.iter().map(|row| row.seconds).sum();
-        tiles.push(("time", duration(seconds), format!("{} an epoch", duration(seconds / self.epochs.len() as f64))));
+        tiles.push(("time".to_owned(), duration(seconds), format!("{} an epoch", duration(seconds / self.epochs.len() as f64))));
         let steps = self.step_losses.last().map(|(step, _)| format!("{step} steps")).unwrap_or_default();
-        tiles.push(("epochs", self.epochs.len().to_string(), steps));
-        let tile = |(name, value, note): &(&str, String, String)| {
+        tiles.push(("epochs".to_owned(), self.epochs.len().to_string(), steps));
+        let tile = |(name, value, note): &(String, String, String)| {
             format!(
                 "<div class=\"tile\"><div class=\"name\">{name}</div><div class=\"value\">{value}</div><div class=\"note\">{note}</div></div>"
             )
@@ -128,26 +125,38 @@ impl Report {
         let _ = write!(body, "<div class=\"tiles\">{}</div>", tiles.iter().map(tile).collect::<String>());
     }
 
+    /// Names of all metrics of training and validation, the loss first.
+    fn metrics(&self) -> Vec<String> {
+        let names: BTreeSet<&String> = self.epochs.iter().flat_map(|row| row.train.iter().chain(&row.val).map(|(name, _)| name)).collect();
+        let mut names: Vec<String> = names.into_iter().cloned().collect();
+        names.sort_by_key(|name| (name != LOSS, name != ACCURACY));
+        names
+    }
+
     fn curves(&self, body: &mut String) {
-        let by_epoch = |value: fn(&EpochRow) -> Option<f64>| -> Vec<(f64, f64)> {
+        let by_epoch = |value: &dyn Fn(&EpochRow) -> Option<f64>| -> Vec<(f64, f64)> {
             self.epochs.iter().filter_map(|row| value(row).map(|y| (row.epoch as f64, y))).collect()
         };
-        let train_test = |train, test| vec![Curve::new("training", "train", train), Curve::new("test", "test", test)];
-        let losses = train_test(by_epoch(|row| Some(row.train_loss)), by_epoch(|row| row.test_loss));
-        let accuracies = train_test(by_epoch(|row| row.train_accuracy), by_epoch(|row| row.test_accuracy));
-        let steps = self.step_losses.iter().map(|(step, loss)| (*step as f64, *loss)).collect();
-        let alone = !accuracies.iter().any(Curve::is_a_line);
-        let charts = [
-            Chart { title: "Loss by epoch", x_label: "epoch", percent: false, wide: alone, curves: losses },
-            Chart { title: "Accuracy by epoch", x_label: "epoch", percent: true, wide: false, curves: accuracies },
-            Chart {
-                title: "Training loss by step",
-                x_label: "step",
-                percent: false,
-                wide: true,
-                curves: vec![Curve::new("", "train", steps)],
-            },
-        ];
+        let mut charts: Vec<Chart> = Vec::new();
+        for name in self.metrics() {
+            let train = Curve::new("training", "train", by_epoch(&|row| row.train(&name)));
+            let val = Curve::new(&self.validation_name, "test", by_epoch(&|row| row.val(&name)));
+            let title = format!("{} by epoch", capitalized(&name));
+            charts.push(Chart { title, x_label: "epoch", percent: name == ACCURACY, wide: false, curves: vec![train, val] });
+        }
+        if let [only] = &mut charts[..] {
+            only.wide = true;
+        }
+        let of_steps = |points: &[(u64, f64)]| points.iter().map(|(step, y)| (*step as f64, *y)).collect();
+        let step_chart = |title: &str, points: &[(u64, f64)]| Chart {
+            title: title.to_owned(),
+            x_label: "step",
+            percent: false,
+            wide: true,
+            curves: vec![Curve::new("", "train", of_steps(points))],
+        };
+        charts.push(step_chart("Training loss by step", &self.step_losses));
+        charts.push(step_chart("Learning rate by step, of its greatest", &self.schedule));
         let drawn: String = charts.iter().filter_map(Chart::to_html).collect();
         if !drawn.is_empty() {
             let _ = write!(body, "<div class=\"columns\">{drawn}</div>");
@@ -217,20 +226,20 @@ impl Report {
         if self.epochs.is_empty() {
             return;
         }
-        let has = |value: fn(&EpochRow) -> Option<f64>| self.epochs.iter().any(|row| value(row).is_some());
-        type Column = (&'static str, fn(&EpochRow) -> Option<String>);
-        let mut columns: Vec<Column> =
-            vec![("epoch", |row| Some(row.epoch.to_string())), ("training loss", |row| Some(page::number(row.train_loss)))];
-        if has(|row| row.train_accuracy) {
-            columns.push(("training accuracy", |row| row.train_accuracy.map(percent)));
+        let metrics = self.metrics();
+        type Value<'a> = Box<dyn Fn(&EpochRow) -> Option<String> + 'a>;
+        let mut columns: Vec<(String, Value<'_>)> = vec![("epoch".to_owned(), Box::new(|row| Some(row.epoch.to_string())))];
+        let text = |name: &str, x: f64| if name == ACCURACY { percent(x) } else { page::number(x) };
+        for name in &metrics {
+            if self.epochs.iter().any(|row| row.train(name).is_some()) {
+                columns.push((format!("training {}", page::escape(name)), Box::new(move |row| row.train(name).map(|x| text(name, x)))));
+            }
+            if self.epochs.iter().any(|row| row.val(name).is_some()) {
+                let head = page::escape(&format!("{} {name}", self.validation_name));
+                columns.push((head, Box::new(move |row| row.val(name).map(|x| text(name, x)))));
+            }
         }
-        if has(|row| row.test_loss) {
-            columns.push(("test loss", |row| row.test_loss.map(page::number)));
-        }
-        if has(|row| row.test_accuracy) {
-            columns.push(("test accuracy", |row| row.test_accuracy.map(percent)));
-        }
-        columns.push(("time", |row| Some(duration(row.seconds))));
+        columns.push(("time".to_owned(), Box::new(|row| Some(duration(row.seconds)))));
         let head: String = columns.iter().map(|(name, _)| format!("<th scope=\"col\">{name}</th>")).collect();
         let cells = |row: &EpochRow| -> String {
             columns.iter().map(|(_, value)| format!("<td>{}</td>", value(row).unwrap_or_else(|| "–".to_owned()))).collect()
@@ -241,6 +250,36 @@ impl Report {
             "<section><details><summary>Every epoch</summary><div class=\"scroll\"><table class=\"figures\"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details></section>"
         );
     }
+}
+
+const LOSS: &str = "loss";
+const ACCURACY: &str = "accuracy";
+
+/// What a run runs on, for its report.
+pub fn machine(device: &Device) -> Vec<(String, String)> {
+    let info = device.info();
+    let row = |name: &str, value: String| (name.to_owned(), value);
+    vec![
+        row("device", format!("{} ({})", device.name(), info.name)),
+        row("units", info.compute_units.to_string()),
+        row("driver", info.version),
+        row("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
+        row("unigrad", env!("CARGO_PKG_VERSION").to_owned()),
+    ]
+}
+
+/// A schedule's factors over `steps` steps, at most a thousand of them.
+pub fn schedule_curve(schedule: &Schedule, steps: u64) -> Vec<(u64, f64)> {
+    const POINTS: u64 = 1000;
+    let points = steps.clamp(1, POINTS);
+    let at = |i: u64| (u128::from(i) * u128::from(steps) / u128::from(points)) as u64;
+    (0..points).map(|i| (at(i) + 1, schedule.factor(at(i)))).collect()
+}
+
+/// With a great first letter.
+fn capitalized(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn section(body: &mut String, title: &str, content: &str) {

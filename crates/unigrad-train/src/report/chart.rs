@@ -9,15 +9,15 @@ use super::page;
 
 /// One line of a chart.
 pub(super) struct Curve {
-    name: &'static str,
+    name: String,
     /// `train` or `test`: its colour in the style sheet.
     kind: &'static str,
     points: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    pub(super) fn new(name: &'static str, kind: &'static str, points: Vec<(f64, f64)>) -> Self {
-        Self { name, kind, points }
+    pub(super) fn new(name: &str, kind: &'static str, points: Vec<(f64, f64)>) -> Self {
+        Self { name: name.to_owned(), kind, points }
     }
 
     /// Whether there is more to see than one dot.
@@ -32,7 +32,7 @@ impl Curve {
 
 /// What to draw.
 pub(super) struct Chart {
-    pub(super) title: &'static str,
+    pub(super) title: String,
     pub(super) x_label: &'static str,
     /// Whether y is a share, to be written as a percentage and to end at 100%.
     pub(super) percent: bool,
@@ -81,16 +81,16 @@ impl Chart {
         let x = Scale { low: x_low, high: x_high, from: LEFT, to: width - RIGHT };
         let y = Scale { low: y_low, high: y_high, from: HEIGHT - BOTTOM, to: TOP };
 
-        let mut svg = format!("<svg viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" aria-label=\"{}\">", self.title);
+        let mut svg = format!("<svg viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" aria-label=\"{}\">", page::escape(&self.title));
         self.axes(&mut svg, &x, &y, &y_ticks);
         for curve in &self.curves {
             curve.draw(&mut svg, &x, &y, self);
         }
         svg.push_str("</svg>");
         let named = self.curves.iter().filter(|curve| !curve.name.is_empty() && curve.finite().next().is_some());
-        let legend: String = named.map(|curve| format!("<span><i class=\"{}\"></i>{}</span>", curve.kind, curve.name)).collect();
+        let legend: String = named.map(|curve| format!("<span><i class=\"{}\"></i>{}</span>", curve.kind, page::escape(&curve.name))).collect();
         let class = if self.wide { " class=\"wide\"" } else { "" };
-        Some(format!("<section{class}><div class=\"legend\">{legend}</div><h2>{}</h2>{svg}</section>", self.title))
+        Some(format!("<section{class}><div class=\"legend\">{legend}</div><h2>{}</h2>{svg}</section>", page::escape(&self.title)))
     }
 
     /// From the last tick below the data to the first above.
@@ -160,7 +160,7 @@ impl Curve {
         }
         if self.points.len() <= DOTS {
             for (px, py) in self.finite() {
-                let title = format!("{} {px}: {} {}", chart.x_label, self.name, chart.value_text(py));
+                let title = format!("{} {px}: {} {}", chart.x_label, page::escape(&self.name), chart.value_text(py));
                 let _ = write!(
                     svg,
                     "<circle class=\"{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.6\"><title>{title}</title></circle>",
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     fn chart(percent: bool, points: Vec<(f64, f64)>) -> Chart {
-        Chart { title: "t", x_label: "epoch", percent, wide: false, curves: vec![Curve::new("a", "train", points)] }
+        Chart { title: "t".to_owned(), x_label: "epoch", percent, wide: false, curves: vec![Curve::new("a", "train", points)] }
     }
 
     #[test]

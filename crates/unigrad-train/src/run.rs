@@ -1,0 +1,608 @@
+//! A run: epochs of steps, validation after them, checkpoints between them.
+//!
+//! Always: where a run stands is a position (epoch, batch, step) with what was counted since the epoch began; a checkpoint has both, so that the run goes
+//! on from it as if it had not stopped. A step that fails is not counted, and the random numbers that it drew are drawn again.
+
+use crate::{
+    callback::{Callback, Context, Saved, from_host, to_host},
+    console::Display,
+    descend::put_back,
+    files,
+    history::{EpochRow, History},
+    learner::{Learner, Number, Outcome, StepSettings},
+    meter::{Meter, Pending},
+    report::{Report, machine},
+    saved::{CHECKPOINT, Frame, HELP, Position},
+    trainer::{Resume, Trainer, Until},
+};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+use unigrad_data::Source;
+use unigrad_nn::{Checkpoint, Error, NotFinite, Plateau, Result, files::lock_folder, metrics::Metric};
+use unigrad_tensor::{DType, Device, Generator, Tensor, manual_seed, no_grad};
+
+/// Steps between two reads of losses, where to read is to wait.
+const READ_EVERY: usize = 16;
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It did what it was asked to.
+    Done,
+    /// A callback ended it, and why.
+    Stopped(String),
+    /// Its time was over. It can be resumed.
+    TimeLimit,
+    /// [`Trainer::stop_when`] said so. It can be resumed.
+    Interrupted,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its figures.
+    pub history: History,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Steps that were taken, in all epochs.
+    pub n_steps: u64,
+    /// Its folder.
+    pub folder: Option<PathBuf>,
+    /// The page about it, to be completed and written by programs that show more.
+    pub report: Report,
+}
+
+/// A program's own validation: figures by name, or `None` if it was interrupted.
+pub(crate) type Judge<'a, L> = &'a mut dyn FnMut(&mut L) -> Result<Option<Vec<(String, f64)>>>;
+
+pub(crate) enum Validation<'a, L: Learner> {
+    None,
+    Source(&'a dyn Source<Batch = L::Batch>),
+    Judge(Judge<'a, L>),
+}
+
+pub(crate) fn run<'a, L: Learner>(
+    trainer: Trainer,
+    learner: &'a mut L,
+    train: &'a dyn Source<Batch = L::Batch>,
+    validation: Validation<'a, L>,
+) -> Result<Run> {
+    let mut running = Running::begin(trainer, learner, train, validation)?;
+    running.call(|callback, run| callback.on_run_begin(run))?;
+    let ended = running.epochs()?;
+    running.end(ended)
+}
+
+struct Running<'a, L: Learner> {
+    trainer: Trainer,
+    learner: &'a mut L,
+    train: &'a dyn Source<Batch = L::Batch>,
+    validation: Validation<'a, L>,
+    frame: Frame,
+    position: Position,
+    history: History,
+    meter: Meter,
+    pending: Vec<Pending>,
+    metrics: Vec<Box<dyn Metric>>,
+    /// Handles of parameters and buffers.
+    state: Vec<(String, Tensor)>,
+    read_every: usize,
+    /// Steps that took effect, counted on the device, and how many did if all did: where reads are rare, a step after one that failed sees it.
+    chain: Option<(Tensor, i64)>,
+    plateau: Option<(String, Plateau)>,
+    /// Steps of the only optimizer before this run.
+    steps_before: u64,
+    loss: Option<f64>,
+    lr: f64,
+    begun: Instant,
+    epoch_begun: Instant,
+    seconds_before: f64,
+    stop: Option<String>,
+}
+
+impl<'a, L: Learner> Running<'a, L> {
+    fn begin(
+        mut trainer: Trainer,
+        learner: &'a mut L,
+        train: &'a dyn Source<Batch = L::Batch>,
+        validation: Validation<'a, L>,
+    ) -> Result<Running<'a, L>> {
+        let n_batches = train.n_batches();
+        if n_batches == 0 {
+            return Err(Error::argument("the source has no batches", "give the trainer at least one item to learn from"));
+        }
+        let accumulate = trainer.accumulate;
+        let per_epoch = n_batches.div_ceil(accumulate) as u64;
+        let (epochs, steps) = match trainer.until {
+            Until::Epochs(epochs) => (epochs, None),
+            Until::Steps(steps) => (usize::try_from(steps.div_ceil(per_epoch)).unwrap_or(usize::MAX), Some(steps)),
+        };
+        let frame = Frame { n_batches, accumulate, epochs, steps };
+        let checkpoint = checkpoint(&mut trainer)?;
+        if let (Some(folder), None) = (&trainer.folder, &trainer.lock) {
+            trainer.lock = Some(lock_folder(folder)?);
+        }
+        let state = named_state(learner);
+        let n_optimizers = learner.optimizers().len();
+        // Gradients of several batches are added in several evaluations, and several optimizers step in several: these are not undone together.
+        let at_once = trainer.device.completes_at_once() || accumulate > 1 || n_optimizers != 1;
+        let read_every = trainer.read_every.filter(|_| accumulate == 1).unwrap_or(if at_once { 1 } else { READ_EVERY });
+        let chain = match read_every > 1 && n_optimizers == 1 {
+            true => Some((Tensor::from_slice(&[0i64], (), &trainer.device).realize()?, 0)),
+            false => None,
+        };
+        trainer.callbacks.extend(Display::new(trainer.console, &trainer.validation_name).map(|display| Box::new(display) as Box<dyn Callback>));
+        let metrics = if trainer.train_metrics { trainer.metrics.iter().map(|make| make()).collect() } else { Vec::new() };
+        let steps_before = learner.optimizers().first().map_or(0, |(_, optimizer)| optimizer.n_steps());
+        let lr = learner.optimizers().first().map_or(0.0, |(_, optimizer)| optimizer.lr());
+        let now = Instant::now();
+        let mut running = Running {
+            plateau: trainer.plateau.clone(),
+            trainer,
+            learner,
+            train,
+            validation,
+            frame,
+            position: Position::default(),
+            history: History::default(),
+            meter: Meter::default(),
+            pending: Vec::new(),
+            metrics,
+            state,
+            read_every,
+            chain,
+            steps_before,
+            loss: None,
+            lr,
+            begun: now,
+            epoch_begun: now,
+            seconds_before: 0.0,
+            stop: None,
+        };
+        match checkpoint {
+            Some(checkpoint) => running.restore(&checkpoint)?,
+            None => {
+                if let Some(seed) = running.trainer.seed {
+                    manual_seed(seed);
+                }
+            }
+        }
+        running.learner.set_training(true);
+        Ok(running)
+    }
+
+    fn epochs(&mut self) -> Result<Ended> {
+        while !self.frame.is_done(&self.position) {
+            if let Some(ended) = self.epoch()? {
+                return Ok(ended);
+            }
+        }
+        Ok(Ended::Done)
+    }
+
+    /// The rest of an epoch; why the run ended in it or after it, if it did.
+    fn epoch(&mut self) -> Result<Option<Ended>> {
+        self.epoch_begun = Instant::now();
+        self.seconds_before = self.position.seconds;
+        self.call(|callback, run| callback.on_epoch_begin(run))?;
+        let train = self.train;
+        let mut batches = train.batches(self.position.epoch as u64, self.position.batch, &self.trainer.device)?;
+        while self.position.batch < self.frame.n_batches && self.frame.steps.is_none_or(|steps| self.position.step < steps) {
+            let wanted = self.frame.accumulate.min(self.frame.n_batches - self.position.batch);
+            let group: Vec<L::Batch> = batches.by_ref().take(wanted).collect::<Result<_>>()?;
+            if group.len() < wanted {
+                let given = self.position.batch + group.len();
+                let cause = format!("the source announced {} batches and gave {given}", self.frame.n_batches);
+                return Err(Error::argument(cause, "make `n_batches` tell what `batches` gives"));
+            }
+            self.step(&group)?;
+            drop(group);
+            self.call(|callback, run| callback.on_step_end(run))?;
+            if let Some(ended) = self.ends() {
+                self.save()?;
+                return Ok(Some(ended));
+            }
+            if self.trainer.checkpoint_every.is_some_and(|every| self.position.step.is_multiple_of(every)) {
+                self.save()?;
+            }
+        }
+        drop(batches);
+        self.finish_epoch()
+    }
+
+    /// Whether the run is to end here.
+    fn ends(&mut self) -> Option<Ended> {
+        if let Some(why) = self.stop.take() {
+            return Some(Ended::Stopped(why));
+        }
+        if self.trainer.stop_when.as_ref().is_some_and(|stop| stop()) {
+            return Some(Ended::Interrupted);
+        }
+        self.trainer.time_limit.is_some_and(|limit| self.begun.elapsed() > limit).then_some(Ended::TimeLimit)
+    }
+
+    fn step(&mut self, group: &[L::Batch]) -> Result<()> {
+        let random = Generator::global().state();
+        if self.trainer.schedule.is_some() || self.plateau.is_some() {
+            let scheduled = self.trainer.schedule.as_ref().map_or(1.0, |schedule| schedule.factor(self.position.step));
+            let factor = scheduled * self.plateau.as_ref().map_or(1.0, |(_, plateau)| plateau.current());
+            self.learner.optimizers_mut().into_iter().for_each(|(_, optimizer)| optimizer.set_lr_factor(factor));
+        }
+        let settings = self.step_settings()?;
+        let outcome = match self.learner.train_step(group, &settings) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                Generator::global().set(random.0, random.1);
+                let error = self.learner.explain(group, error);
+                Generator::global().set(random.0, random.1);
+                return Err(error);
+            }
+        };
+        self.lr = self.learner.optimizers().first().map_or(0.0, |(_, optimizer)| optimizer.lr());
+        self.pending.push(Pending::new(&outcome, self.position.batch, group.len(), random));
+        self.position.batch += group.len();
+        self.position.step += 1;
+        // Where each loss is read, what a step that failed predicted is not counted.
+        if self.read_every > 1 {
+            count(&mut self.metrics, &outcome)?;
+            return if self.pending.len() >= self.read_every { self.read() } else { Ok(()) };
+        }
+        self.read()?;
+        count(&mut self.metrics, &outcome)
+    }
+
+    fn step_settings(&mut self) -> Result<StepSettings> {
+        let mut settings = self.trainer.step.clone();
+        if let Some((taken, expected)) = &mut self.chain {
+            let before = taken.detach();
+            settings.condition = Some(before.eq(Tensor::scalar(*expected as f64, DType::I64, &self.trainer.device)));
+            // Undone with the step's other assignments, where its loss is not finite or an index is out of range.
+            no_grad(|| taken.assign(&(&before + 1)))?;
+            *expected += 1;
+        }
+        Ok(settings)
+    }
+
+    /// Reads the losses that nobody has read.
+    fn read(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        for (at, step) in pending.iter().enumerate() {
+            match step.loss.to_f64() {
+                Ok(loss) if loss.is_finite() => {
+                    self.meter.add(loss, step.n_items, &step.numbers)?;
+                    self.history.step_losses.push(loss as f32);
+                    self.loss = Some(loss);
+                }
+                other => return Err(self.failed(step, pending.len() - at, other)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of a step that did not take effect, nor did those after it; the run stands before it again.
+    fn failed(&mut self, step: &Pending, n_lost: usize, loss: Result<f64>) -> Error {
+        self.position.step -= n_lost as u64;
+        self.position.batch = step.batch;
+        let rewind = || Generator::global().set(step.random.0, step.random.1);
+        rewind();
+        if let Err(error) = put_back(&step.undo) {
+            return error;
+        }
+        let batches = self.train.batches(self.position.epoch as u64, step.batch, &self.trainer.device);
+        let batches: Vec<L::Batch> = match batches.and_then(|batches| batches.take(step.n_batches).collect()) {
+            Ok(batches) => batches,
+            Err(error) => return error,
+        };
+        let loss = match loss {
+            Ok(loss) => loss,
+            Err(error) => {
+                let error = self.learner.explain(&batches, error);
+                rewind();
+                return error;
+            }
+        };
+        let place = self.learner.first_not_finite(&batches);
+        rewind();
+        let place = match place {
+            Ok(place) => place.unwrap_or_else(|| "nothing, when the step was computed again".to_owned()),
+            Err(error) => return error,
+        };
+        let number = self.position.step + 1;
+        let saved = match self.trainer.folder.as_ref().map(|folder| folder.join("not-finite.safetensors")) {
+            Some(path) => match self.checkpoint().and_then(|checkpoint| checkpoint.save(&path)) {
+                Ok(()) => format!("{} (the state before step {number})", path.display()),
+                Err(error) => format!("nothing: {error}"),
+            },
+            None => "nothing: the run has no folder".to_owned(),
+        };
+        Error::NotFinite(Box::new(NotFinite { step: number, loss, place, saved }))
+    }
+
+    fn finish_epoch(&mut self) -> Result<Option<Ended>> {
+        self.read()?;
+        let mut row = EpochRow { epoch: self.position.epoch + 1, train: self.meter.means(), ..EpochRow::default() };
+        for metric in &self.metrics {
+            row.train.push((metric.name(), metric.value()?));
+        }
+        let is_last = row.epoch >= self.frame.epochs || self.frame.steps.is_some_and(|steps| self.position.step >= steps);
+        if !matches!(self.validation, Validation::None) && (is_last || row.epoch.is_multiple_of(self.trainer.validate_every)) {
+            match self.validate()? {
+                Some(figures) => row.val = figures,
+                None => {
+                    self.save()?;
+                    return Ok(Some(Ended::Interrupted));
+                }
+            }
+        }
+        (row.lr, row.step, row.seconds) = (self.lr, self.position.step, self.seconds());
+        self.history.push(row);
+        self.meter = Meter::default();
+        self.metrics.iter_mut().for_each(|metric| metric.reset());
+        self.position = Position { epoch: self.position.epoch + 1, batch: 0, seconds: 0.0, ..self.position };
+        (self.epoch_begun, self.seconds_before) = (Instant::now(), 0.0);
+        if let Some((name, plateau)) = &mut self.plateau {
+            let validated = self.history.val_epochs.last() == Some(&self.position.epoch);
+            match self.history.last(name) {
+                Some(value) if validated || !name.starts_with("val_") => {
+                    plateau.observe(value);
+                }
+                Some(_) => {}
+                None => return Err(unknown_metric("the plateau", name, &self.history)),
+            }
+        }
+        self.call(|callback, run| callback.on_epoch_end(run))?;
+        self.save()?;
+        Ok(self.stop.take().map(Ended::Stopped))
+    }
+
+    /// Seconds of this epoch so far.
+    fn seconds(&self) -> f64 {
+        self.seconds_before + self.epoch_begun.elapsed().as_secs_f64()
+    }
+
+    /// The figures of validation; `None` if it was interrupted.
+    fn validate(&mut self) -> Result<Option<Vec<(String, f64)>>> {
+        self.call(|callback, run| callback.on_validation_begin(run))?;
+        self.learner.set_training(false);
+        let figures = no_grad(|| self.judge());
+        self.learner.set_training(true);
+        self.call(|callback, run| callback.on_validation_end(run))?;
+        figures
+    }
+
+    fn judge(&mut self) -> Result<Option<Vec<(String, f64)>>> {
+        let source = match &mut self.validation {
+            Validation::None => return Ok(Some(Vec::new())),
+            Validation::Judge(judge) => return judge(self.learner),
+            Validation::Source(source) => *source,
+        };
+        let interrupted = || self.trainer.stop_when.as_ref().is_some_and(|stop| stop());
+        let metrics = self.trainer.metrics.iter().map(|make| make()).collect();
+        evaluate(self.learner, source, &self.trainer.device, metrics, &interrupted)
+    }
+
+    /// Calls every callback.
+    fn call(&mut self, mut what: impl FnMut(&mut dyn Callback, &mut Context<'_>) -> Result<()>) -> Result<()> {
+        if self.trainer.callbacks.is_empty() {
+            return Ok(());
+        }
+        let mut context = Context {
+            epoch: self.position.epoch,
+            batch: self.position.batch,
+            n_batches: self.frame.n_batches,
+            step: self.position.step,
+            until: self.trainer.until,
+            lr: self.lr,
+            loss: self.loss,
+            history: &self.history,
+            state: &self.state,
+            folder: self.trainer.folder.as_deref(),
+            device: self.trainer.device,
+            stop: None,
+        };
+        for callback in &mut self.trainer.callbacks {
+            what(&mut **callback, &mut context)?;
+        }
+        if context.stop.is_some() {
+            self.stop = context.stop;
+        }
+        Ok(())
+    }
+
+    /// Everything that the run needs to go on.
+    fn checkpoint(&self) -> Result<Checkpoint> {
+        let models: Vec<(&str, Vec<(String, Tensor)>)> =
+            self.learner.modules().into_iter().map(|(name, module)| (name, module.state_dict())).collect();
+        let mut checkpoint = Checkpoint::of_parts(&models, &self.learner.optimizers())?;
+        self.trainer.settings.iter().for_each(|(name, value)| checkpoint.set(&format!("setting.{name}"), value));
+        self.trainer.kept.iter().for_each(|(name, value)| checkpoint.set(name, value));
+        Position { seconds: self.seconds(), ..self.position }.save(&mut checkpoint);
+        checkpoint.set("position.steps_before", self.steps_before);
+        self.meter.save(&mut checkpoint);
+        self.history.save(&mut checkpoint);
+        if let Some((_, plateau)) = &self.plateau {
+            checkpoint.set("plateau", plateau.to_json());
+        }
+        for (at, metric) in self.metrics.iter().enumerate() {
+            for (number, tensor) in metric.state().iter().enumerate() {
+                checkpoint.set_tensor(&format!("metric.{at}.{number}"), to_host(tensor)?);
+            }
+        }
+        for callback in &self.trainer.callbacks {
+            let mut saved = Saved::default();
+            callback.save(&mut saved)?;
+            let prefix = format!("callback.{}.", callback.name());
+            saved.values.iter().for_each(|(name, value)| checkpoint.set(&format!("{prefix}{name}"), value));
+            saved.tensors.into_iter().for_each(|(name, tensor)| checkpoint.set_tensor(&format!("{prefix}{name}"), tensor));
+        }
+        Ok(checkpoint)
+    }
+
+    /// Saves figures and checkpoint, if the run has a folder.
+    fn save(&mut self) -> Result<()> {
+        self.read()?;
+        let Some(folder) = &self.trainer.folder else { return Ok(()) };
+        files::write_figures(folder, &self.history, &self.trainer)?;
+        self.checkpoint()?.save(folder.join(CHECKPOINT))
+    }
+
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let wrong = |cause: String| Error::format(Path::new(checkpoint.source()), cause, HELP);
+        let position = Position::load(checkpoint, &self.frame)?;
+        let history = History::load(checkpoint, position.epoch as u64, position.step)?;
+        let meter = Meter::load(checkpoint)?;
+        if position.batch == 0 && meter != Meter::default() {
+            return Err(wrong("has sums over an epoch that has not begun".to_owned()));
+        }
+        let steps_before: u64 = checkpoint.get("position.steps_before")?;
+        if let [(name, _)] = self.learner.optimizers()[..] {
+            let key = if name.is_empty() { "optimizer.steps".to_owned() } else { format!("optimizer.{name}.steps") };
+            let steps: u64 = checkpoint.get(&key)?;
+            if steps_before.checked_add(position.step) != Some(steps) {
+                return Err(wrong(format!("has {key} {steps} and position.step {}: they contradict each other", position.step)));
+            }
+        }
+        let mut plateau = self.plateau.clone();
+        if let Some((_, plateau)) = &mut plateau {
+            let state: serde_json::Value = checkpoint.get("plateau")?;
+            if !plateau.load_json(&state) {
+                return Err(wrong(format!("has a `plateau` that is none: {state}")));
+            }
+        }
+        for (at, metric) in self.metrics.iter_mut().enumerate() {
+            let state = checkpoint.tensors_below(&format!("metric.{at}."));
+            let of = |number: usize| state.get(&number.to_string()).map(|host| from_host(host, &self.trainer.device));
+            metric.load_state((0..state.len()).map_while(of).collect::<Result<_>>()?)?;
+        }
+        for callback in &mut self.trainer.callbacks {
+            let prefix = format!("callback.{}.", callback.name());
+            let saved = Saved { values: checkpoint.texts_below(&prefix), tensors: checkpoint.tensors_below(&prefix) };
+            // One that the run did not have before begins now.
+            if saved != Saved::default() {
+                callback.load(&saved, &self.trainer.device)?;
+            }
+        }
+        let models: Vec<(String, Vec<(String, Tensor)>)> =
+            self.learner.modules().into_iter().map(|(name, module)| (name.to_owned(), module.state_dict())).collect();
+        let models: Vec<(&str, Vec<(String, Tensor)>)> = models.iter().map(|(name, state)| (name.as_str(), state.clone())).collect();
+        checkpoint.restore_parts(&models, &mut self.learner.optimizers_mut())?;
+        (self.position, self.history, self.meter, self.plateau, self.steps_before) = (position, history, meter, plateau, steps_before);
+        self.lr = self.history.lr.last().copied().unwrap_or(self.lr);
+        Ok(())
+    }
+
+    fn end(mut self, ended: Ended) -> Result<Run> {
+        self.call(|callback, run| callback.on_run_end(run))?;
+        let report = self.page();
+        if let Some(folder) = &self.trainer.folder {
+            if self.trainer.save_model && matches!(ended, Ended::Done | Ended::Stopped(_)) {
+                for (name, module) in self.learner.modules() {
+                    let file = if name.is_empty() { "model.safetensors".to_owned() } else { format!("{name}.safetensors") };
+                    module.save(&folder.join(file))?;
+                }
+            }
+            if self.trainer.report && ended != Ended::Interrupted {
+                report.save(&folder.join("report.html"))?;
+            }
+        }
+        Ok(Run { history: self.history, ended, n_steps: self.position.step, folder: self.trainer.folder.take(), report })
+    }
+
+    fn page(&self) -> Report {
+        let schedule = self.trainer.schedule.as_ref().map_or(Vec::new(), |schedule| {
+            let total = match self.trainer.until {
+                Until::Steps(steps) => steps,
+                Until::Epochs(epochs) => (epochs as u64).saturating_mul(self.frame.n_batches.div_ceil(self.frame.accumulate) as u64),
+            };
+            crate::report::schedule_curve(schedule, total)
+        });
+        Report {
+            title: self.trainer.title.clone(),
+            settings: self.trainer.settings.clone(),
+            machine: machine(&self.trainer.device),
+            validation_name: self.trainer.validation_name.clone(),
+            epochs: self.history.rows(),
+            step_losses: self.history.numbered_losses(),
+            schedule,
+            ..Report::default()
+        }
+    }
+}
+
+/// The checkpoint to continue from; the folder is locked before it is read.
+fn checkpoint(trainer: &mut Trainer) -> Result<Option<Checkpoint>> {
+    let must = match std::mem::take(&mut trainer.resume) {
+        Resume::No => return Ok(None),
+        Resume::Checkpoint(checkpoint) => return Ok(Some(*checkpoint)),
+        Resume::Folder => true,
+        Resume::FolderIfThere => false,
+    };
+    let Some(folder) = &trainer.folder else {
+        return Err(Error::argument("a run without a folder has nothing to resume", "name its folder with `folder`"));
+    };
+    let path = folder.join(CHECKPOINT);
+    if !path.exists() {
+        let help = "name the folder of the interrupted run, or begin a new run without resuming";
+        return if must { Err(Error::format(&path, "there is no checkpoint to resume from", help)) } else { Ok(None) };
+    }
+    if trainer.lock.is_none() {
+        trainer.lock = Some(lock_folder(folder)?);
+    }
+    Checkpoint::load(&path).map(Some)
+}
+
+/// Parameters and buffers of all models, by name.
+pub(crate) fn named_state<L: Learner>(learner: &L) -> Vec<(String, Tensor)> {
+    let of = |(name, module): (&str, &dyn unigrad_nn::Module)| {
+        let prefix = if name.is_empty() { String::new() } else { format!("{name}.") };
+        module.state_dict().into_iter().map(move |(name, tensor)| (format!("{prefix}{name}"), tensor)).collect::<Vec<_>>()
+    };
+    learner.modules().into_iter().flat_map(of).collect()
+}
+
+/// Counts what a step predicted.
+fn count(metrics: &mut [Box<dyn Metric>], outcome: &Outcome) -> Result<()> {
+    let pairs = || outcome.scored.iter();
+    metrics.iter_mut().try_for_each(|metric| pairs().try_for_each(|(prediction, target)| metric.update(prediction, target)))
+}
+
+pub(crate) fn unknown_metric(who: &str, name: &str, history: &History) -> Error {
+    let cause = format!("{who} looks at the metric `{name}`, which the run does not measure");
+    Error::argument(cause, format!("name one of {}", history.names().join(", ")))
+}
+
+/// The figures of all batches of a source; `None` if it was interrupted. Losses and metrics stay on the device until the end.
+pub(crate) fn evaluate<L: Learner>(
+    learner: &mut L,
+    source: &dyn Source<Batch = L::Batch>,
+    device: &Device,
+    mut metrics: Vec<Box<dyn Metric>>,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Option<Vec<(String, f64)>>> {
+    let mut losses: Vec<(Tensor, usize, Vec<Number>)> = Vec::new();
+    for batch in source.batches(0, 0, device)? {
+        if interrupted() {
+            return Ok(None);
+        }
+        let batch = [batch?];
+        let outcome = learner.evaluate(&batch[0]).and_then(|outcome| {
+            let wanted = outcome.wanted();
+            Tensor::realize_all(&std::iter::once(&outcome.loss).chain(&wanted).collect::<Vec<_>>())?;
+            Ok(outcome)
+        });
+        let outcome = outcome.map_err(|error| learner.explain(&batch, error))?;
+        count(&mut metrics, &outcome)?;
+        losses.push((outcome.loss.detach(), outcome.n_items, outcome.numbers));
+    }
+    let mut meter = Meter::default();
+    for (loss, n_items, numbers) in &losses {
+        meter.add(loss.to_f64()?, *n_items, numbers)?;
+    }
+    let mut figures = meter.means();
+    for metric in &metrics {
+        figures.push((metric.name(), metric.value()?));
+    }
+    Ok(Some(figures))
+}
