@@ -5,6 +5,7 @@
 //! an epoch can be entered at any batch, so that an interrupted run continues with the batch it would have had next.
 //! Never: keeps more than a few batches ahead in memory; a consumer that goes away ends the thread.
 
+use crate::sampler::n_batches;
 use std::{
     sync::{Arc, mpsc},
     thread,
@@ -16,9 +17,19 @@ use unigrad_tensor::Dim;
 const AHEAD: usize = 3;
 
 /// Streams of random numbers: the order of an epoch, and what a batch uses, must not meet.
-const ORDER: u64 = 1 << 62;
+pub(crate) const ORDER: u64 = 1 << 62;
 const BATCH: u64 = 1 << 61;
 const ITEM: u64 = 1 << 60;
+
+/// The random numbers that batch `position` of an epoch may use.
+pub(crate) fn batch_rng(seed: u64, epoch: u64, position: usize) -> Rng {
+    Rng::new(seed, BATCH | epoch << 32 | position as u64)
+}
+
+/// The random numbers of item `index` in an epoch; `occurrence` counts how often the epoch had it before.
+pub(crate) fn item_rng(seed: u64, epoch: u64, index: usize, occurrence: u32) -> Rng {
+    Rng::new(seed ^ epoch.rotate_left(40), ITEM | u64::from(occurrence & 0xf_ffff) << 40 | index as u64)
+}
 
 /// Which items the batches of an epoch have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,11 +75,13 @@ impl Batches {
         Dim::named("batch", 1..=self.batch_size).map_err(|error| Error::Graph(Arc::new(error)))
     }
 
+    pub(crate) fn n_items(&self) -> usize {
+        self.n_items
+    }
+
     /// Batches of an epoch.
     pub fn len(&self) -> usize {
-        let whole = self.n_items / self.batch_size;
-        let rest = !self.n_items.is_multiple_of(self.batch_size);
-        whole + usize::from(rest && !(self.drop_last && whole > 0))
+        n_batches(self.n_items, self.batch_size, self.drop_last)
     }
 
     /// Whether there are none.
@@ -84,12 +97,12 @@ impl Batches {
 
     /// The random numbers that batch `position` of an epoch may use.
     pub fn rng(&self, epoch: u64, position: usize) -> Rng {
-        Rng::new(self.seed, BATCH | epoch << 32 | position as u64)
+        batch_rng(self.seed, epoch, position)
     }
 
     /// The random numbers that item `index` may use in an epoch, in whichever batch it stands.
     pub fn item_rng(&self, epoch: u64, index: usize) -> Rng {
-        Rng::new(self.seed ^ epoch.rotate_left(40), ITEM | index as u64)
+        item_rng(self.seed, epoch, index, 0)
     }
 
     /// The batches of an epoch from `first` on, made by `make` on a thread of their own.

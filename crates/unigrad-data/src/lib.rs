@@ -7,16 +7,31 @@
 
 mod arrays;
 mod batches;
+mod collate;
+mod combine;
 mod dataset;
+mod host;
 mod idx;
 mod images;
 mod loader;
+mod pipeline;
+mod sampler;
+mod source;
+mod split;
+mod table;
 mod text;
 
 pub use arrays::Arrays;
 pub use batches::{Batches, Prepared};
+pub use collate::{Collate, HostBatch, PadSequences, PaddedBatch, Stack, Stackable, Upload, pad_sequences};
+pub use combine::{Cached, Concat, InMemory, Map, Subset};
 pub use dataset::{Dataset, Sample};
+pub use host::{HostNumber, array};
 pub use idx::{Idx, IdxData};
 pub use images::{ImageBatch, ImageSplit, Images, digits, mnist};
-pub use loader::{Batch, Loader, Source};
+pub use loader::{Batch, Loader};
+pub use sampler::{BatchSampler, Buckets, Distributed, RandomOrder, Sampler, Sequential, Stratified, SubsetOrder, Weighted};
+pub use source::{MapBatches, Position, Source, Steps};
+pub use split::{Fold, k_fold, random_split, stratified_k_fold, stratified_split, validation_split};
+pub use table::{Categories, ColumnType, Csv, CsvOptions, Missing, TableOptions, TableSchema, Task, Unknown};
 pub use text::{StreamingText, Text, TextBatch, Vocabulary};

@@ -1,0 +1,218 @@
+//! The encoding of a table: what was learned of a file, as JSON in a model's metadata.
+//!
+//! Always: what is read back passes the same checks as what was fitted, so that no file gives numbers that are not finite or of another width.
+
+use super::{ColumnType, quoted};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use unigrad_nn::{Error, Result};
+
+/// What becomes of a cell without a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// The mean of a number; the most frequent of categories and booleans.
+    Mean,
+    /// The most frequent value.
+    Mode,
+    /// A feature of its own that says so; a number has its mean besides.
+    Own,
+    /// An error with the line.
+    Error,
+}
+
+/// What becomes of a category that was not there when the encoding was learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unknown {
+    /// An error with the line.
+    Error,
+    /// None of the known ones: zeros, or index 0.
+    Ignore,
+}
+
+/// How categories become numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Categories {
+    /// A feature for each: 1 for the one that it is, else 0.
+    OneHot,
+    /// One feature, the category's index, from 1: for embeddings. 0 is a missing or an unknown one.
+    Index,
+}
+
+/// What a model is to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// One of some classes: targets are `I64`.
+    Classification,
+    /// A number: targets are `F32`.
+    Regression,
+}
+
+/// A number's encoding: `(x - mean) / std`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Scale {
+    pub(super) mean: f64,
+    pub(super) std: f64,
+}
+
+impl Scale {
+    fn is_valid(&self) -> bool {
+        self.mean.is_finite() && self.std.is_finite() && self.std > 0.0
+    }
+}
+
+/// How one column becomes features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(super) enum Encoding {
+    /// `fill` stands for what is missing, before it is scaled.
+    Number { scale: Scale, fill: f64 },
+    Boolean {
+        fill: bool,
+    },
+    /// `fill` is the place of the category that stands for what is missing.
+    Category { names: Vec<String>, fill: Option<usize>, categories: Categories, unknown: Unknown },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Column {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) column_type: ColumnType,
+    pub(super) missing: Missing,
+    pub(super) encoding: Encoding,
+}
+
+impl Column {
+    /// Features of the column.
+    pub(super) fn width(&self) -> usize {
+        let own = usize::from(self.missing == Missing::Own);
+        match &self.encoding {
+            Encoding::Number { .. } | Encoding::Boolean { .. } => 1 + own,
+            Encoding::Category { categories: Categories::Index, .. } => 1,
+            Encoding::Category { names, categories: Categories::OneHot, .. } => names.len() + own,
+        }
+    }
+
+    fn feature_names(&self) -> Vec<String> {
+        let mut names = match &self.encoding {
+            Encoding::Category { names, categories: Categories::OneHot, .. } => names.iter().map(|n| format!("{}={n}", self.name)).collect(),
+            _ => vec![self.name.clone()],
+        };
+        if names.len() < self.width() {
+            names.push(format!("{} is missing", self.name));
+        }
+        names
+    }
+}
+
+/// How the answer is encoded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "task", rename_all = "lowercase")]
+pub(super) enum Answer {
+    Classification { classes: Vec<String> },
+    Regression { scale: Scale },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Target {
+    pub(super) name: String,
+    #[serde(flatten)]
+    pub(super) answer: Answer,
+}
+
+/// What columns mean: learned of one file ([`TableSchema::fit`]), applied to any other with the same columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableSchema {
+    version: u32,
+    pub(super) nan_is_missing: bool,
+    pub(super) columns: Vec<Column>,
+    pub(super) target: Option<Target>,
+}
+
+const VERSION: u32 = 1;
+
+impl TableSchema {
+    pub(super) fn new(columns: Vec<Column>, target: Option<Target>, nan_is_missing: bool) -> TableSchema {
+        TableSchema { version: VERSION, nan_is_missing, columns, target }
+    }
+
+    /// As JSON: for a model's metadata.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| Error::Internal(format!("a table's schema as JSON: {error}")))
+    }
+
+    /// From JSON; `path` is what errors name.
+    pub fn from_json(text: &str, path: impl AsRef<Path>) -> Result<TableSchema> {
+        const HELP: &str = "use a model that was saved with its table's schema";
+        let path = path.as_ref();
+        let wrong = |cause: String| Error::format(path, cause, HELP);
+        let schema: TableSchema = serde_json::from_str(text).map_err(|error| wrong(format!("is no table's schema: {error}")))?;
+        if schema.version != VERSION {
+            return Err(wrong(format!("a table's schema of version {}, and this program knows {VERSION}", schema.version)));
+        }
+        for column in &schema.columns {
+            let valid = match &column.encoding {
+                Encoding::Number { scale, fill } => scale.is_valid() && fill.is_finite(),
+                Encoding::Boolean { .. } => true,
+                Encoding::Category { names, fill, .. } => {
+                    names.windows(2).all(|pair| pair[0] < pair[1]) && fill.is_none_or(|at| at < names.len())
+                }
+            };
+            if !valid {
+                return Err(wrong(format!("the encoding of column {} contradicts itself", quoted(&column.name))));
+            }
+        }
+        let valid = match schema.target.as_ref().map(|target| &target.answer) {
+            Some(Answer::Regression { scale }) => scale.is_valid(),
+            Some(Answer::Classification { classes }) => !classes.is_empty(),
+            None => true,
+        };
+        if !valid || schema.columns.is_empty() {
+            return Err(wrong("the schema has no columns, or its target contradicts itself".to_owned()));
+        }
+        Ok(schema)
+    }
+
+    /// Features of a row: the inputs of a model.
+    pub fn n_features(&self) -> usize {
+        self.columns.iter().map(Column::width).sum()
+    }
+
+    /// A name for each feature.
+    pub fn feature_names(&self) -> Vec<String> {
+        self.columns.iter().flat_map(Column::feature_names).collect()
+    }
+
+    /// The column that is to be answered, if there is one.
+    pub fn target(&self) -> Option<&str> {
+        self.target.as_ref().map(|target| target.name.as_str())
+    }
+
+    /// What is to be answered, if there is a target.
+    pub fn task(&self) -> Option<Task> {
+        self.target.as_ref().map(|target| match target.answer {
+            Answer::Classification { .. } => Task::Classification,
+            Answer::Regression { .. } => Task::Regression,
+        })
+    }
+
+    /// The classes of a classification, in the order of a model's outputs.
+    pub fn classes(&self) -> &[String] {
+        match self.target.as_ref().map(|target| &target.answer) {
+            Some(Answer::Classification { classes }) => classes,
+            _ => &[],
+        }
+    }
+
+    /// Numbers that a model answers, in the target's own unit.
+    pub fn unscale(&self, answer: f64) -> f64 {
+        match self.target.as_ref().map(|target| &target.answer) {
+            Some(Answer::Regression { scale }) => answer * scale.std + scale.mean,
+            _ => answer,
+        }
+    }
+}
