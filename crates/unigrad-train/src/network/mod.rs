@@ -5,19 +5,38 @@
 //! Always: names of parameters are PyTorch's (`0.weight`, or `head.weight` of a layer with a name). A layer that does not fit is an error before anything
 //! is computed. What a network cannot say (several inputs, branches other than residual ones) is a struct with `#[derive(Module)]`.
 
+mod accuracy;
 mod build;
 mod builder;
+mod config;
+mod data;
 mod file;
+mod fit;
+mod host;
 mod loss;
 mod named;
+mod optimizer;
 mod parts;
+mod schedule;
 mod settings;
 mod sizes;
 mod spec;
+mod stopping;
 mod summary;
 
+pub use accuracy::BinaryAccuracy;
 pub use builder::NetworkBuilder;
+pub use config::RunConfig;
+pub use data::{CsvData, DataSpec, Prepared, TABLE};
+pub use fit::TrainingConfig;
+pub use host::ToHost;
 pub use loss::{LossSpec, Task};
+pub use optimizer::{
+    AdadeltaSettings, AdagradSettings, AdamSettings, AdamWSettings, AdamaxSettings, AdanSettings, AsgdSettings, LionSettings, NAdamSettings,
+    OptimizerSpec, RAdamSettings, RmsPropSettings, RpropSettings, SgdSettings,
+};
+pub use schedule::{AnnealSpec, BetterSpec, ScheduleSpec, Unit};
+pub use stopping::Stopping;
 pub use settings::{
     ConvSettings, ConvTransposeSettings, DenseSettings, EmbeddingSettings, Give, HiddenActivation, NormSettings, PoolSettings, RecurrentSettings,
     TransformerSettings, UpsampleMode, UpsampleSettings,
@@ -87,6 +106,8 @@ pub struct Network {
     rows: Vec<Row>,
     output: Vec<usize>,
     device: Device,
+    /// Whether layers behave as in training.
+    training: bool,
     /// Strings that are saved with it: how data were encoded, for example.
     metadata: BTreeMap<String, String>,
 }
@@ -144,7 +165,7 @@ impl Network {
         let built = build::stack(&architecture.layers, input, "", device)?;
         let output = built.output.shape().split_off(1);
         let metadata = BTreeMap::new();
-        Ok(Network { architecture, stack: built.stack, rows: built.rows, output, device: device.clone(), metadata })
+        Ok(Network { architecture, stack: built.stack, rows: built.rows, output, device: *device, training: true, metadata })
     }
 
     /// The description.
@@ -190,6 +211,10 @@ impl Module for Network {
 
     fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) {
         self.stack.visit_mut(visitor);
+    }
+
+    fn on_mode(&mut self, training: bool) {
+        self.training = training;
     }
 }
 
