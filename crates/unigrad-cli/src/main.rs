@@ -12,7 +12,6 @@ macro_rules! say {
 mod args;
 mod bench;
 mod devices;
-mod report;
 mod stream;
 mod train;
 

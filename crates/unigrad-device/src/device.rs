@@ -6,7 +6,7 @@
 //! Never: panics because of what a driver answers.
 
 use crate::{
-    Buffer, Error, Executable, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Pending, RawBuffer, Slice,
+    Buffer, Compiled, Error, Executable, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Pending, RawBuffer, Slice,
     pool::{MemoryStats, Pool, current_tag},
     profile::{self, Work},
     stream::Queues,
@@ -273,6 +273,12 @@ impl Device {
         let compiled = self.note(self.0.open.compile(kernel))?;
         self.0.n_compiles.fetch_add(1, Relaxed);
         Ok(Arc::clone(program.insert(compiled)))
+    }
+
+    /// What the driver's compiler made of each program of a kernel that this device has compiled; see [`OpenDevice::describe`].
+    pub fn describe(self, program: &dyn Executable) -> Result<Vec<Compiled>, Error> {
+        self.here()?;
+        self.note(self.0.open.describe(program))
     }
 
     /// Whether kernels should be compiled on several threads; see [`OpenDevice::compiles_slowly`].

@@ -106,6 +106,27 @@ pub trait Executable: Any + Send + Sync + fmt::Debug {
     }
 }
 
+/// What a driver's compiler made of one program of an [`Executable`], as far as the driver tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compiled {
+    /// The entry point.
+    pub entry: String,
+    /// The language that the compiler took: `cuda`, `opencl`, …; `ir` where nothing is compiled.
+    pub language: &'static str,
+    /// The text that it took.
+    pub source: String,
+    /// The machine code, or what stands for it: a cubin or PTX, a code object, an OpenCL binary.
+    pub binary: Option<Vec<u8>>,
+    /// The part of a compute unit's threads that can be at work in the program at a time.
+    pub occupancy: Option<f64>,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Bytes of shared memory of a workgroup.
+    pub shared_bytes: Option<u64>,
+    /// Bytes of memory that a thread takes beside its registers: what was spilled, and arrays of its own.
+    pub local_bytes: Option<u64>,
+}
+
 /// Part of a device's memory by its handle: a [`Slice`] that may be kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Range {
@@ -145,6 +166,10 @@ pub trait OpenDevice: Abilities + Send + Sync {
     /// `origin` is what errors that surface later say of the launch. [`Error::OutOfMemory`] with bytes asked for says that nothing was queued: the
     /// launch may be tried again.
     fn launch(&self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64], origin: Option<Origin>) -> Result<(), Error>;
+    /// What the driver's compiler made of each program of a compiled kernel; empty where nothing is compiled.
+    fn describe(&self, _program: &dyn Executable) -> Result<Vec<Compiled>, Error> {
+        Ok(Vec::new())
+    }
     /// Waits for all work, and reports its errors.
     fn synchronize(&self) -> Result<(), Error>;
     /// Whether work is done, and its errors are told, when the call that gives it returns.

@@ -29,7 +29,7 @@ pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;
 pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Products, Scalars};
 pub use device::{Counters, Device, Event};
-pub use driver::{Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, Slice};
+pub use driver::{Compiled, Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, Slice};
 pub use error::Error;
 pub use message::{printable, tell};
 pub use pool::{MemoryStats, TagStats, tag_or, with_tag};

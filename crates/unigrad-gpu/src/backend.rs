@@ -22,6 +22,17 @@ pub enum Bound {
     ScalarTable(DType, Vec<u64>),
 }
 
+/// What a program takes of a compute unit; `None` where nothing tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Resources {
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Bytes of shared memory of a workgroup.
+    pub shared_bytes: Option<u64>,
+    /// Bytes of memory of a thread beside its registers.
+    pub local_bytes: Option<u64>,
+}
+
 /// One open device of one backend: what every one can. What some can besides are its [`Abilities`], which the device passes on.
 pub trait Backend: Abilities + Send + Sync + 'static {
     /// A program that can be launched.
@@ -53,6 +64,15 @@ pub trait Backend: Abilities + Send + Sync + 'static {
     /// nothing tells.
     fn occupancy(&self, _module: &Self::Module) -> Option<f64> {
         None
+    }
+    /// The machine code of a module, or what the backend has in its place, made again if need be from what it was loaded from; `None` where the driver
+    /// does not give it.
+    fn binary(&self, _module: &Self::Module, _source: &Source, _program: &Program) -> Result<Option<Vec<u8>>, Error> {
+        Ok(None)
+    }
+    /// What a module takes of a compute unit, as far as the driver tells.
+    fn resources(&self, _module: &Self::Module) -> Resources {
+        Resources::default()
     }
     /// Queues `module` on `grid` workgroups (every extent > 0), one bound per parameter of its program.
     fn launch(&self, module: &Self::Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error>;

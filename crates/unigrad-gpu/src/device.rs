@@ -13,7 +13,9 @@ mod status;
 
 pub(crate) use status::{SLOT_BYTES, STATUS_BYTES, Status};
 
-use crate::{Backend, BlockWord, Bound, Lowered, Part, Range, Step, StepArg, deep_stack::with_room, dump, faults::Faults, lower};
+use crate::{
+    Backend, BlockWord, Bound, Lowered, Part, Range, Resources, Step, StepArg, deep_stack::with_room, dump, faults::Faults, lower,
+};
 use block::{Block, Filling};
 use library::ByLibrary;
 use rustc_hash::FxHashMap;
@@ -25,8 +27,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Config, Error, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin, Peers,
-    Pending, Prepared, Products, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
+    Abilities, Compiled, Config, Error, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin,
+    Peers, Pending, Prepared, Products, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Library, Limits};
@@ -59,6 +61,8 @@ const NOTHING: Range = Range { handle: 0, offset: 0, len: 0 };
 /// What the queues of a device have together.
 pub(crate) struct DeviceState<B: Backend> {
     modules: Mutex<FxHashMap<unigrad_ir::Program, Arc<B::Module>>>,
+    /// Of users' programs in the backend's own language: by text and signature.
+    sources: Mutex<FxHashMap<(String, unigrad_ir::Program), Arc<B::Module>>>,
     pub(crate) faults: Mutex<Faults>,
     /// Per queue, the memory of its status words once it has some.
     pub(crate) statuses: Mutex<Vec<Option<Status>>>,
@@ -103,6 +107,8 @@ struct GpuExecutable<B: Backend> {
     flows: Vec<Flow>,
     /// What the backend's library does, before the steps.
     library: Option<ByLibrary<B>>,
+    /// The text of a user's program in the backend's own language, its only step.
+    source: Option<Source>,
 }
 
 impl<B: Backend> fmt::Debug for GpuExecutable<B> {
@@ -136,7 +142,12 @@ impl<B: Backend> GpuDevice<B> {
     pub fn new(backend: B) -> GpuDevice<B> {
         let info = backend.info();
         let name = format!("{}:{}", info.backend, info.ordinal);
-        let shared = Arc::new(DeviceState { modules: Mutex::default(), faults: Mutex::default(), statuses: Mutex::default() });
+        let shared = Arc::new(DeviceState {
+            modules: Mutex::default(),
+            sources: Mutex::default(),
+            faults: Mutex::default(),
+            statuses: Mutex::default(),
+        });
         let mut target = backend.target().clone();
         match Config::current_or_default().scalars {
             Scalars::Auto => {}
@@ -168,6 +179,48 @@ impl<B: Backend> GpuDevice<B> {
         Ok(Arc::clone(lock(&self.shared.modules).entry(program.clone()).or_insert(module)))
     }
 
+    /// A user's program in the backend's own language: loaded once for each signature, however it is launched.
+    fn source_module(&self, source: &Source, signature: &unigrad_ir::Program) -> Result<Arc<B::Module>, Error> {
+        let key = (source.text.clone(), signature.clone());
+        if let Some(module) = lock(&self.shared.sources).get(&key) {
+            return Ok(Arc::clone(module));
+        }
+        let module = Arc::new(with_room(|| self.backend.load_source(source, signature))?);
+        Ok(Arc::clone(lock(&self.shared.sources).entry(key).or_insert(module)))
+    }
+
+    /// What the backend's compiler made of each step of a program.
+    fn compiled(&self, program: &GpuExecutable<B>) -> Result<Vec<Compiled>, Error> {
+        let mut all = Vec::with_capacity(program.modules.len());
+        for (step, module) in program.lowered.steps.iter().zip(&program.modules) {
+            let source = match &program.source {
+                Some(source) => source.clone(),
+                // Nothing is compiled there: the text of what runs.
+                None if self.backend.target().dialect == Dialect::Ir => {
+                    let (text, entry) = (step.program.to_string(), step.program.name.clone());
+                    Source { text, entry, options: Vec::new(), dynamic_shared: 0 }
+                }
+                None => unigrad_ir::render(&step.program, self.backend.target()).map_err(|error| Error::Compile {
+                    device: self.name.clone(),
+                    kernel: program.name.clone(),
+                    cause: error.to_string(),
+                })?,
+            };
+            let Resources { registers, shared_bytes, local_bytes } = self.backend.resources(module);
+            all.push(Compiled {
+                binary: with_room(|| self.backend.binary(module, &source, &step.program))?,
+                occupancy: self.backend.occupancy(module),
+                language: self.backend.target().dialect.name(),
+                entry: source.entry,
+                source: source.text,
+                registers,
+                shared_bytes,
+                local_bytes,
+            });
+        }
+        Ok(all)
+    }
+
     /// The scratch buffer, at least `bytes` long.
     fn scratch(&self, scratch: &mut Scratch, bytes: usize) -> Result<u64, Error> {
         if let Some(handle) = scratch.handle.filter(|_| scratch.bytes >= bytes) {
@@ -196,7 +249,21 @@ impl<B: Backend> GpuDevice<B> {
         let writes = kernel.args().iter().map(|arg| arg.write).collect();
         let flows = kernel.flows();
         let (block_at, block) = block::lay_out(&lowered);
-        GpuExecutable { name, lowered, modules, dtypes, scratch_at, scratch_bytes, block_at, block, reports, writes, flows, library: None }
+        GpuExecutable {
+            name,
+            lowered,
+            modules,
+            dtypes,
+            scratch_at,
+            scratch_bytes,
+            block_at,
+            block,
+            reports,
+            writes,
+            flows,
+            library: None,
+            source: None,
+        }
     }
 
     /// The kernel by the driver's own programs.
@@ -274,10 +341,11 @@ impl<B: Backend> GpuDevice<B> {
             // To OpenCL's functions a length of 0 says that the text ends with a NUL, which it does not.
             return Err(refuse(format!("its {language} source is empty ({} bytes)", empty.len())));
         }
+        let mut source = None;
         let module = match (custom.program.text(language), custom.program.text(Dialect::Ir.name())) {
             (Some(text), _) if target.dialect != Dialect::Ir => {
-                let source = Source { text: text.to_owned(), entry: custom.program.entry.clone(), options: Vec::new(), dynamic_shared: 0 };
-                Arc::new(with_room(|| self.backend.load_source(&source, &program))?)
+                let own = Source { text: text.to_owned(), entry: custom.program.entry.clone(), options: Vec::new(), dynamic_shared: 0 };
+                self.source_module(source.insert(own), &program)?
             }
             (_, Some(text)) => {
                 let parsed = unigrad_ir::parse_as(text, &program).map_err(refuse)?;
@@ -294,7 +362,8 @@ impl<B: Backend> GpuDevice<B> {
         let buffers = (0..custom.args.len()).map(StepArg::Arg);
         let args = buffers.chain((0..custom.scalars.len()).map(|at| StepArg::Scalar(at, Part::Whole))).collect();
         let lowered = Lowered { steps: vec![Step { program, grid: custom.grid, args }], scratch: Vec::new() };
-        Ok(Arc::new(self.program(&Kernel::Custom(custom.clone()), custom.program.name.clone(), lowered, vec![module])))
+        let program = self.program(&Kernel::Custom(custom.clone()), custom.program.name.clone(), lowered, vec![module]);
+        Ok(Arc::new(GpuExecutable { source, ..program }))
     }
 
     fn refuse(&self, kernel: &str, cause: impl Into<String>) -> Error {
@@ -521,6 +590,13 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             buffers: (target.max_buffers - u32::from(target.scalars_in_block)) as usize,
             bytes: target.max_param_bytes as usize,
             buffer_bytes: target.buffer_param_bytes() as usize,
+        }
+    }
+
+    fn describe(&self, program: &dyn Executable) -> Result<Vec<Compiled>, Error> {
+        match program.as_any().downcast_ref::<GpuExecutable<B>>() {
+            Some(program) => self.compiled(program),
+            None => Err(self.refuse("kernel", "it was compiled by another driver")),
         }
     }
 

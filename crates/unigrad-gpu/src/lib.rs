@@ -17,7 +17,7 @@ mod read_async;
 mod taints;
 mod take;
 
-pub use backend::{Backend, Bound};
+pub use backend::{Backend, Bound, Resources};
 pub use cache::{KernelCache, Key};
 pub use device::GpuDevice;
 pub use lower::{BlockWord, Lowered, Part, Step, StepArg, Unsupported, lower};

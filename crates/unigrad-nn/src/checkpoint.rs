@@ -41,7 +41,10 @@ impl Checkpoint {
         let mut checkpoint = Checkpoint::default();
         for (name, state) in models {
             let prefix = below(MODEL, name);
-            checkpoint.archive.tensors.extend(module::to_host(state)?.into_iter().map(|(name, tensor)| (format!("{prefix}{name}"), tensor)));
+            checkpoint
+                .archive
+                .tensors
+                .extend(module::to_host(state)?.into_iter().map(|(name, tensor)| (format!("{prefix}{name}"), tensor)));
         }
         for (name, optimizer) in optimizers {
             let prefix = below(OPTIMIZER, name);

@@ -34,8 +34,8 @@ pub use metrics::Confusion;
 pub use module::{Module, Part, Visitor, VisitorMut};
 pub use optim::{
     Adadelta, AdadeltaRule, Adagrad, AdagradRule, Adam, AdamRule, AdamW, Adamax, AdamaxRule, Adan, AdanRule, Asgd, AsgdRule, Group, Lion,
-    LionRule, NAdam, NAdamRule, Optimize, Optimizer, RAdam, RAdamRule, RmsProp, RmsPropRule, Rprop, RpropRule, Rule, Sgd, SgdRule, StepNumbers,
-    clip_grad_norm, clip_grad_value, grad_norm,
+    LionRule, NAdam, NAdamRule, Optimize, Optimizer, RAdam, RAdamRule, RmsProp, RmsPropRule, Rprop, RpropRule, Rule, Sgd, SgdRule,
+    StepNumbers, clip_grad_norm, clip_grad_value, grad_norm,
 };
 pub use schedule::{Anneal, Better, Peaks, Plateau, Schedule};
 pub use trace::{first_not_finite, name_layer, observe};

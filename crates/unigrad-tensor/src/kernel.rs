@@ -6,9 +6,11 @@
 //! kernel IR only, and reports what a program does wrong.
 //! Never: checks on a GPU what the program does. It must write all of its output, and stay inside of its buffers.
 
-use crate::{Device, Tensor, custom, no_grad_guard};
+use crate::{Device, Result, Tensor, custom, no_grad_guard};
 use std::{fmt, sync::Arc};
+use unigrad_device::{Compiled, Executable};
 use unigrad_graph::{DType, ErrorKind, Expr, KernelSpec, Literal, UserProgram};
+use unigrad_kernel::{Arg, Custom, Kernel};
 
 type Backward = dyn Fn(&[Tensor], &Tensor, &Tensor) -> Vec<Option<Tensor>> + Send + Sync;
 
@@ -62,6 +64,31 @@ pub struct CustomKernel {
     backward: Option<Arc<Backward>>,
 }
 
+/// A [`CustomKernel`] that is compiled for a device; see [`CustomKernel::compile`].
+#[derive(Debug)]
+pub struct CompiledKernel {
+    told: Option<Compiled>,
+    /// So that the device keeps it.
+    _executable: Arc<dyn Executable>,
+}
+
+impl CompiledKernel {
+    /// All that the driver tells of it; `None` where the device compiles nothing.
+    pub fn details(&self) -> Option<&Compiled> {
+        self.told.as_ref()
+    }
+
+    /// The machine code, or what the driver has in its place: a cubin, a code object, an OpenCL binary.
+    pub fn binary(&self) -> Option<&[u8]> {
+        self.told.as_ref()?.binary.as_deref()
+    }
+
+    /// The part, from 0 to 1, of a compute unit's threads that can be at work in it at a time, as its registers and shared memory allow.
+    pub fn occupancy(&self) -> Option<f64> {
+        self.told.as_ref()?.occupancy
+    }
+}
+
 impl fmt::Debug for CustomKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let languages: Vec<&str> = self.program.texts.iter().map(|(language, _)| language.as_str()).collect();
@@ -98,6 +125,38 @@ impl CustomKernel {
     ) -> CustomKernel {
         self.backward = Some(Arc::new(backward));
         self
+    }
+
+    /// Compiles the program for a device before it is used, for inputs, numbers and an output of these types. A launch of these types then compiles
+    /// nothing. The errors are those that a read of a launch would give: no text in the device's language, one that its compiler refuses, workgroups
+    /// that are too large.
+    ///
+    /// ```
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad_tensor::{CustomKernel, DType, Device};
+    ///
+    /// let device = Device::open("cpu")?;
+    /// let double = CustomKernel::new("double", [64, 1, 1]).source("ir", "kernel double(x: [f32], y: mut [f32]) threads(64, 1, 1) {
+    ///     %0 = group.x
+    ///     %1 = thread.x
+    ///     %2 = mul u32 %0, 64
+    ///     %i = add u32 %2, %1
+    ///     %3 = load f32 x[%i]
+    ///     %4 = add f32 %3, %3
+    ///     store y[%i], %4
+    /// }");
+    /// let compiled = double.compile(&device, &[DType::F32], &[], DType::F32)?;
+    /// // Machine code, registers and occupancy where the driver tells; the CPU runs kernel IR as it is.
+    /// assert!(compiled.binary().is_none() && compiled.occupancy().is_none());
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
+    pub fn compile(&self, device: &Device, inputs: &[DType], scalars: &[DType], output: DType) -> Result<CompiledKernel> {
+        let arg = |dtype: &DType, write| Arg { dtype: *dtype, len: 0, write };
+        let args = inputs.iter().map(|dtype| arg(dtype, false)).chain([arg(&output, true)]).collect();
+        let custom = Custom { program: Arc::clone(&self.program), grid: [1; 3], args, scalars: scalars.to_vec() };
+        let executable = device.compile(&Kernel::Custom(custom))?;
+        let told = device.describe(&*executable)?.into_iter().next();
+        Ok(CompiledKernel { told, _executable: executable })
     }
 
     /// What the program makes of the inputs, when `grid` workgroups run it: a tensor of this shape and dtype. The inputs are given as

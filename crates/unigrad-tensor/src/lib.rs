@@ -79,7 +79,7 @@ pub use embedding::{BagMode, EmbeddingBagOptions, EmbeddingOptions};
 pub use error::{Error, ErrorKind, NotFinite, StateDictMismatch};
 pub use index::{Ellipsis, Index, IndexItem, NewAxis, step};
 pub use interpolate::{InterpolateMode, InterpolateOptions};
-pub use kernel::CustomKernel;
+pub use kernel::{CompiledKernel, CustomKernel};
 pub use loss::{CrossEntropyOptions, CtcOptions, Reduction, TripletOptions};
 pub use pool::PoolOptions;
 pub use quantized::Quantized;

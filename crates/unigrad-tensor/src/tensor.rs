@@ -407,7 +407,8 @@ impl Tensor {
         if let Some((kind, message, help)) = problem {
             return Err(crate::error::graph_error(&Expr::fail(kind, "assign", message, help, &[&old, &new])));
         }
-        let condition = condition.map(|c| c.detach().reshape(&[]).copy_to(old.device()));
+        // No gradient flows through a Bool, so that it needs no node of its own.
+        let condition = condition.map(|c| if c.rank() == 0 { c } else { c.reshape(&[]) }.copy_to(old.device()));
         let new = if new.needs_grad() { new.detach() } else { new };
         let new = new.commit(&unigrad_plan::resolve(&old), condition.as_ref());
         if let Some(error) = new.error() {

@@ -3,11 +3,7 @@
 //! Always: called in the order in which they were added; what they keep is in the checkpoint, so that a resumed run goes on with it.
 
 use crate::{history::History, trainer::Until};
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    str::FromStr,
-};
+use std::{collections::BTreeMap, path::Path, str::FromStr};
 use unigrad_nn::{Error, HostTensor, Result};
 use unigrad_tensor::{Device, Tensor};
 

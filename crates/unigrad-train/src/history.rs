@@ -177,7 +177,8 @@ impl History {
     pub(crate) fn load(checkpoint: &Checkpoint, n_epochs: u64, n_steps: u64) -> Result<History> {
         let wrong = |what: String| Error::format(Path::new(checkpoint.source()), what, crate::saved::HELP);
         let columns: Value = checkpoint.get(COLUMNS)?;
-        let names = |part: &str| -> Option<Vec<String>> { columns[part].as_array()?.iter().map(|n| Some(n.as_str()?.to_owned())).collect() };
+        let names =
+            |part: &str| -> Option<Vec<String>> { columns[part].as_array()?.iter().map(|n| Some(n.as_str()?.to_owned())).collect() };
         let (Some(train), Some(val)) = (names("train"), names("val")) else {
             return Err(wrong(format!("has a `{COLUMNS}` that names no metrics")));
         };
@@ -216,7 +217,8 @@ fn put(metrics: &mut BTreeMap<String, Vec<f64>>, n: usize, row: Vec<(String, f64
 }
 
 fn csv_line(cells: &[String]) -> String {
-    let quoted = |cell: &String| if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() };
+    let quoted =
+        |cell: &String| if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() };
     let mut line = cells.iter().map(quoted).collect::<Vec<_>>().join(",");
     line.push('\n');
     line

@@ -121,9 +121,7 @@ impl<'a, L: Learner> Running<'a, L> {
         };
         let frame = Frame { n_batches, accumulate, epochs, steps };
         let checkpoint = checkpoint(&mut trainer)?;
-        if let (Some(folder), None) = (&trainer.folder, &trainer.lock) {
-            trainer.lock = Some(lock_folder(folder)?);
-        }
+        lock(&mut trainer)?;
         let state = named_state(learner);
         let n_optimizers = learner.optimizers().len();
         // Gradients of several batches are added in several evaluations, and several optimizers step in several: these are not undone together.
@@ -133,7 +131,9 @@ impl<'a, L: Learner> Running<'a, L> {
             true => Some((Tensor::from_slice(&[0i64], (), &trainer.device).realize()?, 0)),
             false => None,
         };
-        trainer.callbacks.extend(Display::new(trainer.console, &trainer.validation_name).map(|display| Box::new(display) as Box<dyn Callback>));
+        trainer
+            .callbacks
+            .extend(Display::new(trainer.console, &trainer.validation_name).map(|display| Box::new(display) as Box<dyn Callback>));
         let metrics = if trainer.train_metrics { trainer.metrics.iter().map(|make| make()).collect() } else { Vec::new() };
         let steps_before = learner.optimizers().first().map_or(0, |(_, optimizer)| optimizer.n_steps());
         let lr = learner.optimizers().first().map_or(0.0, |(_, optimizer)| optimizer.lr());
@@ -547,10 +547,16 @@ fn checkpoint(trainer: &mut Trainer) -> Result<Option<Checkpoint>> {
         let help = "name the folder of the interrupted run, or begin a new run without resuming";
         return if must { Err(Error::format(&path, "there is no checkpoint to resume from", help)) } else { Ok(None) };
     }
-    if trainer.lock.is_none() {
+    lock(trainer)?;
+    Checkpoint::load(&path).map(Some)
+}
+
+/// Takes the folder for this run, unless the caller has it.
+fn lock(trainer: &mut Trainer) -> Result<()> {
+    if let (Some(folder), None, true) = (&trainer.folder, &trainer.lock, trainer.locks) {
         trainer.lock = Some(lock_folder(folder)?);
     }
-    Checkpoint::load(&path).map(Some)
+    Ok(())
 }
 
 /// Parameters and buffers of all models, by name.

@@ -53,6 +53,8 @@ pub struct Trainer {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) stop_when: Option<Box<dyn Fn() -> bool>>,
     pub(crate) folder: Option<PathBuf>,
+    /// Whether the run takes the folder for itself.
+    pub(crate) locks: bool,
     pub(crate) lock: Option<FolderLock>,
     pub(crate) resume: Resume,
     pub(crate) checkpoint_every: Option<u64>,
@@ -84,6 +86,7 @@ impl Trainer {
             time_limit: None,
             stop_when: None,
             folder: None,
+            locks: true,
             lock: None,
             resume: Resume::No,
             checkpoint_every: None,
@@ -185,9 +188,9 @@ impl Trainer {
         self
     }
 
-    /// As [`Trainer::folder`], with a lock of it that is held already.
-    pub fn locked_folder(mut self, folder: impl AsRef<Path>, lock: FolderLock) -> Self {
-        self.lock = Some(lock);
+    /// As [`Trainer::folder`], where the caller holds its lock ([`lock_folder`](unigrad_nn::files::lock_folder)).
+    pub fn locked_folder(mut self, folder: impl AsRef<Path>) -> Self {
+        self.locks = false;
         self.folder(folder)
     }
 

@@ -87,6 +87,41 @@ fn square_plus_one_on_every_device() -> Result<()> {
 }
 
 #[test]
+fn a_program_is_compiled_ahead_of_its_use() -> Result<()> {
+    unigrad::init();
+    unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
+    for info in &Device::all().devices {
+        let Ok(device) = Device::open(&info.device()) else {
+            println!("SKIPPED: {}: it cannot be opened", info.device());
+            continue;
+        };
+        let from_ir = CustomKernel::new("square_plus_one", [64, 1, 1]).source("ir", IR);
+        let kernels = if matches!(info.backend, "interpreter" | "cpu") { vec![from_ir] } else { vec![from_ir, sources()] };
+        for kernel in kernels {
+            let compiled = kernel.compile(&device, &[DType::F32], &[DType::U32], DType::F32)?;
+            let told = |told: Option<String>| told.unwrap_or_else(|| "not told".to_owned());
+            if let Some(details) = compiled.details() {
+                assert!(details.source.contains(&details.entry) && !details.language.is_empty(), "{details:?}");
+            }
+            let part = compiled.occupancy();
+            assert!(part.is_none_or(|part| part > 0.0 && part <= 1.0), "{part:?}");
+            assert_eq!(compiled.details().is_none(), info.backend == "cpu", "{}", info.device());
+            // What the driver can tell, it tells.
+            let has_binary = matches!(info.backend, "cuda" | "hip" | "opencl");
+            assert_eq!(compiled.binary().is_some_and(|binary| !binary.is_empty()), has_binary, "{}", info.device());
+            assert_eq!(part.is_some(), matches!(info.backend, "cuda" | "hip"), "{}", info.device());
+            let bytes = told(compiled.binary().map(|binary| format!("{} bytes", binary.len())));
+            println!("{}: {bytes}, occupancy {}", info.device(), told(part.map(|part| part.to_string())));
+            check(&kernel, &device)?;
+        }
+        let wrong = CustomKernel::new("k", [64, 1, 1]).source("ir", "kernel k(x: [f32]) threads(64, 1, 1) {\n  %0 = nonsense\n}");
+        let error = wrong.compile(&device, &[DType::F32], &[], DType::F32).unwrap_err().to_string();
+        assert!(error.contains('2'), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_is_missing_or_wrong_is_told() -> Result<()> {
     unigrad::init();
     unigrad::device::register(unigrad_interpreter::InterpreterDriver::default());
@@ -209,7 +244,7 @@ fn errors_name_the_line_that_made_the_kernel_or_the_pass() -> Result<()> {
 #[test]
 fn an_empty_source_is_refused() -> Result<()> {
     unigrad::init();
-    for info in Device::all().devices.iter().filter(|info| info.backend != "cpu") {
+    for info in Device::all().devices.iter().filter(|info| !matches!(info.backend, "cpu" | "interpreter")) {
         let Ok(device) = Device::open(&info.device()) else { continue };
         let empty = ["cuda", "hip", "opencl", "msl", "wgsl"].iter().fold(CustomKernel::new("k", [1, 1, 1]), |k, name| k.source(name, ""));
         let error = empty.apply_on(&device, &[], &[], [1], DType::F32, [1, 1, 1]).to_vec::<f32>().unwrap_err().to_string();

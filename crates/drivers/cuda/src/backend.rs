@@ -21,7 +21,7 @@ use std::{
     },
 };
 use unigrad_device::{Abilities, Error, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
-use unigrad_gpu::{Backend, Bound, KernelCache, Key, Library, Offer, Range, Taken, Work};
+use unigrad_gpu::{Backend, Bound, KernelCache, Key, Library, Offer, Range, Resources, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
 
@@ -441,6 +441,16 @@ impl CudaBackend {
         Ok(Some(mark))
     }
 
+    /// Where the cache has what the source becomes, and the compiler's options.
+    fn key(&self, source: &Source, program: &Program) -> Result<(Key, Vec<String>), Error> {
+        let mut options = vec![self.architecture.clone(), "--std=c++17".to_owned()];
+        options.extend(source.options.iter().cloned());
+        let (major, minor) = compile::version().map_err(|(cause, help)| self.compile_error(program, format!("{cause}\n help: {help}")))?;
+        let version = format!("nvrtc {major}.{minor}");
+        let parts = [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str));
+        Ok((Key::of(&parts.map(str::as_bytes).collect::<Vec<_>>()), options))
+    }
+
     fn compile_error(&self, program: &Program, cause: String) -> Error {
         Error::Compile { device: self.name.clone(), kernel: program.name.clone(), cause }
     }
@@ -553,12 +563,7 @@ impl Backend for CudaBackend {
     }
 
     fn load_source(&self, source: &Source, program: &Program) -> Result<CudaModule, Error> {
-        let mut options = vec![self.architecture.clone(), "--std=c++17".to_owned()];
-        options.extend(source.options.iter().cloned());
-        let (major, minor) = compile::version().map_err(|(cause, help)| self.compile_error(program, format!("{cause}\n help: {help}")))?;
-        let version = format!("nvrtc {major}.{minor}");
-        let parts = [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str));
-        let key = Key::of(&parts.map(str::as_bytes).collect::<Vec<_>>());
+        let (key, options) = self.key(source, program)?;
         let cache = KernelCache::shared();
         self.enter()?;
         let dynamic_shared = u32::try_from(source.dynamic_shared).unwrap_or(u32::MAX);
@@ -591,6 +596,32 @@ impl Backend for CudaBackend {
         };
         api::check(asked).ok()?;
         Some(f64::from(blocks) * f64::from(threads) / f64::from(most.ok()?.max(1)))
+    }
+
+    fn binary(&self, _module: &CudaModule, source: &Source, program: &Program) -> Result<Option<Vec<u8>>, Error> {
+        let (key, options) = self.key(source, program)?;
+        if let Some(image) = KernelCache::shared().get(key) {
+            return Ok(Some(image));
+        }
+        compile::compile(&program.name, &source.text, &options).map(Some).map_err(|log| self.compile_error(program, log))
+    }
+
+    fn resources(&self, module: &CudaModule) -> Resources {
+        if self.enter().is_err() {
+            return Resources::default();
+        }
+        let ask = |which| {
+            let mut value = 0;
+            // SAFETY: a function of this context; pointer to a local.
+            let asked = api::check(unsafe { sys::cuFuncGetAttribute(&mut value, which, module.function) });
+            asked.ok().and_then(|()| u32::try_from(value).ok())
+        };
+        let fixed = ask(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+        Resources {
+            registers: ask(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS),
+            shared_bytes: fixed.map(|fixed| u64::from(fixed) + u64::from(module.dynamic_shared)),
+            local_bytes: ask(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES).map(u64::from),
+        }
     }
 
     fn launch(&self, module: &CudaModule, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {

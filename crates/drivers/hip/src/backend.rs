@@ -192,6 +192,18 @@ impl HipBackend {
         Error::OutOfMemory { device: self.name(), asked: bytes as u64, free, total, in_use, largest: String::new() }
     }
 
+    /// Where the cache has what the source becomes, and the compiler's options.
+    fn key(&self, source: &Source) -> (Key, Vec<String>) {
+        let mut options = vec!["-O3".to_owned(), "-std=c++17".to_owned()];
+        if !self.gpu.architecture.is_empty() {
+            options.push(format!("--offload-arch={}", self.gpu.architecture));
+        }
+        options.extend(source.options.iter().cloned());
+        let version = compile::version(&self.compiler);
+        let parts = [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str));
+        (Key::of(&parts.map(str::as_bytes).collect::<Vec<_>>()), options)
+    }
+
     fn load_code(&self, code: &[u8], source: &Source, program: &Program) -> Result<Module, String> {
         let entry = CString::new(source.entry.as_str()).map_err(|_| "the entry point's name has a NUL".to_owned())?;
         let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -339,14 +351,7 @@ impl Backend for HipBackend {
 
     fn load_source(&self, source: &Source, program: &Program) -> Result<Module, Error> {
         self.enter()?;
-        let mut options = vec!["-O3".to_owned(), "-std=c++17".to_owned()];
-        if !self.gpu.architecture.is_empty() {
-            options.push(format!("--offload-arch={}", self.gpu.architecture));
-        }
-        options.extend(source.options.iter().cloned());
-        let version = compile::version(&self.compiler);
-        let parts = [BACKEND, version.as_str(), source.text.as_str()].into_iter().chain(options.iter().map(String::as_str));
-        let key = Key::of(&parts.map(str::as_bytes).collect::<Vec<_>>());
+        let (key, options) = self.key(source);
         let cache = KernelCache::shared();
         if let Some(code) = cache.get(key) {
             match self.load_code(&code, source, program) {
@@ -360,6 +365,15 @@ impl Backend for HipBackend {
             Ok(module)
         });
         compiled.map_err(|cause| Error::Compile { device: self.name(), kernel: program.name.clone(), cause })
+    }
+
+    fn binary(&self, _module: &Module, source: &Source, program: &Program) -> Result<Option<Vec<u8>>, Error> {
+        let (key, options) = self.key(source);
+        if let Some(code) = KernelCache::shared().get(key) {
+            return Ok(Some(code));
+        }
+        let compiled = compile::compile(&self.compiler, &program.name, &source.text, &options);
+        compiled.map(Some).map_err(|cause| Error::Compile { device: self.name(), kernel: program.name.clone(), cause })
     }
 
     fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {

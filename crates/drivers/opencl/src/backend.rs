@@ -25,7 +25,7 @@ use std::{
     },
 };
 use unigrad_device::{Abilities, Error, Flush, Health, Info, Marks, Monitor, Timeline};
-use unigrad_gpu::{Backend, Bound, KernelCache, Range};
+use unigrad_gpu::{Backend, Bound, KernelCache, Range, Resources};
 use unigrad_ir::{Builder, Fragment, FragmentRole, FragmentShape, Op, Program, Source, Stmt, SubgroupOp, Target, Type, render};
 use unigrad_scalar::{DType, ReduceOp};
 
@@ -474,6 +474,15 @@ impl Backend for OpenClBackend {
 
     fn load_source(&self, source: &Source, signature: &Program) -> Result<Module, Error> {
         self.compile(source, signature, Convention::Plain)
+    }
+
+    fn binary(&self, module: &Module, _source: &Source, _program: &Program) -> Result<Option<Vec<u8>>, Error> {
+        self.alive()?;
+        Ok(module.binary(self.api))
+    }
+
+    fn resources(&self, module: &Module) -> Resources {
+        module.resources(self.api, self.found.device.handle)
     }
 
     fn launch(&self, module: &Module, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {

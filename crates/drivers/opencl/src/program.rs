@@ -9,7 +9,7 @@ use crate::{
     query::{self, name},
 };
 use std::{ffi::CString, sync::Mutex};
-use unigrad_gpu::{KernelCache, Key};
+use unigrad_gpu::{KernelCache, Key, Resources};
 use unigrad_ir::{Param, Program, Source};
 
 /// How a kernel takes its buffers. Entries of a table are arguments like others, one after another.
@@ -35,7 +35,20 @@ pub struct Module {
     /// Held from the first argument that is set to the launch.
     pub(crate) arguments: Mutex<()>,
     /// A kernel counts a reference to its program, yet some drivers look at this one.
-    _program: Object,
+    program: Object,
+}
+
+impl Module {
+    /// The platform's binary, where it gives one.
+    pub(crate) fn binary(&self, api: &Api) -> Option<Vec<u8>> {
+        binary(api, &self.program)
+    }
+
+    /// What it takes of a compute unit of the device.
+    pub(crate) fn resources(&self, api: &Api, device: Handle) -> Resources {
+        let ask = |what| ask(api, &self.kernel, device, what);
+        Resources { registers: None, shared_bytes: ask(name::KERNEL_LOCAL_MEM_SIZE), local_bytes: ask(name::KERNEL_PRIVATE_MEM_SIZE) }
+    }
 }
 
 /// Where programs are made.
@@ -63,7 +76,7 @@ impl Compiler<'_> {
         let module = |object: Object| {
             let kernel = self.kernel(program, &object, &entry, convention)?;
             let (name, block, params) = (program.name.clone(), program.block, program.params.clone());
-            Ok(Module { name, block, params, convention, kernel, arguments: Mutex::new(()), _program: object })
+            Ok(Module { name, block, params, convention, kernel, arguments: Mutex::new(()), program: object })
         };
         if let Some(binary) = self.cache.and_then(|cache| cache.get(key)) {
             if let Ok(module) = self.build_binary(&binary, &options).and_then(module) {
@@ -73,7 +86,7 @@ impl Compiler<'_> {
         }
         let object = self.build_source(&source.text, &options)?;
         if let Some(cache) = self.cache
-            && let Some(binary) = self.binary(&object)
+            && let Some(binary) = binary(self.api, &object)
         {
             cache.put(key, &binary);
         }
@@ -123,32 +136,12 @@ impl Compiler<'_> {
         }
     }
 
-    fn binary(&self, program: &Object) -> Option<Vec<u8>> {
-        let info = |what, size, data, needed| {
-            // SAFETY: the callers pass room of the size they state.
-            unsafe { (self.api.clGetProgramInfo)(program.handle(), what, size, data, needed) }
-        };
-        let sizes = query::bytes(|size, data, needed| info(name::PROGRAM_BINARY_SIZES, size, data, needed)).ok()?;
-        let [length] = query::sizes(&sizes)[..] else { return None };
-        let mut binary = vec![0_u8; usize::try_from(length).ok().filter(|length| *length > 0)?];
-        let mut pointer = binary.as_mut_ptr();
-        let pointers: *mut *mut u8 = &mut pointer;
-        let status = info(name::PROGRAM_BINARIES, size_of::<*mut u8>(), pointers.cast(), std::ptr::null_mut());
-        Code::check(status).ok().map(|()| binary)
-    }
-
     /// The entry point, if the device can run it as the program wants.
     fn kernel(&self, program: &Program, object: &Object, entry: &CString, convention: Convention) -> Result<Object, String> {
         // SAFETY: a built program, and a name that ends with NUL.
         let kernel = Object::kernel(self.api, |status| unsafe { (self.api.clCreateKernel)(object.handle(), entry.as_ptr(), status) });
         let kernel = kernel.map_err(|code| format!("entry point {}: {code}", entry.to_string_lossy()))?;
-        let ask = |what| {
-            let bytes = query::bytes(|size, data, needed| {
-                // SAFETY: `bytes` passes room of the size it states.
-                unsafe { (self.api.clGetKernelWorkGroupInfo)(kernel.handle(), self.device, what, size, data, needed) }
-            });
-            bytes.ok().and_then(|bytes| query::number(&bytes))
-        };
+        let ask = |what| ask(self.api, &kernel, self.device, what);
         if let Some(most) = ask(name::KERNEL_WORK_GROUP_SIZE).filter(|most| *most > 0 && *most < program.threads().into()) {
             return Err(format!("it has workgroups of {} threads; its registers allow {most}", program.threads()));
         }
@@ -165,6 +158,30 @@ impl Compiler<'_> {
             _ => Ok(kernel),
         }
     }
+}
+
+/// The binary of a program that is built for one device, where the platform gives it.
+fn binary(api: &Api, program: &Object) -> Option<Vec<u8>> {
+    let info = |what, size, data, needed| {
+        // SAFETY: the callers pass room of the size they state.
+        unsafe { (api.clGetProgramInfo)(program.handle(), what, size, data, needed) }
+    };
+    let sizes = query::bytes(|size, data, needed| info(name::PROGRAM_BINARY_SIZES, size, data, needed)).ok()?;
+    let [length] = query::sizes(&sizes)[..] else { return None };
+    let mut binary = vec![0_u8; usize::try_from(length).ok().filter(|length| *length > 0)?];
+    let mut pointer = binary.as_mut_ptr();
+    let pointers: *mut *mut u8 = &mut pointer;
+    let status = info(name::PROGRAM_BINARIES, size_of::<*mut u8>(), pointers.cast(), std::ptr::null_mut());
+    Code::check(status).ok().map(|()| binary)
+}
+
+/// What the platform tells of a kernel on a device.
+fn ask(api: &Api, kernel: &Object, device: Handle, what: u32) -> Option<u64> {
+    let bytes = query::bytes(|size, data, needed| {
+        // SAFETY: `bytes` passes room of the size it states.
+        unsafe { (api.clGetKernelWorkGroupInfo)(kernel.handle(), device, what, size, data, needed) }
+    });
+    bytes.ok().and_then(|bytes| query::number(&bytes))
 }
 
 /// How many arguments a parameter is in OpenCL C.

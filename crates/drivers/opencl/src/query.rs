@@ -48,6 +48,7 @@ pub(crate) mod name {
     pub(crate) const KERNEL_NUM_ARGS: u32 = 0x1191;
     pub(crate) const KERNEL_WORK_GROUP_SIZE: u32 = 0x11b0;
     pub(crate) const KERNEL_LOCAL_MEM_SIZE: u32 = 0x11b2;
+    pub(crate) const KERNEL_PRIVATE_MEM_SIZE: u32 = 0x11b4;
     pub(crate) const EVENT_COMMAND_EXECUTION_STATUS: u32 = 0x11d3;
     pub(crate) const PROFILING_COMMAND_END: u32 = 0x1283;
 }

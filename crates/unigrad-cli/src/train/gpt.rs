@@ -1,29 +1,26 @@
 //! `unigrad train gpt`: a character model of a text, and the comparison of its losses with PyTorch's.
 
 use super::{
-    FINGERPRINT, Resumed, Settings, check_data, contradiction, device, end_if_interrupted, fingerprint, folder, history::History,
-    interrupted, interrupted_after, limits, machine, output::Output, resumed, save_settings, setting, source,
+    Settings, check_data, device, done, end_if_interrupted, fingerprint, folder, interrupted, limits,
+    output::{Output, Show},
+    resumed, setting, source, trainer,
 };
-use crate::{
-    Failure,
-    args::Gpt as Options,
-    report::{EpochRow, Report},
-    stream::tell,
-};
+use crate::{Failure, args::Gpt as Options, stream::tell};
 use serde_json::{Value, json};
-use std::{path::Path, time::Instant};
+use std::{cell::RefCell, path::Path, rc::Rc, time::Instant};
 use unigrad::{
-    data::{Text, TextBatch},
+    data::{Source, Text, TextBatch},
     nn::{
-        AdamW, Checkpoint, NotFinite, Schedule, files, first_not_finite,
+        AdamW, Schedule, files,
         models::{Gpt, GptConfig},
         random::{Rng, words},
     },
     prelude::*,
+    train::{Outcome, Supervised, report::Report},
 };
 
 /// Steps between two tests.
-const INTERVAL: u64 = 100;
+const INTERVAL: usize = 100;
 /// Streams of random numbers.
 const TEST_STREAM: u64 = 1 << 40;
 const SAMPLE_STREAM: u64 = 1 << 41;
@@ -68,18 +65,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 
     let device = device(common)?;
     limits::check_gpt(&config, batch, &device)?;
-    let (checkpoint, lock, history, done) = match saved {
-        Some(saved) => {
-            let (history, done) = position(&saved, steps)?;
-            (Some(saved.checkpoint), Some(saved.lock), history, done)
-        }
-        None => Default::default(),
-    };
-    let output = Output::new(common, &folder, lock)?;
+    let (checkpoint, lock) = saved.map(|saved| (saved.checkpoint, saved.lock)).unzip();
+    let output = Rc::new(RefCell::new(Output::new(common, &folder, lock)?));
     manual_seed(seed);
     let model = Gpt::new(config, &device)?;
     let optimizer = AdamW::new(model.parameters(), lr)?.betas(0.9, 0.99).weight_decay(0.1).clip_norm(1.0);
-    let settings = vec![
+    let settings: Settings = vec![
         ("data", options.text.display().to_string()),
         ("layers", config.layers.to_string()),
         ("heads", config.heads.to_string()),
@@ -91,209 +82,112 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         ("seed", seed.to_string()),
     ];
     let schedule = Schedule::cosine(steps).warmup((steps / 20).clamp(1, 100)).floor(0.1);
-    let mut training = Training { device, model, optimizer, schedule, settings, data, history, output, seed, batch };
-    if let Some(checkpoint) = checkpoint {
-        checkpoint.restore(&training.model, &mut training.optimizer)?;
-        training.output.note(&format!("resumed after step {} of {steps}", training.optimizer.n_steps()));
+    let mut notes = Vec::new();
+    if let Some(checkpoint) = &checkpoint {
+        notes.push(format!("resumed after step {} of {steps}", checkpoint.n_steps()?));
     }
-    let parameters = training.model.n_parameters();
-    training.output.note(&format!(
-        "{}: {} characters, {} different; {parameters} parameters on {device}, seed {seed}",
+    notes.push(format!(
+        "{}: {} characters, {} different; {} parameters on {device}, seed {seed}",
         options.text.display(),
         text.tokens.len(),
-        text.vocabulary.len()
+        text.vocabulary.len(),
+        model.n_parameters()
     ));
     end_if_interrupted()?;
-    training.run(&train, test.as_ref(), steps, done)?;
-    training.finish(options, &text)
-}
+    let windows = Windows { text: train, seed, batch, ctx };
+    let mut learner = Supervised::with(model, optimizer, |model: &Gpt, (x, y): &Pair| Ok(Outcome::new(model.loss(x, y), 1)));
+    let n_epochs = usize::try_from(steps.div_ceil(INTERVAL as u64)).unwrap_or(usize::MAX);
+    let show = Show { output: Rc::clone(&output), notes, unit: format!("{INTERVAL} steps"), n_epochs, steps: Some(steps) };
+    let trainer = trainer(&device, &folder, &settings, &data, checkpoint, show).steps(steps).schedule(schedule).title("unigrad: gpt");
+    let run = match &test {
+        Some(test) => {
+            let mut judge = |learner: &mut Supervised<Gpt, AdamW, Pair>| {
+                let loss = test_loss(&learner.model, test, seed, batch, &device)?;
+                Ok(Some(vec![("loss".to_owned(), loss)]))
+            };
+            trainer.fit_judged(&mut learner, &windows, &mut judge)
+        }
+        None => trainer.fit(&mut learner, &windows, None),
+    };
+    let run = done(run, &output)?;
 
-/// The figures of a run that is continued, if they agree with how far it is.
-fn position(saved: &Resumed, steps: u64) -> Result<(History, Done), Failure> {
-    let n_steps = saved.checkpoint.n_steps()?;
-    let done = Done::load(&saved.checkpoint)?;
-    let since = if n_steps == steps { 0 } else { n_steps % INTERVAL };
-    if n_steps > steps || done.n != since || !(done.seconds >= 0.0 && done.seconds.is_finite() && done.loss_sum.is_finite()) {
-        let what = format!("says step {n_steps} of {steps}, {} of them since the last test: its numbers contradict each other", done.n);
-        return Err(contradiction(&saved.path, &what));
+    let prompt: Vec<usize> = options.prompt.bytes().filter_map(|b| text.vocabulary.encode(&[b])).flatten().map(usize::from).collect();
+    let sample = text.vocabulary.decode(&sample(&learner.model, prompt, options, seed, &device, &output.borrow())?);
+    let mut output = output.borrow_mut();
+    output.note(&format!("sample:\n{sample}"));
+    output.write_report(&Report { samples: Some(sample), ..run.report })?;
+    let seconds: f64 = run.history.seconds.iter().sum();
+    let more = json!({ "seconds": seconds, "steps": run.n_steps });
+    match run.history.last("val_loss") {
+        Some(loss) => output.result("test loss", loss, more),
+        None => output.result("train loss", run.history.last("loss").unwrap_or(f64::NAN), more),
     }
-    let n_rows = if n_steps == steps { n_steps.div_ceil(INTERVAL) } else { n_steps / INTERVAL };
-    Ok((History::load(saved, n_rows, n_steps)?, done))
+    Ok(())
 }
 
-struct Training {
-    device: Device,
-    model: Gpt,
-    optimizer: AdamW,
-    schedule: Schedule,
-    settings: Settings,
-    /// Its fingerprint.
-    data: String,
-    history: History,
-    output: Output,
+/// Tokens and, for each, the one that follows.
+type Pair = (Tensor, Tensor);
+
+fn upload(batch: &TextBatch, ctx: usize, device: &Device) -> Pair {
+    let shape = [batch.inputs.len() / ctx.max(1), ctx];
+    (Tensor::from_slice(&batch.inputs, shape, device), Tensor::from_slice(&batch.targets, shape, device))
+}
+
+/// Windows of a text; an epoch is the steps between two tests.
+struct Windows {
+    text: Text,
     seed: u64,
     batch: usize,
+    ctx: usize,
 }
 
-/// The figures since the last test.
-#[derive(Default)]
-struct Done {
-    loss_sum: f64,
-    n: u64,
-    seconds: f64,
-}
+impl Source for Windows {
+    type Batch = Pair;
 
-impl Done {
-    fn save(&self, checkpoint: &mut Checkpoint) {
-        checkpoint.set("position.loss_sum", self.loss_sum);
-        checkpoint.set("position.steps", self.n);
-        checkpoint.set("position.seconds", self.seconds);
+    fn n_items(&self) -> usize {
+        INTERVAL
     }
 
-    fn load(checkpoint: &Checkpoint) -> Result<Done, Failure> {
-        Ok(Done {
-            loss_sum: checkpoint.get("position.loss_sum")?,
-            n: checkpoint.get("position.steps")?,
-            seconds: checkpoint.get("position.seconds")?,
-        })
-    }
-}
-
-impl Training {
-    fn run(&mut self, train: &Text, test: Option<&Text>, steps: u64, mut done: Done) -> Result<(), Failure> {
-        let ctx = self.model.config().ctx;
-        let n_rows = steps.div_ceil(INTERVAL) as usize;
-        self.output.start_bar("step", steps, self.optimizer.n_steps());
-        let mut since = Instant::now();
-        while self.optimizer.n_steps() < steps {
-            let batch = train.batch(self.seed, self.optimizer.n_steps(), self.batch, ctx);
-            self.optimizer.set_lr_factor(self.schedule.factor(self.optimizer.n_steps()));
-            let loss = self.step(&batch)?;
-            self.history.step_losses.push(loss as f32);
-            done.loss_sum += loss;
-            done.n += 1;
-            self.output.advance(loss);
-            let step = self.optimizer.n_steps();
-            // Before an interruption is heard: the figures of a run must not depend on when that was.
-            if step.is_multiple_of(INTERVAL) || step == steps {
-                let test_loss = test.map(|text| self.test(text)).transpose()?;
-                let row = EpochRow {
-                    epoch: self.history.epochs.len() + 1,
-                    train_loss: done.loss_sum / done.n.max(1) as f64,
-                    test_loss,
-                    seconds: done.seconds + since.elapsed().as_secs_f64(),
-                    ..EpochRow::default()
-                };
-                self.history.epochs.push(row);
-                self.output.epoch(&row, n_rows, &format!("{INTERVAL} steps"));
-                (done, since) = (Done::default(), Instant::now());
-                self.save(&done)?;
-                if step < steps {
-                    self.output.start_bar("step", steps, step);
-                }
-            }
-            if interrupted() {
-                done.seconds += since.elapsed().as_secs_f64();
-                self.output.end_bar();
-                self.save(&done)?;
-                return Err(interrupted_after(step, &self.output.checkpoint_path()));
-            }
-        }
-        self.output.end_bar();
-        Ok(())
+    fn n_batches(&self) -> usize {
+        INTERVAL
     }
 
-    fn upload(&self, batch: &TextBatch) -> (Tensor, Tensor) {
-        let ctx = self.model.config().ctx;
-        let shape = [batch.inputs.len() / ctx.max(1), ctx];
-        (Tensor::from_slice(&batch.inputs, shape, &self.device), Tensor::from_slice(&batch.targets, shape, &self.device))
-    }
-
-    fn step(&mut self, batch: &TextBatch) -> Result<f64, Failure> {
-        let (x, y) = self.upload(batch);
-        let loss = self.model.loss(&x, &y);
-        self.optimizer.minimize(&loss, &[])?;
-        let value = f64::from(loss.item::<f32>()?);
-        if value.is_finite() {
-            return Ok(value);
-        }
-        self.output.end_bar();
-        let model = &self.model;
-        let place = first_not_finite(model, &[], || model.loss(&x, &y))?;
-        let path = self.output.checkpoint_path().with_file_name("not-finite.safetensors");
-        let step = self.optimizer.n_steps() + 1;
-        let saved = match Checkpoint::of(&self.model, &self.optimizer).and_then(|c| c.save(&path)) {
-            Ok(()) => format!("{} (the state before step {step})", path.display()),
-            Err(error) => format!("nothing: {error}"),
+    fn batches(&self, epoch: u64, first: usize, device: &Device) -> unigrad::Result<Box<dyn Iterator<Item = unigrad::Result<Pair>> + '_>> {
+        let device = *device;
+        let of = move |at: usize| {
+            let step = epoch * INTERVAL as u64 + at as u64;
+            Ok(upload(&self.text.batch(self.seed, step, self.batch, self.ctx), self.ctx, &device))
         };
-        let place = place.unwrap_or_else(|| "nothing, when the step was computed again".to_owned());
-        Err(unigrad::Error::NotFinite(Box::new(NotFinite { step, loss: value, place, saved })).into())
-    }
-
-    /// The mean loss over a few windows that are the same every time.
-    fn test(&self, text: &Text) -> Result<f64, Failure> {
-        const BATCHES: u64 = 8;
-        let mut sum = 0.0;
-        for i in 0..BATCHES {
-            let batch = text.batch(self.seed, TEST_STREAM + i, self.batch, self.model.config().ctx);
-            let (x, y) = self.upload(&batch);
-            sum += f64::from(no_grad(|| self.model.loss(&x, &y)).item::<f32>()?);
-        }
-        Ok(sum / BATCHES as f64)
-    }
-
-    fn save(&self, done: &Done) -> Result<(), Failure> {
-        let mut checkpoint = Checkpoint::of(&self.model, &self.optimizer)?;
-        save_settings(&mut checkpoint, &self.settings);
-        checkpoint.set(FINGERPRINT, &self.data);
-        done.save(&mut checkpoint);
-        self.history.save(&mut checkpoint);
-        self.output.write_metrics(&self.history)?;
-        Ok(checkpoint.save(self.output.checkpoint_path())?)
-    }
-
-    fn finish(&mut self, options: &Options, text: &Text) -> Result<(), Failure> {
-        self.model.save(&self.output.model_path())?;
-        let prompt: Vec<usize> = options.prompt.bytes().filter_map(|b| text.vocabulary.encode(&[b])).flatten().map(usize::from).collect();
-        let sample = text.vocabulary.decode(&self.sample(prompt, options)?);
-        self.output.note(&format!("sample:\n{sample}"));
-        let report = Report {
-            title: "unigrad: gpt".to_owned(),
-            settings: self.settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-            machine: machine(self.device),
-            epochs: self.history.epochs.clone(),
-            step_losses: self.history.numbered_losses(),
-            samples: Some(sample),
-            ..Report::default()
-        };
-        self.output.write_report(&report)?;
-        let last = self.history.epochs.last();
-        let seconds: f64 = self.history.epochs.iter().map(|row| row.seconds).sum();
-        let more = json!({ "seconds": seconds, "steps": self.optimizer.n_steps() });
-        match last.and_then(|row| row.test_loss) {
-            Some(loss) => self.output.result("test loss", loss, more),
-            None => self.output.result("train loss", last.map_or(f64::NAN, |row| row.train_loss), more),
-        }
-        Ok(())
+        Ok(Box::new((first..INTERVAL).map(of)))
     }
 }
 
-impl Training {
-    /// Continues `prompt`, one token after the other, so that Ctrl-C is heard between them.
-    fn sample(&self, prompt: Vec<usize>, options: &Options) -> Result<Vec<usize>, Failure> {
-        let mut rng = Rng::new(self.seed, SAMPLE_STREAM);
-        let mut tokens = if prompt.is_empty() { vec![0] } else { prompt };
-        for _ in 0..options.sample {
-            if interrupted() {
-                tell(format_args!("interrupted while it wrote a sample; the model is in {}", self.output.model_path().display()));
-                return Err(Failure::Interrupted);
-            }
-            let seen = &tokens[tokens.len().saturating_sub(self.model.config().ctx)..];
-            let longer = self.model.sample(seen, 1, options.temperature, &mut rng, &self.device)?;
-            tokens.extend(longer.last());
-        }
-        Ok(tokens)
+/// The mean loss over a few windows that are the same every time.
+fn test_loss(model: &Gpt, text: &Text, seed: u64, batch: usize, device: &Device) -> unigrad::Result<f64> {
+    const BATCHES: u64 = 8;
+    let mut sum = 0.0;
+    for i in 0..BATCHES {
+        let ctx = model.config().ctx;
+        let (x, y) = upload(&text.batch(seed, TEST_STREAM + i, batch, ctx), ctx, device);
+        sum += f64::from(no_grad(|| model.loss(&x, &y)).item::<f32>()?);
     }
+    Ok(sum / BATCHES as f64)
+}
+
+/// Continues `prompt`, one token after the other, so that Ctrl-C is heard between them.
+fn sample(model: &Gpt, prompt: Vec<usize>, options: &Options, seed: u64, device: &Device, output: &Output) -> Result<Vec<usize>, Failure> {
+    let mut rng = Rng::new(seed, SAMPLE_STREAM);
+    let mut tokens = if prompt.is_empty() { vec![0] } else { prompt };
+    for _ in 0..options.sample {
+        if interrupted() {
+            tell(format_args!("interrupted while it wrote a sample; the model is in {}", output.model_path().display()));
+            return Err(Failure::Interrupted);
+        }
+        let seen = &tokens[tokens.len().saturating_sub(model.config().ctx)..];
+        let longer = model.sample(seen, 1, options.temperature, &mut rng, device)?;
+        tokens.extend(longer.last());
+    }
+    Ok(tokens)
 }
 
 /// A golden file: what PyTorch computed, and from what.

@@ -1,24 +1,28 @@
 //! `unigrad train digits` and `unigrad train mnist`: classifiers of small grey images.
 
 use super::{
-    FINGERPRINT, Resumed, Settings, check_data, contradiction, device, end_if_interrupted, fingerprint, folder, history::History,
-    interrupted, interrupted_after, limits, machine, output::Output, resumed, save_settings, setting, source,
+    Settings, check_data, device, done, end_if_interrupted, fingerprint, folder, interrupted, limits,
+    output::{Output, Show},
+    resumed, setting, source, trainer,
 };
 use crate::{
     Failure,
     args::{Common, Digits, ImageModel, Mnist},
-    report::{EpochRow, Mistake, Report},
 };
 use clap::ValueEnum;
 use serde_json::json;
-use std::{sync::Arc, time::Instant};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 use unigrad::{
-    data::{self, Batches, ImageBatch, ImageSplit, Images},
+    data::{self, Batches, ImageBatch, ImageSplit, Images, Source},
     nn::{
-        AdamW, Checkpoint, Confusion, NotFinite, Schedule, first_not_finite,
+        AdamW, Confusion, Schedule,
         models::{Cnn, Mlp},
     },
     prelude::*,
+    train::{
+        Outcome, Supervised,
+        report::{Mistake, Report},
+    },
 };
 
 /// What differs between data sets, unless the user says otherwise.
@@ -63,64 +67,48 @@ impl std::fmt::Display for ModelName {
     }
 }
 
-/// Where an interrupted run stands.
-#[derive(Default)]
-struct Position {
-    epoch: usize,
-    batch: usize,
-    loss_sum: f64,
-    n_correct: u64,
-    n_seen: u64,
-    seconds: f64,
+/// A batch on the device.
+struct Uploaded {
+    pixels: Tensor,
+    labels: Tensor,
 }
 
-impl Position {
-    fn save(&self, checkpoint: &mut Checkpoint) {
-        checkpoint.set("position.epoch", self.epoch);
-        checkpoint.set("position.batch", self.batch);
-        checkpoint.set("position.loss_sum", self.loss_sum);
-        checkpoint.set("position.correct", self.n_correct);
-        checkpoint.set("position.seen", self.n_seen);
-        checkpoint.set("position.seconds", self.seconds);
-    }
-
-    fn load(checkpoint: &Checkpoint) -> Result<Position, Failure> {
-        Ok(Position {
-            epoch: checkpoint.get("position.epoch")?,
-            batch: checkpoint.get("position.batch")?,
-            loss_sum: checkpoint.get("position.loss_sum")?,
-            n_correct: checkpoint.get("position.correct")?,
-            n_seen: checkpoint.get("position.seen")?,
-            seconds: checkpoint.get("position.seconds")?,
-        })
-    }
-
-    /// Where a run that is continued stands, and its figures, if they agree.
-    fn restore(saved: &Resumed, epochs: usize, batches: &Batches) -> Result<(History, Position), Failure> {
-        let position = Position::load(&saved.checkpoint)?;
-        let n_steps = saved.checkpoint.n_steps()?;
-        let inside = position.epoch < epochs && position.batch <= batches.len() || position.epoch == epochs && position.batch == 0;
-        let taken = (position.epoch as u64).checked_mul(batches.len() as u64).and_then(|n| n.checked_add(position.batch as u64));
-        let real = position.seconds >= 0.0 && position.seconds.is_finite() && position.loss_sum.is_finite();
-        if !inside || taken != Some(n_steps) || !real || position.n_correct > position.n_seen {
-            let Position { epoch, batch, .. } = position;
-            let what = format!("says epoch {epoch} of {epochs}, batch {batch}, step {n_steps}: its numbers contradict each other");
-            return Err(contradiction(&saved.path, &what));
-        }
-        Ok((History::load(saved, position.epoch as u64, n_steps)?, position))
+fn upload(batch: &ImageBatch, device: &Device) -> Uploaded {
+    let n = batch.labels.len();
+    Uploaded {
+        pixels: Tensor::from_slice(&batch.pixels, [n, 1, batch.height, batch.width], device),
+        labels: Tensor::from_slice(&batch.labels, [n], device),
     }
 }
 
-struct Training {
-    device: Device,
-    model: Box<dyn Layer>,
-    optimizer: AdamW,
-    schedule: Schedule,
-    settings: Settings,
-    /// Its fingerprint.
-    data: String,
-    history: History,
-    output: Output,
+/// Batches of images, each image moved a little.
+struct Moved {
+    images: Arc<Images>,
+    batches: Batches,
+    jitter: usize,
+}
+
+impl Source for Moved {
+    type Batch = Uploaded;
+
+    fn n_items(&self) -> usize {
+        self.images.len()
+    }
+
+    fn n_batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    fn batches(
+        &self,
+        epoch: u64,
+        first: usize,
+        device: &Device,
+    ) -> unigrad::Result<Box<dyn Iterator<Item = unigrad::Result<Uploaded>> + '_>> {
+        let (images, jitter, device) = (Arc::clone(&self.images), self.jitter, *device);
+        let made = self.batches.prepare(epoch, first, move |items, rng| images.batch(items, Some((jitter, rng))));
+        Ok(Box::new(made.map(move |batch| Ok(upload(&batch, &device)))))
+    }
 }
 
 fn run(
@@ -154,14 +142,8 @@ fn run(
     }
     limits::check_images(h * w, batch.min(split.train.len()), first_layer, &device)?;
     let batches = Batches::new(split.train.len(), batch, seed).drop_last();
-    let (checkpoint, lock, history, position) = match saved {
-        Some(saved) => {
-            let (history, position) = Position::restore(&saved, epochs, &batches)?;
-            (Some(saved.checkpoint), Some(saved.lock), history, position)
-        }
-        None => Default::default(),
-    };
-    let output = Output::new(common, &folder, lock)?;
+    let (checkpoint, lock) = saved.map(|saved| (saved.checkpoint, saved.lock)).unzip();
+    let output = Rc::new(RefCell::new(Output::new(common, &folder, lock)?));
 
     manual_seed(seed);
     let model: Box<dyn Layer> = match model_name.0 {
@@ -170,7 +152,7 @@ fn run(
     };
     let total = (epochs * batches.len()) as u64;
     let optimizer = AdamW::new(model.parameters(), lr)?;
-    let settings = vec![
+    let settings: Settings = vec![
         ("data", split.name.clone()),
         ("model", model_name.to_string()),
         ("epochs", epochs.to_string()),
@@ -179,194 +161,99 @@ fn run(
         ("seed", seed.to_string()),
     ];
     let schedule = Schedule::cosine(total).warmup((total / 20).max(1));
-    let mut training = Training { device, model, optimizer, schedule, settings, data, history, output };
-    if let Some(checkpoint) = checkpoint {
-        checkpoint.restore(&training.model, &mut training.optimizer)?;
-        training.output.note(&format!("resumed in epoch {} of {epochs}", (position.epoch + 1).min(epochs)));
+    let mut notes = Vec::new();
+    if let Some(checkpoint) = &checkpoint {
+        let epoch: usize = checkpoint.get("position.epoch")?;
+        notes.push(format!("resumed in epoch {} of {epochs}", epoch.saturating_add(1).min(epochs)));
     }
-    training.output.note(&split.note);
-    training.output.note(&format!("{} on {device}, {} parameters, seed {seed}", model_name, training.model.n_parameters()));
+    notes.push(split.note.clone());
+    notes.push(format!("{model_name} on {device}, {} parameters, seed {seed}", model.n_parameters()));
     end_if_interrupted()?;
-    training.run(&split, &batches, defaults.jitter, epochs, position)
+    let forward = |model: &Box<dyn Layer>, batch: &Uploaded| {
+        let logits = model.forward(&batch.pixels);
+        let correct = logits.detach().argmax(1).eq(&batch.labels).sum(());
+        Ok(Outcome::new(logits.cross_entropy(&batch.labels), batch.labels.numel()).sum("accuracy", &correct))
+    };
+    let mut learner = Supervised::with(model, optimizer, forward).inputs(|batch: &Uploaded| vec![("images", batch.pixels.clone())]);
+    let show = Show { output: Rc::clone(&output), notes, unit: "epoch".to_owned(), n_epochs: epochs, steps: None };
+    let trainer = trainer(&device, &folder, &settings, &data, checkpoint, show).epochs(epochs).schedule(schedule);
+    let train = Moved { images: Arc::new(split.train.clone()), batches, jitter: defaults.jitter };
+    let mut last_test = None;
+    let run = trainer.title(&format!("unigrad: {}", split.name)).fit_judged(&mut learner, &train, &mut |learner| {
+        let test = evaluate(&learner.model, &split.test, &device)?;
+        let figures = test.as_ref().map(|test| vec![("loss".to_owned(), test.loss), ("accuracy".to_owned(), test.confusion.accuracy())]);
+        last_test = test;
+        Ok(figures)
+    });
+    let run = done(run, &output)?;
+    let test = match last_test {
+        Some(test) => test,
+        // All was done before.
+        None => {
+            learner.model.eval();
+            match evaluate(&learner.model, &split.test, &device)? {
+                Some(test) => test,
+                None => return Err(super::interrupted_after(run.n_steps, &output.borrow().checkpoint_path())),
+            }
+        }
+    };
+    let mut output = output.borrow_mut();
+    output.write_report(&report(run.report, &split, &test))?;
+    let seconds: f64 = run.history.seconds.iter().sum();
+    let more = json!({ "test_loss": test.loss, "seconds": seconds, "steps": run.n_steps });
+    output.result("test accuracy", test.confusion.accuracy(), more);
+    Ok(())
 }
 
-impl Training {
-    fn run(&mut self, split: &ImageSplit, batches: &Batches, jitter: usize, epochs: usize, mut position: Position) -> Result<(), Failure> {
-        let train = Arc::new(split.train.clone());
-        let mut last_test = None;
-        while position.epoch < epochs {
-            self.output.start_bar(&format!("epoch {}/{epochs}", position.epoch + 1), batches.len() as u64, position.batch as u64);
-            let before = position.seconds;
-            let started = Instant::now();
-            let source = Arc::clone(&train);
-            let prepared =
-                batches.prepare(position.epoch as u64, position.batch, move |items, rng| source.batch(items, Some((jitter, rng))));
-            for batch in prepared {
-                let (loss, correct) = self.step(&batch)?;
-                position.batch += 1;
-                position.loss_sum += loss * batch.labels.len() as f64;
-                position.n_correct += correct;
-                position.n_seen += batch.labels.len() as u64;
-                position.seconds = before + started.elapsed().as_secs_f64();
-                self.output.advance(loss);
-                if interrupted() {
-                    return Err(self.stop(&position)?);
-                }
-            }
-            let Some(test) = self.evaluate(&split.test)? else { return Err(self.stop(&position)?) };
-            let n_seen = position.n_seen.max(1) as f64;
-            let row = EpochRow {
-                epoch: position.epoch + 1,
-                train_loss: position.loss_sum / n_seen,
-                train_accuracy: Some(position.n_correct as f64 / n_seen),
-                test_loss: Some(test.loss),
-                test_accuracy: Some(test.confusion.accuracy()),
-                seconds: before + started.elapsed().as_secs_f64(),
-            };
-            self.history.epochs.push(row);
-            self.output.epoch(&row, epochs, "epoch");
-            position = Position { epoch: position.epoch + 1, ..Position::default() };
-            self.save(&position)?;
-            last_test = Some(test);
+/// How a model does on images; `None` if the user asked to stop.
+fn evaluate(model: &impl Layer, images: &Images, device: &Device) -> unigrad::Result<Option<Test>> {
+    const AT_ONCE: usize = 500;
+    // Of large images only as many as a batch of small ones has pixels.
+    const PIXELS_AT_ONCE: usize = 1 << 22;
+    let at_once = (PIXELS_AT_ONCE / images.image(0).len().max(1)).clamp(1, AT_ONCE);
+    let mut test = Test { loss: 0.0, confusion: Confusion::new(images.n_classes), mistakes: Vec::new() };
+    let all: Vec<usize> = (0..images.len()).collect();
+    for items in all.chunks(at_once) {
+        if interrupted() {
+            return Ok(None);
         }
-        let test = match last_test {
-            Some(test) => test,
-            None => match self.evaluate(&split.test)? {
-                Some(test) => test,
-                None => return Err(self.stop(&position)?),
-            },
-        };
-        self.model.save(&self.output.model_path())?;
-        self.output.write_report(&self.report(split, &test))?;
-        let seconds: f64 = self.history.epochs.iter().map(|row| row.seconds).sum();
-        let more = json!({ "test_loss": test.loss, "seconds": seconds, "steps": self.optimizer.n_steps() });
-        self.output.result("test accuracy", test.confusion.accuracy(), more);
-        Ok(())
-    }
-
-    /// Saves where an interrupted run is; gives what it ends with.
-    fn stop(&mut self, position: &Position) -> Result<Failure, Failure> {
-        self.output.end_bar();
-        self.save(position)?;
-        Ok(interrupted_after(self.optimizer.n_steps(), &self.output.checkpoint_path()))
-    }
-
-    /// One step; gives its loss, and how many images were read right.
-    fn step(&mut self, batch: &ImageBatch) -> Result<(f64, u64), Failure> {
-        let random = Generator::global().state();
-        let (x, y) = self.upload(batch);
-        let logits = self.model.forward(&x);
-        let loss = logits.cross_entropy(&y);
-        let correct = logits.detach().argmax(1).eq(&y).sum(());
-        self.optimizer.set_lr_factor(self.schedule.factor(self.optimizer.n_steps()));
-        self.optimizer.minimize(&loss, &[&correct])?;
-        let value = f64::from(loss.item::<f32>()?);
-        if !value.is_finite() {
-            return Err(self.not_finite(value, &x, &y, random));
-        }
-        self.history.step_losses.push(value as f32);
-        Ok((value, correct.to_f64()? as u64))
-    }
-
-    /// Where it went wrong; the state before the step is kept.
-    fn not_finite(&mut self, loss: f64, x: &Tensor, y: &Tensor, random: (u64, u64)) -> Failure {
-        self.output.end_bar();
-        Generator::global().set(random.0, random.1);
-        let model = &self.model;
-        let place = first_not_finite(model, &[("images", x)], || model.forward(x).cross_entropy(y));
-        let place = match place {
-            Ok(place) => place.unwrap_or_else(|| "nothing, when the step was computed again".to_owned()),
-            Err(error) => return error.into(),
-        };
-        let path = self.output.checkpoint_path().with_file_name("not-finite.safetensors");
-        let step = self.optimizer.n_steps() + 1;
-        let saved = match Checkpoint::of(&self.model, &self.optimizer).and_then(|c| c.save(&path)) {
-            Ok(()) => format!("{} (the state before step {step})", path.display()),
-            Err(error) => format!("nothing: {error}"),
-        };
-        unigrad::Error::NotFinite(Box::new(NotFinite { step, loss, place, saved })).into()
-    }
-
-    fn upload(&self, batch: &ImageBatch) -> (Tensor, Tensor) {
-        let n = batch.labels.len();
-        (
-            Tensor::from_slice(&batch.pixels, [n, 1, batch.height, batch.width], &self.device),
-            Tensor::from_slice(&batch.labels, [n], &self.device),
-        )
-    }
-
-    /// `None` if the user asked to stop.
-    fn evaluate(&mut self, images: &Images) -> Result<Option<Test>, Failure> {
-        const AT_ONCE: usize = 500;
-        // Of large images only as many as a batch of small ones has pixels.
-        const PIXELS_AT_ONCE: usize = 1 << 22;
-        let at_once = (PIXELS_AT_ONCE / images.image(0).len().max(1)).clamp(1, AT_ONCE);
-        let mut test = Test { loss: 0.0, confusion: Confusion::new(images.n_classes), mistakes: Vec::new() };
-        self.model.eval();
-        let all: Vec<usize> = (0..images.len()).collect();
-        for items in all.chunks(at_once) {
-            if interrupted() {
-                self.model.train(true);
-                return Ok(None);
-            }
-            let batch = images.batch(items, None);
-            let (x, _) = self.upload(&batch);
-            let probabilities = no_grad(|| self.model.forward(&x).log_softmax(-1)).to_vec::<f32>()?;
-            for ((&item, row), &label) in items.iter().zip(probabilities.chunks(images.n_classes)).zip(&batch.labels) {
-                let (predicted, best) =
-                    row.iter().enumerate().fold((0, f32::NEG_INFINITY), |best, (i, &p)| if p > best.1 { (i, p) } else { best });
-                let label = label as usize;
-                test.loss -= f64::from(row[label]);
-                test.confusion.add(predicted, label);
-                if predicted != label {
-                    test.mistakes.push((item, predicted, f64::from(best).exp()));
-                }
+        let batch = images.batch(items, None);
+        let x = upload(&batch, device).pixels;
+        let probabilities = no_grad(|| model.forward(&x).log_softmax(-1)).to_vec::<f32>()?;
+        for ((&item, row), &label) in items.iter().zip(probabilities.chunks(images.n_classes)).zip(&batch.labels) {
+            let (predicted, best) =
+                row.iter().enumerate().fold((0, f32::NEG_INFINITY), |best, (i, &p)| if p > best.1 { (i, p) } else { best });
+            let label = label as usize;
+            test.loss -= f64::from(row[label]);
+            test.confusion.add(predicted, label);
+            if predicted != label {
+                test.mistakes.push((item, predicted, f64::from(best).exp()));
             }
         }
-        self.model.train(true);
-        test.loss /= images.len().max(1) as f64;
-        Ok(Some(test))
     }
+    test.loss /= images.len().max(1) as f64;
+    Ok(Some(test))
+}
 
-    fn save(&self, position: &Position) -> Result<(), Failure> {
-        let mut checkpoint = Checkpoint::of(&self.model, &self.optimizer)?;
-        save_settings(&mut checkpoint, &self.settings);
-        checkpoint.set(FINGERPRINT, &self.data);
-        position.save(&mut checkpoint);
-        self.history.save(&mut checkpoint);
-        self.output.write_metrics(&self.history)?;
-        Ok(checkpoint.save(self.output.checkpoint_path())?)
-    }
-
-    fn report(&self, split: &ImageSplit, test: &Test) -> Report {
-        let images = &split.test;
-        let classes = images.n_classes;
-        let matrix = (0..classes).map(|l| (0..classes).map(|p| test.confusion.count(l, p) as u32).collect()).collect();
-        let mut mistakes: Vec<Mistake> = test
-            .mistakes
-            .iter()
-            .map(|&(item, predicted, confidence)| Mistake {
-                pixels: images.image(item).iter().map(|&p| (u32::from(p) * 255 / u32::from(images.white.max(1))) as u8).collect(),
-                width: images.width,
-                height: images.height,
-                truth: usize::from(images.labels[item]),
-                predicted,
-                confidence,
-            })
-            .collect();
-        mistakes.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
-        Report {
-            title: format!("unigrad: {}", split.name),
-            settings: self.settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-            machine: machine(self.device),
-            epochs: self.history.epochs.clone(),
-            step_losses: self.history.numbered_losses(),
-            confusion: Some(matrix),
-            class_names: (0..classes).map(|c| c.to_string()).collect(),
-            mistakes,
-            samples: None,
-        }
-    }
+/// The run's page with what is known of the test.
+fn report(report: Report, split: &ImageSplit, test: &Test) -> Report {
+    let images = &split.test;
+    let classes = images.n_classes;
+    let matrix = (0..classes).map(|l| (0..classes).map(|p| test.confusion.count(l, p) as u32).collect()).collect();
+    let mut mistakes: Vec<Mistake> = test
+        .mistakes
+        .iter()
+        .map(|&(item, predicted, confidence)| Mistake {
+            pixels: images.image(item).iter().map(|&p| (u32::from(p) * 255 / u32::from(images.white.max(1))) as u8).collect(),
+            width: images.width,
+            height: images.height,
+            truth: usize::from(images.labels[item]),
+            predicted,
+            confidence,
+        })
+        .collect();
+    mistakes.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    Report { confusion: Some(matrix), class_names: (0..classes).map(|c| c.to_string()).collect(), mistakes, ..report }
 }
 
 /// How a model does on images it has not learned from.

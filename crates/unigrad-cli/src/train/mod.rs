@@ -7,7 +7,6 @@
 //! exit status, not the run.
 
 mod gpt;
-mod history;
 mod images;
 pub(crate) mod interrupt;
 mod limits;
@@ -19,13 +18,18 @@ use crate::{
     stream::{self, tell},
 };
 use interrupt::interrupted;
-use std::path::{Path, PathBuf};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 use unigrad::{
     nn::{
         Checkpoint,
         files::{self, FolderLock},
     },
     prelude::*,
+    train::{CHECKPOINT, Ended, Run, Trainer},
 };
 
 pub(crate) fn run(what: Train) -> Result<(), Failure> {
@@ -82,18 +86,13 @@ fn resumed(common: &Common, folder: &Path) -> Result<Option<Resumed>, Failure> {
     if !common.resume {
         return Ok(None);
     }
-    let path = folder.join(output::CHECKPOINT);
+    let path = folder.join(CHECKPOINT);
     if !path.exists() {
         let cause = format!("{}: there is no checkpoint to resume from", path.display());
         return Err(Failure::new(cause, "name the folder of the interrupted run with `--out`, or leave `--resume` out"));
     }
     let lock = files::lock_folder(folder)?;
     Ok(Some(Resumed { checkpoint: Checkpoint::load(&path)?, path, lock }))
-}
-
-/// A checkpoint whose parts contradict each other.
-fn contradiction(path: &Path, what: &str) -> Failure {
-    Failure::new(format!("{}: {what}", path.display()), "use the checkpoint as the run wrote it, or start a new run without `--resume`")
 }
 
 /// What tells data from other data: its length and a checksum (FNV-1a).
@@ -147,18 +146,23 @@ fn source(saved: Option<&Resumed>) -> String {
 /// What a run was asked to do, by name: for the checkpoint, the report, and the reader.
 type Settings = Vec<(&'static str, String)>;
 
-fn save_settings(checkpoint: &mut Checkpoint, settings: &Settings) {
-    settings.iter().for_each(|(name, value)| checkpoint.set(&format!("setting.{name}"), value));
+/// A trainer for the command: it keeps settings and the data's fingerprint, hears interruptions, and leaves what is shown to `show`.
+fn trainer(device: &Device, folder: &Path, settings: &Settings, data: &str, checkpoint: Option<Checkpoint>, show: output::Show) -> Trainer {
+    let trainer = Trainer::new(device).locked_folder(folder).quiet().report(false).validation_name("test").keep(FINGERPRINT, data);
+    let trainer = trainer.read_every(1).stop_when(interrupted).callback(show);
+    let trainer = settings.iter().fold(trainer, |trainer, (name, value)| trainer.setting(name, value));
+    match checkpoint {
+        Some(checkpoint) => trainer.resume_from(checkpoint),
+        None => trainer,
+    }
 }
 
-fn machine(device: Device) -> Vec<(String, String)> {
-    let info = device.info();
-    let row = |name: &str, value: String| (name.to_owned(), value);
-    vec![
-        row("device", format!("{} ({})", device.name(), info.name)),
-        row("units", info.compute_units.to_string()),
-        row("driver", info.version),
-        row("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
-        row("unigrad", env!("CARGO_PKG_VERSION").to_owned()),
-    ]
+/// A run that is done; one that was interrupted, or failed, is what the command ends with.
+fn done(run: unigrad::Result<Run>, output: &Rc<RefCell<output::Output>>) -> Result<Run, Failure> {
+    let run = run.inspect_err(|_| output.borrow_mut().end_bar())?;
+    if run.ended == Ended::Interrupted {
+        output.borrow_mut().end_bar();
+        return Err(interrupted_after(run.n_steps, &output.borrow().checkpoint_path()));
+    }
+    Ok(run)
 }

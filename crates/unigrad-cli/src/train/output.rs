@@ -3,20 +3,20 @@
 //! Always: results go to standard output, the bar and notes to standard error, so that output can be piped; a bar is only drawn on
 //! a terminal. Files are replaced whole.
 
-use super::history::History;
-use crate::{
-    Failure,
-    args::Common,
-    report::{EpochRow, Report},
-};
+use crate::{Failure, args::Common};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use unigrad::nn::files::{self, FolderLock};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+use unigrad::{
+    nn::files::{self, FolderLock},
+    train::{CHECKPOINT, Callback, Context, EpochRow, report::Report},
+};
 
-pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 const MODEL: &str = "model.safetensors";
-const METRICS: &str = "metrics.csv";
 const REPORT: &str = "report.html";
 
 pub(crate) struct Output {
@@ -79,24 +79,25 @@ impl Output {
     /// The line of an epoch.
     pub(crate) fn epoch(&mut self, row: &EpochRow, of: usize, unit: &str) {
         self.end_bar();
+        let train_loss = row.train("loss").unwrap_or(f64::NAN);
+        let (train_accuracy, test_loss, test_accuracy) = (row.train("accuracy"), row.val("loss"), row.val("accuracy"));
         if self.json {
             say!(
                 "{}",
                 json!({
-                    "event": unit, "index": row.epoch, "of": of, "train_loss": row.train_loss, "train_accuracy": row.train_accuracy,
-                    "test_loss": row.test_loss, "test_accuracy": row.test_accuracy, "seconds": row.seconds,
+                    "event": unit, "index": row.epoch, "of": of, "train_loss": train_loss, "train_accuracy": train_accuracy,
+                    "test_loss": test_loss, "test_accuracy": test_accuracy, "seconds": row.seconds,
                 })
             );
         } else if !self.quiet {
             let width = of.to_string().len();
             let part = |name: &str, x: Option<f64>| x.map_or_else(String::new, |x| format!("  {name} {x:.4}"));
             say!(
-                "{unit} {:>width$}/{of}  train loss {:.4}{}{}{}  {:.1} s",
+                "{unit} {:>width$}/{of}  train loss {train_loss:.4}{}{}{}  {:.1} s",
                 row.epoch,
-                row.train_loss,
-                part("accuracy", row.train_accuracy),
-                part("| test loss", row.test_loss),
-                part("accuracy", row.test_accuracy),
+                part("accuracy", train_accuracy),
+                part("| test loss", test_loss),
+                part("accuracy", test_accuracy),
                 row.seconds
             );
         }
@@ -116,15 +117,50 @@ impl Output {
         }
     }
 
-    pub(crate) fn write_metrics(&self, history: &History) -> Result<(), Failure> {
-        Ok(files::replace(&self.folder.join(METRICS), |file| file.write_all(history.to_csv().as_bytes()))?)
-    }
-
     pub(crate) fn write_report(&self, report: &Report) -> Result<(), Failure> {
         let path = self.folder.join(REPORT);
-        let page = report.to_html();
-        files::replace(&path, |file| file.write_all(page.as_bytes()))?;
+        report.save(&path)?;
         self.note(&format!("report: {}", path.display()));
+        Ok(())
+    }
+}
+
+/// What a trainer's run shows by an [`Output`].
+pub(crate) struct Show {
+    pub(crate) output: Rc<RefCell<Output>>,
+    /// What there is to tell before the first step.
+    pub(crate) notes: Vec<String>,
+    /// What an epoch is called, and how many there are.
+    pub(crate) unit: String,
+    pub(crate) n_epochs: usize,
+    /// The steps of the whole run, where the bar counts those and not the epoch's.
+    pub(crate) steps: Option<u64>,
+}
+
+impl Callback for Show {
+    fn on_run_begin(&mut self, _: &mut Context<'_>) -> unigrad::Result<()> {
+        self.notes.iter().for_each(|note| self.output.borrow().note(note));
+        Ok(())
+    }
+
+    fn on_epoch_begin(&mut self, run: &mut Context<'_>) -> unigrad::Result<()> {
+        let mut output = self.output.borrow_mut();
+        match self.steps {
+            Some(steps) => output.start_bar("step", steps, run.step),
+            None => output.start_bar(&format!("epoch {}/{}", run.epoch + 1, self.n_epochs), run.n_batches as u64, run.batch as u64),
+        }
+        Ok(())
+    }
+
+    fn on_step_end(&mut self, run: &mut Context<'_>) -> unigrad::Result<()> {
+        self.output.borrow().advance(run.loss.unwrap_or(f64::NAN));
+        Ok(())
+    }
+
+    fn on_epoch_end(&mut self, run: &mut Context<'_>) -> unigrad::Result<()> {
+        if let Some(row) = run.epoch.checked_sub(1).and_then(|last| run.history.row(last)) {
+            self.output.borrow_mut().epoch(&row, self.n_epochs, &self.unit);
+        }
         Ok(())
     }
 }

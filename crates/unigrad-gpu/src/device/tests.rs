@@ -3,11 +3,11 @@
 
 use super::GpuDevice;
 use crate::{Backend, Bound, Range};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use unigrad_device::{Abilities, Error, Info, OpenDevice, RawBuffer, Slice};
-use unigrad_ir::{FragmentShape, Program, Target};
-use unigrad_kernel::{Arg, Contract, Index, Inst, InstOp, KDim, Kernel, MDim, NDim, Region, Value};
-use unigrad_scalar::{DType, ReduceOp};
+use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
+use unigrad_kernel::{Arg, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, MDim, NDim, Region, Value};
+use unigrad_scalar::{DType, ReduceOp, UserProgram};
 
 /// Answers as it is told to.
 struct Told {
@@ -18,11 +18,13 @@ struct Told {
     parts: [f64; 2],
     /// Threads of the workgroups launched.
     launched: Mutex<Vec<u32>>,
+    /// Sources loaded.
+    loaded: Mutex<Vec<String>>,
 }
 
 impl Told {
     fn device(target: Target, takes: fn(&Program) -> bool, parts: [f64; 2]) -> GpuDevice<Told> {
-        GpuDevice::new(Told { target, takes, parts, launched: Mutex::default() })
+        GpuDevice::new(Told { target, takes, parts, launched: Mutex::default(), loaded: Mutex::default() })
     }
 }
 
@@ -65,6 +67,11 @@ impl Backend for Told {
         Err(Error::Compile { device: "told:0".to_owned(), kernel: program.name.clone(), cause: "no".to_owned() })
     }
 
+    fn load_source(&self, source: &Source, signature: &Program) -> Result<u32, Error> {
+        self.loaded.lock().unwrap().push(source.text.clone());
+        Ok(signature.block.iter().product())
+    }
+
     fn occupancy(&self, threads: &u32) -> Option<f64> {
         Some(if *threads > 128 { self.parts[0] } else { self.parts[1] * f64::from(*threads) / 128.0 })
     }
@@ -77,6 +84,28 @@ impl Backend for Told {
     fn synchronize(&self) -> Result<(), Error> {
         Ok(())
     }
+}
+
+#[test]
+fn a_users_program_is_loaded_once_for_each_signature() {
+    let device = Told::device(Target { dialect: Dialect::Cuda, ..Target::interpreter() }, |_| true, [1.0; 2]);
+    let texts = vec![("cuda".to_owned(), "text".to_owned())];
+    let program = Arc::new(UserProgram { name: "own".to_owned(), entry: "own".to_owned(), texts, block: [64, 1, 1] });
+    let kernel = |dtype, len, grid| {
+        let args = [false, true].map(|write| Arg { dtype, len, write }).to_vec();
+        Kernel::Custom(Custom { program: Arc::clone(&program), grid: [grid, 1, 1], args, scalars: Vec::new() })
+    };
+    let loaded = || device.backend().loaded.lock().unwrap().len();
+    // Ahead of its use, then for launches of several sizes.
+    let executable = device.compile(&kernel(DType::F32, 0, 1)).unwrap();
+    for (len, grid) in [(64, 1), (640, 10)] {
+        device.compile(&kernel(DType::F32, len, grid)).unwrap();
+    }
+    assert_eq!(loaded(), 1);
+    device.compile(&kernel(DType::I32, 64, 1)).unwrap();
+    assert_eq!(loaded(), 2);
+    let told = device.describe(&*executable).unwrap();
+    assert_eq!((told.len(), told[0].source.as_str(), told[0].entry.as_str(), told[0].occupancy), (1, "text", "own", Some(0.5)));
 }
 
 fn product() -> Kernel {

@@ -52,7 +52,10 @@ pub trait Metric: Send {
 /// The error of a state that another metric has.
 fn other_state(metric: &str, state: &[Tensor]) -> Error {
     let shapes: Vec<Vec<usize>> = state.iter().map(Tensor::shape).collect();
-    Error::argument(format!("the metric {metric} cannot go on from {} tensors of shapes {shapes:?}", state.len()), "continue with the metrics that the run began with")
+    Error::argument(
+        format!("the metric {metric} cannot go on from {} tensors of shapes {shapes:?}", state.len()),
+        "continue with the metrics that the run began with",
+    )
 }
 
 /// Sums of batches, each computed when its batch is counted.

@@ -30,7 +30,8 @@ impl Kept {
 
     fn load(&mut self, metric: &str, state: Vec<Tensor>) -> Result<()> {
         let pairs = state.chunks(2);
-        let fit = |pair: &[Tensor]| pair.len() == 2 && pair[0].rank() == 1 && pair[0].shape() == pair[1].shape() && pair[0].dtype().is_float();
+        let fit =
+            |pair: &[Tensor]| pair.len() == 2 && pair[0].rank() == 1 && pair[0].shape() == pair[1].shape() && pair[0].dtype().is_float();
         if !pairs.clone().all(fit) {
             return Err(other_state(metric, &state));
         }

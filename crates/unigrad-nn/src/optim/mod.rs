@@ -20,6 +20,7 @@ mod optimize;
 mod radam;
 mod rmsprop;
 mod rprop;
+mod ruled;
 mod sgd;
 
 pub use adagrad::{Adadelta, AdadeltaRule, Adagrad, AdagradRule};
@@ -51,6 +52,7 @@ macro_rules! setters {
         }
     )* };
 }
+use ruled::Ruled;
 use setters;
 
 use crate::{
@@ -102,7 +104,8 @@ pub trait Rule {
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor>;
 
     /// The new value of a parameter, and its new state, of one shape all, in the state's dtype (`f32` for half types, else the parameter's); so are
-    /// the arguments. A function of its arguments alone is recorded once and fused; it reads no values.
+    /// the arguments. A function of its arguments and the rule alone: it is called once for each type of parameters, recorded and fused, and called
+    /// again only if it takes tensors or numbers of its own. What changes from step to step is in `scalars`. It reads no values.
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>);
 }
 
@@ -148,7 +151,7 @@ impl StepNumbers<'_> {
 /// ```
 #[derive(Debug)]
 pub struct Optimizer<R> {
-    pub(crate) rule: R,
+    pub(crate) rule: Ruled<R>,
     groups: Vec<Group>,
     /// Per parameter, in order of groups.
     state: Vec<Vec<Tensor>>,
@@ -221,6 +224,7 @@ impl<R: Rule> Optimizer<R> {
     pub fn with_rule(rule: R, groups: Vec<Group>) -> Result<Self> {
         let _origin = Origin::enter_caller();
         let (state, numbers, counters, n_steps) = (Vec::new(), Vec::new(), Vec::new(), Known::default());
+        let rule = Ruled::new(rule);
         let mut optimizer = Optimizer { rule, groups, state, numbers, counters, n_steps, lr_factor: 1.0, clip_norm: None };
         if let Some(bad) = optimizer.parameters().iter().find(|p| !p.is_variable()) {
             if let Some(error) = bad.error() {
@@ -370,7 +374,7 @@ impl<R: Rule> Optimizer<R> {
     #[track_caller]
     pub fn step_and(&mut self, also: &[&Tensor]) -> Result<()> {
         let _origin = Origin::enter_caller();
-        let gradients = self.parameters().iter().map(Tensor::grad).collect();
+        let gradients = self.groups.iter().flat_map(|group| &group.parameters).map(Tensor::grad).collect();
         let result = self.apply(gradients, None, also);
         if result.is_err() {
             self.zero_grad();
@@ -419,8 +423,15 @@ impl<R: Rule> Optimizer<R> {
             if let Some(max_norm) = self.clip_norm {
                 clip::scale_to_norm(&mut gradients, max_norm);
             }
-            let finite = guard.map(Tensor::isfinite);
-            let assign = Tensor::assign;
+            let finite = guard.map(|loss| match loss.isfinite() {
+                finite if finite.rank() == 0 => finite,
+                finite => finite.reshape([0usize; 0]),
+            });
+            if let Some(finite) = &finite {
+                // Running statistics that layers have assigned.
+                eval::guard_assignments(&finite.expr());
+            }
+            let assign = |old: &Tensor, new: &Tensor| finite.as_ref().map_or_else(|| old.assign(new), |finite| old.assign_if(new, finite));
             let mut changed = Vec::new();
             let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
             for (counter, step) in self.counters.iter().zip(&steps) {
@@ -434,8 +445,6 @@ impl<R: Rule> Optimizer<R> {
                 let lr = group.lr * self.lr_factor;
                 // One node for all parameters of a type: the plan then has one slot for each number.
                 let mut scalars: Vec<((DType, u32), Vec<Tensor>)> = Vec::new();
-                // One update for all parameters of a type and shape: each parameter's is then one node.
-                let mut updates: Vec<Composite> = Vec::new();
                 for parameter in &group.parameters {
                     let (gradient, state) = (gradients.next().flatten(), state.next());
                     let (Some(gradient), Some(state)) = (gradient, state) else { continue };
@@ -458,7 +467,9 @@ impl<R: Rule> Optimizer<R> {
                     }
                     let Some((_, scalars)) = scalars.iter().find(|(k, _)| *k == key) else { continue };
                     let arguments: Vec<&Tensor> = [parameter, &gradient].into_iter().chain(state).chain(scalars).collect();
-                    let update = |arguments: &[Tensor]| updated(&self.rule, state.len(), arguments);
+                    // One update for all parameters of a type and shape: each parameter's is then one node.
+                    let Ruled { rule, updates } = &mut self.rule;
+                    let update = |arguments: &[Tensor]| updated(rule, state.len(), arguments);
                     let known = match updates.iter().position(|update| update.fits(&arguments)) {
                         Some(known) => known,
                         None => {
@@ -480,10 +491,6 @@ impl<R: Rule> Optimizer<R> {
                         changed.push(old.clone());
                     }
                 }
-            }
-            if let Some(finite) = &finite {
-                // Running statistics that layers have assigned as well.
-                eval::guard_assignments(&finite.expr().detach().reshape(&[]));
             }
             Ok(changed)
         })?;

@@ -88,7 +88,8 @@ impl Chart {
         }
         svg.push_str("</svg>");
         let named = self.curves.iter().filter(|curve| !curve.name.is_empty() && curve.finite().next().is_some());
-        let legend: String = named.map(|curve| format!("<span><i class=\"{}\"></i>{}</span>", curve.kind, page::escape(&curve.name))).collect();
+        let legend: String =
+            named.map(|curve| format!("<span><i class=\"{}\"></i>{}</span>", curve.kind, page::escape(&curve.name))).collect();
         let class = if self.wide { " class=\"wide\"" } else { "" };
         Some(format!("<section{class}><div class=\"legend\">{legend}</div><h2>{}</h2>{svg}</section>", page::escape(&self.title)))
     }

@@ -83,7 +83,8 @@ fn an_empty_report_is_still_a_page() {
 #[test]
 fn a_run_that_diverged_has_a_report() {
     let mut report = sample();
-    report.epochs = vec![EpochRow { epoch: 1, train: named(&[("loss", f64::NAN)]), val: named(&[("accuracy", f64::NAN)]), ..EpochRow::default() }];
+    report.epochs =
+        vec![EpochRow { epoch: 1, train: named(&[("loss", f64::NAN)]), val: named(&[("accuracy", f64::NAN)]), ..EpochRow::default() }];
     report.step_losses = vec![(1, 2.3), (2, f64::INFINITY), (3, f64::NAN)];
     report.confusion = Some(vec![vec![], vec![0, 0]]);
     let html = report.to_html();
