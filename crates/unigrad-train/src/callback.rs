@@ -2,7 +2,7 @@
 //!
 //! Always: called in the order in which they were added; what they keep is in the checkpoint, so that a resumed run goes on with it.
 
-use crate::{history::History, trainer::Until};
+use crate::{history::History, run::Ended, trainer::Until};
 use std::{collections::BTreeMap, path::Path, str::FromStr};
 use unigrad_nn::{Error, HostTensor, Result};
 use unigrad_tensor::{Device, Tensor};
@@ -31,6 +31,9 @@ pub struct Context<'a> {
     pub folder: Option<&'a Path>,
     /// Where it runs.
     pub device: Device,
+    /// Why the run ended, where it has.
+    pub ended: Option<Ended>,
+    pub(crate) validated: Vec<(String, Tensor)>,
     pub(crate) stop: Option<String>,
 }
 
@@ -40,10 +43,12 @@ impl Context<'_> {
         self.stop = Some(why.into());
     }
 
-    /// The values of parameters and buffers, for a file.
+    /// The values of parameters and buffers as validation used them, for a file: averages, where there are some.
     pub fn weights(&self) -> Result<BTreeMap<String, HostTensor>> {
-        Tensor::realize_all(&self.state.iter().map(|(_, tensor)| tensor).collect::<Vec<_>>())?;
-        self.state.iter().map(|(name, tensor)| Ok((name.clone(), to_host(tensor)?))).collect()
+        let used = |name: &str| self.validated.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor);
+        let tensors: Vec<(&String, &Tensor)> = self.state.iter().map(|(name, tensor)| (name, used(name).unwrap_or(tensor))).collect();
+        Tensor::realize_all(&tensors.iter().map(|(_, tensor)| *tensor).collect::<Vec<_>>())?;
+        tensors.into_iter().map(|(name, tensor)| Ok((name.clone(), to_host(tensor)?))).collect()
     }
 }
 
@@ -130,6 +135,10 @@ pub trait Callback {
     /// After the last step, however the run ended, but for an error.
     fn on_run_end(&mut self, _run: &mut Context<'_>) -> Result<()> {
         Ok(())
+    }
+    /// Tensors, by the names of those of the model, that validation used instead of them.
+    fn validated(&self) -> Vec<(String, Tensor)> {
+        Vec::new()
     }
     /// What a checkpoint keeps.
     fn save(&self, _saved: &mut Saved) -> Result<()> {

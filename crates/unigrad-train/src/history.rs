@@ -173,6 +173,12 @@ impl History {
         checkpoint.set_tensor(STEPS, HostTensor { dtype: DType::F32, shape: vec![self.step_losses.len()], bytes });
     }
 
+    /// The figures in a checkpoint, however far it is.
+    pub fn of_checkpoint(checkpoint: &Checkpoint) -> Result<History> {
+        let first = |name: &str| checkpoint.tensor(name).and_then(|tensor| tensor.shape.first()).map_or(0, |n| *n as u64);
+        History::load(checkpoint, first(EPOCHS), first(STEPS))
+    }
+
     /// Takes them out again: one row for each of `n_epochs`, one loss for each of `n_steps`.
     pub(crate) fn load(checkpoint: &Checkpoint, n_epochs: u64, n_steps: u64) -> Result<History> {
         let wrong = |what: String| Error::format(Path::new(checkpoint.source()), what, crate::saved::HELP);

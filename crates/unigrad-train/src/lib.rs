@@ -30,13 +30,16 @@
 //! ```
 
 mod callback;
+mod callbacks;
 mod console;
 mod descend;
 mod files;
+mod finder;
 mod history;
 mod learner;
 mod meter;
 pub mod network;
+mod profile;
 pub mod report;
 mod run;
 mod saved;
@@ -44,10 +47,14 @@ mod supervised;
 mod trainer;
 
 pub use callback::{Callback, Context, Saved};
+pub use callbacks::{EarlyStopping, Ema, KeepBest, Scalar, TensorBoard, read_scalars};
 pub use console::Console;
 pub use descend::descend;
+pub use finder::{BatchSizes, LrCurve, LrRange, suggested_batch_size};
 pub use history::{EpochRow, History};
 pub use learner::{Clip, Learner, Number, Outcome, StepSettings};
+pub use profile::StepProfile;
+pub use report::compare;
 pub use run::{Ended, Run};
 pub use saved::CHECKPOINT;
 pub use supervised::Supervised;

@@ -11,6 +11,7 @@ use crate::{
     history::{EpochRow, History},
     learner::{Learner, Number, Outcome, StepSettings},
     meter::{Meter, Pending},
+    profile::{Profiling, StepProfile},
     report::{Report, machine},
     saved::{CHECKPOINT, Frame, HELP, Position},
     trainer::{Resume, Trainer, Until},
@@ -50,6 +51,8 @@ pub struct Run {
     pub n_steps: u64,
     /// Its folder.
     pub folder: Option<PathBuf>,
+    /// The profile of some of its steps, where [`Trainer::profile`] asked for it.
+    pub profile: Option<StepProfile>,
     /// The page about it, to be completed and written by programs that show more.
     pub report: Report,
 }
@@ -100,6 +103,8 @@ struct Running<'a, L: Learner> {
     epoch_begun: Instant,
     seconds_before: f64,
     stop: Option<String>,
+    ended: Option<Ended>,
+    profiling: Profiling,
 }
 
 impl<'a, L: Learner> Running<'a, L> {
@@ -137,6 +142,7 @@ impl<'a, L: Learner> Running<'a, L> {
         let metrics = if trainer.train_metrics { trainer.metrics.iter().map(|make| make()).collect() } else { Vec::new() };
         let steps_before = learner.optimizers().first().map_or(0, |(_, optimizer)| optimizer.n_steps());
         let lr = learner.optimizers().first().map_or(0.0, |(_, optimizer)| optimizer.lr());
+        let profiling = Profiling::new(trainer.profile);
         let now = Instant::now();
         let mut running = Running {
             plateau: trainer.plateau.clone(),
@@ -160,6 +166,8 @@ impl<'a, L: Learner> Running<'a, L> {
             epoch_begun: now,
             seconds_before: 0.0,
             stop: None,
+            ended: None,
+            profiling,
         };
         match checkpoint {
             Some(checkpoint) => running.restore(&checkpoint)?,
@@ -191,7 +199,10 @@ impl<'a, L: Learner> Running<'a, L> {
         let mut batches = train.batches(self.position.epoch as u64, self.position.batch, &self.trainer.device)?;
         while self.position.batch < self.frame.n_batches && self.frame.steps.is_none_or(|steps| self.position.step < steps) {
             let wanted = self.frame.accumulate.min(self.frame.n_batches - self.position.batch);
+            self.profiling.before_step(&self.trainer.device)?;
+            let asked = Instant::now();
             let group: Vec<L::Batch> = batches.by_ref().take(wanted).collect::<Result<_>>()?;
+            self.profiling.waited(asked);
             if group.len() < wanted {
                 let given = self.position.batch + group.len();
                 let cause = format!("the source announced {} batches and gave {given}", self.frame.n_batches);
@@ -199,6 +210,7 @@ impl<'a, L: Learner> Running<'a, L> {
             }
             self.step(&group)?;
             drop(group);
+            self.profiling.after_step(self.trainer.folder.as_deref())?;
             self.call(|callback, run| callback.on_step_end(run))?;
             if let Some(ended) = self.ends() {
                 self.save()?;
@@ -400,6 +412,8 @@ impl<'a, L: Learner> Running<'a, L> {
             state: &self.state,
             folder: self.trainer.folder.as_deref(),
             device: self.trainer.device,
+            ended: self.ended.clone(),
+            validated: self.trainer.callbacks.iter().flat_map(|callback| callback.validated()).collect(),
             stop: None,
         };
         for callback in &mut self.trainer.callbacks {
@@ -494,6 +508,8 @@ impl<'a, L: Learner> Running<'a, L> {
     }
 
     fn end(mut self, ended: Ended) -> Result<Run> {
+        self.profiling.end(self.trainer.folder.as_deref())?;
+        self.ended = Some(ended.clone());
         self.call(|callback, run| callback.on_run_end(run))?;
         let report = self.page();
         if let Some(folder) = &self.trainer.folder {
@@ -507,7 +523,8 @@ impl<'a, L: Learner> Running<'a, L> {
                 report.save(&folder.join("report.html"))?;
             }
         }
-        Ok(Run { history: self.history, ended, n_steps: self.position.step, folder: self.trainer.folder.take(), report })
+        let profile = self.profiling.done.take();
+        Ok(Run { profile, history: self.history, ended, n_steps: self.position.step, folder: self.trainer.folder.take(), report })
     }
 
     fn page(&self) -> Report {

@@ -66,6 +66,8 @@ pub struct Trainer {
     pub(crate) console: Console,
     pub(crate) report: bool,
     pub(crate) save_model: bool,
+    pub(crate) json_lines: bool,
+    pub(crate) profile: u64,
 }
 
 impl Trainer {
@@ -98,6 +100,8 @@ impl Trainer {
             console: Console::Auto,
             report: true,
             save_model: true,
+            json_lines: false,
+            profile: 0,
         }
     }
 
@@ -268,6 +272,18 @@ impl Trainer {
     /// Whether `model.safetensors` is written when the run is done; it is, unless this says otherwise.
     pub fn save_model(mut self, saved: bool) -> Self {
         self.save_model = saved;
+        self
+    }
+
+    /// Writes `metrics.jsonl` too: one JSON object for each epoch.
+    pub fn json_lines(mut self) -> Self {
+        self.json_lines = true;
+        self
+    }
+
+    /// Profiles so many steps, after the first few: [`Run::profile`], and `profile.html`, `trace.json` and `kernels.txt` in the run's folder.
+    pub fn profile(mut self, steps: u64) -> Self {
+        self.profile = steps;
         self
     }
 

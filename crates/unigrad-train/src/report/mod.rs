@@ -6,11 +6,13 @@
 //! Never: fails, or grows with the length of the run (long curves are drawn from the mean and range of equal spans).
 
 mod chart;
+mod compare;
 mod page;
 mod png;
 
 use crate::history::EpochRow;
 use chart::{Chart, Curve};
+pub use compare::compare;
 use std::{collections::BTreeSet, fmt::Write, path::Path};
 use unigrad_nn::{Result, Schedule, files};
 use unigrad_tensor::Device;
