@@ -55,20 +55,6 @@ pub(crate) fn of<T: HostNumber>(values: &[T], shape: Vec<usize>) -> HostTensor {
     HostTensor { dtype: T::DTYPE, shape, bytes }
 }
 
-/// The elements of an `F32` tensor, or an error that names `what` needs them.
-pub(crate) fn floats(tensor: &HostTensor, what: &str) -> Result<Vec<f32>> {
-    if tensor.dtype != DType::F32 {
-        let cause = format!("{what} works on f32, and got {} {:?}", tensor.dtype, tensor.shape);
-        return Err(Error::argument(cause, "put `ToFloat` before it"));
-    }
-    Ok(read_floats(&tensor.bytes))
-}
-
-/// `f32`s from bytes.
-pub(crate) fn read_floats(bytes: &[u8]) -> Vec<f32> {
-    bytes.chunks_exact(4).map(|four| f32::from_ne_bytes([four[0], four[1], four[2], four[3]])).collect()
-}
-
 /// The bytes of `value` in `dtype`: what fills padding.
 pub(crate) fn element(value: f64, dtype: DType) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(8);

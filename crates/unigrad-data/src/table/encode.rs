@@ -88,7 +88,8 @@ impl TableSchema {
                 Ok(host::of(&(0..n).map(number).collect::<Result<Vec<f32>>>()?, vec![n]))
             }
             Answer::Classification { classes } => {
-                let places: std::collections::HashMap<&str, i64> = classes.iter().zip(0..).map(|(class, at)| (class.as_str(), at)).collect();
+                let places: std::collections::HashMap<&str, i64> =
+                    classes.iter().zip(0..).map(|(class, at)| (class.as_str(), at)).collect();
                 let class = |row| {
                     let cell = cell(row)?;
                     places.get(cell).copied().ok_or_else(|| {

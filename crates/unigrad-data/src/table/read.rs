@@ -183,7 +183,10 @@ impl Csv {
     pub fn column(&self, name: &str) -> Result<usize> {
         self.names.iter().position(|known| known == name).ok_or_else(|| {
             let names = nearest(name, self.names.iter().map(String::as_str));
-            self.wrong(format!("there is no column {}", quoted(name)), format!("use one of its {} columns, such as {names}", self.names.len()))
+            self.wrong(
+                format!("there is no column {}", quoted(name)),
+                format!("use one of its {} columns, such as {names}", self.names.len()),
+            )
         })
     }
 }

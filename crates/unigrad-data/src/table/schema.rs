@@ -69,12 +69,20 @@ impl Scale {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum Encoding {
     /// `fill` stands for what is missing, before it is scaled.
-    Number { scale: Scale, fill: f64 },
+    Number {
+        scale: Scale,
+        fill: f64,
+    },
     Boolean {
         fill: bool,
     },
     /// `fill` is the place of the category that stands for what is missing.
-    Category { names: Vec<String>, fill: Option<usize>, categories: Categories, unknown: Unknown },
+    Category {
+        names: Vec<String>,
+        fill: Option<usize>,
+        categories: Categories,
+        unknown: Unknown,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,7 +107,9 @@ impl Column {
 
     fn feature_names(&self) -> Vec<String> {
         let mut names = match &self.encoding {
-            Encoding::Category { names, categories: Categories::OneHot, .. } => names.iter().map(|n| format!("{}={n}", self.name)).collect(),
+            Encoding::Category { names, categories: Categories::OneHot, .. } => {
+                names.iter().map(|n| format!("{}={n}", self.name)).collect()
+            }
             _ => vec![self.name.clone()],
         };
         if names.len() < self.width() {

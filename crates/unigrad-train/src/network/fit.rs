@@ -10,7 +10,7 @@ use super::{
     named,
     optimizer::OptimizerSpec,
     schedule::{ScheduleSpec, Scheduled},
-    stopping::{Stopping, Watch},
+    stopping::Stopping,
 };
 use crate::{Clip, Console, History, Run, Supervised, Trainer};
 use serde::Deserialize;
@@ -151,7 +151,7 @@ impl TrainingConfig {
             };
         }
         if let Some(stopping) = &self.early_stopping {
-            trainer = trainer.callback(Watch::new(stopping.clone()));
+            trainer = trainer.callback(stopping.callback());
         }
         if let Some(folder) = &self.folder {
             trainer = trainer.folder(folder);
