@@ -12,6 +12,7 @@ macro_rules! say {
 mod args;
 mod bench;
 mod devices;
+mod predict;
 mod stream;
 mod train;
 
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Train(what) => train::run(*what),
+        Command::Predict(options) => predict::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Bench(options) => bench::run(&options),
     };

@@ -111,7 +111,7 @@ impl RunConfig {
     pub fn build(&self, data: &Prepared, device: &Device) -> Result<Network> {
         let mut layers = self.network.layers.clone();
         resolve_output(&mut layers, data.n_outputs)?;
-        let input = self.network.input.clone().unwrap_or_else(|| data.inputs.shape[1..].to_vec());
+        let input = self.network.input.clone().unwrap_or_else(|| data.shape.clone());
         let loss = self.loss.clone().unwrap_or_else(|| data.loss.clone());
         let mut network = Network::from_architecture(Architecture { input, layers, loss }, Some(self.train.seed), device)?;
         data.metadata.iter().for_each(|(name, text)| network.set_metadata(name, text));
@@ -122,7 +122,7 @@ impl RunConfig {
     pub fn run(&self) -> Result<(Network, Run)> {
         let data = self.data.read(self.train.seed)?;
         let mut network = self.build(&data, &self.open_device()?)?;
-        let run = network.train_run(&data.inputs, &data.targets, &self.train)?;
+        let run = network.train_prepared(&data, &self.train, |trainer| trainer)?;
         Ok((network, run))
     }
 }

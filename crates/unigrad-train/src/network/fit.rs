@@ -5,7 +5,7 @@
 //! Predictions are made in batches, and layers behave as in use meanwhile.
 
 use super::{
-    Network, Task, ToHost,
+    Network, Prepared, Task, ToHost,
     accuracy::BinaryAccuracy,
     named,
     optimizer::OptimizerSpec,
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Clip, Console, History, Run, Supervised, Trainer};
 use serde::Deserialize;
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 use unigrad_data::{Arrays, Batch, Dataset, Loader, Source, validation_split};
 use unigrad_nn::{
     Error, HostTensor, Layer, Module, Result,
@@ -213,6 +213,27 @@ impl Network {
         }
         let validation = Loader::new(part(range.end..n)?, AT_ONCE, config.seed).in_order();
         self.train_on(&train, Some(&validation), config)
+    }
+
+    /// Trains on data of a description; `with` may change the trainer.
+    pub fn train_prepared(&mut self, data: &Prepared, config: &TrainingConfig, with: impl FnOnce(Trainer) -> Trainer) -> Result<Run> {
+        let (train, validation) = data.split(config.validation_split, config.seed)?;
+        if data.shape != self.architecture.input {
+            let cause = format!("the network takes inputs of shape {:?}, and the data have {:?}", self.architecture.input, data.shape);
+            return Err(Error::argument(cause, "leave the network's `input` out, or give it the shape of the data"));
+        }
+        if let [outputs] = self.output[..]
+            && outputs < data.n_outputs
+        {
+            let cause = format!("the data need {} outputs, and the network has {outputs}", data.n_outputs);
+            return Err(Error::argument(cause, "end the network with \"output\", or with as many units as there are classes"));
+        }
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+        let train = config.loader(Arc::clone(&data.samples).subset(train)?).workers(workers);
+        let judged = !validation.is_empty();
+        let validation = Loader::new(Arc::clone(&data.samples).subset(validation)?, AT_ONCE, config.seed).in_order().workers(workers);
+        let trainer = with(config.trainer(self, train.n_batches())?);
+        self.train_with(trainer, &train, judged.then_some(&validation as &dyn Source<Batch = Batch>), config)
     }
 
     /// Trains on batches of any source, and validates on those of another.

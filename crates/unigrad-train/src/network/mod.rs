@@ -17,6 +17,7 @@ mod loss;
 mod named;
 mod optimizer;
 mod parts;
+mod predict;
 mod schedule;
 mod settings;
 mod sizes;
@@ -27,7 +28,7 @@ mod summary;
 pub use accuracy::BinaryAccuracy;
 pub use builder::NetworkBuilder;
 pub use config::RunConfig;
-pub use data::{CsvData, DataSpec, Prepared, TABLE};
+pub use data::{CsvData, DataSpec, IMAGES, ImageData, ImageForm, Prepared, Samples, TABLE};
 pub use fit::TrainingConfig;
 pub use host::ToHost;
 pub use loss::{LossSpec, Task};
@@ -35,6 +36,7 @@ pub use optimizer::{
     AdadeltaSettings, AdagradSettings, AdamSettings, AdamWSettings, AdamaxSettings, AdanSettings, AsgdSettings, LionSettings, NAdamSettings,
     OptimizerSpec, RAdamSettings, RmsPropSettings, RpropSettings, SgdSettings,
 };
+pub use predict::{Answer, Predictor};
 pub use schedule::{AnnealSpec, BetterSpec, ScheduleSpec, Unit};
 pub use stopping::Stopping;
 pub use settings::{
