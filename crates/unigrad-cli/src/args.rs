@@ -38,10 +38,14 @@ pub(crate) enum Train {
     #[command(after_help = "Example:\n  unigrad train gpt --text sonnets.txt --steps 2000 --sample 400")]
     Gpt(Gpt),
     /// A table: classes or numbers of one column, from the others. The encoding is saved with the model.
-    #[command(after_help = "Example:\n  unigrad train csv --data iris.csv --target species --epochs 50\n  unigrad predict --model runs/csv/model.safetensors new.csv")]
+    #[command(
+        after_help = "Example:\n  unigrad train csv --data iris.csv --target species --epochs 50\n  unigrad predict --model runs/csv/model.safetensors new.csv"
+    )]
     Csv(CsvTable),
     /// Image files (PNG, JPEG, WebP) in a folder for each class.
-    #[command(after_help = "Example:\n  unigrad train images photos/ --size 64 --epochs 20\n  unigrad predict --model runs/images/model.safetensors one.jpg two.png")]
+    #[command(
+        after_help = "Example:\n  unigrad train images photos/ --size 64 --epochs 20\n  unigrad predict --model runs/images/model.safetensors one.jpg two.png"
+    )]
     Images(ImageFiles),
     /// A whole run in a TOML file: data, network, loss, optimizer, schedule, settings.
     #[command(after_help = CONFIG_HELP)]

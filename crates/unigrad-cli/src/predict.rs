@@ -43,7 +43,8 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     }
     let has_rows = answers.iter().any(|(_, row, _)| row.is_some());
     let has_classes = answers.iter().any(|(.., answer)| matches!(answer, Answer::Class { .. }));
-    let mut lines = vec![format!("input,{}{}", if has_rows { "row," } else { "" }, if has_classes { "class,probability" } else { "number" })];
+    let mut lines =
+        vec![format!("input,{}{}", if has_rows { "row," } else { "" }, if has_classes { "class,probability" } else { "number" })];
     for (input, row, answer) in &answers {
         let row = row.map_or_else(String::new, |row| format!("{row},"));
         let answer = match answer {

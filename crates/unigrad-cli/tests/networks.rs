@@ -18,7 +18,13 @@ fn table(path: &Path) {
     for i in 0..90 {
         let petal = ((i * 37) % 90) as f64 / 10.0;
         let colour = ["red", "blue", "white"][i % 3];
-        let kind = if petal > 4.5 { "rose" } else if colour == "red" { "iris" } else { "lily" };
+        let kind = if petal > 4.5 {
+            "rose"
+        } else if colour == "red" {
+            "iris"
+        } else {
+            "lily"
+        };
         lines += &format!("{colour},{petal},{kind}\n");
     }
     fs::write(path, lines).unwrap();
@@ -27,7 +33,9 @@ fn table(path: &Path) {
 /// A grey PNG of 8x8 pixels, uncompressed.
 fn png(path: &Path, pixels: impl Fn(usize, usize) -> u8) {
     let crc = |bytes: &[u8]| {
-        !bytes.iter().fold(!0u32, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg())))
+        !bytes
+            .iter()
+            .fold(!0u32, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg())))
     };
     let mut rows: Vec<u8> = Vec::new();
     for y in 0..8 {
@@ -62,7 +70,8 @@ fn a_table_is_learned_and_answered() {
     let train = ["train", "csv", "--data", text(&data), "--target", "kind", "--epochs", "60", "--lr", "0.01", "--out", text(&out)];
     let output = ok(&[&train[..], &CPU].concat());
     let last = output.lines().last().unwrap().to_owned();
-    let accuracy: f64 = output.lines().rev().find_map(|line| line.strip_prefix("test accuracy ")).unwrap_or_else(|| panic!("{last}")).parse().unwrap();
+    let accuracy: f64 =
+        output.lines().rev().find_map(|line| line.strip_prefix("test accuracy ")).unwrap_or_else(|| panic!("{last}")).parse().unwrap();
     assert!(accuracy > 0.85, "{output}");
     for name in ["model.safetensors", "checkpoint.safetensors", "metrics.csv", "report.html"] {
         assert!(out.join(name).exists(), "{name}");
@@ -105,7 +114,8 @@ fn images_are_learned_and_answered() {
             png(&data.join(class).join(format!("{i}.png")), |y, x| stripe(if class == "rows" { y } else { x }));
         }
     }
-    let train = ["train", "images", text(&data), "--size", "8", "--grey", "--epochs", "15", "--lr", "0.01", "--batch", "8", "--out", text(&out)];
+    let train =
+        ["train", "images", text(&data), "--size", "8", "--grey", "--epochs", "15", "--lr", "0.01", "--batch", "8", "--out", text(&out)];
     let output = ok(&[&train[..], &CPU].concat());
     assert!(output.contains("test accuracy 1.0000"), "{output}");
     let (model, one) = (out.join("model.safetensors"), data.join("rows/3.png"));
@@ -132,12 +142,19 @@ fn a_file_describes_a_run() {
         ("units", "unit", &["run.toml: line 4: unknown field `unit`", "did you mean `units`?"][..]),
         ("5e-3", "\"fast\"", &["run.toml: line 6: invalid type"]),
         ("digits", "digts", &["run.toml: line 1", "did you mean `digits`?"]),
-        ("\"flatten\", ", "{ conv2d = { channels = 2, kernel = 9 } }, ", &["layer 0 (conv2d) does not fit an input of shape [batch, 1, 8, 8]"]),
+        (
+            "\"flatten\", ",
+            "{ conv2d = { channels = 2, kernel = 9 } }, ",
+            &["layer 0 (conv2d) does not fit an input of shape [batch, 1, 8, 8]"],
+        ),
     ] {
         fs::write(&file, good.replace(from, to)).unwrap();
         refused(&["train", "config", text(&file), "--out", text(&folder.path("other"))], parts);
     }
-    refused(&["predict", "--model", text(&out.join("model.safetensors")), "x.csv", "--device", "cpu"], &["does not say how its data were encoded"]);
+    refused(
+        &["predict", "--model", text(&out.join("model.safetensors")), "x.csv", "--device", "cpu"],
+        &["does not say how its data were encoded"],
+    );
 }
 
 #[test]
@@ -160,7 +177,16 @@ fn wrong_tables_are_told_with_their_place() {
 
 #[test]
 fn every_help_has_an_example() {
-    for command in [&["train", "digits"][..], &["train", "mnist"], &["train", "gpt"], &["train", "csv"], &["train", "images"], &["train", "config"], &["predict"], &["devices"]] {
+    for command in [
+        &["train", "digits"][..],
+        &["train", "mnist"],
+        &["train", "gpt"],
+        &["train", "csv"],
+        &["train", "images"],
+        &["train", "config"],
+        &["predict"],
+        &["devices"],
+    ] {
         let help = stdout(&run(&[command, &["--help"]].concat()));
         assert!(help.contains("Example"), "{command:?}: {help}");
     }

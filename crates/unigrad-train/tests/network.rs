@@ -52,7 +52,7 @@ fn shapes_and_counts_are_pytorchs() {
         // What was inferred is what comes out, for batches of any size, in training too.
         for (n, training) in [(1, false), (2, true), (5, true)] {
             let mut built = network(&input, specs.clone(), &device).unwrap();
-            built.train(training);
+            Module::train(&mut built, training);
             let shape: Vec<usize> = std::iter::once(n).chain(input.iter().copied()).collect();
             let x = Tensor::zeros(shape, built.architecture().input_dtype(), &device);
             let y = no_grad(|| built.forward(&x)).realize().unwrap_or_else(|e| panic!("{row}: {e}"));
@@ -95,7 +95,8 @@ fn names_are_pytorchs() {
     let wanted: Vec<(String, Vec<usize>)> =
         golden()["names"].as_array().unwrap().iter().map(|row| (row[0].as_str().unwrap().to_owned(), sizes(&row[1]))).collect();
     assert_eq!(got, wanted);
-    let named = Network::with_input_size(3).dense(4).named("stem").residual(|block| block.dense(4).named("fc").relu()).dense(2).build_on(&device);
+    let named =
+        Network::with_input_size(3).dense(4).named("stem").residual(|block| block.dense(4).named("fc").relu()).dense(2).build_on(&device);
     let names: Vec<String> = named.unwrap().named_parameters().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["stem.weight", "stem.bias", "1.fc.weight", "1.fc.bias", "2.weight", "2.bias"]);
 }
@@ -105,8 +106,16 @@ fn names_are_pytorchs() {
 fn what_does_not_fit_is_told_with_place_and_shapes() {
     let device = cpu();
     let table = [
-        ("[1,4,4]", r#"["relu",{"conv2d":{"channels":8,"kernel":5}}]"#, &["layer 1 (conv2d)", "[batch, 1, 4, 4]", "weight [8, 1, 5, 5]"][..]),
-        ("[16]", r#"[{"conv2d":{"channels":8,"kernel":3},"name":"stem"}]"#, &["layer 0 (conv2d `stem`)", "[batch, 16]", "[channels, height, width]"]),
+        (
+            "[1,4,4]",
+            r#"["relu",{"conv2d":{"channels":8,"kernel":5}}]"#,
+            &["layer 1 (conv2d)", "[batch, 1, 4, 4]", "weight [8, 1, 5, 5]"][..],
+        ),
+        (
+            "[16]",
+            r#"[{"conv2d":{"channels":8,"kernel":3},"name":"stem"}]"#,
+            &["layer 0 (conv2d `stem`)", "[batch, 16]", "[channels, height, width]"],
+        ),
         ("[4,4]", r#"[{"max_pool1d":{"kernel":5}}]"#, &["layer 0 (max_pool1d)", "[batch, 4, 4]"]),
         ("[4,4]", r#"[{"max_pool1d":{"kernel":3,"padding":2}}]"#, &["`padding` is 2", "half"]),
         ("[4,4]", r#"[{"avg_pool1d":{"kernel":2,"dilation":2}}]"#, &["dilation", "maxima"]),
@@ -116,11 +125,19 @@ fn what_does_not_fit_is_told_with_place_and_shapes() {
         ("[6,8,8]", r#"[{"conv2d":{"channels":4,"kernel":[1,1,1]}}]"#, &["`kernel` has 3 numbers for 2 axes"]),
         ("[6,8,8]", r#"[{"conv2d":{"channels":4,"kernel":3,"padding":"same","stride":2}}]"#, &["\"same\"", "`stride` is not 1"]),
         ("[6,8,8]", r#"[{"group_norm":{"groups":4}}]"#, &["layer 0 (group_norm)", "[batch, 6, 8, 8]"]),
-        ("[6,8]", r#"[{"embedding":{"tokens":5,"size":2}},{"embedding":{"tokens":5,"size":2}}]"#, &["layer 1 (embedding)", "tokens (integers)"]),
+        (
+            "[6,8]",
+            r#"[{"embedding":{"tokens":5,"size":2}},{"embedding":{"tokens":5,"size":2}}]"#,
+            &["layer 1 (embedding)", "tokens (integers)"],
+        ),
         ("[6]", r#"[{"unflatten":{"sizes":[4,2]}}]"#, &["layer 0 (unflatten)", "[batch, 6]"]),
         ("[6,2]", r#"[{"flatten":{"start":0}}]"#, &["layer 0 (flatten)", "the first axis is the batch"]),
         ("[6]", r#"[{"residual":{"layers":[{"dense":{"units":5}}]}}]"#, &["layer 0 (residual)", "[batch, 5]", "[batch, 6]", "shortcut"]),
-        ("[6]", r#"[{"residual":{"layers":["relu",{"conv1d":{"channels":2,"kernel":1}}]},"name":"block"}]"#, &["layer 1 of block block (conv1d)"]),
+        (
+            "[6]",
+            r#"[{"residual":{"layers":["relu",{"conv1d":{"channels":2,"kernel":1}}]},"name":"block"}]"#,
+            &["layer 1 of block block (conv1d)"],
+        ),
         ("[6]", r#"[{"dense":{"units":0}}]"#, &["`units` is 0"]),
         ("[6]", r#"[{"dropout":{"p":1.5}}]"#, &["`p` is 1.5", "from 0 to 1"]),
         ("[6]", r#"["output"]"#, &["how many units it has follows from data"]),
@@ -205,7 +222,8 @@ fn the_summary_counts() {
 #[test]
 fn a_seed_gives_initial_values_and_leaves_other_numbers_alone() {
     let device = cpu();
-    let build = |seed| Network::with_input_size(5).dense(4).seed(seed).build_on(&device).unwrap().named_parameters()[0].1.to_vec::<f32>().unwrap();
+    let build =
+        |seed| Network::with_input_size(5).dense(4).seed(seed).build_on(&device).unwrap().named_parameters()[0].1.to_vec::<f32>().unwrap();
     let before = Generator::global().state();
     let (first, second, other) = (build(1), build(1), build(2));
     assert_eq!(Generator::global().state(), before);

@@ -38,7 +38,8 @@ fn a_network_trains_as_a_trainer_by_hand_does() {
     let history = network.train(&(&x[..], [50, 2]), &labels, &config).unwrap();
 
     manual_seed(5);
-    let model = Sequential::new().add(Linear::new(2, 8, &device)).add(Relu).add(unigrad_nn::Dropout::new(0.1)).add(Linear::new(8, 2, &device));
+    let model =
+        Sequential::new().add(Linear::new(2, 8, &device)).add(Relu).add(unigrad_nn::Dropout::new(0.1)).add(Linear::new(8, 2, &device));
     let part = |from: usize, to: usize| {
         Arrays::new(array(&x[2 * from..2 * to], &[to - from, 2]).unwrap(), array(&labels[from..to], &[to - from]).unwrap()).unwrap()
     };
@@ -46,7 +47,8 @@ fn a_network_trains_as_a_trainer_by_hand_does() {
     let (train, validation) = (Loader::new(part(0, 40), 7, 3), Loader::new(part(40, 50), 256, 0).in_order());
     let optimizer = Adam::new(model.parameters(), 1e-3).unwrap();
     let mut learner = Supervised::new(model, CrossEntropyLoss::default(), optimizer);
-    let run = Trainer::new(&device).epochs(4).seed(3).metric(Accuracy::default).quiet().fit(&mut learner, &train, Some(&validation)).unwrap();
+    let run =
+        Trainer::new(&device).epochs(4).seed(3).metric(Accuracy::default).quiet().fit(&mut learner, &train, Some(&validation)).unwrap();
     assert_eq!(bits(&history.step_losses), bits(&run.history.step_losses));
     assert_eq!((history.step_losses.len(), &history.val_metrics), (24, &run.history.val_metrics));
     let weights = |parameters: Vec<Tensor>| -> Vec<Vec<f32>> { parameters.iter().map(|p| p.to_vec().unwrap()).collect() };
@@ -203,13 +205,14 @@ fn data_that_do_not_fit_are_told_before_anything_changes() {
     nan[31] = f32::NAN;
     let mut label = labels.clone();
     label[17] = 2;
-    let mut told = |inputs: &dyn Fn() -> unigrad_tensor::Result<unigrad_nn::HostTensor>, labels: &[i64], config: &TrainingConfig, parts: &[&str]| {
-        let error = inputs().and_then(|inputs| network.train(&inputs, labels, config)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Argument);
-        let text = error.to_string();
-        assert!(text.contains("help: "), "{text}");
-        parts.iter().for_each(|part| assert!(text.contains(part), "no {part:?} in {text}"));
-    };
+    let mut told =
+        |inputs: &dyn Fn() -> unigrad_tensor::Result<unigrad_nn::HostTensor>, labels: &[i64], config: &TrainingConfig, parts: &[&str]| {
+            let error = inputs().and_then(|inputs| network.train(&inputs, labels, config)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Argument);
+            let text = error.to_string();
+            assert!(text.contains("help: "), "{text}");
+            parts.iter().for_each(|part| assert!(text.contains(part), "no {part:?} in {text}"));
+        };
     let all = || inputs.to_host();
     told(&|| (&x[..99], [33usize, 3]).to_host(), &labels[..33], &good, &["takes inputs [n, 2], and these are [n, 3]"]);
     told(&|| (&x[..99], [50usize, 2]).to_host(), &labels, &good, &["99 values do not fill [50, 2]"]);
@@ -223,7 +226,10 @@ fn data_that_do_not_fit_are_told_before_anything_changes() {
         (TrainingConfig { clip_norm: Some(-1.0), ..good.clone() }, "`clip_norm` is -1"),
         (TrainingConfig { optimizer: OptimizerSpec::default().with_lr(0.0), ..good.clone() }, "`lr` is 0"),
         (TrainingConfig { optimizer: OptimizerSpec::default().with_lr(f64::NAN), ..good.clone() }, "`lr` is not finite"),
-        (TrainingConfig { early_stopping: Some(Stopping { metric: "val_los".into(), ..Stopping::default() }), ..good.clone() }, "`val_los`"),
+        (
+            TrainingConfig { early_stopping: Some(Stopping { metric: "val_los".into(), ..Stopping::default() }), ..good.clone() },
+            "`val_los`",
+        ),
     ] {
         if part != "`val_los`" {
             told(&all, &labels, &config, &[part]);

@@ -156,7 +156,14 @@ fn trainer(device: &Device, folder: &Path, settings: &Settings, data: &str, chec
 }
 
 /// A trainer as the command has it: it keeps settings and the data's fingerprint, hears interruptions, and leaves what is shown to `show`.
-fn command(trainer: Trainer, folder: &Path, settings: &Settings, data: &str, checkpoint: Option<Checkpoint>, show: output::Show) -> Trainer {
+fn command(
+    trainer: Trainer,
+    folder: &Path,
+    settings: &Settings,
+    data: &str,
+    checkpoint: Option<Checkpoint>,
+    show: output::Show,
+) -> Trainer {
     let trainer = trainer.locked_folder(folder).quiet().report(false).validation_name("test").keep(FINGERPRINT, data);
     let trainer = trainer.read_every(1).stop_when(interrupted).callback(show);
     let trainer = settings.iter().fold(trainer, |trainer, (name, value)| trainer.setting(name, value));

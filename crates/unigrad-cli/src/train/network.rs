@@ -63,7 +63,8 @@ pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
     let data = DataSpec::Csv(spec).read(config.seed)?;
     let mut network = Network::with_input(data.shape.clone());
     for units in hidden.split(' ') {
-        let units: usize = units.parse().map_err(|_| Failure::new(format!("{units} is no number of units"), "use `--hidden` with numbers"))?;
+        let units: usize =
+            units.parse().map_err(|_| Failure::new(format!("{units} is no number of units"), "use `--hidden` with numbers"))?;
         network = network.dense(limits::DIM.check(units, &source(from))?).relu();
     }
     settings.extend([("data", options.data.display().to_string()), ("target", target), ("hidden", hidden)]);
@@ -158,8 +159,7 @@ fn common_settings(
         schedule: Some(ScheduleSpec::Cosine { steps: None, warmup: 10, floor: 0.0 }),
         ..TrainingConfig::default()
     };
-    let settings =
-        vec![("epochs", epochs.to_string()), ("batch", batch.to_string()), ("lr", lr.to_string()), ("seed", seed.to_string())];
+    let settings = vec![("epochs", epochs.to_string()), ("batch", batch.to_string()), ("lr", lr.to_string()), ("seed", seed.to_string())];
     Ok((config, settings))
 }
 
@@ -181,15 +181,15 @@ fn run(plan: Plan, common: &Common) -> Result<(), Failure> {
     end_if_interrupted()?;
     let show = Show { output: Rc::clone(&output), notes, unit: "epoch".to_owned(), n_epochs: config.max_epochs, steps: None };
     let title = format!("unigrad: {}", data.note);
-    let trained = network.train_prepared(&data, &config, |trainer| {
-        command(trainer.title(&title), &folder, &settings, &print, checkpoint, show)
-    });
+    let trained =
+        network.train_prepared(&data, &config, |trainer| command(trainer.title(&title), &folder, &settings, &print, checkpoint, show));
     let run = done(trained, &output)?;
     network.save(output.borrow().model_path())?;
     output.borrow().write_report(&run.report)?;
     let history = &run.history;
     let of = |name: &str| history.last(name).map(|value| (name.replacen("val_", "test ", 1), value));
-    let (name, value) = of("val_accuracy").or_else(|| of("val_loss")).unwrap_or(("train loss".to_owned(), history.last("loss").unwrap_or(f64::NAN)));
+    let (name, value) =
+        of("val_accuracy").or_else(|| of("val_loss")).unwrap_or(("train loss".to_owned(), history.last("loss").unwrap_or(f64::NAN)));
     let more = json!({ "test_loss": history.last("val_loss"), "seconds": history.seconds.iter().sum::<f64>(), "steps": run.n_steps });
     output.borrow_mut().result(&name, value, more);
     Ok(())

@@ -63,7 +63,10 @@ impl Metric for BinaryAccuracy {
 
     fn load_state(&mut self, mut state: Vec<Tensor>) -> Result<()> {
         if state.len() > 1 || state.iter().any(|counts| counts.shape() != [2] || counts.dtype() != DType::I64) {
-            return Err(Error::argument("the accuracy cannot go on from another metric's state", "continue with the metrics that the run began with"));
+            return Err(Error::argument(
+                "the accuracy cannot go on from another metric's state",
+                "continue with the metrics that the run began with",
+            ));
         }
         self.counts = state.pop();
         Ok(())

@@ -4,7 +4,8 @@
 //! Always: an unknown key and a value of another type are errors; nothing is read, built or written before the whole file is understood.
 
 use super::{
-    Architecture, DataSpec, LayerSpec, LossSpec, Network, OptimizerSpec, Prepared, ScheduleSpec, TrainingConfig, builder::resolve_output, fit, named,
+    Architecture, DataSpec, LayerSpec, LossSpec, Network, OptimizerSpec, Prepared, ScheduleSpec, TrainingConfig, builder::resolve_output,
+    fit, named,
 };
 use crate::Run;
 use serde::{Deserialize, Deserializer};

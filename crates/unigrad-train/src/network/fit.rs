@@ -176,7 +176,7 @@ impl TrainingConfig {
 impl Network {
     /// Trains on arrays, of which the first axis counts the examples; with [`TrainingConfig::validation_split`], their last part validates.
     ///
-    /// An error leaves the network as it was before the step that failed.
+    /// An error leaves the network as it was before the step that failed. (That layers behave as in training is `Module::train(&mut network, true)`.)
     ///
     /// ```
     /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
@@ -203,7 +203,10 @@ impl Network {
         let (inputs, targets) = (self.inputs(inputs)?, self.targets(targets)?);
         let n = inputs.shape[0];
         if targets.shape[0] != n {
-            return Err(Error::argument(format!("there are {n} inputs and {} targets", targets.shape[0]), "give one target for each input"));
+            return Err(Error::argument(
+                format!("there are {n} inputs and {} targets", targets.shape[0]),
+                "give one target for each input",
+            ));
         }
         let range = if config.validation_split == 0.0 { 0..n } else { validation_split(n, config.validation_split)?.0 };
         let part = |range: std::ops::Range<usize>| Arrays::new(rows(&inputs, range.clone()), rows(&targets, range));
@@ -327,7 +330,10 @@ impl Network {
             Task::Binary => self.predict_by(inputs, |x| x.gt(0.0))?,
             Task::Probabilities => self.predict_by(inputs, |x| x.gt(0.5))?,
             Task::Numbers => {
-                return Err(Error::argument("the network answers numbers, not classes", "use `predict`, or train it with a loss of classes"));
+                return Err(Error::argument(
+                    "the network answers numbers, not classes",
+                    "use `predict`, or train it with a loss of classes",
+                ));
             }
         };
         classes.cast(unigrad_tensor::DType::I64).to_vec()

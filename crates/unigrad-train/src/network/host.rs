@@ -160,7 +160,10 @@ impl Network {
                 let wrong = labels.enumerate().find(|(_, label)| !(0..classes as i64).contains(label) && Some(*label) != ignored);
                 if let Some((at, label)) = wrong {
                     let cause = format!("the label of item {at} is {label}, and the network has {classes} classes");
-                    return Err(Error::argument(cause, format!("give labels from 0 to {}, or a last layer of as many units as there are classes", classes - 1)));
+                    return Err(Error::argument(
+                        cause,
+                        format!("give labels from 0 to {}, or a last layer of as many units as there are classes", classes - 1),
+                    ));
                 }
             }
             return Ok(array);

@@ -232,7 +232,9 @@ impl LossSpec {
             LossSpec::SoftMargin => Box::new(nn::SoftMarginLoss::default()),
             LossSpec::HingeEmbedding { margin } => Box::new(nn::HingeEmbeddingLoss { margin: *margin, reduction }),
             LossSpec::MultilabelSoftMargin => Box::new(nn::MultiLabelSoftMarginLoss::default()),
-            LossSpec::Focal { alpha, gamma } => Box::new(nn::FocalLoss { alpha: *alpha, gamma: at_least("gamma", *gamma, 0.0)?, reduction }),
+            LossSpec::Focal { alpha, gamma } => {
+                Box::new(nn::FocalLoss { alpha: *alpha, gamma: at_least("gamma", *gamma, 0.0)?, reduction })
+            }
             LossSpec::Dice { smooth } => Box::new(nn::DiceLoss { smooth: at_least("smooth", *smooth, 0.0)?, reduction }),
         })
     }

@@ -13,6 +13,7 @@ mod data;
 mod file;
 mod fit;
 mod host;
+mod kinds;
 mod loss;
 mod named;
 mod optimizer;
@@ -33,18 +34,18 @@ pub use fit::TrainingConfig;
 pub use host::ToHost;
 pub use loss::{LossSpec, Task};
 pub use optimizer::{
-    AdadeltaSettings, AdagradSettings, AdamSettings, AdamWSettings, AdamaxSettings, AdanSettings, AsgdSettings, LionSettings, NAdamSettings,
-    OptimizerSpec, RAdamSettings, RmsPropSettings, RpropSettings, SgdSettings,
+    AdadeltaSettings, AdagradSettings, AdamSettings, AdamWSettings, AdamaxSettings, AdanSettings, AsgdSettings, LionSettings,
+    NAdamSettings, OptimizerSpec, RAdamSettings, RmsPropSettings, RpropSettings, SgdSettings,
 };
 pub use predict::{Answer, Predictor};
 pub use schedule::{AnnealSpec, BetterSpec, ScheduleSpec, Unit};
-pub use stopping::Stopping;
 pub use settings::{
-    ConvSettings, ConvTransposeSettings, DenseSettings, EmbeddingSettings, Give, HiddenActivation, NormSettings, PoolSettings, RecurrentSettings,
-    TransformerSettings, UpsampleMode, UpsampleSettings,
+    ConvSettings, ConvTransposeSettings, DenseSettings, EmbeddingSettings, Give, HiddenActivation, NormSettings, PoolSettings,
+    RecurrentSettings, TransformerSettings, UpsampleMode, UpsampleSettings,
 };
 pub use sizes::{Padding, Sizes};
 pub use spec::{LayerKind, LayerSpec};
+pub use stopping::Stopping;
 pub use summary::{Row, Summary};
 
 use parts::Stack;
@@ -156,11 +157,17 @@ impl Network {
         let squashed = matches!(last.kind, LayerKind::Softmax { .. } | LayerKind::LogSoftmax { .. });
         if squashed && architecture.loss.task() == Task::Classes {
             let cause = format!("the last layer is `{}`, and the loss takes logits: the softmax would be taken twice", last.kind.name());
-            return Err(Error::argument(cause, "leave the last layer out (predictions can be probabilities all the same), or use `log_softmax` with the loss `nll`"));
+            return Err(Error::argument(
+                cause,
+                "leave the last layer out (predictions can be probabilities all the same), or use `log_softmax` with the loss `nll`",
+            ));
         }
         if last.kind == LayerKind::Sigmoid && architecture.loss.task() == Task::Binary {
             let cause = "the last layer is `sigmoid`, and the loss takes logits: the sigmoid would be taken twice";
-            return Err(Error::argument(cause, "leave the last layer out (predictions can be probabilities all the same), or use the loss `bce`"));
+            return Err(Error::argument(
+                cause,
+                "leave the last layer out (predictions can be probabilities all the same), or use the loss `bce`",
+            ));
         }
         architecture.loss.build(device)?;
         let input = build::probe(&architecture.input, architecture.input_dtype(), device)?;

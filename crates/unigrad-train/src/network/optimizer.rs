@@ -216,7 +216,10 @@ impl OptimizerSpec {
         self.check()?;
         let parameters: Vec<Tensor> = model.parameters().into_iter().filter(Tensor::is_variable).collect();
         if parameters.is_empty() {
-            return Err(Error::argument("the model has no parameter to train", "add a layer with parameters, or let some require gradients"));
+            return Err(Error::argument(
+                "the model has no parameter to train",
+                "add a layer with parameters, or let some require gradients",
+            ));
         }
         self.make(parameters)
     }

@@ -48,7 +48,11 @@ impl Predictor {
                 let schema = TableSchema::from_json(table, path)?;
                 let outputs = schema.classes().len().max(1);
                 if network.input_shape() != [schema.n_features()] {
-                    return Err(wrong(format!("takes inputs {:?}, and its table has {} features", network.input_shape(), schema.n_features())));
+                    return Err(wrong(format!(
+                        "takes inputs {:?}, and its table has {} features",
+                        network.input_shape(),
+                        schema.n_features()
+                    )));
                 }
                 (Form::Table(schema), outputs)
             }
@@ -63,7 +67,11 @@ impl Predictor {
             }
             (None, None) => {
                 let cause = "does not say how its data were encoded";
-                return Err(Error::format(path, cause, "use a model of `unigrad train csv` or `images`, or call `Network::predict` from a program"));
+                return Err(Error::format(
+                    path,
+                    cause,
+                    "use a model of `unigrad train csv` or `images`, or call `Network::predict` from a program",
+                ));
             }
         };
         if network.output_shape() != [outputs] {
@@ -100,7 +108,11 @@ impl Predictor {
         let form = form.clone();
         let mut answers = Vec::with_capacity(paths.len());
         for part in paths.chunks(AT_ONCE) {
-            let mut all = HostTensor { dtype: DType::F32, shape: vec![part.len(), if form.grey { 1 } else { 3 }, form.size, form.size], bytes: Vec::new() };
+            let mut all = HostTensor {
+                dtype: DType::F32,
+                shape: vec![part.len(), if form.grey { 1 } else { 3 }, form.size, form.size],
+                bytes: Vec::new(),
+            };
             for path in part {
                 let picture = form.apply(Picture::read(path, &form.decoding())?, &mut Rng::new(0, 0))?;
                 all.bytes.extend(picture.to_tensor().bytes);

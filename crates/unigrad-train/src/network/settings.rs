@@ -59,7 +59,15 @@ pub struct ConvSettings {
 impl ConvSettings {
     /// `channels` channels by a kernel of one size.
     pub fn new(channels: usize, kernel: impl Into<Sizes>) -> ConvSettings {
-        ConvSettings { channels, kernel: kernel.into(), stride: ones(), padding: Padding::default(), dilation: ones(), groups: 1, bias: true }
+        ConvSettings {
+            channels,
+            kernel: kernel.into(),
+            stride: ones(),
+            padding: Padding::default(),
+            dilation: ones(),
+            groups: 1,
+            bias: true,
+        }
     }
 
     /// Steps between windows.

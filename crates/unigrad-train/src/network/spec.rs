@@ -7,8 +7,8 @@
 use super::{
     named,
     settings::{
-        ConvSettings, ConvTransposeSettings, DenseSettings, EmbeddingSettings, NormSettings, PoolSettings, RecurrentSettings, TransformerSettings,
-        UpsampleSettings,
+        ConvSettings, ConvTransposeSettings, DenseSettings, EmbeddingSettings, NormSettings, PoolSettings, RecurrentSettings,
+        TransformerSettings, UpsampleSettings,
     },
     sizes::Sizes,
 };

@@ -87,10 +87,15 @@ impl fmt::Display for Summary {
         let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..6).map(width).collect();
         for (at, row) in table.iter().enumerate() {
-            let line: Vec<String> = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
-                0..=2 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            }).collect();
+            let line: Vec<String> = row
+                .iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(column, (cell, &width))| match column {
+                    0..=2 => format!("{cell:<width$}"),
+                    _ => format!("{cell:>width$}"),
+                })
+                .collect();
             writeln!(f, "{}", line.join("  ").trim_end())?;
             if at == 0 {
                 writeln!(f, "{}", "-".repeat(widths.iter().sum::<usize>() + 2 * (widths.len() - 1)))?;
@@ -130,7 +135,13 @@ fn scaled(value: f64, unit: &str) -> String {
         value /= 1000.0;
         at += 1;
     }
-    let digits = if at == 0 || value >= 99.95 { 0 } else if value >= 9.995 { 1 } else { 2 };
+    let digits = if at == 0 || value >= 99.95 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else {
+        2
+    };
     format!("{value:.digits$} {}{unit}", PREFIXES[at]).trim_end().to_owned()
 }
 
@@ -142,9 +153,8 @@ pub(super) fn flops(kind: &LayerKind, input: &[usize], output: &[usize]) -> f64 
     let window = |s: &super::sizes::Sizes, n: usize| s.per_axis(n).map_or(0.0, |kernel| numel(&kernel));
     let first = |shape: &[usize]| shape.first().map_or(1.0, |&n| n as f64);
     let convolution = |s: &ConvSettings, n| 2.0 * numel(output) * window(&s.kernel, n) * first(input) / s.groups.max(1) as f64;
-    let transposed = |s: &super::settings::ConvTransposeSettings, n| {
-        2.0 * numel(input) * window(&s.kernel, n) * first(output) / s.groups.max(1) as f64
-    };
+    let transposed =
+        |s: &super::settings::ConvTransposeSettings, n| 2.0 * numel(input) * window(&s.kernel, n) * first(output) / s.groups.max(1) as f64;
     // Projections of queries, keys, values and the result; scores, and their weighted sums.
     let attention = |length: f64, size: f64| 8.0 * length * size * size + 4.0 * length * length * size;
     let recurrent = |s: &super::settings::RecurrentSettings, gates: f64| {
