@@ -383,7 +383,7 @@ max_epochs = 2
         ("units = 8", "units = 8, bias = 1", 5, &["invalid type: integer `1`", "boolean"]),
         ("units = 8 }", "units = 8 }, relu = {}", 5, &["`dense` and `relu`"]),
         ("[optimizer.adam]", "[optimizer.adams]", 8, &["unknown variant `adams`", "did you mean `adam`?"]),
-        ("lr = 0.1", "learning_rate = 0.1", 9, &["unknown field `learning_rate`", "use one of `lr`"]),
+        ("lr = 0.1", "learning_rate = 0.1", 9, &["unknown field `learning_rate`", "use one of lr"]),
         ("lr = 0.1", "lr = \"fast\"", 9, &["invalid type: string \"fast\""]),
         ("max_epochs = 2", "max_epoch = 2", 11, &["unknown field `max_epoch`", "did you mean `max_epochs`?"]),
         ("max_epochs = 2", "max_epochs = 2.5", 11, &["invalid type: floating point `2.5`"]),
