@@ -17,10 +17,14 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Train(Box<Train>),
     /// List the devices of this machine.
+    #[command(after_help = "Example:\n  unigrad devices --verbose")]
     Devices(Devices),
     /// List the tensors of a file: safetensors, an index of parts, PyTorch's .pt, NPY, NPZ.
     #[command(after_help = INSPECT)]
     Inspect(Inspect),
+    /// Answer rows of tables, or images, by a model that `train csv`, `train images` or `train config` made.
+    #[command(after_help = "Example:\n  unigrad predict --model runs/csv/model.safetensors new.csv --out answers.csv")]
+    Predict(Predict),
     /// Measure the workloads that other frameworks are measured on.
     Bench(Bench),
     /// Draw several runs in one page.
@@ -31,11 +35,27 @@ pub(crate) enum Command {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Train {
     /// Handwritten digits that ship with the program (UCI optical digits, 8x8 pixels).
+    #[command(after_help = "Example:\n  unigrad train digits --model mlp --epochs 10")]
     Digits(Digits),
     /// MNIST, from a folder with the IDX files as published.
+    #[command(after_help = "Example:\n  unigrad train mnist --data mnist/ --epochs 6")]
     Mnist(Mnist),
     /// A character model of a text; samples from it at the end.
+    #[command(after_help = "Example:\n  unigrad train gpt --text sonnets.txt --steps 2000 --sample 400")]
     Gpt(Gpt),
+    /// A table: classes or numbers of one column, from the others. The encoding is saved with the model.
+    #[command(
+        after_help = "Example:\n  unigrad train csv --data iris.csv --target species --epochs 50\n  unigrad predict --model runs/csv/model.safetensors new.csv"
+    )]
+    Csv(CsvTable),
+    /// Image files (PNG, JPEG, WebP) in a folder for each class.
+    #[command(
+        after_help = "Example:\n  unigrad train images photos/ --size 64 --epochs 20\n  unigrad predict --model runs/images/model.safetensors one.jpg two.png"
+    )]
+    Images(ImageFiles),
+    /// A whole run in a TOML file: data, network, loss, optimizer, schedule, settings.
+    #[command(after_help = CONFIG_HELP)]
+    Config(Config),
 }
 
 /// What every training run accepts.
@@ -142,6 +162,111 @@ pub(crate) struct Gpt {
     pub(crate) golden: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// A file that `train config` takes.
+const CONFIG_HELP: &str = "\
+Example: unigrad train config iris.toml, with this in iris.toml:
+  loss = \"cross_entropy\"          # without it: what is usual for the data
+  [data.csv]                      # or [data.images] folder = ..., data = \"digits\", [data.mnist] folder = ...
+  file = \"iris.csv\"
+  target = \"species\"
+  [network]
+  layers = [
+      { dense = { units = 64 }, name = \"stem\" },
+      \"relu\",
+      { dropout = { p = 0.1 } },
+      \"output\",                   # as many units as the data need
+  ]
+  [optimizer.adamw]
+  lr = 1e-3
+  [schedule.cosine]
+  warmup = 20
+  [train]
+  max_epochs = 50
+  batch_size = 32
+  validation_split = 0.2";
+
+#[derive(Args, Debug)]
+pub(crate) struct CsvTable {
+    /// The file; its first line has the columns' names.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: PathBuf,
+    /// The column to be answered.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: String,
+    /// What the answer is [default: guessed from the column].
+    #[arg(long, value_enum)]
+    pub(crate) task: Option<TableTask>,
+    /// A column to be left out; may be given several times.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) ignore: Vec<String>,
+    /// What stands between cells [default: a comma].
+    #[arg(long, value_name = "CHARACTER")]
+    pub(crate) delimiter: Option<char>,
+    /// Units of hidden layers [default: 64 64].
+    #[arg(long, value_name = "N", num_args = 1..)]
+    pub(crate) hidden: Vec<usize>,
+    /// How often every row is seen [default: 100].
+    #[arg(long, value_name = "N")]
+    pub(crate) epochs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableTask {
+    /// One of some classes.
+    Classification,
+    /// A number.
+    Regression,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ImageFiles {
+    /// The folder; its sub-folders are the classes.
+    pub(crate) folder: PathBuf,
+    /// Height and width that images are resized to [default: 64].
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<usize>,
+    /// Make images grey.
+    #[arg(long)]
+    pub(crate) grey: bool,
+    /// How often every image is seen [default: 20].
+    #[arg(long, value_name = "N")]
+    pub(crate) epochs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Config {
+    /// The file.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Predict {
+    /// The model file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: PathBuf,
+    /// CSV files, or image files.
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Write the answers to this CSV file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// What stands between cells of CSV files [default: a comma].
+    #[arg(long, value_name = "CHARACTER")]
+    pub(crate) delimiter: Option<char>,
+    /// Device to compute on, as `unigrad devices` lists it [default: the best].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// Print one JSON object for each answer.
+    #[arg(long, conflicts_with = "out")]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -14,6 +14,7 @@ mod bench;
 mod compare;
 mod devices;
 mod inspect;
+mod predict;
 mod stream;
 mod train;
 
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Command::Train(what) => train::run(*what),
+        Command::Predict(options) => predict::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Inspect(options) => inspect::run(&options),
         Command::Bench(options) => bench::run(&options),

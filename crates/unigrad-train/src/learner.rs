@@ -90,7 +90,7 @@ impl StepSettings {
     /// A loss that is no number where the step must change nothing.
     pub(crate) fn conditional(&self, loss: &Tensor) -> Tensor {
         match &self.condition {
-            Some(condition) => condition.where_(loss, &loss.full_like(f64::NAN).detach()),
+            Some(condition) => condition.where_(loss, loss.full_like(f64::NAN).detach()),
             None => loss.clone(),
         }
     }

@@ -38,6 +38,7 @@ mod finder;
 mod history;
 mod learner;
 mod meter;
+pub mod network;
 mod profile;
 pub mod report;
 mod run;

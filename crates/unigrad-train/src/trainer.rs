@@ -312,7 +312,7 @@ impl Trainer {
         self,
         learner: &'a mut L,
         train: &'a dyn Source<Batch = L::Batch>,
-        judge: &'a mut dyn FnMut(&mut L) -> Result<Option<Vec<(String, f64)>>>,
+        judge: run::Judge<'a, L>,
     ) -> Result<Run> {
         run::run(self, learner, train, Validation::Judge(judge))
     }

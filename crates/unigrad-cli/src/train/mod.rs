@@ -10,6 +10,7 @@ mod gpt;
 mod images;
 pub(crate) mod interrupt;
 mod limits;
+mod network;
 mod output;
 
 use crate::{
@@ -39,6 +40,9 @@ pub(crate) fn run(what: Train) -> Result<(), Failure> {
         Train::Digits(options) => images::digits(&options),
         Train::Mnist(options) => images::mnist(&options),
         Train::Gpt(options) => gpt::run(&options),
+        Train::Csv(options) => network::csv(&options),
+        Train::Images(options) => network::images(&options),
+        Train::Config(options) => network::config(&options),
     }
 }
 
@@ -146,9 +150,21 @@ fn source(saved: Option<&Resumed>) -> String {
 /// What a run was asked to do, by name: for the checkpoint, the report, and the reader.
 type Settings = Vec<(&'static str, String)>;
 
-/// A trainer for the command: it keeps settings and the data's fingerprint, hears interruptions, and leaves what is shown to `show`.
+/// A trainer for the command; see [`command`].
 fn trainer(device: &Device, folder: &Path, settings: &Settings, data: &str, checkpoint: Option<Checkpoint>, show: output::Show) -> Trainer {
-    let trainer = Trainer::new(device).locked_folder(folder).quiet().report(false).validation_name("test").keep(FINGERPRINT, data);
+    command(Trainer::new(device), folder, settings, data, checkpoint, show)
+}
+
+/// A trainer as the command has it: it keeps settings and the data's fingerprint, hears interruptions, and leaves what is shown to `show`.
+fn command(
+    trainer: Trainer,
+    folder: &Path,
+    settings: &Settings,
+    data: &str,
+    checkpoint: Option<Checkpoint>,
+    show: output::Show,
+) -> Trainer {
+    let trainer = trainer.locked_folder(folder).quiet().report(false).validation_name("test").keep(FINGERPRINT, data);
     let trainer = trainer.read_every(1).stop_when(interrupted).callback(show);
     let trainer = settings.iter().fold(trainer, |trainer, (name, value)| trainer.setting(name, value));
     match checkpoint {

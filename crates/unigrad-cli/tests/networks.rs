@@ -1,0 +1,193 @@
+//! `train csv`, `train images`, `train config` and `predict` as a user runs them, on tables and images that the test makes.
+
+mod support;
+
+use std::{fs, path::Path};
+use support::{Folder, refused, run, stdout, text};
+
+/// What a command that ends well prints.
+fn ok(args: &[&str]) -> String {
+    let output = run(args);
+    assert!(output.status.success(), "{args:?}: {} {}", stdout(&output), String::from_utf8_lossy(&output.stderr));
+    stdout(&output)
+}
+
+/// Rows whose kind follows from two columns; the answer is the third.
+fn table(path: &Path) {
+    let mut lines = "colour,petal,kind\n".to_owned();
+    for i in 0..90 {
+        let petal = ((i * 37) % 90) as f64 / 10.0;
+        let colour = ["red", "blue", "white"][i % 3];
+        let kind = if petal > 4.5 {
+            "rose"
+        } else if colour == "red" {
+            "iris"
+        } else {
+            "lily"
+        };
+        lines += &format!("{colour},{petal},{kind}\n");
+    }
+    fs::write(path, lines).unwrap();
+}
+
+/// A grey PNG of 8x8 pixels, uncompressed.
+fn png(path: &Path, pixels: impl Fn(usize, usize) -> u8) {
+    let crc = |bytes: &[u8]| {
+        !bytes
+            .iter()
+            .fold(!0u32, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg())))
+    };
+    let mut rows: Vec<u8> = Vec::new();
+    for y in 0..8 {
+        rows.push(0);
+        rows.extend((0..8).map(|x| pixels(y, x)));
+    }
+    let adler = rows.iter().fold((1u32, 0u32), |(a, b), byte| ((a + u32::from(*byte)) % 65521, (b + a + u32::from(*byte)) % 65521));
+    let n = rows.len() as u16;
+    let mut data = vec![0x78, 0x01, 1];
+    data.extend(n.to_le_bytes());
+    data.extend((!n).to_le_bytes());
+    data.extend(&rows);
+    data.extend((adler.1 << 16 | adler.0).to_be_bytes());
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    let header = [0, 0, 0, 8, 0, 0, 0, 8, 8, 0, 0, 0, 0];
+    for (name, content) in [(b"IHDR", &header[..]), (b"IDAT", &data), (b"IEND", &[])] {
+        file.extend((content.len() as u32).to_be_bytes());
+        let named = [&name[..], content].concat();
+        file.extend(&named);
+        file.extend(crc(&named).to_be_bytes());
+    }
+    fs::write(path, file).unwrap();
+}
+
+const CPU: [&str; 2] = ["--device", "cpu"];
+
+#[test]
+fn a_table_is_learned_and_answered() {
+    let folder = Folder::new("csv");
+    let (data, out) = (folder.path("data.csv"), folder.path("out"));
+    table(&data);
+    let train = ["train", "csv", "--data", text(&data), "--target", "kind", "--epochs", "60", "--lr", "0.01", "--out", text(&out)];
+    let output = ok(&[&train[..], &CPU].concat());
+    let last = output.lines().last().unwrap().to_owned();
+    let accuracy: f64 =
+        output.lines().rev().find_map(|line| line.strip_prefix("test accuracy ")).unwrap_or_else(|| panic!("{last}")).parse().unwrap();
+    assert!(accuracy > 0.85, "{output}");
+    for name in ["model.safetensors", "checkpoint.safetensors", "metrics.csv", "report.html"] {
+        assert!(out.join(name).exists(), "{name}");
+    }
+    // New rows, other order of columns, no target.
+    let new = folder.path("new.csv");
+    fs::write(&new, "petal,colour\n8.5,red\n1.0,red\n1.0,blue\n").unwrap();
+    let model = out.join("model.safetensors");
+    let answers = ok(&["predict", "--model", text(&model), text(&new), "--device", "cpu"]);
+    let classes: Vec<&str> = answers.lines().skip(1).map(|line| line.split(',').nth(2).unwrap()).collect();
+    assert_eq!(answers.lines().next(), Some("input,row,class,probability"));
+    assert_eq!(classes, ["rose", "iris", "lily"], "{answers}");
+    let file = folder.path("answers.csv");
+    ok(&["predict", "--model", text(&model), text(&new), "--out", text(&file), "--device", "cpu"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), answers);
+    let json = ok(&["predict", "--model", text(&model), text(&new), "--json", "--device", "cpu"]);
+    assert!(json.lines().count() == 3 && json.contains("\"class\":\"rose\""), "{json}");
+    // What it does not know is told with its line.
+    fs::write(&new, "petal,colour\n8.5,red\n1.0,green\n").unwrap();
+    refused(&["predict", "--model", text(&model), text(&new), "--device", "cpu"], &["new.csv", "line 3", "green"]);
+    fs::write(&new, "petal\n8.5\n").unwrap();
+    refused(&["predict", "--model", text(&model), text(&new), "--device", "cpu"], &["colour"]);
+    // A number is answered in its own unit.
+    let number = folder.path("number");
+    let train = ["train", "csv", "--data", text(&data), "--target", "petal", "--epochs", "1", "--hidden", "8", "--out", text(&number)];
+    ok(&[&train[..], &CPU].concat());
+    let answers = ok(&["predict", "--model", text(&number.join("model.safetensors")), text(&data), "--device", "cpu"]);
+    let mean = answers.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().parse::<f64>().unwrap()).sum::<f64>() / 90.0;
+    assert!(answers.starts_with("input,row,number\n") && (2.0..7.0).contains(&mean), "{mean}");
+}
+
+#[test]
+fn images_are_learned_and_answered() {
+    let folder = Folder::new("images");
+    let (data, out) = (folder.path("data"), folder.path("out"));
+    for class in ["columns", "rows"] {
+        fs::create_dir_all(data.join(class)).unwrap();
+        for i in 0..12usize {
+            let stripe = move |at: usize| if (at + i).is_multiple_of(4) { 250 - i as u8 } else { i as u8 };
+            png(&data.join(class).join(format!("{i}.png")), |y, x| stripe(if class == "rows" { y } else { x }));
+        }
+    }
+    let train =
+        ["train", "images", text(&data), "--size", "8", "--grey", "--epochs", "15", "--lr", "0.01", "--batch", "8", "--out", text(&out)];
+    let output = ok(&[&train[..], &CPU].concat());
+    assert!(output.contains("test accuracy 1.0000"), "{output}");
+    let (model, one) = (out.join("model.safetensors"), data.join("rows/3.png"));
+    let answers = ok(&["predict", "--model", text(&model), text(&one), text(&data.join("columns/5.png")), "--device", "cpu"]);
+    let classes: Vec<&str> = answers.lines().skip(1).map(|line| line.split(',').nth(1).unwrap()).collect();
+    assert_eq!(classes, ["rows", "columns"], "{answers}");
+    let damaged = folder.path("damaged.png");
+    fs::write(&damaged, &fs::read(&one).unwrap()[..60]).unwrap();
+    refused(&["predict", "--model", text(&model), text(&damaged), "--device", "cpu"], &["damaged.png"]);
+    refused(&["train", "images", text(&folder.path("nowhere")), "--out", text(&out)], &["nowhere"]);
+}
+
+#[test]
+fn a_file_describes_a_run() {
+    let folder = Folder::new("config");
+    let (file, out) = (folder.path("run.toml"), folder.path("out"));
+    let good = "data = \"digits\"\ndevice = \"cpu\"\n[network]\nlayers = [\"flatten\", { dense = { units = 32 } }, \"relu\", \"output\"]\n\
+        [optimizer.adamw]\nlr = 5e-3\n[train]\nmax_epochs = 2\nvalidation_split = 0.2\n";
+    fs::write(&file, good).unwrap();
+    let output = ok(&["train", "config", text(&file), "--out", text(&out)]);
+    let accuracy: f64 = output.lines().find_map(|line| line.strip_prefix("test accuracy ")).unwrap().parse().unwrap();
+    assert!(accuracy > 0.8 && out.join("model.safetensors").exists(), "{output}");
+    for (from, to, parts) in [
+        ("units", "unit", &["run.toml: line 4: unknown field `unit`", "did you mean `units`?"][..]),
+        ("5e-3", "\"fast\"", &["run.toml: line 6: invalid type"]),
+        ("digits", "digts", &["run.toml: line 1", "did you mean `digits`?"]),
+        (
+            "\"flatten\", ",
+            "{ conv2d = { channels = 2, kernel = 9 } }, ",
+            &["layer 0 (conv2d) does not fit an input of shape [batch, 1, 8, 8]"],
+        ),
+    ] {
+        fs::write(&file, good.replace(from, to)).unwrap();
+        refused(&["train", "config", text(&file), "--out", text(&folder.path("other"))], parts);
+    }
+    refused(
+        &["predict", "--model", text(&out.join("model.safetensors")), "x.csv", "--device", "cpu"],
+        &["does not say how its data were encoded"],
+    );
+}
+
+#[test]
+fn wrong_tables_are_told_with_their_place() {
+    let folder = Folder::new("wrong");
+    let (data, out) = (folder.path("data.csv"), folder.path("out"));
+    table(&data);
+    let train = |target: &str, parts: &[&str]| {
+        refused(&["train", "csv", "--data", text(&data), "--target", target, "--out", text(&out), "--device", "cpu"], parts);
+    };
+    train("kinds", &["kind"]);
+    fs::write(&data, "a,b\n1,2\n3\n").unwrap();
+    train("b", &["data.csv", "line 3"]);
+    fs::write(&data, "a,b\n").unwrap();
+    train("b", &["data.csv"]);
+    fs::write(&data, "a,b\n1,x\n2,x\n3,x\n").unwrap();
+    train("b", &["one class only"]);
+    assert!(!out.join("model.safetensors").exists());
+}
+
+#[test]
+fn every_help_has_an_example() {
+    for command in [
+        &["train", "digits"][..],
+        &["train", "mnist"],
+        &["train", "gpt"],
+        &["train", "csv"],
+        &["train", "images"],
+        &["train", "config"],
+        &["predict"],
+        &["devices"],
+    ] {
+        let help = stdout(&run(&[command, &["--help"]].concat()));
+        assert!(help.contains("Example"), "{command:?}: {help}");
+    }
+}

@@ -1,0 +1,398 @@
+//! Settings of layers that have several.
+//!
+//! Always: names and defaults are PyTorch's; what has no default there has none here.
+
+use super::{
+    sizes::{Padding, Sizes},
+    spec::{eps, yes},
+};
+use serde::{Deserialize, Serialize};
+
+/// Settings of `dense`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DenseSettings {
+    /// Features of the result.
+    pub units: usize,
+    /// Whether there is a bias.
+    #[serde(default = "yes")]
+    pub bias: bool,
+}
+
+fn ones() -> Sizes {
+    Sizes::from(1)
+}
+
+fn zeros() -> Sizes {
+    Sizes::from(0)
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Settings of `conv1d`, `conv2d`, `conv3d`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConvSettings {
+    /// Channels of the result.
+    pub channels: usize,
+    /// Size of the kernel.
+    pub kernel: Sizes,
+    /// Steps between windows.
+    #[serde(default = "ones")]
+    pub stride: Sizes,
+    /// Zeros around the input.
+    #[serde(default)]
+    pub padding: Padding,
+    /// Distance of a kernel's elements.
+    #[serde(default = "ones")]
+    pub dilation: Sizes,
+    /// Groups of channels that do not see each other.
+    #[serde(default = "one")]
+    pub groups: usize,
+    /// Whether there is a bias.
+    #[serde(default = "yes")]
+    pub bias: bool,
+}
+
+impl ConvSettings {
+    /// `channels` channels by a kernel of one size.
+    pub fn new(channels: usize, kernel: impl Into<Sizes>) -> ConvSettings {
+        ConvSettings {
+            channels,
+            kernel: kernel.into(),
+            stride: ones(),
+            padding: Padding::default(),
+            dilation: ones(),
+            groups: 1,
+            bias: true,
+        }
+    }
+
+    /// Steps between windows.
+    pub fn stride(mut self, stride: impl Into<Sizes>) -> ConvSettings {
+        self.stride = stride.into();
+        self
+    }
+
+    /// Zeros around the input.
+    pub fn padding(mut self, padding: impl Into<Padding>) -> ConvSettings {
+        self.padding = padding.into();
+        self
+    }
+
+    /// As much padding as keeps the sizes.
+    pub fn same(mut self) -> ConvSettings {
+        self.padding = Padding::Same;
+        self
+    }
+
+    /// Distance of a kernel's elements.
+    pub fn dilation(mut self, dilation: impl Into<Sizes>) -> ConvSettings {
+        self.dilation = dilation.into();
+        self
+    }
+
+    /// Groups of channels that do not see each other.
+    pub fn groups(mut self, groups: usize) -> ConvSettings {
+        self.groups = groups;
+        self
+    }
+
+    /// Without a bias, as before a norm.
+    pub fn no_bias(mut self) -> ConvSettings {
+        self.bias = false;
+        self
+    }
+}
+
+/// Settings of `conv_transpose1d`, `conv_transpose2d`, `conv_transpose3d`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConvTransposeSettings {
+    /// Channels of the result.
+    pub channels: usize,
+    /// Size of the kernel.
+    pub kernel: Sizes,
+    /// Steps between windows of the result.
+    #[serde(default = "ones")]
+    pub stride: Sizes,
+    /// What is cut from the result on both sides.
+    #[serde(default = "zeros")]
+    pub padding: Sizes,
+    /// What is added at the end of the result.
+    #[serde(default = "zeros")]
+    pub output_padding: Sizes,
+    /// Distance of a kernel's elements.
+    #[serde(default = "ones")]
+    pub dilation: Sizes,
+    /// Groups of channels that do not see each other.
+    #[serde(default = "one")]
+    pub groups: usize,
+    /// Whether there is a bias.
+    #[serde(default = "yes")]
+    pub bias: bool,
+}
+
+impl ConvTransposeSettings {
+    /// `channels` channels by a kernel of one size and a stride.
+    pub fn new(channels: usize, kernel: impl Into<Sizes>, stride: impl Into<Sizes>) -> ConvTransposeSettings {
+        ConvTransposeSettings {
+            channels,
+            kernel: kernel.into(),
+            stride: stride.into(),
+            padding: zeros(),
+            output_padding: zeros(),
+            dilation: ones(),
+            groups: 1,
+            bias: true,
+        }
+    }
+
+    /// What is cut from the result on both sides.
+    pub fn padding(mut self, padding: impl Into<Sizes>) -> ConvTransposeSettings {
+        self.padding = padding.into();
+        self
+    }
+}
+
+/// Settings of pools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolSettings {
+    /// Sizes of windows.
+    pub kernel: Sizes,
+    /// Steps between windows; their size by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<Sizes>,
+    /// Padding on both sides, at most half of a window.
+    #[serde(default = "zeros")]
+    pub padding: Sizes,
+    /// Distance of a window's elements; of maxima only.
+    #[serde(default = "ones")]
+    pub dilation: Sizes,
+    /// A last window that reaches beyond the end counts too.
+    #[serde(default)]
+    pub ceil_mode: bool,
+    /// Averages divide by the window's size even where it covers padding.
+    #[serde(default = "yes")]
+    pub count_include_pad: bool,
+}
+
+impl PoolSettings {
+    /// Windows of one size, side by side.
+    pub fn new(kernel: impl Into<Sizes>) -> PoolSettings {
+        PoolSettings { kernel: kernel.into(), stride: None, padding: zeros(), dilation: ones(), ceil_mode: false, count_include_pad: true }
+    }
+
+    /// Steps between windows.
+    pub fn stride(mut self, stride: impl Into<Sizes>) -> PoolSettings {
+        self.stride = Some(stride.into());
+        self
+    }
+
+    /// Padding on both sides.
+    pub fn padding(mut self, padding: impl Into<Sizes>) -> PoolSettings {
+        self.padding = padding.into();
+        self
+    }
+}
+
+/// Settings of `batch_norm`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NormSettings {
+    /// Added to the variance.
+    pub eps: f64,
+    /// How much of a running statistic a batch replaces.
+    pub momentum: f64,
+}
+
+impl Default for NormSettings {
+    fn default() -> NormSettings {
+        NormSettings { eps: eps(), momentum: 0.1 }
+    }
+}
+
+/// Settings of `embedding`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmbeddingSettings {
+    /// How many tokens there are.
+    pub tokens: usize,
+    /// Features of a vector.
+    pub size: usize,
+    /// The token without a gradient, whose vector begins as zeros.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub padding_idx: Option<i64>,
+    /// Vectors whose norm is greater are scaled to have this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_norm: Option<f64>,
+}
+
+/// What a recurrent layer gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Give {
+    /// The states of all steps, `[length, hidden]`.
+    #[default]
+    Sequence,
+    /// The last state, `[hidden]`; of both directions, each one's own last.
+    Last,
+}
+
+/// Settings of `lstm` and `gru`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecurrentSettings {
+    /// Features of the state.
+    pub hidden: usize,
+    /// Layers one over the other.
+    #[serde(default = "one")]
+    pub n_layers: usize,
+    /// Whether a second one goes backward in time; features stand side by side.
+    #[serde(default)]
+    pub bidirectional: bool,
+    /// What comes out.
+    #[serde(default)]
+    pub give: Give,
+}
+
+impl RecurrentSettings {
+    /// One layer, forward in time, that gives all states.
+    pub fn new(hidden: usize) -> RecurrentSettings {
+        RecurrentSettings { hidden, n_layers: 1, bidirectional: false, give: Give::Sequence }
+    }
+
+    /// Several layers.
+    pub fn n_layers(mut self, n_layers: usize) -> RecurrentSettings {
+        self.n_layers = n_layers;
+        self
+    }
+
+    /// In both directions.
+    pub fn bidirectional(mut self) -> RecurrentSettings {
+        self.bidirectional = true;
+        self
+    }
+
+    /// Gives the last state only.
+    pub fn last(mut self) -> RecurrentSettings {
+        self.give = Give::Last;
+        self
+    }
+}
+
+/// The activation of a transformer's hidden layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HiddenActivation {
+    /// `max(x, 0)`.
+    #[default]
+    Relu,
+    /// `x` times the normal distribution's cumulative function.
+    Gelu,
+}
+
+fn hidden() -> usize {
+    2048
+}
+
+fn dropout() -> f64 {
+    0.1
+}
+
+/// Settings of `transformer_encoder`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransformerSettings {
+    /// Heads of attention.
+    pub heads: usize,
+    /// Layers one after the other.
+    #[serde(default = "one")]
+    pub n_layers: usize,
+    /// Features of the hidden layers.
+    #[serde(default = "hidden")]
+    pub hidden: usize,
+    /// The probability with which an element is dropped while training.
+    #[serde(default = "dropout")]
+    pub dropout: f64,
+    /// Of the hidden layers.
+    #[serde(default)]
+    pub activation: HiddenActivation,
+    /// Normalize before a part instead of after it.
+    #[serde(default)]
+    pub norm_first: bool,
+    /// A position sees only itself and earlier ones.
+    #[serde(default)]
+    pub causal: bool,
+    /// A norm after the last layer.
+    #[serde(default)]
+    pub last_norm: bool,
+}
+
+impl TransformerSettings {
+    /// One layer with `heads` heads, a hidden layer of 2048 features, and dropout of 0.1.
+    pub fn new(heads: usize) -> TransformerSettings {
+        TransformerSettings {
+            heads,
+            n_layers: 1,
+            hidden: hidden(),
+            dropout: dropout(),
+            activation: HiddenActivation::Relu,
+            norm_first: false,
+            causal: false,
+            last_norm: false,
+        }
+    }
+
+    /// Several layers.
+    pub fn n_layers(mut self, n_layers: usize) -> TransformerSettings {
+        self.n_layers = n_layers;
+        self
+    }
+
+    /// Features of the hidden layers.
+    pub fn hidden(mut self, hidden: usize) -> TransformerSettings {
+        self.hidden = hidden;
+        self
+    }
+
+    /// With another probability of dropout.
+    pub fn dropout(mut self, dropout: f64) -> TransformerSettings {
+        self.dropout = dropout;
+        self
+    }
+}
+
+/// How elements between others are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UpsampleMode {
+    /// The nearest one.
+    #[default]
+    Nearest,
+    /// Linear along each axis (bilinear of two, trilinear of three).
+    #[serde(alias = "bilinear", alias = "trilinear")]
+    Linear,
+    /// Cubic along each axis.
+    #[serde(alias = "bicubic")]
+    Cubic,
+}
+
+/// Settings of `upsample`: a size or a factor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpsampleSettings {
+    /// The new sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Sizes>,
+    /// What sizes are multiplied with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor: Option<f64>,
+    /// How.
+    pub mode: UpsampleMode,
+    /// The first and the last element stay at the ends.
+    pub align_corners: bool,
+}
