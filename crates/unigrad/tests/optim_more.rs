@@ -4,7 +4,7 @@
 use serde_json::Value;
 use unigrad::{
     nn::{
-        Adafactor, AdamWScheduleFree, AdjustLr, Lamb, Lars, Muon, Sgd, SgdScheduleFree, Shampoo, Sophia, SparseAdam,
+        self, Adafactor, AdamWScheduleFree, AdjustLr, AveragedModel, Lamb, Lars, Lbfgs, Muon, Sgd, SgdScheduleFree, Shampoo, Sophia, SparseAdam,
     },
     prelude::*,
 };
@@ -195,4 +195,143 @@ fn check(device: &Device, dtype: DType, only: Option<&str>) {
 #[test]
 fn steps_are_the_references() {
     check(&Device::open("cpu").unwrap(), DType::F64, None);
+}
+
+/// On every device of this machine, in `f32`.
+#[test]
+fn steps_are_the_references_on_every_device() {
+    let mut seen = Vec::new();
+    for device in unigrad_testing::fast_devices().into_iter().chain(["opencl", "vulkan"].iter().filter_map(|name| Device::open(name).ok())) {
+        if seen.contains(&device.name()) {
+            continue;
+        }
+        seen.push(device.name());
+        check(&device, DType::F32, None);
+    }
+    println!("compared on {seen:?}");
+}
+
+#[test]
+fn lbfgs_goes_as_pytorchs() {
+    let golden = golden();
+    for (at, run) in golden["lbfgs"].as_array().unwrap().iter().enumerate() {
+        let settings = &run["settings"];
+        let start = vec![-1.2f64, 1.0, 0.5, -0.7, 0.3, 2.0];
+        // In two parameters of PyTorch's one.
+        let device = Device::open("cpu").unwrap();
+        let (a, b) = (Tensor::from_vec(start[..2].to_vec(), 2, &device), Tensor::from_vec(start[2..].to_vec(), [2, 2], &device));
+        let (a, b) = (a.requires_grad(), b.requires_grad());
+        let loss = || {
+            let w = Tensor::concat(&[&a, &b.flatten_all()], 0);
+            let (head, tail) = (w.narrow(0, 0, 5), w.narrow(0, 1, 5));
+            Ok(((tail - head.square()).square() * 100.0 + (1.0 - head).square()).sum(()))
+        };
+        let mut optimizer = Lbfgs::new(vec![a.clone(), b.clone()], settings["lr"].as_f64().unwrap_or(1.0)).unwrap();
+        optimizer = optimizer.strong_wolfe(settings["line_search_fn"].is_string());
+        optimizer = optimizer.max_iter(settings["max_iter"].as_u64().unwrap_or(20) as usize);
+        optimizer = optimizer.history_size(settings["history_size"].as_u64().unwrap_or(100) as usize);
+        for (step, (want, want_loss)) in run["steps"].as_array().unwrap().iter().zip(flat(&run["losses"])).enumerate() {
+            let got = optimizer.step(loss).unwrap();
+            assert!((got - want_loss).abs() <= 1e-6 * want_loss.abs().max(1e-3), "run {at} step {step}: loss {got} and not {want_loss}");
+            let got = [a.to_vec::<f64>().unwrap(), b.to_vec().unwrap()].concat();
+            for (got, want) in got.iter().zip(flat(want)) {
+                assert!((got - want).abs() <= 1e-6 * want.abs().max(1e-3), "run {at} step {step}: {got} and not {want}");
+            }
+            // Found again by another of its kind.
+            let state = optimizer.state_dict().unwrap();
+            let mut other = Lbfgs::new(vec![a.clone(), b.clone()], settings["lr"].as_f64().unwrap_or(1.0)).unwrap();
+            other = other.strong_wolfe(settings["line_search_fn"].is_string());
+            other = other.max_iter(settings["max_iter"].as_u64().unwrap_or(20) as usize);
+            other = other.history_size(settings["history_size"].as_u64().unwrap_or(100) as usize);
+            other.load_state_dict(&state).unwrap();
+            assert_eq!(other.state_dict().unwrap(), state);
+            optimizer = other;
+        }
+        assert_eq!(optimizer.n_evaluations(), run["evaluations"].as_u64().unwrap(), "run {at}");
+        // A closure that fails, at any of its calls, leaves everything as it was.
+        let before = (a.to_vec::<f64>().unwrap(), b.to_vec::<f64>().unwrap(), optimizer.state_dict().unwrap());
+        for bad in 1..4 {
+            let mut calls = 0;
+            let result = optimizer.step(|| {
+                calls += 1;
+                if calls == bad { Err(unigrad::Error::argument("a test", "none")) } else { loss() }
+            });
+            assert!(result.is_err() || calls < bad);
+            if result.is_err() {
+                assert_eq!((a.to_vec::<f64>().unwrap(), b.to_vec::<f64>().unwrap(), optimizer.state_dict().unwrap()), before);
+            }
+        }
+    }
+}
+
+#[test]
+fn averages_are_pytorchs() {
+    let golden = golden();
+    let device = Device::open("cpu").unwrap();
+    let [start, k] = ["start", "k"].map(|name| Tensor::from_vec(flat(&golden[name][0]), [3, 4], &device));
+    for run in golden["averages"].as_array().unwrap() {
+        let layer = Weight { weight: start.requires_grad() };
+        let model = match run["name"].as_str().unwrap() {
+            "swa" => AveragedModel::swa(&layer),
+            _ => AveragedModel::ema(&layer, 0.9),
+        };
+        let mut model = model.unwrap();
+        for (t, want) in run["steps"].as_array().unwrap().iter().enumerate() {
+            no_grad(|| layer.weight.assign(&(&start + &k * (0.1 * t as f64)))).unwrap();
+            model.update(&layer).unwrap();
+            let got = model.averages()[0].1.to_vec::<f64>().unwrap();
+            for (got, want) in got.iter().zip(flat(want)) {
+                assert!((got - want).abs() <= 1e-9, "{} update {t}: {got} and not {want}", run["name"]);
+            }
+        }
+        assert_eq!(model.n_averaged().unwrap(), 20);
+        // Exchanged twice: as before, to the last bit. Meanwhile nothing is averaged or saved.
+        let (weights, state) = (layer.weight.to_vec::<f64>().unwrap(), model.state_dict().unwrap());
+        model.swap(&layer).unwrap();
+        assert_ne!(layer.weight.to_vec::<f64>().unwrap(), weights);
+        assert!(model.update(&layer).is_err() && model.state_dict().is_err());
+        model.swap(&layer).unwrap();
+        assert_eq!((layer.weight.to_vec::<f64>().unwrap(), model.state_dict().unwrap()), (weights, state.clone()));
+        let mut other = AveragedModel::swa(&layer).unwrap();
+        other.load_state_dict(&state).unwrap();
+        assert_eq!(other.state_dict().unwrap(), state);
+    }
+}
+
+#[derive(Module)]
+struct Weight {
+    weight: Tensor,
+}
+
+#[test]
+fn running_statistics_are_computed_anew() {
+    #[derive(Module)]
+    struct Net {
+        first: nn::Linear,
+        norm: nn::BatchNorm,
+    }
+    let device = Device::open("cpu").unwrap();
+    manual_seed(3);
+    let mut net = Net { first: nn::Linear::new(4, 3, &device), norm: nn::BatchNorm::new(3, &device) };
+    net.norm.momentum = 0.3;
+    let batches: Vec<Tensor> = (0..5).map(|i| (Tensor::randn([8, 4], DType::F32, &device) * f64::from(i + 1)).realize().unwrap()).collect();
+    nn::update_bn(&mut net, batches.clone(), false, |net, x| Ok(net.norm.forward(&net.first.forward(x)))).unwrap();
+    let hidden: Vec<Tensor> = batches.iter().map(|x| net.first.forward(x).detach()).collect();
+    let mean = |f: &dyn Fn(&Tensor) -> Tensor| hidden.iter().map(f).reduce(|a, b| a + b).unwrap() / 5.0;
+    let close = |got: &Tensor, want: &Tensor| {
+        let (got, want) = (got.to_vec::<f32>().unwrap(), want.to_vec::<f32>().unwrap());
+        assert!(got.iter().zip(&want).all(|(got, want)| (got - want).abs() < 1e-4 * want.abs().max(1.0)), "{got:?} and not {want:?}");
+    };
+    close(&net.norm.running_mean, &mean(&|x| x.mean(0)));
+    close(&net.norm.running_var, &mean(&|x| x.var(0, 1)));
+    assert_eq!(net.norm.num_batches_tracked.item::<i64>().unwrap(), 5);
+    // A batch that fails changes nothing.
+    let before = net.to_archive().unwrap();
+    let mut calls = 0;
+    let result = nn::update_bn(&mut net, batches, true, |net, x| {
+        calls += 1;
+        if calls == 4 { Err(unigrad::Error::argument("a test", "none")) } else { Ok(net.norm.forward(&net.first.forward(x))) }
+    });
+    assert!(result.is_err());
+    assert_eq!(net.to_archive().unwrap(), before);
 }

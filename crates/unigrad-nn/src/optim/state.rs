@@ -43,9 +43,11 @@ impl<R: Rule> Optimizer<R> {
             for parameter in &group.parameters {
                 Self::check_parameter(parameter)?;
                 rule.check(parameter)?;
-                let zeros = Tensor::zeros(parameter.dims()?, state_dtype(parameter.dtype()), &parameter.device()?);
+                let (shape, dtype, device) = (parameter.dims()?, state_dtype(parameter.dtype()), parameter.device()?);
+                // Of its own for each name: a rule may return it.
+                let zeros = || Tensor::zeros(shape.as_slice(), dtype, &device);
                 let names = rule.state_names_of(parameter);
-                state.push(names.iter().map(|name| rule.initial_state(name, &zeros, &parameter.detach(), group.lr)).collect());
+                state.push(names.iter().map(|name| rule.initial_state(name, &zeros(), &parameter.detach(), group.lr)).collect());
             }
         }
         let devices = devices_of(&parameters)?;
