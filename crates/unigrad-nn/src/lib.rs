@@ -34,10 +34,11 @@ pub use metrics::Confusion;
 pub use module::{Module, Part, Visitor, VisitorMut};
 pub use optim::{
     Adadelta, AdadeltaRule, Adafactor, AdafactorRule, Adagrad, AdagradRule, Adam, AdamRule, AdamW, AdamW8bit, AdamW8bitRule,
-    AdamWScheduleFree, AdamWScheduleFreeRule, Adamax, AdamaxRule, Adan, AdanRule, AdjustLr, ArrayOptimizer, AveragedModel, Lbfgs, Values, ValuesMut, View, ViewMut, update_bn, Asgd, AsgdRule, Group, Lamb, LambRule, Lars,
-    LarsRule, Lion, LionRule, LookaheadRule, Muon, MuonRule, NAdam, NAdamRule, Optimizer, RAdam, RAdamRule, RmsProp, RmsPropRule, Rprop,
-    Climbed, RpropRule, Rule, Sam, Sgd, SgdRule, SgdScheduleFree, SgdScheduleFreeRule, Shampoo, ShampooRule, Sophia, SophiaRule, SparseAdam,
-    SparseAdamRule, StepNumbers, clip_grad_adaptively, clip_grad_norm, clip_grad_norm_with, clip_grad_value, grad_norm,
+    AdamWScheduleFree, AdamWScheduleFreeRule, Adamax, AdamaxRule, Adan, AdanRule, AdjustLr, ArrayOptimizer, Asgd, AsgdRule, AveragedModel,
+    Climbed, Group, Lamb, LambRule, Lars, LarsRule, Lbfgs, Lion, LionRule, LookaheadRule, Muon, MuonRule, NAdam, NAdamRule, Optimizer,
+    RAdam, RAdamRule, RmsProp, RmsPropRule, Rprop, RpropRule, Rule, Sam, Sgd, SgdRule, SgdScheduleFree, SgdScheduleFreeRule, Shampoo,
+    ShampooRule, Sophia, SophiaRule, SparseAdam, SparseAdamRule, StepNumbers, Values, ValuesMut, View, ViewMut, clip_grad_adaptively,
+    clip_grad_norm, clip_grad_norm_with, clip_grad_value, grad_norm, update_bn,
 };
 pub use schedule::{Anneal, Better, Peaks, Plateau, Schedule};
 pub use trace::{first_not_finite, observe};

@@ -4,7 +4,8 @@
 use serde_json::Value;
 use unigrad::{
     nn::{
-        self, Adafactor, AdamWScheduleFree, AdjustLr, AveragedModel, Lamb, Lars, Lbfgs, Muon, Sgd, SgdScheduleFree, Shampoo, Sophia, SparseAdam,
+        self, Adafactor, AdamWScheduleFree, AdjustLr, AveragedModel, Lamb, Lars, Lbfgs, Muon, Sgd, SgdScheduleFree, Shampoo, Sophia,
+        SparseAdam,
     },
     prelude::*,
 };
@@ -56,13 +57,18 @@ impl Problem {
 }
 
 /// Every run of the golden file: in `f64` to 1e-6, in `f32` (a shorter run, on devices without `f64` too) to what that gives.
-fn check(device: &Device, dtype: DType, only: Option<&str>) {
+fn check(device: &Device, dtype: DType) {
     let golden = golden();
+    let mut seen = Vec::new();
     for run in golden["runs"].as_array().unwrap() {
         let settings = &run["settings"];
         let name = run["optimizer"].as_str().unwrap();
-        if only.is_some_and(|only| only != name) {
-            continue;
+        if dtype != DType::F64 {
+            // One run each; Shampoo's are hundreds of products, of which each shape is a kernel to compile.
+            if seen.contains(&name) || ["Shampoo", "Treated"].contains(&name) {
+                continue;
+            }
+            seen.push(name);
         }
         let number = |name: &str, default: f64| settings[name].as_f64().unwrap_or(default);
         let flag = |name: &str, default: bool| settings[name].as_bool().unwrap_or(default);
@@ -81,13 +87,21 @@ fn check(device: &Device, dtype: DType, only: Option<&str>) {
             DType::F64 => (1e-6, 1e-9),
             _ => (2e-3, 2e-4),
         };
-        let last = if dtype == DType::F64 { u64::MAX } else { 12 };
-        let steps: Vec<(u64, Vec<f64>)> = run["steps"].as_array().unwrap().iter().map(|s| (s["step"].as_u64().unwrap(), flat(&s["values"]))).collect();
+        let last = match dtype {
+            _ if halved => 12,
+            DType::F64 => u64::MAX,
+            _ => 3,
+        };
+        let steps: Vec<(u64, Vec<f64>)> =
+            run["steps"].as_array().unwrap().iter().map(|s| (s["step"].as_u64().unwrap(), flat(&s["values"]))).collect();
         let steps: Vec<(u64, Vec<f64>)> = steps.into_iter().filter(|(step, _)| *step <= last).collect();
         let compare = |taken: u64, want: &[f64]| {
             let got: Vec<f64> = problem.parameters.iter().flat_map(|p| p.to_f64_vec().unwrap()).collect();
             for (got, want) in got.iter().zip(want) {
-                assert!((got - want).abs() <= tolerance * want.abs() + least, "{device} {dtype}: {name} {settings} step {taken}: {got} and not {want}");
+                assert!(
+                    (got - want).abs() <= tolerance * want.abs() + least,
+                    "{device} {dtype}: {name} {settings} step {taken}: {got} and not {want}"
+                );
             }
         };
         macro_rules! train {
@@ -112,8 +126,11 @@ fn check(device: &Device, dtype: DType, only: Option<&str>) {
                     None => (None, 1e-3),
                 };
                 train!(
-                    Adafactor::new(p(), lr)
-                        .map(|o| o.beta2_decay(number("beta2_decay", -0.8)).eps(eps.0, eps.1).d(number("d", 1.0)).weight_decay(decay))
+                    Adafactor::new(p(), lr).map(|o| o
+                        .beta2_decay(number("beta2_decay", -0.8))
+                        .eps(eps.0, eps.1)
+                        .d(number("d", 1.0))
+                        .weight_decay(decay))
                 );
             }
             "Muon" => {
@@ -194,21 +211,22 @@ fn check(device: &Device, dtype: DType, only: Option<&str>) {
 
 #[test]
 fn steps_are_the_references() {
-    check(&Device::open("cpu").unwrap(), DType::F64, None);
+    check(&Device::open("cpu").unwrap(), DType::F64);
 }
 
 /// On every device of this machine, in `f32`.
 #[test]
 fn steps_are_the_references_on_every_device() {
     let mut seen = Vec::new();
-    for device in unigrad_testing::fast_devices().into_iter().chain(["opencl", "vulkan"].iter().filter_map(|name| Device::open(name).ok())) {
+    for device in unigrad_testing::fast_devices().into_iter().chain(["opencl", "wgpu"].iter().filter_map(|name| Device::open(name).ok())) {
         if seen.contains(&device.name()) {
             continue;
         }
         seen.push(device.name());
-        check(&device, DType::F32, None);
+        let began = std::time::Instant::now();
+        check(&device, DType::F32);
+        println!("{device}: compared in {:?}", began.elapsed());
     }
-    println!("compared on {seen:?}");
 }
 
 #[test]

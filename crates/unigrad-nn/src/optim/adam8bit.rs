@@ -2,8 +2,9 @@
 //!
 //! In: the moments of a block of 256 values. Out: codes, and the block's greatest magnitude as `f32`.
 //! Always: arithmetic is in the state's dtype; only what is kept is quantized. Small values keep their relative precision better than in a linear code: the
-//! first moment is a signed square of its code, the second a fourth power, so that what is 0 in the second is 0 in the first as well, and no step is
-//! divided by nothing. Small tensors, whose state is nothing beside the rest, keep theirs whole.
+//! first moment is a signed square of its code, the second a fourth power, whose least code is not 0, so that no step is divided by nothing. Codes are
+//! rounded up or down by a share that moves evenly from step to step, so that small changes are not lost but come in turns. Small tensors, whose state is
+//! nothing beside the rest, keep theirs whole.
 
 use super::{Group, Optimizer, Rule, StepNumbers, decayed, setters};
 use crate::error::Result;
@@ -80,6 +81,13 @@ fn scaled(x: &Tensor) -> (Tensor, Tensor) {
     (share, scale.cast(DType::F32))
 }
 
+/// A number in `0..1` for each value of a block, which moves through all of it evenly from step to step: what is added before codes are cut.
+fn dither(step: &Tensor, like: &Tensor) -> Tensor {
+    let cut = |x: Tensor| &x - x.floor();
+    let columns = like.ones_like().cumsum(1);
+    cut(cut(columns * 0.754_877_666_246_692_8) + step)
+}
+
 /// The first moment from its codes.
 fn first(codes: &Tensor, scales: &Tensor, dtype: DType) -> Tensor {
     let share = codes.cast(dtype) * FIRST.recip();
@@ -120,7 +128,10 @@ impl Rule for AdamW8bitRule {
         let minus_rate = step.number(-step.lr) / step.bias_correction(self.beta1);
         let root2 = step.bias_correction(self.beta2).sqrt().recip();
         let decay = 1.0 - step.lr * step.weight_decay;
-        let mut scalars = vec![minus_rate, root2];
+        // Steps of the golden ratio; a small multiple of it keeps its digits in `f32`.
+        let period = step.number(1024.0);
+        let place = (&step.step - (&step.step / &period).floor() * &period) * step.number(0.618_033_988_749_894_8);
+        let mut scalars = vec![minus_rate, root2, place];
         scalars.extend([decay, self.beta1, 1.0 - self.beta1, self.beta2, 1.0 - self.beta2, self.eps].map(|number| step.number(number)));
         scalars
     }
@@ -130,7 +141,7 @@ impl Rule for AdamW8bitRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let [minus_rate, root2, decay, beta1, share1, beta2, share2, eps] = scalars else { return (value.clone(), state.to_vec()) };
+        let [minus_rate, root2, place, decay, beta1, share1, beta2, share2, eps] = scalars else { return (value.clone(), state.to_vec()) };
         let moments = |m: &Tensor, v: &Tensor, g: &Tensor| (m * beta1 + g * share1, v * beta2 + g * g * share2);
         let (value, _) = decayed(value, gradient, decay, true);
         let dtype = value.dtype();
@@ -143,8 +154,10 @@ impl Rule for AdamW8bitRule {
                 let (m, v) = moments(&first(codes1, scales1, dtype), &second(codes2, scales2, dtype), &blocks(gradient));
                 let step = &m / (v.sqrt() * root2 + eps) * minus_rate;
                 let ((share1, scales1), (share2, scales2)) = (scaled(&m), scaled(&v));
-                let codes1 = (share1.abs().sqrt() * FIRST).round() * share1.sign();
-                let codes2 = (share2.sqrt().sqrt() * SECOND).round();
+                let up = dither(place, &m);
+                let codes1 = (share1.abs().sqrt() * FIRST + &up).floor().clamp_max(FIRST) * share1.sign();
+                let codes2 = (share2.sqrt().sqrt() * SECOND + up).floor().clamp(1.0, SECOND);
+                let codes2 = share2.gt(0.0).where_(codes2, 0.0);
                 let new_state = vec![codes1.cast(DType::I8), scales1, codes2.cast(DType::U8), scales2];
                 (&value + whole(&step, &value), new_state)
             }

@@ -311,6 +311,16 @@ impl<R: Rule> ArrayOptimizer<R> {
         Settings { device: self.device, lr: self.lr, lr_factor: self.lr_factor, backup_every: self.backup_every }
     }
 
+    /// On the device; where that fails, the device's own error, which says whether it is out of memory, or lost.
+    fn on_device(&self, values: &impl Values) -> Result<Tensor> {
+        let tensor = values.on(&self.device);
+        let Some(error) = tensor.error() else { return Ok(tensor) };
+        let bytes = values.sizes().iter().fold(size_of::<f32>(), |bytes, size| bytes.saturating_mul(*size));
+        self.device.allocate(bytes)?;
+        self.device.synchronize()?;
+        Err(error)
+    }
+
     /// Everything of a step that is the caller's, on the device.
     fn uploaded<P: Values, G: Values>(&self, parameters: &[P], gradients: &[G]) -> Result<(Vec<Tensor>, Vec<Option<Tensor>>)> {
         if parameters.len() != gradients.len() {
@@ -323,13 +333,13 @@ impl<R: Rule> ArrayOptimizer<R> {
                 let cause = format!("gradient {at} is {:?}, its parameter {:?}", gradient.sizes(), parameter.sizes());
                 return Err(Error::argument(cause, "give gradients of the parameters' shapes"));
             }
-            let value = parameter.on(&self.device).check()?;
+            let value = self.on_device(parameter)?;
             if !value.dtype().is_float() {
                 let cause = format!("parameter {at} is {}", value.dtype());
                 return Err(Error::argument(cause, "give parameters of a float type: `f32`, `f64`, `f16` or `bf16`"));
             }
             uploaded.0.push(value);
-            uploaded.1.push(Some(gradient.on(&self.device).check()?));
+            uploaded.1.push(Some(self.on_device(gradient)?));
         }
         Ok(uploaded)
     }
@@ -432,5 +442,24 @@ impl<R: Rule> ArrayOptimizer<R> {
     pub fn restart_on(&mut self, device: &Device) {
         *self.lock() = Inner { optimizer: None, saved: None };
         self.device = *device;
+    }
+}
+
+#[cfg(all(test, feature = "ndarray"))]
+mod tests {
+    use super::ArrayOptimizer;
+    use crate::Sgd;
+    use ndarray::array;
+    use unigrad_tensor::Device;
+
+    #[test]
+    fn arrays_of_any_strides_are_updated() {
+        unigrad_device::register(unigrad_cpu::CpuDriver);
+        let device = Device::open("cpu").unwrap();
+        let mut weights = array![[1.0f64, 2.0, 3.0], [4.0, 5.0, 6.0]];
+        let gradients = array![[1.0f64, 0.0], [0.0, 2.0], [0.0, 0.0]];
+        let mut optimizer = ArrayOptimizer::new(&device, |p| Sgd::new(p, 0.5));
+        optimizer.step(&mut [weights.view_mut().reversed_axes()], &[gradients]).unwrap();
+        assert_eq!(weights, array![[0.5, 2.0, 3.0], [4.0, 4.0, 6.0]]);
     }
 }

@@ -94,7 +94,10 @@ impl AveragedModel {
     fn tensors<M: Module + ?Sized>(&self, model: &M) -> Result<Vec<Tensor>> {
         let named: Vec<(String, Tensor)> = model.named_parameters().into_iter().chain(model.named_buffers()).collect();
         let fits = named.len() == self.averages.len()
-            && named.iter().zip(&self.averages).all(|((name, tensor), average)| *name == average.name && tensor.shape() == average.value.shape());
+            && named
+                .iter()
+                .zip(&self.averages)
+                .all(|((name, tensor), average)| *name == average.name && tensor.shape() == average.value.shape());
         if !fits {
             return Err(Error::argument("a model with other names or shapes than the averages", "give the model that they were made of"));
         }

@@ -34,12 +34,7 @@ const RENORM_EPS: f64 = 1e-7;
 const UNIT_EPS: f64 = 1e-6;
 
 /// All of them, in order. `steps` are the counters of this step, on each device with parameters.
-pub(super) fn treat(
-    treatments: &[Treatment],
-    parameters: &[Tensor],
-    gradients: &mut [Option<Tensor>],
-    steps: &[Tensor],
-) -> Result<()> {
+pub(super) fn treat(treatments: &[Treatment], parameters: &[Tensor], gradients: &mut [Option<Tensor>], steps: &[Tensor]) -> Result<()> {
     for treatment in treatments {
         match *treatment {
             Treatment::ClipNorm { limit, p } => {

@@ -68,7 +68,10 @@ impl Lbfgs {
                 return Err(Error::argument(cause, "make it a parameter with `requires_grad()`"));
             }
             if parameters.iter().any(|other| other.dtype() != dtype || other.device_id() != parameter.device_id()) {
-                return Err(Error::argument("parameters of several dtypes or devices", "L-BFGS takes them as one vector: give those of one kind"));
+                return Err(Error::argument(
+                    "parameters of several dtypes or devices",
+                    "L-BFGS takes them as one vector: give those of one kind",
+                ));
             }
         }
         Tensor::realize_all(&parameters.iter().collect::<Vec<_>>())?;
@@ -308,7 +311,9 @@ impl Lbfgs {
         let n: usize = self.parameters.iter().map(Tensor::numel).sum();
         let Some(parameter) = self.parameters.first() else { return Ok(()) };
         let (device, dtype) = (parameter.device()?, parameter.dtype());
-        let wrong = |name: &str| Error::argument(format!("the state of L-BFGS has no `{name}` that fits"), "load what `state_dict` of such an optimizer gave");
+        let wrong = |name: &str| {
+            Error::argument(format!("the state of L-BFGS has no `{name}` that fits"), "load what `state_dict` of such an optimizer gave")
+        };
         let bytes = |name: &str| -> Result<[u8; 8]> {
             state.get(name).and_then(|host| host.bytes.as_slice().try_into().ok()).ok_or_else(|| wrong(name))
         };

@@ -107,19 +107,8 @@ impl<R: Rule> Optimizer<R> {
         let _origin = Origin::enter_caller();
         let (state, numbers, counters, n_steps) = (Vec::new(), Vec::new(), Vec::new(), Known::default());
         let (rule_of, own_rules, treatments) = (vec![None; groups.len()], Vec::new(), Vec::new());
-        let mut optimizer = Optimizer {
-            rule,
-            groups,
-            rule_of,
-            own_rules,
-            state,
-            numbers,
-            counters,
-            n_steps,
-            lr_factor: 1.0,
-            treatments,
-            max_norm: None,
-        };
+        let mut optimizer =
+            Optimizer { rule, groups, rule_of, own_rules, state, numbers, counters, n_steps, lr_factor: 1.0, treatments, max_norm: None };
         optimizer.reset_state()?;
         Ok(optimizer)
     }

@@ -50,10 +50,8 @@ impl Average {
             [greatest, sum, ..] => (greatest.maximum(&lr), sum.clone()),
             _ => (lr.clone(), step.number(0.0)),
         };
-        let mut weight = greatest.pow(self.lr_power);
-        if self.r != 0.0 {
-            weight = weight * step.step.pow(self.r);
-        }
+        // A run-time power, whatever it is: numbers that come from the step are one launch with its counter.
+        let weight = greatest.pow(self.lr_power) * (step.step.log() * step.number(self.r)).exp();
         let sum = sum + &weight;
         let share = sum.gt(0.0).where_(weight / &sum, step.number(0.0));
         [lr, greatest, sum, share]

@@ -104,8 +104,7 @@ impl Rule for SophiaRule {
     }
 
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
-        let numbers =
-            [-step.lr, 1.0 - step.lr * step.weight_decay, self.beta1, 1.0 - self.beta1, self.rho * self.batch, EPS];
+        let numbers = [-step.lr, 1.0 - step.lr * step.weight_decay, self.beta1, 1.0 - self.beta1, self.rho * self.batch, EPS];
         numbers.map(|number| step.number(number)).to_vec()
     }
 

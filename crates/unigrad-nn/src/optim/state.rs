@@ -96,9 +96,9 @@ impl<R: Rule> Optimizer<R> {
         }
         for kept in &self.numbers {
             let named = self.rule_at(kept.group).numbers().into_iter().zip(&kept.values);
-            all.extend(named.map(|((name, _), value)| {
-                (format!("number.{}.{}.{}.{name}", kept.group, kept.dtype, kept.device), value.clone())
-            }));
+            all.extend(
+                named.map(|((name, _), value)| (format!("number.{}.{}.{}.{name}", kept.group, kept.dtype, kept.device), value.clone())),
+            );
         }
         all
     }

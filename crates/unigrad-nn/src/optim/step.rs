@@ -163,7 +163,11 @@ impl<R: Rule> Optimizer<R> {
                         let numbers = StepNumbers { step: steps[at].cast(dtype), lr, weight_decay, numbers: &before, device: &device };
                         scalars.push((key, rule.scalars(&numbers)));
                         if let Some(kept) = kept {
-                            for (old, new) in kept.values.iter().zip(rule.next_numbers(&numbers)) {
+                            for ((old, now), new) in kept.values.iter().zip(&before).zip(rule.next_numbers(&numbers)) {
+                                // What stays costs no launch.
+                                if new.same(now) {
+                                    continue;
+                                }
                                 assign(old, &new)?;
                                 changed.push(old.clone());
                             }
