@@ -163,6 +163,22 @@ mod arrays {
         }
     }
 
+    /// Arrays and views of any strides.
+    ///
+    /// ```
+    /// # extern crate unigrad_nn as unigrad;
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use ndarray::array;
+    /// use unigrad::nn::{ArrayOptimizer, Sgd};
+    /// use unigrad_tensor::Device;
+    ///
+    /// let mut weights = array![[1.0f64, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    /// let gradients = array![[1.0f64, 0.0], [0.0, 2.0], [0.0, 0.0]];
+    /// let mut optimizer = ArrayOptimizer::new(&Device::open("cpu")?, |p| Sgd::new(p, 0.5));
+    /// optimizer.step(&mut [weights.view_mut().reversed_axes()], &[gradients])?;
+    /// assert_eq!(weights, array![[0.5, 2.0, 3.0], [4.0, 4.0, 6.0]]);
+    /// # Ok::<(), unigrad::Error>(())
+    /// ```
     impl<T: Element, S: DataMut<Elem = T>, D: Dimension> ValuesMut for ArrayBase<S, D> {
         type Updated = Vec<T>;
 
@@ -442,24 +458,5 @@ impl<R: Rule> ArrayOptimizer<R> {
     pub fn restart_on(&mut self, device: &Device) {
         *self.lock() = Inner { optimizer: None, saved: None };
         self.device = *device;
-    }
-}
-
-#[cfg(all(test, feature = "ndarray"))]
-mod tests {
-    use super::ArrayOptimizer;
-    use crate::Sgd;
-    use ndarray::array;
-    use unigrad_tensor::Device;
-
-    #[test]
-    fn arrays_of_any_strides_are_updated() {
-        unigrad_device::register(unigrad_cpu::CpuDriver);
-        let device = Device::open("cpu").unwrap();
-        let mut weights = array![[1.0f64, 2.0, 3.0], [4.0, 5.0, 6.0]];
-        let gradients = array![[1.0f64, 0.0], [0.0, 2.0], [0.0, 0.0]];
-        let mut optimizer = ArrayOptimizer::new(&device, |p| Sgd::new(p, 0.5));
-        optimizer.step(&mut [weights.view_mut().reversed_axes()], &[gradients]).unwrap();
-        assert_eq!(weights, array![[0.5, 2.0, 3.0], [4.0, 4.0, 6.0]]);
     }
 }

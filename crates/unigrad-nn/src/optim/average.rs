@@ -244,8 +244,8 @@ pub fn update_bn<M: Module, B>(
                 // Without a batch they are as of a new layer.
                 buffer.assign(&means.get(at).map_or_else(|| buffer.full_like(*first), |mean| mean.cast(buffer.dtype())))?;
             }
-            let counts = buffers.iter().filter(|(name, _)| last(name) == COUNT);
-            counts.map(|(_, tensor)| tensor.assign(&(tensor.zeros_like() + *n))).collect::<Result<()>>()?;
+            let mut counts = buffers.iter().filter(|(name, _)| last(name) == COUNT);
+            counts.try_for_each(|(_, tensor)| tensor.assign(&(tensor.zeros_like() + *n)))?;
         }
         Ok(())
     })?;

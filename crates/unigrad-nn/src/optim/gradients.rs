@@ -9,7 +9,7 @@ use super::{
     optimizer::Optimizer,
     rule::{Rule, norm, state_dtype},
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::mem::discriminant;
 use unigrad_tensor::Tensor;
 
@@ -51,7 +51,7 @@ pub(super) fn treat(treatments: &[Treatment], parameters: &[Tensor], gradients: 
             _ => {
                 for (parameter, gradient) in parameters.iter().zip(gradients.iter_mut()) {
                     let Some(gradient) = gradient else { continue };
-                    *gradient = one(*treatment, &parameter.detach(), gradient, steps);
+                    *gradient = one(*treatment, &parameter.detach(), gradient, steps)?;
                 }
             }
         }
@@ -60,7 +60,7 @@ pub(super) fn treat(treatments: &[Treatment], parameters: &[Tensor], gradients: 
 }
 
 /// What concerns each gradient by itself.
-fn one(treatment: Treatment, value: &Tensor, gradient: &Tensor, steps: &[Tensor]) -> Tensor {
+fn one(treatment: Treatment, value: &Tensor, gradient: &Tensor, steps: &[Tensor]) -> Result<Tensor> {
     let dtype = gradient.dtype();
     let wide = gradient.cast(state_dtype(dtype));
     let value = value.cast(state_dtype(dtype));
@@ -74,7 +74,7 @@ fn one(treatment: Treatment, value: &Tensor, gradient: &Tensor, steps: &[Tensor]
         Treatment::Centralize => wide,
         Treatment::Noise { eta, gamma } => {
             let step = steps.iter().find(|step| step.device_id() == wide.device_id());
-            let Some(step) = step else { return gradient.clone() };
+            let step = step.ok_or_else(|| Error::argument("a parameter has moved to another device", "let the optimizer `follow` it"))?;
             // The variance of step t (from 1) is eta / t^gamma: the paper's t is from 0, and its formula has 1 + t.
             let deviation = (step.cast(wide.dtype()).log() * (-0.5 * gamma)).exp() * eta.sqrt();
             &wide + wide.randn_like() * deviation
@@ -82,7 +82,7 @@ fn one(treatment: Treatment, value: &Tensor, gradient: &Tensor, steps: &[Tensor]
         Treatment::L1(lambda) => wide + value.sign() * lambda,
         Treatment::L2(lambda) => wide + value * lambda,
     };
-    result.cast(dtype)
+    Ok(result.cast(dtype))
 }
 
 /// All axes but the first.

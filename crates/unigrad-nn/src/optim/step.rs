@@ -137,7 +137,9 @@ impl<R: Rule> Optimizer<R> {
                 assign(counter, step)?;
                 changed.push(counter.clone());
             }
-            gradients::treat(&self.treatments, &self.parameters(), &mut gradients, &steps)?;
+            if !self.treatments.is_empty() {
+                gradients::treat(&self.treatments, &self.parameters(), &mut gradients, &steps)?;
+            }
             let mut gradients = gradients.into_iter();
             let mut state = self.state.iter();
             for (group_at, group) in self.groups.iter().enumerate() {
@@ -157,7 +159,8 @@ impl<R: Rule> Optimizer<R> {
                     if !scalars.iter().any(|(k, _)| *k == key) {
                         let device = parameter.device()?;
                         let at = steps.iter().position(|step| step.device_id() == key.1);
-                        let at = at.ok_or_else(|| Error::argument("a parameter has moved to another device", "make a new optimizer"))?;
+                        let at =
+                            at.ok_or_else(|| Error::argument("a parameter has moved to another device", "let the optimizer `follow` it"))?;
                         let kept = self.numbers.iter().find(|kept| (kept.group, kept.dtype, kept.device) == (group_at, dtype, at));
                         let before: Vec<Tensor> = kept.map_or(Vec::new(), |kept| kept.values.iter().map(Tensor::detach).collect());
                         let numbers = StepNumbers { step: steps[at].cast(dtype), lr, weight_decay, numbers: &before, device: &device };

@@ -98,7 +98,7 @@ pub(super) fn strong_wolfe(
     if let Some(found) = done {
         return Ok(Found { point: found.point, length: found.length, evaluations });
     }
-    let mut bracket = bracket.unwrap_or_else(|| [origin, now]);
+    let mut bracket = bracket.unwrap_or([origin, now]);
     let mut stuck = false;
     let order = |bracket: &[Tried; 2]| if bracket[0].point.loss <= bracket[1].point.loss { (0, 1) } else { (1, 0) };
     let (mut low, mut high) = order(&bracket);
