@@ -112,7 +112,7 @@ fn async_steps_are_the_same_and_go_on_when_dropped() {
 #[test]
 fn errors_are_typed_and_change_nothing() {
     let faults = Faults::default();
-    unigrad::device::register(FaultyDriver::new("arrays-faulty", unigrad_cpu::CpuDriver::default(), faults.clone()));
+    unigrad::device::register(FaultyDriver::new("arrays-faulty", unigrad_cpu::CpuDriver, faults.clone()));
     let device = Device::open("arrays-faulty").unwrap();
     let mut weights = start();
     let mut optimizer = adamw(&device).backup_every(1);

@@ -234,7 +234,7 @@ fn lbfgs_goes_as_pytorchs() {
     let golden = golden();
     for (at, run) in golden["lbfgs"].as_array().unwrap().iter().enumerate() {
         let settings = &run["settings"];
-        let start = vec![-1.2f64, 1.0, 0.5, -0.7, 0.3, 2.0];
+        let start = [-1.2f64, 1.0, 0.5, -0.7, 0.3, 2.0];
         // In two parameters of PyTorch's one.
         let device = Device::open("cpu").unwrap();
         let (a, b) = (Tensor::from_vec(start[..2].to_vec(), 2, &device), Tensor::from_vec(start[2..].to_vec(), [2, 2], &device));

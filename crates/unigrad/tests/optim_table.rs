@@ -213,7 +213,7 @@ fn nn_generator() -> (u64, u64) {
 fn a_step_that_fails_changes_nothing() {
     let _alone = alone();
     let faults = Faults::default();
-    unigrad::device::register(FaultyDriver::new("optim-faulty", unigrad_cpu::CpuDriver::default(), faults.clone()));
+    unigrad::device::register(FaultyDriver::new("optim-faulty", unigrad_cpu::CpuDriver, faults.clone()));
     let device = Device::open("optim-faulty").unwrap();
     for (name, make, matrices) in table() {
         let mut reference = Run::new(make, matrices, &device);
