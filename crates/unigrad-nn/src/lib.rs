@@ -36,9 +36,12 @@ pub use losses::{
 pub use metrics::Confusion;
 pub use module::{LoadOptions, LoadReport, Module, Part, Visitor, VisitorMut};
 pub use optim::{
-    Adadelta, AdadeltaRule, Adagrad, AdagradRule, Adam, AdamRule, AdamW, Adamax, AdamaxRule, Adan, AdanRule, Asgd, AsgdRule, Group, Lion,
-    LionRule, NAdam, NAdamRule, Optimize, Optimizer, RAdam, RAdamRule, RmsProp, RmsPropRule, Rprop, RpropRule, Rule, Sgd, SgdRule,
-    StepNumbers, clip_grad_norm, clip_grad_value, grad_norm,
+    Adadelta, AdadeltaRule, Adafactor, AdafactorRule, Adagrad, AdagradRule, Adam, AdamRule, AdamW, AdamW8bit, AdamW8bitRule,
+    AdamWScheduleFree, AdamWScheduleFreeRule, Adamax, AdamaxRule, Adan, AdanRule, AdjustLr, ArrayOptimizer, Asgd, AsgdRule, AveragedModel,
+    Climbed, Group, Lamb, LambRule, Lars, LarsRule, Lbfgs, Lion, LionRule, LookaheadRule, Muon, MuonRule, NAdam, NAdamRule, Optimize,
+    Optimizer, RAdam, RAdamRule, RmsProp, RmsPropRule, Rprop, RpropRule, Rule, Sam, Sgd, SgdRule, SgdScheduleFree, SgdScheduleFreeRule,
+    Shampoo, ShampooRule, Sophia, SophiaRule, SparseAdam, SparseAdamRule, StepNumbers, Values, ValuesMut, View, ViewMut,
+    clip_grad_adaptively, clip_grad_norm, clip_grad_norm_with, clip_grad_value, grad_norm, update_bn,
 };
 pub use optim::{GradScaler, ScalerOptions};
 pub use schedule::{Anneal, Better, Peaks, Plateau, Schedule};

@@ -10,7 +10,7 @@ mod place;
 mod state;
 
 pub use part::Part;
-pub(crate) use state::{Entry, check, entries, load, to_host};
+pub(crate) use state::{Entry, check, entries, from_host, load, to_host};
 pub use state::{LoadOptions, LoadReport};
 
 use crate::{

@@ -3,19 +3,37 @@
 //! In: a rule. Out: the rule to read; to change, with nothing recorded any more.
 //! Always: what is recorded is the rule's as it is: whoever gets the right to change the rule drops the records.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 use unigrad_tensor::Composite;
 
 /// A rule, and its update as recorded for each type of parameters: from step to step the same, until the rule is changed.
 #[derive(Debug)]
 pub(crate) struct Ruled<R> {
-    pub(super) rule: R,
-    pub(super) updates: Vec<Composite>,
+    rule: R,
+    updates: Mutex<Vec<Composite>>,
 }
 
 impl<R> Ruled<R> {
     pub(super) fn new(rule: R) -> Ruled<R> {
-        Ruled { rule, updates: Vec::new() }
+        Ruled { rule, updates: Mutex::default() }
+    }
+
+    /// What is recorded so far.
+    pub(super) fn updates(&self) -> MutexGuard<'_, Vec<Composite>> {
+        self.updates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing is recorded any more: what surrounds the rule has changed.
+    pub(super) fn forget(&mut self) {
+        self.updates.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// The rule alone.
+    pub(super) fn into_rule(self) -> R {
+        self.rule
     }
 }
 
@@ -29,7 +47,7 @@ impl<R> Deref for Ruled<R> {
 
 impl<R> DerefMut for Ruled<R> {
     fn deref_mut(&mut self) -> &mut R {
-        self.updates.clear();
+        self.forget();
         &mut self.rule
     }
 }

@@ -1,0 +1,142 @@
+//! What an optimizer does to one parameter: the trait that rules of this crate and of programs implement.
+//!
+//! In: a value, its gradient, its state, and the numbers of a step. Out: the new value and state.
+//! Always: a function of its arguments alone, so that it is recorded once and fused; what changes from step to step is a tensor of rank 0.
+
+use crate::error::Result;
+use unigrad_tensor::{DType, Device, Tensor};
+
+/// Weight decay as rules of Adam's kind have it: beside the gradient (`decoupled`: `decay` is what the value is multiplied with), or added to it.
+pub(super) fn decayed(value: &Tensor, gradient: &Tensor, decay: &Tensor, decoupled: bool) -> (Tensor, Tensor) {
+    if decoupled { (value * decay, gradient.clone()) } else { (value.clone(), gradient + value * decay) }
+}
+
+/// The Euclidean norm of all elements, of rank 0.
+pub(super) fn norm(x: &Tensor) -> Tensor {
+    x.square().sum(()).sqrt()
+}
+
+/// The dtype in which parameters of a dtype are updated, and of their state.
+pub(super) fn state_dtype(dtype: DType) -> DType {
+    dtype.compute()
+}
+
+/// Methods that set a number of a rule and return the optimizer.
+macro_rules! setters {
+    ($($name:ident, $doc:literal;)*) => { $(
+        #[doc = $doc]
+        pub fn $name(mut self, $name: f64) -> Self {
+            self.rule.$name = $name;
+            self
+        }
+    )* };
+}
+pub(super) use setters;
+
+/// Parameters with settings of their own.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What to train.
+    pub parameters: Vec<Tensor>,
+    /// The base learning rate.
+    pub lr: f64,
+    /// How strongly values are pulled to zero; `None` for the optimizer's own.
+    pub weight_decay: Option<f64>,
+}
+
+/// How one parameter follows its gradient. A program's own becomes an optimizer by [`crate::Optimizer::with_rule`].
+pub trait Rule {
+    /// The tensors kept for each parameter.
+    fn state_names(&self) -> Vec<&'static str>;
+
+    /// Those of one parameter, where parameters differ (by their rank, say).
+    fn state_names_of(&self, _parameter: &Tensor) -> Vec<&'static str> {
+        self.state_names()
+    }
+
+    /// Whether the rule takes such a parameter; an error names what it is and where it belongs.
+    fn check(&self, _parameter: &Tensor) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether a step may be taken now.
+    fn ready(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The weight decay of groups that have none of their own.
+    fn weight_decay(&self) -> f64;
+
+    /// What a tensor of state begins with: zeros, unless a rule says otherwise. `zeros` has the parameter's shape and the state's dtype; `lr` is the
+    /// group's. Shape and dtype of what is returned are those of the state from then on; any will do for a rule that is not elementwise.
+    fn initial_state(&self, _name: &str, zeros: &Tensor, _parameter: &Tensor, _lr: f64) -> Tensor {
+        zeros.clone()
+    }
+
+    /// Numbers that are kept from step to step, for each group: names, and what they begin with. Saved with the state.
+    fn numbers(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// What the kept numbers ([`StepNumbers::numbers`]) become in a step.
+    fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        step.numbers.to_vec()
+    }
+
+    /// Told what the kept numbers are, after a saved state was loaded.
+    fn loaded(&mut self, _numbers: &[f64]) {}
+
+    /// The numbers of a step, in an order that `update` knows, as tensors of rank 0.
+    fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor>;
+
+    /// Whether each element of a parameter is updated by itself: then [`Rule::update`] gets the numbers of the step in the parameter's shape, and all
+    /// its state has that shape. A rule that needs norms, rows or products is not; it gets the numbers as tensors of rank 0.
+    fn is_elementwise(&self) -> bool {
+        true
+    }
+
+    /// The new value of a parameter, and its new state (each of the shape and dtype that it has), in the state's dtype (`f32` for half types, else the
+    /// parameter's), as the arguments are. A function of its arguments and the rule alone: it is called once for
+    /// each type of parameters, recorded and fused, and called again only if it takes tensors or numbers of its own. What changes from step to step is
+    /// in `scalars`. It reads no values.
+    fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>);
+}
+
+/// What a rule computes a step's numbers from.
+pub struct StepNumbers<'a> {
+    /// Which step it is, from 1: a tensor of rank 0 in the state's dtype, on the parameters' device.
+    pub step: Tensor,
+    /// The learning rate.
+    pub lr: f64,
+    /// The weight decay.
+    pub weight_decay: f64,
+    /// What [`Rule::numbers`] names, as they were before the step: tensors of rank 0.
+    pub numbers: &'a [Tensor],
+    pub(super) device: &'a Device,
+}
+
+impl StepNumbers<'_> {
+    /// A number as a run-time scalar: another value makes no other plan.
+    pub fn number(&self, value: f64) -> Tensor {
+        Tensor::scalar(value, self.step.dtype(), self.device)
+    }
+
+    /// `1 - beta^step`, to the precision of the dtype for every step.
+    pub fn bias_correction(&self, beta: f64) -> Tensor {
+        // `1 - exp(step ln(beta))`: the difference of the first steps would lose half of an `f32`'s digits.
+        (&self.step * self.number(beta.ln())).expm1().neg()
+    }
+}
+
+/// What a rule makes of a parameter's value, its gradient, its state and the step's numbers: the new value, and the new state.
+pub(super) fn updated(rule: &impl Rule, n_state: usize, arguments: &[Tensor]) -> Vec<Tensor> {
+    let [value, gradient, rest @ ..] = arguments else { return Vec::new() };
+    let (state, scalars) = rest.split_at(n_state.min(rest.len()));
+    let dtype = state_dtype(value.dtype());
+    let scalars: Vec<Tensor> = match rule.is_elementwise() {
+        true => scalars.iter().map(|scalar| scalar.expand(value.shape())).collect(),
+        false => scalars.to_vec(),
+    };
+    let (new_value, new_state) = rule.update(&value.cast(dtype), &gradient.cast(dtype), state, &scalars);
+    std::iter::once(new_value.cast(value.dtype())).chain(new_state).collect()
+}

@@ -1,0 +1,244 @@
+//! A step: gradients into new values and state, in one evaluation.
+//!
+//! In: gradients, and whatever else is to be computed. Out: parameters, state and counters, assigned.
+//! Always: a step is a transaction: whatever fails, all are bit for bit what they were. Nobody waits for the device.
+
+use super::{
+    gradients,
+    optimizer::Optimizer,
+    rule::{Rule, StepNumbers, state_dtype, updated},
+};
+use crate::error::{Error, Result};
+use std::sync::atomic::Ordering;
+use unigrad_device::{Background, in_background};
+use unigrad_tensor::{Composite, DType, Origin, Tensor, eval, no_grad, take_gradients};
+
+/// The gradients of what is trained: a frozen parameter has none, not one of zeros, so that it is not even decayed.
+fn trained(parameters: &[Tensor], gradients: Vec<Tensor>) -> Vec<Option<Tensor>> {
+    parameters.iter().zip(gradients).map(|(parameter, gradient)| Some(gradient).filter(|_| !parameter.is_frozen())).collect()
+}
+
+impl<R: Rule> Optimizer<R> {
+    /// Forgets the gradients of all parameters.
+    pub fn zero_grad(&self) {
+        self.groups.iter().flat_map(|g| &g.parameters).for_each(Tensor::zero_grad);
+    }
+
+    /// One step with the gradients that `backward` left. Parameters without a gradient stay as they are. Forgets no gradient.
+    ///
+    /// When it fails, nothing has changed, and the gradients are forgotten: they may depend on what failed. (A GPU may find out only later that an
+    /// index of the batch was out of range. It then keeps all values, the step does not count, and the error is told where the loss is read.)
+    #[track_caller]
+    pub fn step(&mut self) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        self.step_and(&[])
+    }
+
+    /// As [`Optimizer::step`]; computes `also` in the same evaluation.
+    #[track_caller]
+    pub fn step_and(&mut self, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        self.step_if_finite(None, also)
+    }
+
+    /// As [`Optimizer::step_and`]; but where `guard` (one number, usually the loss) is not finite, nothing changes and the step does not count.
+    #[track_caller]
+    pub fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        self.step_if_finite(Some(guard), also)
+    }
+
+    #[track_caller]
+    fn step_if_finite(&mut self, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
+        let gradients = self.groups.iter().flat_map(|group| &group.parameters).map(Tensor::grad).collect();
+        let result = self.apply(gradients, guard, also);
+        if result.is_err() {
+            self.zero_grad();
+        }
+        result
+    }
+
+    /// One step down `loss`: differentiates it, updates, and computes it and `also`, in one evaluation. Leaves no gradients behind, and frees the
+    /// loss's graph as `backward` does.
+    ///
+    /// When the loss is not finite, parameters and state keep their values, and the step does not count; see [`crate::first_not_finite`].
+    /// When it fails, nothing has changed, as for [`Optimizer::step`].
+    #[track_caller]
+    pub fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        let attempt = eval::Attempt::begin();
+        let parameters = self.parameters();
+        let gradients = trained(&parameters, take_gradients(loss, &parameters)?);
+        let all: Vec<&Tensor> = std::iter::once(loss).chain(also.iter().copied()).collect();
+        self.apply(gradients, Some(loss), &all)?;
+        attempt.succeeded();
+        Ok(())
+    }
+
+    /// One step with these gradients, one for each parameter in order; `None` leaves a parameter as it is. Computes `also` in the same evaluation.
+    #[track_caller]
+    pub fn step_with(&mut self, gradients: Vec<Option<Tensor>>, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        let parameters = self.parameters();
+        if gradients.len() != parameters.len() {
+            let cause = format!("{} gradients for {} parameters", gradients.len(), parameters.len());
+            return Err(Error::argument(cause, "give one for each of `parameters()`, in that order; `None` where there is none"));
+        }
+        for (at, (parameter, gradient)) in parameters.iter().zip(&gradients).enumerate() {
+            let Some(gradient) = gradient else { continue };
+            if gradient.dims()? != parameter.dims()? {
+                let cause = format!("gradient {at} is {:?}, its parameter {:?}", gradient.shape(), parameter.shape());
+                return Err(Error::argument(cause, "give gradients of the parameters' shapes"));
+            }
+        }
+        self.apply(gradients, None, also)
+    }
+
+    /// One step down the mean of `n` losses, made one after the other by `loss`: gradients of a batch that does not fit into memory at once.
+    /// Returns the mean loss. Gradients are computed after each loss, so that one graph is alive at a time.
+    ///
+    /// When anything fails, no gradients are left, and nothing has changed (running statistics of the batches before have).
+    #[track_caller]
+    pub fn minimize_batches(&mut self, n: usize, mut loss: impl FnMut(usize) -> Result<Tensor>) -> Result<Tensor> {
+        let _origin = Origin::enter_caller();
+        if n == 0 {
+            return Err(Error::argument("a step over no batches", "give at least one"));
+        }
+        let parameters = self.parameters();
+        let share = 1.0 / n as f64;
+        let mut sum: Option<(Vec<Tensor>, Tensor)> = None;
+        for batch in 0..n {
+            let one = loss(batch)? * share;
+            let found = take_gradients(&one, &parameters)?;
+            let one = one.detach();
+            let (gradients, total) = match sum {
+                None => (found, one),
+                Some((before, total)) => no_grad(|| (before.iter().zip(&found).map(|(a, b)| a + b).collect(), total + one)),
+            };
+            if batch + 1 < n {
+                Tensor::realize_all(&gradients.iter().chain([&total]).collect::<Vec<_>>())?;
+            }
+            sum = Some((gradients, total));
+        }
+        let Some((gradients, total)) = sum else { return Err(Error::Internal("no batch was summed".into())) };
+        self.apply(trained(&parameters, gradients), Some(&total), &[&total])?;
+        Ok(total)
+    }
+
+    /// As [`Optimizer::step`], on another thread: a future for any executor, which gives the optimizer back. It begins at once, and goes on if the
+    /// future is dropped.
+    pub fn step_async(mut self) -> Background<(Self, Result<()>)>
+    where
+        R: Send + 'static,
+    {
+        in_background(move || {
+            let result = self.step();
+            (self, result)
+        })
+    }
+
+    /// Assigns and evaluates. With `guard`, values only change if it is finite.
+    pub(super) fn apply(&mut self, gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
+        let attempt = eval::Attempt::begin();
+        self.assign_and_evaluate(gradients, guard, also)?;
+        attempt.succeeded();
+        Ok(())
+    }
+
+    fn assign_and_evaluate(&mut self, mut gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
+        let changed = no_grad(|| -> Result<Vec<Tensor>> {
+            let finite = guard.map(|loss| match loss.isfinite() {
+                finite if finite.rank() == 0 => finite,
+                finite => finite.reshape([0usize; 0]),
+            });
+            if let Some(finite) = &finite {
+                // Running statistics that layers have assigned.
+                eval::guard_assignments(&finite.expr());
+            }
+            let assign = |old: &Tensor, new: &Tensor| finite.as_ref().map_or_else(|| old.assign(new), |finite| old.assign_if(new, finite));
+            let mut changed = Vec::new();
+            let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
+            for (counter, step) in self.counters.iter().zip(&steps) {
+                assign(counter, step)?;
+                changed.push(counter.clone());
+            }
+            if !self.treatments.is_empty() {
+                gradients::treat(&self.treatments, &self.parameters(), &mut gradients, &steps)?;
+            }
+            let mut gradients = gradients.into_iter();
+            let mut state = self.state.iter();
+            for (group_at, group) in self.groups.iter().enumerate() {
+                let rule = self.rule_at(group_at);
+                rule.ready()?;
+                let weight_decay = group.weight_decay.unwrap_or_else(|| rule.weight_decay());
+                let lr = group.lr * self.lr_factor;
+                // One node for all parameters of a type: the plan then has one slot for each number.
+                let mut scalars: Vec<((DType, u32), Vec<Tensor>)> = Vec::new();
+                // One update for all parameters of a type and shape: each parameter's is then one node.
+                let mut updates = rule.updates();
+                for parameter in &group.parameters {
+                    let (gradient, state) = (gradients.next().flatten(), state.next());
+                    let (Some(gradient), Some(state)) = (gradient, state) else { continue };
+                    let dtype = state_dtype(parameter.dtype());
+                    let key = (dtype, parameter.device_id());
+                    if !scalars.iter().any(|(k, _)| *k == key) {
+                        let device = parameter.device()?;
+                        let at = steps.iter().position(|step| step.device_id() == key.1);
+                        let at =
+                            at.ok_or_else(|| Error::argument("a parameter has moved to another device", "let the optimizer `follow` it"))?;
+                        let kept = self.numbers.iter().find(|kept| (kept.group, kept.dtype, kept.device) == (group_at, dtype, at));
+                        let before: Vec<Tensor> = kept.map_or(Vec::new(), |kept| kept.values.iter().map(Tensor::detach).collect());
+                        let numbers = StepNumbers { step: steps[at].cast(dtype), lr, weight_decay, numbers: &before, device: &device };
+                        scalars.push((key, rule.scalars(&numbers)));
+                        if let Some(kept) = kept {
+                            for ((old, now), new) in kept.values.iter().zip(&before).zip(rule.next_numbers(&numbers)) {
+                                // What stays costs no launch.
+                                if new.same(now) {
+                                    continue;
+                                }
+                                assign(old, &new)?;
+                                changed.push(old.clone());
+                            }
+                        }
+                    }
+                    let Some((_, scalars)) = scalars.iter().find(|(k, _)| *k == key) else { continue };
+                    let arguments: Vec<&Tensor> = [parameter, &gradient].into_iter().chain(state).chain(scalars).collect();
+                    let update = |arguments: &[Tensor]| {
+                        let mut results = updated(&**rule, state.len(), arguments);
+                        if let (Some(limit), Some(value)) = (self.max_norm, results.first_mut()) {
+                            *value = gradients::limited(value, limit);
+                        }
+                        results
+                    };
+                    let known = match updates.iter().position(|update| update.fits(&arguments)) {
+                        Some(known) => known,
+                        None => {
+                            updates.push(Composite::record("update", &arguments, update)?);
+                            updates.len() - 1
+                        }
+                    };
+                    let results = match updates[known].call(&arguments) {
+                        Some(results) => results,
+                        // A rule of many kinds of ops, or with tensors of its own.
+                        None => update(&arguments.iter().map(|argument| argument.detach()).collect::<Vec<_>>()),
+                    };
+                    if results.len() != 1 + state.len() {
+                        let cause = format!("the rule gave {} tensors of state for {} names", results.len().saturating_sub(1), state.len());
+                        return Err(Error::argument(cause, "return one new tensor for each of `state_names`, in that order"));
+                    }
+                    for (old, new) in std::iter::once(parameter).chain(state).zip(&results) {
+                        assign(old, new)?;
+                        changed.push(old.clone());
+                    }
+                }
+            }
+            Ok(changed)
+        })?;
+        let all: Vec<&Tensor> = changed.iter().chain(also.iter().copied()).collect();
+        Tensor::realize_all(&all)?;
+        self.n_steps.steps.fetch_add(1, Ordering::Relaxed);
+        let waits = self.counters.first().and_then(|counter| counter.device().ok()).map_or(0, |device| device.n_waits() + 1);
+        self.n_steps.waits.store(waits, Ordering::Relaxed);
+        Ok(())
+    }
+}
