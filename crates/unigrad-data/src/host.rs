@@ -11,6 +11,8 @@ pub trait HostNumber: Copy + Send + Sync + 'static {
     const DTYPE: DType;
     /// Appends its bytes.
     fn put(self, bytes: &mut Vec<u8>);
+    /// Writes its bytes to `into`, which has as many.
+    fn write(self, into: &mut [u8]);
 }
 
 macro_rules! host_numbers {
@@ -19,6 +21,10 @@ macro_rules! host_numbers {
             const DTYPE: DType = DType::$dtype;
             fn put(self, bytes: &mut Vec<u8>) {
                 bytes.extend_from_slice(&self.to_ne_bytes());
+            }
+            #[inline]
+            fn write(self, into: &mut [u8]) {
+                into.copy_from_slice(&self.to_ne_bytes());
             }
         }
     )* };
@@ -29,6 +35,9 @@ impl HostNumber for bool {
     const DTYPE: DType = DType::Bool;
     fn put(self, bytes: &mut Vec<u8>) {
         bytes.push(u8::from(self));
+    }
+    fn write(self, into: &mut [u8]) {
+        into.fill(u8::from(self));
     }
 }
 
@@ -50,8 +59,9 @@ pub fn array<T: HostNumber>(values: &[T], shape: &[usize]) -> Result<HostTensor>
 
 /// As [`array`], where the caller knows that the shape fits.
 pub(crate) fn of<T: HostNumber>(values: &[T], shape: Vec<usize>) -> HostTensor {
-    let mut bytes = Vec::with_capacity(size_of_val(values));
-    values.iter().for_each(|value| value.put(&mut bytes));
+    // Into room that is there: the compiler makes one copy of it.
+    let mut bytes = vec![0; size_of_val(values)];
+    bytes.chunks_exact_mut(size_of::<T>()).zip(values).for_each(|(into, value)| value.write(into));
     HostTensor { dtype: T::DTYPE, shape, bytes }
 }
 

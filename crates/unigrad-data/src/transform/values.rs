@@ -63,9 +63,11 @@ impl Transform for Normalize {
                     std::array::from_fn(|x| (x as f32 / 255.0 - mean) / std)
                 };
                 let tables: Vec<[f32; 256]> = (0..channels).map(scaled).collect();
-                let mut floats = Vec::with_capacity(values.len());
-                for pixel in values.chunks_exact(channels) {
-                    floats.extend(pixel.iter().zip(&tables).map(|(&x, table)| table[usize::from(x)]));
+                let mut floats = vec![0.0; values.len()];
+                for (into, pixel) in floats.chunks_exact_mut(channels).zip(values.chunks_exact(channels)) {
+                    for ((into, &x), table) in into.iter_mut().zip(pixel).zip(&tables) {
+                        *into = table[usize::from(x)];
+                    }
                 }
                 floats
             }
