@@ -11,6 +11,9 @@ use unigrad::{
     tensor::{BagMode, EmbeddingOptions, InterpolateMode, InterpolateOptions, PadMode, WindowOptions, autocast},
 };
 
+/// A recurrent layer's pass: the input, the initial states and lengths; the output and the last states.
+type Run<'a> = dyn Fn(&Tensor, Option<&Tensor>, Option<&Tensor>) -> (Tensor, Tensor) + 'a;
+
 thread_local! {
     /// Where the layers are.
     static PLACE: RefCell<String> = RefCell::new("cpu".to_owned());
@@ -82,7 +85,7 @@ fn recurrent(name: &str, variant: u64) -> Option<Built> {
     };
     // What follows the sequences: lengths in some variants, then states.
     let of_lengths = matches!((name, variant), (_, 2) | ("Rnn", 5) | ("Lstm", 6));
-    let one = move |x: &[Tensor], run: &dyn Fn(&Tensor, Option<&Tensor>, Option<&Tensor>) -> (Tensor, Tensor)| {
+    let one = move |x: &[Tensor], run: &Run<'_>| {
         let at = 1 + usize::from(of_lengths);
         let (y, last) = run(&x[0], x.get(1).filter(|_| of_lengths), x.get(at));
         flat(&[&y, &last])

@@ -69,7 +69,8 @@ fn losses_are_those_of_the_cpu() -> Result<()> {
 
 #[test]
 fn a_failure_that_is_found_later_has_changed_nothing_since() -> Result<()> {
-    let changes: [(ErrorKind, fn(Batch) -> Batch); 2] = [
+    type Change = fn(Batch) -> Batch;
+    let changes: [(ErrorKind, Change); 2] = [
         (ErrorKind::Index, |batch| Batch { target: batch.target.full_like(9.0), ..batch }),
         (ErrorKind::NotFinite, |batch| Batch { input: batch.input.full_like(f64::NAN), ..batch }),
     ];

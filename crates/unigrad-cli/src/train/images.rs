@@ -25,6 +25,9 @@ use unigrad::{
     },
 };
 
+/// What is trained.
+type Model = Box<dyn Layer>;
+
 /// What differs between data sets, unless the user says otherwise.
 struct Defaults {
     epochs: u32,
@@ -169,7 +172,7 @@ fn run(
     notes.push(split.note.clone());
     notes.push(format!("{model_name} on {device}, {} parameters, seed {seed}", model.n_parameters()));
     end_if_interrupted()?;
-    let forward = |model: &Box<dyn Layer>, batch: &Uploaded| {
+    let forward = |model: &Model, batch: &Uploaded| {
         let logits = model.forward(&batch.pixels);
         let correct = logits.detach().argmax(1).eq(&batch.labels).sum(());
         Ok(Outcome::new(logits.cross_entropy(&batch.labels), batch.labels.numel()).sum("accuracy", &correct))

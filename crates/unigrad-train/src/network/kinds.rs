@@ -147,7 +147,7 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         K::BatchNorm(s) => {
             let momentum = number("momentum", s.momentum, (0.0..=1.0).contains(&s.momentum), "from 0 to 1")?;
             let mut norm = nn::BatchNorm::new(channels(x)?, device);
-            (norm.eps, norm.momentum) = (epsilon(s.eps)?, momentum);
+            (norm.eps, norm.momentum) = (epsilon(s.eps)?, Some(momentum));
             Box::new(norm)
         }
         K::InstanceNorm { affine, track_running_stats, eps } => {
@@ -165,14 +165,18 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
             }
             let norm = nn::LayerNorm::over(&x[x.len() - axes..], device);
             let norm = if *bias { norm } else { norm.no_bias() };
-            Box::new(nn::LayerNorm { eps: epsilon(*eps)?, ..norm })
+            Box::new(norm.eps(epsilon(*eps)?))
         }
         K::GroupNorm { groups, eps } => {
             let (channels, groups) = (channels(x)?, size("groups", *groups)?);
             let norm = nn::GroupNorm::new(groups, channels, device);
             Box::new(nn::GroupNorm { eps: epsilon(*eps)?, ..norm })
         }
-        K::RmsNorm { eps } => Box::new(nn::RmsNorm { eps: epsilon(*eps)?, ..nn::RmsNorm::new(features(x)?, device) }),
+        K::RmsNorm { eps } => {
+            let mut norm = nn::RmsNorm::new(features(x)?, device);
+            norm.eps = epsilon(*eps)?;
+            Box::new(norm)
+        }
         K::LocalResponseNorm { size: n } => {
             channels(x)?;
             Box::new(nn::LocalResponseNorm::new(size("size", *n)?))
@@ -369,10 +373,11 @@ fn convolution(s: &ConvSettings, x: &[usize], n: usize, device: &Device) -> Made
     weight(&shape)?;
     let options = ConvOptions { stride, padding, dilation, groups, ..ConvOptions::default() };
     let (weight, bias) = filled(&shape, to, s.bias, device);
+    let padding_mode = PadMode::Constant(0.0);
     Ok(match n {
-        1 => Box::new(nn::Conv1d { weight, bias, options }),
-        2 => Box::new(nn::Conv2d { weight, bias, options }),
-        _ => Box::new(nn::Conv3d { weight, bias, options }),
+        1 => Box::new(nn::Conv1d { weight, bias, options, padding_mode }),
+        2 => Box::new(nn::Conv2d { weight, bias, options, padding_mode }),
+        _ => Box::new(nn::Conv3d { weight, bias, options, padding_mode }),
     })
 }
 
