@@ -124,7 +124,7 @@ fn npz(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn npy(rng: &mut Rng) -> Vec<u8> {
-    let file = golden(*rng.pick(&["plain.npy", "version_1.npy", "version_2.npy", "version_3.npy"]));
+    let file = golden(rng.pick(&["plain.npy", "version_1.npy", "version_2.npy", "version_3.npy"]));
     if rng.once_in(2) {
         return changed(file, rng);
     }
@@ -141,7 +141,7 @@ fn framed(header: &str, data: &[u8]) -> Vec<u8> {
 }
 
 fn safetensors(rng: &mut Rng) -> Vec<u8> {
-    let file = golden(*rng.pick(&["views.safetensors", "training.safetensors", "arrays.safetensors"]));
+    let file = golden(rng.pick(&["views.safetensors", "training.safetensors", "arrays.safetensors"]));
     if rng.once_in(2) {
         return changed(file, rng);
     }

@@ -83,7 +83,7 @@ enum Batch {
 }
 
 enum Rule {
-    Adam(AdamW),
+    Adam(Box<AdamW>),
     /// Plain descent by the test itself.
     Own,
 }
@@ -101,7 +101,7 @@ impl Run {
     fn new(device: Device, way: Way) -> Result<Run> {
         manual_seed(11);
         let net = Net::new(&device);
-        let rule = if way == Way::OwnAssigns { Rule::Own } else { Rule::Adam(AdamW::new(net.parameters(), 1e-2)?) };
+        let rule = if way == Way::OwnAssigns { Rule::Own } else { Rule::Adam(Box::new(AdamW::new(net.parameters(), 1e-2)?)) };
         Tensor::realize_all(&net.parameters().iter().collect::<Vec<_>>())?;
         Ok(Run { device, net, rule, way })
     }
