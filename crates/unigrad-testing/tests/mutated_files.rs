@@ -124,7 +124,9 @@ fn npz(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn npy(rng: &mut Rng) -> Vec<u8> {
-    let file = golden(rng.pick(&["plain.npy", "version_1.npy", "version_2.npy", "version_3.npy"]));
+    let names = &["plain.npy", "version_1.npy", "version_2.npy", "version_3.npy"];
+    let name: &&str = rng.pick(names);
+    let file = golden(name);
     if rng.once_in(2) {
         return changed(file, rng);
     }
@@ -141,7 +143,9 @@ fn framed(header: &str, data: &[u8]) -> Vec<u8> {
 }
 
 fn safetensors(rng: &mut Rng) -> Vec<u8> {
-    let file = golden(rng.pick(&["views.safetensors", "training.safetensors", "arrays.safetensors"]));
+    let names = &["views.safetensors", "training.safetensors", "arrays.safetensors"];
+    let name: &&str = rng.pick(names);
+    let file = golden(name);
     if rng.once_in(2) {
         return changed(file, rng);
     }
