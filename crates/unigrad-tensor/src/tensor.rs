@@ -65,6 +65,9 @@ impl eval::Assigned for Handle {
         let Some(commit) = tensor.pending_assignment() else { return };
         let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else { return };
         let condition = condition.copy_to(commit.device());
+        if commit.input(2).is_some_and(|own| own.same(&condition)) {
+            return;
+        }
         let condition = commit.input(2).map_or(condition.clone(), |own| own.binary(BinaryOp::And, &condition));
         tensor.set_value(value.commit(&old, Some(&condition)));
     }

@@ -95,6 +95,21 @@ fn showcase() {
     }
 }
 
+/// A few epochs on the digits that ship.
+#[test]
+fn mnist() {
+    let program = program("mnist");
+    if !program.exists() {
+        println!("SKIPPED: mnist is not built: `cargo test` without `--test` builds examples");
+        return;
+    }
+    let output = Command::new(program).args(["digits", "6"]).env("UNIGRAD_DEVICE", "cpu").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let right = text.split("validation accuracy ").nth(1).and_then(|rest| rest.trim().strip_suffix('%')?.parse::<f64>().ok());
+    assert!(right.is_some_and(|right| right > 80.0), "{text}");
+}
+
 #[test]
 fn fine_tune() {
     check("fine_tune");

@@ -269,6 +269,7 @@ fn scans_plan_in_linear_time() {
         let of = |steps: usize| scanned(steps, device).min(scanned(steps, device)) / steps as f64;
         let (short, long) = (of(1_000), of(10_000));
         println!("microseconds a step to plan: {:.0} of 1,000 steps, {:.0} of 10,000", 1e6 * short, 1e6 * long);
-        assert!(long < GROWTH * short, "a step of 10,000 takes {long} s, one of 1,000 {short} s");
+        // Its graph outgrows the caches, which costs up to twice; what is not linear would cost ten times.
+        assert!(long < 4.0 * short, "a step of 10,000 takes {long} s, one of 1,000 {short} s");
     });
 }

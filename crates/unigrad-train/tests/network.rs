@@ -7,6 +7,12 @@ use unigrad_train::network::{
     Architecture, ConvSettings, LayerKind, LayerSpec, LossSpec, Network, PoolSettings, RecurrentSettings, TransformerSettings,
 };
 
+/// The process's random numbers are one test's at a time.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 fn cpu() -> Device {
     unigrad_device::register(unigrad_cpu::CpuDriver);
     Device::open("cpu").unwrap()
@@ -30,6 +36,7 @@ fn network(input: &[usize], layers: Vec<LayerSpec>, device: &Device) -> unigrad_
 
 #[test]
 fn shapes_and_counts_are_pytorchs() {
+    let _alone = alone();
     let device = cpu();
     for row in golden()["layers"].as_array().unwrap() {
         let (input, specs) = (sizes(&row["input"]), layers(&row["layers"]));
@@ -67,6 +74,7 @@ fn shapes_and_counts_are_pytorchs() {
 
 #[test]
 fn activations_are_pytorchs() {
+    let _alone = alone();
     let device = cpu();
     let golden = golden();
     let numbers = |value: &Value| -> Vec<f32> { value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect() };
@@ -89,6 +97,7 @@ fn activations_are_pytorchs() {
 
 #[test]
 fn names_are_pytorchs() {
+    let _alone = alone();
     let device = cpu();
     let built = Network::with_input([1, 8, 8]).conv2d(4, 3).batch_norm().relu().flatten().dense(10).build_on(&device).unwrap();
     let got: Vec<(String, Vec<usize>)> = built.state_dict().into_iter().map(|(name, t)| (name, t.shape())).collect();
@@ -104,6 +113,7 @@ fn names_are_pytorchs() {
 /// Each row: an input, layers as files have them, and what the error says.
 #[test]
 fn what_does_not_fit_is_told_with_place_and_shapes() {
+    let _alone = alone();
     let device = cpu();
     let table = [
         (
@@ -169,6 +179,7 @@ fn what_does_not_fit_is_told_with_place_and_shapes() {
 
 #[test]
 fn names_and_settings_that_do_not_exist_are_told() {
+    let _alone = alone();
     for (text, parts) in [
         (r#""dens""#, &["unknown variant `dens`", "`dense`"][..]),
         (r#"{"dense":{"unit":3}}"#, &["unknown field `unit`", "`units`"]),
@@ -192,6 +203,7 @@ fn names_and_settings_that_do_not_exist_are_told() {
 
 #[test]
 fn the_summary_counts() {
+    let _alone = alone();
     let built = Network::with_input([1, 28, 28])
         .layer(LayerKind::Conv2d(ConvSettings::new(8, 3).no_bias()))
         .batch_norm()
@@ -221,6 +233,7 @@ fn the_summary_counts() {
 
 #[test]
 fn a_seed_gives_initial_values_and_leaves_other_numbers_alone() {
+    let _alone = alone();
     let device = cpu();
     let build =
         |seed| Network::with_input_size(5).dense(4).seed(seed).build_on(&device).unwrap().named_parameters()[0].1.to_vec::<f32>().unwrap();
@@ -264,6 +277,7 @@ fn all_sorts(device: &Device) -> Network {
 
 #[test]
 fn files_keep_every_bit() {
+    let _alone = alone();
     let device = cpu();
     let (file, second) = (File::new("whole"), File::new("again"));
     let mut built = all_sorts(&device);
@@ -285,6 +299,7 @@ fn files_keep_every_bit() {
 
 #[test]
 fn wrong_files_are_refused() {
+    let _alone = alone();
     let device = cpu();
     let built = Network::with_input_size(4).dense(3).build_on(&device).unwrap();
     let file = File::new("wrong");
@@ -326,6 +341,7 @@ fn wrong_files_are_refused() {
 /// Architectures whose numbers and words were changed at random: an error or a network, never a panic, and no memory for sizes that are only announced.
 #[test]
 fn mutated_files_never_panic() {
+    let _alone = alone();
     let device = cpu();
     let file = File::new("mutated");
     all_sorts(&device).save(&file.0).unwrap();

@@ -9,6 +9,12 @@ use unigrad_train::{
     network::{LossSpec, Network, NetworkBuilder, OptimizerSpec, RunConfig, ScheduleSpec, Stopping, TABLE, ToHost, TrainingConfig},
 };
 
+/// The process's random numbers are one test's at a time.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 fn cpu() -> Device {
     unigrad_device::register(unigrad_cpu::CpuDriver);
     Device::open("cpu").unwrap()
@@ -31,6 +37,7 @@ fn bits(losses: &[f32]) -> Vec<u32> {
 
 #[test]
 fn a_network_trains_as_a_trainer_by_hand_does() {
+    let _alone = alone();
     let device = cpu();
     let (x, labels) = points();
     let config = TrainingConfig { batch_size: 7, max_epochs: 4, validation_split: 0.2, seed: 3, ..TrainingConfig::default() };
@@ -61,6 +68,7 @@ fn a_network_trains_as_a_trainer_by_hand_does() {
 
 #[test]
 fn predictions_are_made_in_batches_and_in_use() {
+    let _alone = alone();
     let device = cpu();
     let mut network = plane().seed(1).build_on(&device).unwrap();
     let x: Vec<f32> = (0..2 * 600).map(|i| (i % 83) as f32 / 83.0).collect();
@@ -83,6 +91,7 @@ fn predictions_are_made_in_batches_and_in_use() {
 
 #[test]
 fn every_optimizer_and_schedule_in_words_trains() {
+    let _alone = alone();
     let device = cpu();
     let (x, labels) = points();
     let optimizers = [
@@ -153,6 +162,7 @@ fn every_optimizer_and_schedule_in_words_trains() {
 
 #[test]
 fn every_loss_in_words_is_computed() {
+    let _alone = alone();
     let device = cpu();
     let y = Tensor::from_slice(&[0.2f32, -0.4, 0.7, 0.1, 0.5, -0.3], [2, 3], &device);
     for (text, target) in [
@@ -195,6 +205,7 @@ fn every_loss_in_words_is_computed() {
 
 #[test]
 fn data_that_do_not_fit_are_told_before_anything_changes() {
+    let _alone = alone();
     let device = cpu();
     let (x, labels) = points();
     let mut network = plane().seed(1).build_on(&device).unwrap();
@@ -248,6 +259,7 @@ fn data_that_do_not_fit_are_told_before_anything_changes() {
 
 #[test]
 fn training_stops_early_and_keeps_the_best() {
+    let _alone = alone();
     let device = cpu();
     let (x, labels) = points();
     let mut network = plane().seed(1).build_on(&device).unwrap();
@@ -296,6 +308,7 @@ fn flowers() -> String {
 
 #[test]
 fn a_configuration_file_is_a_whole_run() {
+    let _alone = alone();
     cpu();
     let folder = Folder::new("config");
     let csv = folder.0.join("flowers.csv");
@@ -356,6 +369,7 @@ patience = 30
 
 #[test]
 fn mistakes_in_configuration_files_are_told_with_their_line() {
+    let _alone = alone();
     let good = r#"data = "digits"
 [network]
 layers = [
@@ -418,6 +432,7 @@ max_epochs = 2
 
 #[test]
 fn data_without_a_network_that_fits_are_told() {
+    let _alone = alone();
     cpu();
     let folder = Folder::new("data");
     let csv = folder.0.join("flowers.csv");

@@ -151,10 +151,6 @@ impl<R: Rule> Optimizer<R> {
                 finite if finite.rank() == 0 => finite,
                 finite => finite.reshape([0usize; 0]),
             });
-            if let Some(finite) = &finite {
-                // Running statistics that layers have assigned.
-                eval::guard_assignments(&finite.expr());
-            }
             let assign = |old: &Tensor, new: &Tensor| finite.as_ref().map_or_else(|| old.assign(new), |finite| old.assign_if(new, finite));
             let mut changed = Vec::new();
             let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
@@ -231,6 +227,10 @@ impl<R: Rule> Optimizer<R> {
                         changed.push(old.clone());
                     }
                 }
+            }
+            if let Some(finite) = &finite {
+                // Running statistics that layers have assigned. What is assigned here has its condition: a guard is a commit more.
+                eval::guard_assignments(&finite.expr());
             }
             Ok(changed)
         })?;
