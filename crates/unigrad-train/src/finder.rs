@@ -94,7 +94,7 @@ impl Trainer {
     ///
     /// let device = Device::open("cpu")?;
     /// let ramp = HostTensor { dtype: DType::F32, shape: vec![64, 1], bytes: (0..64).flat_map(|i| (i as f32 / 64.0).to_le_bytes()).collect() };
-    /// let train = Loader::new(Arrays::new(ramp.clone(), ramp)?, 16, 1);
+    /// let train = Loader::new(Arrays::new(ramp.clone(), ramp)?, 64, 1);
     /// unigrad_tensor::manual_seed(1);
     /// let model = Linear::new(1, 1, &device);
     /// let optimizer = Sgd::new(model.parameters(), 1.0)?;
