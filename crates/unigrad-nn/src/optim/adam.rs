@@ -1,6 +1,6 @@
 //! Adam and AdamW, as PyTorch computes them: bias-corrected moments, epsilon added to the corrected root.
 
-use super::{Group, Optimizer, Rule, StepNumbers, decayed};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -41,11 +41,7 @@ impl AdamW {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How slowly the two moments forget.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How slowly the two moments forget.");
 
     /// What is added to the root of the second moment.
     pub fn eps(mut self, eps: f64) -> Self {

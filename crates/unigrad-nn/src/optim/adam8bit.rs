@@ -6,7 +6,7 @@
 //! rounded up or down by a share that moves evenly from step to step, so that small changes are not lost but come in turns. Small tensors, whose state is
 //! nothing beside the rest, keep theirs whole.
 
-use super::{Group, Optimizer, Rule, StepNumbers, decayed, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed, setters};
 use crate::error::Result;
 use unigrad_tensor::{DType, Origin, Tensor};
 
@@ -38,11 +38,7 @@ impl AdamW8bit {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How slowly the two moments forget.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How slowly the two moments forget.");
 
     setters! {
         eps, "What is added to the root of the second moment.";

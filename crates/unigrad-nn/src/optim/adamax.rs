@@ -1,6 +1,6 @@
 //! Adamax (Kingma and Ba, arXiv:1412.6980, algorithm 2): Adam whose second moment is the greatest gradient of late.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -25,11 +25,7 @@ impl Adamax {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How slowly the moment and the maximum forget.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How slowly the moment and the maximum forget.");
 
     setters! {
         eps, "What is added to sizes of gradients.";

@@ -1,7 +1,7 @@
 //! LAMB (You et al., arXiv:1904.00962, algorithm 2): Adam's step for each tensor, scaled to the tensor's norm. Where a norm is 0 the scale is 1, as in the
 //! reference codes (NVIDIA/apex, timm).
 
-use super::{Group, Optimizer, Rule, StepNumbers, lars::trust_ratio, rule::norm, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, lars::trust_ratio, rule::norm, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -27,11 +27,7 @@ impl Lamb {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How slowly the two moments forget.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How slowly the two moments forget.");
 
     setters! {
         eps, "What is added to the root of the second moment.";

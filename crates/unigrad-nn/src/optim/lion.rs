@@ -1,6 +1,6 @@
 //! Lion (Chen et al., arXiv:2302.06675, algorithm 2): the sign of an average of the gradient and its momentum, with decoupled weight decay.
 
-use super::{Group, Optimizer, Rule, StepNumbers};
+use super::{Group, Optimizer, Rule, StepNumbers, betas};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -24,11 +24,7 @@ impl Lion {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How much of the momentum enters a step, and how slowly it forgets.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How much of the momentum enters a step, and how slowly it forgets.");
 
     /// How strongly values are pulled to zero.
     pub fn weight_decay(mut self, weight_decay: f64) -> Self {

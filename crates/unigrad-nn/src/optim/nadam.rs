@@ -1,6 +1,6 @@
 //! NAdam (Dozat, 2016): Adam with Nesterov's momentum, whose first beta warms up.
 
-use super::{Group, Optimizer, Rule, StepNumbers, decayed, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -27,11 +27,7 @@ impl NAdam {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How slowly the two moments forget.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How slowly the two moments forget.");
 
     setters! {
         eps, "What is added to the root of the second moment.";

@@ -33,6 +33,18 @@ macro_rules! setters {
 }
 pub(super) use setters;
 
+/// The method that sets the two shares by which a rule of Adam's kind forgets.
+macro_rules! betas {
+    ($doc:literal) => {
+        #[doc = $doc]
+        pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
+            (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
+            self
+        }
+    };
+}
+pub(super) use betas;
+
 /// Parameters with settings of their own.
 #[derive(Clone, Debug)]
 pub struct Group {

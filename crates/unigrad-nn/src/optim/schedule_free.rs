@@ -4,7 +4,7 @@
 //! Always: while training, parameters hold the point `y` where gradients are taken; [`Optimizer::eval`] puts the average `x` in its place, and
 //! [`Optimizer::train`] puts `y` back. Which of them they hold is saved with the state, and a step at `x` is an error.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, setters};
 use crate::error::{Error, Result};
 use unigrad_tensor::{Origin, Tensor, eval, no_grad};
 
@@ -166,16 +166,37 @@ impl AdamWScheduleFree {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How much of the average is in the point where gradients are taken (above 0), and how slowly squares are forgotten.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How much of the average is in the point where gradients are taken (above 0), and how slowly squares are forgotten.");
 
     setters! {
         eps, "What is added to the root of the second moment.";
         weight_decay, "How strongly values are pulled to zero.";
     }
+}
+
+/// What of a rule is its average's.
+macro_rules! averaged {
+    () => {
+        fn ready(&self) -> Result<()> {
+            self.average.ready()
+        }
+
+        fn weight_decay(&self) -> f64 {
+            self.weight_decay
+        }
+
+        fn numbers(&self) -> Vec<(&'static str, f64)> {
+            self.average.numbers()
+        }
+
+        fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+            self.average.next_numbers(step)
+        }
+
+        fn loaded(&mut self, numbers: &[f64]) {
+            self.average.loaded(numbers);
+        }
+    };
 }
 
 impl Rule for AdamWScheduleFreeRule {
@@ -187,25 +208,7 @@ impl Rule for AdamWScheduleFreeRule {
         if name == "z" { begin(zeros, parameter) } else { zeros.clone() }
     }
 
-    fn ready(&self) -> Result<()> {
-        self.average.ready()
-    }
-
-    fn weight_decay(&self) -> f64 {
-        self.weight_decay
-    }
-
-    fn numbers(&self) -> Vec<(&'static str, f64)> {
-        self.average.numbers()
-    }
-
-    fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
-        self.average.next_numbers(step)
-    }
-
-    fn loaded(&mut self, numbers: &[f64]) {
-        self.average.loaded(numbers);
-    }
+    averaged!();
 
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
         let [rate, _, _, share] = self.average.of(step);
@@ -261,25 +264,7 @@ impl Rule for SgdScheduleFreeRule {
         begin(zeros, parameter)
     }
 
-    fn ready(&self) -> Result<()> {
-        self.average.ready()
-    }
-
-    fn weight_decay(&self) -> f64 {
-        self.weight_decay
-    }
-
-    fn numbers(&self) -> Vec<(&'static str, f64)> {
-        self.average.numbers()
-    }
-
-    fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
-        self.average.next_numbers(step)
-    }
-
-    fn loaded(&mut self, numbers: &[f64]) {
-        self.average.loaded(numbers);
-    }
+    averaged!();
 
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
         let [rate, _, _, share] = self.average.of(step);

@@ -1,7 +1,7 @@
 //! Sophia (Liu et al., arXiv:2305.14342): momentum over an estimate of the Hessian's diagonal, clipped element by element. As the authors' code
 //! (Liuhong99/Sophia, `SophiaG`) computes it.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, setters};
 use crate::error::{Error, Result};
 use unigrad_tensor::{Origin, Tensor, eval, grad, no_grad, take_gradients};
 
@@ -30,11 +30,7 @@ impl Sophia {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How slowly the momentum and the estimate forget.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How slowly the momentum and the estimate forget.");
 
     setters! {
         rho, "How much of the estimate divides the momentum: the greater, the fewer elements are clipped.";

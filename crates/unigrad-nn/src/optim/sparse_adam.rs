@@ -1,6 +1,6 @@
 //! Adam that leaves rows without a gradient alone, for embeddings: as PyTorch's SparseAdam, whose gradients hold only the rows that a batch has.
 
-use super::{Group, Optimizer, Rule, StepNumbers, gradients::rest, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, gradients::rest, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -24,11 +24,7 @@ impl SparseAdam {
         Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
     }
 
-    /// How slowly the two moments forget.
-    pub fn betas(mut self, beta1: f64, beta2: f64) -> Self {
-        (self.rule.beta1, self.rule.beta2) = (beta1, beta2);
-        self
-    }
+    betas!("How slowly the two moments forget.");
 
     setters! {
         eps, "What is added to the root of the second moment, before its correction.";
