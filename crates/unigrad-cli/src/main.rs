@@ -32,8 +32,15 @@ pub(crate) enum Failure {
     Interrupted,
 }
 
-impl<E: std::error::Error> From<E> for Failure {
+impl<E: std::error::Error + 'static> From<E> for Failure {
+    /// A compilation that fails after a signal came was ended by it: compilers hear it too, or lose their files by it.
     fn from(error: E) -> Failure {
+        let any: &(dyn std::error::Error + 'static) = &error;
+        let is_compile = any.downcast_ref::<unigrad::Error>().is_some_and(|error| error.kind() == unigrad::ErrorKind::Compile);
+        if is_compile && train::interrupt::interrupted() {
+            tell(format_args!("interrupted while a kernel was compiled: {error}"));
+            return Failure::Interrupted;
+        }
         Failure::Error(error.to_string())
     }
 }

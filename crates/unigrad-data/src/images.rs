@@ -187,53 +187,72 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// MNIST from a folder with the files as published.
-///
-/// With all four files, the published split. With the test set only (`t10k`), its first 8,000 images train and its last 2,000 test,
-/// and the note says so.
-pub fn mnist(folder: impl AsRef<Path>) -> Result<ImageSplit> {
-    let folder = folder.as_ref();
+/// Images and labels.
+type Pair = (PathBuf, PathBuf);
+
+/// MNIST's files in a folder: those for training, if they are there, and those for testing.
+fn mnist_files(folder: &Path) -> Result<(Option<Pair>, Pair)> {
     std::fs::read_dir(folder).map_err(|e| Error::read(folder, e))?;
     const NAMES: [&str; 4] = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"];
-    let found = NAMES.map(|name| find(folder, name));
-    let split = |note: String, train: Images, test: Images| ImageSplit { name: "mnist".to_owned(), note, train, test };
-    match found {
-        [Some(train_images), Some(train_labels), Some(test_images), Some(test_labels)] => {
-            let train = Images::from_idx(&train_images, &train_labels)?;
-            let test = Images::from_idx(&test_images, &test_labels)?;
-            if (train.height, train.width) != (test.height, test.width) {
-                let cause = format!("images are {}x{}, and those for training {}x{}", test.height, test.width, train.height, train.width);
-                return Err(Error::format(&test_images, cause, "use files of one data set"));
-            }
-            Ok(split(
-                format!("mnist: all four files, {} images for training, {} for test, as published", train.len(), test.len()),
-                train,
-                test,
-            ))
-        }
-        [None, None, Some(images), Some(labels)] => {
-            let mut train = Images::from_idx(&images, &labels)?;
-            let n = train.len();
-            if n < 2 {
-                let cause = format!("holds {n} image: of the test set alone one part trains and the other tests");
-                return Err(Error::format(&images, cause, "put all four files as published there"));
-            }
-            // A fifth tests, as 2,000 of the published 10,000 do.
-            let test = train.split_off(n - (n / 5).max(1));
-            let note = format!(
-                "mnist: {} holds only the test set (t10k, {n} images); its first {} train, its last {} test",
-                folder.display(),
-                train.len(),
-                test.len()
-            );
-            Ok(split(note, train, test))
-        }
+    match NAMES.map(|name| find(folder, name)) {
+        [Some(images), Some(labels), Some(test_images), Some(test_labels)] => Ok((Some((images, labels)), (test_images, test_labels))),
+        [None, None, Some(images), Some(labels)] => Ok((None, (images, labels))),
         found => {
             let missing: Vec<&str> = NAMES.iter().zip(&found).filter(|(_, path)| path.is_none()).map(|(name, _)| *name).collect();
             let cause = format!("MNIST's files are not complete: missing {} (plain or .gz)", missing.join(", "));
             Err(Error::format(folder, cause, "put all four files as published there, or at least the two that begin with t10k"))
         }
     }
+}
+
+/// MNIST from a folder with the files as published.
+///
+/// With all four files, the published split. With the test set only (`t10k`), its first 8,000 images train and its last 2,000 test,
+/// and the note says so.
+pub fn mnist(folder: impl AsRef<Path>) -> Result<ImageSplit> {
+    let folder = folder.as_ref();
+    let (train, (images, labels)) = mnist_files(folder)?;
+    let mut test = Images::from_idx(&images, &labels)?;
+    let split = |note: String, train: Images, test: Images| ImageSplit { name: "mnist".to_owned(), note, train, test };
+    if let Some((train_images, train_labels)) = train {
+        let train = Images::from_idx(&train_images, &train_labels)?;
+        if (train.height, train.width) != (test.height, test.width) {
+            let cause = format!("images are {}x{}, and those for training {}x{}", test.height, test.width, train.height, train.width);
+            return Err(Error::format(&images, cause, "use files of one data set"));
+        }
+        let note = format!("mnist: all four files, {} images for training, {} for test, as published", train.len(), test.len());
+        return Ok(split(note, train, test));
+    }
+    let n = test.len();
+    if n < 2 {
+        let cause = format!("holds {n} image: of the test set alone one part trains and the other tests");
+        return Err(Error::format(&images, cause, "put all four files as published there"));
+    }
+    // A fifth tests, as 2,000 of the published 10,000 do.
+    let last = test.split_off(n - (n / 5).max(1));
+    let note = format!(
+        "mnist: {} holds only the test set (t10k, {n} images); its first {} train, its last {} test",
+        folder.display(),
+        test.len(),
+        last.len()
+    );
+    Ok(split(note, test, last))
+}
+
+/// MNIST's images to learn from, in their order, for programs that keep a part of them for validation: those for training, or all of the
+/// test set where a folder has nothing else.
+///
+/// ```no_run
+/// # fn main() -> unigrad_nn::Result<()> {
+/// let images = unigrad_data::mnist_examples("mnist/")?;
+/// assert_eq!((images.height, images.width), (28, 28));
+/// # Ok(())
+/// # }
+/// ```
+pub fn mnist_examples(folder: impl AsRef<Path>) -> Result<Images> {
+    let (train, test) = mnist_files(folder.as_ref())?;
+    let (images, labels) = train.unwrap_or(test);
+    Images::from_idx(&images, &labels)
 }
 
 #[cfg(test)]
@@ -277,6 +296,7 @@ mod tests {
         let split = mnist(&folder).unwrap();
         assert_eq!((split.train.pixels.clone(), split.test.labels.clone()), (vec![9, 8, 7, 6], vec![4]));
         assert!(split.note.contains("only the test set"));
+        assert_eq!(mnist_examples(&folder).unwrap().labels, [0, 1, 2, 3, 4]);
         std::fs::write(folder.join("t10k-labels.idx1-ubyte"), [&[0, 0, 8, 1, 0, 0, 0, 5][..], &[0, 1, 2, 3, 10]].concat()).unwrap();
         assert!(mnist(&folder).unwrap_err().to_string().contains("label 4 is 10"));
         std::fs::write(folder.join("t10k-labels.idx1-ubyte"), [&[0, 0, 8, 1, 0, 0, 0, 4][..], &[0, 1, 2, 3]].concat()).unwrap();

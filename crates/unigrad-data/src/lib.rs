@@ -31,7 +31,7 @@ pub use combine::{Cached, Concat, InMemory, Map, Subset};
 pub use dataset::{Dataset, Sample};
 pub use host::{HostNumber, array};
 pub use idx::{Idx, IdxData};
-pub use images::{ImageBatch, ImageSplit, Images, digits, mnist};
+pub use images::{ImageBatch, ImageSplit, Images, digits, mnist, mnist_examples};
 pub use loader::{Batch, Loader};
 pub use picture::{
     CIFAR10, Channels, DecodeOptions, FASHION_MNIST, ImageFolder, Picture, Pictures, Pixels, cifar10, cifar100, fashion_mnist,

@@ -11,7 +11,7 @@ use crate::{
     callback::{Callback, Context},
     console::Display,
     history::{EpochRow, History},
-    learner::{Learner, Precision, StepSettings},
+    learner::{Learner, Outcome, Precision, StepSettings},
     meter::{Meter, Pending},
     profile::{Profiling, StepProfile},
     report::Report,
@@ -22,7 +22,7 @@ use saving::{checkpoint, lock};
 use std::{cell::RefCell, path::PathBuf, rc::Rc, time::Instant};
 use unigrad_data::Source;
 use unigrad_nn::{Error, GradScaler, Plateau, Result, ScalerOptions, metrics::Metric};
-use unigrad_tensor::{DType, Generator, Tensor, eval, manual_seed, no_grad};
+use unigrad_tensor::{DType, ErrorKind, Generator, Tensor, eval, manual_seed, no_grad};
 use validation::count;
 
 /// Steps between two reads of losses, where to read is to wait.
@@ -219,7 +219,13 @@ impl<'a, L: Learner> Running<'a, L> {
                 let cause = format!("the source announced {} batches and gave {given}", self.frame.n_batches);
                 return Err(Error::argument(cause, "make `n_batches` tell what `batches` gives"));
             }
-            self.step(&group)?;
+            match self.step(&group) {
+                Err(error) if self.was_interrupted(&error) => {
+                    self.save()?;
+                    return Ok(Some(Ended::Interrupted));
+                }
+                done => done?,
+            }
             drop(group);
             self.profiling.after_step(self.trainer.folder.as_deref())?;
             self.call(|callback, run| callback.on_step_end(run))?;
@@ -246,6 +252,12 @@ impl<'a, L: Learner> Running<'a, L> {
         self.trainer.time_limit.is_some_and(|limit| self.begun.elapsed() > limit).then_some(Ended::TimeLimit)
     }
 
+    /// Whether an error comes from the interruption itself. What ends a run may end its compilers, which are other processes of the same
+    /// terminal, or libraries that take the signal for theirs and delete their files; the run stands before what did not compile.
+    fn was_interrupted(&self, error: &Error) -> bool {
+        error.kind() == ErrorKind::Compile && self.trainer.stop_when.as_ref().is_some_and(|stop| stop())
+    }
+
     fn step(&mut self, group: &[L::Batch]) -> Result<()> {
         let random = Generator::global().state();
         if self.trainer.schedule.is_some() || self.plateau.is_some() {
@@ -270,11 +282,18 @@ impl<'a, L: Learner> Running<'a, L> {
         self.position.step += 1;
         // Where each loss is read, what a step that failed predicted is not counted.
         if self.read_every > 1 {
-            count(&mut self.metrics, &outcome)?;
+            self.count(&outcome)?;
             return if self.pending.len() >= self.read_every { self.read() } else { Ok(()) };
         }
         self.read()?;
-        count(&mut self.metrics, &outcome)
+        self.count(&outcome)
+    }
+
+    fn count(&mut self, outcome: &Outcome) -> Result<()> {
+        let mut metrics = std::mem::take(&mut self.metrics);
+        let counted = count(&mut metrics, outcome, |error| self.was_interrupted(error));
+        self.metrics = metrics;
+        counted
     }
 
     fn step_settings(&mut self) -> Result<StepSettings> {
@@ -313,9 +332,10 @@ impl<'a, L: Learner> Running<'a, L> {
         }
         let is_last = row.epoch >= self.frame.epochs || self.frame.steps.is_some_and(|steps| self.position.step >= steps);
         if !matches!(self.validation, Validation::None) && (is_last || row.epoch.is_multiple_of(self.trainer.validate_every)) {
-            match self.validate()? {
-                Some(figures) => row.val = figures,
-                None => {
+            match self.validate() {
+                Ok(Some(figures)) => row.val = figures,
+                Err(error) if !self.was_interrupted(&error) => return Err(error),
+                Ok(None) | Err(_) => {
                     self.save()?;
                     return Ok(Some(Ended::Interrupted));
                 }

@@ -5,13 +5,13 @@ use unigrad::{data, prelude::*, train::network::*};
 
 fn main() -> Result<()> {
     let folder = std::env::args().nth(1).filter(|folder| std::path::Path::new(folder).is_dir());
-    let split = match &folder {
-        Some(folder) => data::mnist(folder)?,
-        None => data::digits()?, // MNIST is absent: 8x8 digits
+    let examples = match &folder {
+        Some(folder) => data::mnist_examples(folder)?,
+        None => data::digits()?.train, // MNIST is absent: 8x8 digits
     };
-    println!("{}", split.note);
-    let images = split.train.batch(&(0..split.train.len()).collect::<Vec<_>>(), None);
-    let (n, size) = (split.train.len(), images.height * images.width);
+    let images = examples.batch(&(0..examples.len()).collect::<Vec<_>>(), None);
+    let (n, size) = (examples.len(), images.height * images.width);
+    println!("{n} images of {}x{}; the last fifth validates", images.height, images.width);
     let mut network = Network::with_input_size(size).dense(512).relu().dense(256).relu().dense(10).build()?;
     let max_epochs = std::env::args().nth(2).and_then(|epochs| epochs.parse().ok()).unwrap_or(50);
     let config = TrainingConfig { max_epochs, batch_size: 128, validation_split: 0.2, verbose: true, ..TrainingConfig::default() };

@@ -2,9 +2,14 @@
 
 use unigrad::{
     data::{Arrays, Batch, Loader, Source},
+    device::{
+        self,
+        testing::{Failure, Faults, FaultyDriver, Operation},
+    },
     nn::{Adam, AdamRule, BatchNorm, CrossEntropyLoss, HostTensor, Linear, Optimizer, Relu, Sequential, metrics::Accuracy, random::Rng},
     prelude::*,
-    train::{Optimize, Supervised, Trainer},
+    tensor::{ErrorKind, eval},
+    train::{Ended, Optimize, Run, Supervised, Trainer},
 };
 use unigrad_testing::devices;
 
@@ -101,5 +106,54 @@ fn a_failure_that_is_found_later_has_changed_nothing_since() -> Result<()> {
             }
         }
     }
+    Ok(())
+}
+
+/// What ends a program may end its compiler too: then the run ends as it was told to, with what it had learned before.
+#[test]
+fn a_compilation_that_the_interruption_ended_is_no_failure() -> Result<()> {
+    let _alone = alone();
+    let faults = Faults::default();
+    device::register(FaultyDriver::new("unfinished", unigrad_cpu::CpuDriver, faults.clone()));
+    let device = Device::open("unfinished:0")?;
+    let folder = std::env::temp_dir().join(format!("unigrad-unfinished-{}", std::process::id()));
+    let trainer = || Trainer::new(&device).epochs(2).seed(3).metric(Accuracy::default).quiet();
+    let mut whole = learner(&device)?;
+    let whole_run = trainer().fit(&mut whole, &data()?, Some(&data()?))?;
+    let figures = |run: &Run| (run.history.step_losses.clone(), run.history.train_metrics.clone(), run.history.val_metrics.clone());
+    for read_every in [1, 4] {
+        let mut n_interrupted = 0;
+        for n in 0.. {
+            let mut part = learner(&device)?;
+            let _ = std::fs::remove_dir_all(&folder);
+            eval::clear_plans();
+            device.clear_programs();
+            faults.fail(Operation::Compile, n, Failure::Refused);
+            let heard = faults.clone();
+            let run = trainer().read_every(read_every).folder(&folder).stop_when(move || heard.is_empty());
+            let run = run.fit(&mut part, &data()?, Some(&data()?))?;
+            if !faults.is_empty() {
+                faults.clear();
+                break;
+            }
+            assert_eq!(run.ended, Ended::Interrupted, "compilation {n}");
+            n_interrupted += 1;
+            let mut rest = learner(&device)?;
+            let run = trainer().read_every(read_every).folder(&folder).resume().fit(&mut rest, &data()?, Some(&data()?))?;
+            assert_eq!(run.ended, Ended::Done, "compilation {n}");
+            assert!(bits(&rest)? == bits(&whole)?, "compilation {n}");
+            assert_eq!(figures(&run), figures(&whole_run), "compilation {n}");
+        }
+        // Of training and of validation.
+        assert!(n_interrupted >= 4, "{n_interrupted}");
+        // Without an interruption it is one.
+        let mut learner = learner(&device)?;
+        eval::clear_plans();
+        device.clear_programs();
+        faults.fail(Operation::Compile, 2, Failure::Refused);
+        let failed = trainer().read_every(read_every).fit(&mut learner, &data()?, None);
+        assert_eq!(failed.map(drop).map_err(|error| error.kind()), Err(ErrorKind::Compile));
+    }
+    let _ = std::fs::remove_dir_all(&folder);
     Ok(())
 }

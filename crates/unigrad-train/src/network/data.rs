@@ -142,8 +142,8 @@ impl DataSpec {
                 images(&split.train, "the digits that ship, 8x8 pixels", Path::new("digits"))
             }
             DataSpec::Mnist { folder } => {
-                let split = unigrad_data::mnist(folder)?;
-                images(&split.train, &split.note, folder)
+                let examples = unigrad_data::mnist_examples(folder)?;
+                images(&examples, &format!("mnist: {} images of {}", examples.len(), folder.display()), folder)
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     meter::Meter,
 };
 use unigrad_data::Source;
-use unigrad_nn::{Result, metrics::Metric};
+use unigrad_nn::{Error, Result, metrics::Metric};
 use unigrad_tensor::{Device, Tensor, no_grad};
 
 impl<L: Learner> Running<'_, L> {
@@ -32,10 +32,17 @@ impl<L: Learner> Running<'_, L> {
     }
 }
 
-/// Counts what a step predicted.
-pub(super) fn count(metrics: &mut [Box<dyn Metric>], outcome: &Outcome) -> Result<()> {
-    let pairs = || outcome.scored.iter();
-    metrics.iter_mut().try_for_each(|metric| pairs().try_for_each(|(prediction, target)| metric.update(prediction, target)))
+/// Counts what a step predicted. `again` says of an error that it comes from an interruption: the step counts, and so the update is tried once more.
+pub(super) fn count(metrics: &mut [Box<dyn Metric>], outcome: &Outcome, again: impl Fn(&Error) -> bool) -> Result<()> {
+    for metric in metrics {
+        for (prediction, target) in &outcome.scored {
+            match metric.update(prediction, target) {
+                Err(error) if again(&error) => metric.update(prediction, target)?,
+                done => done?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The figures of all batches of a source; `None` if it was interrupted. Losses and metrics stay on the device until the end.
@@ -59,7 +66,7 @@ fn evaluate<L: Learner>(
             Ok(outcome)
         });
         let outcome = outcome.map_err(|error| learner.explain(&batch, error))?;
-        count(&mut metrics, &outcome)?;
+        count(&mut metrics, &outcome, |_| false)?;
         losses.push((outcome.loss.detach(), outcome.n_items, outcome.numbers));
     }
     let mut meter = Meter::default();
