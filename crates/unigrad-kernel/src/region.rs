@@ -286,10 +286,11 @@ impl InstOp {
     }
 }
 
-/// One map over many tensors of different sizes: an optimizer's update of all parameters in one launch.
+/// One region over many tensors of different sizes: an optimizer's update of all parameters in one launch, the norms of all gradients in one.
 ///
-/// `region` is a map with one axis, and every index in it is `offset` 0 with stride 1 or 0. Instance `i` runs it with the axis of
-/// extent `lens[i]`, the arguments `i * n_args ..` and the scalars `i * n_scalars ..` of the launch.
+/// `region` has one axis. It is parallel (a map), or it is reduced: then each instance brings whole tensors down to single values, and may go on to
+/// use these at every point. Every index in it is `offset` 0 with stride 1 or 0. Instance `i` runs it with the axis of extent `lens[i]`, the
+/// arguments `i * n_args ..` and the scalars `i * n_scalars ..` of the launch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Grouped {
     /// The shared body; its axis and argument lengths are those of the first instance.
@@ -299,10 +300,33 @@ pub struct Grouped {
 }
 
 impl Grouped {
+    /// Whether instances are maps, which reduce nothing.
+    pub fn is_map(&self) -> bool {
+        self.region.n_parallel == self.region.axes.len()
+    }
+
+    /// By argument of the region: whether it is as long as its instance.
+    fn varies(&self) -> Vec<bool> {
+        let mut varies = vec![false; self.region.args.len()];
+        let accesses = self.region.insts.iter().filter_map(|inst| inst.op.access());
+        for (arg, _) in accesses.filter(|(_, index)| index.strides.iter().any(|stride| *stride != 0)) {
+            varies[arg as usize] = true;
+        }
+        varies
+    }
+
+    /// The region of an instance of this length.
+    pub fn with_len(&self, len: usize) -> Region {
+        let mut region = self.region.clone();
+        region.axes.iter_mut().for_each(|axis| *axis = len);
+        region.args.iter_mut().zip(self.varies()).filter(|(_, varies)| *varies).for_each(|(arg, _)| arg.len = len);
+        region
+    }
+
     pub(crate) fn args(&self) -> Vec<Arg> {
-        let one = self.region.axes.first().copied().unwrap_or(1);
-        let scale = |arg: &Arg, len: usize| Arg { len: if arg.len == one { len } else { arg.len }, ..*arg };
-        self.lens.iter().flat_map(|len| self.region.args.iter().map(move |arg| scale(arg, *len))).collect()
+        let varies = self.varies();
+        let of = |len: usize| self.region.args.iter().zip(&varies).map(move |(arg, varies)| Arg { len: if *varies { len } else { arg.len }, ..*arg });
+        self.lens.iter().flat_map(|len| of(*len)).collect()
     }
 
     pub(crate) fn scalars(&self) -> Vec<DType> {
