@@ -186,6 +186,18 @@ impl Region {
         accesses.fold(0usize, usize::saturating_add).min(self.args[arg].len)
     }
 
+    /// By argument: its elements for each point of the first axis; none for one that this axis does not move through.
+    pub fn args_per_point(&self) -> Vec<Option<usize>> {
+        let mut per_point = vec![None; self.args.len()];
+        for (arg, index) in self.insts.iter().filter_map(|inst| inst.op.access()) {
+            let stride = index.strides.first().copied().unwrap_or(0);
+            if stride != 0 {
+                per_point[arg as usize] = Some(stride.unsigned_abs() as usize);
+            }
+        }
+        per_point
+    }
+
     /// The value that a map of one store writes.
     pub fn only_stored(&self) -> Option<Value> {
         let mut stored = self.insts.iter().filter_map(|inst| match &inst.op {
@@ -288,14 +300,15 @@ impl InstOp {
 
 /// One region over many tensors of different sizes: an optimizer's update of all parameters in one launch, the norms of all gradients in one.
 ///
-/// `region` has one axis. It is parallel (a map), or it is reduced: then each instance brings whole tensors down to single values, and may go on to
-/// use these at every point. Every index in it is `offset` 0 with stride 1 or 0. Instance `i` runs it with the axis of extent `lens[i]`, the
-/// arguments `i * n_args ..` and the scalars `i * n_scalars ..` of the launch.
+/// The first axis of `region` is as long as the instance. It is parallel, and all axes are (a map) or the others are reduced (rows of one length), or
+/// it is the only axis and is reduced: then each instance brings whole tensors down to single values, and may go on to use these at every point. Every
+/// index in it has offset 0. Instance `i` runs it with the first axis of extent `lens[i]`, the arguments `i * n_args ..` and the scalars
+/// `i * n_scalars ..` of the launch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Grouped {
-    /// The shared body; its axis and argument lengths are those of the first instance.
+    /// The shared body; its first axis and its arguments' lengths are those of the first instance.
     pub region: Region,
-    /// Elements of each instance.
+    /// The first axis of each instance.
     pub lens: Vec<usize>,
 }
 
@@ -305,27 +318,20 @@ impl Grouped {
         self.region.n_parallel == self.region.axes.len()
     }
 
-    /// By argument of the region: whether it is as long as its instance.
-    fn varies(&self) -> Vec<bool> {
-        let mut varies = vec![false; self.region.args.len()];
-        let accesses = self.region.insts.iter().filter_map(|inst| inst.op.access());
-        for (arg, _) in accesses.filter(|(_, index)| index.strides.iter().any(|stride| *stride != 0)) {
-            varies[arg as usize] = true;
-        }
-        varies
-    }
-
     /// The region of an instance of this length.
     pub fn with_len(&self, len: usize) -> Region {
         let mut region = self.region.clone();
-        region.axes.iter_mut().for_each(|axis| *axis = len);
-        region.args.iter_mut().zip(self.varies()).filter(|(_, varies)| *varies).for_each(|(arg, _)| arg.len = len);
+        region.axes.iter_mut().take(1).for_each(|axis| *axis = len);
+        region.args.iter_mut().zip(self.region.args_per_point()).for_each(|(arg, each)| arg.len = each.map_or(arg.len, |each| each * len));
         region
     }
 
     pub(crate) fn args(&self) -> Vec<Arg> {
-        let varies = self.varies();
-        let of = |len: usize| self.region.args.iter().zip(&varies).map(move |(arg, varies)| Arg { len: if *varies { len } else { arg.len }, ..*arg });
+        let per_point = self.region.args_per_point();
+        let of = |len: usize| {
+            let scaled = move |(arg, each): (&Arg, &Option<usize>)| Arg { len: each.map_or(arg.len, |each| each * len), ..*arg };
+            self.region.args.iter().zip(&per_point).map(scaled)
+        };
         self.lens.iter().flat_map(|len| of(*len)).collect()
     }
 

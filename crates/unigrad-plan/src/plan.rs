@@ -108,7 +108,7 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
     }
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
     let fused = fuse::fuse(&ir, &wanted, options)?;
-    let mut launches = lower::lower(&ir, &fused)?;
+    let mut launches = lower::lower(&ir, &fused, options.limits)?;
     for launch in &mut launches {
         if let Kernel::Contract(contract) = &mut launch.kernel {
             contract.tf32 =

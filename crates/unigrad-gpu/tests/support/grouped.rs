@@ -1,4 +1,4 @@
-//! Grouped maps on a device against the plain evaluator: many tensors of unequal lengths, in place, with scalars of their own.
+//! Groups on a device against the plain evaluator: maps and reductions of many tensors of unequal lengths, in place, with scalars of their own.
 //!
 //! In: an open device. Out: nothing, or a panic that names group, buffer and element.
 //! Always: arguments are parts of one allocation, at multiples of 64 bytes, with bytes between them that nobody may touch.
@@ -7,12 +7,12 @@ use smallvec::{SmallVec, smallvec};
 use unigrad_device::{Error, OpenDevice, Slice};
 use unigrad_kernel::testing::region::{self as oracle, Buffer, Memory};
 use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Kernel, Region, Value};
-use unigrad_scalar::{BinaryOp, DType, Literal};
+use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
 
 /// What bytes are that nobody writes.
 const UNTOUCHED: u8 = 0xa5;
 
-/// A map of one axis under construction.
+/// A region of one axis under construction: a map, until its axis is said to be reduced.
 struct Make(Region);
 
 impl Make {
@@ -39,6 +39,12 @@ impl Make {
     fn store(&mut self, arg: u32, value: Value) {
         let dtype = self.0.insts[value.index()].dtype;
         let index = Index { offset: 0, strides: smallvec![1], dynamic: smallvec![] };
+        self.push(InstOp::Store { arg, index, value }, dtype);
+    }
+
+    fn store_once(&mut self, arg: u32, value: Value) {
+        let dtype = self.0.insts[value.index()].dtype;
+        let index = Index { offset: 0, strides: smallvec![0], dynamic: smallvec![] };
         self.push(InstOp::Store { arg, index, value }, dtype);
     }
 
@@ -84,13 +90,35 @@ fn indices(len: usize) -> Region {
     m.0
 }
 
+/// `total = sum w`, `rest = sum (w - max g) * byte`, and in place `w += max g - g * scale[0]`: reductions in two stages, stores at every point and once.
+fn norms(dtype: DType, len: usize) -> Region {
+    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let mut m = Make::new("norms", len);
+    m.0.n_parallel = 0;
+    m.0.scalars = vec![DType::F32, DType::BF16, DType::U8];
+    let (w_at, g_at, scale_at) = (m.arg(dtype, len, true), m.arg(dtype, len, false), m.arg(DType::F32, 1, false));
+    let (total_at, rest_at) = (m.arg(wide, 1, true), m.arg(wide, 1, true));
+    let (w, g, scale) = (m.load(w_at, 1), m.load(g_at, 1), m.load(scale_at, 0));
+    let (w, g, scale) = (m.cast(w, wide), m.cast(g, wide), m.cast(scale, wide));
+    let total = m.push(InstOp::Reduce(ReduceOp::Sum, w), wide);
+    let most = m.push(InstOp::Reduce(ReduceOp::Max, g), wide);
+    let below = m.binary(BinaryOp::Sub, w, most);
+    let byte = m.push(InstOp::Scalar(2), DType::U8);
+    let byte = m.cast(byte, wide);
+    let below = m.binary(BinaryOp::Mul, below, byte);
+    let rest = m.push(InstOp::Reduce(ReduceOp::Sum, below), wide);
+    let step = m.binary(BinaryOp::Mul, g, scale);
+    let step = m.binary(BinaryOp::Sub, most, step);
+    let new = m.binary(BinaryOp::Add, w, step);
+    m.store(w_at, new);
+    m.store_once(total_at, total);
+    m.store_once(rest_at, rest);
+    m.0
+}
+
 /// The region with another length.
 fn with_len(region: &Region, len: usize) -> Region {
-    let mut region = region.clone();
-    let first = region.axes[0];
-    region.axes[0] = len;
-    region.args.iter_mut().filter(|arg| arg.len == first).for_each(|arg| arg.len = len);
-    region
+    Grouped { region: region.clone(), lens: Vec::new() }.with_len(len)
 }
 
 /// Runs a group of the region with these lengths; `value` gives element `i` of argument `a` of an instance.
@@ -183,6 +211,18 @@ pub(crate) fn groups(device: &dyn OpenDevice, has_f64: bool) {
         for lens in &some[if dtype == DType::F32 { 0..5 } else { 3..4 }] {
             let region = update(dtype, copy, lens[0]);
             check(device, &format!("{dtype}, {} tensors", lens.len()), &region, lens, whole);
+        }
+    }
+    // Around what one workgroup does, what a row is split at, and what other launches take over.
+    let edges = [0, 1, 2, 255, 256, 257, 1023, 4095, 4096, 4097, 16_383, 16_384, 16_385, 32_767, 32_768, 32_769];
+    for dtype in [DType::F32, DType::BF16, DType::F16, DType::F64, DType::I16, DType::I64] {
+        if dtype == DType::F64 && !has_f64 {
+            continue;
+        }
+        let some = [&[5usize, 1000, 0, 4096, 3][..], &many, &large, &edges];
+        for lens in &some[if dtype == DType::F32 { 0..4 } else { 2..3 }] {
+            let region = norms(dtype, lens[0]);
+            check(device, &format!("norms of {dtype}, {} tensors", lens.len()), &region, lens, whole);
         }
     }
     let region = indices(5);

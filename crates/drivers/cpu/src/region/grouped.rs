@@ -32,8 +32,8 @@ impl CompiledGrouped {
         let region = &grouped.region;
         match (region.n_parallel, region.axes.len()) {
             (1, 1) => Ok(CompiledGrouped::Maps(Maps::on(grouped, tier)?)),
-            (0, 1) => Ok(CompiledGrouped::Rows(Rows::on(grouped, tier)?)),
-            _ => Err(format!("grouped region {}: it must have one axis", region.name)),
+            (0, 1) | (1, 2..) => Ok(CompiledGrouped::Rows(Rows::on(grouped, tier)?)),
+            _ => Err(format!("grouped region {}: it is neither a map of one axis, nor one row, nor rows along its first axis", region.name)),
         }
     }
 
@@ -75,11 +75,18 @@ impl Rows {
         let regions: Vec<CompiledRegion> =
             lens.iter().map(|len| CompiledRegion::on(&grouped.with_len(*len), tier)).collect::<Result<_, String>>()?;
         let of: Vec<usize> = grouped.lens.iter().map(|len| lens.partition_point(|shorter| shorter < len)).collect();
-        let (large, small): (Vec<usize>, Vec<usize>) = (0..of.len()).partition(|at| regions[of[*at]].parts > 1);
+        let work_of = |at: usize| {
+            let program = &regions[of[at]].program;
+            program.rows.saturating_mul(program.row_len.max(1)).saturating_mul(program.weight)
+        };
+        let is_large = |at: &usize| {
+            let region = &regions[of[*at]];
+            region.parts > 1 || region.program.rows > 1 && work_of(*at) >= 4 * TASK_WORK
+        };
+        let (large, small): (Vec<usize>, Vec<usize>) = (0..of.len()).partition(is_large);
         let mut work = 0usize;
         let small = small.into_iter().map(|at| {
-            let program = &regions[of[at]].program;
-            work = work.saturating_add(program.row_len.max(1).saturating_mul(program.weight));
+            work = work.saturating_add(work_of(at));
             (at, work)
         });
         let small = small.collect();

@@ -24,6 +24,12 @@ const MOST_CHOSEN: usize = 64;
 
 /// Lowers a grouped map.
 pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsupported> {
+    if grouped.region.axes.is_empty() {
+        return Err(Unsupported {
+            cause: format!("grouped region {}: it has no axis", grouped.region.name),
+            help: "this is a mistake of the compiler; please report it".to_owned(),
+        });
+    }
     if !grouped.is_map() {
         return super::grouped_rows::lower(grouped, target);
     }
@@ -63,7 +69,7 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
 pub(super) fn for_all(grouped: &Grouped) -> Region {
     let longest = grouped.lens.iter().copied().max().unwrap_or(0);
     let mut region = grouped.with_len(longest);
-    region.axes = smallvec::smallvec![longest.max(2)];
+    region.axes[0] = longest.max(2);
     region
 }
 

@@ -1,11 +1,11 @@
-//! Grouped reductions: norms of many tensors, and the updates that use them.
+//! Grouped reductions: norms of many tensors, rows of many, and the updates that use them.
 //!
-//! In: one body over tensors of different lengths, each of which is a row of its own. Out: the launches of one row that is split (see `row`), each
-//! over all parts of all rows: a workgroup finds its instance from the number of parts that the instances before it have. Where no row is worth
-//! several workgroups, one launch does everything.
+//! In: one body over tensors of different lengths. Out: launches over all of them, whose workgroups find their instance from the numbers of workgroups
+//! that the instances before it take. Either each tensor is a row of its own: then launches are those of one row that is split (see `row`), over all
+//! parts of all rows, or a single one where no row is worth several workgroups. Or tensors have rows of one length, and different numbers of them.
 //!
-//! Always: how a row is split, and so its result, depends on its length and the target alone, not on what else is in the group (up to the sign of a zero).
-//! Never: a table where the target has none, or where a row is so long that telling buffers apart costs more than a launch: then each instance is
+//! Always: how a row is done, and so its result, depends on its length and the target alone, not on what else is in the group (up to the sign of a zero).
+//! Never: a table where the target has none, or where a tensor is so large that telling buffers apart costs more than a launch: then each instance is
 //! a region like any other.
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
     schedule::RowSchedule,
     threads::Threads,
 };
-use crate::lower::{Lowered, Signature, Step, Unsupported};
+use crate::lower::{Lowered, Signature, Step, Unsupported, running::LONG as LONG_SUM};
 use unigrad_ir::Target;
 use unigrad_kernel::Grouped;
 use unigrad_scalar::{BinaryOp, DType};
@@ -33,24 +33,32 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     check(&region, target)?;
     let facts = Body::new(&region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
     let passes = Passes::new(&facts);
-    let scratch = passes.scratch_parts(&facts);
-    let schedule = RowSchedule::grouped(&region, target);
-    let kept = vec![Vec::new(); passes.len()];
-    let rows = RowKernel { region: &region, target, passes: &passes, schedule, kept: &kept, long: true };
+    let is_one_row = region.n_parallel == 0;
+    let (kept, schedule, scratch) = if is_one_row {
+        (vec![Vec::new(); passes.len()], RowSchedule::grouped(&region, target), passes.scratch_parts(&facts))
+    } else {
+        let kept = passes.kept(&facts);
+        let kept_words = kept.iter().flatten().map(|at| facts.held(*at).size().div_ceil(4)).sum();
+        let schedule = RowSchedule::new(&region, target, passes.len(), kept_words, false);
+        (kept, schedule, Vec::new())
+    };
+    let long = is_one_row || schedule.steps() > LONG_SUM;
+    let rows = RowKernel { region: &region, target, passes: &passes, schedule, kept: &kept, long };
     let group = Group { lens: &grouped.lens, facts: &facts, rows };
     // Besides tables: what parts of rows leave, and where an index error goes.
     let most = most_together(&region, target, scratch.len() + 1, WORDS);
     let by_tables = |at: &usize| {
         let len = grouped.lens[*at];
-        len > 0 && (!target.branches_on_tables() || len < LONG)
+        len > 0 && (!target.branches_on_tables() || len.saturating_mul(region.axes[1..].iter().product()) < LONG)
     };
     let (mut together, mut alone): (Vec<usize>, Vec<usize>) = (0..grouped.lens.len()).partition(by_tables);
-    if !target.tables || most < 2 || together.len() < 2 || !divide::fits(&region, target.max_buffers as usize) {
+    let takes_tables = target.tables && divide::fits(&region, target.max_buffers as usize) && !schedule.arrangement.columns;
+    if !takes_tables || most < 2 || together.len() < 2 {
         alone.append(&mut together);
     }
     let mut lowered = Lowered::default();
     if !together.is_empty() {
-        let jobs = if together.iter().all(|at| group.parts(*at) == 1) {
+        let jobs = if !is_one_row || together.iter().all(|at| group.blocks(*at) == 1) {
             vec![Job::All]
         } else {
             let stores = passes.row_stores.then_some(Job::RowStores);
@@ -59,11 +67,15 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
         let count = together.len().div_ceil(together.len().div_ceil(most));
         if jobs != [Job::All] {
             // Launches follow each other, so all of them use the same memory.
-            let parts = together.chunks(count).map(|some| some.iter().map(|at| group.parts(*at)).sum::<usize>()).max().unwrap_or(0);
+            let parts = together.chunks(count).map(|some| some.iter().map(|at| group.blocks(*at)).sum::<usize>()).max().unwrap_or(0);
             lowered.scratch = scratch.iter().map(|dtype| parts * dtype.size()).collect();
         }
         for some in together.chunks(count) {
-            lowered.steps.extend(jobs.iter().map(|job| group.step(some, count, *job)));
+            if is_one_row {
+                lowered.steps.extend(jobs.iter().map(|job| group.step(some, count, *job)));
+            } else {
+                lowered.steps.push(group.rows_of(some, count));
+            }
         }
     }
     let (n_args, n_scalars) = (region.args.len(), region.scalars.len());
@@ -80,21 +92,74 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// In how many parts an instance is done.
-    fn parts(&self, instance: usize) -> usize {
-        self.rows.schedule.parts_of(self.lens[instance]).0
+    /// Workgroups of an instance: one for each part of its row, or for some rows.
+    fn blocks(&self, instance: usize) -> usize {
+        let RowKernel { region, schedule, .. } = self.rows;
+        let len = self.lens[instance];
+        if region.n_parallel == 0 { schedule.parts_of(len).0 } else { len.div_ceil(schedule.arrangement.rows() as usize) }
     }
 
-    /// One launch for these instances; `count` is the length of the tables.
-    fn step(&self, instances: &[usize], count: usize, job: Job) -> Step {
-        let RowKernel { region, target, passes, schedule, .. } = self.rows;
-        let (width, dtype) = (schedule.width, counter(region.axes[0]));
-        // Beyond the last instance tables repeat it; no workgroup gets there.
+    /// The instances of a launch, repeated up to the length of its tables, where no workgroup gets to; and the first workgroup of each, and behind it.
+    fn padded(&self, instances: &[usize], count: usize) -> (Vec<usize>, Vec<u64>) {
         let padded: Vec<usize> = (0..count).map(|i| instances[i.min(instances.len() - 1)]).collect();
         let mut first = vec![0u64];
         for (i, at) in padded.iter().enumerate() {
-            first.push(first[i] + if i < instances.len() { self.parts(*at) as u64 } else { 0 });
+            first.push(first[i] + if i < instances.len() { self.blocks(*at) as u64 } else { 0 });
         }
+        (padded, first)
+    }
+
+    /// One launch for the rows of these instances; `count` is the length of the tables.
+    fn rows_of(&self, instances: &[usize], count: usize) -> Step {
+        let RowKernel { region, target, schedule, .. } = self.rows;
+        let across = i64::from(schedule.arrangement.rows());
+        let dtype = counter(region.axes[0].saturating_add(across as usize));
+        let (padded, first) = self.padded(instances, count);
+        let blocks = first[count] as usize;
+        let mut sig = Signature::new(&super::identifier(&region.name), [schedule.arrangement.threads, 1, 1]);
+        sig.made_for(target);
+        let tables = Tables::declare(&mut sig, region, &padded);
+        let lens = sig.word_table("lens", dtype, padded.iter().map(|at| self.lens[*at] as u64).collect());
+        let first = sig.word_table("first", DType::U32, first);
+        let b = &mut sig.b;
+        let runs = region.row_len() / schedule.width;
+        let (begin, end) = (b.int(counter(runs), 0), b.int(counter(runs), runs as i64));
+        let threads = Threads::new(b, target, schedule.arrangement);
+        let registers = self.rows.registers(b, self.facts, Job::All);
+        let loops = blocks > target.max_grid[0].min(1 << 30) as usize;
+        let grid = for_blocks(b, target, blocks, |b, block| {
+            let block = b.cast(block, DType::U32);
+            let (instance, local) = locate(b, target, first, count, block);
+            let body = tables.body(b, region, target, instance);
+            let (local, mine) = (b.cast(local, dtype), b.cast(threads.row(), dtype));
+            let row = b.mul_const(local, across);
+            let row = b.add(row, mine);
+            let n_rows = b.table_scalar(lens, instance);
+            // Threads beyond the last row read it again, and store nothing.
+            let valid = (across > 1).then(|| b.lt(row, n_rows));
+            let last = b.add_const(n_rows, -1);
+            let row = if across > 1 { b.binary(BinaryOp::Min, row, last) } else { row };
+            let none = Lanes::all(b.u32(0));
+            let mut axes = vec![none; region.axes.len()];
+            axes[0] = Lanes::all(row);
+            let point = Point { shape: Shape::ONE, along: None, axes, acc: None };
+            let partials = Partials { places: vec![Vec::new(); region.insts.len()], part: None, n_parts: None };
+            let (kernel, memo, end_point) = (&self.rows, body.memo(), None);
+            let mut rows = Rows { kernel, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials };
+            rows.prepare(b);
+            rows.run(b, Job::All, &self.facts.live);
+            if loops {
+                b.barrier();
+            }
+        });
+        sig.finish([grid, 1, 1])
+    }
+
+    /// One launch for the parts of the rows that these instances are; `count` is the length of the tables.
+    fn step(&self, instances: &[usize], count: usize, job: Job) -> Step {
+        let RowKernel { region, target, passes, schedule, .. } = self.rows;
+        let (width, dtype) = (schedule.width, counter(region.axes[0]));
+        let (padded, first) = self.padded(instances, count);
         let in_parts = matches!(job, Job::Pass(_));
         let blocks = if in_parts { first[count] as usize } else { instances.len() };
         let mut sig = Signature::new(&super::identifier(&region.name), [schedule.arrangement.threads, 1, 1]);

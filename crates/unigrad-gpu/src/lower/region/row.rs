@@ -176,7 +176,7 @@ impl RowKernel<'_> {
     }
 
     /// Arrays for what is kept between passes.
-    fn registers(&self, b: &mut Builder, body: &Body<'_>, job: Job) -> Vec<Option<Place>> {
+    pub(super) fn registers(&self, b: &mut Builder, body: &Body<'_>, job: Job) -> Vec<Option<Place>> {
         let mut registers = vec![None; self.region.insts.len()];
         if let (Job::All, Some(runs)) = (job, self.schedule.kept) {
             for at in self.kept.iter().flatten() {

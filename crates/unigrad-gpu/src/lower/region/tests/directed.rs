@@ -1,6 +1,7 @@
 //! Regions written by hand: large reductions, rows kept in registers, vectors with tails, grouped maps.
 
 use super::*;
+use crate::lower::region::schedule::RowSchedule;
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::testing::region::{Buffer, Memory};
 use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Value};
@@ -295,6 +296,53 @@ fn grouped_maps_do_every_instance() {
                 assert_same(&got, &want, &format!("{name}, {dtype}, {lens:?}"));
                 let programs: std::collections::HashSet<_> = lowered.steps.iter().map(|step| &step.program).collect();
                 assert!(target.tables || programs.len() == 1, "one program for all lengths");
+            }
+        }
+    }
+}
+
+/// `total = sum w²`, `rest = sum (w - max |w|)` and in place `w -= max |w|`: reductions in two stages, with stores at every point and once.
+fn norms(dtype: DType, len: usize) -> Make {
+    let mut m = Make::new(&[len], 0);
+    let w = m.load(dtype, &[1]);
+    m.0.args[0].write = true;
+    let wide = m.push(InstOp::Cast(w), DType::F32);
+    let size = m.push(InstOp::Unary(UnaryOp::Abs, wide), DType::F32);
+    let square = m.binary(BinaryOp::Mul, wide, wide);
+    let (total, most) = (m.reduce(ReduceOp::Sum, square), m.reduce(ReduceOp::Max, size));
+    let below = m.binary(BinaryOp::Sub, wide, most);
+    let rest = m.reduce(ReduceOp::Sum, below);
+    m.push(InstOp::Store { arg: 0, index: Make::index(&[1]), value: below }, DType::F32);
+    for value in [total, rest] {
+        m.0.args.push(Arg { dtype: DType::F32, len: 1, write: true });
+        let arg = m.0.args.len() as u32 - 1;
+        m.push(InstOp::Store { arg, index: Make::index(&[0]), value }, DType::F32);
+    }
+    m
+}
+
+#[test]
+fn grouped_reductions_do_every_instance() {
+    let many: Vec<usize> = (0..90).map(|i| (i * 37) % 200).collect();
+    for (name, target) in targets() {
+        let schedule = RowSchedule::grouped(&norms(DType::F32, 5).0, &target);
+        let step = schedule.arrangement.per_row as usize * schedule.groups * schedule.width;
+        // Around a thread's run, a workgroup's walk, and what a row is split at.
+        let edges = [schedule.width, step, 4 * step, 8 * step].map(|n| [n - 1, n, n + 1]).concat();
+        assert_eq!([1, 4 * step, 8 * step - 1, 8 * step].map(|len| schedule.parts_of(len).0), [1, 1, 2, 2], "{name}");
+        for lens in [&[5usize, 1000, 0, 4096, 3, 1][..], &[2048; 7], &[9], &many, &edges] {
+            for dtype in [DType::F32, DType::BF16, DType::I16] {
+                let grouped = Grouped { region: norms(dtype, lens[0]).0, lens: lens.to_vec() };
+                let (mut memory, mut want) = (Memory { bufs: vec![] }, Memory { bufs: vec![] });
+                for (i, len) in lens.iter().enumerate() {
+                    let one = Make(grouped.with_len(*len));
+                    let mine = one.memory(|a, e| whole(e + 3 * a + i));
+                    want.bufs.extend(oracle::run(&one.0, &mine, &[]).unwrap().bufs);
+                    memory.bufs.extend(mine.bufs);
+                }
+                let lowered = lower(&Kernel::Grouped(grouped.clone()), &target).unwrap();
+                let (got, _) = execute(&lowered, &target, &memory, &[]);
+                assert_same(&got, &want, &format!("{name}, {dtype}, {lens:?}"));
             }
         }
     }
