@@ -300,10 +300,10 @@ impl InstOp {
 
 /// One region over many tensors of different sizes: an optimizer's update of all parameters in one launch, the norms of all gradients in one.
 ///
-/// The first axis of `region` is as long as the instance. It is parallel, and all axes are (a map) or the others are reduced (rows of one length), or
-/// it is the only axis and is reduced: then each instance brings whole tensors down to single values, and may go on to use these at every point. Every
-/// index in it has offset 0. Instance `i` runs it with the first axis of extent `lens[i]`, the arguments `i * n_args ..` and the scalars
-/// `i * n_scalars ..` of the launch.
+/// The first axis of `region` is as long as the instance. It is the only axis of a map; or the only axis, and reduced: then each instance brings whole
+/// tensors down to single values, and may go on to use these at every point; or it is parallel and the others are reduced (rows of one length).
+/// Arguments are walked through from their first element to their last, unless all instances are of one length: then the region may be any.
+/// Instance `i` runs it with the first axis of extent `lens[i]`, the arguments `i * n_args ..` and the scalars `i * n_scalars ..` of the launch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Grouped {
     /// The shared body; its first axis and its arguments' lengths are those of the first instance.
@@ -321,6 +321,9 @@ impl Grouped {
     /// The region of an instance of this length.
     pub fn with_len(&self, len: usize) -> Region {
         let mut region = self.region.clone();
+        if self.region.axes.first() == Some(&len) {
+            return region;
+        }
         region.axes.iter_mut().take(1).for_each(|axis| *axis = len);
         region.args.iter_mut().zip(self.region.args_per_point()).for_each(|(arg, each)| arg.len = each.map_or(arg.len, |each| each * len));
         region
@@ -328,8 +331,13 @@ impl Grouped {
 
     pub(crate) fn args(&self) -> Vec<Arg> {
         let per_point = self.region.args_per_point();
+        let first = self.region.axes.first();
         let of = |len: usize| {
-            let scaled = move |(arg, each): (&Arg, &Option<usize>)| Arg { len: each.map_or(arg.len, |each| each * len), ..*arg };
+            let is_first = first == Some(&len);
+            let scaled = move |(arg, each): (&Arg, &Option<usize>)| match each {
+                Some(each) if !is_first => Arg { len: each * len, ..*arg },
+                _ => *arg,
+            };
             self.region.args.iter().zip(&per_point).map(scaled)
         };
         self.lens.iter().flat_map(|len| of(*len)).collect()

@@ -5,7 +5,7 @@
 //! Always: members do not depend on each other, and nothing between the first and the last member needs what a member writes.
 
 use crate::lower::Launch;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::{Arg, Grouped, InstOp, Kernel, Level, Region};
 
@@ -21,52 +21,55 @@ struct Member {
 /// What can be a member: a plain walk over one axis, rows that are reduced, or a map of one point.
 fn member(launch: &Launch) -> Option<Member> {
     let Kernel::Region(region) = &launch.kernel else { return None };
-    if launch.is_copy {
+    // A launch cannot tell which member's index was out of range, and the others' results would be told as failed too. The accumulator of a
+    // contraction is in no region of its own.
+    if launch.is_copy || region.insts.iter().any(|inst| matches!(inst.op, InstOp::Bounded { .. } | InstOp::Acc)) {
         return None;
     }
-    let region = match *region.axes.as_slice() {
-        [len] if len >= 2 => region.clone(),
-        [rows, _, ..] if region.n_parallel == 1 && rows >= 2 => region.clone(),
-        [] => one_point(region)?,
-        _ => return None,
-    };
-    let is_map = region.n_parallel == region.axes.len();
+    let region = if region.axes.is_empty() { one_point(region)? } else { region.clone() };
     let len = region.axes[0];
-    let levels = region.levels();
+    let is_map = region.n_parallel == region.axes.len();
+    if region.n_parallel > 1 || len < if is_map { 1 } else { 2 } {
+        return None;
+    }
+    let body = match sizeless(&region) {
+        Some(body) => body,
+        // Of one shape, it may be any.
+        None if !is_map => region.clone(),
+        None => return None,
+    };
+    Some(Member { body, region, len })
+}
+
+/// The region with its first axis, and what is walked through along it, of length 2; none if it is not walked through from beginning to end.
+fn sizeless(region: &Region) -> Option<Region> {
+    let len = region.axes[0];
     let per_point = region.args_per_point();
-    for (at, inst) in region.insts.iter().enumerate() {
-        let plain = match &inst.op {
-            InstOp::Load { mask, .. } => mask.is_none(),
-            // What is stored once is one value, or one a row.
-            InstOp::Store { arg, .. } => {
-                per_point[*arg as usize].is_some() || !is_map && levels[at] != Level::Full && region.args[*arg as usize].len == 1
-            }
-            InstOp::AxisIndex(axis) => *axis > 0,
-            // A launch cannot tell which member's index was out of range, and the others' results would be told as failed too.
-            InstOp::Bounded { .. } => false,
-            // The accumulator of a contraction is in no region of its own.
-            InstOp::Acc => false,
-            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Unary(..) | InstOp::Binary(..) | InstOp::Where(..) => true,
-            InstOp::Cast(_) | InstOp::Bitcast(_) | InstOp::Philox { .. } | InstOp::Reduce(..) | InstOp::ArgReduce(..) => true,
-        };
-        // An argument is walked through in one way, and to its end.
-        let in_step = inst.op.access().is_none_or(|(arg, index)| {
-            let each = per_point[arg as usize];
-            let stride = index.strides[0];
-            index.offset == 0 && index.dynamic.is_empty() && stride >= 0 && each.is_none_or(|each| each as i64 == stride)
-        });
-        if !plain || !in_step {
+    for inst in &region.insts {
+        let Some((arg, index)) = inst.op.access() else { continue };
+        let (each, stride) = (per_point[arg as usize], index.strides[0]);
+        let has_mask = matches!(inst.op, InstOp::Load { mask: Some(_), .. });
+        // A single value is stored by a single row.
+        let is_crowded = matches!(inst.op, InstOp::Store { .. }) && each.is_none() && region.n_parallel > 0;
+        if has_mask || is_crowded {
+            return None;
+        }
+        if index.offset != 0 || !index.dynamic.is_empty() || stride < 0 || each.is_some_and(|each| each as i64 != stride) {
             return None;
         }
     }
-    let is_whole = |(arg, each): (&Arg, &Option<usize>)| each.map_or(arg.len == 1 || region.axes.len() > 1, |each| arg.len == each * len);
-    if !region.args.iter().zip(&per_point).all(is_whole) || region.axes.len() == 1 && per_point.iter().flatten().any(|each| *each != 1) {
+    let is_one_axis = region.axes.len() == 1;
+    let is_whole = |(arg, each): (&Arg, &Option<usize>)| match each {
+        Some(each) => arg.len == each * len && (*each == 1 || !is_one_axis),
+        None => arg.len == 1 || !is_one_axis,
+    };
+    if !region.args.iter().zip(&per_point).all(is_whole) {
         return None;
     }
     let mut body = region.clone();
     body.axes[0] = 2;
     body.args.iter_mut().zip(&per_point).for_each(|(arg, each)| arg.len = each.map_or(arg.len, |each| 2 * each));
-    Some(Member { body, region, len })
+    Some(body)
 }
 
 /// A map of one point, as a walk over tensors of one element.
@@ -84,6 +87,17 @@ fn one_point(region: &Region) -> Option<Region> {
     Some(region)
 }
 
+/// Bytes up to which a tensor may be kept alive for a reduction that waits for others.
+const SMALL: usize = 1 << 16;
+
+/// Whether a launch brings tensors down to less, and writes nothing at every point.
+fn only_reduces(launch: &Launch) -> bool {
+    let Kernel::Region(region) = &launch.kernel else { return false };
+    let levels = region.levels();
+    let stores = || region.insts.iter().zip(&levels).filter(|(inst, _)| matches!(inst.op, InstOp::Store { .. }));
+    region.n_parallel < region.axes.len() && stores().all(|(_, level)| *level != Level::Full)
+}
+
 /// Joins what can be joined.
 pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
     let mut by_body: FxHashMap<Region, Vec<usize>> = FxHashMap::default();
@@ -94,10 +108,16 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
             (region, len)
         }));
     }
-    // By node, the launches that use it, ascending.
+    // By node: the launches that use it, ascending; where the last of them is by now; whether one of them makes it.
     let mut uses: FxHashMap<u32, SmallVec<[usize; 4]>> = FxHashMap::default();
+    let mut last_use: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut made: FxHashSet<u32> = FxHashSet::default();
     for (at, launch) in launches.iter().enumerate() {
-        launch.args.iter().for_each(|id| uses.entry(*id).or_default().push(at));
+        for id in &launch.args {
+            uses.entry(*id).or_default().push(at);
+            last_use.insert(*id, at);
+        }
+        made.extend(writes(launch));
     }
     // Members move to the place of the last one, where their readers have not moved behind it too: so those that come last move first, and what
     // makes a value for each of them can follow.
@@ -113,9 +133,23 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
                 later.iter().any(|use_| leader[*use_] <= last)
             })
         };
-        let members: Vec<usize> = set.iter().copied().filter(|at| !stays(*at, &leader)).collect();
+        // What only reduces must not keep large tensors alive until then that are gone by now.
+        let holds = |at: usize| {
+            only_reduces(&launches[at])
+                && launches[at].args.iter().zip(launches[at].kernel.args()).any(|(id, arg)| {
+                    let ends = last_use.get(id).is_some_and(|use_| *use_ < last);
+                    ends && made.contains(id) && !arg.write && arg.len * arg.dtype.size() > SMALL
+                })
+        };
+        let members: Vec<usize> = set.iter().copied().filter(|at| !stays(*at, &leader) && !holds(*at)).collect();
         if members.len() > 1 {
-            members.iter().for_each(|member| leader[*member] = last);
+            for member in members {
+                leader[member] = last;
+                for id in &launches[member].args {
+                    let use_ = last_use.entry(*id).or_insert(last);
+                    *use_ = last.max(*use_);
+                }
+            }
         }
     }
     let mut members_of: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); launches.len()];

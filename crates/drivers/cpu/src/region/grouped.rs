@@ -29,11 +29,9 @@ impl CompiledGrouped {
 
     /// As `new`, for an instruction-set tier that the machine has.
     pub(crate) fn on(grouped: &Grouped, tier: Tier) -> Result<CompiledGrouped, String> {
-        let region = &grouped.region;
-        match (region.n_parallel, region.axes.len()) {
+        match (grouped.region.n_parallel, grouped.region.axes.len()) {
             (1, 1) => Ok(CompiledGrouped::Maps(Maps::on(grouped, tier)?)),
-            (0, 1) | (1, 2..) => Ok(CompiledGrouped::Rows(Rows::on(grouped, tier)?)),
-            _ => Err(format!("grouped region {}: it is neither a map of one axis, nor one row, nor rows along its first axis", region.name)),
+            _ => Ok(CompiledGrouped::Rows(Rows::on(grouped, tier)?)),
         }
     }
 

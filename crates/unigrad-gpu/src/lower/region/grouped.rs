@@ -24,14 +24,10 @@ const MOST_CHOSEN: usize = 64;
 
 /// Lowers a grouped map.
 pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsupported> {
-    if grouped.region.axes.is_empty() {
-        return Err(Unsupported {
-            cause: format!("grouped region {}: it has no axis", grouped.region.name),
-            help: "this is a mistake of the compiler; please report it".to_owned(),
-        });
-    }
-    if !grouped.is_map() {
-        return super::grouped_rows::lower(grouped, target);
+    match (grouped.region.n_parallel, grouped.region.axes.len()) {
+        (1, 1) => {}
+        (0, 1) | (1, 2..) => return super::grouped_rows::lower(grouped, target),
+        _ => return one_by_one(grouped, target, Lowered::default(), 0..grouped.lens.len()),
     }
     let region = for_all(grouped);
     check(&region, target)?;
@@ -43,7 +39,7 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     let group = Group { grouped, region: &region, target, schedule: GroupedSchedule::new(&region, target) };
     if !divide::fits(&region, target.max_buffers as usize) {
         // Too many buffers for one launch even of one instance.
-        return group.one_by_one(lowered, &instances);
+        return one_by_one(grouped, target, lowered, instances);
     }
     // An index error is reported to one more buffer.
     let most = most_together(&region, target, 1, WORDS);
@@ -61,6 +57,20 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     }
     for instance in alone {
         group.alone(&mut lowered, instance)?;
+    }
+    Ok(lowered)
+}
+
+/// Launches for these instances, each of which is a region like any other, after those that there are.
+pub(super) fn one_by_one(
+    grouped: &Grouped,
+    target: &Target,
+    mut lowered: Lowered,
+    instances: impl IntoIterator<Item = usize>,
+) -> Result<Lowered, Unsupported> {
+    let (n_args, n_scalars) = (grouped.region.args.len(), grouped.region.scalars.len());
+    for at in instances {
+        lowered = lowered.then(super::region(&grouped.with_len(grouped.lens[at]), target)?, at * n_args, at * n_scalars);
     }
     Ok(lowered)
 }
@@ -147,16 +157,6 @@ struct Group<'a> {
 impl Group<'_> {
     fn blocks(&self, len: usize) -> usize {
         len.div_ceil(self.schedule.chunk())
-    }
-
-    /// Each as a region like any other.
-    fn one_by_one(&self, mut lowered: Lowered, instances: &[usize]) -> Result<Lowered, Unsupported> {
-        let (n_args, n_scalars) = (self.region.args.len(), self.region.scalars.len());
-        for at in instances {
-            let one = super::region(&self.grouped.with_len(self.grouped.lens[*at]), self.target)?;
-            lowered = lowered.then(one, at * n_args, at * n_scalars);
-        }
-        Ok(lowered)
     }
 
     /// One launch for these instances; `count` is the length of the tables.

@@ -11,7 +11,7 @@
 use super::{
     body::{Body, Point, check},
     divide,
-    grouped::{LONG, Tables, for_all, locate, most_together},
+    grouped::{LONG, Tables, for_all, locate, most_together, one_by_one},
     lanes::{Lanes, Shape},
     map::{counter, for_blocks},
     passes::Passes,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::lower::{Lowered, Signature, Step, Unsupported, running::LONG as LONG_SUM};
 use unigrad_ir::Target;
-use unigrad_kernel::Grouped;
+use unigrad_kernel::{Grouped, Region};
 use unigrad_scalar::{BinaryOp, DType};
 
 /// Bytes of the numbers that tables hold for an instance: its length, the points of a part, its first part.
@@ -49,11 +49,11 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     let most = most_together(&region, target, scratch.len() + 1, WORDS);
     let by_tables = |at: &usize| {
         let len = grouped.lens[*at];
-        len > 0 && (!target.branches_on_tables() || len.saturating_mul(region.axes[1..].iter().product()) < LONG)
+        let points = len.saturating_mul(region.axes[1..].iter().product());
+        len > 0 && (!target.branches_on_tables() || points < LONG) && (is_one_row || group.has_rows(&grouped.with_len(len)))
     };
     let (mut together, mut alone): (Vec<usize>, Vec<usize>) = (0..grouped.lens.len()).partition(by_tables);
-    let takes_tables = target.tables && divide::fits(&region, target.max_buffers as usize) && !schedule.arrangement.columns;
-    if !takes_tables || most < 2 || together.len() < 2 {
+    if !target.tables || !divide::fits(&region, target.max_buffers as usize) || most < 2 || together.len() < 2 {
         alone.append(&mut together);
     }
     let mut lowered = Lowered::default();
@@ -78,11 +78,7 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
             }
         }
     }
-    let (n_args, n_scalars) = (region.args.len(), region.scalars.len());
-    for at in alone {
-        lowered = lowered.then(super::region(&grouped.with_len(grouped.lens[at]), target)?, at * n_args, at * n_scalars);
-    }
-    Ok(lowered)
+    one_by_one(grouped, target, lowered, alone)
 }
 
 struct Group<'a> {
@@ -96,7 +92,23 @@ impl Group<'_> {
     fn blocks(&self, instance: usize) -> usize {
         let RowKernel { region, schedule, .. } = self.rows;
         let len = self.lens[instance];
-        if region.n_parallel == 0 { schedule.parts_of(len).0 } else { len.div_ceil(schedule.arrangement.rows() as usize) }
+        if region.n_parallel == 0 { schedule.parts_of(len).0 } else { self.runs_of_rows(len).div_ceil(schedule.arrangement.rows() as usize) }
+    }
+
+    /// Rows that a thread does at once.
+    fn row_width(&self) -> usize {
+        let schedule = self.rows.schedule;
+        if schedule.arrangement.columns { schedule.width } else { 1 }
+    }
+
+    fn runs_of_rows(&self, rows: usize) -> usize {
+        rows.div_ceil(self.row_width())
+    }
+
+    /// Whether an instance has whole runs of rows, and enough of them for the device: few and long ones are split where they are alone.
+    fn has_rows(&self, one: &Region) -> bool {
+        let alone = RowSchedule::new(one, self.rows.target, self.rows.passes.len(), 0, true);
+        one.rows().is_multiple_of(self.row_width()) && alone.splits == 1
     }
 
     /// The instances of a launch, repeated up to the length of its tables, where no workgroup gets to; and the first workgroup of each, and behind it.
@@ -119,10 +131,11 @@ impl Group<'_> {
         let mut sig = Signature::new(&super::identifier(&region.name), [schedule.arrangement.threads, 1, 1]);
         sig.made_for(target);
         let tables = Tables::declare(&mut sig, region, &padded);
-        let lens = sig.word_table("lens", dtype, padded.iter().map(|at| self.lens[*at] as u64).collect());
+        let n_runs = padded.iter().map(|at| self.runs_of_rows(self.lens[*at]) as u64).collect();
+        let n_runs = sig.word_table("runs", dtype, n_runs);
         let first = sig.word_table("first", DType::U32, first);
         let b = &mut sig.b;
-        let runs = region.row_len() / schedule.width;
+        let runs = region.row_len() / if schedule.arrangement.columns { 1 } else { schedule.width };
         let (begin, end) = (b.int(counter(runs), 0), b.int(counter(runs), runs as i64));
         let threads = Threads::new(b, target, schedule.arrangement);
         let registers = self.rows.registers(b, self.facts, Job::All);
@@ -132,17 +145,19 @@ impl Group<'_> {
             let (instance, local) = locate(b, target, first, count, block);
             let body = tables.body(b, region, target, instance);
             let (local, mine) = (b.cast(local, dtype), b.cast(threads.row(), dtype));
-            let row = b.mul_const(local, across);
-            let row = b.add(row, mine);
-            let n_rows = b.table_scalar(lens, instance);
+            let run = b.mul_const(local, across);
+            let run = b.add(run, mine);
+            let n_runs = b.table_scalar(n_runs, instance);
             // Threads beyond the last row read it again, and store nothing.
-            let valid = (across > 1).then(|| b.lt(row, n_rows));
-            let last = b.add_const(n_rows, -1);
-            let row = if across > 1 { b.binary(BinaryOp::Min, row, last) } else { row };
+            let valid = (across > 1).then(|| b.lt(run, n_runs));
+            let last = b.add_const(n_runs, -1);
+            let run = if across > 1 { b.binary(BinaryOp::Min, run, last) } else { run };
+            let row = b.mul_const(run, self.row_width() as i64);
             let none = Lanes::all(b.u32(0));
             let mut axes = vec![none; region.axes.len()];
             axes[0] = Lanes::all(row);
-            let point = Point { shape: Shape::ONE, along: None, axes, acc: None };
+            let along = (self.row_width() > 1).then_some(0);
+            let point = Point { shape: Shape { groups: 1, width: self.row_width() }, along, axes, acc: None };
             let partials = Partials { places: vec![Vec::new(); region.insts.len()], part: None, n_parts: None };
             let (kernel, memo, end_point) = (&self.rows, body.memo(), None);
             let mut rows = Rows { kernel, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials };
