@@ -116,6 +116,38 @@ fn norms(dtype: DType, len: usize) -> Region {
     m.0
 }
 
+/// `totals = sum of each row of w`, and in place `w = max of the row - w`; rows of 96.
+fn rows(dtype: DType, n: usize) -> Region {
+    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let mut m = Make::new("rows", n);
+    m.0.axes.push(96);
+    let (w_at, totals_at) = (m.arg(dtype, 96 * n, true), m.arg(wide, n, true));
+    let at = |strides: [i64; 2]| Index { offset: 0, strides: SmallVec::from_slice(&strides), dynamic: smallvec![] };
+    let w = m.push(InstOp::Load { arg: w_at, index: at([96, 1]), mask: None }, dtype);
+    let w = m.cast(w, wide);
+    let total = m.push(InstOp::Reduce(ReduceOp::Sum, w), wide);
+    let most = m.push(InstOp::Reduce(ReduceOp::Max, w), wide);
+    let below = m.binary(BinaryOp::Sub, most, w);
+    m.push(InstOp::Store { arg: w_at, index: at([96, 1]), value: below }, wide);
+    m.push(InstOp::Store { arg: totals_at, index: at([1, 0]), value: total }, wide);
+    m.0
+}
+
+/// Random words by their place, and the place: what a map makes of where it is must not depend on what else is in the group.
+fn noise(len: usize) -> Region {
+    let mut m = Make::new("noise", len);
+    m.0.scalars = vec![DType::U64];
+    let (words_at, places_at) = (m.arg(DType::U32, len, true), m.arg(DType::I32, len, true));
+    let index = m.push(InstOp::AxisIndex(0), DType::I64);
+    let seed = m.push(InstOp::Scalar(0), DType::U64);
+    let offset = m.push(InstOp::Const(Literal::int(DType::U64, 7)), DType::U64);
+    let word = m.push(InstOp::Philox { seed, offset, index, word: 2 }, DType::U32);
+    m.store(words_at, word);
+    let place = m.cast(index, DType::I32);
+    m.store(places_at, place);
+    m.0
+}
+
 /// The region with another length.
 fn with_len(region: &Region, len: usize) -> Region {
     Grouped { region: region.clone(), lens: Vec::new() }.with_len(len)
@@ -136,6 +168,8 @@ fn run(
             bufs.push(Buffer { dtype: arg.dtype, raw });
         }
         let numbers = [Literal::float(DType::F32, 0.5), Literal::float(DType::BF16, 2.0), Literal::int(DType::U8, instance as i64 % 3)];
+        let seed = [Literal::int(DType::U64, (instance as i64) << 33 | 5)];
+        let numbers = if region.scalars == [DType::U64] { &seed[..] } else { &numbers };
         scalars.extend(numbers.iter().take(region.scalars.len()).map(|number| number.to_raw()));
     }
     let mut bytes = vec![UNTOUCHED; 64];
@@ -225,6 +259,11 @@ pub(crate) fn groups(device: &dyn OpenDevice, has_f64: bool) {
             check(device, &format!("norms of {dtype}, {} tensors", lens.len()), &region, lens, whole);
         }
     }
+    for dtype in [DType::F32, DType::F16] {
+        let lens = [7usize, 1, 0, 300, 64, 9];
+        check(device, &format!("rows of {dtype}"), &rows(dtype, lens[0]), &lens, whole);
+    }
+    check(device, "noise", &noise(5), &[5, 1000, 0, 4097, 3, 20_000], whole);
     let region = indices(5);
     let lens = [5usize, 1000, 0, 4096, 3];
     check(device, "indices", &region, &lens, |instance, _, i| ((i + instance) % 20) as f64 - 10.0);

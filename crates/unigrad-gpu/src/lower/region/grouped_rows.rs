@@ -92,7 +92,11 @@ impl Group<'_> {
     fn blocks(&self, instance: usize) -> usize {
         let RowKernel { region, schedule, .. } = self.rows;
         let len = self.lens[instance];
-        if region.n_parallel == 0 { schedule.parts_of(len).0 } else { self.runs_of_rows(len).div_ceil(schedule.arrangement.rows() as usize) }
+        if region.n_parallel == 0 {
+            schedule.parts_of(len).0
+        } else {
+            self.runs_of_rows(len).div_ceil(schedule.arrangement.rows() as usize)
+        }
     }
 
     /// Rows that a thread does at once.

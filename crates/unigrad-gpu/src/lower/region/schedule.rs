@@ -264,7 +264,7 @@ impl RowSchedule {
     pub(super) fn parts_of(self, len: usize) -> (usize, usize) {
         let step = self.arrangement.per_row as usize * self.groups * self.width;
         let parts = (len / (4 * step)).clamp(1, self.splits);
-        let each = len.div_ceil(parts).next_multiple_of(step);
+        let each = len.div_ceil(parts).max(1).next_multiple_of(step);
         (len.div_ceil(each).max(1), each)
     }
 }

@@ -260,11 +260,26 @@ fn grouped_reductions_are_those_of_each_alone() {
         let arg = m.0.args.len() as u32 - 1;
         m.push(InstOp::Store { arg, index: Make::index(&[0]), value }, DType::F32);
     }
+    let many: Vec<usize> = (0..90).map(|i| (i * 37) % 200).collect();
     // Around a block, a task's work, and what a row is split at.
     let edges = [BLOCK, TASK_WORK, 2 * SPLIT_WORK, 3 * SPLIT_WORK].map(|n| [n - 1, n, n + 1]).concat();
-    let many: Vec<usize> = (0..90).map(|i| (i * 37) % 200).collect();
-    for lens in [&[5usize, 0, 1, 200_000, 513, 64][..], &edges, &many, &[7]] {
-        let grouped = Grouped { region: m.0.clone(), lens: lens.to_vec() };
+    // Rows of 32, and many of them.
+    let mut rows = m.0.clone();
+    (rows.axes, rows.n_parallel) = (smallvec![5, 32], 1);
+    for inst in &mut rows.insts {
+        if let Some((arg, index)) = inst.op.access_mut() {
+            index.strides = match arg {
+                0 => smallvec![32, 1],
+                1 => smallvec![0, 0],
+                _ => smallvec![1, 0],
+            };
+        }
+    }
+    rows.args[0].len = 5 * 32;
+    rows.args[2..].iter_mut().for_each(|arg| arg.len = 5);
+    let few = [5usize, 0, 1, 200_000, 513, 64];
+    for (region, lens) in [(&m.0, &few[..]), (&m.0, &edges), (&m.0, &many), (&m.0, &[7]), (&rows, &many), (&rows, &[5, 1, 0, 9000, 4])] {
+        let grouped = Grouped { region: region.clone(), lens: lens.to_vec() };
         let value = |i: usize| (whole(i) * 0.37 + 0.01).sin();
         let bufs = unigrad_kernel::Kernel::Grouped(grouped.clone()).args().into_iter().enumerate().map(|(a, arg)| {
             let raw = (0..arg.len).map(|i| Literal::float(arg.dtype, value(i + a)).to_raw()).collect();

@@ -329,21 +329,70 @@ fn grouped_reductions_do_every_instance() {
         let step = schedule.arrangement.per_row as usize * schedule.groups * schedule.width;
         // Around a thread's run, a workgroup's walk, and what a row is split at.
         let edges = [schedule.width, step, 4 * step, 8 * step].map(|n| [n - 1, n, n + 1]).concat();
-        assert_eq!([1, 4 * step, 8 * step - 1, 8 * step].map(|len| schedule.parts_of(len).0), [1, 1, 2, 2], "{name}");
+        assert_eq!([0, 1, 8 * step - 1, 8 * step].map(|len| schedule.parts_of(len).0), [1, 1, 1, 2], "{name}");
         for lens in [&[5usize, 1000, 0, 4096, 3, 1][..], &[2048; 7], &[9], &many, &edges] {
             for dtype in [DType::F32, DType::BF16, DType::I16] {
-                let grouped = Grouped { region: norms(dtype, lens[0]).0, lens: lens.to_vec() };
-                let (mut memory, mut want) = (Memory { bufs: vec![] }, Memory { bufs: vec![] });
-                for (i, len) in lens.iter().enumerate() {
-                    let one = Make(grouped.with_len(*len));
-                    let mine = one.memory(|a, e| whole(e + 3 * a + i));
-                    want.bufs.extend(oracle::run(&one.0, &mine, &[]).unwrap().bufs);
-                    memory.bufs.extend(mine.bufs);
-                }
-                let lowered = lower(&Kernel::Grouped(grouped.clone()), &target).unwrap();
-                let (got, _) = execute(&lowered, &target, &memory, &[]);
-                assert_same(&got, &want, &format!("{name}, {dtype}, {lens:?}"));
+                check_group(name, &target, Grouped { region: norms(dtype, lens[0]).0, lens: lens.to_vec() });
             }
+        }
+    }
+}
+
+/// Compares a group on a target with what the oracle makes of each instance.
+fn check_group(name: &str, target: &Target, grouped: Grouped) -> Lowered {
+    let (mut memory, mut want) = (Memory { bufs: vec![] }, Memory { bufs: vec![] });
+    for (i, len) in grouped.lens.iter().enumerate() {
+        let one = Make(grouped.with_len(*len));
+        let mine = one.memory(|a, e| whole(e + 3 * a + i));
+        want.bufs.extend(oracle::run(&one.0, &mine, &[]).unwrap().bufs);
+        memory.bufs.extend(mine.bufs);
+    }
+    let what = format!("{name}, {:?} over {:?} and {:?}", grouped.region.args[0].dtype, grouped.lens, grouped.region.axes);
+    let lowered = lower(&Kernel::Grouped(grouped), target).unwrap_or_else(|refused| panic!("{what}: {refused}"));
+    let (got, _) = execute(&lowered, target, &memory, &[]);
+    assert_same(&got, &want, &what);
+    lowered
+}
+
+/// `total = sum of a row of w`, and in place `w -= max of the row + bias`, where one bias serves all rows.
+fn rows(dtype: DType, rows: usize, len: usize, strides: [i64; 2]) -> Make {
+    let mut m = Make::new(&[rows, len], 1);
+    let w = m.load(dtype, &strides);
+    m.0.args[0].write = true;
+    let bias = m.load(DType::F32, &[0, 1]);
+    let wide = m.push(InstOp::Cast(w), DType::F32);
+    let (total, most) = (m.reduce(ReduceOp::Sum, wide), m.reduce(ReduceOp::Max, wide));
+    let most = m.binary(BinaryOp::Add, most, bias);
+    let below = m.binary(BinaryOp::Sub, wide, most);
+    m.push(InstOp::Store { arg: 0, index: Make::index(&strides), value: below }, DType::F32);
+    m.store(total, &[1, 0]);
+    m
+}
+
+#[test]
+fn grouped_rows_do_every_instance() {
+    for (name, target) in targets() {
+        let mut n_steps = Vec::new();
+        for (len, lens) in [(256usize, &[5usize, 1, 64, 200, 3, 0][..]), (7, &[300, 2, 257, 1]), (3072, &[3, 5]), (1, &[4, 9])] {
+            for dtype in [DType::F32, DType::BF16] {
+                let region = rows(dtype, lens[0], len, [len as i64, 1]).0;
+                n_steps.push(check_group(name, &target, Grouped { region, lens: lens.to_vec() }).steps.len());
+            }
+        }
+        assert_eq!(target.tables && name != FEW_BUFFERS, n_steps[4] == 1, "{name}: {n_steps:?}");
+        // Columns, which are of one shape; few long ones go alone.
+        for (columns, len) in [(40usize, 70usize), (64, 33), (5, 300), (3, 70_000)] {
+            let region = rows(DType::F32, columns, len, [1, columns as i64]).0;
+            check_group(name, &target, Grouped { region, lens: vec![columns; 3] });
+        }
+        // Of one shape, a group may be anything: several parallel axes, several that are reduced.
+        for n_parallel in [0, 2] {
+            let mut m = Make::new(&[6, 5, 70], n_parallel);
+            let x = m.load(DType::F32, &[70, 420, 1]);
+            let total = m.reduce(ReduceOp::Sum, x);
+            let strides: &[i64] = if n_parallel == 0 { &[0, 0, 0] } else { &[5, 1, 0] };
+            m.store(total, strides);
+            check_group(name, &target, Grouped { region: m.0, lens: vec![6; 4] });
         }
     }
 }
