@@ -7,6 +7,7 @@
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
+use std::collections::BinaryHeap;
 use unigrad_kernel::{Arg, Grouped, InstOp, Kernel, Level, Region};
 
 /// A launch without its size.
@@ -89,6 +90,8 @@ fn one_point(region: &Region) -> Option<Region> {
     Some(region)
 }
 
+/// How often those are tried again that cannot move to the last one's place, each time with the last of them.
+const TRIES: usize = 16;
 /// Bytes up to which a tensor may be kept alive for a reduction that waits for others.
 const SMALL: usize = 1 << 16;
 
@@ -122,12 +125,11 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
         made.extend(writes(launch));
     }
     // Members move to the place of the last one, where their readers have not moved behind it too: so those that come last move first, and what
-    // makes a value for each of them can follow.
-    let mut sets: Vec<Vec<usize>> = by_body.into_values().filter(|set| set.len() > 1).collect();
-    sets.sort_by_key(|set| std::cmp::Reverse(set.last().copied()));
+    // makes a value for each of them can follow. Those that cannot move so far try again without it.
+    let mut sets: BinaryHeap<(usize, usize, Vec<usize>)> = BinaryHeap::new();
+    sets.extend(by_body.into_values().filter_map(|set| Some((*set.last()?, TRIES, set))).filter(|(_, _, set)| set.len() > 1));
     let mut leader: Vec<usize> = (0..launches.len()).collect();
-    for set in sets {
-        let Some(last) = set.last().copied() else { continue };
+    while let Some((last, tries, set)) = sets.pop() {
         // What is read or written in parts up to the last member must not be written later than it is now.
         let stays = |at: usize, leader: &[usize]| {
             writes(&launches[at]).any(|id| {
@@ -143,7 +145,7 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
                     ends && made.contains(id) && !arg.write && arg.len * arg.dtype.size() > SMALL
                 })
         };
-        let members: Vec<usize> = set.iter().copied().filter(|at| !stays(*at, &leader) && !holds(*at)).collect();
+        let (left, members): (Vec<usize>, Vec<usize>) = set.iter().copied().partition(|at| stays(*at, &leader) || holds(*at));
         if members.len() > 1 {
             for member in members {
                 leader[member] = last;
@@ -152,6 +154,12 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
                     *use_ = last.max(*use_);
                 }
             }
+        }
+        if left.len() > 1
+            && tries > 0
+            && let Some(last) = left.last()
+        {
+            sets.push((*last, tries - 1, left));
         }
     }
     let mut members_of: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); launches.len()];
