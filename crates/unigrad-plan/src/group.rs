@@ -5,41 +5,48 @@
 //! Always: members do not depend on each other, and nothing between the first and the last member needs what a member writes.
 
 use crate::lower::Launch;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
 use std::collections::BinaryHeap;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 use unigrad_kernel::{Arg, Grouped, InstOp, Kernel, Level, Region};
 
-/// A launch without its size.
-struct Member {
-    /// The region with its size taken out: members of one group have the same.
-    body: Region,
-    /// The region as a group has it, of one axis.
-    region: Region,
-    len: usize,
+/// What members of one group have in common, whatever their size: a number that is quick to find. Most launches have it to themselves.
+fn kinship(region: &Region) -> u64 {
+    let mut hasher = FxHasher::default();
+    let is_map = region.n_parallel == region.axes.len();
+    (region.insts.len(), region.args.len(), region.scalars.len(), is_map, region.axes.len() < 2).hash(&mut hasher);
+    for inst in &region.insts {
+        (discriminant(&inst.op), inst.dtype, inst.op.access().map(|(arg, _)| arg)).hash(&mut hasher);
+        inst.op.visit_values(|value| value.hash(&mut hasher));
+    }
+    hasher.finish()
 }
 
-/// What can be a member: a plain walk over one axis, rows that are reduced, or a map of one point.
-fn member(launch: &Launch) -> Option<Member> {
+/// The region that a launch would be in a group, if it can be in one: a plain walk over one axis, rows that are reduced, or a map of one point.
+fn candidate(launch: &Launch) -> Option<Cow<'_, Region>> {
     let Kernel::Region(region) = &launch.kernel else { return None };
     // A launch cannot tell which member's index was out of range, and the others' results would be told as failed too. The accumulator of a
     // contraction is in no region of its own.
     if launch.is_copy || region.insts.iter().any(|inst| matches!(inst.op, InstOp::Bounded { .. } | InstOp::Acc)) {
         return None;
     }
-    let region = if region.axes.is_empty() { one_point(region)? } else { region.clone() };
-    let len = region.axes[0];
-    let is_map = region.n_parallel == region.axes.len();
-    if region.n_parallel > 1 || len < if is_map { 1 } else { 2 } {
-        return None;
+    if region.axes.is_empty() {
+        return one_point(region).map(Cow::Owned);
     }
-    let body = match sizeless(&region) {
-        Some(body) => body,
-        // Of one shape, it may be any.
-        None if !is_map => region.clone(),
-        None => return None,
-    };
-    Some(Member { body, region, len })
+    let is_map = region.n_parallel == region.axes.len();
+    let takes = region.n_parallel <= 1 && region.axes[0] >= if is_map { 1 } else { 2 };
+    takes.then_some(Cow::Borrowed(region))
+}
+
+/// What is the same for all members of a group, and this one's size.
+fn body(region: &Region) -> Option<(Region, usize)> {
+    let is_map = region.n_parallel == region.axes.len();
+    // Of one shape, what reduces may be any.
+    let body = sizeless(region).or_else(|| (!is_map).then(|| region.clone()))?;
+    Some((body, region.axes[0]))
 }
 
 /// The region with its first axis, and what is walked through along it, of length 2; none if it is not walked through from beginning to end.
@@ -105,13 +112,24 @@ fn only_reduces(launch: &Launch) -> bool {
 
 /// Joins what can be joined.
 pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
-    let mut by_body: FxHashMap<Region, Vec<usize>> = FxHashMap::default();
-    let mut regions: Vec<Option<(Region, usize)>> = Vec::with_capacity(launches.len());
+    let mut kin: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     for (at, launch) in launches.iter().enumerate() {
-        regions.push(member(launch).map(|Member { body, region, len }| {
+        if let Kernel::Region(region) = &launch.kernel {
+            kin.entry(kinship(region)).or_default().push(at);
+        }
+    }
+    let mut by_body: FxHashMap<Region, Vec<usize>> = FxHashMap::default();
+    let mut lens = vec![0; launches.len()];
+    for at in kin.into_values().filter(|kin| kin.len() > 1).flatten() {
+        if let Some((body, len)) = candidate(&launches[at]).and_then(|region| body(&region)) {
             by_body.entry(body).or_default().push(at);
-            (region, len)
-        }));
+            lens[at] = len;
+        }
+    }
+    let mut sets: BinaryHeap<(usize, usize, Vec<usize>)> = BinaryHeap::new();
+    sets.extend(by_body.into_values().filter_map(|set| Some((*set.last()?, TRIES, set))).filter(|(_, _, set)| set.len() > 1));
+    if sets.is_empty() {
+        return Ok(launches);
     }
     // By node: the launches that use it, ascending; where the last of them is by now; whether one of them makes it.
     let mut uses: FxHashMap<u32, SmallVec<[usize; 4]>> = FxHashMap::default();
@@ -126,8 +144,6 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
     }
     // Members move to the place of the last one, where their readers have not moved behind it too: so those that come last move first, and what
     // makes a value for each of them can follow. Those that cannot move so far try again without it.
-    let mut sets: BinaryHeap<(usize, usize, Vec<usize>)> = BinaryHeap::new();
-    sets.extend(by_body.into_values().filter_map(|set| Some((*set.last()?, TRIES, set))).filter(|(_, _, set)| set.len() > 1));
     let mut leader: Vec<usize> = (0..launches.len()).collect();
     while let Some((last, tries, set)) = sets.pop() {
         // What is read or written in parts up to the last member must not be written later than it is now.
@@ -165,23 +181,22 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
     let mut members_of: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); launches.len()];
     leader.iter().enumerate().for_each(|(member, leader)| members_of[*leader].push(member));
     let mut grouped = Vec::with_capacity(launches.len());
-    for (at, members) in members_of.iter().enumerate() {
-        if leader[at] != at {
-            continue;
-        }
+    let mut launches: Vec<Option<Launch>> = launches.into_iter().map(Some).collect();
+    for leads in members_of {
+        // None where it has moved to another one's place.
+        let mut members: Vec<Launch> = leads.iter().filter_map(|member| launches[*member].take()).collect();
         if members.len() < 2 {
-            grouped.push(launches[at].clone());
+            grouped.append(&mut members);
             continue;
         }
-        let first = &launches[members[0]];
-        let lens = members.iter().filter_map(|at| regions[*at].as_ref()).map(|(_, len)| *len).collect();
-        let Some((region, _)) = &regions[members[0]] else {
+        let first = &members[0];
+        let Some(region) = candidate(first) else {
             return Err(format!("{} from {}: a {} kernel among equal regions", first.name, first.origin, first.kernel.kind()));
         };
         grouped.push(Launch {
-            kernel: Kernel::Grouped(Grouped { region: region.clone(), lens }),
-            args: members.iter().flat_map(|m| launches[*m].args.iter().copied()).collect(),
-            scalars: members.iter().flat_map(|m| launches[*m].scalars.iter().copied()).collect(),
+            kernel: Kernel::Grouped(Grouped { region: region.into_owned(), lens: leads.iter().map(|at| lens[*at]).collect() }),
+            args: members.iter().flat_map(|member| member.args.iter().copied()).collect(),
+            scalars: members.iter().flat_map(|member| member.scalars.iter().copied()).collect(),
             name: format!("{} x{}", first.name, members.len()),
             origin: first.origin,
             is_copy: false,
