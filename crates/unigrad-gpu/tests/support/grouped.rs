@@ -213,7 +213,9 @@ fn check(device: &dyn OpenDevice, what: &str, region: &Region, lens: &[usize], v
             let mut raw = [0; 8];
             raw[..size].copy_from_slice(&bytes[offset + i * size..][..size]);
             let (got, want) = (Literal::from_raw(buf.dtype, u64::from_le_bytes(raw)), Literal::from_raw(buf.dtype, *want));
-            assert!(got.to_raw() == want.to_raw(), "{which}: element {i} is {got:?}, not {want:?}");
+            // A sum of nothing but zeros may have either sign.
+            let zeros = got.as_f64() == 0.0 && want.as_f64() == 0.0;
+            assert!(got.to_raw() == want.to_raw() || zeros, "{which}: element {i} is {got:?}, not {want:?}");
         }
         end = offset + buf.raw.len() * buf.dtype.size();
     }
@@ -247,23 +249,16 @@ pub(crate) fn groups(device: &dyn OpenDevice, has_f64: bool) {
             check(device, &format!("{dtype}, {} tensors", lens.len()), &region, lens, whole);
         }
     }
-    // Around what one workgroup does, what a row is split at, and what other launches take over.
-    let edges = [0, 1, 2, 255, 256, 257, 1023, 4095, 4096, 4097, 16_383, 16_384, 16_385, 32_767, 32_768, 32_769];
-    for dtype in [DType::F32, DType::BF16, DType::F16, DType::F64, DType::I16, DType::I64] {
-        if dtype == DType::F64 && !has_f64 {
-            continue;
-        }
-        let some = [&[5usize, 1000, 0, 4096, 3][..], &many, &large, &edges];
-        for lens in &some[if dtype == DType::F32 { 0..4 } else { 2..3 }] {
-            let region = norms(dtype, lens[0]);
-            check(device, &format!("norms of {dtype}, {} tensors", lens.len()), &region, lens, whole);
+    // Around what one workgroup does, and what a row is split at. Programs are what takes long.
+    let edges = [0, 1, 255, 256, 257, 4095, 4097, 16_383, 16_385, 32_767, 32_768, 32_769];
+    check(device, "norms, edges", &norms(DType::F32, 0), &edges, whole);
+    for dtype in [DType::F32, DType::F16, DType::F64, DType::I16] {
+        if dtype != DType::F64 || has_f64 {
+            check(device, &format!("norms of {dtype}"), &norms(dtype, 5), &[5, 70_001, 4096], whole);
         }
     }
-    for dtype in [DType::F32, DType::F16] {
-        let lens = [7usize, 1, 0, 300, 64, 9];
-        check(device, &format!("rows of {dtype}"), &rows(dtype, lens[0]), &lens, whole);
-    }
-    check(device, "noise", &noise(5), &[5, 1000, 0, 4097, 3, 20_000], whole);
+    check(device, "rows", &rows(DType::F32, 7), &[7, 1, 0, 300, 64], whole);
+    check(device, "noise", &noise(5), &[5, 1000, 0, 4097], whole);
     let region = indices(5);
     let lens = [5usize, 1000, 0, 4096, 3];
     check(device, "indices", &region, &lens, |instance, _, i| ((i + instance) % 20) as f64 - 10.0);
