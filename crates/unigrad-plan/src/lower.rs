@@ -13,8 +13,8 @@ use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Positions, ScatterMode, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, Limits, MDim, MaxPool,
-    NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, Limits, MDim,
+    MaxPool, NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -148,7 +148,8 @@ impl Lowering<'_> {
         parts.sort_by_key(|part| self.ir.numel(part.node));
         let same = |a: &Store, b: &Store| self.ir.numel(a.node) == self.ir.numel(b.node);
         // Beside the parts a launch passes the whole, and numbers of its own.
-        let passed = (self.limits.bytes.saturating_sub(OWN_BYTES) / self.limits.buffer_bytes.max(1)).min(self.limits.buffers).saturating_sub(2);
+        let passed =
+            (self.limits.bytes.saturating_sub(OWN_BYTES) / self.limits.buffer_bytes.max(1)).min(self.limits.buffers).saturating_sub(2);
         let most = |group: &[Store]| if self.ir.numel(group[0].node) == 1 { passed.clamp(PARTS, NUMBERS) } else { PARTS };
         for group in parts.chunk_by(same).flat_map(|group| group.chunks(most(group))) {
             let inside = FxHashSet::default();

@@ -201,7 +201,8 @@ impl Group<'_> {
         let len = self.grouped.lens[instance];
         let dtype = counter(self.region.axes[0]);
         let mut sig = Signature::new(&super::identifier(&self.region.name), [self.schedule.threads, 1, 1]);
-        let body = Body::declare(&mut sig, self.target, self.region, instance * self.region.args.len(), instance * self.region.scalars.len())?;
+        let body =
+            Body::declare(&mut sig, self.target, self.region, instance * self.region.args.len(), instance * self.region.scalars.len())?;
         let end = sig.word("len", dtype, len as u64);
         let b = &mut sig.b;
         let chunk = self.schedule.chunk() as i64;
