@@ -186,6 +186,18 @@ impl Region {
         accesses.fold(0usize, usize::saturating_add).min(self.args[arg].len)
     }
 
+    /// By argument: its elements for each point of the first axis; none for one that this axis does not move through.
+    pub fn args_per_point(&self) -> Vec<Option<usize>> {
+        let mut per_point = vec![None; self.args.len()];
+        for (arg, index) in self.insts.iter().filter_map(|inst| inst.op.access()) {
+            let stride = index.strides.first().copied().unwrap_or(0);
+            if stride != 0 {
+                per_point[arg as usize] = Some(stride.unsigned_abs() as usize);
+            }
+        }
+        per_point
+    }
+
     /// The value that a map of one store writes.
     pub fn only_stored(&self) -> Option<Value> {
         let mut stored = self.insts.iter().filter_map(|inst| match &inst.op {
@@ -286,23 +298,49 @@ impl InstOp {
     }
 }
 
-/// One map over many tensors of different sizes: an optimizer's update of all parameters in one launch.
+/// One region over many tensors of different sizes: an optimizer's update of all parameters in one launch, the norms of all gradients in one.
 ///
-/// `region` is a map with one axis, and every index in it is `offset` 0 with stride 1 or 0. Instance `i` runs it with the axis of
-/// extent `lens[i]`, the arguments `i * n_args ..` and the scalars `i * n_scalars ..` of the launch.
+/// The first axis of `region` is as long as the instance. It is the only axis of a map; or the only axis, and reduced: then each instance brings whole
+/// tensors down to single values, and may go on to use these at every point; or it is parallel and the others are reduced (rows of one length).
+/// Arguments are walked through from their first element to their last, unless all instances are of one length: then the region may be any.
+/// Instance `i` runs it with the first axis of extent `lens[i]`, the arguments `i * n_args ..` and the scalars `i * n_scalars ..` of the launch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Grouped {
-    /// The shared body; its axis and argument lengths are those of the first instance.
+    /// The shared body; its first axis and its arguments' lengths are those of the first instance.
     pub region: Region,
-    /// Elements of each instance.
+    /// The first axis of each instance.
     pub lens: Vec<usize>,
 }
 
 impl Grouped {
+    /// Whether instances are maps, which reduce nothing.
+    pub fn is_map(&self) -> bool {
+        self.region.n_parallel == self.region.axes.len()
+    }
+
+    /// The region of an instance of this length.
+    pub fn with_len(&self, len: usize) -> Region {
+        let mut region = self.region.clone();
+        if self.region.axes.first() == Some(&len) {
+            return region;
+        }
+        region.axes.iter_mut().take(1).for_each(|axis| *axis = len);
+        region.args.iter_mut().zip(self.region.args_per_point()).for_each(|(arg, each)| arg.len = each.map_or(arg.len, |each| each * len));
+        region
+    }
+
     pub(crate) fn args(&self) -> Vec<Arg> {
-        let one = self.region.axes.first().copied().unwrap_or(1);
-        let scale = |arg: &Arg, len: usize| Arg { len: if arg.len == one { len } else { arg.len }, ..*arg };
-        self.lens.iter().flat_map(|len| self.region.args.iter().map(move |arg| scale(arg, *len))).collect()
+        let per_point = self.region.args_per_point();
+        let first = self.region.axes.first();
+        let of = |len: usize| {
+            let is_first = first == Some(&len);
+            let scaled = move |(arg, each): (&Arg, &Option<usize>)| match each {
+                Some(each) if !is_first => Arg { len: each * len, ..*arg },
+                _ => *arg,
+            };
+            self.region.args.iter().zip(&per_point).map(scaled)
+        };
+        self.lens.iter().flat_map(|len| of(*len)).collect()
     }
 
     pub(crate) fn scalars(&self) -> Vec<DType> {

@@ -6,15 +6,15 @@
 
 use crate::affine::affine;
 use crate::emit::{Axis, Emitted, Part, Stop, Store, Task, emit, split_axis};
-use crate::fuse::{Cluster, Fused, home};
+use crate::fuse::{Cluster, Fused, OWN_BYTES, home};
 use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Positions, ScatterMode, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, MDim, MaxPool,
-    NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, Limits, MDim,
+    MaxPool, NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -30,10 +30,10 @@ pub(crate) struct Launch {
 }
 
 /// Lowers every cluster, in order.
-pub(crate) fn lower(ir: &Ir, fused: &Fused) -> Result<Vec<Launch>, String> {
+pub(crate) fn lower(ir: &Ir, fused: &Fused, limits: Limits) -> Result<Vec<Launch>, String> {
     let mut launches = Vec::with_capacity(fused.clusters.len());
     for cluster in &fused.clusters {
-        let lowering = Lowering { ir, stored: &fused.stored, prologues: &fused.prologues };
+        let lowering = Lowering { ir, stored: &fused.stored, prologues: &fused.prologues, limits };
         match cluster.heavy {
             Some(heavy) => {
                 launches.extend(lowering.scatter_base(heavy));
@@ -48,6 +48,11 @@ pub(crate) fn lower(ir: &Ir, fused: &Fused) -> Result<Vec<Launch>, String> {
 /// A smaller pad is not worth two launches.
 const MIN_FILLED: usize = 1 << 14;
 
+/// Parts of a concatenation that one launch writes.
+const PARTS: usize = 16;
+/// The same where each is one number, as far as a launch can pass them.
+const NUMBERS: usize = 256;
+
 /// Offset and strides.
 type Strided = (i64, SmallVec<[i64; 6]>);
 
@@ -56,6 +61,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) stored: &'a FxHashSet<Id>,
     /// Bases of operands that products may make themselves.
     pub(crate) prologues: &'a FxHashSet<Id>,
+    pub(crate) limits: Limits,
 }
 
 /// The most telling ops of a kernel, for plans and messages.
@@ -141,7 +147,11 @@ impl Lowering<'_> {
         parts.retain(|part| self.ir.numel(part.node) > 0);
         parts.sort_by_key(|part| self.ir.numel(part.node));
         let same = |a: &Store, b: &Store| self.ir.numel(a.node) == self.ir.numel(b.node);
-        for group in parts.chunk_by(same).flat_map(|group| group.chunks(16)) {
+        // Beside the parts a launch passes the whole, and numbers of its own.
+        let passed =
+            (self.limits.bytes.saturating_sub(OWN_BYTES) / self.limits.buffer_bytes.max(1)).min(self.limits.buffers).saturating_sub(2);
+        let most = |group: &[Store]| if self.ir.numel(group[0].node) == 1 { passed.clamp(PARTS, NUMBERS) } else { PARTS };
+        for group in parts.chunk_by(same).flat_map(|group| group.chunks(most(group))) {
             let inside = FxHashSet::default();
             let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: group, may_split: true };
             let axes = vec![Axis { size: self.ir.numel(group[0].node), reduce: false }];

@@ -212,8 +212,17 @@ pub(crate) fn assign(
                 place.insert(*id, BufferPlace::Output(output));
                 continue;
             }
-            // An input that dies here and is read in step can lend its place.
-            let heirs = launch.args.iter().enumerate().filter(|(read, other)| {
+            // An input that dies here and is read in step can lend its place: in a group, one of the same instance.
+            let near = match &launch.kernel {
+                Kernel::Grouped(grouped) => {
+                    let n = grouped.region.args.len();
+                    write / n * n..write / n * n + n
+                }
+                Kernel::Region(_) | Kernel::Contract(_) => 0..launch.args.len(),
+                Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => 0..launch.args.len(),
+                Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => 0..launch.args.len(),
+            };
+            let heirs = near.map(|read| (read, &launch.args[read])).filter(|(read, other)| {
                 !args[*read].write
                     && (last_use.get(other) == Some(&at) || ends_with(launches, at, &last_use))
                     && times.get(other) == Some(&1)

@@ -8,6 +8,7 @@ use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::{build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::fmt;
 use unigrad_graph::{Op, Origin};
 use unigrad_kernel::{Kernel, Library, Limits, Region};
@@ -108,7 +109,7 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
     }
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
     let fused = fuse::fuse(&ir, &wanted, options)?;
-    let mut launches = lower::lower(&ir, &fused)?;
+    let mut launches = lower::lower(&ir, &fused, options.limits)?;
     for launch in &mut launches {
         if let Kernel::Contract(contract) = &mut launch.kernel {
             contract.tf32 =
@@ -136,6 +137,13 @@ pub(crate) fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec
     let mut planned = Vec::with_capacity(launches.len());
     for (launch, needless) in launches.iter().zip(&layout.needless) {
         let (mut begins, mut overwrites) = (Vec::new(), Vec::new());
+        // By place: what the launch reads there.
+        let mut reads: FxHashMap<BufferPlace, SmallVec<[u32; 1]>> = FxHashMap::default();
+        for id in group::reads(launch) {
+            if let Some(at) = layout.place.get(&id) {
+                reads.entry(*at).or_default().push(id);
+            }
+        }
         for id in group::writes(launch) {
             let is_first = begun.insert(id);
             let at = place(id)?;
@@ -146,7 +154,7 @@ pub(crate) fn place(ir: &Ir, launches: &[Launch], layout: &Layout) -> Result<Vec
                     continue;
                 }
                 // It takes the place of what the launch reads there.
-                BufferPlace::Arena(_) if group::reads(launch).any(|read| read != id && layout.place.get(&read) == Some(&at)) => continue,
+                BufferPlace::Arena(_) if reads.get(&at).is_some_and(|reads| reads.iter().any(|read| *read != id)) => continue,
                 BufferPlace::Output(_) | BufferPlace::Arena(_) => {}
             }
             if is_first && !needless {

@@ -311,6 +311,44 @@ fn attention_reads_a_cache_where_it_was_written() {
     compare("plans/decode_at", &text);
 }
 
+/// Equal reductions of tensors of different sizes are one launch: norms in optimizers and of gradients, rows of 256 in a state of 8 bits.
+#[test]
+fn steps_of_optimizers_with_norms() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = cpu();
+    // The last are too long for one workgroup to do all of their update, or of other rows.
+    let shapes: [&[usize]; 6] = [&[16, 48], &[48], &[], &[64, 16], &[300, 256], &[400, 256]];
+    type Step = Box<dyn FnMut(Vec<Option<Tensor>>)>;
+    type Make = fn(Vec<Tensor>) -> Step;
+    let all: [(&str, Make); 4] = [
+        ("LAMB", |p| {
+            let mut o = nn::Lamb::new(p, 1e-3).unwrap();
+            Box::new(move |gradients| o.step_with(gradients, &[]).unwrap())
+        }),
+        ("LARS", |p| {
+            let mut o = nn::Lars::new(p, 1e-3).unwrap();
+            Box::new(move |gradients| o.step_with(gradients, &[]).unwrap())
+        }),
+        ("AdamW, clipped by norm", |p| {
+            let mut o = nn::AdamW::new(p, 1e-3).unwrap().clip_norm(1.0);
+            Box::new(move |gradients| o.step_with(gradients, &[]).unwrap())
+        }),
+        ("AdamW with a state of 8 bits", |p| {
+            let mut o = nn::AdamW8bit::new(p, 1e-3).unwrap().least_size(1024).unwrap();
+            Box::new(move |gradients| o.step_with(gradients, &[]).unwrap())
+        }),
+    ];
+    let mut text = String::new();
+    for (name, make) in all {
+        let parameters: Vec<Tensor> = shapes.iter().map(|shape| leaf(shape, &device).requires_grad()).collect();
+        let gradients: Vec<Tensor> = shapes.iter().map(|shape| leaf(shape, &device)).collect();
+        let mut step = make(parameters);
+        let plans = plans_of(|| step(gradients.iter().cloned().map(Some).collect()));
+        text += &text_of(name, &plans);
+    }
+    compare("plans/optimizers", &text);
+}
+
 /// Regions as nn's formulas make them. The CPU's tests read these files: each must be a fused step there.
 #[test]
 fn regions_of_optimizers_and_norms() {

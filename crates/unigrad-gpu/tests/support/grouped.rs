@@ -1,4 +1,4 @@
-//! Grouped maps on a device against the plain evaluator: many tensors of unequal lengths, in place, with scalars of their own.
+//! Groups on a device against the plain evaluator: maps and reductions of many tensors of unequal lengths, in place, with scalars of their own.
 //!
 //! In: an open device. Out: nothing, or a panic that names group, buffer and element.
 //! Always: arguments are parts of one allocation, at multiples of 64 bytes, with bytes between them that nobody may touch.
@@ -7,12 +7,12 @@ use smallvec::{SmallVec, smallvec};
 use unigrad_device::{Error, OpenDevice, Slice};
 use unigrad_kernel::testing::region::{self as oracle, Buffer, Memory};
 use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Kernel, Region, Value};
-use unigrad_scalar::{BinaryOp, DType, Literal};
+use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
 
 /// What bytes are that nobody writes.
 const UNTOUCHED: u8 = 0xa5;
 
-/// A map of one axis under construction.
+/// A region of one axis under construction: a map, until its axis is said to be reduced.
 struct Make(Region);
 
 impl Make {
@@ -39,6 +39,12 @@ impl Make {
     fn store(&mut self, arg: u32, value: Value) {
         let dtype = self.0.insts[value.index()].dtype;
         let index = Index { offset: 0, strides: smallvec![1], dynamic: smallvec![] };
+        self.push(InstOp::Store { arg, index, value }, dtype);
+    }
+
+    fn store_once(&mut self, arg: u32, value: Value) {
+        let dtype = self.0.insts[value.index()].dtype;
+        let index = Index { offset: 0, strides: smallvec![0], dynamic: smallvec![] };
         self.push(InstOp::Store { arg, index, value }, dtype);
     }
 
@@ -84,13 +90,67 @@ fn indices(len: usize) -> Region {
     m.0
 }
 
+/// `total = sum w`, `rest = sum (w - max g) * byte`, and in place `w += max g - g * scale[0]`: reductions in two stages, stores at every point and once.
+fn norms(dtype: DType, len: usize) -> Region {
+    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let mut m = Make::new("norms", len);
+    m.0.n_parallel = 0;
+    m.0.scalars = vec![DType::F32, DType::BF16, DType::U8];
+    let (w_at, g_at, scale_at) = (m.arg(dtype, len, true), m.arg(dtype, len, false), m.arg(DType::F32, 1, false));
+    let (total_at, rest_at) = (m.arg(wide, 1, true), m.arg(wide, 1, true));
+    let (w, g, scale) = (m.load(w_at, 1), m.load(g_at, 1), m.load(scale_at, 0));
+    let (w, g, scale) = (m.cast(w, wide), m.cast(g, wide), m.cast(scale, wide));
+    let total = m.push(InstOp::Reduce(ReduceOp::Sum, w), wide);
+    let most = m.push(InstOp::Reduce(ReduceOp::Max, g), wide);
+    let below = m.binary(BinaryOp::Sub, w, most);
+    let byte = m.push(InstOp::Scalar(2), DType::U8);
+    let byte = m.cast(byte, wide);
+    let below = m.binary(BinaryOp::Mul, below, byte);
+    let rest = m.push(InstOp::Reduce(ReduceOp::Sum, below), wide);
+    let step = m.binary(BinaryOp::Mul, g, scale);
+    let step = m.binary(BinaryOp::Sub, most, step);
+    let new = m.binary(BinaryOp::Add, w, step);
+    m.store(w_at, new);
+    m.store_once(total_at, total);
+    m.store_once(rest_at, rest);
+    m.0
+}
+
+/// `totals = sum of each row of w`, and in place `w = max of the row - w`; rows of 96.
+fn rows(dtype: DType, n: usize) -> Region {
+    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let mut m = Make::new("rows", n);
+    m.0.axes.push(96);
+    let (w_at, totals_at) = (m.arg(dtype, 96 * n, true), m.arg(wide, n, true));
+    let at = |strides: [i64; 2]| Index { offset: 0, strides: SmallVec::from_slice(&strides), dynamic: smallvec![] };
+    let w = m.push(InstOp::Load { arg: w_at, index: at([96, 1]), mask: None }, dtype);
+    let w = m.cast(w, wide);
+    let total = m.push(InstOp::Reduce(ReduceOp::Sum, w), wide);
+    let most = m.push(InstOp::Reduce(ReduceOp::Max, w), wide);
+    let below = m.binary(BinaryOp::Sub, most, w);
+    m.push(InstOp::Store { arg: w_at, index: at([96, 1]), value: below }, wide);
+    m.push(InstOp::Store { arg: totals_at, index: at([1, 0]), value: total }, wide);
+    m.0
+}
+
+/// Random words by their place, and the place: what a map makes of where it is must not depend on what else is in the group.
+fn noise(len: usize) -> Region {
+    let mut m = Make::new("noise", len);
+    m.0.scalars = vec![DType::U64];
+    let (words_at, places_at) = (m.arg(DType::U32, len, true), m.arg(DType::I32, len, true));
+    let index = m.push(InstOp::AxisIndex(0), DType::I64);
+    let seed = m.push(InstOp::Scalar(0), DType::U64);
+    let offset = m.push(InstOp::Const(Literal::int(DType::U64, 7)), DType::U64);
+    let word = m.push(InstOp::Philox { seed, offset, index, word: 2 }, DType::U32);
+    m.store(words_at, word);
+    let place = m.cast(index, DType::I32);
+    m.store(places_at, place);
+    m.0
+}
+
 /// The region with another length.
 fn with_len(region: &Region, len: usize) -> Region {
-    let mut region = region.clone();
-    let first = region.axes[0];
-    region.axes[0] = len;
-    region.args.iter_mut().filter(|arg| arg.len == first).for_each(|arg| arg.len = len);
-    region
+    Grouped { region: region.clone(), lens: Vec::new() }.with_len(len)
 }
 
 /// Runs a group of the region with these lengths; `value` gives element `i` of argument `a` of an instance.
@@ -108,6 +168,8 @@ fn run(
             bufs.push(Buffer { dtype: arg.dtype, raw });
         }
         let numbers = [Literal::float(DType::F32, 0.5), Literal::float(DType::BF16, 2.0), Literal::int(DType::U8, instance as i64 % 3)];
+        let seed = [Literal::int(DType::U64, (instance as i64) << 33 | 5)];
+        let numbers = if region.scalars == [DType::U64] { &seed[..] } else { &numbers };
         scalars.extend(numbers.iter().take(region.scalars.len()).map(|number| number.to_raw()));
     }
     let mut bytes = vec![UNTOUCHED; 64];
@@ -151,7 +213,9 @@ fn check(device: &dyn OpenDevice, what: &str, region: &Region, lens: &[usize], v
             let mut raw = [0; 8];
             raw[..size].copy_from_slice(&bytes[offset + i * size..][..size]);
             let (got, want) = (Literal::from_raw(buf.dtype, u64::from_le_bytes(raw)), Literal::from_raw(buf.dtype, *want));
-            assert!(got.to_raw() == want.to_raw(), "{which}: element {i} is {got:?}, not {want:?}");
+            // A sum of nothing but zeros may have either sign.
+            let zeros = got.as_f64() == 0.0 && want.as_f64() == 0.0;
+            assert!(got.to_raw() == want.to_raw() || zeros, "{which}: element {i} is {got:?}, not {want:?}");
         }
         end = offset + buf.raw.len() * buf.dtype.size();
     }
@@ -185,6 +249,16 @@ pub(crate) fn groups(device: &dyn OpenDevice, has_f64: bool) {
             check(device, &format!("{dtype}, {} tensors", lens.len()), &region, lens, whole);
         }
     }
+    // Around what one workgroup does, and what a row is split at. Programs are what takes long.
+    let edges = [0, 1, 255, 256, 257, 4095, 4097, 16_383, 16_385, 32_767, 32_768, 32_769];
+    check(device, "norms, edges", &norms(DType::F32, 0), &edges, whole);
+    for dtype in [DType::F32, DType::F16, DType::F64, DType::I16] {
+        if dtype != DType::F64 || has_f64 {
+            check(device, &format!("norms of {dtype}"), &norms(dtype, 5), &[5, 70_001, 4096], whole);
+        }
+    }
+    check(device, "rows", &rows(DType::F32, 7), &[7, 1, 0, 300, 64], whole);
+    check(device, "noise", &noise(5), &[5, 1000, 0, 4097], whole);
     let region = indices(5);
     let lens = [5usize, 1000, 0, 4096, 3];
     check(device, "indices", &region, &lens, |instance, _, i| ((i + instance) % 20) as f64 - 10.0);

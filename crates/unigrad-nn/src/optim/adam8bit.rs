@@ -80,7 +80,10 @@ fn scaled(x: &Tensor) -> (Tensor, Tensor) {
 /// A number in `0..1` for each value of a block, which moves through all of it evenly from step to step: what is added before codes are cut.
 fn dither(step: &Tensor, like: &Tensor) -> Tensor {
     let cut = |x: Tensor| &x - x.floor();
-    let columns = like.ones_like().cumsum(1);
+    let columns = match like.device() {
+        Ok(device) => Tensor::arange(1.0, BLOCK as f64 + 1.0, 1.0, like.dtype(), &device),
+        Err(error) => Tensor::from_error(&error),
+    };
     cut(cut(columns * 0.754_877_666_246_692_8) + step)
 }
 

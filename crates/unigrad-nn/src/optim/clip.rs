@@ -7,11 +7,12 @@ use super::{
     rule::{norm, state_dtype},
 };
 use crate::error::Result;
-use unigrad_tensor::{Tensor, no_grad};
+use unigrad_tensor::{DType, Tensor, no_grad};
 
-/// The p-norm of all gradients together, on the first one's device, if there is one.
+/// The p-norm of all gradients together, on the first one's device, if there is one. Each is brought down to one number, and those lie side by side:
+/// so the numbers are made by one launch for all gradients, and joined by another one.
 pub(super) fn norm_of<'a>(gradients: impl Iterator<Item = &'a Tensor>, p: f64) -> Result<Option<Tensor>> {
-    let mut all: Option<Tensor> = None;
+    let mut parts: Vec<Tensor> = Vec::new();
     for gradient in gradients {
         let x = gradient.cast(state_dtype(gradient.dtype()));
         let part = if p == f64::INFINITY {
@@ -21,22 +22,28 @@ pub(super) fn norm_of<'a>(gradients: impl Iterator<Item = &'a Tensor>, p: f64) -
         } else {
             x.abs().pow(p).sum(())
         };
-        all = Some(match all {
+        let part = match parts.first() {
+            Some(first) => part.to(&first.device()?),
             None => part,
-            Some(before) => {
-                let part = part.to(&before.device()?);
-                if p == f64::INFINITY { before.maximum(&part) } else { before + part }
-            }
-        });
+        };
+        parts.push(part);
     }
-    Ok(all.map(|all| {
-        if p == f64::INFINITY {
-            all
-        } else if p == 2.0 {
-            all.sqrt()
-        } else {
-            all.pow(1.0 / p)
+    let all = match &parts[..] {
+        [] => return Ok(None),
+        [one] => one.clone(),
+        many => {
+            let dtype = if many.iter().any(|part| part.dtype() == DType::F64) { DType::F64 } else { many[0].dtype() };
+            let wide: Vec<Tensor> = many.iter().map(|part| part.cast(dtype)).collect();
+            let all = Tensor::stack(&wide.iter().collect::<Vec<_>>(), 0);
+            if p == f64::INFINITY { all.max(()) } else { all.sum(()) }
         }
+    };
+    Ok(Some(if p == f64::INFINITY {
+        all
+    } else if p == 2.0 {
+        all.sqrt()
+    } else {
+        all.pow(1.0 / p)
     }))
 }
 

@@ -40,7 +40,7 @@ use unigrad_kernel::Level;
 /// Most buffers of one kernel, whatever the device takes.
 const MAX_BUFFERS: usize = 28;
 /// Bytes of arguments that a kernel's own numbers take beside what the graph gives it: lengths, where index errors go.
-const OWN_BYTES: usize = 256;
+pub(crate) const OWN_BYTES: usize = 256;
 /// A kernel can always pass so many run-time scalars; a device that takes fewer has no kernel for most ops.
 const MIN_SCALARS: usize = 4;
 

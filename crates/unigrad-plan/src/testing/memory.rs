@@ -258,8 +258,7 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
             if read / n != instance {
                 return Err("another instance reads it".into());
             }
-            let args = kernel.args()[instance * n..][..n].to_vec();
-            (Region { axes: smallvec![grouped.lens[instance]], args, ..grouped.region.clone() }, instance * n)
+            (grouped.with_len(grouped.lens[instance]), instance * n)
         }
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return Err("it is read all over".into()),
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return Err("it is read all over".into()),

@@ -16,6 +16,7 @@ mod float;
 mod fold;
 mod form_chains;
 mod fused;
+mod grouped;
 mod kernels;
 mod match_patterns;
 mod math;
@@ -29,6 +30,8 @@ mod tests;
 mod vector;
 mod view;
 
+pub(crate) use grouped::CompiledGrouped;
+
 use crate::memory::{Buf, Fault};
 use crate::simd::{Tier, tier};
 use crate::task_ptr::TaskPtr;
@@ -36,7 +39,7 @@ use crate::threads::{parallel, threads};
 use exec::{AccTile, Block, Frame};
 use program::{BLOCK, BlockProgram, Lanes, PAD};
 use std::sync::Mutex;
-use unigrad_kernel::{Grouped, Region};
+use unigrad_kernel::Region;
 
 /// Work, in simple operations, below which another thread costs more than it gives.
 const TASK_WORK: usize = 64 * 1024;
@@ -260,100 +263,5 @@ fn result(slot: Mutex<Option<(usize, Fault)>>) -> Result<(), Fault> {
     match slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         Some((_, fault)) => Err(fault),
         None => Ok(()),
-    }
-}
-
-/// A grouped map, ready to run.
-#[derive(Debug)]
-pub(crate) struct CompiledGrouped {
-    program: BlockProgram,
-    /// Elements of each instance, and of all before it.
-    lens: Vec<(usize, usize)>,
-    total: usize,
-    n_args: usize,
-    n_scalars: usize,
-    stream: bool,
-}
-
-impl CompiledGrouped {
-    /// Prepares the shared body.
-    pub(crate) fn new(grouped: &Grouped) -> Result<CompiledGrouped, String> {
-        CompiledGrouped::on(grouped, tier())
-    }
-
-    /// As `new`, for an instruction-set tier that the machine has.
-    pub(crate) fn on(grouped: &Grouped, tier: Tier) -> Result<CompiledGrouped, String> {
-        let region = &grouped.region;
-        if region.n_parallel != 1 || region.axes.len() != 1 {
-            return Err(format!("grouped region {}: it must be a map with one axis", region.name));
-        }
-        // The extent must not let strides vanish: an instance may be longer than the first one.
-        let mut body = region.clone();
-        body.axes[0] = grouped.lens.iter().copied().max().unwrap_or(0).max(2);
-        let mut total = 0;
-        let lens = grouped.lens.iter().map(|len| {
-            total += len;
-            (*len, total - len)
-        });
-        let lens = lens.collect();
-        let bytes: usize = region.args.iter().filter(|arg| arg.write).map(|arg| arg.dtype.size()).sum();
-        Ok(CompiledGrouped {
-            program: BlockProgram::new(&body, tier, true)?,
-            lens,
-            total,
-            n_args: region.args.len(),
-            n_scalars: region.scalars.len(),
-            stream: total.saturating_mul(bytes) > STREAM_BYTES,
-        })
-    }
-
-    /// Runs every instance over the thread pool.
-    ///
-    /// # Safety
-    /// `args` match the instances' arguments in order, dtype and length, and nothing else uses the written ones meanwhile.
-    pub(crate) unsafe fn run(&self, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
-        let work = self.total.saturating_mul(self.program.weight);
-        let n_threads = threads().min(work / TASK_WORK).max(1);
-        let n_tasks = if n_threads > 1 { n_threads * (work / n_threads / (TASK_WORK * 16)).clamp(1, 4) } else { 1 };
-        let fault = Mutex::new(None);
-        parallel(n_tasks, &|t| {
-            let bound = |t: usize| {
-                ((self.total as u128 * t as u128 / n_tasks as u128) as usize).next_multiple_of(self.program.block).min(self.total)
-            };
-            let (start, end) = (if t == 0 { 0 } else { bound(t) }, bound(t + 1));
-            // SAFETY: passed on; tasks run disjoint elements.
-            if let Err(error) = unsafe { self.run_range(args, scalars, start, end) } {
-                keep_first(&fault, t, error);
-            }
-        });
-        result(fault)
-    }
-
-    /// # Safety
-    /// As for `run`, for elements `start..end` of all instances laid end to end.
-    unsafe fn run_range(&self, args: &[Buf], scalars: &[u64], start: usize, end: usize) -> Result<(), Fault> {
-        let first = self.lens.partition_point(|(len, before)| before + len <= start);
-        for (i, (len, before)) in self.lens.iter().enumerate().skip(first) {
-            if *before >= end {
-                break;
-            }
-            let (from, to) = (start.max(*before) - before, end.min(before + len) - before);
-            if from >= to {
-                continue;
-            }
-            let args = &args[i * self.n_args..(i + 1) * self.n_args];
-            let scalars = &scalars[i * self.n_scalars..(i + 1) * self.n_scalars];
-            // SAFETY: passed on.
-            unsafe {
-                let mut frame = Frame::new(&self.program, args, scalars, self.stream);
-                frame.uniform()?;
-                let block = self.program.block;
-                (from..to).step_by(block).try_for_each(|row| frame.rows(row, block.min(to - row)))?;
-            }
-        }
-        if self.stream {
-            stream::fence();
-        }
-        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Regions and grouped maps: what fusion makes, and what runs most.
+//! Regions and groups of them: what fusion makes, and what runs most.
 //!
 //! In: a [`Region`], a target. Out: steps.
 //! Always: reductions go through fixed trees, chosen from sizes and target alone; 64-bit arithmetic only where a range needs it.
@@ -9,6 +9,7 @@
 mod body;
 mod divide;
 mod grouped;
+mod grouped_rows;
 mod lanes;
 mod map;
 mod ops;
@@ -79,7 +80,7 @@ fn one(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     Ok(Lowered { steps: vec![step], scratch: Vec::new() })
 }
 
-/// Lowers a grouped map.
+/// Lowers a group of maps, or of reductions.
 pub(super) fn grouped(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsupported> {
     grouped::lower(grouped, target)
 }

@@ -6,7 +6,10 @@
 use super::{
     body::Body,
     ops::{Carried, Fold},
+    row::Job,
 };
+use crate::lower::Signature;
+use unigrad_ir::Place;
 use unigrad_kernel::{InstOp, Level, Region};
 use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
@@ -145,6 +148,32 @@ impl Passes {
             }
         }
         needed
+    }
+
+    /// Declares the scratch buffers of the reductions that a program writes or begins with, by instruction. Scratch buffers are numbered from 0, in
+    /// the order of [`Passes::scratch_parts`].
+    pub(super) fn scratch(&self, sig: &mut Signature, body: &Body<'_>, job: Job, needed: &[bool]) -> Vec<Vec<Place>> {
+        let mut places: Vec<Vec<Place>> = vec![Vec::new(); body.region.insts.len()];
+        if job == Job::All {
+            return places;
+        }
+        let mut scratch = 0;
+        for (pass, at) in self.reductions.iter().enumerate().flat_map(|(pass, all)| all.iter().map(move |at| (pass, *at))) {
+            let Some((carried, _)) = self.carried(body, at) else { continue };
+            let writes = job == Job::Pass(pass);
+            for (part, dtype) in carried.parts().into_iter().enumerate() {
+                if writes || needed[at] {
+                    places[at].push(sig.scratch(&format!("partial{at}_{part}"), scratch, dtype, writes));
+                }
+                scratch += 1;
+            }
+        }
+        places
+    }
+
+    /// The dtypes of what all reductions leave of a part of a row.
+    pub(super) fn scratch_parts(&self, body: &Body<'_>) -> Vec<DType> {
+        self.reductions.iter().flatten().filter_map(|at| self.carried(body, *at)).flat_map(|(carried, _)| carried.parts()).collect()
     }
 
     /// What threads carry of a reduction.

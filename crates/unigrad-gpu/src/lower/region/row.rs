@@ -25,7 +25,7 @@ use unigrad_scalar::{BinaryOp, DType};
 
 /// What one program does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Job {
+pub(super) enum Job {
     /// All passes and stores.
     All,
     /// One pass over a part of each row.
@@ -42,22 +42,17 @@ pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsuppo
     let words = |at: &usize| facts.held(*at).size().div_ceil(4);
     let kept_words = kept.iter().flatten().map(words).sum();
     // Parts of rows take launches that pass what the others left.
-    let n_parts: usize =
-        passes.reductions.iter().flatten().filter_map(|at| passes.carried(&facts, *at)).map(|(c, _)| c.parts().len()).sum();
-    let may_split = region.args.len() + n_parts < target.max_buffers as usize;
+    let parts = passes.scratch_parts(&facts);
+    let may_split = region.args.len() + parts.len() < target.max_buffers as usize;
     let schedule = RowSchedule::new(region, target, passes.len(), kept_words, may_split);
     let mut lowered = Lowered::default();
-    let kernel = RowKernel { region, target, passes: &passes, schedule, kept: &kept };
+    let long = schedule.steps() > LONG;
+    let kernel = RowKernel { region, target, passes: &passes, schedule, kept: &kept, long };
     if schedule.splits == 1 {
         kernel.step(&mut lowered, Job::All)?;
         return Ok(lowered);
     }
-    for at in passes.reductions.iter().flatten() {
-        if let Some((carried, _)) = passes.carried(&facts, *at) {
-            let bytes = |dtype: DType| schedule.splits * region.rows() * dtype.size();
-            lowered.scratch.extend(carried.parts().into_iter().map(bytes));
-        }
-    }
+    lowered.scratch = parts.iter().map(|dtype| schedule.splits * region.rows() * dtype.size()).collect();
     for pass in 0..passes.len() {
         kernel.step(&mut lowered, Job::Pass(pass))?;
     }
@@ -67,30 +62,46 @@ pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsuppo
     Ok(lowered)
 }
 
-struct RowKernel<'a> {
-    region: &'a Region,
-    target: &'a Target,
-    passes: &'a Passes,
-    schedule: RowSchedule,
-    kept: &'a [Vec<usize>],
+pub(super) struct RowKernel<'a> {
+    pub(super) region: &'a Region,
+    pub(super) target: &'a Target,
+    pub(super) passes: &'a Passes,
+    pub(super) schedule: RowSchedule,
+    /// By pass: what it keeps in registers for later ones.
+    pub(super) kept: &'a [Vec<usize>],
+    /// Whether a thread adds so often to a sum that it keeps what it loses.
+    pub(super) long: bool,
 }
 
 /// A program being written: everything about the rows that this thread is on.
-struct Rows<'a> {
-    kernel: &'a RowKernel<'a>,
-    body: &'a Body<'a>,
-    threads: Threads,
-    /// Number of the first row of the thread's run of rows.
-    row: Value,
-    /// Whether there is such a row; none if there always is.
-    valid: Option<Value>,
-    memo: Memo,
-    point: Point,
+pub(super) struct Rows<'a> {
+    pub(super) kernel: &'a RowKernel<'a>,
+    pub(super) body: &'a Body<'a>,
+    pub(super) threads: Threads,
+    /// Number of the first row of the thread's run of rows; in a group, of the row's first part among all parts.
+    pub(super) row: Value,
+    /// Whether there is a row for the thread; none if there always is.
+    pub(super) valid: Option<Value>,
+    pub(super) memo: Memo,
+    pub(super) point: Point,
     /// The part of the row that is walked over, in runs.
-    begin: Value,
-    end: Value,
+    pub(super) begin: Value,
+    pub(super) end: Value,
+    /// Where that part ends, in points, if it may end within a run.
+    pub(super) end_point: Option<Value>,
     /// Kept values by instruction.
-    registers: Vec<Option<Place>>,
+    pub(super) registers: Vec<Option<Place>>,
+    pub(super) partials: Partials,
+}
+
+/// What workgroups leave of their parts of a row in scratch memory, and which they are.
+pub(super) struct Partials {
+    /// By instruction: the scratch buffers of a reduction that this program writes or begins with.
+    pub(super) places: Vec<Vec<Place>>,
+    /// The number of this workgroup's part among the row's, if it is not the grid's second axis.
+    pub(super) part: Option<Value>,
+    /// How many parts the row has, if not what the schedule says.
+    pub(super) n_parts: Option<Value>,
 }
 
 impl RowKernel<'_> {
@@ -106,21 +117,7 @@ impl RowKernel<'_> {
             Job::Pass(pass) => passes.needs_of(&body, Some(pass)),
             Job::RowStores => passes.needs_of(&body, None),
         };
-        // Scratch buffers of the reductions that this program writes or begins with.
-        let mut partials: Vec<Vec<Place>> = vec![Vec::new(); region.insts.len()];
-        if job != Job::All {
-            let mut scratch = 0;
-            for (pass, at) in passes.reductions.iter().enumerate().flat_map(|(pass, all)| all.iter().map(move |at| (pass, *at))) {
-                let Some((carried, _)) = passes.carried(&body, at) else { continue };
-                let writes = job == Job::Pass(pass);
-                for (part, dtype) in carried.parts().into_iter().enumerate() {
-                    if writes || needed[at] {
-                        partials[at].push(sig.scratch(&format!("partial{at}_{part}"), scratch, dtype, writes));
-                    }
-                    scratch += 1;
-                }
-            }
-        }
+        let places = passes.scratch(&mut sig, &body, job, &needed);
         let b = &mut sig.b;
         let runs = if arrangement.columns { region.row_len() } else { region.row_len() / width };
         let dtype = counter(runs);
@@ -164,9 +161,11 @@ impl RowKernel<'_> {
             axes.resize(region.axes.len(), zero);
             let point = Point { shape: Shape { groups: 1, width: row_width }, along, axes, acc: None };
             let row = b.mul_const(run, row_width as i64);
-            let mut rows = Rows { kernel: self, body: &body, threads, row, valid, memo: body.memo(), point, begin, end, registers };
+            let partials = Partials { places, part: None, n_parts: None };
+            let (memo, end_point) = (body.memo(), None);
+            let mut rows = Rows { kernel: self, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials };
             rows.prepare(b);
-            rows.run(b, job, &needed, &partials);
+            rows.run(b, job, &needed);
             if loops {
                 b.barrier();
             }
@@ -177,7 +176,7 @@ impl RowKernel<'_> {
     }
 
     /// Arrays for what is kept between passes.
-    fn registers(&self, b: &mut Builder, body: &Body<'_>, job: Job) -> Vec<Option<Place>> {
+    pub(super) fn registers(&self, b: &mut Builder, body: &Body<'_>, job: Job) -> Vec<Option<Place>> {
         let mut registers = vec![None; self.region.insts.len()];
         if let (Job::All, Some(runs)) = (job, self.schedule.kept) {
             for at in self.kept.iter().flatten() {
@@ -191,7 +190,7 @@ impl RowKernel<'_> {
 
 impl Rows<'_> {
     /// Addresses of the row, so that walks only add to them.
-    fn prepare(&mut self, b: &mut Builder) {
+    pub(super) fn prepare(&mut self, b: &mut Builder) {
         for at in 0..self.body.region.insts.len() {
             if self.body.live[at] && self.body.levels[at] == Level::Full {
                 self.body.row_address(b, &self.point, &mut self.memo, at);
@@ -199,7 +198,8 @@ impl Rows<'_> {
         }
     }
 
-    fn run(&mut self, b: &mut Builder, job: Job, needed: &[bool], partials: &[Vec<Place>]) {
+    /// All that the program does, after [`Rows::prepare`].
+    pub(super) fn run(&mut self, b: &mut Builder, job: Job, needed: &[bool]) {
         let passes = self.kernel.passes;
         let end = match job {
             Job::Pass(pass) => pass,
@@ -215,7 +215,7 @@ impl Rows<'_> {
                     let combined = self.threads.combine(b, sets);
                     self.finish(b, &results, combined);
                 }
-                Job::Pass(_) | Job::RowStores => self.recall(b, pass, needed, partials),
+                Job::Pass(_) | Job::RowStores => self.recall(b, pass, needed),
             }
         }
         self.row_values(b, end, needed);
@@ -225,7 +225,7 @@ impl Rows<'_> {
                 let sets = results.iter().flat_map(|(_, carried, lanes)| lanes.iter().map(|parts| (*carried, parts.clone())));
                 let sets = sets.collect();
                 let combined = self.threads.combine(b, sets);
-                self.leave(b, &results, &combined, partials);
+                self.leave(b, &results, &combined);
             }
             Job::All | Job::RowStores => self.row_stores(b),
         }
@@ -288,7 +288,7 @@ impl Rows<'_> {
         let lanes = self.row_lanes();
         // Accumulators, per reduction and lane.
         let mut sums: Vec<Sums> = Vec::new();
-        let long = self.kernel.steps() > LONG;
+        let long = self.kernel.long;
         for at in &passes.reductions[pass] {
             let Some((carried, argument)) = passes.carried(body, *at) else { continue };
             let first = carried.identity(b, body.region.insts[argument].dtype);
@@ -316,7 +316,7 @@ impl Rows<'_> {
                     let at = b.mul_const(at, per_row);
                     let at = b.add(at, first);
                     let runs = self.kernel.runs();
-                    let visit = |b: &mut Builder| self.visit(b, pass, &needed, &sums, &[at], Some(slot));
+                    let visit = |b: &mut Builder| self.visit(b, pass, &needed, &sums, &[at], schedule.width, Some(slot));
                     if runs.is_multiple_of(per_row as usize) {
                         visit(b);
                     } else {
@@ -339,19 +339,27 @@ impl Rows<'_> {
                 b.repeat(begin, middle, step, |b, from| {
                     let first = b.add(from, place);
                     let runs: Vec<Value> = (0..groups).map(|g| b.add_const(first, per_row * g as i64)).collect();
-                    self.visit(b, pass, &needed, &sums, &runs, None);
+                    self.visit(b, pass, &needed, &sums, &runs, schedule.width, None);
                 });
                 let start = b.add(middle, place);
                 let step = b.int(b.dtype(begin), per_row);
-                b.repeat(start, end, step, |b, at| self.visit(b, pass, &needed, &sums, &[at], None));
+                b.repeat(start, end, step, |b, at| self.visit(b, pass, &needed, &sums, &[at], schedule.width, None));
             } else {
                 let step = b.int(b.dtype(begin), per_row);
-                b.repeat(start, end, step, |b, at| self.visit(b, pass, &needed, &sums, &[at], None));
+                b.repeat(start, end, step, |b, at| self.visit(b, pass, &needed, &sums, &[at], schedule.width, None));
             }
         };
         match self.valid {
             Some(valid) => b.when(valid, walk),
             None => walk(b),
+        }
+        if let Some(last) = self.end_point.filter(|_| schedule.width > 1) {
+            // Points of a run that is not whole, by the first thread: neighbours may share a word of memory.
+            let first = b.mul_const(end, schedule.width as i64);
+            let zero = b.int(b.dtype(place), 0);
+            let is_first = b.binary(BinaryOp::Eq, place, zero);
+            let (start, one) = (b.select(is_first, first, last), b.int(b.dtype(place), 1));
+            b.repeat(start, last, one, |b, at| self.visit(b, pass, &needed, &sums, &[at], 1, None));
         }
         let read = |b: &mut Builder, lanes: &[Vec<Running>]| {
             lanes.iter().map(|parts| parts.iter().map(|part| part.value(b)).collect()).collect::<Vec<Vec<Value>>>()
@@ -360,11 +368,11 @@ impl Rows<'_> {
     }
 
     /// Points of the row, by the numbers of their runs: evaluates what a pass needs, stores, adds to the reductions.
-    fn visit(&self, b: &mut Builder, pass: usize, needed: &[bool], sums: &[Sums], runs: &[Value], slot: Option<Value>) {
+    #[allow(clippy::too_many_arguments)] // which points, and what to do with them
+    fn visit(&self, b: &mut Builder, pass: usize, needed: &[bool], sums: &[Sums], runs: &[Value], width: usize, slot: Option<Value>) {
         let (kernel, body) = (self.kernel, self.body);
         let region = body.region;
         let (n, columns) = (region.n_parallel, kernel.schedule.arrangement.columns);
-        let width = kernel.schedule.width;
         let last = region.axes.len() - 1;
         let mut extents = region.axes[n..].to_vec();
         let along_row = (!columns && width > 1).then_some(last);
@@ -458,7 +466,7 @@ impl Rows<'_> {
     }
 
     /// Leaves this workgroup's parts in scratch memory.
-    fn leave(&mut self, b: &mut Builder, results: &[(usize, Carried, Vec<Vec<Value>>)], combined: &[Vec<Value>], partials: &[Vec<Place>]) {
+    fn leave(&mut self, b: &mut Builder, results: &[(usize, Carried, Vec<Vec<Value>>)], combined: &[Vec<Value>]) {
         if results.is_empty() {
             return;
         }
@@ -468,23 +476,24 @@ impl Rows<'_> {
             guard = b.and(guard, valid);
         }
         b.when(guard, |b| {
-            let part = b.group(1);
+            let part = self.partials.part.unwrap_or_else(|| b.group(1));
             let mut combined = combined.iter();
             for (at, _, lanes) in results {
                 for (lane, parts) in combined.by_ref().take(lanes.len()).enumerate() {
                     let to = self.partial_at(b, part, lane);
-                    parts.iter().zip(&partials[*at]).for_each(|(value, place)| b.store(*place, to, *value));
+                    parts.iter().zip(&self.partials.places[*at]).for_each(|(value, place)| b.store(*place, to, *value));
                 }
             }
         });
     }
 
     /// Combines what the workgroups of an earlier launch left.
-    fn recall(&mut self, b: &mut Builder, pass: usize, needed: &[bool], partials: &[Vec<Place>]) {
+    fn recall(&mut self, b: &mut Builder, pass: usize, needed: &[bool]) {
         let RowKernel { passes, schedule, .. } = *self.kernel;
         let mut results = Vec::new();
         let place = self.threads.place();
-        let (end, step) = (b.u32(schedule.splits as u32), b.u32(schedule.arrangement.per_row));
+        let n_parts = self.partials.n_parts.unwrap_or_else(|| b.u32(schedule.splits as u32));
+        let (end, step) = (n_parts, b.u32(schedule.arrangement.per_row));
         for at in passes.reductions[pass].iter().filter(|at| needed[**at]) {
             let Some((carried, argument)) = passes.carried(self.body, *at) else { continue };
             let first = carried.identity(b, self.body.region.insts[argument].dtype);
@@ -496,7 +505,7 @@ impl Rows<'_> {
             b.repeat(place, end, step, |b, part| {
                 for (lane, running) in lanes.iter().enumerate() {
                     let from = self.partial_at(b, part, lane);
-                    let new: Vec<Value> = partials[*at].iter().map(|place| b.load(*place, from)).collect();
+                    let new: Vec<Value> = self.partials.places[*at].iter().map(|place| b.load(*place, from)).collect();
                     let old: Vec<Value> = running.iter().map(|running| running.sum(b)).collect();
                     let sum = carried.combine(b, &old, &new);
                     running.iter().zip(sum).zip(new).for_each(|((running, sum), new)| running.set(b, sum, new));
@@ -521,13 +530,6 @@ struct Sums {
 }
 
 impl RowKernel<'_> {
-    /// How often a thread adds to a reduction in a walk, at most.
-    fn steps(&self) -> usize {
-        let RowSchedule { arrangement, groups, kept, split_len, .. } = self.schedule;
-        let per_row = arrangement.per_row as usize;
-        kept.unwrap_or_else(|| split_len / (per_row * groups) + groups)
-    }
-
     /// Runs of a row.
     fn runs(&self) -> usize {
         if self.schedule.arrangement.columns { self.region.row_len() } else { self.region.row_len() / self.schedule.width }

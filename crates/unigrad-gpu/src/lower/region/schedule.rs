@@ -157,6 +157,8 @@ const KEPT_WORDS: usize = 64;
 const COLUMNS: usize = 32;
 /// Points below which a region is not worth several launches.
 const SPLIT_POINTS: usize = 1 << 17;
+/// Most parts of one row: all of them are read again by each workgroup of a launch that needs its sum.
+const MOST_PARTS: usize = 1024;
 
 /// Bytes per point that are contiguous along an axis.
 fn contiguous_bytes(region: &Region, axis: usize) -> usize {
@@ -221,7 +223,7 @@ impl RowSchedule {
         let busy = 4 * target.compute_units as usize;
         if may_split && blocks * 2 <= busy && rows.saturating_mul(row_len) >= SPLIT_POINTS {
             let step = schedule.arrangement.per_row as usize * schedule.groups;
-            let parts = (busy / blocks).min(runs / (4 * step)).clamp(1, 1024);
+            let parts = (busy / blocks).min(runs / (4 * step)).clamp(1, MOST_PARTS);
             schedule.split_len = runs.div_ceil(parts).next_multiple_of(step);
             schedule.splits = runs.div_ceil(schedule.split_len);
             if schedule.splits > 1 {
@@ -235,5 +237,34 @@ impl RowSchedule {
             schedule.kept = Some(each);
         }
         schedule
+    }
+
+    /// How often a thread adds to a reduction in a walk, at most.
+    pub(super) fn steps(self) -> usize {
+        let RowSchedule { arrangement, groups, kept, split_len, .. } = self;
+        let per_row = arrangement.per_row as usize;
+        kept.unwrap_or_else(|| split_len / (per_row * groups) + groups)
+    }
+
+    /// For grouped reductions, whose rows are of many lengths: a workgroup does a part of one row. See [`RowSchedule::parts_of`].
+    pub(super) fn grouped(region: &Region, target: &Target) -> RowSchedule {
+        let threads = power_of_two(THREADS.min(target.max_threads));
+        let arrangement = Arrangement { threads, per_row: threads, columns: false };
+        let width = width(region, target, 0, |_| true);
+        let mut groups = 4;
+        while groups > 1 && groups * width * region.insts.len() > MOST_INSTS / 2 {
+            groups /= 2;
+        }
+        let splits = (4 * target.compute_units as usize).clamp(1, MOST_PARTS);
+        RowSchedule { arrangement, width, groups, kept: None, splits, split_len: 0 }
+    }
+
+    /// In how many parts a grouped row of this length is done, and the points of each: as many as keep the device at work if it is alone, since
+    /// others may be short.
+    pub(super) fn parts_of(self, len: usize) -> (usize, usize) {
+        let step = self.arrangement.per_row as usize * self.groups * self.width;
+        let parts = (len / (4 * step)).clamp(1, self.splits);
+        let each = len.div_ceil(parts).max(1).next_multiple_of(step);
+        (len.div_ceil(each).max(1), each)
     }
 }

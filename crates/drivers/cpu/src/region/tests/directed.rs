@@ -236,6 +236,77 @@ fn grouped_maps_run_every_instance() {
     }
 }
 
+/// Each instance of a group that reduces gives what it gives alone, bit for bit, whatever shares the launch and however many threads there are.
+#[test]
+fn grouped_reductions_are_those_of_each_alone() {
+    let mut m = Make::new(&[5], 0);
+    let x = m.load(DType::F32, &[1]);
+    let scale = m.load(DType::F32, &[0]);
+    m.0.scalars.push(DType::F32);
+    let add = m.push(InstOp::Scalar(0), DType::F32);
+    let y = m.binary(BinaryOp::Mul, x, scale);
+    let y = m.binary(BinaryOp::Add, y, add);
+    let square = m.binary(BinaryOp::Mul, y, y);
+    let total = m.reduce(ReduceOp::Sum, square);
+    let size = m.unary(UnaryOp::Abs, y);
+    let most = m.reduce(ReduceOp::Max, size);
+    let root = m.unary(UnaryOp::Sqrt, total);
+    let near = m.binary(BinaryOp::Div, y, root);
+    // In place.
+    m.0.args[0].write = true;
+    m.push(InstOp::Store { arg: 0, index: Make::index(&[1]), value: near }, DType::F32);
+    for value in [root, most] {
+        m.0.args.push(Arg { dtype: DType::F32, len: 1, write: true });
+        let arg = m.0.args.len() as u32 - 1;
+        m.push(InstOp::Store { arg, index: Make::index(&[0]), value }, DType::F32);
+    }
+    let many: Vec<usize> = (0..90).map(|i| (i * 37) % 200).collect();
+    // Around a block, a task's work, and what a row is split at.
+    let edges = [BLOCK, TASK_WORK, 2 * SPLIT_WORK, 3 * SPLIT_WORK].map(|n| [n - 1, n, n + 1]).concat();
+    // Rows of 32, and many of them.
+    let mut rows = m.0.clone();
+    (rows.axes, rows.n_parallel) = (smallvec![5, 32], 1);
+    for inst in &mut rows.insts {
+        if let Some((arg, index)) = inst.op.access_mut() {
+            index.strides = match arg {
+                0 => smallvec![32, 1],
+                1 => smallvec![0, 0],
+                _ => smallvec![1, 0],
+            };
+        }
+    }
+    rows.args[0].len = 5 * 32;
+    rows.args[2..].iter_mut().for_each(|arg| arg.len = 5);
+    let few = [5usize, 0, 1, 200_000, 513, 64];
+    for (region, lens) in [(&m.0, &few[..]), (&m.0, &edges), (&m.0, &many), (&m.0, &[7]), (&rows, &many), (&rows, &[5, 1, 0, 9000, 4])] {
+        let grouped = Grouped { region: region.clone(), lens: lens.to_vec() };
+        let value = |i: usize| (whole(i) * 0.37 + 0.01).sin();
+        let bufs = unigrad_kernel::Kernel::Grouped(grouped.clone()).args().into_iter().enumerate().map(|(a, arg)| {
+            let raw = (0..arg.len).map(|i| Literal::float(arg.dtype, value(i + a)).to_raw()).collect();
+            Buffer { dtype: arg.dtype, raw }
+        });
+        let memory = Memory { bufs: bufs.collect() };
+        let scalars: Vec<u64> = (0..lens.len()).map(|i| Literal::float(DType::F32, i as f64).to_raw()).collect();
+        for tier in tiers() {
+            let compiled = CompiledGrouped::on(&grouped, tier).unwrap();
+            let mut launch = Launch::new(&memory);
+            // SAFETY: the buffers match.
+            unsafe { compiled.run(&launch.bufs(), &scalars) }.unwrap();
+            let out = launch.result();
+            for (g, len) in lens.iter().enumerate() {
+                let mine = Memory { bufs: memory.bufs[4 * g..][..4].to_vec() };
+                let mut launch = Launch::new(&mine);
+                let alone = CompiledRegion::on(&grouped.with_len(*len), tier).unwrap();
+                // SAFETY: the buffers match.
+                unsafe { alone.run(&launch.bufs(), &scalars[g..][..1]) }.unwrap();
+                for (a, (got, want)) in out.bufs[4 * g..][..4].iter().zip(launch.result().bufs).enumerate() {
+                    assert!(got.raw == want.raw, "{tier:?}: argument {a} of instance {g} of {len}");
+                }
+            }
+        }
+    }
+}
+
 /// Every unary and binary operation on floats, special values included, by the scalar definition.
 #[test]
 fn operations_follow_their_definitions() {

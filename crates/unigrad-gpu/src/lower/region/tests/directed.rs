@@ -1,6 +1,7 @@
 //! Regions written by hand: large reductions, rows kept in registers, vectors with tails, grouped maps.
 
 use super::*;
+use crate::lower::region::schedule::RowSchedule;
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::testing::region::{Buffer, Memory};
 use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Value};
@@ -296,6 +297,102 @@ fn grouped_maps_do_every_instance() {
                 let programs: std::collections::HashSet<_> = lowered.steps.iter().map(|step| &step.program).collect();
                 assert!(target.tables || programs.len() == 1, "one program for all lengths");
             }
+        }
+    }
+}
+
+/// `total = sum w²`, `rest = sum (w - max |w|)` and in place `w -= max |w|`: reductions in two stages, with stores at every point and once.
+fn norms(dtype: DType, len: usize) -> Make {
+    let mut m = Make::new(&[len], 0);
+    let w = m.load(dtype, &[1]);
+    m.0.args[0].write = true;
+    let wide = m.push(InstOp::Cast(w), DType::F32);
+    let size = m.push(InstOp::Unary(UnaryOp::Abs, wide), DType::F32);
+    let square = m.binary(BinaryOp::Mul, wide, wide);
+    let (total, most) = (m.reduce(ReduceOp::Sum, square), m.reduce(ReduceOp::Max, size));
+    let below = m.binary(BinaryOp::Sub, wide, most);
+    let rest = m.reduce(ReduceOp::Sum, below);
+    m.push(InstOp::Store { arg: 0, index: Make::index(&[1]), value: below }, DType::F32);
+    for value in [total, rest] {
+        m.0.args.push(Arg { dtype: DType::F32, len: 1, write: true });
+        let arg = m.0.args.len() as u32 - 1;
+        m.push(InstOp::Store { arg, index: Make::index(&[0]), value }, DType::F32);
+    }
+    m
+}
+
+#[test]
+fn grouped_reductions_do_every_instance() {
+    let many: Vec<usize> = (0..90).map(|i| (i * 37) % 200).collect();
+    for (name, target) in targets() {
+        let schedule = RowSchedule::grouped(&norms(DType::F32, 5).0, &target);
+        let step = schedule.arrangement.per_row as usize * schedule.groups * schedule.width;
+        // Around a thread's run, a workgroup's walk, and what a row is split at.
+        let edges = [schedule.width, step, 4 * step, 8 * step].map(|n| [n - 1, n, n + 1]).concat();
+        assert_eq!([0, 1, 8 * step - 1, 8 * step].map(|len| schedule.parts_of(len).0), [1, 1, 1, 2], "{name}");
+        for lens in [&[5usize, 1000, 0, 4096, 3, 1][..], &[2048; 7], &[9], &many, &edges] {
+            for dtype in [DType::F32, DType::BF16, DType::I16] {
+                check_group(name, &target, Grouped { region: norms(dtype, lens[0]).0, lens: lens.to_vec() });
+            }
+        }
+    }
+}
+
+/// Compares a group on a target with what the oracle makes of each instance.
+fn check_group(name: &str, target: &Target, grouped: Grouped) -> Lowered {
+    let (mut memory, mut want) = (Memory { bufs: vec![] }, Memory { bufs: vec![] });
+    for (i, len) in grouped.lens.iter().enumerate() {
+        let one = Make(grouped.with_len(*len));
+        let mine = one.memory(|a, e| whole(e + 3 * a + i));
+        want.bufs.extend(oracle::run(&one.0, &mine, &[]).unwrap().bufs);
+        memory.bufs.extend(mine.bufs);
+    }
+    let what = format!("{name}, {:?} over {:?} and {:?}", grouped.region.args[0].dtype, grouped.lens, grouped.region.axes);
+    let lowered = lower(&Kernel::Grouped(grouped), target).unwrap_or_else(|refused| panic!("{what}: {refused}"));
+    let (got, _) = execute(&lowered, target, &memory, &[]);
+    assert_same(&got, &want, &what);
+    lowered
+}
+
+/// `total = sum of a row of w`, and in place `w -= max of the row + bias`, where one bias serves all rows.
+fn rows(dtype: DType, rows: usize, len: usize, strides: [i64; 2]) -> Make {
+    let mut m = Make::new(&[rows, len], 1);
+    let w = m.load(dtype, &strides);
+    m.0.args[0].write = true;
+    let bias = m.load(DType::F32, &[0, 1]);
+    let wide = m.push(InstOp::Cast(w), DType::F32);
+    let (total, most) = (m.reduce(ReduceOp::Sum, wide), m.reduce(ReduceOp::Max, wide));
+    let most = m.binary(BinaryOp::Add, most, bias);
+    let below = m.binary(BinaryOp::Sub, wide, most);
+    m.push(InstOp::Store { arg: 0, index: Make::index(&strides), value: below }, DType::F32);
+    m.store(total, &[1, 0]);
+    m
+}
+
+#[test]
+fn grouped_rows_do_every_instance() {
+    for (name, target) in targets() {
+        let mut n_steps = Vec::new();
+        for (len, lens) in [(256usize, &[5usize, 1, 64, 200, 3, 0][..]), (7, &[300, 2, 257, 1]), (3072, &[3, 5]), (1, &[4, 9])] {
+            for dtype in [DType::F32, DType::BF16] {
+                let region = rows(dtype, lens[0], len, [len as i64, 1]).0;
+                n_steps.push(check_group(name, &target, Grouped { region, lens: lens.to_vec() }).steps.len());
+            }
+        }
+        assert_eq!(target.tables && name != FEW_BUFFERS, n_steps[4] == 1, "{name}: {n_steps:?}");
+        // Columns, which are of one shape; few long ones go alone.
+        for (columns, len) in [(40usize, 70usize), (64, 33), (5, 300), (3, 70_000)] {
+            let region = rows(DType::F32, columns, len, [1, columns as i64]).0;
+            check_group(name, &target, Grouped { region, lens: vec![columns; 3] });
+        }
+        // Of one shape, a group may be anything: several parallel axes, several that are reduced.
+        for n_parallel in [0, 2] {
+            let mut m = Make::new(&[6, 5, 70], n_parallel);
+            let x = m.load(DType::F32, &[70, 420, 1]);
+            let total = m.reduce(ReduceOp::Sum, x);
+            let strides: &[i64] = if n_parallel == 0 { &[0, 0, 0] } else { &[5, 1, 0] };
+            m.store(total, strides);
+            check_group(name, &target, Grouped { region: m.0, lens: vec![6; 4] });
         }
     }
 }
