@@ -337,7 +337,7 @@ pub(crate) const ROWS: &[Row] = &[
     by_hand!(|life| by_hand::sam(life, |p| Ok(AdamW::new(p, 0.01)?.sam(0.5).adaptive(true)))),
     by_hand!(|life| by_hand::averaged(life, |model| AveragedModel::ema(model, 0.9))),
     by_hand!(|life| by_hand::averaged(life, |model| Ok(AveragedModel::ema(model, 0.5)?.use_buffers(true)))),
-    by_hand!(|life| by_hand::averaged(life, |model| AveragedModel::swa(model))),
+    by_hand!(|life| by_hand::averaged(life, |model| Ok(AveragedModel::swa(model)?.use_buffers(false)))),
     by_hand!(|life| by_hand::averaged(life, |model| Ok(AveragedModel::swa(model)?.use_buffers(true)))),
     by_hand!(|life| by_hand::arrays(life, |life| ArrayOptimizer::new(&life.device, |p| AdamW::new(p, 0.1)))),
     by_hand!(|life| by_hand::arrays(life, |life| ArrayOptimizer::new(&life.device, by_hand::sgd).backup_every(3))),
