@@ -5,12 +5,17 @@
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
 use crate::source;
 
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    let status = build()
-        .and_then(|program| Command::new(program).args(arguments).status().map_err(|error| format!("cannot run the fuzzer: {error}")));
+    let begin = Instant::now();
+    let built = build();
+    // In a fresh clone this is the libraries' first build, which takes longer than the fuzzing that is asked for.
+    eprintln!("the fuzzer is built, after {} s", begin.elapsed().as_secs());
+    let status =
+        built.and_then(|program| Command::new(program).args(arguments).status().map_err(|error| format!("cannot run the fuzzer: {error}")));
     match status {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         // Its own status, which tells wrong arguments from failures.

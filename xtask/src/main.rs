@@ -42,7 +42,8 @@ cargo xtask check-platforms
     Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.
 
 cargo xtask fuzz [--seconds N] [--seed S] [--part NAME] [--case I] [--input FILE]
-    Gives mutated safetensors, IDX, gzip, checkpoints and kernel texts, random API calls and random graphs to what reads them, for N seconds: no panic, no
+    Gives mutated files (tensors in all formats, checkpoints, networks, tables, images, configurations), kernel texts, random API calls and random graphs to
+    what reads them, for N seconds (without the build, which the first time takes longer): no panic, no
     hang beyond 10 s, no more memory than the input is worth. Failing inputs are made small and kept in target/fuzz.
 
 cargo xtask tidy

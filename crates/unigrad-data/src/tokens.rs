@@ -140,7 +140,10 @@ impl TokenVocabulary {
     pub fn from_json(text: &str, path: impl AsRef<Path>) -> Result<TokenVocabulary> {
         const HELP: &str = "use a model that was saved with its vocabulary";
         let path = path.as_ref();
-        let saved: Saved = serde_json::from_str(text).map_err(|error| Error::format(path, format!("is no vocabulary: {error}"), HELP))?;
+        let saved: Saved = serde_json::from_str(text).map_err(|error| {
+            let cause = format!("is no vocabulary: {}", unigrad_device::printable(&error.to_string()));
+            Error::format(path, cause, HELP)
+        })?;
         let vocabulary = TokenVocabulary::of(saved.unit, saved.tokens);
         if vocabulary.numbers.len() != vocabulary.tokens.len() {
             return Err(Error::format(path, "the vocabulary has a token twice", HELP));
@@ -303,6 +306,9 @@ mod tests {
         assert!(TokenVocabulary::fit([], Unit::Word, 1, 3).is_empty());
         assert!(TokenVocabulary::from_json(r#"{"unit":"word","tokens":["a","a"]}"#, "v").is_err());
         assert!(TokenVocabulary::from_json("{}", "v").is_err());
+        // What a file says is shown, but does not command a terminal.
+        let error = TokenVocabulary::from_json("{\"unit\":\"\\u001b[2J\",\"tokens\":[]}", "v").unwrap_err().to_string();
+        assert!(error.contains("[2J") && !error.contains('\u{1b}'), "{error:?}");
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! safetensors files: named tensors and a few strings, as bytes on the host.
 //!
 //! In: a path. Out: tensors by name, or an error that says whether the file is truncated, oversized or no safetensors file at all.
-//! Always: a file is replaced whole or not at all; tensors are in order of name, so equal content gives equal files. The header is checked
-//! before anything is taken for the data, in at most 64 MiB of memory; after it a file takes little more memory than it has bytes. What is saved
+//! Always: a file is replaced whole or not at all; strings are in order of key, tensors in order of type and name, so equal content gives equal files. The
+//! header is checked before anything is taken for the data, in at most 64 MiB of memory; after it a file takes little more memory than it has bytes. What is saved
 //! passes the same checks.
 //! Never: follows a size that a file announces and does not have.
 
@@ -14,12 +14,7 @@ use crate::{
 };
 pub(crate) use header::Header;
 use safetensors::tensor::{Dtype, TensorView};
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs::File,
-    io::Read,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 use unigrad_device::printable;
 use unigrad_tensor::DType;
 
@@ -118,16 +113,34 @@ impl Archive {
             let cause = format!("{} cannot be saved: {cause}", printable(name));
             Error::format(path, cause, "give each tensor as many bytes as its shape and type have")
         };
-        let mut views = Vec::with_capacity(self.tensors.len());
+        let mut entries = Vec::with_capacity(self.tensors.len());
         for (name, tensor) in &self.tensors {
             let pair = PAIRS.iter().find(|(ours, _, _)| *ours == tensor.dtype);
-            let (_, dtype, _) = pair.ok_or_else(|| cannot(name, format!("safetensors has no type {}", tensor.dtype)))?;
-            let view = TensorView::new(*dtype, tensor.shape.clone(), &tensor.bytes);
-            views.push((name, view.map_err(|e| cannot(name, e.to_string()))?));
+            let (_, dtype, spelled) = pair.ok_or_else(|| cannot(name, format!("safetensors has no type {}", tensor.dtype)))?;
+            TensorView::new(*dtype, tensor.shape.clone(), &tensor.bytes).map_err(|e| cannot(name, e.to_string()))?;
+            entries.push((*dtype, name, *spelled, tensor));
         }
-        let metadata: HashMap<String, String> = self.metadata.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-        let bytes = safetensors::serialize(views, (!metadata.is_empty()).then_some(metadata));
-        let bytes = bytes.map_err(|e| cannot("the file", e.to_string()))?;
+        // Wide types first, so that all are aligned; the other order is that of the names.
+        entries.sort_by_key(|(dtype, ..)| std::cmp::Reverse(*dtype));
+        let text = |value: &dyn Fn() -> serde_json::Result<String>| value().map_err(|e| cannot("the header", e.to_string()));
+        let mut parts = Vec::with_capacity(entries.len() + 1);
+        if !self.metadata.is_empty() {
+            // In order of key: the format's own writer takes them from a hash map, in another order each time.
+            parts.push(format!("\"__metadata__\":{}", text(&|| serde_json::to_string(&self.metadata))?));
+        }
+        let mut end = 0;
+        for (_, name, dtype, tensor) in &entries {
+            let begin = end;
+            end += tensor.bytes.len();
+            let (name, shape) = (text(&|| serde_json::to_string(name))?, text(&|| serde_json::to_string(&tensor.shape))?);
+            parts.push(format!("{name}:{{\"dtype\":\"{dtype}\",\"shape\":{shape},\"data_offsets\":[{begin},{end}]}}"));
+        }
+        let mut header = format!("{{{}}}", parts.join(","));
+        header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
+        let mut bytes = Vec::with_capacity(8 + header.len() + end);
+        bytes.extend((header.len() as u64).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        entries.iter().for_each(|(.., tensor)| bytes.extend(&tensor.bytes));
         // What could not be loaded again must not take the place of what can.
         Header::read(&mut &bytes[..], Some(bytes.len() as u64), path)?;
         Ok(bytes)

@@ -136,6 +136,26 @@ fn profiling() {
 }
 
 #[test]
+fn array_optimizer() {
+    check("array_optimizer");
+}
+
+/// Those that train longer than devices without hardware are to be waited for. Each checks what it has learned, and prints whether it has.
+#[test]
+fn those_that_learn() {
+    for name in ["images", "lstm_text", "transformer", "vae", "gradient_penalty", "custom_layer", "custom_dataset"] {
+        let program = program(name);
+        if !program.exists() {
+            println!("SKIPPED: {name} is not built: `cargo test` without `--test` builds examples");
+            continue;
+        }
+        let printed = output(&program, "cpu").unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(printed.contains(": true") && !printed.contains(": false"), "{name} prints\n{printed}");
+        println!("{name}:\n{printed}");
+    }
+}
+
+#[test]
 fn what_differs_is_seen() {
     assert!(alike("loss 0.1001\n[1.0, 2]", "loss 0.1002 [1.0, 2]".replace(" [", "\n[").as_str()));
     assert!(!alike("loss 0.10", "loss 0.12") && !alike("loss 1", "cost 1") && !alike("loss 1", "loss 1 2") && !alike("x 1", "x NaN"));

@@ -6,13 +6,15 @@
 mod memory;
 #[path = "../src/bin/fuzz/mutate.rs"]
 mod mutate;
+#[path = "../src/bin/fuzz/tensor_files.rs"]
+mod tensor_files;
 
 use std::{
-    io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
+use tensor_files::{INDEXED, changed, checkpoint_of_torch, golden, index, noise, npy, npz, older_checkpoint};
 use unigrad::{
     nn::{AdamW, Archive, Checkpoint, HostTensor, Layer, Module, TensorFile, models::Mlp},
     prelude::{DType, Device, Error, Tensor},
@@ -35,107 +37,10 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-fn goldens() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../goldens/formats")
-}
-
-fn golden(name: &str) -> Vec<u8> {
-    std::fs::read(goldens().join(name)).unwrap()
-}
-
-/// A zip archive with these entries, stored: its checksums are right, so that what is changed inside is read.
-fn zipped(entries: &[(&str, &[u8])]) -> Vec<u8> {
-    let (mut file, mut directory) = (Vec::new(), Vec::new());
-    for (name, content) in entries {
-        let mut crc = flate2::Crc::new();
-        crc.update(content);
-        let (n, at) = (content.len() as u32, file.len() as u32);
-        let mut common = vec![0, 8, 0, 0, 0, 0, 0, 0];
-        common.extend([crc.sum(), n, n].into_iter().flat_map(u32::to_le_bytes));
-        common.extend((name.len() as u16).to_le_bytes());
-        common.extend([0, 0]);
-        file.write_all(&[b"PK\x03\x04\x14\0", &common[..], name.as_bytes(), content].concat()).unwrap();
-        directory.extend([b"PK\x01\x02\x14\0\x14\0", &common[..], &[0; 10], &at.to_le_bytes(), name.as_bytes()].concat());
-    }
-    let (n, at) = (entries.len() as u16, file.len() as u32);
-    let end = [n.to_le_bytes(), n.to_le_bytes()].concat();
-    file.extend(
-        [&directory[..], b"PK\x05\x06\0\0\0\0", &end, &(directory.len() as u32).to_le_bytes(), &at.to_le_bytes(), &[0, 0]].concat(),
-    );
-    file
-}
-
-/// What is between two marks of a file.
-fn entry<'a>(file: &'a [u8], name: &str) -> &'a [u8] {
-    let find = |from: usize, what: &[u8]| (from..=file.len() - what.len()).find(|at| &file[*at..*at + what.len()] == what).unwrap();
-    let name_at = find(0, name.as_bytes());
-    let [name_len, extra] = [26, 28].map(|at| u16::from_le_bytes([file[name_at - 30 + at], file[name_at - 30 + at + 1]]) as usize);
-    let begin = name_at + name_len + extra;
-    &file[begin..find(begin, b"PK")]
-}
-
 /// A part of the inputs: a name, what makes one, whether it is an index with parts beside it.
 struct Kind {
     name: &'static str,
     make: fn(&mut Rng) -> Vec<u8>,
-}
-
-fn changed(mut bytes: Vec<u8>, rng: &mut Rng) -> Vec<u8> {
-    mutate::bytes(&mut bytes, rng);
-    bytes
-}
-
-const PICKLED: [&str; 6] = ["dtypes", "views", "training", "values", "protocol_4", "values_5"];
-
-fn checkpoint_of_torch(rng: &mut Rng) -> Vec<u8> {
-    let name = *rng.pick(&PICKLED);
-    let file = golden(&format!("{name}.pt"));
-    if rng.below(3) == 0 {
-        return changed(file, rng);
-    }
-    // The pickle changes, and the archive around it is right.
-    let data: Vec<Vec<u8>> = (0..).map_while(|i| find_entry(&file, &format!("{name}/data/{i}"))).collect();
-    let pickle = changed(entry(&file, &format!("{name}/data.pkl")).to_vec(), rng);
-    let names: Vec<String> = (0..data.len()).map(|i| format!("a/data/{i}")).collect();
-    let mut entries: Vec<(&str, &[u8])> = vec![("a/data.pkl", &pickle)];
-    entries.extend(names.iter().zip(&data).map(|(name, data)| (name.as_str(), data.as_slice())));
-    zipped(&entries)
-}
-
-/// An entry that may not be there.
-fn find_entry(file: &[u8], name: &str) -> Option<Vec<u8>> {
-    file.windows(name.len()).any(|window| window == name.as_bytes()).then(|| entry(file, name).to_vec())
-}
-
-fn older_checkpoint(rng: &mut Rng) -> Vec<u8> {
-    let name = *rng.pick(&["dtypes_old.pt", "views_old.pt", "training_old.pt", "values_old.pt"]);
-    changed(golden(name), rng)
-}
-
-fn npz(rng: &mut Rng) -> Vec<u8> {
-    match rng.below(4) {
-        0 => changed(golden("arrays.npz"), rng),
-        1 => changed(golden("arrays_packed.npz"), rng),
-        _ => {
-            let array = npy(rng);
-            zipped(&[("a.npy", &array), ("b.npy", &golden("plain.npy"))])
-        }
-    }
-}
-
-fn npy(rng: &mut Rng) -> Vec<u8> {
-    let names = &["plain.npy", "version_1.npy", "version_2.npy", "version_3.npy"];
-    let name: &&str = rng.pick(names);
-    let file = golden(name);
-    if rng.once_in(2) {
-        return changed(file, rng);
-    }
-    // The header's words, with its length kept right.
-    let begin = if file[6] == 1 { 10 } else { 12 };
-    let (header, data) = file[begin..].split_at(file.len() - begin - 24);
-    let header = mutate::text(&String::from_utf8_lossy(header), rng);
-    let n = header.len() as u32;
-    [&b"\x93NUMPY\x02\0"[..], &n.to_le_bytes(), header.as_bytes(), data].concat()
 }
 
 fn framed(header: &str, data: &[u8]) -> Vec<u8> {
@@ -152,27 +57,6 @@ fn safetensors(rng: &mut Rng) -> Vec<u8> {
     let size = u64::from_le_bytes(*file.first_chunk().unwrap()) as usize;
     let (header, data) = file[8..].split_at(size);
     framed(&mutate::text(&String::from_utf8_lossy(header), rng), data)
-}
-
-/// An index of two parts that are beside it.
-fn index(rng: &mut Rng) -> Vec<u8> {
-    let good = r#"{"metadata": {"total_size": 9}, "weight_map": {"a": "m-1.safetensors", "b": "m-1.safetensors", "c": "m-2.safetensors"}}"#;
-    let text = mutate::text(good, rng).into_bytes();
-    if rng.once_in(3) { changed(text, rng) } else { text }
-}
-
-/// Bytes without any meaning, after a beginning that has one.
-fn noise(rng: &mut Rng) -> Vec<u8> {
-    let starts = [&b"PK\x03\x04"[..], b"\x93NUMPY\x01\0", b"\x80\x02", b"\x80\x04\x95", b"{", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."];
-    let mut bytes = rng.pick(&starts).to_vec();
-    let n = if rng.once_in(20) { 200_000 } else { rng.below(400) };
-    // Opcodes more often than other bytes.
-    let opcodes = b"(.01]a}sul)t\x85\x86\x87Nqh\x94RbK\x01Q2\x8f\x90\x8c\x01x";
-    bytes.extend((0..n).map(|_| if rng.once_in(4) { rng.bits() as u8 } else { *rng.pick(opcodes) }));
-    if rng.once_in(2) {
-        return zipped(&[("a/data.pkl", &bytes)]);
-    }
-    bytes
 }
 
 const KINDS: [Kind; 7] = [
@@ -228,8 +112,9 @@ fn mutated_files_are_read_or_refused() {
             tensors: names.iter().map(|n| ((*n).to_owned(), HostTensor { dtype: DType::U8, shape: vec![3], bytes: vec![1; 3] })).collect(),
             ..Archive::default()
         };
-        part(&["a", "b"]).save(folder.join("m-1.safetensors")).unwrap();
-        part(&["c"]).save(folder.join("m-2.safetensors")).unwrap();
+        for (file, names) in INDEXED {
+            part(names).save(folder.join(file)).unwrap();
+        }
         let mut wrong = Vec::new();
         let mut refused = [0; KINDS.len() + 1];
         let each = count / (KINDS.len() as u64 + 1);

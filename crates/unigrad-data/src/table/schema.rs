@@ -177,7 +177,9 @@ impl TableSchema {
         const HELP: &str = "use a model that was saved with its table's schema";
         let path = path.as_ref();
         let wrong = |cause: String| Error::format(path, cause, HELP);
-        let schema: TableSchema = serde_json::from_str(text).map_err(|error| wrong(format!("is no table's schema: {error}")))?;
+        let schema: TableSchema = serde_json::from_str(text)
+            // It may quote the file, and what commands a terminal with it.
+            .map_err(|error| wrong(format!("is no table's schema: {}", unigrad_device::printable(&error.to_string()))))?;
         if schema.version != VERSION {
             return Err(wrong(format!("a table's schema of version {}, and this program knows {VERSION}", schema.version)));
         }

@@ -35,6 +35,31 @@ fn there_and_back() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// Whatever the order in which entries came: hash maps of two threads differ in their seeds, as those of two processes do.
+#[test]
+fn equal_content_gives_equal_files() {
+    let write = |keys: Vec<usize>| {
+        let mut archive = sample();
+        archive.metadata.extend(keys.iter().map(|key| (format!("key \"{key}\""), format!("{key}\n\u{1b}"))));
+        archive.tensors.extend(keys.iter().map(|key| (format!("t.{key}"), HostTensor { shape: vec![], ..sample().tensors["n"].clone() })));
+        archive.to_bytes(Path::new("x")).unwrap()
+    };
+    let first = write((0..500).collect());
+    for _ in 0..4 {
+        let other = std::thread::spawn(move || write((0..500).rev().collect())).join().unwrap();
+        assert!(first == other);
+    }
+    let header = std::str::from_utf8(&first[8..8 + u64::from_le_bytes(*first.first_chunk().unwrap()) as usize]).unwrap();
+    let strings: serde_json::Value = serde_json::from_str(header).unwrap();
+    assert_eq!((first.len() - 8 - header.len(), header.len() % 8), (32 + 500 * 8, 0));
+    let at: Vec<usize> = (0..500).map(|key| header.find(&format!("\"key \\\"{key}\\\"\"")).unwrap()).collect();
+    let mut in_order: Vec<String> = (0..500).map(|key| format!("key \"{key}\"")).collect();
+    in_order.sort();
+    let by_name: Vec<usize> = in_order.iter().map(|name| at[name[5..name.len() - 1].parse::<usize>().unwrap()]).collect();
+    assert!(by_name.is_sorted() && strings["__metadata__"]["key \"7\""] == "7\n\u{1b}");
+    assert_eq!(Archive::from_bytes(&first, "x").unwrap().tensors.len(), 503);
+}
+
 #[test]
 fn every_type_comes_back_and_another_reader_agrees() {
     let mut archive = Archive::default();

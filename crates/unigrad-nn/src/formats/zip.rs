@@ -213,10 +213,11 @@ impl Entry {
     /// Its first bytes, at most `n`.
     pub(super) fn head(&self, source: &Source, n: u64) -> Result<Vec<u8>> {
         let (begin, n) = (self.begin(source)?, n.min(self.len));
+        let name = format!("entry {}", printable(&self.name));
         if !self.deflated {
-            return source.read(begin, n, &self.name);
+            return source.read(begin, n, &name);
         }
-        layout::inflate_head(source, begin, self.packed, n, &self.name)
+        layout::inflate_head(source, begin, self.packed, n, &name)
     }
 
     /// All of it, if it is not longer than `limit`.

@@ -230,3 +230,21 @@ fn what_unpacks_to_much_is_refused() {
     assert!(error.contains("unpacks to 33554432 bytes") && error.contains("open_at_most"), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// Names come from strangers, also where what they name is cut off.
+#[test]
+fn names_of_entries_command_nothing() {
+    let mut file = golden("arrays_packed.npz");
+    let directory = file.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    let (local, central) = (30, directory + 46);
+    assert_eq!((&file[local..local + 6], &file[central..central + 6]), (&b"b1.npy"[..], &b"b1.npy"[..]));
+    (file[local], file[central]) = (0x1b, 0x1b);
+    // Six bytes more than are there, in the directory and before the data.
+    file[directory + 24] += 6;
+    file[local + 6 + 4] += 6;
+    let error = TensorFile::from_bytes(file, "x.npz").and_then(|file| file.read_all()).unwrap_err().to_string();
+    assert!(
+        error.contains("entry \\u001b1.npy: announces at least 140 bytes, and unpacks to 134") && !error.contains('\u{1b}'),
+        "{error:?}"
+    );
+}

@@ -6,9 +6,11 @@
 //! the same input. A case may take ten seconds, and as much memory as its part allows: see [`parts`].
 //! Never: asks whether results are right; other tests do.
 
+mod formats;
 mod memory;
 mod mutate;
 mod parts;
+mod tensor_files;
 mod worker;
 
 use parts::{KNOWN, PARTS, Part};
@@ -18,7 +20,6 @@ use std::{
     process::{Command, ExitCode, Stdio},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
     time::{Duration, Instant},
@@ -38,7 +39,7 @@ const TRIES: usize = 400;
 
 const HELP: &str = "\
 cargo xtask fuzz [--seconds N] [--seed S] [--part NAME] [--case I] [--input FILE]
-    Gives mutated files, texts and calls to whatever reads them, for N seconds (default 60): no panic, no hang, no more memory than the input is worth.
+    Gives mutated files, texts and calls to whatever reads them, for N seconds (default 60, without the build): no panic, no hang, no more memory than the input is worth.
     --seed S       the first of the inputs (default: the time)
     --part NAME    one part only
     --case I       one case only, as a failure names it; with --part and --seed
@@ -104,26 +105,86 @@ fn main() -> ExitCode {
     }
 }
 
+/// A part's cases from one on, for some seconds.
+struct Slice {
+    part: usize,
+    from: u64,
+    seconds: f64,
+}
+
+/// Where the cases of a part's second slice begin: no slice gets there.
+const FAR: u64 = 1 << 32;
+
+/// The time of all parts, laid end to end and cut into equal lengths, one for each processor: so all are done after the seconds that were asked for. A part
+/// that is cut goes on elsewhere, with other cases.
+fn slices(parts: &[&Part], lanes: usize, seconds: f64) -> Vec<Vec<Slice>> {
+    let shares: f64 = parts.iter().map(|part| f64::from(part.share)).sum();
+    let mut all: Vec<Vec<Slice>> = (0..lanes).map(|_| Vec::new()).collect();
+    let (mut lane, mut left) = (0, seconds);
+    for (at, part) in parts.iter().enumerate() {
+        let mut wanted = seconds * lanes as f64 * f64::from(part.share) / shares;
+        let mut from = 0;
+        loop {
+            let seconds_here = wanted.min(left);
+            // What rounding leaves is no slice.
+            let is_last = lane + 1 == lanes || wanted <= left + 1e-6 * seconds;
+            let slice = Slice { part: at, from, seconds: if is_last { wanted } else { seconds_here } };
+            if let Some(own) = all.get_mut(lane) {
+                own.push(slice);
+            }
+            if is_last {
+                left -= wanted;
+                break;
+            }
+            (wanted, from) = (wanted - seconds_here, from + FAR);
+            (lane, left) = (lane + 1, seconds);
+        }
+    }
+    all
+}
+
 /// All parts, as many at a time as there are processors.
 fn fuzz(options: &Options) -> ExitCode {
+    let begin = Instant::now();
     let parts: Vec<&Part> = options.part.map_or_else(|| PARTS.iter().collect(), |part| vec![part]);
-    let at_once = std::thread::available_parallelism().map_or(1, |n| n.get()).min(parts.len());
-    let each = options.seconds * at_once as f64 / parts.len() as f64;
-    let (next, total) = (AtomicUsize::new(0), Mutex::new((0, 0)));
+    let lanes = std::thread::available_parallelism().map_or(1, |n| n.get()).min(parts.len());
+    let slices = slices(&parts, lanes, options.seconds);
+    let n_slices = |part: usize| slices.iter().flatten().filter(|slice| slice.part == part).count();
+    let tallies: Vec<Mutex<(usize, Tally)>> = (0..parts.len()).map(|part| Mutex::new((n_slices(part), Tally::default()))).collect();
     std::thread::scope(|scope| {
-        for _ in 0..at_once {
-            scope.spawn(|| {
-                while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let Tally { cases, failures, memory } = run_part(part, options.seed, each);
-                    println!("{}: {cases} {}, {failures} failures, at most {} MiB", part.name, part.unit, memory >> 20);
-                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-                    *total = (total.0 + cases, total.1 + failures);
+        for own in &slices {
+            let (parts, tallies) = (&parts, &tallies);
+            scope.spawn(move || {
+                for Slice { part: at, from, seconds } in own {
+                    let part = parts[*at];
+                    let done = run_part(part, options.seed, *from, *seconds);
+                    let mut sum = tallies[*at].lock().unwrap_or_else(PoisonError::into_inner);
+                    let (left, tally) = &mut *sum;
+                    *left -= 1;
+                    tally.cases += done.cases;
+                    tally.failures += done.failures;
+                    tally.memory = tally.memory.max(done.memory);
+                    if *left == 0 {
+                        println!(
+                            "{}: {} {}, {} failures, at most {} MiB",
+                            part.name,
+                            tally.cases,
+                            part.unit,
+                            tally.failures,
+                            tally.memory >> 20
+                        );
+                    }
                 }
             });
         }
     });
-    let (cases, failures) = *total.lock().unwrap_or_else(PoisonError::into_inner);
-    println!("fuzz: seed {}, {cases} cases in {} parts, {failures} failures", options.seed, parts.len());
+    let (mut cases, mut failures) = (0, 0);
+    for tally in tallies {
+        let (_, tally) = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (cases, failures) = (cases + tally.cases, failures + tally.failures);
+    }
+    let took = begin.elapsed().as_secs();
+    println!("fuzz: seed {}, {cases} cases in {} parts, {failures} failures, {took} s", options.seed, parts.len());
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -136,14 +197,14 @@ struct Tally {
     memory: u64,
 }
 
-/// A part's cases for some seconds.
-fn run_part(part: &Part, seed: u64, seconds: f64) -> Tally {
+/// A part's cases from `first` on, for some seconds.
+fn run_part(part: &Part, seed: u64, first: u64, seconds: f64) -> Tally {
     let end = Instant::now() + Duration::from_secs_f64(seconds);
-    let (mut from, mut tally) = (0, Tally::default());
+    let (mut from, mut tally) = (first, Tally::default());
     loop {
         let left = end.saturating_duration_since(Instant::now());
         // At least once, so that no part is passed over.
-        if from > 0 && left.is_zero() || tally.failures >= ENOUGH {
+        if from > first && left.is_zero() || tally.failures >= ENOUGH {
             return tally;
         }
         let Ended { ran, at, failed, memory, why } = watch(part, seed, from, left.as_secs_f64());

@@ -3,7 +3,7 @@
 //! Always: before a reader has checked a file's header it may take 64 MiB; after that 16 times the file, or, where the file is packed, what its
 //! header announces, which is capped.
 
-use crate::mutate;
+use crate::{formats, mutate, tensor_files};
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use std::{
     cell::RefCell,
@@ -26,6 +26,8 @@ pub(crate) struct Part {
     pub(crate) stack: usize,
     /// Whether an input means something in parts, so that a smaller one can be looked for; others are seeds.
     pub(crate) in_parts: bool,
+    /// How much of the time it has, beside others.
+    pub(crate) share: u32,
     make: fn(&mut Rng) -> Vec<u8>,
     /// Reads an input; an error is a failure of the reader, not of the input.
     pub(crate) run: fn(&[u8]) -> Result<(), String>,
@@ -33,7 +35,7 @@ pub(crate) struct Part {
     pub(crate) memory: fn(&[u8]) -> u64,
 }
 
-const MIB: u64 = 1 << 20;
+pub(crate) const MIB: u64 = 1 << 20;
 /// The least of stacks that code must do with.
 const SMALL: usize = 256 << 10;
 /// What packed files may announce here.
@@ -44,17 +46,27 @@ pub(crate) const PARTS: &[Part] = &[
     part("idx", idx, read_idx, of_idx),
     part("gzip", gzip, read_idx, of_idx),
     part("checkpoint", checkpoint, read_checkpoint, of_file),
+    part("pt", torch, formats::read_tensors, formats::of_tensors),
+    part("old-pt", tensor_files::older_checkpoint, formats::read_tensors, formats::of_tensors),
+    part("npy", tensor_files::npy, formats::read_tensors, formats::of_tensors),
+    part("npz", tensor_files::npz, formats::read_tensors, formats::of_tensors),
+    part("index", tensor_files::index, formats::read_index, formats::of_tensors),
+    part("network", formats::network, formats::read_network, of_text),
+    part("csv", formats::csv, formats::read_csv, of_text),
+    part("schema", formats::schema, formats::read_schema, of_text),
+    part("toml", formats::configuration, formats::read_configuration, of_text),
+    part("images", formats::picture, formats::read_picture, formats::of_picture),
     part("ir", ir, read_ir, of_text),
     part("region", region, read_region, of_text),
-    Part { unit: "API calls", in_parts: false, ..part("calls", seed, call, |_| u64::MAX) },
-    Part { unit: "graphs", in_parts: false, ..part("graphs", seed, graph, |_| u64::MAX) },
+    Part { unit: "API calls", in_parts: false, share: 3, ..part("calls", seed, call, |_| u64::MAX) },
+    Part { unit: "graphs", in_parts: false, share: 3, ..part("graphs", seed, graph, |_| u64::MAX) },
 ];
 
 /// What the fuzzer's own test runs: inputs that are known to fail, and how.
 pub(crate) const KNOWN: Part = part("known", |rng| vec![0, 0, rng.bits() as u8 % 9, 0], fail, |_| 64 * MIB);
 
 const fn part(name: &'static str, make: fn(&mut Rng) -> Vec<u8>, run: fn(&[u8]) -> Result<(), String>, memory: fn(&[u8]) -> u64) -> Part {
-    Part { name, unit: "inputs", stack: SMALL, in_parts: true, make, run, memory }
+    Part { name, unit: "inputs", stack: SMALL, in_parts: true, share: 1, make, run, memory }
 }
 
 impl Part {
@@ -111,11 +123,11 @@ fn archive(rng: &mut Rng) -> Archive {
 }
 
 /// Its bytes: a length, a header, data.
-fn framed(header: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(header: &str, data: &[u8]) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), data].concat()
 }
 
-fn bytes_of(archive: &Archive) -> Vec<u8> {
+pub(crate) fn bytes_of(archive: &Archive) -> Vec<u8> {
     let views = archive.tensors.iter().map(|(name, tensor)| {
         let dtype = match tensor.dtype {
             DType::F32 => "F32",
@@ -215,7 +227,7 @@ fn read_safetensors(input: &[u8]) -> Result<(), String> {
 }
 
 /// Every refusal says what would help, and nothing that commands a terminal.
-fn remedy(error: &str) -> Result<(), String> {
+pub(crate) fn remedy(error: &str) -> Result<(), String> {
     let commands = error.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
     match (error.contains("help: "), commands) {
         (true, false) => Ok(()),
@@ -291,6 +303,11 @@ fn read_idx(input: &[u8]) -> Result<(), String> {
         Ok(_) => Ok(()),
         Err(error) => remedy(&error.to_string()),
     }
+}
+
+/// A checkpoint of PyTorch's, or what only begins as a file of tensors does.
+fn torch(rng: &mut Rng) -> Vec<u8> {
+    if rng.once_in(8) { tensor_files::noise(rng) } else { tensor_files::checkpoint_of_torch(rng) }
 }
 
 /// A model and its optimizer, and a checkpoint of them.
