@@ -215,8 +215,7 @@ impl<'a, L: Learner> Running<'a, L> {
                 let cause = format!("the source announced {} batches and gave {given}", self.frame.n_batches);
                 return Err(Error::argument(cause, "make `n_batches` tell what `batches` gives"));
             }
-            self.check_memory(&group)?;
-            match self.step(&group) {
+            match self.check_memory(&group).and_then(|()| self.step(&group)) {
                 Err(error) if self.was_interrupted(&error) => {
                     self.save()?;
                     return Ok(Some(Ended::Interrupted));
