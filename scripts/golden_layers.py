@@ -211,6 +211,34 @@ case("WeightNorm", weight_norm(nn.Conv2d(2, 3, 2), dim=1), X(2, 2, 3, 3), varian
 case("SpectralNorm", spectral_norm(nn.Linear(4, 3)), X(2, 4))
 case("SpectralNorm", spectral_norm(nn.Linear(4, 3)), X(2, 4), variant=1, train=False)
 case("SpectralNorm", spectral_norm(nn.ConvTranspose2d(2, 3, 2), n_power_iterations=2), X(2, 2, 3, 3), variant=2)
+options = dict(d_model=8, nhead=2, dim_feedforward=12, dropout=0.0, batch_first=True, bias=False)
+case("TransformerEncoderLayer", nn.TransformerEncoderLayer(**options), X(2, 5, 8), padding, variant=2,
+     run=lambda l, x, m: l(x, src_key_padding_mask=m))
+case("TransformerDecoderLayer", nn.TransformerDecoderLayer(**options), X(2, 4, 8), X(2, 5, 8), padding, variant=2,
+     run=lambda l, x, y, m: l(x, y, tgt_mask=torch.triu(torch.ones(4, 4, dtype=torch.bool), 1), memory_key_padding_mask=m))
+case("Transformer", nn.Transformer(num_encoder_layers=2, num_decoder_layers=1, **options), X(2, 5, 8), X(2, 4, 8), variant=1)
+case("MultiHeadAttention", nn.MultiheadAttention(8, 2, bias=False, batch_first=True), X(3, 5, 8), variant=7,
+     run=lambda l, x: l(x, x, x, need_weights=False)[0])
+# So small that the number that is added counts, with digits that the file has.
+case("RmsNorm", nn.RMSNorm(6), (X(4, 6) * 1e3).round() / 1e6, variant=3)
+
+
+def across(layer, x):
+    """The formula of CrossMapLRN2d, whose own gradient in PyTorch is that of other windows (an index from Lua); and its values, where its running sum, which
+    never takes channel 0 out, has nothing to take out."""
+    half, squares = (layer.size - 1) // 2, x * x
+    sums = torch.stack([squares[:, max(c - half, 0):c + half + 1].sum(1) for c in range(x.shape[1])], 1)
+    y = x * (layer.k + layer.alpha / layer.size * sums) ** -layer.beta
+    if x.shape[1] <= half + 1:
+        assert torch.allclose(y.detach(), layer(x.detach()), rtol=1e-6, atol=0), "PyTorch's values"
+    return y
+
+
+case("CrossMapLrn2d", nn.CrossMapLRN2d(5, alpha=0.5, beta=0.75, k=1.5), X(2, 3, 4, 3), run=across)
+case("CrossMapLrn2d", nn.CrossMapLRN2d(4, alpha=0.5, beta=0.75, k=1.5), X(2, 6, 3, 2), variant=1, run=across)
+case("CrossMapLrn2d", nn.CrossMapLRN2d(3), X(2, 2, 3, 3), variant=2, run=across)
+# One device's; with others it exchanges statistics.
+case("SyncBatchNorm", nn.SyncBatchNorm(3), X(4, 3, 5), train=False)
 
 path = os.path.join(os.path.dirname(__file__), "..", "goldens", "layers.json")
 with open(path, "w") as file:

@@ -35,22 +35,24 @@ pub(crate) enum Command {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Train {
     /// Handwritten digits that ship with the program (UCI optical digits, 8x8 pixels).
-    #[command(after_help = "Example:\n  unigrad train digits --model mlp --epochs 10")]
+    #[command(after_help = "Examples:\n  unigrad train digits --model mlp --epochs 10\n  unigrad train digits --epochs 1 --profile 20")]
     Digits(Digits),
     /// MNIST, from a folder with the IDX files as published.
-    #[command(after_help = "Example:\n  unigrad train mnist --data mnist/ --epochs 6")]
+    #[command(
+        after_help = "Examples:\n  unigrad train mnist --data mnist/ --epochs 6\n  unigrad train mnist --data mnist/ --epochs 1 --profile 20"
+    )]
     Mnist(Mnist),
     /// A character model of a text; samples from it at the end.
     #[command(after_help = "Example:\n  unigrad train gpt --text sonnets.txt --steps 2000 --sample 400")]
     Gpt(Gpt),
     /// A table: classes or numbers of one column, from the others. The encoding is saved with the model.
     #[command(
-        after_help = "Example:\n  unigrad train csv --data iris.csv --target species --epochs 50\n  unigrad predict --model runs/csv/model.safetensors new.csv"
+        after_help = "Example:\n  unigrad train csv --data iris.csv --target species --epochs 50\n  unigrad train csv --data iris.csv --target species --profile 20\n  unigrad predict --model runs/csv/model.safetensors new.csv"
     )]
     Csv(CsvTable),
     /// Image files (PNG, JPEG, WebP) in a folder for each class.
     #[command(
-        after_help = "Example:\n  unigrad train images photos/ --size 64 --epochs 20\n  unigrad predict --model runs/images/model.safetensors one.jpg two.png"
+        after_help = "Example:\n  unigrad train images photos/ --size 64 --epochs 20\n  unigrad train images photos/ --profile 20\n  unigrad predict --model runs/images/model.safetensors one.jpg two.png"
     )]
     Images(ImageFiles),
     /// A whole run in a TOML file: data, network, loss, optimizer, schedule, settings.
@@ -82,6 +84,9 @@ pub(crate) struct Common {
     /// Continue the interrupted run in the output folder; the result is that of a run that was not interrupted.
     #[arg(long)]
     pub(crate) resume: bool,
+    /// Profile N steps, after the first few: trace.json, kernels.txt and profile.html in the output folder, the table of kernels and a verdict here.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) profile: Option<u64>,
     /// Print one JSON object per line instead of text.
     #[arg(long)]
     pub(crate) json: bool,
@@ -168,7 +173,7 @@ pub(crate) struct Gpt {
 const CONFIG_HELP: &str = "\
 Example: unigrad train config iris.toml, with this in iris.toml:
   loss = \"cross_entropy\"          # without it: what is usual for the data
-  [data.csv]                      # or [data.images] folder = ..., data = \"digits\", [data.mnist] folder = ...
+  [data.csv]                      # or images, digits, mnist, fashion_mnist, cifar10, cifar100, idx, npy, npz, text, texts
   file = \"iris.csv\"
   target = \"species\"
   [network]
@@ -185,7 +190,16 @@ Example: unigrad train config iris.toml, with this in iris.toml:
   [train]
   max_epochs = 50
   batch_size = 32
-  validation_split = 0.2";
+  validation_split = 0.2
+  precision = \"bf16\"            # or f32, f16
+  clip_norm = 1.0
+  ema = 0.999
+  metrics = [\"accuracy\", { top_k = { k = 3 } }]
+  keep_best = { metric = \"val_accuracy\", better = \"higher\" }
+  early_stopping = { patience = 5 }
+  tensorboard = true
+
+With a profile of 20 steps: unigrad train config iris.toml --profile 20";
 
 #[derive(Args, Debug)]
 pub(crate) struct CsvTable {

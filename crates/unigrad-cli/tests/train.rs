@@ -132,3 +132,40 @@ fn devices_tell_of_settings_that_are_wrong() {
     let text = stdout(&unigrad(&["devices"]).env("UNIGRAD_DEVICE", "CPU").output().unwrap());
     assert!(text.contains("Chosen device: CPU (UNIGRAD_DEVICE)"), "{text}");
 }
+
+#[test]
+fn some_steps_are_profiled() {
+    let folder = Folder::new("profile");
+    let (out, file) = (folder.path("out"), folder.path("run.toml"));
+    let config =
+        "data = \"digits\"\ndevice = \"cpu\"\n[network]\nlayers = [\"flatten\", \"output\"]\n[train]\nmax_epochs = 1\nprofile = 3\n";
+    fs::write(&file, config).unwrap();
+    let digits: &[&str] = &["train", "digits", "--model", "mlp", "--epochs", "1", "--profile", "4", "--device", "cpu", "--out"];
+    for (args, steps) in [(digits, "4"), (&["train", "config", text(&file), "--out"], "3")] {
+        let output = run(&[args, &[text(&out)]].concat());
+        let shown = stdout(&output);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for part in [&format!("profile of {steps} steps."), "devices busy", "kernel", "profile.html (memory over time)"] {
+            assert!(shown.contains(part), "no {part:?} in {shown}");
+        }
+        for name in ["profile.html", "trace.json", "kernels.txt"] {
+            assert!(fs::metadata(out.join(name)).unwrap().len() > 100, "{name}");
+            fs::remove_file(out.join(name)).unwrap();
+        }
+    }
+    // A run that is over before the profile begins says so.
+    let long = ["train", "digits", "--model", "mlp", "--epochs", "1", "--batch", "1024", "--profile", "4", "--out", text(&out)];
+    assert!(stdout(&run(&long)).contains("no profile"));
+    let json = run(&["train", "digits", "--model", "mlp", "--epochs", "1", "--profile", "2", "--json", "--out", text(&out)]);
+    let line =
+        stdout(&json).lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()).find(|line| line["event"] == "profile");
+    assert!(line.is_some_and(|line| line["steps"] == 2 && line["verdict"].is_string()));
+    refused_status(&["train", "digits", "--profile", "0"]);
+    let help = stdout(&run(&["train", "digits", "--help"]));
+    assert!(help.contains("--profile <N>") && help.contains("unigrad train digits --epochs 1 --profile 20"), "{help}");
+}
+
+/// Arguments that make no sense have an exit status of their own.
+fn refused_status(args: &[&str]) {
+    assert_eq!(run(args).status.code(), Some(2), "{args:?}");
+}

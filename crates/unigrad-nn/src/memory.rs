@@ -57,14 +57,22 @@ fn bytes(tensor: &Tensor) -> u64 {
 /// ```
 #[track_caller]
 pub fn estimate<M: Module + ?Sized, R: Rule>(model: &M, optimizer: &Optimizer<R>, loss: &Tensor) -> Result<Estimate> {
+    let states = optimizer.rule().state_names();
+    let state = states.into_iter().flat_map(|name| optimizer.state_named(name)).map(|state| bytes(&state)).sum();
+    estimate_with(model, &optimizer.parameters(), state, loss)
+}
+
+/// As [`estimate`], of any optimizers: of the parameters that they train, and `state` bytes of state.
+///
+/// # Errors
+/// As of [`estimate`].
+#[track_caller]
+pub fn estimate_with<M: Module + ?Sized>(model: &M, parameters: &[Tensor], state: u64, loss: &Tensor) -> Result<Estimate> {
     let loss = loss.clone().check()?;
-    let mut estimate = Estimate::default();
+    let mut estimate = Estimate { optimizer: state, ..Estimate::default() };
     for entry in module::entries(model) {
         *(if entry.buffer { &mut estimate.buffers } else { &mut estimate.parameters }) += bytes(entry.tensor);
     }
-    let states = optimizer.rule().state_names();
-    estimate.optimizer = states.into_iter().flat_map(|name| optimizer.state_named(name)).map(|state| bytes(&state)).sum();
-    let parameters = optimizer.parameters();
     let parameters: Vec<&Tensor> = parameters.iter().collect();
     let gradients: Vec<Tensor> = grad_allow_unused(&loss, None, &parameters)?.into_iter().flatten().collect();
     if gradients.is_empty() && !parameters.is_empty() {

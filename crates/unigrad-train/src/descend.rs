@@ -4,7 +4,7 @@
 //! knows what else to put back.
 
 use crate::learner::{Clip, Outcome, StepSettings};
-use unigrad_nn::{Error, Optimize, Result, clip_grad_norm, clip_grad_value};
+use unigrad_nn::{Error, GradScaler, Optimize, Result, clip_grad_norm, clip_grad_value};
 use unigrad_tensor::{Tensor, eval, no_grad};
 
 /// One step of `optimizer` down the loss that `forward` records for each batch, as `settings` ask.
@@ -55,6 +55,11 @@ fn at_once<B>(optimizer: &mut dyn Optimize, batch: &B, settings: &StepSettings, 
 fn clipped<B>(optimizer: &mut dyn Optimize, batch: &B, settings: &StepSettings, forward: Forward<'_, B>) -> Result<Outcome> {
     optimizer.zero_grad();
     let outcome = forward(batch)?;
+    if let Some(scaler) = &settings.scaler {
+        let stepped = scaled(optimizer, &mut scaler.borrow_mut(), settings, &outcome, |scaler| scaler.scale(&outcome.loss).backward());
+        optimizer.zero_grad();
+        return stepped.map(|()| outcome);
+    }
     let loss = settings.conditional(&outcome.loss);
     loss.backward()?;
     clip(optimizer, settings.clip);
@@ -62,6 +67,21 @@ fn clipped<B>(optimizer: &mut dyn Optimize, batch: &B, settings: &StepSettings, 
     let stepped = optimizer.step_guarded(&loss, &std::iter::once(&loss).chain(&wanted).collect::<Vec<_>>());
     optimizer.zero_grad();
     stepped.map(|()| Outcome { loss, ..outcome })
+}
+
+/// A step by gradients of a scaled loss, which `backward` leaves: divided by the scale once, clipped, and none where one of them is not finite.
+fn scaled(
+    optimizer: &mut dyn Optimize,
+    scaler: &mut GradScaler,
+    settings: &StepSettings,
+    outcome: &Outcome,
+    backward: impl FnOnce(&GradScaler) -> Result<()>,
+) -> Result<()> {
+    backward(scaler)?;
+    scaler.unscale(optimizer)?;
+    clip(optimizer, settings.clip);
+    let wanted = outcome.wanted();
+    scaler.step_and(optimizer, &std::iter::once(&outcome.loss).chain(&wanted).collect::<Vec<_>>())
 }
 
 fn accumulated<B>(
@@ -73,7 +93,7 @@ fn accumulated<B>(
 ) -> Result<Outcome> {
     let before: Vec<(Tensor, Tensor)> = buffers.iter().map(|buffer| (buffer.clone(), buffer.detach())).collect();
     optimizer.zero_grad();
-    let stepped = gather(optimizer, batches, settings, forward);
+    let stepped = gather(optimizer, &before, batches, settings, forward);
     optimizer.zero_grad();
     match stepped {
         Ok(outcome) => Ok(Outcome { undo: before, ..outcome }),
@@ -90,7 +110,13 @@ pub(crate) fn put_back(before: &[(Tensor, Tensor)]) -> Result<()> {
     Tensor::realize_all(&before.iter().map(|(tensor, _)| tensor).collect::<Vec<_>>())
 }
 
-fn gather<B>(optimizer: &mut dyn Optimize, batches: &[B], settings: &StepSettings, forward: Forward<'_, B>) -> Result<Outcome> {
+fn gather<B>(
+    optimizer: &mut dyn Optimize,
+    before: &[(Tensor, Tensor)],
+    batches: &[B],
+    settings: &StepSettings,
+    forward: Forward<'_, B>,
+) -> Result<Outcome> {
     let parameters = optimizer.parameters();
     let device = parameters.first().map(Tensor::device).transpose()?;
     let Some(device) = device else {
@@ -101,7 +127,15 @@ fn gather<B>(optimizer: &mut dyn Optimize, batches: &[B], settings: &StepSetting
         let outcome = forward(batch)?;
         let loss = settings.conditional(&outcome.loss);
         // Weighted by its items: the mean over all of them is known when all are there.
-        (&loss * Tensor::scalar(outcome.n_items as f64, loss.dtype(), &device)).backward()?;
+        match &settings.scaler {
+            None => (&loss * Tensor::scalar(outcome.n_items as f64, loss.dtype(), &device)).backward()?,
+            // Of the first batch's: half types have no room for numbers of items, and the scale has found what room there is.
+            Some(scaler) => {
+                let first = outcomes.first().map_or(outcome.n_items, |first: &Outcome| first.n_items).max(1);
+                let scaled = scaler.borrow().scale(&loss);
+                (&scaled * Tensor::scalar(outcome.n_items as f64 / first as f64, scaled.dtype(), &device)).backward()?;
+            }
+        }
         no_grad(|| eval::guard_assignments(&loss.isfinite().expr().detach().reshape(&[])));
         let gradients: Vec<Tensor> = parameters.iter().filter_map(Tensor::grad).collect();
         let wanted = outcome.wanted();
@@ -109,14 +143,26 @@ fn gather<B>(optimizer: &mut dyn Optimize, batches: &[B], settings: &StepSetting
         outcomes.push(Outcome { loss: loss.detach(), ..outcome });
     }
     let n_items: usize = outcomes.iter().map(|outcome| outcome.n_items).sum();
+    let weights = match (&settings.scaler, outcomes.first()) {
+        (Some(_), Some(first)) => n_items as f64 / first.n_items.max(1) as f64,
+        _ => n_items as f64,
+    };
     no_grad(|| {
         for parameter in &parameters {
-            let share = |gradient: Tensor| &gradient * Tensor::scalar(1.0 / n_items.max(1) as f64, gradient.dtype(), &device);
+            let share = |gradient: Tensor| &gradient * Tensor::scalar(1.0 / weights.max(f64::MIN_POSITIVE), gradient.dtype(), &device);
             parameter.set_grad(parameter.grad().map(share));
         }
     });
-    clip(optimizer, settings.clip);
     let outcome = no_grad(|| Outcome::joined(outcomes, &device))?;
+    if let Some(scaler) = &settings.scaler {
+        // What layers have assigned is undone with a step that is not taken: so it is assigned with the step.
+        let now: Vec<Tensor> = before.iter().map(|(buffer, _)| buffer.detach()).collect();
+        put_back(before)?;
+        no_grad(|| before.iter().zip(&now).try_for_each(|((buffer, _), now)| buffer.assign(now)))?;
+        scaled(optimizer, &mut scaler.borrow_mut(), settings, &outcome, |_| Ok(()))?;
+        return Ok(outcome);
+    }
+    clip(optimizer, settings.clip);
     let wanted = outcome.wanted();
     optimizer.step_guarded(&outcome.loss, &std::iter::once(&outcome.loss).chain(&wanted).collect::<Vec<_>>())?;
     Ok(outcome)

@@ -160,7 +160,7 @@ impl Trainer {
         Ok(points)
     }
 
-    /// The greatest batch whose training step fits into memory, by doubling from `first` (see [`suggested_batch_size`]) as long as an estimate from the steps
+    /// The greatest batch whose training step fits into memory, by doubling from `first` ([`Info::starting_batch`](unigrad_device::Info::starting_batch), say) as long as an estimate from the steps
     /// before it fits, a step succeeds, and `most` is not passed. `make` makes a batch of so many items on the trainer's device.
     ///
     /// An error if not even one item fits.
@@ -176,18 +176,6 @@ impl Trainer {
         let found = try_batches(&self.device, learner, first.clamp(1, most.max(1)), most.max(1), make);
         before.restore(learner)?;
         found
-    }
-}
-
-/// A batch size to begin with, by the device's memory: 256 items where a device of its own has more than 8 GiB, 128 where it has less, 32 where work is done
-/// by the host's processor.
-pub fn suggested_batch_size(device: &Device) -> usize {
-    const LARGE: u64 = 8 << 30;
-    let info = device.info();
-    match (info.software || device.completes_at_once(), info.memory_total > LARGE) {
-        (true, _) => 32,
-        (false, true) => 256,
-        (false, false) => 128,
     }
 }
 

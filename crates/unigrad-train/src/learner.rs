@@ -3,7 +3,7 @@
 //! In: batches. Out: a loss and what is counted beside it, and parameters that changed; or an error, and nothing changed.
 
 use std::{cell::RefCell, rc::Rc};
-use unigrad_nn::{Error, GradScaler, Module, Optimize, Result};
+use unigrad_nn::{Error, GradScaler, Module, Optimize, Result, gradient_checkpointing, memory::Estimate};
 use unigrad_tensor::{DType, Device, Tensor, autocast};
 
 /// What a trainer trains: models, optimizers, and what one step does with them.
@@ -31,6 +31,11 @@ pub trait Learner {
 
     /// A batch in use: no gradients are recorded, and layers behave as in use.
     fn evaluate(&mut self, batch: &Self::Batch) -> Result<Outcome>;
+
+    /// What a step of this batch needs of the device's memory; `None` if that is not known. Records the step, and computes nothing.
+    fn estimate(&mut self, _batch: &Self::Batch) -> Result<Option<Estimate>> {
+        Ok(None)
+    }
 
     /// The first number in a step that is not finite, in words; `None` if that is not known. Called with what the step was given, after it changed nothing.
     fn first_not_finite(&mut self, _batches: &[Self::Batch]) -> Result<Option<String>> {
@@ -71,6 +76,8 @@ pub struct StepSettings {
     pub clip: Option<Clip>,
     /// What the forward pass computes in.
     pub precision: Precision,
+    /// Whether blocks of layers are computed again in the backward pass, instead of being kept; see [`gradient_checkpointing`].
+    pub gradient_checkpointing: bool,
     /// The loss scale, in `F16`.
     pub(crate) scaler: Option<Rc<RefCell<GradScaler>>>,
     /// Where this (a `Bool` of rank 0) is false, the step must change nothing: one before it has failed, and nobody has read that yet.
@@ -80,6 +87,7 @@ pub struct StepSettings {
 impl StepSettings {
     /// A forward pass in the precision of the run; [`descend`](crate::descend) calls its own so.
     pub fn forward<T>(&self, forward: impl FnOnce() -> T) -> T {
+        let forward = || if self.gradient_checkpointing { gradient_checkpointing(forward) } else { forward() };
         match self.precision {
             Precision::Full => forward(),
             Precision::Bf16 => autocast(DType::BF16, forward),

@@ -47,10 +47,10 @@ mod supervised;
 mod trainer;
 
 pub use callback::{Callback, Context, Saved};
-pub use callbacks::{EarlyStopping, Ema, KeepBest, Scalar, TensorBoard, read_scalars};
+pub use callbacks::{EarlyStopping, Ema, KeepBest, Scalar, Swa, TensorBoard, read_scalars};
 pub use console::Console;
 pub use descend::descend;
-pub use finder::{BatchSizes, LrCurve, LrRange, suggested_batch_size};
+pub use finder::{BatchSizes, LrCurve, LrRange};
 pub use history::{EpochRow, History};
 pub use learner::{Clip, Learner, Number, Outcome, Precision, StepSettings};
 pub use profile::StepProfile;

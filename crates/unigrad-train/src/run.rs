@@ -23,7 +23,7 @@ use std::{cell::RefCell, path::PathBuf, rc::Rc, time::Instant};
 use unigrad_data::Source;
 use unigrad_nn::{Error, GradScaler, Plateau, Result, ScalerOptions, metrics::Metric};
 use unigrad_tensor::{DType, ErrorKind, Generator, Tensor, eval, manual_seed, no_grad};
-use validation::count;
+use validation::{count, values_in_use};
 
 /// Steps between two reads of losses, where to read is to wait.
 const READ_EVERY: usize = 16;
@@ -130,10 +130,6 @@ impl<'a, L: Learner> Running<'a, L> {
         lock(&mut trainer)?;
         let scaled = trainer.step.precision == Precision::F16;
         if scaled {
-            if accumulate > 1 || trainer.step.clip.is_some() {
-                let cause = "a run in F16 that accumulates batches or clips gradients itself";
-                return Err(Error::argument(cause, "train in BF16, or clip by the optimizer (`clip_norm`)"));
-            }
             let scaler = GradScaler::new(ScalerOptions::default(), &trainer.device)?;
             trainer.step.scaler = Some(Rc::new(RefCell::new(scaler)));
         }
@@ -219,7 +215,7 @@ impl<'a, L: Learner> Running<'a, L> {
                 let cause = format!("the source announced {} batches and gave {given}", self.frame.n_batches);
                 return Err(Error::argument(cause, "make `n_batches` tell what `batches` gives"));
             }
-            match self.step(&group) {
+            match self.check_memory(&group).and_then(|()| self.step(&group)) {
                 Err(error) if self.was_interrupted(&error) => {
                     self.save()?;
                     return Ok(Some(Ended::Interrupted));
@@ -256,6 +252,22 @@ impl<'a, L: Learner> Running<'a, L> {
     /// terminal, or libraries that take the signal for theirs and delete their files; the run stands before what did not compile.
     fn was_interrupted(&self, error: &Error) -> bool {
         error.kind() == ErrorKind::Compile && self.trainer.stop_when.as_ref().is_some_and(|stop| stop())
+    }
+
+    /// Before the first step of this process: whether it fits into the device's memory.
+    fn check_memory(&mut self, group: &[L::Batch]) -> Result<()> {
+        let device = self.trainer.device;
+        let (true, Some(batch)) = (std::mem::take(&mut self.trainer.check_memory), group.first()) else { return Ok(()) };
+        if device.memory_stats().free == 0 {
+            return Ok(());
+        }
+        let settings = self.trainer.step.clone();
+        let random = Generator::global().state();
+        // A step that cannot be recorded, or estimated, tells why itself.
+        match self.again(random, |learner| settings.forward(|| learner.estimate(batch)))? {
+            Ok(Some(estimate)) => estimate.check(&device),
+            Ok(None) | Err(_) => Ok(()),
+        }
     }
 
     fn step(&mut self, group: &[L::Batch]) -> Result<()> {
@@ -374,6 +386,13 @@ impl<'a, L: Learner> Running<'a, L> {
         if self.trainer.callbacks.is_empty() {
             return Ok(());
         }
+        let mut validated: Vec<(String, Tensor)> = Vec::new();
+        for (parameter, value) in values_in_use(self.learner)? {
+            if let Some((name, _)) = self.state.iter().find(|(_, tensor)| tensor.same(&parameter)) {
+                validated.push((name.clone(), value));
+            }
+        }
+        validated.extend(self.trainer.callbacks.iter().flat_map(|callback| callback.validated()));
         let mut context = Context {
             epoch: self.position.epoch,
             batch: self.position.batch,
@@ -388,7 +407,7 @@ impl<'a, L: Learner> Running<'a, L> {
             device: self.trainer.device,
             ended: self.ended.clone(),
             validates: !matches!(self.validation, Validation::None),
-            validated: self.trainer.callbacks.iter().flat_map(|callback| callback.validated()).collect(),
+            validated,
             stop: None,
         };
         for callback in &mut self.trainer.callbacks {
@@ -402,6 +421,10 @@ impl<'a, L: Learner> Running<'a, L> {
 
     fn end(mut self, ended: Ended) -> Result<Run> {
         self.profiling.end(self.trainer.folder.as_deref())?;
+        if matches!(ended, Ended::Done | Ended::Stopped(_)) {
+            // What is kept for use is what the run leaves.
+            self.learner.optimizers_mut().into_iter().try_for_each(|(_, optimizer)| optimizer.set_training(false))?;
+        }
         self.ended = Some(ended.clone());
         self.call(|callback, run| callback.on_run_end(run))?;
         let report = self.page();

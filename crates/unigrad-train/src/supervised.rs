@@ -5,7 +5,11 @@ use crate::{
     learner::{Learner, Outcome, StepSettings},
 };
 use unigrad_data::Batch;
-use unigrad_nn::{Error, Layer, Loss, Module, Optimize, Result, first_not_finite, name_layer};
+use unigrad_nn::{
+    Error, Layer, Loss, Module, Optimize, Result, first_not_finite,
+    memory::{self, Estimate},
+    name_layer,
+};
 use unigrad_tensor::{Tensor, no_grad};
 
 type Forward<M, B> = Box<dyn Fn(&M, &B) -> Result<Outcome>>;
@@ -102,6 +106,12 @@ impl<M: Module, O: Optimize, B> Learner for Supervised<M, O, B> {
 
     fn evaluate(&mut self, batch: &B) -> Result<Outcome> {
         (self.forward)(&self.model, batch)
+    }
+
+    fn estimate(&mut self, batch: &B) -> Result<Option<Estimate>> {
+        let outcome = (self.forward)(&self.model, batch)?;
+        let state = self.optimizer.state_bytes() as u64;
+        memory::estimate_with(&self.model, &self.optimizer.parameters(), state, &outcome.loss).map(Some)
     }
 
     fn first_not_finite(&mut self, batches: &[B]) -> Result<Option<String>> {

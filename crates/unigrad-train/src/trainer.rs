@@ -35,7 +35,7 @@ pub(crate) enum Resume {
     Checkpoint(Box<Checkpoint>),
 }
 
-type MakeMetric = Box<dyn Fn() -> Box<dyn Metric>>;
+pub(crate) type MakeMetric = Box<dyn Fn() -> Box<dyn Metric>>;
 
 /// How to train. The settings have defaults; [`Trainer::fit`] is the run.
 pub struct Trainer {
@@ -68,6 +68,7 @@ pub struct Trainer {
     pub(crate) save_model: bool,
     pub(crate) json_lines: bool,
     pub(crate) profile: u64,
+    pub(crate) check_memory: bool,
 }
 
 impl Trainer {
@@ -102,6 +103,7 @@ impl Trainer {
             save_model: true,
             json_lines: false,
             profile: 0,
+            check_memory: true,
         }
     }
 
@@ -166,10 +168,25 @@ impl Trainer {
         self
     }
 
-    /// What forward passes compute in. [`Precision::F16`] goes without [`Trainer::accumulate`] and [`Trainer::clip`]; the optimizer's own clipping is after the
-    /// loss scale.
+    /// What forward passes compute in. In [`Precision::F16`] gradients are divided by the loss scale once, before they are clipped, and a step of several
+    /// batches changes nothing where one of them overflowed.
     pub fn precision(mut self, precision: Precision) -> Self {
         self.step.precision = precision;
+        self
+    }
+
+    /// Whether blocks of layers keep no activations for the backward pass, which computes them again: less memory, more work, the same gradients. Of models
+    /// made of stacks of layers, and of those that call [`checkpointed`](unigrad_nn::checkpointed); see [`gradient_checkpointing`](unigrad_nn::gradient_checkpointing).
+    pub fn gradient_checkpointing(mut self, recomputed: bool) -> Self {
+        self.step.gradient_checkpointing = recomputed;
+        self
+    }
+
+    /// Whether the first step's need of memory is estimated before it is taken, so that one that does not fit ends the run with the estimate, what is there
+    /// and the remedy; it is, unless this says otherwise. Of devices that tell what they have, and learners that can be estimated
+    /// ([`Learner::estimate`]; [`Supervised`](crate::Supervised) can).
+    pub fn check_memory(mut self, checked: bool) -> Self {
+        self.check_memory = checked;
         self
     }
 

@@ -16,7 +16,7 @@ use unigrad_nn::{
 use unigrad_tensor::{Device, ErrorKind, Tensor, manual_seed};
 use unigrad_train::{
     Callback, Clip, Context, EarlyStopping, Ended, Error, KeepBest, Learner, LrRange, Optimize, Outcome, Result, StepSettings, Supervised,
-    TensorBoard, Trainer, compare, descend, read_scalars, suggested_batch_size,
+    TensorBoard, Trainer, compare, descend, read_scalars,
 };
 
 fn plain(device: &Device) -> Sequential {
@@ -275,7 +275,7 @@ fn finders_leave_the_learner_as_it_was() -> Result<()> {
         let (input, target) = (Tensor::from_slice(&points, [n, 3], &device), Tensor::from_slice(&classes, [n], &device));
         Ok(Batch { input, target, indices: (0..n).collect() })
     };
-    let sizes = trainer.find_batch_size(&mut learner, suggested_batch_size(&device), 300, make)?;
+    let sizes = trainer.find_batch_size(&mut learner, device.info().starting_batch(), 300, make)?;
     assert_eq!(sizes.tried.iter().map(|(n, _, _)| *n).collect::<Vec<_>>(), [32, 64, 128, 256, 300]);
     assert!(sizes.best == 300 && sizes.tried[3].1 > 0);
     assert!(bits(&learner.model) == weights && Optimize::state_dict(&learner.optimizer)? == state);

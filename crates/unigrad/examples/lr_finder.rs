@@ -6,7 +6,7 @@ use unigrad::{
     data::{Arrays, Batch, Loader},
     nn::{HostTensor, Linear, MseLoss, Relu, Sequential, Sgd, random::Rng},
     prelude::*,
-    train::{LrRange, Supervised, Trainer, suggested_batch_size},
+    train::{LrRange, Supervised, Trainer},
 };
 
 fn main() -> Result<()> {
@@ -33,8 +33,8 @@ fn main() -> Result<()> {
         let (input, target) = (Tensor::randn([n, 4], DType::F32, &device), Tensor::randn([n, 1], DType::F32, &device));
         Ok(Batch { input, target, indices: (0..n).collect() })
     };
-    let most = 4 * suggested_batch_size(&device);
-    let sizes = Trainer::new(&device).find_batch_size(&mut learner, suggested_batch_size(&device), most, &mut batch_of)?;
+    let most = 4 * device.info().starting_batch();
+    let sizes = Trainer::new(&device).find_batch_size(&mut learner, device.info().starting_batch(), most, &mut batch_of)?;
     println!("four times the suggested batch fits: {}", sizes.best == most);
 
     learner.optimizer.set_lr(lr / 4.0); // where the loss falls fastest, a little less is safe

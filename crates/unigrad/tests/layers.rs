@@ -158,14 +158,23 @@ fn in_variants(name: &str, variant: u64) -> Option<Built> {
             layer.attend(&x[0], &x[0], &x[0], &AttentionOptions { causal: true, ..AttentionOptions::default() })
         }),
         ("MultiHeadAttention", 6) => layer(attention()),
+        ("MultiHeadAttention", 7) => layer(attention().no_bias()),
         ("BatchNorm", 4) => layer(nn::BatchNorm::new(3, d).no_affine()),
         ("BatchNorm", 5) => layer(nn::BatchNorm::new(3, d).no_running_stats()),
         ("BatchNorm", 6) => layer(nn::BatchNorm::new(3, d).momentum(None)),
         ("BatchNorm", 7) => built(nn::BatchNorm::new(3, d), false, |layer, x| layer.forward(&x[0])),
         ("BatchNorm", 8) => built(nn::BatchNorm::new(3, d).no_running_stats(), false, |layer, x| layer.forward(&x[0])),
         ("LayerNorm", 2) => layer(nn::LayerNorm::over(&[3, 6], d).no_affine()),
-        ("RmsNorm", 1) => layer(nn::RmsNorm::over(&[3, 6], d)),
-        ("RmsNorm", 2) => layer(nn::RmsNorm::over(&[3, 6], d).no_affine()),
+        ("RmsNorm", 0) => layer(nn::RmsNorm::new(6, d).eps(1e-5)),
+        ("RmsNorm", 1) => layer(nn::RmsNorm::over(&[3, 6], d).eps(1e-5)),
+        ("RmsNorm", 2) => layer(nn::RmsNorm::over(&[3, 6], d).no_affine().eps(1e-5)),
+        ("RmsNorm", 3) => layer(nn::RmsNorm::new(6, d)),
+        ("CrossMapLrn2d", 2) => layer(nn::CrossMapLrn2d::new(3)),
+        ("CrossMapLrn2d", _) => {
+            let size = if variant == 0 { 5 } else { 4 };
+            layer(nn::CrossMapLrn2d { alpha: 0.5, beta: 0.75, k: 1.5, ..nn::CrossMapLrn2d::new(size) })
+        }
+        ("SyncBatchNorm", _) => built(nn::SyncBatchNorm::new(3, d), false, |layer, x| layer.forward(&x[0])),
         ("GroupNorm", 1) => layer(nn::GroupNorm::new(2, 6, d).no_affine()),
         ("Conv1d", 1..=3) => layer(nn::Conv1d::new(2, 3, 3, padded(&[2]), d).padding_mode(mode())),
         ("Conv2d", 1..=3) => layer(nn::Conv2d::with_kernel(2, 3, [3, 2], padded(&[1, 2]), d).padding_mode(mode())),
@@ -204,7 +213,11 @@ fn build(name: &str, variant: u64) -> Built {
     let masks = |padding: &Tensor| nn::AttentionMasks { padding: Some(padding.clone()), ..nn::AttentionMasks::none() };
     let options = || {
         let options = nn::TransformerOptions { hidden: 12, dropout: 0.0, ..nn::TransformerOptions::new(8, 2) };
-        if variant == 0 { options } else { nn::TransformerOptions { activation: nn::Activation::Gelu, norm_first: true, ..options } }
+        match (name, variant) {
+            (_, 0) => options,
+            ("Transformer", _) | (_, 2) => nn::TransformerOptions { bias: false, ..options },
+            _ => nn::TransformerOptions { activation: nn::Activation::Gelu, norm_first: true, ..options },
+        }
     };
     if let Some(layer) = recurrent(name, variant).or_else(|| in_variants(name, variant)) {
         return layer;
@@ -234,7 +247,7 @@ fn build(name: &str, variant: u64) -> Built {
         ConstantPad1d(2, 0.25) ConstantPad2d(2, 0.25) ConstantPad3d(2, 0.25)
         Conv1d(4, 6, 3, conv_options(), d) Conv2d(4, 6, 3, conv_options(), d) Conv3d(4, 6, 3, conv_options(), d)
         ConvTranspose1d(4, 6, 3, conv_options(), d) ConvTranspose2d(4, 6, 3, conv_options(), d) ConvTranspose3d(4, 6, 3, conv_options(), d)
-        BatchNorm(3, d) RmsNorm(6, d) GroupNorm(2, 6, d) LocalResponseNorm(3) Unflatten(1, &[2, 3])
+        BatchNorm(3, d) GroupNorm(2, 6, d) LocalResponseNorm(3) Unflatten(1, &[2, 3])
     );
     macro_rules! unpool {
         ($n:literal, $pool:ident, $unpool:ident) => {

@@ -99,6 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let n_epochs = usize::try_from(steps.div_ceil(INTERVAL as u64)).unwrap_or(usize::MAX);
     let show = Show { output: Rc::clone(&output), notes, unit: format!("{INTERVAL} steps"), n_epochs, steps: Some(steps) };
     let trainer = trainer(&device, &folder, &settings, &data, checkpoint, show).steps(steps).schedule(schedule).title("unigrad: gpt");
+    let trainer = trainer.profile(options.common.profile.unwrap_or(0));
     let run = match &test {
         Some(test) => {
             let mut judge = |learner: &mut Supervised<Gpt, AdamW, Pair>| {
@@ -110,6 +111,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         None => trainer.fit(&mut learner, &windows, None),
     };
     let run = done(run, &output)?;
+    output.borrow().profile(options.common.profile.unwrap_or(0), run.profile.as_ref());
 
     let prompt: Vec<usize> = options.prompt.bytes().filter_map(|b| text.vocabulary.encode(&[b])).flatten().map(usize::from).collect();
     let sample = text.vocabulary.decode(&sample(&learner.model, prompt, options, seed, &device, &output.borrow())?);

@@ -179,7 +179,10 @@ fn run(
     };
     let mut learner = Supervised::with(model, optimizer, forward).inputs(|batch: &Uploaded| vec![("images", batch.pixels.clone())]);
     let show = Show { output: Rc::clone(&output), notes, unit: "epoch".to_owned(), n_epochs: epochs, steps: None };
-    let trainer = trainer(&device, &folder, &settings, &data, checkpoint, show).epochs(epochs).schedule(schedule);
+    let trainer = trainer(&device, &folder, &settings, &data, checkpoint, show)
+        .epochs(epochs)
+        .schedule(schedule)
+        .profile(common.profile.unwrap_or(0));
     let train = Moved { images: Arc::new(split.train.clone()), batches, jitter: defaults.jitter };
     let mut last_test = None;
     let run = trainer.title(&format!("unigrad: {}", split.name)).fit_judged(&mut learner, &train, &mut |learner| {
@@ -189,6 +192,7 @@ fn run(
         Ok(figures)
     });
     let run = done(run, &output)?;
+    output.borrow().profile(common.profile.unwrap_or(0), run.profile.as_ref());
     let test = match last_test {
         Some(test) => test,
         // All was done before.

@@ -181,9 +181,12 @@ fn run(plan: Plan, common: &Common) -> Result<(), Failure> {
     end_if_interrupted()?;
     let show = Show { output: Rc::clone(&output), notes, unit: "epoch".to_owned(), n_epochs: config.max_epochs, steps: None };
     let title = format!("unigrad: {}", data.note);
-    let trained =
-        network.train_prepared(&data, &config, |trainer| command(trainer.title(&title), &folder, &settings, &print, checkpoint, show));
+    let profile = common.profile.unwrap_or(config.profile);
+    let trained = network.train_prepared(&data, &config, |trainer| {
+        command(trainer.title(&title).profile(profile), &folder, &settings, &print, checkpoint, show)
+    });
     let run = done(trained, &output)?;
+    output.borrow().profile(profile, run.profile.as_ref());
     network.save(output.borrow().model_path())?;
     output.borrow().write_report(&run.report)?;
     let history = &run.history;

@@ -13,7 +13,7 @@ use std::{
 };
 use unigrad::{
     nn::files::{self, FolderLock},
-    train::{CHECKPOINT, Callback, Context, EpochRow, report::Report},
+    train::{CHECKPOINT, Callback, Context, EpochRow, StepProfile, report::Report},
 };
 
 const MODEL: &str = "model.safetensors";
@@ -114,6 +114,26 @@ impl Output {
             say!("{line}");
         } else {
             say!("{name} {value:.4}");
+        }
+    }
+
+    /// The profile of some steps, if one was asked for: its files are in the folder.
+    pub(crate) fn profile(&self, asked: u64, profile: Option<&StepProfile>) {
+        match profile {
+            Some(profile) if self.json => {
+                let text = profile.verdict();
+                say!(
+                    "{}",
+                    json!({ "event": "profile", "steps": profile.n_steps, "verdict": text, "busy": profile.busy(), "folder": self.folder })
+                );
+            }
+            Some(profile) => {
+                self.note(&format!("profile of {}", profile.summary()));
+                let folder = self.folder.display();
+                self.note(&format!("profile: {folder}/profile.html (memory over time), trace.json (for Perfetto), kernels.txt"));
+            }
+            None if asked > 0 => self.note("no profile: it begins after the first 3 steps, and the run ended before; train longer"),
+            None => {}
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod activation;
 mod attention;
+mod checkpointed;
 mod conv;
 mod dropout;
 mod embedding;
@@ -23,11 +24,12 @@ pub use activation::{
     Threshold,
 };
 pub use attention::MultiHeadAttention;
+pub use checkpointed::{blocks_of, checkpointed, checkpointed_by, gradient_checkpointing, is_checkpointing};
 pub use conv::{Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d};
 pub use dropout::{AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout};
 pub use embedding::{Embedding, EmbeddingBag};
 pub use linear::{Bilinear, Linear, LinearCrossEntropyLoss};
-pub use norm::{GroupNorm, LayerNorm, LocalResponseNorm, RmsNorm};
+pub use norm::{CrossMapLrn2d, GroupNorm, LayerNorm, LocalResponseNorm, RmsNorm};
 pub use padding::{
     CircularPad1d, CircularPad2d, CircularPad3d, ConstantPad1d, ConstantPad2d, ConstantPad3d, ReflectionPad1d, ReflectionPad2d,
     ReflectionPad3d, ReplicationPad1d, ReplicationPad2d, ReplicationPad3d, ZeroPad1d, ZeroPad2d, ZeroPad3d,
@@ -39,7 +41,7 @@ pub use pool::{
 };
 pub use positions::{LearnedEncoding, RotaryEncoding, SinusoidalEncoding};
 pub use recurrent::{Gru, GruCell, Lstm, LstmCell, Nonlinearity, RecurrentOptions, Rnn, RnnCell};
-pub use running::{BatchNorm, InstanceNorm};
+pub use running::{BatchNorm, InstanceNorm, SyncBatchNorm};
 pub use sequential::Sequential;
 pub use shape::{
     ChannelShuffle, CosineSimilarity, Flatten, Fold, Identity, PairwiseDistance, PixelShuffle, PixelUnshuffle, Residual, Unflatten, Unfold,

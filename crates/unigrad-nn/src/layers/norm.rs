@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{Device, Origin, Tensor};
+use unigrad_tensor::{DType, Device, Origin, Tensor};
 
 /// `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes.
 #[derive(Module, Clone)]
@@ -66,8 +66,8 @@ impl Layer for LayerNorm {
 pub struct RmsNorm {
     /// The size of the axes normalized over.
     pub weight: Option<Tensor>,
-    /// Added to the mean square.
-    pub eps: f64,
+    /// Added to the mean square; `None`, PyTorch's default: the machine epsilon of what it is computed in (`f32` for half types).
+    pub eps: Option<f64>,
     sizes: Vec<usize>,
 }
 
@@ -81,7 +81,13 @@ impl RmsNorm {
     /// Over the last axes, of the given sizes.
     #[track_caller]
     pub fn over(sizes: &[usize], device: &Device) -> RmsNorm {
-        RmsNorm { weight: Some(init::constant(sizes, 1.0, init::dtype(), device)), eps: 1e-5, sizes: sizes.to_vec() }
+        RmsNorm { weight: Some(init::constant(sizes, 1.0, init::dtype(), device)), eps: None, sizes: sizes.to_vec() }
+    }
+
+    /// With a number added to the mean square.
+    pub fn eps(mut self, eps: f64) -> RmsNorm {
+        self.eps = Some(eps);
+        self
     }
 
     /// Without a weight: PyTorch's `elementwise_affine=False`.
@@ -94,10 +100,11 @@ impl RmsNorm {
 impl Layer for RmsNorm {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
+        let eps = self.eps.unwrap_or(if x.dtype() == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) });
         let y = match (&self.weight, x.device()) {
-            (Some(weight), _) => x.rms_norm(Some(weight), self.eps),
+            (Some(weight), _) => x.rms_norm(Some(weight), eps),
             // Ones tell which axes.
-            (None, Ok(device)) => x.rms_norm(Some(&Tensor::ones(self.sizes.as_slice(), x.dtype(), &device)), self.eps),
+            (None, Ok(device)) => x.rms_norm(Some(&Tensor::ones(self.sizes.as_slice(), x.dtype(), &device)), eps),
             (None, Err(_)) => x.clone(),
         };
         trace::observe("RmsNorm", self.weight.as_ref(), y)
@@ -165,5 +172,50 @@ impl Layer for LocalResponseNorm {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         trace::observe("LocalResponseNorm", None, x.local_response_norm(self.size, self.alpha, self.beta, self.k))
+    }
+}
+
+/// `x / (k + alpha / size Σ x²)^beta` over the channels at a distance of at most `(size - 1) / 2`, of `[n, c, h, w]`: [`LocalResponseNorm`] for odd sizes.
+///
+/// PyTorch's own never takes channel 0 out of its running sum, and its gradient is that of other windows; where there are no more than `(size + 1) / 2`
+/// channels, its values are these.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{CrossMapLrn2d, Layer};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let x = Tensor::ones([1, 3, 1, 1], DType::F64, &Device::open("cpu")?);
+/// let layer = CrossMapLrn2d { alpha: 3.0, beta: 1.0, ..CrossMapLrn2d::new(3) };
+/// assert_eq!(layer.forward(&x).to_vec::<f64>()?, [1.0 / 3.0, 1.0 / 4.0, 1.0 / 3.0]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
+#[derive(Module, Clone, Copy, Debug)]
+pub struct CrossMapLrn2d {
+    /// What sums are divided by, and how far channels count: up to `(size - 1) / 2` away.
+    pub size: usize,
+    /// How much they count.
+    pub alpha: f64,
+    /// The power.
+    pub beta: f64,
+    /// Added.
+    pub k: f64,
+}
+
+impl CrossMapLrn2d {
+    /// Over `size` channels, with PyTorch's `alpha`, `beta` and `k`.
+    pub fn new(size: usize) -> CrossMapLrn2d {
+        CrossMapLrn2d { size, alpha: 1e-4, beta: 0.75, k: 1.0 }
+    }
+}
+
+impl Layer for CrossMapLrn2d {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        // The same window as of the odd size below, divided by this one. Without a window: the op's error.
+        let window = if self.size == 0 { 0 } else { 2 * ((self.size - 1) / 2) + 1 };
+        let alpha = self.alpha * window as f64 / self.size.max(1) as f64;
+        trace::observe("CrossMapLrn2d", None, x.local_response_norm(window, alpha, self.beta, self.k))
     }
 }

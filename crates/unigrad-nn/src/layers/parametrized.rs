@@ -59,6 +59,26 @@ impl<V: VisitorMut + ?Sized> VisitorMut for Without<'_, V> {
     }
 }
 
+/// Shows a layer but for the parameter that is computed, and below `parametrizations` what it is computed from.
+fn show<'m, L: Module>(layer: &'m L, name: &str, visitor: &mut dyn Visitor<'m>, parts: impl FnOnce(&mut dyn Visitor<'m>)) {
+    layer.visit(&mut Without { visitor, name, depth: 0 });
+    visitor.enter("parametrizations");
+    visitor.enter(name);
+    parts(visitor);
+    visitor.leave();
+    visitor.leave();
+}
+
+/// As [`show`], with the right to change.
+fn show_mut<L: Module>(layer: &mut L, name: &str, visitor: &mut dyn VisitorMut, parts: impl FnOnce(&mut dyn VisitorMut)) {
+    layer.visit_mut(&mut Without { visitor, name, depth: 0 });
+    visitor.enter("parametrizations");
+    visitor.enter(name);
+    parts(visitor);
+    visitor.leave();
+    visitor.leave();
+}
+
 /// The own parameter of this name; put in its place is `new`, if there is one.
 fn exchange<L: Module>(layer: &mut L, name: &str, new: Option<&Tensor>) -> Option<Tensor> {
     struct Exchange<'a> {
@@ -171,23 +191,17 @@ fn lengths(x: &Tensor, axis: Option<usize>) -> Tensor {
 
 impl<L: Module + Clone> Module for WeightNorm<L> {
     fn visit<'m>(&'m self, visitor: &mut dyn Visitor<'m>) {
-        self.layer.visit(&mut Without { visitor, name: &self.name, depth: 0 });
-        visitor.enter("parametrizations");
-        visitor.enter(&self.name);
-        visitor.parameter("original0", &self.g);
-        visitor.parameter("original1", &self.v);
-        visitor.leave();
-        visitor.leave();
+        show(&self.layer, &self.name, visitor, |visitor| {
+            visitor.parameter("original0", &self.g);
+            visitor.parameter("original1", &self.v);
+        });
     }
 
     fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) {
-        self.layer.visit_mut(&mut Without { visitor, name: &self.name, depth: 0 });
-        visitor.enter("parametrizations");
-        visitor.enter(&self.name);
-        visitor.parameter("original0", &mut self.g);
-        visitor.parameter("original1", &mut self.v);
-        visitor.leave();
-        visitor.leave();
+        show_mut(&mut self.layer, &self.name, visitor, |visitor| {
+            visitor.parameter("original0", &mut self.g);
+            visitor.parameter("original1", &mut self.v);
+        });
     }
 
     fn on_mode(&mut self, training: bool) {
@@ -324,33 +338,27 @@ impl<L: Module + Clone> SpectralNorm<L> {
 
 impl<L: Module + Clone> Module for SpectralNorm<L> {
     fn visit<'m>(&'m self, visitor: &mut dyn Visitor<'m>) {
-        self.layer.visit(&mut Without { visitor, name: &self.name, depth: 0 });
-        visitor.enter("parametrizations");
-        visitor.enter(&self.name);
-        visitor.parameter("original", &self.original);
-        if let Some([u, v]) = &self.vectors {
-            visitor.enter("0");
-            visitor.buffer("_u", u);
-            visitor.buffer("_v", v);
-            visitor.leave();
-        }
-        visitor.leave();
-        visitor.leave();
+        show(&self.layer, &self.name, visitor, |visitor| {
+            visitor.parameter("original", &self.original);
+            if let Some([u, v]) = &self.vectors {
+                visitor.enter("0");
+                visitor.buffer("_u", u);
+                visitor.buffer("_v", v);
+                visitor.leave();
+            }
+        });
     }
 
     fn visit_mut(&mut self, visitor: &mut dyn VisitorMut) {
-        self.layer.visit_mut(&mut Without { visitor, name: &self.name, depth: 0 });
-        visitor.enter("parametrizations");
-        visitor.enter(&self.name);
-        visitor.parameter("original", &mut self.original);
-        if let Some([u, v]) = &mut self.vectors {
-            visitor.enter("0");
-            visitor.buffer("_u", u);
-            visitor.buffer("_v", v);
-            visitor.leave();
-        }
-        visitor.leave();
-        visitor.leave();
+        show_mut(&mut self.layer, &self.name, visitor, |visitor| {
+            visitor.parameter("original", &mut self.original);
+            if let Some([u, v]) = &mut self.vectors {
+                visitor.enter("0");
+                visitor.buffer("_u", u);
+                visitor.buffer("_v", v);
+                visitor.leave();
+            }
+        });
     }
 
     fn on_mode(&mut self, training: bool) {

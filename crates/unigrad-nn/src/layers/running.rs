@@ -157,6 +157,10 @@ impl Layer for BatchNorm {
     }
 }
 
+/// Batch norm with the statistics of the batches of all devices that train together. On one device it is [`BatchNorm`], with its names in files, and that is what it is
+/// here.
+pub type SyncBatchNorm = BatchNorm;
+
 /// `[n, c, ..]` normalized per channel of each example; without weights unless [`InstanceNorm::affine`].
 #[derive(Module, Clone)]
 #[module(on_mode = "set_training")]

@@ -1,6 +1,6 @@
 //! Layers one after another.
 
-use super::Layer;
+use super::{Layer, TransformerEncoder, blocks_of, checkpointed, is_checkpointing};
 use crate::{Module, Part, Visitor, VisitorMut};
 use std::any::Any;
 use unigrad_tensor::{Origin, Tensor};
@@ -87,6 +87,19 @@ impl Layer for Sequential {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let _origin = Origin::enter_caller();
-        self.layers.iter().fold(x.clone(), |x, (_, layer)| layer.forward(&x))
+        let plain = |layers: &[(String, Box<dyn Stacked>)], x: &Tensor| layers.iter().fold(x.clone(), |x, (_, layer)| layer.forward(&x));
+        if !is_checkpointing() {
+            return plain(&self.layers, x);
+        }
+        let has_blocks =
+            |at: usize| (*self.layers[at].1).as_any().is_some_and(|any| any.is::<TransformerEncoder>() || any.is::<Sequential>());
+        blocks_of(self.layers.len(), has_blocks).into_iter().fold(x.clone(), |x, (range, is_block)| {
+            let layers = &self.layers[range];
+            if !is_block {
+                return plain(layers, &x);
+            }
+            let block = Sequential { layers: layers.iter().map(|(name, layer)| (name.clone(), (**layer).copy())).collect() };
+            checkpointed(&block, &x)
+        })
     }
 }

@@ -3,7 +3,7 @@
 //! In: sequences `[batch, length, size]`, and which positions see which. Out: sequences of the same shape.
 //! Always: masks are PyTorch's: where a truth value is true, a key is *not* seen; numbers are added to scores.
 
-use super::{Dropout, Layer, LayerNorm, Linear, MultiHeadAttention};
+use super::{Dropout, Layer, LayerNorm, Linear, MultiHeadAttention, checkpointed_by, is_checkpointing};
 use crate::Module;
 use unigrad_tensor::{AttentionOptions, DType, Device, Origin, Tensor};
 
@@ -88,17 +88,44 @@ pub struct TransformerOptions {
     pub norm_first: bool,
     /// Added to variances.
     pub eps: f64,
+    /// With biases of attention, linear maps and norms.
+    pub bias: bool,
 }
 
 impl TransformerOptions {
     /// `heads` heads over `size` features; a hidden layer of 2048, dropout of 0.1.
     pub fn new(size: usize, heads: usize) -> TransformerOptions {
-        TransformerOptions { size, heads, hidden: 2048, dropout: 0.1, activation: Activation::Relu, norm_first: false, eps: 1e-5 }
+        TransformerOptions {
+            size,
+            heads,
+            hidden: 2048,
+            dropout: 0.1,
+            activation: Activation::Relu,
+            norm_first: false,
+            eps: 1e-5,
+            bias: true,
+        }
     }
 
     #[track_caller]
     fn norm(&self, device: &Device) -> LayerNorm {
-        LayerNorm::new(self.size, device).eps(self.eps)
+        let norm = LayerNorm::new(self.size, device).eps(self.eps);
+        if self.bias { norm } else { norm.no_bias() }
+    }
+
+    #[track_caller]
+    fn attention(&self, device: &Device) -> MultiHeadAttention {
+        let attention = MultiHeadAttention::new(self.size, self.heads, device).dropout(self.dropout);
+        if self.bias { attention } else { attention.no_bias() }
+    }
+
+    /// Into the hidden layer, and out of it.
+    #[track_caller]
+    fn linear(&self, device: &Device) -> [Linear; 2] {
+        [(self.size, self.hidden), (self.hidden, self.size)].map(|(inputs, outputs)| match self.bias {
+            true => Linear::new(inputs, outputs, device),
+            false => Linear::no_bias(inputs, outputs, device),
+        })
     }
 }
 
@@ -125,10 +152,12 @@ impl TransformerEncoderLayer {
     #[track_caller]
     pub fn new(options: TransformerOptions, device: &Device) -> TransformerEncoderLayer {
         let _origin = Origin::enter_caller();
+        let self_attn = options.attention(device);
+        let [linear1, linear2] = options.linear(device);
         TransformerEncoderLayer {
-            self_attn: MultiHeadAttention::new(options.size, options.heads, device).dropout(options.dropout),
-            linear1: Linear::new(options.size, options.hidden, device),
-            linear2: Linear::new(options.hidden, options.size, device),
+            self_attn,
+            linear1,
+            linear2,
             norm1: options.norm(device),
             norm2: options.norm(device),
             dropout: Dropout::new(options.dropout),
@@ -193,12 +222,13 @@ impl TransformerDecoderLayer {
     #[track_caller]
     pub fn new(options: TransformerOptions, device: &Device) -> TransformerDecoderLayer {
         let _origin = Origin::enter_caller();
-        let attention = || MultiHeadAttention::new(options.size, options.heads, device).dropout(options.dropout);
+        let (self_attn, multihead_attn) = (options.attention(device), options.attention(device));
+        let [linear1, linear2] = options.linear(device);
         TransformerDecoderLayer {
-            self_attn: attention(),
-            multihead_attn: attention(),
-            linear1: Linear::new(options.size, options.hidden, device),
-            linear2: Linear::new(options.hidden, options.size, device),
+            self_attn,
+            multihead_attn,
+            linear1,
+            linear2,
             norm1: options.norm(device),
             norm2: options.norm(device),
             norm3: options.norm(device),
@@ -243,7 +273,13 @@ impl TransformerEncoder {
     #[track_caller]
     pub fn masked(&self, x: &Tensor, masks: &AttentionMasks) -> Tensor {
         let _origin = Origin::enter_caller();
-        let x = self.layers.iter().fold(x.clone(), |x, layer| layer.masked(&x, masks));
+        let x = self.layers.iter().fold(x.clone(), |x, layer| {
+            if !is_checkpointing() {
+                return layer.masked(&x, masks);
+            }
+            let masks = masks.clone();
+            checkpointed_by(layer, &x, move |layer, x| layer.masked(x, &masks))
+        });
         self.norm.as_ref().map_or(x.clone(), |norm| norm.forward(&x))
     }
 }
@@ -277,7 +313,13 @@ impl TransformerDecoder {
     #[track_caller]
     pub fn decode(&self, x: &Tensor, memory: &Tensor, masks: &AttentionMasks, memory_masks: &AttentionMasks) -> Tensor {
         let _origin = Origin::enter_caller();
-        let x = self.layers.iter().fold(x.clone(), |x, layer| layer.decode(&x, memory, masks, memory_masks));
+        let x = self.layers.iter().fold(x.clone(), |x, layer| {
+            if !is_checkpointing() {
+                return layer.decode(&x, memory, masks, memory_masks);
+            }
+            let (memory, masks, memory_masks) = (memory.clone(), masks.clone(), memory_masks.clone());
+            checkpointed_by(layer, &x, move |layer, x| layer.decode(x, &memory, &masks, &memory_masks))
+        });
         self.norm.as_ref().map_or(x.clone(), |norm| norm.forward(&x))
     }
 }

@@ -3,9 +3,9 @@
 //! Always: parameters have the names, shapes and order of the PyTorch model in `scripts/golden_gpt.py`, whose losses a test compares.
 
 use crate::{
-    Embedding, Layer, LayerNorm, Linear, Module, Result,
+    Embedding, Layer, LayerNorm, Linear, Module, Result, checkpointed,
     error::Error,
-    init,
+    init, is_checkpointing,
     random::{Rng, words},
 };
 use std::f64::consts::TAU;
@@ -185,7 +185,7 @@ impl Layer for Gpt {
             false => self.wpe.weight.narrow(0, 0, length.min(self.config.ctx)),
         };
         let x = self.wte.forward(tokens) + positions;
-        let x = self.blocks.iter().fold(x, |x, block| block.forward(&x));
+        let x = self.blocks.iter().fold(x, |x, block| if is_checkpointing() { checkpointed(block, &x) } else { block.forward(&x) });
         self.lnf.forward(&x).linear(&self.wte.weight, None)
     }
 }

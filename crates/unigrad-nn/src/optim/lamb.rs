@@ -1,7 +1,7 @@
 //! LAMB (You et al., arXiv:1904.00962, algorithm 2): Adam's step for each tensor, scaled to the tensor's norm. Where a norm is 0 the scale is 1, as in the
 //! reference codes (NVIDIA/apex, timm).
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, lars::trust_ratio, rule::norm, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, lars::trust_ratio, rule::norm, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -19,12 +19,10 @@ pub struct LambRule {
 }
 
 impl Lamb {
-    /// Learning rate `lr`, betas 0.9 and 0.999, epsilon 1e-6, weight decay 0.01 (timm's).
-    #[track_caller]
-    pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<Lamb> {
-        let _origin = Origin::enter_caller();
-        let rule = LambRule { beta1: 0.9, beta2: 0.999, eps: 1e-6, weight_decay: 0.01, bias_correction: true };
-        Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
+    constructor! {
+        "Learning rate `lr`, betas 0.9 and 0.999, epsilon 1e-6, weight decay 0.01 (timm's).",
+        Lamb,
+        LambRule { beta1: 0.9, beta2: 0.999, eps: 1e-6, weight_decay: 0.01, bias_correction: true }
     }
 
     betas!("How slowly the two moments forget.");

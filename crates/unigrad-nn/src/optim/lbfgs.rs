@@ -6,6 +6,7 @@
 
 mod search;
 
+use super::Optimize;
 use crate::{
     archive::HostTensor,
     error::{Error, Result},
@@ -41,6 +42,9 @@ pub struct Lbfgs {
     history_size: usize,
     strong_wolfe: bool,
     memory: Memory,
+    lr_factor: f64,
+    /// Calls that changed something, where a trainer counts them.
+    n_steps: u64,
 }
 
 /// What is kept from call to call.
@@ -85,6 +89,8 @@ impl Lbfgs {
             history_size: 100,
             strong_wolfe: false,
             memory: Memory::default(),
+            lr_factor: 1.0,
+            n_steps: 0,
         })
     }
 
@@ -203,8 +209,8 @@ impl Lbfgs {
             memory.gradient = Some(here.gradient.clone());
             let loss_before = here.loss;
             let length = match memory.n_iter {
-                1 => (1.0 / here.gradient.abs().sum(()).to_f64()?).min(1.0) * self.lr,
-                _ => self.lr,
+                1 => (1.0 / here.gradient.abs().sum(()).to_f64()?).min(1.0) * self.lr * self.lr_factor,
+                _ => self.lr * self.lr_factor,
             };
             let slope = no_grad(|| here.gradient.dot(&direction)).to_f64()?;
             memory.direction = Some((direction.clone(), length));
@@ -344,6 +350,78 @@ impl Lbfgs {
         self.memory = memory;
         Ok(())
     }
+}
+
+impl Optimize for Lbfgs {
+    fn parameters(&self) -> Vec<Tensor> {
+        Lbfgs::parameters(self)
+    }
+
+    /// An error: a recorded loss is that of one place.
+    fn minimize(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
+        Err(one_place())
+    }
+
+    #[track_caller]
+    fn minimize_by(&mut self, forward: &mut dyn FnMut() -> Result<(Tensor, Vec<Tensor>)>) -> Result<Tensor> {
+        let mut first: Option<(Tensor, Vec<Tensor>)> = None;
+        let found = self.step(|| {
+            let (loss, wanted) = forward()?;
+            first.get_or_insert_with(|| (loss.detach(), wanted));
+            Ok(loss)
+        })?;
+        let Some((loss, wanted)) = first else { return Err(Error::Internal("L-BFGS took a step without a loss".into())) };
+        Tensor::realize_all(&std::iter::once(&loss).chain(&wanted).collect::<Vec<_>>())?;
+        self.n_steps += u64::from(found.is_finite());
+        Ok(loss)
+    }
+
+    /// An error, as of [`Optimize::minimize`].
+    fn step_guarded(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
+        Err(one_place())
+    }
+
+    fn zero_grad(&self) {
+        self.parameters.iter().for_each(Tensor::zero_grad);
+    }
+
+    fn n_steps(&self) -> u64 {
+        self.n_steps
+    }
+
+    fn lr(&self) -> f64 {
+        self.lr * self.lr_factor
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        Lbfgs::set_lr(self, lr);
+    }
+
+    fn set_lr_factor(&mut self, factor: f64) {
+        self.lr_factor = factor;
+    }
+
+    fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
+        Lbfgs::state_dict(self)
+    }
+
+    fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
+        Lbfgs::load_state_dict(self, state)?;
+        self.n_steps = n_steps;
+        Ok(())
+    }
+
+    fn state_bytes(&self) -> usize {
+        let Memory { direction, gradient, pairs, .. } = &self.memory;
+        let pairs = pairs.iter().flat_map(|(y, s, _)| [y, s]);
+        direction.iter().map(|(direction, _)| direction).chain(gradient).chain(pairs).map(|x| x.numel() * x.dtype().size()).sum()
+    }
+}
+
+/// What a step of a recorded loss lacks.
+fn one_place() -> Error {
+    let cause = "L-BFGS looks at the loss in several places, and here is one";
+    Error::argument(cause, "let the step record its loss (`minimize_by`, or `step`): train without accumulation, clipping and a loss scale")
 }
 
 /// The greatest magnitude.

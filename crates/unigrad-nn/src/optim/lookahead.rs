@@ -100,6 +100,14 @@ impl<R: Rule> Rule for LookaheadRule<R> {
         self.fast.loaded(numbers);
     }
 
+    fn switched(&self, value: &Tensor, state: &[Tensor], training: bool) -> Option<Tensor> {
+        self.fast.switched(value, state, training)
+    }
+
+    fn set_training(&mut self, training: bool) {
+        self.fast.set_training(training);
+    }
+
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
         let mut scalars = self.fast.scalars(step);
         let every = step.number(self.every as f64);

@@ -74,4 +74,4 @@ pub use shampoo::{Shampoo, ShampooRule};
 pub use sophia::{Sophia, SophiaRule};
 pub use sparse_adam::{SparseAdam, SparseAdamRule};
 
-use rule::{betas, decayed, setters};
+use rule::{betas, constructor, decayed, setters};

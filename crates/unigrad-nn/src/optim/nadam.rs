@@ -1,6 +1,6 @@
 //! NAdam (Dozat, 2016): Adam with Nesterov's momentum, whose first beta warms up.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, decayed, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -19,12 +19,10 @@ pub struct NAdamRule {
 }
 
 impl NAdam {
-    /// Learning rate `lr` (PyTorch: 2e-3), betas 0.9 and 0.999, epsilon 1e-8, momentum decay 4e-3.
-    #[track_caller]
-    pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<NAdam> {
-        let _origin = Origin::enter_caller();
-        let rule = NAdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, momentum_decay: 4e-3, weight_decay: 0.0, decoupled: false };
-        Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
+    constructor! {
+        "Learning rate `lr` (PyTorch: 2e-3), betas 0.9 and 0.999, epsilon 1e-8, momentum decay 4e-3.",
+        NAdam,
+        NAdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, momentum_decay: 4e-3, weight_decay: 0.0, decoupled: false }
     }
 
     betas!("How slowly the two moments forget.");

@@ -49,6 +49,22 @@ pub trait Optimize {
 
     /// See [`Optimizer::load_state_dict`].
     fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()>;
+
+    /// Bytes of its state, beside the parameters.
+    fn state_bytes(&self) -> usize {
+        0
+    }
+
+    /// The values that use and validation take instead of the parameters, one for each in order: averages that the rule keeps (schedule-free
+    /// optimizers). `None` where the parameters are used as they are.
+    fn values_in_use(&self) -> Result<Option<Vec<Tensor>>> {
+        Ok(None)
+    }
+
+    /// Puts the values of training, or those in use ([`Optimize::values_in_use`]), into the parameters. A step in use is an error then.
+    fn set_training(&mut self, _training: bool) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl<R: Rule> Optimize for Optimizer<R> {
@@ -92,6 +108,18 @@ impl<R: Rule> Optimize for Optimizer<R> {
 
     fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
         Optimizer::load_state_dict(self, state, n_steps)
+    }
+
+    fn state_bytes(&self) -> usize {
+        Optimizer::state_bytes(self)
+    }
+
+    fn values_in_use(&self) -> Result<Option<Vec<Tensor>>> {
+        Optimizer::values_in_use(self)
+    }
+
+    fn set_training(&mut self, training: bool) -> Result<()> {
+        self.switch_to(training)
     }
 }
 
@@ -141,5 +169,17 @@ impl<O: Optimize + ?Sized> Optimize for Box<O> {
 
     fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
         (**self).load_state_dict(state, n_steps)
+    }
+
+    fn state_bytes(&self) -> usize {
+        (**self).state_bytes()
+    }
+
+    fn values_in_use(&self) -> Result<Option<Vec<Tensor>>> {
+        (**self).values_in_use()
+    }
+
+    fn set_training(&mut self, training: bool) -> Result<()> {
+        (**self).set_training(training)
     }
 }

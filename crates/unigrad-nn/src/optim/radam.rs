@@ -1,6 +1,6 @@
 //! RAdam (Liu et al., arXiv:1908.03265): Adam that adapts only once its second moment can be trusted.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, decayed, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -18,12 +18,10 @@ pub struct RAdamRule {
 }
 
 impl RAdam {
-    /// Learning rate `lr` (PyTorch: 1e-3), betas 0.9 and 0.999, epsilon 1e-8.
-    #[track_caller]
-    pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<RAdam> {
-        let _origin = Origin::enter_caller();
-        let rule = RAdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, decoupled: false };
-        Optimizer::with_rule(rule, vec![Group { parameters, lr, weight_decay: None }])
+    constructor! {
+        "Learning rate `lr` (PyTorch: 1e-3), betas 0.9 and 0.999, epsilon 1e-8.",
+        RAdam,
+        RAdamRule { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, decoupled: false }
     }
 
     betas!("How slowly the two moments forget.");

@@ -45,6 +45,22 @@ macro_rules! betas {
 }
 pub(super) use betas;
 
+/// The kept number that says whether parameters are those of training (1) or those in use (0).
+pub(super) const TRAIN_MODE: &str = "train_mode";
+
+/// A rule's optimizer as it is constructed: a rate, and numbers that setters change.
+macro_rules! constructor {
+    ($doc:literal, $optimizer:ident, $rule:expr) => {
+        #[doc = $doc]
+        #[track_caller]
+        pub fn new(parameters: Vec<Tensor>, lr: f64) -> Result<$optimizer> {
+            let _origin = Origin::enter_caller();
+            Optimizer::with_rule($rule, vec![Group { parameters, lr, weight_decay: None }])
+        }
+    };
+}
+pub(super) use constructor;
+
 /// Parameters with settings of their own.
 #[derive(Clone, Debug)]
 pub struct Group {
@@ -97,6 +113,15 @@ pub trait Rule {
 
     /// Told what the kept numbers are, after a saved state was loaded.
     fn loaded(&mut self, _numbers: &[f64]) {}
+
+    /// For a rule whose parameters differ in training and in use (an average that it keeps): what a value becomes when it changes over, to training or to
+    /// use. In the state's dtype, as `value` and `state` are; `None` where both are the same.
+    fn switched(&self, _value: &Tensor, _state: &[Tensor], _training: bool) -> Option<Tensor> {
+        None
+    }
+
+    /// Told that the parameters are those of training, or those in use. The kept number `train_mode`, if the rule has it, tells files.
+    fn set_training(&mut self, _training: bool) {}
 
     /// The numbers of a step, in an order that `update` knows, as tensors of rank 0.
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor>;

@@ -3,7 +3,7 @@
 //!
 //! In: a closure that gives the loss. Out: a step; the loss is computed twice, and everything is one evaluation and one transaction.
 
-use super::{Optimizer, Rule, rule::state_dtype};
+use super::{Optimize, Optimizer, Rule, rule::state_dtype};
 use crate::{
     archive::HostTensor,
     error::{Error, Result},
@@ -67,9 +67,15 @@ impl<R: Rule> Sam<R> {
     #[track_caller]
     pub fn minimize(&mut self, mut loss: impl FnMut() -> Result<Tensor>, also: &[&Tensor]) -> Result<Tensor> {
         let _origin = Origin::enter_caller();
+        self.descend(&mut || Ok((loss()?, Vec::new())), also)
+    }
+
+    /// As [`Sam::minimize`]; computes too what the first call gives beside the loss.
+    #[track_caller]
+    fn descend(&mut self, forward: &mut dyn FnMut() -> Result<(Tensor, Vec<Tensor>)>, also: &[&Tensor]) -> Result<Tensor> {
         let attempt = eval::Attempt::begin();
         let parameters = self.optimizer.parameters();
-        let here = loss()?;
+        let (here, wanted) = forward()?;
         let gradients = take_gradients(&here, &parameters)?;
         let before: Vec<Tensor> = parameters.iter().map(Tensor::detach).collect();
         no_grad(|| -> Result<()> {
@@ -94,13 +100,13 @@ impl<R: Rule> Sam<R> {
             }
             Ok(())
         })?;
-        let there = loss()?;
+        let (there, _) = forward()?;
         let gradients = take_gradients(&there, &parameters)?;
         no_grad(|| parameters.iter().zip(&before).try_for_each(|(parameter, before)| parameter.assign(before)))?;
         let here = here.detach();
         // Not finite if one of them is not.
         let guard = no_grad(|| -> Result<Tensor> { Ok(&here + there.detach().to(&here.device()?) * 0.0) })?;
-        let all: Vec<&Tensor> = std::iter::once(&here).chain(also.iter().copied()).collect();
+        let all: Vec<&Tensor> = std::iter::once(&here).chain(&wanted).chain(also.iter().copied()).collect();
         self.optimizer.apply(gradients.into_iter().map(Some).collect(), Some(&guard), &all)?;
         attempt.succeeded();
         Ok(here)
@@ -157,6 +163,77 @@ impl<R: Rule> Sam<R> {
         attempt.succeeded();
         parameters.iter().for_each(Tensor::zero_grad);
         Ok(Climbed { sam: self, before: Some(before) })
+    }
+}
+
+/// What a step of given gradients lacks.
+fn one_place() -> Error {
+    let cause = "sharpness-aware steps take gradients in two places, and here is one";
+    Error::argument(
+        cause,
+        "let the step record its loss (`minimize_by`): train without accumulation and a loss scale, and clip by the optimizer",
+    )
+}
+
+impl<R: Rule> Optimize for Sam<R> {
+    fn parameters(&self) -> Vec<Tensor> {
+        self.optimizer.parameters()
+    }
+
+    /// An error: a recorded loss has gradients in one place only.
+    fn minimize(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
+        Err(one_place())
+    }
+
+    #[track_caller]
+    fn minimize_by(&mut self, forward: &mut dyn FnMut() -> Result<(Tensor, Vec<Tensor>)>) -> Result<Tensor> {
+        let _origin = Origin::enter_caller();
+        self.descend(forward, &[])
+    }
+
+    /// An error, as of [`Optimize::minimize`].
+    fn step_guarded(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
+        Err(one_place())
+    }
+
+    fn zero_grad(&self) {
+        self.optimizer.zero_grad();
+    }
+
+    fn n_steps(&self) -> u64 {
+        self.optimizer.n_steps()
+    }
+
+    fn lr(&self) -> f64 {
+        self.optimizer.lr()
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.optimizer.set_lr(lr);
+    }
+
+    fn set_lr_factor(&mut self, factor: f64) {
+        self.optimizer.set_lr_factor(factor);
+    }
+
+    fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
+        Sam::state_dict(self)
+    }
+
+    fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
+        Sam::load_state_dict(self, state, n_steps)
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.optimizer.state_bytes()
+    }
+
+    fn values_in_use(&self) -> Result<Option<Vec<Tensor>>> {
+        self.optimizer.values_in_use()
+    }
+
+    fn set_training(&mut self, training: bool) -> Result<()> {
+        self.optimizer.switch_to(training)
     }
 }
 

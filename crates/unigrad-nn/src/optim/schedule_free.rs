@@ -4,7 +4,11 @@
 //! Always: while training, parameters hold the point `y` where gradients are taken; [`Optimizer::eval`] puts the average `x` in its place, and
 //! [`Optimizer::train`] puts `y` back. Which of them they hold is saved with the state, and a step at `x` is an error.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, setters};
+use super::{
+    Group, Optimizer, Rule, StepNumbers, betas,
+    rule::{TRAIN_MODE, state_dtype},
+    setters,
+};
 use crate::error::{Error, Result};
 use unigrad_tensor::{Origin, Tensor, eval, no_grad};
 
@@ -30,7 +34,7 @@ impl Average {
     }
 
     fn numbers(&self) -> Vec<(&'static str, f64)> {
-        vec![("lr_max", -1.0), ("weight_sum", 0.0), ("train_mode", 1.0)]
+        vec![("lr_max", -1.0), ("weight_sum", 0.0), (TRAIN_MODE, 1.0)]
     }
 
     fn ready(&self) -> Result<()> {
@@ -80,7 +84,7 @@ fn moved(y: &Tensor, z: &Tensor, direction: &Tensor, share: &Tensor, along: &Ten
 }
 
 macro_rules! switches {
-    ($optimizer:ident, $beta:ident) => {
+    ($optimizer:ident) => {
         impl $optimizer {
             /// Over how many steps the learning rate rises from 0 to its value.
             pub fn warmup_steps(mut self, steps: u64) -> Self {
@@ -96,53 +100,67 @@ macro_rules! switches {
 
             /// Puts the averages into the parameters: what is evaluated and saved. Nothing happens where they are there already.
             pub fn eval(&mut self) -> Result<()> {
-                self.switch(false)
+                self.switch_to(false)
             }
 
             /// Puts the points where gradients are taken back into the parameters. Nothing happens where they are there already.
             pub fn train(&mut self) -> Result<()> {
-                self.switch(true)
+                self.switch_to(true)
             }
 
             /// Whether the parameters are those of training.
             pub fn is_training(&self) -> bool {
                 self.rule.average.training
             }
-
-            fn switch(&mut self, training: bool) -> Result<()> {
-                if self.is_training() == training {
-                    return Ok(());
-                }
-                let attempt = eval::Attempt::begin();
-                let mut changed = Vec::new();
-                no_grad(|| -> Result<()> {
-                    let mut fast = self.state_named("z").into_iter();
-                    for (at, group) in self.groups.iter().enumerate() {
-                        let beta = self.rule_at(at).$beta;
-                        let share = if training { 1.0 - beta } else { 1.0 - 1.0 / beta };
-                        for (parameter, z) in group.parameters.iter().zip(fast.by_ref()) {
-                            let value = parameter.detach().cast(z.dtype());
-                            let value = &value + (z.detach() - &value) * share;
-                            parameter.assign(&value.cast(parameter.dtype()))?;
-                            changed.push(parameter.clone());
-                        }
-                    }
-                    for kept in &self.numbers {
-                        if let [_, _, mode] = &kept.values[..] {
-                            mode.assign(&mode.full_like(f64::from(u8::from(training))))?;
-                            changed.push(mode.clone());
-                        }
-                    }
-                    Ok(())
-                })?;
-                Tensor::realize_all(&changed.iter().collect::<Vec<_>>())?;
-                attempt.succeeded();
-                self.rule.average.training = training;
-                self.own_rules.iter_mut().for_each(|rule| rule.average.training = training);
-                Ok(())
-            }
         }
     };
+}
+
+impl<R: Rule> Optimizer<R> {
+    /// What the parameters become in use, one for each in order, where use has others than training; see [`Rule::switched`].
+    fn switched(&self, training: bool) -> Result<Option<Vec<Tensor>>> {
+        let mut all = Vec::new();
+        let mut state = self.state.iter();
+        for (at, group) in self.groups.iter().enumerate() {
+            for (parameter, state) in group.parameters.iter().zip(state.by_ref()) {
+                let state: Vec<Tensor> = state.iter().map(Tensor::detach).collect();
+                let value = parameter.detach().cast(state_dtype(parameter.dtype()));
+                match self.rule_at(at).switched(&value, &state, training) {
+                    Some(switched) => all.push(switched.cast(parameter.dtype())),
+                    None => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(all).filter(|all| !all.is_empty()))
+    }
+
+    /// The values that use and validation take, one for each parameter in order; `None` where they are the parameters' own.
+    pub(super) fn values_in_use(&self) -> Result<Option<Vec<Tensor>>> {
+        no_grad(|| self.switched(false))
+    }
+
+    /// Puts the values of training, or those in use, into the parameters. Nothing happens where they are there already, or are the same.
+    pub(super) fn switch_to(&mut self, training: bool) -> Result<()> {
+        let attempt = eval::Attempt::begin();
+        let Some(values) = no_grad(|| self.switched(training))? else { return Ok(()) };
+        let mut changed = self.parameters();
+        no_grad(|| -> Result<()> {
+            changed.iter().zip(&values).try_for_each(|(parameter, value)| parameter.assign(value))?;
+            for kept in &self.numbers {
+                let names = self.rule_at(kept.group).numbers();
+                if let Some(mode) = names.iter().position(|(name, _)| *name == TRAIN_MODE).and_then(|at| kept.values.get(at)) {
+                    mode.assign(&mode.full_like(f64::from(u8::from(training))))?;
+                    changed.push(mode.clone());
+                }
+            }
+            Ok(())
+        })?;
+        Tensor::realize_all(&changed.iter().collect::<Vec<_>>())?;
+        attempt.succeeded();
+        self.rule.set_training(training);
+        self.own_rules.iter_mut().for_each(|rule| rule.set_training(training));
+        Ok(())
+    }
 }
 
 /// The rule of [`AdamWScheduleFree`].
@@ -155,7 +173,7 @@ pub struct AdamWScheduleFreeRule {
     average: Average,
 }
 
-switches!(AdamWScheduleFree, beta1);
+switches!(AdamWScheduleFree);
 
 impl AdamWScheduleFree {
     /// Learning rate `lr` (the authors: 2.5e-3), betas 0.9 and 0.999, epsilon 1e-8, no weight decay.
@@ -176,7 +194,17 @@ impl AdamWScheduleFree {
 
 /// What of a rule is its average's.
 macro_rules! averaged {
-    () => {
+    ($beta:ident) => {
+        fn switched(&self, value: &Tensor, state: &[Tensor], training: bool) -> Option<Tensor> {
+            let share = if training { 1.0 - self.$beta } else { 1.0 - 1.0 / self.$beta };
+            let z = state.first().filter(|_| self.average.training != training)?;
+            Some(value + (z - value) * share)
+        }
+
+        fn set_training(&mut self, training: bool) {
+            self.average.training = training;
+        }
+
         fn ready(&self) -> Result<()> {
             self.average.ready()
         }
@@ -208,7 +236,7 @@ impl Rule for AdamWScheduleFreeRule {
         if name == "z" { begin(zeros, parameter) } else { zeros.clone() }
     }
 
-    averaged!();
+    averaged!(beta1);
 
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
         let [rate, _, _, share] = self.average.of(step);
@@ -238,7 +266,7 @@ pub struct SgdScheduleFreeRule {
     average: Average,
 }
 
-switches!(SgdScheduleFree, momentum);
+switches!(SgdScheduleFree);
 
 impl SgdScheduleFree {
     /// Learning rate `lr` (the authors: 1), momentum 0.9, no weight decay.
@@ -264,7 +292,7 @@ impl Rule for SgdScheduleFreeRule {
         begin(zeros, parameter)
     }
 
-    averaged!();
+    averaged!(momentum);
 
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
         let [rate, _, _, share] = self.average.of(step);

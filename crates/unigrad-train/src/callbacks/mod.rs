@@ -6,7 +6,7 @@ mod keep;
 mod tensorboard;
 
 pub use early_stopping::EarlyStopping;
-pub use ema::Ema;
+pub use ema::{Ema, Swa};
 pub use keep::KeepBest;
 pub use tensorboard::{Scalar, TensorBoard, read_scalars};
 

@@ -6,9 +6,10 @@
 //! Never: computes a value; initial values are recorded, in the order of the layers.
 
 use super::{
+    kind::LayerKind,
     kinds::one,
-    parts::{Residual, Stack},
-    spec::{LayerKind, LayerSpec},
+    parts::{Copied, Residual, Stack},
+    spec::LayerSpec,
     summary::{Row, flops},
 };
 use unigrad_nn::{Error, Layer, Module, Result};
@@ -86,7 +87,7 @@ pub(super) fn stack(specs: &[LayerSpec], input: Tensor, path: &str, device: &Dev
         };
         check_name(&name, spec.name.is_some(), position, &built.stack)
             .map_err(|Wrong(cause, help)| Error::argument(format!("{}: {cause}", place()), help))?;
-        let mut layer: Box<dyn Layer> = match &spec.kind {
+        let mut layer: Box<dyn Copied> = match &spec.kind {
             LayerKind::Residual { layers, shortcut } => {
                 let below = format!("{path}{name}.");
                 let body = stack(layers, built.output.clone(), &below, device)?;
@@ -133,6 +134,9 @@ pub(super) fn stack(specs: &[LayerSpec], input: Tensor, path: &str, device: &Dev
                 activation_bytes: bytes(&output) / PROBE,
                 flops: flops(&spec.kind, &shape[1..], &after[1..]),
             });
+        }
+        if matches!(spec.kind, LayerKind::TransformerEncoder(_)) {
+            built.stack.have_blocks.push(built.stack.layers.len());
         }
         built.stack.layers.push((name, layer));
         built.output = output;

@@ -5,10 +5,12 @@
 
 use super::{
     Architecture, Network,
+    kind::LayerKind,
     loss::LossSpec,
-    settings::{ConvSettings, DenseSettings, EmbeddingSettings, NormSettings, PoolSettings, RecurrentSettings, TransformerSettings},
+    sequences::{EmbeddingSettings, RecurrentSettings, TransformerSettings},
+    settings::{ConvSettings, DenseSettings, NormSettings, PoolSettings},
     sizes::Sizes,
-    spec::{LayerKind, LayerSpec},
+    spec::LayerSpec,
 };
 use unigrad_nn::{Error, Result};
 use unigrad_tensor::Device;
@@ -191,4 +193,18 @@ pub(crate) fn resolve_output(layers: &mut [LayerSpec], n: usize) -> Result<()> {
     }
     layers.iter_mut().filter(|layer| layer.kind == LayerKind::Output).for_each(|layer| layer.kind = LayerKind::dense(n));
     Ok(())
+}
+
+/// Gives embeddings without a number of tokens those of the data.
+pub(crate) fn resolve_tokens(layers: &mut [LayerSpec], n: Option<usize>) {
+    for layer in layers {
+        let tokens = match &mut layer.kind {
+            LayerKind::Embedding(settings) => &mut settings.tokens,
+            LayerKind::EmbeddingBag(settings) => &mut settings.tokens,
+            _ => continue,
+        };
+        if let (0, Some(n)) = (*tokens, n) {
+            *tokens = n;
+        }
+    }
 }

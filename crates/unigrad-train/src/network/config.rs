@@ -4,8 +4,9 @@
 //! Always: an unknown key and a value of another type are errors; nothing is read, built or written before the whole file is understood.
 
 use super::{
-    Architecture, DataSpec, LayerSpec, LossSpec, Network, OptimizerSpec, Prepared, ScheduleSpec, TrainingConfig, builder::resolve_output,
-    fit, named,
+    Architecture, DataSpec, LayerSpec, LossSpec, Network, OptimizerSpec, Prepared, ScheduleSpec, TrainingConfig,
+    builder::{resolve_output, resolve_tokens},
+    named, training,
 };
 use crate::Run;
 use serde::{Deserialize, Deserializer};
@@ -50,10 +51,10 @@ pub struct RunConfig {
     #[serde(default, deserialize_with = "loss")]
     pub loss: Option<LossSpec>,
     /// The update rule.
-    #[serde(default, deserialize_with = "fit::optimizer")]
+    #[serde(default, deserialize_with = "training::optimizer")]
     optimizer: OptimizerSpec,
     /// How the learning rate changes.
-    #[serde(default, deserialize_with = "fit::schedule")]
+    #[serde(default, deserialize_with = "training::schedule")]
     schedule: Option<ScheduleSpec>,
     /// Settings of the run, with optimizer and schedule.
     #[serde(default)]
@@ -112,6 +113,7 @@ impl RunConfig {
     pub fn build(&self, data: &Prepared, device: &Device) -> Result<Network> {
         let mut layers = self.network.layers.clone();
         resolve_output(&mut layers, data.n_outputs)?;
+        resolve_tokens(&mut layers, data.n_tokens);
         let input = self.network.input.clone().unwrap_or_else(|| data.shape.clone());
         let loss = self.loss.clone().unwrap_or_else(|| data.loss.clone());
         let mut network = Network::from_architecture(Architecture { input, layers, loss }, Some(self.train.seed), device)?;

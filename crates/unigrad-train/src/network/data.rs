@@ -3,7 +3,10 @@
 //! In: a section of a configuration file, or a command's arguments. Out: arrays, the shape of an example, how many outputs are needed, and what a model must
 //! keep to understand such data again.
 
-use super::LossSpec;
+use super::{
+    LossSpec,
+    sources::{self, ArrayFile, ArrayFiles, TextData, TextsData},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     path::{Path, PathBuf},
@@ -38,6 +41,31 @@ pub enum DataSpec {
         /// The folder with the files.
         folder: PathBuf,
     },
+    /// Fashion-MNIST as published: its training images.
+    FashionMnist {
+        /// The folder with the files.
+        folder: PathBuf,
+    },
+    /// CIFAR-10's binary version: its training pictures.
+    Cifar10 {
+        /// The folder `cifar-10-batches-bin`.
+        folder: PathBuf,
+    },
+    /// CIFAR-100's binary version: its training pictures, with the fine labels.
+    Cifar100 {
+        /// The folder `cifar-100-binary`.
+        folder: PathBuf,
+    },
+    /// A pair of IDX files, MNIST's format, plain or packed.
+    Idx(ArrayFiles),
+    /// A pair of NPY files.
+    Npy(ArrayFiles),
+    /// Two arrays of one file: NPZ, safetensors.
+    Npz(ArrayFile),
+    /// A text, for a language model.
+    Text(TextData),
+    /// Texts with a class each, in a table.
+    Texts(TextsData),
 }
 
 /// A table, and what of it is to be answered.
@@ -125,6 +153,8 @@ pub struct Prepared {
     pub shape: Vec<usize>,
     /// Classes, or 1 for a number.
     pub n_outputs: usize,
+    /// Different tokens, where the inputs are tokens.
+    pub n_tokens: Option<usize>,
     /// What the answer is usually trained by.
     pub loss: LossSpec,
     /// What a model keeps, by name.
@@ -145,6 +175,14 @@ impl DataSpec {
                 let examples = unigrad_data::mnist_examples(folder)?;
                 images(&examples, &format!("mnist: {} images of {}", examples.len(), folder.display()), folder)
             }
+            DataSpec::FashionMnist { folder } => sources::fashion_mnist(folder),
+            DataSpec::Cifar10 { folder } => sources::cifar10(folder),
+            DataSpec::Cifar100 { folder } => sources::cifar100(folder),
+            DataSpec::Idx(files) => files.idx(),
+            DataSpec::Npy(files) => files.npy(),
+            DataSpec::Npz(file) => file.read(),
+            DataSpec::Text(text) => text.read(),
+            DataSpec::Texts(texts) => texts.read(),
         }
     }
 }
@@ -185,6 +223,7 @@ impl ImageData {
             labels: Some(labels),
             shape: vec![channels, self.size, self.size],
             n_outputs,
+            n_tokens: None,
             loss: LossSpec::cross_entropy(),
             metadata: vec![(IMAGES.to_owned(), text)],
         })
@@ -204,6 +243,7 @@ fn images(images: &Images, note: &str, path: &Path) -> Result<Prepared> {
         labels: None,
         shape: vec![1, images.height, images.width],
         n_outputs: images.n_classes,
+        n_tokens: None,
         loss: LossSpec::cross_entropy(),
         metadata: Vec::new(),
     })
@@ -258,6 +298,7 @@ impl CsvData {
             samples: Arc::new(Arrays::new(inputs, targets)?),
             labels: None,
             n_outputs,
+            n_tokens: None,
             loss,
             metadata: vec![(TABLE.to_owned(), schema.to_json()?)],
         })

@@ -4,174 +4,15 @@
 //! Always: it is a [`Trainer`]'s run, and gives what one written by hand gives, to the last bit; the last part of the data validates, unshuffled, as in Keras.
 //! Predictions are made in batches, and layers behave as in use meanwhile.
 
-use super::{
-    Network, Prepared, Task, ToHost,
-    accuracy::BinaryAccuracy,
-    named,
-    optimizer::OptimizerSpec,
-    schedule::{ScheduleSpec, Scheduled},
-    stopping::Stopping,
-};
-use crate::{Clip, Console, History, Run, Supervised, Trainer};
-use serde::Deserialize;
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use super::{Network, Prepared, Task, ToHost, TrainingConfig, around::Around, metrics};
+use crate::{History, Run, Supervised, Trainer};
+use std::{collections::BTreeMap, sync::Arc};
 use unigrad_data::{Arrays, Batch, Dataset, Loader, Source, validation_split};
-use unigrad_nn::{
-    Error, HostTensor, Layer, Module, Result,
-    metrics::{Accuracy, Mae, Metric},
-};
-use unigrad_tensor::{Tensor, no_grad};
+use unigrad_nn::{Error, HostTensor, Layer, Module, Result, metrics::Metric};
+use unigrad_tensor::{DType, Tensor, no_grad};
 
 /// Examples that are predicted and judged at once.
 const AT_ONCE: usize = 256;
-
-/// How a network is trained. In files it is the section `[train]`; optimizer and schedule are sections of their own.
-///
-/// ```
-/// use unigrad_train::network::TrainingConfig;
-/// let mut config = TrainingConfig::default();
-/// config.batch_size = 128;
-/// config.max_epochs = 50;
-/// config.validation_split = 0.2;
-/// ```
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrainingConfig {
-    /// Examples of a step.
-    pub batch_size: usize,
-    /// How often every example is seen, at most.
-    pub max_epochs: usize,
-    /// The part of the data that validates: the last one, before anything is shuffled. 0: none.
-    pub validation_split: f64,
-    /// Whether training examples come in another order in each epoch.
-    pub shuffle: bool,
-    /// Whether progress is shown on standard error.
-    pub verbose: bool,
-    /// Where order and random numbers (dropout) begin; initial weights are the network's own.
-    pub seed: u64,
-    /// The update rule.
-    #[serde(skip)]
-    pub optimizer: OptimizerSpec,
-    /// How the learning rate changes.
-    #[serde(skip)]
-    pub schedule: Option<ScheduleSpec>,
-    /// Whether to end when a metric no longer gets better.
-    pub early_stopping: Option<Stopping>,
-    /// Gradients are scaled down together to this norm at most.
-    pub clip_norm: Option<f64>,
-    /// Elements of gradients are at most so far from 0.
-    pub clip_value: Option<f64>,
-    /// Batches whose gradients count together in one step.
-    pub accumulate: usize,
-    /// Where checkpoints, figures and the report are kept; without one nothing is written.
-    pub folder: Option<PathBuf>,
-    /// Continues the run of the folder, if there is one.
-    pub resume: bool,
-    /// Steps between two checkpoints, besides those after epochs.
-    pub checkpoint_every: Option<u64>,
-    /// Seconds after which it ends.
-    pub time_limit: Option<f64>,
-}
-
-impl Default for TrainingConfig {
-    fn default() -> TrainingConfig {
-        TrainingConfig {
-            batch_size: 32,
-            max_epochs: 10,
-            validation_split: 0.0,
-            shuffle: true,
-            verbose: false,
-            seed: 0,
-            optimizer: OptimizerSpec::default(),
-            schedule: None,
-            early_stopping: None,
-            clip_norm: None,
-            clip_value: None,
-            accumulate: 1,
-            folder: None,
-            resume: false,
-            checkpoint_every: None,
-            time_limit: None,
-        }
-    }
-}
-
-/// What `[train]` may say beside [`TrainingConfig`]: nothing. A helper of sections with names.
-pub(crate) fn optimizer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<OptimizerSpec, D::Error> {
-    named::one_of(deserializer, "an optimizer")
-}
-
-/// As [`optimizer`].
-pub(crate) fn schedule<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<ScheduleSpec>, D::Error> {
-    named::one_of(deserializer, "a schedule").map(Some)
-}
-
-impl TrainingConfig {
-    /// The trainer that these settings make, for `n_batches` batches an epoch.
-    fn trainer(&self, network: &Network, n_batches: usize) -> Result<Trainer> {
-        let positive = |name: &str, value: Option<f64>| match value {
-            Some(value) if !(value > 0.0 && value.is_finite()) => {
-                Err(Error::argument(format!("`{name}` is {value}"), "use a finite number above 0"))
-            }
-            _ => Ok(()),
-        };
-        positive("clip_norm", self.clip_norm)?;
-        positive("clip_value", self.clip_value)?;
-        positive("time_limit", self.time_limit)?;
-        if self.max_epochs == 0 || self.batch_size == 0 || self.accumulate == 0 {
-            let (batch, epochs, accumulate) = (self.batch_size, self.max_epochs, self.accumulate);
-            let cause = format!("`batch_size` is {batch}, `max_epochs` {epochs}, `accumulate` {accumulate}");
-            return Err(Error::argument(cause, "use numbers from 1 up"));
-        }
-        let mut trainer = Trainer::new(network.device())
-            .epochs(self.max_epochs)
-            .seed(self.seed)
-            .accumulate(self.accumulate)
-            .console(if self.verbose { Console::Auto } else { Console::Silent })
-            // The network's own file has its architecture, too.
-            .save_model(false);
-        trainer = match network.architecture.loss.task() {
-            Task::Classes | Task::LogClasses if network.output.len() == 1 => trainer.metric(Accuracy::default),
-            Task::Classes | Task::LogClasses => trainer,
-            Task::Binary => trainer.metric(BinaryAccuracy::of_logits),
-            Task::Probabilities => trainer.metric(BinaryAccuracy::of_probabilities),
-            Task::Numbers => trainer.metric(Mae::default),
-        };
-        trainer = match (self.clip_norm, self.clip_value) {
-            (Some(_), Some(_)) => return Err(Error::argument("`clip_norm` and `clip_value` are both given", "give one of them")),
-            (Some(norm), None) => trainer.clip(Clip::Norm(norm)),
-            (None, Some(value)) => trainer.clip(Clip::Value(value)),
-            (None, None) => trainer,
-        };
-        if let Some(schedule) = &self.schedule {
-            let per_epoch = n_batches.div_ceil(self.accumulate) as u64;
-            trainer = match schedule.build(per_epoch.saturating_mul(self.max_epochs as u64), per_epoch)? {
-                Scheduled::Steps(schedule) => trainer.schedule(schedule),
-                Scheduled::Plateau(metric, plateau) => trainer.plateau(&metric, plateau),
-            };
-        }
-        if let Some(stopping) = &self.early_stopping {
-            trainer = trainer.callback(stopping.callback());
-        }
-        if let Some(folder) = &self.folder {
-            trainer = trainer.folder(folder);
-            trainer = if self.resume { trainer.resume_if_there() } else { trainer };
-        }
-        if let Some(steps) = self.checkpoint_every {
-            trainer = trainer.checkpoint_every(steps);
-        }
-        if let Some(seconds) = self.time_limit {
-            trainer = trainer.time_limit(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
-        }
-        Ok(trainer)
-    }
-
-    /// Batches of a dataset for training.
-    pub fn loader<D: Dataset<Item = unigrad_data::Sample> + 'static>(&self, dataset: D) -> Loader<D> {
-        let loader = Loader::new(dataset, self.batch_size, self.seed);
-        if self.shuffle { loader } else { loader.in_order() }
-    }
-}
 
 impl Network {
     /// Trains on arrays, of which the first axis counts the examples; with [`TrainingConfig::validation_split`], their last part validates.
@@ -231,6 +72,15 @@ impl Network {
             let cause = format!("the data need {} outputs, and the network has {outputs}", data.n_outputs);
             return Err(Error::argument(cause, "end the network with \"output\", or with as many units as there are classes"));
         }
+        let takes_tokens = self.architecture.input_dtype() == DType::I64;
+        if takes_tokens != data.n_tokens.is_some() {
+            let cause = if takes_tokens {
+                "the network takes tokens, and the data have numbers"
+            } else {
+                "the data have tokens, and the network takes numbers"
+            };
+            return Err(Error::argument(cause, "begin the network with `embedding` where the data have tokens, and only there"));
+        }
         let workers = std::thread::available_parallelism().map_or(1, usize::from).min(8);
         let train = config.loader(Arc::clone(&data.samples).subset(train)?).workers(workers);
         let judged = !validation.is_empty();
@@ -258,7 +108,7 @@ impl Network {
         validation: Option<&dyn Source<Batch = Batch>>,
         config: &TrainingConfig,
     ) -> Result<Run> {
-        let optimizer = config.optimizer.build(&self.stack)?;
+        let optimizer = config.optimizer.build_around(&self.stack, &Around::of(config)?)?;
         let loss = self.architecture.loss.build(&self.device)?;
         let loss = move |prediction: &Tensor, target: &Tensor| loss.forward(prediction, target);
         // Lent for the time of the run.
@@ -276,13 +126,7 @@ impl Network {
     pub fn evaluate<X: ToHost + ?Sized, Y: ToHost + ?Sized>(&mut self, inputs: &X, targets: &Y) -> Result<BTreeMap<String, f64>> {
         let (inputs, targets) = (self.inputs(inputs)?, self.targets(targets)?);
         let loss = self.architecture.loss.build(&self.device)?;
-        let mut metric: Option<Box<dyn Metric>> = match self.architecture.loss.task() {
-            Task::Classes | Task::LogClasses if self.output.len() == 1 => Some(Box::new(Accuracy::default())),
-            Task::Classes | Task::LogClasses => None,
-            Task::Binary => Some(Box::new(BinaryAccuracy::of_logits())),
-            Task::Probabilities => Some(Box::new(BinaryAccuracy::of_probabilities())),
-            Task::Numbers => Some(Box::new(Mae::default())),
-        };
+        let mut metric: Option<Box<dyn Metric>> = metrics::usual(&self.architecture, &self.output).first().map(|make| make());
         let loader = Loader::new(Arrays::new(inputs, targets)?, AT_ONCE, 0).in_order();
         if loader.n_items() == 0 {
             return Err(Error::argument("there are no examples to judge by", "give at least one"));

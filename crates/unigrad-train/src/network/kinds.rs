@@ -4,109 +4,22 @@
 
 use super::{
     build::Wrong,
-    parts::{Encoder, Last, LastOf, Mean, Pad, SelfAttention, Transpose},
-    settings::{ConvSettings, ConvTransposeSettings, HiddenActivation, PoolSettings, RecurrentSettings, UpsampleMode},
-    sizes::{Padding, Sizes},
-    spec::LayerKind,
+    checks::{
+        Checked, MAX_SIZE, MAX_TABLE, channels, divides, epsilon, features, finite, number, positions, probability, recurrent, sequence,
+        size, small, stacked, weight,
+    },
+    kind::LayerKind,
+    parts::{Copied, Encoder, Last, LastOf, Mean, SelfAttention, Transpose},
+    sequences::{Bag, HiddenActivation, RecurrentActivation, RecurrentSettings, RnnSettings},
+    windows::{convolution, fold, padded, pool, power_pool, regions, spatial, transposed, upsample, windows},
 };
 use unigrad_nn::{
-    self as nn, Activation, Embedding, Layer, Linear, MultiHeadAttention, TransformerEncoder, TransformerEncoderLayer, TransformerOptions,
-    init,
+    self as nn, Activation, Embedding, Linear, MultiHeadAttention, Nonlinearity, RecurrentOptions, TransformerEncoder,
+    TransformerEncoderLayer, TransformerOptions,
 };
-use unigrad_tensor::{ConvOptions, DType, Device, EmbeddingOptions, InterpolateMode, InterpolateOptions, PadMode, PoolOptions, Tensor};
+use unigrad_tensor::{BagMode, Device, EmbeddingOptions, PadMode, Tensor};
 
-/// Of units, channels, kernels and the like.
-const MAX_SIZE: usize = 1 << 30;
-/// Elements of one weight.
-const MAX_WEIGHT: f64 = (1u64 << 40) as f64;
-/// Elements of a table of positions, which is made on the host.
-const MAX_TABLE: usize = 1 << 24;
-/// Layers of one recurrent or transformer stack.
-const MAX_STACK: usize = 1000;
-
-/// A size of at least 1.
-fn size(name: &str, value: usize) -> std::result::Result<usize, Wrong> {
-    if (1..=MAX_SIZE).contains(&value) {
-        Ok(value)
-    } else {
-        Err(Wrong::new(format!("`{name}` is {value}"), format!("use a number from 1 to {MAX_SIZE}")))
-    }
-}
-
-fn sizes(name: &str, given: &Sizes, axes: usize, least: usize) -> std::result::Result<Vec<usize>, Wrong> {
-    let all = given.per_axis(axes).ok_or_else(|| {
-        Wrong::new(
-            format!("`{name}` has {} numbers for {axes} axes", given.as_slice().len()),
-            "give one number for all axes, or one for each",
-        )
-    })?;
-    match all.iter().find(|n| !(least..=MAX_SIZE).contains(*n)) {
-        Some(wrong) => Err(Wrong::new(format!("`{name}` is {wrong}"), format!("use numbers from {least} to {MAX_SIZE}"))),
-        None => Ok(all),
-    }
-}
-
-fn weight(shape: &[usize]) -> std::result::Result<(), Wrong> {
-    if shape.iter().map(|&n| n as f64).product::<f64>() <= MAX_WEIGHT {
-        return Ok(());
-    }
-    Err(Wrong::new(format!("a weight of shape {shape:?} has more elements than any device holds"), "use fewer units, channels or features"))
-}
-
-fn stacked(n: usize) -> std::result::Result<usize, Wrong> {
-    if (1..=MAX_STACK).contains(&n) {
-        Ok(n)
-    } else {
-        Err(Wrong::new(format!("`n_layers` is {n}"), format!("use a number from 1 to {MAX_STACK}")))
-    }
-}
-
-fn number(name: &str, value: f64, ok: bool, range: &str) -> std::result::Result<f64, Wrong> {
-    if ok { Ok(value) } else { Err(Wrong::new(format!("`{name}` is {value}"), format!("use a number {range}"))) }
-}
-
-fn probability(name: &str, p: f64) -> std::result::Result<f64, Wrong> {
-    number(name, p, (0.0..=1.0).contains(&p), "from 0 to 1")
-}
-
-fn epsilon(eps: f64) -> std::result::Result<f64, Wrong> {
-    number("eps", eps, eps >= 0.0 && eps.is_finite(), "from 0 up")
-}
-
-fn finite(name: &str, value: f64) -> std::result::Result<f64, Wrong> {
-    number(name, value, value.is_finite(), "that is finite")
-}
-
-/// The features of the last axis.
-fn features(x: &[usize]) -> std::result::Result<usize, Wrong> {
-    if x.len() < 2 {
-        return Err(Wrong::new("it needs an axis of features", "put a layer before it that gives at least one axis"));
-    }
-    Ok(x[x.len() - 1])
-}
-
-fn axes(x: &[usize], wanted: usize, form: &str) -> std::result::Result<(), Wrong> {
-    if x.len() == wanted + 1 {
-        Ok(())
-    } else {
-        Err(Wrong::new(format!("it needs {form}"), format!("bring the input to {form}, with `unflatten` for example")))
-    }
-}
-
-/// The channels of axis 1.
-fn channels(x: &[usize]) -> std::result::Result<usize, Wrong> {
-    x.get(1).copied().ok_or_else(|| Wrong::new("it needs an axis of channels", "put a layer before it that gives at least one axis"))
-}
-
-/// `[length, features]`.
-fn sequence(x: &[usize]) -> std::result::Result<(usize, usize), Wrong> {
-    axes(x, 2, "[length, features]")?;
-    Ok((x[1], x[2]))
-}
-
-const SPATIAL: [&str; 4] = ["", "[channels, length]", "[channels, height, width]", "[channels, depth, height, width]"];
-
-type Made = std::result::Result<Box<dyn Layer>, Wrong>;
+pub(super) type Made = Checked<Box<dyn Copied>>;
 
 /// One layer that is no block.
 #[track_caller]
@@ -138,6 +51,9 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         K::AvgPool1d(s) => Box::new(nn::AvgPool1d::with(pool(s, x, 1, false)?)),
         K::AvgPool2d(s) => Box::new(nn::AvgPool2d::with(pool(s, x, 2, false)?)),
         K::AvgPool3d(s) => Box::new(nn::AvgPool3d::with(pool(s, x, 3, false)?)),
+        K::LpPool1d(s) => power_pool(s, x, 1)?,
+        K::LpPool2d(s) => power_pool(s, x, 2)?,
+        K::LpPool3d(s) => power_pool(s, x, 3)?,
         K::AdaptiveMaxPool1d { size } => Box::new(nn::AdaptiveMaxPool1d::new(regions(size, x)?)),
         K::AdaptiveMaxPool2d { size } => Box::new(nn::AdaptiveMaxPool2d::new(regions(size, x)?)),
         K::AdaptiveMaxPool3d { size } => Box::new(nn::AdaptiveMaxPool3d::new(regions(size, x)?)),
@@ -174,18 +90,26 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         }
         K::RmsNorm { eps } => {
             let mut norm = nn::RmsNorm::new(features(x)?, device);
-            norm.eps = epsilon(*eps)?;
+            norm.eps = eps.map(epsilon).transpose()?;
             Box::new(norm)
         }
         K::LocalResponseNorm { size: n } => {
             channels(x)?;
             Box::new(nn::LocalResponseNorm::new(size("size", *n)?))
         }
+        K::CrossMapLrn2d { size: n } => spatial(x, 2, nn::CrossMapLrn2d::new(size("size", *n)?))?,
         K::Dropout { p } => Box::new(nn::Dropout::new(probability("p", *p)?)),
         K::Dropout1d { p } => spatial(x, 1, nn::Dropout1d::new(probability("p", *p)?))?,
         K::Dropout2d { p } => spatial(x, 2, nn::Dropout2d::new(probability("p", *p)?))?,
         K::Dropout3d { p } => spatial(x, 3, nn::Dropout3d::new(probability("p", *p)?))?,
         K::AlphaDropout { p } => Box::new(nn::AlphaDropout::new(probability("p", *p)?)),
+        K::FeatureAlphaDropout { p } => {
+            channels(x)?;
+            Box::new(nn::FeatureAlphaDropout::new(probability("p", *p)?))
+        }
+        K::Unfold(s) => spatial(x, 2, nn::Unfold::new(windows(s)?))?,
+        K::Fold { size, windows } => fold(size, windows, x)?,
+        K::Softmax2d => spatial(x, 2, nn::Softmax2d)?,
         K::Flatten { start, end } => Box::new(nn::Flatten { start: *start, end: *end }),
         K::Unflatten { axis, sizes } => {
             if sizes.as_slice().iter().any(|n| !(1..=MAX_SIZE).contains(n)) {
@@ -201,14 +125,7 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
             Box::new(Last)
         }
         K::Embedding(s) => {
-            if input.dtype().is_float() {
-                return Err(Wrong::new(
-                    "it needs tokens (integers), and gets numbers",
-                    "make it the first layer: a network that begins with it takes tokens",
-                ));
-            }
-            let (tokens, features) = (size("tokens", s.tokens)?, size("size", s.size)?);
-            weight(&[tokens, features])?;
+            let (tokens, features) = table(input, s.tokens, s.size)?;
             if let Some(at) = s.padding_idx.filter(|at| !(-(tokens as i64)..tokens as i64).contains(at)) {
                 return Err(Wrong::new(format!("`padding_idx` is {at}, and there are {tokens} tokens"), "name one of the tokens"));
             }
@@ -218,14 +135,40 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
             let options = EmbeddingOptions { padding_idx: s.padding_idx, max_norm: s.max_norm, ..EmbeddingOptions::default() };
             Box::new(Embedding::with(tokens, features, options, device))
         }
+        K::EmbeddingBag(s) => {
+            let (tokens, features) = table(input, s.tokens, s.size)?;
+            let mode = match s.mode {
+                Bag::Mean => BagMode::Mean,
+                Bag::Sum => BagMode::Sum,
+                Bag::Max => BagMode::Max,
+            };
+            Box::new(nn::EmbeddingBag::new(tokens, features, mode, device))
+        }
+        K::Rnn(RnnSettings { hidden, n_layers, bidirectional, dropout, bias, give, nonlinearity }) => {
+            let s = RecurrentSettings {
+                hidden: *hidden,
+                n_layers: *n_layers,
+                bidirectional: *bidirectional,
+                dropout: *dropout,
+                bias: *bias,
+                give: *give,
+            };
+            let (features, hidden, options) = steps(&s, x, 1)?;
+            let nonlinearity = match nonlinearity {
+                RecurrentActivation::Tanh => Nonlinearity::Tanh,
+                RecurrentActivation::Relu => Nonlinearity::Relu,
+            };
+            let layer = nn::Rnn::with(features, hidden, nonlinearity, options, device);
+            Box::new(LastOf { layer, give: s.give, bidirectional: s.bidirectional })
+        }
         K::Lstm(s) => {
-            let (features, hidden, n) = recurrent(s, x, 4)?;
-            let layer = nn::Lstm::stacked(features, hidden, n, s.bidirectional, device);
+            let (features, hidden, options) = steps(s, x, 4)?;
+            let layer = nn::Lstm::with(features, hidden, options, device);
             Box::new(LastOf { layer, give: s.give, bidirectional: s.bidirectional })
         }
         K::Gru(s) => {
-            let (features, hidden, n) = recurrent(s, x, 3)?;
-            let layer = nn::Gru::stacked(features, hidden, n, s.bidirectional, device);
+            let (features, hidden, options) = steps(s, x, 3)?;
+            let layer = nn::Gru::with(features, hidden, options, device);
             Box::new(LastOf { layer, give: s.give, bidirectional: s.bidirectional })
         }
         K::MultiheadAttention { heads, dropout, bias, causal } => {
@@ -245,10 +188,12 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
                     HiddenActivation::Gelu => Activation::Gelu,
                 },
                 norm_first: s.norm_first,
+                bias: s.bias,
                 ..TransformerOptions::new(features, divides(s.heads, features)?)
             };
             let layers = (0..stacked(s.n_layers)?).map(|_| TransformerEncoderLayer::new(options, device)).collect();
             let norm = s.last_norm.then(|| nn::LayerNorm::new(features, device));
+            let norm = if s.bias { norm } else { norm.map(nn::LayerNorm::no_bias) };
             Box::new(Encoder { encoder: TransformerEncoder { layers, norm }, causal: s.causal })
         }
         K::SinusoidalEncoding { longest, dropout } => {
@@ -261,6 +206,17 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
             }
             Box::new(nn::SinusoidalEncoding::new(features, longest, probability("dropout", *dropout)?, device))
         }
+        K::RotaryEncoding { base } => {
+            let (_, features) = sequence(x)?;
+            if features % 2 != 0 {
+                return Err(Wrong::new(
+                    format!("it rotates pairs of features, and there are {features}"),
+                    "use an even number of features",
+                ));
+            }
+            let base = number("base", *base, *base > 1.0 && base.is_finite(), "above 1")?;
+            Box::new(nn::RotaryEncoding { base, ..nn::RotaryEncoding::new(features) })
+        }
         K::LearnedEncoding { longest } => {
             let (longest, features) = positions(*longest, x)?;
             weight(&[longest, features])?;
@@ -271,6 +227,7 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         K::PixelShuffle { factor } => Box::new(nn::PixelShuffle { factor: small("factor", *factor)? }),
         K::PixelUnshuffle { factor } => Box::new(nn::PixelUnshuffle { factor: small("factor", *factor)? }),
         K::ChannelShuffle { groups } => Box::new(nn::ChannelShuffle { groups: size("groups", *groups)? }),
+        K::ConstantPad { pad, value } => padded(pad, x, PadMode::Constant(finite("value", *value)?))?,
         K::ZeroPad { pad } => padded(pad, x, PadMode::Constant(0.0))?,
         K::ReflectionPad { pad } => padded(pad, x, PadMode::Reflect)?,
         K::ReplicationPad { pad } => padded(pad, x, PadMode::Replicate)?,
@@ -278,6 +235,30 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         K::Prelu { per_channel } => Box::new(nn::PRelu::new(if *per_channel { channels(x)? } else { 1 }, device)),
         other => activation(other)?,
     })
+}
+
+/// A table of vectors for tokens: how many, and of how many features.
+fn table(input: &Tensor, tokens: usize, features: usize) -> Checked<(usize, usize)> {
+    if input.dtype().is_float() {
+        return Err(Wrong::new(
+            "it needs tokens (integers), and gets numbers",
+            "make it the first layer: a network that begins with it takes tokens",
+        ));
+    }
+    let (tokens, features) = (size("tokens", tokens)?, size("size", features)?);
+    weight(&[tokens, features])?;
+    Ok((tokens, features))
+}
+
+/// Features of inputs and states of a recurrent layer, and its settings.
+fn steps(s: &RecurrentSettings, x: &[usize], gates: usize) -> Checked<(usize, usize, RecurrentOptions)> {
+    let (features, hidden, n_layers) = recurrent(s, x, gates)?;
+    let dropout = probability("dropout", s.dropout)?;
+    Ok((
+        features,
+        hidden,
+        RecurrentOptions { n_layers, bidirectional: s.bidirectional, dropout, bias: s.bias, ..RecurrentOptions::default() },
+    ))
 }
 
 /// Layers without weights that take any shape.
@@ -322,162 +303,4 @@ fn activation(kind: &LayerKind) -> Made {
         K::Geglu { axis } => Box::new(nn::GeGlu { axis: *axis }),
         other => return Err(Wrong::new(format!("no layer is made of `{}`", other.name()), "report this")),
     })
-}
-
-fn spatial(x: &[usize], n: usize, layer: impl Layer + 'static) -> Made {
-    axes(x, n + 1, SPATIAL[n])?;
-    Ok(Box::new(layer))
-}
-
-fn small(name: &str, value: usize) -> std::result::Result<usize, Wrong> {
-    if (1..=1 << 12).contains(&value) { Ok(value) } else { Err(Wrong::new(format!("`{name}` is {value}"), "use a number from 1 to 4096")) }
-}
-
-fn divides(heads: usize, features: usize) -> std::result::Result<usize, Wrong> {
-    if heads > 0 && features.is_multiple_of(heads) && features <= MAX_SIZE / 4 {
-        return Ok(heads);
-    }
-    Err(Wrong::new(format!("{features} features do not divide into {heads} heads"), "use as many heads as divide the features"))
-}
-
-fn groups(groups: usize, from: usize, to: usize) -> std::result::Result<usize, Wrong> {
-    if groups > 0 && from.is_multiple_of(groups) && to.is_multiple_of(groups) {
-        return Ok(groups);
-    }
-    Err(Wrong::new(
-        format!("{from} and {to} channels do not divide into {groups} groups"),
-        "use as many groups as divide the channels of both sides",
-    ))
-}
-
-fn convolution(s: &ConvSettings, x: &[usize], n: usize, device: &Device) -> Made {
-    axes(x, n + 1, SPATIAL[n])?;
-    let (from, to) = (channels(x)?, size("channels", s.channels)?);
-    let groups = groups(s.groups, from, to)?;
-    let kernel = sizes("kernel", &s.kernel, n, 1)?;
-    let (stride, dilation) = (sizes("stride", &s.stride, n, 1)?, sizes("dilation", &s.dilation, n, 1)?);
-    let padding = match &s.padding {
-        Padding::Of(given) => sizes("padding", given, n, 0)?.into_iter().map(|p| (p, p)).collect(),
-        Padding::Same if stride.iter().all(|s| *s == 1) => {
-            // The window reaches over `dilation * (kernel - 1)` more elements than one.
-            kernel.iter().zip(&dilation).map(|(k, d)| (k - 1).saturating_mul(*d)).map(|more| (more / 2, more - more / 2)).collect()
-        }
-        Padding::Same => {
-            return Err(Wrong::new(
-                "`padding` is \"same\", and `stride` is not 1",
-                "give the padding as a number, or leave the stride out",
-            ));
-        }
-    };
-    let shape: Vec<usize> = [to, from / groups].into_iter().chain(kernel).collect();
-    weight(&shape)?;
-    let options = ConvOptions { stride, padding, dilation, groups, ..ConvOptions::default() };
-    let (weight, bias) = filled(&shape, to, s.bias, device);
-    let padding_mode = PadMode::Constant(0.0);
-    Ok(match n {
-        1 => Box::new(nn::Conv1d { weight, bias, options, padding_mode }),
-        2 => Box::new(nn::Conv2d { weight, bias, options, padding_mode }),
-        _ => Box::new(nn::Conv3d { weight, bias, options, padding_mode }),
-    })
-}
-
-/// PyTorch's initial values of a convolution.
-fn filled(shape: &[usize], outputs: usize, bias: bool, device: &Device) -> (Tensor, Option<Tensor>) {
-    let (fan_in, _) = init::fans(shape);
-    let weight = init::torch_default(shape, fan_in, DType::F32, device);
-    (weight, bias.then(|| init::torch_default(&[outputs], fan_in, DType::F32, device)))
-}
-
-fn transposed(s: &ConvTransposeSettings, x: &[usize], n: usize, device: &Device) -> Made {
-    axes(x, n + 1, SPATIAL[n])?;
-    let (from, to) = (channels(x)?, size("channels", s.channels)?);
-    let groups = groups(s.groups, from, to)?;
-    let shape: Vec<usize> = [from, to / groups].into_iter().chain(sizes("kernel", &s.kernel, n, 1)?).collect();
-    weight(&shape)?;
-    let options = ConvOptions {
-        stride: sizes("stride", &s.stride, n, 1)?,
-        padding: sizes("padding", &s.padding, n, 0)?.into_iter().map(|p| (p, p)).collect(),
-        dilation: sizes("dilation", &s.dilation, n, 1)?,
-        groups,
-        output_padding: sizes("output_padding", &s.output_padding, n, 0)?,
-    };
-    let (weight, bias) = filled(&shape, to, s.bias, device);
-    Ok(match n {
-        1 => Box::new(nn::ConvTranspose1d { weight, bias, options }),
-        2 => Box::new(nn::ConvTranspose2d { weight, bias, options }),
-        _ => Box::new(nn::ConvTranspose3d { weight, bias, options }),
-    })
-}
-
-fn pool(s: &PoolSettings, x: &[usize], n: usize, maximum: bool) -> std::result::Result<PoolOptions, Wrong> {
-    axes(x, n + 1, SPATIAL[n])?;
-    let kernel = sizes("kernel", &s.kernel, n, 1)?;
-    let padding = sizes("padding", &s.padding, n, 0)?;
-    if let Some((p, k)) = padding.iter().zip(&kernel).find(|(p, k)| **p > **k / 2) {
-        return Err(Wrong::new(format!("`padding` is {p}, and windows are {k} wide"), "pad at most half of a window"));
-    }
-    let dilation = sizes("dilation", &s.dilation, n, 1)?;
-    if !maximum && dilation.iter().any(|d| *d != 1) {
-        return Err(Wrong::new("`dilation` is of maxima only", "leave `dilation` out, or use a maximum"));
-    }
-    let stride = s.stride.as_ref().map_or(Ok(kernel.clone()), |stride| sizes("stride", stride, n, 1))?;
-    Ok(PoolOptions { kernel, stride, padding, dilation, ceil_mode: s.ceil_mode, count_include_pad: s.count_include_pad })
-}
-
-fn regions<const N: usize>(given: &Sizes, x: &[usize]) -> std::result::Result<[usize; N], Wrong> {
-    axes(x, N + 1, SPATIAL[N])?;
-    let all = sizes("size", given, N, 1)?;
-    if let Some(wrong) = all.iter().find(|n| **n > 1 << 16) {
-        return Err(Wrong::new(format!("`size` is {wrong}"), "use numbers from 1 to 65536"));
-    }
-    <[usize; N]>::try_from(all).map_err(|all| Wrong::new(format!("`size` is {all:?}"), "give one number for each axis"))
-}
-
-fn recurrent(s: &RecurrentSettings, x: &[usize], gates: usize) -> std::result::Result<(usize, usize, usize), Wrong> {
-    let (_, features) = sequence(x)?;
-    let (hidden, n) = (size("hidden", s.hidden)?, stacked(s.n_layers)?);
-    if hidden > MAX_SIZE / 8 {
-        return Err(Wrong::new(format!("`hidden` is {hidden}"), format!("use a number from 1 to {}", MAX_SIZE / 8)));
-    }
-    weight(&[gates * hidden, features])?;
-    weight(&[gates * hidden, 2 * hidden])?;
-    Ok((features, hidden, n))
-}
-
-fn positions(longest: Option<usize>, x: &[usize]) -> std::result::Result<(usize, usize), Wrong> {
-    let (length, features) = sequence(x)?;
-    let longest = longest.unwrap_or(length);
-    if longest < length {
-        return Err(Wrong::new(format!("`longest` is {longest}, and sequences have {length} positions"), "use at least as many positions"));
-    }
-    Ok((size("longest", longest)?, features))
-}
-
-fn upsample(s: &super::settings::UpsampleSettings, x: &[usize]) -> Made {
-    if x.len() < 3 {
-        return Err(Wrong::new("it needs channels and at least one more axis", "bring the input to [channels, ..]"));
-    }
-    let n = x.len() - 2;
-    let mode = match s.mode {
-        UpsampleMode::Nearest => InterpolateMode::Nearest,
-        UpsampleMode::Linear => InterpolateMode::Linear,
-        UpsampleMode::Cubic => InterpolateMode::Cubic,
-    };
-    let mut options = match (&s.size, s.factor) {
-        (Some(size), None) => InterpolateOptions::sizes(mode, &sizes("size", size, n, 1)?),
-        (None, Some(factor)) => {
-            InterpolateOptions::scales(mode, &[number("factor", factor, factor > 0.0 && factor <= 1e4, "above 0, at most 10000")?])
-        }
-        _ => return Err(Wrong::new("it has neither `size` nor `factor`, or both", "give one of them")),
-    };
-    options.align_corners = s.align_corners;
-    Ok(Box::new(nn::Upsample::new(options)))
-}
-
-fn padded(pad: &Sizes, x: &[usize], mode: PadMode) -> Made {
-    if x.len() < 3 {
-        return Err(Wrong::new("it needs channels and at least one more axis", "bring the input to [channels, ..]"));
-    }
-    let pads = sizes("pad", pad, x.len() - 2, 0)?.into_iter().map(|p| (p as i64, p as i64)).collect();
-    Ok(Box::new(Pad { pads, mode }))
 }

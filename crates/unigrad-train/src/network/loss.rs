@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use unigrad_nn::{self as nn, Error, Loss, Result};
-use unigrad_tensor::{Device, Tensor};
+use unigrad_tensor::{CrossEntropyOptions, Device, Tensor};
 
 /// What a network's answers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,15 @@ pub enum LossSpec {
         /// The weight of each class; empty: all alike.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         class_weights: Vec<f64>,
+    },
+    /// Of logits `[.., classes]` and class indices `[..]`, one for each place of a sequence: language models; see [`Tensor::cross_entropy_with`].
+    TokenCrossEntropy {
+        /// The weight of the uniform distribution in the target.
+        #[serde(default)]
+        label_smoothing: f64,
+        /// Targets that count nothing.
+        #[serde(default = "ignored")]
+        ignore_index: Option<i64>,
     },
     /// Of log probabilities and class indices; see [`Tensor::nll_loss`].
     Nll {
@@ -165,6 +174,11 @@ impl LossSpec {
         LossSpec::CrossEntropy { label_smoothing: 0.0, ignore_index: ignored(), class_weights: Vec::new() }
     }
 
+    /// Cross-entropy along the last axis, with PyTorch's defaults.
+    pub fn token_cross_entropy() -> LossSpec {
+        LossSpec::TokenCrossEntropy { label_smoothing: 0.0, ignore_index: ignored() }
+    }
+
     /// Binary cross-entropy of logits.
     pub fn bce_with_logits() -> LossSpec {
         LossSpec::BceWithLogits { pos_weight: Vec::new() }
@@ -173,7 +187,7 @@ impl LossSpec {
     /// What the network's answers are.
     pub fn task(&self) -> Task {
         match self {
-            LossSpec::CrossEntropy { .. } | LossSpec::MultiMargin { .. } => Task::Classes,
+            LossSpec::CrossEntropy { .. } | LossSpec::TokenCrossEntropy { .. } | LossSpec::MultiMargin { .. } => Task::Classes,
             LossSpec::Nll { .. } => Task::LogClasses,
             LossSpec::BceWithLogits { .. } | LossSpec::Focal { .. } | LossSpec::MultilabelSoftMargin => Task::Binary,
             LossSpec::Bce | LossSpec::Dice { .. } => Task::Probabilities,
@@ -212,6 +226,19 @@ impl LossSpec {
                 }
                 let weight = weights("class_weights", class_weights)?;
                 Box::new(nn::CrossEntropyLoss { weight, ignore_index: *ignore_index, label_smoothing: *label_smoothing, reduction })
+            }
+            LossSpec::TokenCrossEntropy { label_smoothing, ignore_index } => {
+                if !(0.0..=1.0).contains(label_smoothing) {
+                    let cause = format!("the loss's `label_smoothing` is {label_smoothing}");
+                    return Err(Error::argument(cause, "give a number from 0 to 1"));
+                }
+                let options = CrossEntropyOptions {
+                    axis: Some(-1),
+                    label_smoothing: *label_smoothing,
+                    ignore_index: *ignore_index,
+                    ..CrossEntropyOptions::default()
+                };
+                Box::new(move |x: &Tensor, y: &Tensor| x.cross_entropy_with(y, &options))
             }
             LossSpec::Nll { ignore_index, class_weights } => {
                 Box::new(nn::NllLoss { weight: weights("class_weights", class_weights)?, ignore_index: *ignore_index, reduction })

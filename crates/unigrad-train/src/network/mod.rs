@@ -6,47 +6,66 @@
 //! is computed. What a network cannot say (several inputs, branches other than residual ones) is a struct with `#[derive(Module)]`.
 
 mod accuracy;
+mod around;
 mod build;
 mod builder;
+mod checks;
 mod config;
 mod data;
 mod file;
 mod fit;
 mod host;
+mod kind;
 mod kinds;
 mod loss;
+mod metrics;
 mod named;
 mod optimizer;
 mod parts;
 mod predict;
+mod rules;
 mod schedule;
+mod sequences;
 mod settings;
 mod sizes;
+mod sources;
 mod spec;
 mod stopping;
 mod summary;
+mod training;
+mod windows;
 
 pub use accuracy::BinaryAccuracy;
+pub use around::{AdaptiveClip, GradientSettings, LookaheadSettings, NoiseSettings, Normalization, SamSettings};
 pub use builder::NetworkBuilder;
 pub use config::RunConfig;
 pub use data::{CsvData, DataSpec, IMAGES, ImageData, ImageForm, Prepared, Samples, TABLE};
-pub use fit::TrainingConfig;
 pub use host::ToHost;
+pub use kind::LayerKind;
 pub use loss::{LossSpec, Task};
+pub use metrics::{AverageSpec, ClassSettings, MetricSpec};
 pub use optimizer::{
-    AdadeltaSettings, AdagradSettings, AdamSettings, AdamWSettings, AdamaxSettings, AdanSettings, AsgdSettings, LionSettings,
-    NAdamSettings, OptimizerSpec, RAdamSettings, RmsPropSettings, RpropSettings, SgdSettings,
+    AdadeltaSettings, AdafactorSettings, AdagradSettings, AdamSettings, AdamW8bitSettings, AdamWScheduleFreeSettings, AdamWSettings,
+    AdamaxSettings, AdanSettings, AsgdSettings, LambSettings, LarsSettings, LbfgsSettings, LionSettings, MuonAdjust, MuonSettings,
+    NAdamSettings, OptimizerSpec, RAdamSettings, RmsPropSettings, RpropSettings, SgdScheduleFreeSettings, SgdSettings, ShampooSettings,
+    SophiaSettings, SparseAdamSettings,
 };
 pub use predict::{Answer, Predictor};
 pub use schedule::{AnnealSpec, BetterSpec, ScheduleSpec, Unit};
+pub use sequences::{
+    Bag, EmbeddingBagSettings, EmbeddingSettings, Give, HiddenActivation, RecurrentActivation, RecurrentSettings, RnnSettings,
+    TransformerSettings,
+};
 pub use settings::{
-    ConvSettings, ConvTransposeSettings, DenseSettings, EmbeddingSettings, Give, HiddenActivation, NormSettings, PoolSettings,
-    RecurrentSettings, TransformerSettings, UpsampleMode, UpsampleSettings,
+    ConvSettings, ConvTransposeSettings, DenseSettings, LpPoolSettings, NormSettings, PaddingMode, PoolSettings, UpsampleMode,
+    UpsampleSettings, WindowSettings,
 };
 pub use sizes::{Padding, Sizes};
-pub use spec::{LayerKind, LayerSpec};
-pub use stopping::Stopping;
+pub use sources::{ArrayFile, ArrayFiles, TextData, TextsData, VOCABULARY};
+pub use spec::LayerSpec;
+pub use stopping::{Keeping, Stopping};
 pub use summary::{Row, Summary};
+pub use training::{PrecisionSpec, TrainingConfig};
 
 use parts::Stack;
 use serde::{Deserialize, Serialize};
@@ -74,7 +93,7 @@ impl Architecture {
         // Into blocks, as deep as they go.
         while let Some(first) = layers.first() {
             match &first.kind {
-                LayerKind::Embedding(_) => return DType::I64,
+                LayerKind::Embedding(_) | LayerKind::EmbeddingBag(_) => return DType::I64,
                 LayerKind::Residual { layers: inner, .. } => layers = inner,
                 _ => return DType::F32,
             }

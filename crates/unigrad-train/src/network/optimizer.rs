@@ -2,15 +2,42 @@
 //!
 //! Always: names, settings and defaults are PyTorch's, or those of the rule's own paper; one row below is all that a rule needs.
 
+use super::{
+    around::Around,
+    rules::{self, AnyRule, Renewing},
+};
 use serde::{Deserialize, Serialize};
-use unigrad_nn::{self as nn, Error, Module, Optimize, Result};
+use unigrad_nn::{self as nn, AdjustLr, Error, Module, Optimize, Result};
 use unigrad_tensor::Tensor;
 
-/// Rules: the variant, its settings' type, the settings with defaults, how many tensors it keeps for each parameter, and the optimizer.
+/// How the size of Muon's steps follows from a matrix's shape; see [`unigrad_nn::AdjustLr`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MuonAdjust {
+    /// `sqrt(max(1, rows / columns))`.
+    #[default]
+    Original,
+    /// `0.2 sqrt(max(rows, columns))`: rates are those of AdamW.
+    MatchRmsAdamw,
+    /// `sqrt(rows / columns)`.
+    SpectralUnclamped,
+}
+
+impl MuonAdjust {
+    fn of(self) -> AdjustLr {
+        match self {
+            MuonAdjust::Original => AdjustLr::Original,
+            MuonAdjust::MatchRmsAdamw => AdjustLr::MatchRmsAdamW,
+            MuonAdjust::SpectralUnclamped => AdjustLr::SpectralUnclamped,
+        }
+    }
+}
+
+/// Rules: the variant, its settings' type, the settings with defaults, how many tensors of a parameter's shape it keeps for it, and the rule.
 macro_rules! optimizers {
     ($($variant:ident($settings:ident) $doc:literal {
         lr: $lr:literal, $($field:ident: $ty:ty = $default:expr, $text:literal;)*
-    } keeps |$k:ident| $keeps:expr, |$s:ident, $parameters:ident| $make:expr;)*) => {
+    } keeps |$k:ident| $keeps:expr, |$s:ident, $none:ident| $make:expr;)*) => {
         /// An optimizer in words. In files: `optimizer = "adam"`, or `[optimizer.adam]` with settings.
         ///
         /// ```
@@ -58,19 +85,19 @@ macro_rules! optimizers {
                 }
             }
 
-            /// Tensors that it keeps for each parameter, in its shape.
+            /// Tensors that it keeps for each parameter, in its shape. What it keeps in other shapes (factors of moments, codes of 8 bits) is not counted.
             pub fn n_state_tensors(&self) -> usize {
                 match self {
                     $(OptimizerSpec::$variant($k) => $keeps,)*
                 }
             }
 
-            /// The optimizer of these parameters.
-            fn make(&self, parameters: Vec<Tensor>) -> Result<Box<dyn Optimize>> {
+            /// The rule.
+            fn rule(&self) -> Result<AnyRule> {
                 Ok(match self {
                     $(OptimizerSpec::$variant($s) => {
-                        let $parameters = parameters;
-                        Box::new($make)
+                        let $none = Vec::new();
+                        AnyRule::of(&$make)
                     })*
                 })
             }
@@ -201,6 +228,119 @@ optimizers! {
         no_prox: bool = false, "Weight decay before the step instead of after it.";
     } keeps |_s| 4,
     |s, p| nn::Adan::new(p, s.lr)?.betas(s.betas[0], s.betas[1], s.betas[2]).eps(s.eps).weight_decay(s.weight_decay).no_prox(s.no_prox);
+
+    Lars(LarsSettings) "Momentum with a step for each tensor that is a share of its norm (You et al., 2017); for large batches." {
+        lr: 0.1,
+        momentum: f64 = 0.9, "How much of the last step goes into the next.";
+        trust: f64 = 1e-3, "A step's size as a share of the parameter's norm.";
+        weight_decay: f64 = 0.0, "Adds this multiple of the values to their gradients.";
+        adapts_vectors: bool = false, "Whether biases and gains of norms are scaled and decayed too.";
+    } keeps |_s| 1,
+    |s, p| nn::Lars::new(p, s.lr)?.momentum(s.momentum).trust(s.trust).weight_decay(s.weight_decay).adapts_vectors(s.adapts_vectors);
+
+    Lamb(LambSettings) "Adam's step for each tensor, scaled to the tensor's norm (You et al., 2019); for large batches." {
+        lr: 1e-3,
+        betas: [f64; 2] = [0.9, 0.999], "How slowly the two moments forget.";
+        eps: f64 = 1e-6, "What is added to the root of the second moment.";
+        weight_decay: f64 = 1e-2, "How strongly values are pulled to zero.";
+        bias_correction: bool = true, "Whether moments are corrected for their beginning at zero.";
+    } keeps |_s| 2,
+    |s, p| nn::Lamb::new(p, s.lr)?.betas(s.betas[0], s.betas[1]).eps(s.eps).weight_decay(s.weight_decay).bias_correction(s.bias_correction);
+
+    Adafactor(AdafactorSettings) "Second moments of a matrix as a row and a column (Shazeer and Stern, 2018)." {
+        lr: 1e-2,
+        beta2_decay: f64 = -0.8, "The power of the step by which the newest squares enter their mean; below 0.";
+        eps1: f64 = 0.0, "The least variance's root; 0: the epsilon of the dtype.";
+        eps2: f64 = 1e-3, "The least size of a parameter.";
+        d: f64 = 1.0, "The greatest root mean square of an update.";
+        weight_decay: f64 = 0.0, "How strongly values are pulled to zero.";
+    } keeps |_s| 0,
+    |s, p| nn::Adafactor::new(p, s.lr)?.beta2_decay(s.beta2_decay).eps(Some(s.eps1).filter(|eps| *eps > 0.0), s.eps2).d(s.d).weight_decay(s.weight_decay);
+
+    Sophia(SophiaSettings) "Steps by an estimate of the Hessian's diagonal (Liu et al., 2023), which Hutchinson's estimator renews." {
+        lr: 1e-4,
+        betas: [f64; 2] = [0.965, 0.99], "How slowly the momentum and the estimate forget.";
+        rho: f64 = 0.04, "How much of the estimate divides the momentum.";
+        every: u64 = 10, "Steps between two renewals of the estimate, each of which differentiates twice.";
+        weight_decay: f64 = 0.1, "How strongly values are pulled to zero.";
+    } keeps |_s| 2,
+    |s, p| sophia(s, p)?;
+
+    Muon(MuonSettings) "Orthogonal steps for the matrices of hidden layers (Jordan, 2024), AdamW for all else." {
+        lr: 1e-3,
+        momentum: f64 = 0.95, "How slowly the momentum forgets.";
+        nesterov: bool = true, "Nesterov's form of momentum.";
+        weight_decay: f64 = 0.1, "How strongly values are pulled to zero.";
+        eps: f64 = 1e-7, "The least norm that a matrix is divided by.";
+        iterations: usize = 5, "How often a matrix is made more orthogonal.";
+        coefficients: [f64; 3] = [3.4445, -4.7750, 2.0315], "Of the polynomial that does it.";
+        adjust_lr: MuonAdjust = MuonAdjust::Original, "How a step's size follows from a matrix's shape.";
+        adamw_lr: f64 = 3e-4, "The rate of what is no matrix of a hidden layer.";
+        adamw_betas: [f64; 2] = [0.9, 0.999], "How slowly its two moments forget.";
+        adamw_eps: f64 = 1e-8, "What is added to the root of its second moment.";
+        adamw_weight_decay: f64 = 1e-2, "How strongly it is pulled to zero.";
+    } keeps |_s| 1,
+    |s, p| nn::Muon::new(p, s.lr)?.momentum(s.momentum).nesterov(s.nesterov).weight_decay(s.weight_decay).eps(s.eps)
+        .iterations(s.iterations, s.coefficients.into()).adjust_lr(s.adjust_lr.of());
+
+    Shampoo(ShampooSettings) "Gradients between inverse roots of the sums of their products (Gupta et al., 2018)." {
+        lr: 1e-2,
+        eps: f64 = 1e-4, "What products begin with, on their diagonal.";
+        momentum: f64 = 0.0, "How much of the last step goes into the next.";
+        weight_decay: f64 = 0.0, "Adds this multiple of the values to their gradients.";
+        max_side: usize = 1024, "The longest side of a matrix whose products are kept.";
+    } keeps |s| usize::from(s.momentum > 0.0),
+    |s, p| nn::Shampoo::new(p, s.lr)?.eps(s.eps)?.momentum(s.momentum)?.max_side(s.max_side)?.weight_decay(s.weight_decay);
+
+    AdamwScheduleFree(AdamWScheduleFreeSettings) "AdamW without a schedule (Defazio et al., 2024): validation and files use an average." {
+        lr: 2.5e-3,
+        betas: [f64; 2] = [0.9, 0.999], "How much of the average is where gradients are taken (above 0), and how slowly squares are forgotten.";
+        eps: f64 = 1e-8, "What is added to the root of the second moment.";
+        weight_decay: f64 = 0.0, "How strongly values are pulled to zero.";
+        warmup_steps: u64 = 0, "Over how many steps the rate rises.";
+        r: f64 = 0.0, "The power of the step by which steps count in the average.";
+        lr_power: f64 = 2.0, "The power of the greatest rate so far by which they do.";
+    } keeps |_s| 2,
+    |s, p| nn::AdamWScheduleFree::new(p, s.lr)?.betas(s.betas[0], s.betas[1]).eps(s.eps).weight_decay(s.weight_decay)
+        .warmup_steps(s.warmup_steps).weights(s.r, s.lr_power);
+
+    SgdScheduleFree(SgdScheduleFreeSettings) "SGD without a schedule (Defazio et al., 2024): validation and files use an average." {
+        lr: 1.0,
+        momentum: f64 = 0.9, "How much of the average is where gradients are taken; above 0.";
+        weight_decay: f64 = 0.0, "Adds this multiple of the values to their gradients.";
+        warmup_steps: u64 = 0, "Over how many steps the rate rises.";
+        r: f64 = 0.0, "The power of the step by which steps count in the average.";
+        lr_power: f64 = 2.0, "The power of the greatest rate so far by which they do.";
+    } keeps |_s| 1,
+    |s, p| nn::SgdScheduleFree::new(p, s.lr)?.momentum(s.momentum).weight_decay(s.weight_decay).warmup_steps(s.warmup_steps).weights(s.r, s.lr_power);
+
+    SparseAdam(SparseAdamSettings) "Adam that leaves rows without a gradient as they are: for embeddings." {
+        lr: 1e-3,
+        betas: [f64; 2] = [0.9, 0.999], "How slowly the two moments forget.";
+        eps: f64 = 1e-8, "What is added to the root of the second moment.";
+    } keeps |_s| 2,
+    |s, p| nn::SparseAdam::new(p, s.lr)?.betas(s.betas[0], s.betas[1]).eps(s.eps);
+
+    Adamw8bit(AdamW8bitSettings) "AdamW whose moments take 8 bits a value (Dettmers et al., 2021)." {
+        lr: 1e-3,
+        betas: [f64; 2] = [0.9, 0.999], "How slowly the two moments forget.";
+        eps: f64 = 1e-8, "What is added to the root of the second moment.";
+        weight_decay: f64 = 1e-2, "How strongly values are pulled to zero.";
+        least_size: usize = 4096, "How many values a tensor must have for its moments to be quantized.";
+    } keeps |_s| 0,
+    |s, p| nn::AdamW8bit::new(p, s.lr)?.betas(s.betas[0], s.betas[1]).eps(s.eps).weight_decay(s.weight_decay).least_size(s.least_size)?;
+
+    Lbfgs(LbfgsSettings) "L-BFGS (Liu and Nocedal, 1989), several evaluations a step; for whole batches." {
+        lr: 1.0,
+        max_iter: usize = 20, "Iterations of a step, at most.";
+        max_eval: usize = 0, "Evaluations of a step, at most; 0: five for every four iterations.";
+        tolerance_grad: f64 = 1e-7, "A step ends where no element of the gradient is above this.";
+        tolerance_change: f64 = 1e-9, "A step ends where nothing changes by more than this.";
+        history_size: usize = 100, "How many pairs of differences are kept.";
+        strong_wolfe: bool = false, "Whether lengths are searched for by the strong Wolfe conditions.";
+    } keeps |s| 2 * s.history_size,
+    // `build` makes it of its settings.
+    |_s, p| Err::<nn::Sgd, _>(Error::Internal(format!("L-BFGS of {} parameters as a rule", Vec::<Tensor>::len(&p))))?;
 }
 
 impl Default for OptimizerSpec {
@@ -209,10 +349,20 @@ impl Default for OptimizerSpec {
     }
 }
 
+fn sophia(s: &SophiaSettings, parameters: Vec<Tensor>) -> Result<nn::Sophia> {
+    Ok(nn::Sophia::new(parameters, s.lr)?.betas(s.betas[0], s.betas[1]).rho(s.rho).weight_decay(s.weight_decay))
+}
+
 impl OptimizerSpec {
     /// The optimizer of a model's parameters: of those that require a gradient. An error if a setting makes no sense, or no parameter is left.
     #[track_caller]
     pub fn build<M: Module + ?Sized>(&self, model: &M) -> Result<Box<dyn Optimize>> {
+        self.build_around(model, &Around::default())
+    }
+
+    /// As [`OptimizerSpec::build`], with what surrounds the rule.
+    #[track_caller]
+    pub(super) fn build_around<M: Module + ?Sized>(&self, model: &M, around: &Around) -> Result<Box<dyn Optimize>> {
         self.check()?;
         let parameters: Vec<Tensor> = model.parameters().into_iter().filter(Tensor::is_variable).collect();
         if parameters.is_empty() {
@@ -221,7 +371,27 @@ impl OptimizerSpec {
                 "add a layer with parameters, or let some require gradients",
             ));
         }
-        self.make(parameters)
+        match self {
+            OptimizerSpec::Lbfgs(settings) => {
+                rules::alone("lbfgs", around, false)?;
+                rules::lbfgs(settings, parameters)
+            }
+            OptimizerSpec::Sophia(settings) => {
+                rules::alone("sophia", around, true)?;
+                Ok(Box::new(Renewing { optimizer: around.treated(sophia(settings, parameters)?), every: settings.every }))
+            }
+            OptimizerSpec::Muon(settings) => rules::muon(settings, self.rule()?, model, parameters, around),
+            OptimizerSpec::AdamwScheduleFree(_) | OptimizerSpec::SgdScheduleFree(_) if around.lookahead.is_some() => {
+                let cause = "`lookahead` around a schedule-free optimizer, which averages its steps already";
+                Err(Error::argument(cause, "leave one of them out"))
+            }
+            _ => rules::plain(self.rule()?, parameters, self.lr(), around),
+        }
+    }
+
+    /// Whether it looks at the loss in several places, so that it needs it recorded and not its gradients alone.
+    pub(super) fn looks_around(&self) -> bool {
+        matches!(self, OptimizerSpec::Lbfgs(_) | OptimizerSpec::Sophia(_))
     }
 
     /// Whether the numbers are such that any rule can work with them.
@@ -232,7 +402,7 @@ impl OptimizerSpec {
             let range = |ok: fn(f64) -> bool, help: &str| -> Result<()> {
                 let all = value.as_array().map_or_else(|| vec![value.clone()], Clone::clone);
                 // What JSON has no number for is not finite.
-                if value.is_boolean() || all.iter().all(|x| x.as_f64().is_some_and(|x| x.is_finite() && ok(x))) {
+                if value.is_boolean() || value.is_string() || all.iter().all(|x| x.as_f64().is_some_and(|x| x.is_finite() && ok(x))) {
                     return Ok(());
                 }
                 let shown = if value.is_null() { "not finite".to_owned() } else { value.to_string() };
@@ -241,6 +411,11 @@ impl OptimizerSpec {
             match name.as_str() {
                 "lr" => range(|x| x > 0.0, "a learning rate is a finite number above 0")?,
                 "betas" | "rho" | "momentum" | "dampening" => range(|x| (0.0..1.0).contains(&x) || x == 1.0, "use numbers from 0 to 1")?,
+                "adamw_lr" => range(|x| x > 0.0, "a learning rate is a finite number above 0")?,
+                "adamw_betas" => range(|x| (0.0..=1.0).contains(&x), "use numbers from 0 to 1")?,
+                "beta2_decay" => range(|x| x <= 0.0, "use a number of at most 0")?,
+                "coefficients" => range(|_| true, "use finite numbers")?,
+                "every" | "max_iter" | "history_size" => range(|x| x >= 1.0, "use a number from 1 up")?,
                 _ => range(|x| x >= 0.0, "use a finite number, 0 or above")?,
             }
         }

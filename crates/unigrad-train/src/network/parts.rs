@@ -1,13 +1,35 @@
 //! Layers that only a network by description needs, and the list of layers that it is.
 
-use super::settings::Give;
-use unigrad_nn::{AttentionMasks, Gru, Layer, Lstm, Module, MultiHeadAttention, Part, TransformerEncoder, Visitor, VisitorMut};
+use super::sequences::Give;
+use unigrad_nn::{
+    AttentionMasks, Gru, Layer, Lstm, Module, MultiHeadAttention, Part, Rnn, TransformerEncoder, Visitor, VisitorMut, blocks_of,
+    checkpointed, is_checkpointing,
+};
 use unigrad_tensor::{AttentionOptions, Origin, PadMode, Tensor};
 
+/// A layer that can be copied: its parameters are handles, so the copy has the same.
+pub(super) trait Copied: Layer {
+    fn copy(&self) -> Box<dyn Copied>;
+}
+
+impl<L: Layer + Clone> Copied for L {
+    fn copy(&self) -> Box<dyn Copied> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Copied> {
+    fn clone(&self) -> Box<dyn Copied> {
+        (**self).copy()
+    }
+}
+
 /// Layers one after another, by name.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Stack {
-    pub(super) layers: Vec<(String, Box<dyn Layer>)>,
+    pub(super) layers: Vec<(String, Box<dyn Copied>)>,
+    /// Positions of layers that recompute blocks of their own.
+    pub(super) have_blocks: Vec<usize>,
 }
 
 impl Module for Stack {
@@ -24,11 +46,22 @@ impl Layer for Stack {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
         let _origin = Origin::enter_caller();
-        self.layers.iter().fold(x.clone(), |x, (_, layer)| layer.forward(&x))
+        let plain = |layers: &[(String, Box<dyn Copied>)], x: &Tensor| layers.iter().fold(x.clone(), |x, (_, layer)| layer.forward(&x));
+        if !is_checkpointing() {
+            return plain(&self.layers, x);
+        }
+        blocks_of(self.layers.len(), |at| self.have_blocks.contains(&at)).into_iter().fold(x.clone(), |x, (range, is_block)| {
+            let layers = &self.layers[range];
+            match is_block {
+                true => checkpointed(&Stack { layers: layers.to_vec(), have_blocks: Vec::new() }, &x),
+                false => plain(layers, &x),
+            }
+        })
     }
 }
 
 /// What layers make of an input, added to what other layers (none: nothing) make of it.
+#[derive(Clone)]
 pub(super) struct Residual {
     pub(super) body: Stack,
     pub(super) shortcut: Stack,
@@ -55,6 +88,7 @@ impl Layer for Residual {
 }
 
 /// Two axes change places.
+#[derive(Clone)]
 pub(super) struct Transpose {
     pub(super) a: isize,
     pub(super) b: isize,
@@ -68,6 +102,7 @@ impl Layer for Transpose {
 }
 
 /// The mean along an axis.
+#[derive(Clone)]
 pub(super) struct Mean {
     pub(super) axis: isize,
 }
@@ -80,6 +115,7 @@ impl Layer for Mean {
 }
 
 /// The last element of axis 1.
+#[derive(Clone)]
 pub(super) struct Last;
 
 impl Layer for Last {
@@ -90,6 +126,7 @@ impl Layer for Last {
 }
 
 /// The spatial axes padded.
+#[derive(Clone)]
 pub(super) struct Pad {
     pub(super) pads: Vec<(i64, i64)>,
     pub(super) mode: PadMode,
@@ -103,6 +140,7 @@ impl Layer for Pad {
 }
 
 /// Attention of a sequence over itself; `causal`: only over what came before.
+#[derive(Clone)]
 pub(super) struct SelfAttention {
     pub(super) attention: MultiHeadAttention,
     pub(super) causal: bool,
@@ -116,6 +154,7 @@ impl Layer for SelfAttention {
 }
 
 /// Encoder layers; `causal`: a position sees only what came before.
+#[derive(Clone)]
 pub(super) struct Encoder {
     pub(super) encoder: TransformerEncoder,
     pub(super) causal: bool,
@@ -129,6 +168,7 @@ impl Layer for Encoder {
 }
 
 /// What both recurrent layers give.
+#[derive(Clone)]
 pub(super) struct LastOf<L> {
     pub(super) layer: L,
     pub(super) give: Give,
@@ -140,6 +180,14 @@ pub(super) struct LastOf<L> {
 fn topmost(last: &Tensor, bidirectional: bool) -> Tensor {
     let forward = last.select(0, if bidirectional { -2 } else { -1 });
     if bidirectional { Tensor::concat(&[&forward, &last.select(0, -1)], -1) } else { forward }
+}
+
+impl Layer for LastOf<Rnn> {
+    #[track_caller]
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let (all, last) = self.layer.run(x, None);
+        if self.give == Give::Sequence { all } else { topmost(&last, self.bidirectional) }
+    }
 }
 
 impl Layer for LastOf<Lstm> {

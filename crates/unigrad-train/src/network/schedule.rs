@@ -3,7 +3,8 @@
 //! In: a shape and its numbers, and how long the run is. Out: a [`Schedule`] of steps, or a [`Plateau`]. Always: what counts steps of the run has the
 //! run's length unless the description says otherwise.
 
-use serde::{Deserialize, Serialize};
+use super::named;
+use serde::{Deserialize, Deserializer, Serialize};
 use unigrad_nn::{Anneal, Better, Error, Peaks, Plateau, Result, Schedule};
 
 /// How a value goes from one to another.
@@ -46,6 +47,15 @@ pub enum BetterSpec {
     Lower,
     /// Higher ones, as of an accuracy.
     Higher,
+}
+
+impl BetterSpec {
+    pub(super) fn of(self) -> Better {
+        match self {
+            BetterSpec::Lower => Better::Lower,
+            BetterSpec::Higher => Better::Higher,
+        }
+    }
 }
 
 fn tenth() -> f64 {
@@ -184,6 +194,9 @@ pub enum ScheduleSpec {
         /// Each peak is half of the one before.
         #[serde(default)]
         halved: bool,
+        /// Peaks are so high to the power of the step.
+        #[serde(default)]
+        gamma: Option<f64>,
     },
     /// One rise and one fall; see [`Schedule::one_cycle_with`].
     OneCycle {
@@ -199,6 +212,34 @@ pub enum ScheduleSpec {
         /// How it goes.
         #[serde(default)]
         anneal: AnnealSpec,
+        /// Falls to the first factor as it rose, and then to the last.
+        #[serde(default)]
+        back: bool,
+    },
+    /// A line from one factor to another; see [`Schedule::ramp`].
+    Ramp {
+        /// The first factor.
+        from: f64,
+        /// The last one, which stays.
+        #[serde(default = "one_f")]
+        to: f64,
+        /// Its length; the run's by default.
+        #[serde(default)]
+        steps: Option<u64>,
+    },
+    /// The factors of several together; see [`Schedule::product`].
+    Product {
+        /// Which; not `plateau`.
+        #[serde(deserialize_with = "parts")]
+        parts: Vec<ScheduleSpec>,
+    },
+    /// One after the other, each counting from its beginning; see [`Schedule::sequence`].
+    Sequence {
+        /// Which; not `plateau`. What has the run's length has that of its part.
+        #[serde(deserialize_with = "parts")]
+        parts: Vec<ScheduleSpec>,
+        /// The steps at which the next one begins: one fewer than parts.
+        milestones: Vec<u64>,
     },
     /// Warm-up, stable, decay; see [`Schedule::stable_decay`].
     StableDecay {
@@ -228,6 +269,9 @@ pub enum ScheduleSpec {
         /// How much better a value is to be, as a part of the best one.
         #[serde(default = "threshold")]
         threshold: f64,
+        /// Whether `threshold` is so much, and not a part.
+        #[serde(default)]
+        absolute: bool,
         /// How many values after a change count nothing.
         #[serde(default)]
         cooldown: u64,
@@ -240,6 +284,20 @@ pub enum ScheduleSpec {
     },
 }
 
+/// Schedules within another.
+fn parts<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<ScheduleSpec>, D::Error> {
+    struct One(ScheduleSpec);
+    impl<'de> Deserialize<'de> for One {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<One, D::Error> {
+            named::one_of(deserializer, "a schedule").map(One)
+        }
+    }
+    Ok(Vec::<One>::deserialize(deserializer)?.into_iter().map(|one| one.0).collect())
+}
+
+/// How deep schedules may stand in each other.
+const MAX_NESTING: usize = 8;
+
 /// What a schedule in words becomes.
 #[derive(Clone, Debug)]
 pub(crate) enum Scheduled {
@@ -250,6 +308,24 @@ pub(crate) enum Scheduled {
 impl ScheduleSpec {
     /// For a run of `steps` steps, `per_epoch` in each epoch. An error if a number makes no sense.
     pub(crate) fn build(&self, steps: u64, per_epoch: u64) -> Result<Scheduled> {
+        self.build_at(steps, per_epoch, 0)
+    }
+
+    /// One of those within another.
+    fn part(&self, steps: u64, per_epoch: u64, depth: usize) -> Result<Schedule> {
+        if depth > MAX_NESTING {
+            let cause = format!("schedules nested more than {MAX_NESTING} deep");
+            return Err(Error::argument(cause, "give their parts in one list"));
+        }
+        match self.build_at(steps, per_epoch, depth)? {
+            Scheduled::Steps(schedule) => Ok(schedule),
+            Scheduled::Plateau(..) => {
+                Err(Error::argument("`plateau` as a part of another schedule", "use it alone, or give it as the whole schedule"))
+            }
+        }
+    }
+
+    fn build_at(&self, steps: u64, per_epoch: u64, depth: usize) -> Result<Scheduled> {
         let part = |name: &str, value: f64, least: f64, greatest: f64| -> Result<f64> {
             if value.is_finite() && (least..=greatest).contains(&value) {
                 return Ok(value);
@@ -279,23 +355,47 @@ impl ScheduleSpec {
             }
             ScheduleSpec::Exponential { gamma, unit } => of(Schedule::exponential(part("gamma", *gamma, 0.0, 1.0)?), *unit),
             ScheduleSpec::WarmRestarts { first, growth, floor: least } => Schedule::warm_restarts(*first, *growth).floor(floor(*least)?),
-            ScheduleSpec::Cyclic { highest, up, down, halved } => {
-                let peaks = if *halved { Peaks::Halved } else { Peaks::Equal };
+            ScheduleSpec::Cyclic { highest, up, down, halved, gamma } => {
+                let peaks = match (halved, gamma) {
+                    (true, Some(_)) => return Err(Error::argument("`halved` and `gamma` are both given", "give one of them")),
+                    (true, None) => Peaks::Halved,
+                    (false, Some(gamma)) => Peaks::Exponential(part("gamma", *gamma, 0.0, 1.0)?),
+                    (false, None) => Peaks::Equal,
+                };
                 Schedule::cyclic(part("highest", *highest, 0.0, f64::MAX)?, *up, down.unwrap_or(*up), peaks)
             }
-            ScheduleSpec::OneCycle { rise, div, final_div, anneal } => {
+            ScheduleSpec::OneCycle { rise, div, final_div, anneal, back } => {
                 let divs = [part("div", *div, 1.0, f64::MAX)?, part("final_div", *final_div, 1.0, f64::MAX)?];
-                Schedule::one_cycle_with(steps, part("rise", *rise, 0.0, 1.0)?, divs[0], divs[1], anneal.of(), false)
+                Schedule::one_cycle_with(steps, part("rise", *rise, 0.0, 1.0)?, divs[0], divs[1], anneal.of(), *back)
+            }
+            ScheduleSpec::Ramp { from, to, steps: own } => {
+                Schedule::ramp(part("from", *from, 0.0, f64::MAX)?, part("to", *to, 0.0, f64::MAX)?, own.unwrap_or(steps))
+            }
+            ScheduleSpec::Product { parts } => {
+                Schedule::product(parts.iter().map(|own| own.part(steps, per_epoch, depth + 1)).collect::<Result<_>>()?)
+            }
+            ScheduleSpec::Sequence { parts, milestones } => {
+                if parts.len() != milestones.len() + 1 || !milestones.is_sorted() {
+                    let cause = format!("a sequence of {} schedules with milestones {milestones:?}", parts.len());
+                    return Err(Error::argument(cause, "give one milestone fewer than schedules, in order"));
+                }
+                let ends = milestones.iter().copied().chain([steps.max(milestones.last().copied().unwrap_or(0))]);
+                let begins = [0].into_iter().chain(milestones.iter().copied());
+                let lengths = begins.zip(ends).map(|(begin, end)| end - begin);
+                let all = parts.iter().zip(lengths).map(|(own, length)| own.part(length, per_epoch, depth + 1));
+                Schedule::sequence(all.collect::<Result<_>>()?, milestones)
             }
             ScheduleSpec::StableDecay { warmup, decay, floor: least, anneal } => {
                 let stable = steps.saturating_sub(warmup.saturating_add(*decay));
                 Schedule::stable_decay(stable, *decay, anneal.of()).warmup(*warmup).floor(floor(*least)?)
             }
-            ScheduleSpec::Plateau { metric, factor, patience, threshold, cooldown, floor: least, better } => {
+            ScheduleSpec::Plateau { metric, factor, patience, threshold, absolute, cooldown, floor: least, better } => {
                 let mut plateau = Plateau::new(part("factor", *factor, 0.0, 1.0)?);
                 (plateau.patience, plateau.cooldown) = (*patience, *cooldown);
-                (plateau.threshold, plateau.floor) = (part("threshold", *threshold, 0.0, 1.0)?, floor(*least)?);
-                plateau.better = if *better == BetterSpec::Higher { Better::Higher } else { Better::Lower };
+                let most = if *absolute { f64::MAX } else { 1.0 };
+                (plateau.threshold, plateau.floor) = (part("threshold", *threshold, 0.0, most)?, floor(*least)?);
+                plateau.absolute = *absolute;
+                plateau.better = better.of();
                 return Ok(Scheduled::Plateau(metric.clone(), plateau));
             }
         }))

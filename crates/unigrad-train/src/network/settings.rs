@@ -3,8 +3,8 @@
 //! Always: names and defaults are PyTorch's; what has no default there has none here.
 
 use super::{
+    kind::{eps, yes},
     sizes::{Padding, Sizes},
-    spec::{eps, yes},
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +27,23 @@ fn zeros() -> Sizes {
     Sizes::from(0)
 }
 
-fn one() -> usize {
+pub(super) fn one() -> usize {
     1
+}
+
+/// What stands around an input; PyTorch's `padding_mode`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PaddingMode {
+    /// Zeros.
+    #[default]
+    Zeros,
+    /// The input mirrored at its ends.
+    Reflect,
+    /// Its ends again and again.
+    Replicate,
+    /// The input from its other end.
+    Circular,
 }
 
 /// Settings of `conv1d`, `conv2d`, `conv3d`.
@@ -42,9 +57,12 @@ pub struct ConvSettings {
     /// Steps between windows.
     #[serde(default = "ones")]
     pub stride: Sizes,
-    /// Zeros around the input.
+    /// What stands around the input on both sides.
     #[serde(default)]
     pub padding: Padding,
+    /// What that is.
+    #[serde(default)]
+    pub padding_mode: PaddingMode,
     /// Distance of a kernel's elements.
     #[serde(default = "ones")]
     pub dilation: Sizes,
@@ -64,6 +82,7 @@ impl ConvSettings {
             kernel: kernel.into(),
             stride: ones(),
             padding: Padding::default(),
+            padding_mode: PaddingMode::Zeros,
             dilation: ones(),
             groups: 1,
             bias: true,
@@ -199,6 +218,39 @@ impl PoolSettings {
     }
 }
 
+/// Settings of `lp_pool1d`, `lp_pool2d`, `lp_pool3d`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LpPoolSettings {
+    /// The power.
+    pub p: f64,
+    /// Sizes of windows.
+    pub kernel: Sizes,
+    /// Steps between windows; their size by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<Sizes>,
+    /// A last window that reaches beyond the end counts too.
+    #[serde(default)]
+    pub ceil_mode: bool,
+}
+
+/// Windows of `unfold` and `fold`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowSettings {
+    /// Sizes of windows.
+    pub kernel: Sizes,
+    /// Steps between windows.
+    #[serde(default = "ones")]
+    pub stride: Sizes,
+    /// Zeros on both sides.
+    #[serde(default = "zeros")]
+    pub padding: Sizes,
+    /// Distance of a window's elements.
+    #[serde(default = "ones")]
+    pub dilation: Sizes,
+}
+
 /// Settings of `batch_norm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -212,157 +264,6 @@ pub struct NormSettings {
 impl Default for NormSettings {
     fn default() -> NormSettings {
         NormSettings { eps: eps(), momentum: 0.1 }
-    }
-}
-
-/// Settings of `embedding`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EmbeddingSettings {
-    /// How many tokens there are.
-    pub tokens: usize,
-    /// Features of a vector.
-    pub size: usize,
-    /// The token without a gradient, whose vector begins as zeros.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub padding_idx: Option<i64>,
-    /// Vectors whose norm is greater are scaled to have this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_norm: Option<f64>,
-}
-
-/// What a recurrent layer gives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Give {
-    /// The states of all steps, `[length, hidden]`.
-    #[default]
-    Sequence,
-    /// The last state, `[hidden]`; of both directions, each one's own last.
-    Last,
-}
-
-/// Settings of `lstm` and `gru`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RecurrentSettings {
-    /// Features of the state.
-    pub hidden: usize,
-    /// Layers one over the other.
-    #[serde(default = "one")]
-    pub n_layers: usize,
-    /// Whether a second one goes backward in time; features stand side by side.
-    #[serde(default)]
-    pub bidirectional: bool,
-    /// What comes out.
-    #[serde(default)]
-    pub give: Give,
-}
-
-impl RecurrentSettings {
-    /// One layer, forward in time, that gives all states.
-    pub fn new(hidden: usize) -> RecurrentSettings {
-        RecurrentSettings { hidden, n_layers: 1, bidirectional: false, give: Give::Sequence }
-    }
-
-    /// Several layers.
-    pub fn n_layers(mut self, n_layers: usize) -> RecurrentSettings {
-        self.n_layers = n_layers;
-        self
-    }
-
-    /// In both directions.
-    pub fn bidirectional(mut self) -> RecurrentSettings {
-        self.bidirectional = true;
-        self
-    }
-
-    /// Gives the last state only.
-    pub fn last(mut self) -> RecurrentSettings {
-        self.give = Give::Last;
-        self
-    }
-}
-
-/// The activation of a transformer's hidden layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HiddenActivation {
-    /// `max(x, 0)`.
-    #[default]
-    Relu,
-    /// `x` times the normal distribution's cumulative function.
-    Gelu,
-}
-
-fn hidden() -> usize {
-    2048
-}
-
-fn dropout() -> f64 {
-    0.1
-}
-
-/// Settings of `transformer_encoder`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TransformerSettings {
-    /// Heads of attention.
-    pub heads: usize,
-    /// Layers one after the other.
-    #[serde(default = "one")]
-    pub n_layers: usize,
-    /// Features of the hidden layers.
-    #[serde(default = "hidden")]
-    pub hidden: usize,
-    /// The probability with which an element is dropped while training.
-    #[serde(default = "dropout")]
-    pub dropout: f64,
-    /// Of the hidden layers.
-    #[serde(default)]
-    pub activation: HiddenActivation,
-    /// Normalize before a part instead of after it.
-    #[serde(default)]
-    pub norm_first: bool,
-    /// A position sees only itself and earlier ones.
-    #[serde(default)]
-    pub causal: bool,
-    /// A norm after the last layer.
-    #[serde(default)]
-    pub last_norm: bool,
-}
-
-impl TransformerSettings {
-    /// One layer with `heads` heads, a hidden layer of 2048 features, and dropout of 0.1.
-    pub fn new(heads: usize) -> TransformerSettings {
-        TransformerSettings {
-            heads,
-            n_layers: 1,
-            hidden: hidden(),
-            dropout: dropout(),
-            activation: HiddenActivation::Relu,
-            norm_first: false,
-            causal: false,
-            last_norm: false,
-        }
-    }
-
-    /// Several layers.
-    pub fn n_layers(mut self, n_layers: usize) -> TransformerSettings {
-        self.n_layers = n_layers;
-        self
-    }
-
-    /// Features of the hidden layers.
-    pub fn hidden(mut self, hidden: usize) -> TransformerSettings {
-        self.hidden = hidden;
-        self
-    }
-
-    /// With another probability of dropout.
-    pub fn dropout(mut self, dropout: f64) -> TransformerSettings {
-        self.dropout = dropout;
-        self
     }
 }
 

@@ -4,7 +4,7 @@
 //! Always: counts are exact. Work counts products of matrices only (a multiplication and an addition each), forward, for one example: the rest is bound by
 //! memory. Memory of activations is every layer's output; what the planner fuses or computes again needs less.
 
-use super::{settings::ConvSettings, spec::LayerKind};
+use super::{kind::LayerKind, settings::ConvSettings};
 use std::fmt;
 
 /// One layer.
@@ -157,9 +157,9 @@ pub(super) fn flops(kind: &LayerKind, input: &[usize], output: &[usize]) -> f64 
         |s: &super::settings::ConvTransposeSettings, n| 2.0 * numel(input) * window(&s.kernel, n) * first(output) / s.groups.max(1) as f64;
     // Projections of queries, keys, values and the result; scores, and their weighted sums.
     let attention = |length: f64, size: f64| 8.0 * length * size * size + 4.0 * length * length * size;
-    let recurrent = |s: &super::settings::RecurrentSettings, gates: f64| {
-        let (hidden, directions) = (s.hidden as f64, if s.bidirectional { 2.0 } else { 1.0 });
-        let above = (s.n_layers as f64 - 1.0) * (directions * hidden + hidden);
+    let recurrent = |hidden: usize, n_layers: usize, bidirectional: bool, gates: f64| {
+        let (hidden, directions) = (hidden as f64, if bidirectional { 2.0 } else { 1.0 });
+        let above = (n_layers as f64 - 1.0) * (directions * hidden + hidden);
         2.0 * first(input) * directions * gates * hidden * (last(input) + hidden + above)
     };
     match kind {
@@ -170,8 +170,9 @@ pub(super) fn flops(kind: &LayerKind, input: &[usize], output: &[usize]) -> f64 
         K::ConvTranspose1d(s) => transposed(s, 1),
         K::ConvTranspose2d(s) => transposed(s, 2),
         K::ConvTranspose3d(s) => transposed(s, 3),
-        K::Lstm(s) => recurrent(s, 4.0),
-        K::Gru(s) => recurrent(s, 3.0),
+        K::Rnn(s) => recurrent(s.hidden, s.n_layers, s.bidirectional, 1.0),
+        K::Lstm(s) => recurrent(s.hidden, s.n_layers, s.bidirectional, 4.0),
+        K::Gru(s) => recurrent(s.hidden, s.n_layers, s.bidirectional, 3.0),
         K::MultiheadAttention { .. } => attention(first(input), last(input)),
         K::TransformerEncoder(s) => {
             let (length, size) = (first(input), last(input));

@@ -2,6 +2,7 @@
 
 use super::{Running, Validation};
 use crate::{
+    descend::put_back,
     learner::{Learner, Number, Outcome, StepSettings},
     meter::Meter,
 };
@@ -12,12 +13,25 @@ use unigrad_tensor::{Device, Tensor, no_grad};
 impl<L: Learner> Running<'_, L> {
     /// The figures of validation; `None` if it was interrupted.
     pub(super) fn validate(&mut self) -> Result<Option<Vec<(String, f64)>>> {
+        let weights = self.use_values()?;
         self.call(|callback, run| callback.on_validation_begin(run))?;
         self.learner.set_training(false);
         let figures = no_grad(|| self.judge());
         self.learner.set_training(true);
         self.call(|callback, run| callback.on_validation_end(run))?;
+        put_back(&weights)?;
         figures
+    }
+
+    /// Puts what the optimizers keep for use (averages) into their parameters; gives the parameters, and what they were.
+    fn use_values(&self) -> Result<Vec<(Tensor, Tensor)>> {
+        let mut before = Vec::new();
+        for (parameter, value) in values_in_use(self.learner)? {
+            before.push((parameter.clone(), parameter.detach()));
+            no_grad(|| parameter.assign(&value))?;
+        }
+        Tensor::realize_all(&before.iter().map(|(parameter, _)| parameter).collect::<Vec<_>>())?;
+        Ok(before)
     }
 
     fn judge(&mut self) -> Result<Option<Vec<(String, f64)>>> {
@@ -30,6 +44,17 @@ impl<L: Learner> Running<'_, L> {
         let metrics = self.trainer.metrics.iter().map(|make| make()).collect();
         evaluate(self.learner, source, &self.trainer.device, metrics, &self.trainer.step, &interrupted)
     }
+}
+
+/// Parameters, and the values that use takes in their place, where an optimizer keeps some.
+pub(super) fn values_in_use<L: Learner>(learner: &L) -> Result<Vec<(Tensor, Tensor)>> {
+    let mut all = Vec::new();
+    for (_, optimizer) in learner.optimizers() {
+        if let Some(values) = optimizer.values_in_use()? {
+            all.extend(optimizer.parameters().into_iter().zip(values));
+        }
+    }
+    Ok(all)
 }
 
 /// Counts what a step predicted. `again` says of an error that it comes from an interruption: the step counts, and so the update is tried once more.

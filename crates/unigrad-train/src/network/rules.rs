@@ -1,0 +1,227 @@
+//! Update rules behind one type, and the optimizers that a description makes of them.
+//!
+//! In: a rule with its settings, a model's parameters, what surrounds the rule. Out: one optimizer, whose steps are transactions.
+//! Always: a rule computes what it computes in an optimizer of its own, to the last bit. What a rule cannot have around it is an error with its name.
+
+use super::{around::Around, optimizer::MuonSettings};
+use std::collections::BTreeMap;
+use unigrad_nn::{
+    self as nn, AdamW, Error, Group, HostTensor, Lbfgs, Module, Optimize, Optimizer, Result, Rule, Sophia, StepNumbers, Visitor,
+};
+use unigrad_tensor::Tensor;
+
+/// A rule, whichever: so that all rules share one optimizer's code.
+pub(super) struct AnyRule(Box<dyn Rule>);
+
+impl AnyRule {
+    /// The rule of an optimizer, with its settings.
+    pub(super) fn of<R: Rule + Clone + 'static>(optimizer: &Optimizer<R>) -> AnyRule {
+        AnyRule(Box::new(optimizer.rule().clone()))
+    }
+
+    fn optimizer(self, parameters: Vec<Tensor>, lr: f64) -> Result<Optimizer<AnyRule>> {
+        Optimizer::with_rule(self, vec![Group { parameters, lr, weight_decay: None }])
+    }
+}
+
+impl Rule for AnyRule {
+    fn state_names(&self) -> Vec<&'static str> {
+        self.0.state_names()
+    }
+
+    fn state_names_of(&self, parameter: &Tensor) -> Vec<&'static str> {
+        self.0.state_names_of(parameter)
+    }
+
+    fn check(&self, parameter: &Tensor) -> Result<()> {
+        self.0.check(parameter)
+    }
+
+    fn ready(&self) -> Result<()> {
+        self.0.ready()
+    }
+
+    fn weight_decay(&self) -> f64 {
+        self.0.weight_decay()
+    }
+
+    fn initial_state(&self, name: &str, zeros: &Tensor, parameter: &Tensor, lr: f64) -> Tensor {
+        self.0.initial_state(name, zeros, parameter, lr)
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, f64)> {
+        self.0.numbers()
+    }
+
+    fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        self.0.next_numbers(step)
+    }
+
+    fn loaded(&mut self, numbers: &[f64]) {
+        self.0.loaded(numbers);
+    }
+
+    fn switched(&self, value: &Tensor, state: &[Tensor], training: bool) -> Option<Tensor> {
+        self.0.switched(value, state, training)
+    }
+
+    fn set_training(&mut self, training: bool) {
+        self.0.set_training(training);
+    }
+
+    fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
+        self.0.scalars(step)
+    }
+
+    fn is_elementwise(&self) -> bool {
+        self.0.is_elementwise()
+    }
+
+    fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
+        self.0.update(value, gradient, state, scalars)
+    }
+}
+
+/// The optimizer of a rule, with all that surrounds it.
+pub(super) fn plain(rule: AnyRule, parameters: Vec<Tensor>, lr: f64, around: &Around) -> Result<Box<dyn Optimize>> {
+    around.around(rule.optimizer(parameters, lr)?)
+}
+
+/// Shows the tables of embeddings, which are matrices and no hidden layer's.
+#[derive(Default)]
+struct Tables(Vec<Tensor>);
+
+impl<'m> Visitor<'m> for Tables {
+    fn module(&mut self, module: &'m dyn Module) {
+        let embedding = module.downcast_ref::<nn::Embedding>().map(|layer| &layer.weight);
+        let bag = module.downcast_ref::<nn::EmbeddingBag>().map(|layer| &layer.weight);
+        let encoding = module.downcast_ref::<nn::LearnedEncoding>().map(|layer| &layer.weight);
+        self.0.extend(embedding.or(bag).or(encoding).cloned());
+    }
+
+    fn parameter(&mut self, _: &str, _: &'m Tensor) {}
+
+    fn buffer(&mut self, _: &str, _: &'m Tensor) {}
+}
+
+/// Muon for the matrices of hidden layers, AdamW for the rest: one optimizer of two groups. The last matrix is the output's.
+pub(super) fn muon<M: Module + ?Sized>(
+    settings: &MuonSettings,
+    rule: AnyRule,
+    model: &M,
+    parameters: Vec<Tensor>,
+    around: &Around,
+) -> Result<Box<dyn Optimize>> {
+    let mut tables = Tables::default();
+    model.visit(&mut tables);
+    let is_matrix = |parameter: &Tensor| parameter.rank() == 2 && !tables.0.iter().any(|table| table.same(parameter));
+    let last = parameters.iter().rposition(is_matrix);
+    let (mut hidden, mut rest) = (Vec::new(), Vec::new());
+    for (at, parameter) in parameters.into_iter().enumerate() {
+        (if is_matrix(&parameter) && Some(at) != last { &mut hidden } else { &mut rest }).push(parameter);
+    }
+    if hidden.is_empty() {
+        let cause = "the optimizer `muon` trains matrices of hidden layers, and the network has none beside its output's";
+        return Err(Error::argument(cause, "use `adamw`, or a network with more dense layers"));
+    }
+    let s = settings;
+    let beside =
+        AdamW::new(Vec::new(), s.adamw_lr)?.betas(s.adamw_betas[0], s.adamw_betas[1]).eps(s.adamw_eps).weight_decay(s.adamw_weight_decay);
+    let beside = AnyRule::of(&beside).optimizer(rest, s.adamw_lr)?;
+    around.around(rule.optimizer(hidden, s.lr)?.join(beside)?)
+}
+
+/// [`Sophia`] that renews its estimate itself, by Hutchinson's estimator, every few steps.
+pub(super) struct Renewing {
+    pub(super) optimizer: Sophia,
+    pub(super) every: u64,
+}
+
+fn one_loss() -> Error {
+    let cause = "`sophia` takes gradients of gradients from time to time, and here is a loss, or its gradients, alone";
+    Error::argument(cause, "train without accumulation and a loss scale: in f32 or bf16")
+}
+
+impl Optimize for Renewing {
+    fn parameters(&self) -> Vec<Tensor> {
+        self.optimizer.parameters()
+    }
+
+    fn minimize(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
+        Err(one_loss())
+    }
+
+    #[track_caller]
+    fn minimize_by(&mut self, forward: &mut dyn FnMut() -> Result<(Tensor, Vec<Tensor>)>) -> Result<Tensor> {
+        let (loss, also) = forward()?;
+        if self.optimizer.n_steps().is_multiple_of(self.every.max(1)) {
+            let (again, _) = forward()?;
+            self.optimizer.update_hessian_hutchinson(&again)?;
+        }
+        self.optimizer.minimize(&loss, &also.iter().collect::<Vec<_>>())?;
+        Ok(loss)
+    }
+
+    fn step_guarded(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
+        Err(one_loss())
+    }
+
+    fn zero_grad(&self) {
+        self.optimizer.zero_grad();
+    }
+
+    fn n_steps(&self) -> u64 {
+        self.optimizer.n_steps()
+    }
+
+    fn lr(&self) -> f64 {
+        self.optimizer.lr()
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        self.optimizer.set_lr(lr);
+    }
+
+    fn set_lr_factor(&mut self, factor: f64) {
+        self.optimizer.set_lr_factor(factor);
+    }
+
+    fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
+        self.optimizer.state_dict()
+    }
+
+    fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
+        self.optimizer.load_state_dict(state, n_steps)
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.optimizer.state_bytes()
+    }
+}
+
+/// What a rule that looks at the loss itself cannot have around it.
+pub(super) fn alone(name: &str, around: &Around, treated: bool) -> Result<()> {
+    let wrong = [
+        (around.lookahead.is_some(), "`lookahead`"),
+        (around.sam.is_some(), "`sam`"),
+        (!treated && around.is_treated(), "clipping and `gradients`"),
+    ];
+    match wrong.iter().find(|(there, _)| *there) {
+        Some((_, what)) => Err(Error::argument(
+            format!("{what} around the optimizer `{name}`, which looks at the loss itself"),
+            format!("leave {what} out, or use another optimizer"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// L-BFGS of a description.
+pub(super) fn lbfgs(settings: &super::optimizer::LbfgsSettings, parameters: Vec<Tensor>) -> Result<Box<dyn Optimize>> {
+    let s = settings;
+    let optimizer = Lbfgs::new(parameters, s.lr)?
+        .max_iter(s.max_iter)
+        .tolerances(s.tolerance_grad, s.tolerance_change)
+        .history_size(s.history_size)
+        .strong_wolfe(s.strong_wolfe);
+    Ok(Box::new(if s.max_eval == 0 { optimizer } else { optimizer.max_eval(s.max_eval) }))
+}
