@@ -95,7 +95,8 @@ fn implementor<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let is_it = head.trim_end().rsplit(['>', ' ']).find(|part| !part.is_empty()).is_some_and(|last| last == name);
     // `Collate<Sample>`, whose argument is no matter.
     let is_it = is_it || head.split([' ', '>']).any(|part| part.split('<').next() == Some(name) && part.contains('<'));
-    is_it.then(|| word(tail))
+    // A reference or a pointer to any of them is no kind of its own.
+    is_it.then(|| word(tail)).filter(|name| !name.is_empty())
 }
 
 pub(crate) fn all() -> Vec<Kind> {
@@ -119,7 +120,11 @@ fn optimizers(kinds: &mut Vec<Kind>) {
         for (name, signature, of) in functions(&text) {
             let owner = word(of.trim_start_matches("impl<R: Rule> ").trim_start_matches("impl "));
             // By constructor too: not every optimizer is a type of its own.
-            let is_new = name == "new" && signature.contains("parameters: Vec<Tensor>") && public.iter().any(|word| word == owner);
+            // In a macro there is no owner; the types that it is for are optimizers by their line above.
+            let is_new = name == "new"
+                && !owner.is_empty()
+                && signature.contains("parameters: Vec<Tensor>")
+                && public.iter().any(|word| word == owner);
             if is_new && !kinds.iter().any(|kind| kind.name == owner) {
                 kinds.push(Kind::new(owner, &path, &[&format!("{owner}::new(")]));
             }

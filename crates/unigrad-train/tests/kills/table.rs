@@ -20,7 +20,7 @@ use unigrad_nn::{
 };
 use unigrad_tensor::{DType, Device, Tensor, manual_seed};
 use unigrad_train::{
-    Callback, Clip, Context, EarlyStopping, Ema, History, KeepBest, Optimize, Precision, Result, Supervised, TensorBoard, Trainer,
+    Callback, Clip, Context, EarlyStopping, Ema, History, KeepBest, Optimize, Precision, Result, Supervised, Swa, TensorBoard, Trainer,
 };
 
 /// Where a row is trained, and whether after each step it is saved such that another process can go on.
@@ -203,7 +203,11 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row!(|p| Ok(Box::new(AdamW::new(p, 0.01)?.lookahead(3, 0.5)?)), |t| t.accumulate(2).callback(Ema::new(0.5)), alone),
     row!(|p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.precision(Precision::Bf16).clip(Clip::Norm(1.0)), ahead),
-    row!(|p| Ok(Box::new(Adamax::new(p, 0.01)?.clip_each_norm(0.5))), |t| t.schedule(Schedule::step(4, 0.5)), sequential),
+    row!(
+        |p| Ok(Box::new(Adamax::new(p, 0.01)?.clip_each_norm(0.5))),
+        |t| t.schedule(Schedule::step(4, 0.5)).callback(Swa::new(1)),
+        sequential
+    ),
     row!(|p| Ok(Box::new(Adamax::new(p, 0.01)?.l2_penalty(1e-2))), |t| t.read_every(3).schedule(Schedule::polynomial(12, 2.0)), drawn),
     row!(|p| Ok(Box::new(NAdam::new(p, 0.01)?)), |t| t.plateau("loss", plateau(Plateau::new(0.5))).schedule(Schedule::linear(12)), part),
     row!(
@@ -285,7 +289,11 @@ pub(crate) const ROWS: &[Row] = &[
         noisy
     ),
     row!(|p| Ok(Box::new(Sophia::new(p, 0.001)?)), |t| t.schedule(Schedule::step(5, 0.5)), threads),
-    row!(|p| Ok(Box::new(Sophia::new(p, 0.001)?.clip_each_norm(0.5))), |t| t.schedule(Schedule::multi_step(&[4], 0.1)), alone),
+    row!(
+        |p| Ok(Box::new(Sophia::new(p, 0.001)?.clip_each_norm(0.5))),
+        |t| t.schedule(Schedule::multi_step(&[4], 0.1)).callback(Swa::new(2)),
+        alone
+    ),
     row!(|p| Ok(Box::new(Muon::new(p, 0.01)?)), |t| t.schedule(Schedule::exponential(0.95)), ahead, matrices),
     row!(|p| Ok(Box::new(Muon::new(p, 0.01)?.centralize_gradients())), |t| t.schedule(Schedule::cosine(12).warmup(3)), shuffled, matrices),
     row!(|p| Ok(Box::new(Shampoo::new(p, 0.01)?.momentum(0.9)?)), |t| t.schedule(Schedule::linear(12).floor(0.2)), in_order),
