@@ -10,7 +10,7 @@ use crate::{
     batches::{batch_rng, item_rng},
     collate::{Collate, Stack, Upload},
     dataset::Dataset,
-    pipeline::{caught, ordered, staged},
+    pipeline::{Recipe, caught, ordered, staged},
     sampler::{BatchSampler, Cut, Sampler},
     source::Source,
 };
@@ -112,7 +112,7 @@ impl<D: Dataset + 'static, C> Loader<D, C> {
         self
     }
 
-    /// Threads that make batches; with 0 they are made where they are asked for. Whatever their number, the batches are the same. One at first.
+    /// Threads that make batches, each a part of every batch; with 0 they are made where they are asked for. Whatever their number, the batches are the same. One at first.
     pub fn workers(mut self, n: usize) -> Self {
         self.workers = n;
         self
@@ -174,6 +174,44 @@ fn work(batches: Vec<Vec<usize>>, n_items: usize) -> Result<Vec<Work>> {
     batches.into_iter().map(|items| items.into_iter().map(&mut counted).collect()).collect()
 }
 
+/// Batches of an epoch: a part of each by every thread, and then collated.
+struct Making<D, C> {
+    dataset: Arc<D>,
+    collate: Arc<C>,
+    seed: u64,
+    epoch: u64,
+    work: Vec<Work>,
+    n_parts: usize,
+}
+
+impl<D: Dataset + 'static, C: Collate<D::Item> + 'static> Recipe for Making<D, C> {
+    type Part = Vec<D::Item>;
+    type Whole = C::Host;
+
+    fn n_parts(&self, position: usize) -> usize {
+        self.n_parts.min(self.work.get(position).map_or(0, Vec::len))
+    }
+
+    fn part(&self, position: usize, part: usize) -> Result<Vec<D::Item>> {
+        let items = self.work.get(position).map(Vec::as_slice).unwrap_or_default();
+        let size = items.len().div_ceil(self.n_parts(position).max(1)).max(1);
+        let items = items.chunks(size).nth(part).unwrap_or_default();
+        let mut made = Vec::with_capacity(items.len());
+        for &(index, occurrence) in items {
+            let place = || format!("item {index}");
+            let item = caught(place, || self.dataset.get(index, &mut item_rng(self.seed, self.epoch, index, occurrence)));
+            made.push(item.map_err(|error| placed(error, &place()))?);
+        }
+        Ok(made)
+    }
+
+    fn join(&self, position: usize, mut parts: Vec<Vec<D::Item>>) -> Result<C::Host> {
+        let items = if parts.len() == 1 { parts.swap_remove(0) } else { parts.into_iter().flatten().collect() };
+        let indices: Vec<usize> = self.work.get(position).into_iter().flatten().map(|(index, _)| *index).collect();
+        self.collate.collate(items, &indices, &mut batch_rng(self.seed, self.epoch, position))
+    }
+}
+
 impl<D, C> Source for Loader<D, C>
 where
     D: Dataset + 'static,
@@ -197,18 +235,8 @@ where
             return Err(Error::argument(cause, "continue with the data set, batch size and sampler that the position was saved with"));
         }
         let n = work.len();
-        let make = move |position: usize| {
-            let items = work.get(position).map(Vec::as_slice).unwrap_or_default();
-            let mut made = Vec::with_capacity(items.len());
-            for &(index, occurrence) in items {
-                let place = || format!("item {index}");
-                let item = caught(place, || dataset.get(index, &mut item_rng(seed, epoch, index, occurrence)));
-                made.push(item.map_err(|error| placed(error, &place()))?);
-            }
-            let indices: Vec<usize> = items.iter().map(|(index, _)| *index).collect();
-            collate.collate(made, &indices, &mut batch_rng(seed, epoch, position))
-        };
-        let batches = ordered(first..n, self.workers, self.prefetch.unwrap_or(2 * self.workers), make);
+        let recipe = Making { dataset, collate, seed, epoch, work, n_parts: self.workers.max(1) };
+        let batches = ordered(first..n, self.workers, self.prefetch.unwrap_or(2 * self.workers), recipe);
         let device = *device;
         let upload_ahead = if self.workers == 0 { 0 } else { self.upload_ahead };
         Ok(staged(batches, upload_ahead, move |host: C::Host| host.upload(&device)))

@@ -1,6 +1,7 @@
 //! Worker threads whose results come in order.
 //!
-//! In: a range of positions, and what makes the result of one. Out: the results, in order of position, whatever thread made them when.
+//! In: a range of positions, and what makes the parts of a result and joins them ([`Recipe`]). Out: the results, in order of position, whatever threads made
+//! their parts when.
 //! Always: at most `ahead` results are made and not taken; a consumer that goes away ends the threads; a panic in what makes a result is an error.
 //! Never: waits for a thread that has ended; a system that has no thread left makes the results where they are asked for.
 
@@ -27,98 +28,145 @@ fn words(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
 }
 
-struct State<T> {
-    /// The position that the next free worker takes.
-    next: usize,
+/// How results are made: each of parts, which threads make side by side, so that the first result is there as soon as all threads together can make it.
+pub(crate) trait Recipe: Send + Sync + 'static {
+    type Part: Send;
+    type Whole: Send;
+
+    /// How many parts the result of a position has: at least one.
+    fn n_parts(&self, position: usize) -> usize;
+
+    fn part(&self, position: usize, part: usize) -> Result<Self::Part>;
+
+    /// The result of all parts, in order.
+    fn join(&self, position: usize, parts: Vec<Self::Part>) -> Result<Self::Whole>;
+}
+
+/// A function whose results have one part each.
+pub(crate) struct Each<F>(pub(crate) F);
+
+impl<T: Send, F: Fn(usize) -> Result<T> + Send + Sync + 'static> Recipe for Each<F> {
+    type Part = T;
+    type Whole = T;
+
+    fn n_parts(&self, _: usize) -> usize {
+        1
+    }
+
+    fn part(&self, position: usize, _: usize) -> Result<T> {
+        (self.0)(position)
+    }
+
+    fn join(&self, _: usize, parts: Vec<T>) -> Result<T> {
+        parts.into_iter().next().ok_or_else(|| Error::Internal("a result without parts".into()))
+    }
+}
+
+struct State<R: Recipe> {
+    /// The position and part that the next free worker takes.
+    next: (usize, usize),
     /// The position that the consumer is given next.
     wanted: usize,
-    made: BTreeMap<usize, Result<T>>,
+    /// Of positions that are begun; a part that is not there yet is `None`.
+    parts: BTreeMap<usize, Vec<Option<Result<R::Part>>>>,
+    made: BTreeMap<usize, Result<R::Whole>>,
     /// Workers that run.
     alive: usize,
     stopped: bool,
 }
 
-struct Shared<T> {
-    state: Mutex<State<T>>,
+struct Shared<R: Recipe> {
+    state: Mutex<State<R>>,
     changed: Condvar,
 }
 
-impl<T> Shared<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+impl<R: Recipe> Shared<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
         // No code of a user runs under the lock, so what it guards is whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+    fn wait<'a>(&self, state: MutexGuard<'a, State<R>>) -> MutexGuard<'a, State<R>> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A worker's place among the living, given up however it ends.
-struct Alive<T>(Arc<Shared<T>>);
+struct Alive<R: Recipe>(Arc<Shared<R>>);
 
-impl<T> Drop for Alive<T> {
+impl<R: Recipe> Drop for Alive<R> {
     fn drop(&mut self) {
         self.0.lock().alive -= 1;
         self.0.changed.notify_all();
     }
 }
 
-type Make<T> = dyn Fn(usize) -> Result<T> + Send + Sync;
-
 /// Results in order of position.
-pub(crate) struct Ordered<T> {
-    shared: Arc<Shared<T>>,
-    make: Arc<Make<T>>,
+pub(crate) struct Ordered<R: Recipe> {
+    shared: Arc<Shared<R>>,
+    recipe: Arc<R>,
     threads: bool,
     end: usize,
 }
 
-/// The results of `positions`, made by up to `workers` threads, at most `ahead` of them (at least one a thread) before they are taken.
-pub(crate) fn ordered<T: Send + 'static>(
-    positions: Range<usize>,
-    workers: usize,
-    ahead: usize,
-    make: impl Fn(usize) -> Result<T> + Send + Sync + 'static,
-) -> Ordered<T> {
-    let (make, end) = (Arc::new(make) as Arc<Make<T>>, positions.end);
-    let state = State { next: positions.start, wanted: positions.start, made: BTreeMap::new(), alive: 0, stopped: false };
+/// The results of `positions`, made by `workers` threads, at most `ahead` of them (at least one a thread) before they are taken.
+pub(crate) fn ordered<R: Recipe>(positions: Range<usize>, workers: usize, ahead: usize, recipe: R) -> Ordered<R> {
+    let (recipe, end) = (Arc::new(recipe), positions.end);
+    let next = (positions.start, 0);
+    let state = State { next, wanted: positions.start, parts: BTreeMap::new(), made: BTreeMap::new(), alive: 0, stopped: false };
     let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
-    let workers = workers.min(positions.len());
+    let workers = if positions.is_empty() { 0 } else { workers };
     let ahead = ahead.max(workers);
     let mut threads = false;
     for number in 0..workers {
         shared.lock().alive += 1;
-        let (alive, make) = (Alive(Arc::clone(&shared)), Arc::clone(&make));
+        let (alive, recipe) = (Alive(Arc::clone(&shared)), Arc::clone(&recipe));
         let named = thread::Builder::new().name(format!("unigrad-data-{number}"));
         // What could not be started gives its place up when the closure is dropped.
-        threads |= named.spawn(move || work(&alive.0, &*make, end, ahead)).is_ok();
+        threads |= named.spawn(move || work(&alive.0, &*recipe, end, ahead)).is_ok();
     }
-    Ordered { shared, make, threads, end }
+    Ordered { shared, recipe, threads, end }
 }
 
-fn work<T>(shared: &Shared<T>, make: &Make<T>, end: usize, ahead: usize) {
+fn work<R: Recipe>(shared: &Shared<R>, recipe: &R, end: usize, ahead: usize) {
     loop {
         let mut state = shared.lock();
-        while !state.stopped && state.next < end && state.next - state.wanted >= ahead {
+        while !state.stopped && state.next.0 < end && state.next.0 - state.wanted >= ahead {
             state = shared.wait(state);
         }
-        if state.stopped || state.next >= end {
+        if state.stopped || state.next.0 >= end {
             return;
         }
-        let position = state.next;
-        state.next += 1;
+        let (position, part) = state.next;
+        let n_parts = recipe.n_parts(position).max(1);
+        state.parts.entry(position).or_insert_with(|| (0..n_parts).map(|_| None).collect());
+        state.next = if part + 1 < n_parts { (position, part + 1) } else { (position + 1, 0) };
         drop(state);
-        let made = caught(|| format!("batch {position}"), || make(position));
+        let made = caught(|| format!("batch {position}"), || recipe.part(position, part));
+        let mut state = shared.lock();
+        if let Some(place) = state.parts.get_mut(&position).and_then(|parts| parts.get_mut(part)) {
+            *place = Some(made);
+        }
+        let is_whole = state.parts.get(&position).is_some_and(|parts| parts.iter().all(Option::is_some));
+        // Whoever makes the last part joins them.
+        let Some(parts) = is_whole.then(|| state.parts.remove(&position)).flatten() else { continue };
+        drop(state);
+        let made = joined(recipe, position, parts.into_iter().flatten());
         shared.lock().made.insert(position, made);
         shared.changed.notify_all();
     }
 }
 
-impl<T> Iterator for Ordered<T> {
-    type Item = Result<T>;
+/// The result of a position, or the error of its first part that failed.
+fn joined<R: Recipe>(recipe: &R, position: usize, parts: impl Iterator<Item = Result<R::Part>>) -> Result<R::Whole> {
+    let parts = parts.collect::<Result<Vec<R::Part>>>()?;
+    caught(|| format!("batch {position}"), || recipe.join(position, parts))
+}
 
-    fn next(&mut self) -> Option<Result<T>> {
+impl<R: Recipe> Iterator for Ordered<R> {
+    type Item = Result<R::Whole>;
+
+    fn next(&mut self) -> Option<Result<R::Whole>> {
         let mut state = self.shared.lock();
         let position = state.wanted;
         if position >= self.end || state.stopped {
@@ -136,7 +184,9 @@ impl<T> Iterator for Ordered<T> {
             }
         } else {
             drop(state);
-            let made = caught(|| format!("batch {position}"), || (self.make)(position));
+            let recipe = &*self.recipe;
+            let part = |part| caught(|| format!("batch {position}"), || recipe.part(position, part));
+            let made = joined(recipe, position, (0..recipe.n_parts(position).max(1)).map(part));
             state = self.shared.lock();
             made
         };
@@ -148,7 +198,7 @@ impl<T> Iterator for Ordered<T> {
     }
 }
 
-impl<T> Drop for Ordered<T> {
+impl<R: Recipe> Drop for Ordered<R> {
     fn drop(&mut self) {
         self.shared.lock().stopped = true;
         self.shared.changed.notify_all();
@@ -156,10 +206,10 @@ impl<T> Drop for Ordered<T> {
 }
 
 /// What `step` makes of `items`, on a thread of its own, `ahead` results before they are asked for; with 0, or without a thread, when they are.
-pub(crate) fn staged<A: Send + 'static, B: Send + 'static>(
-    items: Ordered<A>,
+pub(crate) fn staged<R: Recipe, B: Send + 'static>(
+    items: Ordered<R>,
     ahead: usize,
-    step: impl Fn(A) -> Result<B> + Send + Sync + 'static,
+    step: impl Fn(R::Whole) -> Result<B> + Send + Sync + 'static,
 ) -> Box<dyn Iterator<Item = Result<B>>> {
     if ahead == 0 {
         return Box::new(until_error(items.map(move |item| item.and_then(&step))));
@@ -204,19 +254,49 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
+    /// A function of positions, with so many parts each.
+    struct Plain<F>(usize, F);
+
+    impl<T: Send + 'static, F: Fn(usize) -> Result<T> + Send + Sync + 'static> Recipe for Plain<F> {
+        type Part = (usize, Option<T>);
+        type Whole = T;
+
+        fn n_parts(&self, position: usize) -> usize {
+            // One more or less, so that they are not all alike; none counts as one.
+            self.0 + position % 2 - usize::from(self.0 > 1)
+        }
+
+        fn part(&self, position: usize, part: usize) -> Result<(usize, Option<T>)> {
+            // The value is in the last part.
+            let last = part + 1 == self.n_parts(position).max(1);
+            Ok((part, if last { Some((self.1)(position)?) } else { None }))
+        }
+
+        fn join(&self, position: usize, parts: Vec<(usize, Option<T>)>) -> Result<T> {
+            assert_eq!(parts.len(), self.n_parts(position).max(1));
+            assert!(parts.iter().enumerate().all(|(at, (part, _))| at == *part));
+            parts.into_iter().find_map(|(_, value)| value).ok_or_else(|| Error::Internal("no value".into()))
+        }
+    }
+
     #[test]
     fn results_come_in_order_and_no_more_than_asked_ahead() -> Result<()> {
-        for workers in 0..5 {
+        for (workers, n_parts) in (0..5).flat_map(|workers| [0, 1, 2, 5].map(|n_parts| (workers, n_parts))) {
             for ahead in [0, 1, 2, 7] {
                 let (made, taken) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
                 let (count, of_worker) = (Arc::clone(&made), Arc::clone(&taken));
-                let results = ordered(3..40, workers, ahead, move |position| {
-                    let made = count.fetch_add(1, SeqCst);
-                    // One more may have been taken than was counted.
-                    assert!(made <= of_worker.load(SeqCst) + ahead.max(workers) + 1, "{made}");
-                    thread::sleep(std::time::Duration::from_micros((position * 37 % 5) as u64 * 50));
-                    Ok(position)
-                });
+                let results = ordered(
+                    3..40,
+                    workers,
+                    ahead,
+                    Plain(n_parts, move |position: usize| {
+                        let made = count.fetch_add(1, SeqCst);
+                        // One more may have been taken than was counted.
+                        assert!(made <= of_worker.load(SeqCst) + ahead.max(workers) + 1, "{made}");
+                        thread::sleep(std::time::Duration::from_micros((position * 37 % 5) as u64 * 50));
+                        Ok(position)
+                    }),
+                );
                 for (at, result) in results.enumerate() {
                     assert_eq!(result?, at + 3);
                     taken.fetch_add(1, SeqCst);
@@ -230,7 +310,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_and_the_end() {
         for (workers, ahead) in [(0, 0), (0, 1), (1, 1), (3, 2)] {
-            let results = ordered(0..9, workers, 2, |at| if at == 4 { panic!("bad {at}") } else { Ok(at) });
+            let results = ordered(0..9, workers, 2, Plain(workers, |at: usize| if at == 4 { panic!("bad {at}") } else { Ok(at) }));
             let results: Vec<Result<usize>> = staged(results, ahead, Ok).collect();
             assert_eq!(results.len(), 5);
             let error = results.into_iter().next_back().map(|last| last.unwrap_err().to_string()).unwrap_or_default();
@@ -240,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_consumer_may_go_away() {
-        let results = staged(ordered(0..1_000_000, 3, 4, Ok), 2, Ok);
+        let results = staged(ordered(0..1_000_000, 3, 4, Plain(3, Ok)), 2, Ok);
         assert_eq!(results.take(2).filter_map(Result::ok).sum::<usize>(), 1);
     }
 }

@@ -129,9 +129,8 @@ impl ImageFolder {
         let ImageFolder { files, classes, options } = self;
         let (n, shared) = (files.len(), Arc::new(files));
         let of_workers = Arc::clone(&shared);
-        let tried = pipeline::ordered(0..n, workers, 64, move |at| {
-            Ok(of_workers.get(at).and_then(|(path, _)| Picture::read(path, &options).err()))
-        });
+        let problem = move |at: usize| Ok(of_workers.get(at).and_then(|(path, _)| Picture::read(path, &options).err()));
+        let tried = pipeline::ordered(0..n, workers, 64, pipeline::Each(problem));
         let (mut kept, mut damaged) = (Vec::with_capacity(n), Vec::new());
         for (file, error) in shared.iter().zip(tried) {
             match error? {
