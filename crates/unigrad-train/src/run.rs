@@ -242,7 +242,7 @@ impl<'a, L: Learner> Running<'a, L> {
         if let Some(why) = self.stop.take() {
             return Some(Ended::Stopped(why));
         }
-        if self.trainer.stop_when.as_ref().is_some_and(|stop| stop()) {
+        if self.trainer.is_asked_to_stop() {
             return Some(Ended::Interrupted);
         }
         self.trainer.time_limit.is_some_and(|limit| self.begun.elapsed() > limit).then_some(Ended::TimeLimit)
@@ -251,7 +251,7 @@ impl<'a, L: Learner> Running<'a, L> {
     /// Whether an error comes from the interruption itself. What ends a run may end its compilers, which are other processes of the same
     /// terminal, or libraries that take the signal for theirs and delete their files; the run stands before what did not compile.
     fn was_interrupted(&self, error: &Error) -> bool {
-        error.kind() == ErrorKind::Compile && self.trainer.stop_when.as_ref().is_some_and(|stop| stop())
+        error.kind() == ErrorKind::Compile && self.trainer.is_asked_to_stop()
     }
 
     /// Before the first step of this process: whether it fits into the device's memory.

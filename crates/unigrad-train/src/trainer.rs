@@ -210,6 +210,11 @@ impl Trainer {
         self
     }
 
+    /// Whether [`Trainer::stop_when`] says so now.
+    pub(crate) fn is_asked_to_stop(&self) -> bool {
+        self.stop_when.as_ref().is_some_and(|stop| stop())
+    }
+
     /// Where the run keeps its files; it is locked while the run lasts, and nothing in it changes before the first checkpoint.
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
         self.folder = Some(folder.as_ref().to_owned());

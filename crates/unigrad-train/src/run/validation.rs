@@ -40,7 +40,7 @@ impl<L: Learner> Running<'_, L> {
             Validation::Judge(judge) => return judge(self.learner),
             Validation::Source(source) => *source,
         };
-        let interrupted = || self.trainer.stop_when.as_ref().is_some_and(|stop| stop());
+        let interrupted = || self.trainer.is_asked_to_stop();
         let metrics = self.trainer.metrics.iter().map(|make| make()).collect();
         evaluate(self.learner, source, &self.trainer.device, metrics, &self.trainer.step, &interrupted)
     }
