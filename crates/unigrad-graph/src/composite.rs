@@ -6,7 +6,7 @@
 //! which the ops meet them, so that a graph is walked as it would be without the composite.
 //! Never: holds data, run-time numbers, variables or a user's gradient: a function that has any beside its arguments is not recorded.
 
-use crate::{Dim, Error, Expr, Names, NodeType, Op, TensorType, autograd::Vjp, gradients, no_grad_guard};
+use crate::{Dim, Error, Expr, Inputs, Names, NodeType, Op, TensorType, autograd::Vjp, gradients, no_grad_guard};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::{
@@ -241,7 +241,7 @@ impl Composite {
         let mut values: Vec<Expr> = arguments.to_vec();
         for step in &self.steps {
             let inputs = step.inputs.iter().map(|input| values[*input as usize].clone()).collect();
-            values.push(Expr::of_node_type(step.node_type.clone(), inputs, None));
+            values.push(Expr::of_node_type(step.node_type.clone(), inputs));
         }
         values
     }
@@ -263,14 +263,13 @@ impl Recorded {
     /// The results for these arguments of the function, as parts of one node. `None` where a type is not that of the recorded function.
     #[track_caller]
     pub fn call(&self, arguments: &[Expr]) -> Option<Vec<Expr>> {
-        let taken: Option<SmallVec<[Expr; 2]>> = self.arguments.iter().map(|i| arguments.get(*i).cloned()).collect();
-        let taken = taken?;
-        if taken.iter().any(Expr::is_named) {
-            return None;
-        }
-        let types = taken.iter().map(|argument| argument.node_type().tensor_type().number());
-        if !types.eq(self.composite.arguments.iter().map(|of| of.number())) {
-            return None;
+        let mut taken = Inputs::with_capacity(self.arguments.len());
+        for (i, of) in self.arguments.iter().zip(&self.composite.arguments) {
+            let argument = arguments.get(*i)?;
+            if argument.is_named() || argument.tensor_type().number() != of.number() {
+                return None;
+            }
+            taken.push(argument.clone());
         }
         let whole = Expr::composite(&self.composite, taken)?;
         let mut results = Vec::with_capacity(self.composite.results.len());

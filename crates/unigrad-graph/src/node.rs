@@ -70,13 +70,51 @@ pub struct Node {
     id: NodeId,
     node_type: Arc<NodeType>,
     origin: Origin,
-    needs_grad: bool,
+    traits: Traits,
     consumed: AtomicBool,
     claim: Claim,
     /// The bits of an `Op::Scalar`'s value.
     scalar: u64,
     inputs: RwLock<Inputs>,
     result: OnceLock<Box<Evaluated>>,
+}
+
+/// What a node is, as far as every node that is made from it asks: one look at each input tells all.
+#[derive(Clone, Copy)]
+struct Traits(u8);
+
+impl Traits {
+    /// It carries an error.
+    const INVALID: u8 = 1;
+    /// Its dtype computes nothing.
+    const ONLY_STORES: u8 = 2;
+    /// A gradient may flow through it.
+    const NEEDS_GRAD: u8 = 4;
+    /// One of its axes has a name.
+    const NAMED: u8 = 8;
+
+    /// Of a node that does this, whatever its inputs are.
+    #[inline]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
+    fn of(op: &Op, dtype: DType) -> Traits {
+        let own = match op {
+            Op::Invalid(_) => Traits::INVALID,
+            Op::Variable(_) => Traits::NEEDS_GRAD,
+            _ => 0,
+        };
+        Traits(own | if dtype.only_stores() { Traits::ONLY_STORES } else { 0 })
+    }
+
+    /// What any of them is.
+    #[inline]
+    fn any(inputs: &[Expr]) -> Traits {
+        Traits(inputs.iter().fold(0, |all, input| all | input.0.traits.0))
+    }
+
+    #[inline]
+    fn has(self, traits: u8) -> bool {
+        self.0 & traits != 0
+    }
 }
 
 /// What evaluation leaves in a node.
@@ -188,7 +226,7 @@ impl Expr {
 
     #[track_caller]
     pub(crate) fn with(op: Op, inputs: Inputs, shape: impl AsRef<[usize]>, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
-        if inputs.iter().any(Expr::is_named) {
+        if Traits::any(&inputs).has(Traits::NAMED) {
             return dims::node(&op, inputs, shape.as_ref(), dtype, device);
         }
         Expr::plain(&op, inputs, shape.as_ref(), dtype, device, scalar)
@@ -227,36 +265,75 @@ impl Expr {
         }
     }
 
+    /// A node with the shape, names and device of its first input, of which there is one.
+    #[track_caller]
+    pub(crate) fn like_first(op: &Op, inputs: Inputs, dtype: DType) -> Expr {
+        let Some(of) = inputs.first().map(Expr::tensor_type) else {
+            return Expr::fail(ErrorKind::Internal, op.name(), "an op of nothing".to_owned(), "report it", &[]);
+        };
+        if of.dtype != dtype {
+            let of = of.clone();
+            return Expr::like(op.clone(), inputs, &of, dtype);
+        }
+        let below = Traits::any(&inputs);
+        if (below.0 | Traits::of(op, dtype).0) & (Traits::INVALID | Traits::ONLY_STORES) != 0
+            && let Some(instead) = Expr::refused(op, &inputs, dtype)
+        {
+            return instead;
+        }
+        let node_type = types::node_type(op, of);
+        Expr::made(node_type, inputs, below, 0)
+    }
+
+    #[inline]
     #[track_caller]
     pub(crate) fn of_type(op: &Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
+        let below = Traits::any(&inputs);
+        if (below.0 | Traits::of(op, of.dtype).0) & (Traits::INVALID | Traits::ONLY_STORES) != 0
+            && let Some(instead) = Expr::refused(op, &inputs, of.dtype)
+        {
+            return instead;
+        }
+        Expr::made(types::node_type(op, of), inputs, below, scalar.map_or(0, Literal::to_bits))
+    }
+
+    /// What there is in place of a node: the invalid one among the inputs, or an error.
+    #[cold]
+    #[track_caller]
+    fn refused(op: &Op, inputs: &[Expr], dtype: DType) -> Option<Expr> {
         if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
-            return invalid.clone();
+            return Some(invalid.clone());
         }
-        if (of.dtype.only_stores() || inputs.iter().any(|input| input.dtype().only_stores())) && !op.moves() {
-            let message = "8-bit floats only store".to_owned();
-            let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
-            return Expr::fail(ErrorKind::DType, op.name(), message, "cast them to f32 (or f16, bf16) first", &inputs);
+        if op.moves() || !(dtype.only_stores() || Traits::any(inputs).has(Traits::ONLY_STORES)) {
+            return None;
         }
-        Expr::of_node_type(types::node_type(op, of), inputs, scalar)
+        let message = "8-bit floats only store".to_owned();
+        let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
+        Some(Expr::fail(ErrorKind::DType, op.name(), message, "cast them to f32 (or f16, bf16) first", &inputs))
     }
 
     /// A node of this type, which the inputs fit.
+    #[track_caller]
+    pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs) -> Expr {
+        let below = Traits::any(&inputs);
+        Expr::made(node_type, inputs, below, 0)
+    }
+
+    /// A node of this type, of inputs of which any has the traits `below`.
     #[inline]
     #[track_caller]
-    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
-    pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs, scalar: Option<Literal>) -> Expr {
-        let needs_grad = match &node_type.op {
-            Op::Variable(_) => true,
-            _ => inputs.iter().any(Expr::needs_grad) && node_type.of.dtype.is_float() && grad_enabled(),
-        };
+    fn made(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
+        let own = Traits::of(&node_type.op, node_type.of.dtype);
+        let named = if node_type.of.named.is_some() { Traits::NAMED } else { 0 };
+        let needs_grad = below.has(Traits::NEEDS_GRAD) && node_type.of.dtype.is_float() && grad_enabled();
         Expr(Arc::new(Node {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             node_type,
             origin: Origin::current(),
-            needs_grad,
+            traits: Traits(own.0 | named | if needs_grad { Traits::NEEDS_GRAD } else { 0 }),
             consumed: AtomicBool::new(false),
             claim: Claim::free(),
-            scalar: scalar.map_or(0, Literal::to_bits),
+            scalar,
             inputs: RwLock::new(inputs),
             result: OnceLock::new(),
         }))
@@ -299,8 +376,8 @@ impl Expr {
     #[track_caller]
     pub(crate) fn slice_stand_in(&self) -> Expr {
         let mut leaf = Expr::with(Op::Buffer, Inputs::new(), self.shape().get(1..).unwrap_or(&[]), self.dtype(), self.device(), None);
-        if let Some(node) = Arc::get_mut(&mut leaf.0) {
-            node.needs_grad = self.needs_grad();
+        if let (Some(node), true) = (Arc::get_mut(&mut leaf.0), self.needs_grad()) {
+            node.traits.0 |= Traits::NEEDS_GRAD;
         }
         leaf
     }
@@ -362,7 +439,7 @@ impl Expr {
     /// Whether it carries an error.
     #[inline]
     pub fn is_invalid(&self) -> bool {
-        matches!(self.op(), Op::Invalid(_))
+        self.0.traits.has(Traits::INVALID)
     }
 
     /// Creation order; unique.
@@ -433,7 +510,13 @@ impl Expr {
     /// Whether a gradient may flow through it.
     #[inline]
     pub fn needs_grad(&self) -> bool {
-        self.0.needs_grad
+        self.0.traits.has(Traits::NEEDS_GRAD)
+    }
+
+    /// Whether an axis has a name.
+    #[inline]
+    pub fn is_named(&self) -> bool {
+        self.0.traits.has(Traits::NAMED)
     }
 
     /// Where the user made it.

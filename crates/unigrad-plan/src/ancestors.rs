@@ -7,11 +7,15 @@
 use crate::capture::{Capture, Role};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use unigrad_graph::{Below, Expr, flows};
+use unigrad_graph::{Below, Expr, Op, flows};
 
 impl Capture {
     /// For each output, in order.
     pub fn below(&self) -> Vec<Option<Arc<Below>>> {
+        // No gradient goes through an assignment.
+        if self.outputs.iter().all(|i| matches!(self.nodes[*i as usize].expr.op(), Op::Commit)) {
+            return vec![None; self.outputs.len()];
+        }
         let marks = |i: usize| {
             let expr = &self.nodes[i].expr;
             expr.dtype().is_float() && !expr.needs_grad() && (self.held[i] || expr.is_below_known())

@@ -12,10 +12,11 @@
 
 use rustc_hash::{FxHashMap, FxHasher};
 use std::{
+    cell::Cell,
     hash::{Hash, Hasher},
     sync::Arc,
 };
-use unigrad_graph::{Dim, Error, ErrorKind, Expr, Names, NodeIndex, NodeType, Op, TensorType};
+use unigrad_graph::{Dim, Error, ErrorKind, Expr, Names, NodeId, NodeIndex, NodeType, Op, TensorType};
 
 /// A node of the capture.
 #[derive(Clone, Debug)]
@@ -85,7 +86,12 @@ pub(crate) struct Structure {
 
 /// The node that holds the value: variables, and views that change nothing, are the identity.
 pub fn resolve(expr: &Expr) -> Expr {
-    let mut expr = expr.clone();
+    resolved(expr.clone())
+}
+
+/// As [`resolve`], of a handle that nothing else needs.
+#[inline]
+pub fn resolved(mut expr: Expr) -> Expr {
     while expr.data().is_none() && expr.is_alias() {
         match expr.input(0) {
             Some(input) => expr = input,
@@ -93,6 +99,11 @@ pub fn resolve(expr: &Expr) -> Expr {
         }
     }
     expr
+}
+
+/// The id of [`resolve`].
+fn resolved_id(expr: &Expr) -> NodeId {
+    if expr.data().is_some() || !expr.is_alias() { expr.id() } else { resolve(expr).id() }
 }
 
 /// Operations per element up to which a value is rather computed again from data than stored for a handle that nobody asked about.
@@ -108,6 +119,29 @@ fn stand_in(expr: &Expr) -> Arc<Error> {
     Arc::new(Error { kind, op, message, help, origin: expr.origin(), inputs: Vec::new() })
 }
 
+/// How long a capture's lists became.
+#[derive(Clone, Copy)]
+struct Room {
+    nodes: usize,
+    inputs: usize,
+    externals: usize,
+}
+
+thread_local! {
+    /// Of the thread's last capture: the next one is mostly that of the same program's next step, and begins with room for as much.
+    static ROOM: Cell<Room> = const { Cell::new(Room { nodes: 0, inputs: 0, externals: 0 }) };
+}
+
+impl Room {
+    /// More is asked for when it is needed.
+    const MOST: usize = 1 << 14;
+
+    fn of(capture: &Capture) -> Room {
+        let room = |len: usize| len.min(Room::MOST);
+        Room { nodes: room(capture.nodes.len()), inputs: room(capture.inputs.len()), externals: room(capture.externals.len()) }
+    }
+}
+
 /// A walk under way.
 struct Walk {
     capture: Capture,
@@ -121,10 +155,11 @@ struct Walk {
 impl Capture {
     /// Walks the graph of `targets`. Errors of invalid nodes surface here.
     pub fn new(targets: &[Expr]) -> Result<Capture, Arc<Error>> {
+        let room = ROOM.get();
         let capture = Capture {
-            nodes: Vec::new(),
-            inputs: Vec::new(),
-            externals: Vec::new(),
+            nodes: Vec::with_capacity(room.nodes),
+            inputs: Vec::with_capacity(room.inputs),
+            externals: Vec::with_capacity(room.externals),
             donatable: Vec::new(),
             scalars: Vec::new(),
             sizes: Vec::new(),
@@ -152,6 +187,7 @@ impl Capture {
             }
             capture.key = capture.hash();
         }
+        ROOM.set(Room::of(&capture));
         Ok(capture)
     }
 
@@ -361,7 +397,7 @@ impl Capture {
         let mut wanted = vec![false; self.nodes.len()];
         let mut held = vec![false; self.nodes.len()];
         for target in targets {
-            let index = position.get(resolve(target).id()).ok_or_else(|| Error::internal(target, "a target that was not walked"))?;
+            let index = position.get(resolved_id(target)).ok_or_else(|| Error::internal(target, "a target that was not walked"))?;
             wanted[index as usize] = matches!(self.nodes[index as usize].role, Role::Compute | Role::Scalar(_));
             held[index as usize] = true;
         }

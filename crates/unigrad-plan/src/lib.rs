@@ -41,7 +41,7 @@ mod update;
 mod words;
 
 pub use cache::PlanCache;
-pub use capture::{Capture, resolve};
+pub use capture::{Capture, resolve, resolved};
 pub use commit::ScalarCheck;
 pub use memory::BufferPlace;
 pub use plan::{Options, Plan, PlannedLaunch, plan};

@@ -73,7 +73,7 @@ fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, 
     let (dtype, b) = match b {
         Operand::Value(value) => (promote_value(a.dtype(), value), Err(value)),
         Operand::Tensor(b) => {
-            let b = b.expr();
+            let b = b.into_expr();
             (promote(&a, &b), Ok(b))
         }
     };
@@ -97,6 +97,12 @@ impl Tensor {
     #[track_caller]
     pub(crate) fn binary(&self, op: BinaryOp, other: impl Into<Operand>) -> Tensor {
         Tensor::from_result(try_binary(op, self.expr(), other.into(), false))
+    }
+
+    /// As [`Tensor::binary`], of a tensor that nothing else needs.
+    #[track_caller]
+    fn into_binary(self, op: BinaryOp, other: impl Into<Operand>) -> Tensor {
+        Tensor::from_result(try_binary(op, self.into_expr(), other.into(), false))
     }
 
     #[track_caller]
@@ -633,7 +639,7 @@ macro_rules! operators {
             type Output = Tensor;
             #[track_caller]
             fn $method(self, other: R) -> Tensor {
-                self.binary(BinaryOp::$op, other)
+                self.into_binary(BinaryOp::$op, other)
             }
         }
         operators!(@left $trait $method $op f64);

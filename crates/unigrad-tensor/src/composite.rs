@@ -5,19 +5,20 @@
 //! Never: refuses a function: one that takes more than its arguments (other tensors, numbers that may change) is called as it is.
 
 use crate::{Result, Tensor, no_grad_guard};
+use smallvec::SmallVec;
 use unigrad_graph::{Expr, Recorded};
 
 /// A function of tensors of certain types, computed without gradients for what requires them.
 ///
 /// ```
 /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
-/// use unigrad_tensor::{Composite, DType, Device, Tensor, no_grad};
+/// use unigrad_tensor::{Arguments, Composite, DType, Device, Tensor, no_grad};
 ///
 /// let device = Device::open("cpu")?;
 /// let [x, rate] = [2.0, 0.5].map(|value| Tensor::full([3], value, DType::F32, &device));
 /// let step = |x: &[Tensor]| vec![&x[0] - &x[0] * &x[1], x[0].neg()];
 /// let composite = Composite::record("step", &[&x, &rate], step)?;
-/// let results = no_grad(|| composite.call(&[&x, &rate])).unwrap();
+/// let results = no_grad(|| composite.call(&Arguments::of(&[&x, &rate]))).unwrap();
 /// assert_eq!(results[0].to_vec::<f32>()?, [1.0; 3]);
 /// # Ok::<(), unigrad_tensor::Error>(())
 /// ```
@@ -44,18 +45,28 @@ impl Composite {
     }
 
     /// Whether the tensors have the types that it was recorded for.
-    pub fn fits(&self, arguments: &[&Tensor]) -> bool {
-        self.like.len() == arguments.len() && self.like.iter().zip(arguments).all(|(like, argument)| like.is_same_type(&argument.expr()))
+    pub fn fits(&self, arguments: &Arguments) -> bool {
+        self.like.len() == arguments.0.len() && self.like.iter().zip(&arguments.0).all(|(like, argument)| like.is_same_type(argument))
     }
 
     /// The function's results, as computed inside of [`crate::no_grad`]. `None` where the function cannot be one node, or not with these tensors: then it is
     /// to be called as it is.
     #[track_caller]
-    pub fn call(&self, arguments: &[&Tensor]) -> Option<Vec<Tensor>> {
+    pub fn call(&self, arguments: &Arguments) -> Option<Vec<Tensor>> {
         let recorded = self.recorded.as_ref()?;
-        let arguments: Vec<Expr> = arguments.iter().map(|argument| argument.expr()).collect();
         let _guard = no_grad_guard();
-        let results = recorded.call(&arguments)?;
+        let results = recorded.call(&arguments.0)?;
         Some(results.into_iter().map(Tensor::from_expr).collect())
+    }
+}
+
+/// What a [`Composite`] is called with: the values that some tensors have now.
+#[derive(Debug)]
+pub struct Arguments(SmallVec<[Expr; 16]>);
+
+impl Arguments {
+    /// Of these tensors, in order.
+    pub fn of(tensors: &[&Tensor]) -> Arguments {
+        Arguments(tensors.iter().map(|tensor| tensor.expr()).collect())
     }
 }

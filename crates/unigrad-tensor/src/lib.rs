@@ -74,7 +74,7 @@ pub use attention::{AttentionOptions, RopeLayout};
 pub use autocast::{AutocastGuard, autocast, autocast_dtype, autocast_guard};
 pub use autograd::{checkpoint, custom, grad, grad_allow_unused, grad_with, no_grad, no_grad_guard, take_gradients};
 pub use axes::{Axes, Dims, Ints};
-pub use composite::Composite;
+pub use composite::{Arguments, Composite};
 pub use conv::ConvOptions;
 pub use creation::NestedValues;
 pub use embedding::{BagMode, EmbeddingBagOptions, EmbeddingOptions};

@@ -50,18 +50,34 @@ fn variables() -> MutexGuard<'static, HashMap<VariableId, Weak<Inner>>> {
     VARIABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A tensor that has been assigned.
-struct Handle(Weak<Inner>);
+/// A tensor that the thread's next evaluation computes, if a handle to it is alive then.
+pub(crate) struct Handle {
+    inner: Weak<Inner>,
+    /// Whether it has been assigned: then it gets its old value back if that evaluation fails.
+    is_assigned: bool,
+}
 
-impl eval::Assigned for Handle {
-    fn undo(&self) {
-        if let Some(inner) = self.0.upgrade() {
+impl Handle {
+    /// The node, if a handle to it is alive.
+    pub(crate) fn expr(&self) -> Option<Expr> {
+        self.inner.upgrade().map(|inner| inner.expr())
+    }
+
+    /// Whether it has been assigned.
+    pub(crate) fn is_assigned(&self) -> bool {
+        self.is_assigned
+    }
+
+    /// Gives what was assigned its old value back, unless the new one has been computed.
+    pub(crate) fn undo(&self) {
+        if let (true, Some(inner)) = (self.is_assigned, self.inner.upgrade()) {
             Tensor::of(inner).undo_assignment();
         }
     }
 
-    fn guard(&self, condition: &Expr) {
-        let Some(tensor) = self.0.upgrade().map(Tensor::of) else { return };
+    /// From now on what was assigned counts only where the condition (`Bool`, rank 0) is true as well.
+    pub(crate) fn guard(&self, condition: &Expr) {
+        let Some(tensor) = self.inner.upgrade().filter(|_| self.is_assigned).map(Tensor::of) else { return };
         let Some(commit) = tensor.pending_assignment() else { return };
         let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else { return };
         let condition = condition.copy_to(commit.device());
@@ -70,6 +86,24 @@ impl eval::Assigned for Handle {
         }
         let condition = commit.input(2).map_or(condition.clone(), |own| own.binary(BinaryOp::And, &condition));
         tensor.set_value(value.commit(&old, Some(&condition)));
+    }
+}
+
+impl Inner {
+    /// The node that stands for the current value.
+    fn expr(&self) -> Expr {
+        self.expr.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Points all handles at a node; a variable stays one.
+    fn set_value(&self, value: Expr) {
+        let expr = match &self.variable {
+            Some(variable) if value.error().is_none() && !variable.frozen.load(Ordering::Relaxed) => Expr::variable(variable.id, &value),
+            _ => value,
+        };
+        // The old one goes after the lock: what it drops may be the user's.
+        let old = std::mem::replace(&mut *self.expr.write().unwrap_or_else(PoisonError::into_inner), expr);
+        drop(old);
     }
 }
 
@@ -121,7 +155,10 @@ impl Tensor {
 
     /// What `f` makes of where its gradients arrive, if it is a variable.
     fn with_variable<T>(&self, f: impl FnOnce(&Variable) -> T) -> Option<T> {
-        self.cell()?.variable.as_deref().map(f)
+        match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            Held::Shared(inner) => inner.variable.as_deref().map(f),
+            Held::Alone(_) => None,
+        }
     }
 
     /// The tensor of a node. Together with [`Tensor::expr`] the way between tensors and the graph.
@@ -140,7 +177,15 @@ impl Tensor {
     pub fn expr(&self) -> Expr {
         match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             Held::Alone(expr) => expr.clone(),
-            Held::Shared(inner) => inner.expr.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            Held::Shared(inner) => inner.expr(),
+        }
+    }
+
+    /// As [`Tensor::expr`], of a handle that nothing else needs.
+    pub(crate) fn into_expr(self) -> Expr {
+        match self.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Held::Alone(expr) => expr,
+            Held::Shared(inner) => inner.expr(),
         }
     }
 
@@ -266,7 +311,29 @@ impl Tensor {
         for tensor in tensors {
             exprs.push(tensor.valid()?);
         }
-        eval::realize(&exprs)
+        eval::realize_owned(exprs)
+    }
+
+    /// Computes what this thread has assigned since its last evaluation, and `also`, together: the end of a step that has made its assignments.
+    ///
+    /// ```
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad_tensor::{Device, Tensor};
+    ///
+    /// let device = Device::open("cpu")?;
+    /// let count = Tensor::new([3.0f32], &device);
+    /// let double = &count * 2.0;
+    /// count.assign(&(&count + 1.0))?;
+    /// Tensor::realize_assigned(&[&double])?;
+    /// assert!(count.is_realized() && double.is_realized());
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
+    pub fn realize_assigned(also: &[&Tensor]) -> Result<()> {
+        let mut exprs = Vec::with_capacity(also.len());
+        for tensor in also {
+            exprs.push(tensor.valid()?);
+        }
+        eval::realize_assigned(exprs)
     }
 
     /// Whether the value has been computed.
@@ -392,6 +459,8 @@ impl Tensor {
             Some(condition) => Some(condition.valid()?),
             None => None,
         };
+        let inner = self.shared();
+        let is_variable = inner.variable.is_some();
         let problem = if old.shape() != new.shape() {
             Some((ErrorKind::Shape, format!("the tensor is {:?}, the value {:?}", old.shape(), new.shape()), "reshape the value"))
         } else if old.dtype() != new.dtype() {
@@ -400,12 +469,12 @@ impl Tensor {
             Some((ErrorKind::Device, "the value is on another device".to_string(), "move it with `to(&device)`"))
         } else if condition.as_ref().is_some_and(|c| c.dtype() != DType::Bool || c.numel() != 1) {
             Some((ErrorKind::Shape, "the condition is not one Bool".to_string(), "compare, and reduce with `all(())` or `any(())`"))
-        } else if grad_enabled() && self.is_variable() {
+        } else if grad_enabled() && is_variable {
             Some((ErrorKind::Autograd, "a tensor that requires a gradient".to_string(), "assign inside of `no_grad(|| ..)`"))
-        } else if !self.is_variable() && old.needs_grad() {
+        } else if !is_variable && old.needs_grad() {
             let message = "it is computed from a tensor that requires a gradient".to_string();
             Some((ErrorKind::Autograd, message, "make a new tensor instead, or `detach()` it first"))
-        } else if !self.is_variable() && grad_enabled() && new.needs_grad() {
+        } else if !is_variable && grad_enabled() && new.needs_grad() {
             let message = "the value is computed from a tensor that requires a gradient, which would end here".to_string();
             Some((ErrorKind::Autograd, message, "`detach()` the value, or assign inside of `no_grad(|| ..)`"))
         } else {
@@ -417,15 +486,15 @@ impl Tensor {
         // No gradient flows through a Bool, so that it needs no node of its own.
         let condition = condition.map(|c| if c.rank() == 0 { c } else { c.reshape(&[]) }.copy_to(old.device()));
         let new = if new.needs_grad() { new.detach() } else { new };
-        let new = new.commit(&unigrad_plan::resolve(&old), condition.as_ref());
+        let new = new.commit(&unigrad_plan::resolved(old), condition.as_ref());
         if let Some(error) = new.error() {
             return Err(Error::Graph(error.clone()));
         }
-        self.with_variable(|variable| variable.version.fetch_add(1, Ordering::Relaxed));
-        self.set_value(new);
-        let handle = Arc::downgrade(&self.shared());
-        let current = handle.clone();
-        eval::defer_assignment(move || current.upgrade().map(|inner| Tensor::of(inner).expr()), Handle(handle));
+        if let Some(variable) = &inner.variable {
+            variable.version.fetch_add(1, Ordering::Relaxed);
+        }
+        inner.set_value(new);
+        eval::defer(Handle { inner: Arc::downgrade(&inner), is_assigned: true });
         Ok(())
     }
 
@@ -436,14 +505,7 @@ impl Tensor {
 
     /// Points the handle at a node; a variable stays one.
     fn set_value(&self, value: Expr) {
-        let inner = self.shared();
-        let expr = match &inner.variable {
-            Some(variable) if value.error().is_none() && !variable.frozen.load(Ordering::Relaxed) => Expr::variable(variable.id, &value),
-            _ => value,
-        };
-        // The old one goes after the lock: what it drops may be the user's.
-        let old = std::mem::replace(&mut *inner.expr.write().unwrap_or_else(PoisonError::into_inner), expr);
-        drop(old);
+        self.shared().set_value(value);
     }
 
     /// The value before the last assignment, if that one has not been computed.
@@ -457,8 +519,7 @@ impl Tensor {
 
     /// Lets this thread's next evaluation compute the value too, if a handle is alive then.
     pub(crate) fn realize_with_next(&self) {
-        let handle = Arc::downgrade(&self.shared());
-        eval::defer(move || handle.upgrade().map(|inner| Tensor::of(inner).expr()));
+        eval::defer(Handle { inner: Arc::downgrade(&self.shared()), is_assigned: false });
     }
 
     /// As another dtype; the tensor itself if it has that. Floats to integers truncate toward zero and saturate: what is beyond the range,

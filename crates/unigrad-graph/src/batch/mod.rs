@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
                 true => Known::Same,
                 false => {
                     let inputs: Inputs = inputs.into_iter().map(|input| input.expr).collect();
-                    Known::New(Batched { expr: Expr::of_node_type(node.node_type().clone(), inputs, None), mapped: false })
+                    Known::New(Batched { expr: Expr::of_node_type(node.node_type().clone(), inputs), mapped: false })
                 }
             };
             self.known.insert(node.id(), known);

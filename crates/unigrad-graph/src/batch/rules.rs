@@ -210,7 +210,7 @@ impl Rule<'_> {
                     false => input.expr.clone(),
                 });
             }
-            results.push(Expr::of_node_type(self.node.node_type().clone(), inputs, None).reshape(&one));
+            results.push(Expr::of_node_type(self.node.node_type().clone(), inputs).reshape(&one));
         }
         if results.is_empty() { self.nothing() } else { Expr::concat(&results, 0) }
     }

@@ -108,12 +108,6 @@ impl Expr {
         self.node_type().tensor_type().names()
     }
 
-    /// Whether an axis has a name.
-    #[inline]
-    pub fn is_named(&self) -> bool {
-        self.names().is_some()
-    }
-
     /// Whether this axis has a name.
     pub fn is_named_axis(&self, axis: usize) -> bool {
         self.names().and_then(|names| names.axes().get(axis)).is_some_and(|axis| !axis.is_empty())

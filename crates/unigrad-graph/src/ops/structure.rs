@@ -143,8 +143,9 @@ impl Expr {
             return Expr::fail(ErrorKind::Shape, "assign", message, "expand, cast or move the value, and reduce the condition", &inputs);
         }
         let _guard = no_grad_guard();
-        let inputs = [self.clone(), old.clone()].into_iter().chain(condition.cloned());
-        Expr::like(Op::Commit, inputs.collect::<Inputs>(), self.tensor_type(), self.dtype())
+        let mut inputs = Inputs::from_buf([self.clone(), old.clone()]);
+        inputs.extend(condition.cloned());
+        Expr::like(Op::Commit, inputs, self.tensor_type(), self.dtype())
     }
 
     /// What a program that the user wrote makes of the inputs.

@@ -9,7 +9,7 @@ use crate::{
     module::{self, Module},
 };
 use std::collections::BTreeMap;
-use unigrad_tensor::{Composite, DType, Tensor, eval, no_grad};
+use unigrad_tensor::{Arguments, Composite, DType, Tensor, eval, no_grad};
 
 /// The averages of a model's parameters; buffers are copied, unless they are averaged too.
 ///
@@ -111,7 +111,6 @@ impl AveragedModel {
         }
         let tensors = self.tensors(model)?;
         let attempt = eval::Attempt::begin();
-        let mut changed = vec![self.n_averaged.clone()];
         no_grad(|| -> Result<()> {
             let n = self.n_averaged.detach();
             let mut updates: Vec<Composite> = Vec::new();
@@ -136,24 +135,24 @@ impl AveragedModel {
                         _ => Vec::new(),
                     };
                     let arguments = [&old, &new, &share];
-                    let known = match updates.iter().position(|update| update.fits(&arguments)) {
+                    let values = Arguments::of(&arguments);
+                    let known = match updates.iter().position(|update| update.fits(&values)) {
                         Some(known) => known,
                         None => {
                             updates.push(Composite::record("average", &arguments, toward)?);
                             updates.len() - 1
                         }
                     };
-                    let results = updates[known].call(&arguments).unwrap_or_else(|| toward(&arguments.map(Tensor::detach)));
+                    let results = updates[known].call(&values).unwrap_or_else(|| toward(&arguments.map(Tensor::detach)));
                     results.into_iter().next().ok_or_else(|| Error::Internal("an average without a result".into()))?
                 } else {
                     new.cast(old.dtype())
                 };
                 average.value.assign(&value)?;
-                changed.push(average.value.clone());
             }
             self.n_averaged.assign(&(n + 1))
         })?;
-        Tensor::realize_all(&changed.iter().collect::<Vec<_>>())?;
+        Tensor::realize_assigned(&[])?;
         attempt.succeeded();
         Ok(())
     }

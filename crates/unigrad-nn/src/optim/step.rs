@@ -11,7 +11,7 @@ use super::{
 use crate::error::{Error, Result};
 use std::sync::atomic::Ordering;
 use unigrad_device::{Background, in_background};
-use unigrad_tensor::{Composite, DType, Origin, Tensor, eval, no_grad, take_gradients};
+use unigrad_tensor::{Arguments, Composite, DType, Origin, Tensor, eval, no_grad, take_gradients};
 
 /// The gradients of what is trained: a frozen parameter has none, not one of zeros, so that it is not even decayed.
 fn trained(parameters: &[Tensor], gradients: Vec<Tensor>) -> Vec<Option<Tensor>> {
@@ -146,17 +146,15 @@ impl<R: Rule> Optimizer<R> {
     }
 
     fn assign_and_evaluate(&mut self, mut gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
-        let changed = no_grad(|| -> Result<Vec<Tensor>> {
+        no_grad(|| -> Result<()> {
             let finite = guard.map(|loss| match loss.isfinite() {
                 finite if finite.rank() == 0 => finite,
                 finite => finite.reshape([0usize; 0]),
             });
             let assign = |old: &Tensor, new: &Tensor| finite.as_ref().map_or_else(|| old.assign(new), |finite| old.assign_if(new, finite));
-            let mut changed = Vec::new();
             let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
             for (counter, step) in self.counters.iter().zip(&steps) {
                 assign(counter, step)?;
-                changed.push(counter.clone());
             }
             if !self.treatments.is_empty() {
                 gradients::treat(&self.treatments, &self.parameters(), &mut gradients, &steps)?;
@@ -193,7 +191,6 @@ impl<R: Rule> Optimizer<R> {
                                     continue;
                                 }
                                 assign(old, &new)?;
-                                changed.push(old.clone());
                             }
                         }
                     }
@@ -206,14 +203,15 @@ impl<R: Rule> Optimizer<R> {
                         }
                         results
                     };
-                    let known = match updates.iter().position(|update| update.fits(&arguments)) {
+                    let values = Arguments::of(&arguments);
+                    let known = match updates.iter().position(|update| update.fits(&values)) {
                         Some(known) => known,
                         None => {
                             updates.push(Composite::record("update", &arguments, update)?);
                             updates.len() - 1
                         }
                     };
-                    let results = match updates[known].call(&arguments) {
+                    let results = match updates[known].call(&values) {
                         Some(results) => results,
                         // A rule of many kinds of ops, or with tensors of its own.
                         None => update(&arguments.iter().map(|argument| argument.detach()).collect::<Vec<_>>()),
@@ -224,7 +222,6 @@ impl<R: Rule> Optimizer<R> {
                     }
                     for (old, new) in std::iter::once(parameter).chain(state).zip(&results) {
                         assign(old, new)?;
-                        changed.push(old.clone());
                     }
                 }
             }
@@ -232,10 +229,9 @@ impl<R: Rule> Optimizer<R> {
                 // Running statistics that layers have assigned. What is assigned here has its condition: a guard is a commit more.
                 eval::guard_assignments(&finite.expr());
             }
-            Ok(changed)
+            Ok(())
         })?;
-        let all: Vec<&Tensor> = changed.iter().chain(also.iter().copied()).collect();
-        Tensor::realize_all(&all)?;
+        Tensor::realize_assigned(also)?;
         self.n_steps.steps.fetch_add(1, Ordering::Relaxed);
         let waits = self.counters.first().and_then(|counter| counter.device().ok()).map_or(0, |device| device.n_waits() + 1);
         self.n_steps.waits.store(waits, Ordering::Relaxed);

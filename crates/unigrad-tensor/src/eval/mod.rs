@@ -20,37 +20,21 @@ pub use layout::{set_padding, with_dim};
 pub use stats::{Stats, stats};
 pub(crate) use torn::spoiled;
 
-use crate::{Error, random};
+use crate::{Error, random, tensor::Handle};
 use claims::{Alone, Claimed, For};
 use lanes::Site;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::{
     cell::{Cell, RefCell},
     sync::{Arc, OnceLock, atomic::Ordering},
 };
 use unigrad_device::{Background, Buffer, Config, Debug, Device, Timestamp, in_background, tag_or};
 use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage, numel};
-use unigrad_plan::{Options, Plan, plan, resolve};
+use unigrad_plan::{Options, Plan, plan, resolve, resolved};
 
 thread_local! {
     static FUSION: Cell<bool> = const { Cell::new(true) };
-    static DEFERRED: RefCell<Vec<Deferred>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A node for this thread's next evaluation.
-struct Deferred {
-    /// The node, if a handle to it is alive.
-    current: Box<dyn Fn() -> Option<Expr>>,
-    assigned: Option<Box<dyn Assigned>>,
-}
-
-/// A handle that has been assigned a value which is not computed yet.
-pub(crate) trait Assigned {
-    /// Gives the handle its old value back, unless the new one has been computed.
-    fn undo(&self);
-
-    /// From now on the new value counts only where the condition (`Bool`, rank 0) is true as well.
-    fn guard(&self, condition: &Expr);
+    static DEFERRED: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Switches fusion for evaluations on this thread: off, every op is a launch of its own. For tests; returns the setting before.
@@ -78,36 +62,50 @@ fn options(device: Device) -> Options {
 ///
 /// Assignments are a transaction: where the evaluation fails, all handles that it was to give new values have their old ones again.
 pub fn realize(nodes: &[Expr]) -> Result<(), Error> {
-    let mut targets: Vec<Expr> = Vec::with_capacity(nodes.len() + 4);
-    for node in nodes {
-        if let Some(error) = node.error() {
-            return Err(Error::Graph(error.clone()));
-        }
-        let node = resolve(node);
-        if node.data().is_none() {
-            targets.push(node);
-        }
-    }
-    let deferred = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
+    realize_owned(nodes.to_vec())
+}
+
+/// As [`realize`], of handles that nothing else needs.
+pub(crate) fn realize_owned(nodes: Vec<Expr>) -> Result<(), Error> {
+    let targets = wanted(nodes)?;
+    let deferred = DEFERRED.take();
     if targets.is_empty() && deferred.is_empty() {
         return Ok(());
     }
+    realize_targets(targets, deferred, Vec::new())
+}
+
+/// Computes what was assigned on this thread since its last evaluation, in that order, and then the nodes.
+pub(crate) fn realize_assigned(also: Vec<Expr>) -> Result<(), Error> {
+    let also = wanted(also)?;
+    realize_targets(Vec::new(), DEFERRED.take(), also)
+}
+
+/// Those that have no data; or the error of an invalid one.
+fn wanted(nodes: Vec<Expr>) -> Result<Vec<Expr>, Error> {
+    if let Some(error) = nodes.iter().find_map(Expr::error) {
+        return Err(Error::Graph(error.clone()));
+    }
+    Ok(nodes.into_iter().map(resolved).filter(|node| node.data().is_none()).collect())
+}
+
+/// Computes some nodes, what is deferred, and some more.
+fn realize_targets(mut targets: Vec<Expr>, deferred: Vec<Handle>, last: Vec<Expr>) -> Result<(), Error> {
     let deferred = Undo { deferred, kept: false };
     // An assignment that cannot be evaluated must not fail an unrelated read: its own reader will see the error.
-    let mut known: FxHashSet<NodeId> = targets.iter().map(Expr::id).collect();
-    for expr in deferred.deferred.iter().filter_map(|deferred| (deferred.current)()) {
-        let expr = resolve(&expr);
-        if expr.error().is_none() && expr.data().is_none() && known.insert(expr.id()) {
-            targets.push(expr);
-        }
-    }
+    let is_wanted = |expr: &Expr| expr.error().is_none() && expr.data().is_none();
+    let own = deferred.deferred.iter().filter_map(Handle::expr).map(resolved).filter(is_wanted);
+    let mut known: FxHashSet<NodeId> =
+        FxHashSet::with_capacity_and_hasher(targets.len() + deferred.deferred.len() + last.len(), FxBuildHasher);
+    known.extend(targets.iter().map(Expr::id));
+    targets.extend(own.chain(last).filter(|expr| known.insert(expr.id())));
     if targets.iter().any(|target| target.device() != targets[0].device() && is_assignment(target)) {
         assign_on_several(&targets)?;
     }
     while !targets.is_empty() {
         let device = targets[0].device();
-        let (here, others): (Vec<Expr>, Vec<Expr>) = targets.into_iter().partition(|target| target.device() == device);
-        realize_on(&here, device)?;
+        let others: Vec<Expr> = targets.extract_if(.., |target| target.device() != device).collect();
+        realize_on(targets, device)?;
         targets = others;
     }
     deferred.keep();
@@ -118,7 +116,7 @@ pub fn realize(nodes: &[Expr]) -> Result<(), Error> {
 /// drawn again then.
 #[derive(Default)]
 struct Undo {
-    deferred: Vec<Deferred>,
+    deferred: Vec<Handle>,
     kept: bool,
 }
 
@@ -135,7 +133,7 @@ impl Drop for Undo {
         }
         random::step_failed();
         // The last one first: a tensor may have been assigned twice.
-        self.deferred.iter().rev().filter_map(|deferred| deferred.assigned.as_ref()).for_each(|assigned| assigned.undo());
+        self.deferred.iter().rev().for_each(Handle::undo);
     }
 }
 
@@ -160,7 +158,7 @@ impl Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.0.kept {
-            self.0.deferred = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
+            self.0.deferred = DEFERRED.take();
         }
     }
 }
@@ -189,7 +187,7 @@ fn assign_on_several(targets: &[Expr]) -> Result<(), Error> {
     while !left.is_empty() {
         let device = left[0].device();
         let (here, others): (Vec<Expr>, Vec<Expr>) = left.into_iter().partition(|value| value.device() == device);
-        realize_on(&here, device)?;
+        realize_on(here, device)?;
         left = others;
     }
     let mut data = Vec::with_capacity(values.len());
@@ -215,9 +213,9 @@ fn open(id: u32) -> Result<Device, Error> {
     Device::from_id(id).ok_or_else(|| Error::Internal(format!("there is no device {id}")))
 }
 
-fn realize_on(targets: &[Expr], device: u32) -> Result<(), Error> {
+fn realize_on(targets: Vec<Expr>, device: u32) -> Result<(), Error> {
     // A chain of copies between devices may be of any length: who waits for what is copied is on a stack.
-    let mut waiting: Vec<(Vec<Expr>, u32)> = vec![(targets.to_vec(), device)];
+    let mut waiting: Vec<(Vec<Expr>, u32)> = vec![(targets, device)];
     while let Some((targets, device)) = waiting.last() {
         let copies = evaluate(targets, *device)?;
         if copies.is_empty() {
@@ -391,38 +389,29 @@ pub fn download_async<T: Send + 'static>(
     })
 }
 
-/// The node that `current` gives is realized with the next evaluation on this thread.
-pub fn defer(current: impl Fn() -> Option<Expr> + 'static) {
-    let deferred = Deferred { current: Box::new(current), assigned: None };
-    DEFERRED.with(|all| all.borrow_mut().push(deferred));
-}
-
-/// As [`defer`], for an assignment, which is undone if that evaluation fails.
-pub(crate) fn defer_assignment(current: impl Fn() -> Option<Expr> + 'static, assigned: impl Assigned + 'static) {
-    let deferred = Deferred { current: Box::new(current), assigned: Some(Box::new(assigned)) };
-    DEFERRED.with(|all| all.borrow_mut().push(deferred));
+/// The tensor is computed with the next evaluation on this thread.
+pub(crate) fn defer(handle: Handle) {
+    DEFERRED.with(|all| all.borrow_mut().push(handle));
 }
 
 /// Undoes what this thread has assigned since its last evaluation if its value `is_lost`, and forgets others that are to be computed with the next one and
 /// are lost. Whether there was an assignment.
 pub(crate) fn undo_assignments(is_lost: impl Fn(&Expr) -> bool) -> bool {
-    let all = DEFERRED.with(|deferred| std::mem::take(&mut *deferred.borrow_mut()));
-    let (lost, kept): (Vec<Deferred>, Vec<Deferred>) =
-        all.into_iter().partition(|deferred| (deferred.current)().is_some_and(|current| is_lost(&current)));
+    let all = DEFERRED.take();
+    let (lost, kept): (Vec<Handle>, Vec<Handle>) =
+        all.into_iter().partition(|deferred| deferred.expr().is_some_and(|current| is_lost(&current)));
     DEFERRED.with(|deferred| {
         let mut deferred = deferred.borrow_mut();
         let since = std::mem::replace(&mut *deferred, kept);
         deferred.extend(since);
     });
-    let assigned: Vec<&dyn Assigned> = lost.iter().rev().filter_map(|lost| lost.assigned.as_deref()).collect();
-    assigned.iter().for_each(|assigned| assigned.undo());
-    !assigned.is_empty()
+    lost.iter().rev().for_each(Handle::undo);
+    lost.iter().any(Handle::is_assigned)
 }
 
 /// What this thread has assigned since its last evaluation counts only where the condition (`Bool`, rank 0) is true.
 pub fn guard_assignments(condition: &Expr) {
-    DEFERRED
-        .with(|all| all.borrow().iter().filter_map(|deferred| deferred.assigned.as_ref()).for_each(|assigned| assigned.guard(condition)));
+    DEFERRED.with(|all| all.borrow().iter().for_each(|deferred| deferred.guard(condition)));
 }
 
 /// What is printed; decided at the first evaluation.
