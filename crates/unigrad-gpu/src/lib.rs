@@ -6,12 +6,14 @@
 
 mod backend;
 mod cache;
+mod convolution;
 mod deep_stack;
 mod device;
 mod dump;
 mod faults;
 #[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub mod lower;
+mod norm;
 mod product;
 mod read_async;
 mod taints;
@@ -19,9 +21,11 @@ mod take;
 
 pub use backend::{Backend, Bound, Resources};
 pub use cache::{KernelCache, Key};
+pub use convolution::{Beside, Convolution, ConvolutionOperands, Grid, MOST_AXES, Pass, SpatialAxis};
 pub use device::GpuDevice;
 pub use lower::{BlockWord, Lowered, Part, Step, StepArg, Unsupported, lower};
+pub use norm::{Formula, Norm, NormOperands, ROW_AXES, Rows};
 pub use product::{Activation, Inside, Matrix, Operands, Product};
-pub use take::{Offer, Taken, Work};
+pub use take::{As, Offer, Taken, Work};
 pub use unigrad_device::Range;
-pub use unigrad_kernel::{Library, Rates, Words};
+pub use unigrad_kernel::{ByDtype, Library, Rates, Words};

@@ -27,7 +27,7 @@ pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
 pub use custom::Custom;
 pub use flow::{Flow, check_bit};
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
-pub use library::{Library, Rates, Words};
+pub use library::{ByDtype, Library, Rates, Words};
 pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Value};
 pub use text::{MAX_AXES, ParseError, parse_regions};
 

@@ -1,6 +1,6 @@
-//! What the planner knows of a vendor's library of products: its words for epilogues, and what it gains where.
+//! What the planner knows of a vendor's library of products and convolutions: its words for epilogues, and what it gains where.
 //!
-//! In: a product's sizes, what is to be done with its sums. Out: costs, from rates that a driver states.
+//! In: a product's or convolution's sizes, what is to be done with its sums. Out: costs, from rates that a driver states.
 //! Always: an estimate that decides what is stored, and never what is computed. Never: asks a library: that is the driver's, kernel by kernel.
 
 use unigrad_scalar::DType;
@@ -33,6 +33,43 @@ pub struct Rates {
     pub least: u64,
 }
 
+/// How fast something is, by the kind of elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ByDtype {
+    /// Of `F16` and `BF16`.
+    pub half: Rates,
+    /// Of `F32`, whose products may be rounded to TF32 or not.
+    pub single: Rates,
+    #[allow(missing_docs)]
+    pub tf32: Rates,
+    /// Of `F64`.
+    pub double: Rates,
+}
+
+impl ByDtype {
+    /// The rates of a dtype; of none that libraries do not multiply.
+    fn of(&self, dtype: DType, tf32: bool) -> Rates {
+        match (dtype.is_float(), dtype.size()) {
+            (true, 2) => self.half,
+            (true, 4) if tf32 => self.tf32,
+            (true, 4) => self.single,
+            (true, 8) => self.double,
+            _ => Rates::default(), // DEFAULT: libraries multiply floats of these sizes
+        }
+    }
+}
+
+impl Rates {
+    /// Asked wherever it can be.
+    const ALWAYS: Rates = Rates { own: 1, library: u32::MAX, least: 0 };
+
+    /// Nanoseconds by which the library is faster at so many multiplications; 0 where it is not asked.
+    fn gain(self, work: f64) -> f64 {
+        let asked = self.own > 0 && self.library > self.own && work >= self.least as f64;
+        if asked { work / f64::from(self.own) - work / f64::from(self.library) } else { 0.0 }
+    }
+}
+
 /// A library of products beside a driver's own kernels. Part of a plan's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Library {
@@ -46,6 +83,8 @@ pub struct Library {
     pub tf32: Rates,
     /// Of `F64`.
     pub double: Rates,
+    /// Of convolutions and their gradients, if it takes them on with the same words, and with their padding.
+    pub convolution: Option<ByDtype>,
     /// The shortest of rows, columns and sums from which on it is asked.
     pub shortest: u32,
     /// Bytes that a kernel reads and writes in a nanosecond.
@@ -57,23 +96,24 @@ pub struct Library {
 impl Library {
     /// The same library, asked wherever it can be, whatever it costs.
     pub fn always(self) -> Library {
-        let rates = Rates { own: 1, library: u32::MAX, least: 0 };
-        Library { half: rates, single: rates, tf32: rates, double: rates, shortest: 0, copied: u32::MAX, launch: 0, ..self }
+        let rates = Rates::ALWAYS;
+        let all = ByDtype { half: rates, single: rates, tf32: rates, double: rates };
+        let convolution = self.convolution.map(|_| all);
+        Library { half: rates, single: rates, tf32: rates, double: rates, convolution, shortest: 0, copied: u32::MAX, launch: 0, ..self }
     }
 
     /// Nanoseconds by which the library is faster at products of `[items, rows, columns, length of sums]`; 0 where it is not asked.
     pub fn gain(&self, dtype: DType, tf32: bool, sizes: [usize; 4]) -> f64 {
-        let rates = match (dtype.is_float(), dtype.size()) {
-            (true, 2) => self.half,
-            (true, 4) if tf32 => self.tf32,
-            (true, 4) => self.single,
-            (true, 8) => self.double,
-            _ => Rates::default(), // DEFAULT: libraries multiply floats of these sizes
-        };
+        let rates = ByDtype { half: self.half, single: self.single, tf32: self.tf32, double: self.double }.of(dtype, tf32);
         let work: f64 = sizes.iter().map(|size| *size as f64).product();
-        let asked = rates.own > 0 && rates.library > rates.own && work >= rates.least as f64;
         let long = sizes[1..].iter().all(|size| *size >= self.shortest as usize);
-        if asked && long { work / f64::from(rates.own) - work / f64::from(rates.library) } else { 0.0 }
+        if long { rates.gain(work) } else { 0.0 }
+    }
+
+    /// The same of a convolution that is a product of these sizes.
+    pub fn convolution_gain(&self, dtype: DType, tf32: bool, sizes: [usize; 4]) -> f64 {
+        let work: f64 = sizes.iter().map(|size| *size as f64).product();
+        self.convolution.map_or(0.0, |rates| rates.of(dtype, tf32).gain(work))
     }
 
     /// Nanoseconds of a launch that reads and writes so many bytes.
@@ -90,8 +130,23 @@ mod tests {
     fn a_library_gains_where_it_is_asked() {
         let none = Rates::default();
         let half = Rates { own: 300_000, library: 400_000, least: 1 << 29 };
-        let library =
-            Library { words: Words::default(), half, single: none, tf32: none, double: none, shortest: 64, copied: 4000, launch: 2000 };
+        let library = Library {
+            words: Words::default(),
+            half,
+            single: none,
+            tf32: none,
+            double: none,
+            convolution: None,
+            shortest: 64,
+            copied: 4000,
+            launch: 2000,
+        };
+        assert_eq!(library.convolution_gain(DType::BF16, false, [1, 3000, 4000, 1000]), 0.0);
+        let convolves = Library { convolution: Some(ByDtype { half, ..ByDtype::default() }), ..library };
+        assert_eq!(convolves.convolution_gain(DType::BF16, false, [2, 3000, 4000, 1000]), 20_000.0);
+        assert_eq!(convolves.convolution_gain(DType::BF16, false, [1, 4, 3000 * 1000, 1000]), 10_000.0);
+        assert_eq!(convolves.convolution_gain(DType::F32, false, [2, 3000, 4000, 1000]), 0.0);
+        assert!(convolves.always().convolution_gain(DType::F64, false, [1; 4]) > 0.0 && library.always().convolution.is_none());
         let gain = |dtype, sizes| library.gain(dtype, false, sizes);
         assert_eq!(gain(DType::BF16, [1, 3000, 4000, 1000]), 10_000.0);
         assert_eq!(gain(DType::BF16, [2, 3000, 4000, 1000]), 20_000.0);

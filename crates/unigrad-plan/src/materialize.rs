@@ -108,6 +108,11 @@ impl Fusion<'_> {
                         self.prologues.insert(base);
                         continue;
                     }
+                    if may_split && self.is_padding(base) {
+                        self.prologues.insert(base);
+                        // What the zeros are around is in memory.
+                        base = view_base(self.ir, self.ir.node(base).inputs[0], false)?;
+                    }
                 }
                 if self.ir.kind(base) != Kind::External {
                     self.marked.insert(base);

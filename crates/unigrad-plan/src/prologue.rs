@@ -6,6 +6,7 @@
 //! format, a cast, a scale for each row, column or block), of at most [`MAX_NODES`] nodes and [`MAX_COST`] additions, and reads at least one
 //! buffer; if nothing else needs it in memory; if its readers are at most [`MAX_READERS`] products; and if no product reads an element at several
 //! places of a window. What another kernel of the plan computes is no input: there the chain is the end of that kernel, for nothing.
+//! Zeros around what is in memory, or between its elements, are a prologue of convolutions that a library is asked for: it has a word for them.
 //! Always: the product is the same, bit for bit, as with the operand in memory. Never: takes run-time scalars, or what can fail.
 
 use crate::emit::{Axis, Emitted, Store, Task, emit, map_cost};
@@ -14,7 +15,7 @@ use crate::ir::{Id, IrOp, Kind};
 use crate::lower::Lowering;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use unigrad_graph::Op;
+use unigrad_graph::{Literal, Op};
 use unigrad_kernel::{InstOp, Level};
 
 /// Most nodes of a prologue.
@@ -29,6 +30,15 @@ impl Fusion<'_> {
     pub(crate) fn is_prologue(&self, view: Id, base: Id) -> bool {
         let is_map = self.ir.kind(base) == Kind::Map;
         is_map && !self.outputs.contains(&base) && !self.passes_window(view, base) && self.readers_are_products(base) && self.is_cheap(base)
+    }
+
+    /// Whether the base of a product's operand is zeros around something, for which all its readers have a word.
+    pub(crate) fn is_padding(&self, base: Id) -> bool {
+        let node = self.ir.node(base);
+        let IrOp::Op(Op::Pad(_, fill)) = &node.op else { return false };
+        let is_zero = fill.dtype().is_float() && *fill == Literal::zero(fill.dtype());
+        let is_filled = node.inputs.first().is_some_and(|input| self.ir.numel(*input) > 0 && self.ir.constant_of(*input).is_none());
+        is_zero && is_filled && !self.outputs.contains(&base) && self.readers_are(base, |product| self.convolved.contains(&product))
     }
 
     fn passes_window(&self, view: Id, base: Id) -> bool {
@@ -47,14 +57,19 @@ impl Fusion<'_> {
         false
     }
 
-    /// Whether only a few products read it, through views.
     fn readers_are_products(&self, base: Id) -> bool {
+        self.readers_are(base, |_| true)
+    }
+
+    /// Whether only a few products read it, through views, and all of this kind.
+    fn readers_are(&self, base: Id, is_wanted: impl Fn(Id) -> bool) -> bool {
         let mut stack: SmallVec<[Id; 8]> = SmallVec::from_slice(&[base]);
         let mut n_products = 0;
         while let Some(id) = stack.pop() {
             for user in &self.users[id as usize] {
                 match (&self.ir.node(*user).op, self.ir.kind(*user)) {
-                    (IrOp::Op(Op::MatMul), _) => n_products += 1,
+                    (IrOp::Op(Op::MatMul), _) if is_wanted(*user) => n_products += 1,
+                    (IrOp::Op(Op::MatMul), _) => return false,
                     (_, Kind::View) if !self.outputs.contains(user) => stack.push(*user),
                     (_, Kind::External | Kind::Map | Kind::View | Kind::Reduce | Kind::Heavy) => return false,
                 }
@@ -123,7 +138,12 @@ impl Lowering<'_> {
         let inside = FxHashSet::from_iter([base]);
         let store = [Store { node: base, level: Level::Full, into: None }];
         let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &store, may_split: true };
-        let mut emitted = emit(&task, "prologue".into(), vec![Axis { size: self.ir.numel(base), reduce: false }])?;
+        // Where zeros are, an axis is one by itself.
+        let axes = match &self.ir.node(base).op {
+            IrOp::Op(Op::Pad(..)) => self.ir.node(base).shape.iter().map(|size| Axis { size: *size, reduce: false }).collect(),
+            _ => vec![Axis { size: self.ir.numel(base), reduce: false }],
+        };
+        let mut emitted = emit(&task, "prologue".into(), axes)?;
         let region = &emitted.region;
         let mut dense = 1;
         let is_dense = region.insts.iter().all(|inst| match &inst.op {

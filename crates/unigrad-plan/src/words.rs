@@ -1,6 +1,7 @@
-//! What a library of products does inside of a product, and where the planner leaves it at that.
+//! What a library of products does inside of a product or a convolution, and where the planner leaves it at that.
 //!
-//! In: the compiler's graph, a library's words and costs. Out: [`Fusion::spoken`]: products that take in nothing but these words, with what they store.
+//! In: the compiler's graph, a library's words and costs. Out: [`Fusion::spoken`]: products that take in nothing but these words, with what they store;
+//! [`Fusion::convolved`]: those that are convolutions which the library is asked for.
 //!
 //! A product's epilogue takes in whatever reads it in step, which costs nothing in the driver's own kernel. A library knows only some of it, so it
 //! loses the product, or leaves the sums, as wide as they are, to a program after it. The rule: from a product on, results are followed as long as a
@@ -34,9 +35,15 @@ impl Fusion<'_> {
             let (IrOp::Op(Op::MatMul), [.., m, n]) = (&node.op, node.shape.as_slice()) else { continue };
             let Some(k) = node.inputs.first().and_then(|a| self.ir.node(*a).shape.last()) else { continue };
             let items = self.ir.numel(product) / (m * n).max(1);
-            let gain = library.gain(node.dtype, tf32, [items, *m, *n, *k]);
+            let sizes = [items, *m, *n, *k];
+            let is_convolution = node.inputs.iter().any(|operand| self.is_windowed(*operand));
+            let gain =
+                if is_convolution { library.convolution_gain(node.dtype, tf32, sizes) } else { library.gain(node.dtype, tf32, sizes) };
             if gain <= 0.0 {
                 continue;
+            }
+            if is_convolution {
+                self.convolved.insert(product);
             }
             let (last, before) = self.spoken_from(product, library.words);
             if last == product || !self.is_read_in_step(last) {
@@ -55,6 +62,20 @@ impl Fusion<'_> {
                 self.spoken.insert(product, stored);
             }
         }
+    }
+
+    /// Whether an operand is read through windows.
+    fn is_windowed(&self, operand: Id) -> bool {
+        let mut at = operand;
+        while self.ir.kind(at) == Kind::View {
+            let node = self.ir.node(at);
+            match (&node.op, node.inputs.first()) {
+                (IrOp::Op(Op::Window { .. }), _) => return true,
+                (_, Some(input)) => at = *input,
+                (_, None) => return false,
+            }
+        }
+        false
     }
 
     /// Whether a product may take in what a cluster computes.
@@ -106,7 +127,7 @@ impl Fusion<'_> {
         let was_new = std::mem::replace(&mut sentence.is_new, false);
         let other = || node.inputs.iter().copied().find(|input| *input != at);
         let said = match op {
-            Op::Binary(BinaryOp::Add) => match other().map(|other| self.is_row(other, product)) {
+            Op::Binary(BinaryOp::Add) => match other().map(|other| self.is_row(other, at, product)) {
                 Some(Some(true)) => std::mem::take(&mut words.bias),
                 Some(Some(false)) => std::mem::take(&mut words.residual),
                 Some(None) | None => false,
@@ -120,15 +141,21 @@ impl Fusion<'_> {
         said
     }
 
-    /// `Some(true)` for a number for each column, `Some(false)` for a matrix that lies in memory, `None` for what is computed.
-    fn is_row(&self, other: Id, product: Id) -> Option<bool> {
-        let columns = *self.ir.node(product).shape.last()?;
+    /// `Some(true)` for a number for each column, of a convolution for each channel, `Some(false)` for a tensor that lies in memory, `None` for what is
+    /// computed. It is added to `at`.
+    fn is_row(&self, other: Id, at: Id, product: Id) -> Option<bool> {
+        let is_convolution = self.convolved.contains(&product);
+        let columns = if is_convolution { *self.ir.node(at).shape.get(1)? } else { *self.ir.node(product).shape.last()? };
         let (mut base, mut row) = (other, None);
         while self.ir.kind(base) == Kind::View {
             let node = self.ir.node(base);
             base = *node.inputs.first()?;
             if node.op == IrOp::Op(Op::Expand) && row.is_none() {
-                row = Some(self.ir.numel(base) == columns && self.ir.node(base).shape.last() == Some(&columns));
+                let from = &self.ir.node(base).shape;
+                // Channels are the second axis, and come from the last one that is not 1 as well.
+                let lead = node.shape.len().checked_sub(from.len())?;
+                let along = if is_convolution { 1usize.checked_sub(lead).and_then(|axis| from.get(axis)) } else { from.last() };
+                row = Some(self.ir.numel(base) == columns && along == Some(&columns));
             }
         }
         let in_memory = self.marked.contains(&base) || self.outputs.contains(&base);

@@ -414,7 +414,17 @@ fn a_pass_over_the_result_is_weighed() {
     // 4 nanoseconds are gained in 8192 multiplications.
     let rates = Rates { own: 1024, library: 2048, least: 8192 };
     let words = Words { bias: true, ..Words::default() };
-    let of = |copied, launch| Library { words, half: rates, single: rates, tf32: none, double: none, shortest: 8, copied, launch };
+    let of = |copied, launch| Library {
+        words,
+        half: rates,
+        single: rates,
+        tf32: none,
+        double: none,
+        convolution: None,
+        shortest: 8,
+        copied,
+        launch,
+    };
     let made = |rows: usize, dtype: DType, both: bool| {
         let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, &device).cast(dtype));
         let y = draw(&[rows, 32], 1).matmul(&draw(&[32, 16], 2)).add(draw(&[16], 3));

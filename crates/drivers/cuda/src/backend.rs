@@ -21,7 +21,7 @@ use std::{
     },
 };
 use unigrad_device::{Abilities, Error, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
-use unigrad_gpu::{Backend, Bound, KernelCache, Key, Library, Offer, Range, Resources, Taken, Work};
+use unigrad_gpu::{As, Backend, Bound, KernelCache, Key, Library, Offer, Range, Resources, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
 
@@ -657,7 +657,7 @@ impl Backend for CudaBackend {
         let library = self.blas()?;
         wanted.find_map(|(at, product)| {
             let (id, workspace) = library.prepare(product)?;
-            Some(Taken { product: Some(at), workspace, nanoseconds: blas::nanoseconds(product, self.target.compute_units), id })
+            Some(Taken { what: As::Product(at), workspace, nanoseconds: blas::nanoseconds(product, self.target.compute_units), id })
         })
     }
 

@@ -252,6 +252,7 @@ pub(crate) fn library(units: u32) -> Option<Library> {
         single: rates(20_500, 25_000, 1 << 29),
         tf32: rates(30_000, 190_000, 1 << 24),
         double: rates(7_800, 25_000, 1 << 24),
+        convolution: None,
         shortest: 64,
         copied: COPIED as u32,
         launch: 2000,

@@ -24,7 +24,7 @@ use std::{
     },
 };
 use unigrad_device::{Abilities, Error, Info, Marks, Peers, Timeline};
-use unigrad_gpu::{Backend, Bound, KernelCache, Key, Offer, Product, Range, Taken, Work};
+use unigrad_gpu::{As, Backend, Bound, KernelCache, Key, Offer, Product, Range, Taken, Work};
 use unigrad_ir::{Program, Source, Target, render};
 use unigrad_scalar::DType;
 
@@ -426,7 +426,7 @@ impl Backend for HipBackend {
         if !(offer.always || blas::wins(&offer.products[product])) || self.enter().is_err() {
             return None;
         }
-        self.blas().map(|_| Taken { product: Some(product), workspace: 0, nanoseconds, id: 0 })
+        self.blas().map(|_| Taken { what: As::Product(product), workspace: 0, nanoseconds, id: 0 })
     }
 
     fn perform(&self, _: &Taken, work: &Work<'_>, _: Range) -> Result<bool, Error> {

@@ -44,8 +44,7 @@ pub(crate) fn attend(memory: &mut impl Bytes, a: &Attention, args: &[Range], sca
         let kv_head = head / (a.heads / a.kv_heads.max(1)).max(1);
         for i in 0..a.q_len {
             let row = i as i64 + q_offset;
-            let sees = |j: &i64| (!a.spec.causal || *j <= row) && a.spec.window.is_none_or(|window| *j > row.saturating_sub(window as i64));
-            let keys: Vec<usize> = (0..n_keys).filter(sees).map(|j| j as usize).collect();
+            let keys: Vec<usize> = (0..n_keys).filter(|j| sees(a, *j, row)).map(|j| j as usize).collect();
             let mut scores = Vec::with_capacity(keys.len());
             for j in &keys {
                 let mut sum = 0.0;
@@ -81,7 +80,12 @@ pub(crate) fn attend(memory: &mut impl Bytes, a: &Attention, args: &[Range], sca
     Some(true)
 }
 
-fn place(layout: &Layout4, index: [usize; 4]) -> Option<usize> {
+/// Whether the query of a row sees a key.
+pub(crate) fn sees(a: &Attention, key: i64, row: i64) -> bool {
+    (!a.spec.causal || key <= row) && a.spec.window.is_none_or(|window| key > row.saturating_sub(window as i64))
+}
+
+pub(crate) fn place(layout: &Layout4, index: [usize; 4]) -> Option<usize> {
     let at = index.iter().zip(layout.strides).fold(layout.offset, |at, (index, stride)| at + *index as i64 * stride);
     usize::try_from(at).ok()
 }

@@ -1,7 +1,7 @@
 //! Memory as a table of host allocations, launches run at once.
 
 use crate::{
-    attention,
+    attention, attention_grad, convolutions, norms,
     products::{self, Bytes},
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -249,6 +249,13 @@ impl Backend for InterpreterBackend {
     fn perform(&self, _: &Taken, work: &Work<'_>, workspace: Range) -> Result<bool, Error> {
         let (kernel, done) = match work {
             Work::Product(product, operands) => ("contract", products::multiply(&mut *self.memory(), product, operands, workspace)),
+            Work::Convolution(convolution, operands) => {
+                ("convolution", convolutions::convolve(&mut *self.memory(), convolution, operands, workspace))
+            }
+            Work::Norm(norm, operands) => ("norm", norms::normalize(&mut *self.memory(), norm, operands, workspace)),
+            Work::Kernel(Kernel::AttentionGrad(kernel), args, scalars) => {
+                ("attention.grad", attention_grad::differentiate(&mut *self.memory(), kernel, args, scalars, workspace))
+            }
             Work::Kernel(Kernel::Attention(kernel), args, scalars) => {
                 ("attention", attention::attend(&mut *self.memory(), kernel, args, scalars, workspace))
             }

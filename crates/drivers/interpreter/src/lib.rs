@@ -8,11 +8,17 @@
 //! Its devices differ in their target, so that the ways around a missing feature are executed too; see [`targets`].
 
 mod attention;
+mod attention_grad;
 mod backend;
+mod convolutions;
+mod norms;
 mod products;
 
 pub use attention::attentions;
+pub use attention_grad::attention_grads;
 pub use backend::InterpreterBackend;
+pub use convolutions::{convolutions, convolutions_done, padded_convolutions};
+pub use norms::norms;
 pub use products::{REFUSED, products, products_of_codes};
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 
 use crate::attention;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use unigrad_gpu::{Activation, Library, Matrix, Offer, Operands, Product, Range, Rates, Taken, Words};
+use unigrad_gpu::{Activation, As, ByDtype, Library, Matrix, Offer, Operands, Product, Range, Rates, Taken, Words};
 use unigrad_kernel::Kernel;
 use unigrad_scalar::{DType, Literal};
 
@@ -20,6 +20,7 @@ pub(crate) const LIBRARY: Library = Library {
     single: NEVER,
     tf32: NEVER,
     double: NEVER,
+    convolution: Some(ByDtype { half: NEVER, single: NEVER, tf32: NEVER, double: NEVER }),
     shortest: 0,
     copied: 1,
     launch: 0,
@@ -41,12 +42,16 @@ pub fn products_of_codes() -> usize {
 }
 
 pub(crate) fn take(offer: &Offer<'_>) -> Option<Taken> {
-    let (product, nanoseconds) = match (offer.kernel, offer.products.first()) {
-        (Kernel::Attention(kernel), _) if attention::can(kernel) => (None, offer.kernel.flops()),
-        (_, Some(product)) => (Some(0), product.work()),
-        (_, None) => return None,
+    let words = (offer.products.first(), offer.convolutions.first(), offer.norm);
+    let (what, nanoseconds) = match (offer.kernel, words) {
+        (Kernel::Attention(kernel), _) if attention::can(kernel) => (As::Kernel, offer.kernel.flops()),
+        (Kernel::AttentionGrad(kernel), _) if attention::can(&kernel.forward) => (As::Kernel, offer.kernel.flops()),
+        (_, (Some(product), _, _)) => (As::Product(0), product.work()),
+        (_, (_, Some(convolution), _)) => (As::Convolution(0), convolution.work()),
+        (_, (_, _, Some(norm))) => (As::Norm, norm.elements()),
+        (_, (None, None, None)) => return None,
     };
-    offer.always.then_some(Taken { product, workspace: 64, nanoseconds, id: 0 })
+    offer.always.then_some(Taken { what, workspace: 64, nanoseconds, id: 0 })
 }
 
 /// Memory by range, as bytes.
@@ -103,7 +108,7 @@ pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, work
     Some(true)
 }
 
-fn apply(activation: Activation, x: f64) -> f64 {
+pub(crate) fn apply(activation: Activation, x: f64) -> f64 {
     match activation {
         Activation::None => x,
         Activation::Relu if x.is_nan() => x,

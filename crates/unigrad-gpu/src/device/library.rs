@@ -1,11 +1,12 @@
-//! Kernels that the backend's library does, in whole or as a product with programs before and after it: compiled as such, launched in this order.
+//! Kernels that the backend's library does, in whole, or as a product or a convolution with programs before and after it: compiled as such, launched in
+//! this order.
 //!
 //! Always: the setting `UNIGRAD_PRODUCTS` counts before the backend's rule; once the library refuses, the driver's own programs do the kernel.
 
 use super::{GpuDevice, GpuExecutable};
 use crate::{
-    Backend, Offer, Operands, Product, Range, StepArg, Taken, Work,
-    lower::{self, Factor, Places},
+    As, Backend, Convolution, ConvolutionOperands, Norm, NormOperands, Offer, Operands, Product, Range, StepArg, Taken, Work,
+    lower::{self, ConvolutionPlaces, Factor, NormPlaces, Places},
 };
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -16,8 +17,7 @@ use unigrad_scalar::{DType, Literal};
 /// A kernel that the library does.
 pub(super) struct ByLibrary<B: Backend> {
     taken: Taken,
-    /// `None`: the whole kernel, with its arguments as they are.
-    product: Option<(Product, Places, Factor)>,
+    said: Said,
     /// How many of the program's steps come before the library's part. They write scratch memory only.
     pub(super) before: usize,
     /// Which of the scratch buffers is the library's workspace.
@@ -27,34 +27,64 @@ pub(super) struct ByLibrary<B: Backend> {
     pub(super) own: OnceLock<Arc<GpuExecutable<B>>>,
 }
 
+/// What the library was asked for, and where its memory is.
+enum Said {
+    /// The whole kernel, with its arguments as they are.
+    Kernel,
+    Product(Box<(Product, Places, Factor)>),
+    Convolution(Box<(Convolution, ConvolutionPlaces, Factor)>),
+    Norm(Box<(Norm, NormPlaces)>),
+}
+
 impl<B: Backend> GpuDevice<B> {
     /// The kernel by the backend's library, if that takes it on.
     pub(super) fn library_program(&self, kernel: &Kernel) -> Result<Option<GpuExecutable<B>>, Error> {
-        let products = Config::current_or_default().products;
-        if products == Products::Own {
+        let asked = Config::current_or_default().products;
+        if asked == Products::Own {
             return Ok(None);
         }
         let mut ways = match kernel {
             Kernel::Contract(contract) => lower::library(contract, self.backend.target()),
-            _ => Vec::new(), // DEFAULT: only contractions are products; every other kind is offered as it is
+            _ => Vec::new(), // DEFAULT: only contractions are products; every other kind has words of its own, or is offered as it is
         };
-        let offered: SmallVec<[Product; 2]> = ways.iter().map(|way| way.product).collect();
-        let Some(taken) = self.backend.take(&Offer { kernel, products: &offered, always: products == Products::Library }) else {
+        let mut convolved = match kernel {
+            Kernel::Contract(contract) if ways.is_empty() => lower::convolutions(contract, self.backend.target()),
+            _ => Vec::new(), // DEFAULT: as above
+        };
+        let norm = if let Kernel::Region(region) = kernel { lower::norm(region) } else { None };
+        let products: SmallVec<[Product; 2]> = ways.iter().map(|way| way.product).collect();
+        let convolutions: SmallVec<[Convolution; 2]> = convolved.iter().map(|way| way.convolution).collect();
+        let offer = Offer {
+            kernel,
+            products: &products,
+            convolutions: &convolutions,
+            norm: norm.as_ref().map(|way| &way.norm),
+            always: asked == Products::Library,
+        };
+        let Some(taken) = self.backend.take(&offer) else {
             return Ok(None);
         };
-        let (product, mut lowered, before) = match taken.product {
-            None => (None, lower::Lowered::default(), 0),
-            Some(at) if at < ways.len() => {
+        let (said, mut lowered, before) = match (taken.what, norm) {
+            (As::Kernel, _) => (Said::Kernel, lower::Lowered::default(), 0),
+            (As::Product(at), _) if at < ways.len() => {
                 let way = ways.swap_remove(at);
-                (Some((way.product, way.places, way.scale)), way.steps, way.before)
+                (Said::Product(Box::new((way.product, way.places, way.scale))), way.steps, way.before)
             }
-            Some(at) => return Err(self.refuse(kernel.kind(), format!("the library took product {at} of {}", ways.len()))),
+            (As::Convolution(at), _) if at < convolved.len() => {
+                let way = convolved.swap_remove(at);
+                (Said::Convolution(Box::new((way.convolution, way.places, way.scale))), way.steps, way.before)
+            }
+            (As::Norm, Some(way)) => (Said::Norm(Box::new((way.norm, way.places))), lower::Lowered::default(), 0),
+            (what, _) => {
+                let cause = format!("the library took {what:?} of {} products and {} convolutions", ways.len(), convolved.len());
+                return Err(self.refuse(kernel.kind(), cause));
+            }
         };
         lowered.scratch.push(taken.workspace);
         let modules = lowered.steps.iter().map(|step| self.module(&step.program)).collect::<Result<_, _>>()?;
         let workspace = lowered.scratch.len() - 1;
         let mut program = self.program(kernel, kernel.kind().to_owned(), lowered, modules);
-        program.library = Some(ByLibrary { taken, product, before, workspace, kernel: kernel.clone(), own: OnceLock::new() });
+        program.library = Some(ByLibrary { taken, said, before, workspace, kernel: kernel.clone(), own: OnceLock::new() });
         Ok(Some(program))
     }
 
@@ -69,9 +99,6 @@ impl<B: Backend> GpuDevice<B> {
     ) -> Result<bool, Error> {
         let inside = |at: usize| Range { handle: scratch, offset: program.scratch_at[at], len: program.lowered.scratch[at] };
         let workspace = inside(library.workspace);
-        let Some((p, places, scale)) = &library.product else {
-            return self.backend.perform(&library.taken, &Work::Kernel(&library.kernel, args, scalars), workspace);
-        };
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
         let place = |place: &StepArg| match place {
             StepArg::Arg(at) => args.get(*at).copied().ok_or_else(missing),
@@ -80,23 +107,82 @@ impl<B: Backend> GpuDevice<B> {
             StepArg::Block(_) | StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) => Err(missing()),
         };
         let maybe = |at: &Option<StepArg>| at.as_ref().map(place).transpose();
-        let scale = match scale {
-            Factor::One => 1.0,
-            Factor::Number(factor) => *factor,
-            Factor::Scalar(at, dtype) => Literal::from_raw(*dtype, *scalars.get(*at).ok_or_else(missing)?).as_f64(),
+        let factor = |scale: &Factor| match scale {
+            Factor::One => Ok(1.0),
+            Factor::Number(factor) => Ok(*factor),
+            Factor::Scalar(at, dtype) => scalars.get(*at).map(|raw| Literal::from_raw(*dtype, *raw).as_f64()).ok_or_else(missing),
         };
-        let operands = Operands {
-            a: place(&places.a)?,
-            b: place(&places.b)?,
-            c: place(&places.c)?,
-            residual: maybe(&places.residual)?,
-            bias: maybe(&places.bias)?,
-            before: maybe(&places.before)?,
-            scales: [maybe(&places.scales[0])?, maybe(&places.scales[1])?],
-            scale,
-        };
-        self.fits(&program.name, p, &operands)?;
-        self.backend.perform(&library.taken, &Work::Product(p, &operands), workspace)
+        match &library.said {
+            Said::Kernel => self.backend.perform(&library.taken, &Work::Kernel(&library.kernel, args, scalars), workspace),
+            Said::Product(product) => {
+                let (p, places, scale) = &**product;
+                let operands = Operands {
+                    a: place(&places.a)?,
+                    b: place(&places.b)?,
+                    c: place(&places.c)?,
+                    residual: maybe(&places.residual)?,
+                    bias: maybe(&places.bias)?,
+                    before: maybe(&places.before)?,
+                    scales: [maybe(&places.scales[0])?, maybe(&places.scales[1])?],
+                    scale: factor(scale)?,
+                };
+                self.fits(&program.name, p, &operands)?;
+                self.backend.perform(&library.taken, &Work::Product(p, &operands), workspace)
+            }
+            Said::Convolution(convolution) => {
+                let (c, places, scale) = &**convolution;
+                let operands = ConvolutionOperands {
+                    x: place(&places.x)?,
+                    w: place(&places.w)?,
+                    y: place(&places.y)?,
+                    residual: maybe(&places.residual)?,
+                    bias: maybe(&places.bias)?,
+                    before: maybe(&places.before)?,
+                    scale: factor(scale)?,
+                };
+                let bias = c.inside.bias.map(|at| at.saturating_add(c.channels()).saturating_mul(c.result().dtype.size() as u64));
+                self.ends(
+                    &program.name,
+                    [
+                        (Some(operands.x), Some(c.x_bytes(&c.x))),
+                        (Some(operands.w), Some(c.w_bytes(&c.w))),
+                        (Some(operands.y), Some(c.y_bytes(&c.y))),
+                        (operands.residual, c.inside.residual.map(|grid| c.result_bytes(&grid))),
+                        (operands.before, c.inside.before.map(|grid| c.result_bytes(&grid))),
+                        (operands.bias, bias),
+                    ],
+                )?;
+                self.backend.perform(&library.taken, &Work::Convolution(c, &operands), workspace)
+            }
+            Said::Norm(norm) => {
+                let (n, places) = &**norm;
+                let operands = NormOperands {
+                    x: place(&places.x)?,
+                    weight: maybe(&places.weight)?,
+                    bias: maybe(&places.bias)?,
+                    y: maybe(&places.y)?,
+                    normed: maybe(&places.normed)?,
+                    mean: maybe(&places.mean)?,
+                    variance: maybe(&places.variance)?,
+                    root: maybe(&places.root)?,
+                };
+                let end = |at: &Option<crate::Rows>| at.as_ref().map(|at| n.bytes(at));
+                self.ends(
+                    &program.name,
+                    [
+                        (Some(operands.x), Some(n.bytes(&n.x))),
+                        (operands.weight, end(&n.weight)),
+                        (operands.bias, end(&n.bias)),
+                        (operands.y, end(&n.y)),
+                        (operands.normed, end(&n.normed)),
+                        (operands.mean, end(&n.mean)),
+                        (operands.variance, end(&n.variance)),
+                        (operands.root, end(&n.root)),
+                    ],
+                )?;
+                self.backend.perform(&library.taken, &Work::Norm(n, &operands), workspace)
+            }
+        }
     }
 
     /// Refuses memory that ends within a matrix.
@@ -114,12 +200,17 @@ impl<B: Backend> GpuDevice<B> {
             (at.scales[0], scale(p.inside.scales[0])),
             (at.scales[1], scale(p.inside.scales[1])),
         ];
+        self.ends(name, ends)
+    }
+
+    /// Refuses memory that is shorter than what lies in it: each range, and the byte that it has to reach to.
+    fn ends<const N: usize>(&self, name: &str, ends: [(Option<Range>, Option<u64>); N]) -> Result<(), Error> {
         for (range, end) in ends {
             match (range, end) {
                 (None, None) => {}
                 (Some(range), Some(end)) if end <= range.len as u64 => {}
                 (range, end) => {
-                    let cause = format!("a matrix ends at byte {} of {}", end.unwrap_or(0), range.map_or(0, |range| range.len));
+                    let cause = format!("an operand ends at byte {} of {}", end.unwrap_or(0), range.map_or(0, |range| range.len));
                     return Err(self.refuse(name, cause));
                 }
             }

@@ -11,6 +11,7 @@ mod contract;
 mod distribute;
 mod max_pool;
 mod native;
+mod norms;
 mod philox;
 mod region;
 mod running;
@@ -19,7 +20,8 @@ mod scatter;
 mod signature;
 mod sort;
 
-pub(crate) use contract::{Factor, Places, library};
+pub(crate) use contract::{ConvolutionPlaces, Factor, Places, convolutions, library};
+pub(crate) use norms::{NormPlaces, norm};
 pub(crate) use signature::{IndexError, ScalarTable, Signature};
 
 use unigrad_ir::{Program, Target};

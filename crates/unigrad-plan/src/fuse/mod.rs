@@ -110,6 +110,8 @@ pub(crate) struct Fusion<'a> {
     /// What a library of products does inside of them: by product, the results that may be stored by it. A product that is not here takes in
     /// whatever fits.
     pub(crate) spoken: FxHashMap<Id, SmallVec<[Id; 2]>>,
+    /// The products of windows that a library is asked for, as convolutions with their padding.
+    pub(crate) convolved: FxHashSet<Id>,
 }
 
 /// Fuses for a device; without [`Options::fusion`] every op is a kernel of its own.
@@ -131,6 +133,7 @@ pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, options: Options) -> Result
         max_scalars: (scalar_bytes / size_of::<u64>()).max(MIN_SCALARS),
         seen: RefCell::default(),
         spoken: FxHashMap::default(),
+        convolved: FxHashSet::default(),
     };
     if enabled && let Some(library) = &options.library {
         fusion.listen(library, options.tf32);

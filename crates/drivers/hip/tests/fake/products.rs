@@ -234,7 +234,7 @@ fn large_products_are_the_librarys() {
             after,
         };
         let kernel = Kernel::Contract(matmul(SHAPE, [DType::F32; 2]));
-        let taken = |always| device.take(&Offer { kernel: &kernel, products: &[product], always }).is_some();
+        let taken = |always| device.take(&Offer { kernel: &kernel, products: &[product], convolutions: &[], norm: None, always }).is_some();
         (taken(false), taken(true))
     };
     assert_eq!(product([512, 512, 512], false), (true, true));

@@ -27,7 +27,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{Abilities, Error, Flush, HostMemory, Info, Marks, Timeline};
-use unigrad_gpu::{Backend, Bound, Offer, Product, Range, Taken, Work};
+use unigrad_gpu::{As, Backend, Bound, Offer, Product, Range, Taken, Work};
 use unigrad_ir::{Param, Program, Source, Target, render};
 
 /// Allocations are multiples of this many bytes.
@@ -421,7 +421,7 @@ impl Backend for MetalBackend {
         // Only when asked for: where the class wins, and what it costs, has not been measured. It has no words for epilogues.
         let product = offer.products.iter().position(Product::is_plain)?;
         let can = offer.always && autoreleasepool(|_| mps::can(&self.device, &offer.products[product]));
-        can.then_some(Taken { product: Some(product), workspace: 0, nanoseconds: f64::INFINITY, id: 0 })
+        can.then_some(Taken { what: As::Product(product), workspace: 0, nanoseconds: f64::INFINITY, id: 0 })
     }
 
     fn perform(&self, _: &Taken, work: &Work<'_>, _: Range) -> Result<bool, Error> {

@@ -40,14 +40,20 @@ pub(super) struct Places {
 
 /// What has been done with the sums so far.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Sum<'a> {
-    scale: Factor,
-    residual: Option<(u32, &'a Index)>,
-    bias: Option<(u32, &'a Index)>,
-    activation: Activation,
+pub(super) struct Sum<'a> {
+    pub(super) scale: Factor,
+    /// What is added to it, in order.
+    pub(super) added: [Option<Added<'a>>; 2],
+    pub(super) activation: Activation,
     /// The dtype that an instruction has rounded it to.
     rounded: Option<DType>,
 }
+
+/// An argument of the epilogue, and where it is read.
+pub(super) type Added<'a> = (u32, &'a Index);
+
+/// What is stored, in which argument of the epilogue, and where.
+pub(super) type Stored<'a> = (Sum<'a>, u32, &'a Index);
 
 #[derive(Clone, Copy)]
 enum Form<'a> {
@@ -67,12 +73,7 @@ struct View {
 /// The epilogue's words, for matrices of `[batch, m, n]`, rows and columns as in `p`.
 pub(super) fn words(contract: &Contract, p: &Problem, [batch, m, n]: [u32; 3]) -> Option<Words> {
     let region = contract.epilogue.as_deref()?;
-    let stores = stores(region, p.compute)?;
-    let (before, (sum, arg, index)) = match stores[..] {
-        [last] => (None, last),
-        [first, last] => (Some(first), last),
-        _ => return None,
-    };
+    let (before, (sum, arg, index)) = stored(region, p.compute)?;
     let dtype = region.args[arg as usize].dtype;
     let takes = |dtype: DType| dtype == p.a.dtype || dtype == p.compute;
     let view = |index: &Index| View::new(contract, p, index);
@@ -85,7 +86,15 @@ pub(super) fn words(contract: &Contract, p: &Problem, [batch, m, n]: [u32; 3]) -
     let mut inside = Inside { scaled: sum.scale != Factor::One, activation: sum.activation, ..Inside::default() };
     let place = |arg: u32| StepArg::Arg(2 + arg as usize);
     let mut places = Places { c: place(arg), residual: None, bias: None, before: None };
-    if let Some((arg, index)) = sum.residual {
+    let (mut residual, mut bias) = (None, None);
+    for added in sum.added.into_iter().flatten() {
+        // Which of the two it is follows from how it runs; a number for each row or element of a batch is a matrix without a stride for columns.
+        let moves = added.1.strides.iter().filter(|stride| **stride != 0).count();
+        if (if moves <= 1 { &mut bias } else { &mut residual }).replace(added).is_some() {
+            return None;
+        }
+    }
+    if let Some((arg, index)) = residual {
         inside.residual = Some(whole(arg, index)?);
         places.residual = Some(place(arg));
         // Read where the result is written: only each element by itself.
@@ -93,7 +102,7 @@ pub(super) fn words(contract: &Contract, p: &Problem, [batch, m, n]: [u32; 3]) -
             return None;
         }
     }
-    if let Some((arg, index)) = sum.bias {
+    if let Some((arg, index)) = bias {
         let view = view(index)?;
         let along = view.rows.is_still() && view.batch.is_still() && (n == 1 || view.cols.single() == Some(1));
         let offset = u64::try_from(view.offset).ok()?;
@@ -103,24 +112,39 @@ pub(super) fn words(contract: &Contract, p: &Problem, [batch, m, n]: [u32; 3]) -
         inside.bias = Some(offset);
         places.bias = Some(place(arg));
     }
-    if let Some((earlier, arg, index)) = before {
-        // The library keeps the argument of GELU, as training needs it.
-        if sum.activation != Activation::GeluTanh || earlier != (Sum { activation: Activation::None, ..sum }) {
-            return None;
-        }
+    if let Some((arg, index)) = before {
         inside.before = Some(whole(arg, index)?);
         places.before = Some(place(arg));
     }
-    // What is written is nothing else that is read or written.
-    let written = [Some(&places.c), places.before.as_ref()];
-    let read = [places.bias.as_ref(), if places.residual.as_ref() == Some(&places.c) { None } else { places.residual.as_ref() }];
-    let apart = written[0] != written[1] && read.iter().flatten().all(|read| !written.contains(&Some(*read)));
-    apart.then_some(Words { inside, c, scale: sum.scale, places })
+    places.are_apart().then_some(Words { inside, c, scale: sum.scale, places })
+}
+
+impl Places {
+    /// Whether what is written is nothing else that is read or written.
+    pub(super) fn are_apart(&self) -> bool {
+        let written = [Some(&self.c), self.before.as_ref()];
+        let read = [self.bias.as_ref(), if self.residual.as_ref() == Some(&self.c) { None } else { self.residual.as_ref() }];
+        written[0] != written[1] && read.iter().flatten().all(|read| !written.contains(&Some(*read)))
+    }
+}
+
+/// What an epilogue of words stores last, and where it stores the argument of its activation, if it does. It does nothing else.
+pub(super) fn stored(region: &Region, compute: DType) -> Option<(Option<Added<'_>>, Stored<'_>)> {
+    match stores(region, compute)?[..] {
+        [last] => Some((None, last)),
+        [(earlier, arg, index), last] => {
+            // The library keeps the argument of GELU, as training needs it.
+            let sum = last.0;
+            let is_argument = sum.activation == Activation::GeluTanh && earlier == (Sum { activation: Activation::None, ..sum });
+            is_argument.then_some((Some((arg, index)), last))
+        }
+        _ => None,
+    }
 }
 
 /// What is stored, and where, if the region does nothing else.
 #[allow(clippy::wildcard_enum_match_arm, reason = "a function without a rule here is like any other")]
-fn stores<'a>(region: &'a Region, compute: DType) -> Option<Vec<(Sum<'a>, u32, &'a Index)>> {
+fn stores<'a>(region: &'a Region, compute: DType) -> Option<Vec<Stored<'a>>> {
     let mut forms: Vec<Option<Form<'a>>> = Vec::with_capacity(region.insts.len());
     let mut stores = Vec::new();
     let sum_of = |forms: &[Option<Form<'a>>], value: Value| match forms[value.index()] {
@@ -131,7 +155,7 @@ fn stores<'a>(region: &'a Region, compute: DType) -> Option<Vec<(Sum<'a>, u32, &
         // Half types are computed in `F32`; 64-bit floats only among themselves.
         let computes = inst.dtype.is_float() && inst.dtype.compute() == compute;
         let form = match &inst.op {
-            InstOp::Acc => Form::Sum(Sum { scale: Factor::One, residual: None, bias: None, activation: Activation::None, rounded: None }),
+            InstOp::Acc => Form::Sum(Sum { scale: Factor::One, added: [None; 2], activation: Activation::None, rounded: None }),
             InstOp::Const(literal) if computes => Form::Factor(Factor::Number(literal.as_f64())),
             InstOp::Scalar(slot) if computes => Form::Factor(Factor::Scalar(*slot as usize, region.scalars[*slot as usize])),
             InstOp::Load { arg, index, mask: None } if computes && index.dynamic.is_empty() => Form::Loaded(*arg, index),
@@ -188,16 +212,12 @@ fn binary<'a>(op: BinaryOp, a: Form<'a>, b: Form<'a>) -> Option<Form<'a>> {
     }
     match (op, other) {
         (BinaryOp::Add, Form::Loaded(arg, index)) => {
-            let still = index.strides.iter().filter(|stride| **stride != 0).count();
-            // Which of the two it is follows from how it runs; a number for each row or element of a batch is a matrix without a stride for columns.
-            if still <= 1 && sum.bias.is_none() {
-                Some(Form::Sum(Sum { bias: Some((arg, index)), ..sum }))
-            } else {
-                Some(Form::Sum(Sum { residual: Some((arg, index)), ..sum })).filter(|_| sum.residual.is_none())
-            }
+            let mut added = sum.added;
+            *added.iter_mut().find(|place| place.is_none())? = Some((arg, index));
+            Some(Form::Sum(Sum { added, ..sum }))
         }
         (BinaryOp::Mul, Form::Factor(scale)) => {
-            let first = sum.scale == Factor::One && sum.residual.is_none() && sum.bias.is_none();
+            let first = sum.scale == Factor::One && sum.added == [None; 2];
             first.then_some(Form::Sum(Sum { scale, ..sum }))
         }
         _ => None,

@@ -68,14 +68,16 @@ pub(crate) fn library(contract: &Contract, target: &Target) -> Vec<Library> {
         false => Some((Lowered::default(), p)),
     };
     if let Some((steps, p)) = made {
-        ways.extend(Stored { contract, target, steps, made: made_bytes(contract), codes: None }.ways(&p));
+        ways.extend(
+            Stored { contract, target, steps, made: made_bytes(contract, 0).saturating_add(made_bytes(contract, 1)), codes: None }.ways(&p),
+        );
     }
     ways
 }
 
-/// Bytes that steps before a product read and write.
-fn made_bytes(contract: &Contract) -> u64 {
-    let args = contract.prologues.iter().flatten().flat_map(|region| &region.args);
+/// Bytes that the step that makes an operand reads and writes; 0 of one that lies in memory.
+pub(super) fn made_bytes(contract: &Contract, side: usize) -> u64 {
+    let args = contract.prologues.get(side).into_iter().flatten().flat_map(|region| &region.args);
     args.map(|arg| (arg.len as u64).saturating_mul(arg.dtype.size() as u64)).fold(0, u64::saturating_add)
 }
 

@@ -6,10 +6,12 @@
 //!
 //! [`problem`] decides roles and dtypes, [`source`] where elements come from, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes
 //! sums; the templates are [`tile`] and the second step [`split_k`]. [`library`] tells which contractions a vendor's library could do instead, and
-//! [`inside`] what of their epilogues, [`codes`] which of their operands are 8-bit floats.
+//! [`inside`] what of their epilogues, [`codes`] which of their operands are 8-bit floats; [`convolve`] which are its convolutions, by [`windows`] and
+//! [`zeros`].
 
 mod asynchronous;
 mod codes;
+mod convolve;
 mod fragment;
 mod grid;
 mod inside;
@@ -24,8 +26,11 @@ mod staged_store;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod windows;
+mod zeros;
 
 use super::{Lowered, Unsupported};
+pub(crate) use convolve::{Places as ConvolutionPlaces, convolutions};
 pub(crate) use inside::Factor;
 pub(crate) use library::{Places, library};
 use problem::Problem;

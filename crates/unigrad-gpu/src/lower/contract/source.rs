@@ -56,10 +56,20 @@ impl<'a> Source<'a> {
 
 /// The steps that make operands in scratch memory, from buffer 1 on (buffer 0 is for partial sums), and the problem that reads them there.
 pub(super) fn store(contract: &Contract, problem: &Problem, target: &Target) -> Result<(Lowered, Problem), Unsupported> {
+    store_but(contract, problem, target, None)
+}
+
+/// The same, but for one operand, which is left as it is.
+pub(super) fn store_but(
+    contract: &Contract,
+    problem: &Problem,
+    target: &Target,
+    left: Option<usize>,
+) -> Result<(Lowered, Problem), Unsupported> {
     let mut problem = problem.clone();
     let mut lowered = Lowered { steps: Vec::new(), scratch: vec![0] };
     for operand in [&mut problem.a, &mut problem.b] {
-        let Some(region) = &contract.prologues[operand.arg] else { continue };
+        let Some(region) = contract.prologues[operand.arg].as_ref().filter(|_| left != Some(operand.arg)) else { continue };
         let args = contract.prologue_args(operand.arg);
         let at = lowered.scratch.len();
         let len = if operand.arg == 0 { contract.a.len } else { contract.b.len };
