@@ -69,12 +69,11 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Shape, "attention", message, "each is [batch, heads, length, features]", &[self]);
         }
         let (b, h, t, d) = (q.shape()[0], q.shape()[1], q.shape()[2], q.shape()[3]);
-        // With a bias for keys in pages, the names of its axes cannot be told.
-        let has_bias = options.bias.is_some() || options.mask.is_some();
         if options.page_table.is_some()
-            && let Some(named) = [&k, &v].into_iter().chain(has_bias.then_some(&q)).find(|x| x.is_named())
+            && let Some(named) = [&k, &v].into_iter().find(|x| x.is_named())
         {
-            let message = format!("an axis of {:?} has a name, and there is no rule for it with keys in pages", named.shape());
+            let message =
+                format!("an axis of {:?} has a name: pages are a store of a fixed size, of which sequences use a part", named.shape());
             return Tensor::fail(
                 ErrorKind::Argument,
                 "attention",
@@ -118,7 +117,7 @@ impl Tensor {
         // Not in a closure: the place would be this line.
         #[allow(clippy::manual_map)]
         let bias = match bias {
-            Some(bias) if q.is_named() || k.is_named() => Some(like_scores(&bias.expr(), &q, &k)),
+            Some(bias) if q.is_named() || k.is_named() => Some(like_scores(&bias.expr(), &q, (&k, pages.is_some().then_some(s)))),
             Some(bias) => Some(bias.expr().expand(&[b, h, t, s])),
             None => None,
         };
@@ -185,11 +184,15 @@ impl Tensor {
     }
 }
 
-/// A bias in the shape of the scores, with the names of queries and keys.
+/// A bias in the shape of the scores, with the names of queries and keys. Of keys in pages there are `n_paged`, and no names.
 #[track_caller]
-fn like_scores(bias: &Expr, q: &Expr, k: &Expr) -> Expr {
-    let (rows, columns) = (q.narrow(3, 0, 1), k.narrow(3, 0, 1).narrow(1, 0, 1).permute(&[0, 1, 3, 2]));
-    let wanted = [q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2]];
+fn like_scores(bias: &Expr, q: &Expr, (k, n_paged): (&Expr, Option<usize>)) -> Expr {
+    let rows = q.narrow(3, 0, 1);
+    let columns = match n_paged {
+        None => k.narrow(3, 0, 1).narrow(1, 0, 1).permute(&[0, 1, 3, 2]),
+        Some(n_keys) => Expr::constant(Literal::zero(q.dtype()), &[1, 1, 1, n_keys], q.device()),
+    };
+    let wanted = [q.shape()[0], q.shape()[1], q.shape()[2], columns.shape()[3]];
     match Expr::broadcast_together(&[bias, &rows, &columns]).as_deref() {
         Some([bias, ..]) if bias.shape().as_slice() == wanted => bias.clone(),
         _ => bias.expand(&wanted),

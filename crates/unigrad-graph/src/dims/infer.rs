@@ -9,7 +9,7 @@ use super::{
     follow::follow,
     named::{FIXED, rename},
 };
-use crate::{AttentionSpec, ConvSpec, Expr, Inputs, Op, PadAxis};
+use crate::{AttentionSpec, ConvSpec, Expr, Inputs, Op, PadAxis, PoolSpec};
 use unigrad_scalar::Positions;
 
 /// The names of all inputs while they are brought together.
@@ -199,7 +199,8 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
                 if join.inputs[0].shape()[i] == join.inputs[1].shape()[i] {
                     join.one(&[(0, i), (1, i), (2, i)])?;
                 } else {
-                    (0..3).try_for_each(|input| join.none("a scatter into a part of an axis", input, i))?;
+                    // The first elements, which are the first ones in memory too. Index and source have one name.
+                    (0..2).try_for_each(|input| join.size("a scatter into a part of an axis", input, i).map(drop))?;
                 }
             }
             let result = join.names[0].clone();
@@ -267,10 +268,15 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
             }
             Ok(join.done(Vec::new()))
         }
-        Op::MaxPool(_) => {
+        Op::MaxPool(spec) => {
             let join = Join::of(inputs);
-            (2..join.inputs[0].rank()).try_for_each(|axis| join.none(name, 0, axis))?;
-            let result = join.names[0].clone();
+            let mut result = join.names[0].clone();
+            for d in (0..spec.kernel.len()).filter(|d| !join.names[0][d + 2].is_empty()) {
+                let windows = pooled(spec, &join, d)?;
+                // Rounded down, or up; of another number there is no name.
+                let sizes = windows.into_iter().find(|windows| windows.size() == shape[d + 2]);
+                result[d + 2] = sizes.map_or_else(AxisNames::new, Sum::axis);
+            }
             Ok(join.done(result))
         }
         Op::Attention(spec) => attention(spec, inputs, 0),
@@ -288,6 +294,19 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
 fn reach(spec: &ConvSpec, w: &[usize], d: usize) -> i64 {
     let reach = spec.dilation[d].saturating_mul(w[d + 2].saturating_sub(1)) as i64;
     reach - spec.padding[d].0 as i64 - spec.padding[d].1 as i64
+}
+
+/// How many windows a pool may have along spatial axis `d`, which has a name: as many as fit, or one more.
+fn pooled(spec: &PoolSpec, join: &Join<'_>, d: usize) -> Result<[Sum; 2], Problem> {
+    let size = join.size("max_pool", 0, d + 2)?;
+    // Taps that step over all that there is meet what lies behind it.
+    if spec.dilation[d] > 1 && spec.pad[d] > 0 && size.size() < spec.dilation[d] {
+        return Err(Problem::at("windows that may miss all elements", &join.inputs[0], d + 2));
+    }
+    let span = spec.dilation[d].saturating_mul(spec.kernel[d].saturating_sub(1)).saturating_add(1);
+    let stride = spec.stride[d];
+    let starts = size.plus(2 * spec.pad[d] as i64 - span as i64 + stride as i64);
+    Ok([starts.clone().over(stride), starts.plus(stride as i64 - 1).over(stride)])
 }
 
 /// The names of what is left of `x`.

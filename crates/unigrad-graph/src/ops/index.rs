@@ -112,7 +112,8 @@ pub(super) fn max_pool_vjp(v: &mut Vjp<'_>, node: &Expr) {
 fn met(x: &Expr, axis: usize, index: &Expr) -> Expr {
     let mut x = x.clone();
     for i in (0..x.rank()).filter(|i| *i != axis) {
-        x = x.narrow(i, 0, index.shape()[i]);
+        let is_part = index.shape()[i] != x.shape()[i];
+        x = if is_part { x.narrow_like(i, index, i) } else { x.narrow(i, 0, index.shape()[i]) };
     }
     x.gather(axis, index)
 }
@@ -127,8 +128,8 @@ pub(super) fn scatter_vjp(v: &mut Vjp<'_>, axis: usize, mode: ScatterMode) {
         ScatterMode::Set => {
             v.send(0, |v| v.dy.scatter(axis, ScatterMode::Set, &index, &src.zeros_like()));
             v.send(2, |v| {
-                // Of several sources with one target only the last one is there: whoever finds its own number.
-                let number = Expr::iota(&[src.numel()], 0, DType::I64, src.device()).reshape_like(&src);
+                // Of several sources with one target, which differ along the axis alone, only the last one is there: whoever finds its own number.
+                let number = src.iota_like(axis, DType::I64);
                 let nobody = base.literal_like(Literal::int(DType::I64, -1));
                 let owner = met(&nobody.scatter(axis, ScatterMode::Set, &index, &number), axis, &index);
                 let share = met(v.dy, axis, &index);

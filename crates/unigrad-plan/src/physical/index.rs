@@ -41,6 +41,12 @@ pub(super) fn gather(layout: &Layout, at: &At<'_>, axis: usize) -> Result<Expr, 
     Ok(at.from([at.x(0).clone(), index].into_iter().collect()))
 }
 
+/// An index or a source without what reaches beyond the base, along other axes than `axis`: that is padding of theirs.
+fn within(x: &Expr, base: &Expr, axis: usize) -> Expr {
+    let longer = |i: &usize| *i != axis && x.shape()[*i] > base.shape()[*i];
+    (0..x.rank()).filter(longer).fold(x.clone(), |x, i| resized(&x, i, base.shape()[i]))
+}
+
 /// A source in the padding changes nothing: it is the identity of what happens to element 0, or goes to an element beyond the end.
 pub(super) fn scatter(layout: &Layout, at: &At<'_>, axis: usize, mode: ScatterMode) -> Result<Expr, String> {
     let (base, src, of) = (at.x(0), at.x(2), at.of(2));
@@ -53,16 +59,16 @@ pub(super) fn scatter(layout: &Layout, at: &At<'_>, axis: usize, mode: ScatterMo
         ScatterMode::Set => {
             let index = places(layout, at.x(1), at.of(1), at.of(0), axis)?;
             let Some(counts) = layout.counts(&index, of, u32::MAX)? else {
-                return Ok(at.from([base.clone(), index, src.clone()].into_iter().collect()));
+                return Ok(at.from([base.clone(), within(&index, base, axis), within(src, base, axis)].into_iter().collect()));
             };
             let size = base.shape()[axis];
             let index = counts.select(&index, &index.literal_like(Literal::int(DType::I64, size as i64)));
             let shape = with_size(base.shape(), axis, size + 1);
-            let inputs = [resized(base, axis, size + 1), index, src.clone()].into_iter().collect();
+            let inputs = [resized(base, axis, size + 1), within(&index, base, axis), within(src, base, axis)].into_iter().collect();
             return Ok(Expr::laid_out(&Op::Scatter { axis, mode }, inputs, &shape, dtype, base.device()).narrow(axis, 0, size));
         }
     };
     let index = places(layout, at.x(1), at.of(1), at.of(0), axis)?;
     let src = layout.masked(src, of, u32::MAX, identity)?;
-    Ok(at.from([base.clone(), index, src].into_iter().collect()))
+    Ok(at.from([base.clone(), within(&index, base, axis), within(&src, base, axis)].into_iter().collect()))
 }

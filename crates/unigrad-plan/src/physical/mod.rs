@@ -12,6 +12,7 @@ mod index;
 mod loops;
 mod mask;
 mod parts;
+mod pool;
 mod reshape;
 
 use crate::capture::{Capture, Role};
@@ -25,7 +26,7 @@ pub(crate) struct Layout {
     sizes: FxHashMap<(Dim, usize), Expr>,
     /// By node of the capture.
     nodes: Vec<Expr>,
-    /// The parts of loops, by the recorded loop.
+    /// The parts of loops and pools, by the recorded node.
     parts: FxHashMap<NodeId, Vec<Expr>>,
     /// What steps gave, by the sequence that it makes up.
     elements: FxHashMap<NodeId, Vec<Expr>>,
@@ -121,7 +122,8 @@ impl Layout {
             Op::Const(_) | Op::Random { .. } | Op::Unary(_) | Op::Binary(_) | Op::Where | Op::Cast | Op::Bitcast | Op::Permute(_) => {
                 Ok(at.from(at.inputs.clone()))
             }
-            Op::Expand | Op::Window { .. } | Op::MaxPool(_) => Ok(at.from(at.inputs.clone())),
+            Op::Expand | Op::Window { .. } => Ok(at.from(at.inputs.clone())),
+            Op::MaxPool(spec) => pool::max_pool(self, at, spec.kernel.len()),
             Op::Pad(pads, fill) => parts::pad(self, at, pads, *fill),
             Op::Concat { axis } => parts::concat(self, at, *axis),
             Op::ArgSort { axis, descending } => parts::order(self, at, *axis, *descending),
