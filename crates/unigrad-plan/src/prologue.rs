@@ -139,10 +139,9 @@ impl Lowering<'_> {
         let store = [Store { node: base, level: Level::Full, into: None }];
         let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &store, may_split: true };
         // Where zeros are, an axis is one by itself.
-        let axes = match &self.ir.node(base).op {
-            IrOp::Op(Op::Pad(..)) => self.ir.node(base).shape.iter().map(|size| Axis { size: *size, reduce: false }).collect(),
-            _ => vec![Axis { size: self.ir.numel(base), reduce: false }],
-        };
+        let axis = |size: usize| Axis { size, reduce: false };
+        let is_padding = matches!(self.ir.node(base).op, IrOp::Op(Op::Pad(..)));
+        let axes = if is_padding { self.ir.node(base).shape.iter().copied().map(axis).collect() } else { vec![axis(self.ir.numel(base))] };
         let mut emitted = emit(&task, "prologue".into(), axes)?;
         let region = &emitted.region;
         let mut dense = 1;

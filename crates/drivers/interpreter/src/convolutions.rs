@@ -27,13 +27,13 @@ pub fn padded_convolutions() -> usize {
 
 static LAST: Mutex<Vec<Convolution>> = Mutex::new(Vec::new());
 
-/// The convolutions that the library has done since this was last asked for, the newest [`REMEMBERED`] of them: what it was told of each.
+/// The convolutions that the library has done since this was last asked for, the newest 16 of them: what it was told of each.
 pub fn convolutions_done() -> Vec<Convolution> {
     std::mem::take(&mut *LAST.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// How many convolutions are remembered.
-pub const REMEMBERED: usize = 16;
+const REMEMBERED: usize = 16;
 
 /// Indices of a grid: outer, group, channel, spatial.
 type Place = (u32, u32, u32, [u32; 3]);

@@ -68,7 +68,7 @@ struct Normed<'a> {
 }
 
 impl<'a> Normed<'a> {
-    fn new(formula: Formula, epsilon: f64) -> Form<'a> {
+    fn begin(formula: Formula, epsilon: f64) -> Form<'a> {
         let activation = Activation::None;
         Form::Normed(Normed { formula, epsilon, rounded: None, weight: None, bias: None, activation, last: None })
     }
@@ -160,10 +160,11 @@ pub(crate) fn norm(region: &Region) -> Option<NormWay> {
     let mut places = NormPlaces { x: place(x), weight: None, bias: None, y: None, normed: None, mean: None, variance: None, root: None };
     let mut plain: Option<(Normed<'_>, At<'_>)> = None;
     for (form, at) in &stores {
-        match form {
-            Form::Normed(normed) if normed.is_plain() && normed.rounded.is_none() && plain.is_none() => plain = Some((*normed, *at)),
-            Form::Normed(normed) if last.is_none() => last = Some((*normed, *at)),
-            _ => {}
+        let Form::Normed(normed) = form else { continue };
+        if normed.is_plain() && normed.rounded.is_none() && plain.is_none() {
+            plain = Some((*normed, *at));
+        } else if last.is_none() {
+            last = Some((*normed, *at));
         }
     }
     if last.is_none() {
@@ -185,11 +186,20 @@ pub(crate) fn norm(region: &Region) -> Option<NormWay> {
     let mut said = usize::from(norm.y.is_some()) + usize::from(norm.normed.is_some());
     for (form, at) in &stores {
         let is_own = |centered: bool| centered == (norm.formula != Formula::Rms);
-        let (to, where_to) = match form {
-            Form::Mean => (&mut norm.mean, &mut places.mean),
-            Form::Variance(centered) if is_own(*centered) => (&mut norm.variance, &mut places.variance),
-            Form::Root(centered, epsilon) if is_own(*centered) && *epsilon == norm.epsilon => (&mut norm.root, &mut places.root),
-            _ => continue,
+        let (to, where_to) = if *form == Form::Mean {
+            (&mut norm.mean, &mut places.mean)
+        } else if let Form::Variance(centered) = form
+            && is_own(*centered)
+        {
+            (&mut norm.variance, &mut places.variance)
+        } else if let Form::Root(centered, epsilon) = form
+            && is_own(*centered)
+            && *epsilon == norm.epsilon
+        {
+            (&mut norm.root, &mut places.root)
+        } else {
+            // Another result of the formula, or one that there is no word for: it is not counted.
+            continue;
         };
         if to.is_some() {
             return None;
@@ -274,13 +284,12 @@ impl<'a> Reader<'a> {
 
     /// A conversion: to the dtype it is computed in none at all; to a narrower one a rounding.
     fn cast(&self, from: Form<'a>, to: DType) -> Option<Form<'a>> {
-        match from {
-            Form::Normed(normed) if to != self.compute => {
-                // Twice to one dtype is once.
-                Some(Form::Normed(Normed { last: Some(to), ..normed })).filter(|_| normed.last.is_none_or(|last| last == to))
-            }
-            other => (to == self.compute).then_some(other),
+        if to == self.compute {
+            return Some(from);
         }
+        let Form::Normed(normed) = from else { return None };
+        // Twice to one dtype is once.
+        Some(Form::Normed(Normed { last: Some(to), ..normed })).filter(|_| normed.last.is_none_or(|last| last == to))
     }
 
     fn binary(&self, op: BinaryOp, a: Form<'a>, b: Form<'a>, same: bool) -> Option<Form<'a>> {
@@ -292,8 +301,8 @@ impl<'a> Reader<'a> {
         };
         match (op, a, b) {
             (BinaryOp::Sub, Form::X, Form::Max) => Some(Form::Shifted),
-            (BinaryOp::Sub, Form::Shifted, Form::Logarithm) => Some(Normed::new(Formula::LogSoftmax, 0.0)),
-            (BinaryOp::Div, Form::Exponential, Form::Total) => Some(Normed::new(Formula::Softmax, 0.0)),
+            (BinaryOp::Sub, Form::Shifted, Form::Logarithm) => Some(Normed::begin(Formula::LogSoftmax, 0.0)),
+            (BinaryOp::Div, Form::Exponential, Form::Total) => Some(Normed::begin(Formula::Softmax, 0.0)),
             (BinaryOp::Mul, Form::Sum, Form::Number(factor)) if self.is_mean(factor, true) => Some(Form::Mean),
             (BinaryOp::Div, Form::Sum, Form::Number(factor)) if self.is_mean(factor, false) => Some(Form::Mean),
             (BinaryOp::Mul, Form::SquareSum(centered), Form::Number(factor)) if self.is_mean(factor, true) => {
@@ -306,8 +315,8 @@ impl<'a> Reader<'a> {
             (BinaryOp::Mul, Form::Centered, Form::Centered) if same => Some(Form::Square(true)),
             (BinaryOp::Mul, Form::X, Form::X) if same => Some(Form::Square(false)),
             (BinaryOp::Add, Form::Variance(centered), Form::Number(epsilon)) => Some(Form::Shaken(centered, epsilon.as_f64())),
-            (BinaryOp::Mul, Form::Centered, Form::Root(true, epsilon)) => Some(Normed::new(Formula::Layer, epsilon)),
-            (BinaryOp::Mul, Form::X, Form::Root(false, epsilon)) => Some(Normed::new(Formula::Rms, epsilon)),
+            (BinaryOp::Mul, Form::Centered, Form::Root(true, epsilon)) => Some(Normed::begin(Formula::Layer, epsilon)),
+            (BinaryOp::Mul, Form::X, Form::Root(false, epsilon)) => Some(Normed::begin(Formula::Rms, epsilon)),
             (BinaryOp::Mul, Form::Normed(normed), Form::Loaded(at)) => {
                 let normed = normed.goes_on().filter(Normed::is_plain)?;
                 Some(Form::Normed(Normed { weight: Some(at), ..normed }))
