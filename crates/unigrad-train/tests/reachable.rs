@@ -137,6 +137,7 @@ fn every_optimizer_is_reached() {
         ("Climbed", Not(TOOL)),
         ("Group", Said("[[groups]]\nparameters = [\"*.bias\"]\nlr = 0.5\n")),
         ("Optimize", Not(TOOL)),
+        ("optimize_types", Not(TOOL)),
         ("Optimizer", Not(TOOL)),
         ("Rule", Not(TOOL)),
         ("StepNumbers", Not(TOOL)),

@@ -313,7 +313,7 @@ fn launches_for_the_tensors_of_gpt2() {
     let wide: Vec<Tensor> = gpt2_of(64, &device);
     let launches = measure(|p| Ok(boxed(AdamW8bit::new(p, 0.01)?)), wide);
     println!("AdamW8bit, tensors of 4096 values and more: {launches} launches");
-    wrong.extend((launches > 6).then_some((&"AdamW8bit", launches)));
+    wrong.extend((launches > 8).then_some((&"AdamW8bit", launches)));
     let matrices: Vec<Tensor> = gpt2(&device).into_iter().filter(|p| p.shape() == [16, 16]).collect();
     for ((name, make), n) in
         MATRICES.iter().map(|rule| (rule, 4)).chain(OTHERS.iter().filter(|(name, _)| *name == "Shampoo").map(|rule| (rule, 1)))

@@ -151,15 +151,14 @@ impl Rule for AdamW8bitRule {
             }
             [codes1, scales1, codes2, scales2] => {
                 let (m, v) = moments(&first(codes1, scales1, dtype), &second(codes2, scales2, dtype), &blocks(gradient));
-                // In blocks too, whatever the shape: parameters of all shapes have one update.
-                let new_value = blocks(&value) + &m / (v.sqrt() * root2 + eps) * minus_rate;
+                let step = &m / (v.sqrt() * root2 + eps) * minus_rate;
                 let ((share1, scales1), (share2, scales2)) = (scaled(&m), scaled(&v));
                 let up = dither(place, &m);
                 let codes1 = (share1.abs().sqrt() * FIRST + &up).floor().clamp_max(FIRST) * share1.sign();
                 let codes2 = (share2.sqrt().sqrt() * SECOND + up).floor().clamp(1.0, SECOND);
                 let codes2 = share2.gt(0.0).where_(codes2, 0.0);
                 let new_state = vec![codes1.cast(DType::I8), scales1, codes2.cast(DType::U8), scales2];
-                (whole(&new_value, &value), new_state)
+                (&value + whole(&step, &value), new_state)
             }
             _ => (value, state.to_vec()),
         }
