@@ -107,10 +107,9 @@ fn a_group_has_what_it_says() {
         assert_ne!(plain["head.bias"], own["head.bias"], "{rest} {group}");
     }
     // In code.
-    let mut config = unigrad_train::network::TrainingConfig::default();
-    config.groups = vec![ParameterGroup { parameters: vec!["head".to_owned()], frozen: true, optimizer: None }];
+    let groups = vec![ParameterGroup { parameters: vec!["head".to_owned()], frozen: true, optimizer: None }];
     let parsed = RunConfig::parse(&text("[[groups]]\nparameters = [\"head\"]\nfrozen = true"), "x.toml").unwrap();
-    assert_eq!(parsed.train.groups, config.groups);
+    assert_eq!(parsed.train.groups, groups);
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub struct Written {
 }
 
 enum Model {
-    Network(Network, TokenVocabulary),
+    Network(Box<Network>, TokenVocabulary),
     Gpt(Box<Gpt>, Vocabulary, Device),
 }
 
@@ -146,7 +146,7 @@ impl Writer {
         if vocabulary.is_empty() {
             return wrong("has an empty vocabulary".to_owned(), "train it on a text");
         }
-        let mut writer = Writer { model: Model::Network(network, vocabulary), context };
+        let mut writer = Writer { model: Model::Network(Box::new(network), vocabulary), context };
         if writer.looks_ahead()? {
             return wrong(
                 "its layers look at what comes after a token, which is not there yet while a text is written".to_owned(),
