@@ -224,13 +224,12 @@ case("RmsNorm", nn.RMSNorm(6), (X(4, 6) * 1e3).round() / 1e6, variant=3)
 
 
 def across(layer, x):
-    """The formula of CrossMapLRN2d, whose own gradient in PyTorch is that of other windows (an index from Lua); and its values, where its running sum, which
-    never takes channel 0 out, has nothing to take out."""
+    """The values of CrossMapLRN2d, whose running sum never takes channel 0 out, as a formula: its own gradient in PyTorch is that of other windows (an
+    index from Lua), and so not the derivative of its values."""
     half, squares = (layer.size - 1) // 2, x * x
-    sums = torch.stack([squares[:, max(c - half, 0):c + half + 1].sum(1) for c in range(x.shape[1])], 1)
-    y = x * (layer.k + layer.alpha / layer.size * sums) ** -layer.beta
-    if x.shape[1] <= half + 1:
-        assert torch.allclose(y.detach(), layer(x.detach()), rtol=1e-6, atol=0), "PyTorch's values"
+    sums = [squares[:, max(c - half, 0):c + half + 1].sum(1) + (squares[:, 0] if c > half else 0) for c in range(x.shape[1])]
+    y = x * (layer.k + layer.alpha / layer.size * torch.stack(sums, 1)) ** -layer.beta
+    assert torch.allclose(y.detach(), layer(x.detach()), rtol=1e-6, atol=0), "PyTorch's values"
     return y
 
 
@@ -239,6 +238,9 @@ case("CrossMapLrn2d", nn.CrossMapLRN2d(4, alpha=0.5, beta=0.75, k=1.5), X(2, 6, 
 case("CrossMapLrn2d", nn.CrossMapLRN2d(3), X(2, 2, 3, 3), variant=2, run=across)
 # One device's; with others it exchanges statistics.
 case("SyncBatchNorm", nn.SyncBatchNorm(3), X(4, 3, 5), train=False)
+# Sizes even and odd, of more and of fewer channels: variants are 10 times the size, and the channels.
+for size, channels in ((1, 3), (2, 5), (3, 4), (3, 7), (4, 2), (5, 4), (5, 9), (6, 3), (7, 4), (8, 9)):
+    case("CrossMapLrn2d", nn.CrossMapLRN2d(size, alpha=0.5, beta=0.75, k=1.5), X(1, channels, 2, 2), variant=10 * size + channels, run=across)
 
 path = os.path.join(os.path.dirname(__file__), "..", "goldens", "layers.json")
 with open(path, "w") as file:

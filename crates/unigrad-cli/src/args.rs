@@ -23,7 +23,9 @@ pub(crate) enum Command {
     #[command(after_help = INSPECT)]
     Inspect(Inspect),
     /// Answer rows of tables, or images, by a model that `train csv`, `train images` or `train config` made.
-    #[command(after_help = "Example:\n  unigrad predict --model runs/csv/model.safetensors new.csv --out answers.csv")]
+    #[command(
+        after_help = "Examples:\n  unigrad predict --model runs/csv/model.safetensors new.csv --out answers.csv\n  unigrad predict --model runs/gpt/model.safetensors --prompt \"Shall I\" --max-tokens 200 --top-p 0.9 --seed 7\n  echo -n \"Shall I\" | unigrad predict --model runs/gpt/model.safetensors -"
+    )]
     Predict(Predict),
     /// Measure the workloads that other frameworks are measured on.
     Bench(Bench),
@@ -187,6 +189,9 @@ Example: unigrad train config iris.toml, with this in iris.toml:
   lr = 1e-3
   [schedule.cosine]
   warmup = 20
+  [[groups]]                      # parameters with settings of their own
+  parameters = [\"*.bias\", \"stem\"] # or frozen = true
+  weight_decay = 0.0
   [train]
   max_epochs = 50
   batch_size = 32
@@ -266,9 +271,15 @@ pub(crate) struct Predict {
     /// The model file.
     #[arg(long, value_name = "FILE")]
     pub(crate) model: PathBuf,
-    /// CSV files, or image files.
-    #[arg(required = true, value_name = "INPUT")]
+    /// CSV files, image files, or files with the beginning of a text to be continued, or with a text in each line to be classified; `-` is standard
+    /// input, of texts only.
+    #[arg(required_unless_present = "prompt", value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
+    /// The beginning of a text to be continued, or a text to be classified; may be given several times.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prompt: Vec<String>,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
     /// Write the answers to this CSV file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -281,6 +292,26 @@ pub(crate) struct Predict {
     /// Print one JSON object for each answer.
     #[arg(long, conflicts_with = "out")]
     pub(crate) json: bool,
+}
+
+/// How texts are continued.
+#[derive(Args, Debug)]
+pub(crate) struct Writing {
+    /// Tokens to be written after the beginning of a text [default: 200].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), allow_negative_numbers = true)]
+    pub(crate) max_tokens: Option<u32>,
+    /// How freely tokens are drawn; 0 takes the likeliest always [default: 0.8].
+    #[arg(long, value_name = "T", value_parser = temperature, allow_negative_numbers = true)]
+    pub(crate) temperature: Option<f64>,
+    /// Tokens are drawn among the N likeliest.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) top_k: Option<u32>,
+    /// Tokens are drawn among the fewest that have this probability together.
+    #[arg(long, value_name = "P", value_parser = top_p, allow_negative_numbers = true)]
+    pub(crate) top_p: Option<f64>,
+    /// Where random numbers begin [default: 0].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 }
 
 #[derive(Args, Debug)]
@@ -335,6 +366,13 @@ fn temperature(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(temperature) if temperature >= 0.0 && temperature.is_finite() => Ok(temperature),
         _ => Err("a temperature is a finite number, 0 or above".to_owned()),
+    }
+}
+
+fn top_p(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(p) if p > 0.0 && p <= 1.0 => Ok(p),
+        _ => Err("a probability here is a number above 0, at most 1".to_owned()),
     }
 }
 

@@ -41,7 +41,7 @@ pub use source::{MapBatches, Position, Source, Steps};
 pub use split::{Fold, k_fold, random_split, stratified_k_fold, stratified_split, validation_split};
 pub use table::{Categories, ColumnType, Csv, CsvOptions, Missing, TableOptions, TableSchema, Task, Unknown};
 pub use text::{StreamingText, Text, TextBatch, Vocabulary};
-pub use tokens::{LabelledTexts, TextTable, TokenVocabulary, TokenWindows, Unit, lines_of_file, texts_of_table};
+pub use tokens::{LabelledTexts, TextTable, TokenVocabulary, TokenWindows, Unit, lines_of_file, lines_of_text, texts_of_table};
 pub use transform::{
     CenterCrop, ColorJitter, Compose, Grayscale, Normalize, RandomApply, RandomCrop, RandomErasing, RandomHorizontalFlip,
     RandomResizedCrop, RandomRotation, RandomVerticalFlip, Resize, Size, ToFloat, Transform,

@@ -189,12 +189,12 @@ impl<D: Dataset + 'static, C: Collate<D::Item> + 'static> Recipe for Making<D, C
     type Whole = C::Host;
 
     fn n_parts(&self, position: usize) -> usize {
-        self.n_parts.min(self.work.get(position).map_or(0, Vec::len))
+        self.n_parts.min(self.work.get(position).map_or(0, Vec::len)).max(1)
     }
 
     fn part(&self, position: usize, part: usize) -> Result<Vec<D::Item>> {
         let items = self.work.get(position).map(Vec::as_slice).unwrap_or_default();
-        let size = items.len().div_ceil(self.n_parts(position).max(1)).max(1);
+        let size = items.len().div_ceil(self.n_parts(position)).max(1);
         let items = items.chunks(size).nth(part).unwrap_or_default();
         let mut made = Vec::with_capacity(items.len());
         for &(index, occurrence) in items {

@@ -138,7 +138,7 @@ fn work<R: Recipe>(shared: &Shared<R>, recipe: &R, end: usize, ahead: usize) {
             return;
         }
         let (position, part) = state.next;
-        let n_parts = recipe.n_parts(position).max(1);
+        let n_parts = recipe.n_parts(position);
         state.parts.entry(position).or_insert_with(|| (0..n_parts).map(|_| None).collect());
         state.next = if part + 1 < n_parts { (position, part + 1) } else { (position + 1, 0) };
         drop(state);
@@ -186,7 +186,7 @@ impl<R: Recipe> Iterator for Ordered<R> {
             drop(state);
             let recipe = &*self.recipe;
             let part = |part| caught(|| format!("batch {position}"), || recipe.part(position, part));
-            let made = joined(recipe, position, (0..recipe.n_parts(position).max(1)).map(part));
+            let made = joined(recipe, position, (0..recipe.n_parts(position)).map(part));
             state = self.shared.lock();
             made
         };
@@ -262,18 +262,18 @@ mod tests {
         type Whole = T;
 
         fn n_parts(&self, position: usize) -> usize {
-            // One more or less, so that they are not all alike; none counts as one.
-            self.0 + position % 2 - usize::from(self.0 > 1)
+            // One more or less, so that they are not all alike.
+            (self.0 + position % 2 - usize::from(self.0 > 1)).max(1)
         }
 
         fn part(&self, position: usize, part: usize) -> Result<(usize, Option<T>)> {
             // The value is in the last part.
-            let last = part + 1 == self.n_parts(position).max(1);
+            let last = part + 1 == self.n_parts(position);
             Ok((part, if last { Some((self.1)(position)?) } else { None }))
         }
 
         fn join(&self, position: usize, parts: Vec<(usize, Option<T>)>) -> Result<T> {
-            assert_eq!(parts.len(), self.n_parts(position).max(1));
+            assert_eq!(parts.len(), self.n_parts(position));
             assert!(parts.iter().enumerate().all(|(at, (part, _))| at == *part));
             parts.into_iter().find_map(|(_, value)| value).ok_or_else(|| Error::Internal("no value".into()))
         }

@@ -120,6 +120,16 @@ impl TokenVocabulary {
         self.unit.split(text).iter().map(|token| self.numbers.get(token).copied().unwrap_or(Self::UNKNOWN)).collect()
     }
 
+    /// What a token is.
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The first token of a text that is not in the vocabulary, and which of the text's tokens it is.
+    pub fn first_unknown(&self, text: &str) -> Option<(usize, String)> {
+        self.unit.split(text).into_iter().enumerate().find(|(_, token)| !self.numbers.contains_key(token))
+    }
+
     /// The text of tokens: words with spaces between. Padding is left out, and what is unknown is `<unk>`.
     pub fn decode(&self, tokens: &[i64]) -> String {
         let text = |token: &i64| {
@@ -241,9 +251,14 @@ pub fn lines_of_file(path: impl AsRef<Path>) -> Result<Vec<String>> {
         let line = 1 + error.as_bytes().iter().take(good).filter(|byte| **byte == b'\n').count();
         Error::format(path, format!("line {line}: no UTF-8 from byte {good} of the file on"), "save the file as UTF-8")
     })?;
+    lines_of_text(&text, path)
+}
+
+/// The lines of a text that have more than spaces; `path` is what an error names.
+pub fn lines_of_text(text: &str, path: impl AsRef<Path>) -> Result<Vec<String>> {
     let lines: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
     if lines.is_empty() {
-        return Err(Error::format(path, "the file has no text", "name a file with text"));
+        return Err(Error::format(path.as_ref(), "the file has no text", "name a file with text"));
     }
     Ok(lines)
 }

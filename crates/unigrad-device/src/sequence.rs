@@ -49,6 +49,13 @@ pub struct Launch {
     pub origin: Option<Origin>,
 }
 
+impl Launch {
+    /// Of the first `args` entries of a table, whole, with the first `scalars` words of a run.
+    pub fn whole(program: Arc<dyn Executable>, args: usize, scalars: usize) -> Launch {
+        Launch { program, args: (0..args).map(At::whole).collect(), scalars: (0..scalars).collect(), begins: Vec::new(), origin: None }
+    }
+}
+
 /// What a driver keeps for a sequence; see [`crate::Sequences::prepare`].
 pub type Prepared = Box<dyn Any + Send + Sync>;
 

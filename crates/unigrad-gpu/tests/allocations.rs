@@ -8,7 +8,7 @@ use std::{
     },
     time::Instant,
 };
-use unigrad_device::{Abilities, At, Buffer, Device, Discovery, Driver, Error, Info, Launch, OpenDevice};
+use unigrad_device::{Abilities, Buffer, Device, Discovery, Driver, Error, Info, Launch, OpenDevice};
 use unigrad_gpu::{Backend, Bound, GpuDevice, Range};
 use unigrad_ir::{Program, Target};
 use unigrad_kernel::{
@@ -130,13 +130,7 @@ fn a_block_is_filled_once_for_a_run_and_allocates_nothing() {
         let Ok(program) = device.compile(&kernel) else { continue };
         let set: Vec<Buffer> = kernel.args().iter().map(|arg| device.allocate(arg.len * arg.dtype.size()).unwrap()).collect();
         let table: Vec<_> = set.iter().map(Buffer::as_slice).collect();
-        let launch = || Launch {
-            program: program.clone(),
-            args: (0..kernel.args().len()).map(At::whole).collect(),
-            scalars: (0..scalars.len()).collect(),
-            begins: Vec::new(),
-            origin: None,
-        };
+        let launch = || Launch::whole(program.clone(), kernel.args().len(), scalars.len());
         let sequence = device.prepare((0..41).map(|_| launch()).collect(), None).unwrap();
         let mut words = scalars.clone();
         // What a run launches, without the parameters of memory.
@@ -179,13 +173,7 @@ fn a_launch_of_a_sequence_allocates_nothing_and_passes_what_a_single_launch_pass
         let kernel = Kernel::Region(region);
         let Ok(program) = device.compile(&kernel) else { continue };
         let buffers = || kernel.args().iter().map(|arg| device.allocate(arg.len * arg.dtype.size()).unwrap()).collect::<Vec<Buffer>>();
-        let launch = || Launch {
-            program: program.clone(),
-            args: (0..kernel.args().len()).map(At::whole).collect(),
-            scalars: (0..scalars.len()).collect(),
-            begins: Vec::new(),
-            origin: None,
-        };
+        let launch = || Launch::whole(program.clone(), kernel.args().len(), scalars.len());
         // Two sets of memory in turn, as the batches of a training loop.
         let sets = [buffers(), buffers()];
         let tables = sets.each_ref().map(|set| set.iter().map(Buffer::as_slice).collect::<Vec<_>>());

@@ -35,6 +35,8 @@ pub use losses::{
 };
 pub use metrics::Confusion;
 pub use module::{LoadOptions, LoadReport, Module, Part, Visitor, VisitorMut};
+#[doc(hidden)]
+pub use optim::optimize_types;
 pub use optim::{
     Adadelta, AdadeltaRule, Adafactor, AdafactorRule, Adagrad, AdagradRule, Adam, AdamRule, AdamW, AdamW8bit, AdamW8bitRule,
     AdamWScheduleFree, AdamWScheduleFreeRule, Adamax, AdamaxRule, Adan, AdanRule, AdjustLr, ArrayOptimizer, Asgd, AsgdRule, AveragedModel,

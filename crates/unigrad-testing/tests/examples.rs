@@ -135,6 +135,26 @@ fn profiling() {
     check("profiling");
 }
 
+/// Its figures are times: that it reads its images, takes its steps and tells both is what is looked at.
+#[test]
+fn image_loading() {
+    let program = program("image_loading");
+    if !program.exists() {
+        println!("SKIPPED: image_loading is not built: `cargo test` without `--test` builds examples");
+        return;
+    }
+    let output = Command::new(&program).args(["-", "2", "2"]).env("UNIGRAD_DEVICE", "cpu").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for part in
+        ["128 images; the loader alone, 2 threads: ", " ms a batch of 64", " ms a step on a batch that is there, ", " ms with the loader: "]
+    {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    let none = Command::new(&program).env("UNIGRAD_DEVICE", "cpu").output().unwrap();
+    assert!(!none.status.success() && String::from_utf8_lossy(&none.stderr).contains("image_loading FOLDER"));
+}
+
 #[test]
 fn array_optimizer() {
     check("array_optimizer");

@@ -169,7 +169,7 @@ fn every_loss_in_words_is_computed() {
         (r#"{"cross_entropy":{"label_smoothing":0.1,"ignore_index":null,"class_weights":[1,2,3]}}"#, "classes"),
         (r#"{"nll":{}}"#, "classes"),
         (r#"{"bce_with_logits":{"pos_weight":[2]}}"#, "bits"),
-        (r#""bce""#, "probabilities"),
+        (r#"{"bce":{}}"#, "probabilities"),
         (r#""mse""#, "bits"),
         (r#""l1""#, "bits"),
         (r#"{"huber":{"delta":0.5}}"#, "bits"),
@@ -179,7 +179,8 @@ fn every_loss_in_words_is_computed() {
         (r#"{"multi_margin":{"p":2}}"#, "classes"),
         (r#""soft_margin""#, "signs"),
         (r#"{"hinge_embedding":{}}"#, "signs"),
-        (r#""multilabel_soft_margin""#, "bits"),
+        (r#"{"multilabel_soft_margin":{}}"#, "bits"),
+        (r#""multilabel_margin""#, "bits"),
         (r#"{"focal":{}}"#, "bits"),
         (r#"{"dice":{}}"#, "probabilities"),
     ] {

@@ -126,7 +126,7 @@ fn every_optimizer_is_reached() {
                 "[train]\nclip_adaptively = { factor = 0.01 }\n[train.gradients]\ncentralize = true\nnormalize = \"each\"\nnoise = {}\nl1 = 1e-4\nl2 = 1e-4\nmax_norm = 3.0\n",
             ),
         ),
-        ("clip_grad_norm_with", Not("norms of other powers are for programs: `Optimizer::clip_p_norm`")),
+        ("clip_grad_norm_with", Said("[train]\nclip_norm = 0.01\nclip_norm_type = inf\n")),
         ("update_bn", Not("`swa_start` averages running statistics; a pass over the data for them is for programs")),
         ("grad_norm", Not(TOOL)),
         ("ArrayOptimizer", Not("trains arrays of a program, without a network")),
@@ -135,8 +135,9 @@ fn every_optimizer_is_reached() {
         ("View", Not(TOOL)),
         ("ViewMut", Not(TOOL)),
         ("Climbed", Not(TOOL)),
-        ("Group", Not("groups of parameters are for programs: a file names no parameters")),
+        ("Group", Said("[[groups]]\nparameters = [\"*.bias\"]\nlr = 0.5\n")),
         ("Optimize", Not(TOOL)),
+        ("optimize_types", Not(TOOL)),
         ("Optimizer", Not(TOOL)),
         ("Rule", Not(TOOL)),
         ("StepNumbers", Not(TOOL)),
@@ -236,7 +237,7 @@ fn every_loss_is_reached() {
         ("GaussianNllLoss", Not("takes a variance beside the prediction: a step of your own")),
         ("LinearCrossEntropyLoss", Not("is a layer and a loss in one; `token_cross_entropy` after `output` computes the same")),
         ("MarginRankingLoss", Not(SEVERAL)),
-        ("MultiLabelMarginLoss", Not("its targets are lists of classes that end with -1, which no section of data gives")),
+        ("MultiLabelMarginLoss", Said("loss = \"multilabel_margin\"")),
         ("TripletMarginLoss", Not(SEVERAL)),
         ("TripletMarginWithDistanceLoss", Not("takes three inputs and a distance of the program's own")),
     ];
@@ -333,7 +334,6 @@ fn every_layer_is_reached() {
     let _alone = alone();
     let exported = exported(include_str!("../../unigrad-nn/src/layers/mod.rs"));
     let cell = "is one step of a layer: `rnn`, `lstm` and `gru` are whole ones";
-    let wraps = "computes another layer's weight: write a struct with `#[derive(Module)]`";
     let decoder = "reads an encoder's output beside its input: write a struct with `#[derive(Module)]`";
     let table = [
         ("Linear", Said("[4] { dense = { units = 3, bias = false } }")),
@@ -406,7 +406,7 @@ fn every_layer_is_reached() {
         ("PixelUnshuffle", Said("[1, 4, 4] { pixel_unshuffle = { factor = 2 } }")),
         ("ChannelShuffle", Said("[4, 3] { channel_shuffle = { groups = 2 } }")),
         ("ZeroPad1d", Said("[2, 3] { zero_pad = { pad = 1 } }")),
-        ("ZeroPad2d", Said("[2, 3, 3] { zero_pad = { pad = 1 } }")),
+        ("ZeroPad2d", Said("[2, 3, 3] { zero_pad = { pad = [[1, -2], 3] } }")),
         ("ZeroPad3d", Said("[2, 3, 3, 3] { zero_pad = { pad = 1 } }")),
         ("ReflectionPad1d", Said("[2, 3] { reflection_pad = { pad = 1 } }")),
         ("ReflectionPad2d", Said("[2, 3, 3] { reflection_pad = { pad = 1 } }")),
@@ -420,8 +420,8 @@ fn every_layer_is_reached() {
         ("ConstantPad1d", Said("[2, 3] { constant_pad = { pad = 1, value = 0.5 } }")),
         ("ConstantPad2d", Said("[2, 3, 3] { constant_pad = { pad = [1, 2], value = 0.5 } }")),
         ("ConstantPad3d", Said("[2, 3, 3, 3] { constant_pad = { pad = 1, value = 0.5 } }")),
-        ("WeightNorm", Not(wraps)),
-        ("SpectralNorm", Not(wraps)),
+        ("WeightNorm", Said("[4] { weight_norm = { layer = { dense = { units = 3 } } } }")),
+        ("SpectralNorm", Said("[2, 8] { spectral_norm = { layer = { conv_transpose1d = { channels = 3, kernel = 2 } } } }")),
         ("Bilinear", Not(SEVERAL)),
         ("CosineSimilarity", Not(SEVERAL)),
         ("PairwiseDistance", Not(SEVERAL)),

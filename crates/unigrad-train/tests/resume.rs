@@ -1,17 +1,17 @@
-//! A run that is ended anywhere and continued is the run that was not ended, bit for bit.
+//! A run that is ended after any step and continued has the history of the run that was not ended; what a checkpoint may not say. That the weights are those,
+//! to the last bit, of every kind of optimizer, wrapper, schedule and source, is shown by `kills`.
 
 mod support;
 
-use std::{cell::RefCell, rc::Rc};
 use support::{Folder, StopAt, bits, cpu, data, loader, net};
 use unigrad_data::{Batch, Loader, Source};
 use unigrad_nn::{
-    AdamW, Adamax, Adan, Asgd, Better, CrossEntropyLoss, Lion, Module, NAdam, Plateau, RAdam, RmsProp, Rprop, Schedule, Sequential, Sgd,
+    AdamW, Better, CrossEntropyLoss, Module, Plateau, Schedule, Sequential, Sgd,
     metrics::{Accuracy, LogLoss, TopK},
 };
 use unigrad_tensor::{Device, Tensor};
 use unigrad_train::{
-    Clip, Console, EarlyStopping, Ema, Ended, Error, KeepBest, Optimize, Precision, Result, Run, Supervised, TensorBoard, Trainer,
+    Console, EarlyStopping, Ema, Ended, Error, KeepBest, Optimize, Precision, Result, Run, Supervised, TensorBoard, Trainer,
 };
 
 type Optimizer = Box<dyn Optimize>;
@@ -19,35 +19,20 @@ type MakeOptimizer = fn(Vec<Tensor>) -> Result<Optimizer>;
 type Settings = fn(Trainer) -> Trainer;
 type MakeSource = fn() -> Loader<unigrad_data::Arrays>;
 
-/// Every optimizer, schedule, wrapper and kind of loader stands in it at least twice.
-const TABLE: [(&str, MakeOptimizer, Settings, MakeSource); 14] = [
+/// What adds most to a history: a schedule, averages, a plateau, accumulated batches, a loss scale. All kinds are in the table of `kills`.
+const TABLE: [(&str, MakeOptimizer, Settings, MakeSource); 3] = [
     ("sgd", |p| Ok(Box::new(Sgd::new(p, 0.1)?.momentum(0.9)?)), |t| t.schedule(Schedule::cosine(12)), shuffled),
-    ("sgd, nesterov", |p| Ok(Box::new(Sgd::new(p, 0.1)?.momentum(0.9)?.nesterov(true))), |t| t.clip(Clip::Norm(0.5)), in_order),
-    ("adamw", |p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.schedule(Schedule::one_cycle(12)).callback(Ema::new(0.9)), whole_batches),
-    ("adamw, accumulated", |p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.accumulate(2).callback(Ema::new(0.5)), shuffled),
-    ("rmsprop", |p| Ok(Box::new(RmsProp::new(p, 0.01)?)), |t| t.plateau("val_loss", plateau()), in_order),
-    ("nadam", |p| Ok(Box::new(NAdam::new(p, 0.01)?)), |t| t.plateau("loss", plateau()).schedule(Schedule::linear(12)), whole_batches),
-    ("radam", |p| Ok(Box::new(RAdam::new(p, 0.01)?)), |t| t.clip(Clip::Value(0.01)), shuffled),
-    ("adamax", |p| Ok(Box::new(Adamax::new(p, 0.01)?)), |t| t.read_every(3).schedule(Schedule::one_cycle(12)), shuffled),
-    ("adan", |p| Ok(Box::new(Adan::new(p, 0.01)?)), |t| t.read_every(2), in_order),
-    ("asgd", |p| Ok(Box::new(Asgd::new(p, 0.1)?)), |t| t.schedule(Schedule::cosine(12)).accumulate(3).clip(Clip::Norm(1.0)), in_order),
-    ("lion", |p| Ok(Box::new(Lion::new(p, 0.001)?)), |t| t.schedule(Schedule::linear(12)).callback(stopping()), shuffled),
-    ("adamw, bf16", |p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.precision(Precision::Bf16).clip(Clip::Norm(1.0)), shuffled),
+    ("adamw", |p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.plateau("val_loss", plateau()).callback(Ema::new(0.9)), whole_batches),
     (
         "sgd, f16",
         |p| Ok(Box::new(Sgd::new(p, 0.1)?.momentum(0.9)?)),
-        |t| t.precision(Precision::F16).schedule(Schedule::cosine(12)),
-        in_order,
+        |t| t.precision(Precision::F16).accumulate(2).callback(stopping()),
+        shuffled,
     ),
-    ("rprop", |p| Ok(Box::new(Rprop::new(p, 0.01)?)), |t| t.callback(stopping()).callback(Ema::new(0.9)), whole_batches),
 ];
 
 fn shuffled() -> Loader<unigrad_data::Arrays> {
     loader(22, 4)
-}
-
-fn in_order() -> Loader<unigrad_data::Arrays> {
-    loader(22, 4).in_order()
 }
 
 fn whole_batches() -> Loader<unigrad_data::Arrays> {
@@ -112,8 +97,7 @@ fn ended_after_any_step_and_continued() -> Result<()> {
     for (name, make, settings, source) in TABLE {
         n_kills += check(&device, make, settings, source, name)?;
     }
-    println!("{n_kills} runs were ended and continued");
-    assert!(n_kills >= 80, "{n_kills}");
+    assert!(n_kills >= 20, "{n_kills}");
     Ok(())
 }
 
@@ -121,47 +105,13 @@ fn ended_after_any_step_and_continued() -> Result<()> {
 fn the_same_seed_gives_the_same_losses() -> Result<()> {
     let (device, _alone) = cpu();
     let run = |seed: u64| {
-        let mut learner = learner(&device, TABLE[2].1)?;
-        let run = trainer(&device, TABLE[2].2).seed(seed).fit(&mut learner, &shuffled(), None)?;
+        let mut learner = learner(&device, TABLE[0].1)?;
+        let run = trainer(&device, TABLE[0].2).seed(seed).fit(&mut learner, &shuffled(), None)?;
         Ok::<_, Error>(run.history.step_losses.iter().map(|loss| loss.to_bits()).collect::<Vec<u32>>())
     };
     assert_eq!(run(1)?, run(1)?);
     assert_ne!(run(1)?, run(2)?, "dropout draws other numbers");
     Ok(())
-}
-
-/// Ends at any moment, as a kill does: only what was saved remains. Checkpoints after every second step; the end comes by an error of a callback.
-#[test]
-fn killed_between_checkpoints() -> Result<()> {
-    struct Kill(Rc<RefCell<u64>>);
-    impl unigrad_train::Callback for Kill {
-        fn on_step_end(&mut self, _: &mut unigrad_train::Context<'_>) -> Result<()> {
-            let mut left = self.0.borrow_mut();
-            *left = left.saturating_sub(1);
-            if *left == 0 { Err(Error::argument("killed", "by the test")) } else { Ok(()) }
-        }
-    }
-    let (device, _alone) = cpu();
-    let settings: Settings = |t| t.checkpoint_every(2).callback(Ema::new(0.9));
-    let mut whole = learner(&device, TABLE[2].1)?;
-    trainer(&device, settings).fit(&mut whole, &shuffled(), None)?;
-    let folder = Folder::new("killed");
-    let mut n_kills = 0;
-    for life in [3u64, 1, 4, 2, 5, 3, 1, 6, 100] {
-        let mut learner = learner(&device, TABLE[2].1)?;
-        let kill = Kill(Rc::new(RefCell::new(life)));
-        match trainer(&device, settings).folder(&folder.0).resume_if_there().callback(kill).fit(&mut learner, &shuffled(), None) {
-            Ok(run) => {
-                assert!(run.ended == Ended::Done && n_kills >= 4 && bits(&learner.model) == bits(&whole.model), "after {n_kills} kills");
-                return Ok(());
-            }
-            Err(error) => {
-                assert!(error.to_string().contains("killed"), "{error}");
-                n_kills += 1;
-            }
-        }
-    }
-    panic!("it was never done");
 }
 
 #[test]

@@ -2,9 +2,13 @@
 //! is there, and beside how fast the loader is alone.
 //!
 //! `cargo run --release --example image_loading FOLDER [THREADS] [CHANNELS]`: a folder of PNG, JPEG or WebP files in a folder for each class
-//! (`scripts/image_rate.py` makes one). More channels make the step longer.
+//! (`scripts/image_rate.py` makes one), or `-` for a few that are made here. More channels make the step longer.
 
-use std::{iter::repeat_n, time::Instant};
+use std::{
+    iter::repeat_n,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 use unigrad::{
     data::{Batch, Compose, Dataset, ImageFolder, Loader, Normalize, RandomHorizontalFlip, RandomResizedCrop, Source},
     nn::{AdamW, AdaptiveAvgPool2d, Conv2d, Flatten, Linear, Relu, Sequential},
@@ -47,10 +51,31 @@ impl Net {
     }
 }
 
+/// Two classes of JPEG files with colours that run into each other, two batches of them.
+fn write_images(folder: &Path) -> Result<()> {
+    for i in 0..2 * BATCH as u32 {
+        let class = folder.join(["across", "down"][i as usize % 2]);
+        std::fs::create_dir_all(&class).map_err(|error| Error::write(&class, error))?;
+        let shade = |x: u32, y: u32| [x * 2 + i, y * 3 + i, (x ^ y) + i].map(|colour| (colour % 256) as u8);
+        let (width, height) = (100 + i % 7, 80 + i % 5);
+        let pixels: Vec<u8> =
+            (0..height).flat_map(|y| (0..width).flat_map(move |x| if i % 2 == 0 { shade(x, y) } else { shade(y, x) })).collect();
+        let file = class.join(format!("{i}.jpg"));
+        let written = image::save_buffer(&file, &pixels, width, height, image::ExtendedColorType::Rgb8);
+        written.map_err(|error| Error::write(&file, std::io::Error::other(error)))?;
+    }
+    Ok(())
+}
+
 fn main() -> Result<()> {
     let device = Device::best()?;
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().ok_or_else(|| Error::argument("no folder", "image_loading FOLDER [THREADS] [CHANNELS]"))?;
+    let own = std::env::temp_dir().join(format!("unigrad-example-image-loading-{}", std::process::id()));
+    let folder = if folder == "-" { own.clone() } else { PathBuf::from(folder) };
+    if folder == own {
+        write_images(&folder)?;
+    }
     let n_threads: usize = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(2);
     let channels = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(32);
     let images = ImageFolder::open(&folder)?;
@@ -78,5 +103,8 @@ fn main() -> Result<()> {
         }
     }
     println!("{device}: {there:.2} ms a step on a batch that is there, {loaded:.2} ms with the loader: {:.3}x", loaded / there);
+    if folder == own {
+        std::fs::remove_dir_all(&own).map_err(|error| Error::write(&own, error))?;
+    }
     Ok(())
 }

@@ -171,7 +171,11 @@ fn in_variants(name: &str, variant: u64) -> Option<Built> {
         ("RmsNorm", 3) => layer(nn::RmsNorm::new(6, d)),
         ("CrossMapLrn2d", 2) => layer(nn::CrossMapLrn2d::new(3)),
         ("CrossMapLrn2d", _) => {
-            let size = if variant == 0 { 5 } else { 4 };
+            let size = match variant {
+                0 => 5,
+                1 => 4,
+                more => more as usize / 10,
+            };
             layer(nn::CrossMapLrn2d { alpha: 0.5, beta: 0.75, k: 1.5, ..nn::CrossMapLrn2d::new(size) })
         }
         ("SyncBatchNorm", _) => built(nn::SyncBatchNorm::new(3, d), false, |layer, x| layer.forward(&x[0])),

@@ -300,8 +300,11 @@ fn launches_for_the_tensors_of_gpt2() {
         println!("{name}: {launches} launches");
         let most = match *name {
             "Lars" | "Lamb" | "Lookahead Lamb" => 3,
-            "AdamW, clipped by norm" => 10,
-            "Adafactor" | "SparseAdam" => 25,
+            // The numbers of all gradients are joined in as many launches as a kernel's arguments allow.
+            "AdamW, clipped by norm" => 7,
+            // One for each length of rows.
+            "SparseAdam" => 5,
+            "Adafactor" => 25,
             _ => 300,
         };
         wrong.extend((launches > most).then_some((name, launches)));

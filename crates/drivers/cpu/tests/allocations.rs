@@ -1,6 +1,6 @@
 //! A prepared sequence allocates nothing per launch: a run of many launches asks the system for memory as often as a run of one.
 
-use unigrad_device::{At, Buffer, Device, Launch};
+use unigrad_device::{Buffer, Device, Launch};
 use unigrad_kernel::{
     Arg, Contract, KDim, Kernel, MDim, NDim,
     testing::{
@@ -66,13 +66,7 @@ fn a_launch_of_a_sequence_allocates_nothing() {
     let mut n_counted = 0;
     for case in &cases {
         let Ok(program) = device.compile(&case.kernel) else { continue };
-        let launch = || Launch {
-            program: program.clone(),
-            args: (0..case.buffers.len()).map(At::whole).collect(),
-            scalars: (0..case.scalars.len()).collect(),
-            begins: Vec::new(),
-            origin: None,
-        };
+        let launch = || Launch::whole(program.clone(), case.buffers.len(), case.scalars.len());
         let table: Vec<_> = case.buffers.iter().map(Buffer::as_slice).collect();
         let allocations = |n: usize| {
             let sequence = device.prepare((0..n).map(|_| launch()).collect(), None).unwrap();

@@ -5,7 +5,7 @@
 use cudarc::driver::sys;
 use std::{ffi::c_void, ptr::null_mut, time::Instant};
 use unigrad_cuda::CudaDriver;
-use unigrad_device::{At, Buffer, Device, Driver, Launch};
+use unigrad_device::{Buffer, Device, Driver, Launch};
 use unigrad_kernel::{Kernel, testing::regions};
 
 /// Launches between two waits: fewer than the driver queues before it blocks.
@@ -62,13 +62,7 @@ fn a_launch_costs_little_beyond_the_drivers_call() {
         let Ok(program) = device.compile(&kernel) else { continue };
         let buffers: Vec<Buffer> = kernel.args().iter().map(|arg| device.allocate(arg.len * arg.dtype.size()).unwrap()).collect();
         let table: Vec<_> = buffers.iter().map(Buffer::as_slice).collect();
-        let launch = || Launch {
-            program: program.clone(),
-            args: (0..kernel.args().len()).map(At::whole).collect(),
-            scalars: (0..scalars.len()).collect(),
-            begins: Vec::new(),
-            origin: None,
-        };
+        let launch = || Launch::whole(program.clone(), kernel.args().len(), scalars.len());
         let sequence = device.prepare((0..LAUNCHES).map(|_| launch()).collect(), None).unwrap();
         let ours = || device.run(&sequence, 0..LAUNCHES, &table, &scalars).unwrap();
         // Some kernels are several launches, which say nothing about one.

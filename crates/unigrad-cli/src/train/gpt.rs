@@ -16,7 +16,7 @@ use unigrad::{
         random::{Rng, words},
     },
     prelude::*,
-    train::{Outcome, Supervised, report::Report},
+    train::{Outcome, Supervised, network::GptForm, report::Report},
 };
 
 /// Steps between two tests.
@@ -98,7 +98,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut learner = Supervised::with(model, optimizer, |model: &Gpt, (x, y): &Pair| Ok(Outcome::new(model.loss(x, y), 1)));
     let n_epochs = usize::try_from(steps.div_ceil(INTERVAL as u64)).unwrap_or(usize::MAX);
     let show = Show { output: Rc::clone(&output), notes, unit: format!("{INTERVAL} steps"), n_epochs, steps: Some(steps) };
-    let trainer = trainer(&device, &folder, &settings, &data, checkpoint, show).steps(steps).schedule(schedule).title("unigrad: gpt");
+    let trainer = trainer(&device, &folder, &settings, &data, checkpoint, show)
+        .steps(steps)
+        .schedule(schedule)
+        .title("unigrad: gpt")
+        .save_model(false);
     let trainer = trainer.profile(options.common.profile.unwrap_or(0));
     let run = match &test {
         Some(test) => {
@@ -111,6 +115,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         None => trainer.fit(&mut learner, &windows, None),
     };
     let run = done(run, &output)?;
+    // With what `unigrad predict` needs beside the weights.
+    GptForm::of(&learner.model, &text.vocabulary).save(&learner.model, output.borrow().model_path())?;
     output.borrow().profile(options.common.profile.unwrap_or(0), run.profile.as_ref());
 
     let prompt: Vec<usize> = options.prompt.bytes().filter_map(|b| text.vocabulary.encode(&[b])).flatten().map(usize::from).collect();

@@ -13,8 +13,12 @@ pub use cifar::{CIFAR10, FASHION_MNIST, Pictures, cifar10, cifar100, fashion_mni
 pub use decode::{Channels, DecodeOptions};
 pub use folder::ImageFolder;
 
-use crate::{dataset::Sample, host};
+use crate::{
+    dataset::Sample,
+    host::{self, HostNumber},
+};
 use unigrad_nn::{Error, HostTensor, Result};
+use unigrad_tensor::DType;
 
 /// The values of a picture, row after row, each pixel's channels side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,14 +95,28 @@ impl Picture {
 
     /// As `[channels, height, width]`, `U8` or `F32`: what a model takes.
     pub fn to_tensor(&self) -> HostTensor {
-        fn planes<T: Copy>(values: &[T], channels: usize) -> Vec<T> {
-            (0..channels).flat_map(|c| values.iter().skip(c).step_by(channels).copied()).collect()
+        /// With a number of channels that the compiler knows.
+        fn planes<T: HostNumber, const C: usize>(values: &[T]) -> Vec<u8> {
+            let mut bytes = vec![0; size_of_val(values)];
+            let pixels = values.as_chunks::<C>().0;
+            for (c, plane) in bytes.chunks_exact_mut((pixels.len() * size_of::<T>()).max(1)).enumerate() {
+                plane.chunks_exact_mut(size_of::<T>()).zip(pixels).for_each(|(into, pixel)| pixel[c].write(into));
+            }
+            bytes
         }
-        let shape = vec![self.channels, self.height, self.width];
-        match &self.pixels {
-            Pixels::U8(values) => host::of(&planes(values, self.channels), shape),
-            Pixels::F32(values) => host::of(&planes(values, self.channels), shape),
+        fn of<T: HostNumber>(values: &[T], channels: usize) -> Vec<u8> {
+            match channels {
+                1 => planes::<T, 1>(values),
+                2 => planes::<T, 2>(values),
+                3 => planes::<T, 3>(values),
+                _ => planes::<T, 4>(values),
+            }
         }
+        let (dtype, bytes) = match &self.pixels {
+            Pixels::U8(values) => (DType::U8, of(values, self.channels)),
+            Pixels::F32(values) => (DType::F32, of(values, self.channels)),
+        };
+        HostTensor { dtype, shape: vec![self.channels, self.height, self.width], bytes }
     }
 
     /// As a sample with its class.

@@ -47,6 +47,18 @@ impl Normalize {
     }
 }
 
+/// Each channel's bytes in its table; the compiler knows how many channels there are.
+fn looked_up<const C: usize>(values: &[u8], table: impl Fn(usize) -> [f32; 256]) -> Vec<f32> {
+    let tables: [[f32; 256]; C] = std::array::from_fn(table);
+    let mut floats = vec![0.0; values.len()];
+    for (into, pixel) in floats.as_chunks_mut::<C>().0.iter_mut().zip(values.as_chunks::<C>().0) {
+        for c in 0..C {
+            into[c] = tables[c][usize::from(pixel[c])];
+        }
+    }
+    floats
+}
+
 impl Transform for Normalize {
     fn apply(&self, picture: Picture, _: &mut Rng) -> Result<Picture> {
         let (height, width, channels) = (picture.height(), picture.width(), picture.channels());
@@ -62,14 +74,12 @@ impl Transform for Normalize {
                     let (mean, std) = of(c);
                     std::array::from_fn(|x| (x as f32 / 255.0 - mean) / std)
                 };
-                let tables: Vec<[f32; 256]> = (0..channels).map(scaled).collect();
-                let mut floats = vec![0.0; values.len()];
-                for (into, pixel) in floats.chunks_exact_mut(channels).zip(values.chunks_exact(channels)) {
-                    for ((into, &x), table) in into.iter_mut().zip(pixel).zip(&tables) {
-                        *into = table[usize::from(x)];
-                    }
+                match channels {
+                    1 => looked_up::<1>(&values, scaled),
+                    2 => looked_up::<2>(&values, scaled),
+                    3 => looked_up::<3>(&values, scaled),
+                    _ => looked_up::<4>(&values, scaled),
                 }
-                floats
             }
             Pixels::F32(mut values) => {
                 for pixel in values.chunks_exact_mut(channels) {

@@ -107,7 +107,13 @@ impl PRelu {
     /// With `n` weights (1, or the number of channels), each 0.25 at first.
     #[track_caller]
     pub fn new(n: usize, device: &Device) -> PRelu {
-        PRelu { weight: init::constant(&[n], 0.25, init::dtype(), device) }
+        PRelu::with(n, 0.25, device)
+    }
+
+    /// With `n` weights, each `slope` at first.
+    #[track_caller]
+    pub fn with(n: usize, slope: f64, device: &Device) -> PRelu {
+        PRelu { weight: init::constant(&[n], slope, init::dtype(), device) }
     }
 }
 

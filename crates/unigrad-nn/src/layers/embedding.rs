@@ -70,7 +70,13 @@ impl EmbeddingBag {
     /// `n` vectors of `size` features; a bag is their mean.
     #[track_caller]
     pub fn new(n: usize, size: usize, mode: BagMode, device: &Device) -> EmbeddingBag {
-        EmbeddingBag { weight: table(n, size, None, device), options: EmbeddingBagOptions { mode, ..EmbeddingBagOptions::default() } }
+        EmbeddingBag::with(n, size, EmbeddingBagOptions { mode, ..EmbeddingBagOptions::default() }, device)
+    }
+
+    /// With settings. The row of `rows.padding_idx`, which no bag counts, is 0 at first.
+    #[track_caller]
+    pub fn with(n: usize, size: usize, options: EmbeddingBagOptions, device: &Device) -> EmbeddingBag {
+        EmbeddingBag { weight: table(n, size, options.rows.padding_idx, device), options }
     }
 
     /// Of bags that begin at `offsets` of a vector of indices; weights multiply rows.

@@ -175,10 +175,10 @@ impl Layer for LocalResponseNorm {
     }
 }
 
-/// `x / (k + alpha / size Σ x²)^beta` over the channels at a distance of at most `(size - 1) / 2`, of `[n, c, h, w]`: [`LocalResponseNorm`] for odd sizes.
+/// `x / (k + alpha / size Σ x²)^beta` over the channels at a distance of at most `(size - 1) / 2`, and channel 0, of `[n, c, h, w]`.
 ///
-/// PyTorch's own never takes channel 0 out of its running sum, and its gradient is that of other windows; where there are no more than `(size + 1) / 2`
-/// channels, its values are these.
+/// The values are PyTorch's, whose running sum never takes channel 0 out again; without that it would be [`LocalResponseNorm`] for odd sizes. The gradient is
+/// that of these values; PyTorch's own is one of other windows.
 ///
 /// ```
 /// # extern crate unigrad_nn as unigrad;
@@ -188,7 +188,7 @@ impl Layer for LocalResponseNorm {
 ///
 /// let x = Tensor::ones([1, 3, 1, 1], DType::F64, &Device::open("cpu")?);
 /// let layer = CrossMapLrn2d { alpha: 3.0, beta: 1.0, ..CrossMapLrn2d::new(3) };
-/// assert_eq!(layer.forward(&x).to_vec::<f64>()?, [1.0 / 3.0, 1.0 / 4.0, 1.0 / 3.0]);
+/// assert_eq!(layer.forward(&x).to_vec::<f64>()?, [1.0 / 3.0, 1.0 / 4.0, 1.0 / 4.0]);
 /// # Ok::<(), unigrad::Error>(())
 /// ```
 #[derive(Module, Clone, Copy, Debug)]
@@ -213,9 +213,29 @@ impl CrossMapLrn2d {
 impl Layer for CrossMapLrn2d {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
+        let _origin = Origin::enter_caller();
+        trace::observe("CrossMapLrn2d", None, self.of(x))
+    }
+}
+
+impl CrossMapLrn2d {
+    #[track_caller]
+    fn of(&self, x: &Tensor) -> Tensor {
         // The same window as of the odd size below, divided by this one. Without a window: the op's error.
         let window = if self.size == 0 { 0 } else { 2 * ((self.size - 1) / 2) + 1 };
-        let alpha = self.alpha * window as f64 / self.size.max(1) as f64;
-        trace::observe("CrossMapLrn2d", None, x.local_response_norm(window, alpha, self.beta, self.k))
+        let (shape, half) = (x.shape(), window / 2);
+        let (Ok(device), &[_, channels, _, _]) = (x.device(), &shape[..]) else {
+            return x.local_response_norm(window, self.alpha, self.beta, self.k);
+        };
+        if window == 0 || channels <= half + 1 || !x.dtype().is_float() {
+            let alpha = self.alpha * window as f64 / self.size.max(1) as f64;
+            return x.local_response_norm(window, alpha, self.beta, self.k);
+        }
+        let wide = x.cast(x.dtype().compute());
+        let squares = wide.square();
+        let sums = squares.pad(&[(0, 0), (half, half), (0, 0), (0, 0)]).unfold(1, window, 1).sum(-1);
+        let behind = Tensor::arange(0.0, channels as f64, 1.0, DType::I64, &device).gt(half as i64).reshape([1, channels, 1, 1]);
+        let sums = sums + behind.where_(squares.narrow(1, 0, 1), 0.0);
+        (&wide / (sums * (self.alpha / self.size as f64) + self.k).pow(self.beta)).cast(x.dtype())
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Always: parameters have the names, shapes and order of the PyTorch model in `scripts/golden_gpt.py`, whose losses a test compares.
 
+use super::Sampling;
 use crate::{
     Embedding, Layer, LayerNorm, Linear, Module, Result, checkpointed,
     error::Error,
@@ -150,28 +151,10 @@ impl Gpt {
             let logits = no_grad(|| self.forward(&Tensor::from_vec(window, [1, ctx], device)));
             let all = logits.to_vec::<f32>()?;
             let row = &all[last * self.config.vocab..(last + 1) * self.config.vocab];
-            tokens.push(choose(row, temperature, rng));
+            tokens.push(Sampling { temperature, ..Sampling::default() }.choose(row, rng));
         }
         Ok(tokens)
     }
-}
-
-/// An index, by softmax of the logits at a temperature.
-fn choose(logits: &[f32], temperature: f64, rng: &mut Rng) -> usize {
-    let best = logits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(i, _)| i);
-    if temperature <= 0.0 {
-        return best;
-    }
-    let top = f64::from(logits[best]);
-    let weights: Vec<f64> = logits.iter().map(|&x| ((f64::from(x) - top) / temperature).exp()).collect();
-    let mut left = rng.uniform() * weights.iter().sum::<f64>();
-    weights
-        .iter()
-        .position(|w| {
-            left -= w;
-            left < 0.0
-        })
-        .unwrap_or(best)
 }
 
 impl Layer for Gpt {

@@ -2,6 +2,8 @@
 
 mod gpt;
 mod images;
+mod sampling;
 
 pub use gpt::{Gpt, GptBlock, GptConfig};
 pub use images::{Cnn, Mlp};
+pub use sampling::Sampling;

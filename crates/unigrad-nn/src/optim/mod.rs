@@ -61,6 +61,8 @@ pub use lookahead::LookaheadRule;
 pub use muon::{AdjustLr, Muon, MuonRule};
 pub use nadam::{NAdam, NAdamRule};
 pub use optimize::Optimize;
+#[doc(hidden)]
+pub use optimize::optimize_types;
 pub use optimizer::Optimizer;
 pub use radam::{RAdam, RAdamRule};
 pub use rmsprop::{RmsProp, RmsPropRule};

@@ -123,10 +123,67 @@ impl<R: Rule> Optimize for Optimizer<R> {
     }
 }
 
+/// The methods of [`Optimize`] that a wrapper around an optimizer passes on, all but those that take a step: `forward_optimize!(self => self.optimizer);` in
+/// its `impl`.
+#[macro_export]
+macro_rules! forward_optimize {
+    ($self:ident => $inner:expr) => {
+        fn parameters(&$self) -> ::std::vec::Vec<$crate::optimize_types::Tensor> {
+            $crate::Optimize::parameters(&$inner)
+        }
+
+        fn zero_grad(&$self) {
+            $crate::Optimize::zero_grad(&$inner);
+        }
+
+        fn n_steps(&$self) -> u64 {
+            $crate::Optimize::n_steps(&$inner)
+        }
+
+        fn lr(&$self) -> f64 {
+            $crate::Optimize::lr(&$inner)
+        }
+
+        fn set_lr(&mut $self, lr: f64) {
+            $crate::Optimize::set_lr(&mut $inner, lr);
+        }
+
+        fn set_lr_factor(&mut $self, factor: f64) {
+            $crate::Optimize::set_lr_factor(&mut $inner, factor);
+        }
+
+        fn state_dict(&$self) -> $crate::Result<$crate::optimize_types::State> {
+            $crate::Optimize::state_dict(&$inner)
+        }
+
+        fn load_state_dict(&mut $self, state: &$crate::optimize_types::State, n_steps: u64) -> $crate::Result<()> {
+            $crate::Optimize::load_state_dict(&mut $inner, state, n_steps)
+        }
+
+        fn state_bytes(&$self) -> usize {
+            $crate::Optimize::state_bytes(&$inner)
+        }
+
+        fn values_in_use(&$self) -> $crate::Result<::std::option::Option<::std::vec::Vec<$crate::optimize_types::Tensor>>> {
+            $crate::Optimize::values_in_use(&$inner)
+        }
+
+        fn set_training(&mut $self, training: bool) -> $crate::Result<()> {
+            $crate::Optimize::set_training(&mut $inner, training)
+        }
+    };
+}
+
+/// What [`forward_optimize`] names, wherever it stands.
+#[doc(hidden)]
+pub mod optimize_types {
+    pub use unigrad_tensor::Tensor;
+    /// See [`crate::Optimize::state_dict`].
+    pub type State = std::collections::BTreeMap<String, crate::HostTensor>;
+}
+
 impl<O: Optimize + ?Sized> Optimize for Box<O> {
-    fn parameters(&self) -> Vec<Tensor> {
-        (**self).parameters()
-    }
+    crate::forward_optimize!(self => **self);
 
     #[track_caller]
     fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
@@ -141,45 +198,5 @@ impl<O: Optimize + ?Sized> Optimize for Box<O> {
     #[track_caller]
     fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()> {
         (**self).step_guarded(guard, also)
-    }
-
-    fn zero_grad(&self) {
-        (**self).zero_grad();
-    }
-
-    fn n_steps(&self) -> u64 {
-        (**self).n_steps()
-    }
-
-    fn lr(&self) -> f64 {
-        (**self).lr()
-    }
-
-    fn set_lr(&mut self, lr: f64) {
-        (**self).set_lr(lr);
-    }
-
-    fn set_lr_factor(&mut self, factor: f64) {
-        (**self).set_lr_factor(factor);
-    }
-
-    fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
-        (**self).state_dict()
-    }
-
-    fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
-        (**self).load_state_dict(state, n_steps)
-    }
-
-    fn state_bytes(&self) -> usize {
-        (**self).state_bytes()
-    }
-
-    fn values_in_use(&self) -> Result<Option<Vec<Tensor>>> {
-        (**self).values_in_use()
-    }
-
-    fn set_training(&mut self, training: bool) -> Result<()> {
-        (**self).set_training(training)
     }
 }

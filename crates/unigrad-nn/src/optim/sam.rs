@@ -176,9 +176,7 @@ fn one_place() -> Error {
 }
 
 impl<R: Rule> Optimize for Sam<R> {
-    fn parameters(&self) -> Vec<Tensor> {
-        self.optimizer.parameters()
-    }
+    crate::forward_optimize!(self => self.optimizer);
 
     /// An error: a recorded loss has gradients in one place only.
     fn minimize(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
@@ -194,46 +192,6 @@ impl<R: Rule> Optimize for Sam<R> {
     /// An error, as of [`Optimize::minimize`].
     fn step_guarded(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
         Err(one_place())
-    }
-
-    fn zero_grad(&self) {
-        self.optimizer.zero_grad();
-    }
-
-    fn n_steps(&self) -> u64 {
-        self.optimizer.n_steps()
-    }
-
-    fn lr(&self) -> f64 {
-        self.optimizer.lr()
-    }
-
-    fn set_lr(&mut self, lr: f64) {
-        self.optimizer.set_lr(lr);
-    }
-
-    fn set_lr_factor(&mut self, factor: f64) {
-        self.optimizer.set_lr_factor(factor);
-    }
-
-    fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
-        Sam::state_dict(self)
-    }
-
-    fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
-        Sam::load_state_dict(self, state, n_steps)
-    }
-
-    fn state_bytes(&self) -> usize {
-        self.optimizer.state_bytes()
-    }
-
-    fn values_in_use(&self) -> Result<Option<Vec<Tensor>>> {
-        self.optimizer.values_in_use()
-    }
-
-    fn set_training(&mut self, training: bool) -> Result<()> {
-        self.optimizer.switch_to(training)
     }
 }
 

@@ -105,7 +105,8 @@ pub(super) struct Around {
     clip_value: Option<f64>,
     clip_each_norm: Option<f64>,
     clip_adaptively: Option<AdaptiveClip>,
-    clip_norm: Option<f64>,
+    /// And of which norm.
+    clip_norm: Option<(f64, f64)>,
     gradients: GradientSettings,
     pub(super) lookahead: Option<LookaheadSettings>,
     pub(super) sam: Option<SamSettings>,
@@ -136,6 +137,10 @@ impl Around {
             positive("factor", Some(clip.factor))?;
             positive("eps", Some(clip.eps))?;
         }
+        // Infinity is the greatest magnitude's.
+        if config.clip_norm_type.is_nan() || config.clip_norm_type <= 0.0 {
+            return Err(Error::argument(format!("`clip_norm_type` is {}", config.clip_norm_type), "use a number above 0, or `inf`"));
+        }
         if let Some(sam) = &config.sam {
             positive("rho", Some(sam.rho))?;
         }
@@ -143,7 +148,7 @@ impl Around {
             clip_value: positive("clip_value", config.clip_value)?,
             clip_each_norm: positive("clip_each_norm", config.clip_each_norm)?,
             clip_adaptively: config.clip_adaptively,
-            clip_norm: positive("clip_norm", config.clip_norm)?,
+            clip_norm: positive("clip_norm", config.clip_norm)?.map(|limit| (limit, config.clip_norm_type)),
             gradients: gradients.clone(),
             lookahead: config.lookahead,
             sam: config.sam,
@@ -186,8 +191,8 @@ impl Around {
         if let Some(clip) = self.clip_adaptively {
             optimizer = optimizer.clip_adaptively(clip.factor, clip.eps);
         }
-        if let Some(limit) = self.clip_norm {
-            optimizer = optimizer.clip_norm(limit);
+        if let Some((limit, p)) = self.clip_norm {
+            optimizer = optimizer.clip_p_norm(limit, p);
         }
         match g.max_norm {
             Some(limit) => optimizer.max_norm(limit),

@@ -7,8 +7,9 @@ use super::{
     Architecture, Network,
     kind::LayerKind,
     loss::LossSpec,
+    norms::{LayerNormSettings, NormSettings},
     sequences::{EmbeddingSettings, RecurrentSettings, TransformerSettings},
-    settings::{ConvSettings, DenseSettings, NormSettings, PoolSettings},
+    settings::{ConvSettings, DenseSettings, PoolSettings},
     sizes::Sizes,
     spec::LayerSpec,
 };
@@ -101,7 +102,7 @@ impl NetworkBuilder {
 
     /// A vector of `size` features for each of `tokens` tokens.
     pub fn embedding(self, tokens: usize, size: usize) -> NetworkBuilder {
-        self.layer(LayerKind::Embedding(EmbeddingSettings { tokens, size, padding_idx: None, max_norm: None }))
+        self.layer(LayerKind::Embedding(EmbeddingSettings::new(tokens, size)))
     }
 
     /// Long short-term memory over `[length, features]`; the states of all steps.
@@ -132,7 +133,7 @@ impl NetworkBuilder {
 
     simple! {
         batch_norm, LayerKind::BatchNorm(NormSettings::default()), "Normalizes channels over the batch.";
-        layer_norm, LayerKind::LayerNorm { axes: 1, eps: 1e-5, bias: true }, "Normalizes the last axis.";
+        layer_norm, LayerKind::LayerNorm(LayerNormSettings::default()), "Normalizes the last axis.";
         flatten, LayerKind::Flatten { start: 1, end: -1 }, "All axes but the batch become one.";
         last, LayerKind::Last, "The last step of a sequence.";
         sinusoidal_encoding, LayerKind::SinusoidalEncoding { longest: None, dropout: 0.0 }, "Adds sines and cosines of positions to `[length, features]`.";
@@ -191,7 +192,16 @@ pub(crate) fn resolve_output(layers: &mut [LayerSpec], n: usize) -> Result<()> {
     if n == 0 {
         return Err(Error::argument("a network with an output of 0 units", "give data with at least one class or target"));
     }
-    layers.iter_mut().filter(|layer| layer.kind == LayerKind::Output).for_each(|layer| layer.kind = LayerKind::dense(n));
+    for layer in layers {
+        let kind = match &mut layer.kind {
+            LayerKind::WeightNorm(norm) => &mut norm.layer.kind,
+            LayerKind::SpectralNorm(norm) => &mut norm.layer.kind,
+            kind => kind,
+        };
+        if *kind == LayerKind::Output {
+            *kind = LayerKind::dense(n);
+        }
+    }
     Ok(())
 }
 

@@ -6,12 +6,13 @@
 use super::{
     Architecture, DataSpec, LayerSpec, LossSpec, Network, OptimizerSpec, Prepared, ScheduleSpec, TrainingConfig,
     builder::{resolve_output, resolve_tokens},
+    groups::{self, GroupSection, Misplaced},
     named, training,
 };
 use crate::Run;
 use serde::{Deserialize, Deserializer};
-use std::path::Path;
-use unigrad_nn::{Error, Result, files};
+use std::path::{Path, PathBuf};
+use unigrad_nn::{Error, Module, Result, files};
 use unigrad_tensor::Device;
 
 /// A configuration file of more bytes is none.
@@ -53,6 +54,12 @@ pub struct RunConfig {
     /// The update rule.
     #[serde(default, deserialize_with = "training::optimizer")]
     optimizer: OptimizerSpec,
+    /// Parameters with settings of their own.
+    #[serde(default)]
+    groups: Vec<GroupSection>,
+    /// Where it was read, and in which line each pattern of a group stands.
+    #[serde(skip)]
+    places: (PathBuf, Vec<Vec<usize>>),
     /// How the learning rate changes.
     #[serde(default, deserialize_with = "training::schedule")]
     schedule: Option<ScheduleSpec>,
@@ -94,11 +101,18 @@ impl RunConfig {
 
     /// Reads text; `path` is what errors name.
     pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<RunConfig> {
-        let mut config: RunConfig = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text.bytes().take(span.start).filter(|b| *b == b'\n').count());
-            let message = unigrad_device::printable(error.message().lines().next().unwrap_or_default()).to_string();
-            Error::format(path.as_ref(), format!("line {line}: {message}"), help(&message))
-        })?;
+        let line = |at: usize| 1 + text.bytes().take(at).filter(|b| *b == b'\n').count();
+        let wrong = |at: usize, message: &str| {
+            let message = unigrad_device::printable(message.lines().next().unwrap_or_default()).to_string();
+            Error::format(path.as_ref(), format!("line {}: {message}", line(at)), help(&message))
+        };
+        let mut config: RunConfig =
+            toml::from_str(text).map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
+        let groups = config.groups.iter().map(|section| section.group(&config.optimizer));
+        config.train.groups = groups.collect::<std::result::Result<_, _>>().map_err(|Misplaced(at, message)| wrong(at, &message))?;
+        let lines = config.groups.iter().zip(&config.train.groups);
+        let lines = lines.map(|(section, group)| (0..group.parameters.len()).map(|at| line(section.place(at))).collect()).collect();
+        config.places = (path.as_ref().to_owned(), lines);
         config.train.optimizer = config.optimizer.clone();
         config.train.schedule = config.schedule.clone();
         Ok(config)
@@ -117,6 +131,15 @@ impl RunConfig {
         let input = self.network.input.clone().unwrap_or_else(|| data.shape.clone());
         let loss = self.loss.clone().unwrap_or_else(|| data.loss.clone());
         let mut network = Network::from_architecture(Architecture { input, layers, loss }, Some(self.train.seed), device)?;
+        let names: Vec<String> = network.named_parameters().into_iter().map(|(name, _)| name).collect();
+        for (group, lines) in self.train.groups.iter().zip(&self.places.1) {
+            if let Some(at) = group.unmatched(&names) {
+                let pattern = unigrad_device::printable(&group.parameters[at]).to_string();
+                let line = lines.get(at).copied().unwrap_or(1);
+                let cause = format!("line {line}: `{pattern}` names no parameter of the network");
+                return Err(Error::format(&self.places.0, cause, groups::known(&names)));
+            }
+        }
         data.metadata.iter().for_each(|(name, text)| network.set_metadata(name, text));
         Ok(network)
     }

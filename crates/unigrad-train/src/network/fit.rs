@@ -108,7 +108,7 @@ impl Network {
         validation: Option<&dyn Source<Batch = Batch>>,
         config: &TrainingConfig,
     ) -> Result<Run> {
-        let optimizer = config.optimizer.build_around(&self.stack, &Around::of(config)?)?;
+        let optimizer = config.optimizer.build_around(&self.stack, &Around::of(config)?, &config.groups)?;
         let loss = self.architecture.loss.build(&self.device)?;
         let loss = move |prediction: &Tensor, target: &Tensor| loss.forward(prediction, target);
         // Lent for the time of the run.

@@ -5,11 +5,14 @@
 
 use super::{
     LayerSpec,
-    sequences::{EmbeddingBagSettings, EmbeddingSettings, RecurrentSettings, RnnSettings, TransformerSettings},
-    settings::{
-        ConvSettings, ConvTransposeSettings, DenseSettings, LpPoolSettings, NormSettings, PoolSettings, UpsampleSettings, WindowSettings,
+    norms::{GroupNormSettings, InstanceNormSettings, LayerNormSettings, NormSettings, ResponseNormSettings, RmsNormSettings},
+    pads::Pads,
+    sequences::{
+        AttentionSettings, EmbeddingBagSettings, EmbeddingSettings, RecurrentSettings, RnnSettings, RotaryLayout, TransformerSettings,
     },
+    settings::{ConvSettings, ConvTransposeSettings, DenseSettings, LpPoolSettings, PoolSettings, UpsampleSettings, WindowSettings},
     sizes::Sizes,
+    weights::{SpectralNormSettings, WeightNormSettings},
 };
 use serde::{Deserialize, Serialize};
 
@@ -88,54 +91,18 @@ pub enum LayerKind {
     #[serde(alias = "sync_batch_norm")]
     BatchNorm(NormSettings),
     /// Normalizes each channel of each example.
-    InstanceNorm {
-        /// A weight and a bias per channel.
-        #[serde(default)]
-        affine: bool,
-        /// Running statistics, which normalize in use.
-        #[serde(default)]
-        track_running_stats: bool,
-        /// Added to the variance.
-        #[serde(default = "eps")]
-        eps: f64,
-    },
+    InstanceNorm(InstanceNormSettings),
     /// Normalizes over the last axes.
-    LayerNorm {
-        /// How many.
-        #[serde(default = "one")]
-        axes: usize,
-        /// Added to the variance.
-        #[serde(default = "eps")]
-        eps: f64,
-        /// Whether there is a bias.
-        #[serde(default = "yes")]
-        bias: bool,
-    },
+    LayerNorm(LayerNormSettings),
     /// Normalizes groups of channels (axis 1).
-    GroupNorm {
-        /// How many.
-        groups: usize,
-        /// Added to the variance.
-        #[serde(default = "eps")]
-        eps: f64,
-    },
-    /// Divides the last axis by the root of its mean square.
-    RmsNorm {
-        /// Added to the mean square; the machine epsilon without it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        eps: Option<f64>,
-    },
+    GroupNorm(GroupNormSettings),
+    /// Divides the last axes by the root of their mean square.
+    RmsNorm(RmsNormSettings),
     /// Normalizes over neighbouring channels.
-    LocalResponseNorm {
-        /// How many channels.
-        size: usize,
-    },
+    LocalResponseNorm(ResponseNormSettings),
     /// Normalizes over channels at both sides of each, of `[channels, height, width]`.
     #[serde(rename = "cross_map_lrn2d")]
-    CrossMapLrn2d {
-        /// How many channels.
-        size: usize,
-    },
+    CrossMapLrn2d(ResponseNormSettings),
     /// Drops elements while training.
     Dropout {
         /// The probability.
@@ -215,19 +182,7 @@ pub enum LayerKind {
     /// Gated recurrent units over `[length, features]`.
     Gru(RecurrentSettings),
     /// Attention of a sequence `[length, features]` over itself.
-    MultiheadAttention {
-        /// How many heads.
-        heads: usize,
-        /// The probability with which a weight is dropped while training.
-        #[serde(default)]
-        dropout: f64,
-        /// Whether there are biases.
-        #[serde(default = "yes")]
-        bias: bool,
-        /// A position sees only itself and earlier ones.
-        #[serde(default)]
-        causal: bool,
-    },
+    MultiheadAttention(AttentionSettings),
     /// Encoder layers of a transformer over `[length, features]`.
     TransformerEncoder(TransformerSettings),
     /// Adds sines and cosines of positions to `[length, features]`.
@@ -244,6 +199,9 @@ pub enum LayerKind {
         /// What angles are powers of.
         #[serde(default = "base")]
         base: f64,
+        /// Which features pair up.
+        #[serde(default)]
+        layout: RotaryLayout,
     },
     /// Adds a learned vector for each position to `[length, features]`.
     LearnedEncoding {
@@ -259,6 +217,10 @@ pub enum LayerKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shortcut: Vec<LayerSpec>,
     },
+    /// A linear map or a convolution whose weight is a length times a direction (Salimans and Kingma, 2016).
+    WeightNorm(WeightNormSettings),
+    /// A linear map or a convolution whose weight is divided by its greatest singular value (Miyato et al., 2018).
+    SpectralNorm(SpectralNormSettings),
     /// Another size of the spatial axes.
     Upsample(UpsampleSettings),
     /// `[c f², h, w]` to `[c, h f, w f]`.
@@ -288,29 +250,29 @@ pub enum LayerKind {
     /// A value around the spatial axes (all but the batch and the channels).
     ConstantPad {
         /// Before and after each axis.
-        pad: Sizes,
+        pad: Pads,
         /// Which.
         value: f64,
     },
     /// Zeros around the spatial axes (all but the batch and the channels).
     ZeroPad {
         /// Before and after each axis.
-        pad: Sizes,
+        pad: Pads,
     },
     /// The spatial axes mirrored at their ends.
     ReflectionPad {
         /// Before and after each axis.
-        pad: Sizes,
+        pad: Pads,
     },
     /// The ends of the spatial axes again and again.
     ReplicationPad {
         /// Before and after each axis.
-        pad: Sizes,
+        pad: Pads,
     },
     /// The spatial axes continued from their other ends.
     CircularPad {
         /// Before and after each axis.
-        pad: Sizes,
+        pad: Pads,
     },
     /// Its input.
     Identity,
@@ -329,9 +291,19 @@ pub enum LayerKind {
         /// One for each channel (axis 1).
         #[serde(default)]
         per_channel: bool,
+        /// What slopes begin with.
+        #[serde(default = "quarter")]
+        init: f64,
     },
     /// As `leaky_relu`, with a drawn slope while training.
-    Rrelu,
+    Rrelu {
+        /// The least slope.
+        #[serde(default = "eighth")]
+        lower: f64,
+        /// The greatest slope.
+        #[serde(default = "third")]
+        upper: f64,
+    },
     /// `x` above 0, `alpha (exp(x) - 1)` below.
     Elu {
         /// The factor below 0.
@@ -363,8 +335,15 @@ pub enum LayerKind {
     Tanhshrink,
     /// `x / (1 + |x|)`.
     Softsign,
-    /// `log(1 + exp(x))`.
-    Softplus,
+    /// `log(1 + exp(beta x)) / beta`.
+    Softplus {
+        /// How sharp the bend is.
+        #[serde(default = "one_f")]
+        beta: f64,
+        /// Above it, `beta x` counts as the result.
+        #[serde(default = "twenty")]
+        threshold: f64,
+    },
     /// Toward 0 by `lambda`, and 0 within it.
     Softshrink {
         /// How far.
@@ -377,8 +356,15 @@ pub enum LayerKind {
         #[serde(default = "half")]
         lambda: f64,
     },
-    /// `min(max(x, -1), 1)`.
-    Hardtanh,
+    /// `min(max(x, low), high)`.
+    Hardtanh {
+        /// The least value.
+        #[serde(default = "minus_one")]
+        low: f64,
+        /// The greatest.
+        #[serde(default = "one_f")]
+        high: f64,
+    },
     /// `x clamp(x + 3, 0, 6) / 6`.
     Hardswish,
     /// `clamp(x + 3, 0, 6) / 6`.
@@ -461,10 +447,6 @@ fn half() -> f64 {
     0.5
 }
 
-fn one() -> usize {
-    1
-}
-
 fn one_i() -> isize {
     1
 }
@@ -479,6 +461,26 @@ fn last() -> isize {
 
 fn base() -> f64 {
     10_000.0
+}
+
+fn minus_one() -> f64 {
+    -1.0
+}
+
+fn twenty() -> f64 {
+    20.0
+}
+
+fn quarter() -> f64 {
+    0.25
+}
+
+fn eighth() -> f64 {
+    1.0 / 8.0
+}
+
+fn third() -> f64 {
+    1.0 / 3.0
 }
 
 fn leak() -> f64 {

@@ -10,14 +10,14 @@ use super::{
     },
     kind::LayerKind,
     parts::{Copied, Encoder, Last, LastOf, Mean, SelfAttention, Transpose},
-    sequences::{Bag, HiddenActivation, RecurrentActivation, RecurrentSettings, RnnSettings},
+    sequences::{Bag, HiddenActivation, RecurrentActivation, RecurrentSettings, RnnSettings, RotaryLayout},
     windows::{convolution, fold, padded, pool, power_pool, regions, spatial, transposed, upsample, windows},
 };
 use unigrad_nn::{
     self as nn, Activation, Embedding, Linear, MultiHeadAttention, Nonlinearity, RecurrentOptions, TransformerEncoder,
     TransformerEncoderLayer, TransformerOptions,
 };
-use unigrad_tensor::{BagMode, Device, EmbeddingOptions, PadMode, Tensor};
+use unigrad_tensor::{BagMode, Device, EmbeddingBagOptions, EmbeddingOptions, PadMode, RopeLayout, Tensor};
 
 pub(super) type Made = Checked<Box<dyn Copied>>;
 
@@ -60,44 +60,15 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         K::AdaptiveAvgPool1d { size } => Box::new(nn::AdaptiveAvgPool1d::new(regions(size, x)?)),
         K::AdaptiveAvgPool2d { size } => Box::new(nn::AdaptiveAvgPool2d::new(regions(size, x)?)),
         K::AdaptiveAvgPool3d { size } => Box::new(nn::AdaptiveAvgPool3d::new(regions(size, x)?)),
-        K::BatchNorm(s) => {
-            let momentum = number("momentum", s.momentum, (0.0..=1.0).contains(&s.momentum), "from 0 to 1")?;
-            let mut norm = nn::BatchNorm::new(channels(x)?, device);
-            (norm.eps, norm.momentum) = (epsilon(s.eps)?, Some(momentum));
-            Box::new(norm)
-        }
-        K::InstanceNorm { affine, track_running_stats, eps } => {
-            let mut norm = nn::InstanceNorm::new(channels(x)?);
-            if x.len() < 3 {
-                return Err(Wrong::new("it needs channels and at least one more axis", "use `layer_norm` for features without axes"));
-            }
-            norm.eps = epsilon(*eps)?;
-            norm = if *affine { norm.affine(device) } else { norm };
-            Box::new(if *track_running_stats { norm.track_running_stats(device) } else { norm })
-        }
-        K::LayerNorm { axes, eps, bias } => {
-            if *axes == 0 || *axes >= x.len() {
-                return Err(Wrong::new(format!("`axes` is {axes}"), format!("use a number from 1 to {}", x.len().saturating_sub(1))));
-            }
-            let norm = nn::LayerNorm::over(&x[x.len() - axes..], device);
-            let norm = if *bias { norm } else { norm.no_bias() };
-            Box::new(norm.eps(epsilon(*eps)?))
-        }
-        K::GroupNorm { groups, eps } => {
-            let (channels, groups) = (channels(x)?, size("groups", *groups)?);
-            let norm = nn::GroupNorm::new(groups, channels, device);
-            Box::new(nn::GroupNorm { eps: epsilon(*eps)?, ..norm })
-        }
-        K::RmsNorm { eps } => {
-            let mut norm = nn::RmsNorm::new(features(x)?, device);
-            norm.eps = eps.map(epsilon).transpose()?;
-            Box::new(norm)
-        }
-        K::LocalResponseNorm { size: n } => {
-            channels(x)?;
-            Box::new(nn::LocalResponseNorm::new(size("size", *n)?))
-        }
-        K::CrossMapLrn2d { size: n } => spatial(x, 2, nn::CrossMapLrn2d::new(size("size", *n)?))?,
+        K::BatchNorm(s) => s.layer(x, device)?,
+        K::InstanceNorm(s) => s.layer(x, device)?,
+        K::LayerNorm(s) => s.layer(x, device)?,
+        K::GroupNorm(s) => s.layer(x, device)?,
+        K::RmsNorm(s) => s.layer(x, device)?,
+        K::LocalResponseNorm(s) => s.local(x)?,
+        K::CrossMapLrn2d(s) => s.cross_map(x)?,
+        K::WeightNorm(s) => s.made(input, device)?,
+        K::SpectralNorm(s) => s.made(input, device)?,
         K::Dropout { p } => Box::new(nn::Dropout::new(probability("p", *p)?)),
         K::Dropout1d { p } => spatial(x, 1, nn::Dropout1d::new(probability("p", *p)?))?,
         K::Dropout2d { p } => spatial(x, 2, nn::Dropout2d::new(probability("p", *p)?))?,
@@ -126,13 +97,7 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         }
         K::Embedding(s) => {
             let (tokens, features) = table(input, s.tokens, s.size)?;
-            if let Some(at) = s.padding_idx.filter(|at| !(-(tokens as i64)..tokens as i64).contains(at)) {
-                return Err(Wrong::new(format!("`padding_idx` is {at}, and there are {tokens} tokens"), "name one of the tokens"));
-            }
-            if let Some(norm) = s.max_norm {
-                number("max_norm", norm, norm > 0.0 && norm.is_finite(), "above 0")?;
-            }
-            let options = EmbeddingOptions { padding_idx: s.padding_idx, max_norm: s.max_norm, ..EmbeddingOptions::default() };
+            let options = rows(tokens, s.padding_idx, s.max_norm, s.norm_type, s.scale_grad_by_freq)?;
             Box::new(Embedding::with(tokens, features, options, device))
         }
         K::EmbeddingBag(s) => {
@@ -142,7 +107,9 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
                 Bag::Sum => BagMode::Sum,
                 Bag::Max => BagMode::Max,
             };
-            Box::new(nn::EmbeddingBag::new(tokens, features, mode, device))
+            let rows = rows(tokens, s.padding_idx, s.max_norm, s.norm_type, s.scale_grad_by_freq)?;
+            let options = EmbeddingBagOptions { mode, rows, ..EmbeddingBagOptions::default() };
+            Box::new(nn::EmbeddingBag::with(tokens, features, options, device))
         }
         K::Rnn(RnnSettings { hidden, n_layers, bidirectional, dropout, bias, give, nonlinearity }) => {
             let s = RecurrentSettings {
@@ -152,6 +119,7 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
                 dropout: *dropout,
                 bias: *bias,
                 give: *give,
+                proj_size: 0,
             };
             let (features, hidden, options) = steps(&s, x, 1)?;
             let nonlinearity = match nonlinearity {
@@ -163,19 +131,29 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         }
         K::Lstm(s) => {
             let (features, hidden, options) = steps(s, x, 4)?;
-            let layer = nn::Lstm::with(features, hidden, options, device);
+            let layer = match s.proj_size {
+                0 => nn::Lstm::with(features, hidden, options, device),
+                projected if projected < hidden => nn::Lstm::projected(features, hidden, projected, options, device),
+                wrong => return Err(Wrong::new(format!("`proj_size` is {wrong}"), format!("use a number below `hidden`, {hidden}"))),
+            };
             Box::new(LastOf { layer, give: s.give, bidirectional: s.bidirectional })
         }
         K::Gru(s) => {
+            if s.proj_size != 0 {
+                return Err(Wrong::new("`proj_size` is of `lstm` only", "leave it out, or use `lstm`"));
+            }
             let (features, hidden, options) = steps(s, x, 3)?;
             let layer = nn::Gru::with(features, hidden, options, device);
             Box::new(LastOf { layer, give: s.give, bidirectional: s.bidirectional })
         }
-        K::MultiheadAttention { heads, dropout, bias, causal } => {
+        K::MultiheadAttention(s) => {
             let (_, features) = sequence(x)?;
-            let attention =
-                MultiHeadAttention::new(features, divides(*heads, features)?, device).dropout(probability("dropout", *dropout)?);
-            Box::new(SelfAttention { attention: if *bias { attention } else { attention.no_bias() }, causal: *causal })
+            let mut attention =
+                MultiHeadAttention::new(features, divides(s.heads, features)?, device).dropout(probability("dropout", s.dropout)?);
+            attention = if s.bias { attention } else { attention.no_bias() };
+            attention = if s.add_bias_kv { attention.bias_kv(device) } else { attention };
+            attention = if s.add_zero_attn { attention.zero_attn() } else { attention };
+            Box::new(SelfAttention { attention, causal: s.causal })
         }
         K::TransformerEncoder(s) => {
             let (_, features) = sequence(x)?;
@@ -189,10 +167,11 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
                 },
                 norm_first: s.norm_first,
                 bias: s.bias,
+                eps: epsilon(s.eps)?,
                 ..TransformerOptions::new(features, divides(s.heads, features)?)
             };
             let layers = (0..stacked(s.n_layers)?).map(|_| TransformerEncoderLayer::new(options, device)).collect();
-            let norm = s.last_norm.then(|| nn::LayerNorm::new(features, device));
+            let norm = s.last_norm.then(|| nn::LayerNorm::new(features, device).eps(s.eps));
             let norm = if s.bias { norm } else { norm.map(nn::LayerNorm::no_bias) };
             Box::new(Encoder { encoder: TransformerEncoder { layers, norm }, causal: s.causal })
         }
@@ -206,7 +185,7 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
             }
             Box::new(nn::SinusoidalEncoding::new(features, longest, probability("dropout", *dropout)?, device))
         }
-        K::RotaryEncoding { base } => {
+        K::RotaryEncoding { base, layout } => {
             let (_, features) = sequence(x)?;
             if features % 2 != 0 {
                 return Err(Wrong::new(
@@ -215,7 +194,11 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
                 ));
             }
             let base = number("base", *base, *base > 1.0 && base.is_finite(), "above 1")?;
-            Box::new(nn::RotaryEncoding { base, ..nn::RotaryEncoding::new(features) })
+            let layout = match layout {
+                RotaryLayout::HalfSplit => RopeLayout::HalfSplit,
+                RotaryLayout::Interleaved => RopeLayout::Interleaved,
+            };
+            Box::new(nn::RotaryEncoding { base, layout, ..nn::RotaryEncoding::new(features) })
         }
         K::LearnedEncoding { longest } => {
             let (longest, features) = positions(*longest, x)?;
@@ -232,7 +215,10 @@ pub(super) fn one(kind: &LayerKind, input: &Tensor, device: &Device) -> Made {
         K::ReflectionPad { pad } => padded(pad, x, PadMode::Reflect)?,
         K::ReplicationPad { pad } => padded(pad, x, PadMode::Replicate)?,
         K::CircularPad { pad } => padded(pad, x, PadMode::Circular)?,
-        K::Prelu { per_channel } => Box::new(nn::PRelu::new(if *per_channel { channels(x)? } else { 1 }, device)),
+        K::Prelu { per_channel, init } => {
+            let slope = finite("init", *init)?;
+            Box::new(nn::PRelu::with(if *per_channel { channels(x)? } else { 1 }, slope, device))
+        }
         other => activation(other)?,
     })
 }
@@ -248,6 +234,18 @@ fn table(input: &Tensor, tokens: usize, features: usize) -> Checked<(usize, usiz
     let (tokens, features) = (size("tokens", tokens)?, size("size", features)?);
     weight(&[tokens, features])?;
     Ok((tokens, features))
+}
+
+/// How rows of a table of so many tokens are looked up.
+fn rows(tokens: usize, padding_idx: Option<i64>, max_norm: Option<f64>, norm_type: f64, by_freq: bool) -> Checked<EmbeddingOptions> {
+    if let Some(at) = padding_idx.filter(|at| !(-(tokens as i64)..tokens as i64).contains(at)) {
+        return Err(Wrong::new(format!("`padding_idx` is {at}, and there are {tokens} tokens"), "name one of the tokens"));
+    }
+    if let Some(norm) = max_norm {
+        number("max_norm", norm, norm > 0.0 && norm.is_finite(), "above 0")?;
+    }
+    let norm_type = number("norm_type", norm_type, norm_type > 0.0, "above 0")?;
+    Ok(EmbeddingOptions { padding_idx, max_norm, norm_type, scale_grad_by_freq: by_freq })
 }
 
 /// Features of inputs and states of a recurrent layer, and its settings.
@@ -269,7 +267,10 @@ fn activation(kind: &LayerKind) -> Made {
         K::Relu => Box::new(nn::Relu),
         K::Relu6 => Box::new(nn::Relu6),
         K::LeakyRelu { slope } => Box::new(nn::LeakyRelu { slope: finite("slope", *slope)? }),
-        K::Rrelu => Box::new(nn::RRelu::default()),
+        K::Rrelu { lower, upper } => {
+            let lower = finite("lower", *lower)?;
+            Box::new(nn::RRelu::new(lower, number("upper", *upper, *upper >= lower && upper.is_finite(), "of at least `lower`")?))
+        }
         K::Elu { alpha } => Box::new(nn::Elu { alpha: finite("alpha", *alpha)? }),
         K::Celu { alpha } => Box::new(nn::Celu { alpha: number("alpha", *alpha, *alpha != 0.0 && alpha.is_finite(), "other than 0")? }),
         K::Selu => Box::new(nn::Selu),
@@ -281,14 +282,20 @@ fn activation(kind: &LayerKind) -> Made {
         K::Tanh => Box::new(nn::Tanh),
         K::Tanhshrink => Box::new(nn::Tanhshrink),
         K::Softsign => Box::new(nn::Softsign),
-        K::Softplus => Box::new(nn::Softplus::default()),
+        K::Softplus { beta, threshold } => Box::new(nn::Softplus {
+            beta: number("beta", *beta, *beta != 0.0 && beta.is_finite(), "other than 0")?,
+            threshold: finite("threshold", *threshold)?,
+        }),
         K::Softshrink { lambda } => {
             Box::new(nn::Softshrink { lambda: number("lambda", *lambda, *lambda >= 0.0 && lambda.is_finite(), "from 0 up")? })
         }
         K::Hardshrink { lambda } => {
             Box::new(nn::Hardshrink { lambda: number("lambda", *lambda, *lambda >= 0.0 && lambda.is_finite(), "from 0 up")? })
         }
-        K::Hardtanh => Box::new(nn::Hardtanh::default()),
+        K::Hardtanh { low, high } => {
+            let low = finite("low", *low)?;
+            Box::new(nn::Hardtanh { low, high: number("high", *high, *high > low && high.is_finite(), "above `low`")? })
+        }
         K::Hardswish => Box::new(nn::Hardswish),
         K::Hardsigmoid => Box::new(nn::Hardsigmoid),
         K::Mish => Box::new(nn::Mish),

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use unigrad_nn::{self as nn, Error, Loss, Result};
-use unigrad_tensor::{CrossEntropyOptions, Device, Tensor};
+use unigrad_tensor::{CrossEntropyOptions, DType, Device, Tensor};
 
 /// What a network's answers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,15 @@ fn yes() -> bool {
     true
 }
 
+/// Zeros and ones as lists of those classes that are there, each of which ends with -1.
+#[track_caller]
+fn listed(target: &Tensor) -> Tensor {
+    let (Some(&n), Ok(device)) = (target.shape().last(), target.device()) else { return target.clone() };
+    let class = Tensor::arange(0.0, n as f64, 1.0, DType::I64, &device).expand(target.shape());
+    let (listed, _) = target.gt(0.5).where_(class, n as i64).sort(-1, false);
+    listed.lt(n as i64).where_(&listed, -1i64)
+}
+
 /// A loss of a prediction and a target. In files: `loss = "cross_entropy"`, or `[loss.cross_entropy]` with settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -74,6 +83,9 @@ pub enum LossSpec {
         /// Targets that count nothing.
         #[serde(default = "ignored")]
         ignore_index: Option<i64>,
+        /// The weight of each class; empty: all alike.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        class_weights: Vec<f64>,
     },
     /// Of log probabilities and class indices; see [`Tensor::nll_loss`].
     Nll {
@@ -89,9 +101,16 @@ pub enum LossSpec {
         /// The weight of ones, of each question; empty: 1.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pos_weight: Vec<f64>,
+        /// The weight of each question; empty: all alike.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        weight: Vec<f64>,
     },
     /// Of probabilities and zeros or ones; see [`Tensor::bce_loss`].
-    Bce,
+    Bce {
+        /// The weight of each question; empty: all alike.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        weight: Vec<f64>,
+    },
     /// The mean square; see [`Tensor::mse_loss`].
     Mse,
     /// The mean absolute difference; see [`Tensor::l1_loss`].
@@ -134,6 +153,9 @@ pub enum LossSpec {
         /// By how much.
         #[serde(default = "one")]
         margin: f64,
+        /// The weight of each class; empty: all alike.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        class_weights: Vec<f64>,
     },
     /// Of scores and ±1; see [`Tensor::soft_margin_loss`].
     SoftMargin,
@@ -144,7 +166,14 @@ pub enum LossSpec {
         margin: f64,
     },
     /// Of scores and several classes, each 0 or 1; see [`Tensor::multilabel_soft_margin_loss`].
-    MultilabelSoftMargin,
+    MultilabelSoftMargin {
+        /// The weight of each class; empty: all alike.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        class_weights: Vec<f64>,
+    },
+    /// Of scores and several classes, each 0 or 1: those that are there should be ahead of those that are not; see [`Tensor::multilabel_margin_loss`],
+    /// which takes lists of classes, that are made of the zeros and ones.
+    MultilabelMargin,
     /// Of logits and zeros or ones, where ones are rare; see [`Tensor::focal_loss`].
     Focal {
         /// The weight of ones; negative: none.
@@ -176,12 +205,12 @@ impl LossSpec {
 
     /// Cross-entropy along the last axis, with PyTorch's defaults.
     pub fn token_cross_entropy() -> LossSpec {
-        LossSpec::TokenCrossEntropy { label_smoothing: 0.0, ignore_index: ignored() }
+        LossSpec::TokenCrossEntropy { label_smoothing: 0.0, ignore_index: ignored(), class_weights: Vec::new() }
     }
 
     /// Binary cross-entropy of logits.
     pub fn bce_with_logits() -> LossSpec {
-        LossSpec::BceWithLogits { pos_weight: Vec::new() }
+        LossSpec::BceWithLogits { pos_weight: Vec::new(), weight: Vec::new() }
     }
 
     /// What the network's answers are.
@@ -189,8 +218,9 @@ impl LossSpec {
         match self {
             LossSpec::CrossEntropy { .. } | LossSpec::TokenCrossEntropy { .. } | LossSpec::MultiMargin { .. } => Task::Classes,
             LossSpec::Nll { .. } => Task::LogClasses,
-            LossSpec::BceWithLogits { .. } | LossSpec::Focal { .. } | LossSpec::MultilabelSoftMargin => Task::Binary,
-            LossSpec::Bce | LossSpec::Dice { .. } => Task::Probabilities,
+            LossSpec::BceWithLogits { .. } | LossSpec::Focal { .. } => Task::Binary,
+            LossSpec::MultilabelSoftMargin { .. } | LossSpec::MultilabelMargin => Task::Binary,
+            LossSpec::Bce { .. } | LossSpec::Dice { .. } => Task::Probabilities,
             LossSpec::Mse
             | LossSpec::L1
             | LossSpec::Huber { .. }
@@ -227,7 +257,7 @@ impl LossSpec {
                 let weight = weights("class_weights", class_weights)?;
                 Box::new(nn::CrossEntropyLoss { weight, ignore_index: *ignore_index, label_smoothing: *label_smoothing, reduction })
             }
-            LossSpec::TokenCrossEntropy { label_smoothing, ignore_index } => {
+            LossSpec::TokenCrossEntropy { label_smoothing, ignore_index, class_weights } => {
                 if !(0.0..=1.0).contains(label_smoothing) {
                     let cause = format!("the loss's `label_smoothing` is {label_smoothing}");
                     return Err(Error::argument(cause, "give a number from 0 to 1"));
@@ -236,6 +266,7 @@ impl LossSpec {
                     axis: Some(-1),
                     label_smoothing: *label_smoothing,
                     ignore_index: *ignore_index,
+                    weight: weights("class_weights", class_weights)?,
                     ..CrossEntropyOptions::default()
                 };
                 Box::new(move |x: &Tensor, y: &Tensor| x.cross_entropy_with(y, &options))
@@ -243,10 +274,12 @@ impl LossSpec {
             LossSpec::Nll { ignore_index, class_weights } => {
                 Box::new(nn::NllLoss { weight: weights("class_weights", class_weights)?, ignore_index: *ignore_index, reduction })
             }
-            LossSpec::BceWithLogits { pos_weight } => {
-                Box::new(nn::BceWithLogitsLoss { weight: None, pos_weight: weights("pos_weight", pos_weight)?, reduction })
-            }
-            LossSpec::Bce => Box::new(nn::BceLoss::default()),
+            LossSpec::BceWithLogits { pos_weight, weight } => Box::new(nn::BceWithLogitsLoss {
+                weight: weights("weight", weight)?,
+                pos_weight: weights("pos_weight", pos_weight)?,
+                reduction,
+            }),
+            LossSpec::Bce { weight } => Box::new(nn::BceLoss { weight: weights("weight", weight)?, reduction }),
             LossSpec::Mse => Box::new(nn::MseLoss::default()),
             LossSpec::L1 => Box::new(nn::L1Loss::default()),
             LossSpec::Huber { delta } => Box::new(nn::HuberLoss { delta: at_least("delta", *delta, f64::MIN_POSITIVE)?, reduction }),
@@ -255,10 +288,18 @@ impl LossSpec {
             LossSpec::PoissonNll { log_input, full, eps } => {
                 Box::new(nn::PoissonNllLoss { log_input: *log_input, full: *full, eps: at_least("eps", *eps, 0.0)?, reduction })
             }
-            LossSpec::MultiMargin { p, margin } => Box::new(nn::MultiMarginLoss { p: *p, margin: *margin, weight: None, reduction }),
+            LossSpec::MultiMargin { p, margin, class_weights } => {
+                Box::new(nn::MultiMarginLoss { p: *p, margin: *margin, weight: weights("class_weights", class_weights)?, reduction })
+            }
             LossSpec::SoftMargin => Box::new(nn::SoftMarginLoss::default()),
             LossSpec::HingeEmbedding { margin } => Box::new(nn::HingeEmbeddingLoss { margin: *margin, reduction }),
-            LossSpec::MultilabelSoftMargin => Box::new(nn::MultiLabelSoftMarginLoss::default()),
+            LossSpec::MultilabelSoftMargin { class_weights } => {
+                Box::new(nn::MultiLabelSoftMarginLoss { weight: weights("class_weights", class_weights)?, reduction })
+            }
+            LossSpec::MultilabelMargin => {
+                let loss = nn::MultiLabelMarginLoss { reduction };
+                Box::new(move |x: &Tensor, y: &Tensor| loss.forward(x, &listed(y)))
+            }
             LossSpec::Focal { alpha, gamma } => {
                 Box::new(nn::FocalLoss { alpha: *alpha, gamma: at_least("gamma", *gamma, 0.0)?, reduction })
             }

@@ -14,13 +14,16 @@ mod config;
 mod data;
 mod file;
 mod fit;
+mod groups;
 mod host;
 mod kind;
 mod kinds;
 mod loss;
 mod metrics;
 mod named;
+mod norms;
 mod optimizer;
+mod pads;
 mod parts;
 mod predict;
 mod rules;
@@ -33,39 +36,46 @@ mod spec;
 mod stopping;
 mod summary;
 mod training;
+mod weights;
 mod windows;
+mod writer;
 
 pub use accuracy::BinaryAccuracy;
 pub use around::{AdaptiveClip, GradientSettings, LookaheadSettings, NoiseSettings, Normalization, SamSettings};
 pub use builder::NetworkBuilder;
 pub use config::RunConfig;
 pub use data::{CsvData, DataSpec, IMAGES, ImageData, ImageForm, Prepared, Samples, TABLE};
+pub use groups::ParameterGroup;
 pub use host::ToHost;
 pub use kind::LayerKind;
 pub use loss::{LossSpec, Task};
 pub use metrics::{AverageSpec, ClassSettings, MetricSpec};
+pub use norms::{GroupNormSettings, InstanceNormSettings, LayerNormSettings, NormSettings, ResponseNormSettings, RmsNormSettings};
 pub use optimizer::{
     AdadeltaSettings, AdafactorSettings, AdagradSettings, AdamSettings, AdamW8bitSettings, AdamWScheduleFreeSettings, AdamWSettings,
-    AdamaxSettings, AdanSettings, AsgdSettings, LambSettings, LarsSettings, LbfgsSettings, LionSettings, MuonAdjust, MuonSettings,
-    NAdamSettings, OptimizerSpec, RAdamSettings, RmsPropSettings, RpropSettings, SgdScheduleFreeSettings, SgdSettings, ShampooSettings,
-    SophiaSettings, SparseAdamSettings,
+    AdamaxSettings, AdanSettings, AsgdSettings, LambSettings, LarsSettings, LbfgsSettings, LionSettings, MuonAdjust, MuonPrecision,
+    MuonSettings, NAdamSettings, OptimizerSpec, RAdamSettings, RmsPropSettings, RpropSettings, SgdScheduleFreeSettings, SgdSettings,
+    ShampooSettings, SophiaSettings, SparseAdamSettings,
 };
-pub use predict::{Answer, Predictor};
+pub use pads::Pads;
+pub use predict::{Answer, Predictor, Takes};
 pub use schedule::{AnnealSpec, BetterSpec, ScheduleSpec, Unit};
 pub use sequences::{
-    Bag, EmbeddingBagSettings, EmbeddingSettings, Give, HiddenActivation, RecurrentActivation, RecurrentSettings, RnnSettings,
-    TransformerSettings,
+    AttentionSettings, Bag, EmbeddingBagSettings, EmbeddingSettings, Give, HiddenActivation, RecurrentActivation, RecurrentSettings,
+    RnnSettings, RotaryLayout, TransformerSettings,
 };
 pub use settings::{
-    ConvSettings, ConvTransposeSettings, DenseSettings, LpPoolSettings, NormSettings, PaddingMode, PoolSettings, UpsampleMode,
-    UpsampleSettings, WindowSettings,
+    ConvSettings, ConvTransposeSettings, DenseSettings, LpPoolSettings, PaddingMode, PoolSettings, UpsampleMode, UpsampleSettings,
+    WindowSettings,
 };
-pub use sizes::{Padding, Sizes};
-pub use sources::{ArrayFile, ArrayFiles, TextData, TextsData, VOCABULARY};
+pub use sizes::{Factors, Padding, Sizes};
+pub use sources::{ArrayFile, ArrayFiles, TEXTS, TextData, TextForm, TextsData, VOCABULARY};
 pub use spec::LayerSpec;
 pub use stopping::{Keeping, Stopping};
 pub use summary::{Row, Summary};
 pub use training::{PrecisionSpec, TrainingConfig};
+pub use weights::{SpectralNormSettings, WeightNormSettings};
+pub use writer::{GPT, Generation, GptForm, Writer, Written};
 
 use parts::Stack;
 use serde::{Deserialize, Serialize};

@@ -4,11 +4,12 @@
 
 use super::{
     around::Around,
+    groups::{self, ParameterGroup},
     rules::{self, AnyRule, Renewing},
 };
 use serde::{Deserialize, Serialize};
 use unigrad_nn::{self as nn, AdjustLr, Error, Module, Optimize, Result};
-use unigrad_tensor::Tensor;
+use unigrad_tensor::{DType, Tensor};
 
 /// How the size of Muon's steps follows from a matrix's shape; see [`unigrad_nn::AdjustLr`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,32 @@ impl MuonAdjust {
             MuonAdjust::Original => AdjustLr::Original,
             MuonAdjust::MatchRmsAdamw => AdjustLr::MatchRmsAdamW,
             MuonAdjust::SpectralUnclamped => AdjustLr::SpectralUnclamped,
+        }
+    }
+}
+
+/// What Muon's iterations are computed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MuonPrecision {
+    /// `bf16`.
+    #[default]
+    Bf16,
+    /// `f16`.
+    F16,
+    /// `f32`.
+    F32,
+    /// `f64`.
+    F64,
+}
+
+impl MuonPrecision {
+    fn of(self) -> DType {
+        match self {
+            MuonPrecision::Bf16 => DType::BF16,
+            MuonPrecision::F16 => DType::F16,
+            MuonPrecision::F32 => DType::F32,
+            MuonPrecision::F64 => DType::F64,
         }
     }
 }
@@ -275,13 +302,14 @@ optimizers! {
         iterations: usize = 5, "How often a matrix is made more orthogonal.";
         coefficients: [f64; 3] = [3.4445, -4.7750, 2.0315], "Of the polynomial that does it.";
         adjust_lr: MuonAdjust = MuonAdjust::Original, "How a step's size follows from a matrix's shape.";
+        precision: MuonPrecision = MuonPrecision::Bf16, "What the iterations are computed in.";
         adamw_lr: f64 = 3e-4, "The rate of what is no matrix of a hidden layer.";
         adamw_betas: [f64; 2] = [0.9, 0.999], "How slowly its two moments forget.";
         adamw_eps: f64 = 1e-8, "What is added to the root of its second moment.";
         adamw_weight_decay: f64 = 1e-2, "How strongly it is pulled to zero.";
     } keeps |_s| 1,
     |s, p| nn::Muon::new(p, s.lr)?.momentum(s.momentum).nesterov(s.nesterov).weight_decay(s.weight_decay).eps(s.eps)
-        .iterations(s.iterations, s.coefficients.into()).adjust_lr(s.adjust_lr.of());
+        .iterations(s.iterations, s.coefficients.into()).adjust_lr(s.adjust_lr.of()).precision(s.precision.of());
 
     Shampoo(ShampooSettings) "Gradients between inverse roots of the sums of their products (Gupta et al., 2018)." {
         lr: 1e-2,
@@ -343,6 +371,14 @@ optimizers! {
     |_s, p| Err::<nn::Sgd, _>(Error::Internal(format!("L-BFGS of {} parameters as a rule", Vec::<Tensor>::len(&p))))?;
 }
 
+/// What a rule cannot have for some parameters alone.
+fn one_of_all(what: &str) -> Error {
+    Error::argument(
+        format!("a group with settings of its own of `{what}`, which is one for all parameters"),
+        "leave the group's settings out",
+    )
+}
+
 impl Default for OptimizerSpec {
     fn default() -> OptimizerSpec {
         OptimizerSpec::Adam(AdamSettings::default())
@@ -357,15 +393,20 @@ impl OptimizerSpec {
     /// The optimizer of a model's parameters: of those that require a gradient. An error if a setting makes no sense, or no parameter is left.
     #[track_caller]
     pub fn build<M: Module + ?Sized>(&self, model: &M) -> Result<Box<dyn Optimize>> {
-        self.build_around(model, &Around::default())
+        self.build_around(model, &Around::default(), &[])
     }
 
-    /// As [`OptimizerSpec::build`], with what surrounds the rule.
+    /// As [`OptimizerSpec::build`], with what surrounds the rule, and parameters with settings of their own.
     #[track_caller]
-    pub(super) fn build_around<M: Module + ?Sized>(&self, model: &M, around: &Around) -> Result<Box<dyn Optimize>> {
-        self.check()?;
-        let parameters: Vec<Tensor> = model.parameters().into_iter().filter(Tensor::is_variable).collect();
-        if parameters.is_empty() {
+    pub(super) fn build_around<M: Module + ?Sized>(
+        &self,
+        model: &M,
+        around: &Around,
+        groups: &[ParameterGroup],
+    ) -> Result<Box<dyn Optimize>> {
+        let members = groups::split(self, groups, model.named_parameters())?;
+        members.iter().try_for_each(|(own, _)| own.check())?;
+        if members.is_empty() {
             return Err(Error::argument(
                 "the model has no parameter to train",
                 "add a layer with parameters, or let some require gradients",
@@ -374,18 +415,36 @@ impl OptimizerSpec {
         match self {
             OptimizerSpec::Lbfgs(settings) => {
                 rules::alone("lbfgs", around, false)?;
+                let [(own, parameters)] = <[_; 1]>::try_from(members).map_err(|_| one_of_all("lbfgs"))?;
+                if own != *self {
+                    return Err(one_of_all("lbfgs"));
+                }
                 rules::lbfgs(settings, parameters)
             }
             OptimizerSpec::Sophia(settings) => {
                 rules::alone("sophia", around, true)?;
-                Ok(Box::new(Renewing { optimizer: around.treated(sophia(settings, parameters)?), every: settings.every }))
+                let every = |own: &OptimizerSpec| matches!(own, OptimizerSpec::Sophia(own) if own.every == settings.every);
+                if !members.iter().all(|(own, _)| every(own)) {
+                    return Err(one_of_all("sophia` with an `every"));
+                }
+                let optimizer = rules::joined(members, |own, parameters| match own {
+                    OptimizerSpec::Sophia(own) => sophia(own, parameters),
+                    _ => Err(one_of_all("sophia")),
+                })?;
+                Ok(Box::new(Renewing { optimizer: around.treated(optimizer), every: settings.every }))
             }
-            OptimizerSpec::Muon(settings) => rules::muon(settings, self.rule()?, model, parameters, around),
+            OptimizerSpec::Muon(_) => {
+                let members = members.into_iter().map(|(own, parameters)| match &own {
+                    OptimizerSpec::Muon(settings) => Ok((own.rule()?, settings.clone(), parameters)),
+                    _ => Err(one_of_all("muon")),
+                });
+                rules::muon(members.collect::<Result<_>>()?, model, around)
+            }
             OptimizerSpec::AdamwScheduleFree(_) | OptimizerSpec::SgdScheduleFree(_) if around.lookahead.is_some() => {
                 let cause = "`lookahead` around a schedule-free optimizer, which averages its steps already";
                 Err(Error::argument(cause, "leave one of them out"))
             }
-            _ => rules::plain(self.rule()?, parameters, self.lr(), around),
+            _ => around.around(rules::joined(members, |own, parameters| own.rule()?.optimizer(parameters, own.lr()))?),
         }
     }
 

@@ -1,12 +1,12 @@
-//! Predictions of a model file for the kind of data that it learned from: tables and image files.
+//! Predictions of a model file for the kind of data that it learned from: tables, image files, texts of classes. What continues texts is `writer.rs`.
 //!
 //! In: a network whose file says how its data were encoded. Out: answers in the data's own words: classes by name, numbers in their own unit.
 //! Always: data pass the encoding that was learned; what it does not know is an error with file and line.
 
-use super::{IMAGES, ImageForm, Network, TABLE, Task};
+use super::{IMAGES, ImageForm, Network, TABLE, TEXTS, Task, TextForm, VOCABULARY};
 use std::path::Path;
-use unigrad_data::{Csv, CsvOptions, Picture, TableSchema};
-use unigrad_nn::{Error, HostTensor, Result, random::Rng};
+use unigrad_data::{Csv, CsvOptions, Picture, TableSchema, TokenVocabulary};
+use unigrad_nn::{Archive, Error, HostTensor, Result, random::Rng};
 use unigrad_tensor::{DType, Device};
 
 /// Image files that are decoded at once.
@@ -29,6 +29,18 @@ pub enum Answer {
 enum Form {
     Table(TableSchema),
     Images(ImageForm),
+    Texts(TokenVocabulary, TextForm),
+}
+
+/// What a model file takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Rows of tables: [`Predictor::table`].
+    Tables,
+    /// Image files: [`Predictor::images`].
+    Images,
+    /// Texts, each of which has a class: [`Predictor::texts`].
+    Texts,
 }
 
 /// A network with what its file says of its data.
@@ -41,10 +53,16 @@ impl Predictor {
     /// Reads a model file that `unigrad train csv`, `images` or `config` wrote.
     pub fn load(path: impl AsRef<Path>, device: &Device) -> Result<Predictor> {
         let path = path.as_ref();
-        let network = Network::load_on(path, device)?;
+        Predictor::from_archive(Archive::load(path)?, path, device)
+    }
+
+    /// The network of a file's content; `path` is what errors name.
+    pub fn from_archive(archive: Archive, path: &Path, device: &Device) -> Result<Predictor> {
+        let network = Network::from_archive(archive, path, device)?;
         let wrong = |cause: String| Error::format(path, cause, "use a model file as the training wrote it");
-        let (form, outputs) = match (network.metadata(TABLE), network.metadata(IMAGES)) {
-            (Some(table), _) => {
+        let of_texts = network.metadata(VOCABULARY).zip(network.metadata(TEXTS));
+        let (form, outputs) = match (network.metadata(TABLE), network.metadata(IMAGES), of_texts) {
+            (Some(table), ..) => {
                 let schema = TableSchema::from_json(table, path)?;
                 let outputs = schema.classes().len().max(1);
                 if network.input_shape() != [schema.n_features()] {
@@ -56,7 +74,7 @@ impl Predictor {
                 }
                 (Form::Table(schema), outputs)
             }
-            (None, Some(images)) => {
+            (None, Some(images), _) => {
                 let form: ImageForm = serde_json::from_str(images)
                     .map_err(|e| wrong(format!("its form of images is damaged: {}", unigrad_device::printable(&e.to_string()))))?;
                 let (channels, outputs) = (if form.grey { 1 } else { 3 }, form.classes.len());
@@ -65,12 +83,22 @@ impl Predictor {
                 }
                 (Form::Images(form), outputs)
             }
-            (None, None) => {
+            (None, None, Some((vocabulary, texts))) => {
+                let vocabulary = TokenVocabulary::from_json(vocabulary, path)?;
+                let form: TextForm = serde_json::from_str(texts)
+                    .map_err(|e| wrong(format!("its classes of texts are damaged: {}", unigrad_device::printable(&e.to_string()))))?;
+                if !matches!(network.input_shape(), [_]) {
+                    return Err(wrong(format!("takes inputs {:?}, and texts are lists of tokens", network.input_shape())));
+                }
+                let outputs = form.classes.len();
+                (Form::Texts(vocabulary, form), outputs)
+            }
+            (None, None, None) => {
                 let cause = "does not say how its data were encoded";
                 return Err(Error::format(
                     path,
                     cause,
-                    "use a model of `unigrad train csv` or `images`, or call `Network::predict` from a program",
+                    "use a model of `unigrad train csv`, `images`, or `config` with text, or call `Network::predict` from a program",
                 ));
             }
         };
@@ -80,16 +108,20 @@ impl Predictor {
         Ok(Predictor { network, form })
     }
 
-    /// Whether it takes tables; else it takes images.
-    pub fn takes_tables(&self) -> bool {
-        matches!(self.form, Form::Table(_))
+    /// What it takes.
+    pub fn takes(&self) -> Takes {
+        match self.form {
+            Form::Table(_) => Takes::Tables,
+            Form::Images(_) => Takes::Images,
+            Form::Texts(..) => Takes::Texts,
+        }
     }
 
     /// The answers to a table's rows. The column of the target may be there or not.
     pub fn table(&mut self, path: impl AsRef<Path>, options: &CsvOptions) -> Result<Vec<Answer>> {
         let path = path.as_ref();
         let Form::Table(schema) = &self.form else {
-            return Err(Error::format(path, "is a table, and the model takes images", "name image files"));
+            return Err(Error::format(path, "is a table, and the model takes none", "name files of the kind that it was trained on"));
         };
         let csv = Csv::read(path, options)?;
         if csv.n_rows() == 0 {
@@ -102,8 +134,8 @@ impl Predictor {
     /// The answers to image files.
     pub fn images(&mut self, paths: &[impl AsRef<Path>]) -> Result<Vec<Answer>> {
         let Form::Images(form) = &self.form else {
-            let cause = "the model takes tables, and not images";
-            return Err(Error::argument(cause, "name CSV files"));
+            let cause = "the model takes no images";
+            return Err(Error::argument(cause, "name files of the kind that it was trained on"));
         };
         let form = form.clone();
         let mut answers = Vec::with_capacity(paths.len());
@@ -120,6 +152,29 @@ impl Predictor {
             answers.extend(self.answers(&all, &form.classes, |x| x)?);
         }
         Ok(answers)
+    }
+
+    /// The answers to texts. Tokens that the model does not know count as unknown ones; a text of nothing else is an error.
+    pub fn texts(&mut self, texts: &[impl AsRef<str>]) -> Result<Vec<Answer>> {
+        let Form::Texts(vocabulary, form) = &self.form else {
+            return Err(Error::argument("the model takes no texts", "name files of the kind that it was trained on"));
+        };
+        let length = self.network.input_shape().first().copied().unwrap_or(0);
+        let mut tokens = Vec::with_capacity(texts.len() * length);
+        for (at, text) in texts.iter().enumerate() {
+            let mut own = vocabulary.encode(text.as_ref());
+            if own.iter().all(|token| *token == TokenVocabulary::UNKNOWN) {
+                let cause = format!("text {} has nothing that the model knows", at + 1);
+                return Err(Error::argument(cause, "give a text of the kind that it was trained on"));
+            }
+            own.resize(length, TokenVocabulary::PADDING);
+            tokens.extend(own);
+        }
+        let classes = form.classes.clone();
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.answers(&unigrad_data::array(&tokens, &[texts.len(), length])?, &classes, |x| x)
     }
 
     fn answers(&mut self, inputs: &HostTensor, classes: &[String], unscale: impl Fn(f64) -> f64) -> Result<Vec<Answer>> {

@@ -3,11 +3,11 @@
 //! In: a rule with its settings, a model's parameters, what surrounds the rule. Out: one optimizer, whose steps are transactions.
 //! Always: a rule computes what it computes in an optimizer of its own, to the last bit. What a rule cannot have around it is an error with its name.
 
-use super::{around::Around, optimizer::MuonSettings};
-use std::collections::BTreeMap;
-use unigrad_nn::{
-    self as nn, AdamW, Error, Group, HostTensor, Lbfgs, Module, Optimize, Optimizer, Result, Rule, Sophia, StepNumbers, Visitor,
+use super::{
+    around::Around,
+    optimizer::{MuonSettings, OptimizerSpec},
 };
+use unigrad_nn::{self as nn, AdamW, Error, Group, Lbfgs, Module, Optimize, Optimizer, Result, Rule, Sophia, StepNumbers, Visitor};
 use unigrad_tensor::Tensor;
 
 /// A rule, whichever: so that all rules share one optimizer's code.
@@ -19,7 +19,7 @@ impl AnyRule {
         AnyRule(Box::new(optimizer.rule().clone()))
     }
 
-    fn optimizer(self, parameters: Vec<Tensor>, lr: f64) -> Result<Optimizer<AnyRule>> {
+    pub(super) fn optimizer(self, parameters: Vec<Tensor>, lr: f64) -> Result<Optimizer<AnyRule>> {
         Optimizer::with_rule(self, vec![Group { parameters, lr, weight_decay: None }])
     }
 }
@@ -82,9 +82,20 @@ impl Rule for AnyRule {
     }
 }
 
-/// The optimizer of a rule, with all that surrounds it.
-pub(super) fn plain(rule: AnyRule, parameters: Vec<Tensor>, lr: f64, around: &Around) -> Result<Box<dyn Optimize>> {
-    around.around(rule.optimizer(parameters, lr)?)
+/// One optimizer of groups with settings of their own.
+pub(super) fn joined<R: Rule>(
+    members: Vec<(OptimizerSpec, Vec<Tensor>)>,
+    make: impl Fn(&OptimizerSpec, Vec<Tensor>) -> Result<Optimizer<R>>,
+) -> Result<Optimizer<R>> {
+    let mut joined: Option<Optimizer<R>> = None;
+    for (own, parameters) in members {
+        let next = make(&own, parameters)?;
+        joined = Some(match joined {
+            Some(all) => all.join(next)?,
+            None => next,
+        });
+    }
+    joined.ok_or_else(|| Error::argument("an optimizer of no parameter", "let some parameter be trained"))
 }
 
 /// Shows the tables of embeddings, which are matrices and no hidden layer's.
@@ -104,31 +115,37 @@ impl<'m> Visitor<'m> for Tables {
     fn buffer(&mut self, _: &str, _: &'m Tensor) {}
 }
 
-/// Muon for the matrices of hidden layers, AdamW for the rest: one optimizer of two groups. The last matrix is the output's.
+/// Muon for the matrices of hidden layers, AdamW for the rest, of each member: one optimizer. The last matrix of all is the output's.
 pub(super) fn muon<M: Module + ?Sized>(
-    settings: &MuonSettings,
-    rule: AnyRule,
+    members: Vec<(AnyRule, MuonSettings, Vec<Tensor>)>,
     model: &M,
-    parameters: Vec<Tensor>,
     around: &Around,
 ) -> Result<Box<dyn Optimize>> {
     let mut tables = Tables::default();
     model.visit(&mut tables);
     let is_matrix = |parameter: &Tensor| parameter.rank() == 2 && !tables.0.iter().any(|table| table.same(parameter));
-    let last = parameters.iter().rposition(is_matrix);
-    let (mut hidden, mut rest) = (Vec::new(), Vec::new());
-    for (at, parameter) in parameters.into_iter().enumerate() {
-        (if is_matrix(&parameter) && Some(at) != last { &mut hidden } else { &mut rest }).push(parameter);
+    let last = model.parameters().into_iter().rfind(is_matrix);
+    let mut all: Option<Optimizer<AnyRule>> = None;
+    let mut any_hidden = false;
+    for (rule, s, parameters) in members {
+        let is_hidden = |parameter: &Tensor| is_matrix(parameter) && !last.as_ref().is_some_and(|last| last.same(parameter));
+        let (hidden, rest): (Vec<Tensor>, Vec<Tensor>) = parameters.into_iter().partition(is_hidden);
+        any_hidden |= !hidden.is_empty();
+        let beside = AdamW::new(Vec::new(), s.adamw_lr)?.betas(s.adamw_betas[0], s.adamw_betas[1]);
+        let beside = AnyRule::of(&beside.eps(s.adamw_eps).weight_decay(s.adamw_weight_decay)).optimizer(rest, s.adamw_lr)?;
+        let own = rule.optimizer(hidden, s.lr)?.join(beside)?;
+        all = Some(match all {
+            Some(all) => all.join(own)?,
+            None => own,
+        });
     }
-    if hidden.is_empty() {
-        let cause = "the optimizer `muon` trains matrices of hidden layers, and the network has none beside its output's";
-        return Err(Error::argument(cause, "use `adamw`, or a network with more dense layers"));
+    match all.filter(|_| any_hidden) {
+        Some(all) => around.around(all),
+        None => {
+            let cause = "the optimizer `muon` trains matrices of hidden layers, and the network has none beside its output's";
+            Err(Error::argument(cause, "use `adamw`, or a network with more dense layers"))
+        }
     }
-    let s = settings;
-    let beside =
-        AdamW::new(Vec::new(), s.adamw_lr)?.betas(s.adamw_betas[0], s.adamw_betas[1]).eps(s.adamw_eps).weight_decay(s.adamw_weight_decay);
-    let beside = AnyRule::of(&beside).optimizer(rest, s.adamw_lr)?;
-    around.around(rule.optimizer(hidden, s.lr)?.join(beside)?)
 }
 
 /// [`Sophia`] that renews its estimate itself, by Hutchinson's estimator, every few steps.
@@ -143,9 +160,7 @@ fn one_loss() -> Error {
 }
 
 impl Optimize for Renewing {
-    fn parameters(&self) -> Vec<Tensor> {
-        self.optimizer.parameters()
-    }
+    nn::forward_optimize!(self => self.optimizer);
 
     fn minimize(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
         Err(one_loss())
@@ -164,38 +179,6 @@ impl Optimize for Renewing {
 
     fn step_guarded(&mut self, _: &Tensor, _: &[&Tensor]) -> Result<()> {
         Err(one_loss())
-    }
-
-    fn zero_grad(&self) {
-        self.optimizer.zero_grad();
-    }
-
-    fn n_steps(&self) -> u64 {
-        self.optimizer.n_steps()
-    }
-
-    fn lr(&self) -> f64 {
-        self.optimizer.lr()
-    }
-
-    fn set_lr(&mut self, lr: f64) {
-        self.optimizer.set_lr(lr);
-    }
-
-    fn set_lr_factor(&mut self, factor: f64) {
-        self.optimizer.set_lr_factor(factor);
-    }
-
-    fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
-        self.optimizer.state_dict()
-    }
-
-    fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
-        self.optimizer.load_state_dict(state, n_steps)
-    }
-
-    fn state_bytes(&self) -> usize {
-        self.optimizer.state_bytes()
     }
 }
 

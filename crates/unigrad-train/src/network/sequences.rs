@@ -2,7 +2,10 @@
 //!
 //! Always: names and defaults are PyTorch's; what has no default there has none here.
 
-use super::{kind::yes, settings::one};
+use super::{
+    kind::{eps, yes},
+    settings::one,
+};
 use serde::{Deserialize, Serialize};
 
 /// Settings of `embedding`.
@@ -20,6 +23,23 @@ pub struct EmbeddingSettings {
     /// Vectors whose norm is greater are scaled to have this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_norm: Option<f64>,
+    /// Of which norm `max_norm` is.
+    #[serde(default = "euclidean")]
+    pub norm_type: f64,
+    /// Gradients of a token are divided by how often it comes up in the batch.
+    #[serde(default)]
+    pub scale_grad_by_freq: bool,
+}
+
+impl EmbeddingSettings {
+    /// Vectors of `size` features for `tokens` tokens.
+    pub fn new(tokens: usize, size: usize) -> EmbeddingSettings {
+        EmbeddingSettings { tokens, size, padding_idx: None, max_norm: None, norm_type: euclidean(), scale_grad_by_freq: false }
+    }
+}
+
+fn euclidean() -> f64 {
+    2.0
 }
 
 /// What becomes of a bag's vectors.
@@ -47,6 +67,18 @@ pub struct EmbeddingBagSettings {
     /// What becomes of a bag's vectors.
     #[serde(default)]
     pub mode: Bag,
+    /// The token that no bag counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub padding_idx: Option<i64>,
+    /// Vectors whose norm is greater are scaled to have this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_norm: Option<f64>,
+    /// Of which norm `max_norm` is.
+    #[serde(default = "euclidean")]
+    pub norm_type: f64,
+    /// Gradients of a token are divided by how often it comes up in the batch.
+    #[serde(default)]
+    pub scale_grad_by_freq: bool,
 }
 
 /// What a recurrent layer gives.
@@ -81,6 +113,13 @@ pub struct RecurrentSettings {
     /// What comes out.
     #[serde(default)]
     pub give: Give,
+    /// Features that a matrix makes of the state, of `lstm` only; 0: the state itself.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub proj_size: usize,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 /// The activation of a plain recurrent layer.
@@ -123,7 +162,7 @@ pub struct RnnSettings {
 impl RecurrentSettings {
     /// One layer, forward in time, that gives all states.
     pub fn new(hidden: usize) -> RecurrentSettings {
-        RecurrentSettings { hidden, n_layers: 1, bidirectional: false, dropout: 0.0, bias: true, give: Give::Sequence }
+        RecurrentSettings { hidden, n_layers: 1, bidirectional: false, dropout: 0.0, bias: true, give: Give::Sequence, proj_size: 0 }
     }
 
     /// Several layers.
@@ -143,6 +182,40 @@ impl RecurrentSettings {
         self.give = Give::Last;
         self
     }
+}
+
+/// Settings of `multihead_attention`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttentionSettings {
+    /// How many heads.
+    pub heads: usize,
+    /// The probability with which a weight is dropped while training.
+    #[serde(default)]
+    pub dropout: f64,
+    /// Whether there are biases.
+    #[serde(default = "yes")]
+    pub bias: bool,
+    /// A learned key and value that every position sees.
+    #[serde(default)]
+    pub add_bias_kv: bool,
+    /// A key and a value of zeros that every position sees.
+    #[serde(default)]
+    pub add_zero_attn: bool,
+    /// A position sees only itself and earlier ones.
+    #[serde(default)]
+    pub causal: bool,
+}
+
+/// Which features a rotation pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RotaryLayout {
+    /// `i` and `i + features / 2`.
+    #[default]
+    HalfSplit,
+    /// `2i` and `2i + 1`.
+    Interleaved,
 }
 
 /// The activation of a transformer's hidden layer.
@@ -194,6 +267,9 @@ pub struct TransformerSettings {
     /// Whether attention, linear maps and norms have biases.
     #[serde(default = "yes")]
     pub bias: bool,
+    /// Added to the variances of norms.
+    #[serde(default = "eps")]
+    pub eps: f64,
 }
 
 impl TransformerSettings {
@@ -209,6 +285,7 @@ impl TransformerSettings {
             causal: false,
             last_norm: false,
             bias: true,
+            eps: eps(),
         }
     }
 

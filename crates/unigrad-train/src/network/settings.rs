@@ -3,8 +3,8 @@
 //! Always: names and defaults are PyTorch's; what has no default there has none here.
 
 use super::{
-    kind::{eps, yes},
-    sizes::{Padding, Sizes},
+    kind::yes,
+    sizes::{Factors, Padding, Sizes},
 };
 use serde::{Deserialize, Serialize};
 
@@ -251,35 +251,24 @@ pub struct WindowSettings {
     pub dilation: Sizes,
 }
 
-/// Settings of `batch_norm`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NormSettings {
-    /// Added to the variance.
-    pub eps: f64,
-    /// How much of a running statistic a batch replaces.
-    pub momentum: f64,
-}
-
-impl Default for NormSettings {
-    fn default() -> NormSettings {
-        NormSettings { eps: eps(), momentum: 0.1 }
-    }
-}
-
 /// How elements between others are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UpsampleMode {
-    /// The nearest one.
+    /// The one at the lower corner.
     #[default]
     Nearest,
+    /// The one whose middle is nearest; PyTorch's `nearest-exact`.
+    #[serde(alias = "nearest-exact")]
+    NearestExact,
     /// Linear along each axis (bilinear of two, trilinear of three).
     #[serde(alias = "bilinear", alias = "trilinear")]
     Linear,
     /// Cubic along each axis.
     #[serde(alias = "bicubic")]
     Cubic,
+    /// Means over the regions that new elements cover.
+    Area,
 }
 
 /// Settings of `upsample`: a size or a factor.
@@ -291,9 +280,11 @@ pub struct UpsampleSettings {
     pub size: Option<Sizes>,
     /// What sizes are multiplied with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub factor: Option<f64>,
+    pub factor: Option<Factors>,
     /// How.
     pub mode: UpsampleMode,
     /// The first and the last element stay at the ends.
     pub align_corners: bool,
+    /// Of smaller results: an element is a mean over all that it covers, weighted by how it is interpolated; of two axes.
+    pub antialias: bool,
 }

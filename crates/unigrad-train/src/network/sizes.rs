@@ -63,7 +63,7 @@ impl Serialize for Sizes {
 }
 
 /// More axes than any layer has.
-const MAX_AXES: usize = 8;
+pub(super) const MAX_AXES: usize = 8;
 
 fn size<E: de::Error>(value: i64) -> Result<usize, E> {
     usize::try_from(value).map_err(|_| E::custom(format_args!("{value} is no size: it is below 0")))
@@ -101,6 +101,77 @@ impl<'de> Visitor<'de> for OfSizes {
 impl<'de> Deserialize<'de> for Sizes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Sizes, D::Error> {
         deserializer.deserialize_any(OfSizes)
+    }
+}
+
+/// A factor for each spatial axis: one for all of them, or a list with one each. In files: `2.0`, or `[2.0, 1.5]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factors(Vec<f64>);
+
+impl Factors {
+    /// As many as there are axes; `None` if the list has another length.
+    pub fn per_axis(&self, n: usize) -> Option<Vec<f64>> {
+        match self.0.as_slice() {
+            [one] => Some(vec![*one; n]),
+            all => (all.len() == n).then(|| all.to_vec()),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl From<f64> for Factors {
+    fn from(factor: f64) -> Factors {
+        Factors(vec![factor])
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for Factors {
+    fn from(factors: [f64; N]) -> Factors {
+        Factors(factors.to_vec())
+    }
+}
+
+impl Serialize for Factors {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.as_slice() {
+            [one] => one.serialize(serializer),
+            all => all.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Factors {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Factors, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Factors;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a factor, or a list with one factor for each axis")
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Factors, E> {
+                Ok(Factors::from(value as f64))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Factors, E> {
+                Ok(Factors::from(value as f64))
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Factors, E> {
+                Ok(Factors::from(value))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Factors, A::Error> {
+                let mut factors = Vec::new();
+                while let Some(factor) = sequence.next_element::<f64>()? {
+                    if factors.len() == MAX_AXES {
+                        return Err(de::Error::custom(format_args!("more than {MAX_AXES} factors")));
+                    }
+                    factors.push(factor);
+                }
+                if factors.is_empty() { Err(de::Error::custom("an empty list of factors")) } else { Ok(Factors(factors)) }
+            }
+        }
+        deserializer.deserialize_any(Any)
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     LossSpec,
     data::{IMAGES, ImageForm, Prepared},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -21,6 +21,23 @@ use unigrad_tensor::{DType, bf16, f16};
 
 /// The string of a model file that says which tokens it takes.
 pub const VOCABULARY: &str = "unigrad.vocabulary";
+/// The string of a model file that says which classes its texts have.
+pub const TEXTS: &str = "unigrad.texts";
+
+/// What a model of texts answers, as its file keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TextForm {
+    /// The classes, in the order of the outputs.
+    pub classes: Vec<String>,
+}
+
+impl TextForm {
+    fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| Error::Internal(format!("classes as JSON: {error}")))
+    }
+}
+
 /// Classes beyond so many are a mistake in the labels.
 const MAX_CLASSES: i64 = 1 << 20;
 
@@ -363,7 +380,7 @@ impl TextsData {
             n_outputs: table.classes.len(),
             n_tokens: Some(known.len()),
             loss: LossSpec::cross_entropy(),
-            metadata: vocabulary(&known)?,
+            metadata: vocabulary(&known)?.into_iter().chain([(TEXTS.to_owned(), TextForm { classes: table.classes }.to_json()?)]).collect(),
         })
     }
 }

@@ -173,11 +173,13 @@ pub(super) fn flops(kind: &LayerKind, input: &[usize], output: &[usize]) -> f64 
         K::Rnn(s) => recurrent(s.hidden, s.n_layers, s.bidirectional, 1.0),
         K::Lstm(s) => recurrent(s.hidden, s.n_layers, s.bidirectional, 4.0),
         K::Gru(s) => recurrent(s.hidden, s.n_layers, s.bidirectional, 3.0),
-        K::MultiheadAttention { .. } => attention(first(input), last(input)),
+        K::MultiheadAttention(_) => attention(first(input), last(input)),
         K::TransformerEncoder(s) => {
             let (length, size) = (first(input), last(input));
             s.n_layers as f64 * (attention(length, size) + 4.0 * length * size * s.hidden as f64)
         }
+        K::WeightNorm(s) => flops(&s.layer.kind, input, output),
+        K::SpectralNorm(s) => flops(&s.layer.kind, input, output),
         _ => 0.0,
     }
 }

@@ -5,6 +5,7 @@
 use super::{
     Network,
     around::{AdaptiveClip, GradientSettings, LookaheadSettings, SamSettings},
+    groups::ParameterGroup,
     metrics::{self, MetricSpec},
     named,
     optimizer::OptimizerSpec,
@@ -59,6 +60,9 @@ pub struct TrainingConfig {
     /// The update rule.
     #[serde(skip)]
     pub optimizer: OptimizerSpec,
+    /// Parameters with settings of their own. In files sections `[[groups]]`.
+    #[serde(skip)]
+    pub groups: Vec<ParameterGroup>,
     /// How the learning rate changes.
     #[serde(skip)]
     pub schedule: Option<ScheduleSpec>,
@@ -66,6 +70,8 @@ pub struct TrainingConfig {
     pub early_stopping: Option<Stopping>,
     /// Gradients are scaled down together to this norm at most.
     pub clip_norm: Option<f64>,
+    /// Of which norm that is: 2 of the Euclidean one, infinity of the greatest magnitude.
+    pub clip_norm_type: f64,
     /// Elements of gradients are at most so far from 0.
     pub clip_value: Option<f64>,
     /// Each parameter's gradient is scaled down to this norm at most.
@@ -130,9 +136,11 @@ impl Default for TrainingConfig {
             verbose: false,
             seed: 0,
             optimizer: OptimizerSpec::default(),
+            groups: Vec::new(),
             schedule: None,
             early_stopping: None,
             clip_norm: None,
+            clip_norm_type: 2.0,
             clip_value: None,
             clip_each_norm: None,
             clip_adaptively: None,

@@ -5,8 +5,9 @@
 
 use super::{
     build::Wrong,
-    checks::{Checked, SPATIAL, axes, channels, groups, number, size, sizes, weight},
+    checks::{Checked, MAX_SIZE, SPATIAL, axes, channels, groups, number, size, sizes, weight},
     kinds::Made,
+    pads::Pads,
     parts::Pad,
     settings::{
         ConvSettings, ConvTransposeSettings, LpPoolSettings, PaddingMode, PoolSettings, UpsampleMode, UpsampleSettings, WindowSettings,
@@ -151,24 +152,37 @@ pub(super) fn upsample(s: &UpsampleSettings, x: &[usize]) -> Made {
     let n = x.len() - 2;
     let mode = match s.mode {
         UpsampleMode::Nearest => InterpolateMode::Nearest,
+        UpsampleMode::NearestExact => InterpolateMode::NearestExact,
+        UpsampleMode::Area => InterpolateMode::Area,
         UpsampleMode::Linear => InterpolateMode::Linear,
         UpsampleMode::Cubic => InterpolateMode::Cubic,
     };
-    let mut options = match (&s.size, s.factor) {
+    let mut options = match (&s.size, &s.factor) {
         (Some(size), None) => InterpolateOptions::sizes(mode, &sizes("size", size, n, 1)?),
-        (None, Some(factor)) => {
-            InterpolateOptions::scales(mode, &[number("factor", factor, factor > 0.0 && factor <= 1e4, "above 0, at most 10000")?])
+        (None, Some(factors)) => {
+            let all = factors.per_axis(n).ok_or_else(|| {
+                Wrong::new(format!("`factor` has {} numbers for {n} axes", factors.len()), "give one for all axes, or one for each")
+            })?;
+            all.iter().try_for_each(|f| number("factor", *f, *f > 0.0 && *f <= 1e4, "above 0, at most 10000").map(|_| ()))?;
+            InterpolateOptions::scales(mode, &all)
         }
         _ => return Err(Wrong::new("it has neither `size` nor `factor`, or both", "give one of them")),
     };
-    options.align_corners = s.align_corners;
+    (options.align_corners, options.antialias) = (s.align_corners, s.antialias);
     Ok(Box::new(nn::Upsample::new(options)))
 }
 
-pub(super) fn padded(pad: &Sizes, x: &[usize], mode: PadMode) -> Made {
+pub(super) fn padded(pads: &Pads, x: &[usize], mode: PadMode) -> Made {
     if x.len() < 3 {
         return Err(Wrong::new("it needs channels and at least one more axis", "bring the input to [channels, ..]"));
     }
-    let pads = sizes("pad", pad, x.len() - 2, 0)?.into_iter().map(|p| (p as i64, p as i64)).collect();
-    Ok(Box::new(Pad { pads, mode }))
+    let n = x.len() - 2;
+    let all = pads.per_axis(n).ok_or_else(|| {
+        Wrong::new(format!("`pad` has {} entries for {n} axes", pads.len()), "give one for all axes, or one for each: a number or a pair")
+    })?;
+    let most = MAX_SIZE as i64;
+    if let Some(wrong) = all.iter().flat_map(|(before, after)| [*before, *after]).find(|p| !(-most..=most).contains(p)) {
+        return Err(Wrong::new(format!("`pad` is {wrong}"), format!("use numbers from -{most} to {most}; below 0 they cut")));
+    }
+    Ok(Box::new(Pad { pads: all, mode }))
 }
