@@ -14,7 +14,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyFloat, PyInt, PyString},
 };
-use unigrad::tensor::{Axes, Device, Operand, Tensor, Value};
+use unigrad::tensor::{Axes, Operand, Tensor, Value};
 
 /// A tensor, a number, or an array of another library that becomes a tensor beside the one that it meets.
 pub(crate) enum Other {
@@ -190,9 +190,4 @@ pub(crate) fn kept(keepdim: Option<bool>, keepdims: Option<bool>) -> PyResult<bo
 /// The tensors of a sequence.
 pub(crate) fn tensors(given: &[PyRef<'_, PyTensor>]) -> Vec<Tensor> {
     given.iter().map(|tensor| tensor.tensor().clone()).collect()
-}
-
-/// A device of an argument, beside a tensor: that of the tensor where none is given.
-pub(crate) fn device_beside(py: Python<'_>, device: Option<crate::device::PyDevice>, tensor: &Tensor) -> PyResult<Device> {
-    device.map_or_else(|| tensor.device().or_raise(py), |device| Ok(device.0))
 }

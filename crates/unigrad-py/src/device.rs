@@ -3,13 +3,13 @@
 use crate::error::OrRaise;
 use pyo3::{Borrowed, exceptions::PyTypeError, prelude::*, types::PyType};
 use std::sync::{PoisonError, RwLock};
-use unigrad::device::{Config, Device, MemoryStats};
+use unigrad::device::{Config, Device};
 
 /// What computes: the CPU, or a GPU through one of its backends.
 ///
 /// >>> import unigrad
 /// >>> unigrad.Device("cpu")
-/// Device('cpu')
+/// Device('cpu:0')
 #[pyclass(name = "Device", module = "unigrad", frozen)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PyDevice(pub(crate) Device);
@@ -42,8 +42,7 @@ impl PyDevice {
     /// Bytes that tensors and plans have in use on it.
     #[getter]
     fn memory_allocated(&self) -> u64 {
-        let MemoryStats { in_use, .. } = self.0.memory_stats();
-        in_use
+        self.0.memory_stats().allocated
     }
 
     /// Frees what the memory pool keeps; returns how many bytes.

@@ -21,18 +21,18 @@ mod _unigrad {
     use super::*;
 
     #[pymodule_export]
+    use crate::tensor::PyTensor;
+    #[pymodule_export]
     use autograd::{NoGrad, grad, grad_enabled};
     #[pymodule_export]
     use creation::{
-        arange, block_diag, column_stack, concat, dstack, einsum, empty, eye, full, hstack, linspace, logspace, manual_seed, meshgrid,
-        multi_dot, ones, rand, randint, randn, randperm, stack, tensor, tril_indices, triu_indices, uniform, vstack, zeros,
+        _rebuild, arange, block_diag, column_stack, concat, dstack, einsum, empty, eye, full, hstack, linspace, logspace, manual_seed,
+        meshgrid, multi_dot, ones, rand, randint, randn, randperm, stack, tensor, tril_indices, triu_indices, uniform, vstack, zeros,
     };
     #[pymodule_export]
     use device::{PyDevice, default_device, devices, set_default_device};
     #[pymodule_export]
     use dtype::PyDType;
-    #[pymodule_export]
-    use tensor::PyTensor;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

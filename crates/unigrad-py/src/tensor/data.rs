@@ -166,6 +166,12 @@ impl Values {
 /// A tensor of an array's values and dtype.
 fn of_array(given: &Bound<'_, PyAny>, device: Device) -> PyResult<Tensor> {
     let py = given.py();
+    // An array without axes has a buffer without a shape.
+    if given.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0)
+        && let Ok(one) = given.call_method1("reshape", (1,))
+    {
+        return Ok(of_array(&one, device)?.reshape(Vec::<i64>::new()));
+    }
     // SAFETY: an attached interpreter, and a live object.
     if unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1 {
         return of_buffer(&PyUntypedBuffer::get(given)?, py, device);

@@ -18,10 +18,35 @@ use unigrad::tensor::{DType, IndexItem, Operand, Tensor};
 
 /// The entries of a key.
 fn items(key: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<Vec<IndexItem>> {
-    match key.cast::<PyTuple>() {
-        Ok(entries) => entries.iter().map(|entry| item(&entry, x)).collect(),
-        Err(_) => Ok(vec![item(key, x)?]),
+    let py = key.py();
+    let Ok(entries) = key.cast::<PyTuple>() else { return Ok(vec![item(key, x)?]) };
+    let mut items: Vec<IndexItem> = entries.iter().map(|entry| item(&entry, x)).collect::<PyResult<_>>()?;
+    // Beside arrays NumPy takes a number for an array without axes: it decides where the arrays' axes go.
+    if items.iter().any(|item| matches!(item, IndexItem::Tensor(_))) && items.iter().any(|item| matches!(item, IndexItem::At(_))) {
+        let device = x.device().or_raise(py)?;
+        // Numbers are checked now; those in tensors only when it runs.
+        let (mut axis, rank) = (0, x.rank());
+        let shape = x.shape();
+        let taken = |item: &IndexItem| match item {
+            IndexItem::NewAxis | IndexItem::Ellipsis => 0,
+            IndexItem::Tensor(mask) if mask.dtype() == DType::Bool => mask.rank(),
+            IndexItem::At(_) | IndexItem::Range { .. } | IndexItem::Tensor(_) => 1,
+        };
+        let left = rank.saturating_sub(items.iter().map(taken).sum());
+        for item in &mut items {
+            let width = if matches!(item, IndexItem::Ellipsis) { left } else { taken(item) };
+            if let IndexItem::At(at) = *item {
+                let size = shape.get(axis).map_or(0, |size| *size as i64);
+                if !(-size..size).contains(&at) {
+                    let message = format!("index {at} is out of range for axis {axis} of {shape:?}");
+                    return Err(crate::error::exception(py, unigrad::ErrorKind::Index, message));
+                }
+                *item = IndexItem::Tensor(Tensor::full_int([], at, DType::I64, &device));
+            }
+            axis += width;
+        }
     }
+    Ok(items)
 }
 
 fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<IndexItem> {
@@ -29,9 +54,8 @@ fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<IndexItem> {
     if entry.is_none() {
         return Ok(IndexItem::NewAxis);
     }
-    if let Ok(truth) = entry.cast::<PyBool>() {
-        let device = x.device().or_raise(py)?;
-        return Ok(IndexItem::Tensor(Tensor::full([], f64::from(u8::from(truth.is_true())), DType::Bool, &device)));
+    if entry.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("a bool beside other entries is no index: use a mask of one axis"));
     }
     if entry.is_instance_of::<PyInt>() {
         return Ok(IndexItem::At(entry.extract()?));
@@ -88,6 +112,10 @@ fn clamped(value: &Bound<'_, PyAny>) -> PyResult<i64> {
 #[pymethods]
 impl PyTensor {
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+        if let Ok(truth) = key.cast::<PyBool>() {
+            // One new axis, of one element or of none.
+            return made(py, || self.tensor().unsqueeze(0).narrow(0, 0, truth.is_true().into()));
+        }
         let items = items(key, self.tensor())?;
         if items.iter().any(|item| matches!(item, IndexItem::Tensor(index) if index.dtype() == DType::Bool)) {
             // Where a mask is true is read: the shape depends on it.
@@ -111,6 +139,13 @@ impl PyTensor {
             (_, Operand::Value(value)) => x.set_at(items.clone(), &x.new_full([], Operand::Value(value)).cast(x.dtype())),
         })?;
         self.replace(py, result.tensor())
+    }
+
+    /// The tensor with `values` where `indices` point, a tuple of what `x[..]` takes; with `accumulate` they are added to what is there.
+    #[pyo3(signature = (indices, values, accumulate=false))]
+    fn index_put(&self, py: Python<'_>, indices: &Bound<'_, PyAny>, values: &PyTensor, accumulate: bool) -> PyResult<PyTensor> {
+        let items = items(indices, self.tensor())?;
+        made(py, || self.tensor().index_put(items, values.tensor(), accumulate))
     }
 
     fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -7,6 +7,8 @@
 pub(crate) mod data;
 mod index;
 mod nets;
+// What PyO3 makes of methods that a macro writes has the macro's edition, not its own.
+#[allow(unsafe_op_in_unsafe_fn)]
 mod operators;
 mod ops;
 mod read;
@@ -20,7 +22,10 @@ use crate::{
     error::{self, OrRaise},
     origin::here,
 };
-use pyo3::{prelude::*, types::PyTuple};
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyTuple},
+};
 use unigrad::tensor::Tensor;
 
 /// An n-dimensional array on a device.
@@ -288,6 +293,16 @@ impl PyTensor {
         }
     }
 
+    /// What a pickle holds: bytes, dtype, shape, device, and whether gradients arrive at it.
+    #[expect(clippy::type_complexity, reason = "the protocol's own")]
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, PyDType, Vec<usize>, String, bool))> {
+        let x = &self.0;
+        let bytes = py.detach(|| x.to_bytes()).or_raise(py)?;
+        let device = x.device().or_raise(py)?.to_string();
+        let rebuild = py.import("unigrad._unigrad")?.getattr("_rebuild")?;
+        Ok((rebuild, (PyBytes::new(py, &bytes), PyDType(x.dtype()), x.shape(), device, x.is_variable() && !x.is_frozen())))
+    }
+
     fn __copy__(&self, py: Python<'_>) -> PyResult<PyTensor> {
         checked(py, self.0.clone())
     }
@@ -296,7 +311,10 @@ impl PyTensor {
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
         if self.0.needs_grad() && !self.0.is_variable() {
             let help = "copy a leaf, or `detach()` it first";
-            let message = format!("a tensor {:?} that is computed from one with `requires_grad` has no copy of its own\n help: {help}", self.0.shape());
+            let message = format!(
+                "a tensor {:?} that is computed from one with `requires_grad` has no copy of its own\n help: {help}",
+                self.0.shape()
+            );
             return Err(error::exception(py, unigrad::ErrorKind::Autograd, message));
         }
         made(py, || {

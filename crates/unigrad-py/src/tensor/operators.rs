@@ -3,14 +3,14 @@
 //! Always: beside a tensor stand tensors, numbers, and arrays of other libraries, on either side; for anything else Python asks the other object.
 
 use super::{PyTensor, made};
-use crate::arguments::Other;
+use crate::{arguments::Other, error::OrRaise};
 use pyo3::{
     IntoPyObjectExt,
     basic::CompareOp,
     prelude::*,
     types::{PyBool, PyTuple},
 };
-use unigrad::tensor::{DType, Literal, Operand, Tensor, Value};
+use unigrad::tensor::{DType, Operand, Tensor, Value};
 
 /// An operator with the tensor on the left.
 #[inline]
@@ -32,22 +32,21 @@ fn right(x: &PyTensor, py: Python<'_>, other: &Bound<'_, PyAny>, op: impl FnOnce
             let x = x.tensor();
             let left = match other.beside(py, x)? {
                 Operand::Tensor(tensor) => tensor,
-                Operand::Value(value) => weak(value, x),
+                Operand::Value(value) => weak(py, value, x)?,
             };
             made(py, || op(left, x))?.into_py_any(py)
         }
     }
 }
 
-/// A number as a tensor of rank 0, of the dtype that it makes of the tensor beside it. It is a run-time number: another one makes no other plan.
-fn weak(value: Value, beside: &Tensor) -> Tensor {
-    let dtype = beside.dtype();
-    let literal = match value {
-        Value::Float(value) | Value::Constant(value) => Literal::float(if dtype.is_float() { dtype } else { DType::F32 }, value),
-        Value::Int(value) => Literal::int(if dtype == DType::Bool { DType::I64 } else { dtype }, value),
-        Value::Bool(value) => Literal::int(dtype, value.into()),
-    };
-    Tensor::number_beside(literal, beside)
+/// A number as a tensor of rank 0, of the dtype that it makes of the tensor beside it.
+fn weak(py: Python<'_>, value: Value, beside: &Tensor) -> PyResult<Tensor> {
+    let (dtype, device) = (beside.dtype(), beside.device().or_raise(py)?);
+    Ok(match value {
+        Value::Float(value) | Value::Constant(value) => Tensor::scalar(value, if dtype.is_float() { dtype } else { DType::F32 }, &device),
+        Value::Int(value) => Tensor::full_int([], value, if dtype == DType::Bool { DType::I64 } else { dtype }, &device),
+        Value::Bool(value) => Tensor::full_int([], value.into(), dtype, &device),
+    })
 }
 
 macro_rules! arithmetic {
@@ -180,7 +179,7 @@ impl PyTensor {
     }
 
     /// The value of a tensor of one element, as a number of Python.
-    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let is_bool = self.tensor().dtype() == DType::Bool;
         match self.scalar(py, "item()")? {
             Scalar::Float(value) => value.into_bound_py_any(py),
@@ -209,7 +208,6 @@ pub(super) enum Scalar {
 impl PyTensor {
     /// The value of the only element.
     pub(super) fn scalar(&self, py: Python<'_>, what: &str) -> PyResult<Scalar> {
-        use crate::error::OrRaise;
         let x = self.tensor();
         if x.numel() != 1 {
             let message = format!("{what} of a tensor of {} elements, {:?}: it needs one", x.numel(), x.shape());
