@@ -2,7 +2,7 @@
 //!
 //! In: sources. Out: files, and whether they are what the sources say.
 
-use crate::{registry, source, stub};
+use crate::{python, registry, source, stub};
 use std::{fmt::Write, fs, process::ExitCode};
 
 /// A file, and what makes its text.
@@ -11,6 +11,7 @@ type Made = (&'static str, fn() -> Result<String, String>);
 const FILES: &[Made] = &[
     ("crates/unigrad-tensor/src/registry/methods.rs", registry::table),
     ("crates/unigrad-tensor/src/registry/ops.pyi", stub::stub),
+    ("crates/unigrad-py/src/tensor/ops.rs", python),
     ("docs/methods.md", methods),
     ("docs/settings.md", settings),
 ];
@@ -25,6 +26,11 @@ pub(crate) fn generate() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The native methods of Python's tensors, as `rustfmt` lays them out.
+fn python() -> Result<String, String> {
+    source::formatted(&python::ops()?)
 }
 
 fn methods() -> Result<String, String> {

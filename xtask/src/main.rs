@@ -9,6 +9,7 @@ mod fuzz;
 mod kernels;
 mod nvrtc;
 mod platforms;
+mod python;
 mod registry;
 mod setup;
 mod source;

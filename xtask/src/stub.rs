@@ -46,7 +46,7 @@ pub(crate) fn stub() -> Result<String, String> {
 }
 
 /// The names in the list of methods that are no ops.
-fn not_ops(text: &str) -> Result<BTreeSet<String>, String> {
+pub(crate) fn not_ops(text: &str) -> Result<BTreeSet<String>, String> {
     let (_, list) = text.split_once("pub const NOT_OPS").ok_or("no list of methods that are no ops")?;
     // The names of a group are between its inner brackets: `("why", &["name", ..])`.
     let groups = list.split("&[").skip(2).filter_map(|part| part.split_once(']')).map(|(names, _)| names);
@@ -108,7 +108,7 @@ fn may_be_none(ty: &str) -> bool {
 }
 
 /// Documentation without links and without examples in Rust, so that it ends no string before its end.
-fn docstring(doc: &str) -> String {
+pub(crate) fn docstring(doc: &str) -> String {
     let mut in_code = false;
     let lines = doc.lines().filter(|line| {
         let is_fence = line.starts_with("```");
@@ -122,7 +122,7 @@ fn docstring(doc: &str) -> String {
 }
 
 /// As PyTorch calls it, and no word of Python's.
-fn renamed(name: &str) -> String {
+pub(crate) fn renamed(name: &str) -> String {
     match name {
         "axis" | "axes" => "dim".to_owned(),
         "axis0" => "dim0".to_owned(),
@@ -134,7 +134,7 @@ fn renamed(name: &str) -> String {
 }
 
 /// Where the parenthesis that a text begins with is closed.
-fn closing(text: &str) -> Option<usize> {
+pub(crate) fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
         match c {
@@ -150,7 +150,7 @@ fn closing(text: &str) -> Option<usize> {
 }
 
 /// Parts between commas that stand in no brackets.
-fn split(text: &str) -> Vec<&str> {
+pub(crate) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut from) = (Vec::new(), 0, 0);
     for (at, c) in text.char_indices() {
         match c {
@@ -170,13 +170,13 @@ fn split(text: &str) -> Vec<&str> {
 }
 
 /// Types by their sources.
-struct Types<'a> {
-    sources: &'a [String],
+pub(crate) struct Types<'a> {
+    pub(crate) sources: &'a [String],
 }
 
 impl Types<'_> {
     /// What stands in the braces of a public struct or enum.
-    fn body(&self, kind: &str, name: &str) -> Option<&str> {
+    pub(crate) fn body(&self, kind: &str, name: &str) -> Option<&str> {
         let start = format!("pub {kind} {name} {{");
         let text = self.sources.iter().find_map(|text| text.split_once(&start))?.1;
         text.split_once("\n}").map(|(body, _)| body)
@@ -267,12 +267,12 @@ impl Types<'_> {
 }
 
 /// What stands between `start`, which ends with `<`, and the last `>`.
-fn within<'a>(ty: &'a str, start: &str) -> Option<&'a str> {
+pub(crate) fn within<'a>(ty: &'a str, start: &str) -> Option<&'a str> {
     ty.strip_prefix(start)?.strip_suffix('>')
 }
 
 /// `OneName` as `one_name`.
-fn snake(name: &str) -> String {
+pub(crate) fn snake(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         if c.is_ascii_uppercase() && !out.is_empty() {

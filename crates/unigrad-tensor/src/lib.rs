@@ -94,7 +94,8 @@ pub use tensor::Tensor;
 pub use transform::{hessian, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
 pub use unigrad_graph::{
-    DType, Dim, Element, F8E4M3, F8E5M2, Factor, Format, Literal, Names, Origin, OriginGuard, Randomness, ScatterMode, bf16, f16,
+    DType, Dim, Element, F8E4M3, F8E5M2, Factor, Format, Literal, Names, NoGradGuard, Origin, OriginGuard, Randomness, ScatterMode, bf16,
+    f16, grad_enabled,
 };
 pub use view::PadMode;
 pub use vmap::{VmapOptions, vmap, vmap_with};

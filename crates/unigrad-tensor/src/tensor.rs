@@ -363,6 +363,41 @@ impl Tensor {
         Tensor::of(inner)
     }
 
+    /// Makes this handle the variable that [`Tensor::requires_grad`] gives. Handles that were cloned from it stay what they are.
+    #[track_caller]
+    pub fn become_variable(&self) -> Result<()> {
+        let variable = self.requires_grad();
+        variable.valid()?;
+        let held = variable.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // The old one goes after the lock.
+        let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), held);
+        drop(old);
+        Ok(())
+    }
+
+    /// From now on the handle stands for another tensor's value, with the way of its gradient, and so do handles that were cloned from it: what
+    /// `x[i] = y` means where arrays can be changed. What was computed before stays. No assignment ([`Tensor::assign`]): it is not undone when an
+    /// evaluation fails. An error for a variable.
+    #[track_caller]
+    pub fn become_value(&self, value: &Tensor) -> Result<()> {
+        let (old, new) = (self.valid()?, value.valid()?);
+        if self.is_variable() {
+            let (message, help) = ("a tensor that requires a gradient".to_owned(), "assign to it inside of `no_grad`");
+            return Err(crate::error::graph_error(&Expr::fail(ErrorKind::Autograd, "set", message, help, &[&old, &new])));
+        }
+        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let before = match &mut *held {
+            Held::Alone(expr) => std::mem::replace(expr, new),
+            Held::Shared(inner) => {
+                inner.set_value(new);
+                old
+            }
+        };
+        drop(held);
+        drop(before);
+        Ok(())
+    }
+
     pub(crate) fn variable_id(&self) -> Option<VariableId> {
         self.with_variable(|variable| variable.id)
     }

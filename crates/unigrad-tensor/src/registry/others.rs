@@ -112,6 +112,8 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
             "assign",
             "assign_if",
             "backward",
+            "become_value",
+            "become_variable",
             "backward_retain",
             "backward_with",
             "detach",

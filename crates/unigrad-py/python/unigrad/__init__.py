@@ -1,0 +1,192 @@
+"""unigrad: one lazy tensor graph, compiled to fused kernels for every device.
+
+>>> import unigrad
+>>> x = unigrad.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad.tolist()
+[2.0, 4.0]
+"""
+
+import builtins as _builtins
+import functools as _functools
+import math as _math
+
+from . import _unigrad
+from ._errors import (
+    ArgumentError,
+    AutogradError,
+    AxisError,
+    CompileError,
+    DeviceError,
+    DeviceLostError,
+    DTypeError,
+    Error,
+    FileError,
+    FormatError,
+    InternalError,
+    LaunchError,
+    NotAvailableError,
+    NotFiniteError,
+    OutOfMemoryError,
+    ShapeError,
+    StateDictError,
+)
+from ._unigrad import *  # noqa: F403
+from ._unigrad import Device, DType, NoGrad, Tensor, __version__
+
+pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
+newaxis = None
+
+# Other names, as PyTorch and NumPy have them.
+_METHOD_ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "clip": "clamp",
+    "divide": "div",
+    "floor_divide": "floor_div",
+    "frac": "fract",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "logsigmoid": "log_sigmoid",
+    "mm": "matmul",
+    "bmm": "matmul",
+    "mv": "matmul",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "reciprocal": "recip",
+    "remainder": "rem",
+    "sgn": "sign",
+    "subtract": "sub",
+    "swapdims": "swapaxes",
+    "true_divide": "div",
+}
+
+for _alias, _name in _METHOD_ALIASES.items():
+    setattr(Tensor, _alias, getattr(Tensor, _name))
+
+# Every method is a function as well: `unigrad.exp(x)` is `x.exp()`. What a tensor and this module have both is the module's.
+_OWN = {"backward", "item", "tolist", "numpy", "tobytes", "realize", "to", "cpu", "copy_", "requires_grad_", "size", "dim", "numel", "cast"}
+for _name in dir(Tensor):
+    _method = getattr(Tensor, _name)
+    if not _name.startswith("_") and callable(_method) and _name not in _OWN and _name not in globals():
+        globals()[_name] = _method
+
+cat = concatenate = concat
+asarray = tensor
+
+
+def where(condition, x=None, y=None, /):
+    """``x`` where the condition is true, else ``y``; without both, where the condition is true, as a tuple of indices.
+
+    >>> import unigrad
+    >>> unigrad.where(unigrad.tensor([True, False]), 1, 2).tolist()
+    [1, 2]
+    """
+    if x is None and y is None:
+        return condition.nonzero(as_tuple=True)
+    return condition.where_(x, y)
+
+
+class no_grad:  # noqa: N801
+    """What is computed inside keeps no way for gradients: ``with unigrad.no_grad(): ...``, or a decorator.
+
+    >>> import unigrad
+    >>> x = unigrad.ones(2, requires_grad=True)
+    >>> with unigrad.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    def __init__(self):
+        self._inside = NoGrad()
+
+    def __enter__(self):
+        self._inside.__enter__()
+        return self
+
+    def __exit__(self, *raised):
+        self._inside.__exit__(*raised)
+
+    def __call__(self, function):
+        @_functools.wraps(function)
+        def inside(*args, **kwargs):
+            with no_grad():
+                return function(*args, **kwargs)
+
+        return inside
+
+
+def is_grad_enabled():
+    """Whether what is computed now keeps a way for gradients."""
+    return grad_enabled()
+
+
+def value_and_grad(function, argnums=0):
+    """A function that gives ``function``'s value and its gradient with respect to the arguments of these numbers.
+
+    >>> import unigrad
+    >>> value, gradient = unigrad.value_and_grad(lambda x: (x * x).sum())(unigrad.tensor([3.0]))
+    >>> value.item(), gradient.tolist()
+    (9.0, [6.0])
+    """
+    # `int` is a dtype here, as in PyTorch.
+    numbers = (argnums,) if isinstance(argnums, _builtins.int) else tuple(argnums)
+
+    @_functools.wraps(function)
+    def both(*args, **kwargs):
+        args = list(args)
+        for number in numbers:
+            args[number] = args[number].detach().requires_grad_()
+        value = function(*args, **kwargs)
+        gradients = grad(value, [args[number] for number in numbers])
+        return value.detach(), gradients[0] if isinstance(argnums, _builtins.int) else gradients
+
+    return both
+
+
+def is_tensor(value):
+    """Whether a value is a tensor."""
+    return isinstance(value, Tensor)
+
+
+def from_numpy(array, /):
+    """A tensor with the values of a NumPy array."""
+    return tensor(array)
+
+
+def zeros_like(x, *, dtype=None, device=None, requires_grad=False):
+    """Zeros of a tensor's shape, dtype and device."""
+    return zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
+
+
+def ones_like(x, *, dtype=None, device=None, requires_grad=False):
+    """Ones of a tensor's shape, dtype and device."""
+    return ones(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
+
+
+def full_like(x, fill_value, *, dtype=None, device=None, requires_grad=False):
+    """One value everywhere, of a tensor's shape, dtype and device."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
+
+
+def rand_like(x, *, dtype=None, device=None, requires_grad=False):
+    """Uniform random numbers of a tensor's shape, dtype and device."""
+    return rand(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
+
+
+def randn_like(x, *, dtype=None, device=None, requires_grad=False):
+    """Normally distributed random numbers of a tensor's shape, dtype and device."""
+    return randn(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
+
+
+empty_like = zeros_like

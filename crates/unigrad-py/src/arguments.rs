@@ -1,0 +1,193 @@
+//! Arguments as Python's programs give them.
+//!
+//! In: numbers, tuples, lists, tensors, arrays of other libraries. Out: what the crates' methods take.
+//! Always: what does not fit is a `TypeError` or `ValueError` that says what was wanted; PyO3 puts the argument's name before it.
+
+use crate::{
+    error::OrRaise,
+    tensor::{PyTensor, data},
+};
+use pyo3::{
+    Borrowed,
+    exceptions::{PyTypeError, PyValueError},
+    ffi,
+    prelude::*,
+    types::{PyBool, PyFloat, PyInt, PyString},
+};
+use unigrad::tensor::{Axes, Operand, Tensor, Value};
+
+/// A tensor, a number, or an array of another library that becomes a tensor beside the one that it meets.
+pub(crate) enum Other {
+    /// What an op takes as it is.
+    Operand(Operand),
+    /// An array.
+    Array(Py<PyAny>),
+}
+
+impl Other {
+    /// The operand, on the device of the tensor that it meets.
+    pub(crate) fn beside(self, py: Python<'_>, tensor: &Tensor) -> PyResult<Operand> {
+        match self {
+            Other::Operand(operand) => Ok(operand),
+            Other::Array(array) => {
+                let device = tensor.device().or_raise(py)?;
+                Ok(Operand::Tensor(data::of_object(array.bind(py), None, device)?))
+            }
+        }
+    }
+
+    /// What a Python object is to an op; `None` where it is nothing that ops take.
+    pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Option<Other>> {
+        if let Ok(tensor) = given.cast::<PyTensor>() {
+            return Ok(Some(Other::Operand(Operand::from(tensor.get().tensor()))));
+        }
+        if let Some(value) = number(given)? {
+            return Ok(Some(Other::Operand(Operand::Value(value))));
+        }
+        Ok(data::is_array(given).then(|| Other::Array(given.clone().unbind())))
+    }
+}
+
+/// A Python number, if it is one.
+pub(crate) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    if let Ok(float) = given.cast::<PyFloat>() {
+        return Ok(Some(Value::Float(float.value())));
+    }
+    if let Ok(truth) = given.cast::<PyBool>() {
+        return Ok(Some(Value::Bool(truth.is_true())));
+    }
+    if given.is_instance_of::<PyInt>() {
+        return Ok(Some(Value::Int(given.extract()?)));
+    }
+    // NumPy's scalars: of rank 0, with a dtype.
+    if given.hasattr("dtype")? && given.hasattr("item")? && given.getattr("ndim").and_then(|n| n.extract::<usize>()).is_ok_and(|n| n == 0) {
+        let plain = given.call_method0("item")?;
+        if plain.is_instance_of::<PyFloat>() || plain.is_instance_of::<PyInt>() {
+            return number(&plain);
+        }
+    }
+    Ok(None)
+}
+
+impl<'py> FromPyObject<'_, 'py> for Other {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Other> {
+        Other::of(&given)?.ok_or_else(|| {
+            let kind = given.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
+            PyTypeError::new_err(format!("a tensor or a number is wanted, not {kind}"))
+        })
+    }
+}
+
+/// Whether it can be a list of integers: no text, which is a sequence too.
+fn is_list(given: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: an attached interpreter, and a live object.
+    let is_sequence = unsafe { ffi::PySequence_Check(given.as_ptr()) } == 1;
+    is_sequence && !given.is_instance_of::<PyString>() && !given.is_instance_of::<PyTensor>()
+}
+
+fn integer(given: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if given.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("an integer is wanted, not bool"));
+    }
+    given.extract()
+}
+
+/// An integer, or a sequence of some.
+fn integers(given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    match is_list(given) {
+        true => given.try_iter()?.map(|item| integer(&item?)).collect(),
+        false => Ok(vec![integer(given)?]),
+    }
+}
+
+/// Integers that may be negative.
+pub(crate) struct Ints(pub(crate) Vec<i64>);
+
+impl<'py> FromPyObject<'_, 'py> for Ints {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Ints> {
+        integers(&given).map(Ints)
+    }
+}
+
+impl unigrad::tensor::Ints for Ints {
+    fn ints(self) -> Vec<i64> {
+        self.0
+    }
+}
+
+/// Axes: `None` for all, one, or several.
+#[derive(Clone, Debug)]
+pub(crate) struct PyAxes(pub(crate) Option<Vec<i64>>);
+
+impl<'py> FromPyObject<'_, 'py> for PyAxes {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<PyAxes> {
+        if given.is_none() {
+            return Ok(PyAxes(None));
+        }
+        integers(&given).map(|axes| PyAxes(Some(axes)))
+    }
+}
+
+impl Axes for PyAxes {
+    fn axes(self) -> Option<Vec<i64>> {
+        self.0
+    }
+}
+
+/// Sizes: none is negative.
+#[derive(Clone)]
+pub(crate) struct Sizes(pub(crate) Vec<usize>);
+
+pub(crate) fn size(value: i64) -> PyResult<usize> {
+    usize::try_from(value).map_err(|_| PyValueError::new_err(format!("a size is 0 or more, not {value}")))
+}
+
+impl<'py> FromPyObject<'_, 'py> for Sizes {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Sizes> {
+        integers(&given)?.into_iter().map(size).collect::<PyResult<Vec<usize>>>().map(Sizes)
+    }
+}
+
+/// What several positional arguments, or one sequence, say: `f(2, 3)` and `f((2, 3))`.
+pub(crate) fn spread(given: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<Vec<i64>> {
+    match given.len() {
+        1 => integers(&given.get_item(0)?),
+        _ => given.iter().map(|item| integer(&item)).collect(),
+    }
+}
+
+/// One of two keywords for one thing.
+pub(crate) fn either<T>(first: Option<T>, names: (&str, &str), second: Option<T>) -> PyResult<Option<T>> {
+    match (first, second) {
+        (Some(_), Some(_)) => Err(PyTypeError::new_err(format!("`{}` and `{}` are one argument: give one of them", names.0, names.1))),
+        (first, second) => Ok(first.or(second)),
+    }
+}
+
+/// `dim` or `axis`.
+pub(crate) fn dim_or_axis<T>(dim: Option<T>, axis: Option<T>) -> PyResult<Option<T>> {
+    either(dim, ("dim", "axis"), axis)
+}
+
+/// `dim` or `axis`, of which one is needed.
+pub(crate) fn one_dim(dim: Option<isize>, axis: Option<isize>) -> PyResult<isize> {
+    dim_or_axis(dim, axis)?.ok_or_else(|| PyTypeError::new_err("missing argument: `dim` (or `axis`)"))
+}
+
+/// `keepdim` or `keepdims`; false without either.
+pub(crate) fn kept(keepdim: Option<bool>, keepdims: Option<bool>) -> PyResult<bool> {
+    Ok(either(keepdim, ("keepdim", "keepdims"), keepdims)?.unwrap_or(false))
+}
+
+/// The tensors of a sequence.
+pub(crate) fn tensors(given: &[PyRef<'_, PyTensor>]) -> Vec<Tensor> {
+    given.iter().map(|tensor| tensor.tensor().clone()).collect()
+}

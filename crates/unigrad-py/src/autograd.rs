@@ -1,0 +1,90 @@
+//! Gradients: `grad`, `no_grad`.
+
+use crate::{
+    arguments::tensors,
+    error::OrRaise,
+    origin::here,
+    tensor::{PyTensor, checked},
+};
+use pyo3::{prelude::*, types::PyTuple};
+use std::cell::RefCell;
+use unigrad::tensor::{NoGradGuard, Tensor, grad_allow_unused, grad_with};
+
+/// The gradients of `outputs` with respect to `inputs`, as a tuple.
+///
+/// `grad_outputs` is what arrives at an output, needed where it has more than one element. With `allow_unused` an input that the output does not
+/// depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable.
+#[pyfunction]
+#[pyo3(signature = (outputs, inputs, grad_outputs=None, *, allow_unused=false))]
+pub(crate) fn grad<'py>(
+    py: Python<'py>,
+    outputs: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyAny>,
+    grad_outputs: Option<&Bound<'py, PyAny>>,
+    allow_unused: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let list = |given: &Bound<'py, PyAny>| -> PyResult<Vec<Tensor>> {
+        match given.cast::<PyTensor>() {
+            Ok(tensor) => Ok(vec![tensor.get().tensor().clone()]),
+            Err(_) => Ok(tensors(&given.extract::<Vec<PyRef<'_, PyTensor>>>()?)),
+        }
+    };
+    let (outputs, inputs) = (list(outputs)?, list(inputs)?);
+    let arriving = grad_outputs.map(list).transpose()?;
+    let _here = here(py);
+    let wrt: Vec<&Tensor> = inputs.iter().collect();
+    let mut sums: Vec<Option<Tensor>> = vec![None; inputs.len()];
+    for (i, output) in outputs.iter().enumerate() {
+        let dy = arriving.as_ref().and_then(|all| all.get(i));
+        let shares: Vec<Option<Tensor>> = match (allow_unused || outputs.len() > 1, dy) {
+            (true, dy) => grad_allow_unused(output, dy, &wrt).or_raise(py)?,
+            (false, Some(dy)) => grad_with(output, dy, &wrt).or_raise(py)?.into_iter().map(Some).collect(),
+            (false, None) => unigrad::tensor::grad(output, &wrt).or_raise(py)?.into_iter().map(Some).collect(),
+        };
+        for (sum, share) in sums.iter_mut().zip(shares) {
+            *sum = match (sum.take(), share) {
+                (Some(a), Some(b)) => Some(a + b),
+                (a, b) => a.or(b),
+            };
+        }
+    }
+    if !allow_unused && let Some(at) = sums.iter().position(Option::is_none) {
+        let help = "pass `allow_unused=True` to get `None` for it";
+        let message = format!("no output depends on input {at}\n help: {help}");
+        return Err(crate::error::exception(py, unigrad::ErrorKind::Autograd, message));
+    }
+    let results = sums.into_iter().map(|sum| sum.map(|sum| Py::new(py, checked(py, sum)?)).transpose()).collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, results)
+}
+
+/// Whether what is computed now keeps a way for gradients.
+#[pyfunction]
+pub(crate) fn grad_enabled() -> bool {
+    unigrad::tensor::grad_enabled()
+}
+
+thread_local! {
+    /// Those that this thread is in.
+    static INSIDE: RefCell<Vec<NoGradGuard>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the thread computes inside of `with` keeps no way for gradients; `unigrad.no_grad` makes a decorator of it.
+#[pyclass(module = "unigrad", frozen)]
+pub(crate) struct NoGrad;
+
+#[pymethods]
+impl NoGrad {
+    #[new]
+    fn new() -> NoGrad {
+        NoGrad
+    }
+
+    fn __enter__(&self) {
+        INSIDE.with_borrow_mut(|inside| inside.push(unigrad::tensor::no_grad_guard()));
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+        drop(INSIDE.with_borrow_mut(Vec::pop));
+    }
+}

@@ -1,0 +1,367 @@
+//! Functions that make tensors.
+//!
+//! Always: without `device` they go to the default device, without `dtype` they are `float32`, or what their numbers are.
+
+use crate::{
+    arguments::{Sizes, size, spread, tensors},
+    device::{PyDevice, or_default},
+    dtype::PyDType,
+    tensor::{PyTensor, all_made, checked, made, made_of},
+};
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyFloat, PyInt, PyTuple},
+};
+use unigrad::tensor::{DType, Device, Tensor};
+
+/// A tensor of data: numbers, nested sequences of numbers, arrays of NumPy or of another library.
+///
+/// Numbers become `bool`, `int64` or `float32`; arrays keep their dtype.
+///
+/// >>> import unigrad
+/// >>> unigrad.tensor([[1, 2], [3, 4]]).dtype
+/// unigrad.int64
+#[pyfunction]
+#[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn tensor(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let tensor = made_of(py, data, dtype, device)?;
+    checked(py, if requires_grad { tensor.requires_grad() } else { tensor })
+}
+
+/// The shape of `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`.
+fn shape_of(shape: &Bound<'_, PyTuple>, size_: Option<Sizes>) -> PyResult<Vec<usize>> {
+    match (shape.is_empty(), size_) {
+        (true, Some(sizes)) => Ok(sizes.0),
+        (false, None) | (true, None) => spread_or_none(shape)?.into_iter().map(size).collect(),
+        (false, Some(_)) => Err(PyTypeError::new_err("`shape` is given twice")),
+    }
+}
+
+fn spread_or_none(shape: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
+    if shape.is_empty() { Ok(Vec::new()) } else { spread(shape) }
+}
+
+/// Of a gradient's leaf or not.
+fn finished(py: Python<'_>, requires_grad: bool, op: impl FnOnce() -> Tensor) -> PyResult<PyTensor> {
+    made(py, || if requires_grad { op().requires_grad() } else { op() })
+}
+
+macro_rules! filled {
+    ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => { $(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        #[pyo3(signature = (*shape, size=None, dtype=None, device=None, requires_grad=false))]
+        pub(crate) fn $name(
+            py: Python<'_>,
+            shape: &Bound<'_, PyTuple>,
+            size: Option<Sizes>,
+            dtype: Option<PyDType>,
+            device: Option<PyDevice>,
+            requires_grad: bool,
+        ) -> PyResult<PyTensor> {
+            let (shape, device) = (shape_of(shape, size)?, or_default(py, device)?);
+            let dtype = dtype.map_or(DType::F32, |dtype| dtype.0);
+            finished(py, requires_grad, || Tensor::$name(shape, dtype, &device))
+        }
+    )* };
+}
+filled!(
+    /// Zeros.
+    zeros,
+    /// Ones.
+    ones,
+    /// Uniform random numbers from 0 (inclusive) to 1 (exclusive).
+    rand,
+    /// Normally distributed random numbers, of mean 0 and variance 1.
+    randn,
+);
+
+/// A tensor whose values nobody has set: zeros here.
+#[pyfunction]
+#[pyo3(signature = (*shape, size=None, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn empty(
+    py: Python<'_>,
+    shape: &Bound<'_, PyTuple>,
+    size: Option<Sizes>,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    zeros(py, shape, size, dtype, device, requires_grad)
+}
+
+/// One value everywhere.
+#[pyfunction]
+#[pyo3(signature = (size, fill_value, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn full(
+    py: Python<'_>,
+    size: Sizes,
+    fill_value: &Bound<'_, PyAny>,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    use unigrad::tensor::Value;
+    let device = or_default(py, device)?;
+    let value = if let Ok(tensor) = fill_value.cast::<PyTensor>() { tensor.get().item(py)? } else { fill_value.clone() };
+    let Some(value) = crate::arguments::number(&value)? else {
+        return Err(PyTypeError::new_err(format!("`fill_value` is a number, not {}", fill_value.get_type().name()?)));
+    };
+    let own = match value {
+        Value::Float(_) | Value::Constant(_) => DType::F32,
+        Value::Int(_) => DType::I64,
+        Value::Bool(_) => DType::Bool,
+    };
+    let dtype = dtype.map_or(own, |dtype| dtype.0);
+    finished(py, requires_grad, || match value {
+        Value::Float(value) | Value::Constant(value) => Tensor::full(size.0, value, dtype, &device),
+        Value::Int(value) => Tensor::full_int(size.0, value, dtype, &device),
+        Value::Bool(value) => Tensor::full_int(size.0, value.into(), dtype, &device),
+    })
+}
+
+/// A matrix with ones on its diagonal.
+#[pyfunction]
+#[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn eye(
+    py: Python<'_>,
+    n: usize,
+    m: Option<usize>,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let device = or_default(py, device)?;
+    finished(py, requires_grad, || Tensor::eye(n, m.unwrap_or(n), dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+}
+
+/// `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+#[pyfunction]
+#[pyo3(signature = (start, end=None, step=None, *, stop=None, dtype=None, device=None, requires_grad=false))]
+#[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
+pub(crate) fn arange(
+    py: Python<'_>,
+    start: &Bound<'_, PyAny>,
+    end: Option<&Bound<'_, PyAny>>,
+    step: Option<&Bound<'_, PyAny>>,
+    stop: Option<&Bound<'_, PyAny>>,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let end = crate::arguments::either(end, ("end", "stop"), stop)?.filter(|end| !end.is_none());
+    let given: Vec<&Bound<'_, PyAny>> = [Some(start), end, step].into_iter().flatten().collect();
+    let floats = given.iter().any(|number| number.is_instance_of::<PyFloat>());
+    let whole = !floats && given.iter().all(|number| number.is_instance_of::<PyInt>());
+    let number = |given: &Bound<'_, PyAny>| given.extract::<f64>();
+    let (from, to) = match end {
+        Some(end) => (number(start)?, number(end)?),
+        None => (0.0, number(start)?),
+    };
+    let step = step.map_or(Ok(1.0), number)?;
+    let device = or_default(py, device)?;
+    let dtype = dtype.map_or(if whole { DType::I64 } else { DType::F32 }, |dtype| dtype.0);
+    if step == 0.0 || !step.is_finite() || !from.is_finite() || !to.is_finite() {
+        return Err(crate::error::argument(
+            py,
+            format!("arange from {from} to {to} by {step}"),
+            "give finite numbers, and a step that is not 0",
+        ));
+    }
+    finished(py, requires_grad, || Tensor::arange(from, to, step, dtype, &device))
+}
+
+/// `steps` numbers from `start` to `end`, both included, at equal distances.
+#[pyfunction]
+#[pyo3(signature = (start, end, steps=100, *, dtype=None, device=None, requires_grad=false))]
+#[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
+pub(crate) fn linspace(
+    py: Python<'_>,
+    start: f64,
+    end: f64,
+    steps: usize,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let device = or_default(py, device)?;
+    finished(py, requires_grad, || Tensor::linspace(start, end, steps, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+}
+
+/// `base` to the powers of `linspace`.
+#[pyfunction]
+#[pyo3(signature = (start, end, steps=100, base=10.0, *, dtype=None, device=None))]
+#[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
+pub(crate) fn logspace(
+    py: Python<'_>,
+    start: f64,
+    end: f64,
+    steps: usize,
+    base: f64,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+) -> PyResult<PyTensor> {
+    let device = or_default(py, device)?;
+    made(py, || Tensor::logspace(start, end, steps, base, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+}
+
+/// Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive).
+#[pyfunction]
+#[pyo3(signature = (low, high=None, size=None, *, dtype=None, device=None))]
+pub(crate) fn randint(
+    py: Python<'_>,
+    low: i64,
+    high: Option<&Bound<'_, PyAny>>,
+    size: Option<Sizes>,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+) -> PyResult<PyTensor> {
+    // `randint(high, size)` and `randint(low, high, size)`.
+    let (low, high, size) = match (high, size) {
+        (Some(high), Some(size)) => (low, high.extract::<i64>()?, size.0),
+        (Some(size), None) => (0, low, size.extract::<Sizes>()?.0),
+        (None, Some(size)) => (0, low, size.0),
+        (None, None) => return Err(PyTypeError::new_err("missing argument: `size`")),
+    };
+    let device = or_default(py, device)?;
+    made(py, || Tensor::randint(low, high, size, dtype.map_or(DType::I64, |dtype| dtype.0), &device))
+}
+
+/// The numbers from 0 to `n - 1` in random order.
+#[pyfunction]
+#[pyo3(signature = (n, *, device=None))]
+pub(crate) fn randperm(py: Python<'_>, n: usize, device: Option<PyDevice>) -> PyResult<PyTensor> {
+    let device = or_default(py, device)?;
+    made(py, || Tensor::randperm(n, &device))
+}
+
+/// Uniform random numbers from `low` to `high`.
+#[pyfunction]
+#[pyo3(signature = (low, high, size, *, dtype=None, device=None))]
+pub(crate) fn uniform(
+    py: Python<'_>,
+    low: f64,
+    high: f64,
+    size: Sizes,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+) -> PyResult<PyTensor> {
+    let device = or_default(py, device)?;
+    made(py, || Tensor::uniform(size.0, low, high, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+}
+
+/// Begins the random numbers of this process anew.
+#[pyfunction]
+pub(crate) fn manual_seed(seed: u64) {
+    unigrad::tensor::manual_seed(seed);
+}
+
+/// Row and column of each element below a diagonal, and on it.
+#[pyfunction]
+#[pyo3(signature = (row, col, offset=0, *, device=None))]
+pub(crate) fn tril_indices(py: Python<'_>, row: usize, col: usize, offset: i64, device: Option<PyDevice>) -> PyResult<PyTensor> {
+    let device = or_default(py, device)?;
+    made(py, || Tensor::tril_indices(row, col, offset, &device))
+}
+
+/// Row and column of each element above a diagonal, and on it.
+#[pyfunction]
+#[pyo3(signature = (row, col, offset=0, *, device=None))]
+pub(crate) fn triu_indices(py: Python<'_>, row: usize, col: usize, offset: i64, device: Option<PyDevice>) -> PyResult<PyTensor> {
+    let device = or_default(py, device)?;
+    made(py, || Tensor::triu_indices(row, col, offset, &device))
+}
+
+/// A function of a list of tensors.
+fn of_list(py: Python<'_>, given: &[PyRef<'_, PyTensor>], op: impl FnOnce(&[&Tensor]) -> Tensor) -> PyResult<PyTensor> {
+    let all = tensors(given);
+    made(py, || op(&all.iter().collect::<Vec<_>>()))
+}
+
+/// Tensors one after the other along an axis that they have.
+#[pyfunction]
+#[pyo3(signature = (tensors, dim=0, *, axis=None))]
+pub(crate) fn concat(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
+    of_list(py, &tensors, |all| Tensor::concat(all, axis.unwrap_or(dim)))
+}
+
+/// Tensors of one shape one after the other along a new axis.
+#[pyfunction]
+#[pyo3(signature = (tensors, dim=0, *, axis=None))]
+pub(crate) fn stack(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
+    of_list(py, &tensors, |all| Tensor::stack(all, axis.unwrap_or(dim)))
+}
+
+macro_rules! of_lists {
+    ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => { $(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        pub(crate) fn $name(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>) -> PyResult<PyTensor> {
+            of_list(py, &tensors, Tensor::$name)
+        }
+    )* };
+}
+of_lists!(
+    /// Tensors side by side, along axis 1 (vectors along axis 0).
+    hstack,
+    /// Tensors one below the other; vectors are rows.
+    vstack,
+    /// Tensors one behind the other, along axis 2.
+    dstack,
+    /// Vectors as columns, beside matrices.
+    column_stack,
+    /// The product of several matrices, in the order that costs least.
+    multi_dot,
+);
+
+/// Matrices along the diagonal of one matrix, zeros elsewhere.
+#[pyfunction]
+#[pyo3(signature = (*tensors))]
+pub(crate) fn block_diag(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>) -> PyResult<PyTensor> {
+    of_list(py, &tensors, Tensor::block_diag)
+}
+
+/// Vectors as axes of a grid, as PyTorch's `meshgrid`; `indexing` is "ij" or "xy".
+#[pyfunction]
+#[pyo3(signature = (*tensors, indexing="ij"))]
+pub(crate) fn meshgrid(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>, indexing: &str) -> PyResult<Vec<PyTensor>> {
+    let all = crate::arguments::tensors(&tensors);
+    let refs: Vec<&Tensor> = all.iter().collect();
+    match indexing {
+        "ij" => all_made(py, || Tensor::meshgrid(&refs)),
+        "xy" => all_made(py, || Tensor::meshgrid_xy(&refs)),
+        other => Err(crate::error::argument(py, format!("`indexing` is {other:?}"), "choose \"ij\" or \"xy\"")),
+    }
+}
+
+/// Einstein's summation: `einsum("ij,jk->ik", a, b)`.
+#[pyfunction]
+#[pyo3(signature = (equation, *operands))]
+pub(crate) fn einsum(py: Python<'_>, equation: &str, operands: Vec<PyRef<'_, PyTensor>>) -> PyResult<PyTensor> {
+    of_list(py, &operands, |all| Tensor::einsum(equation, all))
+}
+
+/// A tensor out of a pickle: on its device, or on the default one where that is missing.
+#[pyfunction]
+pub(crate) fn _rebuild(
+    py: Python<'_>,
+    bytes: &[u8],
+    dtype: PyDType,
+    shape: Vec<usize>,
+    device: &str,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let device = match py.detach(|| Device::open(device)) {
+        Ok(device) => device,
+        Err(unigrad::device::Error::NotAvailable { .. }) => crate::device::default(py)?,
+        Err(error) => return Err(crate::error::raised(py, &error.into())),
+    };
+    finished(py, requires_grad, || Tensor::from_bytes(bytes, shape, dtype.0, &device))
+}

@@ -1,0 +1,129 @@
+//! `unigrad.Device`: what computes.
+
+use crate::error::OrRaise;
+use pyo3::{Borrowed, exceptions::PyTypeError, prelude::*, types::PyType};
+use std::sync::{PoisonError, RwLock};
+use unigrad::device::{Config, Device};
+
+/// What computes: the CPU, or a GPU through one of its backends.
+///
+/// >>> import unigrad
+/// >>> unigrad.Device("cpu")
+/// Device('cpu:0')
+#[pyclass(name = "Device", module = "unigrad", frozen)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PyDevice(pub(crate) Device);
+
+#[pymethods]
+impl PyDevice {
+    /// Opens a device by its name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"rocm"`, `"metal"`, `"vulkan"`, `"opencl"`, `"gpu"`, `"auto"`.
+    #[new]
+    fn new(name: PyDevice) -> PyDevice {
+        name
+    }
+
+    /// The backend: "cpu", "cuda", "hip", "metal", "opencl" or "wgpu".
+    #[getter]
+    fn r#type(&self) -> &'static str {
+        self.0.backend()
+    }
+
+    /// The number among the devices of its backend.
+    #[getter]
+    fn index(&self) -> usize {
+        self.0.name().rsplit_once(':').and_then(|(_, number)| number.parse().ok()).unwrap_or(0) // DEFAULT: a backend's only device has no number
+    }
+
+    /// Waits until all that was asked of the device is done.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.0.synchronize()).or_raise(py)
+    }
+
+    /// Bytes that tensors and plans have in use on it.
+    #[getter]
+    fn memory_allocated(&self) -> u64 {
+        self.0.memory_stats().allocated
+    }
+
+    /// Frees what the memory pool keeps; returns how many bytes.
+    fn clear_cache(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.0.clear_cache())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Device('{}')", self.0)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        match other.cast::<PyDevice>() {
+            Ok(other) => other.get().0 == self.0,
+            Err(_) => other.extract::<String>().is_ok_and(|name| name == self.0.name() || name == self.0.backend() && self.index() == 0),
+        }
+    }
+
+    fn __hash__(&self) -> u64 {
+        u64::from(self.0.id())
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> (Py<PyType>, (&'static str,)) {
+        (py.get_type::<PyDevice>().unbind(), (self.0.name(),))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for PyDevice {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<PyDevice> {
+        if let Ok(device) = given.cast::<PyDevice>() {
+            return Ok(*device.get());
+        }
+        let py = given.py();
+        let Ok(name) = given.extract::<String>() else {
+            return Err(PyTypeError::new_err(format!("a device is a `unigrad.Device` or its name, not {}", given.get_type().name()?)));
+        };
+        py.detach(|| Device::open(&name)).map(PyDevice).or_raise(py)
+    }
+}
+
+/// The device that tensors without one go to.
+static DEFAULT: RwLock<Option<Device>> = RwLock::new(None);
+
+/// The default device: that of [`set_default_device`], or of `UNIGRAD_DEVICE`, or the CPU.
+pub(crate) fn default(py: Python<'_>) -> PyResult<Device> {
+    if let Some(device) = *DEFAULT.read().unwrap_or_else(PoisonError::into_inner) {
+        return Ok(device);
+    }
+    let asked = Config::current_or_default().device.clone();
+    let device = py.detach(|| Device::open(asked.as_deref().unwrap_or("cpu"))).or_raise(py)?;
+    *DEFAULT.write().unwrap_or_else(PoisonError::into_inner) = Some(device);
+    Ok(device)
+}
+
+/// The device asked for, or the default one.
+pub(crate) fn or_default(py: Python<'_>, device: Option<PyDevice>) -> PyResult<Device> {
+    device.map_or_else(|| default(py), |device| Ok(device.0))
+}
+
+/// The device that tensors are made on where none is given: the CPU, unless `UNIGRAD_DEVICE` or `set_default_device` names another.
+#[pyfunction]
+pub(crate) fn default_device(py: Python<'_>) -> PyResult<PyDevice> {
+    default(py).map(PyDevice)
+}
+
+/// From now on tensors are made on this device where none is given. Returns the one before.
+#[pyfunction]
+pub(crate) fn set_default_device(py: Python<'_>, device: PyDevice) -> PyResult<PyDevice> {
+    let before = default(py)?;
+    *DEFAULT.write().unwrap_or_else(PoisonError::into_inner) = Some(device.0);
+    Ok(PyDevice(before))
+}
+
+/// The names of all devices of this machine that can be opened.
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> Vec<String> {
+    py.detach(|| Device::all().devices.into_iter().map(|device| device.name).collect())
+}

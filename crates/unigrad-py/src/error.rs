@@ -1,0 +1,67 @@
+//! Errors as Python's exceptions.
+//!
+//! In: an error of the crates. Out: an exception of a class that Python's programs expect (`ValueError`, `TypeError`, `IndexError`, `MemoryError`,
+//! `OSError`, `RuntimeError`) and that is a `unigrad.Error` as well.
+//! Always: the message is the crates' own: cause, place, remedy. The classes are those of `unigrad/_errors.py`.
+
+use pyo3::{exceptions::PyRuntimeError, prelude::*, sync::PyOnceLock, types::PyType};
+use unigrad::{Error, ErrorKind};
+
+/// The class's name in `unigrad._errors`.
+fn class_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Shape => "ShapeError",
+        ErrorKind::DType => "DTypeError",
+        ErrorKind::Axis => "AxisError",
+        ErrorKind::Index => "IndexError",
+        ErrorKind::Autograd => "AutogradError",
+        ErrorKind::Argument => "ArgumentError",
+        ErrorKind::Device => "DeviceError",
+        ErrorKind::NotAvailable => "NotAvailableError",
+        ErrorKind::OutOfMemory => "OutOfMemoryError",
+        ErrorKind::DeviceLost => "DeviceLostError",
+        ErrorKind::Compile => "CompileError",
+        ErrorKind::Launch => "LaunchError",
+        ErrorKind::File => "FileError",
+        ErrorKind::Format => "FormatError",
+        ErrorKind::StateDict => "StateDictError",
+        ErrorKind::NotFinite => "NotFiniteError",
+        _ => "InternalError",
+    }
+}
+
+/// The exception for an error.
+pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    exception(py, error.kind(), error.to_string())
+}
+
+/// An exception of this kind.
+pub(crate) fn exception(py: Python<'_>, kind: ErrorKind, message: String) -> PyErr {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let class = || -> PyResult<Bound<'_, PyType>> {
+        let module = MODULE.get_or_try_init(py, || py.import("unigrad._errors").map(Bound::unbind))?;
+        Ok(module.bind(py).getattr(class_name(kind))?.cast_into::<PyType>()?)
+    };
+    match class() {
+        Ok(class) => PyErr::from_type(class, (message,)),
+        // The package is half imported, or was taken apart.
+        Err(_) => PyRuntimeError::new_err(message),
+    }
+}
+
+/// An argument that makes no sense.
+pub(crate) fn argument(py: Python<'_>, cause: impl Into<String>, help: &str) -> PyErr {
+    exception(py, ErrorKind::Argument, format!("{}\n help: {help}", cause.into()))
+}
+
+/// Turns the crates' errors into exceptions.
+pub(crate) trait OrRaise<T> {
+    /// The value, or the exception.
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T, E: Into<Error>> OrRaise<T> for Result<T, E> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| raised(py, &error.into()))
+    }
+}

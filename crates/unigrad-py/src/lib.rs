@@ -1,0 +1,43 @@
+//! The native half of the Python package `unigrad`: `unigrad._unigrad`.
+//!
+//! In: Python objects. Out: the crates' own tensors, devices and errors as Python objects.
+//! Always: what an op refuses is an exception at the call, of Python's own class and of unigrad's; every node names the user's line of Python.
+//! The interpreter's lock is released while something is planned, compiled, run or waited for.
+//! Never: computes on its own. What it gives is what the crates compute.
+
+mod arguments;
+mod autograd;
+mod creation;
+mod device;
+mod dtype;
+mod error;
+mod origin;
+mod tensor;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _unigrad {
+    use super::*;
+
+    #[pymodule_export]
+    use crate::tensor::PyTensor;
+    #[pymodule_export]
+    use autograd::{NoGrad, grad, grad_enabled};
+    #[pymodule_export]
+    use creation::{
+        _rebuild, arange, block_diag, column_stack, concat, dstack, einsum, empty, eye, full, hstack, linspace, logspace, manual_seed,
+        meshgrid, multi_dot, ones, rand, randint, randn, randperm, stack, tensor, tril_indices, triu_indices, uniform, vstack, zeros,
+    };
+    #[pymodule_export]
+    use device::{PyDevice, default_device, devices, set_default_device};
+    #[pymodule_export]
+    use dtype::PyDType;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        unigrad::init();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        dtype::add_all(module)
+    }
+}

@@ -1,0 +1,176 @@
+//! NumPy's indexing.
+//!
+//! In: integers, slices, `None`, `...`, masks, arrays of integers, alone or together. Out: the part, or the tensor with another part.
+//! Always: an assignment gives the object another value; what was computed from the old one stays. A parameter is assigned inside `no_grad`.
+
+use super::{PyTensor, data, made};
+use crate::{
+    arguments::Other,
+    error::{OrRaise, argument},
+    origin::here,
+};
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyBool, PyEllipsis, PyInt, PyIterator, PyList, PySlice, PyString, PyTuple},
+};
+use unigrad::tensor::{DType, IndexItem, Operand, Tensor};
+
+/// The entries of a key.
+fn items(key: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<Vec<IndexItem>> {
+    let py = key.py();
+    let Ok(entries) = key.cast::<PyTuple>() else { return Ok(vec![item(key, x)?]) };
+    let mut items: Vec<IndexItem> = entries.iter().map(|entry| item(&entry, x)).collect::<PyResult<_>>()?;
+    // Beside arrays NumPy takes a number for an array without axes: it decides where the arrays' axes go.
+    if items.iter().any(|item| matches!(item, IndexItem::Tensor(_))) && items.iter().any(|item| matches!(item, IndexItem::At(_))) {
+        let device = x.device().or_raise(py)?;
+        // Numbers are checked now; those in tensors only when it runs.
+        let (mut axis, rank) = (0, x.rank());
+        let shape = x.shape();
+        let taken = |item: &IndexItem| match item {
+            IndexItem::NewAxis | IndexItem::Ellipsis => 0,
+            IndexItem::Tensor(mask) if mask.dtype() == DType::Bool => mask.rank(),
+            IndexItem::At(_) | IndexItem::Range { .. } | IndexItem::Tensor(_) => 1,
+        };
+        let left = rank.saturating_sub(items.iter().map(taken).sum());
+        for item in &mut items {
+            let width = if matches!(item, IndexItem::Ellipsis) { left } else { taken(item) };
+            if let IndexItem::At(at) = *item {
+                let size = shape.get(axis).map_or(0, |size| *size as i64);
+                if !(-size..size).contains(&at) {
+                    let message = format!("index {at} is out of range for axis {axis} of {shape:?}");
+                    return Err(crate::error::exception(py, unigrad::ErrorKind::Index, message));
+                }
+                *item = IndexItem::Tensor(Tensor::full_int([], at, DType::I64, &device));
+            }
+            axis += width;
+        }
+    }
+    Ok(items)
+}
+
+fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<IndexItem> {
+    let py = entry.py();
+    if entry.is_none() {
+        return Ok(IndexItem::NewAxis);
+    }
+    if entry.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("a bool beside other entries is no index: use a mask of one axis"));
+    }
+    if entry.is_instance_of::<PyInt>() {
+        return Ok(IndexItem::At(entry.extract()?));
+    }
+    if let Ok(slice) = entry.cast::<PySlice>() {
+        let bound = |name: &str| -> PyResult<Option<i64>> {
+            let value = slice.getattr(name)?;
+            if value.is_none() { Ok(None) } else { clamped(&value).map(Some) }
+        };
+        return Ok(IndexItem::Range { start: bound("start")?, end: bound("stop")?, step: bound("step")?.unwrap_or(1) });
+    }
+    if entry.is_instance_of::<PyEllipsis>() {
+        return Ok(IndexItem::Ellipsis);
+    }
+    if let Ok(tensor) = entry.cast::<PyTensor>() {
+        return index_tensor(tensor.get().tensor().clone());
+    }
+    if data::is_array(entry) || entry.is_instance_of::<PyList>() {
+        let device = x.device().or_raise(py)?;
+        let tensor = data::of_object(entry, None, device)?;
+        // A list without elements names none.
+        let tensor = if tensor.numel() == 0 && tensor.dtype().is_float() { tensor.cast(DType::I64) } else { tensor };
+        return index_tensor(tensor);
+    }
+    if !entry.is_instance_of::<PyString>()
+        && let Ok(at) = entry.call_method0("__index__")
+    {
+        return Ok(IndexItem::At(at.extract()?));
+    }
+    let kind = entry.get_type().name()?;
+    Err(PyTypeError::new_err(format!("an index is an integer, a slice, None, ..., a mask or integers, not {kind}")))
+}
+
+fn index_tensor(tensor: Tensor) -> PyResult<IndexItem> {
+    if tensor.dtype().is_float() {
+        let name = crate::dtype::name_of(tensor.dtype());
+        return Err(pyo3::exceptions::PyIndexError::new_err(format!("an index is of integers or bools, not of {name}")));
+    }
+    Ok(IndexItem::Tensor(tensor))
+}
+
+/// A slice's bound: Python's integers have no end, and one beyond the machine's is beyond any axis.
+fn clamped(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let value = match value.is_instance_of::<PyInt>() {
+        true => value.clone(),
+        false => value.call_method0("__index__").map_err(|_| PyTypeError::new_err("a slice's bounds are integers or None"))?,
+    };
+    match value.extract::<i64>() {
+        Ok(value) => Ok(value),
+        Err(_) => Ok(if value.lt(0)? { i64::MIN } else { i64::MAX }),
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+        if let Ok(truth) = key.cast::<PyBool>() {
+            // One new axis, of one element or of none.
+            return made(py, || self.tensor().unsqueeze(0).narrow(0, 0, truth.is_true().into()));
+        }
+        let items = items(key, self.tensor())?;
+        if items.iter().any(|item| matches!(item, IndexItem::Tensor(index) if index.dtype() == DType::Bool)) {
+            // Where a mask is true is read: the shape depends on it.
+            let _here = here(py);
+            let result = py.detach(|| self.tensor().i(items));
+            return super::checked(py, result);
+        }
+        made(py, || self.tensor().i(items))
+    }
+
+    fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: Other) -> PyResult<()> {
+        let x = self.tensor();
+        let items = items(key, x)?;
+        let value = value.beside(py, x)?;
+        let result = made(py, || match (items.as_slice(), value) {
+            // A mask of the tensor's own shape need not be read.
+            ([IndexItem::Tensor(mask)], Operand::Value(value)) if mask.dtype() == DType::Bool && mask.shape() == x.shape() => {
+                mask.where_(Operand::Value(value), x).cast(x.dtype())
+            }
+            (_, Operand::Tensor(value)) => x.set_at(items.clone(), &value.cast(x.dtype())),
+            (_, Operand::Value(value)) => x.set_at(items.clone(), &x.new_full([], Operand::Value(value)).cast(x.dtype())),
+        })?;
+        self.replace(py, result.tensor())
+    }
+
+    /// The tensor with `values` where `indices` point, a tuple of what `x[..]` takes; with `accumulate` they are added to what is there.
+    #[pyo3(signature = (indices, values, accumulate=false))]
+    fn index_put(&self, py: Python<'_>, indices: &Bound<'_, PyAny>, values: &PyTensor, accumulate: bool) -> PyResult<PyTensor> {
+        let items = items(indices, self.tensor())?;
+        made(py, || self.tensor().index_put(items, values.tensor(), accumulate))
+    }
+
+    fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err("elements of a tensor cannot be deleted"))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        if self.tensor().rank() == 0 {
+            return Err(PyTypeError::new_err("iteration over a tensor without axes"));
+        }
+        super::tuple(py, || self.tensor().unbind(0))?.try_iter()
+    }
+}
+
+impl PyTensor {
+    /// Gives the object another value.
+    pub(super) fn replace(&self, py: Python<'_>, value: &Tensor) -> PyResult<()> {
+        let _here = here(py);
+        let x = self.tensor();
+        if x.is_variable() {
+            return x.assign(value).or_raise(py);
+        }
+        if value.shape() != x.shape() || value.dtype() != x.dtype() {
+            return Err(argument(py, "a value of another shape or dtype", "expand and cast it"));
+        }
+        x.become_value(value).or_raise(py)
+    }
+}

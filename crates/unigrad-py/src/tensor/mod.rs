@@ -1,0 +1,354 @@
+//! `unigrad.Tensor`.
+//!
+//! In: Python's calls. Out: tensors of the crates, each in an object of Python.
+//! Always: an op that breaks a rule raises at the call. `x[i] = y` gives this object another value, and leaves what was computed from the old one.
+//! Rooms: `ops` is made from the table of methods; what Python calls otherwise than Rust is in the files by family.
+
+pub(crate) mod data;
+mod index;
+mod nets;
+// What PyO3 makes of methods that a macro writes has the macro's edition, not its own.
+#[allow(unsafe_op_in_unsafe_fn)]
+mod operators;
+mod ops;
+mod read;
+mod reduce;
+mod shape;
+mod text;
+
+use crate::{
+    device::{self, PyDevice},
+    dtype::PyDType,
+    error::{self, OrRaise},
+    origin::here,
+};
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyTuple},
+};
+use unigrad::tensor::Tensor;
+
+/// An n-dimensional array on a device.
+///
+/// Ops record what to compute; a read (`item`, `tolist`, `numpy`, printing) computes it, fused.
+///
+/// >>> import unigrad
+/// >>> x = unigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+/// >>> (x * 2).sum().item()
+/// 20.0
+#[pyclass(name = "Tensor", module = "unigrad", subclass, weakref, frozen)]
+pub(crate) struct PyTensor(Tensor);
+
+impl PyTensor {
+    /// The tensor.
+    #[inline]
+    pub(crate) fn tensor(&self) -> &Tensor {
+        &self.0
+    }
+}
+
+impl From<Tensor> for PyTensor {
+    fn from(tensor: Tensor) -> PyTensor {
+        PyTensor(tensor)
+    }
+}
+
+/// The result of an op, or the exception for a rule that it broke.
+#[inline]
+pub(crate) fn checked(py: Python<'_>, tensor: Tensor) -> PyResult<PyTensor> {
+    if tensor.is_invalid() { Err(refused(py, &tensor)) } else { Ok(PyTensor(tensor)) }
+}
+
+#[cold]
+fn refused(py: Python<'_>, tensor: &Tensor) -> PyErr {
+    let internal = || unigrad::Error::Internal("an invalid tensor without an error".into());
+    error::raised(py, &tensor.error().unwrap_or_else(internal))
+}
+
+/// What an op makes, as the line of Python that runs.
+#[inline]
+pub(crate) fn made(py: Python<'_>, op: impl FnOnce() -> Tensor) -> PyResult<PyTensor> {
+    let _here = here(py);
+    checked(py, op())
+}
+
+/// What an op of several results makes.
+pub(crate) fn all_made(py: Python<'_>, op: impl FnOnce() -> Vec<Tensor>) -> PyResult<Vec<PyTensor>> {
+    let _here = here(py);
+    op().into_iter().map(|tensor| checked(py, tensor)).collect()
+}
+
+/// As a tuple.
+pub(crate) fn tuple<'py>(py: Python<'py>, op: impl FnOnce() -> Vec<Tensor>) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, all_made(py, op)?.into_iter().map(|tensor| Bound::new(py, tensor)).collect::<PyResult<Vec<_>>>()?)
+}
+
+#[pymethods]
+impl PyTensor {
+    /// A tensor of data: numbers, nested sequences, arrays of NumPy or of another library; see `unigrad.tensor`.
+    #[new]
+    #[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
+    fn new(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        dtype: Option<PyDType>,
+        device: Option<PyDevice>,
+        requires_grad: bool,
+    ) -> PyResult<PyTensor> {
+        let tensor = made_of(py, data, dtype, device)?;
+        let tensor = if requires_grad { tensor.requires_grad() } else { tensor };
+        checked(py, tensor)
+    }
+
+    /// Sizes per axis, as a tuple.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.shape())
+    }
+
+    /// Sizes per axis; of one axis with `dim`.
+    #[pyo3(signature = (dim=None))]
+    fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        match dim {
+            Some(dim) => Ok(self.0.dim(dim).or_raise(py)?.into_pyobject(py)?.into_any()),
+            None => Ok(self.shape(py)?.into_any()),
+        }
+    }
+
+    /// The element type.
+    #[getter]
+    fn dtype(&self) -> PyDType {
+        PyDType(self.0.dtype())
+    }
+
+    /// Where it is.
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyResult<PyDevice> {
+        self.0.device().map(PyDevice).or_raise(py)
+    }
+
+    /// The number of axes.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.0.rank()
+    }
+
+    /// The number of axes.
+    fn dim(&self) -> usize {
+        self.0.rank()
+    }
+
+    /// The number of elements.
+    fn numel(&self) -> usize {
+        self.0.numel()
+    }
+
+    /// Bytes of an element.
+    #[getter]
+    fn itemsize(&self) -> usize {
+        self.0.dtype().size()
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.dtype().size() * self.0.numel()
+    }
+
+    /// Whether a gradient may flow through it.
+    #[getter]
+    fn requires_grad(&self) -> bool {
+        self.0.needs_grad() && !self.0.is_frozen()
+    }
+
+    #[setter]
+    fn set_requires_grad(&self, py: Python<'_>, requires_grad: bool) -> PyResult<()> {
+        self.require(py, requires_grad)
+    }
+
+    /// Whether gradients arrive at it: a tensor that was not computed, with `requires_grad`.
+    #[getter]
+    fn is_leaf(&self) -> bool {
+        self.0.is_variable() || !self.0.needs_grad()
+    }
+
+    /// From now on gradients arrive here; with `False` no more. Returns the tensor itself.
+    #[pyo3(signature = (requires_grad=true))]
+    fn requires_grad_<'py>(slf: Bound<'py, PyTensor>, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
+        slf.get().require(slf.py(), requires_grad)?;
+        Ok(slf)
+    }
+
+    /// The gradient that `backward` has left, or `None`.
+    #[getter]
+    fn grad(&self) -> Option<PyTensor> {
+        self.0.grad().map(PyTensor)
+    }
+
+    #[setter]
+    fn set_grad(&self, grad: Option<&PyTensor>) {
+        self.0.set_grad(grad.map(|grad| grad.0.clone()));
+    }
+
+    /// Adds the gradients of this loss to every leaf that it depends on. `gradient` is what arrives at it, needed where it has more than one element.
+    #[pyo3(signature = (gradient=None, *, retain_graph=false))]
+    fn backward(&self, py: Python<'_>, gradient: Option<&PyTensor>, retain_graph: bool) -> PyResult<()> {
+        let _here = here(py);
+        match gradient {
+            Some(gradient) => self.0.backward_with(&gradient.0),
+            None if retain_graph => self.0.backward_retain(),
+            None => self.0.backward(),
+        }
+        .or_raise(py)
+    }
+
+    /// The same value without a way for gradients.
+    fn detach(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.0.detach())
+    }
+
+    /// The same value in memory of its own, with a way for gradients.
+    fn clone(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.0.contiguous())
+    }
+
+    /// Computes the value now. Returns the tensor itself.
+    fn realize<'py>(slf: Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
+        let py = slf.py();
+        let tensor = slf.get().tensor();
+        py.detach(|| tensor.realize()).or_raise(py)?;
+        Ok(slf)
+    }
+
+    /// Whether the value has been computed.
+    #[getter]
+    fn is_realized(&self) -> bool {
+        self.0.is_realized()
+    }
+
+    /// On another device, or as another dtype, or both: `x.to("cuda")`, `x.to(unigrad.float16)`, `x.to("cuda", unigrad.float16)`, `x.to(other)`.
+    #[pyo3(signature = (*args, device=None, dtype=None, copy=false))]
+    fn to(
+        slf: Bound<'_, PyTensor>,
+        args: &Bound<'_, PyTuple>,
+        device: Option<PyDevice>,
+        dtype: Option<PyDType>,
+        copy: bool,
+    ) -> PyResult<Py<PyTensor>> {
+        let py = slf.py();
+        let (mut device, mut dtype) = (device, dtype);
+        for given in args.iter() {
+            if let Ok(other) = given.cast::<PyTensor>() {
+                (device, dtype) = (Some(other.get().device(py)?), Some(other.get().dtype()));
+            } else if let Ok(known) = given.cast::<PyDType>() {
+                dtype = Some(*known.get());
+            } else if let Some(known) = given.extract::<String>().ok().as_deref().and_then(crate::dtype::named) {
+                dtype = Some(PyDType(known));
+            } else {
+                device = Some(given.extract()?);
+            }
+        }
+        let this = slf.get().tensor();
+        let stays = |this: &Tensor| -> PyResult<bool> {
+            Ok(device.is_none_or(|to| this.device_id() == to.0.id()) && dtype.is_none_or(|to| to.0 == this.dtype()))
+        };
+        if stays(this)? && !copy {
+            return Ok(slf.unbind());
+        }
+        let result = made(py, || {
+            let here = if copy && device.is_none_or(|to| this.device_id() == to.0.id()) { this.contiguous() } else { this.clone() };
+            let cast = dtype.map_or_else(|| here.clone(), |dtype| here.cast(dtype.0));
+            match device {
+                Some(device) if device.0.id() != this.device_id() => cast.to(&device.0),
+                _ => cast,
+            }
+        })?;
+        Py::new(py, result)
+    }
+
+    /// On the CPU.
+    fn cpu(slf: Bound<'_, PyTensor>) -> PyResult<Py<PyTensor>> {
+        let py = slf.py();
+        let device = py.detach(|| unigrad::device::Device::open("cpu")).or_raise(py)?;
+        PyTensor::to(slf, &PyTuple::empty(py), Some(PyDevice(device)), None, false)
+    }
+
+    /// The value of another tensor, for all who hold this one: of its shape, dtype and device. Returns the tensor itself.
+    fn copy_<'py>(slf: Bound<'py, PyTensor>, source: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
+        let py = slf.py();
+        {
+            let _here = here(py);
+            let this = slf.get().tensor();
+            let value = source.0.cast(this.dtype()).expand(this.shape());
+            let device = this.device().or_raise(py)?;
+            this.assign(&value.to(&device)).or_raise(py)?;
+        }
+        Ok(slf)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        match self.0.dims().or_raise(py)?.first() {
+            Some(size) => Ok(*size),
+            None => Err(pyo3::exceptions::PyTypeError::new_err("len() of a tensor without axes")),
+        }
+    }
+
+    /// What a pickle holds: bytes, dtype, shape, device, and whether gradients arrive at it.
+    #[expect(clippy::type_complexity, reason = "the protocol's own")]
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, PyDType, Vec<usize>, String, bool))> {
+        let x = &self.0;
+        let bytes = py.detach(|| x.to_bytes()).or_raise(py)?;
+        let device = x.device().or_raise(py)?.to_string();
+        let rebuild = py.import("unigrad._unigrad")?.getattr("_rebuild")?;
+        Ok((rebuild, (PyBytes::new(py, &bytes), PyDType(x.dtype()), x.shape(), device, x.is_variable() && !x.is_frozen())))
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        checked(py, self.0.clone())
+    }
+
+    /// A copy that shares nothing: a leaf with `requires_grad` if this one is.
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+        if self.0.needs_grad() && !self.0.is_variable() {
+            let help = "copy a leaf, or `detach()` it first";
+            let message = format!(
+                "a tensor {:?} that is computed from one with `requires_grad` has no copy of its own\n help: {help}",
+                self.0.shape()
+            );
+            return Err(error::exception(py, unigrad::ErrorKind::Autograd, message));
+        }
+        made(py, || {
+            let copy = self.0.detach().contiguous();
+            if self.0.is_variable() { copy.requires_grad() } else { copy }
+        })
+    }
+}
+
+impl PyTensor {
+    fn require(&self, py: Python<'_>, requires_grad: bool) -> PyResult<()> {
+        let _here = here(py);
+        match (self.0.is_variable(), requires_grad) {
+            (true, _) => self.0.set_trainable(requires_grad).or_raise(py),
+            (false, true) => self.0.become_variable().or_raise(py),
+            (false, false) if self.0.needs_grad() => {
+                let message = "it is computed from a tensor that requires a gradient\n help: `detach()` it".to_owned();
+                Err(error::exception(py, unigrad::ErrorKind::Autograd, message))
+            }
+            (false, false) => Ok(()),
+        }
+    }
+}
+
+/// A tensor of data.
+pub(crate) fn made_of(py: Python<'_>, given: &Bound<'_, PyAny>, dtype: Option<PyDType>, device: Option<PyDevice>) -> PyResult<Tensor> {
+    let _here = here(py);
+    if let Ok(tensor) = given.cast::<PyTensor>() {
+        let tensor = tensor.get().tensor().detach();
+        let tensor = dtype.map_or_else(|| tensor.clone(), |dtype| tensor.cast(dtype.0));
+        return Ok(match device {
+            Some(device) if device.0.id() != tensor.device_id() => tensor.to(&device.0),
+            _ => tensor.contiguous(),
+        });
+    }
+    data::of_object(given, dtype.map(|dtype| dtype.0), device::or_default(py, device)?)
+}

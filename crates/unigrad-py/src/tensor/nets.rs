@@ -1,0 +1,390 @@
+//! What networks are made of, by the signatures of PyTorch's `torch.nn.functional`: convolutions, pools, sizes, losses.
+
+use super::{PyTensor, made, ops::named_reduction, reduce::named};
+use crate::{
+    arguments::{Ints, Sizes},
+    error::argument,
+};
+use pyo3::{IntoPyObjectExt, exceptions::PyTypeError, prelude::*};
+use unigrad::tensor::{ConvOptions, CrossEntropyOptions, InterpolateMode, InterpolateOptions, PadMode, PoolOptions, Tensor, WindowOptions};
+
+/// Zeros around: sizes, or `"same"` or `"valid"`.
+fn padding_of(
+    py: Python<'_>,
+    given: Option<&Bound<'_, PyAny>>,
+    kernel: &[usize],
+    stride: &[usize],
+    dilation: &[usize],
+) -> PyResult<Vec<(usize, usize)>> {
+    let Some(given) = given else { return Ok(Vec::new()) };
+    let Ok(name) = given.extract::<String>() else {
+        return Ok(given.extract::<Sizes>()?.0.into_iter().map(|size| (size, size)).collect());
+    };
+    match name.as_str() {
+        "valid" => Ok(Vec::new()),
+        "same" if stride.iter().any(|step| *step != 1) => {
+            Err(argument(py, "`padding` is \"same\" with a stride", "give sizes: \"same\" is for strides of 1"))
+        }
+        "same" => {
+            let dilation = |i: usize| dilation.get(i).or(dilation.first()).copied().unwrap_or(1); // DEFAULT: elements side by side
+            let around = |(i, size): (usize, &usize)| {
+                let reach = dilation(i) * size.saturating_sub(1);
+                (reach / 2, reach - reach / 2)
+            };
+            Ok(kernel.iter().enumerate().map(around).collect())
+        }
+        other => Err(argument(py, format!("`padding` is {other:?}"), "give sizes, \"same\" or \"valid\"")),
+    }
+}
+
+fn sizes(given: Option<Sizes>) -> Vec<usize> {
+    given.map_or_else(Vec::new, |sizes| sizes.0)
+}
+
+macro_rules! convolutions {
+    ($($name:ident $transposed:ident $n:literal),* $(,)?) => {
+        #[pymethods]
+        #[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
+        impl PyTensor { $(
+            #[doc = concat!("Convolution over ", $n, " spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, \"same\" or \"valid\".")]
+            #[pyo3(signature = (weight, bias=None, stride=None, padding=None, dilation=None, groups=1))]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                weight: &PyTensor,
+                bias: Option<&PyTensor>,
+                stride: Option<Sizes>,
+                padding: Option<&Bound<'_, PyAny>>,
+                dilation: Option<Sizes>,
+                groups: usize,
+            ) -> PyResult<PyTensor> {
+                let (stride, dilation) = (sizes(stride), sizes(dilation));
+                let shape = weight.tensor().shape();
+                let padding = padding_of(py, padding, shape.get(2..).unwrap_or(&[]), &stride, &dilation)?;
+                let options = ConvOptions { stride, padding, dilation, groups, ..ConvOptions::default() };
+                made(py, || self.tensor().$name(weight.tensor(), bias.map(PyTensor::tensor), &options))
+            }
+
+            #[doc = concat!("Transposed convolution over ", $n, " spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.")]
+            #[pyo3(signature = (weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None))]
+            fn $transposed(
+                &self,
+                py: Python<'_>,
+                weight: &PyTensor,
+                bias: Option<&PyTensor>,
+                stride: Option<Sizes>,
+                padding: Option<Sizes>,
+                output_padding: Option<Sizes>,
+                groups: usize,
+                dilation: Option<Sizes>,
+            ) -> PyResult<PyTensor> {
+                let padding = sizes(padding).into_iter().map(|size| (size, size)).collect();
+                let output_padding = sizes(output_padding);
+                let options = ConvOptions { stride: sizes(stride), padding, dilation: sizes(dilation), groups, output_padding };
+                made(py, || self.tensor().$transposed(weight.tensor(), bias.map(PyTensor::tensor), &options))
+            }
+        )* }
+    };
+}
+convolutions!(conv1d conv_transpose1d 1, conv2d conv_transpose2d 2, conv3d conv_transpose3d 3);
+
+macro_rules! pools {
+    ($($average:ident $greatest:ident $unpool:ident $n:literal),* $(,)?) => {
+        #[pymethods]
+        #[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
+        impl PyTensor { $(
+            #[doc = concat!("Average of each window over ", $n, " spatial axes.")]
+            #[pyo3(signature = (kernel_size, stride=None, padding=None, ceil_mode=false, count_include_pad=true, divisor_override=None))]
+            fn $average(
+                &self,
+                py: Python<'_>,
+                kernel_size: Sizes,
+                stride: Option<Sizes>,
+                padding: Option<Sizes>,
+                ceil_mode: bool,
+                count_include_pad: bool,
+                divisor_override: Option<i64>,
+            ) -> PyResult<PyTensor> {
+                let options = PoolOptions {
+                    kernel: kernel_size.0,
+                    stride: sizes(stride),
+                    padding: sizes(padding),
+                    dilation: Vec::new(),
+                    ceil_mode,
+                    count_include_pad,
+                };
+                made(py, || match divisor_override {
+                    Some(divisor) => self.tensor().avg_pool_with_divisor($n, &options, divisor),
+                    None => self.tensor().$average(&options),
+                })
+            }
+
+            #[doc = concat!("Greatest element of each window over ", $n, " spatial axes; with `return_indices` also where it is.")]
+            #[pyo3(signature = (kernel_size, stride=None, padding=None, dilation=None, ceil_mode=false, return_indices=false))]
+            fn $greatest<'py>(
+                &self,
+                py: Python<'py>,
+                kernel_size: Sizes,
+                stride: Option<Sizes>,
+                padding: Option<Sizes>,
+                dilation: Option<Sizes>,
+                ceil_mode: bool,
+                return_indices: bool,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let options = PoolOptions {
+                    kernel: kernel_size.0,
+                    stride: sizes(stride),
+                    padding: sizes(padding),
+                    dilation: sizes(dilation),
+                    ceil_mode,
+                    count_include_pad: true,
+                };
+                if !return_indices {
+                    return made(py, || self.tensor().$greatest(&options))?.into_bound_py_any(py);
+                }
+                named(py, "max", || {
+                    let (values, indices) = self.tensor().max_pool_with_index($n, &options);
+                    vec![values, indices]
+                })
+            }
+
+            #[doc = concat!("Puts values back where `max_pool", $n, "d` took them from; zeros elsewhere.")]
+            #[pyo3(signature = (indices, kernel_size, stride=None, padding=None, output_size=None))]
+            fn $unpool(
+                &self,
+                py: Python<'_>,
+                indices: &PyTensor,
+                kernel_size: Sizes,
+                stride: Option<Sizes>,
+                padding: Option<Sizes>,
+                output_size: Option<Sizes>,
+            ) -> PyResult<PyTensor> {
+                let options =
+                    PoolOptions { kernel: kernel_size.0, stride: sizes(stride), padding: sizes(padding), ..PoolOptions::new(1) };
+                // PyTorch takes whole shapes as well.
+                let output = output_size.map(|sizes| sizes.0.get(sizes.0.len().saturating_sub($n)..).unwrap_or(&[]).to_vec());
+                made(py, || self.tensor().$unpool(indices.tensor(), &options, output.as_deref()))
+            }
+        )* }
+    };
+}
+pools!(avg_pool1d max_pool1d max_unpool1d 1, avg_pool2d max_pool2d max_unpool2d 2, avg_pool3d max_pool3d max_unpool3d 3);
+
+macro_rules! losses {
+    ($($(#[doc = $doc:literal])* $name:ident $with:ident ($($extra:ident: $ty:ty = $default:literal)?)),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (target, *, reduction="mean" $(, $extra=$default)?))]
+            fn $name(&self, py: Python<'_>, target: &PyTensor, reduction: &str $(, $extra: $ty)?) -> PyResult<PyTensor> {
+                let reduction = named_reduction(py, reduction)?;
+                made(py, || self.tensor().$with(target.tensor() $(, $extra)?, reduction))
+            }
+        )* }
+    };
+}
+losses!(
+    /// Mean (or sum) of squared differences.
+    mse_loss mse_loss_with (),
+    /// Mean (or sum) of absolute differences.
+    l1_loss l1_loss_with (),
+    /// Squared where a difference is below `beta`, else absolute; Huber's loss divided by `beta`.
+    smooth_l1_loss smooth_l1_loss_with (beta: f64 = 1.0),
+    /// Squared where a difference is below `delta`, else absolute.
+    huber_loss huber_loss_with (delta: f64 = 1.0),
+);
+
+#[pymethods]
+#[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
+impl PyTensor {
+    /// Cross-entropy of logits: the target is the index of a class, or a distribution over classes.
+    #[pyo3(signature = (target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0))]
+    fn cross_entropy(
+        &self,
+        py: Python<'_>,
+        target: &PyTensor,
+        weight: Option<&PyTensor>,
+        ignore_index: i64,
+        reduction: &str,
+        label_smoothing: f64,
+    ) -> PyResult<PyTensor> {
+        let options = classes(py, weight, ignore_index, reduction, label_smoothing)?;
+        made(py, || self.tensor().cross_entropy_with(target.tensor(), &options))
+    }
+
+    /// Negative log-likelihood of log-probabilities.
+    #[pyo3(signature = (target, weight=None, *, ignore_index=-100, reduction="mean"))]
+    fn nll_loss(
+        &self,
+        py: Python<'_>,
+        target: &PyTensor,
+        weight: Option<&PyTensor>,
+        ignore_index: i64,
+        reduction: &str,
+    ) -> PyResult<PyTensor> {
+        let options = classes(py, weight, ignore_index, reduction, 0.0)?;
+        made(py, || self.tensor().nll_loss_with(target.tensor(), &options))
+    }
+
+    /// Binary cross-entropy of probabilities.
+    #[pyo3(signature = (target, weight=None, *, reduction="mean"))]
+    fn bce_loss(&self, py: Python<'_>, target: &PyTensor, weight: Option<&PyTensor>, reduction: &str) -> PyResult<PyTensor> {
+        let reduction = named_reduction(py, reduction)?;
+        made(py, || self.tensor().bce_loss_with(target.tensor(), weight.map(PyTensor::tensor), reduction))
+    }
+
+    /// Binary cross-entropy of logits, without overflow.
+    #[pyo3(signature = (target, weight=None, *, pos_weight=None, reduction="mean"))]
+    fn bce_with_logits(
+        &self,
+        py: Python<'_>,
+        target: &PyTensor,
+        weight: Option<&PyTensor>,
+        pos_weight: Option<&PyTensor>,
+        reduction: &str,
+    ) -> PyResult<PyTensor> {
+        let reduction = named_reduction(py, reduction)?;
+        let (weight, pos_weight) = (weight.map(PyTensor::tensor), pos_weight.map(PyTensor::tensor));
+        made(py, || self.tensor().bce_with_logits_with(target.tensor(), weight, pos_weight, reduction))
+    }
+
+    /// Another size of the spatial axes, by PyTorch's modes: nearest, nearest-exact, linear, bilinear, trilinear, bicubic, area.
+    #[pyo3(signature = (size=None, scale_factor=None, mode="nearest", align_corners=None, antialias=false))]
+    fn interpolate(
+        &self,
+        py: Python<'_>,
+        size: Option<Sizes>,
+        scale_factor: Option<&Bound<'_, PyAny>>,
+        mode: &str,
+        align_corners: Option<bool>,
+        antialias: bool,
+    ) -> PyResult<PyTensor> {
+        let mode = match mode {
+            "nearest" => InterpolateMode::Nearest,
+            "nearest-exact" => InterpolateMode::NearestExact,
+            "linear" | "bilinear" | "trilinear" => InterpolateMode::Linear,
+            "bicubic" => InterpolateMode::Cubic,
+            "area" => InterpolateMode::Area,
+            other => {
+                let help = "choose nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area";
+                return Err(argument(py, format!("`mode` is {other:?}"), help));
+            }
+        };
+        let scales = match scale_factor {
+            None => Vec::new(),
+            Some(given) => given.extract::<f64>().map(|scale| vec![scale]).or_else(|_| given.extract::<Vec<f64>>())?,
+        };
+        let align_corners = align_corners.unwrap_or(false);
+        let options = InterpolateOptions { mode, sizes: sizes(size), scales, align_corners, antialias };
+        made(py, || self.tensor().interpolate(&options))
+    }
+
+    /// Elements around, as PyTorch's `pad`: pairs of sizes from the last axis on, negative ones cut; `mode` is constant, reflect, replicate or
+    /// circular.
+    #[pyo3(signature = (pad, mode="constant", value=None))]
+    fn pad(&self, py: Python<'_>, pad: Ints, mode: &str, value: Option<f64>) -> PyResult<PyTensor> {
+        let rank = self.tensor().rank();
+        let Ints(pad) = pad;
+        if pad.len() % 2 != 0 || pad.len() / 2 > rank {
+            let cause = format!("`pad` has {} numbers for a tensor of {rank} axes", pad.len());
+            return Err(argument(py, cause, "give two for each axis, from the last axis on"));
+        }
+        let mode = match mode {
+            "constant" => PadMode::Constant(value.unwrap_or(0.0)),
+            "reflect" => PadMode::Reflect,
+            "replicate" => PadMode::Replicate,
+            "circular" => PadMode::Circular,
+            other => return Err(argument(py, format!("`mode` is {other:?}"), "choose constant, reflect, replicate or circular")),
+        };
+        let mut pads = vec![(0, 0); rank];
+        pads.iter_mut().rev().zip(pad.chunks_exact(2)).for_each(|(to, from)| *to = (from[0], from[1]));
+        made(py, || self.tensor().pad_or_cut(&pads, mode))
+    }
+
+    /// Windows as columns, `[n, c * kernel, windows]`: PyTorch's `unfold` of images.
+    #[pyo3(signature = (kernel_size, dilation=None, padding=None, stride=None))]
+    fn im2col(
+        &self,
+        py: Python<'_>,
+        kernel_size: Sizes,
+        dilation: Option<Sizes>,
+        padding: Option<Sizes>,
+        stride: Option<Sizes>,
+    ) -> PyResult<PyTensor> {
+        let options = WindowOptions { kernel: kernel_size.0, stride: sizes(stride), padding: sizes(padding), dilation: sizes(dilation) };
+        made(py, || self.tensor().im2col(&options))
+    }
+
+    /// Columns added up to images of `output_size`: PyTorch's `fold`.
+    #[pyo3(signature = (output_size, kernel_size, dilation=None, padding=None, stride=None))]
+    fn col2im(
+        &self,
+        py: Python<'_>,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Option<Sizes>,
+        padding: Option<Sizes>,
+        stride: Option<Sizes>,
+    ) -> PyResult<PyTensor> {
+        let options = WindowOptions { kernel: kernel_size.0, stride: sizes(stride), padding: sizes(padding), dilation: sizes(dilation) };
+        made(py, || self.tensor().col2im(&output_size.0, &options))
+    }
+
+    /// `self` between limits; one of them may be left out.
+    #[pyo3(signature = (min=None, max=None))]
+    fn clamp(&self, py: Python<'_>, min: Option<crate::arguments::Other>, max: Option<crate::arguments::Other>) -> PyResult<PyTensor> {
+        let x: &Tensor = self.tensor();
+        let min = min.map(|given| given.beside(py, x)).transpose()?;
+        let max = max.map(|given| given.beside(py, x)).transpose()?;
+        match (min, max) {
+            (Some(min), Some(max)) => made(py, || x.clamp(min, max)),
+            (Some(min), None) => made(py, || x.clamp_min(min)),
+            (None, Some(max)) => made(py, || x.clamp_max(max)),
+            (None, None) => Err(PyTypeError::new_err("missing argument: `min` or `max`")),
+        }
+    }
+
+    /// Rounded to the nearest even integer, or to so many digits after the point.
+    #[pyo3(signature = (*, decimals=0))]
+    fn round(&self, py: Python<'_>, decimals: i32) -> PyResult<PyTensor> {
+        made(py, || if decimals == 0 { self.tensor().round() } else { self.tensor().round_decimals(decimals) })
+    }
+
+    /// `beta * self + alpha * a @ b`.
+    #[pyo3(signature = (a, b, *, beta=1.0, alpha=1.0))]
+    fn addmm(&self, py: Python<'_>, a: &PyTensor, b: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
+        made(py, || match (beta, alpha) {
+            (1.0, 1.0) => self.tensor().addmm(a.tensor(), b.tensor()),
+            _ => self.tensor().addmm_with(a.tensor(), b.tensor(), beta, alpha),
+        })
+    }
+
+    /// Quotient; with `rounding_mode` "floor" or "trunc" rounded.
+    #[pyo3(signature = (other, *, rounding_mode=None))]
+    fn div(&self, py: Python<'_>, other: crate::arguments::Other, rounding_mode: Option<&str>) -> PyResult<PyTensor> {
+        let other = other.beside(py, self.tensor())?;
+        match rounding_mode {
+            None => made(py, || self.tensor().div(other)),
+            Some("floor") => made(py, || self.tensor().floor_div(other)),
+            Some("trunc") => made(py, || self.tensor().div_trunc(other)),
+            Some(mode) => Err(argument(py, format!("`rounding_mode` is {mode:?}"), "choose \"floor\", \"trunc\" or None")),
+        }
+    }
+}
+
+/// Settings of losses over classes.
+fn classes(
+    py: Python<'_>,
+    weight: Option<&PyTensor>,
+    ignore_index: i64,
+    reduction: &str,
+    label_smoothing: f64,
+) -> PyResult<CrossEntropyOptions> {
+    Ok(CrossEntropyOptions {
+        axis: None,
+        label_smoothing,
+        ignore_index: Some(ignore_index),
+        weight: weight.map(|weight| weight.tensor().clone()),
+        reduction: named_reduction(py, reduction)?,
+    })
+}

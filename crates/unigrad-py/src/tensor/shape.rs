@@ -1,0 +1,417 @@
+//! Views and arrangements, by NumPy's and PyTorch's signatures.
+
+use super::{PyTensor, checked, made, tuple};
+use crate::{
+    arguments::{Ints, PyAxes, Sizes, dim_or_axis, one_dim, size, spread},
+    dtype::PyDType,
+    error::argument,
+};
+use pyo3::{exceptions::PyTypeError, prelude::*, types::PyTuple};
+use unigrad::tensor::DType;
+
+macro_rules! casts {
+    ($($(#[doc = $doc:literal])* $name:ident = $dtype:ident),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            fn $name(&self, py: Python<'_>) -> PyResult<PyTensor> {
+                made(py, || self.tensor().cast(DType::$dtype))
+            }
+        )* }
+    };
+}
+casts!(
+    /// As `float32`.
+    float = F32,
+    /// As `float64`.
+    double = F64,
+    /// As `float16`.
+    half = F16,
+    /// As `bfloat16`.
+    bfloat16 = BF16,
+    /// As `int32`.
+    int = I32,
+    /// As `int64`.
+    long = I64,
+    /// As `int16`.
+    short = I16,
+    /// As `bool`: whether each element is not 0.
+    bool = Bool,
+);
+
+#[pymethods]
+impl PyTensor {
+    /// As another dtype.
+    fn cast(&self, py: Python<'_>, dtype: PyDType) -> PyResult<PyTensor> {
+        made(py, || self.tensor().cast(dtype.0))
+    }
+
+    /// As another dtype; a copy in any case, as NumPy's.
+    #[pyo3(signature = (dtype, *, copy=true))]
+    fn astype(&self, py: Python<'_>, dtype: PyDType, copy: bool) -> PyResult<PyTensor> {
+        made(py, || match copy && dtype.0 == self.tensor().dtype() {
+            true => self.tensor().contiguous(),
+            false => self.tensor().cast(dtype.0),
+        })
+    }
+
+    /// As another dtype.
+    fn r#type(&self, py: Python<'_>, dtype: PyDType) -> PyResult<PyTensor> {
+        self.cast(py, dtype)
+    }
+
+    /// The same elements in row-major order as another shape; one size may be -1.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.arange(6).reshape(2, -1).shape
+    /// (2, 3)
+    #[pyo3(signature = (*shape))]
+    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let shape = Ints(spread(shape)?);
+        made(py, || self.tensor().reshape(shape))
+    }
+
+    /// Another name for `reshape`; of a dtype: the same bits as that dtype.
+    #[pyo3(signature = (*shape))]
+    fn view(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        if shape.len() == 1
+            && let Ok(dtype) = shape.get_item(0)?.cast::<PyDType>()
+        {
+            return made(py, || self.tensor().bitcast(dtype.get().0));
+        }
+        self.reshape(py, shape)
+    }
+
+    /// The shape of another tensor.
+    fn reshape_as(&self, py: Python<'_>, other: &PyTensor) -> PyResult<PyTensor> {
+        made(py, || self.tensor().reshape(other.tensor().shape()))
+    }
+
+    /// Axes in another order.
+    #[pyo3(signature = (*dims))]
+    fn permute(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let dims = Ints(spread(dims)?);
+        made(py, || self.tensor().permute(dims))
+    }
+
+    /// Two axes change places, as PyTorch's; with no or several other arguments all axes are arranged anew, as NumPy's.
+    #[pyo3(signature = (*dims))]
+    fn transpose(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        if dims.is_empty() || (dims.len() == 1 && dims.get_item(0)?.is_none()) {
+            return made(py, || self.tensor().permute((0..self.tensor().rank() as i64).rev().collect::<Vec<i64>>()));
+        }
+        match (dims.len(), spread(dims)?) {
+            (2, both) => made(py, || self.tensor().transpose(both[0] as isize, both[1] as isize)),
+            (_, order) => made(py, || self.tensor().permute(order)),
+        }
+    }
+
+    /// Two axes change places.
+    fn swapaxes(&self, py: Python<'_>, axis0: isize, axis1: isize) -> PyResult<PyTensor> {
+        made(py, || self.tensor().transpose(axis0, axis1))
+    }
+
+    /// Both axes of a matrix change places.
+    fn t(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || if self.tensor().rank() < 2 { self.tensor().clone() } else { self.tensor().t() })
+    }
+
+    /// All axes in reverse order.
+    #[getter]
+    #[pyo3(name = "T")]
+    fn reversed(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().permute((0..self.tensor().rank() as i64).rev().collect::<Vec<i64>>()))
+    }
+
+    /// The last two axes change places.
+    #[getter]
+    #[pyo3(name = "mT")]
+    fn matrix_transposed(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().transpose(-2, -1))
+    }
+
+    /// Axes of size 1 as large as asked; -1 leaves a size as it is.
+    #[pyo3(signature = (*shape))]
+    fn expand(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let shape = Ints(spread(shape)?);
+        made(py, || self.tensor().expand_with(shape))
+    }
+
+    /// The shape of another tensor, by NumPy's broadcasting.
+    fn expand_as(&self, py: Python<'_>, other: &PyTensor) -> PyResult<PyTensor> {
+        made(py, || self.tensor().expand(other.tensor().shape()))
+    }
+
+    /// NumPy's `broadcast_to`.
+    fn broadcast_to(&self, py: Python<'_>, shape: Sizes) -> PyResult<PyTensor> {
+        made(py, || self.tensor().broadcast_to(shape.0))
+    }
+
+    /// Copies side by side along each axis, as PyTorch's `repeat`.
+    #[pyo3(signature = (*repeats))]
+    fn repeat(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let times = spread(repeats)?.into_iter().map(size).collect::<PyResult<Vec<usize>>>()?;
+        made(py, || self.tensor().repeat(&times))
+    }
+
+    /// Copies side by side along each axis, as NumPy's `tile`.
+    #[pyo3(signature = (*repeats))]
+    fn tile(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
+        let times = spread(repeats)?.into_iter().map(size).collect::<PyResult<Vec<usize>>>()?;
+        made(py, || self.tensor().tile(&times))
+    }
+
+    /// Each element several times, beside itself: as many times as `repeats` says, a number or one for each element.
+    #[pyo3(signature = (repeats, dim=None, *, axis=None))]
+    fn repeat_interleave(&self, py: Python<'_>, repeats: &Bound<'_, PyAny>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
+        let dim = dim_or_axis(dim, axis)?;
+        let x = if dim.is_none() { self.tensor().flatten_all() } else { self.tensor().clone() };
+        let dim = dim.unwrap_or(0);
+        if let Ok(counts) = repeats.cast::<PyTensor>() {
+            let counts = counts.get().tensor();
+            let _here = crate::origin::here(py);
+            let result = py.detach(|| x.repeat_interleave_by(counts, dim));
+            return checked(py, result);
+        }
+        let times = size(repeats.extract()?)?;
+        made(py, || x.repeat_interleave(times, dim))
+    }
+
+    /// A new axis of size 1.
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn unsqueeze(&self, py: Python<'_>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
+        let dim = one_dim(dim, axis)?;
+        made(py, || self.tensor().unsqueeze(dim))
+    }
+
+    /// Without axes of size 1: all of them, or those of `dim` that have it.
+    #[pyo3(signature = (dim=None, *, axis=None))]
+    fn squeeze(&self, py: Python<'_>, dim: Option<PyAxes>, axis: Option<PyAxes>) -> PyResult<PyTensor> {
+        match dim_or_axis(dim, axis)? {
+            None | Some(PyAxes(None)) => made(py, || self.tensor().squeeze_all()),
+            Some(axes) => made(py, || self.tensor().squeeze_axes(axes)),
+        }
+    }
+
+    /// Axes from `start_dim` to `end_dim` as one.
+    #[pyo3(signature = (start_dim=0, end_dim=-1))]
+    fn flatten(&self, py: Python<'_>, start_dim: isize, end_dim: isize) -> PyResult<PyTensor> {
+        made(py, || match self.tensor().rank() {
+            0 => self.tensor().reshape([1]),
+            _ => self.tensor().flatten(start_dim, end_dim),
+        })
+    }
+
+    /// All elements as one axis.
+    fn ravel(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().flatten_all())
+    }
+
+    /// One axis as several.
+    fn unflatten(&self, py: Python<'_>, dim: isize, sizes: Ints) -> PyResult<PyTensor> {
+        made(py, || self.tensor().unflatten(dim, sizes))
+    }
+
+    /// Axes go elsewhere.
+    fn movedim(&self, py: Python<'_>, source: Ints, destination: Ints) -> PyResult<PyTensor> {
+        made(py, || self.tensor().movedims(source, destination))
+    }
+
+    /// Axes go elsewhere.
+    fn moveaxis(&self, py: Python<'_>, source: Ints, destination: Ints) -> PyResult<PyTensor> {
+        made(py, || self.tensor().movedims(source, destination))
+    }
+
+    /// Elements in reverse order along axes, or along all.
+    #[pyo3(signature = (*dims, axis=None))]
+    fn flip(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>, axis: Option<PyAxes>) -> PyResult<PyTensor> {
+        let axes = match (dims.is_empty(), axis) {
+            (true, axis) => axis.unwrap_or(PyAxes(None)),
+            (false, None) => PyAxes(Some(spread(dims)?)),
+            (false, Some(_)) => return Err(PyTypeError::new_err("`dims` and `axis` are one argument: give one of them")),
+        };
+        made(py, || self.tensor().flip(axes))
+    }
+
+    /// Elements move along an axis, those that fall off come in on the other side; without `dims`, of all elements as one axis.
+    #[pyo3(signature = (shifts, dims=None, *, axis=None))]
+    fn roll(&self, py: Python<'_>, shifts: Ints, dims: Option<Ints>, axis: Option<Ints>) -> PyResult<PyTensor> {
+        let dims = crate::arguments::either(dims, ("dims", "axis"), axis)?;
+        let x = self.tensor();
+        match dims {
+            None if shifts.0.len() == 1 => made(py, || x.flatten_all().roll(shifts.0[0], 0).reshape(x.shape())),
+            None => Err(argument(py, "several shifts without axes", "give `dims`, one for each shift")),
+            Some(dims) => {
+                let n = dims.0.len();
+                let shifts = if shifts.0.len() == 1 { vec![shifts.0[0]; n] } else { shifts.0 };
+                made(py, || x.roll_axes(&shifts, dims))
+            }
+        }
+    }
+
+    /// The elements from `start` on, `length` of them, along an axis.
+    fn narrow(&self, py: Python<'_>, dim: isize, start: i64, length: usize) -> PyResult<PyTensor> {
+        let x = self.tensor();
+        let start = match usize::try_from(start) {
+            Ok(start) => start,
+            Err(_) => usize::try_from(x.dim(dim).map_or(0, |size| size as i64) + start)
+                .map_err(|_| argument(py, format!("`start` is {start}"), "count from 0, or from the end"))?,
+        };
+        made(py, || x.narrow(dim, start, length))
+    }
+
+    /// One element of an axis, which goes.
+    fn select(&self, py: Python<'_>, dim: isize, index: i64) -> PyResult<PyTensor> {
+        made(py, || self.tensor().select(dim, index))
+    }
+
+    /// Parts of a size, or of several sizes, along an axis.
+    #[pyo3(signature = (split_size, dim=0, *, axis=None))]
+    fn split<'py>(
+        &self,
+        py: Python<'py>,
+        split_size: &Bound<'py, PyAny>,
+        dim: isize,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let dim = axis.unwrap_or(dim);
+        match split_size.extract::<usize>() {
+            Ok(size) => tuple(py, || self.tensor().split(size, dim)),
+            Err(_) => {
+                let sizes: Sizes = split_size.extract()?;
+                tuple(py, || self.tensor().split_sizes(&sizes.0, dim))
+            }
+        }
+    }
+
+    /// At most `chunks` parts of equal size along an axis; the last one may be smaller.
+    #[pyo3(signature = (chunks, dim=0, *, axis=None))]
+    fn chunk<'py>(&self, py: Python<'py>, chunks: usize, dim: isize, axis: Option<isize>) -> PyResult<Bound<'py, PyTuple>> {
+        tuple(py, || self.tensor().chunk(chunks, axis.unwrap_or(dim)))
+    }
+
+    /// Parts along an axis: so many, or cut at these places.
+    #[pyo3(signature = (indices_or_sections, dim=0, *, axis=None))]
+    fn tensor_split<'py>(
+        &self,
+        py: Python<'py>,
+        indices_or_sections: &Bound<'py, PyAny>,
+        dim: isize,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let dim = axis.unwrap_or(dim);
+        match indices_or_sections.extract::<usize>() {
+            Ok(count) => tuple(py, || self.tensor().tensor_split(count, dim)),
+            Err(_) => {
+                let places: Ints = indices_or_sections.extract()?;
+                tuple(py, || self.tensor().split_at(places, dim))
+            }
+        }
+    }
+
+    /// The parts of size 1 along an axis, without it.
+    #[pyo3(signature = (dim=0, *, axis=None))]
+    fn unbind<'py>(&self, py: Python<'py>, dim: isize, axis: Option<isize>) -> PyResult<Bound<'py, PyTuple>> {
+        tuple(py, || self.tensor().unbind(axis.unwrap_or(dim)))
+    }
+
+    /// Windows of `size` elements, `step` apart, along an axis: a new last axis.
+    fn unfold(&self, py: Python<'_>, dimension: isize, size: usize, step: usize) -> PyResult<PyTensor> {
+        made(py, || self.tensor().unfold(dimension, size, step))
+    }
+
+    /// What is below a diagonal, and on it; zeros elsewhere.
+    #[pyo3(signature = (diagonal=0, *, k=None))]
+    fn tril(&self, py: Python<'_>, diagonal: i64, k: Option<i64>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().tril(k.unwrap_or(diagonal)))
+    }
+
+    /// What is above a diagonal, and on it; zeros elsewhere.
+    #[pyo3(signature = (diagonal=0, *, k=None))]
+    fn triu(&self, py: Python<'_>, diagonal: i64, k: Option<i64>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().triu(k.unwrap_or(diagonal)))
+    }
+
+    /// A diagonal along two axes, as the last axis.
+    #[pyo3(signature = (offset=0, dim1=0, dim2=1))]
+    fn diagonal(&self, py: Python<'_>, offset: i64, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
+        made(py, || self.tensor().diagonal(offset, dim1, dim2))
+    }
+
+    /// Of a vector the matrix with it along a diagonal; of a matrix the diagonal.
+    #[pyo3(signature = (diagonal=0))]
+    fn diag(&self, py: Python<'_>, diagonal: i64) -> PyResult<PyTensor> {
+        made(py, || match self.tensor().rank() {
+            1 => self.tensor().diag_embed_with(diagonal, -2, -1),
+            _ => self.tensor().diagonal(diagonal, 0, 1),
+        })
+    }
+
+    /// The last axis along a diagonal of two new ones.
+    #[pyo3(signature = (offset=0, dim1=-2, dim2=-1))]
+    fn diag_embed(&self, py: Python<'_>, offset: i64, dim1: isize, dim2: isize) -> PyResult<PyTensor> {
+        made(py, || self.tensor().diag_embed_with(offset, dim1, dim2))
+    }
+
+    /// All elements along a diagonal.
+    #[pyo3(signature = (offset=0))]
+    fn diagflat(&self, py: Python<'_>, offset: i64) -> PyResult<PyTensor> {
+        made(py, || self.tensor().diagflat(offset))
+    }
+
+    /// Turned by 90 degrees, `k` times, in the plane of two axes.
+    #[pyo3(signature = (k=1, dims=(0, 1)))]
+    fn rot90(&self, py: Python<'_>, k: i64, dims: (isize, isize)) -> PyResult<PyTensor> {
+        made(py, || self.tensor().rot90(k, [dims.0, dims.1]))
+    }
+
+    /// Differences of neighbours along an axis, `n` times.
+    #[pyo3(signature = (n=1, dim=-1, *, axis=None))]
+    fn diff(&self, py: Python<'_>, n: usize, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().diff(n, axis.unwrap_or(dim)))
+    }
+
+    /// Elements of an axis by their numbers.
+    fn index_select(&self, py: Python<'_>, dim: isize, index: &PyTensor) -> PyResult<PyTensor> {
+        made(py, || self.tensor().index_select(dim, index.tensor()))
+    }
+
+    /// Elements by their numbers: of an axis with `axis` or `dim`, else of all in row-major order.
+    #[pyo3(signature = (index, dim=None, *, axis=None))]
+    fn take(&self, py: Python<'_>, index: &PyTensor, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
+        let dim = dim_or_axis(dim, axis)?;
+        made(py, || match dim {
+            Some(dim) => self.tensor().index_select(dim, index.tensor()),
+            None => self.tensor().take(index.tensor()),
+        })
+    }
+
+    /// Elements along an axis by their numbers, one for each element of `indices`; without an axis, of all elements.
+    #[pyo3(signature = (indices, dim=None, *, axis=None))]
+    fn take_along_dim(&self, py: Python<'_>, indices: &PyTensor, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
+        let dim = dim_or_axis(dim, axis)?;
+        made(py, || match dim {
+            Some(dim) => self.tensor().take_along(dim, indices.tensor()),
+            None => self.tensor().flatten_all().take_along(0, &indices.tensor().flatten_all()),
+        })
+    }
+
+    /// The elements where a mask is true, as one axis.
+    fn masked_select(&self, py: Python<'_>, mask: &PyTensor) -> PyResult<PyTensor> {
+        let _here = crate::origin::here(py);
+        let result = py.detach(|| self.tensor().masked_select(mask.tensor()));
+        checked(py, result)
+    }
+
+    /// Where elements are not 0: a row of indices for each; with `as_tuple` a tensor for each axis.
+    #[pyo3(signature = (*, as_tuple=false))]
+    fn nonzero<'py>(&self, py: Python<'py>, as_tuple: bool) -> PyResult<Bound<'py, PyAny>> {
+        let _here = crate::origin::here(py);
+        let x = self.tensor();
+        let rows = py.detach(|| x.nonzero());
+        if as_tuple {
+            return Ok(tuple(py, || rows.unbind(1))?.into_any());
+        }
+        Ok(Bound::new(py, checked(py, rows)?)?.into_any())
+    }
+}

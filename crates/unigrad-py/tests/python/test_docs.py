@@ -1,0 +1,33 @@
+"""Every public name has a docstring, and the examples in them are true."""
+
+import doctest
+import inspect
+
+import unigrad as ug
+
+
+def places():
+    yield "unigrad", ug
+    for name, value in vars(ug).items():
+        if not name.startswith("_") and not inspect.ismodule(value):
+            yield name, value
+    for owner in [ug.Tensor, ug.Device, ug.DType]:
+        for name in dir(owner):
+            if not name.startswith("_"):
+                yield f"{owner.__name__}.{name}", getattr(owner, name)
+
+
+def test_every_name_has_a_docstring():
+    plain = (int, float, ug.DType, type(None), bool)
+    missing = [name for name, value in places() if not isinstance(value, plain) and not inspect.getdoc(value)]
+    assert not missing, missing
+
+
+def test_examples():
+    runner, parser = doctest.DocTestRunner(), doctest.DocTestParser()
+    tried = 0
+    for name, value in places():
+        text = inspect.getdoc(value) or ""
+        if ">>>" in text and not isinstance(value, ug.DType):
+            tried += runner.run(parser.get_doctest(text, {}, name, None, 0)).attempted
+    assert tried > 10 and runner.summarize().failed == 0

@@ -1,0 +1,94 @@
+"""What is wrong is a Python exception at the call, which names the line; nothing ends the process."""
+
+import inspect
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import unigrad as ug
+
+
+def test_classes_are_pythons_and_ours():
+    x = ug.ones(2, 3)
+    for call, kind in [
+        (lambda: x @ x, ValueError),
+        (lambda: x.reshape(7), ValueError),
+        (lambda: x.sum(dim=5), IndexError),
+        (lambda: x[9], IndexError),
+        (lambda: x << 1, TypeError),
+        (lambda: ug.Device("nonsense"), RuntimeError),
+        (lambda: ug.zeros(-1), ValueError),
+        (lambda: ug.zeros(2**62), ValueError),
+    ]:
+        with pytest.raises(kind) as raised:
+            call().tolist()
+        assert isinstance(raised.value, ug.Error) or "a size is 0 or more" in str(raised.value), raised.value
+
+
+def test_the_message_names_this_line():
+    a, b = ug.ones(2, 3), ug.ones(4, 5)
+    line = inspect.currentframe().f_lineno + 2
+    with pytest.raises(ValueError) as raised:
+        a @ b
+    assert f"test_errors.py:{line}" in str(raised.value), raised.value
+    assert "test_the_message_names_this_line" in str(raised.value)
+
+
+def test_an_index_out_of_range_is_told_where_it_is_read():
+    x = ug.ones(3)
+    with pytest.raises(IndexError):
+        x.index_select(0, ug.tensor([0, 7])).tolist()
+
+
+WRONG = [None, "a", 1.5, -7, 2**70, [], {}, object(), b"x", [[1, 2], [3]], ug.float32, ug.zeros(0), ug.ones(2, 3, 4), ug.tensor(True), ug.tensor([5])]
+
+
+@pytest.mark.parametrize("name", sorted(name for name in dir(ug.Tensor) if not name.startswith("_")))
+def test_wrong_arguments_of_methods(name):
+    """Whatever a method is given: a result, or an exception of Python's with a text."""
+    if not callable(getattr(ug.Tensor, name)):
+        return
+    for x in [ug.ones(2, 3), ug.tensor([True, False]), ug.tensor(3), ug.zeros(0, 2, dtype=ug.float16)]:
+        for n in range(4):
+            for shift in range(len(WRONG)):
+                given = [WRONG[(shift + 5 * i) % len(WRONG)] for i in range(n)]
+                try:
+                    getattr(x, name)(*given)
+                except (Exception, KeyError) as error:
+                    assert not type(error).__name__.startswith("Panic"), (name, given, error)
+                    assert str(error), (name, given)
+                if n == 0:
+                    break
+
+
+def test_threads_side_by_side():
+    results, problems = {}, []
+
+    def work(seed):
+        try:
+            x = ug.full((64, 64), float(seed))
+            for _ in range(20):
+                x = (x @ ug.eye(64)).tanh()
+            results[seed] = x.sum().item()
+        except Exception as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed % 3,)) for seed in range(10)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not problems and len(results) == 3
+
+
+def test_the_interpreter_ends_while_something_is_left():
+    program = "import unigrad as ug; x = ug.randn(256, 256); y = (x @ x).realize(); z = y @ y; ug.tensor([1.0], requires_grad=True)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+
+
+def test_without_numpy():
+    program = (
+        "import sys; sys.modules['numpy'] = None; import unigrad as ug\n"
+        "assert ug.tensor([1, 2]).sum().item() == 3 and 'torch' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0

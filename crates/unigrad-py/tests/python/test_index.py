@@ -1,0 +1,115 @@
+"""NumPy's indexing: every kind of entry, alone and together, read and written."""
+
+import random
+
+import numpy as np
+import pytest
+
+import unigrad as ug
+
+ARRAY = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+KEYS = [
+    0,
+    -1,
+    (1, 2),
+    slice(None),
+    slice(None, None, -1),
+    (slice(1, None), slice(None, -1, 2)),
+    (slice(5, 0, -1), slice(0, 100)),
+    None,
+    Ellipsis,
+    (None, 0, Ellipsis, None),
+    (Ellipsis, -1),
+    (0, 1, 2, 3),
+    [1, 0, 1],
+    ([0, 1], [2, 0]),
+    (slice(None), [2, 0, -1]),
+    (slice(None), [[0, 1], [2, 2]]),
+    ([0, 1], slice(None), [3, 1]),
+    (slice(None), [0, 2], [1, 3]),
+    np.array([1, 0]),
+    (0, np.array([[2], [1]]), np.array([0, 3])),
+    np.int64(1),
+    ARRAY % 7 == 0,
+    (slice(None), np.array([True, False, True])),
+    (np.array([True, False]), 1),
+    [],
+    True,
+    False,
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_parts(key):
+    np.testing.assert_array_equal(ug.tensor(ARRAY)[key].numpy(), ARRAY[key])
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if not isinstance(key, bool)], ids=repr)
+def test_assignments(key):
+    for value in [7, ARRAY[key] * 2 + 1]:
+        want, x = ARRAY.copy(), ug.tensor(ARRAY)
+        before = x + 0
+        want[key] = value
+        x[key] = value
+        np.testing.assert_array_equal(x.numpy(), want)
+        np.testing.assert_array_equal(before.numpy(), ARRAY)
+
+
+def test_tensors_as_indices():
+    x = ug.tensor(ARRAY)
+    index = ug.tensor([1, 0])
+    np.testing.assert_array_equal(x[index].numpy(), ARRAY[[1, 0]])
+    np.testing.assert_array_equal(x[x > 50].numpy(), ARRAY[ARRAY > 50])
+    x[x > 50] = 0
+    assert x.max().item() == 50
+
+
+def test_random_keys():
+    rng = random.Random(5)
+
+    def entry(size):
+        kind = rng.randrange(4)
+        if kind == 0:
+            return rng.randrange(-size, size)
+        if kind == 1:
+            ends = [rng.choice([None, rng.randrange(-size - 2, size + 3)]) for _ in range(2)]
+            return slice(*ends, rng.choice([None, 1, 2, -1, -3]))
+        if kind == 2:
+            return None
+        return [rng.randrange(-size, size) for _ in range(3)]
+
+    for _ in range(300):
+        key, axis = [], 0
+        while axis < 4 and rng.random() < 0.8:
+            key.append(entry(ARRAY.shape[axis]))
+            axis += key[-1] is not None
+        key = tuple(key)
+        np.testing.assert_array_equal(ug.tensor(ARRAY)[key].numpy(), ARRAY[key], err_msg=repr(key))
+
+
+def test_what_is_no_index():
+    x = ug.tensor(ARRAY)
+    for key in [2, (0, 3), (0, 0, 0, 0, 0), [5], (Ellipsis, Ellipsis)]:
+        with pytest.raises(IndexError):
+            x[key].tolist()
+    for key in ["a", {}, object(), (True, 0)]:
+        with pytest.raises(TypeError):
+            x[key]
+    for key in [1.5, [0.5]]:
+        with pytest.raises((TypeError, IndexError)):
+            x[key]
+    with pytest.raises(IndexError):
+        x[::0]
+
+
+def test_gradients_go_through_assignments():
+    w = ug.tensor([2.0, 3.0], requires_grad=True)
+    x = ug.zeros(4)
+    x[1:3] = w * 2
+    (x * x).sum().backward()
+    assert w.grad.tolist() == [16.0, 24.0]
+    with ug.no_grad():
+        w[0] = 5.0
+    assert w.tolist() == [5.0, 3.0] and w.requires_grad
+    with pytest.raises(RuntimeError):
+        w[0] = 1.0

@@ -1,0 +1,432 @@
+//! The ops of Python's `Tensor`: a native method for each op that Python calls as Rust does.
+//!
+//! In: the table of public methods, the list of those that are no ops, the sources of settings and choices, and the hand-written files of the
+//! Python crate. Out: `tensor/ops.rs` there.
+//! Always: an op without a hand-written method has one here; keywords are those of the stub; settings are keywords with the defaults of Rust.
+//! A type that has no form is an error.
+//! Never: computes, or says another default than [`DEFAULTS`] and the settings' own.
+
+use crate::registry::{Method, methods};
+use crate::source;
+use crate::stub::{Types, closing, docstring, not_ops, renamed, snake, split, within};
+use std::{collections::BTreeSet, fmt::Write, fs};
+
+const FOLDER: &str = "crates/unigrad-py/src";
+
+const HEADER: &str = "//! The ops that Python calls as Rust does: made from the table of methods by `cargo xtask generate`.\n\n";
+
+/// PyTorch's defaults of arguments that Rust asks for.
+const DEFAULTS: &[(&str, &str, &str)] = &[
+    ("bincount", "weights", "None"),
+    ("bincount", "minlength", "0"),
+    ("bucketize", "right", "false"),
+    ("cdist", "p", "2.0"),
+    ("celu", "alpha", "1.0"),
+    ("cosine_embedding_loss", "margin", "0.0"),
+    ("cosine_similarity", "dim", "1"),
+    ("cosine_similarity", "eps", "1e-8"),
+    ("cov", "correction", "1"),
+    ("cross", "dim", "-1"),
+    ("cumulative_trapezoid", "dx", "1.0"),
+    ("cumulative_trapezoid", "dim", "-1"),
+    ("dice_loss", "smooth", "1.0"),
+    ("elu", "alpha", "1.0"),
+    ("focal_loss", "alpha", "0.25"),
+    ("focal_loss", "gamma", "2.0"),
+    ("gaussian_nll_loss", "full", "false"),
+    ("gaussian_nll_loss", "eps", "1e-6"),
+    ("glu", "dim", "-1"),
+    ("group_norm", "weight", "None"),
+    ("group_norm", "bias", "None"),
+    ("group_norm", "eps", "1e-5"),
+    ("hardshrink", "lambd", "0.5"),
+    ("hinge_embedding_loss", "margin", "1.0"),
+    ("histc", "bins", "100"),
+    ("histc", "low", "0.0"),
+    ("histc", "high", "0.0"),
+    ("huber_loss", "delta", "1.0"),
+    ("index_reduce", "include_self", "true"),
+    ("isclose", "rtol", "1e-5"),
+    ("isclose", "atol", "1e-8"),
+    ("isclose", "equal_nan", "false"),
+    ("kl_div", "log_target", "false"),
+    ("layer_norm", "weight", "None"),
+    ("layer_norm", "bias", "None"),
+    ("layer_norm", "eps", "1e-5"),
+    ("layer_norm_over", "weight", "None"),
+    ("layer_norm_over", "bias", "None"),
+    ("layer_norm_over", "eps", "1e-5"),
+    ("leaky_relu", "slope", "0.01"),
+    ("local_response_norm", "alpha", "1e-4"),
+    ("local_response_norm", "beta", "0.75"),
+    ("local_response_norm", "k", "1.0"),
+    ("margin_ranking_loss", "margin", "0.0"),
+    ("multi_margin_loss", "p", "1"),
+    ("multi_margin_loss", "margin", "1.0"),
+    ("multi_margin_loss", "weight", "None"),
+    ("nan_to_num", "nan", "0.0"),
+    ("normalize", "p", "2.0"),
+    ("normalize", "dim", "1"),
+    ("normalize", "eps", "1e-12"),
+    ("pairwise_distance", "p", "2.0"),
+    ("pairwise_distance", "eps", "1e-6"),
+    ("poisson_nll_loss", "log_input", "true"),
+    ("poisson_nll_loss", "full", "false"),
+    ("poisson_nll_loss", "eps", "1e-8"),
+    ("put", "accumulate", "false"),
+    ("rms_norm", "weight", "None"),
+    ("rms_norm", "eps", "1e-6"),
+    ("round_decimals", "decimals", "0"),
+    ("scatter_reduce", "include_self", "true"),
+    ("searchsorted", "right", "false"),
+    ("smooth_l1_loss", "beta", "1.0"),
+    ("softshrink", "lambd", "0.5"),
+    ("trapezoid", "dx", "1.0"),
+    ("trapezoid", "dim", "-1"),
+];
+
+/// Ops whose method in Python is that of another one, with a keyword.
+const WITHIN: &[(&str, &str)] = &[
+    ("addmm_with", "addmm"),
+    ("argmax_all", "argmax"),
+    ("argmin_all", "argmin"),
+    ("avg_pool_with_divisor", "avg_pool2d"),
+    ("cummax_with_index", "cummax"),
+    ("cummin_with_index", "cummin"),
+    ("diag_embed_with", "diag_embed"),
+    ("div_trunc", "div"),
+    ("expand_with", "expand"),
+    ("max_pool_with_index", "max_pool2d"),
+    ("max_with_index", "max"),
+    ("min_with_index", "min"),
+    ("movedims", "movedim"),
+    ("pad_or_cut", "pad"),
+    ("pad_with", "pad"),
+    ("repeat_interleave_by", "repeat_interleave"),
+    ("roll_axes", "roll"),
+    ("round_decimals", "round"),
+    ("split_at", "tensor_split"),
+    ("split_sizes", "split"),
+    ("squeeze_axes", "squeeze"),
+    ("unique_with", "unique"),
+    ("var_with", "var"),
+];
+
+/// How a parameter is taken from Python and given to Rust.
+struct Parameter {
+    name: String,
+    /// Its type in the method's signature.
+    ty: String,
+    /// What Rust is given.
+    given: String,
+    default: Option<String>,
+    /// Whether `axis` is another name for it.
+    is_dim: bool,
+}
+
+/// The file.
+pub(crate) fn ops() -> Result<String, String> {
+    let registry = source::root().join("crates/unigrad-tensor/src/registry/others.rs");
+    let text = fs::read_to_string(&registry).map_err(|error| format!("{}: {error}", registry.display()))?;
+    let sources = source::rust_files(&source::root().join("crates"))
+        .iter()
+        .filter(|file| ["unigrad-tensor/src", "unigrad-scalar/src"].iter().any(|part| file.to_string_lossy().contains(part)))
+        .map(|file| fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display())))
+        .collect::<Result<Vec<String>, String>>()?;
+    let mut maker = Maker { types: Types { sources: &sources }, enums: BTreeSet::new() };
+    maker.of_methods(&methods()?, &not_ops(&text)?, &by_hand()?)
+}
+
+/// What the hand-written files define.
+fn by_hand() -> Result<BTreeSet<String>, String> {
+    let mut names = BTreeSet::new();
+    for file in source::rust_files(&source::root().join(FOLDER)).iter().filter(|file| !file.ends_with("tensor/ops.rs")) {
+        let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        for line in text.lines().map(str::trim_start) {
+            let line = line.strip_prefix("pub(crate) ").unwrap_or(line);
+            let Some(rest) = line.strip_prefix("fn ") else {
+                if let Some((_, rows)) = line.split_once("!(").filter(|_| line.ends_with(");")) {
+                    names.extend(rows.split([' ', ',', ')']).filter(|word| word.contains('_') || word.contains("conv")).map(str::to_owned));
+                }
+                // A row of a macro: `sum sum_keepdim,`, `all as all all_keepdim,`, `float = F32,`, `zeros,`.
+                let word = line.split([' ', ',']).next().unwrap_or(line);
+                if line.ends_with(',') && !word.is_empty() && word.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_') {
+                    names.insert(word.to_owned());
+                }
+                continue;
+            };
+            names.insert(rest.trim_start_matches("r#").split(['(', '<']).next().unwrap_or(rest).to_owned());
+        }
+    }
+    Ok(names)
+}
+
+struct Maker<'a> {
+    types: Types<'a>,
+    /// Choices by name that occur.
+    enums: BTreeSet<String>,
+}
+
+impl Maker<'_> {
+    fn of_methods(&mut self, methods: &[Method], others: &BTreeSet<String>, by_hand: &BTreeSet<String>) -> Result<String, String> {
+        let (mut body, mut settings) = (String::new(), BTreeSet::new());
+        for method in methods.iter().filter(|method| !others.contains(&method.name)) {
+            let name = renamed(&method.name);
+            // What is reduced with its axes kept is a keyword of the other; functions of lists are functions of the module; `x.i(..)` is `x[..]`.
+            if method.name.ends_with("_keepdim") || by_hand.contains(&name) || !method.signature.contains("self") || method.name == "i" {
+                continue;
+            }
+            if let Some((_, other)) = WITHIN.iter().find(|(own, _)| *own == method.name) {
+                if !by_hand.contains(*other) {
+                    return Err(format!("{} is a keyword of `{other}`, which no file has", method.name));
+                }
+                continue;
+            }
+            let text = self.of_method(method, &name, &mut settings).map_err(|error| format!("{}: {error}", method.signature))?;
+            body.push_str(&text);
+        }
+        let mut own: Vec<String> = self.enums.iter().cloned().chain(settings).collect();
+        own.sort();
+        let mut out = HEADER.to_owned();
+        let all = format!("{body}{}", self.enums.iter().map(|choice| self.choice(choice)).collect::<Result<String, String>>()?);
+        let used = |names: &[&str], mark: &str| -> String {
+            names.iter().copied().filter(|name| all.contains(&format!("{name}{mark}"))).collect::<Vec<_>>().join(", ")
+        };
+        let types = (used(&["Ints", "Other", "PyAxes", "Sizes"], ""), used(&["dim_or_axis", "one_dim"], "("));
+        let _ = writeln!(out, "use super::{{PyTensor, {}}};", used(&["all_made", "made", "tuple"], "(py"));
+        let _ = writeln!(out, "use crate::{{arguments::{{{}, {}}}, dtype::PyDType, error::argument}};", types.0, types.1);
+        out.push_str("use pyo3::{prelude::*, types::PyTuple};\n");
+        let _ = writeln!(out, "use unigrad::tensor::{{{}}};\n", own.join(", "));
+        out.push_str("#[pymethods]\n#[expect(clippy::too_many_arguments, reason = \"settings are keywords\")]\nimpl PyTensor {\n");
+        out.push_str(body.trim_end());
+        out.push_str("\n}\n");
+        for choice in &self.enums {
+            out.push_str(&self.choice(choice)?);
+        }
+        Ok(out)
+    }
+
+    fn of_method(&mut self, method: &Method, name: &str, settings: &mut BTreeSet<String>) -> Result<String, String> {
+        let rest = method.signature.find('(').map(|at| &method.signature[at..]).ok_or("no parameters")?;
+        let end = closing(rest).ok_or("no end of the parameters")?;
+        let (parameters, result) = (&rest[1..end], rest[end + 1..].trim());
+        let result = result.strip_prefix("->").map_or("", str::trim);
+        let mut taken: Vec<Parameter> = Vec::new();
+        let (mut keywords, mut before, mut given) = (Vec::new(), String::new(), Vec::new());
+        for parameter in split(parameters) {
+            if matches!(parameter, "self" | "&self") {
+                continue;
+            }
+            let (own, ty) = parameter.split_once(": ").ok_or_else(|| format!("{parameter} has no type"))?;
+            let bare = ty.trim_start_matches('&');
+            if bare.ends_with("Options") {
+                settings.insert(bare.to_owned());
+                let variable = "options";
+                let _ = writeln!(before, "        let mut {variable} = {bare}::default();");
+                for (path, field, ty) in self.fields(bare, "")? {
+                    let made = self.parameter(&method.name, &field, &ty)?;
+                    let _ = writeln!(
+                        before,
+                        "        if let Some({0}) = {0} {{\n            {variable}.{path} = {1};\n        }}",
+                        made.name,
+                        owned(&made, &ty)
+                    );
+                    keywords.push(made);
+                }
+                given.push(format!("&{variable}"));
+                continue;
+            }
+            let made = self.parameter(&method.name, own, ty)?;
+            given.push(made.given.clone());
+            taken.push(made);
+        }
+        // A parameter that may be left out has none behind it that may not.
+        let required = taken.iter().rposition(|made| made.default.is_none()).map_or(0, |at| at + 1);
+        let (mut signature, mut arguments) = (Vec::new(), Vec::new());
+        let dim = taken.iter().position(|made| made.is_dim).filter(|at| *at + 1 >= required);
+        for (at, made) in taken.iter().enumerate() {
+            let is_dim = dim == Some(at);
+            let default = if at < required && !is_dim { None } else { made.default.clone().or_else(|| is_dim.then(|| "None".to_owned())) };
+            signature.push(default.map_or_else(|| made.name.clone(), |default| format!("{}={}", made.name, if is_dim { "None" } else { default.as_str() })));
+            arguments.push(format!("{}: {}", made.name, if is_dim { optional(&made.ty) } else { made.ty.clone() }));
+        }
+        if dim.is_some() || !keywords.is_empty() {
+            signature.push("*".to_owned());
+        }
+        for made in &keywords {
+            signature.push(format!("{}=None", made.name));
+            arguments.push(format!("{}: {}", made.name, optional(&made.ty)));
+        }
+        if let Some(at) = dim {
+            let made = &taken[at];
+            signature.push("axis=None".to_owned());
+            arguments.push(format!("axis: {}", optional(&made.ty)));
+            let resolve = match (made.ty.as_str(), &made.default) {
+                ("PyAxes", _) => "dim_or_axis(dim, axis)?.unwrap_or(PyAxes(None))".to_owned(),
+                ("Ints", _) => "dim_or_axis(dim, axis)?.ok_or_else(|| pyo3::exceptions::PyTypeError::new_err(\"missing argument: `dim` (or `axis`)\"))?".to_owned(),
+                (_, Some(default)) => format!("dim_or_axis(dim, axis)?.unwrap_or({default})"),
+                (_, None) => "one_dim(dim, axis)?".to_owned(),
+            };
+            before.insert_str(0, &format!("        let dim = {resolve};\n"));
+        }
+        let mut out = String::new();
+        for line in docstring(&method.doc).replace("\\\\", "\\").lines() {
+            let line = line.trim();
+            let _ = writeln!(out, "    ///{}{line}", if line.is_empty() { "" } else { " " });
+        }
+        if !signature.is_empty() {
+            let _ = writeln!(out, "    #[pyo3(signature = ({}))]", signature.join(", "));
+        }
+        let call = format!("self.tensor().{}({})", method.name, given.join(", "));
+        // What a call may refuse is found out before the op.
+        let mut head = String::new();
+        let call = hoisted(&call, &mut head);
+        let (result, body) = match result {
+            "Tensor" => ("PyResult<PyTensor>".to_owned(), format!("made(py, || {call})")),
+            "Vec<Tensor>" => ("PyResult<Vec<PyTensor>>".to_owned(), format!("all_made(py, || {call})")),
+            "(Tensor, Tensor)" => tupled(&call, 2),
+            "(Tensor, Tensor, Tensor)" => tupled(&call, 3),
+            other => return Err(format!("the result {other} has no form in Python: write the method by hand")),
+        };
+        let lifetime = if result.contains("'py") { "<'py>" } else { "" };
+        let py = if lifetime.is_empty() { "Python<'_>" } else { "Python<'py>" };
+        let arguments: String = arguments.iter().map(|argument| format!(", {argument}")).collect();
+        let _ = writeln!(out, "    fn {name}{lifetime}(&self, py: {py}{arguments}) -> {result} {{\n{before}{head}        {body}\n    }}\n");
+        Ok(out)
+    }
+
+    /// The fields of settings: how Rust names each, and its name and type for Python.
+    fn fields(&self, name: &str, before: &str) -> Result<Vec<(String, String, String)>, String> {
+        let body = self.types.body("struct", name).ok_or_else(|| format!("{name} has no fields"))?;
+        let mut fields = Vec::new();
+        for (field, ty) in body.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.trim_end_matches(',').split_once(": ")) {
+            let path = format!("{before}{field}");
+            match ty.ends_with("Options") {
+                true => fields.extend(self.fields(ty, &format!("{path}."))?),
+                false => fields.push((path, field.to_owned(), ty.to_owned())),
+            }
+        }
+        Ok(fields)
+    }
+
+    fn parameter(&mut self, method: &str, own: &str, ty: &str) -> Result<Parameter, String> {
+        let name = match own {
+            "lambda" => "lambd".to_owned(),
+            own => renamed(own),
+        };
+        let default = DEFAULTS.iter().find(|(of, parameter, _)| *of == method && *parameter == name).map(|(.., default)| (*default).to_owned());
+        let n = &name;
+        let is_dim = name == "dim" && matches!(ty, "isize" | "impl Axes" | "impl crate::Axes" | "impl Ints");
+        let (ty, given) = match ty {
+            "&Tensor" => ("&PyTensor".to_owned(), format!("{n}.tensor()")),
+            "Option<&Tensor>" | "Option<Tensor>" => ("Option<&PyTensor>".to_owned(), format!("{n}.map(PyTensor::tensor)")),
+            "impl Into<Operand>" | "Operand" => ("Other".to_owned(), format!("{n}.beside(py, self.tensor())?")),
+            "Option<Operand>" => ("Option<Other>".to_owned(), format!("{n}.map(|given| given.beside(py, self.tensor())).transpose()?")),
+            "impl Axes" | "impl crate::Axes" => ("PyAxes".to_owned(), n.clone()),
+            "impl Dims" => ("Sizes".to_owned(), format!("{n}.0")),
+            "impl Ints" => ("Ints".to_owned(), n.clone()),
+            "&[usize]" | "Vec<usize>" => ("Sizes".to_owned(), format!("&{n}.0")),
+            "&[i64]" => ("Ints".to_owned(), format!("&{n}.0")),
+            "Option<&[usize]>" => ("Option<Sizes>".to_owned(), format!("{n}.as_ref().map(|sizes| sizes.0.as_slice())")),
+            "Option<Vec<usize>>" => ("Option<Sizes>".to_owned(), format!("{n}.map(|sizes| sizes.0)")),
+            "DType" => ("PyDType".to_owned(), format!("{n}.0")),
+            "&[(usize, usize)]" => ("Vec<(usize, usize)>".to_owned(), format!("&{n}")),
+            "&[(i64, i64)]" => ("Vec<(i64, i64)>".to_owned(), format!("&{n}")),
+            "Vec<(usize, usize)>" | "Vec<f64>" => (ty.to_owned(), n.clone()),
+            "isize" | "usize" | "i32" | "i64" | "u32" | "u64" | "f64" | "bool" | "Option<f64>" | "Option<usize>" | "Option<i64>"
+            | "Option<Vec<f64>>" | "Option<isize>" => (ty.to_owned(), n.clone()),
+            choice => {
+                let choice = choice.trim_start_matches("Option<").trim_end_matches('>');
+                self.types.body("enum", choice).ok_or_else(|| format!("the type {ty} has no form in Python: add one to xtask/src/python.rs"))?;
+                self.enums.insert(choice.to_owned());
+                let function = format!("named_{}", snake(choice));
+                match ty.starts_with("Option<") {
+                    true => ("Option<&str>".to_owned(), format!("{n}.map(|name| {function}(py, name)).transpose()?")),
+                    false => ("&str".to_owned(), format!("{function}(py, {n})?")),
+                }
+            }
+        };
+        // Losses are means unless they are asked for otherwise.
+        let default = default.or_else(|| (own == "reduction").then(|| "\"mean\"".to_owned()));
+        let default = default.or_else(|| ty.starts_with("Option<").then(|| "None".to_owned()));
+        Ok(Parameter { name, ty, given, default, is_dim })
+    }
+
+    /// The function that finds a choice by its name.
+    fn choice(&self, name: &str) -> Result<String, String> {
+        let body = self.types.body("enum", name).ok_or_else(|| format!("{name} is no enum"))?;
+        let mut arms = String::new();
+        let mut names = Vec::new();
+        let mut numbered = None;
+        for line in body.lines().map(str::trim).filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase())) {
+            let variant = line.split(['(', ' ', ',']).next().unwrap_or(line);
+            if line.contains('(') {
+                numbered = Some(variant.to_owned());
+                continue;
+            }
+            let _ = writeln!(arms, "        \"{}\" => {name}::{variant},", snake(variant));
+            names.push(snake(variant));
+        }
+        let other = match &numbered {
+            Some(variant) => format!(
+                "        other => match other.parse() {{\n            Ok(number) => {name}::{variant}(number),\n            Err(_) => return Err(argument(py, format!(\"{{other:?}} is none of the choices\"), \"choose {} or a number\")),\n        }},\n",
+                names.join(", ")
+            ),
+            None => format!(
+                "        other => return Err(argument(py, format!(\"{{other:?}} is none of the choices\"), \"choose {}\")),\n",
+                names.join(", ")
+            ),
+        };
+        Ok(format!(
+            "\npub(super) fn named_{}(py: Python<'_>, name: &str) -> PyResult<{name}> {{\n    Ok(match name {{\n{arms}{other}    }})\n}}\n",
+            snake(name)
+        ))
+    }
+}
+
+/// The type of an argument that may be left out.
+fn optional(ty: &str) -> String {
+    if within(ty, "Option<").is_some() { ty.to_owned() } else { format!("Option<{ty}>") }
+}
+
+/// A setting's value, for a field that owns it.
+fn owned(made: &Parameter, ty: &str) -> String {
+    match ty {
+        "Option<Tensor>" => format!("Some({}.tensor().clone())", made.name),
+        "Vec<usize>" => format!("{}.0", made.name),
+        "Option<Vec<usize>>" => format!("Some({}.0)", made.name),
+        "Option<Operand>" => format!("Some({}.beside(py, self.tensor())?)", made.name),
+        ty if ty.starts_with("Option<") && made.ty == "Option<&str>" => {
+            format!("Some(named_{}(py, {})?)", snake(ty.trim_start_matches("Option<").trim_end_matches('>')), made.name)
+        }
+        ty if ty.starts_with("Option<") => format!("Some({})", made.name),
+        _ => made.given.clone(),
+    }
+}
+
+/// Moves arguments that may be refused before the closure in which the op is called.
+fn hoisted(call: &str, head: &mut String) -> String {
+    let Some((method, arguments)) = call.split_once("().").and_then(|(_, rest)| rest.split_once('(')) else { return call.to_owned() };
+    let arguments = arguments.strip_suffix(')').unwrap_or(arguments);
+    let moved: Vec<String> = split(arguments)
+        .into_iter()
+        .enumerate()
+        .map(|(i, argument)| {
+            if !argument.ends_with('?') {
+                return argument.to_owned();
+            }
+            let _ = writeln!(head, "        let given_{i} = {argument};");
+            format!("given_{i}")
+        })
+        .collect();
+    format!("self.tensor().{method}({})", moved.join(", "))
+}
+
+fn tupled(call: &str, n: usize) -> (String, String) {
+    let names: Vec<String> = (0..n).map(|i| format!("part_{i}")).collect();
+    let body = format!(
+        "tuple(py, || {{\n            let ({0}) = {call};\n            vec![{0}]\n        }})",
+        names.join(", ")
+    );
+    ("PyResult<Bound<'py, PyTuple>>".to_owned(), body)
+}
