@@ -150,7 +150,10 @@ fn by_hand() -> Result<BTreeSet<String>, String> {
                 }
                 // A row of a macro: `sum sum_keepdim,`, `all as all all_keepdim,`, `float = F32,`, `zeros,`.
                 let word = line.split([' ', ',']).next().unwrap_or(line);
-                if line.ends_with(',') && !word.is_empty() && word.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_') {
+                if line.ends_with(',')
+                    && !word.is_empty()
+                    && word.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+                {
                     names.insert(word.to_owned());
                 }
                 continue;
@@ -247,7 +250,12 @@ impl Maker<'_> {
         for (at, made) in taken.iter().enumerate() {
             let is_dim = dim == Some(at);
             let default = if at < required && !is_dim { None } else { made.default.clone().or_else(|| is_dim.then(|| "None".to_owned())) };
-            signature.push(default.map_or_else(|| made.name.clone(), |default| format!("{}={}", made.name, if is_dim { "None" } else { default.as_str() })));
+            signature.push(
+                default.map_or_else(
+                    || made.name.clone(),
+                    |default| format!("{}={}", made.name, if is_dim { "None" } else { default.as_str() }),
+                ),
+            );
             arguments.push(format!("{}: {}", made.name, if is_dim { optional(&made.ty) } else { made.ty.clone() }));
         }
         if dim.is_some() || !keywords.is_empty() {
@@ -314,7 +322,8 @@ impl Maker<'_> {
             "lambda" => "lambd".to_owned(),
             own => renamed(own),
         };
-        let default = DEFAULTS.iter().find(|(of, parameter, _)| *of == method && *parameter == name).map(|(.., default)| (*default).to_owned());
+        let default =
+            DEFAULTS.iter().find(|(of, parameter, _)| *of == method && *parameter == name).map(|(.., default)| (*default).to_owned());
         let n = &name;
         let is_dim = name == "dim" && matches!(ty, "isize" | "impl Axes" | "impl crate::Axes" | "impl Ints");
         let (ty, given) = match ty {
@@ -337,7 +346,9 @@ impl Maker<'_> {
             | "Option<Vec<f64>>" | "Option<isize>" => (ty.to_owned(), n.clone()),
             choice => {
                 let choice = choice.trim_start_matches("Option<").trim_end_matches('>');
-                self.types.body("enum", choice).ok_or_else(|| format!("the type {ty} has no form in Python: add one to xtask/src/python.rs"))?;
+                self.types
+                    .body("enum", choice)
+                    .ok_or_else(|| format!("the type {ty} has no form in Python: add one to xtask/src/python.rs"))?;
                 self.enums.insert(choice.to_owned());
                 let function = format!("named_{}", snake(choice));
                 match ty.starts_with("Option<") {
@@ -424,9 +435,6 @@ fn hoisted(call: &str, head: &mut String) -> String {
 
 fn tupled(call: &str, n: usize) -> (String, String) {
     let names: Vec<String> = (0..n).map(|i| format!("part_{i}")).collect();
-    let body = format!(
-        "tuple(py, || {{\n            let ({0}) = {call};\n            vec![{0}]\n        }})",
-        names.join(", ")
-    );
+    let body = format!("tuple(py, || {{\n            let ({0}) = {call};\n            vec![{0}]\n        }})", names.join(", "));
     ("PyResult<Bound<'py, PyTuple>>".to_owned(), body)
 }

@@ -3,8 +3,8 @@
 //! `lines` tells code from comments and library from test code with a small lexer: enough for rules about words in a file,
 //! not a parser. It knows nested comments, all string forms, character literals against lifetimes, and `#[cfg(test)]` items.
 
-use std::path::{Path, PathBuf};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The cargo that runs this program, or the one on the path.

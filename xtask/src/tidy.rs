@@ -25,6 +25,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("unigrad-bench", &["unigrad-nn"]),
     ("unigrad", &["unigrad-train", "unigrad-bench", DRIVERS]),
     ("unigrad-cli", &["unigrad"]),
+    ("unigrad-py", &["unigrad"]),
     ("unigrad-testing", &["unigrad"]),
     ("xtask", &["unigrad-scalar"]),
 ];

@@ -41,8 +41,7 @@ fn run(arguments: &[String]) -> Result<bool, String> {
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest.args(["-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "--color=no"]).arg(&tests).current_dir(&tests);
     pytest.env("PYTHONPATH", package).env_remove("PYTHONHOME").env("PYTHONDONTWRITEBYTECODE", "1");
-    // What `cargo test TEXT` asks for; options are the Rust tests' own.
-    let filters: Vec<&str> = arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with('-')).collect();
+    let filters = filters(arguments);
     if !filters.is_empty() {
         pytest.args(["-k", &filters.join(" or ")]);
     }
@@ -59,6 +58,20 @@ fn run(arguments: &[String]) -> Result<bool, String> {
         counts.passed, counts.skipped, counts.deselected
     );
     Ok(all_passed)
+}
+
+/// What `cargo test TEXT` asks for; options and their values are for Rust's own tests.
+fn filters(arguments: &[String]) -> Vec<&str> {
+    const WITH_VALUES: &[&str] = &["--skip", "--test-threads", "--format", "--logfile", "--color", "--shuffle-seed", "-Z"];
+    let (mut filters, mut arguments) = (Vec::new(), arguments.iter());
+    while let Some(argument) = arguments.next() {
+        match argument.starts_with('-') {
+            true if WITH_VALUES.contains(&argument.as_str()) => _ = arguments.next(),
+            true => {}
+            false => filters.push(argument.as_str()),
+        }
+    }
+    filters
 }
 
 /// What pytest's last line says.
