@@ -34,9 +34,11 @@ fn main() -> ExitCode {
 
 fn run(arguments: &[String]) -> Result<bool, String> {
     let exe = std::env::current_exe().map_err(|error| format!("no path of this program: {error}"))?;
-    let built = exe.parent().and_then(Path::parent).ok_or("this program is in no build's folder")?;
+    // Cargo puts the library that a test depends on beside the test.
+    let beside = exe.parent().ok_or("this program is in no folder")?;
+    let built = beside.parent().ok_or("this program is in no build's folder")?;
     let environment = environment(&built.join("python"))?;
-    let package = install(built, &environment)?;
+    let package = install(beside, &environment)?;
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest.args(["-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "--color=no"]).arg(&tests).current_dir(&tests);
@@ -144,9 +146,9 @@ fn environment(folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// Puts the package's files and the library side by side; returns the folder that Python looks in.
-fn install(built: &Path, environment: &Path) -> Result<PathBuf, String> {
+fn install(beside: &Path, environment: &Path) -> Result<PathBuf, String> {
     let library =
-        ["lib_unigrad.so", "lib_unigrad.dylib", "_unigrad.dll"].map(|name| built.join(name)).into_iter().find(|path| path.exists());
+        ["lib_unigrad.so", "lib_unigrad.dylib", "_unigrad.dll"].map(|name| beside.join(name)).into_iter().find(|path| path.exists());
     let library = library.ok_or("cargo has built no library for Python")?;
     let folder = environment.join("package");
     let package = folder.join("unigrad");
