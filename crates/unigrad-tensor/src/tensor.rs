@@ -314,28 +314,6 @@ impl Tensor {
         eval::realize_owned(exprs)
     }
 
-    /// Computes what this thread has assigned since its last evaluation, and `also`, together: the end of a step that has made its assignments.
-    ///
-    /// ```
-    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
-    /// use unigrad_tensor::{Device, Tensor};
-    ///
-    /// let device = Device::open("cpu")?;
-    /// let count = Tensor::new([3.0f32], &device);
-    /// let double = &count * 2.0;
-    /// count.assign(&(&count + 1.0))?;
-    /// Tensor::realize_assigned(&[&double])?;
-    /// assert!(count.is_realized() && double.is_realized());
-    /// # Ok::<(), unigrad_tensor::Error>(())
-    /// ```
-    pub fn realize_assigned(also: &[&Tensor]) -> Result<()> {
-        let mut exprs = Vec::with_capacity(also.len());
-        for tensor in also {
-            exprs.push(tensor.valid()?);
-        }
-        eval::realize_assigned(exprs)
-    }
-
     /// Whether the value has been computed.
     pub fn is_realized(&self) -> bool {
         unigrad_plan::resolve(&self.expr()).data().is_some()

@@ -51,6 +51,8 @@ const OTHERS: &[&str] = &[
     "is_frozen",
     "set_data",
     "set_trainable",
+    "become_value",
+    "become_variable",
     "to_vec",
     "to_vec_async",
     "to_vec2",

@@ -111,6 +111,7 @@ impl AveragedModel {
         }
         let tensors = self.tensors(model)?;
         let attempt = eval::Attempt::begin();
+        let mut changed = vec![self.n_averaged.clone()];
         no_grad(|| -> Result<()> {
             let n = self.n_averaged.detach();
             let mut updates: Vec<Composite> = Vec::new();
@@ -149,10 +150,11 @@ impl AveragedModel {
                     new.cast(old.dtype())
                 };
                 average.value.assign(&value)?;
+                changed.push(average.value.clone());
             }
             self.n_averaged.assign(&(n + 1))
         })?;
-        Tensor::realize_assigned(&[])?;
+        Tensor::realize_all(&changed.iter().collect::<Vec<_>>())?;
         attempt.succeeded();
         Ok(())
     }

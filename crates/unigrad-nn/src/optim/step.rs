@@ -146,15 +146,17 @@ impl<R: Rule> Optimizer<R> {
     }
 
     fn assign_and_evaluate(&mut self, mut gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
-        no_grad(|| -> Result<()> {
+        let changed = no_grad(|| -> Result<Vec<Tensor>> {
             let finite = guard.map(|loss| match loss.isfinite() {
                 finite if finite.rank() == 0 => finite,
                 finite => finite.reshape([0usize; 0]),
             });
             let assign = |old: &Tensor, new: &Tensor| finite.as_ref().map_or_else(|| old.assign(new), |finite| old.assign_if(new, finite));
+            let mut changed = Vec::new();
             let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
             for (counter, step) in self.counters.iter().zip(&steps) {
                 assign(counter, step)?;
+                changed.push(counter.clone());
             }
             if !self.treatments.is_empty() {
                 gradients::treat(&self.treatments, &self.parameters(), &mut gradients, &steps)?;
@@ -191,6 +193,7 @@ impl<R: Rule> Optimizer<R> {
                                     continue;
                                 }
                                 assign(old, &new)?;
+                                changed.push(old.clone());
                             }
                         }
                     }
@@ -222,6 +225,7 @@ impl<R: Rule> Optimizer<R> {
                     }
                     for (old, new) in std::iter::once(parameter).chain(state).zip(&results) {
                         assign(old, new)?;
+                        changed.push(old.clone());
                     }
                 }
             }
@@ -229,9 +233,10 @@ impl<R: Rule> Optimizer<R> {
                 // Running statistics that layers have assigned. What is assigned here has its condition: a guard is a commit more.
                 eval::guard_assignments(&finite.expr());
             }
-            Ok(())
+            Ok(changed)
         })?;
-        Tensor::realize_assigned(also)?;
+        let all: Vec<&Tensor> = changed.iter().chain(also.iter().copied()).collect();
+        Tensor::realize_all(&all)?;
         self.n_steps.steps.fetch_add(1, Ordering::Relaxed);
         let waits = self.counters.first().and_then(|counter| counter.device().ok()).map_or(0, |device| device.n_waits() + 1);
         self.n_steps.waits.store(waits, Ordering::Relaxed);

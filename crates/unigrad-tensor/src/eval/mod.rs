@@ -67,38 +67,21 @@ pub fn realize(nodes: &[Expr]) -> Result<(), Error> {
 
 /// As [`realize`], of handles that nothing else needs.
 pub(crate) fn realize_owned(nodes: Vec<Expr>) -> Result<(), Error> {
-    let targets = wanted(nodes)?;
+    if let Some(error) = nodes.iter().find_map(Expr::error) {
+        return Err(Error::Graph(error.clone()));
+    }
+    let mut targets: Vec<Expr> = nodes.into_iter().map(resolved).filter(|node| node.data().is_none()).collect();
     let deferred = DEFERRED.take();
     if targets.is_empty() && deferred.is_empty() {
         return Ok(());
     }
-    realize_targets(targets, deferred, Vec::new())
-}
-
-/// Computes what was assigned on this thread since its last evaluation, in that order, and then the nodes.
-pub(crate) fn realize_assigned(also: Vec<Expr>) -> Result<(), Error> {
-    let also = wanted(also)?;
-    realize_targets(Vec::new(), DEFERRED.take(), also)
-}
-
-/// Those that have no data; or the error of an invalid one.
-fn wanted(nodes: Vec<Expr>) -> Result<Vec<Expr>, Error> {
-    if let Some(error) = nodes.iter().find_map(Expr::error) {
-        return Err(Error::Graph(error.clone()));
-    }
-    Ok(nodes.into_iter().map(resolved).filter(|node| node.data().is_none()).collect())
-}
-
-/// Computes some nodes, what is deferred, and some more.
-fn realize_targets(mut targets: Vec<Expr>, deferred: Vec<Handle>, last: Vec<Expr>) -> Result<(), Error> {
     let deferred = Undo { deferred, kept: false };
     // An assignment that cannot be evaluated must not fail an unrelated read: its own reader will see the error.
     let is_wanted = |expr: &Expr| expr.error().is_none() && expr.data().is_none();
-    let own = deferred.deferred.iter().filter_map(Handle::expr).map(resolved).filter(is_wanted);
-    let mut known: FxHashSet<NodeId> =
-        FxHashSet::with_capacity_and_hasher(targets.len() + deferred.deferred.len() + last.len(), FxBuildHasher);
+    let assigned = deferred.deferred.iter().filter_map(Handle::expr).map(resolved).filter(is_wanted);
+    let mut known: FxHashSet<NodeId> = FxHashSet::with_capacity_and_hasher(targets.len() + deferred.deferred.len(), FxBuildHasher);
     known.extend(targets.iter().map(Expr::id));
-    targets.extend(own.chain(last).filter(|expr| known.insert(expr.id())));
+    targets.extend(assigned.filter(|expr| known.insert(expr.id())));
     if targets.iter().any(|target| target.device() != targets[0].device() && is_assignment(target)) {
         assign_on_several(&targets)?;
     }

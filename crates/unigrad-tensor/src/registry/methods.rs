@@ -353,7 +353,6 @@ pub const METHODS: &[Method] = &[
     Method { name: "rank", signature: "rank(&self) -> usize", doc: "Number of axes." },
     Method { name: "realize", signature: "realize(&self) -> Result<Tensor>", doc: "Computes the value now, if that has not happened. Returns the tensor, so that it can end a chain." },
     Method { name: "realize_all", signature: "realize_all(tensors: &[&Tensor]) -> Result<()>", doc: "Computes several together: what they share is computed once, and their work may become fewer kernels." },
-    Method { name: "realize_assigned", signature: "realize_assigned(also: &[&Tensor]) -> Result<()>", doc: "Computes what this thread has assigned since its last evaluation, and `also`, together: the end of a step that has made its assignments.\n\n```\nuse unigrad_tensor::{Device, Tensor};\n\nlet device = Device::open(\"cpu\")?;\nlet count = Tensor::new([3.0f32], &device);\nlet double = &count * 2.0;\ncount.assign(&(&count + 1.0))?;\nTensor::realize_assigned(&[&double])?;\nassert!(count.is_realized() && double.is_realized());\n```" },
     Method { name: "realize_async", signature: "realize_async(&self) -> Background<Result<Tensor>>", doc: "As [`Tensor::realize`], for `async` programs: begins at once, on another thread." },
     Method { name: "recip", signature: "recip(&self) -> Tensor", doc: "`1 / x`." },
     Method { name: "relu", signature: "relu(&self) -> Tensor", doc: "`max(x, 0)`; NaN stays NaN; the gradient at 0 is 0." },

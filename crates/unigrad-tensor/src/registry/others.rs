@@ -74,7 +74,7 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
     ),
     ("read values, and give no tensor", &["quantize"]),
     ("read values", &["item", "item_async", "to_bytes", "to_f64", "to_f64_vec", "to_ndarray", "to_vec", "to_vec2", "to_vec_async"]),
-    ("evaluate", &["realize", "realize_all", "realize_assigned", "realize_async", "is_realized", "to"]),
+    ("evaluate", &["realize", "realize_all", "realize_async", "is_realized", "to"]),
     (
         "tell what a tensor is",
         &[
