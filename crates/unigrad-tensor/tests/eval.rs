@@ -172,21 +172,3 @@ fn second_evaluation_plans_nothing() {
     assert_eq!(first, second * 2.0);
     assert_eq!((after.plans_built, after.compiles), (before.plans_built, before.compiles));
 }
-
-#[test]
-fn a_handle_becomes_another_value_and_what_was_computed_stays() {
-    let device = Device::open("cpu").unwrap();
-    let x = Tensor::new([1.0f32, 2.0], &device);
-    let (clone, before) = (x.clone(), &x * 10.0);
-    let w = Tensor::new([3.0f32, 4.0], &device).requires_grad();
-    x.become_value(&(&w * 2.0)).unwrap();
-    assert_eq!((clone.to_vec::<f32>().unwrap(), before.to_vec::<f32>().unwrap()), (vec![6.0, 8.0], vec![10.0, 20.0]));
-    x.sum(()).backward().unwrap();
-    assert_eq!(w.grad().unwrap().to_vec::<f32>().unwrap(), [2.0, 2.0]);
-    assert!(w.become_value(&before).unwrap_err().to_string().contains("no_grad"));
-    let leaf = Tensor::new([5.0f32], &device);
-    leaf.become_variable().unwrap();
-    leaf.square().sum(()).backward().unwrap();
-    assert_eq!(leaf.grad().unwrap().to_vec::<f32>().unwrap(), [10.0]);
-    assert!(Tensor::new([1i64], &device).become_variable().is_err());
-}
