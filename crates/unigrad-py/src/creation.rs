@@ -181,7 +181,6 @@ pub(crate) fn arange(
 /// `steps` numbers from `start` to `end`, both included, at equal distances.
 #[pyfunction]
 #[pyo3(signature = (start, end, steps=100, *, dtype=None, device=None, requires_grad=false))]
-#[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
 pub(crate) fn linspace(
     py: Python<'_>,
     start: f64,
@@ -198,7 +197,6 @@ pub(crate) fn linspace(
 /// `base` to the powers of `linspace`.
 #[pyfunction]
 #[pyo3(signature = (start, end, steps=100, base=10.0, *, dtype=None, device=None))]
-#[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
 pub(crate) fn logspace(
     py: Python<'_>,
     start: f64,

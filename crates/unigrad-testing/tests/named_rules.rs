@@ -133,7 +133,7 @@ fn max_pools_of_planes_see_no_padding() {
             let options = PoolOptions { padding: vec![1, 0], stride: vec![2, 1], kernel: vec![3, 2], ..PoolOptions::new(1) };
             let pooled = |x: &[Tensor]| {
                 let (y, index) = x[0].max_pool_with_index(2, &options);
-                vec![y.permute(&[2, 3, 0, 1]), index]
+                vec![y.permute([2, 3, 0, 1]), index]
             };
             let make = |n: usize, dim: Option<&Dim>, on: &Device| {
                 // Of an axis without a name the size does not change.
@@ -216,7 +216,7 @@ fn attention_over_pages_takes_a_bias_with_names() {
                     kv_len: Some((&x[5]).into()),
                     ..AttentionOptions::default()
                 };
-                vec![q.attention(k, v, &options).permute(&if which == "sequences" { [0, 1, 2, 3] } else { [2, 0, 1, 3] })]
+                vec![q.attention(k, v, &options).permute(if which == "sequences" { [0, 1, 2, 3] } else { [2, 0, 1, 3] })]
             };
             let make = |n: usize, dim: Option<&Dim>, on: &Device| {
                 let (batch, queries) = if which == "sequences" { (n, 3) } else { (2, n) };

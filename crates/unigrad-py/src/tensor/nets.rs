@@ -195,7 +195,6 @@ losses!(
 );
 
 #[pymethods]
-#[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
 impl PyTensor {
     /// Cross-entropy of logits: the target is the index of a class, or a distribution over classes.
     #[pyo3(signature = (target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0))]

@@ -278,7 +278,6 @@ impl PyTensor {
 
     /// The `p`-norm over axes, or over all: `(sum |x|^p)^(1/p)`; `p` may be infinite, or `"fro"`.
     #[pyo3(signature = (p=None, dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
     fn norm(
         &self,
         py: Python<'_>,
@@ -341,7 +340,6 @@ impl PyTensor {
 
     /// The `k`-th least element along `dim`, counted from 1, and where it is, `(values, indices)`.
     #[pyo3(signature = (k, dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
     fn kthvalue<'py>(
         &self,
         py: Python<'py>,
