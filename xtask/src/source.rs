@@ -238,6 +238,21 @@ fn mark_tests(lines: &mut [Line]) {
     }
 }
 
+/// A source as `rustfmt` lays it out, by the settings of the workspace.
+pub(crate) fn formatted(text: &str) -> Result<String, String> {
+    let mut command = Command::new("rustfmt");
+    command.args(["--edition", "2024", "--config-path"]).arg(root()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("rustfmt: {error}"))?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(text.as_bytes()).map_err(|error| format!("rustfmt: {error}"))?;
+    }
+    let output = child.wait_with_output().map_err(|error| format!("rustfmt: {error}"))?;
+    match output.status.success() {
+        true => String::from_utf8(output.stdout).map_err(|error| format!("rustfmt: {error}")),
+        false => Err("rustfmt refuses the text".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,20 +279,5 @@ mod tests {
             "fn a() {}\n#[cfg(test)]\nuse x::[y; 2];\nfn b() {}\n#[cfg(test)]\nmod tests {\n    fn c() { let s = \"}\"; }\n}\nfn d() {}";
         let marked: Vec<bool> = lines(source).iter().map(|line| line.is_test).collect();
         assert_eq!(marked, [false, true, true, false, true, true, true, true, false]);
-    }
-}
-
-/// A source as `rustfmt` lays it out, by the settings of the workspace.
-pub(crate) fn formatted(text: &str) -> Result<String, String> {
-    let mut command = Command::new("rustfmt");
-    command.args(["--edition", "2024", "--config-path"]).arg(root()).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("rustfmt: {error}"))?;
-    if let Some(mut input) = child.stdin.take() {
-        input.write_all(text.as_bytes()).map_err(|error| format!("rustfmt: {error}"))?;
-    }
-    let output = child.wait_with_output().map_err(|error| format!("rustfmt: {error}"))?;
-    match output.status.success() {
-        true => String::from_utf8(output.stdout).map_err(|error| format!("rustfmt: {error}")),
-        false => Err("rustfmt refuses the text".to_owned()),
     }
 }
