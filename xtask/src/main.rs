@@ -4,6 +4,7 @@
 //! `compile-kernels` compiles what the tests render for devices that are not here; `check-platforms` type-checks drivers for systems that are not
 //! here; `tidy` checks what ARCHITECTURE.md promises.
 
+mod declared;
 mod docs;
 mod fuzz;
 mod kernels;

@@ -6,9 +6,11 @@
 //! A type that has no form is an error.
 //! Never: computes, or says another default than [`DEFAULTS`] and the settings' own.
 
-use crate::registry::{Method, methods};
-use crate::source;
-use crate::stub::{Types, closing, docstring, not_ops, renamed, snake, split, within};
+use crate::{
+    declared::{Declared, Signature, Types, docstring, renamed, snake, split, within},
+    registry::Method,
+    source,
+};
 use std::{collections::BTreeSet, fmt::Write, fs};
 
 const FOLDER: &str = "crates/unigrad-py/src";
@@ -126,27 +128,33 @@ struct Parameter {
 
 /// The file.
 pub(crate) fn ops() -> Result<String, String> {
-    let registry = source::root().join("crates/unigrad-tensor/src/registry/others.rs");
-    let text = fs::read_to_string(&registry).map_err(|error| format!("{}: {error}", registry.display()))?;
-    let sources = source::rust_files(&source::root().join("crates"))
-        .iter()
-        .filter(|file| ["unigrad-tensor/src", "unigrad-scalar/src"].iter().any(|part| file.to_string_lossy().contains(part)))
-        .map(|file| fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display())))
-        .collect::<Result<Vec<String>, String>>()?;
-    let mut maker = Maker { types: Types { sources: &sources }, enums: BTreeSet::new() };
-    maker.of_methods(&methods()?, &not_ops(&text)?, &by_hand()?)
+    let declared = Declared::read()?;
+    let mut maker = Maker { types: &declared.types, enums: BTreeSet::new() };
+    maker.of_methods(&declared.methods, &declared.not_ops, by_hand()?)
 }
 
-/// What the hand-written files define.
-fn by_hand() -> Result<BTreeSet<String>, String> {
-    let mut names = BTreeSet::new();
+/// What the hand-written files have.
+#[derive(Default)]
+struct ByHand {
+    /// The methods that they define.
+    methods: BTreeSet<String>,
+    /// The choices whose names they read: `ops::named_one_name` for `OneName`.
+    choices: BTreeSet<String>,
+}
+
+fn by_hand() -> Result<ByHand, String> {
+    let mut found = ByHand::default();
     for file in source::rust_files(&source::root().join(FOLDER)).iter().filter(|file| !file.ends_with("tensor/ops.rs")) {
         let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let names =
+            text.split("ops::named_").skip(1).map(|rest| rest.split(|c: char| !c.is_ascii_lowercase() && c != '_').next().unwrap_or(""));
+        found.choices.extend(names.map(pascal));
         for line in text.lines().map(str::trim_start) {
             let line = line.strip_prefix("pub(crate) ").unwrap_or(line);
             let Some(rest) = line.strip_prefix("fn ") else {
                 if let Some((_, rows)) = line.split_once("!(").filter(|_| line.ends_with(");")) {
-                    names.extend(rows.split([' ', ',', ')']).filter(|word| word.contains('_') || word.contains("conv")).map(str::to_owned));
+                    let words = rows.split([' ', ',', ')']).filter(|word| word.contains('_') || word.contains("conv"));
+                    found.methods.extend(words.map(str::to_owned));
                 }
                 // A row of a macro: `sum sum_keepdim,`, `all as all all_keepdim,`, `float = F32,`, `zeros,`.
                 let word = line.split([' ', ',']).next().unwrap_or(line);
@@ -154,25 +162,33 @@ fn by_hand() -> Result<BTreeSet<String>, String> {
                     && !word.is_empty()
                     && word.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
                 {
-                    names.insert(word.to_owned());
+                    found.methods.insert(word.to_owned());
                 }
                 continue;
             };
-            names.insert(rest.trim_start_matches("r#").split(['(', '<']).next().unwrap_or(rest).to_owned());
+            found.methods.insert(rest.trim_start_matches("r#").split(['(', '<']).next().unwrap_or(rest).to_owned());
         }
     }
-    Ok(names)
+    Ok(found)
+}
+
+/// `one_name` as `OneName`.
+fn pascal(name: &str) -> String {
+    let word = |word: &str| word.chars().enumerate().map(|(i, c)| if i == 0 { c.to_ascii_uppercase() } else { c }).collect::<String>();
+    name.split('_').map(word).collect()
 }
 
 struct Maker<'a> {
-    types: Types<'a>,
+    types: &'a Types,
     /// Choices by name that occur.
     enums: BTreeSet<String>,
 }
 
 impl Maker<'_> {
-    fn of_methods(&mut self, methods: &[Method], others: &BTreeSet<String>, by_hand: &BTreeSet<String>) -> Result<String, String> {
+    fn of_methods(&mut self, methods: &[Method], others: &BTreeSet<String>, by_hand: ByHand) -> Result<String, String> {
         let (mut body, mut settings) = (String::new(), BTreeSet::new());
+        let ByHand { methods: by_hand, choices } = by_hand;
+        self.enums.extend(choices);
         for method in methods.iter().filter(|method| !others.contains(&method.name)) {
             let name = renamed(&method.name);
             // What is reduced with its axes kept is a keyword of the other; functions of lists are functions of the module; `x.i(..)` is `x[..]`.
@@ -210,33 +226,25 @@ impl Maker<'_> {
     }
 
     fn of_method(&mut self, method: &Method, name: &str, settings: &mut BTreeSet<String>) -> Result<String, String> {
-        let rest = method.signature.find('(').map(|at| &method.signature[at..]).ok_or("no parameters")?;
-        let end = closing(rest).ok_or("no end of the parameters")?;
-        let (parameters, result) = (&rest[1..end], rest[end + 1..].trim());
-        let result = result.strip_prefix("->").map_or("", str::trim);
+        let Signature { parameters, result, .. } = Signature::of(method)?;
         let mut taken: Vec<Parameter> = Vec::new();
         let (mut keywords, mut before, mut given) = (Vec::new(), String::new(), Vec::new());
-        for parameter in split(parameters) {
-            if matches!(parameter, "self" | "&self") {
-                continue;
-            }
-            let (own, ty) = parameter.split_once(": ").ok_or_else(|| format!("{parameter} has no type"))?;
-            let bare = ty.trim_start_matches('&');
-            if bare.ends_with("Options") {
+        for (own, ty) in parameters {
+            if let Some(fields) = self.types.settings(ty)? {
+                let bare = ty.trim_start_matches('&');
                 settings.insert(bare.to_owned());
-                let variable = "options";
-                let _ = writeln!(before, "        let mut {variable} = {bare}::default();");
-                for (path, field, ty) in self.fields(bare, "")? {
-                    let made = self.parameter(&method.name, &field, &ty)?;
+                let _ = writeln!(before, "        let mut options = {bare}::default();");
+                for field in fields {
+                    let made = self.parameter(&method.name, &field.name, &field.ty)?;
+                    let value = owned(&made, &field.ty);
                     let _ = writeln!(
                         before,
-                        "        if let Some({0}) = {0} {{\n            {variable}.{path} = {1};\n        }}",
-                        made.name,
-                        owned(&made, &ty)
+                        "        if let Some({0}) = {0} {{\n            options.{1} = {value};\n        }}",
+                        made.name, field.path
                     );
                     keywords.push(made);
                 }
-                given.push(format!("&{variable}"));
+                given.push("&options".to_owned());
                 continue;
             }
             let made = self.parameter(&method.name, own, ty)?;
@@ -303,20 +311,6 @@ impl Maker<'_> {
         Ok(out)
     }
 
-    /// The fields of settings: how Rust names each, and its name and type for Python.
-    fn fields(&self, name: &str, before: &str) -> Result<Vec<(String, String, String)>, String> {
-        let body = self.types.body("struct", name).ok_or_else(|| format!("{name} has no fields"))?;
-        let mut fields = Vec::new();
-        for (field, ty) in body.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.trim_end_matches(',').split_once(": ")) {
-            let path = format!("{before}{field}");
-            match ty.ends_with("Options") {
-                true => fields.extend(self.fields(ty, &format!("{path}."))?),
-                false => fields.push((path, field.to_owned(), ty.to_owned())),
-            }
-        }
-        Ok(fields)
-    }
-
     fn parameter(&mut self, method: &str, own: &str, ty: &str) -> Result<Parameter, String> {
         let name = match own {
             "lambda" => "lambd".to_owned(),
@@ -347,7 +341,7 @@ impl Maker<'_> {
             choice => {
                 let choice = choice.trim_start_matches("Option<").trim_end_matches('>');
                 self.types
-                    .body("enum", choice)
+                    .variants(choice)
                     .ok_or_else(|| format!("the type {ty} has no form in Python: add one to xtask/src/python.rs"))?;
                 self.enums.insert(choice.to_owned());
                 let function = format!("named_{}", snake(choice));
@@ -365,18 +359,14 @@ impl Maker<'_> {
 
     /// The function that finds a choice by its name.
     fn choice(&self, name: &str) -> Result<String, String> {
-        let body = self.types.body("enum", name).ok_or_else(|| format!("{name} is no enum"))?;
-        let mut arms = String::new();
-        let mut names = Vec::new();
-        let mut numbered = None;
-        for line in body.lines().map(str::trim).filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase())) {
-            let variant = line.split(['(', ' ', ',']).next().unwrap_or(line);
-            if line.contains('(') {
-                numbered = Some(variant.to_owned());
+        let (mut arms, mut names, mut numbered) = (String::new(), Vec::new(), None);
+        for variant in self.types.variants(name).ok_or_else(|| format!("{name} is no enum"))? {
+            if variant.inner.is_some() {
+                numbered = Some(variant.name);
                 continue;
             }
-            let _ = writeln!(arms, "        \"{}\" => {name}::{variant},", snake(variant));
-            names.push(snake(variant));
+            let _ = writeln!(arms, "        \"{}\" => {name}::{},", snake(&variant.name), variant.name);
+            names.push(snake(&variant.name));
         }
         let other = match &numbered {
             Some(variant) => format!(

@@ -11,6 +11,7 @@ mod nets;
 #[allow(unsafe_op_in_unsafe_fn)]
 mod operators;
 mod ops;
+mod order;
 mod read;
 mod reduce;
 mod shape;

@@ -8,8 +8,8 @@ use crate::{
 };
 use pyo3::{prelude::*, types::PyTuple};
 use unigrad::tensor::{
-    AttentionOptions, BagMode, CtcOptions, EmbeddingBagOptions, EmbeddingOptions, GridMode, GridPadding, GridSampleOptions, Reduction,
-    RopeLayout, ScatterReduce, TripletOptions,
+    AttentionOptions, BagMode, CtcOptions, EmbeddingBagOptions, EmbeddingOptions, GridMode, GridPadding, GridSampleOptions, Interpolation,
+    Reduction, RopeLayout, ScatterReduce, TripletOptions,
 };
 
 #[pymethods]
@@ -1588,6 +1588,17 @@ pub(super) fn named_grid_padding(py: Python<'_>, name: &str) -> PyResult<GridPad
         "border" => GridPadding::Border,
         "reflection" => GridPadding::Reflection,
         other => return Err(argument(py, format!("{other:?} is none of the choices"), "choose zeros, border, reflection")),
+    })
+}
+
+pub(super) fn named_interpolation(py: Python<'_>, name: &str) -> PyResult<Interpolation> {
+    Ok(match name {
+        "linear" => Interpolation::Linear,
+        "lower" => Interpolation::Lower,
+        "higher" => Interpolation::Higher,
+        "nearest" => Interpolation::Nearest,
+        "midpoint" => Interpolation::Midpoint,
+        other => return Err(argument(py, format!("{other:?} is none of the choices"), "choose linear, lower, higher, nearest, midpoint")),
     })
 }
 

@@ -1,13 +1,13 @@
 //! Reductions, scans and sorting, by PyTorch's signatures: `dim` or `axis`, `keepdim` or `keepdims`.
 
-use super::{PyTensor, all_made, made};
+use super::{PyTensor, all_made, made, ops::named_interpolation};
 use crate::{
-    arguments::{Other, PyAxes, dim_or_axis, kept, one_dim},
+    arguments::{Other, PyAxes, dim_or_axis, kept},
     dtype::PyDType,
     error::argument,
 };
 use pyo3::{IntoPyObjectExt, exceptions::PyTypeError, prelude::*, types::PyTuple};
-use unigrad::tensor::{Interpolation, Tensor};
+use unigrad::tensor::Tensor;
 
 /// A named tuple of results: `values` and `indices`, as PyTorch's.
 pub(super) fn named<'py>(py: Python<'py>, class: &str, op: impl FnOnce() -> Vec<Tensor>) -> PyResult<Bound<'py, PyAny>> {
@@ -15,8 +15,16 @@ pub(super) fn named<'py>(py: Python<'py>, class: &str, op: impl FnOnce() -> Vec<
     py.import("unigrad._results")?.getattr(class)?.call1(PyTuple::new(py, parts)?)
 }
 
-fn both((first, second): (Tensor, Tensor)) -> Vec<Tensor> {
+pub(super) fn both((first, second): (Tensor, Tensor)) -> Vec<Tensor> {
     vec![first, second]
+}
+
+/// What an op gives along an axis, `values` and `indices`, with the axis at size 1 where it is to be kept.
+fn along<'py>(py: Python<'py>, class: &str, dim: isize, keeps: bool, op: impl FnOnce() -> (Tensor, Tensor)) -> PyResult<Bound<'py, PyAny>> {
+    named(py, class, || {
+        let (values, indices) = op();
+        if keeps { vec![values.unsqueeze(dim), indices.unsqueeze(dim)] } else { vec![values, indices] }
+    })
 }
 
 /// Axes that are left at size 1, or go.
@@ -24,7 +32,7 @@ fn over(dim: Option<PyAxes>, axis: Option<PyAxes>) -> PyResult<PyAxes> {
     Ok(dim_or_axis(dim, axis)?.unwrap_or(PyAxes(None)))
 }
 
-fn cast(x: &Tensor, dtype: Option<PyDType>) -> Tensor {
+pub(super) fn cast(x: &Tensor, dtype: Option<PyDType>) -> Tensor {
     dtype.map_or_else(|| x.clone(), |dtype| x.cast(dtype.0))
 }
 
@@ -98,45 +106,154 @@ truths!(
     logsumexp as logsumexp logsumexp_keepdim,
 );
 
-/// The axes as they would be with those in `axes` left at size 1.
-fn unreduced(result: &Tensor, x: &Tensor, axes: &Option<Vec<i64>>) -> Tensor {
+/// A result without its reduced axes, with these at size 1 where they are to be kept.
+fn unless_kept(result: Tensor, x: &Tensor, axes: &PyAxes, keeps: bool) -> Tensor {
+    if !keeps {
+        return result;
+    }
     let rank = x.rank() as i64;
-    let shape = x.shape();
-    let reduced =
-        |i: usize| axes.as_ref().is_none_or(|axes| axes.iter().any(|axis| (if *axis < 0 { axis + rank } else { *axis }) == i as i64));
-    let kept: Vec<usize> = shape.iter().enumerate().map(|(i, size)| if reduced(i) { 1 } else { *size }).collect();
+    let is_reduced = |i: i64| axes.0.as_ref().is_none_or(|axes| axes.iter().any(|axis| (if *axis < 0 { axis + rank } else { *axis }) == i));
+    let kept: Vec<usize> = x.shape().into_iter().zip(0..).map(|(size, i)| if is_reduced(i) { 1 } else { size }).collect();
     result.reshape(kept)
 }
 
-#[pymethods]
-impl PyTensor {
+/// Sums of a part of the elements.
+macro_rules! of_part {
+    ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                dim: Option<PyAxes>,
+                keepdim: Option<bool>,
+                axis: Option<PyAxes>,
+                keepdims: Option<bool>,
+            ) -> PyResult<PyTensor> {
+                let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
+                made(py, || unless_kept(self.tensor().$name(axes.clone()), self.tensor(), &axes, keeps))
+            }
+        )* }
+    };
+}
+of_part!(
+    /// Sum over axes in which NaN counts as 0.
+    nansum,
+    /// Mean over axes of what is not NaN.
+    nanmean,
+);
+
+macro_rules! spreads {
+    ($($(#[doc = $doc:literal])* $name:ident $kept:ident of $from:path),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None))]
+            #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                dim: Option<PyAxes>,
+                unbiased: Option<bool>,
+                keepdim: Option<bool>,
+                correction: Option<f64>,
+                axis: Option<PyAxes>,
+                keepdims: Option<bool>,
+            ) -> PyResult<PyTensor> {
+                let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
+                let correction = corrected(unbiased, correction)?;
+                let x = self.tensor();
+                made(py, || match whole(correction) {
+                    Some(n) if keeps => x.$kept(axes, n),
+                    Some(n) => x.$name(axes, n),
+                    None => $from(&unless_kept(x.var_with(axes.clone(), correction), x, &axes, keeps)),
+                })
+            }
+        )* }
+    };
+}
+spreads!(
+    /// Variance over axes, or over all, divided by the number of elements less `correction`.
+    var var_keepdim of Tensor::clone,
+    /// Standard deviation over axes, or over all; see `var`.
+    std std_keepdim of Tensor::sqrt,
+);
+
+macro_rules! positions {
+    ($($(#[doc = $doc:literal])* $name:ident $kept:ident $all:ident),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                dim: Option<isize>,
+                keepdim: Option<bool>,
+                axis: Option<isize>,
+                keepdims: Option<bool>,
+            ) -> PyResult<PyTensor> {
+                let (dim, keeps) = (dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?);
+                let x = self.tensor();
+                made(py, || match dim {
+                    Some(dim) if keeps => x.$kept(dim),
+                    Some(dim) => x.$name(dim),
+                    None => unless_kept(x.$all(), x, &PyAxes(None), keeps),
+                })
+            }
+        )* }
+    };
+}
+positions!(
+    /// Index of the first greatest element along `dim`, or of all.
+    argmax argmax_keepdim argmax_all,
+    /// Index of the first least element along `dim`, or of all.
+    argmin argmin_keepdim argmin_all,
+);
+
+macro_rules! extremes {
+    ($($(#[doc = $doc:literal])* $name:ident $kept:ident $with_index:ident beside $other:ident),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
+            fn $name<'py>(
+                &self,
+                py: Python<'py>,
+                dim: Option<&Bound<'py, PyAny>>,
+                keepdim: Option<bool>,
+                axis: Option<&Bound<'py, PyAny>>,
+                keepdims: Option<bool>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let (given, keeps) = (dim_or_axis(dim, axis)?.filter(|given| !given.is_none()), kept(keepdim, keepdims)?);
+                let x = self.tensor();
+                let over = |axes: PyAxes| made(py, || if keeps { x.$kept(axes) } else { x.$name(axes) })?.into_bound_py_any(py);
+                let Some(given) = given else { return over(PyAxes(None)) };
+                if given.is_instance_of::<PyTensor>() {
+                    let other = given.extract::<Other>()?.beside(py, x)?;
+                    return made(py, || x.$other(other))?.into_bound_py_any(py);
+                }
+                match given.extract::<isize>() {
+                    Ok(dim) => along(py, stringify!($name), dim, keeps, || x.$with_index(dim)),
+                    // Several axes have no one index.
+                    Err(_) => over(given.extract()?),
+                }
+            }
+        )* }
+    };
+}
+extremes!(
     /// Without arguments the greatest element; along `dim` the greatest and where they are, `(values, indices)`; beside another tensor the greater of
     /// both.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn max<'py>(
-        &self,
-        py: Python<'py>,
-        dim: Option<&Bound<'py, PyAny>>,
-        keepdim: Option<bool>,
-        axis: Option<&Bound<'py, PyAny>>,
-        keepdims: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.extreme(py, true, (dim, axis), kept(keepdim, keepdims)?)
-    }
-
+    max max_keepdim max_with_index beside maximum,
     /// Without arguments the least element; along `dim` the least and where they are, `(values, indices)`; beside another tensor the lesser of both.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn min<'py>(
-        &self,
-        py: Python<'py>,
-        dim: Option<&Bound<'py, PyAny>>,
-        keepdim: Option<bool>,
-        axis: Option<&Bound<'py, PyAny>>,
-        keepdims: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.extreme(py, false, (dim, axis), kept(keepdim, keepdims)?)
-    }
+    min min_keepdim min_with_index beside minimum,
+);
 
+#[pymethods]
+impl PyTensor {
     /// The least and the greatest, `(min, max)`.
     #[pyo3(signature = (*, dim=None, keepdim=None, axis=None, keepdims=None))]
     fn aminmax<'py>(
@@ -154,125 +271,13 @@ impl PyTensor {
         })
     }
 
-    /// Variance over axes, or over all, divided by the number of elements less `correction`.
-    #[pyo3(signature = (dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None))]
-    #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
-    fn var(
-        &self,
-        py: Python<'_>,
-        dim: Option<PyAxes>,
-        unbiased: Option<bool>,
-        keepdim: Option<bool>,
-        correction: Option<f64>,
-        axis: Option<PyAxes>,
-        keepdims: Option<bool>,
-    ) -> PyResult<PyTensor> {
-        let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
-        let correction = corrected(unbiased, correction)?;
-        made(py, || spread(self.tensor(), axes, correction, keeps))
-    }
-
-    /// Standard deviation over axes, or over all; see `var`.
-    #[pyo3(signature = (dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None))]
-    #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
-    fn std(
-        &self,
-        py: Python<'_>,
-        dim: Option<PyAxes>,
-        unbiased: Option<bool>,
-        keepdim: Option<bool>,
-        correction: Option<f64>,
-        axis: Option<PyAxes>,
-        keepdims: Option<bool>,
-    ) -> PyResult<PyTensor> {
-        let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
-        let correction = corrected(unbiased, correction)?;
-        made(py, || match whole(correction) {
-            Some(n) if keeps => self.tensor().std_keepdim(axes, n),
-            Some(n) => self.tensor().std(axes, n),
-            None => spread(self.tensor(), axes, correction, keeps).sqrt(),
-        })
-    }
-
-    /// Index of the first greatest element along `dim`, or of all.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn argmax(
-        &self,
-        py: Python<'_>,
-        dim: Option<isize>,
-        keepdim: Option<bool>,
-        axis: Option<isize>,
-        keepdims: Option<bool>,
-    ) -> PyResult<PyTensor> {
-        let (dim, keeps) = (dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?);
-        made(py, || match dim {
-            Some(dim) if keeps => self.tensor().argmax_keepdim(dim),
-            Some(dim) => self.tensor().argmax(dim),
-            None if keeps => unreduced(&self.tensor().argmax_all(), self.tensor(), &None),
-            None => self.tensor().argmax_all(),
-        })
-    }
-
-    /// Index of the first least element along `dim`, or of all.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn argmin(
-        &self,
-        py: Python<'_>,
-        dim: Option<isize>,
-        keepdim: Option<bool>,
-        axis: Option<isize>,
-        keepdims: Option<bool>,
-    ) -> PyResult<PyTensor> {
-        let (dim, keeps) = (dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?);
-        made(py, || match dim {
-            Some(dim) if keeps => self.tensor().argmin_keepdim(dim),
-            Some(dim) => self.tensor().argmin(dim),
-            None if keeps => unreduced(&self.tensor().argmin_all(), self.tensor(), &None),
-            None => self.tensor().argmin_all(),
-        })
-    }
-
     /// How many elements are not 0, over axes, or over all.
     #[pyo3(signature = (dim=None, *, axis=None, keepdims=None))]
     fn count_nonzero(&self, py: Python<'_>, dim: Option<PyAxes>, axis: Option<PyAxes>, keepdims: Option<bool>) -> PyResult<PyTensor> {
         let axes = over(dim, axis)?;
         made(py, || {
-            let count = self.tensor().count_nonzero(axes.clone());
-            if keepdims == Some(true) { unreduced(&count, self.tensor(), &axes.0) } else { count }
-        })
-    }
-
-    /// Sum over axes in which NaN counts as 0.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn nansum(
-        &self,
-        py: Python<'_>,
-        dim: Option<PyAxes>,
-        keepdim: Option<bool>,
-        axis: Option<PyAxes>,
-        keepdims: Option<bool>,
-    ) -> PyResult<PyTensor> {
-        let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
-        made(py, || {
-            let sum = self.tensor().nansum(axes.clone());
-            if keeps { unreduced(&sum, self.tensor(), &axes.0) } else { sum }
-        })
-    }
-
-    /// Mean over axes of what is not NaN.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn nanmean(
-        &self,
-        py: Python<'_>,
-        dim: Option<PyAxes>,
-        keepdim: Option<bool>,
-        axis: Option<PyAxes>,
-        keepdims: Option<bool>,
-    ) -> PyResult<PyTensor> {
-        let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
-        made(py, || {
-            let mean = self.tensor().nanmean(axes.clone());
-            if keeps { unreduced(&mean, self.tensor(), &axes.0) } else { mean }
+            let x = self.tensor();
+            unless_kept(x.count_nonzero(axes.clone()), x, &axes, keepdims == Some(true))
         })
     }
 
@@ -298,185 +303,6 @@ impl PyTensor {
         let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
         made(py, || if keeps { self.tensor().norm_keepdim(p, axes) } else { self.tensor().norm(p, axes) })
     }
-
-    /// Median of all elements; along `dim` the lower median and where it is, `(values, indices)`.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn median<'py>(
-        &self,
-        py: Python<'py>,
-        dim: Option<isize>,
-        keepdim: Option<bool>,
-        axis: Option<isize>,
-        keepdims: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.middle(py, "median", dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?, Tensor::median)
-    }
-
-    /// As `median`, of what is not NaN.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn nanmedian<'py>(
-        &self,
-        py: Python<'py>,
-        dim: Option<isize>,
-        keepdim: Option<bool>,
-        axis: Option<isize>,
-        keepdims: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.middle(py, "nanmedian", dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?, Tensor::nanmedian)
-    }
-
-    /// The most frequent value along `dim` (the least of equal ones), and where it is last, `(values, indices)`.
-    #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn mode<'py>(
-        &self,
-        py: Python<'py>,
-        dim: Option<isize>,
-        keepdim: Option<bool>,
-        axis: Option<isize>,
-        keepdims: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.middle(py, "mode", Some(dim_or_axis(dim, axis)?.unwrap_or(-1)), kept(keepdim, keepdims)?, Tensor::mode)
-    }
-
-    /// The `k`-th least element along `dim`, counted from 1, and where it is, `(values, indices)`.
-    #[pyo3(signature = (k, dim=None, keepdim=None, *, axis=None, keepdims=None))]
-    fn kthvalue<'py>(
-        &self,
-        py: Python<'py>,
-        k: usize,
-        dim: Option<isize>,
-        keepdim: Option<bool>,
-        axis: Option<isize>,
-        keepdims: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let dim = Some(dim_or_axis(dim, axis)?.unwrap_or(-1));
-        self.middle(py, "kthvalue", dim, kept(keepdim, keepdims)?, |x, dim| x.kthvalue(k, dim))
-    }
-
-    /// The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
-    #[pyo3(signature = (q, dim=None, keepdim=None, *, interpolation="linear", axis=None, keepdims=None))]
-    #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
-    fn quantile(
-        &self,
-        py: Python<'_>,
-        q: f64,
-        dim: Option<isize>,
-        keepdim: Option<bool>,
-        interpolation: &str,
-        axis: Option<isize>,
-        keepdims: Option<bool>,
-    ) -> PyResult<PyTensor> {
-        let interpolation = interpolated(py, interpolation)?;
-        self.at_rank(py, dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?, |x, dim| x.quantile(q, dim, interpolation))
-    }
-
-    /// As `quantile`, of what is not NaN.
-    #[pyo3(signature = (q, dim=None, keepdim=None, *, interpolation="linear", axis=None, keepdims=None))]
-    #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
-    fn nanquantile(
-        &self,
-        py: Python<'_>,
-        q: f64,
-        dim: Option<isize>,
-        keepdim: Option<bool>,
-        interpolation: &str,
-        axis: Option<isize>,
-        keepdims: Option<bool>,
-    ) -> PyResult<PyTensor> {
-        let interpolation = interpolated(py, interpolation)?;
-        self.at_rank(py, dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?, |x, dim| x.nanquantile(q, dim, interpolation))
-    }
-
-    /// Sums up to each element of an axis.
-    #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
-    fn cumsum(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<PyDType>, axis: Option<isize>) -> PyResult<PyTensor> {
-        let dim = one_dim(dim, axis)?;
-        made(py, || cast(self.tensor(), dtype).cumsum(dim))
-    }
-
-    /// Products up to each element of an axis.
-    #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
-    fn cumprod(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<PyDType>, axis: Option<isize>) -> PyResult<PyTensor> {
-        let dim = one_dim(dim, axis)?;
-        made(py, || cast(self.tensor(), dtype).cumprod(dim))
-    }
-
-    /// The greatest up to each element of an axis, and where it is, `(values, indices)`.
-    #[pyo3(signature = (dim=None, *, axis=None))]
-    fn cummax<'py>(&self, py: Python<'py>, dim: Option<isize>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
-        let dim = one_dim(dim, axis)?;
-        named(py, "cummax", || both(self.tensor().cummax_with_index(dim)))
-    }
-
-    /// The least up to each element of an axis, and where it is, `(values, indices)`.
-    #[pyo3(signature = (dim=None, *, axis=None))]
-    fn cummin<'py>(&self, py: Python<'py>, dim: Option<isize>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
-        let dim = one_dim(dim, axis)?;
-        named(py, "cummin", || both(self.tensor().cummin_with_index(dim)))
-    }
-
-    /// Sorted along `dim`, and where each element was, `(values, indices)`; equal elements keep their order.
-    #[pyo3(signature = (dim=None, descending=false, *, stable=true, axis=None))]
-    fn sort<'py>(
-        &self,
-        py: Python<'py>,
-        dim: Option<isize>,
-        descending: bool,
-        stable: bool,
-        axis: Option<isize>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        // Every order is stable.
-        let _ = stable;
-        let dim = dim_or_axis(dim, axis)?.unwrap_or(-1);
-        named(py, "sort", || both(self.tensor().sort(dim, descending)))
-    }
-
-    /// Indices that sort an axis; equal elements keep their order.
-    #[pyo3(signature = (dim=None, descending=false, *, stable=true, axis=None))]
-    fn argsort(&self, py: Python<'_>, dim: Option<isize>, descending: bool, stable: bool, axis: Option<isize>) -> PyResult<PyTensor> {
-        let _ = stable;
-        let dim = dim_or_axis(dim, axis)?.unwrap_or(-1);
-        made(py, || self.tensor().argsort(dim, descending))
-    }
-
-    /// The `k` greatest (or least) along `dim`, sorted, and where they are, `(values, indices)`.
-    #[pyo3(signature = (k, dim=None, largest=true, sorted=true, *, axis=None))]
-    fn topk<'py>(
-        &self,
-        py: Python<'py>,
-        k: usize,
-        dim: Option<isize>,
-        largest: bool,
-        sorted: bool,
-        axis: Option<isize>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        // They come sorted in any case.
-        let _ = sorted;
-        let dim = dim_or_axis(dim, axis)?.unwrap_or(-1);
-        named(py, "topk", || both(self.tensor().topk(k, dim, largest)))
-    }
-
-    /// The different values, sorted; with `return_inverse` and `return_counts` also which of them each element is, and how often each occurs.
-    #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false))]
-    fn unique<'py>(&self, py: Python<'py>, sorted: bool, return_inverse: bool, return_counts: bool) -> PyResult<Bound<'py, PyAny>> {
-        let _ = sorted;
-        let x = self.tensor();
-        let _here = crate::origin::here(py);
-        if !return_inverse && !return_counts {
-            let values = py.detach(|| x.unique());
-            return super::checked(py, values)?.into_bound_py_any(py);
-        }
-        let (values, inverse, counts) = py.detach(|| x.unique_with());
-        let mut parts = vec![super::checked(py, values)?];
-        if return_inverse {
-            parts.push(super::checked(py, inverse)?);
-        }
-        if return_counts {
-            parts.push(super::checked(py, counts)?);
-        }
-        let parts = parts.into_iter().map(|part| Bound::new(py, part)).collect::<PyResult<Vec<_>>>()?;
-        Ok(PyTuple::new(py, parts)?.into_any())
-    }
 }
 
 /// The elements that count less by this many.
@@ -492,93 +318,74 @@ fn whole(correction: f64) -> Option<usize> {
     (correction >= 0.0 && correction.fract() == 0.0 && correction < f64::from(u32::MAX)).then_some(correction as usize)
 }
 
-fn spread(x: &Tensor, axes: PyAxes, correction: f64, keeps: bool) -> Tensor {
-    match whole(correction) {
-        Some(n) if keeps => x.var_keepdim(axes, n),
-        Some(n) => x.var(axes, n),
-        None => {
-            let var = x.var_with(axes.clone(), correction);
-            if keeps { unreduced(&var, x, &axes.0) } else { var }
-        }
-    }
+macro_rules! middles {
+    ($($(#[doc = $doc:literal])* $name:ident else $default:expr $(=> $k:ident: $ty:ty)?),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = ($($k,)? dim=None, keepdim=None, *, axis=None, keepdims=None))]
+            fn $name<'py>(
+                &self,
+                py: Python<'py>,
+                $($k: $ty,)?
+                dim: Option<isize>,
+                keepdim: Option<bool>,
+                axis: Option<isize>,
+                keepdims: Option<bool>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let (dim, keeps) = (dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?);
+                let x = self.tensor();
+                match dim.or($default) {
+                    None => made(py, || x.flatten_all().$name($($k,)? 0).0)?.into_bound_py_any(py),
+                    Some(dim) => along(py, stringify!($name), dim, keeps, || x.$name($($k,)? dim)),
+                }
+            }
+        )* }
+    };
 }
+middles!(
+    /// Median of all elements; along `dim` the lower median and where it is, `(values, indices)`.
+    median else None,
+    /// As `median`, of what is not NaN.
+    nanmedian else None,
+    /// The most frequent value along `dim` (the least of equal ones), and where it is last, `(values, indices)`.
+    mode else Some(-1),
+    /// The `k`-th least element along `dim`, counted from 1, and where it is, `(values, indices)`.
+    kthvalue else Some(-1) => k: usize,
+);
 
-fn interpolated(py: Python<'_>, name: &str) -> PyResult<Interpolation> {
-    Ok(match name {
-        "linear" => Interpolation::Linear,
-        "lower" => Interpolation::Lower,
-        "higher" => Interpolation::Higher,
-        "midpoint" => Interpolation::Midpoint,
-        "nearest" => Interpolation::Nearest,
-        other => return Err(argument(py, format!("`interpolation` is {other:?}"), "choose linear, lower, higher, midpoint or nearest")),
-    })
+macro_rules! quantiles {
+    ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (q, dim=None, keepdim=None, *, interpolation="linear", axis=None, keepdims=None))]
+            #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
+            fn $name(
+                &self,
+                py: Python<'_>,
+                q: f64,
+                dim: Option<isize>,
+                keepdim: Option<bool>,
+                interpolation: &str,
+                axis: Option<isize>,
+                keepdims: Option<bool>,
+            ) -> PyResult<PyTensor> {
+                let interpolation = named_interpolation(py, interpolation)?;
+                let (dim, keeps) = (dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?);
+                let x = self.tensor();
+                made(py, || match dim {
+                    None => unless_kept(x.flatten_all().$name(q, 0, interpolation), x, &PyAxes(None), keeps),
+                    Some(dim) if keeps => x.$name(q, dim, interpolation).unsqueeze(dim),
+                    Some(dim) => x.$name(q, dim, interpolation),
+                })
+            }
+        )* }
+    };
 }
-
-impl PyTensor {
-    fn extreme<'py>(
-        &self,
-        py: Python<'py>,
-        greatest: bool,
-        (dim, axis): (Option<&Bound<'py, PyAny>>, Option<&Bound<'py, PyAny>>),
-        keeps: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let x = self.tensor();
-        let Some(given) = dim_or_axis(dim, axis)?.filter(|given| !given.is_none()) else {
-            return made(py, || match (greatest, keeps) {
-                (true, false) => x.max(()),
-                (true, true) => x.max_keepdim(()),
-                (false, false) => x.min(()),
-                (false, true) => x.min_keepdim(()),
-            })?
-            .into_bound_py_any(py);
-        };
-        if given.is_instance_of::<PyTensor>() {
-            let other: Other = given.extract()?;
-            let other = other.beside(py, x)?;
-            return made(py, || if greatest { x.maximum(other) } else { x.minimum(other) })?.into_bound_py_any(py);
-        }
-        if let Ok(dim) = given.extract::<isize>() {
-            return named(py, if greatest { "max" } else { "min" }, || {
-                let (values, indices) = if greatest { x.max_with_index(dim) } else { x.min_with_index(dim) };
-                if keeps { vec![values.unsqueeze(dim), indices.unsqueeze(dim)] } else { vec![values, indices] }
-            });
-        }
-        // Several axes have no one index.
-        let axes: PyAxes = given.extract()?;
-        made(py, || match (greatest, keeps) {
-            (true, false) => x.max(axes),
-            (true, true) => x.max_keepdim(axes),
-            (false, false) => x.min(axes),
-            (false, true) => x.min_keepdim(axes),
-        })?
-        .into_bound_py_any(py)
-    }
-
-    fn middle<'py>(
-        &self,
-        py: Python<'py>,
-        name: &str,
-        dim: Option<isize>,
-        keeps: bool,
-        op: impl FnOnce(&Tensor, isize) -> (Tensor, Tensor),
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let x = self.tensor();
-        match dim {
-            None => made(py, || op(&x.flatten_all(), 0).0)?.into_bound_py_any(py),
-            Some(dim) => named(py, name, || {
-                let (values, indices) = op(x, dim);
-                if keeps { vec![values.unsqueeze(dim), indices.unsqueeze(dim)] } else { vec![values, indices] }
-            }),
-        }
-    }
-
-    fn at_rank(&self, py: Python<'_>, dim: Option<isize>, keeps: bool, op: impl FnOnce(&Tensor, isize) -> Tensor) -> PyResult<PyTensor> {
-        let x = self.tensor();
-        made(py, || match dim {
-            None if keeps => unreduced(&op(&x.flatten_all(), 0), x, &None),
-            None => op(&x.flatten_all(), 0),
-            Some(dim) if keeps => op(x, dim).unsqueeze(dim),
-            Some(dim) => op(x, dim),
-        })
-    }
-}
+quantiles!(
+    /// The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
+    quantile,
+    /// As `quantile`, of what is not NaN.
+    nanquantile,
+);

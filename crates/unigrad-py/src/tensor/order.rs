@@ -1,0 +1,117 @@
+//! Scans, sorting, and what is found by it, by PyTorch's signatures: `dim` or `axis`.
+
+use super::{
+    PyTensor, made,
+    reduce::{both, cast, named},
+};
+use crate::{
+    arguments::{dim_or_axis, one_dim},
+    dtype::PyDType,
+};
+use pyo3::{IntoPyObjectExt, prelude::*, types::PyTuple};
+
+macro_rules! scans {
+    ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
+            fn $name(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<PyDType>, axis: Option<isize>) -> PyResult<PyTensor> {
+                let dim = one_dim(dim, axis)?;
+                made(py, || cast(self.tensor(), dtype).$name(dim))
+            }
+        )* }
+    };
+}
+scans!(
+    /// Sums up to each element of an axis.
+    cumsum,
+    /// Products up to each element of an axis.
+    cumprod,
+);
+
+macro_rules! running_extremes {
+    ($($(#[doc = $doc:literal])* $name:ident as $method:ident),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (dim=None, *, axis=None))]
+            fn $name<'py>(&self, py: Python<'py>, dim: Option<isize>, axis: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+                let dim = one_dim(dim, axis)?;
+                named(py, stringify!($name), || both(self.tensor().$method(dim)))
+            }
+        )* }
+    };
+}
+running_extremes!(
+    /// The greatest up to each element of an axis, and where it is, `(values, indices)`.
+    cummax as cummax_with_index,
+    /// The least up to each element of an axis, and where it is, `(values, indices)`.
+    cummin as cummin_with_index,
+);
+
+#[pymethods]
+impl PyTensor {
+    /// Sorted along `dim`, and where each element was, `(values, indices)`; equal elements keep their order.
+    #[pyo3(signature = (dim=None, descending=false, *, stable=true, axis=None))]
+    fn sort<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Option<isize>,
+        descending: bool,
+        stable: bool,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // Every order is stable.
+        let _ = stable;
+        let dim = dim_or_axis(dim, axis)?.unwrap_or(-1);
+        named(py, "sort", || both(self.tensor().sort(dim, descending)))
+    }
+
+    /// Indices that sort an axis; equal elements keep their order.
+    #[pyo3(signature = (dim=None, descending=false, *, stable=true, axis=None))]
+    fn argsort(&self, py: Python<'_>, dim: Option<isize>, descending: bool, stable: bool, axis: Option<isize>) -> PyResult<PyTensor> {
+        let _ = stable;
+        let dim = dim_or_axis(dim, axis)?.unwrap_or(-1);
+        made(py, || self.tensor().argsort(dim, descending))
+    }
+
+    /// The `k` greatest (or least) along `dim`, sorted, and where they are, `(values, indices)`.
+    #[pyo3(signature = (k, dim=None, largest=true, sorted=true, *, axis=None))]
+    fn topk<'py>(
+        &self,
+        py: Python<'py>,
+        k: usize,
+        dim: Option<isize>,
+        largest: bool,
+        sorted: bool,
+        axis: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // They come sorted in any case.
+        let _ = sorted;
+        let dim = dim_or_axis(dim, axis)?.unwrap_or(-1);
+        named(py, "topk", || both(self.tensor().topk(k, dim, largest)))
+    }
+
+    /// The different values, sorted; with `return_inverse` and `return_counts` also which of them each element is, and how often each occurs.
+    #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false))]
+    fn unique<'py>(&self, py: Python<'py>, sorted: bool, return_inverse: bool, return_counts: bool) -> PyResult<Bound<'py, PyAny>> {
+        let _ = sorted;
+        let x = self.tensor();
+        let _here = crate::origin::here(py);
+        if !return_inverse && !return_counts {
+            let values = py.detach(|| x.unique());
+            return super::checked(py, values)?.into_bound_py_any(py);
+        }
+        let (values, inverse, counts) = py.detach(|| x.unique_with());
+        let mut parts = vec![super::checked(py, values)?];
+        if return_inverse {
+            parts.push(super::checked(py, inverse)?);
+        }
+        if return_counts {
+            parts.push(super::checked(py, counts)?);
+        }
+        let parts = parts.into_iter().map(|part| Bound::new(py, part)).collect::<PyResult<Vec<_>>>()?;
+        Ok(PyTuple::new(py, parts)?.into_any())
+    }
+}
