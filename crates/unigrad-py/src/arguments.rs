@@ -80,8 +80,8 @@ impl<'py> FromPyObject<'_, 'py> for Other {
     }
 }
 
-/// Whether it can be a list of integers: no text, which is a sequence too.
-fn is_list(given: &Bound<'_, PyAny>) -> bool {
+/// Whether an object is a list of others: no text and no tensor, which are sequences too.
+pub(crate) fn is_list(given: &Bound<'_, PyAny>) -> bool {
     // SAFETY: an attached interpreter, and a live object.
     let is_sequence = unsafe { ffi::PySequence_Check(given.as_ptr()) } == 1;
     is_sequence && !given.is_instance_of::<PyString>() && !given.is_instance_of::<PyTensor>()

@@ -5,6 +5,7 @@
 //! Never: recurses deeper than a tensor has axes.
 
 use crate::{
+    arguments::is_list,
     error::{OrRaise, argument},
     tensor::PyTensor,
 };
@@ -95,17 +96,10 @@ impl Default for Values {
     }
 }
 
-/// Whether an object is a list of others.
-fn is_sequence(given: &Bound<'_, PyAny>) -> bool {
-    // SAFETY: an attached interpreter, and a live object.
-    let is_sequence = unsafe { ffi::PySequence_Check(given.as_ptr()) } == 1;
-    is_sequence && !given.is_instance_of::<PyString>() && !given.is_instance_of::<PyTensor>()
-}
-
 /// The shape that the first elements have.
 fn shape_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let (mut shape, mut at) = (Vec::new(), given.clone());
-    while is_sequence(&at) {
+    while is_list(&at) {
         if shape.len() == MAX_DEPTH {
             return Err(PyValueError::new_err(format!("sequences are nested deeper than {MAX_DEPTH} axes")));
         }
@@ -122,7 +116,7 @@ fn shape_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
 impl Values {
     fn read(&mut self, given: &Bound<'_, PyAny>, shape: &[usize], axis: usize) -> PyResult<()> {
         let Some(size) = shape.get(axis) else { return self.read_one(given, axis) };
-        if !is_sequence(given) || given.len()? != *size {
+        if !is_list(given) || given.len()? != *size {
             return Err(PyValueError::new_err(format!("rows differ in length along axis {axis}: the first has {size} elements")));
         }
         for item in given.try_iter()? {
@@ -144,7 +138,7 @@ impl Values {
             (Number::Int(truth.is_true().into()), DType::Bool)
         } else if given.is_instance_of::<PyInt>() {
             (Number::Int(given.extract()?), DType::I64)
-        } else if is_sequence(given) {
+        } else if is_list(given) {
             return Err(PyValueError::new_err(format!("rows differ in depth: a sequence where axis {axis} would end")));
         } else {
             match crate::arguments::number(given)? {
