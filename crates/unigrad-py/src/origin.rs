@@ -6,7 +6,10 @@
 //! Never: fails: without a frame the origin is the line of Rust.
 
 use pyo3::{ffi, prelude::*};
-use std::{cell::RefCell, collections::HashMap};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
 use unigrad::tensor::{Origin, OriginGuard};
 
 /// What is known of a code object.
@@ -23,6 +26,8 @@ struct Code {
 
 thread_local! {
     static CODES: RefCell<HashMap<usize, Code>> = RefCell::new(HashMap::new());
+    /// The code object, which `CODES` holds, and the line that were asked for last: a line has several ops.
+    static LAST: Cell<Option<(usize, u32, Origin)>> = const { Cell::new(None) };
 }
 
 /// Code objects that a thread remembers at most: what is made at run time, cell by cell, would otherwise never go.
@@ -57,16 +62,22 @@ fn look(py: Python<'_>, frame: &Bound<'_, PyAny>) -> Look {
     // SAFETY: `frame` is a frame, as `PyEval_GetFrame` and `f_back` give them; the code object comes as a reference of our own.
     let (code, line) = unsafe { (Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(raw).cast()), ffi::PyFrame_GetLineNumber(raw)) };
     let line = u32::try_from(line).unwrap_or(0); // DEFAULT: 0 stands for a line that is not known
+    let address = code.as_ptr() as usize;
+    if let Some((.., origin)) = LAST.get().filter(|last| (last.0, last.1) == (address, line)) {
+        return Look::At(origin);
+    }
     CODES.with_borrow_mut(|codes| {
         if codes.len() >= MOST {
             codes.clear();
         }
-        let known = codes.entry(code.as_ptr() as usize).or_insert_with(|| Code::of(&code));
+        let known = codes.entry(address).or_insert_with(|| Code::of(&code));
         if known.is_own {
             return Look::Own;
         }
         let make = || Origin::new(&known.file, line, 0, Some(&known.function));
-        Look::At(*known.origins.entry(line).or_insert_with(make))
+        let origin = *known.origins.entry(line).or_insert_with(make);
+        LAST.set(Some((address, line, origin)));
+        Look::At(origin)
     })
 }
 
