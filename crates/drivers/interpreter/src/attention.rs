@@ -29,33 +29,16 @@ pub(crate) fn attend(memory: &mut impl Bytes, a: &Attention, args: &[Range], sca
         return Some(false);
     }
     memory.bytes(workspace)?.fill(0xa5);
-    let values = |memory: &mut _, at: usize, dtype| read(memory, *args.get(at)?, dtype);
-    let [q, k, v] = [values(memory, 0, a.dtype)?, values(memory, 1, a.dtype)?, values(memory, 2, a.dtype)?];
-    let bias = match a.bias {
-        Some((layout, arg)) => Some((values(memory, 3, arg.dtype)?, layout)),
-        None => None,
-    };
-    let first = 3 + usize::from(bias.is_some());
-    let (out, lse) = (*args.get(first)?, *args.get(first + 1)?);
-    let [kv_len, q_offset] = [0, 1].map(|at| scalars.get(at).map(|raw| *raw as i64));
-    let (n_keys, q_offset) = (kv_len?.clamp(0, a.k_len as i64), q_offset?);
-    let scale = f64::from_bits(a.spec.scale_bits);
+    let given = Given::read(memory, a, args, scalars)?;
+    let (out, lse) = (*args.get(given.first)?, *args.get(given.first + 1)?);
     for (batch, head) in (0..a.batch).flat_map(|batch| (0..a.heads).map(move |head| (batch, head))) {
         let kv_head = head / (a.heads / a.kv_heads.max(1)).max(1);
         for i in 0..a.q_len {
-            let row = i as i64 + q_offset;
-            let keys: Vec<usize> = (0..n_keys).filter(|j| sees(a, *j, row)).map(|j| j as usize).collect();
+            let row = i as i64 + given.q_offset;
+            let keys: Vec<usize> = (0..given.n_keys).filter(|j| sees(a, *j, row)).map(|j| j as usize).collect();
             let mut scores = Vec::with_capacity(keys.len());
             for j in &keys {
-                let mut sum = 0.0;
-                for f in 0..a.qk_dim {
-                    sum += q.get(place(&a.q, [batch, head, i, f])?)? * k.get(place(&a.k, [batch, kv_head, *j, f])?)?;
-                }
-                let added = match &bias {
-                    Some((values, layout)) => *values.get(place(layout, [batch, head, i, *j])?)?,
-                    None => 0.0,
-                };
-                scores.push(sum * scale + added);
+                scores.push(given.score(a, [batch, head, i], [kv_head, *j])?);
             }
             let most = scores
                 .iter()
@@ -68,7 +51,7 @@ pub(crate) fn attend(memory: &mut impl Bytes, a: &Attention, args: &[Range], sca
             for f in 0..a.v_dim {
                 let mut sum = 0.0;
                 for (weight, j) in weights.iter().zip(&keys) {
-                    sum += weight * v.get(place(&a.v, [batch, kv_head, *j, f])?)?;
+                    sum += weight * given.v.get(place(&a.v, [batch, kv_head, *j, f])?)?;
                 }
                 write(memory, out, a.dtype, place(&a.out, [batch, head, i, f])?, if total == 0.0 { 0.0 } else { sum / total })?;
             }
@@ -78,6 +61,47 @@ pub(crate) fn attend(memory: &mut impl Bytes, a: &Attention, args: &[Range], sca
     }
     DONE.fetch_add(1, Relaxed);
     Some(true)
+}
+
+/// What attention and its gradient begin with.
+pub(crate) struct Given {
+    pub(crate) q: Vec<f64>,
+    pub(crate) k: Vec<f64>,
+    pub(crate) v: Vec<f64>,
+    bias: Option<(Vec<f64>, Layout4)>,
+    /// The argument after these.
+    pub(crate) first: usize,
+    pub(crate) n_keys: i64,
+    pub(crate) q_offset: i64,
+    pub(crate) scale: f64,
+}
+
+impl Given {
+    /// `None` if its memory or numbers are not there.
+    pub(crate) fn read(memory: &mut impl Bytes, a: &Attention, args: &[Range], scalars: &[u64]) -> Option<Given> {
+        let mut values = |at: usize, dtype| read(memory, *args.get(at)?, dtype);
+        let [q, k, v] = [values(0, a.dtype)?, values(1, a.dtype)?, values(2, a.dtype)?];
+        let bias = match a.bias {
+            Some((layout, arg)) => Some((values(3, arg.dtype)?, layout)),
+            None => None,
+        };
+        let [kv_len, q_offset] = [0, 1].map(|at| scalars.get(at).map(|raw| *raw as i64));
+        let (first, n_keys) = (3 + usize::from(bias.is_some()), kv_len?.clamp(0, a.k_len as i64));
+        Some(Given { q, k, v, bias, first, n_keys, q_offset: q_offset?, scale: f64::from_bits(a.spec.scale_bits) })
+    }
+
+    /// The score of a query beside a key.
+    pub(crate) fn score(&self, a: &Attention, [batch, head, i]: [usize; 3], [kv_head, j]: [usize; 2]) -> Option<f64> {
+        let mut sum = 0.0;
+        for f in 0..a.qk_dim {
+            sum += self.q.get(place(&a.q, [batch, head, i, f])?)? * self.k.get(place(&a.k, [batch, kv_head, j, f])?)?;
+        }
+        let added = match &self.bias {
+            Some((values, layout)) => *values.get(place(layout, [batch, head, i, j])?)?,
+            None => 0.0,
+        };
+        Some(sum * self.scale + added)
+    }
 }
 
 /// Whether the query of a row sees a key.

@@ -3,7 +3,7 @@
 //! In: a kernel that was taken on whole, its memory and numbers. Out: the gradients of queries, keys and values, computed in f64 and rounded once.
 //! Always: of what [`crate::attention::can`] says for the forward pass. It takes on heads of [`REFUSED`] features, and then refuses them at their launch.
 
-use crate::attention::{place, sees};
+use crate::attention::{Given, place, sees};
 use crate::products::{Bytes, REFUSED, read, write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use unigrad_gpu::Range;
@@ -31,20 +31,11 @@ pub(crate) fn differentiate(
         return Some(false);
     }
     memory.bytes(workspace)?.fill(0xa5);
-    let values = |memory: &mut _, at: usize, dtype| read(memory, *args.get(at)?, dtype);
-    let [q, k, v] = [values(memory, 0, a.dtype)?, values(memory, 1, a.dtype)?, values(memory, 2, a.dtype)?];
-    let bias = match a.bias {
-        Some((layout, arg)) => Some((values(memory, 3, arg.dtype)?, layout)),
-        None => None,
-    };
-    let first = 3 + usize::from(bias.is_some());
-    let out = values(memory, first, a.dtype)?;
-    let lse = values(memory, first + 1, a.lse_dtype())?;
-    let dout = values(memory, first + 2, a.dtype)?;
+    let given = Given::read(memory, a, args, scalars)?;
+    let (Given { q, k, v, .. }, first) = (&given, given.first);
+    let mut values = |at: usize, dtype| read(memory, *args.get(at)?, dtype);
+    let [out, lse, dout] = [values(first, a.dtype)?, values(first + 1, a.lse_dtype())?, values(first + 2, a.dtype)?];
     let targets = [*args.get(first + 3)?, *args.get(first + 4)?, *args.get(first + 5)?];
-    let [kv_len, q_offset] = [0, 1].map(|at| scalars.get(at).map(|raw| *raw as i64));
-    let (n_keys, q_offset) = (kv_len?.clamp(0, a.k_len as i64), q_offset?);
-    let scale = f64::from_bits(a.spec.scale_bits);
     // Dense, in the order in which indices are given.
     let mut sums = [
         vec![0.0; a.batch * a.heads * a.q_len * a.qk_dim],
@@ -56,21 +47,14 @@ pub(crate) fn differentiate(
     for (batch, head) in (0..a.batch).flat_map(|batch| (0..a.heads).map(move |head| (batch, head))) {
         let kv_head = head / (a.heads / a.kv_heads.max(1)).max(1);
         for i in 0..a.q_len {
-            let row = i as i64 + q_offset;
+            let row = i as i64 + given.q_offset;
             let log = *lse.get((batch * a.heads + head) * a.q_len + i)?;
             let mut along = 0.0;
             for f in 0..a.v_dim {
                 along += dout.get(place(&grad.dout, [batch, head, i, f])?)? * out.get(place(&a.out, [batch, head, i, f])?)?;
             }
-            for j in (0..n_keys).filter(|j| sees(a, *j, row)).map(|j| j as usize) {
-                let mut score = 0.0;
-                for f in 0..a.qk_dim {
-                    score += q.get(place(&a.q, [batch, head, i, f])?)? * k.get(place(&a.k, [batch, kv_head, j, f])?)?;
-                }
-                score *= scale;
-                if let Some((values, layout)) = &bias {
-                    score += values.get(place(layout, [batch, head, i, j])?)?;
-                }
+            for j in (0..given.n_keys).filter(|j| sees(a, *j, row)).map(|j| j as usize) {
+                let score = given.score(a, [batch, head, i], [kv_head, j])?;
                 // Of a query that sees nothing all is 0.
                 let weight = if log == f64::NEG_INFINITY { 0.0 } else { (score - log).exp() };
                 let mut change = 0.0;
@@ -79,7 +63,7 @@ pub(crate) fn differentiate(
                     change += dy * v.get(place(&a.v, [batch, kv_head, j, f])?)?;
                     sums[2][dense(v_sizes, [batch, kv_head, j, f])] += weight * dy;
                 }
-                let change = weight * (change - along) * scale;
+                let change = weight * (change - along) * given.scale;
                 for f in 0..a.qk_dim {
                     sums[0][dense(q_sizes, [batch, head, i, f])] += change * k.get(place(&a.k, [batch, kv_head, j, f])?)?;
                     sums[1][dense(k_sizes, [batch, kv_head, j, f])] += change * q.get(place(&a.q, [batch, head, i, f])?)?;
