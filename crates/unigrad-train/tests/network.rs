@@ -1,22 +1,14 @@
 //! Networks by description: shapes, names and counts as PyTorch has them, what does not fit, and files.
 
+mod support;
+
 use serde_json::Value;
+use support::{alone, device};
 use unigrad_nn::{Archive, Layer, Module};
 use unigrad_tensor::{DType, Device, ErrorKind, Generator, Tensor, no_grad};
 use unigrad_train::network::{
     Architecture, ConvSettings, LayerKind, LayerSpec, LossSpec, Network, PoolSettings, RecurrentSettings, TransformerSettings,
 };
-
-/// The process's random numbers are one test's at a time.
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn cpu() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver);
-    Device::open("cpu").unwrap()
-}
 
 fn golden() -> Value {
     serde_json::from_str(include_str!("../../../goldens/networks.json")).unwrap()
@@ -37,7 +29,7 @@ fn network(input: &[usize], layers: Vec<LayerSpec>, device: &Device) -> unigrad_
 #[test]
 fn shapes_and_counts_are_pytorchs() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     for row in golden()["layers"].as_array().unwrap() {
         let (input, specs) = (sizes(&row["input"]), layers(&row["layers"]));
         let built = network(&input, specs.clone(), &device).unwrap_or_else(|e| panic!("{row}: {e}"));
@@ -75,7 +67,7 @@ fn shapes_and_counts_are_pytorchs() {
 #[test]
 fn activations_are_pytorchs() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let golden = golden();
     let numbers = |value: &Value| -> Vec<f32> { value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect() };
     let x = Tensor::from_slice(&numbers(&golden["activations"]["input"]), [2, 4], &device);
@@ -98,7 +90,7 @@ fn activations_are_pytorchs() {
 #[test]
 fn names_are_pytorchs() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let built = Network::with_input([1, 8, 8]).conv2d(4, 3).batch_norm().relu().flatten().dense(10).build_on(&device).unwrap();
     let got: Vec<(String, Vec<usize>)> = built.state_dict().into_iter().map(|(name, t)| (name, t.shape())).collect();
     let wanted: Vec<(String, Vec<usize>)> =
@@ -114,7 +106,7 @@ fn names_are_pytorchs() {
 #[test]
 fn what_does_not_fit_is_told_with_place_and_shapes() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let table = [
         (
             "[1,4,4]",
@@ -211,7 +203,7 @@ fn the_summary_counts() {
         .layer(LayerKind::MaxPool2d(PoolSettings::new(2)))
         .flatten()
         .dense(10)
-        .build_on(&cpu())
+        .build_on(&device())
         .unwrap();
     let mut summary = built.summary();
     let flops: Vec<f64> = summary.rows.iter().map(|row| row.flops).collect();
@@ -234,7 +226,7 @@ fn the_summary_counts() {
 #[test]
 fn a_seed_gives_initial_values_and_leaves_other_numbers_alone() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let build =
         |seed| Network::with_input_size(5).dense(4).seed(seed).build_on(&device).unwrap().named_parameters()[0].1.to_vec::<f32>().unwrap();
     let before = Generator::global().state();
@@ -278,7 +270,7 @@ fn all_sorts(device: &Device) -> Network {
 #[test]
 fn files_keep_every_bit() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let (file, second) = (File::new("whole"), File::new("again"));
     let mut built = all_sorts(&device);
     // Statistics that are not as at first.
@@ -300,7 +292,7 @@ fn files_keep_every_bit() {
 #[test]
 fn wrong_files_are_refused() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let built = Network::with_input_size(4).dense(3).build_on(&device).unwrap();
     let file = File::new("wrong");
     built.save(&file.0).unwrap();
@@ -342,7 +334,7 @@ fn wrong_files_are_refused() {
 #[test]
 fn mutated_files_never_panic() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let file = File::new("mutated");
     all_sorts(&device).save(&file.0).unwrap();
     let whole = Archive::load(&file.0).unwrap();

@@ -1,24 +1,16 @@
 //! Networks by description, trained: the same bits as by hand, what data do not fit, settings in words, and configuration files.
 
+mod support;
+
 use std::path::PathBuf;
+use support::{alone, device};
 use unigrad_data::{Arrays, Loader, array};
 use unigrad_nn::{Adam, CrossEntropyLoss, Layer, Linear, Module, Relu, Sequential, metrics::Accuracy};
-use unigrad_tensor::{DType, Device, ErrorKind, Tensor, manual_seed};
+use unigrad_tensor::{DType, ErrorKind, Tensor, manual_seed};
 use unigrad_train::{
     Ended, Supervised, Trainer,
     network::{LossSpec, Network, NetworkBuilder, OptimizerSpec, RunConfig, ScheduleSpec, Stopping, TABLE, ToHost, TrainingConfig},
 };
-
-/// The process's random numbers are one test's at a time.
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn cpu() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver);
-    Device::open("cpu").unwrap()
-}
 
 /// 50 points of the plane, and on which side of a line they lie.
 fn points() -> (Vec<f32>, Vec<i64>) {
@@ -38,7 +30,7 @@ fn bits(losses: &[f32]) -> Vec<u32> {
 #[test]
 fn a_network_trains_as_a_trainer_by_hand_does() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let (x, labels) = points();
     let config = TrainingConfig { batch_size: 7, max_epochs: 4, validation_split: 0.2, seed: 3, ..TrainingConfig::default() };
     let mut network = plane().seed(5).build_on(&device).unwrap();
@@ -69,7 +61,7 @@ fn a_network_trains_as_a_trainer_by_hand_does() {
 #[test]
 fn predictions_are_made_in_batches_and_in_use() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let mut network = plane().seed(1).build_on(&device).unwrap();
     let x: Vec<f32> = (0..2 * 600).map(|i| (i % 83) as f32 / 83.0).collect();
     let all = network.predict(&(&x[..], [600, 2])).unwrap();
@@ -92,7 +84,7 @@ fn predictions_are_made_in_batches_and_in_use() {
 #[test]
 fn every_optimizer_and_schedule_in_words_trains() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let (x, labels) = points();
     let optimizers = [
         r#"{"sgd":{"lr":0.1,"momentum":0.9,"nesterov":true}}"#,
@@ -163,7 +155,7 @@ fn every_optimizer_and_schedule_in_words_trains() {
 #[test]
 fn every_loss_in_words_is_computed() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let y = Tensor::from_slice(&[0.2f32, -0.4, 0.7, 0.1, 0.5, -0.3], [2, 3], &device);
     for (text, target) in [
         (r#"{"cross_entropy":{"label_smoothing":0.1,"ignore_index":null,"class_weights":[1,2,3]}}"#, "classes"),
@@ -207,7 +199,7 @@ fn every_loss_in_words_is_computed() {
 #[test]
 fn data_that_do_not_fit_are_told_before_anything_changes() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let (x, labels) = points();
     let mut network = plane().seed(1).build_on(&device).unwrap();
     let before: Vec<Vec<f32>> = network.parameters().iter().map(|p| p.to_vec().unwrap()).collect();
@@ -261,7 +253,7 @@ fn data_that_do_not_fit_are_told_before_anything_changes() {
 #[test]
 fn training_stops_early_and_keeps_the_best() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let (x, labels) = points();
     let mut network = plane().seed(1).build_on(&device).unwrap();
     let config = TrainingConfig {
@@ -310,7 +302,7 @@ fn flowers() -> String {
 #[test]
 fn a_configuration_file_is_a_whole_run() {
     let _alone = alone();
-    cpu();
+    device();
     let folder = Folder::new("config");
     let csv = folder.0.join("flowers.csv");
     std::fs::write(&csv, flowers()).unwrap();
@@ -434,7 +426,7 @@ max_epochs = 2
 #[test]
 fn data_without_a_network_that_fits_are_told() {
     let _alone = alone();
-    cpu();
+    device();
     let folder = Folder::new("data");
     let csv = folder.0.join("flowers.csv");
     std::fs::write(&csv, flowers()).unwrap();

@@ -1,19 +1,11 @@
 //! Parameters with settings of their own in configuration files: what is different for them, and what is wrong with a section.
 
+mod support;
+
 use std::collections::BTreeMap;
+use support::{alone, device};
 use unigrad_nn::Module;
-use unigrad_tensor::Device;
 use unigrad_train::network::{ParameterGroup, Prepared, RunConfig};
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn cpu() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver);
-    Device::open("cpu").unwrap()
-}
 
 fn text(rest: &str) -> String {
     format!(
@@ -33,7 +25,7 @@ fn run(rest: &str) -> [BTreeMap<String, Vec<f32>>; 2] {
     let text = text(rest);
     let config = RunConfig::parse(&text, "x.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
     let data = digits(&config);
-    let mut network = config.build(&data, &cpu()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let mut network = config.build(&data, &device()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let values = |network: &unigrad_train::network::Network| {
         network.named_parameters().into_iter().map(|(name, tensor)| (name, tensor.to_vec::<f32>().unwrap())).collect()
     };
@@ -47,7 +39,7 @@ fn told(rest: &str) -> String {
         Err(error) => error.to_string(),
         Ok(config) => {
             let data = digits(&config);
-            match config.build(&data, &cpu()) {
+            match config.build(&data, &device()) {
                 Err(error) => error.to_string(),
                 Ok(mut network) => network.train_prepared(&data, &config.train, |trainer| trainer).unwrap_err().to_string(),
             }

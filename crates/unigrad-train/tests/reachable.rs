@@ -1,9 +1,12 @@
 //! What the library exports, and how a configuration file says it: every optimizer, wrapper, schedule, loss, metric and layer is reached, or stands here with
 //! the reason why not. A new export that is in neither list fails.
 
+mod support;
+
 use std::collections::{BTreeMap, BTreeSet};
+use support::{alone, device};
 use unigrad_nn::Layer;
-use unigrad_tensor::{Device, Tensor};
+use unigrad_tensor::Tensor;
 use unigrad_train::network::{Architecture, LossSpec, Network, Prepared, RunConfig};
 
 /// How a name is said in a file, or why it cannot be.
@@ -18,16 +21,6 @@ use How::{Not, Part, Said};
 
 const SEVERAL: &str = "takes several inputs: write a struct with `#[derive(Module)]`, or a step of your own";
 const TOOL: &str = "a function or a type for programs, not a part of a run";
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn cpu() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver);
-    Device::open("cpu").unwrap()
-}
 
 /// The names that a module file exports.
 fn exported(text: &str) -> BTreeSet<String> {
@@ -75,7 +68,7 @@ fn run(name: &str, text: &str) -> Vec<f32> {
     };
     let config = RunConfig::parse(&text, name).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
     let data = digits(&config);
-    let mut network = config.build(&data, &cpu()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut network = config.build(&data, &device()).unwrap_or_else(|e| panic!("{name}: {e}"));
     let trained = network.train_prepared(&data, &config.train, |trainer| trainer).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(trained.history.step_losses.iter().all(|loss| loss.is_finite()), "{name}");
     trained.history.step_losses
@@ -199,7 +192,7 @@ fn every_schedule_is_reached() {
     ] {
         let config = RunConfig::parse(&file(text), "x.toml").unwrap();
         let data = digits(&config);
-        let mut network = config.build(&data, &cpu()).unwrap();
+        let mut network = config.build(&data, &device()).unwrap();
         let told = network.train_prepared(&data, &config.train, |trainer| trainer).unwrap_err().to_string();
         assert!(told.contains(part), "{told}");
     }
@@ -241,7 +234,7 @@ fn every_loss_is_reached() {
         ("TripletMarginLoss", Not(SEVERAL)),
         ("TripletMarginWithDistanceLoss", Not("takes three inputs and a distance of the program's own")),
     ];
-    let device = cpu();
+    let device = device();
     for (name, text) in said("losses", &exported, &table) {
         let loss = format!("data = \"digits\"\n{text}\n");
         let config = RunConfig::parse(&format!("{loss}[network]\nlayers = [\"flatten\", \"output\"]\n"), name)
@@ -318,7 +311,7 @@ fn every_metric_is_reached() {
             loss: config.loss.clone().unwrap(),
             metadata: Vec::new(),
         };
-        let mut network = config.build(&data, &cpu()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let mut network = config.build(&data, &device()).unwrap_or_else(|e| panic!("{name}: {e}"));
         let run = network.train_prepared(&data, &config.train, |trainer| trainer).unwrap_or_else(|e| panic!("{name}: {e}"));
         // The loss is among them.
         let wanted = if name == "ClassScore" { 5 } else { 2 };
@@ -466,7 +459,7 @@ fn every_layer_is_reached() {
         ("SwiGlu", Said("[4] \"swiglu\"")),
         ("GeGlu", Said("[4] \"geglu\"")),
     ];
-    let device = cpu();
+    let device = device();
     for (name, text) in said("layers", &exported, &table) {
         let (input, layer) = text.split_once("] ").unwrap();
         let text = format!("data = \"digits\"\nloss = \"mse\"\n[network]\ninput = {input}]\nlayers = [{layer}]\n");

@@ -1,7 +1,10 @@
 //! Every public setting of every layer and loss, and how a configuration file says it: each is reached and changes something, or stands here with
 //! the reason why not. A new setting that is in neither list fails. The settings are read from the library's sources.
 
+mod support;
+
 use std::collections::BTreeSet;
+use support::{alone, device};
 use unigrad_nn::{Layer, Module};
 use unigrad_tensor::{DType, Device, Tensor, manual_seed};
 use unigrad_train::network::{Architecture, LossSpec, Network, RunConfig};
@@ -19,16 +22,6 @@ const SEVERAL: &str = "of a layer that takes several inputs: see `reachable.rs`"
 const PARTS: &str = "a part of a stack, which has settings for it";
 const SIZE: &str = "follows from the input";
 const MEAN: &str = "a run's losses are means over examples, so that batches of all sizes count alike";
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn cpu() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver);
-    Device::open("cpu").unwrap()
-}
 
 /// Public fields of a source's structs, `Struct.field`, but tensors; of structs that a macro makes, the n-th: `$name.field`.
 fn fields(text: &str) -> BTreeSet<String> {
@@ -124,7 +117,7 @@ fn seen(text: &str, device: &Device) -> Vec<u64> {
 #[test]
 fn every_setting_of_a_layer_is_reached() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let sources = [
         ("", include_str!("../../unigrad-nn/src/layers/activation.rs")),
         ("", include_str!("../../unigrad-nn/src/layers/attention.rs")),
@@ -350,7 +343,7 @@ fn every_setting_of_a_layer_is_reached() {
 #[test]
 fn every_setting_of_a_loss_is_reached() {
     let _alone = alone();
-    let device = cpu();
+    let device = device();
     let known = fields(include_str!("../../unigrad-nn/src/losses.rs"));
     let other = "of a loss that no run has: see `reachable.rs`";
     let table = [

@@ -13,11 +13,21 @@ use unigrad_nn::{HostTensor, Linear, Module, Relu, Sequential, random::Rng};
 use unigrad_tensor::{DType, Device, Tensor, manual_seed};
 use unigrad_train::{Callback, Context, Result};
 
-/// The CPU, for one test at a time: what is random is drawn from numbers that the process's threads share.
-pub(crate) fn cpu() -> (Device, MutexGuard<'static, ()>) {
+/// Until it drops, no other test runs that asks: what is random is drawn from numbers that the process's threads share.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The CPU.
+pub(crate) fn device() -> Device {
     unigrad_device::register(unigrad_cpu::CpuDriver);
-    (Device::open("cpu").unwrap(), ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+    Device::open("cpu").unwrap()
+}
+
+/// The CPU, for one test at a time.
+pub(crate) fn cpu() -> (Device, MutexGuard<'static, ()>) {
+    (device(), alone())
 }
 
 /// A folder of its own, removed at the end.
