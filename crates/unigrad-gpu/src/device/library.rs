@@ -52,8 +52,8 @@ impl<B: Backend> GpuDevice<B> {
             _ => Vec::new(), // DEFAULT: as above
         };
         let norm = if let Kernel::Region(region) = kernel { lower::norm(region) } else { None };
-        let products: SmallVec<[Product; 2]> = ways.iter().map(|way| way.product).collect();
-        let convolutions: SmallVec<[Convolution; 2]> = convolved.iter().map(|way| way.convolution).collect();
+        let products: SmallVec<[Product; 2]> = ways.iter().map(|way| way.words).collect();
+        let convolutions: SmallVec<[Convolution; 2]> = convolved.iter().map(|way| way.words).collect();
         let offer = Offer {
             kernel,
             products: &products,
@@ -68,11 +68,11 @@ impl<B: Backend> GpuDevice<B> {
             (As::Kernel, _) => (Said::Kernel, lower::Lowered::default(), 0),
             (As::Product(at), _) if at < ways.len() => {
                 let way = ways.swap_remove(at);
-                (Said::Product(Box::new((way.product, way.places, way.scale))), way.steps, way.before)
+                (Said::Product(Box::new((way.words, way.places, way.scale))), way.steps, way.before)
             }
             (As::Convolution(at), _) if at < convolved.len() => {
                 let way = convolved.swap_remove(at);
-                (Said::Convolution(Box::new((way.convolution, way.places, way.scale))), way.steps, way.before)
+                (Said::Convolution(Box::new((way.words, way.places, way.scale))), way.steps, way.before)
             }
             (As::Norm, Some(way)) => (Said::Norm(Box::new((way.norm, way.places))), lower::Lowered::default(), 0),
             (what, _) => {

@@ -6,7 +6,7 @@
 
 use super::super::{Lowered, StepArg};
 use super::inside::{Added, Factor, Places as Inside, stored};
-use super::library::made_bytes;
+use super::library::{Way, made_bytes};
 use super::problem::Problem;
 use super::windows::{Strides, Windowed, windowed};
 use super::zeros::zeros;
@@ -17,17 +17,8 @@ use unigrad_ir::Target;
 use unigrad_kernel::{Contract, Index};
 use unigrad_scalar::DType;
 
-/// A contraction that a library can do as a convolution, in one of the ways.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Way {
-    pub(crate) convolution: Convolution,
-    pub(crate) places: Places,
-    pub(crate) scale: Factor,
-    /// What comes before it, and after it.
-    pub(crate) steps: Lowered,
-    /// How many of these steps come before it.
-    pub(crate) before: usize,
-}
+/// A contraction as a library's convolution.
+type Convolved = Way<Convolution, Places>;
 
 /// Where a convolution's memory is.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,7 +44,7 @@ struct Found<'a> {
 }
 
 /// With all of the epilogue inside, if there are words for it, then without; empty if it is no convolution.
-pub(crate) fn convolutions(contract: &Contract, target: &Target) -> Vec<Way> {
+pub(crate) fn convolutions(contract: &Contract, target: &Target) -> Vec<Convolved> {
     let Ok(p) = Problem::new(contract, target) else { return Vec::new() };
     let known = matches!(p.a.dtype, DType::F32 | DType::F64 | DType::F16 | DType::BF16);
     let compute = if p.a.dtype == DType::F64 { DType::F64 } else { DType::F32 };
@@ -133,17 +124,17 @@ impl Found<'_> {
     }
 
     /// A contraction without an epilogue.
-    fn bare(&self) -> Option<Way> {
+    fn bare(&self) -> Option<Convolved> {
         let contract = self.contract;
         let strides: SmallVec<[i64; 8]> =
             contract.batch.iter().map(|d| d.c).chain(contract.m.iter().map(|d| d.c)).chain(contract.n.iter().map(|d| d.c)).collect();
         let result = self.result(contract.c.dtype, 0, &strides)?;
         let (convolution, places) = self.with_result(result, StepArg::Arg(2))?;
-        Some(self.whole(convolution, places, Factor::One))
+        Some(Way::whole(convolution, places, Factor::One, &self.steps))
     }
 
     /// A contraction whose epilogue the library has words for.
-    fn spoken(&self) -> Option<Way> {
+    fn spoken(&self) -> Option<Convolved> {
         let region = self.contract.epilogue.as_deref()?;
         let (before, (sum, arg, index)) = stored(region, self.p.compute)?;
         let dtype = region.args[arg as usize].dtype;
@@ -177,7 +168,7 @@ impl Found<'_> {
         }
         let (convolution, places) = self.with_result(result, at.c)?;
         let places = Places { residual: at.residual, bias: at.bias, before: at.before, ..places };
-        Some(self.whole(Convolution { inside, ..convolution }, places, sum.scale))
+        Some(Way::whole(Convolution { inside, ..convolution }, places, sum.scale, &self.steps))
     }
 
     fn is_bias(&self, index: &Index, axes: &[usize]) -> bool {
@@ -211,13 +202,8 @@ impl Found<'_> {
         (known && !is_one).then_some(grid)
     }
 
-    /// Nothing comes after the convolution.
-    fn whole(&self, convolution: Convolution, places: Places, scale: Factor) -> Way {
-        Way { convolution, places, scale, before: self.steps.steps.len(), steps: self.steps.clone() }
-    }
-
     /// A contraction whose epilogue a program of the driver does.
-    fn finished(&self) -> Option<Way> {
+    fn finished(&self) -> Option<Convolved> {
         let (contract, p) = (self.contract, &self.p);
         // Dense, in the order in which that program reads sums.
         let sizes = |part: usize| -> SmallVec<[usize; 4]> {
@@ -238,13 +224,7 @@ impl Found<'_> {
         let result = self.result(p.compute, 0, &strides.concat())?;
         let (convolution, places) = self.with_result(result, StepArg::Scratch(0))?;
         let bytes = usize::try_from(dense).ok()?.checked_mul(p.compute.size())?;
-        let (mut steps, before) = (self.steps.clone(), self.steps.steps.len());
-        // The steps before leave the first buffer for sums.
-        match steps.scratch.first_mut() {
-            Some(first) => *first = bytes,
-            None => steps.scratch.push(bytes),
-        }
-        steps.steps.push(split_k::finish(contract, p, self.target, 1).ok()?);
-        Some(Way { convolution: Convolution { after: true, ..convolution }, places, scale: Factor::One, steps, before })
+        let last = split_k::finish(contract, p, self.target, 1).ok()?;
+        Some(Way::finished(Convolution { after: true, ..convolution }, places, &self.steps, bytes, last))
     }
 }

@@ -4,7 +4,7 @@
 //! Always: an operand that overlaps itself, runs backwards or needs several strides for one side is none. Steps before the product write scratch
 //! memory only, so that a product which is refused then leaves nothing behind.
 
-use super::super::{Lowered, StepArg};
+use super::super::{Lowered, Step, StepArg};
 use super::codes::{Codes, codes};
 use super::inside::{Factor, Words, words};
 use super::problem::{Dims, Operand, Problem};
@@ -14,17 +14,39 @@ use unigrad_ir::Target;
 use unigrad_kernel::Contract;
 use unigrad_scalar::DType;
 
-/// A contraction that a library can do, in one of the ways.
+/// A contraction that a library can do, in one of the ways: what it is asked in its words, and where their memory is.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Library {
-    pub(crate) product: Product,
+pub(crate) struct Way<Words, Places> {
+    pub(crate) words: Words,
     pub(crate) places: Places,
     pub(crate) scale: Factor,
-    /// What comes before the product, and after it.
+    /// What comes before the library's part, and after it.
     pub(crate) steps: Lowered,
     /// How many of these steps come before it.
     pub(crate) before: usize,
 }
+
+impl<W, P> Way<W, P> {
+    /// After these steps nothing is left to do.
+    pub(super) fn whole(words: W, places: P, scale: Factor, steps: &Lowered) -> Way<W, P> {
+        Way { words, places, scale, before: steps.steps.len(), steps: steps.clone() }
+    }
+
+    /// After these steps the library leaves sums, of so many bytes, in the first scratch memory, and the last step makes the result of them.
+    pub(super) fn finished(words: W, places: P, steps: &Lowered, bytes: usize, last: Step) -> Way<W, P> {
+        let mut way = Way::whole(words, places, Factor::One, steps);
+        // The steps before leave the first buffer for sums.
+        match way.steps.scratch.first_mut() {
+            Some(first) => *first = bytes,
+            None => way.steps.scratch.push(bytes),
+        }
+        way.steps.steps.push(last);
+        way
+    }
+}
+
+/// A contraction as a library's product.
+pub(crate) type Library = Way<Product, Places>;
 
 /// Where a product's memory is.
 #[derive(Clone, PartialEq, Debug)]
@@ -125,7 +147,7 @@ impl Stored<'_> {
     /// The product of codes, if that is what lies in memory.
     fn coded(&self, mut found: Library, p: &Problem) -> Option<Library> {
         let Some(codes) = &self.codes else { return Some(found) };
-        let (product, places) = (&mut found.product, &mut found.places);
+        let (product, places) = (&mut found.words, &mut found.places);
         // Of halves nobody expects more of the sums than a library's units for 8 bits have.
         product.tf32 |= p.a.dtype.size() == 2;
         let sides = [(&mut product.a, &mut places.a, p.a.arg), (&mut product.b, &mut places.b, p.b.arg)];
@@ -160,7 +182,7 @@ impl Stored<'_> {
         if c.transposed || ![p.a.dtype, product.compute].contains(&c.dtype) || (product.batch > 1 && c.batch_stride == 0) {
             return None;
         }
-        Some(self.whole(Product { c, ..product }, places(p, StepArg::Arg(2)), Factor::One))
+        Some(Way::whole(Product { c, ..product }, places(p, StepArg::Arg(2)), Factor::One, &self.steps))
     }
 
     /// A contraction whose epilogue the library has words for.
@@ -168,26 +190,20 @@ impl Stored<'_> {
         let product = operands(self.contract, p, self.made)?;
         let Words { inside, c, scale, places: at } = words(self.contract, p, [product.batch, product.m, product.n])?;
         let places = Places { residual: at.residual, bias: at.bias, before: at.before, ..places(p, at.c) };
-        Some(self.whole(Product { c, inside, ..product }, places, scale))
-    }
-
-    /// Nothing comes after the product.
-    fn whole(&self, product: Product, places: Places, scale: Factor) -> Library {
-        Library { product, places, scale, before: self.steps.steps.len(), steps: self.steps.clone() }
+        Some(Way::whole(Product { c, inside, ..product }, places, scale, &self.steps))
     }
 
     /// A contraction whose epilogue a program of the driver does.
     fn finished(&self, p: &Problem) -> Option<Library> {
         let product = Product { after: true, ..operands(self.contract, p, self.made)? };
         let bytes = (p.batch * p.m * p.n) as usize * product.compute.size();
-        let (mut steps, before) = (self.steps.clone(), self.steps.steps.len());
-        // The steps before leave the first buffer for sums.
-        match steps.scratch.first_mut() {
-            Some(first) => *first = bytes,
-            None => steps.scratch.push(bytes),
-        }
-        steps.steps.push(split_k::finish(self.contract, p, self.target, 1).ok()?);
-        Some(Library { product, places: places(p, StepArg::Scratch(0)), scale: Factor::One, steps, before })
+        Some(Way::finished(
+            product,
+            places(p, StepArg::Scratch(0)),
+            &self.steps,
+            bytes,
+            split_k::finish(self.contract, p, self.target, 1).ok()?,
+        ))
     }
 }
 

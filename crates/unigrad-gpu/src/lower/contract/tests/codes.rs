@@ -163,17 +163,17 @@ fn codes_are_offered_before_what_is_made_of_them() {
     let wide = Map { dtype: DType::F8E5M2, ..PLAIN };
     let both = offered(PLAIN, Map { scaled: true, factor: Some(0.5), ..wide });
     assert_eq!(both.len(), 2);
-    let (p, places) = (&both[0].product, &both[0].places);
+    let (p, places) = (&both[0].words, &both[0].places);
     assert_eq!((p.a.dtype, p.b.dtype, p.c.dtype, p.compute), (DType::F8E4M3, DType::F8E5M2, DType::F32, DType::F32));
     assert_eq!((p.a.transposed, p.b.transposed, p.made, both[0].before, p.tf32), (false, true, 0, 0, false));
     assert_eq!((p.inside.scales, p.inside.scaled), ([None, Some(2)], true));
     // The scale is the one argument beyond `a`, `b` and `c`.
     assert_eq!((&places.a, &places.b, &places.scales), (&StepArg::Arg(0), &StepArg::Arg(1), &[None, Some(StepArg::Arg(3))]));
-    assert!(both[1].product.a.dtype == DType::F32 && both[1].product.made > 0 && both[1].before == 2);
+    assert!(both[1].words.a.dtype == DType::F32 && both[1].words.made > 0 && both[1].before == 2);
     let half = Map { to: DType::BF16, ..PLAIN };
-    assert!(offered(half, half)[0].product.tf32, "sums of halves may have fewer bits");
+    assert!(offered(half, half)[0].words.tf32, "sums of halves may have fewer bits");
     let mut one = matmul(&mut Rng(3), [6, 6, 16], false, true, [DType::F32; 3]);
     one.contract.prologues = [None, Some(Box::new(map(wide)))];
     let one = library(&one.contract, target);
-    assert!(one.len() == 1 && one[0].product.b.dtype == DType::F32, "a library multiplies codes by codes only");
+    assert!(one.len() == 1 && one[0].words.b.dtype == DType::F32, "a library multiplies codes by codes only");
 }

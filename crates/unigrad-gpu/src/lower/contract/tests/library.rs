@@ -76,7 +76,7 @@ fn run(found: &Library, args: &mut [Memory], scalars: &[u64]) {
         of.bytes_mut().copy_from_slice(bytes);
         of
     };
-    let (p, places) = (&found.product, &found.places);
+    let (p, places) = (&found.words, &found.places);
     let maybe = |at: &Option<StepArg>, dtype: DType| at.as_ref().map(|at| of(&memory, at, dtype));
     let mut parts = Parts {
         a: of(&memory, &places.a, p.a.dtype),
@@ -114,7 +114,7 @@ fn check(case: &mut Case, what: &str) -> Option<Product> {
     (0..case.args[2].len()).for_each(|i| case.args[2].set(i, untouched));
     run(&found, &mut case.args, &[]);
     assert_eq!(first_difference(&case.args[2], &want, untouched), None, "{what}: {:?}", case.contract);
-    Some(found.product)
+    Some(found.words)
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn operands_that_prologues_make_are_made_before_the_product() {
             args.map(|arg| arg.len * arg.dtype.size()).sum::<usize>() as u64
         };
         let Some(found) = parted(&case.contract) else { continue };
-        assert_eq!((found.product.made, found.before > 0), (bytes(0) + bytes(1), true), "round {round}");
+        assert_eq!((found.words.made, found.before > 0), (bytes(0) + bytes(1), true), "round {round}");
         let untouched = Literal::int(case.args[2].dtype, 1);
         (0..case.args[2].len()).for_each(|i| case.args[2].set(i, untouched));
         run(&found, &mut case.args, &[]);
@@ -208,7 +208,7 @@ fn epilogues_follow_the_product() {
             let axes: SmallVec<[usize; 6]> = smallvec![6, 9];
             let run_it = |case: &Case, args: &mut [Memory], scalars: &[u64]| {
                 let found = parted(&case.contract).expect("a plain product");
-                assert!(found.product.after && found.product.c.dtype == found.product.compute);
+                assert!(found.words.after && found.words.c.dtype == found.words.compute);
                 run(&found, args, scalars);
             };
             check_epilogue(&mut rng, &mut case, &axes, 1, turned, &format!("{input} {turned}"), &run_it);
@@ -321,7 +321,7 @@ fn what_is_said_of_an_epilogue_is_what_it_does() {
                     execute(&own, target, &mut want, &[], &[]).unwrap();
                     let found = library(&case.contract, target);
                     assert_eq!(found.len(), 2, "{what:?} {input} {turned}: no words");
-                    assert!(found[0].product.inside.activation == activation && !found[0].product.after, "{what:?}");
+                    assert!(found[0].words.inside.activation == activation && !found[0].words.after, "{what:?}");
                     run(&found[0], &mut got, &[]);
                     for (at, (want, got)) in want.iter().zip(&got).enumerate() {
                         for i in 0..want.len() {
