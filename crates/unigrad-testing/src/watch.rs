@@ -1,13 +1,15 @@
 //! Every plan that a thread makes, looked at while other tests run: no two live buffers overlap, and what fusion makes reads back from its text.
 //!
 //! In: captures, before they are evaluated. Out: a panic, which the test at hand reports as its own failure.
-//! Always: looks at the plan that the evaluation gets, and at the same one with other inputs to overwrite. Never: evaluates anything.
+//! Always: looks at the plan that the evaluation gets, and at the same one with other inputs to overwrite.
 
-use unigrad_kernel::{Kernel, Region};
+use std::{cell::RefCell, rc::Rc};
+use unigrad_kernel::{Kernel, Library, Region};
 use unigrad_plan::{
     Capture, Options,
-    testing::{check_memory, on_plan, plan_as_asked},
+    testing::{check_memory, end_on_plan, on_plan, plan_as_asked},
 };
+use unigrad_tensor::{Tensor, eval};
 
 /// From now on all plans of this thread.
 pub fn plans() {
@@ -18,6 +20,22 @@ pub fn plans() {
 pub fn check(capture: &Capture, options: Options) -> Result<(), String> {
     check_memory(capture, options)?;
     plan_as_asked(capture, options)?.launches.iter().try_for_each(|launch| reads_back(&launch.kernel))
+}
+
+/// How many launches there are in the plan of some values on a device, with what the planner is to know of a library.
+pub fn n_launches(values: &[Tensor], library: Option<Library>) -> usize {
+    let found: Rc<RefCell<Vec<usize>>> = Rc::default();
+    let seen = found.clone();
+    eval::clear_plans();
+    on_plan(move |capture, options| {
+        check(capture, options).unwrap_or_else(|error| panic!("the plan is wrong: {error}"));
+        let plan = plan_as_asked(capture, Options { library: library.or(options.library), ..options });
+        seen.borrow_mut().push(plan.unwrap_or_else(|error| panic!("{error}")).launches.len());
+    });
+    Tensor::realize_all(&values.iter().collect::<Vec<_>>()).unwrap();
+    end_on_plan();
+    assert_eq!(found.borrow().len(), 1, "one plan");
+    found.take()[0]
 }
 
 /// Whether the regions of a kernel are what their text says.

@@ -1,20 +1,11 @@
 //! The hook for vendors' libraries, by the interpreter's library of products: cases of the op table, and trainings whose steps are prepared sequences.
 //! A program of its own, for who does products is a setting of the process.
 
-use std::{
-    cell::RefCell,
-    rc::Rc,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::{prelude::*, tensor::Format};
 use unigrad_device::{Config, Products};
 use unigrad_interpreter::{REFUSED, attentions, products, products_of_codes};
 use unigrad_kernel::{Library, Rates, Words};
-use unigrad_plan::{
-    Options,
-    testing::{end_on_plan, on_plan, plan_as_asked},
-};
-use unigrad_tensor::eval;
 use unigrad_testing::{Values, cases, compare::Tolerance, compare::close, run, watch};
 
 /// Whether one of the devices says what its library does.
@@ -316,22 +307,6 @@ fn a_library_multiplies_8_bit_floats() {
     assert!(right && refuses, "see the FAIL lines above");
 }
 
-/// How many launches there are in the plan of some values on a device, with what the planner is to know of a library.
-fn n_launches(values: &[Tensor], library: Option<Library>) -> usize {
-    let found: Rc<RefCell<Vec<usize>>> = Rc::default();
-    let seen = found.clone();
-    eval::clear_plans();
-    on_plan(move |capture, options| {
-        watch::check(capture, options).unwrap_or_else(|error| panic!("the plan is wrong: {error}"));
-        let plan = plan_as_asked(capture, Options { library: library.or(options.library), ..options });
-        seen.borrow_mut().push(plan.unwrap_or_else(|error| panic!("{error}")).launches.len());
-    });
-    Tensor::realize_all(&values.iter().collect::<Vec<_>>()).unwrap();
-    end_on_plan();
-    assert_eq!(found.borrow().len(), 1, "one plan");
-    found.take()[0]
-}
-
 /// What the planner leaves to a library's words: the values to compute, of a product of two matrices, a bias and a residual, and how many launches it
 /// takes in `F32` and in `BF16` when a library does products. The driver's own kernel does all in one.
 type Epilogue = (&'static str, fn(&Tensor, &Tensor, &Tensor) -> Vec<Tensor>, [usize; 2]);
@@ -391,9 +366,9 @@ fn what_a_library_has_words_for_stays_inside() {
                 };
                 let before = products();
                 let got = made(&device);
-                assert_eq!(n_launches(&got, None), wanted[which], "{what}, {dtype}");
+                assert_eq!(watch::n_launches(&got, None), wanted[which], "{what}, {dtype}");
                 assert_eq!((products().0 - before.0, products().1), (1, before.1), "{what}, {dtype}");
-                assert_eq!(n_launches(&made(&cpu), None), 1, "{what}, {dtype}: the CPU has no library");
+                assert_eq!(watch::n_launches(&made(&cpu), None), 1, "{what}, {dtype}: the CPU has no library");
                 for (got, want) in got.iter().zip(made(&cpu)) {
                     let values = |x: &Tensor| Values::from_f64(x.dtype(), &x.shape(), &x.to_f64_vec().unwrap());
                     let off = close(&values(got), &values(&want), Tolerance::new(dtype, 8));
@@ -430,7 +405,7 @@ fn a_pass_over_the_result_is_weighed() {
         let y = draw(&[rows, 32], 1).matmul(&draw(&[32, 16], 2)).add(draw(&[16], 3));
         if both { vec![y.abs(), y] } else { vec![y.abs()] }
     };
-    let halves = |rows, library| n_launches(&made(rows, DType::BF16, false), Some(library));
+    let halves = |rows, library| watch::n_launches(&made(rows, DType::BF16, false), Some(library));
     // The result is half a KiB, written and read: 1024 bytes; its sums are 2048.
     assert_eq!(halves(16, of(512, 1)), 2, "4 gained, 3 lost");
     assert_eq!(halves(16, of(512, 2)), 1, "4 gained, 4 lost");
@@ -440,8 +415,8 @@ fn a_pass_over_the_result_is_weighed() {
     assert_eq!(halves(16, Library { half: none, ..of(u32::MAX, 0) }), 1, "no library");
     assert_eq!(halves(16, Library { words: Words::default(), ..of(u32::MAX, 0) }), 1, "no words");
     // As wide as its sums, it is no cheaper than they are; if it is wanted itself it is.
-    assert_eq!(n_launches(&made(16, DType::F32, false), Some(of(1024, 0))), 1);
-    assert_eq!(n_launches(&made(16, DType::F32, true), Some(of(1024, 0))), 2);
+    assert_eq!(watch::n_launches(&made(16, DType::F32, false), Some(of(1024, 0))), 1);
+    assert_eq!(watch::n_launches(&made(16, DType::F32, true), Some(of(1024, 0))), 2);
 }
 
 /// A library takes kernels of other kinds as they are: attention, with masks, biases, grouped queries and any layout.

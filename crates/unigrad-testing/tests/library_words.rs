@@ -1,21 +1,13 @@
 //! The hook for vendors' libraries beyond products: convolutions with their gradients, norms, softmaxes and the gradient of attention, by the
 //! interpreter's library, against the CPU's own programs. A program of its own, for who does kernels is a setting of the process.
 
-use std::{
-    cell::RefCell,
-    rc::Rc,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::prelude::*;
 use unigrad_device::{Config, Products};
 use unigrad_gpu::{Convolution, Pass};
 use unigrad_interpreter::{REFUSED, attention_grads, convolutions, convolutions_done, norms, padded_convolutions};
 use unigrad_kernel::{ByDtype, Library, Rates, Words};
-use unigrad_plan::{
-    Options,
-    testing::{end_on_plan, on_plan, plan_as_asked},
-};
-use unigrad_tensor::{AttentionOptions, ConvOptions, eval};
+use unigrad_tensor::{AttentionOptions, ConvOptions};
 use unigrad_testing::{Values, cases, compare::Tolerance, compare::close, run, watch};
 
 /// The setting, and the counts of what the library has done, are the process's.
@@ -350,7 +342,7 @@ fn padding_is_said_where_a_library_is_asked() {
         let mut wanted = vec![y];
         // Dropped otherwise: what has a handle is wanted.
         wanted.extend(Some(padded).filter(|_| twice));
-        n_launches(&wanted, library)
+        watch::n_launches(&wanted, library)
     };
     assert_eq!(launches(None, 7, false), 2, "zeros are put around it, then it is convolved");
     assert_eq!(launches(Some(library), 7, false), 1, "the library puts them there");
@@ -362,22 +354,6 @@ fn padding_is_said_where_a_library_is_asked() {
         2,
         "of halves"
     );
-}
-
-/// How many launches there are in the plan of some values on a device, with what the planner is to know of a library.
-fn n_launches(values: &[Tensor], library: Option<Library>) -> usize {
-    let found: Rc<RefCell<Vec<usize>>> = Rc::default();
-    let seen = found.clone();
-    eval::clear_plans();
-    on_plan(move |capture, options| {
-        watch::check(capture, options).unwrap_or_else(|error| panic!("the plan is wrong: {error}"));
-        let plan = plan_as_asked(capture, Options { library: library.or(options.library), ..options });
-        seen.borrow_mut().push(plan.unwrap_or_else(|error| panic!("{error}")).launches.len());
-    });
-    Tensor::realize_all(&values.iter().collect::<Vec<_>>()).unwrap();
-    end_on_plan();
-    assert_eq!(found.borrow().len(), 1, "one plan");
-    found.take()[0]
 }
 
 /// What is normalized: a name, whether it is one kernel that the library has words for, and the value.
