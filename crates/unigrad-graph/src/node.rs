@@ -105,6 +105,19 @@ impl Traits {
         Traits(own | if dtype.only_stores() { Traits::ONLY_STORES } else { 0 })
     }
 
+    /// A node's own and what any of its inputs is, or what there is in its place.
+    #[inline]
+    #[track_caller]
+    fn judged(op: &Op, inputs: &[Expr], dtype: DType) -> Result<(Traits, Traits), Expr> {
+        let traits = (Traits::of(op, dtype), Traits::any(inputs));
+        if (traits.0.0 | traits.1.0) & (Traits::INVALID | Traits::ONLY_STORES) != 0
+            && let Some(instead) = Expr::refused(op, inputs, dtype)
+        {
+            return Err(instead);
+        }
+        Ok(traits)
+    }
+
     /// What any of them is.
     #[inline]
     fn any(inputs: &[Expr]) -> Traits {
@@ -275,26 +288,19 @@ impl Expr {
             let of = of.clone();
             return Expr::like(op.clone(), inputs, &of, dtype);
         }
-        let below = Traits::any(&inputs);
-        if (below.0 | Traits::of(op, dtype).0) & (Traits::INVALID | Traits::ONLY_STORES) != 0
-            && let Some(instead) = Expr::refused(op, &inputs, dtype)
-        {
-            return instead;
+        match Traits::judged(op, &inputs, dtype) {
+            Ok(traits) => Expr::made(types::node_type(op, of), inputs, traits, 0),
+            Err(instead) => instead,
         }
-        let node_type = types::node_type(op, of);
-        Expr::made(node_type, inputs, below, 0)
     }
 
     #[inline]
     #[track_caller]
     pub(crate) fn of_type(op: &Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
-        let below = Traits::any(&inputs);
-        if (below.0 | Traits::of(op, of.dtype).0) & (Traits::INVALID | Traits::ONLY_STORES) != 0
-            && let Some(instead) = Expr::refused(op, &inputs, of.dtype)
-        {
-            return instead;
+        match Traits::judged(op, &inputs, of.dtype) {
+            Ok(traits) => Expr::made(types::node_type(op, of), inputs, traits, scalar.map_or(0, Literal::to_bits)),
+            Err(instead) => instead,
         }
-        Expr::made(types::node_type(op, of), inputs, below, scalar.map_or(0, Literal::to_bits))
     }
 
     /// What there is in place of a node: the invalid one among the inputs, or an error.
@@ -315,15 +321,14 @@ impl Expr {
     /// A node of this type, which the inputs fit.
     #[track_caller]
     pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs) -> Expr {
-        let below = Traits::any(&inputs);
-        Expr::made(node_type, inputs, below, 0)
+        let traits = (Traits::of(&node_type.op, node_type.of.dtype), Traits::any(&inputs));
+        Expr::made(node_type, inputs, traits, 0)
     }
 
-    /// A node of this type, of inputs of which any has the traits `below`.
+    /// A node of this type, with traits of its own and of any of its inputs.
     #[inline]
     #[track_caller]
-    fn made(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
-        let own = Traits::of(&node_type.op, node_type.of.dtype);
+    fn made(node_type: Arc<NodeType>, inputs: Inputs, (own, below): (Traits, Traits), scalar: u64) -> Expr {
         let named = if node_type.of.named.is_some() { Traits::NAMED } else { 0 };
         let needs_grad = below.has(Traits::NEEDS_GRAD) && node_type.of.dtype.is_float() && grad_enabled();
         Expr(Arc::new(Node {
