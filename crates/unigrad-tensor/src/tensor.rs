@@ -90,9 +90,13 @@ impl Handle {
 }
 
 impl Inner {
-    /// The node that stands for the current value.
+    /// What `f` says of the node that stands for the current value.
+    fn look<T>(&self, f: impl FnOnce(&Expr) -> T) -> T {
+        f(&self.expr.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn expr(&self) -> Expr {
-        self.expr.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.look(Expr::clone)
     }
 
     /// Points all handles at a node; a variable stays one.
@@ -175,9 +179,14 @@ impl Tensor {
 
     /// The node that stands for the tensor's current value.
     pub fn expr(&self) -> Expr {
+        self.look(Expr::clone)
+    }
+
+    /// What `f` says of the node, which costs less than a handle to it.
+    fn look<T>(&self, f: impl FnOnce(&Expr) -> T) -> T {
         match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
-            Held::Alone(expr) => expr.clone(),
-            Held::Shared(inner) => inner.expr(),
+            Held::Alone(expr) => f(expr),
+            Held::Shared(inner) => inner.look(f),
         }
     }
 
@@ -230,7 +239,7 @@ impl Tensor {
 
     /// Whether it carries an error.
     pub fn is_invalid(&self) -> bool {
-        self.expr().error().is_some()
+        self.look(Expr::is_invalid)
     }
 
     /// Itself, or its error: the place to stop early where that reads better than waiting for the first value.
@@ -246,7 +255,7 @@ impl Tensor {
 
     /// Sizes per axis; empty for an invalid tensor ([`Tensor::dims`] returns its error).
     pub fn shape(&self) -> Vec<usize> {
-        self.expr().shape().to_vec()
+        self.look(|expr| expr.shape().to_vec())
     }
 
     /// The size of one axis (negative: from the end), or an error.
@@ -268,17 +277,17 @@ impl Tensor {
 
     /// Number of axes.
     pub fn rank(&self) -> usize {
-        self.expr().rank()
+        self.look(Expr::rank)
     }
 
     /// Number of elements.
     pub fn numel(&self) -> usize {
-        self.expr().numel()
+        self.look(Expr::numel)
     }
 
     /// Element type.
     pub fn dtype(&self) -> DType {
-        self.expr().dtype()
+        self.look(Expr::dtype)
     }
 
     /// Where it lives, if that device is open.
@@ -289,7 +298,7 @@ impl Tensor {
 
     /// The device's number, see [`Device::id`].
     pub fn device_id(&self) -> u32 {
-        self.expr().device()
+        self.look(Expr::device)
     }
 
     /// Computes the value now, if that has not happened. Returns the tensor, so that it can end a chain.
@@ -392,7 +401,7 @@ impl Tensor {
 
     /// Whether a gradient may flow through it.
     pub fn needs_grad(&self) -> bool {
-        self.expr().needs_grad()
+        self.look(Expr::needs_grad)
     }
 
     /// Times [`Tensor::assign`] has changed it.
