@@ -30,9 +30,10 @@ fn class_name(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// The exception for an error.
+/// The exception for an error; what a function of Python has raised, if it is that function's.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    exception(py, error.kind(), error.to_string())
+    let text = error.to_string();
+    crate::callback::raised(&text).unwrap_or_else(|| exception(py, error.kind(), text))
 }
 
 /// An exception of this kind.

@@ -7,10 +7,13 @@
 
 mod arguments;
 mod autograd;
+mod callback;
 mod creation;
 mod device;
 mod dtype;
 mod error;
+mod functions;
+mod kernel;
 mod origin;
 mod tensor;
 
@@ -33,6 +36,10 @@ mod _unigrad {
     use device::{PyDevice, default_device, devices, set_default_device};
     #[pymodule_export]
     use dtype::PyDType;
+    #[pymodule_export]
+    use functions::{_checkpoint, _custom, _jacobian, _jvp, _vmap};
+    #[pymodule_export]
+    use kernel::{PyCompiledKernel, PyCustomKernel};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -218,16 +218,14 @@ impl Tensor {
     /// An invalid tensor that carries an error: for functions that give a tensor in any case.
     #[track_caller]
     pub fn from_error(error: &Error) -> Tensor {
+        let carrier = |kind, message, help| {
+            let (op, origin, inputs) = ("tensor".to_owned(), unigrad_graph::Origin::current(), Vec::new());
+            unigrad_graph::Error { kind, op, message, help, origin, inputs }
+        };
         let carried = match error {
             Error::Graph(error) => (**error).clone(),
-            error => unigrad_graph::Error {
-                kind: ErrorKind::Internal,
-                op: "tensor".into(),
-                message: error.to_string(),
-                help: String::new(),
-                origin: unigrad_graph::Origin::current(),
-                inputs: Vec::new(),
-            },
+            Error::Argument { cause, help } => carrier(ErrorKind::Argument, cause.clone(), help.clone()),
+            error => carrier(ErrorKind::Internal, error.to_string(), String::new()),
         };
         Tensor::from_expr(Expr::invalid(carried))
     }

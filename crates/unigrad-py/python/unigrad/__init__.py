@@ -32,7 +32,7 @@ from ._errors import (
     StateDictError,
 )
 from ._unigrad import *  # noqa: F403
-from ._unigrad import Device, DType, NoGrad, Tensor, __version__
+from ._unigrad import CompiledKernel, CustomKernel, Device, DType, NoGrad, Tensor, __version__
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
@@ -152,6 +152,11 @@ def value_and_grad(function, argnums=0):
         return value.detach(), gradients[0] if isinstance(argnums, _builtins.int) else gradients
 
     return both
+
+
+from . import autograd, func  # noqa: E402
+from .autograd import checkpoint, custom_function  # noqa: E402
+from .func import vmap  # noqa: E402
 
 
 def is_tensor(value):

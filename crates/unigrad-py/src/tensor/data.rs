@@ -67,7 +67,7 @@ pub(crate) fn of_object(given: &Bound<'_, PyAny>, dtype: Option<DType>, device: 
 }
 
 /// An integer in a dtype: one that it does not hold is an error.
-fn int_literal(py: Python<'_>, dtype: DType, value: i64) -> PyResult<Literal> {
+pub(crate) fn int_literal(py: Python<'_>, dtype: DType, value: i64) -> PyResult<Literal> {
     let literal = Literal::int(dtype, value);
     if dtype.is_int() && literal.as_f64() != Literal::int(DType::I64, value).as_f64() {
         return Err(argument(py, format!("{value} is out of range for {}", crate::dtype::name_of(dtype)), "choose a wider dtype"));

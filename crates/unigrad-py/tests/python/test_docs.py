@@ -11,7 +11,11 @@ def places():
     for name, value in vars(ug).items():
         if not name.startswith("_") and not inspect.ismodule(value):
             yield name, value
-    for owner in [ug.Tensor, ug.Device, ug.DType]:
+    for owner in [ug.autograd, ug.func]:
+        yield owner.__name__, owner
+        for name in owner.__all__:
+            yield f"{owner.__name__}.{name}", getattr(owner, name)
+    for owner in [ug.Tensor, ug.Device, ug.DType, ug.CustomKernel, ug.CompiledKernel, ug.autograd.Function, ug.autograd.FunctionContext]:
         for name in dir(owner):
             if not name.startswith("_"):
                 yield f"{owner.__name__}.{name}", getattr(owner, name)
