@@ -25,7 +25,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("unigrad-bench", &["unigrad-nn"]),
     ("unigrad", &["unigrad-train", "unigrad-bench", DRIVERS]),
     ("unigrad-cli", &["unigrad"]),
-    ("unigrad-py", &["unigrad"]),
+    ("unigrad-micrograd", &[]),
+    ("unigrad-py", &["unigrad", "unigrad-micrograd"]),
     ("unigrad-testing", &["unigrad"]),
     ("xtask", &["unigrad-scalar"]),
 ];

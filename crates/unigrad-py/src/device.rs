@@ -2,7 +2,10 @@
 
 use crate::error::OrRaise;
 use pyo3::{Borrowed, exceptions::PyTypeError, prelude::*, types::PyType};
-use std::sync::{PoisonError, RwLock};
+use std::{
+    collections::BTreeMap,
+    sync::{PoisonError, RwLock},
+};
 use unigrad::device::{Config, Device};
 
 /// What computes: the CPU, or a GPU through one of its backends.
@@ -20,6 +23,33 @@ impl PyDevice {
     #[new]
     fn new(name: PyDevice) -> PyDevice {
         name
+    }
+
+    /// The CPU.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.Device.cpu() == unigrad.Device("cpu")
+    /// True
+    #[staticmethod]
+    fn cpu(py: Python<'_>) -> PyResult<PyDevice> {
+        py.detach(|| Device::open("cpu")).map(PyDevice).or_raise(py)
+    }
+
+    /// The best GPU; a `RuntimeError` where there is none. A software implementation of a GPU's interface is no GPU: name it, `Device("opencl:0")`, or
+    /// name it in the environment variable `UNIGRAD_DEVICE`.
+    #[staticmethod]
+    fn gpu(py: Python<'_>) -> PyResult<PyDevice> {
+        let asked = gpu_asked_for().unwrap_or_else(|| "gpu".to_owned());
+        py.detach(|| Device::open(&asked)).map(PyDevice).or_raise(py)
+    }
+
+    /// Whether `Device.gpu()` gives one.
+    #[staticmethod]
+    fn is_gpu_available(py: Python<'_>) -> bool {
+        py.detach(|| match gpu_asked_for() {
+            Some(name) => Device::open(&name).is_ok(),
+            None => Device::all().devices.iter().any(unigrad::device::Info::is_gpu) && Device::open("gpu").is_ok(),
+        })
     }
 
     /// The backend: "cpu", "cuda", "hip", "metal", "opencl" or "wgpu".
@@ -50,6 +80,19 @@ impl PyDevice {
         py.detach(|| self.0.clear_cache())
     }
 
+    /// How often something was done on it since it was opened: "allocations", "compiles", "launches", "uploads", "downloads", "copies".
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        let unigrad::device::Counters { allocations, compiles, launches, uploads, downloads, copies } = self.0.counters();
+        BTreeMap::from([
+            ("allocations", allocations),
+            ("compiles", compiles),
+            ("launches", launches),
+            ("uploads", uploads),
+            ("downloads", downloads),
+            ("copies", copies),
+        ])
+    }
+
     fn __repr__(&self) -> String {
         format!("Device('{}')", self.0)
     }
@@ -72,6 +115,13 @@ impl PyDevice {
     fn __reduce__(&self, py: Python<'_>) -> (Py<PyType>, (&'static str,)) {
         (py.get_type::<PyDevice>().unbind(), (self.0.name(),))
     }
+}
+
+/// What `UNIGRAD_DEVICE` names, if that is not the CPU.
+fn gpu_asked_for() -> Option<String> {
+    let name = Config::current_or_default().device.clone()?;
+    let backend = name.trim().to_ascii_lowercase();
+    (!matches!(backend.split(':').next(), Some("cpu" | "auto" | ""))).then_some(name)
 }
 
 impl<'py> FromPyObject<'_, 'py> for PyDevice {
@@ -125,5 +175,5 @@ pub(crate) fn set_default_device(py: Python<'_>, device: PyDevice) -> PyResult<P
 /// The names of all devices of this machine that can be opened.
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> Vec<String> {
-    py.detach(|| Device::all().devices.into_iter().map(|device| device.name).collect())
+    py.detach(|| Device::all().devices.into_iter().map(|device| device.device()).collect())
 }

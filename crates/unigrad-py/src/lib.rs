@@ -14,6 +14,7 @@ mod dtype;
 mod error;
 mod functions;
 mod kernel;
+mod micrograd;
 mod origin;
 mod tensor;
 
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 mod _unigrad {
     use super::*;
 
+    #[pymodule_export]
+    use crate::micrograd::_micrograd;
     #[pymodule_export]
     use crate::tensor::PyTensor;
     #[pymodule_export]

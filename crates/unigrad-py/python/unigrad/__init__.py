@@ -11,7 +11,7 @@ import builtins as _builtins
 import functools as _functools
 import math as _math
 
-from . import _unigrad
+from . import _unigrad, micrograd
 from ._errors import (
     ArgumentError,
     AutogradError,
