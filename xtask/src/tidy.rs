@@ -26,7 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("unigrad", &["unigrad-train", "unigrad-bench", DRIVERS]),
     ("unigrad-cli", &["unigrad"]),
     ("unigrad-micrograd", &[]),
-    ("unigrad-py", &["unigrad", "unigrad-micrograd"]),
+    ("unigrad-py", &["unigrad", "unigrad-cli", "unigrad-micrograd"]),
     ("unigrad-testing", &["unigrad"]),
     ("xtask", &["unigrad-scalar"]),
 ];

@@ -126,8 +126,8 @@ fn kept(options: &Bench) -> Result<(), Failure> {
             "choose workloads: `unigrad bench --help` lists them",
         ));
     }
-    let own =
-        std::env::current_exe().map_err(|error| Failure::new(format!("this program's own path: {error}"), "start it by its whole path"))?;
+    let own = crate::PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
+    let own = own.map_err(|error| Failure::new(format!("this program's own path: {error}"), "start it by its whole path"))?;
     let before = options.compare.as_deref().map(bench::load).transpose()?;
     let names = match &before {
         Some(run) if options.workloads.is_empty() => run.series.iter().map(|series| series.name.clone()).collect(),

@@ -8,6 +8,7 @@
 mod arguments;
 mod autograd;
 mod callback;
+mod command;
 mod creation;
 mod device;
 mod dtype;
@@ -30,6 +31,8 @@ mod _unigrad {
     use crate::tensor::PyTensor;
     #[pymodule_export]
     use autograd::{NoGrad, grad, grad_enabled};
+    #[pymodule_export]
+    use command::_run_command;
     #[pymodule_export]
     use creation::{
         _rebuild, arange, block_diag, column_stack, concat, dstack, einsum, empty, eye, full, hstack, linspace, logspace, manual_seed,

@@ -1,0 +1,5 @@
+"""`python -m unigrad`: the command."""
+
+from ._command import main
+
+main()
