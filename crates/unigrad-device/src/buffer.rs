@@ -2,9 +2,10 @@
 //!
 //! In: a device and a size. Out: a handle whose last drop returns the memory to the device's pool.
 //! Always: ranges are checked before a driver sees them. Zero bytes are a buffer like any other, without memory.
+//! Memory of another library has an owner, which goes when the last handle and the device's work with it are gone; it is never written.
 //! Never: knows what the bytes mean.
 
-use crate::{Background, Device, Error, RawBuffer, Slice, in_background};
+use crate::{Background, Device, Error, RawBuffer, Slice, exchange::Owner, in_background};
 use std::{fmt, sync::Arc};
 
 /// Device memory, shared by its clones and given back when the last one goes.
@@ -17,6 +18,8 @@ struct Owned {
     raw: Option<RawBuffer>,
     bytes: usize,
     tag: &'static str,
+    /// Who has the memory, where it is not from the device's pool.
+    owner: Option<Owner>,
 }
 
 /// What a zero-byte buffer points to.
@@ -24,15 +27,27 @@ static EMPTY: RawBuffer = RawBuffer { handle: 0, bytes: 0 };
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        if let Some(raw) = self.raw.take() {
-            self.device.release(raw, self.tag);
+        let raw = self.raw.take();
+        match (raw, self.owner.take()) {
+            (Some(raw), None) => self.device.release(raw, self.tag),
+            (Some(raw), Some(owner)) => self.device.return_to(&raw, owner),
+            (None, _) => {}
         }
     }
 }
 
 impl Buffer {
     pub(crate) fn new(device: Device, raw: Option<RawBuffer>, bytes: usize, tag: &'static str) -> Buffer {
-        Buffer(Arc::new(Owned { device, raw, bytes, tag }))
+        Buffer(Arc::new(Owned { device, raw, bytes, tag, owner: None }))
+    }
+
+    pub(crate) fn adopted(device: Device, raw: Option<RawBuffer>, bytes: usize, owner: Owner) -> Buffer {
+        Buffer(Arc::new(Owned { device, raw, bytes, tag: "adopted", owner: Some(owner) }))
+    }
+
+    /// Whether the memory is another library's ([`Device::adopt`]).
+    pub fn is_adopted(&self) -> bool {
+        self.0.owner.is_some()
     }
 
     /// Where it is.
@@ -60,9 +75,9 @@ impl Buffer {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Whether this is the only handle, so that nobody else can see the memory change.
+    /// Whether this is the only handle, so that nobody else can see the memory change; never where it is another library's.
     pub fn is_unique(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
+        Arc::strong_count(&self.0) == 1 && !self.is_adopted()
     }
 
     /// An integer that identifies the memory among the process's buffers alive (0 for buffers of zero bytes).
@@ -99,8 +114,13 @@ impl Buffer {
         Error::Copy { device: self.0.device.to_string(), cause }
     }
 
+    fn writable(&self) -> Result<(), Error> {
+        if self.is_adopted() { Err(self.refuse("the memory is another library's, which is only read".to_owned())) } else { Ok(()) }
+    }
+
     /// Host to device, from `offset`, a multiple of 64.
     pub fn upload(&self, offset: usize, data: &[u8]) -> Result<(), Error> {
+        self.writable()?;
         let to = self.slice(offset, data.len())?;
         self.0.device.upload(data, to)
     }
@@ -135,6 +155,7 @@ impl Buffer {
     /// Copies `len` bytes from `from_offset` of `from` to `offset` here; both are multiples of 64 and the ranges do not overlap.
     /// Between devices the copy goes directly where their backend has a way, else through the host.
     pub fn copy_from(&self, offset: usize, from: &Buffer, from_offset: usize, len: usize) -> Result<(), Error> {
+        self.writable()?;
         let (source, target) = (from.slice(from_offset, len)?, self.slice(offset, len)?);
         if self.device() == from.device() {
             if self.same(from) && len > 0 && offset < from_offset + len && from_offset < offset + len {

@@ -11,6 +11,7 @@ mod config;
 mod device;
 mod driver;
 mod error;
+mod exchange;
 mod message;
 mod pool;
 pub mod profile;
@@ -24,7 +25,7 @@ pub mod testing;
 mod timestamp;
 
 pub use ability::{
-    Abilities, Flush, Health, HostMemory, MappedMemory, MappedWords, Mark, Marks, Monitor, Peers, ReadAsync, Sequences, Threads, Timeline,
+    Abilities, Exchange, Flush, Health, HostMemory, MappedMemory, MappedWords, Mark, Marks, Monitor, Peers, ReadAsync, Sequences, Threads, Timeline,
 };
 pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;
@@ -32,6 +33,7 @@ pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Power, Produc
 pub use device::{Counters, Device, Event};
 pub use driver::{Compiled, Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, STATED_BANDWIDTH, Slice};
 pub use error::Error;
+pub use exchange::Loan;
 pub use message::{printable, tell};
 pub use pool::{MemoryStats, TagStats, tag_or, with_tag};
 pub use registry::{Available, Fallback, Problem, register, register_left_out, register_names};

@@ -267,6 +267,13 @@ impl Inner {
         Ok(buffer)
     }
 
+    /// Memory with this handle is not the device's any more.
+    pub(crate) fn forget_uses(&self, handle: u64) {
+        if self.queues.several() {
+            self.queues.lock().uses.remove(&handle);
+        }
+    }
+
     /// Memory back to the driver.
     pub(crate) fn give(&self, buffer: RawBuffer) {
         if self.queues.several() {

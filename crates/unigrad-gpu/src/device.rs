@@ -27,7 +27,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Compiled, Config, Error, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin,
+    Abilities, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin,
     Peers, Pending, Prepared, Products, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
@@ -639,6 +639,10 @@ impl<B: Backend> Abilities for GpuDevice<B> {
         self.backend.host_memory()
     }
 
+    fn exchange(&self) -> Option<&dyn Exchange> {
+        self.backend.exchange().map(|_| self as &dyn Exchange)
+    }
+
     fn mapped_memory(&self) -> Option<&dyn MappedMemory> {
         self.backend.mapped_memory()
     }
@@ -680,6 +684,45 @@ impl<B: Backend> Peers for GpuDevice<B> {
         }
         lock(&self.shared.faults).upload(to);
         Ok(true)
+    }
+}
+
+impl<B: Backend> GpuDevice<B> {
+    fn with_exchange<T>(&self, work: impl FnOnce(&dyn Exchange) -> Result<T, Error>) -> Result<T, Error> {
+        self.backend.exchange().map_or_else(|| Err(self.refuse("exchange", "the backend has none")), work)
+    }
+}
+
+impl<B: Backend> Exchange for GpuDevice<B> {
+    fn alignment(&self) -> usize {
+        self.backend.exchange().map_or(1, Exchange::alignment)
+    }
+
+    fn adopt(&self, address: u64, bytes: usize) -> Result<u64, Error> {
+        let handle = self.with_exchange(|exchange| exchange.adopt(address, bytes))?;
+        // What errors said of memory that was here before does not concern it.
+        lock(&self.shared.faults).upload(Range { handle, offset: 0, len: bytes });
+        Ok(handle)
+    }
+
+    fn address(&self, range: Range) -> u64 {
+        self.backend.exchange().map_or(0, |exchange| exchange.address(range))
+    }
+
+    fn queue(&self) -> Option<u64> {
+        self.backend.exchange()?.queue()
+    }
+
+    fn wait_for_queue(&self, queue: u64) -> Result<(), Error> {
+        self.with_exchange(|exchange| exchange.wait_for_queue(queue))
+    }
+
+    fn queue_waits(&self, queue: u64) -> Result<(), Error> {
+        self.with_exchange(|exchange| exchange.queue_waits(queue))
+    }
+
+    fn take_back(&self, queue: u64) -> Result<(), Error> {
+        self.with_exchange(|exchange| exchange.take_back(queue))
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) enum Other {
     Operand(Operand),
     /// An array.
     Array(Py<PyAny>),
+    /// An integer beyond `i64`.
+    Wide(u64),
 }
 
 impl Other {
@@ -33,6 +35,13 @@ impl Other {
                 let device = tensor.device().or_raise(py)?;
                 Ok(Operand::Tensor(data::of_object(array.bind(py), None, device)?))
             }
+            Other::Wide(value) => {
+                let device = tensor.device().or_raise(py)?;
+                Ok(match tensor.dtype().is_float() {
+                    true => Operand::Value(Value::Float(value as f64)),
+                    false => Operand::Tensor(Tensor::from_slice(&[value], [0; 0], &device)),
+                })
+            }
         }
     }
 
@@ -40,6 +49,12 @@ impl Other {
     pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Option<Other>> {
         if let Ok(tensor) = given.cast::<PyTensor>() {
             return Ok(Some(Other::Operand(Operand::from(tensor.get().tensor()))));
+        }
+        if given.is_instance_of::<PyInt>()
+            && let Ok(wide) = given.extract::<u64>()
+            && i64::try_from(wide).is_err()
+        {
+            return Ok(Some(Other::Wide(wide)));
         }
         if let Some(value) = number(given)? {
             return Ok(Some(Other::Operand(Operand::Value(value))));
@@ -57,7 +72,7 @@ pub(crate) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         return Ok(Some(Value::Bool(truth.is_true())));
     }
     if given.is_instance_of::<PyInt>() {
-        return Ok(Some(Value::Int(given.extract()?)));
+        return Ok(Some(Value::Int(given.extract().map_err(|_| data::too_large(given))?)));
     }
     // NumPy's scalars: of rank 0, with a dtype.
     if given.hasattr("dtype")? && given.hasattr("item")? && given.getattr("ndim").and_then(|n| n.extract::<usize>()).is_ok_and(|n| n == 0) {

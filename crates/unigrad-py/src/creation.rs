@@ -111,6 +111,10 @@ pub(crate) fn full(
     use unigrad::tensor::Value;
     let device = or_default(py, device)?;
     let value = if let Ok(tensor) = fill_value.cast::<PyTensor>() { tensor.get().item(py)? } else { fill_value.clone() };
+    if let Some(crate::arguments::Other::Wide(value)) = crate::arguments::Other::of(&value)? {
+        let dtype = dtype.map_or(DType::U64, |dtype| dtype.0);
+        return finished(py, requires_grad, || Tensor::from_slice(&[value], [0; 0], &device).cast(dtype).expand(size.0.clone()));
+    }
     let Some(value) = crate::arguments::number(&value)? else {
         return Err(PyTypeError::new_err(format!("`fill_value` is a number, not {}", fill_value.get_type().name()?)));
     };

@@ -17,6 +17,13 @@ use unigrad::device::{Config, Device};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PyDevice(pub(crate) Device);
 
+impl PyDevice {
+    /// The number among the devices of its backend.
+    pub(crate) fn number(&self) -> i32 {
+        i32::try_from(self.index()).unwrap_or(0) // DEFAULT: no machine has so many devices
+    }
+}
+
 #[pymethods]
 impl PyDevice {
     /// Opens a device by its name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"rocm"`, `"metal"`, `"vulkan"`, `"opencl"`, `"gpu"`, `"auto"`.

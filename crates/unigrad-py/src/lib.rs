@@ -16,6 +16,7 @@ mod error;
 mod functions;
 mod kernel;
 mod micrograd;
+mod exchange;
 mod origin;
 mod tensor;
 
@@ -46,6 +47,8 @@ mod _unigrad {
     use functions::{_checkpoint, _custom, _jacobian, _jvp, _vmap};
     #[pymodule_export]
     use kernel::{PyCompiledKernel, PyCustomKernel};
+    #[pymodule_export]
+    use exchange::{Held, asarray, from_dlpack, from_numpy};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

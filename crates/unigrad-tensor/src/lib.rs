@@ -38,6 +38,7 @@ mod dims;
 mod embedding;
 mod error;
 pub mod eval;
+mod exchange;
 mod index;
 mod interpolate;
 mod kernel;

@@ -26,7 +26,7 @@ use std::{
     },
 };
 use unigrad_device::{
-    Abilities, Config, Discovery, Driver, Error, Executable, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Range, RawBuffer, Run,
+    Abilities, Config, Discovery, Driver, Error, Exchange, Executable, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Range, RawBuffer, Run,
     Sequences, Slice, Stopped, Threads, tell,
 };
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
@@ -265,8 +265,8 @@ fn bind(program: &CpuProgram, args: &[Slice<'_>], scalars: &[u64]) -> Result<Sma
             return Err(format!("argument {i} has {} bytes, not the {needed} of {} {}", slice.len, arg.len, arg.dtype));
         }
         let ptr = bytes_of(slice).ok_or_else(|| format!("argument {i} leaves its buffer"))?;
-        if !(ptr as usize).is_multiple_of(64) {
-            return Err(format!("argument {i} starts at byte {}, not a multiple of 64", slice.offset));
+        if !(ptr as usize).is_multiple_of(arg.dtype.size()) {
+            return Err(format!("argument {i} starts at byte {}, which is no place for {}", slice.offset, arg.dtype));
         }
         bufs.push(Buf { ptr, len: arg.len, dtype: arg.dtype });
     }
@@ -395,6 +395,10 @@ impl Abilities for Cpu {
         Some(self)
     }
 
+    fn exchange(&self) -> Option<&dyn Exchange> {
+        Some(self)
+    }
+
     fn threads(&self) -> Option<&dyn Threads> {
         Some(self)
     }
@@ -408,6 +412,41 @@ impl HostMemory for Cpu {
     fn host_bytes(&self, range: Range) -> Option<*const u8> {
         let address = usize::try_from(range.handle).ok()?.checked_add(range.offset)?;
         Some(std::ptr::with_exposed_provenance(address))
+    }
+}
+
+/// Work is done when it was given, so there is nothing to order.
+impl Exchange for Cpu {
+    fn alignment(&self) -> usize {
+        1
+    }
+
+    fn adopt(&self, address: u64, bytes: usize) -> Result<u64, Error> {
+        let end = usize::try_from(address).ok().and_then(|start| start.checked_add(bytes));
+        match end {
+            Some(_) if address != 0 => Ok(address),
+            _ => Err(copy_error(format!("{bytes} bytes at address {address:#x} are no memory"))),
+        }
+    }
+
+    fn address(&self, range: Range) -> u64 {
+        range.handle + range.offset as u64
+    }
+
+    fn queue(&self) -> Option<u64> {
+        None
+    }
+
+    fn wait_for_queue(&self, _queue: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn queue_waits(&self, _queue: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn take_back(&self, _queue: u64) -> Result<(), Error> {
+        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use unigrad_scalar::DType;
 
 /// One argument of a launch: where it is, how many elements, of what.
 ///
-/// The pointer is aligned to 64 bytes. Kernels may read, and write if the argument says so, `len` elements.
+/// The pointer is aligned for the dtype: memory of other libraries begins anywhere. Kernels may read, and write if the argument says so, `len` elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buf {
     pub(crate) ptr: *mut u8,

@@ -30,8 +30,8 @@ struct PreparedLaunch {
 /// Launches that are prepared.
 struct Steps {
     steps: Vec<PreparedLaunch>,
-    /// Bytes that each entry of a table has at least.
-    needs: Vec<usize>,
+    /// Bytes that each entry of a table has at least, and what its address is a multiple of.
+    needs: Vec<(usize, usize)>,
     n_words: usize,
     /// The most arguments and scalars that one launch has.
     most_args: usize,
@@ -49,7 +49,7 @@ fn own(program: &dyn unigrad_device::Executable) -> Result<&CpuProgram, Error> {
 }
 
 pub(crate) fn prepare(launches: &[Launch]) -> Result<Prepared, Error> {
-    let mut needs: Vec<usize> = Vec::new();
+    let mut needs: Vec<(usize, usize)> = Vec::new();
     let mut steps = Vec::with_capacity(launches.len());
     for launch in launches {
         let program = own(&*launch.program)?;
@@ -67,9 +67,10 @@ pub(crate) fn prepare(launches: &[Launch]) -> Result<Prepared, Error> {
             }
             let end = at.offset.checked_add(bytes).ok_or_else(larger)?;
             if needs.len() <= at.entry {
-                needs.resize(at.entry + 1, 0);
+                needs.resize(at.entry + 1, (0, 1));
             }
-            needs[at.entry] = needs[at.entry].max(end);
+            let (bytes, align) = needs[at.entry];
+            needs[at.entry] = (bytes.max(end), align.max(arg.dtype.size()));
             args.push(Argument { entry: at.entry, offset: at.offset, len: arg.len, dtype: arg.dtype });
         }
         steps.push(PreparedLaunch { program: Arc::clone(&launch.program), args, scalars: launch.scalars.clone() });
@@ -80,10 +81,10 @@ pub(crate) fn prepare(launches: &[Launch]) -> Result<Prepared, Error> {
     Ok(Box::new(Steps { steps, needs, n_words, most_args, most_words }))
 }
 
-/// Where an entry of a table begins, if it has so many bytes.
-fn base(slice: &Slice<'_>, needs: usize) -> Option<*mut u8> {
+/// Where an entry of a table begins, if it has so many bytes and lies as its elements ask for.
+fn base(slice: &Slice<'_>, needs: usize, align: usize) -> Option<*mut u8> {
     let start = bytes_of(slice)?;
-    (slice.len >= needs && (start as usize).is_multiple_of(64)).then_some(start)
+    (slice.len >= needs && (start as usize).is_multiple_of(align)).then_some(start)
 }
 
 pub(crate) fn run(run: &Run<'_>) -> Result<(), Stopped> {
@@ -93,8 +94,8 @@ pub(crate) fn run(run: &Run<'_>) -> Result<(), Stopped> {
         return Err(stopped(first)(misfit("sequence", "it was prepared for another driver".to_owned())));
     };
     let mut bases = Vec::with_capacity(steps.needs.len());
-    for (entry, needs) in steps.needs.iter().enumerate() {
-        let base = run.table.get(entry).and_then(|slice| base(slice, *needs));
+    for (entry, (needs, align)) in steps.needs.iter().enumerate() {
+        let base = run.table.get(entry).and_then(|slice| base(slice, *needs, *align));
         let misses = || misfit("sequence", format!("entry {entry} of the table does not have the {needs} bytes that are used of it"));
         bases.push(base.ok_or_else(misses).map_err(stopped(first))?);
     }

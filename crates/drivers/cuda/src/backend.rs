@@ -20,7 +20,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Abilities, Error, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
+use unigrad_device::{Abilities, Error, Exchange, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
 use unigrad_gpu::{As, Backend, Bound, KernelCache, Key, Library, Offer, Range, Resources, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
@@ -187,10 +187,10 @@ fn target(device: sys::CUdevice) -> Result<Target, String> {
 
 /// An open NVIDIA GPU.
 pub struct CudaBackend {
-    ordinal: usize,
-    name: String,
+    pub(crate) ordinal: usize,
+    pub(crate) name: String,
     context: sys::CUcontext,
-    stream: sys::CUstream,
+    pub(crate) stream: sys::CUstream,
     target: Target,
     architecture: String,
     /// Whether memory comes from the driver's stream-ordered pool.
@@ -235,6 +235,18 @@ pub struct CudaMark(sys::CUevent);
 unsafe impl Send for CudaMark {}
 // SAFETY: as above.
 unsafe impl Sync for CudaMark {}
+
+impl CudaMark {
+    /// Of an event that is the mark's from here on.
+    pub(crate) fn of(event: sys::CUevent) -> CudaMark {
+        CudaMark(event)
+    }
+
+    /// The event.
+    pub(crate) fn event(&self) -> sys::CUevent {
+        self.0
+    }
+}
 
 impl Drop for CudaMark {
     fn drop(&mut self) {
@@ -370,7 +382,7 @@ impl CudaBackend {
         Error::DeviceLost { device: self.name.clone(), cause }
     }
 
-    fn check(&self, what: &'static str, result: CUresult) -> Result<(), Error> {
+    pub(crate) fn check(&self, what: &'static str, result: CUresult) -> Result<(), Error> {
         Failure::check(what, result).map_err(|failure| self.error(failure))
     }
 
@@ -713,6 +725,10 @@ impl Abilities for CudaBackend {
     }
 
     fn mapped_memory(&self) -> Option<&dyn MappedMemory> {
+        Some(self)
+    }
+
+    fn exchange(&self) -> Option<&dyn Exchange> {
         Some(self)
     }
 }

@@ -10,6 +10,7 @@ mod api;
 mod backend;
 mod blas;
 mod compile;
+mod exchange;
 mod mapped;
 mod staging;
 

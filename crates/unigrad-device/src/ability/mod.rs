@@ -3,6 +3,7 @@
 //! Drivers say with [`Abilities`] which they have; devices and the backends of GPUs alike, so that what a backend can, its device passes on.
 //! Always: an ability that is missing changes no result: callers have another way, or tell the user what is not to be had.
 
+mod exchange;
 mod flush;
 mod host;
 mod mapped;
@@ -13,6 +14,7 @@ mod read_async;
 mod sequences;
 mod threads;
 
+pub use exchange::Exchange;
 pub use flush::Flush;
 pub use host::HostMemory;
 pub use mapped::{MappedMemory, MappedWords};
@@ -43,6 +45,10 @@ pub trait Abilities {
     }
     /// The host sees its memory.
     fn host_memory(&self) -> Option<&dyn HostMemory> {
+        None
+    }
+    /// Its memory is exchanged with other libraries where it lies.
+    fn exchange(&self) -> Option<&dyn Exchange> {
         None
     }
     /// Its programs reach memory of the host.

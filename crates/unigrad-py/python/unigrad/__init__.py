@@ -33,6 +33,8 @@ from ._errors import (
 )
 from ._unigrad import *  # noqa: F403
 from ._unigrad import CompiledKernel, CustomKernel, Device, DType, NoGrad, Tensor, __version__
+from ._unigrad import Device, DType, NoGrad, Tensor, __version__
+from . import _array_object as _array_object
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
@@ -81,7 +83,6 @@ for _name in dir(Tensor):
         globals()[_name] = _method
 
 cat = concatenate = concat
-asarray = tensor
 
 
 def where(condition, x=None, y=None, /):
@@ -164,11 +165,6 @@ def is_tensor(value):
     return isinstance(value, Tensor)
 
 
-def from_numpy(array, /):
-    """A tensor with the values of a NumPy array."""
-    return tensor(array)
-
-
 def zeros_like(x, *, dtype=None, device=None, requires_grad=False):
     """Zeros of a tensor's shape, dtype and device."""
     return zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
@@ -195,3 +191,12 @@ def randn_like(x, *, dtype=None, device=None, requires_grad=False):
 
 
 empty_like = zeros_like
+
+
+def __getattr__(name):
+    # Imported when they are asked for, so that `import unigrad` stays quick and needs no other library.
+    if name in ("array_api", "torch"):
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -26,7 +26,7 @@ pub(crate) fn is_array(given: &Bound<'_, PyAny>) -> bool {
     // SAFETY: an attached interpreter, and a live object.
     let has_buffer = unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1;
     let says = |name: &str| given.hasattr(name).unwrap_or(false);
-    (has_buffer && !given.is_instance_of::<PyString>()) || says("__array__") || says("__dlpack__")
+    (has_buffer && !given.is_instance_of::<PyString>()) || says("__array__") || says("__dlpack__") || says("__cuda_array_interface__")
 }
 
 /// A tensor of an object's values.
@@ -48,6 +48,7 @@ pub(crate) fn of_object(given: &Bound<'_, PyAny>, dtype: Option<DType>, device: 
             let literal = match *number {
                 Number::Float(value) => Literal::float(dtype, value),
                 Number::Int(value) => int_literal(py, dtype, value)?,
+                Number::Wide(value) => wide_literal(py, dtype, value)?,
             };
             let raw = literal.to_raw().to_le_bytes();
             bytes.extend_from_slice(raw.get(..size).unwrap_or(&raw));
@@ -75,10 +76,22 @@ pub(crate) fn int_literal(py: Python<'_>, dtype: DType, value: i64) -> PyResult<
     Ok(literal)
 }
 
+/// An integer beyond `i64` in a dtype.
+fn wide_literal(py: Python<'_>, dtype: DType, value: u64) -> PyResult<Literal> {
+    match dtype {
+        DType::U64 => Ok(Literal::int(DType::U64, value as i64)),
+        dtype if dtype.is_float() => Ok(Literal::float(dtype, value as f64)),
+        DType::Bool => Ok(Literal::int(DType::Bool, 1)),
+        dtype => Err(argument(py, format!("{value} is out of range for {}", crate::dtype::name_of(dtype)), "choose uint64, or a float")),
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Number {
     Float(f64),
     Int(i64),
+    /// An integer beyond `i64`.
+    Wide(u64),
 }
 
 /// What a nested list holds, in order.
@@ -94,6 +107,11 @@ impl Default for Values {
         // A list without numbers is one of floats.
         Values { numbers: Vec::new(), tensors: Vec::new(), dtype: DType::F32 }
     }
+}
+
+/// The error of an integer that no dtype holds.
+pub(crate) fn too_large(given: &Bound<'_, PyAny>) -> PyErr {
+    pyo3::exceptions::PyOverflowError::new_err(format!("the integer {given} is beyond 64 bits\n help: give a float"))
 }
 
 /// The shape that the first elements have.
@@ -137,7 +155,10 @@ impl Values {
         } else if let Ok(truth) = given.cast::<PyBool>() {
             (Number::Int(truth.is_true().into()), DType::Bool)
         } else if given.is_instance_of::<PyInt>() {
-            (Number::Int(given.extract()?), DType::I64)
+            match given.extract::<i64>() {
+                Ok(value) => (Number::Int(value), DType::I64),
+                Err(_) => (Number::Wide(given.extract::<u64>().map_err(|_| too_large(given))?), DType::U64),
+            }
         } else if is_list(given) {
             return Err(PyValueError::new_err(format!("rows differ in depth: a sequence where axis {axis} would end")));
         } else {
@@ -170,8 +191,11 @@ fn of_array(given: &Bound<'_, PyAny>, device: Device) -> PyResult<Tensor> {
     if unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1 {
         return of_buffer(&PyUntypedBuffer::get(given)?, py, device);
     }
+    if let Some(tensor) = crate::exchange::read(given, device)? {
+        return Ok(tensor);
+    }
     let help = "convert it to a NumPy array of numbers";
-    let array = given.call_method0("__array__").or_else(|_| py.import("numpy")?.call_method1("from_dlpack", (given,)));
+    let array = given.call_method0("__array__");
     let array = array.map_err(|error| argument(py, format!("{} gives no array: {error}", given.get_type()), help))?;
     // SAFETY: as above.
     if unsafe { ffi::PyObject_CheckBuffer(array.as_ptr()) } != 1 {
@@ -181,7 +205,7 @@ fn of_array(given: &Bound<'_, PyAny>, device: Device) -> PyResult<Tensor> {
 }
 
 /// The dtype of a buffer's elements, by the letters of Python's `struct`.
-fn dtype_of(format: &[u8], size: usize) -> Option<DType> {
+fn dtype_of_format(format: &[u8], size: usize) -> Option<DType> {
     let letter = match format {
         [b'@' | b'=', letter] => *letter,
         [b'<', letter] if cfg!(target_endian = "little") => *letter,
@@ -208,12 +232,17 @@ fn dtype_of(format: &[u8], size: usize) -> Option<DType> {
     Some(dtype)
 }
 
-fn of_buffer(buffer: &PyUntypedBuffer, py: Python<'_>, device: Device) -> PyResult<Tensor> {
+/// The dtype of a buffer's elements.
+pub(crate) fn dtype_of(py: Python<'_>, buffer: &PyUntypedBuffer) -> PyResult<DType> {
     let format = buffer.format();
-    let Some(dtype) = dtype_of(format.to_bytes(), buffer.item_size()) else {
+    dtype_of_format(format.to_bytes(), buffer.item_size()).ok_or_else(|| {
         let cause = format!("elements of the format {format:?}");
-        return Err(argument(py, cause, "use an array of bool, integers, or floats of 16, 32 or 64 bits, in the machine's byte order"));
-    };
+        argument(py, cause, "use an array of bool, integers, or floats of 16, 32 or 64 bits, in the machine's byte order")
+    })
+}
+
+fn of_buffer(buffer: &PyUntypedBuffer, py: Python<'_>, device: Device) -> PyResult<Tensor> {
+    let dtype = dtype_of(py, buffer)?;
     let shape = buffer.shape().to_vec();
     let mut bytes = vec![0_u8; buffer.len_bytes()];
     if buffer.suboffsets().is_some() {

@@ -70,7 +70,7 @@ impl PyTensor {
     }
 
     /// The values as an array of NumPy.
-    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let x = self.tensor();
         let dtype = x.dtype();
         if dtype == DType::BF16 || dtype.only_stores() {
@@ -89,18 +89,5 @@ impl PyTensor {
         // NumPy reads no empty buffer.
         let flat = if bytes.is_empty() { numpy.call_method("empty", (0,), Some(&kwargs)) } else { flat }?;
         flat.call_method1("reshape", (x.shape(),))
-    }
-
-    /// NumPy's way to ask for an array.
-    #[pyo3(signature = (dtype=None, copy=None))]
-    fn __array__<'py>(&self, py: Python<'py>, dtype: Option<&Bound<'py, PyAny>>, copy: Option<bool>) -> PyResult<Bound<'py, PyAny>> {
-        if copy == Some(false) {
-            return Err(argument(py, "an array of a tensor is a copy", "use `numpy.from_dlpack`, which copies nothing on the CPU"));
-        }
-        let array = PyTensor::from(self.tensor().detach()).numpy(py)?;
-        match dtype {
-            None => Ok(array),
-            Some(dtype) => array.call_method1("astype", (dtype,)),
-        }
     }
 }

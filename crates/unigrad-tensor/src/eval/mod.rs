@@ -348,6 +348,20 @@ pub fn data(node: &Expr) -> Result<Vec<u8>, Error> {
     Ok(layout::counting(&node, buffer.to_vec().inspect_err(|_| steps::failed(buffer))?))
 }
 
+/// The buffer of a node's elements, row-major; realizes it first. It is not written while the handle is there.
+pub(crate) fn buffer(node: &Expr) -> Result<Buffer, Error> {
+    let node = realized(&computed(node).unwrap_or_else(|| node.clone()))?;
+    spoiled::check(&node)?;
+    let buffer = storage_buffer(node.data().ok_or_else(no_data)?)?.clone();
+    buffer.device().verify(buffer.as_slice()).inspect_err(|_| steps::failed(&buffer))?;
+    if !node.is_named() && buffer.len() == node.bytes()? {
+        return Ok(buffer);
+    }
+    // What counts is only part of it.
+    let whole = upload(&data(&node)?, node.shape(), node.dtype(), node.device())?;
+    Ok(storage_buffer(whole.data().ok_or_else(no_data)?)?.clone())
+}
+
 /// As [`download`] of what `node` gives, without blocking. Where there are threads, all of it is done on another one; elsewhere, as in a
 /// browser, the launches are queued before this returns, and only the bytes are waited for.
 pub fn download_async<T: Send + 'static>(

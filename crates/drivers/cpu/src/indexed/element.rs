@@ -323,7 +323,7 @@ pub(super) use with_element;
 /// # Safety
 /// `buf` has the dtype of `T`, and nobody writes it while the slice lives.
 pub(super) unsafe fn elements<'a, T>(buf: &Buf) -> &'a [T] {
-    // SAFETY: the pointer is aligned to 64 and valid for `len` elements of the dtype's size.
+    // SAFETY: the pointer is aligned for the dtype and valid for `len` elements of the dtype's size.
     unsafe { std::slice::from_raw_parts(buf.ptr.cast(), buf.len) }
 }
 

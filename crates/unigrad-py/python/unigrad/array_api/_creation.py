@@ -1,0 +1,127 @@
+"""Functions that make arrays."""
+
+import builtins
+
+import unigrad as _u
+from unigrad import Tensor
+
+from ._dtypes import array, kind
+
+
+def asarray(obj, /, *, dtype=None, device=None, copy=None):
+    """An array of a number, nested sequences, or another array; see `unigrad.asarray`.
+
+    >>> import unigrad
+    >>> unigrad.array_api.asarray([1, 2], dtype=unigrad.float64).dtype
+    unigrad.float64
+    """
+    return _u.asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+def _shape(shape):
+    return (shape,) if isinstance(shape, builtins.int) else tuple(shape)
+
+
+def zeros(shape, *, dtype=None, device=None):
+    """Zeros; float32 without ``dtype``."""
+    return _u.zeros(_shape(shape), dtype=dtype, device=device)
+
+
+def ones(shape, *, dtype=None, device=None):
+    """Ones; float32 without ``dtype``."""
+    return _u.ones(_shape(shape), dtype=dtype, device=device)
+
+
+def empty(shape, *, dtype=None, device=None):
+    """An array whose values are not set: zeros here."""
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def full(shape, fill_value, *, dtype=None, device=None):
+    """One value everywhere; without ``dtype`` bool, int64 or float32, as the value is."""
+    return _u.full(_shape(shape), fill_value, dtype=dtype, device=device)
+
+
+def _like(x, dtype, device):
+    x = array("x", x)
+    return {"dtype": x.dtype if dtype is None else dtype, "device": x.device if device is None else device}
+
+
+def zeros_like(x, /, *, dtype=None, device=None):
+    """Zeros of an array's shape."""
+    return zeros(array("x", x).shape, **_like(x, dtype, device))
+
+
+def ones_like(x, /, *, dtype=None, device=None):
+    """Ones of an array's shape."""
+    return ones(array("x", x).shape, **_like(x, dtype, device))
+
+
+def empty_like(x, /, *, dtype=None, device=None):
+    """An array of an array's shape whose values are not set: zeros here."""
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def full_like(x, /, fill_value, *, dtype=None, device=None):
+    """One value everywhere, of an array's shape."""
+    return full(array("x", x).shape, fill_value, **_like(x, dtype, device))
+
+
+def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+    """Ones on the diagonal ``k`` (above the main one: positive), zeros elsewhere."""
+    n_cols = n_rows if n_cols is None else n_cols
+    if k == 0:
+        return _u.eye(n_rows, n_cols, dtype=dtype, device=device)
+    device = _u.default_device() if device is None else device
+    rows = _u.arange(n_rows, device=device).reshape((n_rows, 1))
+    columns = _u.arange(n_cols, device=device).reshape((1, n_cols))
+    return (columns - rows == k).to(_u.float32 if dtype is None else dtype)
+
+
+def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+    """Numbers from ``start`` up to ``stop``, which is left out, by ``step``; int64 if all three are integers, else float32."""
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("`step` is not 0")
+    if (stop - start) * step <= 0:
+        whole = builtins.all(isinstance(value, builtins.int) for value in (start, stop, step))
+        return zeros((0,), dtype=dtype or (_u.int64 if whole else _u.float32), device=device)
+    return _u.arange(start, stop, step, dtype=dtype, device=device)
+
+
+def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
+    """``num`` numbers from ``start`` to ``stop`` with equal distances; without ``endpoint`` ``stop`` is left out."""
+    if endpoint or num == 0:
+        return _u.linspace(start, stop, num, dtype=dtype, device=device)
+    return _u.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
+
+
+def meshgrid(*arrays, indexing="xy"):
+    """The coordinates of a grid, an array for each axis."""
+    if not arrays:
+        return []
+    first = arrays[0].dtype
+    if builtins.any(x.dtype != first for x in arrays):
+        raise ValueError("`arrays`: all are of one dtype")
+    return list(_u.meshgrid(*arrays, indexing=indexing))
+
+
+def tril(x, /, *, k=0):
+    """The elements on and below the diagonal ``k``; zeros above."""
+    return Tensor.tril(array("x", x), k)
+
+
+def triu(x, /, *, k=0):
+    """The elements on and above the diagonal ``k``; zeros below."""
+    return Tensor.triu(array("x", x), k)
+
+
+def filled(value, like):
+    """A number as an array without axes, of the dtype that it has beside ``like``."""
+    from ._dtypes import of_scalar
+
+    dtype = of_scalar(value, like.dtype)
+    if kind(dtype) == "bool":
+        value = builtins.bool(value)
+    return _u.full((), value, dtype=dtype, device=like.device)

@@ -1,0 +1,101 @@
+"""Searching, sorting and sets."""
+
+from collections import namedtuple
+
+import unigrad as _u
+from unigrad import Tensor
+
+from ._creation import filled
+from ._dtypes import array, promoted
+
+UniqueAll = namedtuple("UniqueAll", "values indices inverse_indices counts")
+UniqueCounts = namedtuple("UniqueCounts", "values counts")
+UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")
+
+
+def argmax(x, /, *, axis=None, keepdims=False):
+    """Where the greatest element is, the first of several; in the flattened array without ``axis``."""
+    return Tensor.argmax(array("x", x), axis, keepdims)
+
+
+def argmin(x, /, *, axis=None, keepdims=False):
+    """Where the least element is, the first of several; in the flattened array without ``axis``."""
+    return Tensor.argmin(array("x", x), axis, keepdims)
+
+
+def count_nonzero(x, /, *, axis=None, keepdims=False):
+    """How many elements are not 0, over these axes or all; int64."""
+    return (array("x", x) != 0).to(_u.int64).sum(dim=axis, keepdim=keepdims, dtype=_u.int64)
+
+
+def nonzero(x, /):
+    """Where elements are not 0: an array of indices for each axis."""
+    if array("x", x).ndim == 0:
+        raise ValueError("nonzero: `x` has at least one axis")
+    return tuple(x.nonzero(as_tuple=True))
+
+
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    """Where the elements of ``x2`` go into the sorted ``x1``; before equal ones (left) or after them (right)."""
+    array("x1", x1), array("x2", x2)
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: `side` is 'left' or 'right', not {side!r}")
+    if x1.ndim != 1:
+        raise ValueError(f"searchsorted: `x1` has one axis, not {x1.ndim}")
+    if sorter is not None:
+        x1 = x1[sorter]
+    dtype = promoted(x1.dtype, x2.dtype)
+    return x1.to(dtype).searchsorted(x2.to(dtype), side == "right")
+
+
+def where(condition, x1, x2, /):
+    """``x1`` where the condition is true, else ``x2``; of numbers at most one... or both with float32, int64 or bool.
+
+    >>> import unigrad
+    >>> unigrad.array_api.where(unigrad.tensor([True, False]), unigrad.tensor([1, 2]), 0).tolist()
+    [1, 0]
+    """
+    if array("condition", condition).dtype != _u.bool:
+        raise TypeError(f"where: `condition` is an array of bools, not of {condition.dtype}")
+    if not isinstance(x1, Tensor):
+        x1 = filled(x1, x2) if isinstance(x2, Tensor) else _u.asarray(x1, device=condition.device)
+    if not isinstance(x2, Tensor):
+        x2 = filled(x2, x1)
+    dtype = promoted(x1.dtype, x2.dtype)
+    return condition.where_(x1.to(dtype), x2.to(dtype))
+
+
+def sort(x, /, *, axis=-1, descending=False, stable=True):
+    """Sorted along an axis."""
+    return Tensor.sort(array("x", x), axis, descending, stable=stable).values
+
+
+def argsort(x, /, *, axis=-1, descending=False, stable=True):
+    """The indices that sort along an axis; equal elements keep their order."""
+    return Tensor.argsort(array("x", x), axis, descending, stable=stable)
+
+
+def unique_all(x, /):
+    """The distinct values, sorted; where each is first; which of them each element is, in ``x``'s shape; how often each is there. NaNs are distinct."""
+    flat = array("x", x).reshape((x.numel(),))
+    values, inverse, counts = flat.unique(return_inverse=True, return_counts=True)
+    order = _u.argsort(inverse, 0, stable=True)
+    firsts = order[counts.cumsum(0) - counts] if values.numel() else counts
+    return UniqueAll(values, firsts, inverse.reshape(x.shape), counts)
+
+
+def unique_counts(x, /):
+    """The distinct values, sorted, and how often each is there."""
+    every = unique_all(x)
+    return UniqueCounts(every.values, every.counts)
+
+
+def unique_inverse(x, /):
+    """The distinct values, sorted, and which of them each element is."""
+    every = unique_all(x)
+    return UniqueInverse(every.values, every.inverse_indices)
+
+
+def unique_values(x, /):
+    """The distinct values, sorted."""
+    return unique_all(x).values
