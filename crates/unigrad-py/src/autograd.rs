@@ -64,6 +64,31 @@ pub(crate) fn grad_enabled() -> bool {
 }
 
 thread_local! {
+    /// How many closures run whose graphs are differentiated again.
+    static RETAINING: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// While it lives, `backward` on this thread keeps the graph.
+pub(crate) struct Retain;
+
+/// See [`Retain`].
+pub(crate) fn retain() -> Retain {
+    RETAINING.set(RETAINING.get() + 1);
+    Retain
+}
+
+impl Drop for Retain {
+    fn drop(&mut self) {
+        RETAINING.set(RETAINING.get().saturating_sub(1));
+    }
+}
+
+/// Whether a [`Retain`] lives on this thread.
+pub(crate) fn is_retaining() -> bool {
+    RETAINING.get() > 0
+}
+
+thread_local! {
     /// Those that this thread is in.
     static INSIDE: RefCell<Vec<NoGradGuard>> = const { RefCell::new(Vec::new()) };
 }

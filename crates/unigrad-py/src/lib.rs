@@ -17,6 +17,8 @@ mod functions;
 mod kernel;
 mod micrograd;
 mod exchange;
+mod nn;
+mod optim;
 mod origin;
 mod tensor;
 
@@ -49,6 +51,9 @@ mod _unigrad {
     use kernel::{PyCompiledKernel, PyCustomKernel};
     #[pymodule_export]
     use exchange::{Held, asarray, from_dlpack, from_numpy};
+    use nn::_nn;
+    #[pymodule_export]
+    use optim::_optim;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -80,6 +80,25 @@ impl MultiHeadAttention {
         }
     }
 
+    /// Of a projection that is there, over `size` features; the other weights are set by their names.
+    pub fn of(size: usize, n_heads: usize, out_proj: Linear) -> MultiHeadAttention {
+        MultiHeadAttention {
+            in_proj_weight: None,
+            q_proj_weight: None,
+            k_proj_weight: None,
+            v_proj_weight: None,
+            in_proj_bias: None,
+            bias_k: None,
+            bias_v: None,
+            out_proj,
+            n_heads,
+            dropout: 0.0,
+            add_zero_attn: false,
+            size,
+            training: true,
+        }
+    }
+
     /// Without biases of the projections.
     pub fn no_bias(mut self) -> MultiHeadAttention {
         (self.in_proj_bias, self.out_proj.bias) = (None, None);

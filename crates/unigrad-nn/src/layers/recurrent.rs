@@ -15,7 +15,7 @@ use crate::{Module, Visitor, VisitorMut, trace};
 use cells::{gru, lstm};
 use stack::{Cell, Stack};
 use std::any::Any;
-use unigrad_tensor::{Device, Origin, Tensor};
+use unigrad_tensor::{Device, Origin, Result, Tensor};
 
 /// What an [`Rnn`] does to its sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -122,6 +122,11 @@ macro_rules! constructors {
             pub fn with(inputs: usize, hidden: usize, options: RecurrentOptions, device: &Device) -> $name {
                 $name(Stack::new(inputs, hidden, None, options, $n_gates, device))
             }
+
+            /// Of weights that are there, in the order of PyTorch's `_flat_weights`. An error if they are too many or too few.
+            pub fn of(weights: Vec<Tensor>, options: RecurrentOptions) -> Result<$name> {
+                Ok($name(Stack::of(weights, false, options)?))
+            }
         }
     )* };
 }
@@ -138,6 +143,11 @@ impl Rnn {
     #[track_caller]
     pub fn with(inputs: usize, hidden: usize, nonlinearity: Nonlinearity, options: RecurrentOptions, device: &Device) -> Rnn {
         Rnn(Stack::new(inputs, hidden, None, options, 1, device), nonlinearity)
+    }
+
+    /// Of weights that are there, in the order of PyTorch's `_flat_weights`. An error if they are too many or too few.
+    pub fn of(weights: Vec<Tensor>, nonlinearity: Nonlinearity, options: RecurrentOptions) -> Result<Rnn> {
+        Ok(Rnn(Stack::of(weights, false, options)?, nonlinearity))
     }
 
     /// From an initial state (`[layers * directions, batch, hidden]`; zeros without): the states of all times, and the last one.
@@ -169,6 +179,11 @@ impl Lstm {
     #[track_caller]
     pub fn projected(inputs: usize, hidden: usize, proj_size: usize, options: RecurrentOptions, device: &Device) -> Lstm {
         Lstm(Stack::new(inputs, hidden, Some(proj_size), options, 4, device))
+    }
+
+    /// As [`Lstm::of`], with a projection.
+    pub fn of_projected(weights: Vec<Tensor>, options: RecurrentOptions) -> Result<Lstm> {
+        Ok(Lstm(Stack::of(weights, true, options)?))
     }
 
     /// From initial states h and c (`[layers * directions, batch, hidden]`; zeros without): the states of all times, and the last h and c. With a

@@ -68,6 +68,12 @@ impl BatchNorm {
         }
     }
 
+    /// Of tensors that are there: weight, bias, running mean and variance, the count of batches. In training.
+    pub fn of(weight: Option<Tensor>, bias: Option<Tensor>, running: Option<[Tensor; 2]>, count: Option<Tensor>) -> BatchNorm {
+        let [running_mean, running_var] = running.map_or([None, None], |running| running.map(Some));
+        BatchNorm { weight, bias, running_mean, running_var, num_batches_tracked: count, eps: 1e-5, momentum: Some(0.1), training: true }
+    }
+
     /// Without weight and bias: PyTorch's `affine=False`.
     pub fn no_affine(mut self) -> BatchNorm {
         (self.weight, self.bias) = (None, None);
@@ -201,6 +207,12 @@ impl InstanceNorm {
             channels,
             training: true,
         }
+    }
+
+    /// Of tensors that are there: weight, bias, running mean and variance. In training.
+    pub fn of(channels: usize, weight: Option<Tensor>, bias: Option<Tensor>, running: Option<[Tensor; 2]>) -> InstanceNorm {
+        let [running_mean, running_var] = running.map_or([None, None], |running| running.map(Some));
+        InstanceNorm { weight, bias, running_mean, running_var, ..InstanceNorm::new(channels) }
     }
 
     /// With a weight and a bias per channel.

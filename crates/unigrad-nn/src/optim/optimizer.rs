@@ -236,6 +236,44 @@ impl<R: Rule> Optimizer<R> {
         self.groups.iter_mut().for_each(|g| g.lr = lr);
     }
 
+    /// Sets the base learning rate and the weight decay of one group (`None`: the rule's own). An error if there is no such group.
+    pub fn set_group(&mut self, group: usize, lr: f64, weight_decay: Option<f64>) -> Result<()> {
+        let n = self.groups.len();
+        let none = || Error::argument(format!("group {group} of {n} groups"), "groups are counted from 0");
+        let group = self.groups.get_mut(group).ok_or_else(none)?;
+        (group.lr, group.weight_decay) = (lr, weight_decay);
+        Ok(())
+    }
+
+    /// Gives one group a rule with other settings. What it keeps for each parameter must be what is kept already; state stays.
+    pub fn set_rule(&mut self, group: usize, rule: R) -> Result<()> {
+        let n = self.groups.len();
+        let Some(parameters) = self.groups.get(group).map(|group| &group.parameters) else {
+            return Err(Error::argument(format!("group {group} of {n} groups"), "groups are counted from 0"));
+        };
+        let before = self.rule_at(group);
+        let keeps_other = |parameter| rule.state_names_of(parameter) != before.state_names_of(parameter);
+        if rule.numbers().len() != before.numbers().len() || parameters.iter().any(keeps_other) {
+            let help = "make a new optimizer for a setting that changes what is kept for each parameter";
+            return Err(Error::argument(format!("other settings for group {group} keep other state than before"), help));
+        }
+        let own = self.own_rules.len();
+        let shared = self.rule_of.iter().filter(|of| **of == self.rule_of[group]).count() > 1;
+        match self.rule_of.get_mut(group) {
+            Some(of) if shared => {
+                *of = Some(own);
+                self.own_rules.push(Ruled::new(rule));
+            }
+            Some(Some(own)) => {
+                let own = *own;
+                let place = self.own_rules.get_mut(own).ok_or_else(|| Error::Internal("a group's rule is not there".into()))?;
+                *place = Ruled::new(rule);
+            }
+            _ => self.rule = Ruled::new(rule),
+        }
+        Ok(())
+    }
+
     /// Multiplies all learning rates in the steps to come: what a [`crate::Schedule`] gives.
     pub fn set_lr_factor(&mut self, factor: f64) {
         self.lr_factor = factor;

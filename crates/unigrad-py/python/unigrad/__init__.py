@@ -199,4 +199,18 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
+_LAZY = {"amp", "data", "metrics", "nn", "optim", "profile", "train"}
+_NAMED = {"Network": "train", "Trainer": "train", "load": "_files", "save": "_files", "autocast": "amp"}
+
+
+def __getattr__(name):
+    # Loaded when they are asked for: `import unigrad` is fast.
+    if name in _LAZY:
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
+    if name in _NAMED:
+        from importlib import import_module
+
+        return getattr(import_module(f".{_NAMED[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -79,6 +79,11 @@ pub(crate) fn all_made(py: Python<'_>, op: impl FnOnce() -> Vec<Tensor>) -> PyRe
     op().into_iter().map(|tensor| checked(py, tensor)).collect()
 }
 
+/// How a loss is reduced, by PyTorch's names.
+pub(crate) fn reduction(py: Python<'_>, name: &str) -> PyResult<unigrad::tensor::Reduction> {
+    ops::named_reduction(py, name)
+}
+
 /// As a tuple.
 pub(crate) fn tuple<'py>(py: Python<'py>, op: impl FnOnce() -> Vec<Tensor>) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, all_made(py, op)?.into_iter().map(|tensor| Bound::new(py, tensor)).collect::<PyResult<Vec<_>>>()?)
@@ -197,7 +202,7 @@ impl PyTensor {
         let _here = here(py);
         match gradient {
             Some(gradient) => self.0.backward_with(&gradient.0),
-            None if retain_graph => self.0.backward_retain(),
+            None if retain_graph || crate::autograd::is_retaining() => self.0.backward_retain(),
             None => self.0.backward(),
         }
         .or_raise(py)

@@ -120,7 +120,7 @@ macro_rules! optimizers {
             }
 
             /// The rule.
-            fn rule(&self) -> Result<AnyRule> {
+            pub(super) fn rule(&self) -> Result<AnyRule> {
                 Ok(match self {
                     $(OptimizerSpec::$variant($s) => {
                         let $none = Vec::new();
@@ -385,7 +385,7 @@ impl Default for OptimizerSpec {
     }
 }
 
-fn sophia(s: &SophiaSettings, parameters: Vec<Tensor>) -> Result<nn::Sophia> {
+pub(super) fn sophia(s: &SophiaSettings, parameters: Vec<Tensor>) -> Result<nn::Sophia> {
     Ok(nn::Sophia::new(parameters, s.lr)?.betas(s.betas[0], s.betas[1]).rho(s.rho).weight_decay(s.weight_decay))
 }
 
@@ -419,7 +419,7 @@ impl OptimizerSpec {
                 if own != *self {
                     return Err(one_of_all("lbfgs"));
                 }
-                rules::lbfgs(settings, parameters)
+                Ok(Box::new(rules::lbfgs(settings, parameters)?))
             }
             OptimizerSpec::Sophia(settings) => {
                 rules::alone("sophia", around, true)?;
@@ -454,7 +454,7 @@ impl OptimizerSpec {
     }
 
     /// Whether the numbers are such that any rule can work with them.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let settings = serde_json::to_value(self).map_err(|e| Error::Internal(format!("an optimizer that is no JSON: {e}")))?;
         let entries = settings.as_object().and_then(|all| all.values().next()).and_then(|own| own.as_object());
         for (name, value) in entries.into_iter().flatten() {

@@ -11,11 +11,11 @@ use unigrad_nn::{self as nn, AdamW, Error, Group, Lbfgs, Module, Optimize, Optim
 use unigrad_tensor::Tensor;
 
 /// A rule, whichever: so that all rules share one optimizer's code.
-pub(super) struct AnyRule(Box<dyn Rule>);
+pub(super) struct AnyRule(Box<dyn Rule + Send + Sync>);
 
 impl AnyRule {
     /// The rule of an optimizer, with its settings.
-    pub(super) fn of<R: Rule + Clone + 'static>(optimizer: &Optimizer<R>) -> AnyRule {
+    pub(super) fn of<R: Rule + Clone + Send + Sync + 'static>(optimizer: &Optimizer<R>) -> AnyRule {
         AnyRule(Box::new(optimizer.rule().clone()))
     }
 
@@ -199,12 +199,12 @@ pub(super) fn alone(name: &str, around: &Around, treated: bool) -> Result<()> {
 }
 
 /// L-BFGS of a description.
-pub(super) fn lbfgs(settings: &super::optimizer::LbfgsSettings, parameters: Vec<Tensor>) -> Result<Box<dyn Optimize>> {
+pub(super) fn lbfgs(settings: &super::optimizer::LbfgsSettings, parameters: Vec<Tensor>) -> Result<Lbfgs> {
     let s = settings;
     let optimizer = Lbfgs::new(parameters, s.lr)?
         .max_iter(s.max_iter)
         .tolerances(s.tolerance_grad, s.tolerance_change)
         .history_size(s.history_size)
         .strong_wolfe(s.strong_wolfe);
-    Ok(Box::new(if s.max_eval == 0 { optimizer } else { optimizer.max_eval(s.max_eval) }))
+    Ok(if s.max_eval == 0 { optimizer } else { optimizer.max_eval(s.max_eval) })
 }

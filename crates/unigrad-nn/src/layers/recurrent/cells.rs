@@ -80,6 +80,13 @@ macro_rules! cells {
                 }
             }
 
+            /// Of weights that are there: of the input, of the state, and both biases or none.
+            pub fn of(weight_ih: Tensor, weight_hh: Tensor, biases: Option<[Tensor; 2]>) -> $name {
+                let hidden = weight_hh.shape().get(1).copied().unwrap_or(0); // DEFAULT: what has no columns is refused by the product
+                let [bias_ih, bias_hh] = biases.map_or([None, None], |biases| biases.map(Some));
+                $name { weight_ih, weight_hh, bias_ih, bias_hh, hidden, $($field: $value,)* }
+            }
+
             /// Without biases.
             pub fn no_bias(mut self) -> $name {
                 (self.bias_ih, self.bias_hh) = (None, None);

@@ -5,7 +5,7 @@
 //! scan, so a graph is as large for one step as for a thousand.
 
 use crate::{Visitor, VisitorMut, init};
-use unigrad_tensor::{DType, Device, Origin, Result, ScanOptions, Tensor, autocast_dtype, scan};
+use unigrad_tensor::{DType, Device, Error, Origin, Result, ScanOptions, Tensor, autocast_dtype, scan};
 
 /// Settings of recurrent layers; the defaults are PyTorch's, but for [`RecurrentOptions::batch_first`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +85,34 @@ impl Stack {
         let features = |layer| if layer == 0 { inputs } else { directions * outputs };
         let cells = (0..options.n_layers * directions).map(|i| cell(features(i / directions))).collect();
         Stack { cells, hidden, outputs, options, training: true }
+    }
+
+    /// Of weights that are there, in PyTorch's order: for each layer and direction those of the input and of the state, the biases of both, the projection.
+    pub(super) fn of(weights: Vec<Tensor>, projected: bool, options: RecurrentOptions) -> Result<Stack> {
+        let each = 2 + 2 * usize::from(options.bias) + usize::from(projected);
+        let n_cells = options.n_layers * (1 + usize::from(options.bidirectional));
+        if weights.len() != each * n_cells || n_cells == 0 {
+            let cause = format!("{} weights for {n_cells} cells", weights.len());
+            return Err(Error::argument(cause, format!("give {each} for each layer and direction")));
+        }
+        let columns = |weight: &Tensor| -> Result<usize> {
+            let shape = weight.dims()?;
+            let wrong = || Error::argument(format!("a weight {shape:?} of a recurrent layer"), "give matrices");
+            shape.get(1).copied().ok_or_else(wrong)
+        };
+        let (mut cells, mut hidden, mut outputs) = (Vec::with_capacity(n_cells), 0, 0);
+        let mut weights = weights.into_iter();
+        let missing = || Error::Internal("a cell without its weights".into());
+        for _ in 0..n_cells {
+            let mut next = || weights.next().ok_or_else(missing);
+            let (weight_ih, weight_hh) = (next()?, next()?);
+            let (bias_ih, bias_hh) = if options.bias { (Some(next()?), Some(next()?)) } else { (None, None) };
+            let weight_hr = if projected { Some(next()?) } else { None };
+            outputs = columns(&weight_hh)?;
+            hidden = weight_hr.as_ref().map_or(Ok(outputs), columns)?;
+            cells.push(Cell { weight_ih, weight_hh, bias_ih, bias_hh, weight_hr });
+        }
+        Ok(Stack { cells, hidden, outputs, options, training: true })
     }
 
     /// Tells where the layer is in a model.

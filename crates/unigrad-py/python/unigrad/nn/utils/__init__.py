@@ -1,0 +1,82 @@
+"""What is done to gradients and parameters, with PyTorch's names."""
+
+from ... import _check
+from ..._errors import ArgumentError
+from ..._unigrad import Tensor, _nn, concat
+from . import parametrizations, rnn
+from .parametrizations import remove_parametrizations, spectral_norm, weight_norm
+
+__all__ = [
+    "clip_grad_adaptively_", "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "parametrizations",
+    "remove_parametrizations", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm",
+]  # fmt: skip
+
+
+def _list(name, parameters):
+    if isinstance(parameters, Tensor):
+        return [parameters]
+    if isinstance(parameters, (str, bytes)) or not hasattr(parameters, "__iter__"):
+        raise TypeError(f"argument '{name}': tensors are wanted, not {_check._kind(parameters)}")
+    return [_check.tensor(name, parameter) for parameter in parameters]
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Scales gradients down together so that their norm is at most ``max_norm``. Returns the norm before. Reads nothing, unless
+    ``error_if_nonfinite``.
+
+    >>> import unigrad as ug
+    >>> w = ug.tensor([3.0, 4.0], requires_grad=True)
+    >>> (w * w).sum().backward()
+    >>> ug.nn.utils.clip_grad_norm_([w], 1.0).item()
+    10.0
+    """
+    parameters = _list("parameters", parameters)
+    max_norm, norm_type = _check.number("max_norm", max_norm, 0.0), _check.number("norm_type", norm_type, above=0.0)
+    if error_if_nonfinite:
+        norm = get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type)
+        if not norm.isfinite().item():
+            raise ArgumentError("the norm of the gradients is not finite\n help: see where the loss is no number")
+    norm = _nn.clip_grad_norm(parameters, max_norm, norm_type)
+    return Tensor(0.0) if norm is None else norm
+
+
+def get_total_norm(tensors, norm_type=2.0):
+    """The norm of all tensors together."""
+    tensors, p = _list("tensors", tensors), _check.number("norm_type", norm_type, above=0.0)
+    if not tensors:
+        return Tensor(0.0)
+    flat = concat([tensor.detach().reshape(-1).float() for tensor in tensors], 0).abs()
+    return flat.amax() if p == float("inf") else flat.pow(p).sum().pow(1.0 / p)
+
+
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    """Limits every element of gradients to ``-clip_value..clip_value``."""
+    _nn.clip_grad_value(_list("parameters", parameters), _check.number("clip_value", clip_value, 0.0))
+
+
+def clip_grad_adaptively_(parameters, clip_factor=0.01, eps=1e-3):
+    """Each unit's gradient has a norm of at most ``clip_factor`` times that of its weights (Brock et al., 2021)."""
+    _nn.clip_grad_adaptively(
+        _list("parameters", parameters), _check.number("clip_factor", clip_factor, 0.0), _check.number("eps", eps, 0.0)
+    )
+
+
+def parameters_to_vector(parameters):
+    """All elements one after another, in one vector."""
+    parameters = _list("parameters", parameters)
+    if not parameters:
+        raise ArgumentError("argument 'parameters' is empty\n help: give at least one")
+    return concat([parameter.reshape(-1) for parameter in parameters], 0)
+
+
+def vector_to_parameters(vec, parameters):
+    """Gives parameters the elements of a vector, one after another."""
+    _check.tensor("vec", vec)
+    parameters = _list("parameters", parameters)
+    count = sum(parameter.numel() for parameter in parameters)
+    if vec.shape != (count,):
+        raise ArgumentError(f"argument 'vec' is {list(vec.shape)}, for {count} elements\n help: give a vector of as many")
+    start = 0
+    for parameter in parameters:
+        parameter.copy_(vec[start : start + parameter.numel()].reshape(parameter.shape).detach())
+        start += parameter.numel()
