@@ -27,8 +27,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice, Origin,
-    Peers, Pending, Prepared, Products, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
+    Abilities, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice,
+    Origin, Peers, Pending, Prepared, Products, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Library, Limits};

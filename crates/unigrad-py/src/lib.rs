@@ -13,10 +13,10 @@ mod creation;
 mod device;
 mod dtype;
 mod error;
+mod exchange;
 mod functions;
 mod kernel;
 mod micrograd;
-mod exchange;
 mod nn;
 mod optim;
 mod origin;
@@ -46,11 +46,12 @@ mod _unigrad {
     #[pymodule_export]
     use dtype::PyDType;
     #[pymodule_export]
+    use exchange::{Held, asarray, from_dlpack, from_numpy};
+    #[pymodule_export]
     use functions::{_checkpoint, _custom, _jacobian, _jvp, _vmap};
     #[pymodule_export]
     use kernel::{PyCompiledKernel, PyCustomKernel};
     #[pymodule_export]
-    use exchange::{Held, asarray, from_dlpack, from_numpy};
     use nn::_nn;
     #[pymodule_export]
     use optim::_optim;

@@ -26,8 +26,8 @@ use std::{
     },
 };
 use unigrad_device::{
-    Abilities, Config, Discovery, Driver, Error, Exchange, Executable, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Range, RawBuffer, Run,
-    Sequences, Slice, Stopped, Threads, tell,
+    Abilities, Config, Discovery, Driver, Error, Exchange, Executable, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Range,
+    RawBuffer, Run, Sequences, Slice, Stopped, Threads, tell,
 };
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
 

@@ -193,18 +193,12 @@ def randn_like(x, *, dtype=None, device=None, requires_grad=False):
 empty_like = zeros_like
 
 
-def __getattr__(name):
-    # Imported when they are asked for, so that `import unigrad` stays quick and needs no other library.
-    if name in ("array_api", "torch"):
-        import importlib
-
-        return importlib.import_module(f"{__name__}.{name}")
-_LAZY = {"amp", "data", "metrics", "nn", "optim", "profile", "train"}
+_LAZY = {"amp", "array_api", "data", "metrics", "nn", "optim", "profile", "torch", "train"}
 _NAMED = {"Network": "train", "Trainer": "train", "load": "_files", "save": "_files", "autocast": "amp"}
 
 
 def __getattr__(name):
-    # Loaded when they are asked for: `import unigrad` is fast.
+    # Loaded when they are asked for: `import unigrad` is fast, and needs no other library.
     if name in _LAZY:
         from importlib import import_module
 

@@ -8,13 +8,7 @@ use crate::{
     error::{OrRaise, argument},
     tensor::{PyTensor, data::dtype_of},
 };
-use pyo3::{
-    buffer::PyUntypedBuffer,
-    exceptions::PyBufferError,
-    ffi,
-    prelude::*,
-    types::PyDict,
-};
+use pyo3::{buffer::PyUntypedBuffer, exceptions::PyBufferError, ffi, prelude::*, types::PyDict};
 use std::{
     ffi::{CStr, c_int, c_void},
     ptr,
@@ -30,7 +24,9 @@ pub(super) fn shared(given: &Bound<'_, PyAny>, cpu: Device, copy: Option<bool>) 
     // SAFETY: an attached interpreter, and a live object.
     if unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } != 1 {
         let kind = given.get_type().name()?;
-        return Err(pyo3::exceptions::PyTypeError::new_err(format!("`array` is an array of NumPy or another object with a buffer, not {kind}")));
+        return Err(pyo3::exceptions::PyTypeError::new_err(format!(
+            "`array` is an array of NumPy or another object with a buffer, not {kind}"
+        )));
     }
     // A buffer without axes has no sizes, which PyO3 refuses: of an array with one axis it has.
     if given.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0)

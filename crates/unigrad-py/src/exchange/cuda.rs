@@ -3,14 +3,23 @@
 //! In: objects with `__cuda_array_interface__`; tensors on a CUDA device. Out: tensors of their memory; dictionaries.
 //! Always: the object is kept as long as a tensor needs its memory, and a tensor's memory as long as the tensor's object lives.
 
-use super::{Held, import::{Foreign, row_major}};
-use crate::{error::{OrRaise, argument}, tensor::PyTensor};
+use super::{
+    Held,
+    import::{Foreign, row_major},
+};
+use crate::{
+    error::{OrRaise, argument},
+    tensor::PyTensor,
+};
 use pyo3::{
     exceptions::{PyAttributeError, PyBufferError},
     prelude::*,
     types::PyDict,
 };
-use unigrad::{device::Device, tensor::{DType, Tensor}};
+use unigrad::{
+    device::Device,
+    tensor::{DType, Tensor},
+};
 
 const NAME: &str = "__cuda_array_interface__";
 
@@ -48,7 +57,11 @@ fn stream_of(py: Python<'_>, interface: &Bound<'_, PyDict>) -> PyResult<Option<u
     match interface.get_item("stream")?.filter(|stream| !stream.is_none()) {
         None => Ok(None),
         Some(stream) => match stream.extract::<u64>()? {
-            0 => Err(argument(py, "`stream` is 0 in the array's interface, which is two streams", "1 is the legacy default stream, 2 the thread's own")),
+            0 => Err(argument(
+                py,
+                "`stream` is 0 in the array's interface, which is two streams",
+                "1 is the legacy default stream, 2 the thread's own",
+            )),
             stream => Ok(Some(stream)),
         },
     }
@@ -58,9 +71,8 @@ fn stream_of(py: Python<'_>, interface: &Bound<'_, PyDict>) -> PyResult<Option<u
 pub(super) fn taken(given: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Tensor> {
     let py = given.py();
     let interface = given.getattr(NAME)?.cast_into::<PyDict>()?;
-    let item = |name: &str| {
-        interface.get_item(name)?.ok_or_else(|| PyBufferError::new_err(format!("the array's CUDA interface has no `{name}`")))
-    };
+    let item =
+        |name: &str| interface.get_item(name)?.ok_or_else(|| PyBufferError::new_err(format!("the array's CUDA interface has no `{name}`")));
     let text: String = item("typestr")?.extract()?;
     let dtype = dtype_of(&text).ok_or_else(|| PyBufferError::new_err(format!("there is no dtype for elements of the type {text:?}")))?;
     let shape: Vec<usize> = item("shape")?.extract()?;
@@ -122,7 +134,13 @@ impl PyTensor {
         };
         // Work of the legacy default stream waits for the value, and the memory's next user for that stream.
         let loan = py.detach(|| x.buffer().map_err(unigrad::Error::from).and_then(|buffer| Ok(buffer.lend(Some(1))?))).or_raise(py)?;
-        let order = if x.dtype().size() == 1 { "|" } else if cfg!(target_endian = "little") { "<" } else { ">" };
+        let order = if x.dtype().size() == 1 {
+            "|"
+        } else if cfg!(target_endian = "little") {
+            "<"
+        } else {
+            ">"
+        };
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
         interface.set_item("shape", pyo3::types::PyTuple::new(py, x.shape())?)?;

@@ -150,11 +150,14 @@ fn queue_of(py: Python<'_>, stream: Option<&Bound<'_, PyAny>>, kind: i32) -> PyR
             Err(argument(py, cause, "give 1 for the legacy default stream, 2 for the thread's own, or a stream's handle"))
         }
         (dlpack::CUDA, Some(number)) => {
-            let queue = u64::try_from(number).map_err(|_| argument(py, format!("`stream={number}` is no stream"), "give -1, 1, 2 or a handle"))?;
+            let queue =
+                u64::try_from(number).map_err(|_| argument(py, format!("`stream={number}` is no stream"), "give -1, 1, 2 or a handle"))?;
             Ok(Some(queue))
         }
         (_, None) => Ok(None),
-        (_, Some(number)) => Err(argument(py, format!("`stream={number}`, but the memory is the CPU's"), "leave `stream` out, or give None")),
+        (_, Some(number)) => {
+            Err(argument(py, format!("`stream={number}`, but the memory is the CPU's"), "leave `stream` out, or give None"))
+        }
     }
 }
 

@@ -51,13 +51,18 @@ impl Foreign {
         let Foreign { device, dtype, shape, strides, address } = self;
         let no_memory = || PyBufferError::new_err(format!("sizes {shape:?} with strides {strides:?} of {dtype} are no memory"));
         let size = dtype.size();
-        shape.iter().try_fold(size, |bytes, size| bytes.checked_mul(*size)).filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(no_memory)?;
+        shape
+            .iter()
+            .try_fold(size, |bytes, size| bytes.checked_mul(*size))
+            .filter(|bytes| isize::try_from(*bytes).is_ok())
+            .ok_or_else(no_memory)?;
         if shape.contains(&0) {
             return Ok(Tensor::from_bytes(&[], shape, dtype, &device));
         }
         let strided = Strided::new(shape.clone(), strides.clone()).ok_or_else(no_memory)?;
         let bytes = strided.span.checked_mul(size).filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(no_memory)?;
-        let start = (strided.before as u64).checked_mul(size as u64).and_then(|before| address.checked_sub(before)).ok_or_else(no_memory)?;
+        let start =
+            (strided.before as u64).checked_mul(size as u64).and_then(|before| address.checked_sub(before)).ok_or_else(no_memory)?;
         let alignment = device.exchange_alignment().ok_or_else(|| PyBufferError::new_err(format!("{device} exchanges no memory")))?;
         let alignment = alignment.max(size) as u64;
         let on_host = device.completes_at_once();
@@ -179,7 +184,10 @@ impl Taken {
                 let (major, minor) = (managed.as_ref().version.major, managed.as_ref().version.minor);
                 if major != VERSION.0 {
                     let message = format!("a capsule of DLPack {major}.{minor}, of which only the version is known here");
-                    return Err(PyBufferError::new_err(format!("{message}\n help: export with `max_version=({}, {})`", VERSION.0, VERSION.1)));
+                    return Err(PyBufferError::new_err(format!(
+                        "{message}\n help: export with `max_version=({}, {})`",
+                        VERSION.0, VERSION.1
+                    )));
                 }
                 if ffi::PyCapsule_SetName(raw, VERSIONED.1.as_ptr()) != 0 {
                     return Err(PyErr::fetch(capsule.py()));
@@ -292,7 +300,9 @@ fn capsule_of<'py>(x: &Bound<'py, PyAny>, device: Option<PyDevice>, copy: Option
     let py = x.py();
     if !x.hasattr("__dlpack__")? || !x.hasattr("__dlpack_device__")? {
         let kind = x.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("`x` is an object with `__dlpack__`, or a capsule, not {kind}\n help: `unigrad.asarray(x)`")));
+        return Err(PyTypeError::new_err(format!(
+            "`x` is an object with `__dlpack__`, or a capsule, not {kind}\n help: `unigrad.asarray(x)`"
+        )));
     }
     let (kind, id) = x.call_method0("__dlpack_device__")?.extract::<(i32, i32)>()?;
     let to_cpu = device.is_some_and(|to| to.0.backend() == "cpu");

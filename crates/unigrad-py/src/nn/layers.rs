@@ -165,13 +165,8 @@ pub(crate) fn linear_cross_entropy(
     label_smoothing: f64,
 ) -> PyResult<PyTensor> {
     let reduction = crate::tensor::reduction(py, reduction)?;
-    let options = unigrad::tensor::CrossEntropyOptions {
-        axis: None,
-        label_smoothing,
-        ignore_index: Some(ignore_index),
-        weight: None,
-        reduction,
-    };
+    let options =
+        unigrad::tensor::CrossEntropyOptions { axis: None, label_smoothing, ignore_index: Some(ignore_index), weight: None, reduction };
     made(py, || {
         let linear = nn::Linear { weight: weight.tensor().clone(), bias: owned(bias) };
         linear.forward(x.tensor()).cross_entropy_with(target.tensor(), &options)

@@ -58,11 +58,7 @@ impl PyOptimizer {
     /// Of groups: settings (`{"adam": {"lr": 0.1}}`) and parameters. `around` is "lookahead" or "sam", with two numbers.
     #[new]
     #[pyo3(signature = (groups, around=None))]
-    fn new(
-        py: Python<'_>,
-        groups: Vec<(String, Vec<PyRef<'_, PyTensor>>)>,
-        around: Option<(String, f64, f64)>,
-    ) -> PyResult<PyOptimizer> {
+    fn new(py: Python<'_>, groups: Vec<(String, Vec<PyRef<'_, PyTensor>>)>, around: Option<(String, f64, f64)>) -> PyResult<PyOptimizer> {
         let groups = groups.into_iter().map(|(settings, parameters)| {
             let settings = OptimizerSpec::from_json(&settings).or_raise(py)?;
             Ok((settings, tensors(&parameters)))
