@@ -221,13 +221,38 @@ pub(crate) fn as_index(op: &str, index: &Expr) -> Result<Expr, Expr> {
 }
 
 #[track_caller]
+/// A mask whose sizes are not those of the axes that it stands for.
+fn misfit(x: &Expr, items: &[IndexItem]) -> Option<(String, &'static str)> {
+    let width = |item: &IndexItem| match item {
+        IndexItem::NewAxis | IndexItem::Ellipsis => 0,
+        IndexItem::Tensor(mask) if mask.dtype() == DType::Bool => mask.rank(),
+        _ => 1,
+    };
+    let left = x.rank().checked_sub(items.iter().map(width).sum())?;
+    let mut axis = 0;
+    for item in items {
+        match item {
+            IndexItem::Ellipsis => axis += left,
+            IndexItem::Tensor(mask) if mask.dtype() == DType::Bool && !mask.is_invalid() => {
+                let (own, theirs) = (mask.shape(), x.shape().get(axis..axis + mask.rank())?.to_vec());
+                if own != theirs {
+                    return Some((format!("a mask {own:?} for axes {theirs:?} of {:?}", x.shape()), "give a mask of these sizes"));
+                }
+                axis += mask.rank();
+            }
+            item => axis += width(item),
+        }
+    }
+    None
+}
+
 pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     if x.error().is_some() {
         return Err(x.clone());
     }
     // A mask of n axes stands for n index tensors.
     let mut entries = Vec::with_capacity(items.len());
-    let mut problem = None;
+    let mut problem = misfit(x, &items);
     for item in items {
         match item {
             IndexItem::Tensor(tensor) if tensor.dtype() == DType::Bool && !tensor.is_invalid() => {

@@ -45,4 +45,5 @@ def _complex(self, /):
 Tensor.size = property(Size, doc=Size.__doc__)
 Tensor.__array_namespace__ = _array_namespace
 Tensor.to_device = _to_device
+Tensor.__bytes__ = Tensor.tobytes
 Tensor.__complex__ = _complex

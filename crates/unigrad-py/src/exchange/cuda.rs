@@ -104,7 +104,7 @@ pub(super) fn taken(given: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Te
 /// The device that knows an address; the first one for none.
 fn device_of(address: u64) -> Result<Device, unigrad::Error> {
     let first = Device::open("cuda")?;
-    let mut all = Device::all().devices.into_iter().filter(|info| info.backend == "cuda").map(|info| info.name);
+    let mut all = Device::all().devices.into_iter().filter(|info| info.backend == "cuda").map(|info| format!("cuda:{}", info.ordinal));
     let knows = |device: &Device| {
         // SAFETY: nothing reads the memory; a byte of it is asked for and given back.
         address == 0 || unsafe { device.adopt(address, 1, Box::new(())) }.is_ok()

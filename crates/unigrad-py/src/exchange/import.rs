@@ -81,8 +81,10 @@ impl Foreign {
                 // SAFETY: the caller's promise.
                 let buffer = unsafe { device.adopt(start, bytes, Box::new(owner)) }.or_raise(py)?;
                 let _here = here(py);
-                let piece = Tensor::from_buffer(buffer, [strided.span], dtype);
-                let tensor = strided.view(&piece);
+                let tensor = match strided.is_contiguous() {
+                    true => Tensor::from_buffer(buffer, shape, dtype),
+                    false => strided.view(&Tensor::from_buffer(buffer, [strided.span], dtype)),
+                };
                 if copy == Some(true) { copied(py, &tensor) } else { Ok(tensor) }
             }
             Some(why) if copy == Some(false) => {

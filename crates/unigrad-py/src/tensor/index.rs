@@ -109,12 +109,25 @@ fn clamped(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     }
 }
 
+/// What a bool alone says as a key, or a mask without axes.
+fn truth(py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+    if let Ok(truth) = key.cast::<PyBool>() {
+        return Ok(Some(truth.is_true()));
+    }
+    match key.cast::<PyTensor>() {
+        Ok(mask) if mask.get().tensor().dtype() == DType::Bool && mask.get().tensor().rank() == 0 => {
+            Ok(Some(matches!(mask.get().scalar(py, "a mask")?, super::operators::Scalar::Int(truth) if truth != 0)))
+        }
+        _ => Ok(None),
+    }
+}
+
 #[pymethods]
 impl PyTensor {
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-        if let Ok(truth) = key.cast::<PyBool>() {
+        if let Some(is_true) = truth(py, key)? {
             // One new axis, of one element or of none.
-            return made(py, || self.tensor().unsqueeze(0).narrow(0, 0, truth.is_true().into()));
+            return made(py, || self.tensor().unsqueeze(0).narrow(0, 0, is_true.into()));
         }
         let items = items(key, self.tensor())?;
         if items.iter().any(|item| matches!(item, IndexItem::Tensor(index) if index.dtype() == DType::Bool)) {
@@ -128,6 +141,10 @@ impl PyTensor {
 
     fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: Other) -> PyResult<()> {
         let x = self.tensor();
+        if let Some(is_true) = truth(py, key)? {
+            // All of it, or nothing.
+            return if is_true { self.__setitem__(py, PyEllipsis::get(py).as_any(), value) } else { Ok(()) };
+        }
         let items = items(key, x)?;
         let value = value.beside(py, x)?;
         let result = made(py, || match (items.as_slice(), value) {

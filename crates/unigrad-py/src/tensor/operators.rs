@@ -18,10 +18,33 @@ fn left(x: &PyTensor, py: Python<'_>, other: &Bound<'_, PyAny>, op: impl FnOnce(
     match Other::of(other)? {
         None => Ok(py.NotImplemented()),
         Some(other) => {
-            let other = other.beside(py, x.tensor())?;
-            made(py, || op(x.tensor(), other))?.into_py_any(py)
+            let (x, other) = (x.tensor(), other.beside(py, x.tensor())?);
+            let common = if let Operand::Tensor(other) = &other { common(x, other) } else { None };
+            match (common, other) {
+                (Some(dtype), Operand::Tensor(other)) => made(py, || op(&x.cast(dtype), Operand::Tensor(other.cast(dtype)))),
+                (_, other) => made(py, || op(x, other)),
+            }?
+            .into_py_any(py)
         }
     }
+}
+
+/// The dtype of two tensors where one has no axes and the other has some, if that is not the op's own choice: operators take a tensor without axes for
+/// one like any other, as NumPy and the array API standard do. Beside 16-bit floats a float stays as weak as in the methods and in PyTorch, so that a
+/// loss scale does not widen what it scales.
+fn common(x: &Tensor, other: &Tensor) -> Option<DType> {
+    let (a, b) = (x.dtype(), other.dtype());
+    if a == b {
+        return None;
+    }
+    let wide = match (x.rank(), other.rank()) {
+        (0, 1..) => b,
+        (1.., 0) => a,
+        _ => return None,
+    };
+    let is_of_standard = |dtype: DType| dtype.size() >= 4;
+    let both = |is: fn(DType) -> bool| is(a) && is(b);
+    (both(|dtype| dtype.is_int()) || both(|dtype| dtype.is_float()) && is_of_standard(wide)).then(|| a.promote(b))
 }
 
 /// An operator with the tensor on the right: what stands on the left becomes a tensor of rank 0, whose dtype counts as little as a number's.

@@ -18,7 +18,7 @@ macro_rules! scans {
             #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
             fn $name(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<PyDType>, axis: Option<isize>) -> PyResult<PyTensor> {
                 let dim = one_dim(dim, axis)?;
-                made(py, || cast(self.tensor(), dtype).$name(dim))
+                made(py, || cast(&cast(self.tensor(), dtype).$name(dim), dtype))
             }
         )* }
     };

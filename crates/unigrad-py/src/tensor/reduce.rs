@@ -54,7 +54,7 @@ macro_rules! reductions {
                 let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
                 made(py, || {
                     let x = cast(self.tensor(), dtype);
-                    if keeps { x.$kept(axes) } else { x.$name(axes) }
+                    cast(&if keeps { x.$kept(axes) } else { x.$name(axes) }, dtype)
                 })
             }
         )* }

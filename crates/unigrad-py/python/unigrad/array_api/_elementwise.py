@@ -97,7 +97,7 @@ trunc = _unary("trunc", _kept(Tensor.trunc), "Without what is after the point.")
 round = _unary("round", _kept(Tensor.round), "The nearest integer; of two the even one.")  # noqa: A001
 negative = _unary("negative", doc="``-x``.")
 positive = _unary("positive", lambda x: _u.asarray(x, copy=True), "``+x``: a copy.")
-sign = _unary("sign", doc="-1, 0 or 1, as each element is below, at or above 0; NaN for NaN.")
+sign = _unary("sign", lambda x: _u.where(x != x, x, x.sign()) if x.dtype.is_floating_point else x.sign(), doc="-1, 0 or 1, as each element is below, at or above 0; NaN for NaN.")
 square = _unary("square", doc="``x * x``.")
 conj = _unary("conj", lambda x: x, "The complex conjugate: of real numbers themselves.")
 real = _unary("real", lambda x: x, "The real part: of real numbers themselves.")
@@ -120,6 +120,16 @@ isnan = _unary("isnan", _flag(Tensor.isnan, False), "Whether each element is NaN
 logical_not = _unary("logical_not", doc="Not.", kinds=_BOOL)
 bitwise_invert = _unary("bitwise_invert", Tensor.__invert__, "Each bit inverted.", _BITS)
 
+
+
+def _floor_divide(x1, x2):
+    quotient = x1 // x2
+    if not quotient.dtype.is_floating_point:
+        return quotient
+    # Python's, and the operator's, is -1 for signs that differ.
+    return _u.where(x2.isinf() & x1.isfinite(), x1 / x2, quotient)
+
+
 add = _binary("add", doc="``x1 + x2``.")
 atan2 = _binary("atan2", doc="The angle of the point ``(x2, x1)``, in radians.", kinds=_FLOAT)
 bitwise_and = _binary("bitwise_and", Tensor.__and__, "``x1 & x2``.", _BITS)
@@ -130,7 +140,7 @@ bitwise_xor = _binary("bitwise_xor", Tensor.__xor__, "``x1 ^ x2``.", _BITS)
 copysign = _binary("copysign", doc="The size of ``x1`` with the sign of ``x2``.", kinds=_FLOAT)
 divide = _binary("divide", Tensor.__truediv__, "``x1 / x2``.")
 equal = _binary("equal", Tensor.__eq__, "``x1 == x2``.", _ALL)
-floor_divide = _binary("floor_divide", Tensor.__floordiv__, "``x1 // x2``.")
+floor_divide = _binary("floor_divide", _floor_divide, "``x1 // x2``; by infinity a zero of the quotient's sign.")
 greater = _binary("greater", Tensor.__gt__, "``x1 > x2``.")
 greater_equal = _binary("greater_equal", Tensor.__ge__, "``x1 >= x2``.")
 hypot = _binary("hypot", doc="``sqrt(x1 * x1 + x2 * x2)`` without overflow.", kinds=_FLOAT)

@@ -56,4 +56,4 @@ def vecdot(x1, x2, /, *, axis=-1):
     x1, x2 = _u.array_api.moveaxis(x1, axis, -1), _u.array_api.moveaxis(x2, axis, -1)
     if x1.shape[-1] != x2.shape[-1]:
         raise ValueError(f"vecdot: the sizes of the axis differ: {x1.shape[-1]} and {x2.shape[-1]}")
-    return (x1 * x2).sum(dim=-1, dtype=x1.dtype)
+    return (x1 * x2).sum(dim=-1).to(x1.dtype)
