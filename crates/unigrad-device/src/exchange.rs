@@ -29,7 +29,8 @@ impl Device {
     }
 
     /// A buffer of memory that another library has: `bytes` from `address`, as the platform's libraries know it. `owner` keeps it alive, and is
-    /// dropped when the last handle is gone and the device is through with it. It is never written.
+    /// dropped when the last handle is gone and the device is through with it. It is never written. Work on all streams comes after what this thread's
+    /// stream has waited for until now ([`Device::wait_for_queue`]).
     ///
     /// An address that is not a multiple of [`Device::exchange_alignment`] makes a buffer that can be copied from and downloaded, but no argument of a launch.
     ///
@@ -41,6 +42,8 @@ impl Device {
             return Ok(Buffer::adopted(self, None, 0, owner));
         }
         let handle = self.note(self.with_exchange(|exchange| exchange.adopt(address, bytes)))?;
+        // Who uses it on another stream comes after what this one has waited for.
+        self.inner().wrote(handle);
         Ok(Buffer::adopted(self, Some(RawBuffer { handle, bytes }), bytes, owner))
     }
 

@@ -267,6 +267,13 @@ impl Inner {
         Ok(buffer)
     }
 
+    /// Memory with this handle is there once the thread's queue comes to here.
+    pub(crate) fn wrote(&self, handle: u64) {
+        if self.queues.several() {
+            self.queues.lock().note(self.current(), &[(handle, true)]);
+        }
+    }
+
     /// Memory with this handle is not the device's any more.
     pub(crate) fn forget_uses(&self, handle: u64) {
         if self.queues.several() {

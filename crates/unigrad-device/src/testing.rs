@@ -5,7 +5,7 @@
 //! Never: part of a release build.
 
 use crate::{
-    Abilities, Discovery, Driver, Error, Executable, Flush, Health, HostMemory, Info, Launch, Link, Mark, Marks, Monitor, OpenDevice,
+    Abilities, Discovery, Driver, Error, Exchange, Executable, Flush, Health, HostMemory, Info, Launch, Link, Mark, Marks, Monitor, OpenDevice,
     Origin, Peers, Prepared, Range, RawBuffer, Run, Sequences, Slice, Stopped, Threads,
 };
 use std::{
@@ -430,6 +430,10 @@ impl Abilities for FaultyDevice {
 
     fn host_memory(&self) -> Option<&dyn HostMemory> {
         self.inner.host_memory()
+    }
+
+    fn exchange(&self) -> Option<&dyn Exchange> {
+        self.inner.exchange()
     }
 
     fn threads(&self) -> Option<&dyn Threads> {

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 use unigrad_device::{
-    Abilities, Buffer, Device, Discovery, Driver, Error, Executable, Info, Marks, OpenDevice, Origin, Peers, Range, RawBuffer, Slice,
+    Abilities, Buffer, Device, Discovery, Driver, Error, Exchange, Executable, Info, Marks, OpenDevice, Origin, Peers, Range, RawBuffer, Slice,
     Stream, Timeline, register,
     testing::{Failure, Faults, FaultyDriver, Operation},
 };
@@ -185,6 +185,45 @@ impl Abilities for Queue {
     fn peers(&self) -> Option<&dyn Peers> {
         Some(self)
     }
+
+    fn exchange(&self) -> Option<&dyn Exchange> {
+        Some(self)
+    }
+}
+
+/// Addresses are handles, and other libraries' queues are further ones of the machine.
+impl Exchange for Queue {
+    fn alignment(&self) -> usize {
+        64
+    }
+
+    fn adopt(&self, address: u64, _bytes: usize) -> Result<u64, Error> {
+        Ok(address)
+    }
+
+    fn address(&self, range: Range) -> u64 {
+        range.handle
+    }
+
+    fn queue(&self) -> Option<u64> {
+        Some(self.number as u64)
+    }
+
+    fn wait_for_queue(&self, queue: u64) -> Result<(), Error> {
+        let theirs = Queue { machine: Arc::clone(&self.machine), number: queue as usize };
+        let mark = Timeline::mark(&theirs)?.expect("a mark");
+        Timeline::wait_for_peer(self, &mark).map(drop)
+    }
+
+    fn queue_waits(&self, queue: u64) -> Result<(), Error> {
+        let theirs = Queue { machine: Arc::clone(&self.machine), number: queue as usize };
+        let mark = Timeline::mark(self)?.expect("a mark");
+        Timeline::wait_for_peer(&theirs, &mark).map(drop)
+    }
+
+    fn take_back(&self, queue: u64) -> Result<(), Error> {
+        self.wait_for_queue(queue)
+    }
 }
 
 impl Timeline for Queue {
@@ -247,8 +286,11 @@ struct Sim {
     together: Arc<Mutex<Machine>>,
 }
 
+/// The machines of devices, for another library that uses them.
+static OPENED: Mutex<Vec<(usize, Arc<Mutex<Machine>>)>> = Mutex::new(Vec::new());
+
 /// The first of the devices that are of one machine.
-const TOGETHER: usize = 48;
+const TOGETHER: usize = 90;
 
 impl Driver for Sim {
     fn backend(&self) -> &'static str {
@@ -257,7 +299,7 @@ impl Driver for Sim {
 
     fn discover(&self) -> Discovery {
         let info = |ordinal| Info { backend: "sim", ordinal, rank: 1000, software: true, ..Info::default() };
-        Discovery { devices: (0..64).map(info).collect(), problem: None }
+        Discovery { devices: (0..96).map(info).collect(), problem: None }
     }
 
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {
@@ -267,7 +309,9 @@ impl Driver for Sim {
             return Ok(Arc::new(Queue { machine: Arc::clone(&self.together), number: machine.queues.len() - 1 }));
         }
         let machine = Machine { queues: vec![VecDeque::new()], random: ordinal as u64, ..Machine::default() };
-        Ok(Arc::new(Queue { machine: Arc::new(Mutex::new(machine)), number: 0 }))
+        let machine = Arc::new(Mutex::new(machine));
+        OPENED.lock().unwrap().push((ordinal, Arc::clone(&machine)));
+        Ok(Arc::new(Queue { machine, number: 0 }))
     }
 }
 
@@ -335,6 +379,88 @@ fn random_work(seed: u64) {
 #[test]
 fn work_sees_what_was_given_before_it() {
     (0..40).for_each(random_work);
+}
+
+/// Frees another library's memory in that library's order.
+struct Theirs {
+    queue: Arc<Queue>,
+    handle: u64,
+}
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        let handle = self.handle;
+        self.queue.run(move |memory| assert!(memory.remove(&handle).is_some()));
+    }
+}
+
+/// Memory that goes to and fro between this library's streams and another library's queue, in any order that marks allow.
+fn random_exchange(seed: usize) {
+    let device = device(seed);
+    let machine = OPENED.lock().unwrap().iter().find(|(ordinal, _)| *ordinal == seed).map(|(_, machine)| Arc::clone(machine)).unwrap();
+    let number = {
+        let mut machine = machine.lock().unwrap();
+        machine.queues.push(VecDeque::new());
+        machine.queues.len() - 1
+    };
+    let theirs = Arc::new(Queue { machine, number });
+    let streams: Vec<Stream> = (0..2).map(|_| device.stream().unwrap()).collect();
+    let mut random = Machine { random: seed as u64 * 101 + 7, ..Machine::default() };
+    let mut buffers: Vec<(Buffer, u8)> = Vec::new();
+    let mut loans = Vec::new();
+    for step in 0..200 {
+        let value = step as u8;
+        let mut work = |random: &mut Machine| match random.random(5) {
+            0 => {
+                // They write; we read where it lies.
+                let handle = {
+                    let mut machine = theirs.machine();
+                    machine.n_handles += 1;
+                    machine.n_handles
+                };
+                theirs.run(move |memory| assert!(memory.insert(handle, vec![value; 256]).is_none()));
+                device.wait_for_queue(number as u64).unwrap();
+                // SAFETY: the simulated machine checks every access.
+                let buffer = unsafe { device.adopt(handle, 256, Box::new(Theirs { queue: Arc::clone(&theirs), handle })) }.unwrap();
+                assert!(buffer.is_adopted() && buffer.upload(0, &[0; 256]).is_err());
+                buffers.push((buffer, value));
+            }
+            1 => buffers.push((device.allocate_with(&[value; 256]).unwrap(), value)),
+            2 if !buffers.is_empty() => {
+                let (from, value) = buffers[random.random(buffers.len())].clone();
+                let fresh = device.allocate(256).unwrap();
+                fresh.copy_from(0, &from, 0, 256).unwrap();
+                buffers.push((fresh, value));
+            }
+            3 if !buffers.is_empty() => {
+                // They read; then, maybe long before they have, nobody here needs it any more.
+                let (buffer, value) = buffers.swap_remove(random.random(buffers.len()));
+                let loan = buffer.lend(Some(number as u64)).unwrap();
+                let place = (loan.address(), 0, 256);
+                theirs.run(move |memory| assert_eq!(part(memory, place), [value; 256], "seed {seed} step {step}"));
+                loans.push(loan);
+            }
+            _ if !buffers.is_empty() => drop(buffers.swap_remove(random.random(buffers.len()))),
+            _ => {}
+        };
+        match random.random(3) {
+            0 => work(&mut random),
+            stream => streams[stream - 1].run(|| work(&mut random)),
+        }
+        if loans.len() > random.random(8) {
+            let at = random.random(loans.len());
+            streams[at % 2].run(|| drop(loans.swap_remove(at)));
+        }
+    }
+    device.synchronize().unwrap();
+    buffers.iter().for_each(|(buffer, value)| assert_eq!(buffer.to_vec().unwrap(), [*value; 256], "seed {seed} at the end"));
+    drop((buffers, loans));
+    theirs.synchronize().unwrap();
+}
+
+#[test]
+fn memory_is_exchanged_in_order() {
+    (50..90).for_each(random_exchange);
 }
 
 #[test]

@@ -235,7 +235,8 @@ fn misfit(x: &Expr, items: &[IndexItem]) -> Option<(String, &'static str)> {
             IndexItem::Ellipsis => axis += left,
             IndexItem::Tensor(mask) if mask.dtype() == DType::Bool && !mask.is_invalid() => {
                 let (own, theirs) = (mask.shape(), x.shape().get(axis..axis + mask.rank())?.to_vec());
-                if own != theirs {
+                // A mask without elements names none, whatever the axis has.
+                if own.iter().zip(&theirs).any(|(own, size)| own != size && *own != 0) {
                     return Some((format!("a mask {own:?} for axes {theirs:?} of {:?}", x.shape()), "give a mask of these sizes"));
                 }
                 axis += mask.rank();
