@@ -93,6 +93,36 @@ thread_local! {
     static INSIDE: RefCell<Vec<NoGradGuard>> = const { RefCell::new(Vec::new()) };
 }
 
+thread_local! {
+    /// The scopes of half precision that this thread is in.
+    static CAST: RefCell<Vec<unigrad::tensor::AutocastGuard>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the thread computes inside of `with` is in a half type, where that suits it; `unigrad.autocast` makes a decorator of it.
+#[pyclass(module = "unigrad", frozen)]
+pub(crate) struct Autocast(crate::dtype::PyDType);
+
+#[pymethods]
+impl Autocast {
+    #[new]
+    fn new(py: Python<'_>, dtype: crate::dtype::PyDType) -> PyResult<Autocast> {
+        use unigrad::tensor::DType;
+        match dtype.0 {
+            DType::BF16 | DType::F16 | DType::F32 => Ok(Autocast(dtype)),
+            other => Err(crate::error::argument(py, format!("`dtype` is {other}"), "use bfloat16, float16 or float32")),
+        }
+    }
+
+    fn __enter__(&self) {
+        CAST.with_borrow_mut(|inside| inside.push(unigrad::tensor::autocast_guard(self.0.0)));
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+        drop(CAST.with_borrow_mut(Vec::pop));
+    }
+}
+
 /// What the thread computes inside of `with` keeps no way for gradients; `unigrad.no_grad` makes a decorator of it.
 #[pyclass(module = "unigrad", frozen)]
 pub(crate) struct NoGrad;

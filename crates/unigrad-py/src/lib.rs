@@ -21,6 +21,7 @@ mod nn;
 mod optim;
 mod origin;
 mod tensor;
+mod train;
 
 use pyo3::prelude::*;
 
@@ -33,7 +34,7 @@ mod _unigrad {
     #[pymodule_export]
     use crate::tensor::PyTensor;
     #[pymodule_export]
-    use autograd::{NoGrad, grad, grad_enabled};
+    use autograd::{Autocast, NoGrad, grad, grad_enabled};
     #[pymodule_export]
     use command::_run_command;
     #[pymodule_export]
@@ -55,6 +56,8 @@ mod _unigrad {
     use nn::_nn;
     #[pymodule_export]
     use optim::_optim;
+    #[pymodule_export]
+    use train::_train;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -114,6 +114,27 @@ impl Architecture {
     }
 }
 
+impl Architecture {
+    /// Of JSON, as model files have it.
+    ///
+    /// ```
+    /// use unigrad_train::network::Architecture;
+    /// let text = r#"{"input": [4], "layers": ["relu", {"dense": {"units": 3}}]}"#;
+    /// let architecture = Architecture::from_json(text)?;
+    /// assert_eq!(Architecture::from_json(&architecture.to_json()?)?, architecture);
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
+    pub fn from_json(text: &str) -> Result<Architecture> {
+        let wrong = |error: serde_json::Error| Error::argument(format!("a network's description: {error}"), "see `docs/training.md`");
+        serde_json::from_str(text).map_err(wrong)
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|error| Error::Internal(format!("an architecture that is no JSON: {error}")))
+    }
+}
+
 /// Layers by description, one after another.
 ///
 /// ```
@@ -206,6 +227,12 @@ impl Network {
         let output = built.output.shape().split_off(1);
         let metadata = BTreeMap::new();
         Ok(Network { architecture, stack: built.stack, rows: built.rows, output, device: *device, training: true, metadata })
+    }
+
+    /// The loss of the description, of a prediction and a target.
+    #[track_caller]
+    pub fn loss(&self, prediction: &Tensor, target: &Tensor) -> Result<Tensor> {
+        self.architecture.loss.build(&self.device)?.forward(prediction, target).check()
     }
 
     /// The description.

@@ -181,6 +181,27 @@ pub(crate) fn schedule<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std
 }
 
 impl TrainingConfig {
+    /// Of JSON: what files have as the section `[train]`, beside `optimizer` and `schedule`.
+    ///
+    /// ```
+    /// use unigrad_train::network::TrainingConfig;
+    /// let config = TrainingConfig::from_json(r#"{"train": {"max_epochs": 5}, "optimizer": {"sgd": {"lr": 0.1}}}"#)?;
+    /// assert_eq!((config.max_epochs, config.optimizer.lr()), (5, 0.1));
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
+    pub fn from_json(text: &str) -> Result<TrainingConfig> {
+        #[derive(Default, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        struct Whole {
+            train: TrainingConfig,
+            optimizer: OptimizerSpec,
+            schedule: Option<ScheduleSpec>,
+        }
+        let wrong = |error: serde_json::Error| Error::argument(format!("settings of a training: {error}"), "see `docs/training.md`");
+        let Whole { train, optimizer, schedule } = serde_json::from_str(text).map_err(wrong)?;
+        Ok(TrainingConfig { optimizer, schedule, ..train })
+    }
+
     /// The trainer that these settings make, for `n_batches` batches an epoch.
     pub(super) fn trainer(&self, network: &Network, n_batches: usize) -> Result<Trainer> {
         let positive = |name: &str, value: Option<f64>| match value {

@@ -5,6 +5,7 @@ import math
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import Tensor, randn, uniform
+from .parameter import set_value
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
@@ -12,9 +13,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _filled(tensor, value):
-    tensor.copy_(value.detach())
-    return tensor
+_filled = set_value
 
 
 def _uniform(shape, low, high, like):

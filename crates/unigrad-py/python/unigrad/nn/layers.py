@@ -7,7 +7,7 @@ from .._errors import ArgumentError
 from .._unigrad import Tensor, _nn, arange, full, randn, tensor, uniform
 from . import functional as F
 from .module import Module
-from .parameter import Parameter
+from .parameter import Parameter, set_value
 
 __all__ = [
     "AlphaDropout", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "ChannelShuffle", "CosineSimilarity", "CrossMapLRN2d", "Dropout",
@@ -52,11 +52,9 @@ class Linear(Module):
         self.in_features = _check.size("in_features", in_features)
         self.out_features = _check.size("out_features", out_features)
         self.weight = _uniform((self.out_features, self.in_features), self.in_features, dtype, device)
-        self.bias = None
+        self.register_parameter("bias", None)
         if _check.flag("bias", bias):
             self.bias = _uniform((self.out_features,), self.in_features, dtype, device)
-        else:
-            self.register_parameter("bias", None)
 
     def forward(self, input):
         """``[.., in_features]`` to ``[.., out_features]``."""
@@ -227,9 +225,9 @@ class _Running(Module):
     def reset_running_stats(self):
         """Running statistics as before the first batch."""
         if self.track_running_stats:
-            self.running_mean.copy_(self.running_mean * 0.0)
-            self.running_var.copy_(self.running_var * 0.0 + 1.0)
-            self.num_batches_tracked.copy_(self.num_batches_tracked * 0)
+            set_value(self.running_mean, self.running_mean * 0.0)
+            set_value(self.running_var, self.running_var * 0.0 + 1.0)
+            set_value(self.num_batches_tracked, self.num_batches_tracked * 0)
 
     def _checked(self, input):
         _check.tensor("input", input)

@@ -9,7 +9,7 @@ from collections import OrderedDict, namedtuple
 from .. import _check
 from .._errors import ArgumentError, StateDictError
 from .._unigrad import Device, DType, Tensor, _nn
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, set_value
 
 __all__ = ["Module"]
 
@@ -458,7 +458,7 @@ class Module:
             if assign and (value.dtype != tensor.dtype or value.device != tensor.device):
                 if value.dtype.is_floating_point and tensor.dtype.is_floating_point:
                     _nn.move_tensors([tensor], value.device, value.dtype)
-            tensor.copy_(value.detach())
+            set_value(tensor, value)
         for name, module in extras.items():
             if name in state_dict:
                 module.set_extra_state(state_dict[name])

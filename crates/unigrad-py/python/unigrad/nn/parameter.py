@@ -1,9 +1,19 @@
 """Tensors of modules: parameters, which are trained, and buffers, which are not."""
 
 from .. import _check
-from .._unigrad import Tensor
+from .._unigrad import NoGrad, Tensor
 
 __all__ = ["Buffer", "Parameter"]
+
+
+def set_value(tensor, value):
+    """Gives a tensor another value, for all who hold it; no gradient knows. Returns the tensor."""
+    inside = NoGrad()
+    inside.__enter__()
+    try:
+        return tensor.copy_(value.detach())
+    finally:
+        inside.__exit__()
 
 
 class Parameter(Tensor):

@@ -3,6 +3,7 @@
 from ... import _check
 from ..._errors import ArgumentError
 from ..._unigrad import Tensor, _nn, concat
+from ..parameter import set_value
 from . import parametrizations, rnn
 from .parametrizations import remove_parametrizations, spectral_norm, weight_norm
 
@@ -78,5 +79,5 @@ def vector_to_parameters(vec, parameters):
         raise ArgumentError(f"argument 'vec' is {list(vec.shape)}, for {count} elements\n help: give a vector of as many")
     start = 0
     for parameter in parameters:
-        parameter.copy_(vec[start : start + parameter.numel()].reshape(parameter.shape).detach())
+        set_value(parameter, vec[start : start + parameter.numel()].reshape(parameter.shape))
         start += parameter.numel()

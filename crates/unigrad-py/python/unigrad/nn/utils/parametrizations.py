@@ -4,7 +4,7 @@ from ... import _check
 from ..._errors import ArgumentError
 from ..._unigrad import randn
 from ..module import Module
-from ..parameter import Parameter
+from ..parameter import Parameter, set_value
 
 __all__ = ["remove_parametrizations", "spectral_norm", "weight_norm"]
 
@@ -57,8 +57,8 @@ class _SpectralNorm(Module):
         for _ in range(n):
             u = self._unit(matrix @ v)
             v = self._unit(matrix.T @ u)
-        own._u.copy_(u)
-        own._v.copy_(v)
+        set_value(own._u, u)
+        set_value(own._v, v)
 
     def forward(self):
         if self.training:

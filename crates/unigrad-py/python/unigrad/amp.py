@@ -1,0 +1,117 @@
+"""Mixed precision: products, convolutions and attention in a half type, and a loss scale.
+
+>>> import unigrad as ug
+>>> with ug.amp.autocast(dtype=ug.bfloat16):
+...     y = ug.ones(2, 2) @ ug.ones(2, 2)
+>>> y.dtype
+unigrad.bfloat16
+"""
+
+import functools
+
+from . import _check
+from ._unigrad import DType, _optim
+from ._unigrad import Autocast as _Autocast
+from .optim.optimizer import Optimizer
+
+__all__ = ["GradScaler", "autocast"]
+
+
+class autocast:  # noqa: N801
+    """Inside, ops that half types suit are computed in ``dtype``, the rest as it is: ``with autocast(): ..``, or a decorator.
+
+    >>> import unigrad as ug
+    >>> with ug.autocast():
+    ...     print((ug.ones(1, 1) @ ug.ones(1, 1)).dtype)
+    unigrad.bfloat16
+    """
+
+    def __init__(self, device_type=None, dtype=None, enabled=True, cache_enabled=None):
+        if isinstance(device_type, DType):
+            device_type, dtype = None, device_type
+        self.dtype = DType("bfloat16" if dtype is None else dtype)
+        self.enabled = _check.flag("enabled", enabled)
+        self._inside = _Autocast(self.dtype)
+
+    def __enter__(self):
+        if self.enabled:
+            self._inside.__enter__()
+        return self
+
+    def __exit__(self, *raised):
+        if self.enabled:
+            self._inside.__exit__(*raised)
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def inside(*args, **kwargs):
+            with autocast(dtype=self.dtype, enabled=self.enabled):
+                return function(*args, **kwargs)
+
+        return inside
+
+
+class GradScaler:
+    """A loss scale for ``float16``, which adapts: ``scaler.scale(loss).backward()``, ``scaler.step(optimizer)``, ``scaler.update()``.
+
+    A step whose gradients overflow changes nothing but the scale; all of it is one evaluation.
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.ones(1))
+    >>> optimizer, scaler = ug.optim.SGD([w], lr=0.5), ug.amp.GradScaler(device="cpu")
+    >>> scaler.scale((w * w).sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> w.item(), scaler.get_scale()
+    (0.0, 65536.0)
+    """
+
+    def __init__(self, device=None, init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        from . import default_device
+
+        self._enabled = _check.flag("enabled", enabled)
+        numbers = {"init_scale": init_scale, "growth_factor": growth_factor, "backoff_factor": backoff_factor}
+        numbers = [_check.number(name, value) for name, value in numbers.items()]
+        device = default_device() if device is None else device
+        self._inner = _optim.Scaler(device, *numbers, _check.positive("growth_interval", growth_interval))
+
+    def scale(self, loss):
+        """The loss times the scale: what ``backward`` is called on."""
+        return self._inner.scale(_check.tensor("loss", loss)) if self._enabled else loss
+
+    def _optimizer(self, optimizer):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"argument 'optimizer': an optimizer is wanted, not {_check._kind(optimizer)}")
+        optimizer._update_settings()
+        return optimizer._inner
+
+    def unscale_(self, optimizer):
+        """Divides the gradients by the scale: to clip them, say, before ``step``."""
+        if self._enabled:
+            self._inner.unscale(self._optimizer(optimizer))
+
+    def step(self, optimizer):
+        """A step with the gradients divided by the scale; none if one of them is not finite. Adapts the scale."""
+        inner = self._optimizer(optimizer)
+        self._inner.step(inner) if self._enabled else inner.step()
+
+    def update(self, new_scale=None):
+        """Nothing: ``step`` adapts the scale, on the device."""
+
+    def get_scale(self):
+        """The scale; waits for the device."""
+        return self._inner.get_scale() if self._enabled else 1.0
+
+    def is_enabled(self):
+        """Whether it scales."""
+        return self._enabled
+
+    def state_dict(self):
+        """Scale and count."""
+        return self._inner.state() if self._enabled else {}
+
+    def load_state_dict(self, state_dict):
+        """Continues from a ``state_dict``."""
+        if not isinstance(state_dict, dict):
+            raise TypeError(f"argument 'state_dict': a dict is wanted, not {_check._kind(state_dict)}")
+        if self._enabled:
+            self._inner.load_state(state_dict)

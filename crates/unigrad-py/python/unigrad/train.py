@@ -1,0 +1,449 @@
+"""Trainers, callbacks, and networks by description.
+
+>>> import unigrad as ug
+>>> x = ug.randn(64, 2)
+>>> loader = ug.data.DataLoader(ug.data.TensorDataset(x, (x[:, 0] > x[:, 1]).cast("int64")), batch_size=16)
+>>> model = ug.nn.Linear(2, 2)
+>>> trainer = ug.Trainer(max_epochs=2, metrics=[ug.metrics.Accuracy()])
+>>> run = trainer.fit(model, ug.nn.CrossEntropyLoss(), ug.optim.AdamW(model.parameters(), lr=0.1), loader)
+>>> sorted(run.history), run.n_steps
+(['accuracy', 'loss'], 8)
+"""
+
+import json
+import os
+from dataclasses import dataclass, field
+
+from . import _check
+from ._errors import ArgumentError
+from ._unigrad import Tensor, _train, tensor
+from .metrics import Metric
+from .nn.module import Module
+from .optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from .optim.optimizer import Optimizer
+
+__all__ = ["EMA", "SWA", "Callback", "EarlyStopping", "KeepBest", "Network", "Run", "TensorBoard", "Trainer"]
+
+
+class Callback:
+    """What a program does beside the training: a class of one's own has some of these methods. Each gets the run's state: ``run.epoch``, ``run.step``,
+    ``run.lr``, ``run.loss``, ``run.history``; ``run.stop(why)`` ends it. ``state_dict`` (texts by name) is kept in checkpoints.
+    """
+
+    def on_run_begin(self, run):
+        """Before the first step."""
+
+    def on_epoch_begin(self, run):
+        """Before the first batch of an epoch."""
+
+    def on_step_end(self, run):
+        """After a step; its loss may not be known yet."""
+
+    def on_validation_begin(self, run):
+        """Before validation."""
+
+    def on_validation_end(self, run):
+        """After validation."""
+
+    def on_epoch_end(self, run):
+        """After an epoch, when its figures are in the history."""
+
+    def on_run_end(self, run):
+        """After the last step, however the run ended, but for an error."""
+
+
+class _Native(Callback):
+    def _native(self):
+        return dict(self.__dict__)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items() if name != 'kind')})"
+
+
+def _metric_name(metric):
+    if not isinstance(metric, str):
+        raise TypeError(f"argument 'metric': a name is wanted, not {_check._kind(metric)}")
+    return metric
+
+
+class EarlyStopping(_Native):
+    """Ends a run whose metric has not become better for ``patience`` values; with ``restore_best`` the best weights are put back."""
+
+    def __init__(self, metric="val_loss", mode="min", patience=3, min_delta=0.0, restore_best=False):
+        self.kind, self.metric, self.mode = "early_stopping", _metric_name(metric), _check.one_of("mode", mode, ("min", "max"))
+        self.patience, self.min_delta = _check.size("patience", patience), _check.number("min_delta", min_delta, 0.0)
+        self.restore_best = _check.flag("restore_best", restore_best)
+
+
+class KeepBest(_Native):
+    """Keeps the weights of the ``n`` best epochs in the run's folder."""
+
+    def __init__(self, metric="val_loss", mode="min", n=1):
+        self.kind, self.metric, self.mode = "keep_best", _metric_name(metric), _check.one_of("mode", mode, ("min", "max"))
+        self.n = _check.positive("n", n)
+
+
+class EMA(_Native):
+    """Exponential averages of the weights, which validation and the result use."""
+
+    def __init__(self, decay=0.999):
+        self.kind, self.decay = "ema", _check.probability("decay", decay)
+
+
+class SWA(_Native):
+    """Equal averages of the weights from an epoch on, which validation and the result use."""
+
+    def __init__(self, start):
+        self.kind, self.start = "swa", _check.size("start", start)
+
+
+class TensorBoard(_Native):
+    """Writes event files for TensorBoard into the run's folder."""
+
+    def __init__(self):
+        self.kind = "tensorboard"
+
+
+@dataclass
+class Run:
+    """What came of a run: ``history`` has figures of epochs by name (``loss``, ``val_loss``, ``accuracy``, ..), ``ended`` says why it ended."""
+
+    history: dict
+    ended: str
+    n_steps: int
+    lr: list = field(default_factory=list)
+    seconds: list = field(default_factory=list)
+    step_losses: list = field(default_factory=list)
+    profile: str = None
+
+
+class _Stepper(Callback):
+    """Steps a scheduler, after each epoch or each step."""
+
+    def __init__(self, scheduler, per_step):
+        self.scheduler, self.per_step = scheduler, per_step
+
+    def on_step_end(self, run):
+        if self.per_step:
+            self.scheduler.step()
+
+    def on_epoch_end(self, run):
+        if self.per_step:
+            return
+        if isinstance(self.scheduler, ReduceLROnPlateau):
+            figures = run.history
+            self.scheduler.step(figures.get("val_loss", figures.get("loss"))[-1])
+        else:
+            self.scheduler.step()
+
+    def state_dict(self):
+        return {"scheduler": json.dumps({name: value for name, value in self.scheduler.state_dict().items() if _is_plain(value)})}
+
+    def load_state_dict(self, state):
+        if "scheduler" in state:
+            self.scheduler.load_state_dict(json.loads(state["scheduler"]))
+
+
+def _is_plain(value):
+    return isinstance(value, (int, float, str, bool, list))
+
+
+def _moved(batch, device):
+    if isinstance(batch, Tensor):
+        return batch.to(device)
+    if hasattr(batch, "__array__"):
+        return tensor(batch, device=device)
+    if isinstance(batch, dict):
+        return {name: _moved(part, device) for name, part in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(_moved(part, device) for part in batch)
+    return batch
+
+
+class Trainer:
+    """A loop that trains a model, and what belongs to a run: validation, metrics, callbacks, checkpoints and exact resume, a history, a report.
+
+    ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
+    ``precision`` is "f32", "bf16" or "f16"; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
+    epoch, or with ``scheduler_per_step`` after each step.
+    """
+
+    def __init__(
+        self,
+        max_epochs=None,
+        max_steps=None,
+        *,
+        metrics=(),
+        callbacks=(),
+        device=None,
+        seed=None,
+        folder=None,
+        resume=False,
+        checkpoint_every=None,
+        validate_every=1,
+        accumulate=1,
+        clip_norm=None,
+        clip_value=None,
+        precision="f32",
+        scheduler=None,
+        scheduler_per_step=False,
+        time_limit=None,
+        read_every=None,
+        gradient_checkpointing=False,
+        train_metrics=True,
+        profile=None,
+        report=True,
+        title=None,
+        verbose=False,
+    ):
+        def count(name, value):
+            return None if value is None else _check.positive(name, value)
+
+        def above(name, value):
+            return None if value is None else _check.number(name, value, above=0.0)
+
+        self.settings = {
+            "max_epochs": count("max_epochs", 1 if max_epochs is None and max_steps is None else max_epochs),
+            "max_steps": count("max_steps", max_steps),
+            "seed": None if seed is None else _check.whole("seed", seed, 0),
+            "folder": None if folder is None else _path("folder", folder),
+            "resume": _check.flag("resume", resume),
+            "checkpoint_every": count("checkpoint_every", checkpoint_every),
+            "validate_every": count("validate_every", validate_every),
+            "accumulate": count("accumulate", accumulate),
+            "clip_norm": above("clip_norm", clip_norm),
+            "clip_value": above("clip_value", clip_value),
+            "precision": _check.one_of("precision", precision, ("f32", "bf16", "f16")),
+            "time_limit": None if time_limit is None else _check.number("time_limit", time_limit, 0.0, 1e9),
+            "read_every": count("read_every", read_every),
+            "gradient_checkpointing": _check.flag("gradient_checkpointing", gradient_checkpointing),
+            "train_metrics": _check.flag("train_metrics", train_metrics),
+            "profile": count("profile", profile),
+            "report": _check.flag("report", report),
+            "title": title if title is None or isinstance(title, str) else _path("title", title),
+            "verbose": _check.flag("verbose", verbose),
+        }
+        self.metrics = self._all("metrics", metrics, lambda metric: isinstance(metric, Metric) and hasattr(metric, "_inner"))
+        events = ("on_run_begin", "on_epoch_begin", "on_step_end", "on_validation_begin", "on_validation_end", "on_epoch_end", "on_run_end")
+        self.callbacks = self._all("callbacks", callbacks, lambda callback: any(hasattr(callback, event) for event in events))
+        if scheduler is not None and not isinstance(scheduler, (LRScheduler, ReduceLROnPlateau)):
+            raise TypeError(f"argument 'scheduler': one of `optim.lr_scheduler` is wanted, not {_check._kind(scheduler)}")
+        self.scheduler, self.scheduler_per_step = scheduler, _check.flag("scheduler_per_step", scheduler_per_step)
+        self.device = device
+
+    @staticmethod
+    def _all(name, given, fits):
+        if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+            raise TypeError(f"argument '{name}': a list is wanted, not {_check._kind(given)}")
+        given = list(given)
+        for one in given:
+            if not fits(one):
+                raise TypeError(f"argument '{name}': a {_check._kind(one)} is none of them")
+        return given
+
+    def fit(self, model, loss, optimizer, train, validation=None, *, step=None):
+        """Trains ``model`` on the batches of ``train``, which are pairs of inputs and targets: ``loss(model(inputs), targets)``. Returns a ``Run``.
+
+        Another step is a function ``step(model, batch)``, which returns a loss, or a loss, a prediction and a target (for metrics); ``loss`` is then ``None``.
+        An exception leaves the model as it was before the step that failed.
+        """
+        if not isinstance(model, Module):
+            raise TypeError(f"argument 'model': a Module is wanted, not {_check._kind(model)}")
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"argument 'optimizer': one of `unigrad.optim` is wanted, not {_check._kind(optimizer)}")
+        step = self._step_of(loss) if step is None else _check.call("step", step)
+        parameters = [(name, value) for name, value in model.named_parameters()]
+        if not parameters:
+            raise ArgumentError("argument 'model' has no parameters\n help: give one that learns")
+        device = parameters[0][1].device if self.device is None else self.device
+
+        def run_step(batch, training):
+            batch = _moved(batch, device)
+            given = step(model, batch)
+            value, scored = (given[0], [(given[1], given[2])]) if isinstance(given, tuple) else (given, [])
+            if not isinstance(value, Tensor):
+                raise TypeError(f"argument 'step': it returned a {_check._kind(value)}; a loss, a tensor of one element, is wanted")
+            return value, _items(batch), scored
+
+        callbacks = list(self.callbacks)
+        if self.scheduler is not None:
+            callbacks.append(_Stepper(self.scheduler, self.scheduler_per_step))
+        came = _train.fit(
+            run_step,
+            model.train,
+            optimizer._update_settings,
+            parameters,
+            [(name, buffer) for name, buffer in model.named_buffers()],
+            optimizer._inner,
+            self._source("train", train),
+            None if validation is None else self._source("validation", validation),
+            [metric._inner for metric in self.metrics],
+            callbacks,
+            device,
+            {name: value for name, value in self.settings.items() if value is not None},
+        )
+        return Run(**came)
+
+    @staticmethod
+    def _step_of(loss):
+        _check.call("loss", loss)
+
+        def step(model, batch):
+            if not isinstance(batch, (list, tuple)) or len(batch) < 2:
+                raise TypeError(f"argument 'train': pairs of inputs and targets are wanted, not {_check._kind(batch)}; or give `step`")
+            *inputs, target = batch
+            prediction = model(*inputs)
+            return loss(prediction, target), prediction, target
+
+        return step
+
+    @staticmethod
+    def _source(name, loader):
+        if isinstance(loader, (str, bytes, dict)) or not hasattr(loader, "__iter__") or not hasattr(loader, "__len__"):
+            raise TypeError(f"argument '{name}': a DataLoader, or a list of batches, is wanted, not {_check._kind(loader)}")
+        n_batches = len(loader)
+        dataset = getattr(loader, "dataset", None)
+        n_items = len(dataset) if hasattr(dataset, "__len__") else n_batches
+        if n_batches == 0:
+            raise ArgumentError(f"argument '{name}' has no batches\n help: give at least one")
+        return loader, n_batches, n_items
+
+
+def _items(batch):
+    while isinstance(batch, (list, tuple, dict)):
+        batch = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
+    return batch.shape[0] if isinstance(batch, Tensor) and batch.ndim else 1
+
+
+def _path(name, path):
+    try:
+        return os.fspath(path)
+    except TypeError:
+        raise TypeError(f"argument '{name}': a path is wanted, not {_check._kind(path)}") from None
+
+
+def _array(name, value):
+    if isinstance(value, Tensor):
+        return value
+    try:
+        return tensor(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"argument '{name}': {error}") from None
+
+
+class Network(Module):
+    """A network by description, as model files and configuration files have it: layers infer their inputs' sizes from what comes before.
+
+    >>> import unigrad as ug
+    >>> network = ug.Network([1, 28, 28], [{"conv2d": {"channels": 8, "kernel": 3}}, "relu", "flatten", {"dense": {"units": 10}}], seed=1)
+    >>> network(ug.zeros(2, 1, 28, 28)).shape
+    (2, 10)
+    """
+
+    def __init__(self, input, layers=None, loss=None, *, seed=None, device=None):
+        super().__init__()
+        if isinstance(input, _train.Network):
+            self._adopt(input)
+            return
+        if isinstance(layers, (str, bytes, dict)) or not hasattr(layers, "__iter__"):
+            raise TypeError(f"argument 'layers': a list of names and dicts is wanted, not {_check._kind(layers)}")
+        described = {"input": list(_check.shape("input", input)), "layers": list(layers)}
+        if loss is not None:
+            described["loss"] = loss
+        seed = None if seed is None else _check.whole("seed", seed, 0)
+        self._adopt(_train.Network(_json("layers", described), seed, device))
+
+    def _adopt(self, native):
+        self.__dict__["_native"] = native
+        for kind, tensors in (("_parameters", native.parameters()), ("_buffers", native.buffers())):
+            for name, value in tensors:
+                # The handles are the network's own.
+                self.__dict__[kind][name] = value
+
+    def forward(self, input):
+        """``[batch, input..]`` to ``[batch, output..]``."""
+        return self._native.forward(_check.tensor("input", input))
+
+    def train(self, mode=True):
+        """Layers behave as in training. Returns the network."""
+        self.training = _check.flag("mode", mode)
+        self._native.train(self.training)
+        return self
+
+    @property
+    def architecture(self):
+        """The description: a dict of ``input``, ``layers`` and ``loss``."""
+        return json.loads(self._native.architecture())
+
+    @property
+    def input_shape(self):
+        """The shape of one example, without the batch."""
+        return tuple(self._native.shapes()[0])
+
+    @property
+    def output_shape(self):
+        """The shape of what is made of one example, without the batch."""
+        return tuple(self._native.shapes()[1])
+
+    def summary(self, batch_size=32):
+        """Its layers in numbers."""
+        return self._native.summary(_check.positive("batch_size", batch_size))
+
+    def loss(self, prediction, target):
+        """The loss of the description."""
+        return self._native.loss(_check.tensor("prediction", prediction), _check.tensor("target", target))
+
+    def fit(self, inputs, targets, *, optimizer=None, schedule=None, **train):
+        """Trains on arrays, by the settings of configuration files: ``fit(x, y, optimizer={"adamw": {"lr": 1e-3}}, max_epochs=5, validation_split=0.2)``.
+
+        Returns figures by name: ``loss``, ``val_loss``, ``accuracy``, and so on.
+        """
+        settings = {"train": train}
+        if optimizer is not None:
+            settings["optimizer"] = {optimizer: {}} if isinstance(optimizer, str) else optimizer
+        if schedule is not None:
+            settings["schedule"] = {schedule: {}} if isinstance(schedule, str) else schedule
+        figures, judged = self._native.fit(_array("inputs", inputs), _array("targets", targets), _json("train", settings))
+        return {**figures, **{f"val_{name}": values for name, values in judged.items()}}
+
+    def evaluate(self, inputs, targets):
+        """The loss, and the usual metric, by name."""
+        return self._native.evaluate(_array("inputs", inputs), _array("targets", targets))
+
+    def predict(self, inputs, kind="scores"):
+        """What the network makes of examples, as many as there are: "scores", "probabilities" or "classes"."""
+        kind = _check.one_of("kind", kind, ("scores", "probabilities", "classes"))
+        return self._native.predict(_array("inputs", inputs), kind)
+
+    def save(self, path):
+        """Replaces a safetensors file by description and weights."""
+        self._native.save(_path("path", path))
+
+    @classmethod
+    def load(cls, path, device=None):
+        """The network of a file that ``save``, or ``unigrad train``, wrote."""
+        return cls(_train.Network.load(_path("path", path), device))
+
+    def extra_repr(self):
+        return "\n".join(json.dumps(layer) for layer in self.architecture["layers"])
+
+    def __deepcopy__(self, memo):
+        made = _rebuild_network(self._native.architecture(), {name: value.detach() for name, value in self.state_dict().items()}, self.training)
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild_network, (self._native.architecture(), dict(self.state_dict()), self.training)
+
+
+def _rebuild_network(architecture, state, training):
+    network = Network(_train.Network(architecture, 0, None))
+    network.load_state_dict(state)
+    return network.train(training)
+
+
+def _json(name, value):
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"argument '{name}': {error}") from None

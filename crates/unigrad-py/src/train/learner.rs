@@ -1,0 +1,242 @@
+//! What a run of the crates asks of a model of Python: batches, forward passes, steps.
+//!
+//! Always: an exception of Python ends the run, and is what `fit` raises. The interpreter's lock is free while a step is planned, compiled and run.
+
+use crate::{
+    nn::Tensors,
+    optim::{PyOptimizer, carried},
+    tensor::PyTensor,
+};
+use pyo3::prelude::*;
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use unigrad::{
+    Error, Result,
+    data::Source,
+    nn::{HostTensor, Module, Optimize},
+    tensor::{Device, Tensor, no_grad},
+    train::{Learner, Outcome, StepSettings, descend},
+};
+
+/// The first exception of a run.
+#[derive(Clone, Default)]
+pub(crate) struct Raised(Rc<RefCell<Option<PyErr>>>);
+
+impl Raised {
+    /// Keeps an exception; the error that carries it through the crates.
+    pub(crate) fn keep(&self, error: PyErr) -> Error {
+        let told = carried(&error);
+        self.0.borrow_mut().get_or_insert(error);
+        told
+    }
+
+    /// The exception, if there was one.
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.0.borrow_mut().take()
+    }
+}
+
+/// An optimizer of Python.
+pub(crate) struct Released(pub(crate) Py<PyOptimizer>);
+
+impl Released {
+    fn with<T: Send>(&self, work: impl FnOnce(&mut dyn Optimize) -> Result<T> + Send) -> Result<T> {
+        Python::attach(|py| {
+            let optimizer = self.0.bind(py).get();
+            py.detach(|| work(&mut *optimizer.lock()?))
+        })
+    }
+}
+
+impl Optimize for Released {
+    fn parameters(&self) -> Vec<Tensor> {
+        self.with(|optimizer| Ok(optimizer.parameters())).unwrap_or_default()
+    }
+
+    fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
+        self.with(|optimizer| optimizer.minimize(loss, also))
+    }
+
+    fn minimize_by(&mut self, forward: &mut dyn FnMut() -> Result<(Tensor, Vec<Tensor>)>) -> Result<Tensor> {
+        let needs = Python::attach(|py| self.0.bind(py).get().lock().map(|optimizer| optimizer.needs_closure()))?;
+        if !needs {
+            let (loss, also) = forward()?;
+            self.minimize(&loss, &also.iter().collect::<Vec<_>>())?;
+            return Ok(loss);
+        }
+        Python::attach(|py| {
+            let _keeps = crate::autograd::retain();
+            self.0.bind(py).get().lock()?.minimize_by(forward)
+        })
+    }
+
+    fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()> {
+        self.with(|optimizer| optimizer.step_guarded(guard, also))
+    }
+
+    fn zero_grad(&self) {
+        self.parameters().iter().for_each(Tensor::zero_grad);
+    }
+
+    fn n_steps(&self) -> u64 {
+        self.with(|optimizer| Ok(optimizer.n_steps())).unwrap_or(0) // DEFAULT: an optimizer at work is told by its step
+    }
+
+    fn lr(&self) -> f64 {
+        self.with(|optimizer| Ok(optimizer.lr())).unwrap_or(f64::NAN) // DEFAULT: an optimizer at work is told by its step
+    }
+
+    fn set_lr(&mut self, lr: f64) {
+        // An optimizer at work is told by its step.
+        _ = self.with(|optimizer| {
+            optimizer.set_lr(lr);
+            Ok(())
+        });
+    }
+
+    fn set_lr_factor(&mut self, factor: f64) {
+        // An optimizer at work is told by its step.
+        _ = self.with(|optimizer| {
+            optimizer.set_lr_factor(factor);
+            Ok(())
+        });
+    }
+
+    fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
+        self.with(|optimizer| optimizer.state_dict())
+    }
+
+    fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
+        self.with(|optimizer| optimizer.load_state_dict(state, n_steps))
+    }
+
+    fn state_bytes(&self) -> usize {
+        self.with(|optimizer| Ok(optimizer.state_bytes())).unwrap_or(0) // DEFAULT: nothing is known of an optimizer at work
+    }
+
+    fn values_in_use(&self) -> Result<Option<Vec<Tensor>>> {
+        self.with(|optimizer| optimizer.values_in_use())
+    }
+
+    fn set_training(&mut self, training: bool) -> Result<()> {
+        self.with(|optimizer| optimizer.set_training(training))
+    }
+}
+
+/// A model of Python that learns.
+pub(crate) struct PyLearner {
+    /// `step(batch, training)`: the loss, how many items it is the mean of, and pairs of predictions and targets.
+    pub(crate) step: Py<PyAny>,
+    /// `train(mode)` of the model.
+    pub(crate) train: Py<PyAny>,
+    /// Called before each step: takes over settings of the optimizer that have changed.
+    pub(crate) before: Py<PyAny>,
+    pub(crate) tensors: Tensors,
+    pub(crate) optimizer: Released,
+    pub(crate) raised: Raised,
+}
+
+type Given<'py> = (PyRef<'py, PyTensor>, usize, Vec<(PyRef<'py, PyTensor>, PyRef<'py, PyTensor>)>);
+
+impl PyLearner {
+    fn forward(step: &Py<PyAny>, raised: &Raised, batch: &Py<PyAny>, training: bool) -> Result<Outcome> {
+        Python::attach(|py| {
+            let run = || -> PyResult<Outcome> {
+                py.check_signals()?;
+                let result = step.bind(py).call1((batch.bind(py), training))?;
+                let (loss, n_items, scored): Given<'_> = result.extract()?;
+                let mut outcome = Outcome::new(loss.tensor().clone(), n_items);
+                for (prediction, target) in &scored {
+                    outcome = outcome.scored(prediction.tensor(), target.tensor());
+                }
+                Ok(outcome)
+            };
+            run().map_err(|error| raised.keep(error))
+        })
+    }
+}
+
+impl Learner for PyLearner {
+    type Batch = Py<PyAny>;
+
+    fn modules(&self) -> Vec<(&str, &dyn Module)> {
+        vec![("", &self.tensors)]
+    }
+
+    fn set_training(&mut self, training: bool) {
+        Python::attach(|py| {
+            if let Err(error) = self.train.bind(py).call1((training,)) {
+                self.raised.keep(error);
+            }
+        });
+    }
+
+    fn optimizers(&self) -> Vec<(&str, &dyn Optimize)> {
+        vec![("", &self.optimizer)]
+    }
+
+    fn optimizers_mut(&mut self) -> Vec<(&str, &mut dyn Optimize)> {
+        vec![("", &mut self.optimizer)]
+    }
+
+    fn train_step(&mut self, batches: &[Py<PyAny>], settings: &StepSettings) -> Result<Outcome> {
+        Python::attach(|py| self.before.bind(py).call0().map(drop).map_err(|error| self.raised.keep(error)))?;
+        let buffers: Vec<Tensor> = match batches {
+            [_] => Vec::new(),
+            _ => self.tensors.buffers.iter().map(|(_, tensor)| tensor.clone()).collect(),
+        };
+        let (step, raised) = (&self.step, &self.raised);
+        descend(&mut self.optimizer, &buffers, batches, settings, |batch| PyLearner::forward(step, raised, batch, true))
+    }
+
+    fn evaluate(&mut self, batch: &Py<PyAny>) -> Result<Outcome> {
+        no_grad(|| PyLearner::forward(&self.step, &self.raised, batch, false))
+    }
+}
+
+/// A loader of Python.
+pub(crate) struct PySource {
+    pub(crate) loader: Py<PyAny>,
+    pub(crate) n_batches: usize,
+    pub(crate) n_items: usize,
+    pub(crate) raised: Raised,
+}
+
+impl Source for PySource {
+    type Batch = Py<PyAny>;
+
+    fn n_items(&self) -> usize {
+        self.n_items
+    }
+
+    fn n_batches(&self) -> usize {
+        self.n_batches
+    }
+
+    fn batches(&self, epoch: u64, first: usize, _device: &Device) -> Result<Box<dyn Iterator<Item = Result<Py<PyAny>>> + '_>> {
+        let begin = |py: Python<'_>| -> PyResult<Py<PyAny>> {
+            let loader = self.loader.bind(py);
+            if let Ok(set_epoch) = loader.getattr("set_epoch") {
+                set_epoch.call1((epoch,))?;
+            }
+            Ok(loader.call_method0("__iter__")?.unbind())
+        };
+        let iterator = Python::attach(|py| begin(py).map_err(|error| self.raised.keep(error)))?;
+        let mut ended = false;
+        let all = std::iter::from_fn(move || {
+            if ended {
+                return None;
+            }
+            let next = Python::attach(|py| {
+                let next = iterator.bind(py).call_method0("__next__");
+                match next {
+                    Ok(batch) => Some(Ok(batch.unbind())),
+                    Err(error) if error.is_instance_of::<pyo3::exceptions::PyStopIteration>(py) => None,
+                    Err(error) => Some(Err(self.raised.keep(error))),
+                }
+            });
+            ended = !matches!(next, Some(Ok(_)));
+            next
+        });
+        Ok(Box::new(all.skip(first)))
+    }
+}

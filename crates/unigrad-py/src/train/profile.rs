@@ -1,0 +1,94 @@
+//! Where the time of a program goes.
+
+use crate::error::{OrRaise, argument};
+use pyo3::{prelude::*, types::PyTuple};
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+use unigrad::device::profile::{Profile, Profiler};
+
+enum State {
+    Idle,
+    Running(Profiler),
+    Done(Box<Profile>),
+}
+
+/// Profiles what devices do between `__enter__` and `__exit__`.
+#[pyclass(name = "Profiler", frozen)]
+pub(crate) struct PyProfiler(Mutex<State>);
+
+impl PyProfiler {
+    fn with<T>(&self, py: Python<'_>, of: impl FnOnce(&Profile) -> T) -> PyResult<T> {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Done(profile) => Ok(of(profile)),
+            _ => Err(argument(py, "a profile that has not ended", "read it after the `with` block")),
+        }
+    }
+}
+
+#[pymethods]
+impl PyProfiler {
+    #[new]
+    fn new() -> PyProfiler {
+        PyProfiler(Mutex::new(State::Idle))
+    }
+
+    fn __enter__(slf: Bound<'_, PyProfiler>) -> PyResult<Bound<'_, PyProfiler>> {
+        let py = slf.py();
+        {
+            let mut state = slf.get().0.lock().unwrap_or_else(PoisonError::into_inner);
+            if matches!(*state, State::Running(_)) {
+                return Err(argument(py, "a profile that has begun already", "make another one"));
+            }
+            *state = State::Running(py.detach(Profiler::start).or_raise(py)?);
+        }
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::Running(profiler) = std::mem::replace(&mut *state, State::Idle) {
+            *state = State::Done(Box::new(py.detach(|| profiler.stop()).or_raise(py)?));
+        }
+        Ok(())
+    }
+
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, Profile::summary)
+    }
+
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, Profile::html)
+    }
+
+    fn chrome_trace(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, Profile::chrome_trace)
+    }
+
+    /// Seconds that it took.
+    fn seconds(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |profile| profile.wall_ns * 1e-9)
+    }
+
+    /// Each piece of work: name, kind, start and duration in microseconds, bytes, floating-point operations.
+    fn events(&self, py: Python<'_>) -> PyResult<Vec<(String, String, f64, f64, f64, f64)>> {
+        self.with(py, |profile| {
+            let row = |event: &unigrad::device::profile::Event| {
+                let (start, duration) = (event.start_ns * 1e-3, event.duration_ns * 1e-3);
+                (event.name.clone(), event.kind.to_owned(), start, duration, event.bytes, event.flops)
+            };
+            profile.events.iter().map(row).collect()
+        })
+    }
+
+    /// Writes the profile as a page, or as a trace for Perfetto where the name ends in `.json`.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let text = if path.extension().is_some_and(|ending| ending == "json") { self.chrome_trace(py)? } else { self.html(py)? };
+        std::fs::write(&path, text).map_err(|error| {
+            let message = format!("{} cannot be written: {error}", path.display());
+            crate::error::exception(py, unigrad::ErrorKind::File, message)
+        })
+    }
+}

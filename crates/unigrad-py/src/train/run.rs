@@ -1,0 +1,151 @@
+//! A run: the crates' trainer over a model, batches and callbacks of Python.
+
+use super::{
+    callbacks::{PyCallback, figures, native, told},
+    learner::{PyLearner, PySource, Raised, Released},
+    metrics::PyMetric,
+};
+use crate::{
+    device::PyDevice,
+    error::{OrRaise, argument},
+    nn::Tensors,
+    optim::PyOptimizer,
+    tensor::PyTensor,
+};
+use pyo3::{prelude::*, types::PyDict};
+use std::{path::PathBuf, time::Duration};
+use unigrad::{
+    data::Source,
+    train::{Clip, Console, Precision, Trainer},
+};
+
+type Named<'py> = Vec<(String, PyRef<'py, PyTensor>)>;
+
+/// The trainer that settings ask for.
+fn trainer(py: Python<'_>, device: PyDevice, settings: &Bound<'_, PyDict>) -> PyResult<Trainer> {
+    fn get<'py, T>(settings: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+    where
+        T: pyo3::conversion::FromPyObjectOwned<'py>,
+    {
+        match settings.get_item(name)?.filter(|value| !value.is_none()) {
+            Some(value) => match value.extract::<T>().map_err(Into::<PyErr>::into) {
+                Ok(value) => Ok(Some(value)),
+                Err(error) => Err(pyo3::exceptions::PyTypeError::new_err(format!("argument '{name}': {error}"))),
+            },
+            None => Ok(None),
+        }
+    }
+    let mut trainer = Trainer::new(&device.0);
+    trainer = match (get::<u64>(settings, "max_steps")?, get::<usize>(settings, "max_epochs")?) {
+        (Some(steps), _) => trainer.steps(steps),
+        (None, Some(epochs)) => trainer.epochs(epochs),
+        (None, None) => trainer,
+    };
+    if let Some(seed) = get(settings, "seed")? {
+        trainer = trainer.seed(seed);
+    }
+    if let Some(every) = get(settings, "validate_every")? {
+        trainer = trainer.validate_every(every);
+    }
+    if let Some(batches) = get(settings, "accumulate")? {
+        trainer = trainer.accumulate(batches);
+    }
+    if let Some(norm) = get(settings, "clip_norm")? {
+        trainer = trainer.clip(Clip::Norm(norm));
+    } else if let Some(value) = get(settings, "clip_value")? {
+        trainer = trainer.clip(Clip::Value(value));
+    }
+    trainer = match get::<String>(settings, "precision")?.as_deref() {
+        None | Some("f32") => trainer,
+        Some("bf16") => trainer.precision(Precision::Bf16),
+        Some("f16") => trainer.precision(Precision::F16),
+        Some(other) => return Err(argument(py, format!("`precision` is {other:?}"), "choose \"f32\", \"bf16\" or \"f16\"")),
+    };
+    if let Some(steps) = get(settings, "read_every")? {
+        trainer = trainer.read_every(steps);
+    }
+    if let Some(seconds) = get::<f64>(settings, "time_limit")? {
+        let limit = Duration::try_from_secs_f64(seconds);
+        trainer = trainer.time_limit(limit.map_err(|_| argument(py, format!("`time_limit` is {seconds}"), "give seconds, 0 or more"))?);
+    }
+    if let Some(folder) = get::<PathBuf>(settings, "folder")? {
+        trainer = trainer.folder(folder);
+    }
+    if get::<bool>(settings, "resume")?.unwrap_or(false) {
+        trainer = trainer.resume_if_there();
+    }
+    if let Some(steps) = get(settings, "checkpoint_every")? {
+        trainer = trainer.checkpoint_every(steps);
+    }
+    if let Some(title) = get::<String>(settings, "title")? {
+        trainer = trainer.title(&title);
+    }
+    trainer = match get::<bool>(settings, "verbose")? {
+        Some(true) => trainer.console(Console::Auto),
+        _ => trainer.quiet(),
+    };
+    trainer = trainer.report(get::<bool>(settings, "report")?.unwrap_or(true));
+    trainer = trainer.train_metrics(get::<bool>(settings, "train_metrics")?.unwrap_or(true));
+    trainer = trainer.gradient_checkpointing(get::<bool>(settings, "gradient_checkpointing")?.unwrap_or(false));
+    if let Some(steps) = get(settings, "profile")? {
+        trainer = trainer.profile(steps);
+    }
+    Ok(trainer)
+}
+
+/// Trains; figures by name, why it ended, how many steps were taken, and the profile's summary if one was asked for.
+#[pyfunction]
+#[pyo3(signature = (step, train_mode, before, parameters, buffers, optimizer, train, validation, metrics, callbacks, device, settings))]
+#[expect(clippy::too_many_arguments, reason = "the parts of a run")]
+pub(crate) fn fit<'py>(
+    py: Python<'py>,
+    step: Py<PyAny>,
+    train_mode: Py<PyAny>,
+    before: Py<PyAny>,
+    parameters: Named<'py>,
+    buffers: Named<'py>,
+    optimizer: Py<PyOptimizer>,
+    train: (Py<PyAny>, usize, usize),
+    validation: Option<(Py<PyAny>, usize, usize)>,
+    metrics: Vec<PyRef<'py, PyMetric>>,
+    callbacks: Vec<Bound<'py, PyAny>>,
+    device: PyDevice,
+    settings: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let raised = Raised::default();
+    let owned = |all: &Named<'_>| all.iter().map(|(name, tensor)| (name.clone(), tensor.tensor().clone())).collect();
+    let tensors = Tensors { parameters: owned(&parameters), buffers: owned(&buffers) };
+    let mut trainer = trainer(py, device, settings)?;
+    for metric in &metrics {
+        let described = metric.described.clone();
+        trainer = trainer.metric(move || described.made());
+    }
+    for callback in callbacks {
+        let built_in = match callback.getattr("_native") {
+            Ok(own) => native(own.call0()?.cast::<PyDict>()?)?,
+            Err(_) => None,
+        };
+        trainer = match built_in {
+            Some(add) => add(trainer),
+            None => trainer.callback(PyCallback { object: callback.unbind(), raised: raised.clone() }),
+        };
+    }
+    let mut learner =
+        PyLearner { step, train: train_mode, before, tensors, optimizer: Released(optimizer), raised: raised.clone() };
+    let source = |(loader, n_batches, n_items): (Py<PyAny>, usize, usize)| PySource { loader, n_batches, n_items, raised: raised.clone() };
+    let (train, validation) = (source(train), validation.map(source));
+    let result = trainer.fit(&mut learner, &train, validation.as_ref().map(|source| source as &dyn Source<Batch = Py<PyAny>>));
+    if let Some(error) = raised.take() {
+        return Err(error);
+    }
+    let run = result.or_raise(py)?;
+    let all = PyDict::new(py);
+    all.set_item("history", figures(&run.history))?;
+    all.set_item("lr", run.history.lr.clone())?;
+    all.set_item("seconds", run.history.seconds.clone())?;
+    all.set_item("step_losses", run.history.step_losses.clone())?;
+    all.set_item("ended", told(&run.ended))?;
+    all.set_item("n_steps", run.n_steps)?;
+    all.set_item("profile", run.profile.map(|profile| profile.summary()))?;
+    Ok(all)
+}
