@@ -219,6 +219,13 @@ class Optimizer:
         if steps:
             for at in range(n):
                 state.setdefault(at, {})["step"] = tensor(float(steps))
+            ends = []
+            for group in self.param_groups:
+                ends.append((ends[-1] if ends else 0) + len(group["params"]))
+            for name, value in extra.items():
+                _, at, *_, own = name.split(".")
+                for number in range(ends[int(at)] - len(self.param_groups[int(at)]["params"]), ends[int(at)]):
+                    state[number][own] = value
         else:
             state = {}
         groups, start = [], 0
@@ -253,7 +260,18 @@ class Optimizer:
                     steps = max(steps, int(float(value.item() if hasattr(value, "item") else value)))
                 else:
                     given[f"state.{at}.{name}"] = value
+        if given and not steps:
+            # PyTorch counts no steps of rules that need none.
+            steps = 1
         given.update(state_dict.get("numbers", {}))
+        for name in tensors:
+            # What this library keeps once for a group PyTorch keeps for each parameter.
+            kind, _, rest = name.partition(".")
+            if kind == "number" and name not in given:
+                start = sum(len(group["params"]) for group in self.param_groups[: int(rest.split(".")[0])])
+                found = [state[number][rest.split(".")[-1]] for number in order[start:] if rest.split(".")[-1] in state.get(number, {})]
+                if found:
+                    given[name] = found[0]
         for name, own in tensors.items():
             if name not in given:
                 if name.startswith("state.") and state and order[int(name.split(".")[1])] in state:

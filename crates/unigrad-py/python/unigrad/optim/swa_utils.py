@@ -71,7 +71,7 @@ class AveragedModel(Module):
         if not self.use_buffers:
             for averaged, current in zip(self.module.buffers(), model.buffers()):
                 set_value(averaged, current.detach())
-        self.n_assign(averaged, self.n_averaged + 1)
+        set_value(self.n_averaged, self.n_averaged + 1)
         from .._unigrad import _nn
 
         _nn.realize([*self.parameters(), *self.buffers()])

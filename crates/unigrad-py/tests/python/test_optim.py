@@ -1,0 +1,297 @@
+"""Optimizers and schedules: what they do beside PyTorch where it is installed, and habits that programs rely on."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import unigrad as ug
+from unigrad import nn, optim
+
+RULES = [
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.5, "dampening": 0.1}),
+    ("Adam", {"lr": 0.1, "amsgrad": True, "weight_decay": 0.1}),
+    ("AdamW", {"lr": 0.1, "betas": (0.8, 0.9)}),
+    ("NAdam", {}),
+    ("RAdam", {"lr": 0.05}),
+    ("Adamax", {}),
+    ("Adagrad", {"lr_decay": 0.1, "initial_accumulator_value": 0.5}),
+    ("Adadelta", {}),
+    ("RMSprop", {"momentum": 0.5, "centered": True}),
+    ("Rprop", {}),
+    ("ASGD", {"t0": 2.0}),
+]
+
+
+def start():
+    return np.random.RandomState(0).randn(3, 4).astype("float32")
+
+
+def train(optimizer, parameter, steps):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (parameter**2).sum().backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize(("name", "kwargs"), RULES, ids=lambda v: v if isinstance(v, str) else "")
+def test_rules_are_pytorchs(name, kwargs):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: optimizers are compared with it")
+    a, b = nn.Parameter(ug.tensor(start())), torch.nn.Parameter(torch.tensor(start()))
+    ours, theirs = getattr(optim, name)([a], **kwargs), getattr(torch.optim, name)([b], **kwargs)
+    train(ours, a, 4), train(theirs, b, 4)
+    np.testing.assert_allclose(np.asarray(a.detach()), b.detach().numpy(), atol=1e-6, rtol=1e-5)
+    if name != "ASGD":  # It has the rate of the step before.
+        ours.param_groups[0]["lr"] *= 0.5
+        theirs.param_groups[0]["lr"] *= 0.5
+    # A state goes on, from PyTorch's.
+    c = nn.Parameter(ug.tensor(b.detach().numpy()))
+    other = getattr(optim, name)([c], **kwargs)
+    other.load_state_dict(theirs.state_dict())
+    assert other.param_groups[0]["lr"] == theirs.param_groups[0]["lr"]
+    train(ours, a, 2), train(theirs, b, 2), train(other, c, 2)
+    np.testing.assert_allclose(np.asarray(a.detach()), b.detach().numpy(), atol=1e-6, rtol=1e-5)
+    if name != "ASGD":  # Its averages are told by names that PyTorch counts otherwise.
+        np.testing.assert_allclose(np.asarray(c.detach()), b.detach().numpy(), atol=1e-6, rtol=1e-5)
+        # And to PyTorch's.
+        state = ours.state_dict()
+        saved = {at: {key: torch.tensor(np.asarray(value)) for key, value in own.items()} for at, own in state["state"].items()}
+        theirs.load_state_dict({"state": saved, "param_groups": theirs.state_dict()["param_groups"]})
+        train(ours, a, 1), train(theirs, b, 1)
+        np.testing.assert_allclose(np.asarray(a.detach()), b.detach().numpy(), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", optim.rules.__all__)
+def test_every_rule_goes_down_and_on(name):
+    def made():
+        w = nn.Parameter(ug.tensor(start()))
+        return w, getattr(optim, name)([w])
+
+    w, optimizer = made()
+    loss = lambda p: (p**2).sum()  # noqa: E731
+    first = loss(w).item()
+    if name == "LBFGS":
+        optimizer.step(lambda: loss(w))
+        assert loss(w).item() < first
+        return
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss(w).backward()
+        optimizer.step()
+    assert loss(w).item() < first and optimizer.n_steps == 3
+    # A copy by its state goes on to the same bits.
+    other, copied = made()
+    with ug.no_grad():
+        other.copy_(w.detach())
+    copied.load_state_dict(optimizer.state_dict())
+    again = pickle.loads(pickle.dumps(optimizer))
+    twin = again.param_groups[0]["params"][0]
+    for p, o in ((w, optimizer), (other, copied), (twin, again)):
+        train(o, p, 2)
+    assert w.tolist() == other.tolist() == twin.tolist()
+
+
+def test_groups_and_settings():
+    a, b = nn.Parameter(ug.ones(2)), nn.Parameter(ug.ones(2))
+    optimizer = optim.SGD([{"params": [a]}, {"params": b, "lr": 0.5, "momentum": 0.9}], lr=0.25)
+    assert [group["lr"] for group in optimizer.param_groups] == [0.25, 0.5]
+    (a.sum() + b.sum()).backward()
+    optimizer.step()
+    assert a.tolist() == [0.75, 0.75] and b.tolist() == [0.5, 0.5]
+    optimizer.param_groups[0]["lr"] = 0.5
+    optimizer.param_groups[1]["momentum"] = 0.5
+    optimizer.step()
+    assert a.tolist() == [0.25, 0.25] and b.tolist() == [-0.25, -0.25]
+    c = nn.Parameter(ug.ones(1))
+    optimizer.add_param_group({"params": [c], "lr": 1.0})
+    optimizer.zero_grad()
+    (b.sum() * 0 + c.sum()).backward()
+    optimizer.step()
+    assert c.tolist() == [0.0] and b.tolist() == [-0.625, -0.625]  # the momentum was kept
+    optimizer.param_groups[0]["lr"] = float("nan")
+    with pytest.raises(ValueError, match="lr"):
+        optimizer.step()
+    optimizer.param_groups[0]["lr"] = 0.5
+    optimizer.param_groups[1]["momentum"] = 0.0
+    with pytest.raises(ValueError, match="state"):
+        optimizer.step()
+
+
+def test_parameters_without_gradients_stay():
+    a, b = nn.Parameter(ug.ones(2)), nn.Parameter(ug.ones(2))
+    optimizer = optim.AdamW([a, b], lr=0.1)
+    a.sum().backward()
+    optimizer.step()
+    assert b.tolist() == [1.0, 1.0] and a.tolist() != [1.0, 1.0]
+    b.requires_grad_(False)
+    optimizer.zero_grad()
+    (a * b).sum().backward()
+    optimizer.step()
+    assert b.tolist() == [1.0, 1.0]
+
+
+def test_steps_with_closures():
+    w = nn.Parameter(ug.tensor([4.0, -1.0], dtype="float64"))
+    optimizer = optim.LBFGS([w], line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = ((w - ug.tensor([1.0, 2.0], dtype="float64")) ** 2).sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == 18.0
+    np.testing.assert_allclose(w.tolist(), [1.0, 2.0], atol=1e-6)
+    with pytest.raises(ValueError, match="closure"):
+        optimizer.step()
+    with pytest.raises(ZeroDivisionError):
+        optimizer.step(lambda: 1 / 0)
+    with pytest.raises(ValueError, match="while it takes a step"):
+        optimizer.step(lambda: optimizer.step() or w.sum())
+    assert optim.SGD([w], lr=0.1).step(closure).item() < 1e-9
+
+
+def test_a_failed_step_changes_nothing():
+    w = nn.Parameter(ug.ones(3))
+    optimizer = optim.SGD([w], lr=0.5)
+    loss = (w / 0.0).sum()
+    optimizer.minimize(loss)
+    assert w.tolist() == [1.0] * 3 and optimizer.n_steps == 0
+    optimizer.minimize((w * w).sum())
+    assert w.tolist() == [0.0] * 3
+
+
+def test_schedule_free_has_two_sets_of_values():
+    w = nn.Parameter(ug.tensor(start()))
+    optimizer = optim.AdamWScheduleFree([w], lr=0.1)
+    train(optimizer, w, 4)
+    training = w.tolist()
+    optimizer.eval()
+    assert w.tolist() != training
+    with pytest.raises(ug.Error):
+        train(optimizer, w, 1)
+    optimizer.train()
+    np.testing.assert_allclose(w.tolist(), training, atol=1e-6)
+
+
+def test_sophia_renews_its_estimate():
+    w = nn.Parameter(ug.tensor(start()))
+    optimizer = optim.Sophia([w], lr=0.05)
+    first = (w**4).sum().item()
+    for _ in range(3):
+        optimizer.update_hessian((w**4).sum())
+        optimizer.zero_grad()
+        (w**4).sum().backward()
+        optimizer.step()
+    assert (w**4).sum().item() < first
+
+
+SCHEDULES = [
+    ("StepLR", {"step_size": 3, "gamma": 0.5}),
+    ("MultiStepLR", {"milestones": [2, 5]}),
+    ("ConstantLR", {"factor": 0.5, "total_iters": 3}),
+    ("LinearLR", {"start_factor": 0.2, "total_iters": 4}),
+    ("ExponentialLR", {"gamma": 0.9}),
+    ("PolynomialLR", {"total_iters": 6, "power": 2.0}),
+    ("CosineAnnealingLR", {"T_max": 6, "eta_min": 0.01}),
+    ("CosineAnnealingWarmRestarts", {"T_0": 2, "T_mult": 2}),
+    ("CosineAnnealingWarmRestarts", {"T_0": 3}),
+    ("CyclicLR", {"base_lr": 0.1, "max_lr": 1.0, "step_size_up": 3, "step_size_down": 2, "mode": "triangular2", "cycle_momentum": False}),
+    ("CyclicLR", {"base_lr": 0.1, "max_lr": 1.0, "step_size_up": 3, "mode": "exp_range", "gamma": 0.9, "cycle_momentum": False}),
+    ("OneCycleLR", {"max_lr": 2.0, "total_steps": 12, "cycle_momentum": False}),
+    ("OneCycleLR", {"max_lr": 2.0, "total_steps": 12, "anneal_strategy": "linear", "three_phase": True, "cycle_momentum": False}),
+    ("LambdaLR", {"lr_lambda": lambda step: 0.9**step}),
+    ("MultiplicativeLR", {"lr_lambda": lambda step: 0.95}),
+]
+
+
+@pytest.mark.parametrize(("name", "kwargs"), SCHEDULES, ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.filterwarnings("ignore")
+def test_schedules_are_pytorchs(name, kwargs):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: schedules are compared with it")
+    ours, theirs = optim.SGD([nn.Parameter(ug.zeros(1))], lr=0.5), torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
+    a, b = getattr(optim.lr_scheduler, name)(ours, **kwargs), getattr(torch.optim.lr_scheduler, name)(theirs, **kwargs)
+    rates = []
+    for step in range(11):
+        assert a.get_last_lr() == pytest.approx(b.get_last_lr(), abs=1e-9), step
+        assert ours.param_groups[0]["lr"] == a.get_last_lr()[0]
+        a.step(), b.step()
+        rates.append(a.get_last_lr()[0])
+    # A state goes on.
+    other = getattr(optim.lr_scheduler, name)(optim.SGD([nn.Parameter(ug.zeros(1))], lr=0.5), **kwargs)
+    other.load_state_dict(a.state_dict())
+    a.step(), other.step()
+    assert a.get_last_lr() == other.get_last_lr()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_schedules_of_schedules():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: schedules are compared with it")
+
+    def made(library, parameter):
+        schedules = library.lr_scheduler
+        one = library.SGD([parameter], lr=1.0)
+        warm, fall = schedules.LinearLR(one, 0.1, total_iters=3), schedules.ExponentialLR(one, 0.9)
+        return schedules.SequentialLR(one, [warm, fall], milestones=[3])
+
+    a, b = made(optim, nn.Parameter(ug.zeros(1))), made(torch.optim, torch.nn.Parameter(torch.zeros(1)))
+    for _ in range(8):
+        assert a.get_last_lr() == pytest.approx(b.get_last_lr())
+        a.step(), b.step()
+    both = optim.SGD([nn.Parameter(ug.zeros(1))], lr=1.0)
+    parts = [optim.lr_scheduler.ConstantLR(both, 0.5, 2), optim.lr_scheduler.ExponentialLR(both, 0.5)]
+    chained = optim.lr_scheduler.ChainedScheduler(parts)
+    rates = []
+    for _ in range(4):
+        rates += chained.get_last_lr()
+        chained.step()
+    assert rates == [0.5, 0.25, 0.25, 0.125]
+
+
+def test_plateau():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: schedules are compared with it")
+    ours, theirs = optim.SGD([nn.Parameter(ug.zeros(1))], lr=1.0), torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    kwargs = {"patience": 1, "cooldown": 1, "min_lr": 0.05, "factor": 0.5}
+    a, b = optim.lr_scheduler.ReduceLROnPlateau(ours, **kwargs), torch.optim.lr_scheduler.ReduceLROnPlateau(theirs, **kwargs)
+    for loss in [3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.5, 1.5, 1.5, 1.5, 1.5]:
+        a.step(loss), b.step(loss)
+        assert ours.param_groups[0]["lr"] == theirs.param_groups[0]["lr"]
+
+
+def test_averages_of_weights():
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    averaged = optim.swa_utils.AveragedModel(model, avg_fn=optim.swa_utils.get_ema_avg_fn(0.5))
+    first = np.asarray(model[0].weight.detach())
+    averaged.update_parameters(model)
+    with ug.no_grad():
+        model[0].weight.copy_(model[0].weight.detach() + 2.0)
+    averaged.update_parameters(model)
+    np.testing.assert_allclose(np.asarray(averaged.module[0].weight.detach()), first + 1.0, rtol=1e-6)
+    x = ug.randn(64, 2)
+    optim.swa_utils.update_bn([x], averaged)
+    want = averaged.module[0](x).mean(0)
+    np.testing.assert_allclose(np.asarray(averaged.module[1].running_mean), np.asarray(want.detach()), atol=1e-5)
+
+
+def test_mixed_precision():
+    model = nn.Linear(4, 4)
+    optimizer, scaler = optim.SGD(model.parameters(), lr=0.1), ug.amp.GradScaler(device="cpu", init_scale=2.0**20, growth_interval=2)
+    x = ug.randn(8, 4)
+    with ug.autocast(dtype="float16"):
+        y = model(x)
+        assert y.dtype == ug.float16
+    scaler.scale(y.float().square().mean()).backward()
+    scaler.unscale_(optimizer)
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(optimizer), scaler.update()
+    before = model.weight.tolist()
+    optimizer.zero_grad()
+    scaler.scale((model(x) * float("inf")).sum()).backward()
+    scale = scaler.get_scale()
+    scaler.step(optimizer)
+    assert scaler.get_scale() == scale / 2 and model.weight.tolist() == before
+    other = ug.amp.GradScaler(device="cpu")
+    other.load_state_dict(scaler.state_dict())
+    assert other.get_scale() == scaler.get_scale()
+    assert model(x).dtype == ug.float32
