@@ -106,7 +106,15 @@ fn integer(given: &Bound<'_, PyAny>) -> PyResult<i64> {
     if given.is_instance_of::<PyBool>() {
         return Err(PyTypeError::new_err("an integer is wanted, not bool"));
     }
-    given.extract()
+    given.extract().map_err(|error| wide(given, error))
+}
+
+/// An integer of more than 64 bits is a value that is wrong, as others are.
+fn wide(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    match error.is_instance_of::<pyo3::exceptions::PyOverflowError>(given.py()) {
+        true => PyValueError::new_err(format!("an integer of 64 bits is wanted, not {given}")),
+        false => error,
+    }
 }
 
 /// An integer, or a sequence of some.

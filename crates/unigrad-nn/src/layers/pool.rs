@@ -98,8 +98,8 @@ macro_rules! power_pools {
         impl Layer for $name {
             #[track_caller]
             fn forward(&self, x: &Tensor) -> Tensor {
-                let windows = |axis: usize| self.options.kernel.get(axis).or(self.options.kernel.first()).copied().unwrap_or(1);
-                let size = (0..$n).map(windows).product::<usize>() as f64;
+                let windows = |axis: usize| self.options.kernel.get(axis).or(self.options.kernel.first()).copied().unwrap_or(1) as f64;
+                let size = (0..$n).map(windows).product::<f64>();
                 let options = PoolOptions { count_include_pad: true, ..self.options.clone() };
                 let sum = x.pow(self.p).avg_pool($n, &options) * size;
                 trace::observe(stringify!($name), None, sum.pow(1.0 / self.p))

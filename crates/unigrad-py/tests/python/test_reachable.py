@@ -44,7 +44,7 @@ LEFT_OUT = {
     "HostTensor": "a tensor on the CPU", "LoadOptions": "keywords of `load_state_dict`", "LoadReport": "what `load_state_dict` returns",
     "Part": "the derive's", "Visitor": "`named_parameters`", "VisitorMut": "`apply`", "Average": "a name, `average=`", "Score": "classes",
     "AveragePrecision": "a dict", "Detections": "tensors", "Objects": "tensors", "Metric": "`metrics.Metric`", "Layer": "`nn.Module`",
-    "optimize_types": "of a macro", "autocast_guard": "`autocast`", "blocks_of": "of checkpointing", "checkpointed": "`unigrad.checkpoint`",
+    "optimize_types": "of a macro", "blocks_of": "of checkpointing", "checkpointed": "`unigrad.checkpoint`",
     "checkpointed_by": "`unigrad.checkpoint`", "gradient_checkpointing": "`Trainer(gradient_checkpointing=)`", "is_checkpointing": "of checkpointing",
     "first_not_finite": "the trainer's errors tell it", "name_layer": "of traces", "observe": "of traces",
 }  # fmt: skip

@@ -84,6 +84,10 @@ def attempt(what, function, *args, **kwargs):
     except KeyError:
         # Of containers, as of dicts.
         return False, None
+    except OverflowError:
+        # Of data, as NumPy's.
+        assert what in ("nn.Parameter", "nn.Buffer"), what
+        return False, None
     except BaseException as error:
         raise AssertionError(f"{what}({args}, {kwargs}): {type(error).__module__}.{type(error).__name__}: {error}") from error
 

@@ -351,17 +351,17 @@ def affine_grid(theta, size, align_corners=False):
 
 def pixel_shuffle(input, upscale_factor):
     """``[n, c f², h, w]`` to ``[n, c, h f, w f]``."""
-    return _tensor("input", input).pixel_shuffle(upscale_factor)
+    return _tensor("input", input).pixel_shuffle(_check.positive("upscale_factor", upscale_factor))
 
 
 def pixel_unshuffle(input, downscale_factor):
     """``[n, c, h f, w f]`` to ``[n, c f², h, w]``."""
-    return _tensor("input", input).pixel_unshuffle(downscale_factor)
+    return _tensor("input", input).pixel_unshuffle(_check.positive("downscale_factor", downscale_factor))
 
 
 def channel_shuffle(input, groups):
     """Channels of groups one after the other."""
-    return _tensor("input", input).channel_shuffle(groups)
+    return _tensor("input", input).channel_shuffle(_check.positive("groups", groups))
 
 
 # Norms.
@@ -403,12 +403,12 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """``[n, c, ..]`` normalized within groups of channels."""
-    return _tensor("input", input).group_norm(num_groups, weight, bias, eps)
+    return _tensor("input", input).group_norm(_check.positive("num_groups", num_groups), weight, bias, eps)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """``x / (k + alpha / size · sum x²)^beta`` over neighbouring channels."""
-    return _tensor("input", input).local_response_norm(size, alpha, beta, k)
+    return _tensor("input", input).local_response_norm(_check.positive("size", size), alpha, beta, k)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):

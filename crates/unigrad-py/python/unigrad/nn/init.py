@@ -156,7 +156,8 @@ def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu"):
 
 def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu"):
     """He's normal values."""
-    return _filled(tensor, _normal(tensor.shape, 0.0, _kaiming(tensor, a, mode, nonlinearity), tensor))
+    std = _kaiming(tensor, a, mode, nonlinearity)
+    return _filled(tensor, _normal(tensor.shape, 0.0, std, tensor))
 
 
 def orthogonal_(tensor, gain=1.0):

@@ -5,7 +5,6 @@ Always: ``param_groups`` are dicts whose settings may be changed between steps. 
 
 import json
 import math
-import numbers
 from collections import OrderedDict
 
 from .. import _check
@@ -16,28 +15,36 @@ from ..nn.module import RemovableHandle
 __all__ = ["Optimizer"]
 
 
-def _plain(name, value):
-    """A setting as JSON has it."""
+# Settings that count something.
+_COUNTS = ("max_iter", "history_size", "warmup_steps", "max_side", "min_8bit_size")
+
+
+def _plain(name, value, default):
+    """A setting as JSON has it: of the kind of its default."""
     if isinstance(value, Tensor):
         value = value.item()
-    if isinstance(value, bool) or isinstance(value, str):
-        return value
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        if not math.isfinite(value):
-            raise ArgumentError(f"argument '{name}' is {value}\n help: use a finite number")
-        return float(value)
-    if isinstance(value, (tuple, list)):
-        return [_plain(name, item) for item in value]
-    raise TypeError(f"argument '{name}': a number is wanted, not {_check._kind(value)}")
+    if isinstance(default, bool):
+        return _check.flag(name, value)
+    if isinstance(default, str):
+        return _check.one_of(name, value, ("bf16", "f16", "f32", "f64"))
+    if name in _COUNTS:
+        return _check.whole(name, value, 0)
+    if isinstance(default, tuple):
+        if isinstance(value, str) or not isinstance(value, (tuple, list)) or len(value) != len(default):
+            raise TypeError(f"argument '{name}': {len(default)} numbers are wanted, not {_check._kind(value)}")
+        return [_plain(name, item, one) for item, one in zip(value, default)]
+    value = _check.number(name, value)
+    if not math.isfinite(value):
+        raise ArgumentError(f"argument '{name}' is {value}\n help: use a finite number")
+    return value
 
 
 class Optimizer:
     """What all optimizers are: ``step()``, ``zero_grad()``, ``param_groups``, ``state_dict()``."""
 
-    # The native rule, and for each setting of a group the native name (the same, unless another), or None for one that has no meaning here.
+    # The native rule, its settings with defaults, and for each the native name (the same, unless another), or a function that gives native settings.
     _rule = None
+    _defaults = {}
     _native = {}
     _around = None
 
@@ -95,18 +102,12 @@ class Optimizer:
     def _settings(self, group):
         """A group's settings, as the native optimizer reads them."""
         own = {}
-        for name in self.defaults:
-            native = self._native.get(name, name)
-            if native is None:
-                continue
-            value = group[name]
+        for name, default in self._defaults.items():
+            native, value = self._native.get(name, name), group[name]
             if callable(native):
                 own.update(native(value))
             else:
-                own[native] = _plain(name, value)
-        for name in ("lr", *own):
-            if name in group and isinstance(group[name], bool) and name == "lr":
-                raise TypeError("argument 'lr': a number is wanted, not bool")
+                own[native] = _plain(name, value, default)
         return json.dumps({self._rule: own})
 
     def _key(self):

@@ -22,8 +22,17 @@ def _max_eval(value):
 
 
 def _adafactor_eps(value):
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise TypeError(f"argument 'eps': two numbers are wanted, not {_check._kind(value)}")
     eps1, eps2 = value
     return {"eps1": 0.0 if eps1 is None else _check.number("eps", eps1, 0.0), "eps2": _check.number("eps", eps2, 0.0)}
+
+
+def _ns_steps(value):
+    value = _check.positive("ns_steps", value)
+    if value > 100:
+        raise ArgumentError(f"argument 'ns_steps' is {value}\n help: use at most 100; 5 are usual")
+    return {"iterations": value}
 
 
 def _adjust(value):
@@ -126,7 +135,7 @@ _TABLE = [
             "adjust_lr_fn": None,
             "precision": "bf16",
         },
-        {"ns_coefficients": "coefficients", "ns_steps": "iterations", "adjust_lr_fn": _adjust},
+        {"ns_coefficients": "coefficients", "ns_steps": _ns_steps, "adjust_lr_fn": _adjust},
         "Orthogonal steps for the matrices of hidden layers (Jordan, 2024): give it those alone.",
     ),
     ("Lion", "lion", {"lr": 1e-4, "betas": (0.9, 0.99), "weight_decay": 0}, {}, "Steps by the sign of the momentum (Chen et al., 2023)."),
@@ -236,7 +245,7 @@ def _optimizer(name, rule, defaults, native, doc):
         Optimizer.__init__(self, given.pop("params"), {own: given[own] for own in defaults})
 
     __init__.__signature__ = Signature([Argument("self", Argument.POSITIONAL_OR_KEYWORD), params, *arguments])
-    members = {"__init__": __init__, "__doc__": doc, "__module__": __name__, "_rule": rule, "_native": native}
+    members = {"__init__": __init__, "__doc__": doc, "__module__": __name__, "_rule": rule, "_defaults": defaults, "_native": native}
     if rule == "sophia":
         members["update_hessian"] = _update_hessian
     if rule.endswith("schedule_free"):

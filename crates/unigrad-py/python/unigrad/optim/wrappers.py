@@ -11,6 +11,7 @@ class _Around(Optimizer):
         if not isinstance(optimizer, Optimizer) or optimizer._around is not None:
             raise TypeError(f"argument 'optimizer': a plain optimizer is wanted, not {_check._kind(optimizer)}")
         self._rule, self._native, self._around = optimizer._rule, optimizer._native, around
+        self._defaults = type(optimizer)._defaults
         groups = optimizer.param_groups
         Optimizer.__init__(self, groups, optimizer.defaults)
 
