@@ -16,11 +16,11 @@ from collections.abc import Mapping
 
 from . import _check
 from ._errors import ArgumentError
-from ._unigrad import Tensor, randint, stack, tensor
+from ._unigrad import Tensor, _train, randint, stack, tensor
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler",
-    "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate",
+    "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "digits",
     "random_split",
 ]  # fmt: skip
 
@@ -327,6 +327,17 @@ class BatchSampler(Sampler):
     def __len__(self):
         n = len(self.sampler)
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+
+def digits(device=None):
+    """The handwritten digits that ship with the library: two datasets, for training and for tests, of images ``[1, 8, 8]`` and labels.
+
+    >>> import unigrad as ug
+    >>> train, test = ug.data.digits()
+    >>> train.tensors[0].shape[1:], len(train) > len(test) > 100
+    ((1, 8, 8), True)
+    """
+    return tuple(TensorDataset(*part) for part in _train.digits(device))
 
 
 def default_collate(batch):

@@ -3,10 +3,15 @@
 use crate::{
     error::{OrRaise, argument},
     optim::{from_dict, to_dict},
+    tensor::{PyTensor, checked},
 };
 use pyo3::{prelude::*, types::PyDict};
 use std::{collections::BTreeMap, path::PathBuf};
-use unigrad::nn::Archive;
+use unigrad::{
+    data::Images,
+    nn::Archive,
+    tensor::{DType, Tensor},
+};
 
 /// The tensors of a file (safetensors, an index of several, PyTorch's, NPY, NPZ) on the CPU, and the strings beside them.
 #[pyfunction]
@@ -33,4 +38,22 @@ pub(crate) fn save_tensors(
         },
         _ => py.detach(|| archive.save(&path)).or_raise(py),
     }
+}
+
+type Parts = ((PyTensor, PyTensor), (PyTensor, PyTensor));
+
+/// The digits that ship with the library: images `[n, 1, 8, 8]` of numbers from 0 to 1 and labels, for training and for tests.
+#[pyfunction]
+#[pyo3(signature = (device=None))]
+pub(crate) fn digits(py: Python<'_>, device: Option<crate::device::PyDevice>) -> PyResult<Parts> {
+    let device = crate::device::or_default(py, device)?;
+    let split = py.detach(unigrad::data::digits).or_raise(py)?;
+    let part = |images: &Images| -> PyResult<(PyTensor, PyTensor)> {
+        let pixels: Vec<f32> = images.pixels.iter().map(|pixel| f32::from(*pixel) / f32::from(images.white.max(1))).collect();
+        let labels: Vec<i64> = images.labels.iter().map(|label| i64::from(*label)).collect();
+        let (n, shape) = (labels.len(), [labels.len(), 1, images.height, images.width]);
+        let (pixels, labels) = (Tensor::from_vec(pixels, shape, &device), Tensor::from_vec(labels, n, &device).cast(DType::I64));
+        Ok((checked(py, pixels)?, checked(py, labels)?))
+    };
+    Ok((part(&split.train)?, part(&split.test)?))
 }

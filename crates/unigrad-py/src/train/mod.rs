@@ -18,7 +18,7 @@ pub(crate) mod _train {
     #[pymodule_export]
     use super::callbacks::PyContext;
     #[pymodule_export]
-    use super::files::{load_tensors, save_tensors};
+    use super::files::{digits, load_tensors, save_tensors};
     #[pymodule_export]
     use super::metrics::{PyConfusion, PyMeanAveragePrecision, PyMetric, bleu, box_iou, mask_iou, rouge_l};
     #[pymodule_export]
