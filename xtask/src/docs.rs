@@ -3,7 +3,11 @@
 //! In: sources. Out: files, and whether they are what the sources say.
 
 use crate::{python, registry, source, stub};
-use std::{fmt::Write, fs, process::ExitCode};
+use std::{
+    fmt::Write,
+    fs,
+    process::{Command, ExitCode},
+};
 
 /// A file, and what makes its text.
 type Made = (&'static str, fn() -> Result<String, String>);
@@ -25,7 +29,21 @@ pub(crate) fn generate() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    ExitCode::SUCCESS
+    stubs()
+}
+
+/// The package's stubs, which its test makes from the library that cargo builds.
+fn stubs() -> ExitCode {
+    let mut command = Command::new("cargo");
+    command.current_dir(source::root()).args(["test", "--quiet", "--workspace", "--test", "python", "--", "--write-stubs"]);
+    match command.status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: cargo: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// The native methods of Python's tensors, as `rustfmt` lays them out.

@@ -17,6 +17,7 @@ mod source;
 mod stub;
 mod test;
 mod tidy;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -37,8 +38,12 @@ cargo xtask compile-kernels [--limit N] [--from FOLDER]
     Says how many texts that are, of how many shapes, and ends with one line: N kernels compiled, N refused.
 
 cargo xtask generate
-    Writes what is made from the sources: the table of `Tensor`'s methods that the registry of ops describes its rows with, the ops' Python stub,
+    Writes what is made from the sources: the table of `Tensor`'s methods that the registry of ops describes its rows with, the ops' Python stub, the package's stubs,
     docs/methods.md and docs/settings.md. A test says when they are old.
+
+cargo xtask wheel
+    Builds the Python package for others to install, a wheel (for manylinux 2.28 on Linux) and a source distribution, in target/wheels; audits the
+    wheel, installs it where nothing else is, and checks its size, its devices, its command and the time of its import. Minutes: a release build.
 
 cargo xtask check-platforms
     Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.
@@ -61,6 +66,7 @@ fn main() -> ExitCode {
         Some("test") => test::run(&arguments[1..]),
         Some("compile-kernels") => kernels::run(&arguments[1..]),
         Some("check-platforms") if arguments.len() == 1 => platforms::run(),
+        Some("wheel") if arguments.len() == 1 => wheel::run(),
         Some("generate") if arguments.len() == 1 => docs::generate(),
         Some("tidy") if arguments.len() == 1 => tidy::run(),
         Some("help" | "--help" | "-h") => {

@@ -204,6 +204,7 @@ impl Device {
             return Ok(());
         }
         self.here()?;
+        self.wait_patiently()?;
         self.0.n_downloads.fetch_add(1, Relaxed);
         self.0.n_waits.fetch_add(1, Relaxed);
         let used = (from.buffer.handle, false);
@@ -365,6 +366,7 @@ impl Device {
     /// Waits for all work, on all its streams, and reports its errors.
     pub fn synchronize(self) -> Result<(), Error> {
         self.here()?;
+        self.wait_patiently()?;
         self.0.n_waits.fetch_add(1, Relaxed);
         self.note(self.0.each(|open| open.synchronize()))
     }

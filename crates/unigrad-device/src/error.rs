@@ -63,6 +63,12 @@ pub enum Error {
         /// The driver's words.
         cause: String,
     },
+    /// Somebody asked the work to end; see [`crate::cancel_by`]. What it was to compute may be asked for again.
+    #[error("{device}: the work was asked to end")]
+    Cancelled {
+        /// Which device.
+        device: String,
+    },
     /// An index in a tensor was outside the axis it indexes.
     #[error("index {index} is out of range for an axis of {size} elements (in {kernel})\n help: {}", indices(*size))]
     IndexOutOfRange {

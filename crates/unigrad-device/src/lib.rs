@@ -7,6 +7,7 @@
 mod ability;
 mod background;
 mod buffer;
+mod cancel;
 mod config;
 mod device;
 mod driver;
@@ -30,6 +31,7 @@ pub use ability::{
 };
 pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;
+pub use cancel::{Cancelled, Patience, cancel_by};
 pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Power, Products, Scalars};
 pub use device::{Counters, Device, Event};
 pub use driver::{Compiled, Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, STATED_BANDWIDTH, Slice};

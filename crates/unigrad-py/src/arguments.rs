@@ -7,6 +7,8 @@ use crate::{
     error::OrRaise,
     tensor::{PyTensor, data},
 };
+#[cfg(feature = "stubs")]
+use pyo3::inspect::PyStaticExpr;
 use pyo3::{
     Borrowed,
     exceptions::{PyTypeError, PyValueError},
@@ -87,6 +89,9 @@ pub(crate) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
 impl<'py> FromPyObject<'_, 'py> for Other {
     type Error = PyErr;
 
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: PyStaticExpr = crate::hints::OTHER;
+
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Other> {
         Other::of(&given)?.ok_or_else(|| {
             let kind = given.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
@@ -131,6 +136,9 @@ pub(crate) struct Ints(pub(crate) Vec<i64>);
 impl<'py> FromPyObject<'_, 'py> for Ints {
     type Error = PyErr;
 
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: PyStaticExpr = crate::hints::INTS;
+
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Ints> {
         integers(&given).map(Ints)
     }
@@ -148,6 +156,9 @@ pub(crate) struct PyAxes(pub(crate) Option<Vec<i64>>);
 
 impl<'py> FromPyObject<'_, 'py> for PyAxes {
     type Error = PyErr;
+
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: PyStaticExpr = crate::hints::AXES;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<PyAxes> {
         if given.is_none() {
@@ -173,6 +184,9 @@ pub(crate) fn size(value: i64) -> PyResult<usize> {
 
 impl<'py> FromPyObject<'_, 'py> for Sizes {
     type Error = PyErr;
+
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: PyStaticExpr = crate::hints::INTS;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Sizes> {
         integers(&given)?.into_iter().map(size).collect::<PyResult<Vec<usize>>>().map(Sizes)

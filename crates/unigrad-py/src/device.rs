@@ -1,6 +1,8 @@
 //! `unigrad.Device`: what computes.
 
 use crate::error::OrRaise;
+#[cfg(feature = "stubs")]
+use pyo3::inspect::PyStaticExpr;
 use pyo3::{Borrowed, exceptions::PyTypeError, prelude::*, types::PyType};
 use std::{
     collections::BTreeMap,
@@ -133,6 +135,9 @@ fn gpu_asked_for() -> Option<String> {
 
 impl<'py> FromPyObject<'_, 'py> for PyDevice {
     type Error = PyErr;
+
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: PyStaticExpr = crate::hints::DEVICE;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<PyDevice> {
         if let Ok(device) = given.cast::<PyDevice>() {

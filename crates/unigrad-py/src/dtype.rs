@@ -1,6 +1,8 @@
 //! `unigrad.DType`: element types, by NumPy's and PyTorch's names.
 
 use crate::error::argument;
+#[cfg(feature = "stubs")]
+use pyo3::inspect::PyStaticExpr;
 use pyo3::{Borrowed, prelude::*, types::PyType};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use unigrad::tensor::DType;
@@ -113,6 +115,9 @@ impl PyDType {
 
 impl<'py> FromPyObject<'_, 'py> for PyDType {
     type Error = PyErr;
+
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: PyStaticExpr = crate::hints::DTYPE;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<PyDType> {
         if let Ok(dtype) = given.cast::<PyDType>() {

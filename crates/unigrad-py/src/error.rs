@@ -5,6 +5,10 @@
 //! Always: the message is the crates' own: cause, place, remedy. The classes are those of `unigrad/_errors.py`.
 
 use pyo3::{exceptions::PyRuntimeError, prelude::*, sync::PyOnceLock, types::PyType};
+use std::{
+    sync::{Mutex, OnceLock, PoisonError},
+    thread::{self, ThreadId},
+};
 use unigrad::{Error, ErrorKind};
 
 /// The class's name in `unigrad._errors`.
@@ -26,12 +30,44 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Format => "FormatError",
         ErrorKind::StateDict => "StateDictError",
         ErrorKind::NotFinite => "NotFiniteError",
+        ErrorKind::Cancelled => "CancelledError",
         _ => "InternalError",
     }
 }
 
+/// The exception that a signal's handler raised while native code ran.
+static HEARD: Mutex<Option<PyErr>> = Mutex::new(None);
+
+/// The thread that hears signals: Python's main one, which imports the package (where another does, none is heard while native code runs).
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+
+/// Whether a signal came whose handler raised: Ctrl-C.
+fn interrupted() -> bool {
+    if MAIN.get() != Some(&thread::current().id()) {
+        return false;
+    }
+    Python::attach(|py| match py.check_signals() {
+        Ok(()) => false,
+        Err(raised) => {
+            *HEARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+            true
+        }
+    })
+}
+
+/// From now on long work asks whether a signal came.
+pub(crate) fn hear_signals() {
+    MAIN.get_or_init(|| thread::current().id());
+    unigrad::device::cancel_by(interrupted);
+}
+
 /// The exception for an error; what a function of Python has raised, if it is that function's.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    if error.kind() == ErrorKind::Cancelled
+        && let Some(heard) = HEARD.lock().unwrap_or_else(PoisonError::into_inner).take()
+    {
+        return heard;
+    }
     let text = error.to_string();
     crate::callback::raised(&text).unwrap_or_else(|| exception(py, error.kind(), text))
 }

@@ -16,6 +16,8 @@ mod error;
 mod exchange;
 mod functions;
 mod kernel;
+#[cfg(feature = "stubs")]
+mod hints;
 mod micrograd;
 mod nn;
 mod optim;
@@ -62,6 +64,7 @@ mod _unigrad {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         unigrad::init();
+        error::hear_signals();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         dtype::add_all(module)
     }

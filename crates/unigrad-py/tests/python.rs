@@ -16,6 +16,9 @@ const LEAST: (u32, u32) = (3, 11);
 /// What tests use, apart from the standard library.
 const PACKAGES: &[&str] = &["pytest", "numpy"];
 
+/// What some tests use, which are skipped without.
+const CHECKERS: &[&str] = &["mypy"];
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument == "--list") {
@@ -38,11 +41,20 @@ fn run(arguments: &[String]) -> Result<bool, String> {
     let beside = exe.parent().ok_or("this program is in no folder")?;
     let built = beside.parent().ok_or("this program is in no build's folder")?;
     let environment = environment(&built.join("python"))?;
-    let package = install(beside, &environment)?;
+    let (package, library) = install(beside, &environment)?;
+    let raw = raw_stubs(&library, &environment.join("stubs"))?;
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if arguments.iter().any(|argument| argument == "--write-stubs") {
+        let mut write = Command::new(environment.join("bin/python"));
+        write.arg(own.join("tests/stubs.py")).arg(&raw).arg(own.join("python/unigrad")).env("PYTHONPATH", &package);
+        let status = write.env_remove("PYTHONHOME").stdin(Stdio::null()).status().map_err(|error| format!("stubs.py: {error}"))?;
+        return Ok(status.success());
+    }
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
     let mut pytest = Command::new(environment.join("bin/python"));
     pytest.args(["-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "--color=no"]).arg(&tests).current_dir(&tests);
     pytest.env("PYTHONPATH", package).env_remove("PYTHONHOME").env("PYTHONDONTWRITEBYTECODE", "1");
+    pytest.env("UNIGRAD_RAW_STUBS", &raw).env("UNIGRAD_SOURCE", own);
     let filters = filters(arguments);
     if !filters.is_empty() {
         pytest.args(["-k", &filters.join(" or ")]);
@@ -120,6 +132,11 @@ fn environment(folder: &Path) -> Result<PathBuf, String> {
     if has_all() {
         return Ok(folder.to_owned());
     }
+    let install = |packages: &[&str]| {
+        let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
+        let pip = Command::new(&python).args(options).args(packages).stdin(Stdio::null()).stdout(Stdio::null()).status();
+        pip.is_ok_and(|status| status.success())
+    };
     let (major, minor) = LEAST;
     let question = "import sys; print(sys.version_info[0], sys.version_info[1])";
     let is_new = |name: &&str| {
@@ -133,20 +150,29 @@ fn environment(folder: &Path) -> Result<PathBuf, String> {
     if !made.is_ok_and(|status| status.success()) {
         return Err(format!("`{name} -m venv` makes no environment (Debian: apt-get install python3-venv)"));
     }
-    let pip = Command::new(&python)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"])
-        .args(PACKAGES)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .status();
-    match pip.is_ok_and(|status| status.success()) && has_all() {
+    let is_well = install(PACKAGES) && has_all();
+    if is_well && !install(CHECKERS) {
+        println!("SKIPPED: pip cannot install {}", CHECKERS.join(" and "));
+    }
+    match is_well {
         true => Ok(folder.to_owned()),
         false => Err(format!("pip cannot install {}", PACKAGES.join(" and "))),
     }
 }
 
-/// Puts the package's files and the library side by side; returns the folder that Python looks in.
-fn install(beside: &Path, environment: &Path) -> Result<PathBuf, String> {
+/// What the library says of its own types, as stubs in a folder.
+fn raw_stubs(library: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let fail = |error: &dyn std::fmt::Display| format!("the stubs of {}: {error}", library.display());
+    let module = pyo3_introspection::introspect_cdylib(library, "_unigrad").map_err(|error| fail(&error))?;
+    fs::create_dir_all(folder).map_err(|error| fail(&error))?;
+    for (name, text) in pyo3_introspection::module_stub_files(&module) {
+        fs::write(folder.join(name), text).map_err(|error| fail(&error))?;
+    }
+    Ok(folder.to_owned())
+}
+
+/// Puts the package's files and the library side by side; returns the folder that Python looks in, and the library.
+fn install(beside: &Path, environment: &Path) -> Result<(PathBuf, PathBuf), String> {
     let library =
         ["lib_unigrad.so", "lib_unigrad.dylib", "_unigrad.dll"].map(|name| beside.join(name)).into_iter().find(|path| path.exists());
     let library = library.ok_or("cargo has built no library for Python")?;
@@ -162,7 +188,7 @@ fn install(beside: &Path, environment: &Path) -> Result<PathBuf, String> {
         fs::copy(&library, package.join(name)).map(drop)
     };
     copy().map_err(|error| format!("{}: {error}", package.display()))?;
-    Ok(folder)
+    Ok((folder, library))
 }
 
 fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {

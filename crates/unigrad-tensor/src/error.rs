@@ -48,6 +48,8 @@ pub enum ErrorKind {
     StateDict,
     /// A loss that is no number any more.
     NotFinite,
+    /// Work that was asked to end.
+    Cancelled,
     /// A mistake of this library.
     Internal,
 }
@@ -157,6 +159,7 @@ impl Error {
                 unigrad_device::Error::Launch { .. } | unigrad_device::Error::Interrupted { .. } | unigrad_device::Error::Copy { .. } => {
                     ErrorKind::Launch
                 }
+                unigrad_device::Error::Cancelled { .. } => ErrorKind::Cancelled,
             },
             Error::Read { .. } | Error::Write { .. } | Error::Busy { .. } => ErrorKind::File,
             Error::Format { .. } => ErrorKind::Format,

@@ -7,6 +7,8 @@
 [2.0, 4.0]
 """
 
+from __future__ import annotations
+
 import builtins as _builtins
 import functools as _functools
 import math as _math
@@ -16,6 +18,7 @@ from ._errors import (
     ArgumentError,
     AutogradError,
     AxisError,
+    CancelledError,
     CompileError,
     DeviceError,
     DeviceLostError,
@@ -85,7 +88,7 @@ for _name in dir(Tensor):
 cat = concatenate = concat
 
 
-def where(condition, x=None, y=None, /):
+def where(condition: Tensor, x: Tensor | float | None = None, y: Tensor | float | None = None, /) -> Any:
     """``x`` where the condition is true, else ``y``; without both, where the condition is true, as a tuple of indices.
 
     >>> import unigrad
@@ -108,17 +111,17 @@ class no_grad:  # noqa: N801
     False
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._inside = NoGrad()
 
-    def __enter__(self):
+    def __enter__(self) -> no_grad:
         self._inside.__enter__()
         return self
 
-    def __exit__(self, *raised):
+    def __exit__(self, *raised: Any) -> None:
         self._inside.__exit__(*raised)
 
-    def __call__(self, function):
+    def __call__(self, function: _F) -> _F:
         @_functools.wraps(function)
         def inside(*args, **kwargs):
             with no_grad():
@@ -127,12 +130,12 @@ class no_grad:  # noqa: N801
         return inside
 
 
-def is_grad_enabled():
+def is_grad_enabled() -> bool:
     """Whether what is computed now keeps a way for gradients."""
     return grad_enabled()
 
 
-def value_and_grad(function, argnums=0):
+def value_and_grad(function: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Callable[..., tuple[Tensor, Any]]:
     """A function that gives ``function``'s value and its gradient with respect to the arguments of these numbers.
 
     >>> import unigrad
@@ -161,31 +164,48 @@ from .func import vmap  # noqa: E402
 
 
 def is_tensor(value):
+def is_tensor(value: object) -> bool:
     """Whether a value is a tensor."""
     return isinstance(value, Tensor)
 
 
 def zeros_like(x, *, dtype=None, device=None, requires_grad=False):
+def from_numpy(array: Any, /) -> Tensor:
+    """A tensor with the values of a NumPy array."""
+    return tensor(array)
+
+
+def zeros_like(
+    x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Zeros of a tensor's shape, dtype and device."""
     return zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
-def ones_like(x, *, dtype=None, device=None, requires_grad=False):
+def ones_like(
+    x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Ones of a tensor's shape, dtype and device."""
     return ones(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
-def full_like(x, fill_value, *, dtype=None, device=None, requires_grad=False):
+def full_like(
+    x: Tensor, fill_value: float, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
+) -> Tensor:
     """One value everywhere, of a tensor's shape, dtype and device."""
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
-def rand_like(x, *, dtype=None, device=None, requires_grad=False):
+def rand_like(
+    x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Uniform random numbers of a tensor's shape, dtype and device."""
     return rand(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
-def randn_like(x, *, dtype=None, device=None, requires_grad=False):
+def randn_like(
+    x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
+) -> Tensor:
     """Normally distributed random numbers of a tensor's shape, dtype and device."""
     return randn(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 

@@ -72,5 +72,9 @@ class NotFiniteError(Error, ArithmeticError):
     """A loss that is no number any more."""
 
 
+class CancelledError(Error, RuntimeError):
+    """Work that was asked to end."""
+
+
 class InternalError(Error, RuntimeError):
     """A mistake of this library."""

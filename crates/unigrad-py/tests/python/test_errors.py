@@ -63,6 +63,86 @@ def test_wrong_arguments_of_methods(name):
                     break
 
 
+def native():
+    """Every native callable, by name: functions of the module, methods of tensors, what classes make."""
+    for name, value in sorted(vars(ug._unigrad).items()):
+        if callable(value) and name != "_run_command":
+            yield name, value
+    for owner in [ug.Device, ug.NoGrad, ug.micrograd.Value, ug.micrograd.Neuron, ug.micrograd.Layer, ug.micrograd.MLP, ug.micrograd.Module]:
+        yield owner.__name__, owner
+        for name in sorted(vars(owner)):
+            if not name.startswith("_") and callable(getattr(owner, name)):
+                yield f"{owner.__name__}.{name}", getattr(owner, name)
+
+
+NATIVE = dict(native())
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_wrong_arguments_of_functions(name):
+    """As of methods, by position and by keyword."""
+    function = NATIVE[name]
+    for n in range(1, 4):
+        for shift in range(len(WRONG)):
+            given = [WRONG[(shift + 5 * i) % len(WRONG)] for i in range(n)]
+            # Sizes of exabytes are refused, some of gigabytes would be made.
+            try:
+                function(*given)
+            except (Exception, KeyError) as error:
+                assert not type(error).__name__.startswith("Panic"), (name, given, error)
+                assert str(error), (name, given)
+    for keyword in ["device", "dtype", "dim", "requires_grad", "no_such_keyword"]:
+        for wrong in [object(), "nonsense", -7, [None]]:
+            try:
+                function(**{keyword: wrong})
+            except (Exception, KeyError) as error:
+                assert not type(error).__name__.startswith("Panic") and str(error), (name, keyword, error)
+
+
+def parameters(function):
+    try:
+        return [p for p in inspect.signature(function).parameters.values() if p.name != "self" and p.kind is not p.VAR_KEYWORD]
+    except (TypeError, ValueError):
+        return []
+
+
+# What most arguments of these names can be.
+FITTING = {
+    "dim": 0, "dim0": 0, "dim1": 1, "axis": None, "index": ug.tensor([0, 1]), "indices": ug.tensor([0, 1]), "n": 2, "size": (2, 3), "sizes": (2,), "shape": (2, 3),
+    "dtype": None, "device": None, "data": [1.0], "equation": "ij->ji", "p": 2.0, "eps": 1e-5, "k": 1, "start": 0, "end": 3, "steps": 3, "nin": 2, "nout": 2, "nouts": [2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(name for name in dir(ug.Tensor) if not name.startswith("_")) + sorted(NATIVE))
+def test_the_message_names_the_argument(name):
+    """An object that is nothing an op knows, in the place of each argument in turn."""
+    method = getattr(ug.Tensor, name, None)
+    function = NATIVE.get(name, method)
+    if not callable(function) or name == "DType":
+        return
+    of_tensor = function is method and name not in NATIVE
+    known = parameters(function)
+    for wrong in known:
+        if wrong.kind is wrong.VAR_POSITIONAL:
+            continue
+        args, keywords = [ug.ones(2, 3)] if of_tensor else [], {}
+        for parameter in known:
+            value = object() if parameter is wrong else FITTING.get(parameter.name, ug.ones(2, 3))
+            if parameter is not wrong and parameter.default is not parameter.empty:
+                continue
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                args.append(value)
+            elif parameter.kind is not parameter.VAR_POSITIONAL:
+                keywords[parameter.name] = value
+        try:
+            function(*args, **keywords)
+        except Exception as error:
+            text = str(error)
+            names = [parameter.name for parameter in known]
+            named = any(f"'{known}'" in text or f"`{known}`" in text for known in names)
+            assert named or isinstance(error, ug.Error) or "object" in text, (name, wrong.name, type(error), text)
+
+
 def test_threads_side_by_side():
     results, problems = {}, []
 

@@ -15,7 +15,12 @@ pub(super) struct Ready {
     pub(super) plan: Plan,
     /// Its table: the inputs, the outputs, the arena.
     pub(super) sequence: Sequence,
+    /// Whether it may take long, so that somebody may want it to end.
+    pub(super) is_long: bool,
 }
+
+/// Operations of a plan, or bytes, beyond which it may take long.
+const LONG: f64 = 1e9;
 
 pub(super) fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error> {
     let begin = Timestamp::now();
@@ -29,7 +34,9 @@ pub(super) fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error>
         let (nodes, compiled) = (capture.len(), begin.elapsed() - planned);
         tell(format_args!("plan of {nodes} nodes in {planned:.1?}, compiled in {compiled:.1?}\n{plan}"));
     }
-    Ok(Ready { plan, sequence })
+    let cost = |launch: &PlannedLaunch| launch.kernel.flops() + launch.traffic().0 + launch.traffic().1;
+    let is_long = plan.launches.iter().map(cost).sum::<f64>() > LONG || plan.launches.len() > 1000;
+    Ok(Ready { plan, sequence, is_long })
 }
 
 /// The programs of a plan. What the device has not compiled yet is compiled on several threads, for a GPU's compiler takes its time.

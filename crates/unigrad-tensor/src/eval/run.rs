@@ -13,7 +13,7 @@ use super::{
 use crate::{Error, random};
 use std::sync::{Arc, atomic::Ordering};
 use unigrad_device::{
-    Buffer, Device, Slice, Stopped, Timestamp,
+    Buffer, Device, Patience, Slice, Stopped, Timestamp,
     profile::{self, Work},
     tag_or, tell,
 };
@@ -30,7 +30,7 @@ fn at(origin: Option<Origin>, error: unigrad_device::Error) -> Error {
 
 /// Computes the capture's outputs.
 pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane) -> Result<(), Error> {
-    let Ready { plan, sequence } = ready;
+    let Ready { plan, sequence, .. } = ready;
     let externals = capture
         .externals
         .iter()
@@ -115,14 +115,19 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
 
 /// Runs the plan's launches.
 fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>], overwrites: &[bool]) -> Result<(), Error> {
-    let Ready { plan, sequence } = ready;
+    let Ready { plan, sequence, is_long } = ready;
     // One launch at a time only where somebody looks at each.
     let (is_profiled, is_timed) = (profile::is_on(), debug().steps);
     let n = sequence.len();
+    let mut patience = if *is_long && device.completes_at_once() { Patience::new() } else { None };
     let (mut next, mut tries) = (0, 0);
     let mut torn = Torn::default();
     while next < n {
-        let which = next..if is_profiled || is_timed { next + 1 } else { n };
+        // Nothing that others hold is spoiled so far, and what was computed is computed again when it is asked for.
+        if torn.0.is_empty() && patience.as_mut().is_some_and(Patience::is_over) {
+            return Err(Error::Device(unigrad_device::Error::Cancelled { device: device.to_string() }));
+        }
+        let which = next..if is_profiled || is_timed || patience.is_some() { next + 1 } else { n };
         let begin = Timestamp::now();
         let run = || device.run(sequence, which.clone(), table, &capture.scalars);
         let result = if is_profiled {

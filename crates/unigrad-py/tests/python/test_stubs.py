@@ -1,0 +1,103 @@
+"""The stubs are those of this build, every public name is in them, and type checkers find nothing in the examples."""
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import unigrad as ug
+
+SOURCE = Path(os.environ.get("UNIGRAD_SOURCE", Path(__file__).parents[2]))
+STUBS = SOURCE / "python/unigrad"
+
+
+def test_stubs_are_those_of_this_build():
+    raw = os.environ.get("UNIGRAD_RAW_STUBS")
+    if raw is None:
+        pytest.skip("run by `cargo test --workspace --test python`, which makes them")
+    made = subprocess.run([sys.executable, SOURCE / "tests/stubs.py", raw, STUBS, "--check"], capture_output=True, text=True)
+    assert made.returncode == 0, f"old: {made.stdout}{made.stderr}\n help: run `cargo xtask generate`"
+
+
+def names(tree):
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign):
+            yield node.target.id
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def test_every_public_name_is_in_a_stub():
+    known = set(names(ast.parse((STUBS / "__init__.pyi").read_text())))
+    assert not {name for name in vars(ug) if not name.startswith("_")} - known - {"annotations"}
+    tensor = next(node for node in ast.parse((STUBS / "_unigrad.pyi").read_text()).body if getattr(node, "name", "") == "Tensor")
+    assert not {name for name in dir(ug.Tensor) if not name.startswith("_")} - set(names(tensor))
+    known = set(names(ast.parse((STUBS / "micrograd.pyi").read_text())))
+    assert set(ug.micrograd.__all__) <= known
+
+
+EXAMPLE = '''
+import unigrad as ug
+from unigrad.micrograd import MLP, Device, Value
+
+w: ug.Tensor = ug.zeros(3, requires_grad=True)
+x = ug.randn(64, 3)
+y = x @ ug.tensor([1.0, -2.0, 3.0])
+for _ in range(10):
+    loss = (x @ w).mse_loss(y)
+    loss.backward()
+    with ug.no_grad():
+        w.copy_(w - 0.2 * w.grad if w.grad is not None else w)
+    w.grad = None
+total: float = loss.item()
+shape: tuple[int, ...] = x.shape
+row = x[0, 1:].sum(dim=0, keepdim=True).to("cpu", ug.float32).exp() ** 2
+both = ug.concat([x, x], dim=0).reshape(3, -1).softmax(dim=-1)
+mask = (x > 0) & (x < 1)
+value, gradient = ug.value_and_grad(lambda a: (a * a).sum())(ug.tensor([3.0]))
+ug.exp(x).clip(0.0, 1.0)
+
+
+@ug.no_grad()
+def evaluate(a: ug.Tensor) -> ug.Tensor:
+    return a.relu().sum()
+
+
+device = Device.gpu() if Device.is_gpu_available() else Device.cpu()
+a = Value(2.0, device=device)
+b = (1 + a * 2.0) ** 2 / 3 - a
+b.backward()
+number: float = a.grad
+model = MLP(2, [16, 16, 1], device=device)
+for p in model.parameters():
+    p.data -= 0.1 * p.grad
+'''
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_type_checkers_find_nothing_in_examples(checker, tmp_path):
+    if importlib.util.find_spec(checker) is None:
+        pytest.skip(f"{checker} is not installed")
+    example = tmp_path / "example.py"
+    example.write_text(EXAMPLE)
+    benchmark = SOURCE.parents[1] / "benchmarks/benchmark_gpu.py"
+    # Stubs beside the sources, without what is built.
+    environment = {**os.environ, "MYPYPATH": str(SOURCE / "python"), "PYTHONPATH": str(SOURCE / "python")}
+    if checker == "mypy":
+        command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(example)]
+    else:
+        (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{SOURCE / "python"}"], "include": ["example.py"]}}')
+        command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p", str(tmp_path)]
+    checked = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=300)
+    if checker == "pyright" and "node" in checked.stderr and checked.returncode not in (0, 1):
+        pytest.skip(f"pyright cannot be run: {checked.stderr.splitlines()[-1]}")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert benchmark.exists()

