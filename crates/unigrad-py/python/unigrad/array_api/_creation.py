@@ -70,6 +70,8 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """Ones on the diagonal ``k`` (above the main one: positive), zeros elsewhere."""
     n_cols = n_rows if n_cols is None else n_cols
+    # Beyond the matrix all diagonals are alike.
+    k = builtins.max(-n_rows - 1, builtins.min(k, n_cols + 1))
     if k == 0:
         return _u.eye(n_rows, n_cols, dtype=dtype, device=device)
     device = _u.default_device() if device is None else device
@@ -109,12 +111,17 @@ def meshgrid(*arrays, indexing="xy"):
 
 def tril(x, /, *, k=0):
     """The elements on and below the diagonal ``k``; zeros above."""
-    return Tensor.tril(array("x", x), k)
+    return Tensor.tril(array("x", x), _diagonal(x, k))
 
 
 def triu(x, /, *, k=0):
     """The elements on and above the diagonal ``k``; zeros below."""
-    return Tensor.triu(array("x", x), k)
+    return Tensor.triu(array("x", x), _diagonal(x, k))
+
+
+def _diagonal(x, k):
+    """``k``, where it is a diagonal; else the nearest one that is beyond all."""
+    return k if x.ndim < 2 else builtins.max(-x.shape[-2] - 1, builtins.min(k, x.shape[-1] + 1))
 
 
 def filled(value, like):
