@@ -45,7 +45,9 @@ def main():
     optimizer = unigrad.optim.AdamW(model.parameters(), lr=3e-3)
     loaders = [unigrad.data.DataLoader(part, batch_size=64, shuffle=True, seed=1) for part in (train, test)]
     run = unigrad.Trainer(max_epochs=25, seed=1).fit(model, None, optimizer, *loaders, step=lambda model, batch: model(batch[0].flatten(1)))
-    print(f"an image that it has not seen costs {run.history['val_loss'][-1]:.1f} nats, after the first epoch {run.history['val_loss'][0]:.1f}")
+    print(
+        f"an image that it has not seen costs {run.history['val_loss'][-1]:.1f} nats, after the first epoch {run.history['val_loss'][0]:.1f}"
+    )
     assert run.history["val_loss"][-1] < 27.0
 
 

@@ -45,7 +45,9 @@ def number(name, value, least=None, most=None, above=None):
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"argument '{name}': a number is wanted, not {_kind(value)}")
     value = float(value)
-    limits = (least is not None and not value >= least) or (most is not None and not value <= most) or (above is not None and not value > above)
+    limits = (
+        (least is not None and not value >= least) or (most is not None and not value <= most) or (above is not None and not value > above)
+    )
     if math.isnan(value) or limits:
         wanted = [f"{word} {limit}" for word, limit in [("at least", least), ("above", above), ("at most", most)] if limit is not None]
         raise ArgumentError(f"argument '{name}' is {value}\n help: use a number {' and '.join(wanted) or 'that is one'}")

@@ -108,7 +108,6 @@ class _Global:
         self.module, self.name = module, name
 
 
-
 class _Pickler(pickle._Pickler):
     """Writes names without importing what they name."""
 

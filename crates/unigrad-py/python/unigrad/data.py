@@ -294,7 +294,9 @@ class WeightedRandomSampler(Sampler):
         self.generator = generator
         possible = sum(weight > 0.0 for weight in self.weights)
         if not possible or (not self.replacement and self.num_samples > possible):
-            raise ArgumentError(f"argument 'weights' has {possible} above 0, for {num_samples} samples\n help: give more, or `replacement=True`")
+            raise ArgumentError(
+                f"argument 'weights' has {possible} above 0, for {num_samples} samples\n help: give more, or `replacement=True`"
+            )
 
     def __iter__(self):
         source = _random(self.generator)
@@ -409,7 +411,9 @@ class DataLoader:
         if isinstance(dataset, (str, bytes)) or (self._iterates and not hasattr(dataset, "__iter__")):
             raise TypeError(f"argument 'dataset': something with items is wanted, not {_check._kind(dataset)}")
         if self._iterates and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ArgumentError("argument 'shuffle' or 'sampler' with a dataset that is iterated over\n help: let the dataset give its order")
+            raise ArgumentError(
+                "argument 'shuffle' or 'sampler' with a dataset that is iterated over\n help: let the dataset give its order"
+            )
         if batch_sampler is not None and (shuffle or sampler is not None or drop_last or batch_size != 1):
             raise ArgumentError("argument 'batch_sampler' with batch_size, shuffle, sampler or drop_last\n help: leave those out")
         if sampler is not None and shuffle:

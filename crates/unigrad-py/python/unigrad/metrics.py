@@ -57,7 +57,9 @@ def _metric(name, kind, doc):
     return type(name, (Metric,), {"_kind": kind, "__doc__": doc, "__module__": __name__})
 
 
-Accuracy = _metric("Accuracy", "accuracy", "The part of answers that are right: scores ``[n, classes]``, or classes ``[n]``, and labels ``[n]``.")
+Accuracy = _metric(
+    "Accuracy", "accuracy", "The part of answers that are right: scores ``[n, classes]``, or classes ``[n]``, and labels ``[n]``."
+)
 ROCAUC = _metric("ROCAUC", "roc_auc", "The area under the receiver's curve: scores ``[n]`` and truths ``[n]``.")
 PRAUC = _metric("PRAUC", "pr_auc", "Average precision: scores ``[n]`` and truths ``[n]``.")
 LogLoss = _metric("LogLoss", "log_loss", "The mean cross-entropy of logits ``[n, classes]`` and labels ``[n]``.")
@@ -201,7 +203,9 @@ def bleu(candidates, references):
     if len(candidates) != len(references):
         from ._errors import ArgumentError
 
-        raise ArgumentError(f"argument 'references' has {len(references)} entries, for {len(candidates)}\n help: give one for each candidate")
+        raise ArgumentError(
+            f"argument 'references' has {len(references)} entries, for {len(candidates)}\n help: give one for each candidate"
+        )
     pairs = []
     for candidate, own in zip(candidates, references):
         if not hasattr(own, "__iter__") or isinstance(own, str):

@@ -130,8 +130,7 @@ pub(crate) fn fit<'py>(
             None => trainer.callback(PyCallback { object: callback.unbind(), raised: raised.clone() }),
         };
     }
-    let mut learner =
-        PyLearner { step, train: train_mode, before, tensors, optimizer: Released(optimizer), raised: raised.clone() };
+    let mut learner = PyLearner { step, train: train_mode, before, tensors, optimizer: Released(optimizer), raised: raised.clone() };
     let source = |(loader, n_batches, n_items): (Py<PyAny>, usize, usize)| PySource { loader, n_batches, n_items, raised: raised.clone() };
     let (train, validation) = (source(train), validation.map(source));
     let result = trainer.fit(&mut learner, &train, validation.as_ref().map(|source| source as &dyn Source<Batch = Py<PyAny>>));

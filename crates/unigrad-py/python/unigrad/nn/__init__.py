@@ -18,9 +18,13 @@ from .layers import __all__ as _layers
 from .losses import *  # noqa: F403
 from .losses import __all__ as _losses
 from .module import Module
+from .norms import *  # noqa: F403
+from .norms import __all__ as _norms
 from .parameter import Buffer, Parameter
 from .recurrent import *  # noqa: F403
 from .recurrent import __all__ as _recurrent
+from .shapes import *  # noqa: F403
+from .shapes import __all__ as _shapes
 from .windows import *  # noqa: F403
 from .windows import __all__ as _windows
 
@@ -31,6 +35,8 @@ __all__ = sorted(
     + _containers
     + _layers
     + _losses
+    + _norms
     + _recurrent
+    + _shapes
     + _windows
 )

@@ -93,6 +93,7 @@ def _layer(name, function, settings):
     def extra_repr(self):
         return ", ".join(f"{own}={getattr(self, own)!r}" for own, default, _ in settings if own != "inplace" or self.inplace)
 
+    extra_repr.__doc__ = Module.extra_repr.__doc__
     doc = (op.__doc__ or "").strip().split("\n")[0]
     members = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc, "__module__": __name__}
     made = type(name, (Module,), members)

@@ -11,11 +11,19 @@ from .._unigrad import _nn, full, zeros
 from . import functional as F
 from . import init
 from .containers import ModuleList
-from .layers import Dropout, LayerNorm, Linear
+from .layers import Dropout, Linear
 from .module import Module
+from .norms import LayerNorm
 from .parameter import Parameter
 
-__all__ = ["MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+__all__ = [
+    "MultiheadAttention",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
 
 
 def _glorot(shape, dtype, device, fill=init.xavier_uniform_):
@@ -80,7 +88,9 @@ class MultiheadAttention(Module):
         """The output, of the query's shape, and the weights ``[batch, queries, keys]`` (for each head, unless averaged), or ``None``."""
         for name, given in (("query", query), ("key", key), ("value", value)):
             if _check.tensor(name, given).ndim != query.ndim or given.ndim not in (2, 3):
-                raise ArgumentError(f"argument '{name}' has {given.ndim} axes\n help: give `[length, batch, size]` to all, or `[length, size]`")
+                raise ArgumentError(
+                    f"argument '{name}' has {given.ndim} axes\n help: give `[length, batch, size]` to all, or `[length, size]`"
+                )
         swapped = query.ndim == 3 and not self.batch_first
         if swapped:
             same = key is query, value is key
@@ -214,9 +224,7 @@ class TransformerDecoderLayer(Module):
         _check.tensor("memory", memory)
 
         def own(x):
-            return self.dropout1(
-                self.self_attn(x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, need_weights=False)[0]
-            )
+            return self.dropout1(self.self_attn(x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, need_weights=False)[0])
 
         def cross(x):
             seen = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask, "need_weights": False}

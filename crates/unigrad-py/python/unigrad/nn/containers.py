@@ -3,7 +3,6 @@
 import operator
 
 from .. import _check
-from .._errors import ArgumentError
 from .._unigrad import Tensor
 from .module import Module
 from .parameter import Parameter

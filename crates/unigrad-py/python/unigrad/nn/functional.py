@@ -11,28 +11,23 @@ import math
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import Tensor, _nn
+from .distances import *  # noqa: F403
+from .distances import __all__ as _distances
+from .distances import _tensor
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
-    "affine_grid", "alpha_dropout", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-    "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss", "dice_loss", "dropout", "dropout1d",
-    "dropout2d", "dropout3d", "elu", "embedding", "embedding_bag", "feature_alpha_dropout", "focal_loss", "fold", "gaussian_nll_loss", "geglu",
-    "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss",
-    "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "local_response_norm",
-    "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d",
-    "max_unpool1d", "max_unpool2d", "max_unpool3d", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss",
-    "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance", "pdist", "pixel_shuffle",
-    "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "rms_norm", "rrelu", "scaled_dot_product_attention", "selu", "sigmoid",
-    "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "swiglu", "tanh", "tanhshrink",
-    "threshold", "triplet_margin_loss", "triplet_margin_with_distance_loss", "unfold", "upsample",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "celu",
+    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "dropout", "dropout1d",
+    "dropout2d", "dropout3d", "elu", "embedding", "embedding_bag", "feature_alpha_dropout", "fold", "geglu", "gelu", "glu",
+    "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "instance_norm", "interpolate",
+    "layer_norm", "leaky_relu", "linear", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mish", "normalize", "one_hot", "pad",
+    "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu", "relu6", "rms_norm", "rrelu", "scaled_dot_product_attention", "selu",
+    "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "swiglu", "tanh", "tanhshrink", "threshold", "unfold",
+    "upsample",
+    *_distances,
 ]  # fmt: skip
-
-
-def _tensor(name, value):
-    if isinstance(value, Tensor):
-        return value
-    return _check.tensor(name, value)
 
 
 # Linear maps.
@@ -397,7 +392,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     if weight is None:
         weight = ones(shape, dtype=input.dtype, device=input.device)
     elif _tensor("weight", weight).shape != shape:
-        raise ArgumentError(f"argument 'weight' is {list(weight.shape)}, for `normalized_shape` {list(shape)}\n help: give one of that shape")
+        raise ArgumentError(
+            f"argument 'weight' is {list(weight.shape)}, for `normalized_shape` {list(shape)}\n help: give one of that shape"
+        )
     return input.rms_norm(weight, _machine_eps(input.dtype) if eps is None else eps)
 
 
@@ -495,21 +492,18 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         return x.reshape([-1, *shape[-3:]]) if len(shape) > 3 else x.reshape([1] * (4 - len(shape)) + list(shape))
 
     def of_mask(x):
-        return None if x is None else x.expand([*query.shape[:-1], key.shape[-2]]).reshape([-1, *([1] * max(0, 3 - query.ndim)), *query.shape[-3:-1], key.shape[-2]])
+        return (
+            None
+            if x is None
+            else x.expand([*query.shape[:-1], key.shape[-2]]).reshape(
+                [-1, *([1] * max(0, 3 - query.ndim)), *query.shape[-3:-1], key.shape[-2]]
+            )
+        )
 
-    out = wide(query).attention(wide(key), wide(value), causal=is_causal, mask=of_mask(mask), bias=of_mask(bias), scale=scale, dropout=dropout_p)
+    out = wide(query).attention(
+        wide(key), wide(value), causal=is_causal, mask=of_mask(mask), bias=of_mask(bias), scale=scale, dropout=dropout_p
+    )
     return out.reshape([*(lead if query.ndim > 3 else query.shape[:-3]), *query.shape[-3:-1], value.shape[-1]])
-
-
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The cosine of the angle between two tensors along an axis."""
-    return _tensor("x1", x1).cosine_similarity(x2, dim, eps)
-
-
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    """The p-norm of the difference along the last axis."""
-    distance = _tensor("x1", x1).pairwise_distance(x2, p, eps)
-    return distance.unsqueeze(-1) if keepdim else distance
 
 
 def pdist(input, p=2.0):
@@ -522,192 +516,3 @@ def pdist(input, p=2.0):
     n = input.shape[0]
     pairs = triu_indices(n, n, 1, device=input.device)
     return (input[pairs[0]] - input[pairs[1]]).abs().pow(p).sum(1).pow(1.0 / p) if p != 2.0 else input.cdist(input, p)[pairs[0], pairs[1]]
-
-
-# Losses.
-
-
-def _reduction(reduction, size_average=None, reduce=None):
-    # PyTorch's old keywords.
-    if reduce is False:
-        return "none"
-    if size_average is False:
-        return "sum"
-    return _check.one_of("reduction", reduction, ("none", "mean", "sum"))
-
-
-def _weighted(loss, weight, reduction):
-    if weight is None:
-        return None
-    loss = loss * weight
-    return loss if reduction == "none" else loss.sum() / weight.expand(loss.shape).sum() if reduction == "mean" else loss.sum()
-
-
-def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
-    """Cross-entropy of logits ``[n, classes, ..]``: the target is the index of a class ``[n, ..]``, or a distribution ``[n, classes, ..]``."""
-    reduction = _reduction(reduction, size_average, reduce)
-    label_smoothing = _check.probability("label_smoothing", label_smoothing)
-    return _tensor("input", input).cross_entropy(
-        target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
-    )
-
-
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    """Negative log-likelihood of log-probabilities ``[n, classes, ..]``; the target is the index of a class."""
-    reduction = _reduction(reduction, size_average, reduce)
-    return _tensor("input", input).nll_loss(target, weight, ignore_index=ignore_index, reduction=reduction)
-
-
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Binary cross-entropy of probabilities."""
-    return _tensor("input", input).bce_loss(target, weight, reduction=_reduction(reduction, size_average, reduce))
-
-
-def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
-    """Binary cross-entropy of logits, without overflow."""
-    reduction = _reduction(reduction, size_average, reduce)
-    return _tensor("input", input).bce_with_logits(target, weight, pos_weight=pos_weight, reduction=reduction)
-
-
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """Squared differences."""
-    reduction = _reduction(reduction, size_average, reduce)
-    if weight is not None:
-        return _weighted(_tensor("input", input).mse_loss(target, reduction="none"), _tensor("weight", weight), reduction)
-    return _tensor("input", input).mse_loss(target, reduction=reduction)
-
-
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """Absolute differences."""
-    reduction = _reduction(reduction, size_average, reduce)
-    if weight is not None:
-        return _weighted(_tensor("input", input).l1_loss(target, reduction="none"), _tensor("weight", weight), reduction)
-    return _tensor("input", input).l1_loss(target, reduction=reduction)
-
-
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    """Squared where a difference is below ``beta``, else absolute."""
-    return _tensor("input", input).smooth_l1_loss(target, reduction=_reduction(reduction, size_average, reduce), beta=beta)
-
-
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
-    """Squared where a difference is below ``delta``, else absolute, times ``delta``."""
-    reduction = _reduction(reduction)
-    if weight is not None:
-        loss = _tensor("input", input).huber_loss(target, reduction="none", delta=delta)
-        return _weighted(loss, _tensor("weight", weight), reduction)
-    return _tensor("input", input).huber_loss(target, reduction=reduction, delta=delta)
-
-
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """Kullback and Leibler's divergence of log-probabilities; ``reduction="batchmean"`` is the mathematical one."""
-    if reduction == "batchmean":
-        return _tensor("input", input).kl_div(target, log_target, "sum") / max(input.shape[0] if input.ndim else 1, 1)
-    return _tensor("input", input).kl_div(target, log_target, _reduction(reduction, size_average, reduce))
-
-
-def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
-    """Negative log-likelihood of counts by Poisson's distribution."""
-    return _tensor("input", input).poisson_nll_loss(target, log_input, full, eps, _reduction(reduction, size_average, reduce))
-
-
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
-    """Negative log-likelihood of numbers by normal distributions of variance ``var``."""
-    input = _tensor("input", input)
-    if not isinstance(var, Tensor):
-        var = Tensor(_check.number("var", var, 0.0), dtype=input.dtype, device=input.device).expand(input.shape)
-    elif var.ndim and var.shape != input.shape and var.shape == input.shape[:-1]:
-        var = var.unsqueeze(-1)
-    return input.gaussian_nll_loss(target, var.expand(input.shape), full, eps, _reduction(reduction))
-
-
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """Distances where the target is 1, how far they fall short of ``margin`` where it is -1."""
-    return _tensor("input", input).hinge_embedding_loss(target, margin, _reduction(reduction, size_average, reduce))
-
-
-def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
-    """One less the cosine where the target is 1, the cosine above ``margin`` where it is -1."""
-    return _tensor("input1", input1).cosine_embedding_loss(input2, target, margin, _reduction(reduction, size_average, reduce))
-
-
-def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None, reduction="mean"):
-    """How far ``input1`` is from ranking above ``input2`` by ``margin`` (target 1), or below (-1)."""
-    return _tensor("input1", input1).margin_ranking_loss(input2, target, margin, _reduction(reduction, size_average, reduce))
-
-
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """``log(1 + exp(-target * input))``, for targets of 1 and -1."""
-    return _tensor("input", input).soft_margin_loss(target, _reduction(reduction, size_average, reduce))
-
-
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The hinge loss of classes."""
-    p = _check.one_of("p", str(_check.whole("p", p)), ("1", "2"))
-    return _tensor("input", input).multi_margin_loss(target, int(p), margin, weight, _reduction(reduction, size_average, reduce))
-
-
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """The hinge loss of several classes each: targets are lists of classes, ended by -1."""
-    return _tensor("input", input).multilabel_margin_loss(target, _reduction(reduction, size_average, reduce))
-
-
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The binary cross-entropy of logits, mean over classes."""
-    return _tensor("input", input).multilabel_soft_margin_loss(target, weight, _reduction(reduction, size_average, reduce))
-
-
-def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
-):
-    """How far a positive is from being nearer to the anchor than a negative by ``margin``."""
-    reduction = _reduction(reduction, size_average, reduce)
-    p = _check.number("p", p)
-    return _tensor("anchor", anchor).triplet_margin_loss(positive, negative, margin=margin, p=p, eps=eps, swap=swap, reduction=reduction)
-
-
-def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
-):
-    """As ``triplet_margin_loss``, by a distance of one's own."""
-    distance = pairwise_distance if distance_function is None else _check.call("distance_function", distance_function)
-    reduction, margin = _reduction(reduction), _check.number("margin", margin)
-    for name, value in (("anchor", anchor), ("positive", positive), ("negative", negative)):
-        _tensor(name, value)
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = far.minimum(distance(positive, negative))
-    loss = (near - far + margin).clamp(min=0.0)
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
-
-
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
-    """Connectionist temporal classification: ``log_probs`` are ``[steps, n, classes]`` (or ``[steps, classes]``), targets ``[n, labels]`` or one
-    after another.
-    """
-    log_probs = _tensor("log_probs", log_probs)
-
-    def lengths(name, given):
-        if isinstance(given, Tensor):
-            return given
-        given = [given] if isinstance(given, int) else given
-        return Tensor(list(given), dtype="int64", device=log_probs.device)
-
-    steps, labels = lengths("input_lengths", input_lengths), lengths("target_lengths", target_lengths)
-    return log_probs.ctc_loss(
-        targets, steps, labels, blank=blank, reduction=_reduction(reduction), zero_infinity=bool(zero_infinity)
-    )
-
-
-def focal_loss(input, target, alpha=0.25, gamma=2.0, reduction="mean"):
-    """The focal loss of logits (Lin et al., 2017); targets are 0 and 1."""
-    return _tensor("input", input).focal_loss(target, alpha, gamma, _reduction(reduction))
-
-
-def dice_loss(input, target, smooth=1.0, reduction="mean"):
-    """One less the Dice coefficient of probabilities and targets ``[n, ..]``."""
-    return _tensor("input", input).dice_loss(target, smooth, _reduction(reduction))

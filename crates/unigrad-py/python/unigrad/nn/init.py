@@ -83,7 +83,9 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
     low, high = 2 * below(a) - 1, 2 * below(b) - 1
-    draws = uniform(low, high, _float(tensor).shape, dtype="float64" if str(tensor.dtype) == "unigrad.float64" else "float32", device=tensor.device)
+    draws = uniform(
+        low, high, _float(tensor).shape, dtype="float64" if str(tensor.dtype) == "unigrad.float64" else "float32", device=tensor.device
+    )
     return _filled(tensor, (draws.erfinv() * (std * math.sqrt(2.0)) + mean).clamp(a, b))
 
 

@@ -124,6 +124,7 @@ def _loss(name, function, n, settings):
     def extra_repr(self):
         return ", ".join(f"{own}={getattr(self, own)!r}" for own, default, _ in settings if own in plain and getattr(self, own) != default)
 
+    extra_repr.__doc__ = Module.extra_repr.__doc__
     doc = (op.__doc__ or "").strip()
     members = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc, "__module__": __name__}
     made = type(name, (Module,), members)
@@ -170,7 +171,9 @@ class LinearCrossEntropyLoss(Module):
         """``[.., in_features]`` and classes ``[..]``."""
         _check.tensor("input", input), _check.tensor("target", target)
         if input.ndim == 0 or input.shape[:-1] != target.shape:
-            raise ArgumentError(f"arguments 'input' {list(input.shape)} and 'target' {list(target.shape)}\n help: give one class for each input")
+            raise ArgumentError(
+                f"arguments 'input' {list(input.shape)} and 'target' {list(target.shape)}\n help: give one class for each input"
+            )
         flat, target = input.reshape(-1, input.shape[-1]), target.reshape(-1)
         settings = (self.ignore_index, "none" if self.reduction == "none" else self.reduction, self.label_smoothing)
         loss = _nn.linear_cross_entropy(flat, self.linear.weight, self.linear.bias, target, *settings)

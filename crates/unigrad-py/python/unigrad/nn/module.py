@@ -112,7 +112,9 @@ class Module:
                     return
                 if name in self.__dict__["_modules"]:
                     if value is not None:
-                        raise TypeError(f"argument '{name}': a module, or None, is wanted for a part of a module, not {_check._kind(value)}")
+                        raise TypeError(
+                            f"argument '{name}': a module, or None, is wanted for a part of a module, not {_check._kind(value)}"
+                        )
                     self.__dict__["_modules"][name] = None
                     return
                 if name in self.__dict__["_buffers"]:

@@ -25,7 +25,7 @@ class _Convolution(Module):
         if isinstance(padding, str):
             self.padding = _check.one_of("padding", padding, ("same", "valid"))
             if self.padding == "same" and any(step != 1 for step in self.stride):
-                raise ArgumentError("argument 'padding' is \"same\" with a stride\n help: give sizes: \"same\" is for strides of 1")
+                raise ArgumentError('argument \'padding\' is "same" with a stride\n help: give sizes: "same" is for strides of 1')
         else:
             self.padding = _check.sizes("padding", padding, n)
         self.output_padding = _check.sizes("output_padding", output_padding, n)
@@ -129,7 +129,9 @@ def _convolutions(n):
             least = [(size - 1) * stride - 2 * pad + dilation * (kernel - 1) + 1 for size, stride, pad, dilation, kernel in steps]
             more = [size - lowest for size, lowest in zip(wanted, least)]
             if len(wanted) != n or any(not 0 <= extra < max(s, d) for extra, s, d in zip(more, self.stride, self.dilation)):
-                raise ArgumentError(f"argument 'output_size' is {list(wanted)}\n help: sizes from {least} on are possible, less than a stride more")
+                raise ArgumentError(
+                    f"argument 'output_size' is {list(wanted)}\n help: sizes from {least} on are possible, less than a stride more"
+                )
         return transposed_op(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
     transposed_forward.__doc__ = f"{_AXES[n]} to `[.., out_channels, sizes..]`."
@@ -175,9 +177,7 @@ def _pools(n):
         self.divisor_override = None if divisor_override is None else _check.whole("divisor_override", divisor_override)
 
     def avg_forward(self, input):
-        return average(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
-        )
+        return average(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
 
     def unpool_init(self, kernel_size, stride=None, padding=0):
         windows(self, kernel_size, stride, padding)

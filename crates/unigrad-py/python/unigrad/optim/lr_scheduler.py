@@ -77,7 +77,9 @@ class LRScheduler:
 
     def state_dict(self):
         """What goes on: all but the optimizer, and functions."""
-        return {name: value for name, value in self.__dict__.items() if name != "optimizer" and not callable(value) and name != "_schedulers"}
+        return {
+            name: value for name, value in self.__dict__.items() if name != "optimizer" and not callable(value) and name != "_schedulers"
+        }
 
     def load_state_dict(self, state_dict):
         """Continues from a ``state_dict``."""
@@ -285,7 +287,9 @@ class OneCycleLR(LRScheduler):
         n = len(_optimizer(optimizer).param_groups)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
-                raise ArgumentError("arguments 'total_steps', or 'epochs' and 'steps_per_epoch', are missing\n help: say how long the run is")
+                raise ArgumentError(
+                    "arguments 'total_steps', or 'epochs' and 'steps_per_epoch', are missing\n help: say how long the run is"
+                )
             total_steps = _check.positive("epochs", epochs) * _check.positive("steps_per_epoch", steps_per_epoch)
         self.total_steps = _check.positive("total_steps", total_steps)
         self.pct_start = _check.probability("pct_start", pct_start)

@@ -38,14 +38,20 @@ def _ns_steps(value):
 def _adjust(value):
     names = {None: "original", "original": "original", "match_rms_adamw": "match_rms_adamw", "spectral_unclamped": "spectral_unclamped"}
     if value not in names:
-        raise ArgumentError(f"argument 'adjust_lr_fn' is {value!r}\n help: use \"original\" or \"match_rms_adamw\"")
+        raise ArgumentError(f'argument \'adjust_lr_fn\' is {value!r}\n help: use "original" or "match_rms_adamw"')
     return {"adjust_lr": names[value]}
 
 
 # Class, native rule, settings with defaults in PyTorch's order, native names that differ, what it is.
 _TABLE = [
     ("SGD", "sgd", {"lr": 1e-3, "momentum": 0, "dampening": 0, "weight_decay": 0, "nesterov": False}, {}, "Stochastic gradient descent."),
-    ("Adam", "adam", {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False}, {}, "Adam (Kingma and Ba, 2015)."),
+    (
+        "Adam",
+        "adam",
+        {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False},
+        {},
+        "Adam (Kingma and Ba, 2015).",
+    ),
     (
         "AdamW",
         "adamw",
@@ -98,7 +104,13 @@ _TABLE = [
         {"lambd": "lambda"},
         "Averaged stochastic gradient descent (Polyak and Juditsky, 1992).",
     ),
-    ("SparseAdam", "sparse_adam", {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8}, {}, "Adam that leaves rows without a gradient as they are."),
+    (
+        "SparseAdam",
+        "sparse_adam",
+        {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8},
+        {},
+        "Adam that leaves rows without a gradient as they are.",
+    ),
     (
         "LBFGS",
         "lbfgs",

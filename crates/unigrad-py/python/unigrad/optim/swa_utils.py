@@ -5,8 +5,8 @@ import copy
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import tensor
-from ..nn.layers import _Running
 from ..nn.module import Module
+from ..nn.norms import _Running
 from ..nn.parameter import set_value
 from .lr_scheduler import LRScheduler
 
