@@ -24,7 +24,7 @@ try:
 except ImportError:
     torch = None
 
-BLOCKS, STEPS, WARM = 7, 40, 10
+BLOCKS, STEPS, WARM = 5, 20, 5
 
 
 def batches(lib):

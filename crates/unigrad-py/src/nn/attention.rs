@@ -17,7 +17,6 @@ use unigrad::{
 #[pyo3(signature = (query, key, value, n_heads, weights, dropout, add_zero_attn, training, key_padding_mask, attn_mask, is_causal, need_weights,
     average_attn_weights))]
 #[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
-#[expect(clippy::type_complexity, reason = "eight weights that may be missing")]
 pub(crate) fn multi_head_attention(
     py: Python<'_>,
     query: &PyTensor,

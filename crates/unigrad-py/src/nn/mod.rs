@@ -5,6 +5,7 @@
 //! and one that knows its arithmetic.
 
 mod attention;
+mod checkpoint;
 mod layers;
 mod parameters;
 mod recurrent;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 pub(crate) mod _nn {
     #[pymodule_export]
     use super::attention::multi_head_attention;
+    #[pymodule_export]
+    use super::checkpoint::{checkpoint, is_checkpointing};
     #[pymodule_export]
     use super::layers::{
         alpha_dropout, batch_norm, cross_map_lrn2d, dropout, dropout_channels, instance_norm, linear_cross_entropy, lp_pool, rope_at, rrelu,

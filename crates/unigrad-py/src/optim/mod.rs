@@ -95,7 +95,7 @@ impl PyOptimizer {
 
     /// Whether a step needs a closure.
     fn needs_closure(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(py.detach(|| self.lock().map(|optimizer| optimizer.needs_closure())).or_raise(py)?)
+        py.detach(|| self.lock().map(|optimizer| optimizer.needs_closure())).or_raise(py)
     }
 
     /// One step by a function that computes the loss; what it calls of `backward` keeps the graph, which is differentiated again.

@@ -10,7 +10,7 @@ use unigrad::{
     Result,
     nn::Better,
     tensor::Device,
-    train::{Callback, Context, EarlyStopping, Ended, History, KeepBest, Saved, Swa, TensorBoard},
+    train::{Callback, Context, EarlyStopping, Ended, History, KeepBest, Saved, Swa, TensorBoard, Trainer},
 };
 
 /// What a callback sees of a run.
@@ -166,10 +166,11 @@ impl Callback for PyCallback {
     }
 }
 
+/// Adds a callback to a trainer.
+type Add = Box<dyn FnOnce(Trainer) -> Trainer>;
+
 /// A callback of the crates, by name and numbers; `None` if there is none of this name.
-pub(crate) fn native(
-    settings: &Bound<'_, PyDict>,
-) -> PyResult<Option<Box<dyn FnOnce(unigrad::train::Trainer) -> unigrad::train::Trainer>>> {
+pub(crate) fn native(settings: &Bound<'_, PyDict>) -> PyResult<Option<Add>> {
     let text = |name: &str| -> PyResult<Option<String>> { settings.get_item(name)?.map(|value| value.extract()).transpose() };
     let number = |name: &str| -> PyResult<Option<f64>> { settings.get_item(name)?.map(|value| value.extract()).transpose() };
     let metric = text("metric")?.unwrap_or_else(|| "val_loss".to_owned()); // DEFAULT: what the classes of Python have

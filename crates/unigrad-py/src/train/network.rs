@@ -19,6 +19,9 @@ use unigrad::{
     train::network::{Architecture, Network},
 };
 
+/// Figures of epochs, by name.
+type Figures = BTreeMap<String, Vec<f64>>;
+
 /// Layers by description, one after another.
 #[pyclass(name = "Network", frozen)]
 pub(crate) struct PyNetwork(Mutex<Network>);
@@ -100,13 +103,7 @@ impl PyNetwork {
     }
 
     /// Trains on arrays by settings in JSON (those of a file's `[train]`, with `optimizer` and `schedule` beside them); figures by name.
-    fn fit(
-        &self,
-        py: Python<'_>,
-        inputs: &PyTensor,
-        targets: &PyTensor,
-        settings: &str,
-    ) -> PyResult<(BTreeMap<String, Vec<f64>>, BTreeMap<String, Vec<f64>>)> {
+    fn fit(&self, py: Python<'_>, inputs: &PyTensor, targets: &PyTensor, settings: &str) -> PyResult<(Figures, Figures)> {
         let config = unigrad::train::network::TrainingConfig::from_json(settings).or_raise(py)?;
         let (inputs, targets) = (inputs.tensor(), targets.tensor());
         let history = py.detach(|| self.lock().train(inputs, targets, &config)).or_raise(py)?;

@@ -8,6 +8,9 @@ use std::{
 };
 use unigrad::device::profile::{Profile, Profiler};
 
+/// Name, kind, start, duration, bytes, floating-point operations.
+type Row = (String, String, f64, f64, f64, f64);
+
 enum State {
     Idle,
     Running(Profiler),
@@ -73,7 +76,7 @@ impl PyProfiler {
     }
 
     /// Each piece of work: name, kind, start and duration in microseconds, bytes, floating-point operations.
-    fn events(&self, py: Python<'_>) -> PyResult<Vec<(String, String, f64, f64, f64, f64)>> {
+    fn events(&self, py: Python<'_>) -> PyResult<Vec<Row>> {
         self.with(py, |profile| {
             let row = |event: &unigrad::device::profile::Event| {
                 let (start, duration) = (event.start_ns * 1e-3, event.duration_ns * 1e-3);

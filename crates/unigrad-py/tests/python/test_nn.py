@@ -443,3 +443,26 @@ def test_dropout_keeps_the_mean():
         assert abs(layer(x).mean().item() - 1.0) < 0.05
     channels = nn.Dropout2d(0.5)(ug.ones(100, 10, 3, 3))
     assert set(np.asarray(channels.mean((2, 3))).round(5).ravel()) <= {0.0, 2.0}
+
+
+def test_blocks_that_are_computed_again():
+    def made():
+        ug.manual_seed(4)
+        parts = [nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.3), nn.Linear(8, 2)]
+        return nn.Sequential(*parts)
+
+    x, results = ug.randn(6, 4), []
+    for recomputed in (False, True):
+        net = made()
+        ug.manual_seed(5)
+        y = ug.checkpoint(net, x) if recomputed else net(x)
+        y.square().sum().backward()
+        results.append([y.tolist(), net[1].running_mean.tolist(), [p.grad.tolist() for p in net.parameters()]])
+    assert results[0][1] == results[1][1]
+    np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-6)
+    for a, b in zip(results[0][2], results[1][2]):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ZeroDivisionError):
+        ug.checkpoint(lambda x: 1 / 0, x)
+    with pytest.raises(TypeError, match="args"):
+        ug.checkpoint(net, 3)

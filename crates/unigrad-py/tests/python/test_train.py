@@ -93,6 +93,19 @@ def test_settings_of_runs():
         assert np.isfinite(run.history["val_loss"]).all(), settings
 
 
+def test_runs_that_compute_blocks_again():
+    weights = []
+    for recomputed in (False, True):
+        model, optimizer = made()
+        model[2].p = 0.0
+        calls = []
+        model[0].register_forward_hook(lambda module, args, out, calls=calls: calls.append(1))
+        ug.Trainer(max_steps=3, seed=1, gradient_checkpointing=recomputed).fit(model, nn.CrossEntropyLoss(), optimizer, loader())
+        weights.append(np.concatenate([np.asarray(p.detach()).ravel() for p in model.parameters()]))
+        assert len(calls) == (6 if recomputed else 3)
+    np.testing.assert_allclose(weights[0], weights[1], rtol=1e-4, atol=1e-5)
+
+
 def test_schedules_in_runs():
     model, optimizer = made()
     scheduler = ug.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)

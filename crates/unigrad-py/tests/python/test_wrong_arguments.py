@@ -101,7 +101,7 @@ def arity(function):
     return sum(p.default is p.empty for p in plain), len(plain) + any(p.kind == p.VAR_POSITIONAL for p in signature.parameters.values())
 
 
-@pytest.mark.parametrize(("name", "function"), callables(), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(("name", "function"), list(callables()), ids=lambda v: v if isinstance(v, str) else "")
 def test_wrong_arguments_are_exceptions(name, function):
     source = random.Random(name)
     required, most = arity(function)

@@ -4,6 +4,7 @@ Always: where a mask of truth values is true, a key is *not* seen; numbers are a
 """
 
 import copy
+from functools import partial
 
 from .. import _check
 from .._errors import ArgumentError
@@ -15,6 +16,7 @@ from .layers import Dropout, Linear
 from .module import Module
 from .norms import LayerNorm
 from .parameter import Parameter
+from .utils.recompute import asked, checkpoint
 
 __all__ = [
     "MultiheadAttention",
@@ -256,8 +258,10 @@ class TransformerEncoder(Module):
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
         """Keeps the shape of ``src``."""
         x = _check.tensor("src", src)
+        recomputed = asked()
         for layer in self.layers:
-            x = layer(x, src_mask=mask, src_key_padding_mask=src_key_padding_mask)
+            seen = {"src_mask": mask, "src_key_padding_mask": src_key_padding_mask}
+            x = checkpoint(partial(layer, **seen), x) if recomputed else layer(x, **seen)
         return x if self.norm is None else self.norm(x)
 
 
@@ -282,8 +286,9 @@ class TransformerDecoder(Module):
     ):
         """Keeps the shape of ``tgt``."""
         x = _check.tensor("tgt", tgt)
+        recomputed, masks = asked(), (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         for layer in self.layers:
-            x = layer(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+            x = checkpoint(lambda x, memory, layer=layer: layer(x, memory, *masks), x, memory) if recomputed else layer(x, memory, *masks)
         return x if self.norm is None else self.norm(x)
 
 

@@ -6,9 +6,10 @@ from ..._unigrad import Tensor, _nn, concat
 from ..parameter import set_value
 from . import parametrizations, rnn
 from .parametrizations import remove_parametrizations, spectral_norm, weight_norm
+from .recompute import checkpoint
 
 __all__ = [
-    "clip_grad_adaptively_", "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "parametrizations",
+    "checkpoint", "clip_grad_adaptively_", "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "parametrizations",
     "remove_parametrizations", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
 
