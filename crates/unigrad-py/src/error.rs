@@ -41,9 +41,14 @@ static HEARD: Mutex<Option<PyErr>> = Mutex::new(None);
 /// The thread that hears signals: Python's main one, which imports the package (where another does, none is heard while native code runs).
 static MAIN: OnceLock<ThreadId> = OnceLock::new();
 
+/// Whether this is the thread that imported the package.
+pub(crate) fn is_main_thread() -> bool {
+    MAIN.get() == Some(&thread::current().id())
+}
+
 /// Whether a signal came whose handler raised: Ctrl-C.
 fn interrupted() -> bool {
-    if MAIN.get() != Some(&thread::current().id()) {
+    if !is_main_thread() {
         return false;
     }
     Python::attach(|py| match py.check_signals() {

@@ -16,6 +16,7 @@ mod error;
 mod exchange;
 mod functions;
 mod kernel;
+mod exit;
 #[cfg(feature = "stubs")]
 mod hints;
 mod micrograd;
@@ -66,6 +67,7 @@ mod _unigrad {
         unigrad::init();
         error::hear_signals();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        exit::register(module)?;
         dtype::add_all(module)
     }
 }

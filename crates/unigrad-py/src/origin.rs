@@ -35,6 +35,7 @@ const MOST: usize = 4096;
 
 /// Until the guard drops, what this thread records belongs to the line of Python that runs.
 pub(crate) fn here(py: Python<'_>) -> OriginGuard {
+    crate::exit::pause_at_end(py);
     match find(py) {
         Some(origin) => origin.enter(),
         None => Origin::enter_caller(),

@@ -43,11 +43,18 @@ RESULTS = {
     "MLP.parameters": "list[Value]",
     "MLP.__call__": "Any",
     "Module.parameters": "list[Value]",
-    "Tensor.shape": "tuple[builtins.int, ...]",
-    "grad": "tuple[Tensor, ...]",
+    "Tensor.shape": "builtins.tuple[builtins.int, ...]",
+    "Tensor.__index__": "builtins.int",
+    "Tensor.__int__": "builtins.int",
+    **{f"Tensor.{name}": "_Pair" for name in "sort topk kthvalue cummax cummin mode".split()},
+    "Tensor.aminmax": "_MinMax",
+    "Tensor.split": "builtins.tuple[Tensor, ...]",
+    "Tensor.tensor_split": "builtins.tuple[Tensor, ...]",
+    "grad": "builtins.tuple[Tensor, ...]",
 }
 # Operands of operators.
 NUMBERS = "Tensor | builtins.float | Buffer"
+SIZES = "builtins.int | Sequence[builtins.int]"
 ARGUMENTS = {
     **{f"Tensor.__{name}__.other": NUMBERS for name in "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod".split()},
     **{f"Tensor.__{name}__.other": NUMBERS for name in "matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift lt le gt ge".split()},
@@ -56,6 +63,16 @@ ARGUMENTS = {
     **{f"Value.__{name}__.other": "Value | float" for name in "add radd mul rmul sub rsub truediv rtruediv".split()},
     "Value.__pow__.exponent": "float",
     "Value.__rpow__.base": "float",
+    **{f"Tensor.{name}": SIZES for name in "expand.shape reshape.shape view.shape flip.dims permute.dims transpose.dims repeat.repeats tile.repeats".split()},
+    **{f"{name}.shape": SIZES for name in "empty ones zeros rand randn".split()},
+    **{name: "Tensor" for name in "block_diag.tensors meshgrid.tensors einsum.operands".split()},
+    **{f"arange.{name}": "builtins.float" for name in ["start"]},
+    **{f"arange.{name}": "builtins.float | None" for name in "end step stop".split()},
+    "grad.outputs": "Tensor | Sequence[Tensor]",
+    "grad.inputs": "Tensor | Sequence[Tensor]",
+    "grad.grad_outputs": "Tensor | Sequence[Tensor] | None",
+    "full.fill_value": "Tensor | builtins.float",
+    "randint.high": "builtins.int | Sequence[builtins.int] | None",
     "Value.data": "float",
     "Value.grad": "float",
     "Value.__new__.data": "float",
@@ -84,11 +101,37 @@ class Types(ast.NodeTransformer):
             return ast.Name(text.rsplit(".", 1)[1])
         return node
 
+    def visit_Subscript(self, node):
+        # Sequences, in the words of their protocol.
+        if ast.unparse(node.value).endswith("SupportsGetItem"):
+            item = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
+            return ast.Subscript(ast.Name("Sequence"), self.visit(item))
+        return self.generic_visit(node)
+
+    def visit_BinOp(self, node):
+        """A union, each member once."""
+        members = []
+
+        def collect(part):
+            if isinstance(part, ast.BinOp):
+                collect(part.left)
+                collect(part.right)
+            else:
+                text = ast.unparse(self.visit(part))
+                if text not in members:
+                    members.append(text)
+
+        collect(node)
+        return expression(" | ".join(members))
+
     def visit_Name(self, node):
-        if node.id in ("Incomplete", "object"):
-            return ast.Name("Any") if node.id == "Incomplete" else node
-        if node.id == "SupportsIndex":
-            node = ast.Name("int")
+        if node.id == "Incomplete":
+            return ast.Name("Any")
+        if node.id == "object":
+            return node
+        node = ast.Name({"SupportsIndex": "int", "SupportsFloat": "float", "PathLike": "Any"}.get(node.id, node.id))
+        if node.id == "Any":
+            return node
         if self.qualify and node.id in PLAIN:
             return expression(f"builtins.{node.id}")
         return node
@@ -101,7 +144,11 @@ class Stub:
         self.types, self.tree = Types(qualify), ast.parse(text)
 
     def of(self, annotation):
-        return None if annotation is None else self.types.visit(annotation)
+        if annotation is None:
+            return None
+        made = self.types.visit(annotation)
+        text = ast.unparse(made)
+        return expression(f"{text}[Any, ...]") if text in ("tuple", "builtins.tuple") else made
 
     def function(self, node, owner):
         where = f"{owner}.{node.name}" if owner else node.name
@@ -111,7 +158,7 @@ class Stub:
             is_setter = any(isinstance(decorator, ast.Attribute) and decorator.attr == "setter" for decorator in node.decorator_list)
             known = ARGUMENTS.get(f"{where}.{argument.arg}") or (ARGUMENTS.get(where) or RESULTS.get(where) if is_setter else None)
             argument.annotation = expression(known) if known else self.of(argument.annotation) or ast.Name("Any")
-        known = RESULTS.get(where)
+        known = RESULTS.get(where) or ("builtins.tuple[Any, ...]" if node.name == "__reduce__" else None)
         if known and not (node.returns is not None and ast.unparse(node.returns) == "None"):
             node.returns = expression(known)
         else:
@@ -140,9 +187,11 @@ def native(raw):
     out = [
         "import builtins",
         "from collections.abc import Iterator, Sequence",
-        "from typing import Any, Literal",
+        "from typing import Any, Final, NamedTuple",
         "from typing_extensions import Buffer",
         "",
+        "class _Pair(NamedTuple):\n    values: Tensor\n    indices: Tensor\n",
+        "class _MinMax(NamedTuple):\n    min: Tensor\n    max: Tensor\n",
     ]
     module = unigrad._unigrad
     for name, value in vars(module).items():
@@ -155,13 +204,17 @@ def native(raw):
             for alias, name in unigrad._METHOD_ALIASES.items():
                 if alias not in own and name in own:
                     node.body += ast.parse(f"{alias} = {name}").body
-        out.append(ast.unparse(node) + "\n")
+        text = ast.unparse(node) + "\n"
+        # Comparisons are tensors, as in NumPy.
+        for name in ["__eq__", "__ne__"]:
+            text = text.replace(f"def {name}(self, other: object, /) -> Tensor:\n", f"def {name}(self, other: object, /) -> Tensor:  # type: ignore[override]\n")
+        out.append(text)
     return "\n".join(out)
 
 
 def micrograd(raw):
     """`micrograd.pyi`."""
-    out = ["from collections.abc import Sequence", "from typing import Any", "", "from ._unigrad import Device as Device", ""]
+    out = ["from collections.abc import Sequence", "from typing import Any, Final", "", "import builtins", "from ._unigrad import Device as Device", ""]
     nodes = {node.name: node for node in Stub((raw / "_micrograd.pyi").read_text(), False).definitions()}
     # A base stands before what is made of it.
     for name in ["Value", "Module", *nodes]:
@@ -186,11 +239,11 @@ def package(source):
         elif inspect.ismodule(value):
             if value.__name__ == f"unigrad.{name}":
                 out.append(f"from . import {name} as {name}")
-        elif getattr(unigrad._unigrad, name, None) is value:
+        elif value is not None and getattr(unigrad._unigrad, name, None) is value:
             out.append(f"from ._unigrad import {name} as {name}")
         elif inspect.isclass(value) and value.__module__.startswith("unigrad."):
             out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {name} as {name}")
-        elif getattr(unigrad.Tensor, getattr(value, "__name__", ""), None) is value:
+        elif value is not None and getattr(unigrad.Tensor, getattr(value, "__name__", ""), None) is value:
             functions.append(f"{name} = _unigrad.Tensor.{value.__name__}")
         elif inspect.isbuiltin(value) or inspect.isfunction(value):
             known = value.__name__ if value.__name__ in defined else f"_unigrad.{value.__name__}"

@@ -7,7 +7,7 @@
 [2.0, 4.0]
 """
 
-from __future__ import annotations
+from __future__ import annotations as _annotations
 
 import builtins as _builtins
 import functools as _functools

@@ -1,5 +1,7 @@
 """Exceptions: each is a ``unigrad.Error``, and of the class that Python's programs expect."""
 
+import builtins
+
 
 class Error(Exception):
     """Anything that can go wrong here. The message names the cause, the place and the remedy."""
@@ -13,11 +15,11 @@ class DTypeError(Error, TypeError):
     """A dtype that an op does not take."""
 
 
-class AxisError(Error, ValueError, IndexError):
+class AxisError(Error, ValueError, builtins.IndexError):
     """An axis that a tensor does not have."""
 
 
-class IndexError(Error, IndexError):  # noqa: A001
+class IndexError(Error, builtins.IndexError):  # noqa: A001
     """An index out of range."""
 
 

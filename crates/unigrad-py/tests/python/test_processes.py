@@ -31,34 +31,36 @@ def has(name):
 @pytest.mark.parametrize("name", DEVICES)
 def test_ctrl_c_ends_long_work_and_leaves_tensors(name):
     has(name)
-    # Minutes of work, were it not ended.
+    # Seconds to minutes of work, were it not ended (software devices go on with what they were given, and are waited for at the end).
     program = f"""
     import os, signal, threading, time
     import unigrad as ug
     ug.set_default_device({name!r})
     # Each step needs the one before, and none is so small that a launch has all of them.
-    w = ug.full((1024, 1024), 1 / 1024)
-    w.realize()
+    n, steps = {{"cpu": (1024, 400), "cuda": (4096, 20_000)}}.get({name!r}, (512, 20))
+    w = ug.full((n, n), 1 / n)
+    (w @ w).sin().realize()
     x = w
-    for _ in range(400 if {name!r} != "cuda" else 200_000):
+    for _ in range(steps):
         x = (x @ w).sin()
-    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     begin = time.perf_counter()
     try:
         x.sum().item()
         print("done", time.perf_counter() - begin)
     except KeyboardInterrupt:
         print("interrupted", time.perf_counter() - begin)
-    assert w.sum().item() == 1024.0 and (w @ w).sum().item() == 1024.0
+    assert w.sum().item() == n and (w @ w).sum().item() == n
     print("well")
     os._exit(0)
     """
     ended = run(program)
     assert ended.returncode == 0 and "well" in ended.stdout, ended
     if ended.stdout.startswith("done"):
-        assert float(ended.stdout.split()[1]) < 1.5, "it was not interrupted"
+        # A fast machine was done before. Where a launch waits for the device, the signal is heard when the read begins to wait.
+        assert name != "cpu" and float(ended.stdout.split()[1]) < 60, ended.stdout
     else:
-        assert 0.5 < float(ended.stdout.split()[1]) < 30, ended.stdout
+        assert 0.3 < float(ended.stdout.split()[1]) < 30, ended.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent to a process by others there")
@@ -137,8 +139,9 @@ def test_the_interpreter_ends_while_a_device_works(name):
     import threading
     import unigrad as ug
     ug.set_default_device({name!r})
-    x = ug.randn(700, 700)
-    for _ in range(30):
+    n, steps = {{"cpu": (700, 30), "cuda": (4096, 30)}}.get({name!r}, (256, 10))
+    x = ug.randn(n, n)
+    for _ in range(steps):
         x = (x @ x).tanh()
     def work():
         while True:

@@ -1,0 +1,513 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from . import _unigrad as _unigrad
+from ._errors import ArgumentError as ArgumentError
+from ._errors import AutogradError as AutogradError
+from ._errors import AxisError as AxisError
+from ._errors import CancelledError as CancelledError
+from ._errors import CompileError as CompileError
+from ._unigrad import DType as DType
+from ._errors import DTypeError as DTypeError
+from ._unigrad import Device as Device
+from ._errors import DeviceError as DeviceError
+from ._errors import DeviceLostError as DeviceLostError
+from ._errors import Error as Error
+from ._errors import FileError as FileError
+from ._errors import FormatError as FormatError
+from ._errors import InternalError as InternalError
+from ._errors import LaunchError as LaunchError
+from ._unigrad import NoGrad as NoGrad
+from ._errors import NotAvailableError as NotAvailableError
+from ._errors import NotFiniteError as NotFiniteError
+from ._errors import OutOfMemoryError as OutOfMemoryError
+from ._errors import ShapeError as ShapeError
+from ._errors import StateDictError as StateDictError
+from ._unigrad import Tensor as Tensor
+from ._unigrad import __version__ as __version__
+from ._unigrad import arange as arange
+from ._unigrad import bfloat16 as bfloat16
+from ._unigrad import block_diag as block_diag
+from ._unigrad import bool as bool
+from ._unigrad import column_stack as column_stack
+from ._unigrad import concat as concat
+from ._unigrad import default_device as default_device
+from ._unigrad import devices as devices
+from ._unigrad import double as double
+from ._unigrad import dstack as dstack
+from ._unigrad import einsum as einsum
+from ._unigrad import empty as empty
+from ._unigrad import eye as eye
+from ._unigrad import float as float
+from ._unigrad import float16 as float16
+from ._unigrad import float32 as float32
+from ._unigrad import float64 as float64
+from ._unigrad import float8_e4m3fn as float8_e4m3fn
+from ._unigrad import float8_e5m2 as float8_e5m2
+from ._unigrad import full as full
+from ._unigrad import grad as grad
+from ._unigrad import grad_enabled as grad_enabled
+from ._unigrad import half as half
+from ._unigrad import hstack as hstack
+from ._unigrad import int as int
+from ._unigrad import int16 as int16
+from ._unigrad import int32 as int32
+from ._unigrad import int64 as int64
+from ._unigrad import int8 as int8
+from ._unigrad import linspace as linspace
+from ._unigrad import logspace as logspace
+from ._unigrad import long as long
+from ._unigrad import manual_seed as manual_seed
+from ._unigrad import meshgrid as meshgrid
+from . import micrograd as micrograd
+from ._unigrad import multi_dot as multi_dot
+from ._unigrad import ones as ones
+from ._unigrad import rand as rand
+from ._unigrad import randint as randint
+from ._unigrad import randn as randn
+from ._unigrad import randperm as randperm
+from ._unigrad import set_default_device as set_default_device
+from ._unigrad import short as short
+from ._unigrad import stack as stack
+from ._unigrad import tensor as tensor
+from ._unigrad import tril_indices as tril_indices
+from ._unigrad import triu_indices as triu_indices
+from ._unigrad import uint16 as uint16
+from ._unigrad import uint32 as uint32
+from ._unigrad import uint64 as uint64
+from ._unigrad import uint8 as uint8
+from ._unigrad import uniform as uniform
+from ._unigrad import vstack as vstack
+from ._unigrad import zeros as zeros
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+abs = _unigrad.Tensor.abs
+absolute = _unigrad.Tensor.abs
+acos = _unigrad.Tensor.acos
+acosh = _unigrad.Tensor.acosh
+adaptive_avg_pool = _unigrad.Tensor.adaptive_avg_pool
+adaptive_max_pool = _unigrad.Tensor.adaptive_max_pool
+adaptive_max_pool_with_index = _unigrad.Tensor.adaptive_max_pool_with_index
+add = _unigrad.Tensor.add
+addcdiv = _unigrad.Tensor.addcdiv
+addcmul = _unigrad.Tensor.addcmul
+addmm = _unigrad.Tensor.addmm
+addmv = _unigrad.Tensor.addmv
+addr = _unigrad.Tensor.addr
+affine_grid = _unigrad.Tensor.affine_grid
+all = _unigrad.Tensor.all
+amax = _unigrad.Tensor.amax
+amin = _unigrad.Tensor.amin
+aminmax = _unigrad.Tensor.aminmax
+any = _unigrad.Tensor.any
+arccos = _unigrad.Tensor.acos
+arccosh = _unigrad.Tensor.acosh
+arcsin = _unigrad.Tensor.asin
+arcsinh = _unigrad.Tensor.asinh
+arctan = _unigrad.Tensor.atan
+arctan2 = _unigrad.Tensor.atan2
+arctanh = _unigrad.Tensor.atanh
+argmax = _unigrad.Tensor.argmax
+argmin = _unigrad.Tensor.argmin
+argsort = _unigrad.Tensor.argsort
+asin = _unigrad.Tensor.asin
+asinh = _unigrad.Tensor.asinh
+astype = _unigrad.Tensor.astype
+atan = _unigrad.Tensor.atan
+atan2 = _unigrad.Tensor.atan2
+atanh = _unigrad.Tensor.atanh
+attention = _unigrad.Tensor.attention
+avg_pool1d = _unigrad.Tensor.avg_pool1d
+avg_pool2d = _unigrad.Tensor.avg_pool2d
+avg_pool3d = _unigrad.Tensor.avg_pool3d
+baddbmm = _unigrad.Tensor.baddbmm
+batch_norm = _unigrad.Tensor.batch_norm
+batch_norm_train = _unigrad.Tensor.batch_norm_train
+bce_loss = _unigrad.Tensor.bce_loss
+bce_with_logits = _unigrad.Tensor.bce_with_logits
+bilinear = _unigrad.Tensor.bilinear
+bincount = _unigrad.Tensor.bincount
+bitcast = _unigrad.Tensor.bitcast
+bitwise_and = _unigrad.Tensor.bitwise_and
+bitwise_not = _unigrad.Tensor.bitwise_not
+bitwise_or = _unigrad.Tensor.bitwise_or
+bitwise_xor = _unigrad.Tensor.bitwise_xor
+bmm = _unigrad.Tensor.matmul
+broadcast_to = _unigrad.Tensor.broadcast_to
+bucketize = _unigrad.Tensor.bucketize
+cdist = _unigrad.Tensor.cdist
+ceil = _unigrad.Tensor.ceil
+celu = _unigrad.Tensor.celu
+channel_shuffle = _unigrad.Tensor.channel_shuffle
+chunk = _unigrad.Tensor.chunk
+clamp = _unigrad.Tensor.clamp
+clip = _unigrad.Tensor.clamp
+clone = _unigrad.Tensor.clone
+col2im = _unigrad.Tensor.col2im
+contiguous = _unigrad.Tensor.contiguous
+conv1d = _unigrad.Tensor.conv1d
+conv2d = _unigrad.Tensor.conv2d
+conv3d = _unigrad.Tensor.conv3d
+conv_transpose1d = _unigrad.Tensor.conv_transpose1d
+conv_transpose2d = _unigrad.Tensor.conv_transpose2d
+conv_transpose3d = _unigrad.Tensor.conv_transpose3d
+copysign = _unigrad.Tensor.copysign
+corrcoef = _unigrad.Tensor.corrcoef
+cos = _unigrad.Tensor.cos
+cosh = _unigrad.Tensor.cosh
+cosine_embedding_loss = _unigrad.Tensor.cosine_embedding_loss
+cosine_similarity = _unigrad.Tensor.cosine_similarity
+count_nonzero = _unigrad.Tensor.count_nonzero
+cov = _unigrad.Tensor.cov
+cross = _unigrad.Tensor.cross
+cross_entropy = _unigrad.Tensor.cross_entropy
+ctc_loss = _unigrad.Tensor.ctc_loss
+cummax = _unigrad.Tensor.cummax
+cummin = _unigrad.Tensor.cummin
+cumprod = _unigrad.Tensor.cumprod
+cumsum = _unigrad.Tensor.cumsum
+cumulative_trapezoid = _unigrad.Tensor.cumulative_trapezoid
+deg2rad = _unigrad.Tensor.deg2rad
+detach = _unigrad.Tensor.detach
+diag = _unigrad.Tensor.diag
+diag_embed = _unigrad.Tensor.diag_embed
+diagflat = _unigrad.Tensor.diagflat
+diagonal = _unigrad.Tensor.diagonal
+dice_loss = _unigrad.Tensor.dice_loss
+diff = _unigrad.Tensor.diff
+digamma = _unigrad.Tensor.digamma
+div = _unigrad.Tensor.div
+divide = _unigrad.Tensor.div
+dot = _unigrad.Tensor.dot
+elu = _unigrad.Tensor.elu
+embedding = _unigrad.Tensor.embedding
+embedding_bag = _unigrad.Tensor.embedding_bag
+embedding_with = _unigrad.Tensor.embedding_with
+eq = _unigrad.Tensor.eq
+erf = _unigrad.Tensor.erf
+erfc = _unigrad.Tensor.erfc
+erfinv = _unigrad.Tensor.erfinv
+exp = _unigrad.Tensor.exp
+exp2 = _unigrad.Tensor.exp2
+expand = _unigrad.Tensor.expand
+expand_as = _unigrad.Tensor.expand_as
+expm1 = _unigrad.Tensor.expm1
+flatten = _unigrad.Tensor.flatten
+flip = _unigrad.Tensor.flip
+float_power = _unigrad.Tensor.float_power
+floor = _unigrad.Tensor.floor
+floor_div = _unigrad.Tensor.floor_div
+floor_divide = _unigrad.Tensor.floor_div
+fmax = _unigrad.Tensor.fmax
+fmin = _unigrad.Tensor.fmin
+fmod = _unigrad.Tensor.fmod
+focal_loss = _unigrad.Tensor.focal_loss
+frac = _unigrad.Tensor.fract
+fract = _unigrad.Tensor.fract
+gaussian_nll_loss = _unigrad.Tensor.gaussian_nll_loss
+gcd = _unigrad.Tensor.gcd
+ge = _unigrad.Tensor.ge
+gelu = _unigrad.Tensor.gelu
+gelu_tanh = _unigrad.Tensor.gelu_tanh
+glu = _unigrad.Tensor.glu
+greater = _unigrad.Tensor.gt
+greater_equal = _unigrad.Tensor.ge
+grid_sample = _unigrad.Tensor.grid_sample
+group_norm = _unigrad.Tensor.group_norm
+gt = _unigrad.Tensor.gt
+hardshrink = _unigrad.Tensor.hardshrink
+hardsigmoid = _unigrad.Tensor.hardsigmoid
+hardswish = _unigrad.Tensor.hardswish
+hardtanh = _unigrad.Tensor.hardtanh
+hardtanh_with = _unigrad.Tensor.hardtanh_with
+heaviside = _unigrad.Tensor.heaviside
+hinge_embedding_loss = _unigrad.Tensor.hinge_embedding_loss
+histc = _unigrad.Tensor.histc
+huber_loss = _unigrad.Tensor.huber_loss
+hypot = _unigrad.Tensor.hypot
+im2col = _unigrad.Tensor.im2col
+index_add = _unigrad.Tensor.index_add
+index_copy = _unigrad.Tensor.index_copy
+index_fill = _unigrad.Tensor.index_fill
+index_put = _unigrad.Tensor.index_put
+index_reduce = _unigrad.Tensor.index_reduce
+index_select = _unigrad.Tensor.index_select
+inner = _unigrad.Tensor.inner
+instance_norm = _unigrad.Tensor.instance_norm
+instance_norm_train = _unigrad.Tensor.instance_norm_train
+interpolate = _unigrad.Tensor.interpolate
+interpolate_nearest = _unigrad.Tensor.interpolate_nearest
+isclose = _unigrad.Tensor.isclose
+isfinite = _unigrad.Tensor.isfinite
+isin = _unigrad.Tensor.isin
+isin_with = _unigrad.Tensor.isin_with
+isinf = _unigrad.Tensor.isinf
+isnan = _unigrad.Tensor.isnan
+kl_div = _unigrad.Tensor.kl_div
+kron = _unigrad.Tensor.kron
+kthvalue = _unigrad.Tensor.kthvalue
+l1_loss = _unigrad.Tensor.l1_loss
+layer_norm = _unigrad.Tensor.layer_norm
+layer_norm_over = _unigrad.Tensor.layer_norm_over
+lcm = _unigrad.Tensor.lcm
+le = _unigrad.Tensor.le
+leaky_relu = _unigrad.Tensor.leaky_relu
+lerp = _unigrad.Tensor.lerp
+less = _unigrad.Tensor.lt
+less_equal = _unigrad.Tensor.le
+lgamma = _unigrad.Tensor.lgamma
+linear = _unigrad.Tensor.linear
+local_response_norm = _unigrad.Tensor.local_response_norm
+log = _unigrad.Tensor.log
+log10 = _unigrad.Tensor.log10
+log1p = _unigrad.Tensor.log1p
+log2 = _unigrad.Tensor.log2
+log_sigmoid = _unigrad.Tensor.log_sigmoid
+log_softmax = _unigrad.Tensor.log_softmax
+logaddexp = _unigrad.Tensor.logaddexp
+logaddexp2 = _unigrad.Tensor.logaddexp2
+logcumsumexp = _unigrad.Tensor.logcumsumexp
+logical_and = _unigrad.Tensor.logical_and
+logical_not = _unigrad.Tensor.logical_not
+logical_or = _unigrad.Tensor.logical_or
+logical_xor = _unigrad.Tensor.logical_xor
+logit = _unigrad.Tensor.logit
+logsigmoid = _unigrad.Tensor.log_sigmoid
+logsumexp = _unigrad.Tensor.logsumexp
+lt = _unigrad.Tensor.lt
+margin_ranking_loss = _unigrad.Tensor.margin_ranking_loss
+masked_fill = _unigrad.Tensor.masked_fill
+masked_scatter = _unigrad.Tensor.masked_scatter
+masked_select = _unigrad.Tensor.masked_select
+matmul = _unigrad.Tensor.matmul
+max = _unigrad.Tensor.max
+max_pool1d = _unigrad.Tensor.max_pool1d
+max_pool2d = _unigrad.Tensor.max_pool2d
+max_pool3d = _unigrad.Tensor.max_pool3d
+max_unpool1d = _unigrad.Tensor.max_unpool1d
+max_unpool2d = _unigrad.Tensor.max_unpool2d
+max_unpool3d = _unigrad.Tensor.max_unpool3d
+maximum = _unigrad.Tensor.maximum
+mean = _unigrad.Tensor.mean
+median = _unigrad.Tensor.median
+min = _unigrad.Tensor.min
+minimum = _unigrad.Tensor.minimum
+mish = _unigrad.Tensor.mish
+mm = _unigrad.Tensor.matmul
+mode = _unigrad.Tensor.mode
+moveaxis = _unigrad.Tensor.moveaxis
+movedim = _unigrad.Tensor.movedim
+mse_loss = _unigrad.Tensor.mse_loss
+mul = _unigrad.Tensor.mul
+multi_margin_loss = _unigrad.Tensor.multi_margin_loss
+multilabel_margin_loss = _unigrad.Tensor.multilabel_margin_loss
+multilabel_soft_margin_loss = _unigrad.Tensor.multilabel_soft_margin_loss
+multiply = _unigrad.Tensor.mul
+mv = _unigrad.Tensor.matmul
+nan_to_num = _unigrad.Tensor.nan_to_num
+nanmean = _unigrad.Tensor.nanmean
+nanmedian = _unigrad.Tensor.nanmedian
+nanquantile = _unigrad.Tensor.nanquantile
+nansum = _unigrad.Tensor.nansum
+narrow = _unigrad.Tensor.narrow
+ne = _unigrad.Tensor.ne
+neg = _unigrad.Tensor.neg
+negative = _unigrad.Tensor.neg
+nextafter = _unigrad.Tensor.nextafter
+nll_loss = _unigrad.Tensor.nll_loss
+nonzero = _unigrad.Tensor.nonzero
+norm = _unigrad.Tensor.norm
+normalize = _unigrad.Tensor.normalize
+not_equal = _unigrad.Tensor.ne
+nrm2 = _unigrad.Tensor.nrm2
+one_hot = _unigrad.Tensor.one_hot
+outer = _unigrad.Tensor.outer
+pad = _unigrad.Tensor.pad
+paged_update = _unigrad.Tensor.paged_update
+pairwise_distance = _unigrad.Tensor.pairwise_distance
+permute = _unigrad.Tensor.permute
+pixel_shuffle = _unigrad.Tensor.pixel_shuffle
+pixel_unshuffle = _unigrad.Tensor.pixel_unshuffle
+poisson_nll_loss = _unigrad.Tensor.poisson_nll_loss
+pow = _unigrad.Tensor.pow
+prelu = _unigrad.Tensor.prelu
+prod = _unigrad.Tensor.prod
+put = _unigrad.Tensor.put
+quantile = _unigrad.Tensor.quantile
+rad2deg = _unigrad.Tensor.rad2deg
+ravel = _unigrad.Tensor.ravel
+recip = _unigrad.Tensor.recip
+reciprocal = _unigrad.Tensor.recip
+relu = _unigrad.Tensor.relu
+relu6 = _unigrad.Tensor.relu6
+rem = _unigrad.Tensor.rem
+remainder = _unigrad.Tensor.rem
+repeat = _unigrad.Tensor.repeat
+repeat_interleave = _unigrad.Tensor.repeat_interleave
+reshape = _unigrad.Tensor.reshape
+reshape_as = _unigrad.Tensor.reshape_as
+rms_norm = _unigrad.Tensor.rms_norm
+roll = _unigrad.Tensor.roll
+rope = _unigrad.Tensor.rope
+rot90 = _unigrad.Tensor.rot90
+round = _unigrad.Tensor.round
+rpow = _unigrad.Tensor.rpow
+rsqrt = _unigrad.Tensor.rsqrt
+scatter = _unigrad.Tensor.scatter
+scatter_add = _unigrad.Tensor.scatter_add
+scatter_reduce = _unigrad.Tensor.scatter_reduce
+scatter_value = _unigrad.Tensor.scatter_value
+searchsorted = _unigrad.Tensor.searchsorted
+searchsorted_with = _unigrad.Tensor.searchsorted_with
+select = _unigrad.Tensor.select
+selu = _unigrad.Tensor.selu
+sgn = _unigrad.Tensor.sign
+shl = _unigrad.Tensor.shl
+shr = _unigrad.Tensor.shr
+sigmoid = _unigrad.Tensor.sigmoid
+sign = _unigrad.Tensor.sign
+signbit = _unigrad.Tensor.signbit
+silu = _unigrad.Tensor.silu
+sin = _unigrad.Tensor.sin
+sinc = _unigrad.Tensor.sinc
+sinh = _unigrad.Tensor.sinh
+smooth_l1_loss = _unigrad.Tensor.smooth_l1_loss
+soft_margin_loss = _unigrad.Tensor.soft_margin_loss
+softmax = _unigrad.Tensor.softmax
+softmin = _unigrad.Tensor.softmin
+softplus = _unigrad.Tensor.softplus
+softplus_with = _unigrad.Tensor.softplus_with
+softshrink = _unigrad.Tensor.softshrink
+softsign = _unigrad.Tensor.softsign
+sort = _unigrad.Tensor.sort
+split = _unigrad.Tensor.split
+sqrt = _unigrad.Tensor.sqrt
+square = _unigrad.Tensor.square
+squeeze = _unigrad.Tensor.squeeze
+std = _unigrad.Tensor.std
+sub = _unigrad.Tensor.sub
+subtract = _unigrad.Tensor.sub
+sum = _unigrad.Tensor.sum
+swapaxes = _unigrad.Tensor.swapaxes
+swapdims = _unigrad.Tensor.swapaxes
+t = _unigrad.Tensor.t
+take = _unigrad.Tensor.take
+take_along = _unigrad.Tensor.take_along
+take_along_dim = _unigrad.Tensor.take_along_dim
+tan = _unigrad.Tensor.tan
+tanh = _unigrad.Tensor.tanh
+tanhshrink = _unigrad.Tensor.tanhshrink
+tensor_split = _unigrad.Tensor.tensor_split
+tensordot = _unigrad.Tensor.tensordot
+threshold = _unigrad.Tensor.threshold
+tile = _unigrad.Tensor.tile
+topk = _unigrad.Tensor.topk
+trace = _unigrad.Tensor.trace
+transpose = _unigrad.Tensor.transpose
+trapezoid = _unigrad.Tensor.trapezoid
+trigamma = _unigrad.Tensor.trigamma
+tril = _unigrad.Tensor.tril
+triplet_margin_loss = _unigrad.Tensor.triplet_margin_loss
+triu = _unigrad.Tensor.triu
+true_divide = _unigrad.Tensor.div
+trunc = _unigrad.Tensor.trunc
+type = _unigrad.Tensor.type
+unbind = _unigrad.Tensor.unbind
+unflatten = _unigrad.Tensor.unflatten
+unfold = _unigrad.Tensor.unfold
+unique = _unigrad.Tensor.unique
+unsqueeze = _unigrad.Tensor.unsqueeze
+var = _unigrad.Tensor.var
+view = _unigrad.Tensor.view
+where_ = _unigrad.Tensor.where_
+xlog1py = _unigrad.Tensor.xlog1py
+xlogy = _unigrad.Tensor.xlogy
+
+e: builtins.float
+def from_numpy(array: Any, /) -> Tensor:
+    """A tensor with the values of a NumPy array."""
+    ...
+
+def full_like(x: Tensor, fill_value: builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """One value everywhere, of a tensor's shape, dtype and device."""
+    ...
+
+inf: builtins.float
+def is_grad_enabled() -> builtins.bool:
+    """Whether what is computed now keeps a way for gradients."""
+    ...
+
+def is_tensor(value: object) -> builtins.bool:
+    """Whether a value is a tensor."""
+    ...
+
+nan: builtins.float
+newaxis: None
+class no_grad:
+    """What is computed inside keeps no way for gradients: ``with unigrad.no_grad(): ...``, or a decorator.
+
+    >>> import unigrad
+    >>> x = unigrad.ones(2, requires_grad=True)
+    >>> with unigrad.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    def __init__(self) -> None:
+        ...
+
+    def __enter__(self) -> no_grad:
+        ...
+
+    def __exit__(self, *raised: Any) -> None:
+        ...
+
+    def __call__(self, function: _F) -> _F:
+        ...
+
+def ones_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """Ones of a tensor's shape, dtype and device."""
+    ...
+
+pi: builtins.float
+def rand_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """Uniform random numbers of a tensor's shape, dtype and device."""
+    ...
+
+def randn_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """Normally distributed random numbers of a tensor's shape, dtype and device."""
+    ...
+
+def value_and_grad(function: Callable[..., Tensor], argnums: builtins.int | Sequence[builtins.int]=0) -> Callable[..., builtins.tuple[Tensor, Any]]:
+    """A function that gives ``function``'s value and its gradient with respect to the arguments of these numbers.
+
+    >>> import unigrad
+    >>> value, gradient = unigrad.value_and_grad(lambda x: (x * x).sum())(unigrad.tensor([3.0]))
+    >>> value.item(), gradient.tolist()
+    (9.0, [6.0])
+    """
+    ...
+
+def where(condition: Tensor, x: Tensor | builtins.float | None=None, y: Tensor | builtins.float | None=None, /) -> Any:
+    """``x`` where the condition is true, else ``y``; without both, where the condition is true, as a tuple of indices.
+
+    >>> import unigrad
+    >>> unigrad.where(unigrad.tensor([True, False]), 1, 2).tolist()
+    [1, 2]
+    """
+    ...
+
+def zeros_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """Zeros of a tensor's shape, dtype and device."""
+    ...
+
+asarray = _unigrad.tensor
+cat = _unigrad.concat
+concatenate = _unigrad.concat
+empty_like = zeros_like

@@ -1,0 +1,2423 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+from typing_extensions import Buffer
+
+class _Pair(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _MinMax(NamedTuple):
+    min: Tensor
+    max: Tensor
+
+bool: DType
+uint8: DType
+int8: DType
+uint16: DType
+int16: DType
+uint32: DType
+int32: DType
+uint64: DType
+int64: DType
+float16: DType
+bfloat16: DType
+float32: DType
+float64: DType
+float8_e4m3fn: DType
+float8_e5m2: DType
+half: DType
+float: DType
+double: DType
+short: DType
+int: DType
+long: DType
+__version__: builtins.str
+
+class DType:
+    """
+    The type of a tensor's elements: `unigrad.float32`, `unigrad.int64`, `unigrad.bool` and so on.
+
+    >>> import unigrad
+    >>> unigrad.float32.itemsize
+    4
+    >>> unigrad.zeros(3).dtype == unigrad.float32
+    True
+    """
+
+    def __eq__(self, other: object, /) -> builtins.bool:
+        ...
+
+    def __hash__(self, /) -> builtins.int:
+        ...
+
+    def __new__(cls, /, dtype: DType | builtins.str | builtins.type) -> DType:
+        """
+        The dtype of a name (`"float32"`), of a type of Python (`float` is float32, `int` int64), or of NumPy.
+        """
+
+    def __reduce__(self, /) -> builtins.tuple[Any, ...]:
+        ...
+
+    def __repr__(self, /) -> builtins.str:
+        ...
+
+    def __str__(self, /) -> builtins.str:
+        ...
+
+    @property
+    def is_floating_point(self, /) -> builtins.bool:
+        """
+        Whether it is a float.
+        """
+
+    @property
+    def is_signed(self, /) -> builtins.bool:
+        """
+        Whether it has a sign.
+        """
+
+    @property
+    def itemsize(self, /) -> builtins.int:
+        """
+        Bytes of an element.
+        """
+
+    @property
+    def name(self, /) -> builtins.str:
+        """
+        The name.
+        """
+
+class Device:
+    """
+    What computes: the CPU, or a GPU through one of its backends.
+
+    >>> import unigrad
+    >>> unigrad.Device("cpu")
+    Device('cpu:0')
+    """
+
+    def __eq__(self, other: object, /) -> builtins.bool:
+        ...
+
+    def __hash__(self, /) -> builtins.int:
+        ...
+
+    def __new__(cls, /, name: Device | builtins.str) -> Device:
+        """
+        Opens a device by its name: `"cpu"`, `"cuda"`, `"cuda:1"`, `"rocm"`, `"metal"`, `"vulkan"`, `"opencl"`, `"gpu"`, `"auto"`.
+        """
+
+    def __reduce__(self, /) -> builtins.tuple[Any, ...]:
+        ...
+
+    def __repr__(self, /) -> builtins.str:
+        ...
+
+    def __str__(self, /) -> builtins.str:
+        ...
+
+    def clear_cache(self, /) -> builtins.int:
+        """
+        Frees what the memory pool keeps; returns how many bytes.
+        """
+
+    def counters(self, /) -> builtins.dict[builtins.str, builtins.int]:
+        """
+        How often something was done on it since it was opened: "allocations", "compiles", "launches", "uploads", "downloads", "copies".
+        """
+
+    @staticmethod
+    def cpu() -> Device:
+        """
+        The CPU.
+
+        >>> import unigrad
+        >>> unigrad.Device.cpu() == unigrad.Device("cpu")
+        True
+        """
+
+    @staticmethod
+    def gpu() -> Device:
+        """
+        The best GPU; a `RuntimeError` where there is none. A software implementation of a GPU's interface is no GPU: name it, `Device("opencl:0")`, or
+        name it in the environment variable `UNIGRAD_DEVICE`.
+        """
+
+    @property
+    def index(self, /) -> builtins.int:
+        """
+        The number among the devices of its backend.
+        """
+
+    @staticmethod
+    def is_gpu_available() -> builtins.bool:
+        """
+        Whether `Device.gpu()` gives one.
+        """
+
+    @property
+    def memory_allocated(self, /) -> builtins.int:
+        """
+        Bytes that tensors and plans have in use on it.
+        """
+
+    def synchronize(self, /) -> None:
+        """
+        Waits until all that was asked of the device is done.
+        """
+
+    @property
+    def type(self, /) -> builtins.str:
+        """
+        The backend: "cpu", "cuda", "hip", "metal", "opencl" or "wgpu".
+        """
+
+class NoGrad:
+    """
+    What the thread computes inside of `with` keeps no way for gradients; `unigrad.no_grad` makes a decorator of it.
+    """
+
+    def __enter__(self, /) -> None:
+        ...
+
+    def __exit__(self, /, *_raised: Any) -> None:
+        ...
+
+    def __new__(cls, /) -> NoGrad:
+        ...
+
+class Tensor:
+    """
+    An n-dimensional array on a device.
+
+    Ops record what to compute; a read (`item`, `tolist`, `numpy`, printing) computes it, fused.
+
+    >>> import unigrad
+    >>> x = unigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> (x * 2).sum().item()
+    20.0
+    """
+    __array_ufunc__: Final[builtins.bool | None]
+    '\n    NumPy leaves operators with a tensor on the right to the tensor.\n    '
+
+    @property
+    def T(self, /) -> Tensor:
+        """
+        All axes in reverse order.
+        """
+
+    def __abs__(self, /) -> Tensor:
+        ...
+
+    def __add__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __and__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __array__(self, /, dtype: Any | None=None, copy: builtins.bool | None=None) -> Any:
+        """
+        NumPy's way to ask for an array.
+        """
+
+    def __bool__(self, /) -> builtins.bool:
+        ...
+
+    def __contains__(self, value: Tensor | builtins.float | Buffer, /) -> builtins.bool:
+        ...
+
+    def __copy__(self, /) -> Tensor:
+        ...
+
+    def __deepcopy__(self, /, _memo: Any) -> Tensor:
+        """
+        A copy that shares nothing: a leaf with `requires_grad` if this one is.
+        """
+
+    def __delitem__(self, _key: Any, /) -> None:
+        ...
+
+    def __divmod__(self, other: object, /) -> builtins.tuple[Any, ...]:
+        ...
+
+    def __eq__(self, other: object, /) -> Tensor:  # type: ignore[override]
+        ...
+
+    def __float__(self, /) -> builtins.float:
+        ...
+
+    def __floordiv__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __format__(self, /, spec: builtins.str) -> builtins.str:
+        ...
+
+    def __ge__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __getitem__(self, key: Any, /) -> Tensor:
+        ...
+
+    def __gt__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __hash__(self, /) -> builtins.int:
+        """
+        By identity, as `==` is elementwise.
+        """
+
+    def __index__(self, /) -> builtins.int:
+        ...
+
+    def __int__(self, /) -> builtins.int:
+        ...
+
+    def __invert__(self, /) -> Tensor:
+        ...
+
+    def __iter__(self, /) -> Iterator[Tensor]:
+        ...
+
+    def __le__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __len__(self, /) -> builtins.int:
+        ...
+
+    def __lshift__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __lt__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __matmul__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __mod__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __mul__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __ne__(self, other: object, /) -> Tensor:  # type: ignore[override]
+        ...
+
+    def __neg__(self, /) -> Tensor:
+        ...
+
+    def __new__(cls, /, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+        """
+        A tensor of data: numbers, nested sequences, arrays of NumPy or of another library; see `unigrad.tensor`.
+        """
+
+    def __or__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __pos__(self, /) -> Tensor:
+        ...
+
+    def __pow__(self, exponent: Tensor | builtins.float | Buffer, modulo: object=None, /) -> Tensor:
+        ...
+
+    def __radd__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rand__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __reduce__(self, /) -> builtins.tuple[Any, ...]:
+        """
+        What a pickle holds: bytes, dtype, shape, device, and whether gradients arrive at it.
+        """
+
+    def __repr__(self, /) -> builtins.str:
+        ...
+
+    def __rfloordiv__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rlshift__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rmatmul__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rmod__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rmul__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __ror__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rpow__(self, base: Tensor | builtins.float | Buffer, modulo: object=None, /) -> Tensor:
+        ...
+
+    def __rrshift__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rshift__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rsub__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rtruediv__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __rxor__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __setitem__(self, key: Any, value: Tensor | builtins.float | Buffer, /) -> None:
+        ...
+
+    def __sub__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __truediv__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def __xor__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
+        ...
+
+    def _repr_html_(self, /) -> builtins.str:
+        """
+        What a notebook shows.
+        """
+
+    def abs(self, /) -> Tensor:
+        """
+        `|x|`; the gradient at 0 is 0.
+        """
+
+    def acos(self, /) -> Tensor:
+        """
+        Inverse cosine.
+        """
+
+    def acosh(self, /) -> Tensor:
+        """
+        Inverse hyperbolic cosine; NaN below 1, and so is its gradient (PyTorch's is a number below -1).
+        """
+
+    def adaptive_avg_pool(self, /, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Averages over as many regions per spatial axis as asked: region `i` of `s` covers `floor(i * size / s) .. ceil((i + 1) * size / s)`.
+        """
+
+    def adaptive_max_pool(self, /, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Maxima over as many regions per spatial axis as asked (see `adaptive_avg_pool`); the gradient goes to the first of equal ones.
+        """
+
+    def adaptive_max_pool_with_index(self, /, sizes: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Any, ...]:
+        """
+        Maxima over as many regions per spatial axis as asked, and where they are: row-major indices within the spatial axes. Of equal ones the
+        first counts (see `adaptive_max_pool`).
+        """
+
+    def add(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Sum.
+        """
+
+    def addcdiv(self, /, a: Tensor, b: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `self + value * a / b`.
+        """
+
+    def addcmul(self, /, a: Tensor, b: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `self + value * a * b`.
+        """
+
+    def addmm(self, /, a: Tensor, b: Tensor, *, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
+        """
+        `beta * self + alpha * a @ b`.
+        """
+
+    def addmv(self, /, matrix: Tensor, vector: Tensor, beta: builtins.float | builtins.int, alpha: builtins.float | builtins.int) -> Tensor:
+        """
+        `alpha * matrix @ vector + beta * self`.
+        """
+
+    def addr(self, /, a: Tensor, b: Tensor, beta: builtins.float | builtins.int, alpha: builtins.float | builtins.int) -> Tensor:
+        """
+        `alpha * outer(a, b) + beta * self`.
+        """
+
+    def affine_grid(self, /, size: builtins.int | Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
+        """
+        The grid of affine maps for `grid_sample`: of `[n, 2, 3]` and a size `[n, c, h, w]` it is `[n, h, w, 2]`, of `[n, 3, 4]` and
+        `[n, c, d, h, w]` it is `[n, d, h, w, 3]`. A place `(x, y, 1)` becomes its product with the matrix.
+        """
+
+    def all(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Whether all elements are true (not 0), over axes, or over all.
+        """
+
+    def amax(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        The greatest over axes, or over all; equal ones share the gradient.
+        """
+
+    def amin(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        The least over axes, or over all; equal ones share the gradient.
+        """
+
+    def aminmax(self, /, *, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> _MinMax:
+        """
+        The least and the greatest, `(min, max)`.
+        """
+
+    def any(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Whether any element is true (not 0), over axes, or over all.
+        """
+
+    def argmax(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Index of the first greatest element along `dim`, or of all.
+        """
+
+    def argmin(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Index of the first least element along `dim`, or of all.
+        """
+
+    def argsort(self, /, dim: builtins.int | None=None, descending: builtins.bool=False, *, stable: builtins.bool=True, axis: builtins.int | None=None) -> Tensor:
+        """
+        Indices that sort an axis; equal elements keep their order.
+        """
+
+    def asin(self, /) -> Tensor:
+        """
+        Inverse sine.
+        """
+
+    def asinh(self, /) -> Tensor:
+        """
+        Inverse hyperbolic sine.
+        """
+
+    def astype(self, /, dtype: DType | builtins.str | builtins.type, *, copy: builtins.bool=True) -> Tensor:
+        """
+        As another dtype; a copy in any case, as NumPy's.
+        """
+
+    def atan(self, /) -> Tensor:
+        """
+        Inverse tangent.
+        """
+
+    def atan2(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        The angle of the point `(other, self)`; at the origin its gradient is 0.
+        """
+
+    def atanh(self, /) -> Tensor:
+        """
+        Inverse hyperbolic tangent.
+        """
+
+    def attention(self, /, k: Tensor, v: Tensor, *, causal: builtins.bool | None=None, window: builtins.int | None=None, bias: Tensor | None=None, mask: Tensor | None=None, scale: builtins.float | builtins.int | None=None, dropout: builtins.float | builtins.int | None=None, kv_len: Tensor | builtins.float | Buffer | None=None, q_offset: Tensor | builtins.float | Buffer | None=None, page_table: Tensor | None=None) -> Tensor:
+        """
+        `softmax(scale * q kᵀ + bias) v`: self is q `[b, h, t, d]`, k `[b, g, s, d]`, v `[b, g, s, e]`, the result `[b, h, t, e]`.
+
+        `h` is a multiple of `g`: grouped queries. A query that sees nothing gives 0. The three may lack the batch axis together.
+        """
+
+    def avg_pool1d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.int | None=None) -> Tensor:
+        """
+        Average of each window over 1 spatial axes.
+        """
+
+    def avg_pool2d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.int | None=None) -> Tensor:
+        """
+        Average of each window over 2 spatial axes.
+        """
+
+    def avg_pool3d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.int | None=None) -> Tensor:
+        """
+        Average of each window over 3 spatial axes.
+        """
+
+    def backward(self, /, gradient: Tensor | None=None, *, retain_graph: builtins.bool=False) -> None:
+        """
+        Adds the gradients of this loss to every leaf that it depends on. `gradient` is what arrives at it, needed where it has more than one element.
+        """
+
+    def baddbmm(self, /, a: Tensor, b: Tensor, beta: builtins.float | builtins.int, alpha: builtins.float | builtins.int) -> Tensor:
+        """
+        `alpha * a @ b + beta * self`, of batches of matrices.
+        """
+
+    def batch_norm(self, /, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
+        """
+        `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
+        statistics in whatever dtype they have.
+        """
+
+    def batch_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
+        """
+        `[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
+
+        Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
+        (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not.
+        """
+
+    def bce_loss(self, /, target: Tensor, weight: Tensor | None=None, *, reduction: builtins.str='mean') -> Tensor:
+        """
+        Binary cross-entropy of probabilities.
+        """
+
+    def bce_with_logits(self, /, target: Tensor, weight: Tensor | None=None, *, pos_weight: Tensor | None=None, reduction: builtins.str='mean') -> Tensor:
+        """
+        Binary cross-entropy of logits, without overflow.
+        """
+
+    def bfloat16(self, /) -> Tensor:
+        """
+        As `bfloat16`.
+        """
+
+    def bilinear(self, /, other: Tensor, weight: Tensor, bias: Tensor | None=None) -> Tensor:
+        """
+        `y[.., o] = self[.., i] weight[o, i, j] other[.., j] + bias[o]`.
+        """
+
+    def bincount(self, /, weights: Tensor | None=None, minlength: builtins.int=0) -> Tensor:
+        """
+        How often each of `0, 1, ..` occurs in a vector of integers, `I64`; with weights, the sum of the weights there, in their float dtype
+        (PyTorch's is `f64` unless they are `f32`). As many counts as the greatest number needs, and at least `minlength`.
+
+        Waits for the values: the length depends on them. Where the length is known, `zeros.scatter_add(0, &numbers, &ones)` waits for nothing.
+        """
+
+    def bitcast(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
+        """
+        The same bits as a dtype of the same size.
+        """
+
+    def bitwise_and(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        And, of bools or of integers' bits.
+        """
+
+    def bitwise_not(self, /) -> Tensor:
+        """
+        `!` of bools, the complement of integers' bits.
+        """
+
+    def bitwise_or(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Or, of bools or of integers' bits.
+        """
+
+    def bitwise_xor(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Exclusive or, of bools or of integers' bits.
+        """
+
+    def bool(self, /) -> Tensor:
+        """
+        As `bool`: whether each element is not 0.
+        """
+
+    def broadcast_to(self, /, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        NumPy's `broadcast_to`.
+        """
+
+    def bucketize(self, /, boundaries: Tensor, right: builtins.bool=False) -> Tensor:
+        """
+        Which interval between sorted `boundaries` each element is in, `I64`: `i` where `boundaries[i - 1] < x <= boundaries[i]`, or, with
+        `right`, where `boundaries[i - 1] <= x < boundaries[i]`.
+        """
+
+    def cast(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
+        """
+        As another dtype.
+        """
+
+    def cdist(self, /, other: Tensor, p: builtins.float | builtins.int=2.0) -> Tensor:
+        """
+        Distances by the `p`-norm of all rows of `self` `[.., n, d]` from all rows of `other` `[.., m, d]`: `[.., n, m]`; batch axes broadcast.
+        Where two rows are equal, the gradient is 0.
+        """
+
+    def ceil(self, /) -> Tensor:
+        """
+        Up to an integer; its gradient is 0.
+        """
+
+    def celu(self, /, alpha: builtins.float | builtins.int=1.0) -> Tensor:
+        """
+        `x` above 0, `alpha * (e^(x / alpha) - 1)` below (Barron, 2017): `elu` with a continuous derivative.
+        """
+
+    def channel_shuffle(self, /, groups: builtins.int) -> Tensor:
+        """
+        Channels of `[n, c, ..]` in another order: the first of each of `groups` groups, then the second of each, and so on.
+        """
+
+    def chunk(self, /, chunks: builtins.int, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Any, ...]:
+        """
+        At most `chunks` parts of equal size along an axis; the last one may be smaller.
+        """
+
+    def clamp(self, /, min: Tensor | builtins.float | Buffer | None=None, max: Tensor | builtins.float | Buffer | None=None) -> Tensor:
+        """
+        `self` between limits; one of them may be left out.
+        """
+
+    def clone(self, /) -> Tensor:
+        """
+        The same value in memory of its own, with a way for gradients.
+        """
+
+    def col2im(self, /, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, stride: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Columns added up to images of `output_size`: PyTorch's `fold`.
+        """
+
+    def contiguous(self, /) -> Tensor:
+        """
+        The tensor itself: a tensor is its values, and how they lie in memory is the compiler's business. For programs that come from
+        libraries where it is not.
+        """
+
+    def conv1d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: Any | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1) -> Tensor:
+        """
+        Convolution over 1 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+        """
+
+    def conv2d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: Any | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1) -> Tensor:
+        """
+        Convolution over 2 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+        """
+
+    def conv3d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: Any | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1) -> Tensor:
+        """
+        Convolution over 3 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+        """
+
+    def conv_transpose1d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_padding: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Transposed convolution over 1 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+        """
+
+    def conv_transpose2d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_padding: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Transposed convolution over 2 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+        """
+
+    def conv_transpose3d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_padding: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Transposed convolution over 3 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+        """
+
+    def copy_(self, /, source: Tensor) -> Tensor:
+        """
+        The value of another tensor, for all who hold this one: of its shape, dtype and device. Returns the tensor itself.
+        """
+
+    def copysign(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        The magnitude of `self` with the sign of `other`, also of -0.
+        """
+
+    def corrcoef(self, /) -> Tensor:
+        """
+        The correlation coefficients of variables, which are the rows of a matrix, limited to -1 to 1.
+        """
+
+    def cos(self, /) -> Tensor:
+        """
+        Cosine.
+        """
+
+    def cosh(self, /) -> Tensor:
+        """
+        Hyperbolic cosine.
+        """
+
+    def cosine_embedding_loss(self, /, other: Tensor, target: Tensor, margin: builtins.float | builtins.int=0.0, reduction: builtins.str='mean') -> Tensor:
+        """
+        `1 - cos(x, other)` where the label is 1, `max(0, cos(x, other) - margin)` where it is -1. `[n, d]` and `[n]` labels, or `[d]` and one.
+        """
+
+    def cosine_similarity(self, /, other: Tensor, dim: builtins.int | None=None, eps: builtins.float | builtins.int=1e-08, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        Cosine of the angle between two along an axis, after broadcasting; lengths count as at least `eps`.
+        """
+
+    def count_nonzero(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        How many elements are not 0, over axes, or over all.
+        """
+
+    def cov(self, /, correction: builtins.int=1) -> Tensor:
+        """
+        The covariance of variables, which are the rows of a matrix `[variables, observations]` (a vector is one variable), divided by
+        `observations - correction`.
+        """
+
+    def cpu(self, /) -> Tensor:
+        """
+        On the CPU.
+        """
+
+    def cross(self, /, other: Tensor, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        The vector product along an axis of size 3; the other axes broadcast.
+        """
+
+    def cross_entropy(self, /, target: Tensor, weight: Tensor | None=None, *, ignore_index: builtins.int=..., reduction: builtins.str='mean', label_smoothing: builtins.float | builtins.int=0.0) -> Tensor:
+        """
+        Cross-entropy of logits: the target is the index of a class, or a distribution over classes.
+        """
+
+    def ctc_loss(self, /, labels: Tensor, n_steps: Tensor, n_labels: Tensor, *, blank: builtins.int | None=None, reduction: builtins.str | None=None, zero_infinity: builtins.bool | None=None) -> Tensor:
+        """
+        The CTC loss of log probabilities `[steps, n, classes]` (as `log_softmax` gives them), labels `[n, longest]` (padded; without blanks), how many
+        steps and how many labels of each example count (`[n]` each). Without a batch: `[steps, classes]`, `[longest]`, and two lengths of rank 0.
+
+        A label out of `0..classes` among those that count is an error when it runs; lengths count as at most what there is.
+        """
+
+    def cummax(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> _Pair:
+        """
+        The greatest up to each element of an axis, and where it is, `(values, indices)`.
+        """
+
+    def cummin(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> _Pair:
+        """
+        The least up to each element of an axis, and where it is, `(values, indices)`.
+        """
+
+    def cumprod(self, /, dim: builtins.int | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | None=None) -> Tensor:
+        """
+        Products up to each element of an axis.
+        """
+
+    def cumsum(self, /, dim: builtins.int | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | None=None) -> Tensor:
+        """
+        Sums up to each element of an axis.
+        """
+
+    def cumulative_trapezoid(self, /, dx: builtins.float | builtins.int=1.0, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        The running integral along an axis by the trapezoidal rule, with samples `dx` apart.
+        """
+
+    def deg2rad(self, /) -> Tensor:
+        """
+        Degrees as radians.
+        """
+
+    def detach(self, /) -> Tensor:
+        """
+        The same value without a way for gradients.
+        """
+
+    @property
+    def device(self, /) -> Device:
+        """
+        Where it is.
+        """
+
+    def diag(self, /, diagonal: builtins.int=0) -> Tensor:
+        """
+        Of a vector the matrix with it along a diagonal; of a matrix the diagonal.
+        """
+
+    def diag_embed(self, /, offset: builtins.int=0, dim1: builtins.int=..., dim2: builtins.int=...) -> Tensor:
+        """
+        The last axis along a diagonal of two new ones.
+        """
+
+    def diagflat(self, /, offset: builtins.int=0) -> Tensor:
+        """
+        All elements along a diagonal.
+        """
+
+    def diagonal(self, /, offset: builtins.int=0, dim1: builtins.int=0, dim2: builtins.int=1) -> Tensor:
+        """
+        A diagonal along two axes, as the last axis.
+        """
+
+    def dice_loss(self, /, target: Tensor, smooth: builtins.float | builtins.int=1.0, reduction: builtins.str='mean') -> Tensor:
+        """
+        `1 - (2 Σ x t + smooth) / (Σ x + Σ t + smooth)` of each example (axis 0), sums over all its elements: one minus the overlap of probabilities with
+        a mask, after Dice.
+        """
+
+    def diff(self, /, n: builtins.int=1, dim: builtins.int=..., *, axis: builtins.int | None=None) -> Tensor:
+        """
+        Differences of neighbours along an axis, `n` times.
+        """
+
+    def digamma(self, /) -> Tensor:
+        """
+        Derivative of `UnaryOp::LGamma`; NaN at the negative integers. Its gradient is `UnaryOp::Trigamma`.
+        """
+
+    def dim(self, /) -> builtins.int:
+        """
+        The number of axes.
+        """
+
+    def div(self, /, other: Tensor | builtins.float | Buffer, *, rounding_mode: builtins.str | None=None) -> Tensor:
+        """
+        Quotient; with `rounding_mode` "floor" or "trunc" rounded.
+        """
+
+    def dot(self, /, other: Tensor) -> Tensor:
+        """
+        Inner product of two vectors.
+        """
+
+    def double(self, /) -> Tensor:
+        """
+        As `float64`.
+        """
+
+    @property
+    def dtype(self, /) -> DType:
+        """
+        The element type.
+        """
+
+    def elu(self, /, alpha: builtins.float | builtins.int=1.0) -> Tensor:
+        """
+        `alpha * (e^x - 1)` below 0, `x` above.
+        """
+
+    def embedding(self, /, index: Tensor) -> Tensor:
+        """
+        Rows of a table `[entries, features]` by number, negative ones from the end (see `gather`): `[index.., features]`.
+        """
+
+    def embedding_bag(self, /, index: Tensor, *, mode: builtins.str | None=None, offsets: Tensor | None=None, include_last_offset: builtins.bool | None=None, weights: Tensor | None=None, padding_idx: builtins.int | None=None, max_norm: builtins.float | builtins.int | None=None, norm_type: builtins.float | builtins.int | None=None, scale_grad_by_freq: builtins.bool | None=None) -> Tensor:
+        """
+        The rows of each bag of numbers together: their sum, mean or maximum, `[bags, features]`. A bag is a row of a matrix `[bags, n]` of
+        numbers, or what lies between two of the `offsets` in a vector. A bag without rows gives 0.
+        """
+
+    def embedding_with(self, /, index: Tensor, *, padding_idx: builtins.int | None=None, max_norm: builtins.float | builtins.int | None=None, norm_type: builtins.float | builtins.int | None=None, scale_grad_by_freq: builtins.bool | None=None) -> Tensor:
+        """
+        `embedding` with settings: a row without gradient, gradients by frequency, and rows of a limited norm, scaled by `max_norm / (norm + 1e-7)` where their
+        norm is greater.
+
+        The table stays as it is, and the gradient is that of the scaled rows. PyTorch writes the scaled rows into the table first, and
+        hands the gradient on as it is.
+        """
+
+    def eq(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether equal.
+        """
+
+    def erf(self, /) -> Tensor:
+        """
+        Error function.
+        """
+
+    def erfc(self, /) -> Tensor:
+        """
+        `1 - erf(x)`, with all digits where that is small.
+        """
+
+    def erfinv(self, /) -> Tensor:
+        """
+        Inverse of the error function: infinite at -1 and 1, NaN beyond.
+        """
+
+    def exp(self, /) -> Tensor:
+        """
+        `e^x`.
+        """
+
+    def exp2(self, /) -> Tensor:
+        """
+        `2^x`.
+        """
+
+    def expand(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Axes of size 1 as large as asked; -1 leaves a size as it is.
+        """
+
+    def expand_as(self, /, other: Tensor) -> Tensor:
+        """
+        The shape of another tensor, by NumPy's broadcasting.
+        """
+
+    def expm1(self, /) -> Tensor:
+        """
+        `e^x - 1`, exact near 0.
+        """
+
+    def flatten(self, /, start_dim: builtins.int=0, end_dim: builtins.int=...) -> Tensor:
+        """
+        Axes from `start_dim` to `end_dim` as one.
+        """
+
+    def flip(self, /, *dims: builtins.int | Sequence[builtins.int], axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Elements in reverse order along axes, or along all.
+        """
+
+    def float(self, /) -> Tensor:
+        """
+        As `float32`.
+        """
+
+    def float_power(self, /, exponent: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Power in `f64`, whatever the dtype, as `torch.float_power`.
+        """
+
+    def floor(self, /) -> Tensor:
+        """
+        Down to an integer; its gradient is 0.
+        """
+
+    def floor_div(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Quotient rounded toward negative infinity; of integers by 0: 0. Of floats as Python's `//` and PyTorch's `floor_divide`: what is left
+        without `rem`, divided, so `1 // 0.1` is 9 and `-3 // inf` is -1. Its gradient is 0.
+        """
+
+    def fmax(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        The greater; where one is NaN, the other. Equal ones: the gradient goes to `self`.
+        """
+
+    def fmin(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        The lesser; where one is NaN, the other. Equal ones: the gradient goes to `self`.
+        """
+
+    def fmod(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Remainder with the sign of `self`, as C's `fmod` and `torch.fmod`; of integers by 0: 0. See `rem` for Python's.
+        """
+
+    def focal_loss(self, /, target: Tensor, alpha: builtins.float | builtins.int=0.25, gamma: builtins.float | builtins.int=2.0, reduction: builtins.str='mean') -> Tensor:
+        """
+        Binary cross-entropy of logits times `(1 - p)^gamma`, where `p` is the probability of the truth: what is known already counts little (Lin et al.,
+        2017). `alpha` weighs ones against zeros (`1 - alpha`); below 0 it does not. As torchvision's `sigmoid_focal_loss`.
+        """
+
+    def fract(self, /) -> Tensor:
+        """
+        What is left after `trunc`.
+        """
+
+    def gaussian_nll_loss(self, /, target: Tensor, var: Tensor, full: builtins.bool=False, eps: builtins.float | builtins.int=1e-06, reduction: builtins.str='mean') -> Tensor:
+        """
+        `log(var) / 2 + (x - target)² / (2 var)`, and `log(2π) / 2` more if `full`: the negative log likelihood of targets from a Gaussian whose mean is
+        `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on the last
+        axis, or no last axis.
+        """
+
+    def gcd(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Greatest common divisor of integers; of 0 and 0 it is 0.
+        """
+
+    def ge(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether greater or equal.
+        """
+
+    def gelu(self, /) -> Tensor:
+        """
+        `x * (1 + erf(x / sqrt 2)) / 2`; at -inf its limit 0 (PyTorch: NaN).
+        """
+
+    def gelu_tanh(self, /) -> Tensor:
+        """
+        The tanh approximation of `UnaryOp::Gelu`.
+        """
+
+    def glu(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        One half of an axis times the sigmoid of the other (Dauphin et al., 2017); the axis has an even size.
+        """
+
+    @property
+    def grad(self, /) -> Tensor | None:
+        """
+        The gradient that `backward` has left, or `None`.
+        """
+
+    @grad.setter
+    def grad(self, /, grad: Tensor | None) -> None:
+        ...
+
+    def grid_sample(self, /, grid: Tensor, *, mode: builtins.str | None=None, padding: builtins.str | None=None, align_corners: builtins.bool | None=None) -> Tensor:
+        """
+        Samples of `[n, c, h, w]` at the places of a grid `[n, out.., 2]`, which holds `(x, y)` between -1 and 1: `[n, c, out..]`. Or of
+        `[n, c, d, h, w]` by a grid of `(x, y, z)`, as `torch.nn.functional.grid_sample`; also of `[n, c, l]`.
+
+        Places that are NaN give 0 (PyTorch's CPU: NaN). Where a place is clipped, its gradient is 0. Integers compute in `f32`.
+        """
+
+    def group_norm(self, /, groups: builtins.int, weight: Tensor | None=None, bias: Tensor | None=None, eps: builtins.float | builtins.int=1e-05) -> Tensor:
+        """
+        Layer norm of `[n, c, ..]` within each of `groups` groups of channels; weight and bias are `[c]`.
+        """
+
+    def gt(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether greater.
+        """
+
+    def half(self, /) -> Tensor:
+        """
+        As `float16`.
+        """
+
+    def hardshrink(self, /, lambd: builtins.float | builtins.int=0.5) -> Tensor:
+        """
+        0 within `lambda` of 0, else `x`.
+        """
+
+    def hardsigmoid(self, /) -> Tensor:
+        """
+        `relu6(x + 3) / 6`.
+        """
+
+    def hardswish(self, /) -> Tensor:
+        """
+        `x * relu6(x + 3) / 6`.
+        """
+
+    def hardtanh(self, /) -> Tensor:
+        """
+        `min(max(x, -1), 1)`.
+        """
+
+    def hardtanh_with(self, /, low: builtins.float | builtins.int, high: builtins.float | builtins.int) -> Tensor:
+        """
+        `min(max(x, low), high)`; at the limits the gradient is 0. `hardtanh` is that of -1 and 1.
+        """
+
+    def heaviside(self, /, at_zero: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        0 below 0, 1 above, `at_zero` at 0; NaN gives 0, as in PyTorch. Its gradients are 0.
+        """
+
+    def hinge_embedding_loss(self, /, target: Tensor, margin: builtins.float | builtins.int=1.0, reduction: builtins.str='mean') -> Tensor:
+        """
+        `x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance.
+        """
+
+    def histc(self, /, bins: builtins.int=100, low: builtins.float | builtins.int=0.0, high: builtins.float | builtins.int=0.0) -> Tensor:
+        """
+        How many elements are in each of `bins` intervals of equal width between `low` and `high`, of which the last one holds `high` too; in the
+        tensor's float dtype. Elements outside, and NaN, count nowhere. Equal bounds stand for the least and the greatest element (then
+        all counts are 0 if one of them is not finite), and one more on both sides if these are equal.
+        """
+
+    def huber_loss(self, /, target: Tensor, *, reduction: builtins.str='mean', delta: builtins.float | builtins.int=...) -> Tensor:
+        """
+        Squared where a difference is below `delta`, else absolute.
+        """
+
+    def hypot(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `sqrt(self² + other²)`, without overflow; its gradient at 0, 0 is 0 (PyTorch: NaN).
+        """
+
+    def im2col(self, /, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, stride: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Windows as columns, `[n, c * kernel, windows]`: PyTorch's `unfold` of images.
+        """
+
+    def index_add(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """
+        `self` with slices of `src` added to the slices that a vector of numbers names.
+        """
+
+    def index_copy(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """
+        `self` with slices of `src` in place of the slices that a vector of numbers names.
+        """
+
+    def index_fill(self, /, dim: builtins.int, index: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `self` with `value` in the slices along an axis that a vector of numbers names. The value is a number or a tensor of rank 0, and
+        takes the tensor's dtype. Its gradient is the sum over all places it is at (PyTorch counts a place twice that is named twice).
+        """
+
+    def index_put(self, /, indices: Any, values: Tensor, accumulate: builtins.bool=False) -> Tensor:
+        """
+        The tensor with `values` where `indices` point, a tuple of what `x[..]` takes; with `accumulate` they are added to what is there.
+        """
+
+    def index_reduce(self, /, dim: builtins.int, index: Tensor, src: Tensor, mode: builtins.str, include_self: builtins.bool=True) -> Tensor:
+        """
+        `scatter_reduce` of slices along an axis, by a vector of numbers.
+        """
+
+    def index_select(self, /, dim: builtins.int, index: Tensor) -> Tensor:
+        """
+        Elements of an axis by their numbers.
+        """
+
+    def inner(self, /, other: Tensor) -> Tensor:
+        """
+        The sum of products over both last axes; with a number, the product with it.
+        """
+
+    def instance_norm(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
+        """
+        Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`. With running statistics, as when a model runs, it is
+        `batch_norm`; `instance_norm_train` gives what they are updated with.
+        """
+
+    def instance_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
+        """
+        `instance_norm`, with the means and the biased variances of each channel, averaged over the batch and cut off from gradients:
+        `[c]` each, what running statistics are updated with (PyTorch stores the unbiased variance: times `n / (n - 1)` for `n` spatial elements).
+        Those of half types are `f32`.
+        """
+
+    def int(self, /) -> Tensor:
+        """
+        As `int32`.
+        """
+
+    def interpolate(self, /, size: builtins.int | Sequence[builtins.int] | None=None, scale_factor: Any | None=None, mode: builtins.str='nearest', align_corners: builtins.bool | None=None, antialias: builtins.bool=False) -> Tensor:
+        """
+        Another size of the spatial axes, by PyTorch's modes: nearest, nearest-exact, linear, bilinear, trilinear, bicubic, area.
+        """
+
+    def interpolate_nearest(self, /, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Nearest-neighbour resize of the trailing spatial axes of `[n, c, spatial..]`.
+        """
+
+    @property
+    def is_leaf(self, /) -> builtins.bool:
+        """
+        Whether gradients arrive at it: a tensor that was not computed, with `requires_grad`.
+        """
+
+    @property
+    def is_realized(self, /) -> builtins.bool:
+        """
+        Whether the value has been computed.
+        """
+
+    def isclose(self, /, other: Tensor, rtol: builtins.float | builtins.int=1e-05, atol: builtins.float | builtins.int=1e-08, equal_nan: builtins.bool=False) -> Tensor:
+        """
+        Whether `|self - other| <= atol + rtol * |other|`, or both are NaN with `equal_nan`, or equal.
+        """
+
+    def isfinite(self, /) -> Tensor:
+        """
+        Whether each element is neither infinite nor NaN.
+        """
+
+    def isin(self, /, among: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether each element is among others: a tensor of any shape, or a number.
+        """
+
+    def isin_with(self, /, among: Tensor | builtins.float | Buffer, invert: builtins.bool) -> Tensor:
+        """
+        `isin`, or with `invert` whether it is not.
+        """
+
+    def isinf(self, /) -> Tensor:
+        """
+        Whether each element is infinite.
+        """
+
+    def isnan(self, /) -> Tensor:
+        """
+        Whether each element is NaN.
+        """
+
+    def item(self, /) -> builtins.int | builtins.float | builtins.bool:
+        """
+        The value of a tensor of one element, as a number of Python.
+        """
+
+    @property
+    def itemsize(self, /) -> builtins.int:
+        """
+        Bytes of an element.
+        """
+
+    def kl_div(self, /, target: Tensor, log_target: builtins.bool=False, reduction: builtins.str='mean') -> Tensor:
+        """
+        Kullback-Leibler divergence from log probabilities `self` to `target`: `t * (log t - x)`, 0 where `t` is 0, and there the gradient with
+        respect to `t` is `-x` (PyTorch: NaN).
+
+        With `log_target`, the target is log probabilities too. The mathematical mean is `Reduction::Sum` divided by the batch.
+        """
+
+    def kron(self, /, other: Tensor) -> Tensor:
+        """
+        The Kronecker product: every element of `self` times the whole of `other`.
+        """
+
+    def kthvalue(self, /, k: builtins.int, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> _Pair:
+        """
+        The `k`-th least element along `dim`, counted from 1, and where it is, `(values, indices)`.
+        """
+
+    def l1_loss(self, /, target: Tensor, *, reduction: builtins.str='mean') -> Tensor:
+        """
+        Mean (or sum) of absolute differences.
+        """
+
+    def layer_norm(self, /, weight: Tensor | None=None, bias: Tensor | None=None, eps: builtins.float | builtins.int=1e-05) -> Tensor:
+        """
+        `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes, as many as `weight` (or `bias`) has; the last one without both.
+        """
+
+    def layer_norm_over(self, /, shape: builtins.int | Sequence[builtins.int], weight: Tensor | None=None, bias: Tensor | None=None, eps: builtins.float | builtins.int=1e-05) -> Tensor:
+        """
+        `layer_norm` over the last axes, which have this shape; so have weight and bias, if they are given.
+        """
+
+    def lcm(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Least common multiple of integers, not negative; of 0 and anything it is 0.
+        """
+
+    def le(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether less or equal.
+        """
+
+    def leaky_relu(self, /, slope: builtins.float | builtins.int=0.01) -> Tensor:
+        """
+        `x` above 0, `slope * x` below.
+        """
+
+    def lerp(self, /, end: Tensor, weight: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `self + weight * (end - self)`; exactly `end` where the weight is 1.
+        """
+
+    def lgamma(self, /) -> Tensor:
+        """
+        Logarithm of the absolute value of the gamma function; infinite at 0 and the negative integers. Its gradient is
+        `UnaryOp::Digamma`.
+        """
+
+    def linear(self, /, weight: Tensor, bias: Tensor | None=None) -> Tensor:
+        """
+        `x @ wᵀ + bias` with w `[out, in]` and bias `[out]`, as PyTorch's `linear`.
+        """
+
+    def local_response_norm(self, /, size: builtins.int, alpha: builtins.float | builtins.int=0.0001, beta: builtins.float | builtins.int=0.75, k: builtins.float | builtins.int=1.0) -> Tensor:
+        """
+        `x / (k + alpha * mean(x²))^beta` of `[n, c, ..]`, the mean over a window of `size` channels around each, of which those outside count
+        as 0 (Krizhevsky et al., 2012).
+        """
+
+    def log(self, /) -> Tensor:
+        """
+        Natural logarithm.
+        """
+
+    def log10(self, /) -> Tensor:
+        """
+        Logarithm to base 10.
+        """
+
+    def log1p(self, /) -> Tensor:
+        """
+        `log(1 + x)`, exact near 0.
+        """
+
+    def log2(self, /) -> Tensor:
+        """
+        Logarithm to base 2.
+        """
+
+    def log_sigmoid(self, /) -> Tensor:
+        """
+        `log(sigmoid(x))`, without overflow.
+        """
+
+    def log_softmax(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        `log(softmax(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more.
+        """
+
+    def logaddexp(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `log(e^self + e^other)`, without overflow.
+        """
+
+    def logaddexp2(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `log2(2^self + 2^other)`, without overflow.
+        """
+
+    def logcumsumexp(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        Logarithm of the running sum of exponentials along an axis, without overflow; [off by at most](crate::accuracy)
+        4 i u · max(1, |yᵢ|) after i elements.
+        """
+
+    def logical_and(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether both are true (not 0).
+        """
+
+    def logical_not(self, /) -> Tensor:
+        """
+        Whether each element is 0 (`!` of its truth).
+        """
+
+    def logical_or(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether one or both are true (not 0).
+        """
+
+    def logical_xor(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether one, but not both, is true (not 0).
+        """
+
+    def logit(self, /, eps: builtins.float | builtins.int | None=None) -> Tensor:
+        """
+        `log(x / (1 - x))`, the inverse of `sigmoid`; NaN outside of 0 to 1. With `eps`, `x` is limited to `eps..=1 - eps` first.
+        """
+
+    def logsumexp(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        `log(sum(exp(x)))` over axes, without overflow.
+        """
+
+    def long(self, /) -> Tensor:
+        """
+        As `int64`.
+        """
+
+    def lt(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether less.
+        """
+
+    @property
+    def mT(self, /) -> Tensor:
+        """
+        The last two axes change places.
+        """
+
+    def margin_ranking_loss(self, /, other: Tensor, target: Tensor, margin: builtins.float | builtins.int=0.0, reduction: builtins.str='mean') -> Tensor:
+        """
+        `max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. All of one
+        shape.
+        """
+
+    def masked_fill(self, /, mask: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts.
+        """
+
+    def masked_scatter(self, /, mask: Tensor, source: Tensor) -> Tensor:
+        """
+        `self` with the elements of `source`, in row-major order, where `mask` is true; the two broadcast. Nothing is read: too few elements
+        are an error when it runs.
+        """
+
+    def masked_select(self, /, mask: Tensor) -> Tensor:
+        """
+        The elements where a mask is true, as one axis.
+        """
+
+    def matmul(self, /, other: Tensor) -> Tensor:
+        """
+        Matrix product `[.., m, k] @ [.., k, n]`; batch axes broadcast, a vector is a row on the left and a column on the right.
+        """
+
+    def max(self, /, dim: Any | None=None, keepdim: builtins.bool | None=None, *, axis: Any | None=None, keepdims: builtins.bool | None=None) -> Any:
+        """
+        Without arguments the greatest element; along `dim` the greatest and where they are, `(values, indices)`; beside another tensor the greater of
+        both.
+        """
+
+    def max_pool1d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
+        """
+        Greatest element of each window over 1 spatial axes; with `return_indices` also where it is.
+        """
+
+    def max_pool2d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
+        """
+        Greatest element of each window over 2 spatial axes; with `return_indices` also where it is.
+        """
+
+    def max_pool3d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
+        """
+        Greatest element of each window over 3 spatial axes; with `return_indices` also where it is.
+        """
+
+    def max_unpool1d(self, /, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Puts values back where `max_pool1d` took them from; zeros elsewhere.
+        """
+
+    def max_unpool2d(self, /, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Puts values back where `max_pool2d` took them from; zeros elsewhere.
+        """
+
+    def max_unpool3d(self, /, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Puts values back where `max_pool3d` took them from; zeros elsewhere.
+        """
+
+    def maximum(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        The greater; NaN if either is. Where both are equal, each gets half of the gradient.
+        """
+
+    def mean(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Mean over axes, or over all.
+        """
+
+    def median(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Any:
+        """
+        Median of all elements; along `dim` the lower median and where it is, `(values, indices)`.
+        """
+
+    def min(self, /, dim: Any | None=None, keepdim: builtins.bool | None=None, *, axis: Any | None=None, keepdims: builtins.bool | None=None) -> Any:
+        """
+        Without arguments the least element; along `dim` the least and where they are, `(values, indices)`; beside another tensor the lesser of both.
+        """
+
+    def minimum(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        The lesser; NaN if either is. Where both are equal, each gets half of the gradient.
+        """
+
+    def mish(self, /) -> Tensor:
+        """
+        `x * tanh(softplus(x))`.
+        """
+
+    def mode(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> _Pair:
+        """
+        The most frequent value along `dim` (the least of equal ones), and where it is last, `(values, indices)`.
+        """
+
+    def moveaxis(self, /, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Axes go elsewhere.
+        """
+
+    def movedim(self, /, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Axes go elsewhere.
+        """
+
+    def mse_loss(self, /, target: Tensor, *, reduction: builtins.str='mean') -> Tensor:
+        """
+        Mean (or sum) of squared differences.
+        """
+
+    def mul(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Product, element by element.
+        """
+
+    def multi_margin_loss(self, /, target: Tensor, p: builtins.int=1, margin: builtins.float | builtins.int=1.0, weight: Tensor | None=None, reduction: builtins.str='mean') -> Tensor:
+        """
+        How far other classes come within `margin` of the right one, to the power `p` (1 or 2), over the number of classes: `[n, classes]` and `[n]`
+        class indices, or `[classes]` and one. A weight per class multiplies what its examples lose.
+        """
+
+    def multilabel_margin_loss(self, /, target: Tensor, reduction: builtins.str='mean') -> Tensor:
+        """
+        How far classes that are no targets come within 1 of those that are, over the number of classes: `[n, classes]`, and class indices of the same
+        shape, of which those before the first -1 count; or one row of both.
+        """
+
+    def multilabel_soft_margin_loss(self, /, target: Tensor, weight: Tensor | None=None, reduction: builtins.str='mean') -> Tensor:
+        """
+        Binary cross-entropy of logits with 0 or 1 for each class, mean over the classes (the last axis). A weight per class multiplies.
+        """
+
+    def nan_to_num(self, /, nan: builtins.float | builtins.int=0.0, positive: builtins.float | builtins.int | None=None, negative: builtins.float | builtins.int | None=None) -> Tensor:
+        """
+        NaN becomes `nan`, infinities become `positive` and `negative`, which are the greatest and least finite numbers of the dtype unless given.
+        What is replaced gets no gradient.
+        """
+
+    def nanmean(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Mean over axes of what is not NaN.
+        """
+
+    def nanmedian(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Any:
+        """
+        As `median`, of what is not NaN.
+        """
+
+    def nanquantile(self, /, q: builtins.float | builtins.int, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, interpolation: builtins.str='linear', axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        As `quantile`, of what is not NaN.
+        """
+
+    def nansum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Sum over axes in which NaN counts as 0.
+        """
+
+    def narrow(self, /, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """
+        The elements from `start` on, `length` of them, along an axis.
+        """
+
+    @property
+    def nbytes(self, /) -> builtins.int:
+        """
+        Bytes of all elements.
+        """
+
+    @property
+    def ndim(self, /) -> builtins.int:
+        """
+        The number of axes.
+        """
+
+    def ne(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Whether different.
+        """
+
+    def neg(self, /) -> Tensor:
+        """
+        `-x`.
+        """
+
+    def nextafter(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        The next number of the dtype on the way to `other`. Its gradients are 0.
+        """
+
+    def nll_loss(self, /, target: Tensor, weight: Tensor | None=None, *, ignore_index: builtins.int=..., reduction: builtins.str='mean') -> Tensor:
+        """
+        Negative log-likelihood of log-probabilities.
+        """
+
+    def nonzero(self, /, *, as_tuple: builtins.bool=False) -> Any:
+        """
+        Where elements are not 0: a row of indices for each; with `as_tuple` a tensor for each axis.
+        """
+
+    def norm(self, /, p: Any | None=None, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        The `p`-norm over axes, or over all: `(sum |x|^p)^(1/p)`; `p` may be infinite, or `"fro"`.
+        """
+
+    def normalize(self, /, p: builtins.float | builtins.int=2.0, dim: builtins.int | None=None, eps: builtins.float | builtins.int=1e-12, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        Divided by the `p`-norm along an axis, which counts as at least `eps`.
+        """
+
+    def nrm2(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        The root of the sum of squares, as BLAS has it: where `norm` overflows or underflows on the way, it does not. Of zeros its gradient
+        is 0. [Off by at most](crate::accuracy) 4 n u of itself for n elements.
+        """
+
+    def numel(self, /) -> builtins.int:
+        """
+        The number of elements.
+        """
+
+    def numpy(self, /) -> Any:
+        """
+        The values as an array of NumPy.
+        """
+
+    def one_hot(self, /, classes: builtins.int) -> Tensor:
+        """
+        1 at the class, 0 elsewhere, `I64`: `[.., classes]` of integers `[..]` in `0..classes`; others, negative ones too, are an error when it
+        runs.
+        """
+
+    def outer(self, /, other: Tensor) -> Tensor:
+        """
+        Every element of one vector times every element of the other: `[n, m]`.
+        """
+
+    def pad(self, /, pad: builtins.int | Sequence[builtins.int], mode: builtins.str='constant', value: builtins.float | builtins.int | None=None) -> Tensor:
+        """
+        Elements around, as PyTorch's `pad`: pairs of sizes from the last axis on, negative ones cut; `mode` is constant, reflect, replicate or
+        circular.
+        """
+
+    def paged_update(self, /, update: Tensor, page_table: Tensor, start: Tensor) -> Tensor:
+        """
+        A cache in pages, `[pages, page size, heads, features]`, with new rows (`update`, `[b, length, heads, features]`): row `i` of sequence `b`
+        goes to position `start + i` of its keys, which is slot `position % page size` of the page that `page_table` (integers
+        `[b, most pages]`) has at `[b, position / page size]`.
+
+        `start` is an integer, or a vector with one for each sequence. A position beyond the table or a page that does not exist is an error
+        when it runs. Of several rows for one slot the last one stays. An assignment (`cache.assign(&cache.paged_update(..))`) writes the rows in place;
+        what reads the new cache in the same evaluation reads a copy, so evaluate the assignment first.
+        """
+
+    def pairwise_distance(self, /, other: Tensor, p: builtins.float | builtins.int=2.0, eps: builtins.float | builtins.int=1e-06) -> Tensor:
+        """
+        The `p`-norm of `self - other + eps` over the last axis; the two broadcast. Where it is 0, its gradient is 0.
+        """
+
+    def permute(self, /, *dims: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Axes in another order.
+        """
+
+    def pixel_shuffle(self, /, r: builtins.int) -> Tensor:
+        """
+        Channels as pixels: `[.., c * r * r, h, w]` becomes `[.., c, h * r, w * r]`, so that `out[c, h r + i, w r + j]` is channel
+        `(c r + i) r + j` (Shi et al., 2016).
+        """
+
+    def pixel_unshuffle(self, /, r: builtins.int) -> Tensor:
+        """
+        Pixels as channels, the way back from `pixel_shuffle`: `[.., c, h * r, w * r]` becomes `[.., c * r * r, h, w]`.
+        """
+
+    def poisson_nll_loss(self, /, target: Tensor, log_input: builtins.bool=True, full: builtins.bool=False, eps: builtins.float | builtins.int=1e-08, reduction: builtins.str='mean') -> Tensor:
+        """
+        `e^x - target x` where `self` is the logarithm of a rate (`log_input`), else `x - target log(x + eps)`: the negative log likelihood of counts, without
+        the term that only depends on them; `full` adds it as Stirling's formula has it, for targets above 1.
+        """
+
+    def pow(self, /, exponent: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Power. Small integers and ½ as a Rust number become multiplications and square roots; any other exponent is a run-time value.
+
+        With respect to a tensor as exponent the gradient is 0 where the base is 0 and the exponent is not negative. Where an exponent is 0, the
+        mixed second derivative is `1 / base` (PyTorch: 0).
+        """
+
+    def prelu(self, /, weight: Tensor) -> Tensor:
+        """
+        `x` above 0, `weight * x` below: one weight, or one for each channel (axis 1; of a vector, axis 0).
+        """
+
+    def prod(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Product over axes, or over all. Of integers and bools it is `int64`.
+        """
+
+    def put(self, /, index: Tensor, values: Tensor, accumulate: builtins.bool=False) -> Tensor:
+        """
+        `self` with `values` at places by their row-major number, one for each; with `accumulate` they are added.
+        """
+
+    def quantile(self, /, q: builtins.float | builtins.int, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, interpolation: builtins.str='linear', axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
+        """
+
+    def rad2deg(self, /) -> Tensor:
+        """
+        Radians as degrees.
+        """
+
+    def ravel(self, /) -> Tensor:
+        """
+        All elements as one axis.
+        """
+
+    def realize(self, /) -> Tensor:
+        """
+        Computes the value now. Returns the tensor itself.
+        """
+
+    def recip(self, /) -> Tensor:
+        """
+        `1 / x`.
+        """
+
+    def relu(self, /) -> Tensor:
+        """
+        `max(x, 0)`; NaN stays NaN; the gradient at 0 is 0.
+        """
+
+    def relu6(self, /) -> Tensor:
+        """
+        `min(max(x, 0), 6)`.
+        """
+
+    def rem(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Remainder with the divisor's sign, as Python's `%`; of integers by 0: 0.
+        """
+
+    def repeat(self, /, *repeats: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Copies side by side along each axis, as PyTorch's `repeat`.
+        """
+
+    def repeat_interleave(self, /, repeats: Any, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        Each element several times, beside itself: as many times as `repeats` says, a number or one for each element.
+        """
+
+    @property
+    def requires_grad(self, /) -> builtins.bool:
+        """
+        Whether a gradient may flow through it.
+        """
+
+    @requires_grad.setter
+    def requires_grad(self, /, requires_grad: builtins.bool) -> None:
+        ...
+
+    def requires_grad_(self, /, requires_grad: builtins.bool=True) -> Tensor:
+        """
+        From now on gradients arrive here; with `False` no more. Returns the tensor itself.
+        """
+
+    def reshape(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        The same elements in row-major order as another shape; one size may be -1.
+
+        >>> import unigrad
+        >>> unigrad.arange(6).reshape(2, -1).shape
+        (2, 3)
+        """
+
+    def reshape_as(self, /, other: Tensor) -> Tensor:
+        """
+        The shape of another tensor.
+        """
+
+    def rms_norm(self, /, weight: Tensor | None=None, eps: builtins.float | builtins.int=1e-06) -> Tensor:
+        """
+        `x / sqrt(mean(x²) + eps) * weight` over the last axes, as many as `weight` has; the last one without.
+        """
+
+    def roll(self, /, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Elements move along an axis, those that fall off come in on the other side; without `dims`, of all elements as one axis.
+        """
+
+    def rope(self, /, cos: Tensor, sin: Tensor, layout: builtins.str) -> Tensor:
+        """
+        Rotates pairs of the last axis's features by angles: cos and sin are `[.., length, features / 2]` and broadcast (Su et al., 2021).
+        """
+
+    def rot90(self, /, k: builtins.int=1, dims: builtins.tuple[builtins.int, builtins.int]=...) -> Tensor:
+        """
+        Turned by 90 degrees, `k` times, in the plane of two axes.
+        """
+
+    def round(self, /, *, decimals: builtins.int=0) -> Tensor:
+        """
+        Rounded to the nearest even integer, or to so many digits after the point.
+        """
+
+    def rpow(self, /, base: builtins.float | builtins.int) -> Tensor:
+        """
+        `base` to the power of each element.
+        """
+
+    def rsqrt(self, /) -> Tensor:
+        """
+        `1 / sqrt(x)`.
+        """
+
+    def scatter(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """
+        `self` with `src` put in where `index` says: `out[p with p[axis] := index[p]] = src[p]`. Negative ones count from the end (see
+        `gather`).
+        """
+
+    def scatter_add(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """
+        `self` with `src` added where `index` says.
+        """
+
+    def scatter_reduce(self, /, dim: builtins.int, index: Tensor, src: Tensor, mode: builtins.str, include_self: builtins.bool=True) -> Tensor:
+        """
+        `self` with the values of `src` that go to one place combined, and with what is there if `include_self`; places that nothing goes to
+        stay. `out[p with p[axis] := index[p]]` is the sum, product, mean, maximum or minimum of `src[p]`.
+
+        Equal extremes share the gradient. Sums and products of half types are made in `f32`.
+        """
+
+    def scatter_value(self, /, dim: builtins.int, index: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `scatter` of one value: a number, or a tensor of rank 0.
+        """
+
+    def searchsorted(self, /, values: Tensor | builtins.float | Buffer, right: builtins.bool=False) -> Tensor:
+        """
+        Where each of the values would be put into a sorted sequence, `I64`: before equal elements, or, with `right`, after them.
+
+        The sequence is a vector `[n]`, and the values have any shape; or it has sorted rows `[.., n]`, and the values `[.., m]` as many.
+        Nothing checks that it is sorted.
+        """
+
+    def searchsorted_with(self, /, values: Tensor | builtins.float | Buffer, right: builtins.bool, sorter: Tensor) -> Tensor:
+        """
+        `searchsorted` in a tensor that is not sorted itself: `sorter`, integers of its shape, says which of its elements is where along the
+        last axis, as `argsort` does.
+        """
+
+    def select(self, /, dim: builtins.int, index: builtins.int) -> Tensor:
+        """
+        One element of an axis, which goes.
+        """
+
+    def selu(self, /) -> Tensor:
+        """
+        `scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
+        """
+
+    @property
+    def shape(self, /) -> builtins.tuple[builtins.int, ...]:
+        """
+        Sizes per axis, as a tuple.
+        """
+
+    def shl(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Shift to the left.
+        """
+
+    def short(self, /) -> Tensor:
+        """
+        As `int16`.
+        """
+
+    def shr(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Shift to the right; the sign stays.
+        """
+
+    def sigmoid(self, /) -> Tensor:
+        """
+        `1 / (1 + e^-x)`.
+        """
+
+    def sign(self, /) -> Tensor:
+        """
+        -1, 0 or 1, and 0 of NaN, as in PyTorch; its gradient is 0.
+        """
+
+    def signbit(self, /) -> Tensor:
+        """
+        Whether the sign is set, also of -0 and NaN.
+        """
+
+    def silu(self, /) -> Tensor:
+        """
+        `x * sigmoid(x)`, also known as swish; at -inf its limit 0 (PyTorch: NaN).
+        """
+
+    def sin(self, /) -> Tensor:
+        """
+        Sine.
+        """
+
+    def sinc(self, /) -> Tensor:
+        """
+        `sin(πx) / (πx)`, 1 at 0.
+        """
+
+    def sinh(self, /) -> Tensor:
+        """
+        Hyperbolic sine.
+        """
+
+    def size(self, /, dim: builtins.int | None=None) -> Any:
+        """
+        Sizes per axis; of one axis with `dim`.
+        """
+
+    def smooth_l1_loss(self, /, target: Tensor, *, reduction: builtins.str='mean', beta: builtins.float | builtins.int=...) -> Tensor:
+        """
+        Squared where a difference is below `beta`, else absolute; Huber's loss divided by `beta`.
+        """
+
+    def soft_margin_loss(self, /, target: Tensor, reduction: builtins.str='mean') -> Tensor:
+        """
+        `log(1 + e^(-y x))` with labels `y` of ±1, without overflow.
+        """
+
+    def softmax(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        `exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself.
+        """
+
+    def softmin(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        `softmax(-x)` along an axis.
+        """
+
+    def softplus(self, /) -> Tensor:
+        """
+        `log(1 + e^x)`, without overflow.
+        """
+
+    def softplus_with(self, /, beta: builtins.float | builtins.int, threshold: builtins.float | builtins.int) -> Tensor:
+        """
+        `log(1 + e^(beta x)) / beta`, and `x` itself where `beta x` is above `threshold`.
+        """
+
+    def softshrink(self, /, lambd: builtins.float | builtins.int=0.5) -> Tensor:
+        """
+        Toward 0 by `lambda`, and 0 within it.
+        """
+
+    def softsign(self, /) -> Tensor:
+        """
+        `x / (1 + |x|)`.
+        """
+
+    def sort(self, /, dim: builtins.int | None=None, descending: builtins.bool=False, *, stable: builtins.bool=True, axis: builtins.int | None=None) -> _Pair:
+        """
+        Sorted along `dim`, and where each element was, `(values, indices)`; equal elements keep their order.
+        """
+
+    def split(self, /, split_size: Any, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Tensor, ...]:
+        """
+        Parts of a size, or of several sizes, along an axis.
+        """
+
+    def sqrt(self, /) -> Tensor:
+        """
+        Square root.
+        """
+
+    def square(self, /) -> Tensor:
+        """
+        `x * x`.
+        """
+
+    def squeeze(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
+        """
+        Without axes of size 1: all of them, or those of `dim` that have it.
+        """
+
+    def std(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Standard deviation over axes, or over all; see `var`.
+        """
+
+    def sub(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        Difference.
+        """
+
+    def sum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Sum over axes, or over all. Of integers and bools it is `int64`.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3).sum(dim=1).tolist()
+        [3.0, 3.0]
+        """
+
+    def swapaxes(self, /, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """
+        Two axes change places.
+        """
+
+    def t(self, /) -> Tensor:
+        """
+        Both axes of a matrix change places.
+        """
+
+    def take(self, /, index: Tensor, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        Elements by their numbers: of an axis with `axis` or `dim`, else of all in row-major order.
+        """
+
+    def take_along(self, /, dim: builtins.int, index: Tensor) -> Tensor:
+        """
+        As `gather`, but sizes beside the axis broadcast (NumPy's `take_along_axis`).
+        """
+
+    def take_along_dim(self, /, indices: Tensor, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        Elements along an axis by their numbers, one for each element of `indices`; without an axis, of all elements.
+        """
+
+    def tan(self, /) -> Tensor:
+        """
+        Tangent.
+        """
+
+    def tanh(self, /) -> Tensor:
+        """
+        Hyperbolic tangent.
+        """
+
+    def tanhshrink(self, /) -> Tensor:
+        """
+        `x - tanh(x)`.
+        """
+
+    def tensor_split(self, /, indices_or_sections: Any, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Tensor, ...]:
+        """
+        Parts along an axis: so many, or cut at these places.
+        """
+
+    def tensordot(self, /, other: Tensor, dim: builtins.int | Sequence[builtins.int], other_axes: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        The sum of products over axes of both, in the order they are named: `[rest of self.., rest of other..]`.
+        """
+
+    def threshold(self, /, threshold: Tensor | builtins.float | Buffer, value: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `x` above `threshold`, else `value`.
+        """
+
+    def tile(self, /, *repeats: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Copies side by side along each axis, as NumPy's `tile`.
+        """
+
+    def to(self, /, *args: Any, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, copy: builtins.bool=False) -> Tensor:
+        """
+        On another device, or as another dtype, or both: `x.to("cuda")`, `x.to(unigrad.float16)`, `x.to("cuda", unigrad.float16)`, `x.to(other)`.
+        """
+
+    def tobytes(self, /) -> builtins.bytes:
+        """
+        The bytes of the elements in row-major order.
+        """
+
+    def tolist(self, /) -> Any:
+        """
+        The values as nested lists of Python's numbers; of a tensor without axes the number.
+        """
+
+    def topk(self, /, k: builtins.int, dim: builtins.int | None=None, largest: builtins.bool=True, sorted: builtins.bool=True, *, axis: builtins.int | None=None) -> _Pair:
+        """
+        The `k` greatest (or least) along `dim`, sorted, and where they are, `(values, indices)`.
+        """
+
+    def trace(self, /) -> Tensor:
+        """
+        Sum of the main diagonal of a matrix.
+        """
+
+    def transpose(self, /, *dims: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Two axes change places, as PyTorch's; with no or several other arguments all axes are arranged anew, as NumPy's.
+        """
+
+    def trapezoid(self, /, dx: builtins.float | builtins.int=1.0, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        The integral along an axis by the trapezoidal rule, with samples `dx` apart.
+        """
+
+    def trigamma(self, /) -> Tensor:
+        """
+        Second derivative of `UnaryOp::LGamma`; infinite at 0 and the negative integers.
+        """
+
+    def tril(self, /, diagonal: builtins.int=0, *, k: builtins.int | None=None) -> Tensor:
+        """
+        What is below a diagonal, and on it; zeros elsewhere.
+        """
+
+    def triplet_margin_loss(self, /, positive: Tensor, negative: Tensor, *, margin: builtins.float | builtins.int | None=None, p: builtins.float | builtins.int | None=None, eps: builtins.float | builtins.int | None=None, swap: builtins.bool | None=None, reduction: builtins.str | None=None) -> Tensor:
+        """
+        `max(0, margin - d(x, positive) - d(x, negative))` over the last axis: the anchor `self` should be nearer to the positive than to the negative
+        by the margin.
+        """
+
+    def triu(self, /, diagonal: builtins.int=0, *, k: builtins.int | None=None) -> Tensor:
+        """
+        What is above a diagonal, and on it; zeros elsewhere.
+        """
+
+    def trunc(self, /) -> Tensor:
+        """
+        Toward zero; its gradient is 0.
+        """
+
+    def type(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
+        """
+        As another dtype.
+        """
+
+    def unbind(self, /, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Any, ...]:
+        """
+        The parts of size 1 along an axis, without it.
+        """
+
+    def unflatten(self, /, dim: builtins.int, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        One axis as several.
+        """
+
+    def unfold(self, /, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """
+        Windows of `size` elements, `step` apart, along an axis: a new last axis.
+        """
+
+    def unique(self, /, sorted: builtins.bool=True, return_inverse: builtins.bool=False, return_counts: builtins.bool=False) -> Any:
+        """
+        The different values, sorted; with `return_inverse` and `return_counts` also which of them each element is, and how often each occurs.
+        """
+
+    def unsqueeze(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        A new axis of size 1.
+        """
+
+    def var(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Variance over axes, or over all, divided by the number of elements less `correction`.
+        """
+
+    def view(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """
+        Another name for `reshape`; of a dtype: the same bits as that dtype.
+        """
+
+    def where_(self, /, yes: Tensor | builtins.float | Buffer, no: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `self` where true, else `other`: element by element, all three broadcast. `self` is `Bool` (or is cast to it).
+        """
+
+    def xlog1py(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `self * log(1 + other)`, and 0 where `self` is 0, whatever the logarithm.
+        """
+
+    def xlogy(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
+        """
+        `self * log(other)`, and 0 where `self` is 0, whatever the logarithm.
+        """
+    absolute = abs
+    arccos = acos
+    arccosh = acosh
+    arcsin = asin
+    arcsinh = asinh
+    arctan = atan
+    arctan2 = atan2
+    arctanh = atanh
+    clip = clamp
+    divide = div
+    floor_divide = floor_div
+    frac = fract
+    greater = gt
+    greater_equal = ge
+    less = lt
+    less_equal = le
+    logsigmoid = log_sigmoid
+    mm = matmul
+    bmm = matmul
+    mv = matmul
+    multiply = mul
+    negative = neg
+    not_equal = ne
+    reciprocal = recip
+    remainder = rem
+    sgn = sign
+    subtract = sub
+    swapdims = swapaxes
+    true_divide = div
+
+def _rebuild(bytes: builtins.bytes, dtype: DType | builtins.str | builtins.type, shape: Sequence[builtins.int], device: builtins.str, requires_grad: builtins.bool) -> Tensor:
+    """
+    A tensor out of a pickle: on its device, or on the default one where that is missing.
+    """
+
+def _run_command(arguments: Sequence[builtins.str], program: builtins.str | Any[builtins.str]) -> builtins.int:
+    """
+    Runs the command with these arguments, of which the first is its name; returns the exit status. `program` is the script that starts it anew.
+    """
+
+def arange(start: builtins.float, end: builtins.float | None=None, step: builtins.float | None=None, *, stop: builtins.float | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+    """
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """
+    Matrices along the diagonal of one matrix, zeros elsewhere.
+    """
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """
+    Vectors as columns, beside matrices.
+    """
+
+def concat(tensors: Sequence[Tensor], dim: builtins.int=0, *, axis: builtins.int | None=None) -> Tensor:
+    """
+    Tensors one after the other along an axis that they have.
+    """
+
+def default_device() -> Device:
+    """
+    The device that tensors are made on where none is given: the CPU, unless `UNIGRAD_DEVICE` or `set_default_device` names another.
+    """
+
+def devices() -> builtins.list[builtins.str]:
+    """
+    The names of all devices of this machine that can be opened.
+    """
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """
+    Tensors one behind the other, along axis 2.
+    """
+
+def einsum(equation: builtins.str, *operands: Tensor) -> Tensor:
+    """
+    Einstein's summation: `einsum("ij,jk->ik", a, b)`.
+    """
+
+def empty(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    A tensor whose values nobody has set: zeros here.
+    """
+
+def eye(n: builtins.int, m: builtins.int | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    A matrix with ones on its diagonal.
+    """
+
+def full(size: builtins.int | Sequence[builtins.int], fill_value: Tensor | builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    One value everywhere.
+    """
+
+def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], grad_outputs: Tensor | Sequence[Tensor] | None=None, *, allow_unused: builtins.bool=False) -> builtins.tuple[Tensor, ...]:
+    """
+    The gradients of `outputs` with respect to `inputs`, as a tuple.
+
+    `grad_outputs` is what arrives at an output, needed where it has more than one element. With `allow_unused` an input that the output does not
+    depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable.
+    """
+
+def grad_enabled() -> builtins.bool:
+    """
+    Whether what is computed now keeps a way for gradients.
+    """
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """
+    Tensors side by side, along axis 1 (vectors along axis 0).
+    """
+
+def linspace(start: builtins.float | builtins.int, end: builtins.float | builtins.int, steps: builtins.int=100, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    `steps` numbers from `start` to `end`, both included, at equal distances.
+    """
+
+def logspace(start: builtins.float | builtins.int, end: builtins.float | builtins.int, steps: builtins.int=100, base: builtins.float | builtins.int=10.0, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    """
+    `base` to the powers of `linspace`.
+    """
+
+def manual_seed(seed: builtins.int) -> None:
+    """
+    Begins the random numbers of this process anew.
+    """
+
+def meshgrid(*tensors: Tensor, indexing: builtins.str='ij') -> builtins.list[Tensor]:
+    """
+    Vectors as axes of a grid, as PyTorch's `meshgrid`; `indexing` is "ij" or "xy".
+    """
+
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """
+    The product of several matrices, in the order that costs least.
+    """
+
+def ones(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    Ones.
+    """
+
+def rand(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    Uniform random numbers from 0 (inclusive) to 1 (exclusive).
+    """
+
+def randint(low: builtins.int, high: builtins.int | Sequence[builtins.int] | None=None, size: builtins.int | Sequence[builtins.int] | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    """
+    Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive).
+    """
+
+def randn(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    Normally distributed random numbers, of mean 0 and variance 1.
+    """
+
+def randperm(n: builtins.int, *, device: Device | builtins.str | None=None) -> Tensor:
+    """
+    The numbers from 0 to `n - 1` in random order.
+    """
+
+def set_default_device(device: Device | builtins.str) -> Device:
+    """
+    From now on tensors are made on this device where none is given. Returns the one before.
+    """
+
+def stack(tensors: Sequence[Tensor], dim: builtins.int=0, *, axis: builtins.int | None=None) -> Tensor:
+    """
+    Tensors of one shape one after the other along a new axis.
+    """
+
+def tensor(data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    A tensor of data: numbers, nested sequences of numbers, arrays of NumPy or of another library.
+
+    Numbers become `bool`, `int64` or `float32`; arrays keep their dtype.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[1, 2], [3, 4]]).dtype
+    unigrad.int64
+    """
+
+def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *, device: Device | builtins.str | None=None) -> Tensor:
+    """
+    Row and column of each element below a diagonal, and on it.
+    """
+
+def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *, device: Device | builtins.str | None=None) -> Tensor:
+    """
+    Row and column of each element above a diagonal, and on it.
+    """
+
+def uniform(low: builtins.float | builtins.int, high: builtins.float | builtins.int, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    """
+    Uniform random numbers from `low` to `high`.
+    """
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """
+    Tensors one below the other; vectors are rows.
+    """
+
+def zeros(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    Zeros.
+    """
