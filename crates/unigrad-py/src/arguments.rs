@@ -100,6 +100,14 @@ impl<'py> FromPyObject<'_, 'py> for Other {
     }
 }
 
+/// A result of reading an argument; what is wrong names the argument, in the words of those that PyO3 reads.
+pub(crate) fn of_argument<T>(py: Python<'_>, name: &str, read: PyResult<T>) -> PyResult<T> {
+    read.inspect_err(|error| {
+        // The error is told without the note where it takes none.
+        let _ = error.value(py).call_method1("add_note", (format!("while processing '{name}'"),));
+    })
+}
+
 /// Whether an object is a list of others: no text and no tensor, which are sequences too.
 pub(crate) fn is_list(given: &Bound<'_, PyAny>) -> bool {
     // SAFETY: an attached interpreter, and a live object.

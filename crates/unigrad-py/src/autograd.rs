@@ -1,7 +1,7 @@
 //! Gradients: `grad`, `no_grad`.
 
 use crate::{
-    arguments::tensors,
+    arguments::{of_argument, tensors},
     error::OrRaise,
     origin::here,
     tensor::{PyTensor, checked},
@@ -29,8 +29,8 @@ pub(crate) fn grad<'py>(
             Err(_) => Ok(tensors(&given.extract::<Vec<PyRef<'_, PyTensor>>>()?)),
         }
     };
-    let (outputs, inputs) = (list(outputs)?, list(inputs)?);
-    let arriving = grad_outputs.map(list).transpose()?;
+    let (outputs, inputs) = (of_argument(py, "outputs", list(outputs))?, of_argument(py, "inputs", list(inputs))?);
+    let arriving = of_argument(py, "grad_outputs", grad_outputs.map(list).transpose())?;
     let _here = here(py);
     let wrt: Vec<&Tensor> = inputs.iter().collect();
     let mut sums: Vec<Option<Tensor>> = vec![None; inputs.len()];

@@ -3,7 +3,7 @@
 //! Always: without `device` they go to the default device, without `dtype` they are `float32`, or what their numbers are.
 
 use crate::{
-    arguments::{Sizes, size, spread, tensors},
+    arguments::{Sizes, of_argument, size, spread, tensors},
     device::{PyDevice, or_default},
     dtype::PyDType,
     tensor::{PyTensor, all_made, checked, made, made_of},
@@ -166,10 +166,10 @@ pub(crate) fn arange(
     let whole = !floats && given.iter().all(|number| number.is_instance_of::<PyInt>());
     let number = |given: &Bound<'_, PyAny>| given.extract::<f64>();
     let (from, to) = match end {
-        Some(end) => (number(start)?, number(end)?),
-        None => (0.0, number(start)?),
+        Some(end) => (of_argument(py, "start", number(start))?, of_argument(py, "end", number(end))?),
+        None => (0.0, of_argument(py, "start", number(start))?),
     };
-    let step = step.map_or(Ok(1.0), number)?;
+    let step = of_argument(py, "step", step.map_or(Ok(1.0), number))?;
     let device = or_default(py, device)?;
     let dtype = dtype.map_or(if whole { DType::I64 } else { DType::F32 }, |dtype| dtype.0);
     if step == 0.0 || !step.is_finite() || !from.is_finite() || !to.is_finite() {

@@ -5,7 +5,7 @@
 
 use super::{PyTensor, data, made};
 use crate::{
-    arguments::Other,
+    arguments::{Other, of_argument},
     error::{OrRaise, argument},
     origin::here,
 };
@@ -161,7 +161,7 @@ impl PyTensor {
     /// The tensor with `values` where `indices` point, a tuple of what `x[..]` takes; with `accumulate` they are added to what is there.
     #[pyo3(signature = (indices, values, accumulate=false))]
     fn index_put(&self, py: Python<'_>, indices: &Bound<'_, PyAny>, values: &PyTensor, accumulate: bool) -> PyResult<PyTensor> {
-        let items = items(indices, self.tensor())?;
+        let items = of_argument(py, "indices", items(indices, self.tensor()))?;
         made(py, || self.tensor().index_put(items, values.tensor(), accumulate))
     }
 

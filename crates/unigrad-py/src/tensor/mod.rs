@@ -18,6 +18,7 @@ mod shape;
 mod text;
 
 use crate::{
+    arguments::of_argument,
     device::{self, PyDevice},
     dtype::PyDType,
     error::{self, OrRaise},
@@ -356,5 +357,6 @@ pub(crate) fn made_of(py: Python<'_>, given: &Bound<'_, PyAny>, dtype: Option<Py
             _ => tensor.contiguous(),
         });
     }
-    data::of_object(given, dtype.map(|dtype| dtype.0), device::or_default(py, device)?)
+    let device = device::or_default(py, device)?;
+    of_argument(py, "data", data::of_object(given, dtype.map(|dtype| dtype.0), device))
 }

@@ -2,7 +2,7 @@
 
 use super::{PyTensor, made, ops::named_reduction, reduce::named};
 use crate::{
-    arguments::{Ints, Sizes},
+    arguments::{Ints, Sizes, of_argument},
     error::argument,
 };
 use pyo3::{IntoPyObjectExt, exceptions::PyTypeError, prelude::*};
@@ -60,7 +60,8 @@ macro_rules! convolutions {
             ) -> PyResult<PyTensor> {
                 let (stride, dilation) = (sizes(stride), sizes(dilation));
                 let shape = weight.tensor().shape();
-                let padding = padding_of(py, padding, shape.get(2..).unwrap_or(&[]), &stride, &dilation)?;
+                let padding = padding_of(py, padding, shape.get(2..).unwrap_or(&[]), &stride, &dilation);
+                let padding = of_argument(py, "padding", padding)?;
                 let options = ConvOptions { stride, padding, dilation, groups, ..ConvOptions::default() };
                 made(py, || self.tensor().$name(weight.tensor(), bias.map(PyTensor::tensor), &options))
             }
@@ -271,7 +272,10 @@ impl PyTensor {
         };
         let scales = match scale_factor {
             None => Vec::new(),
-            Some(given) => given.extract::<f64>().map(|scale| vec![scale]).or_else(|_| given.extract::<Vec<f64>>())?,
+            Some(given) => {
+                let scales = given.extract::<f64>().map(|scale| vec![scale]).or_else(|_| given.extract::<Vec<f64>>());
+                of_argument(py, "scale_factor", scales)?
+            },
         };
         let align_corners = align_corners.unwrap_or(false);
         let options = InterpolateOptions { mode, sizes: sizes(size), scales, align_corners, antialias };

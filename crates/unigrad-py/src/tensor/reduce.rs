@@ -2,7 +2,7 @@
 
 use super::{PyTensor, all_made, made, ops::named_interpolation};
 use crate::{
-    arguments::{Other, PyAxes, dim_or_axis, kept},
+    arguments::{Other, PyAxes, dim_or_axis, kept, of_argument},
     dtype::PyDType,
     error::argument,
 };
@@ -232,13 +232,13 @@ macro_rules! extremes {
                 let over = |axes: PyAxes| made(py, || if keeps { x.$kept(axes) } else { x.$name(axes) })?.into_bound_py_any(py);
                 let Some(given) = given else { return over(PyAxes(None)) };
                 if given.is_instance_of::<PyTensor>() {
-                    let other = given.extract::<Other>()?.beside(py, x)?;
+                    let other = of_argument(py, "dim", given.extract::<Other>())?.beside(py, x)?;
                     return made(py, || x.$other(other))?.into_bound_py_any(py);
                 }
                 match given.extract::<isize>() {
                     Ok(dim) => along(py, stringify!($name), dim, keeps, || x.$with_index(dim)),
                     // Several axes have no one index.
-                    Err(_) => over(given.extract()?),
+                    Err(_) => over(of_argument(py, "dim", given.extract())?),
                 }
             }
         )* }
@@ -297,7 +297,7 @@ impl PyTensor {
             Some(p) => match p.extract::<String>() {
                 Ok(name) if name == "fro" => 2.0,
                 Ok(name) => return Err(argument(py, format!("`p` is {name:?}"), "give a number, or \"fro\"")),
-                Err(_) => p.extract::<f64>()?,
+                Err(_) => of_argument(py, "p", p.extract::<f64>())?,
             },
         };
         let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);

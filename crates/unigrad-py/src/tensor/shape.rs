@@ -2,7 +2,7 @@
 
 use super::{PyTensor, checked, made, tuple};
 use crate::{
-    arguments::{Ints, PyAxes, Sizes, dim_or_axis, one_dim, size, spread},
+    arguments::{Ints, PyAxes, Sizes, dim_or_axis, of_argument, one_dim, size, spread},
     dtype::PyDType,
     error::argument,
 };
@@ -173,7 +173,7 @@ impl PyTensor {
             let result = py.detach(|| x.repeat_interleave_by(counts, dim));
             return checked(py, result);
         }
-        let times = size(repeats.extract()?)?;
+        let times = size(of_argument(py, "repeats", repeats.extract())?)?;
         made(py, || x.repeat_interleave(times, dim))
     }
 
@@ -278,7 +278,7 @@ impl PyTensor {
         match split_size.extract::<usize>() {
             Ok(size) => tuple(py, || self.tensor().split(size, dim)),
             Err(_) => {
-                let sizes: Sizes = split_size.extract()?;
+                let sizes: Sizes = of_argument(py, "split_size", split_size.extract())?;
                 tuple(py, || self.tensor().split_sizes(&sizes.0, dim))
             }
         }
@@ -303,7 +303,7 @@ impl PyTensor {
         match indices_or_sections.extract::<usize>() {
             Ok(count) => tuple(py, || self.tensor().tensor_split(count, dim)),
             Err(_) => {
-                let places: Ints = indices_or_sections.extract()?;
+                let places: Ints = of_argument(py, "indices_or_sections", indices_or_sections.extract())?;
                 tuple(py, || self.tensor().split_at(places, dim))
             }
         }
