@@ -87,8 +87,7 @@ fn trial(folder: &Path, python: &Path, wheel: &Path) -> Result<bool, End> {
     let mut is_well = check("a tensor without NumPy", sum.as_deref() == Some("3.0 False"), sum.as_deref().unwrap_or("no answer"));
     let named = of("import unigrad; print(*sorted(unigrad.devices()))").unwrap_or_default();
     let listed = said(Command::new(folder.join("bin/unigrad")).args(["devices", "--json"])).unwrap_or_default();
-    let mut devices: Vec<&str> =
-        listed.split("\"device\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let mut devices: Vec<&str> = listed.split("\"device\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     devices.sort_unstable();
     is_well &= check("the devices of the command", !named.is_empty() && devices.join(" ") == named, &named);
     // The first import compiles the Python files.

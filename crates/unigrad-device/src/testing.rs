@@ -5,8 +5,8 @@
 //! Never: part of a release build.
 
 use crate::{
-    Abilities, Discovery, Driver, Error, Exchange, Executable, Flush, Health, HostMemory, Info, Launch, Link, Mark, Marks, Monitor, OpenDevice,
-    Origin, Peers, Prepared, Range, RawBuffer, Run, Sequences, Slice, Stopped, Threads,
+    Abilities, Discovery, Driver, Error, Exchange, Executable, Flush, Health, HostMemory, Info, Launch, Link, Mark, Marks, Monitor,
+    OpenDevice, Origin, Peers, Prepared, Range, RawBuffer, Run, Sequences, Slice, Stopped, Threads,
 };
 use std::{
     any::Any,

@@ -7,8 +7,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 use unigrad_device::{
-    Abilities, Buffer, Device, Discovery, Driver, Error, Exchange, Executable, Info, Marks, OpenDevice, Origin, Peers, Range, RawBuffer, Slice,
-    Stream, Timeline, register,
+    Abilities, Buffer, Device, Discovery, Driver, Error, Exchange, Executable, Info, Marks, OpenDevice, Origin, Peers, Range, RawBuffer,
+    Slice, Stream, Timeline, register,
     testing::{Failure, Faults, FaultyDriver, Operation},
 };
 

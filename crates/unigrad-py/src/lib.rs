@@ -14,11 +14,11 @@ mod device;
 mod dtype;
 mod error;
 mod exchange;
-mod functions;
-mod kernel;
 mod exit;
+mod functions;
 #[cfg(feature = "stubs")]
 mod hints;
+mod kernel;
 mod micrograd;
 mod nn;
 mod optim;

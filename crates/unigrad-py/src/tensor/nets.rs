@@ -275,7 +275,7 @@ impl PyTensor {
             Some(given) => {
                 let scales = given.extract::<f64>().map(|scale| vec![scale]).or_else(|_| given.extract::<Vec<f64>>());
                 of_argument(py, "scale_factor", scales)?
-            },
+            }
         };
         let align_corners = align_corners.unwrap_or(false);
         let options = InterpolateOptions { mode, sizes: sizes(size), scales, align_corners, antialias };
