@@ -215,8 +215,6 @@ empty_like = zeros_like
 
 _LAZY = {"amp", "array_api", "data", "metrics", "nn", "optim", "profile", "torch", "train"}
 _NAMED = {"Network": "train", "Trainer": "train", "load": "_files", "save": "_files", "autocast": "amp"}
-_LAZY = {"amp", "data", "metrics", "nn", "optim", "profile", "train"}
-_NAMED = {"Network": "train", "Trainer": "train", "load": "_files", "save": "_files", "autocast": "amp", "checkpoint": "nn.utils"}
 
 
 def __getattr__(name):

@@ -183,7 +183,7 @@ def checkpoint(function, *args, use_reentrant=None, **kwargs):
     """What ``function(*args, **kwargs)`` gives, without keeping what it computes: backward computes it again. Less memory for more work.
 
     The function must compute the same each time (random numbers are drawn again equally) and read no values. Gradients arrive at the arguments and at
-    whatever else it uses. ``use_reentrant`` is PyTorch's, and changes nothing.
+    whatever else it uses. Running statistics of a module move once. ``use_reentrant`` is PyTorch's, and changes nothing.
 
     >>> import unigrad
     >>> w = unigrad.tensor([2.0, 3.0], requires_grad=True)
@@ -193,6 +193,10 @@ def checkpoint(function, *args, use_reentrant=None, **kwargs):
     """
     if not callable(function):
         raise TypeError(f"`function` is to be a function, not {type(function).__name__}")
+    if hasattr(function, "_buffers"):
+        from .nn.utils.recompute import guarded
+
+        function = guarded(function)
     inputs, build = _tree.flatten((args, kwargs))
     results = []
 

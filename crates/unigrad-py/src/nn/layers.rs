@@ -172,3 +172,9 @@ pub(crate) fn linear_cross_entropy(
         linear.forward(x.tensor()).cross_entropy_with(target.tensor(), &options)
     })
 }
+
+/// Whether a run asks blocks of layers to be computed again.
+#[pyfunction]
+pub(crate) fn is_checkpointing() -> bool {
+    nn::is_checkpointing()
+}

@@ -5,7 +5,6 @@
 //! and one that knows its arithmetic.
 
 mod attention;
-mod checkpoint;
 mod layers;
 mod parameters;
 mod recurrent;
@@ -19,10 +18,9 @@ pub(crate) mod _nn {
     #[pymodule_export]
     use super::attention::multi_head_attention;
     #[pymodule_export]
-    use super::checkpoint::{checkpoint, is_checkpointing};
-    #[pymodule_export]
     use super::layers::{
-        alpha_dropout, batch_norm, cross_map_lrn2d, dropout, dropout_channels, instance_norm, linear_cross_entropy, lp_pool, rope_at, rrelu,
+        alpha_dropout, batch_norm, cross_map_lrn2d, dropout, dropout_channels, instance_norm, is_checkpointing, linear_cross_entropy,
+        lp_pool, rope_at, rrelu,
     };
     #[pymodule_export]
     use super::parameters::{clip_grad_adaptively, clip_grad_norm, clip_grad_value, forget_gradients, move_tensors, realize};

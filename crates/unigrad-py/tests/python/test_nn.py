@@ -464,5 +464,5 @@ def test_blocks_that_are_computed_again():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     with pytest.raises(ZeroDivisionError):
         ug.checkpoint(lambda x: 1 / 0, x)
-    with pytest.raises(TypeError, match="args"):
+    with pytest.raises(TypeError, match="input"):
         ug.checkpoint(net, 3)

@@ -3,8 +3,8 @@
 import math
 import threading
 
-from ... import _check
 from ..._unigrad import Tensor, _nn
+from ...autograd import checkpoint
 from ..module import Module
 
 __all__ = ["checkpoint"]
@@ -17,40 +17,28 @@ def asked():
     return _nn.is_checkpointing() and not getattr(_INSIDE, "on", False)
 
 
-def checkpoint(function, *args, use_reentrant=None):
-    """``function(*args)`` of tensors, of which nothing is kept for the backward pass, which computes it again. Gradients are the same.
-
-    Random numbers are drawn again equally; running statistics of a module move once. The function gives one tensor.
-
-    >>> import unigrad as ug
-    >>> layer, x = ug.nn.Linear(3, 2), ug.ones(4, 3)
-    >>> ug.checkpoint(layer, x).sum().backward()
-    >>> layer.bias.grad.tolist()
-    [4.0, 4.0]
-    """
-    _check.call("function", function)
-    inputs = [_check.tensor("args", value) for value in args]
-    modules = list(function.modules()) if isinstance(function, Module) else []
-    before = [{name: value if value is None else value.detach() for name, value in module._buffers.items()} for module in modules]
+def guarded(module):
+    """A function of the module's forward pass that may be called again: then its buffers are as they were the first time, and move no further."""
+    modules = list(module.modules())
+    before = [{name: value if value is None else value.detach() for name, value in part._buffers.items()} for part in modules]
     first = [True]
 
-    def block(*inputs):
+    def block(*args, **kwargs):
         outer, _INSIDE.on = getattr(_INSIDE, "on", False), True
-        held = [dict(module._buffers) for module in modules]
+        held = [dict(part._buffers) for part in modules]
         try:
             if first:
                 first.clear()
-                return function(*inputs)
-            # Buffers as they were, and of their own: the module's have moved on, and move once.
-            for module, own in zip(modules, before):
-                module._buffers.update({name: value if value is None else value.detach() for name, value in own.items()})
-            return function(*inputs)
+                return module(*args, **kwargs)
+            for part, own in zip(modules, before):
+                part._buffers.update({name: value if value is None else value.detach() for name, value in own.items()})
+            return module(*args, **kwargs)
         finally:
             _INSIDE.on = outer
-            for module, own in zip(modules, held):
-                module._buffers.update(own)
+            for part, own in zip(modules, held):
+                part._buffers.update(own)
 
-    return _nn.checkpoint(block, inputs)
+    return block
 
 
 class _Run(Module):
