@@ -172,7 +172,12 @@ impl Values {
                 }
             }
         };
-        self.dtype = if is_first { dtype } else { self.dtype.promote(dtype) };
+        self.dtype = match (self.dtype, dtype) {
+            _ if is_first => dtype,
+            // Integers of which one needs it; a negative one beside it is refused when it is written.
+            (DType::U64, DType::I64) | (DType::I64, DType::U64) => DType::U64,
+            (before, dtype) => before.promote(dtype),
+        };
         self.numbers.push(number);
         Ok(())
     }

@@ -94,12 +94,12 @@ def test_inspection():
     assert set(info.dtypes(kind=("bool", "unsigned integer"))) == {"bool", "uint8", "uint16", "uint32", "uint64"}
     assert set(info.capabilities()) == {"boolean indexing", "data-dependent shapes", "max dimensions"}
     x = xp.zeros((1,) * info.capabilities()["max dimensions"])
-    assert x.ndim == 64 and (x + 1).item() == 1.0
+    assert x.ndim == 32 and (x + 1).item() == 1.0
     with pytest.raises(ValueError, match="kind"):
         info.dtypes(kind="floating")
 
 
-@pytest.mark.parametrize("a, b", itertools.product(NUMBERS, NUMBERS))
+@pytest.mark.parametrize("a, b", list(itertools.product(NUMBERS, NUMBERS)))
 def test_promotion(a, b):
     x, y = np.ones(2, a), np.ones((), b)
     if (a in INTS) != (b in INTS) or {a, b} & {"uint64"} and {a, b} & {"int8", "int16", "int32", "int64"}:
@@ -289,9 +289,9 @@ def test_searching_sorting_sets():
             for ours, theirs in zip(every, expected):
                 same(ours, theirs)
         assert every._fields == expected._fields
-        same(xp.unique_values(t), np.unique_values(x))
-        assert [y.tolist() for y in xp.unique_counts(t)] == [y.tolist() for y in np.unique_counts(x)]
-        assert [y.tolist() for y in xp.unique_inverse(t)] == [y.tolist() for y in np.unique_inverse(x)]
+        same(xp.unique_values(t), np.unique(x))
+        assert [y.tolist() for y in xp.unique_counts(t)] == [y.tolist() for y in np.unique(x, return_counts=True)]
+        assert [y.tolist() for y in xp.unique_inverse(t)] == [y.tolist() for y in np.unique(x, return_inverse=True)]
         same(xp.where(t > 2, t, 0), np.where(x > 2, x, x.dtype.type(0)))
         same(xp.where(t > 2, 1, t), np.where(x > 2, x.dtype.type(1), x))
         same(xp.take(t, ug.tensor([5, 0])), x[[5, 0]])

@@ -26,7 +26,7 @@ class __array_namespace_info__:  # noqa: N801
 
     def capabilities(self):
         """What shapes may depend on, and how many axes an array may have."""
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
 
     def default_device(self):
         """Where arrays are made if no device is named."""
