@@ -1,4 +1,4 @@
-"""Functions of functions: own gradients, checkpoints, hooks, `vmap`, Jacobians, kernels."""
+"""Functions of functions: own gradients, checkpoints, hooks, `vmap`, Jacobians."""
 
 import gc
 import threading
@@ -8,20 +8,6 @@ import numpy as np
 import pytest
 import unigrad as ug
 from unigrad import func
-
-SQUARE = """kernel square(x: [f32], y: mut [f32], n: u32) threads(64, 1, 1) {
-    %0 = param n
-    %1 = group.x
-    %2 = thread.x
-    %3 = mul u32 %1, 64
-    %i = add u32 %3, %2
-    %5 = lt u32 %i, %0
-    if %5 {
-        %6 = load f32 x[%i]
-        %7 = mul f32 %6, %6
-        store y[%i], %7
-    }
-}"""
 
 
 def test_a_custom_function_has_its_own_gradient():
@@ -233,38 +219,6 @@ def test_derivatives_of_structures():
             func.grad(lambda a, b: (a * b).sum(), argnums=wrong)(x, y)
     with pytest.raises(ValueError, match="one element"):
         func.grad(lambda a: a)(x)
-
-
-def test_a_kernel_is_an_op():
-    square = ug.CustomKernel("square", 64, {"ir": SQUARE}, backward=lambda inputs, output, dy: dy * 2 * inputs[0])
-    x = ug.arange(100, dtype=ug.float32).requires_grad_()
-    y = square(x * 1, shape=100, grid=2, scalars=[(100, ug.uint32)])
-    np.testing.assert_array_equal(y.detach().numpy(), np.arange(100, dtype=np.float32) ** 2)
-    y.sum().backward()
-    np.testing.assert_array_equal(x.grad.numpy(), 2 * np.arange(100, dtype=np.float32))
-    compiled = square.compile(ug.default_device(), [ug.float32], ug.float32, [ug.uint32])
-    assert compiled.binary is None or isinstance(compiled.binary, bytes)
-    assert compiled.details is None or "registers" in compiled.details
-
-
-def test_wrong_kernels_are_errors(tmp_path):
-    file = tmp_path / "square.ir"
-    file.write_text(SQUARE)
-    from_file = ug.CustomKernel("square", (64,), {"ir": file})
-    assert from_file(ug.tensor([3.0]), shape=(1,), grid=(1, 1, 1), scalars=[(1, ug.uint32)]).tolist() == [9.0]
-    for block in (0, (1, 2, 3, 4), (), -1, 2**40, "no", None, 1.5):
-        with pytest.raises((ug.Error, TypeError, ValueError)):
-            ug.CustomKernel("k", block, {"ir": SQUARE})
-    for sources in ({}, {"french": "x"}, {"ir": 3}, {"ir": tmp_path / "none"}, None, {1: "x"}):
-        with pytest.raises((ug.Error, TypeError, ValueError, OSError)):
-            ug.CustomKernel("k", 64, sources)
-    for scalars in ([None], ["1"], [(1, 2)], 3, [(2**40, ug.uint32)], [(1, ug.uint32), (1, ug.uint32)], []):
-        with pytest.raises((ug.Error, TypeError, ValueError)):
-            from_file(ug.ones(1), shape=1, grid=1, scalars=scalars).tolist()
-    with pytest.raises(ug.Error):
-        ug.CustomKernel("k", 64, {"ir": "kernel k() nonsense"})(ug.ones(1), shape=1, grid=1).tolist()
-    with pytest.raises(ug.Error):
-        ug.CustomKernel("k", 64, {"ir": "kernel k() nonsense"}).compile("cpu", [], ug.float32)
 
 
 def test_functions_go_when_graphs_do():
