@@ -163,16 +163,9 @@ from .autograd import checkpoint, custom_function  # noqa: E402
 from .func import vmap  # noqa: E402
 
 
-def is_tensor(value):
 def is_tensor(value: object) -> bool:
     """Whether a value is a tensor."""
     return isinstance(value, Tensor)
-
-
-def zeros_like(x, *, dtype=None, device=None, requires_grad=False):
-def from_numpy(array: Any, /) -> Tensor:
-    """A tensor with the values of a NumPy array."""
-    return tensor(array)
 
 
 def zeros_like(
