@@ -45,6 +45,8 @@ const MAY_NAME_BACKENDS: &[&str] = &[
     "crates/unigrad-cli/",
     "crates/unigrad-ir/src/render",
     "crates/unigrad-ir/src/target.rs",
+    // The languages that a user's kernel can be in.
+    "crates/unigrad-py/src/custom.rs",
     // Templates in a dialect's own words.
     "crates/unigrad-gpu/src/lower/native/",
     // PyTorch's names of storages, which its files have.
