@@ -46,7 +46,7 @@ const MAY_NAME_BACKENDS: &[&str] = &[
     "crates/unigrad-ir/src/render",
     "crates/unigrad-ir/src/target.rs",
     // The languages that a user's kernel can be in.
-    "crates/unigrad-py/src/custom.rs",
+    "crates/unigrad-py/src/kernel.rs",
     // Templates in a dialect's own words.
     "crates/unigrad-gpu/src/lower/native/",
     // PyTorch's names of storages, which its files have.

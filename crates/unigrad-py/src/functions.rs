@@ -4,7 +4,7 @@
 //! Always: the package's Python files take structures of tensors apart and put them together; here all is flat.
 
 use crate::{
-    arguments::tensors,
+    arguments::{of_argument, tensors},
     callback::{Argument, Callback, all_tensors, maybe_tensor},
     error::{OrRaise, argument},
     origin::here,
@@ -27,7 +27,7 @@ pub(crate) fn _custom(
     let wanted: Vec<&Tensor> = inputs.iter().collect();
     let mut callbacks = Vec::with_capacity(outputs.len());
     for _ in &outputs {
-        callbacks.push(Callback::new(backward, format!("the backward function of `{name}`"))?);
+        callbacks.push(of_argument(py, "backward", Callback::new(backward, format!("the backward function of `{name}`")))?);
     }
     all_made(py, || {
         let with_gradient = |((at, output), callback): ((usize, &Tensor), Callback)| {
@@ -48,7 +48,7 @@ pub(crate) fn _custom(
 /// What `function` gives for the inputs; its values are computed again for gradients instead of being kept.
 #[pyfunction]
 pub(crate) fn _checkpoint(py: Python<'_>, function: &Bound<'_, PyAny>, inputs: Vec<PyRef<'_, PyTensor>>) -> PyResult<Vec<PyTensor>> {
-    let callback = Callback::new(function, "the function of a checkpoint")?;
+    let callback = of_argument(py, "function", Callback::new(function, "the function of a checkpoint"))?;
     let inputs = tensors(&inputs);
     let given: Vec<&Tensor> = inputs.iter().collect();
     // One result is one tensor: several lie behind each other in it.
@@ -100,7 +100,7 @@ pub(crate) fn _vmap(
         "same" => Randomness::Same,
         other => return Err(argument(py, format!("`randomness` is {other:?}"), "choose error, different or same")),
     };
-    let callback = Callback::new(function, "the function of vmap")?;
+    let callback = of_argument(py, "function", Callback::new(function, "the function of vmap"))?;
     let inputs = tensors(&inputs);
     let options = VmapOptions { in_axes: in_dims, out_axes: out_dims, randomness };
     let _here = here(py);
@@ -117,7 +117,7 @@ pub(crate) fn _jvp(
     inputs: Vec<PyRef<'_, PyTensor>>,
     tangents: Vec<PyRef<'_, PyTensor>>,
 ) -> PyResult<(Vec<PyTensor>, Vec<PyTensor>)> {
-    let callback = Callback::new(function, "the function of jvp")?;
+    let callback = of_argument(py, "function", Callback::new(function, "the function of jvp"))?;
     let (inputs, tangents) = (tensors(&inputs), tensors(&tangents));
     let _here = here(py);
     let all = |inputs: &[Tensor]| callback.tensors(inputs).unwrap_or_else(|invalid| vec![invalid]);
@@ -130,7 +130,7 @@ pub(crate) fn _jvp(
 /// All derivatives of a function's elements by those of its input: `[result.., input..]`.
 #[pyfunction]
 pub(crate) fn _jacobian(py: Python<'_>, function: &Bound<'_, PyAny>, input: &PyTensor) -> PyResult<PyTensor> {
-    let callback = Callback::new(function, "the function of a Jacobian")?;
+    let callback = of_argument(py, "function", Callback::new(function, "the function of a Jacobian"))?;
     let one = |given: &Bound<'_, PyAny>, what: &str| match all_tensors(given, what)?.as_slice() {
         [one] => Ok(one.clone()),
         several => Err(PyTypeError::new_err(format!("{what} gives {} tensors instead of one", several.len()))),
@@ -150,7 +150,7 @@ impl PyTensor {
     /// >>> x.grad.tolist()
     /// [1.0, 1.0]
     fn with_gradient_hook(&self, py: Python<'_>, hook: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-        let callback = Callback::new(hook, "the gradient's hook")?;
+        let callback = of_argument(py, "hook", Callback::new(hook, "the gradient's hook"))?;
         made(py, || {
             self.tensor().with_gradient_hook(move |dy| {
                 let given = callback.call(&[Argument::Tensor(dy)], maybe_tensor);

@@ -4,7 +4,7 @@
 //! Always: what a kernel's numbers are is said: a kernel reads them by their size.
 
 use crate::{
-    arguments::{Sizes, tensors},
+    arguments::{Sizes, of_argument, tensors},
     callback::{Argument, Callback},
     device::PyDevice,
     dtype::PyDType,
@@ -118,7 +118,7 @@ impl PyCustomKernel {
             kernel = kernel.entry(entry);
         }
         if let Some(backward) = backward.filter(|backward| !backward.is_none()) {
-            let callback = Callback::new(backward, format!("the gradient of the kernel `{name}`"))?;
+            let callback = of_argument(py, "backward", Callback::new(backward, format!("the gradient of the kernel `{name}`")))?;
             kernel = kernel.with_gradient(move |inputs: &[Tensor], output: &Tensor, dy: &Tensor| {
                 callback.gradients(&[Argument::Tensors(inputs), Argument::Tensor(output), Argument::Tensor(dy)], inputs.len())
             });

@@ -271,7 +271,7 @@ impl Tensor {
             let inner = &small + small.square() / (small.square() + K(1.0)).sqrt().add(K(1.0));
             let y = large.where_(log_of_double(&large, &a), inner.log1p());
             // A zero keeps its sign.
-            wide.eq(K(0.0)).where_(&wide, &wide.lt(K(0.0)).where_(y.neg(), &y)).cast(x.dtype())
+            wide.eq(K(0.0)).where_(&wide, wide.lt(K(0.0)).where_(y.neg(), &y)).cast(x.dtype())
         };
         with_slope("asinh", &self.float(), value, |x, _, dy| dy * (x.square() + K(1.0)).rsqrt())
     }

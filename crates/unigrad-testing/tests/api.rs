@@ -61,6 +61,8 @@ const OTHERS: &[&str] = &[
     "to_f64",
     "to_f64_vec",
     "to_bytes",
+    "buffer",
+    "from_buffer",
     "backward",
     "backward_with",
     "backward_retain",

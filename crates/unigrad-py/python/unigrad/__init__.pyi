@@ -7,10 +7,13 @@ from typing import Any, TypeVar
 
 from . import _unigrad as _unigrad
 from ._errors import ArgumentError as ArgumentError
+from ._unigrad import Autocast as Autocast
 from ._errors import AutogradError as AutogradError
 from ._errors import AxisError as AxisError
 from ._errors import CancelledError as CancelledError
 from ._errors import CompileError as CompileError
+from ._unigrad import CompiledKernel as CompiledKernel
+from ._unigrad import CustomKernel as CustomKernel
 from ._unigrad import DType as DType
 from ._errors import DTypeError as DTypeError
 from ._unigrad import Device as Device
@@ -19,6 +22,7 @@ from ._errors import DeviceLostError as DeviceLostError
 from ._errors import Error as Error
 from ._errors import FileError as FileError
 from ._errors import FormatError as FormatError
+from ._unigrad import Held as Held
 from ._errors import InternalError as InternalError
 from ._errors import LaunchError as LaunchError
 from ._unigrad import NoGrad as NoGrad
@@ -30,6 +34,8 @@ from ._errors import StateDictError as StateDictError
 from ._unigrad import Tensor as Tensor
 from ._unigrad import __version__ as __version__
 from ._unigrad import arange as arange
+from ._unigrad import asarray as asarray
+from . import autograd as autograd
 from ._unigrad import bfloat16 as bfloat16
 from ._unigrad import block_diag as block_diag
 from ._unigrad import bool as bool
@@ -48,7 +54,10 @@ from ._unigrad import float32 as float32
 from ._unigrad import float64 as float64
 from ._unigrad import float8_e4m3fn as float8_e4m3fn
 from ._unigrad import float8_e5m2 as float8_e5m2
+from ._unigrad import from_dlpack as from_dlpack
+from ._unigrad import from_numpy as from_numpy
 from ._unigrad import full as full
+from . import func as func
 from ._unigrad import grad as grad
 from ._unigrad import grad_enabled as grad_enabled
 from ._unigrad import half as half
@@ -126,7 +135,6 @@ avg_pool1d = _unigrad.Tensor.avg_pool1d
 avg_pool2d = _unigrad.Tensor.avg_pool2d
 avg_pool3d = _unigrad.Tensor.avg_pool3d
 baddbmm = _unigrad.Tensor.baddbmm
-batch_norm = _unigrad.Tensor.batch_norm
 batch_norm_train = _unigrad.Tensor.batch_norm_train
 bce_loss = _unigrad.Tensor.bce_loss
 bce_with_logits = _unigrad.Tensor.bce_with_logits
@@ -192,7 +200,6 @@ eq = _unigrad.Tensor.eq
 erf = _unigrad.Tensor.erf
 erfc = _unigrad.Tensor.erfc
 erfinv = _unigrad.Tensor.erfinv
-exp = _unigrad.Tensor.exp
 exp2 = _unigrad.Tensor.exp2
 expand = _unigrad.Tensor.expand
 expand_as = _unigrad.Tensor.expand_as
@@ -238,7 +245,6 @@ index_put = _unigrad.Tensor.index_put
 index_reduce = _unigrad.Tensor.index_reduce
 index_select = _unigrad.Tensor.index_select
 inner = _unigrad.Tensor.inner
-instance_norm = _unigrad.Tensor.instance_norm
 instance_norm_train = _unigrad.Tensor.instance_norm_train
 interpolate = _unigrad.Tensor.interpolate
 interpolate_nearest = _unigrad.Tensor.interpolate_nearest
@@ -263,7 +269,6 @@ less_equal = _unigrad.Tensor.le
 lgamma = _unigrad.Tensor.lgamma
 linear = _unigrad.Tensor.linear
 local_response_norm = _unigrad.Tensor.local_response_norm
-log = _unigrad.Tensor.log
 log10 = _unigrad.Tensor.log10
 log1p = _unigrad.Tensor.log1p
 log2 = _unigrad.Tensor.log2
@@ -343,7 +348,6 @@ rad2deg = _unigrad.Tensor.rad2deg
 ravel = _unigrad.Tensor.ravel
 recip = _unigrad.Tensor.recip
 reciprocal = _unigrad.Tensor.recip
-relu = _unigrad.Tensor.relu
 relu6 = _unigrad.Tensor.relu6
 rem = _unigrad.Tensor.rem
 remainder = _unigrad.Tensor.rem
@@ -369,7 +373,6 @@ selu = _unigrad.Tensor.selu
 sgn = _unigrad.Tensor.sign
 shl = _unigrad.Tensor.shl
 shr = _unigrad.Tensor.shr
-sigmoid = _unigrad.Tensor.sigmoid
 sign = _unigrad.Tensor.sign
 signbit = _unigrad.Tensor.signbit
 silu = _unigrad.Tensor.silu
@@ -400,7 +403,6 @@ take = _unigrad.Tensor.take
 take_along = _unigrad.Tensor.take_along
 take_along_dim = _unigrad.Tensor.take_along_dim
 tan = _unigrad.Tensor.tan
-tanh = _unigrad.Tensor.tanh
 tanhshrink = _unigrad.Tensor.tanhshrink
 tensor_split = _unigrad.Tensor.tensor_split
 tensordot = _unigrad.Tensor.tensordot
@@ -425,14 +427,11 @@ unsqueeze = _unigrad.Tensor.unsqueeze
 var = _unigrad.Tensor.var
 view = _unigrad.Tensor.view
 where_ = _unigrad.Tensor.where_
+with_gradient_hook = _unigrad.Tensor.with_gradient_hook
 xlog1py = _unigrad.Tensor.xlog1py
 xlogy = _unigrad.Tensor.xlogy
 
 e: builtins.float
-def from_numpy(array: Any, /) -> Tensor:
-    """A tensor with the values of a NumPy array."""
-    ...
-
 def full_like(x: Tensor, fill_value: builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """One value everywhere, of a tensor's shape, dtype and device."""
     ...
@@ -507,7 +506,10 @@ def zeros_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=
     """Zeros of a tensor's shape, dtype and device."""
     ...
 
-asarray = _unigrad.tensor
 cat = _unigrad.concat
+checkpoint = _unigrad.checkpoint
 concatenate = _unigrad.concat
+custom_function = _unigrad.custom_function
 empty_like = zeros_like
+to_device = _unigrad._to_device
+vmap = _unigrad.vmap

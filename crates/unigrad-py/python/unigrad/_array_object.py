@@ -34,6 +34,8 @@ def _to_device(self, device, /, *, stream=None):
     """The array on another device."""
     if stream is not None:
         raise ValueError("`stream` is None: a copy waits for what it copies\n help: leave it out")
+    if not isinstance(device, (Device, str)):
+        raise TypeError(f"`device` is a `unigrad.Device` or its name, not {type(device).__name__}")
     return self.to(device if isinstance(device, Device) else Device(device))
 
 

@@ -36,6 +36,88 @@ int: DType
 long: DType
 __version__: builtins.str
 
+class Autocast:
+    """
+    What the thread computes inside of `with` is in a half type, where that suits it; `unigrad.autocast` makes a decorator of it.
+    """
+
+    def __enter__(self, /) -> None:
+        ...
+
+    def __exit__(self, /, *_raised: Any) -> None:
+        ...
+
+    def __new__(cls, /, dtype: DType | builtins.str | builtins.type) -> Autocast:
+        ...
+
+class CompiledKernel:
+    """
+    A kernel that is compiled for a device: its machine code, and what it takes of a compute unit, as far as the driver tells.
+    """
+
+    @property
+    def binary(self, /) -> builtins.bytes | None:
+        """
+        The machine code, or what the driver has in its place; `None` where nothing is compiled.
+        """
+
+    @property
+    def details(self, /) -> builtins.dict[builtins.str, Any] | None:
+        """
+        All that the driver tells, by name: `language`, `source`, `registers`, `shared_bytes`, `local_bytes`.
+        """
+
+    @property
+    def occupancy(self, /) -> builtins.float | None:
+        """
+        The part, from 0 to 1, of a compute unit's threads that can be at work in it at a time.
+        """
+
+class CustomKernel:
+    """
+    A program that you wrote, as an op: `CustomKernel(name, block, sources)`.
+
+    `block` are the threads of a workgroup, up to three numbers. `sources` has a text for each language: `"ir"` (kernel IR, which every device takes),
+    `"cuda"`, `"hip"`, `"opencl"`, `"msl"`, `"wgsl"`; a value may be a `pathlib.Path` of a file. A device takes the text in its own language, else the
+    kernel IR. The program's parameters are, in order: the inputs, the output, the numbers. `backward(inputs, output, dy)` gives a gradient (or `None`)
+    for each input.
+
+    >>> import unigrad
+    >>> double = unigrad.CustomKernel("double", 64, {"ir": '''kernel double(x: [f32], y: mut [f32], n: u32) threads(64, 1, 1) {
+    ...     %0 = param n
+    ...     %1 = group.x
+    ...     %2 = thread.x
+    ...     %3 = mul u32 %1, 64
+    ...     %i = add u32 %3, %2
+    ...     %5 = lt u32 %i, %0
+    ...     if %5 {
+    ...         %6 = load f32 x[%i]
+    ...         %7 = add f32 %6, %6
+    ...         store y[%i], %7
+    ...     }
+    ... }'''}, backward=lambda inputs, output, dy: dy * 2)
+    >>> x = unigrad.arange(3, dtype=unigrad.float32)
+    >>> double(x, shape=3, grid=1, scalars=[(3, unigrad.uint32)]).tolist()
+    [0.0, 2.0, 4.0]
+    """
+
+    def __call__(self, /, *inputs: Any, shape: builtins.int | Sequence[builtins.int], grid: builtins.int | Sequence[builtins.int], dtype: DType | builtins.str | builtins.type | None=None, scalars: Sequence[Any] | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """
+        What the program makes of the inputs when `grid` workgroups run it: a tensor of this shape, and of this dtype (the first input's without one).
+        `scalars` are numbers with their dtypes: `[(1000, unigrad.uint32)]`; without one a float is `float32`, an integer `int32`. Without inputs `device` says where.
+        """
+
+    def __new__(cls, /, name: builtins.str, block: builtins.int | Sequence[builtins.int], sources: builtins.dict, *, entry: builtins.str | None=None, backward: Any | None=None) -> CustomKernel:
+        ...
+
+    def __repr__(self, /) -> builtins.str:
+        ...
+
+    def compile(self, /, device: Device | builtins.str, inputs: Sequence[DType | builtins.str | builtins.type], output: DType | builtins.str | builtins.type, scalars: Sequence[DType | builtins.str | builtins.type] | None=None) -> CompiledKernel:
+        """
+        Compiles the program for a device before it is used: inputs, numbers and output of these dtypes.
+        """
+
 class DType:
     """
     The type of a tensor's elements: `unigrad.float32`, `unigrad.int64`, `unigrad.bool` and so on.
@@ -176,6 +258,17 @@ class Device:
         The backend: "cpu", "cuda", "hip", "metal", "opencl" or "wgpu".
         """
 
+class Held:
+    """
+    What keeps memory alive, as an object of Python: so that a thread without the interpreter, which may hold a lock of ours, never has to wait for it.
+    Such a thread leaves the object to the next one that has the interpreter.
+    """
+
+    def keep(self, /) -> None:
+        """
+        Does nothing: who has this method has the memory.
+        """
+
 class NoGrad:
     """
     What the thread computes inside of `with` keeps no way for gradients; `unigrad.no_grad` makes a decorator of it.
@@ -221,7 +314,8 @@ class Tensor:
 
     def __array__(self, /, dtype: Any | None=None, copy: builtins.bool | None=None) -> Any:
         """
-        NumPy's way to ask for an array.
+        NumPy's way to ask for an array: the tensor's memory, read-only, where the host sees it and the dtype is the tensor's; else a copy.
+        With `copy=False` what takes a copy is an error, with `copy=True` the array is its own.
         """
 
     def __bool__(self, /) -> builtins.bool:
@@ -233,6 +327,12 @@ class Tensor:
     def __copy__(self, /) -> Tensor:
         ...
 
+    @property
+    def __cuda_array_interface__(self, /) -> builtins.dict:
+        """
+        CUDA's array interface, version 3, for Numba, CuPy and others; only of tensors on a CUDA device. The memory is read-only.
+        """
+
     def __deepcopy__(self, /, _memo: Any) -> Tensor:
         """
         A copy that shares nothing: a leaf with `requires_grad` if this one is.
@@ -243,6 +343,30 @@ class Tensor:
 
     def __divmod__(self, other: object, /) -> builtins.tuple[Any, ...]:
         ...
+
+    def __dlpack__(self, /, *, stream: Any | None=None, max_version: builtins.tuple[builtins.int, builtins.int] | None=None, dl_device: builtins.tuple[builtins.int, builtins.int] | None=None, copy: builtins.bool | None=None) -> Any:
+        """
+        A capsule of DLPack with the tensor's memory, which is not copied: what `from_dlpack` of other libraries asks for.
+
+        The memory is read-only, for tensors are values: capsules of version 1 (`max_version=(1, 0)` or newer) say so, older ones cannot. With
+        `copy=True` it is the consumer's own. `dl_device=(1, 0)` asks for the CPU, which takes a copy from other devices. `stream` is a CUDA stream
+        (None and 1: the legacy default stream, 2: the thread's own, -1: no order wanted) that waits for the value; on the CPU it is None.
+        Raises BufferError for what cannot be given: a tensor with `requires_grad`, another device, a copy where `copy=False`.
+
+        >>> import unigrad
+        >>> x = unigrad.tensor([1.0, 2.0])
+        >>> unigrad.from_dlpack(x).tolist()
+        [1.0, 2.0]
+        """
+
+    def __dlpack_device__(self, /) -> builtins.tuple[builtins.int, builtins.int]:
+        """
+        Where the memory is, by DLPack's numbers: `(1, 0)` is the CPU, `(2, n)` the CUDA device `n`.
+
+        >>> import unigrad
+        >>> unigrad.zeros(2).__dlpack_device__()
+        (1, 0)
+        """
 
     def __eq__(self, other: object, /) -> Tensor:  # type: ignore[override]
         ...
@@ -557,12 +681,6 @@ class Tensor:
     def baddbmm(self, /, a: Tensor, b: Tensor, beta: builtins.float | builtins.int, alpha: builtins.float | builtins.int) -> Tensor:
         """
         `alpha * a @ b + beta * self`, of batches of matrices.
-        """
-
-    def batch_norm(self, /, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
-        """
-        `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
-        statistics in whatever dtype they have.
         """
 
     def batch_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
@@ -941,11 +1059,6 @@ class Tensor:
         Inverse of the error function: infinite at -1 and 1, NaN beyond.
         """
 
-    def exp(self, /) -> Tensor:
-        """
-        `e^x`.
-        """
-
     def exp2(self, /) -> Tensor:
         """
         `2^x`.
@@ -1181,12 +1294,6 @@ class Tensor:
         The sum of products over both last axes; with a number, the product with it.
         """
 
-    def instance_norm(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
-        """
-        Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`. With running statistics, as when a model runs, it is
-        `batch_norm`; `instance_norm_train` gives what they are updated with.
-        """
-
     def instance_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
         """
         `instance_norm`, with the means and the biased variances of each channel, averaged over the batch and cut off from gradients:
@@ -1330,11 +1437,6 @@ class Tensor:
         """
         `x / (k + alpha * mean(x²))^beta` of `[n, c, ..]`, the mean over a window of `size` channels around each, of which those outside count
         as 0 (Krizhevsky et al., 2012).
-        """
-
-    def log(self, /) -> Tensor:
-        """
-        Natural logarithm.
         """
 
     def log10(self, /) -> Tensor:
@@ -1756,11 +1858,6 @@ class Tensor:
         `1 / x`.
         """
 
-    def relu(self, /) -> Tensor:
-        """
-        `max(x, 0)`; NaN stays NaN; the gradient at 0 is 0.
-        """
-
     def relu6(self, /) -> Tensor:
         """
         `min(max(x, 0), 6)`.
@@ -1914,11 +2011,6 @@ class Tensor:
         Shift to the right; the sign stays.
         """
 
-    def sigmoid(self, /) -> Tensor:
-        """
-        `1 / (1 + e^-x)`.
-        """
-
     def sign(self, /) -> Tensor:
         """
         -1, 0 or 1, and 0 of NaN, as in PyTorch; its gradient is 0.
@@ -2068,11 +2160,6 @@ class Tensor:
         Tangent.
         """
 
-    def tanh(self, /) -> Tensor:
-        """
-        Hyperbolic tangent.
-        """
-
     def tanhshrink(self, /) -> Tensor:
         """
         `x - tanh(x)`.
@@ -2204,6 +2291,17 @@ class Tensor:
         `self` where true, else `other`: element by element, all three broadcast. `self` is `Bool` (or is cast to it).
         """
 
+    def with_gradient_hook(self, /, hook: Any) -> Tensor:
+        """
+        The same tensor, whose gradient passes through `hook` on its way back: to look at it, scale it or clip it. A hook that gives `None` leaves it.
+
+        >>> import unigrad
+        >>> x = unigrad.ones(2, requires_grad=True)
+        >>> (x.with_gradient_hook(lambda dy: dy.clamp(-1, 1)) * 3).sum().backward()
+        >>> x.grad.tolist()
+        [1.0, 1.0]
+        """
+
     def xlog1py(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `self * log(1 + other)`, and 0 where `self` is 0, whatever the logarithm.
@@ -2243,6 +2341,26 @@ class Tensor:
     swapdims = swapaxes
     true_divide = div
 
+def _checkpoint(function: Any, inputs: Sequence[Tensor]) -> builtins.list[Tensor]:
+    """
+    What `function` gives for the inputs; its values are computed again for gradients instead of being kept.
+    """
+
+def _custom(name: builtins.str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], backward: Any) -> builtins.list[Tensor]:
+    """
+    Values as functions of `inputs` whose gradients are what `backward(i, inputs, value, dy)` gives: one (or `None`) for each input.
+    """
+
+def _jacobian(function: Any, input: Tensor) -> Tensor:
+    """
+    All derivatives of a function's elements by those of its input: `[result.., input..]`.
+    """
+
+def _jvp(function: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> builtins.tuple[builtins.list[Tensor], builtins.list[Tensor]]:
+    """
+    What a function gives, and how that changes in a direction of the inputs.
+    """
+
 def _rebuild(bytes: builtins.bytes, dtype: DType | builtins.str | builtins.type, shape: Sequence[builtins.int], device: builtins.str, requires_grad: builtins.bool) -> Tensor:
     """
     A tensor out of a pickle: on its device, or on the default one where that is missing.
@@ -2253,9 +2371,27 @@ def _run_command(arguments: Sequence[builtins.str], program: builtins.str | Any[
     Runs the command with these arguments, of which the first is its name; returns the exit status. `program` is the script that starts it anew.
     """
 
+def _vmap(function: Any, inputs: Sequence[Tensor], in_dims: Sequence[builtins.int | None], out_dims: Sequence[builtins.int | None], randomness: builtins.str) -> builtins.list[Tensor]:
+    """
+    What a function gives for each slice of the inputs.
+    """
+
 def arange(start: builtins.float, end: builtins.float | None=None, step: builtins.float | None=None, *, stop: builtins.float | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+    """
+
+def asarray(obj: Any, /, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, copy: builtins.bool | None=None, *, requires_grad: builtins.bool=False) -> Tensor:
+    """
+    A tensor of an object: a tensor, an array, numbers, nested sequences of numbers.
+
+    `copy=None` copies only what has to be: a tensor of that dtype and device is returned as it is; arrays are copied, for they may be written later.
+    `copy=False` uses the array's memory in place or raises ValueError, `copy=True` always copies.
+
+    >>> import unigrad
+    >>> x = unigrad.ones(2)
+    >>> unigrad.asarray(x) is x
+    True
     """
 
 def block_diag(*tensors: Tensor) -> Tensor:
@@ -2301,6 +2437,34 @@ def empty(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Se
 def eye(n: builtins.int, m: builtins.int | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     A matrix with ones on its diagonal.
+    """
+
+def from_dlpack(x: Any, /, *, device: Device | builtins.str | None=None, copy: builtins.bool | None=None) -> Tensor:
+    """
+    A tensor of another library's memory, by DLPack: arrays of NumPy, tensors of PyTorch, JAX, CuPy, TensorFlow, or a capsule.
+
+    Nothing is copied where the memory can be used in place: on the CPU if its elements are aligned, whatever its strides; on a CUDA device if it begins
+    at a multiple of 64 bytes. Then the tensor sees what its owner writes later, as far as it is not computed yet, and the owner stays alive as long
+    as a tensor needs it. Nothing here writes the memory. Else one copy is made; `copy=False` makes that an error, `copy=True` always copies.
+    `device` is where the tensor is wanted: another one than the memory's takes a copy.
+    Raises BufferError for what cannot be taken: a dtype without a counterpart (complex), a device that is not exchanged.
+
+    >>> import unigrad, array
+    >>> memory = array.array("f", [1.0, 2.0])
+    >>> unigrad.from_dlpack(unigrad.from_numpy(memory)).tolist()
+    [1.0, 2.0]
+    """
+
+def from_numpy(array: Any, /) -> Tensor:
+    """
+    A tensor that uses a NumPy array's memory, or that of another object with Python's buffer protocol (`array.array`, `bytes`, `memoryview`).
+
+    Nothing is copied if the elements are aligned, whatever the strides; else one copy is made. The tensor sees what is written to the array
+    as far as it is not computed yet: `unigrad.tensor(array)` copies.
+
+    >>> import unigrad, array
+    >>> unigrad.from_numpy(array.array("i", [1, 2])).dtype
+    unigrad.int32
     """
 
 def full(size: builtins.int | Sequence[builtins.int], fill_value: Tensor | builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:

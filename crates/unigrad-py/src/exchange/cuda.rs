@@ -133,7 +133,7 @@ impl PyTensor {
             return Err(PyAttributeError::new_err(format!("{NAME}: it has no {}", crate::dtype::name_of(x.dtype()))));
         };
         // Work of the legacy default stream waits for the value, and the memory's next user for that stream.
-        let loan = py.detach(|| x.buffer().map_err(unigrad::Error::from).and_then(|buffer| Ok(buffer.lend(Some(1))?))).or_raise(py)?;
+        let loan = py.detach(|| x.buffer().and_then(|buffer| Ok(buffer.lend(Some(1))?))).or_raise(py)?;
         let order = if x.dtype().size() == 1 {
             "|"
         } else if cfg!(target_endian = "little") {

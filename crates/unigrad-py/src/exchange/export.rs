@@ -71,7 +71,7 @@ struct Described {
 fn described(py: Python<'_>, x: &Tensor, queue: Option<u64>) -> PyResult<Described> {
     let dtype = dlpack::element(x.dtype())
         .ok_or_else(|| PyBufferError::new_err(format!("DLPack has no code for {}", crate::dtype::name_of(x.dtype()))))?;
-    let loan = py.detach(|| x.buffer().map_err(unigrad::Error::from).and_then(|buffer| Ok(buffer.lend(queue)?))).or_raise(py)?;
+    let loan = py.detach(|| x.buffer().and_then(|buffer| Ok(buffer.lend(queue)?))).or_raise(py)?;
     let shape: Vec<i64> = x.shape().into_iter().map(|size| size as i64).collect();
     let mut strides = vec![1_i64; shape.len()];
     for axis in (1..shape.len()).rev() {

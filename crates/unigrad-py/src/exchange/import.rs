@@ -12,6 +12,7 @@ use super::{
     strides::Strided,
 };
 use crate::{
+    arguments::of_argument,
     device::{PyDevice, or_default},
     dtype::PyDType,
     error::{OrRaise, argument},
@@ -411,7 +412,7 @@ pub(crate) fn asarray(
         }
         return Py::new(py, checked(py, if requires_grad { tensor.requires_grad() } else { tensor })?);
     }
-    let tensor = made_of(py, obj, dtype, device)?;
+    let tensor = of_argument(py, "obj", made_of(py, obj, dtype, device))?;
     Py::new(py, checked(py, if requires_grad { tensor.requires_grad() } else { tensor })?)
 }
 

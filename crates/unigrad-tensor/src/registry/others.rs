@@ -52,6 +52,7 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
     (
         "make a tensor of values, or of one value",
         &[
+            "from_buffer",
             "from_bytes",
             "from_ndarray",
             "from_slice",
@@ -73,7 +74,10 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("read values, and give no tensor", &["quantize"]),
-    ("read values", &["item", "item_async", "to_bytes", "to_f64", "to_f64_vec", "to_ndarray", "to_vec", "to_vec2", "to_vec_async"]),
+    (
+        "read values",
+        &["buffer", "item", "item_async", "to_bytes", "to_f64", "to_f64_vec", "to_ndarray", "to_vec", "to_vec2", "to_vec_async"],
+    ),
     ("evaluate", &["realize", "realize_all", "realize_async", "is_realized", "to"]),
     (
         "tell what a tensor is",
