@@ -683,6 +683,12 @@ class Tensor:
         `alpha * a @ b + beta * self`, of batches of matrices.
         """
 
+    def batch_norm(self, /, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
+        """
+        `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
+        statistics in whatever dtype they have.
+        """
+
     def batch_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
         """
         `[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
@@ -1059,6 +1065,11 @@ class Tensor:
         Inverse of the error function: infinite at -1 and 1, NaN beyond.
         """
 
+    def exp(self, /) -> Tensor:
+        """
+        `e^x`.
+        """
+
     def exp2(self, /) -> Tensor:
         """
         `2^x`.
@@ -1294,6 +1305,12 @@ class Tensor:
         The sum of products over both last axes; with a number, the product with it.
         """
 
+    def instance_norm(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
+        """
+        Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`. With running statistics, as when a model runs, it is
+        `batch_norm`; `instance_norm_train` gives what they are updated with.
+        """
+
     def instance_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
         """
         `instance_norm`, with the means and the biased variances of each channel, averaged over the batch and cut off from gradients:
@@ -1437,6 +1454,11 @@ class Tensor:
         """
         `x / (k + alpha * mean(x²))^beta` of `[n, c, ..]`, the mean over a window of `size` channels around each, of which those outside count
         as 0 (Krizhevsky et al., 2012).
+        """
+
+    def log(self, /) -> Tensor:
+        """
+        Natural logarithm.
         """
 
     def log10(self, /) -> Tensor:
@@ -1858,6 +1880,11 @@ class Tensor:
         `1 / x`.
         """
 
+    def relu(self, /) -> Tensor:
+        """
+        `max(x, 0)`; NaN stays NaN; the gradient at 0 is 0.
+        """
+
     def relu6(self, /) -> Tensor:
         """
         `min(max(x, 0), 6)`.
@@ -2011,6 +2038,11 @@ class Tensor:
         Shift to the right; the sign stays.
         """
 
+    def sigmoid(self, /) -> Tensor:
+        """
+        `1 / (1 + e^-x)`.
+        """
+
     def sign(self, /) -> Tensor:
         """
         -1, 0 or 1, and 0 of NaN, as in PyTorch; its gradient is 0.
@@ -2158,6 +2190,11 @@ class Tensor:
     def tan(self, /) -> Tensor:
         """
         Tangent.
+        """
+
+    def tanh(self, /) -> Tensor:
+        """
+        Hyperbolic tangent.
         """
 
     def tanhshrink(self, /) -> Tensor:

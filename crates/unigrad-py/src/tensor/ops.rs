@@ -175,6 +175,21 @@ impl PyTensor {
         made(py, || self.tensor().baddbmm(a.tensor(), b.tensor(), beta, alpha))
     }
 
+    /// `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
+    /// statistics in whatever dtype they have.
+    #[pyo3(signature = (mean, var, weight, bias, eps))]
+    fn batch_norm(
+        &self,
+        py: Python<'_>,
+        mean: &PyTensor,
+        var: &PyTensor,
+        weight: Option<&PyTensor>,
+        bias: Option<&PyTensor>,
+        eps: f64,
+    ) -> PyResult<PyTensor> {
+        made(py, || self.tensor().batch_norm(mean.tensor(), var.tensor(), weight.map(PyTensor::tensor), bias.map(PyTensor::tensor), eps))
+    }
+
     /// `[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
     ///
     /// Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
@@ -502,6 +517,11 @@ impl PyTensor {
         made(py, || self.tensor().erfinv())
     }
 
+    /// `e^x`.
+    fn exp(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().exp())
+    }
+
     /// `2^x`.
     fn exp2(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().exp2())
@@ -757,6 +777,13 @@ impl PyTensor {
         made(py, || self.tensor().inner(other.tensor()))
     }
 
+    /// Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`. With running statistics, as when a model runs, it is
+    /// `batch_norm`; `instance_norm_train` gives what they are updated with.
+    #[pyo3(signature = (weight, bias, eps))]
+    fn instance_norm(&self, py: Python<'_>, weight: Option<&PyTensor>, bias: Option<&PyTensor>, eps: f64) -> PyResult<PyTensor> {
+        made(py, || self.tensor().instance_norm(weight.map(PyTensor::tensor), bias.map(PyTensor::tensor), eps))
+    }
+
     /// `instance_norm`, with the means and the biased variances of each channel, averaged over the batch and cut off from gradients:
     /// `[c]` each, what running statistics are updated with (PyTorch stores the unbiased variance: times `n / (n - 1)` for `n` spatial elements).
     /// Those of half types are `f32`.
@@ -894,6 +921,11 @@ impl PyTensor {
     #[pyo3(signature = (size, alpha=1e-4, beta=0.75, k=1.0))]
     fn local_response_norm(&self, py: Python<'_>, size: usize, alpha: f64, beta: f64, k: f64) -> PyResult<PyTensor> {
         made(py, || self.tensor().local_response_norm(size, alpha, beta, k))
+    }
+
+    /// Natural logarithm.
+    fn log(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().log())
     }
 
     /// Logarithm to base 10.
@@ -1208,6 +1240,11 @@ impl PyTensor {
         made(py, || self.tensor().recip())
     }
 
+    /// `max(x, 0)`; NaN stays NaN; the gradient at 0 is 0.
+    fn relu(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().relu())
+    }
+
     /// `min(max(x, 0), 6)`.
     fn relu6(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().relu6())
@@ -1319,6 +1356,11 @@ impl PyTensor {
         made(py, || self.tensor().shr(given_0))
     }
 
+    /// `1 / (1 + e^-x)`.
+    fn sigmoid(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().sigmoid())
+    }
+
     /// -1, 0 or 1, and 0 of NaN, as in PyTorch; its gradient is 0.
     fn sign(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().sign())
@@ -1418,6 +1460,11 @@ impl PyTensor {
     /// Tangent.
     fn tan(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().tan())
+    }
+
+    /// Hyperbolic tangent.
+    fn tanh(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().tanh())
     }
 
     /// `x - tanh(x)`.
