@@ -228,11 +228,14 @@ def package(source):
     """`__init__.pyi`: what is native, what the file defines, and methods as functions."""
     out = ["import builtins", "from collections.abc import Callable, Sequence", "from types import TracebackType", "from typing import Any, TypeVar", ""]
     out += ["from . import _unigrad as _unigrad"]
+    # Loaded when they are asked for.
+    out += [f"from . import {name} as {name}" for name in sorted(unigrad._LAZY)]
+    out += [f"from .{module} import {name} as {name}" for name, module in sorted(unigrad._NAMED.items())]
     written = ast.parse((source / "__init__.py").read_text())
     defined = {node.name: node for node in written.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     functions, later = [], []
     for name, value in sorted(vars(unigrad).items()):
-        if name.startswith("_") and name != "__version__":
+        if (name.startswith("_") and name != "__version__") or name in unigrad._LAZY:
             continue
         if name in defined:
             later.append(ast.unparse(shortened(defined[name])) + "\n")

@@ -28,9 +28,9 @@ scalar_ops! {
         /// Floats only; integers divide with `IDiv` or are cast first.
         Div = "div",
         /// Division rounded toward negative infinity; of integers by zero: 0. Of floats: what [`BinaryOp::Rem`] leaves, divided, as Python's
-        /// `//`, so that `1 // 0.1` is 9; by zero, and of infinity, as `/`.
+        /// `//`, so that `1 // 0.1` is 9; by zero as `/`.
         IDiv = "idiv",
-        /// Remainder with the divisor's sign, zeros too (Python's `%`, `torch.remainder`); integers by zero: 0.
+        /// Remainder with the divisor's sign (Python's `%`, `torch.remainder`); integers by zero: 0.
         Rem = "rem",
         Pow = "pow", Atan2 = "atan2",
         /// NaN if either is NaN.
@@ -84,7 +84,7 @@ impl BinaryOp {
             BinaryOp::Mul => a * b,
             BinaryOp::Div => a / b,
             BinaryOp::IDiv => {
-                if b == 0.0 || a.is_infinite() {
+                if b == 0.0 {
                     return a / b;
                 }
                 let r = a % b;
@@ -99,11 +99,7 @@ impl BinaryOp {
             }
             BinaryOp::Rem => {
                 let r = a % b;
-                match r {
-                    0.0 => 0f64.copysign(b),
-                    r if (r < 0.0) != (b < 0.0) => r + b,
-                    r => r,
-                }
+                if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
             }
             BinaryOp::Pow => a.powf(b),
             BinaryOp::Atan2 => a.atan2(b),

@@ -220,7 +220,6 @@ pub(crate) fn as_index(op: &str, index: &Expr) -> Result<Expr, Expr> {
     Ok(index.cast(DType::I64))
 }
 
-#[track_caller]
 /// A mask whose sizes are not those of the axes that it stands for.
 fn misfit(x: &Expr, items: &[IndexItem]) -> Option<(String, &'static str)> {
     let width = |item: &IndexItem| match item {
@@ -247,6 +246,7 @@ fn misfit(x: &Expr, items: &[IndexItem]) -> Option<(String, &'static str)> {
     None
 }
 
+#[track_caller]
 pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     if x.error().is_some() {
         return Err(x.clone());

@@ -6,6 +6,20 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from . import _unigrad as _unigrad
+from . import amp as amp
+from . import array_api as array_api
+from . import data as data
+from . import metrics as metrics
+from . import nn as nn
+from . import optim as optim
+from . import profile as profile
+from . import torch as torch
+from . import train as train
+from .train import Network as Network
+from .train import Trainer as Trainer
+from .amp import autocast as autocast
+from ._files import load as load
+from ._files import save as save
 from ._errors import ArgumentError as ArgumentError
 from ._unigrad import Autocast as Autocast
 from ._errors import AutogradError as AutogradError

@@ -91,8 +91,6 @@ arithmetic!(
     __sub__ __rsub__ sub,
     __mul__ __rmul__ mul,
     __truediv__ __rtruediv__ div,
-    __floordiv__ __rfloordiv__ floor_div,
-    __mod__ __rmod__ rem,
     __and__ __rand__ bitwise_and,
     __or__ __ror__ bitwise_or,
     __xor__ __rxor__ bitwise_xor,
@@ -100,8 +98,42 @@ arithmetic!(
     __rshift__ __rrshift__ shr,
 );
 
+/// `//`: as the method, but that of an infinity is infinite, as the array API has it. Where gradients flow it is the method.
+fn pythons_floor_div(x: &Tensor, other: Operand) -> Tensor {
+    let quotient = x.floor_div(other.clone());
+    if !quotient.dtype().is_float() || quotient.needs_grad() {
+        return quotient;
+    }
+    x.isinf().where_(x.div(other), quotient)
+}
+
+/// `%`: as the method, but that zeros have the divisor's sign, as Python's and NumPy's. Where gradients flow it is the method.
+fn pythons_rem(x: &Tensor, other: Operand) -> Tensor {
+    let rest = x.rem(other.clone());
+    if !rest.dtype().is_float() || rest.needs_grad() {
+        return rest;
+    }
+    rest.eq(0.0).where_(rest.zeros_like().copysign(other), rest)
+}
+
 #[pymethods]
 impl PyTensor {
+    fn __floordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        left(self, py, other, pythons_floor_div)
+    }
+
+    fn __rfloordiv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        right(self, py, other, |other, x| pythons_floor_div(&other, Operand::from(x)))
+    }
+
+    fn __mod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        left(self, py, other, pythons_rem)
+    }
+
+    fn __rmod__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        right(self, py, other, |other, x| pythons_rem(&other, Operand::from(x)))
+    }
+
     /// NumPy leaves operators with a tensor on the right to the tensor.
     #[classattr]
     #[pyo3(name = "__array_ufunc__")]

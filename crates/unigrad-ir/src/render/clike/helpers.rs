@@ -60,7 +60,7 @@ const HELPERS: &[(&str, &str)] = &[
     (
         "floordiv",
         "$fn $T $N($T a, $T b) {
-    if (b == 0 || a - a != 0) return a / b;
+    if (b == 0) return a / b;
     const $T r = $fmod(a, b);
     const $T q = (a - r) / b - (r != 0 && (r < 0) != (b < 0) ? ($T)1 : ($T)0);
     if (q == 0) return $copysign(($T)0, a / b);
@@ -71,7 +71,7 @@ const HELPERS: &[(&str, &str)] = &[
     ),
     (
         "floorrem",
-        "$fn $T $N($T a, $T b) {\n    const $T r = $fmod(a, b);\n    if (r == 0) return $copysign(($T)0, b);\n    return (r < 0) != (b < 0) ? r + b : r;\n}\n",
+        "$fn $T $N($T a, $T b) {\n    const $T r = $fmod(a, b);\n    return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}\n",
     ),
     // --- what some libraries lack
     // exp(r) - 1 for |r| <= ln(2) / 2.

@@ -510,17 +510,13 @@ fn fmod_f32(x: f32, y: f32) -> f32 {
 
 fn rem_f32(a: f32, b: f32) -> f32 {
     let r = fmod_f32(a, b);
-    let zero = bitcast<f32>(bitcast<u32>(b) & 0x80000000u);
-    return select(select(r, r + b, !is_nan(r) && (r < 0.0) != (b < 0.0)), zero, r == 0.0);
+    return select(r, r + b, r != 0.0 && !is_nan(r) && (r < 0.0) != (b < 0.0));
 }
 
 // Division rounded down, from the remainder, which is exact. The division may have rounded a whole number down.
 fn idiv_f32(a: f32, b: f32) -> f32 {
     if ((bitcast<u32>(b) & 0x7fffffffu) == 0u) {
         return a / b;
-    }
-    if ((bitcast<u32>(a) & 0x7fffffffu) == 0x7f800000u && (bitcast<u32>(b) & 0x7fffffffu) < 0x7f800000u) {
-        return bitcast<f32>(0x7f800000u | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
     }
     let r = fmod_f32(a, b);
     if (is_nan(r)) {

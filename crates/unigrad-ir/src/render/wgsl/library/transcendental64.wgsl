@@ -365,8 +365,7 @@ fn fmod_f64(x: f64, y: f64) -> f64 {
 
 fn rem_f64(a: f64, b: f64) -> f64 {
     let r = fmod_f64(a, b);
-    let zero = select(0.0lf, -0.0lf, is_negative_f64(b));
-    return select(select(r, r + b, !is_nan_f64(r) && (r < 0.0lf) != (b < 0.0lf)), zero, r == 0.0lf);
+    return select(r, r + b, r != 0.0lf && !is_nan_f64(r) && (r < 0.0lf) != (b < 0.0lf));
 }
 
 // Division rounded down, from the remainder, which is exact. The division may have rounded a whole number down.
