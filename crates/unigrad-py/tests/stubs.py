@@ -182,6 +182,17 @@ class Stub:
                 yield node
 
 
+# What `_array_object.py` gives the class.
+ADDED = '''
+def to_device(self, device: Device | builtins.str, /, *, stream: builtins.int | None = None) -> Tensor:
+    """The array on another device."""
+def __array_namespace__(self, /, *, api_version: builtins.str | None = None) -> Any:
+    """The namespace of the array API standard: `unigrad.array_api`."""
+def __complex__(self, /) -> builtins.complex:
+    """The value of a tensor with one element."""
+'''
+
+
 def native(raw):
     """`_unigrad.pyi`."""
     out = [
@@ -200,6 +211,7 @@ def native(raw):
     out.append("__version__: builtins.str\n")
     for node in Stub((raw / "__init__.pyi").read_text(), True).definitions():
         if isinstance(node, ast.ClassDef) and node.name == "Tensor":
+            node.body += ast.parse(ADDED).body
             own = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
             for alias, name in unigrad._METHOD_ALIASES.items():
                 if alias not in own and name in own:

@@ -2348,6 +2348,15 @@ class Tensor:
         """
         `self * log(other)`, and 0 where `self` is 0, whatever the logarithm.
         """
+
+    def to_device(self, device: Device | builtins.str, /, *, stream: builtins.int | None=None) -> Tensor:
+        """The array on another device."""
+
+    def __array_namespace__(self, /, *, api_version: builtins.str | None=None) -> Any:
+        """The namespace of the array API standard: `unigrad.array_api`."""
+
+    def __complex__(self, /) -> builtins.complex:
+        """The value of a tensor with one element."""
     absolute = abs
     arccos = acos
     arccosh = acosh
