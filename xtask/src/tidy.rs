@@ -47,6 +47,8 @@ const MAY_NAME_BACKENDS: &[&str] = &[
     "crates/unigrad-ir/src/target.rs",
     // The languages that a user's kernel can be in.
     "crates/unigrad-py/src/kernel.rs",
+    // What DLPack and CUDA's array interface call devices.
+    "crates/unigrad-py/src/exchange/",
     // Templates in a dialect's own words.
     "crates/unigrad-gpu/src/lower/native/",
     // PyTorch's names of storages, which its files have.
