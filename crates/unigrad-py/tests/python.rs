@@ -125,18 +125,24 @@ fn said(command: &mut Command) -> Option<String> {
 /// An environment with what the tests use.
 fn environment(folder: &Path) -> Result<PathBuf, String> {
     let python = folder.join("bin/python");
-    let has_all = || {
-        let imports = PACKAGES.iter().map(|package| format!("import {package}")).collect::<Vec<_>>().join("; ");
+    let has = |packages: &[&str]| {
+        let imports = packages.iter().map(|package| format!("import {package}")).collect::<Vec<_>>().join("; ");
         said(Command::new(&python).args(["-c", &imports])).is_some()
     };
-    if has_all() {
-        return Ok(folder.to_owned());
-    }
     let install = |packages: &[&str]| {
         let options = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
         let pip = Command::new(&python).args(options).args(packages).stdin(Stdio::null()).stdout(Stdio::null()).status();
         pip.is_ok_and(|status| status.success())
     };
+    let check = || {
+        if !has(CHECKERS) && !install(CHECKERS) {
+            println!("SKIPPED: pip cannot install {}", CHECKERS.join(" and "));
+        }
+    };
+    if has(PACKAGES) {
+        check();
+        return Ok(folder.to_owned());
+    }
     let (major, minor) = LEAST;
     let question = "import sys; print(sys.version_info[0], sys.version_info[1])";
     let is_new = |name: &&str| {
@@ -150,14 +156,11 @@ fn environment(folder: &Path) -> Result<PathBuf, String> {
     if !made.is_ok_and(|status| status.success()) {
         return Err(format!("`{name} -m venv` makes no environment (Debian: apt-get install python3-venv)"));
     }
-    let is_well = install(PACKAGES) && has_all();
-    if is_well && !install(CHECKERS) {
-        println!("SKIPPED: pip cannot install {}", CHECKERS.join(" and "));
+    if !(install(PACKAGES) && has(PACKAGES)) {
+        return Err(format!("pip cannot install {}", PACKAGES.join(" and ")));
     }
-    match is_well {
-        true => Ok(folder.to_owned()),
-        false => Err(format!("pip cannot install {}", PACKAGES.join(" and "))),
-    }
+    check();
+    Ok(folder.to_owned())
 }
 
 /// What the library says of its own types, as stubs in a folder.

@@ -148,7 +148,8 @@ class Stub:
             return None
         made = self.types.visit(annotation)
         text = ast.unparse(made)
-        return expression(f"{text}[Any, ...]") if text in ("tuple", "builtins.tuple") else made
+        whole = {"tuple": "[Any, ...]", "dict": "[builtins.str, Any]"}.get(text.removeprefix("builtins."))
+        return expression(f"{text}{whole}") if whole else made
 
     def function(self, node, owner):
         where = f"{owner}.{node.name}" if owner else node.name
@@ -260,6 +261,9 @@ def package(source):
             out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {name} as {name}")
         elif value is not None and getattr(unigrad.Tensor, getattr(value, "__name__", ""), None) is value:
             functions.append(f"{name} = _unigrad.Tensor.{value.__name__}")
+        elif inspect.isfunction(value) and value.__module__ != unigrad.__name__:
+            # Of a module whose name may be another function's here.
+            out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {value.__name__} as {name}")
         elif inspect.isbuiltin(value) or inspect.isfunction(value):
             known = value.__name__ if value.__name__ in defined else f"_unigrad.{value.__name__}"
             later.append(f"{name} = {known}")

@@ -53,8 +53,10 @@ from . import autograd as autograd
 from ._unigrad import bfloat16 as bfloat16
 from ._unigrad import block_diag as block_diag
 from ._unigrad import bool as bool
+from .autograd import checkpoint as checkpoint
 from ._unigrad import column_stack as column_stack
 from ._unigrad import concat as concat
+from .autograd import custom_function as custom_function
 from ._unigrad import default_device as default_device
 from ._unigrad import devices as devices
 from ._unigrad import double as double
@@ -97,6 +99,7 @@ from ._unigrad import set_default_device as set_default_device
 from ._unigrad import short as short
 from ._unigrad import stack as stack
 from ._unigrad import tensor as tensor
+from ._array_object import _to_device as to_device
 from ._unigrad import tril_indices as tril_indices
 from ._unigrad import triu_indices as triu_indices
 from ._unigrad import uint16 as uint16
@@ -104,6 +107,7 @@ from ._unigrad import uint32 as uint32
 from ._unigrad import uint64 as uint64
 from ._unigrad import uint8 as uint8
 from ._unigrad import uniform as uniform
+from .func import vmap as vmap
 from ._unigrad import vstack as vstack
 from ._unigrad import zeros as zeros
 
@@ -528,9 +532,5 @@ def zeros_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=
     ...
 
 cat = _unigrad.concat
-checkpoint = _unigrad.checkpoint
 concatenate = _unigrad.concat
-custom_function = _unigrad.custom_function
 empty_like = zeros_like
-to_device = _unigrad._to_device
-vmap = _unigrad.vmap

@@ -107,7 +107,7 @@ class CustomKernel:
         `scalars` are numbers with their dtypes: `[(1000, unigrad.uint32)]`; without one a float is `float32`, an integer `int32`. Without inputs `device` says where.
         """
 
-    def __new__(cls, /, name: builtins.str, block: builtins.int | Sequence[builtins.int], sources: builtins.dict, *, entry: builtins.str | None=None, backward: Any | None=None) -> CustomKernel:
+    def __new__(cls, /, name: builtins.str, block: builtins.int | Sequence[builtins.int], sources: builtins.dict[builtins.str, Any], *, entry: builtins.str | None=None, backward: Any | None=None) -> CustomKernel:
         ...
 
     def __repr__(self, /) -> builtins.str:
@@ -328,7 +328,7 @@ class Tensor:
         ...
 
     @property
-    def __cuda_array_interface__(self, /) -> builtins.dict:
+    def __cuda_array_interface__(self, /) -> builtins.dict[builtins.str, Any]:
         """
         CUDA's array interface, version 3, for Numba, CuPy and others; only of tensors on a CUDA device. The memory is read-only.
         """
