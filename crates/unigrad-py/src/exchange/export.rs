@@ -16,7 +16,10 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyCapsule, PyInt},
 };
-use std::{ffi::c_void, ptr};
+use std::{
+    ffi::{CStr, c_void},
+    ptr,
+};
 use unigrad::{device::Loan, tensor::Tensor};
 
 /// What a capsule points to, with what it needs.
@@ -27,35 +30,61 @@ struct Exported<T> {
     _loan: Loan,
 }
 
-unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
-    if !managed.is_null() {
-        // SAFETY: `exported` put the box's pointer there, and DLPack has the deleter called once.
-        drop(unsafe { Box::from_raw((*managed).context.cast::<Exported<ManagedVersioned>>()) });
+/// The two layouts of what a capsule points to.
+trait Layout: Sized {
+    const NAME: &CStr;
+
+    fn new(tensor: DlTensor, minor: u32, flags: u64) -> Self;
+    fn tensor(&mut self) -> &mut DlTensor;
+    fn context(&mut self) -> &mut *mut c_void;
+}
+
+impl Layout for ManagedVersioned {
+    const NAME: &CStr = VERSIONED.0;
+
+    fn new(tensor: DlTensor, minor: u32, flags: u64) -> Self {
+        let version = Version { major: VERSION.0, minor: VERSION.1.min(minor) };
+        ManagedVersioned { version, context: ptr::null_mut(), deleter: Some(delete), flags, tensor }
+    }
+
+    fn tensor(&mut self) -> &mut DlTensor {
+        &mut self.tensor
+    }
+
+    fn context(&mut self) -> &mut *mut c_void {
+        &mut self.context
     }
 }
 
-unsafe extern "C" fn delete(managed: *mut Managed) {
+impl Layout for Managed {
+    const NAME: &CStr = UNVERSIONED.0;
+
+    fn new(tensor: DlTensor, _minor: u32, _flags: u64) -> Self {
+        Managed { tensor, context: ptr::null_mut(), deleter: Some(delete) }
+    }
+
+    fn tensor(&mut self) -> &mut DlTensor {
+        &mut self.tensor
+    }
+
+    fn context(&mut self) -> &mut *mut c_void {
+        &mut self.context
+    }
+}
+
+unsafe extern "C" fn delete<T: Layout>(managed: *mut T) {
     if !managed.is_null() {
-        // SAFETY: as above.
-        drop(unsafe { Box::from_raw((*managed).context.cast::<Exported<Managed>>()) });
+        // SAFETY: `capsule` put the box's pointer there, and DLPack has the deleter called once.
+        drop(unsafe { Box::from_raw((*(*managed).context()).cast::<Exported<T>>()) });
     }
 }
 
 /// The capsule's destructor: nobody has taken what it points to, unless it has another name.
-unsafe extern "C" fn forget_versioned(capsule: *mut ffi::PyObject) {
+unsafe extern "C" fn forget<T: Layout>(capsule: *mut ffi::PyObject) {
     // SAFETY: Python calls it with the capsule; a name that fits says that the pointer is still the capsule's.
     unsafe {
-        if ffi::PyCapsule_IsValid(capsule, VERSIONED.0.as_ptr()) == 1 {
-            delete_versioned(ffi::PyCapsule_GetPointer(capsule, VERSIONED.0.as_ptr()).cast());
-        }
-    }
-}
-
-unsafe extern "C" fn forget(capsule: *mut ffi::PyObject) {
-    // SAFETY: as above.
-    unsafe {
-        if ffi::PyCapsule_IsValid(capsule, UNVERSIONED.0.as_ptr()) == 1 {
-            delete(ffi::PyCapsule_GetPointer(capsule, UNVERSIONED.0.as_ptr()).cast());
+        if ffi::PyCapsule_IsValid(capsule, T::NAME.as_ptr()) == 1 {
+            delete::<T>(ffi::PyCapsule_GetPointer(capsule, T::NAME.as_ptr()).cast());
         }
     }
 }
@@ -98,36 +127,18 @@ fn device_of(py: Python<'_>, x: &Tensor) -> PyResult<dlpack::Device> {
     }
 }
 
-fn versioned(py: Python<'_>, of: Described, minor: u32, flags: u64) -> PyResult<Py<PyAny>> {
+fn capsule<T: Layout>(py: Python<'_>, of: Described, minor: u32, flags: u64) -> PyResult<Py<PyAny>> {
     let Described { tensor, shape, strides, loan } = of;
-    let version = Version { major: VERSION.0, minor: VERSION.1.min(minor) };
-    let managed = ManagedVersioned { version, context: ptr::null_mut(), deleter: Some(delete_versioned), flags, tensor };
-    let mut exported = Box::new(Exported { managed, shape, strides, _loan: loan });
-    exported.managed.tensor.shape = exported.shape.as_mut_ptr();
-    exported.managed.tensor.strides = exported.strides.as_mut_ptr();
+    let mut exported = Box::new(Exported { managed: T::new(tensor, minor, flags), shape, strides, _loan: loan });
+    let shape = exported.shape.as_mut_ptr();
+    let strides = exported.strides.as_mut_ptr();
+    let tensor = exported.managed.tensor();
+    (tensor.shape, tensor.strides) = (shape, strides);
     let exported = Box::into_raw(exported);
     // SAFETY: a box that was just made; the capsule's destructor or the consumer's call of the deleter drops it.
     unsafe {
-        (*exported).managed.context = exported.cast();
-        let capsule = ffi::PyCapsule_New((&raw mut (*exported).managed).cast(), VERSIONED.0.as_ptr(), Some(forget_versioned));
-        if capsule.is_null() {
-            drop(Box::from_raw(exported));
-        }
-        Ok(Bound::from_owned_ptr_or_err(py, capsule)?.unbind())
-    }
-}
-
-fn unversioned(py: Python<'_>, of: Described) -> PyResult<Py<PyAny>> {
-    let Described { tensor, shape, strides, loan } = of;
-    let managed = Managed { tensor, context: ptr::null_mut(), deleter: Some(delete) };
-    let mut exported = Box::new(Exported { managed, shape, strides, _loan: loan });
-    exported.managed.tensor.shape = exported.shape.as_mut_ptr();
-    exported.managed.tensor.strides = exported.strides.as_mut_ptr();
-    let exported = Box::into_raw(exported);
-    // SAFETY: as above.
-    unsafe {
-        (*exported).managed.context = exported.cast();
-        let capsule = ffi::PyCapsule_New((&raw mut (*exported).managed).cast(), UNVERSIONED.0.as_ptr(), Some(forget));
+        *(*exported).managed.context() = exported.cast();
+        let capsule = ffi::PyCapsule_New((&raw mut (*exported).managed).cast(), T::NAME.as_ptr(), Some(forget::<T>));
         if capsule.is_null() {
             drop(Box::from_raw(exported));
         }
@@ -217,9 +228,9 @@ impl PyTensor {
         match max_version {
             Some((1.., minor)) => {
                 let minor = if max_version.is_some_and(|(major, _)| major > VERSION.0) { VERSION.1 } else { minor };
-                versioned(py, described, minor, if is_copied { dlpack::IS_COPIED } else { dlpack::READ_ONLY })
+                capsule::<ManagedVersioned>(py, described, minor, if is_copied { dlpack::IS_COPIED } else { dlpack::READ_ONLY })
             }
-            _ => unversioned(py, described),
+            _ => capsule::<Managed>(py, described, 0, 0),
         }
     }
 
