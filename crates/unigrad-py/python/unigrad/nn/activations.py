@@ -2,6 +2,7 @@
 
 from .. import _check
 from . import functional as F
+from ._made import NOTHING, module_class
 from .module import Module
 from .parameter import Parameter
 
@@ -15,8 +16,6 @@ def _dim(name, value):
 def _approximate(name, value):
     return _check.one_of(name, value, ("none", "tanh"))
 
-
-_NOTHING = object()
 
 # Name, function, settings: name, default (or none), what it must be, and the function's name for it.
 _TABLE = [
@@ -40,7 +39,7 @@ _TABLE = [
     ("Softshrink", "softshrink", [("lambd", 0.5, _NUMBER)]),
     ("Hardshrink", "hardshrink", [("lambd", 0.5, _NUMBER)]),
     ("Hardtanh", "hardtanh", [("min_val", -1.0, _NUMBER), ("max_val", 1.0, _NUMBER), "inplace"]),
-    ("Threshold", "threshold", [("threshold", _NOTHING, _NUMBER), ("value", _NOTHING, _NUMBER), "inplace"]),
+    ("Threshold", "threshold", [("threshold", NOTHING, _NUMBER), ("value", NOTHING, _NUMBER), "inplace"]),
     ("Softmax", "softmax", [("dim", None, _dim)]),
     ("Softmin", "softmin", [("dim", None, _dim)]),
     ("LogSoftmax", "log_softmax", [("dim", None, _dim)]),
@@ -56,26 +55,10 @@ def _layer(name, function, settings):
     op = getattr(F, function)
     settings = [("inplace", False, _FLAG) if setting == "inplace" else setting for setting in settings]
     given = [setting[0] for setting in settings if setting[0] != "inplace"]
-    from inspect import Parameter as Argument
-    from inspect import Signature
 
-    arguments = [
-        Argument(own, Argument.POSITIONAL_OR_KEYWORD, default=Argument.empty if default is _NOTHING else default)
-        for own, default, _ in settings
-    ]
-    signature = Signature(arguments)
-
-    def __init__(self, *args, **kwargs):
-        Module.__init__(self)
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}: {error}") from None
-        bound.apply_defaults()
+    def begin(self, values):
         for own, _, check in settings:
-            setattr(self, own, check(own, bound.arguments[own]))
-
-    __init__.__signature__ = Signature([Argument("self", Argument.POSITIONAL_OR_KEYWORD), *arguments])
+            setattr(self, own, check(own, values[own]))
 
     if not given:
 
@@ -93,12 +76,8 @@ def _layer(name, function, settings):
     def extra_repr(self):
         return ", ".join(f"{own}={getattr(self, own)!r}" for own, default, _ in settings if own != "inplace" or self.inplace)
 
-    extra_repr.__doc__ = Module.extra_repr.__doc__
     doc = (op.__doc__ or "").strip().split("\n")[0]
-    members = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc, "__module__": __name__}
-    made = type(name, (Module,), members)
-    made.__signature__ = signature
-    return made
+    return module_class(name, __name__, settings, begin, forward, extra_repr, doc)
 
 
 for _row in _TABLE:

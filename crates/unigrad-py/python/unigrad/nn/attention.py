@@ -132,7 +132,55 @@ def _norm(size, eps, bias, device, dtype):
     return LayerNorm(size, eps=eps, bias=bias, device=device, dtype=dtype)
 
 
-class TransformerEncoderLayer(Module):
+class _TransformerLayer(Module):
+    """What both layers are made of: attention, two linear maps, and a norm and a dropout for each part."""
+
+    _crosses = False
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation="relu",
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        if self._crosses:
+            self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = _check.flag("norm_first", norm_first)
+        parts = range(1, 4 if self._crosses else 3)
+        for part in parts:
+            setattr(self, f"norm{part}", _norm(d_model, layer_norm_eps, bias, device, dtype))
+        for part in parts:
+            setattr(self, f"dropout{part}", Dropout(dropout))
+        self.activation = _activation(activation)
+
+    def _attend(self, x, mask, padding):
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
+
+    def _feed(self, x):
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+    def _added(self, x, *parts):
+        """Each part added to its input, and normalized: before it or after the sum."""
+        for part, norm in parts:
+            x = x + part(norm(x)) if self.norm_first else norm(x + part(x))
+        return x
+
+
+class TransformerEncoderLayer(_TransformerLayer):
     """Attention of a sequence over itself, then two linear maps, each added to its input and normalized.
 
     >>> import unigrad as ug
@@ -141,75 +189,22 @@ class TransformerEncoderLayer(Module):
     (2, 5, 8)
     """
 
-    def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = _check.flag("norm_first", norm_first)
-        self.norm1, self.norm2 = (_norm(d_model, layer_norm_eps, bias, device, dtype) for _ in range(2))
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        self.activation = _activation(activation)
-
-    def _attend(self, x, mask, padding):
-        return self.dropout1(self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0])
-
-    def _feed(self, x):
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         """Keeps the shape ``[length, batch, size]``, or with the batch first."""
-        x = _check.tensor("src", src)
-        if self.norm_first:
-            x = x + self._attend(self.norm1(x), src_mask, src_key_padding_mask)
-            return x + self._feed(self.norm2(x))
-        x = self.norm1(x + self._attend(x, src_mask, src_key_padding_mask))
-        return self.norm2(x + self._feed(x))
+
+        def own(x):
+            return self._attend(x, src_mask, src_key_padding_mask)
+
+        def feed(x):
+            return self.dropout2(self._feed(x))
+
+        return self._added(_check.tensor("src", src), (own, self.norm1), (feed, self.norm2))
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_TransformerLayer):
     """As an encoder's layer, with attention over an encoder's output between its parts."""
 
-    def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
-        self.linear1 = Linear(d_model, dim_feedforward, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **made)
-        self.norm_first = _check.flag("norm_first", norm_first)
-        self.norm1, self.norm2, self.norm3 = (_norm(d_model, layer_norm_eps, bias, device, dtype) for _ in range(3))
-        self.dropout1, self.dropout2, self.dropout3 = Dropout(dropout), Dropout(dropout), Dropout(dropout)
-        self.activation = _activation(activation)
+    _crosses = True
 
     def forward(
         self,
@@ -226,19 +221,16 @@ class TransformerDecoderLayer(Module):
         _check.tensor("memory", memory)
 
         def own(x):
-            return self.dropout1(self.self_attn(x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, need_weights=False)[0])
+            return self._attend(x, tgt_mask, tgt_key_padding_mask)
 
         def cross(x):
             seen = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask, "need_weights": False}
             return self.dropout2(self.multihead_attn(x, memory, memory, **seen)[0])
 
         def feed(x):
-            return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+            return self.dropout3(self._feed(x))
 
-        x = _check.tensor("tgt", tgt)
-        for part, norm in ((own, self.norm1), (cross, self.norm2), (feed, self.norm3)):
-            x = x + part(norm(x)) if self.norm_first else norm(x + part(x))
-        return x
+        return self._added(_check.tensor("tgt", tgt), (own, self.norm1), (cross, self.norm2), (feed, self.norm3))
 
 
 def _copies(layer, n, kind):

@@ -102,7 +102,20 @@ def _padding_idx(padding_idx, n):
     return padding_idx % n
 
 
-class Embedding(Module):
+class _Rows(Module):
+    """What tables of vectors share."""
+
+    def __init__(self, num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse):
+        super().__init__()
+        self.num_embeddings = _check.size("num_embeddings", num_embeddings)
+        self.embedding_dim = _check.size("embedding_dim", embedding_dim)
+        self.padding_idx = _padding_idx(padding_idx, self.num_embeddings)
+        self.max_norm = None if max_norm is None else _check.number("max_norm", max_norm, above=0.0)
+        self.norm_type = _check.number("norm_type", norm_type, above=0.0)
+        self.scale_grad_by_freq, self.sparse = _check.flag("scale_grad_by_freq", scale_grad_by_freq), _check.flag("sparse", sparse)
+
+
+class Embedding(_Rows):
     """A row of the weight for each index: ``[..]`` of integers to ``[.., embedding_dim]``.
 
     >>> import unigrad as ug
@@ -124,13 +137,7 @@ class Embedding(Module):
         device=None,
         dtype=None,
     ):
-        super().__init__()
-        self.num_embeddings = _check.size("num_embeddings", num_embeddings)
-        self.embedding_dim = _check.size("embedding_dim", embedding_dim)
-        self.padding_idx = _padding_idx(padding_idx, self.num_embeddings)
-        self.max_norm = None if max_norm is None else _check.number("max_norm", max_norm, above=0.0)
-        self.norm_type = _check.number("norm_type", norm_type, above=0.0)
-        self.scale_grad_by_freq, self.sparse = _check.flag("scale_grad_by_freq", scale_grad_by_freq), _check.flag("sparse", sparse)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
         if _weight is None:
             self.weight = _table(self.num_embeddings, self.embedding_dim, self.padding_idx, dtype, device)
         else:
@@ -153,7 +160,7 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}{more}"
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Rows):
     """The sum, mean or greatest of the rows of each bag of indices."""
 
     def __init__(
@@ -171,13 +178,7 @@ class EmbeddingBag(Module):
         device=None,
         dtype=None,
     ):
-        super().__init__()
-        self.num_embeddings = _check.size("num_embeddings", num_embeddings)
-        self.embedding_dim = _check.size("embedding_dim", embedding_dim)
-        self.padding_idx = _padding_idx(padding_idx, self.num_embeddings)
-        self.max_norm = None if max_norm is None else _check.number("max_norm", max_norm, above=0.0)
-        self.norm_type = _check.number("norm_type", norm_type, above=0.0)
-        self.scale_grad_by_freq, self.sparse = _check.flag("scale_grad_by_freq", scale_grad_by_freq), _check.flag("sparse", sparse)
+        super().__init__(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
         self.mode = _check.one_of("mode", mode, ("sum", "mean", "max"))
         self.include_last_offset = _check.flag("include_last_offset", include_last_offset)
         own = _table(self.num_embeddings, self.embedding_dim, self.padding_idx, dtype, device) if _weight is None else Parameter(_weight)

@@ -1,12 +1,10 @@
 """Losses as modules: made from a table of their settings, each a function of ``functional``."""
 
-from inspect import Parameter as Argument
-from inspect import Signature
-
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import _nn
 from . import functional as F
+from ._made import module_class
 from .layers import Linear
 from .module import Module
 
@@ -87,19 +85,10 @@ __all__ = [name for name, *_ in _TABLE] + ["LinearCrossEntropyLoss", "TripletMar
 
 def _loss(name, function, n, settings):
     op = getattr(F, function)
-    arguments = [Argument(own, Argument.POSITIONAL_OR_KEYWORD, default=default) for own, default, _ in settings]
-    signature = Signature(arguments)
     weights = [own for own, _, check in settings if check is _optional]
     plain = [own for own, _, check in settings if check not in (_optional, _any)]
 
-    def __init__(self, *args, **kwargs):
-        Module.__init__(self)
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}: {error}") from None
-        bound.apply_defaults()
-        given = bound.arguments
+    def begin(self, given):
         for own, _, check in settings:
             value = check(own, given[own])
             if own in weights:
@@ -110,8 +99,6 @@ def _loss(name, function, n, settings):
             self.reduction = "sum"
         if given.get("reduce") is False:
             self.reduction = "none"
-
-    __init__.__signature__ = Signature([Argument("self", Argument.POSITIONAL_OR_KEYWORD), *arguments])
 
     def forward(self, *inputs):
         if len(inputs) != n:
@@ -124,12 +111,7 @@ def _loss(name, function, n, settings):
     def extra_repr(self):
         return ", ".join(f"{own}={getattr(self, own)!r}" for own, default, _ in settings if own in plain and getattr(self, own) != default)
 
-    extra_repr.__doc__ = Module.extra_repr.__doc__
-    doc = (op.__doc__ or "").strip()
-    members = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr, "__doc__": doc, "__module__": __name__}
-    made = type(name, (Module,), members)
-    made.__signature__ = signature
-    return made
+    return module_class(name, __name__, settings, begin, forward, extra_repr, (op.__doc__ or "").strip())
 
 
 for _row in _TABLE:

@@ -285,19 +285,18 @@ class Module:
 
     def get_parameter(self, target):
         """The parameter at a path, such as ``"layers.0.weight"``."""
-        path, _, name = target.rpartition(".")
-        parameter = self.get_submodule(path)._parameters.get(name)
-        if parameter is None:
-            raise AttributeError(f"there is no parameter {target!r}")
-        return parameter
+        return self._tensor_at("parameter", target)
 
     def get_buffer(self, target):
         """The buffer at a path."""
+        return self._tensor_at("buffer", target)
+
+    def _tensor_at(self, kind, target):
         path, _, name = target.rpartition(".")
-        buffer = self.get_submodule(path)._buffers.get(name)
-        if buffer is None:
-            raise AttributeError(f"there is no buffer {target!r}")
-        return buffer
+        tensor = getattr(self.get_submodule(path), f"_{kind}s").get(name)
+        if tensor is None:
+            raise AttributeError(f"there is no {kind} {target!r}")
+        return tensor
 
     # What is done to all of it.
 
