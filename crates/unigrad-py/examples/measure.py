@@ -1,17 +1,25 @@
-"""How long steps of the three programs take, beside PyTorch's: `python examples/measure.py [THREADS]`.
+"""How long steps of the three programs take, beside PyTorch's and the Rust programs'.
 
-The same code runs with either library, in blocks that alternate; a block begins after steps that are not counted. What is printed are medians over blocks of the
-time of a step, with the loss read after each.
+    python examples/measure.py [--threads 2] [--device cpu] [--large] [--rust PROGRAM]
+
+The same code runs with either library, in rounds that alternate; a round begins after steps that are not counted. PROGRAM is the Rust example `steps`
+(`cargo build --release --example steps`), which runs in each round as well. What is printed are medians over rounds of the time of a step, with the loss
+read after each.
 """
 
+import argparse
 import os
 import statistics
-import sys
+import subprocess
 import time
-from pathlib import Path
 
-THREADS = sys.argv[1] if len(sys.argv) > 1 else "2"
-os.environ.setdefault("UNIGRAD_THREADS", THREADS)
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--threads", type=int, default=2, help="threads of the CPU (2)")
+parser.add_argument("--device", default="cpu", help="unigrad's and PyTorch's device (cpu)")
+parser.add_argument("--large", action="store_true", help="a character GPT of 10 million weights too")
+parser.add_argument("--rust", metavar="PROGRAM", help="the Rust example `steps`, built in release")
+args = parser.parse_args()
+os.environ.setdefault("UNIGRAD_THREADS", str(args.threads))
 
 import digits_cnn  # noqa: E402
 import gpt  # noqa: E402
@@ -24,51 +32,68 @@ try:
 except ImportError:
     torch = None
 
-BLOCKS, STEPS, WARM = 5, 20, 5
+ROUNDS, STEPS, WARM = 5, 20, 5
+SIZES = {
+    "gpt": {"CONTEXT": 64, "SIZE": 64, "HEADS": 4, "LAYERS": 2, "BATCH": 16},
+    "gpt_large": {"CONTEXT": 256, "SIZE": 384, "HEADS": 6, "LAYERS": 6, "BATCH": 8},
+}
 
 
-def batches(lib):
-    """One batch for each program: the work of a step depends on no value."""
-    (x, y), _ = [part.tensors for part in unigrad.data.digits()]
-    letters = sorted(set(gpt.sonnets().read_text(encoding="utf-8")))
-    tokens = [letters.index(letter) for letter in gpt.sonnets().read_text(encoding="utf-8")[: gpt.BATCH * gpt.CONTEXT + 1]]
-    images, labels = lib.tensor(x[:64].tolist()), lib.tensor(y[:64].tolist())
-    shape = (gpt.BATCH, gpt.CONTEXT)
-    text = lib.tensor(tokens[:-1]).reshape(shape), lib.tensor(tokens[1:]).reshape(shape)
-    return {"gpt": text, "digits_cnn": (images, labels), "vae": (images, labels)}, len(letters)
+def text(lib, batch, context, n_tokens):
+    """Inputs and targets: the work of a step depends on no value."""
+    tokens = [at * 7919 % n_tokens for at in range(batch * context + 1)]
+    return tuple(lib.tensor(part, device=args.device).reshape(batch, context) for part in (tokens[:-1], tokens[1:]))
 
 
 def programs(lib):
-    given, n_tokens = batches(lib)
-    for name, module in {"gpt": gpt, "digits_cnn": digits_cnn, "vae": vae}.items():
-        model = module.build(lib, n_tokens) if name == "gpt" else module.build(lib)
-        yield name, (module.step, lib, model, lib.optim.AdamW(model.parameters(), lr=1e-3), *given[name])
+    """Each program by its name, as a function that runs steps and says what one took."""
+    (x, y), _ = [part.tensors for part in unigrad.data.digits()]
+    given = tuple(lib.tensor(part[:64].tolist(), device=args.device) for part in (x, y))
+    for name in ["gpt", "digits_cnn", "vae"] + ["gpt_large"] * args.large:
+        if name in SIZES:
+            vars(gpt).update(SIZES[name])
+            module, model, batch = gpt, gpt.build(lib, 61), text(lib, gpt.BATCH, gpt.CONTEXT, 61)
+        else:
+            module, batch = {"digits_cnn": digits_cnn, "vae": vae}[name], given
+            model = module.build(lib)
+        model = model.to(args.device)
+        yield name, steps(lib, module.step, model, lib.optim.AdamW(model.parameters(), lr=1e-3), batch, SIZES.get(name, {}))
 
 
-def block(program, n):
-    step, *arguments = program
-    begun = time.perf_counter()
-    for _ in range(n):
-        step(*arguments).item()
-    return (time.perf_counter() - begun) / n
+def steps(lib, step, model, optimizer, batch, sizes):
+    def run(n):
+        vars(gpt).update(sizes)
+        begun = time.perf_counter()
+        for _ in range(n):
+            step(lib, model, optimizer, *batch).item()
+        return (time.perf_counter() - begun) / n * 1e3
+
+    return run
 
 
 def main():
     libraries = {"unigrad": unigrad} | ({"torch": torch} if torch else {})
     if torch:
-        torch.set_num_threads(int(THREADS))
+        torch.set_num_threads(args.threads)
+    else:
+        print("PyTorch is not installed: unigrad alone")
     all_programs = {library: dict(programs(lib)) for library, lib in libraries.items()}
-    for name in all_programs["unigrad"]:
-        times = {library: [] for library in libraries}
-        for _ in range(BLOCKS):
-            for library in libraries:
-                block(all_programs[library][name], WARM)
-                times[library].append(block(all_programs[library][name], STEPS))
-        medians = {library: statistics.median(found) * 1e3 for library, found in times.items()}
-        shown = ", ".join(f"{library} {median:.2f} ms" for library, median in medians.items())
-        print(f"{name}: {shown}" + (f", ratio {medians['unigrad'] / medians['torch']:.2f}" if torch else "; PyTorch is not installed"))
+    times = {name: {} for name in all_programs["unigrad"]}
+    for _ in range(ROUNDS):
+        for library in libraries:
+            for name, run in all_programs[library].items():
+                run(WARM)
+                times[name].setdefault(library, []).append(run(STEPS))
+        if args.rust:
+            said = subprocess.run([args.rust, args.device] + ["--large"] * args.large, stdout=subprocess.PIPE, text=True, check=True)
+            for name, ms, _ in map(str.split, said.stdout.splitlines()):
+                times[name].setdefault("rust", []).append(float(ms))
+    for name, found in times.items():
+        medians = {library: statistics.median(each) for library, each in found.items()}
+        own = medians["unigrad"]
+        ratios = [f"{library} takes {median / own:.2f} of it" for library, median in medians.items() if library != "unigrad"]
+        print(f"{name}: " + ", ".join([f"{library} {median:.3f} ms" for library, median in medians.items()] + ratios))
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     main()

@@ -1,8 +1,8 @@
 //! Functions of Python that ops call while they are recorded or differentiated.
 //!
 //! In: what can be called, and its name for messages. Out: its results as tensors.
-//! Always: what it raises reaches the caller as it is: the invalid tensor that stands for its result carries a text, and where the error with this text
-//! is to be raised, the exception itself is.
+//! Always: what it raises reaches the caller as it is: an error with a text stands for it on its way through the crates, alone or in an invalid tensor, and
+//! where the error with this text is to be raised, the exception itself is.
 //! Never: called without the interpreter's lock.
 
 use crate::tensor::PyTensor;
@@ -15,13 +15,32 @@ use std::cell::RefCell;
 use unigrad::tensor::{Error, Tensor};
 
 thread_local! {
-    /// What the last function that failed has raised, and the text that stands for it.
-    static RAISED: RefCell<Option<(String, PyErr)>> = const { RefCell::new(None) };
+    /// Exceptions on their way through the crates, with the texts that stand for them.
+    static RAISED: RefCell<Vec<(String, PyErr)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Exceptions that a thread keeps at most: those whose error somebody swallows never leave.
+const MOST: usize = 16;
+
+/// The error that stands for an exception of `what`.
+pub(crate) fn carried(what: &str, error: PyErr) -> Error {
+    let cause = format!("{what} has raised {error}");
+    RAISED.with_borrow_mut(|raised| {
+        raised.retain(|(text, _)| *text != cause);
+        if raised.len() == MOST {
+            raised.remove(0);
+        }
+        raised.push((cause.clone(), error));
+    });
+    Error::argument(cause, "see what it raises")
 }
 
 /// The exception that an error's text stands for, if it came from a function of Python.
 pub(crate) fn raised(text: &str) -> Option<PyErr> {
-    RAISED.with_borrow_mut(|raised| raised.take_if(|(own, _)| text.contains(own.as_str())).map(|(_, error)| error))
+    RAISED.with_borrow_mut(|raised| {
+        let at = raised.iter().position(|(own, _)| text.contains(own.as_str()))?;
+        Some(raised.remove(at).1)
+    })
 }
 
 /// A function of Python.
@@ -50,7 +69,7 @@ impl Callback {
         Python::attach(|py| {
             let objects = arguments.iter().map(|argument| argument.object(py)).collect::<PyResult<Vec<_>>>();
             let given = objects.and_then(|objects| self.function.bind(py).call1(PyTuple::new(py, objects)?));
-            given.and_then(|given| read(&given, &self.what)).map_err(|error| self.failed(error))
+            given.and_then(|given| read(&given, &self.what)).map_err(|error| Tensor::from_error(&carried(&self.what, error)))
         })
     }
 
@@ -69,13 +88,6 @@ impl Callback {
             Err(PyValueError::new_err(format!("{what} gives {} gradients for {n_inputs} inputs", found.len())))
         };
         self.call(arguments, read).unwrap_or_else(|invalid| vec![Some(invalid); n_inputs])
-    }
-
-    fn failed(&self, error: PyErr) -> Tensor {
-        let text = format!("{} has raised {error}", self.what);
-        let tensor = Tensor::from_error(&Error::Argument { cause: text.clone(), help: "see what it raises".to_owned() });
-        RAISED.set(Some((text, error)));
-        tensor
     }
 }
 

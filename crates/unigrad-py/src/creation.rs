@@ -6,6 +6,7 @@ use crate::{
     arguments::{Sizes, of_argument, size, spread, tensors},
     device::{PyDevice, or_default},
     dtype::PyDType,
+    exit::Release,
     tensor::{PyTensor, all_made, checked, made, made_of},
 };
 use pyo3::{
@@ -360,7 +361,7 @@ pub(crate) fn _rebuild(
     device: &str,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let device = match py.detach(|| Device::open(device)) {
+    let device = match py.released(|| Device::open(device)) {
         Ok(device) => device,
         Err(unigrad::device::Error::NotAvailable { .. }) => crate::device::default(py)?,
         Err(error) => return Err(crate::error::raised(py, &error.into())),

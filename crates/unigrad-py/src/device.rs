@@ -1,6 +1,7 @@
 //! `unigrad.Device`: what computes.
 
 use crate::error::OrRaise;
+use crate::exit::Release;
 #[cfg(feature = "stubs")]
 use pyo3::inspect::PyStaticExpr;
 use pyo3::{Borrowed, exceptions::PyTypeError, prelude::*, types::PyType};
@@ -41,7 +42,7 @@ impl PyDevice {
     /// True
     #[staticmethod]
     fn cpu(py: Python<'_>) -> PyResult<PyDevice> {
-        py.detach(|| Device::open("cpu")).map(PyDevice).or_raise(py)
+        py.released(|| Device::open("cpu")).map(PyDevice).or_raise(py)
     }
 
     /// The best GPU; a `RuntimeError` where there is none. A software implementation of a GPU's interface is no GPU: name it, `Device("opencl:0")`, or
@@ -49,13 +50,13 @@ impl PyDevice {
     #[staticmethod]
     fn gpu(py: Python<'_>) -> PyResult<PyDevice> {
         let asked = gpu_asked_for().unwrap_or_else(|| "gpu".to_owned());
-        py.detach(|| Device::open(&asked)).map(PyDevice).or_raise(py)
+        py.released(|| Device::open(&asked)).map(PyDevice).or_raise(py)
     }
 
     /// Whether `Device.gpu()` gives one.
     #[staticmethod]
     fn is_gpu_available(py: Python<'_>) -> bool {
-        py.detach(|| match gpu_asked_for() {
+        py.released(|| match gpu_asked_for() {
             Some(name) => Device::open(&name).is_ok(),
             None => Device::all().devices.iter().any(unigrad::device::Info::is_gpu) && Device::open("gpu").is_ok(),
         })
@@ -75,7 +76,7 @@ impl PyDevice {
 
     /// Waits until all that was asked of the device is done.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.0.synchronize()).or_raise(py)
+        py.released(|| self.0.synchronize()).or_raise(py)
     }
 
     /// Bytes that tensors and plans have in use on it.
@@ -86,7 +87,7 @@ impl PyDevice {
 
     /// Frees what the memory pool keeps; returns how many bytes.
     fn clear_cache(&self, py: Python<'_>) -> u64 {
-        py.detach(|| self.0.clear_cache())
+        py.released(|| self.0.clear_cache())
     }
 
     /// How often something was done on it since it was opened: "allocations", "compiles", "launches", "uploads", "downloads", "copies".
@@ -147,7 +148,7 @@ impl<'py> FromPyObject<'_, 'py> for PyDevice {
         let Ok(name) = given.extract::<String>() else {
             return Err(PyTypeError::new_err(format!("a device is a `unigrad.Device` or its name, not {}", given.get_type().name()?)));
         };
-        py.detach(|| Device::open(&name)).map(PyDevice).or_raise(py)
+        py.released(|| Device::open(&name)).map(PyDevice).or_raise(py)
     }
 }
 
@@ -160,7 +161,7 @@ pub(crate) fn default(py: Python<'_>) -> PyResult<Device> {
         return Ok(device);
     }
     let asked = Config::current_or_default().device.clone();
-    let device = py.detach(|| Device::open(asked.as_deref().unwrap_or("cpu"))).or_raise(py)?;
+    let device = py.released(|| Device::open(asked.as_deref().unwrap_or("cpu"))).or_raise(py)?;
     *DEFAULT.write().unwrap_or_else(PoisonError::into_inner) = Some(device);
     Ok(device)
 }
@@ -187,5 +188,5 @@ pub(crate) fn set_default_device(py: Python<'_>, device: PyDevice) -> PyResult<P
 /// The names of all devices of this machine that can be opened.
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> Vec<String> {
-    py.detach(|| Device::all().devices.into_iter().map(|device| device.device()).collect())
+    py.released(|| Device::all().devices.into_iter().map(|device| device.device()).collect())
 }

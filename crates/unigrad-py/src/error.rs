@@ -46,10 +46,11 @@ pub(crate) fn is_main_thread() -> bool {
     MAIN.get() == Some(&thread::current().id())
 }
 
-/// Whether a signal came whose handler raised: Ctrl-C.
+/// Whether this thread's work is to end: a signal came whose handler raised (Ctrl-C), or the interpreter ends.
 fn interrupted() -> bool {
-    if !is_main_thread() {
-        return false;
+    // At the interpreter's end the work of other threads is of no use.
+    if !is_main_thread() || crate::exit::is_left() {
+        return crate::exit::is_left();
     }
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,

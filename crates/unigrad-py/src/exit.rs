@@ -1,43 +1,87 @@
 //! The interpreter's end: what devices were given comes to its end before their drivers are taken apart.
 //!
-//! Always: from then on threads that are left (daemons, as Python calls them) stay where they next record something, as they would stay at the
-//! interpreter's lock a moment later.
+//! Always: from then on threads that are left (daemons, as Python calls them) stay outside of the interpreter when they come to its lock, or to their next
+//! op, and the end waits until each is there: a thread that asks for the lock later is torn down by Python in the midst of native code.
+//! Never: waits longer than [`PATIENCE`] for a thread that does not come.
 
 use crate::error::OrRaise;
 use pyo3::{prelude::*, types::PyModule};
 use std::{
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    thread,
-    time::Duration,
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread::{self, ThreadId},
+    time::{Duration, Instant},
 };
 use unigrad::device::Device;
 
-static IS_ENDING: AtomicBool = AtomicBool::new(false);
+/// How long the end waits for threads.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The thread that ends the interpreter, as soon as it does.
+static ENDING: OnceLock<ThreadId> = OnceLock::new();
+
+/// Threads that work without the interpreter's lock, and come back to it.
+static OUTSIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether another thread ends the interpreter: this one's work is of no use any more.
+pub(crate) fn is_left() -> bool {
+    ENDING.get().is_some_and(|ending| *ending != thread::current().id())
+}
+
+/// Work without the interpreter's lock.
+pub(crate) trait Release {
+    /// Gives the lock away while `work` runs, so that other threads of Python go on.
+    fn released<T: Send>(self, work: impl FnOnce() -> T + Send) -> T;
+}
+
+impl Release for Python<'_> {
+    fn released<T: Send>(self, work: impl FnOnce() -> T + Send) -> T {
+        /// Says that a thread has come back, by whatever way.
+        struct Outside;
+        impl Drop for Outside {
+            fn drop(&mut self) {
+                OUTSIDE.fetch_sub(1, SeqCst);
+            }
+        }
+        OUTSIDE.fetch_add(1, SeqCst);
+        let _outside = Outside;
+        self.detach(|| {
+            let result = work();
+            if is_left() {
+                OUTSIDE.fetch_sub(1, SeqCst);
+                stay();
+            }
+            result
+        })
+    }
+}
 
 /// Keeps a thread that is left at the interpreter's end from giving devices more to do.
 #[inline]
 pub(crate) fn pause_at_end(py: Python<'_>) {
-    if IS_ENDING.load(Relaxed) && !crate::error::is_main_thread() {
-        py.detach(|| {
-            loop {
-                thread::park();
-            }
-        });
+    if is_left() {
+        py.detach(stay);
     }
 }
 
-/// Waits for the devices. Python calls it at its end.
+fn stay() {
+    loop {
+        thread::park();
+    }
+}
+
+/// Waits for other threads and for the devices. Python calls it at its end.
 #[pyfunction]
 fn _end(py: Python<'_>) -> PyResult<()> {
-    IS_ENDING.store(true, Relaxed);
-    let wait = || Device::opened().into_iter().try_for_each(Device::synchronize);
-    // Twice: what another thread was about to give a device when this began is given soon after.
-    py.detach(wait).or_raise(py)?;
-    if Device::opened().iter().any(|device| !device.completes_at_once()) {
-        py.detach(|| thread::sleep(Duration::from_millis(20)));
-        py.detach(wait).or_raise(py)?;
+    // What comes first is the end: a second call, of a test say, changes nothing.
+    let _is_first = ENDING.set(thread::current().id()).is_ok();
+    let begin = Instant::now();
+    while OUTSIDE.load(SeqCst) > 0 && begin.elapsed() < PATIENCE {
+        py.detach(|| thread::sleep(Duration::from_millis(1)));
     }
-    Ok(())
+    py.detach(|| Device::opened().into_iter().try_for_each(Device::synchronize)).or_raise(py)
 }
 
 /// From now on Python calls [`_end`] at its end.

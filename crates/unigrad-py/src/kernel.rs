@@ -9,6 +9,7 @@ use crate::{
     device::PyDevice,
     dtype::PyDType,
     error::{OrRaise, argument},
+    exit::Release,
     tensor::{PyTensor, made},
 };
 use pyo3::{
@@ -168,7 +169,7 @@ impl PyCustomKernel {
     ) -> PyResult<PyCompiledKernel> {
         let plain = |dtypes: Vec<PyDType>| dtypes.into_iter().map(|dtype| dtype.0).collect::<Vec<DType>>();
         let (inputs, scalars) = (plain(inputs), plain(scalars.unwrap_or_default()));
-        py.detach(|| self.kernel.compile(&device.0, &inputs, &scalars, output.0)).map(PyCompiledKernel).or_raise(py)
+        py.released(|| self.kernel.compile(&device.0, &inputs, &scalars, output.0)).map(PyCompiledKernel).or_raise(py)
     }
 
     fn __repr__(&self) -> String {

@@ -65,18 +65,8 @@ impl MultiHeadAttention {
         out_proj.bias = Some(init::constant(&[size], 0.0, init::dtype(), device));
         MultiHeadAttention {
             in_proj_weight: Some(init::xavier_uniform(&[3 * size, size], 1.0, init::dtype(), device)),
-            q_proj_weight: None,
-            k_proj_weight: None,
-            v_proj_weight: None,
             in_proj_bias: Some(init::constant(&[3 * size], 0.0, init::dtype(), device)),
-            bias_k: None,
-            bias_v: None,
-            out_proj,
-            n_heads,
-            dropout: 0.0,
-            add_zero_attn: false,
-            size,
-            training: true,
+            ..MultiHeadAttention::of(size, n_heads, out_proj)
         }
     }
 

@@ -6,6 +6,7 @@
 use super::import::Foreign;
 use crate::{
     error::{OrRaise, argument},
+    exit::Release,
     tensor::{PyTensor, data::dtype_of},
 };
 use pyo3::{buffer::PyUntypedBuffer, exceptions::PyBufferError, ffi, prelude::*, types::PyDict};
@@ -125,7 +126,7 @@ impl PyTensor {
             return Err(PyBufferError::new_err("a tensor's elements are row-major, not column-major"));
         }
         let device = x.device().or_raise(py)?;
-        let memory = py.detach(|| -> Result<Buffer, unigrad::Error> {
+        let memory = py.released(|| -> Result<Buffer, unigrad::Error> {
             let memory = x.buffer()?;
             if !device.completes_at_once() {
                 device.synchronize()?;

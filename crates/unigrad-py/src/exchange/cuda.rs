@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     error::{OrRaise, argument},
+    exit::Release,
     tensor::PyTensor,
 };
 use pyo3::{
@@ -24,7 +25,7 @@ use unigrad::{
 const NAME: &str = "__cuda_array_interface__";
 
 /// Whether an object has CUDA's interface.
-pub(super) fn is_array(given: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_array(given: &Bound<'_, PyAny>) -> bool {
     given.hasattr(NAME).unwrap_or(false)
 }
 
@@ -92,7 +93,7 @@ pub(super) fn taken(given: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Te
             bytes.into_iter().map(|stride| stride / size).collect()
         }
     };
-    let device = py.detach(|| device_of(address)).or_raise(py)?;
+    let device = py.released(|| device_of(address)).or_raise(py)?;
     if let Some(stream) = stream_of(py, &interface)? {
         device.wait_for_queue(stream).or_raise(py)?;
     }
@@ -133,7 +134,7 @@ impl PyTensor {
             return Err(PyAttributeError::new_err(format!("{NAME}: it has no {}", crate::dtype::name_of(x.dtype()))));
         };
         // Work of the legacy default stream waits for the value, and the memory's next user for that stream.
-        let loan = py.detach(|| x.buffer().and_then(|buffer| Ok(buffer.lend(Some(1))?))).or_raise(py)?;
+        let loan = py.released(|| x.buffer().and_then(|buffer| Ok(buffer.lend(Some(1))?))).or_raise(py)?;
         let order = if x.dtype().size() == 1 {
             "|"
         } else if cfg!(target_endian = "little") {

@@ -8,6 +8,7 @@ use super::dlpack::{self, DlTensor, Managed, ManagedVersioned, UNVERSIONED, VERS
 use crate::{
     device::PyDevice,
     error::{OrRaise, argument},
+    exit::Release,
     tensor::PyTensor,
 };
 use pyo3::{
@@ -100,7 +101,7 @@ struct Described {
 fn described(py: Python<'_>, x: &Tensor, queue: Option<u64>) -> PyResult<Described> {
     let dtype = dlpack::element(x.dtype())
         .ok_or_else(|| PyBufferError::new_err(format!("DLPack has no code for {}", crate::dtype::name_of(x.dtype()))))?;
-    let loan = py.detach(|| x.buffer().and_then(|buffer| Ok(buffer.lend(queue)?))).or_raise(py)?;
+    let loan = py.released(|| x.buffer().and_then(|buffer| Ok(buffer.lend(queue)?))).or_raise(py)?;
     let shape: Vec<i64> = x.shape().into_iter().map(|size| size as i64).collect();
     let mut strides = vec![1_i64; shape.len()];
     for axis in (1..shape.len()).rev() {

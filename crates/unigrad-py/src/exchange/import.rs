@@ -16,6 +16,7 @@ use crate::{
     device::{PyDevice, or_default},
     dtype::PyDType,
     error::{OrRaise, argument},
+    exit::Release,
     origin::here,
     tensor::{PyTensor, checked, data, made, made_of},
 };
@@ -93,7 +94,7 @@ impl Foreign {
             }
             Some(_) => {
                 // The piece as it is, in memory of our own.
-                let whole = py.detach(|| -> Result<Tensor, unigrad::Error> {
+                let whole = py.released(|| -> Result<Tensor, unigrad::Error> {
                     if on_host {
                         // SAFETY: the caller's promise.
                         let bytes = unsafe { slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(start as usize), bytes) };
@@ -114,7 +115,7 @@ impl Foreign {
 
 /// A tensor with the value in memory of its own, computed now.
 pub(crate) fn copied(py: Python<'_>, x: &Tensor) -> PyResult<Tensor> {
-    let copy = py.detach(|| -> Result<Tensor, unigrad::Error> {
+    let copy = py.released(|| -> Result<Tensor, unigrad::Error> {
         let (from, x) = (x.buffer()?, x.detach());
         let own = from.device().allocate(from.len())?;
         own.copy_from(0, &from, 0, from.len())?;
@@ -130,7 +131,7 @@ pub(crate) fn copied(py: Python<'_>, x: &Tensor) -> PyResult<Tensor> {
 /// The value on the CPU.
 pub(super) fn on_cpu(py: Python<'_>, x: &Tensor) -> PyResult<Tensor> {
     let _here = here(py);
-    let cpu = py.detach(|| Device::open("cpu")).or_raise(py)?;
+    let cpu = py.released(|| Device::open("cpu")).or_raise(py)?;
     Ok(x.detach().to(&cpu))
 }
 
@@ -248,7 +249,7 @@ fn device_of(py: Python<'_>, kind: i32, id: i32) -> PyResult<Device> {
             return Err(PyBufferError::new_err(format!("memory of {what} is not taken\n help: copy it to the CPU, or to a CUDA device")));
         }
     };
-    py.detach(|| Device::open(&name)).or_raise(py)
+    py.released(|| Device::open(&name)).or_raise(py)
 }
 
 /// A tensor of another library's memory, by DLPack: arrays of NumPy, tensors of PyTorch, JAX, CuPy, TensorFlow, or a capsule.
@@ -291,7 +292,7 @@ fn moved(py: Python<'_>, tensor: Tensor, device: Option<PyDevice>, copy: Option<
             }
             // Now: what the owner writes later is not the copy's.
             let moved = made(py, || tensor.to(&to.0))?;
-            py.detach(|| moved.tensor().realize()).or_raise(py)?;
+            py.released(|| moved.tensor().realize()).or_raise(py)?;
             Ok(moved)
         }
         _ => checked(py, tensor),
@@ -349,7 +350,7 @@ fn capsule_of<'py>(x: &Bound<'py, PyAny>, device: Option<PyDevice>, copy: Option
 #[pyfunction]
 #[pyo3(signature = (array, /))]
 pub(crate) fn from_numpy(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-    let cpu = py.detach(|| Device::open("cpu")).or_raise(py)?;
+    let cpu = py.released(|| Device::open("cpu")).or_raise(py)?;
     let tensor = buffer::shared(array, cpu, None)?;
     checked(py, tensor)
 }
@@ -418,18 +419,19 @@ pub(crate) fn asarray(
 
 /// A tensor of an array's memory in place, or an error.
 fn shared(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    // First: CuPy's arrays have a buffer in name only.
+    if cuda::is_array(given) {
+        return cuda::taken(given, Some(false));
+    }
     // SAFETY: an attached interpreter, and a live object.
     if unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1 {
-        let cpu = py.detach(|| Device::open("cpu")).or_raise(py)?;
+        let cpu = py.released(|| Device::open("cpu")).or_raise(py)?;
         return buffer::shared(given, cpu, Some(false));
     }
     if given.hasattr("__dlpack__")? {
         return Ok(from_dlpack(py, given, None, Some(false))?.tensor().clone());
     }
-    if cuda::is_array(given) {
-        return cuda::taken(given, Some(false));
-    }
-    buffer::shared(&given.call_method0("__array__")?, py.detach(|| Device::open("cpu")).or_raise(py)?, Some(false))
+    buffer::shared(&given.call_method0("__array__")?, py.released(|| Device::open("cpu")).or_raise(py)?, Some(false))
 }
 
 /// A copy of what an array without a buffer has, where DLPack or CUDA's interface gives it; `None` where neither does.

@@ -12,6 +12,7 @@ mod export;
 mod import;
 mod strides;
 
+pub(crate) use cuda::is_array as is_on_cuda;
 pub(crate) use import::{asarray, copied, from_dlpack, from_numpy, read};
 
 use pyo3::prelude::*;

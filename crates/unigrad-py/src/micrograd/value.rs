@@ -7,6 +7,7 @@ use super::machine::place_of;
 use crate::{
     device::PyDevice,
     error::{self, OrRaise},
+    exit::Release,
 };
 use pyo3::{
     Borrowed, IntoPyObjectExt,
@@ -86,7 +87,7 @@ pub(super) fn made(py: Python<'_>, op: Op, place: Option<&'static Place>) -> PyR
     if let Some(place) = place
         && place.is_full()
     {
-        py.detach(|| place.flush());
+        py.released(|| place.flush());
         warn(py, Some(place))?;
     }
     Ok(node)
@@ -106,7 +107,7 @@ fn device_of(py: Python<'_>, node: &Ref) -> PyResult<PyDevice> {
     let open = node.place().and_then(|place| Device::from_id(place.number()));
     match open {
         Some(device) => Ok(PyDevice(device)),
-        None => py.detach(|| Device::open("cpu")).map(PyDevice).or_raise(py),
+        None => py.released(|| Device::open("cpu")).map(PyDevice).or_raise(py),
     }
 }
 
@@ -145,7 +146,7 @@ impl PyValue {
 
     fn read(&self, py: Python<'_>) -> PyResult<f64> {
         if !self.0.is_ready() {
-            py.detach(|| self.0.data());
+            py.released(|| self.0.data());
             warn(py, self.0.place())?;
         }
         Ok(self.0.data())
@@ -194,7 +195,7 @@ impl PyValue {
         let data = number(data, "data")?;
         match self.0.place() {
             Some(place) if !place.is_idle() => {
-                py.detach(|| self.0.set_data(data));
+                py.released(|| self.0.set_data(data));
                 warn(py, Some(place))
             }
             _ => {
@@ -268,7 +269,7 @@ impl PyValue {
             // Another device may stand behind a move: the engine finds out, and waits without the interpreter's lock only here.
             None => backward(&self.0),
             Some(place) => {
-                py.detach(|| backward(&self.0));
+                py.released(|| backward(&self.0));
                 warn(py, Some(place))?;
             }
         }

@@ -7,6 +7,7 @@ use crate::{
     device::PyDevice,
     dtype::PyDType,
     error::OrRaise,
+    exit::Release,
     origin::here,
     tensor::{PyTensor, checked},
 };
@@ -54,7 +55,7 @@ pub(crate) fn move_tensors(
     dtype: Option<PyDType>,
 ) -> PyResult<()> {
     let all = Tensors::of(&tensors);
-    py.detach(|| {
+    py.released(|| {
         if let Some(dtype) = dtype {
             all.to_dtype(dtype.0)?;
         }
@@ -67,7 +68,7 @@ pub(crate) fn move_tensors(
 #[pyfunction]
 pub(crate) fn realize(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>) -> PyResult<()> {
     let all = crate::arguments::tensors(&tensors);
-    py.detach(|| Tensor::realize_all(&all.iter().collect::<Vec<_>>())).or_raise(py)
+    py.released(|| Tensor::realize_all(&all.iter().collect::<Vec<_>>())).or_raise(py)
 }
 
 /// Forgets the gradients of tensors.

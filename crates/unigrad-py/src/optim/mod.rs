@@ -6,13 +6,14 @@
 use crate::{
     arguments::tensors,
     autograd,
+    callback::carried,
     error::{OrRaise, argument},
+    exit::Release,
     origin::here,
     tensor::{PyTensor, checked},
 };
 use pyo3::{prelude::*, types::PyDict};
 use std::{
-    cell::RefCell,
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, TryLockError},
 };
@@ -27,11 +28,6 @@ use unigrad::{
 pub(crate) mod _optim {
     #[pymodule_export]
     use super::{PyOptimizer, PyScaler};
-}
-
-/// The error of a closure of Python, on its way through the crates.
-pub(crate) fn carried(error: &PyErr) -> Error {
-    Error::argument(format!("the closure raised {error}"), "see the exception that it raised")
 }
 
 /// An update rule over groups of parameters.
@@ -70,7 +66,7 @@ impl PyOptimizer {
             Some((_, a, b)) => Some((None, Some(SamSettings { rho: a, adaptive: b != 0.0 }))),
         };
         let _here = here(py);
-        let made = py.detach(|| {
+        let made = py.released(|| {
             let descent = Descent::new(groups)?;
             match around {
                 Some((Some(slow), _)) => descent.lookahead(slow),
@@ -84,41 +80,33 @@ impl PyOptimizer {
     /// Other settings of a group, from the next step on.
     fn set(&self, py: Python<'_>, group: usize, settings: &str) -> PyResult<()> {
         let settings = OptimizerSpec::from_json(settings).or_raise(py)?;
-        py.detach(|| self.lock()?.set(group, settings)).or_raise(py)
+        py.released(|| self.lock()?.set(group, settings)).or_raise(py)
     }
 
     /// One step by the gradients that `backward` left.
     fn step(&self, py: Python<'_>) -> PyResult<()> {
         let _here = here(py);
-        py.detach(|| self.lock()?.step()).or_raise(py)
+        py.released(|| self.lock()?.step()).or_raise(py)
     }
 
     /// Whether a step needs a closure.
     fn needs_closure(&self, py: Python<'_>) -> PyResult<bool> {
-        py.detach(|| self.lock().map(|optimizer| optimizer.needs_closure())).or_raise(py)
+        py.released(|| self.lock().map(|optimizer| optimizer.needs_closure())).or_raise(py)
     }
 
     /// One step by a function that computes the loss; what it calls of `backward` keeps the graph, which is differentiated again.
     fn step_by(&self, py: Python<'_>, closure: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-        let raised: RefCell<Option<PyErr>> = RefCell::new(None);
-        let result = (|| {
+        let step = || {
             let mut optimizer = self.lock()?;
             let _here = here(py);
             let mut forward = || {
                 let _keeps = autograd::retain();
                 let loss = closure.call0().and_then(|loss| Ok(loss.extract::<PyRef<'_, PyTensor>>()?.tensor().clone()));
-                loss.map(|loss| (loss, Vec::new())).map_err(|error| {
-                    let told = carried(&error);
-                    raised.replace(Some(error));
-                    told
-                })
+                loss.map(|loss| (loss, Vec::new())).map_err(|error| carried("the closure", error))
             };
             optimizer.minimize_by(&mut forward)
-        })();
-        match (result, raised.into_inner()) {
-            (_, Some(error)) => Err(error),
-            (result, None) => checked(py, result.or_raise(py)?.detach()),
-        }
+        };
+        checked(py, step().or_raise(py)?.detach())
     }
 
     /// One step down a loss that is differentiated here.
@@ -126,35 +114,35 @@ impl PyOptimizer {
     fn minimize(&self, py: Python<'_>, loss: &PyTensor) -> PyResult<()> {
         let _here = here(py);
         let loss = loss.tensor();
-        py.detach(|| self.lock()?.minimize(loss, &[])).or_raise(py)
+        py.released(|| self.lock()?.minimize(loss, &[])).or_raise(py)
     }
 
     /// Renews Sophia's estimate.
     fn update_hessian(&self, py: Python<'_>, loss: &PyTensor, hutchinson: bool) -> PyResult<()> {
         let _here = here(py);
         let loss = loss.tensor();
-        py.detach(|| self.lock()?.update_hessian(loss, hutchinson)).or_raise(py)
+        py.released(|| self.lock()?.update_hessian(loss, hutchinson)).or_raise(py)
     }
 
     /// Values of training, or those in use.
     fn set_training(&self, py: Python<'_>, training: bool) -> PyResult<()> {
-        py.detach(|| self.lock()?.set_training(training)).or_raise(py)
+        py.released(|| self.lock()?.set_training(training)).or_raise(py)
     }
 
     /// Steps so far.
     fn n_steps(&self, py: Python<'_>) -> PyResult<u64> {
-        py.detach(|| self.lock().map(|optimizer| optimizer.n_steps())).or_raise(py)
+        py.released(|| self.lock().map(|optimizer| optimizer.n_steps())).or_raise(py)
     }
 
     /// Bytes of state.
     fn state_bytes(&self, py: Python<'_>) -> PyResult<usize> {
-        py.detach(|| self.lock().map(|optimizer| optimizer.state_bytes())).or_raise(py)
+        py.released(|| self.lock().map(|optimizer| optimizer.state_bytes())).or_raise(py)
     }
 
     /// Tensors of state on the CPU, by name, and the count of steps.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<State<'py>> {
         let (state, steps) = py
-            .detach(|| {
+            .released(|| {
                 let optimizer = self.lock()?;
                 Ok::<_, Error>((optimizer.state_dict()?, optimizer.n_steps()))
             })
@@ -165,13 +153,13 @@ impl PyOptimizer {
     /// Goes on from a state.
     fn load_state(&self, py: Python<'_>, state: &Bound<'_, PyDict>, n_steps: u64) -> PyResult<()> {
         let state = from_dict(py, state)?;
-        py.detach(|| self.lock()?.load_state_dict(&state, n_steps)).or_raise(py)
+        py.released(|| self.lock()?.load_state_dict(&state, n_steps)).or_raise(py)
     }
 }
 
 /// Tensors of the host as tensors on the CPU.
 pub(crate) fn to_dict<'py>(py: Python<'py>, state: &BTreeMap<String, HostTensor>) -> PyResult<Bound<'py, PyDict>> {
-    let device = py.detach(|| unigrad::device::Device::open("cpu")).or_raise(py)?;
+    let device = py.released(|| unigrad::device::Device::open("cpu")).or_raise(py)?;
     let all = PyDict::new(py);
     for (name, host) in state {
         let tensor = Tensor::from_bytes(&host.bytes, host.shape.as_slice(), host.dtype, &device);
@@ -189,7 +177,7 @@ pub(crate) fn from_dict(py: Python<'_>, state: &Bound<'_, PyDict>) -> PyResult<B
             _ => return Err(argument(py, "a state with other things than tensors by name", "give a dict of names and tensors")),
         };
         let tensor = tensor.tensor();
-        let bytes = py.detach(|| tensor.to_bytes()).or_raise(py)?;
+        let bytes = py.released(|| tensor.to_bytes()).or_raise(py)?;
         all.insert(name, HostTensor { dtype: tensor.dtype(), shape: tensor.shape(), bytes });
     }
     Ok(all)
@@ -217,7 +205,7 @@ impl PyScaler {
         growth_interval: u64,
     ) -> PyResult<PyScaler> {
         let options = ScalerOptions { init_scale, growth_factor, backoff_factor, growth_interval };
-        Ok(PyScaler(Mutex::new(py.detach(|| GradScaler::new(options, &device.0)).or_raise(py)?)))
+        Ok(PyScaler(Mutex::new(py.released(|| GradScaler::new(options, &device.0)).or_raise(py)?)))
     }
 
     fn scale(&self, py: Python<'_>, loss: &PyTensor) -> PyResult<PyTensor> {
@@ -226,25 +214,25 @@ impl PyScaler {
 
     fn unscale(&self, py: Python<'_>, optimizer: &PyOptimizer) -> PyResult<()> {
         let _here = here(py);
-        py.detach(|| self.lock().unscale(&*optimizer.lock()?)).or_raise(py)
+        py.released(|| self.lock().unscale(&*optimizer.lock()?)).or_raise(py)
     }
 
     fn step(&self, py: Python<'_>, optimizer: &PyOptimizer) -> PyResult<()> {
         let _here = here(py);
-        py.detach(|| self.lock().step(&mut *optimizer.lock()?)).or_raise(py)
+        py.released(|| self.lock().step(&mut *optimizer.lock()?)).or_raise(py)
     }
 
     fn get_scale(&self, py: Python<'_>) -> PyResult<f64> {
-        py.detach(|| self.lock().get_scale()).or_raise(py)
+        py.released(|| self.lock().get_scale()).or_raise(py)
     }
 
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let state = py.detach(|| self.lock().state_dict()).or_raise(py)?;
+        let state = py.released(|| self.lock().state_dict()).or_raise(py)?;
         to_dict(py, &state)
     }
 
     fn load_state(&self, py: Python<'_>, state: &Bound<'_, PyDict>) -> PyResult<()> {
         let state = from_dict(py, state)?;
-        py.detach(|| self.lock().load_state_dict(&state)).or_raise(py)
+        py.released(|| self.lock().load_state_dict(&state)).or_raise(py)
     }
 }

@@ -7,6 +7,7 @@
 use crate::{
     arguments::is_list,
     error::{OrRaise, argument},
+    exit::Release,
     tensor::PyTensor,
 };
 use pyo3::{
@@ -192,8 +193,8 @@ fn of_array(given: &Bound<'_, PyAny>, device: Device) -> PyResult<Tensor> {
     {
         return Ok(of_array(&one, device)?.reshape(Vec::<i64>::new()));
     }
-    // SAFETY: an attached interpreter, and a live object.
-    if unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1 {
+    // SAFETY: an attached interpreter, and a live object. CuPy's arrays have a buffer in name only.
+    if unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1 && !crate::exchange::is_on_cuda(given) {
         return of_buffer(&PyUntypedBuffer::get(given)?, py, device);
     }
     if let Some(tensor) = crate::exchange::read(given, device)? {
@@ -262,7 +263,7 @@ fn of_buffer(buffer: &PyUntypedBuffer, py: Python<'_>, device: Device) -> PyResu
     } else {
         gather(buffer, &shape, &mut bytes);
     }
-    let tensor = py.detach(|| Tensor::from_bytes(&bytes, shape, dtype, &device));
+    let tensor = py.released(|| Tensor::from_bytes(&bytes, shape, dtype, &device));
     match tensor.error() {
         Some(error) => Err(error).or_raise(py),
         None => Ok(tensor),

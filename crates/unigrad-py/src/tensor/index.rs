@@ -7,6 +7,7 @@ use super::{PyTensor, data, made};
 use crate::{
     arguments::{Other, of_argument},
     error::{OrRaise, argument},
+    exit::Release,
     origin::here,
 };
 use pyo3::{
@@ -133,7 +134,7 @@ impl PyTensor {
         if items.iter().any(|item| matches!(item, IndexItem::Tensor(index) if index.dtype() == DType::Bool)) {
             // Where a mask is true is read: the shape depends on it.
             let _here = here(py);
-            let result = py.detach(|| self.tensor().i(items));
+            let result = py.released(|| self.tensor().i(items));
             return super::checked(py, result);
         }
         made(py, || self.tensor().i(items))

@@ -22,6 +22,7 @@ use crate::{
     device::{self, PyDevice},
     dtype::PyDType,
     error::{self, OrRaise},
+    exit::Release,
     origin::here,
 };
 use pyo3::{
@@ -223,7 +224,7 @@ impl PyTensor {
     fn realize<'py>(slf: Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
         let py = slf.py();
         let tensor = slf.get().tensor();
-        py.detach(|| tensor.realize()).or_raise(py)?;
+        py.released(|| tensor.realize()).or_raise(py)?;
         Ok(slf)
     }
 
@@ -276,7 +277,7 @@ impl PyTensor {
     /// On the CPU.
     fn cpu(slf: Bound<'_, PyTensor>) -> PyResult<Py<PyTensor>> {
         let py = slf.py();
-        let device = py.detach(|| unigrad::device::Device::open("cpu")).or_raise(py)?;
+        let device = py.released(|| unigrad::device::Device::open("cpu")).or_raise(py)?;
         PyTensor::to(slf, &PyTuple::empty(py), Some(PyDevice(device)), None, false)
     }
 
@@ -304,7 +305,7 @@ impl PyTensor {
     #[expect(clippy::type_complexity, reason = "the protocol's own")]
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, PyDType, Vec<usize>, String, bool))> {
         let x = &self.0;
-        let bytes = py.detach(|| x.to_bytes()).or_raise(py)?;
+        let bytes = py.released(|| x.to_bytes()).or_raise(py)?;
         let device = x.device().or_raise(py)?.to_string();
         let rebuild = py.import("unigrad._unigrad")?.getattr("_rebuild")?;
         Ok((rebuild, (PyBytes::new(py, &bytes), PyDType(x.dtype()), x.shape(), device, x.is_variable() && !x.is_frozen())))

@@ -3,7 +3,7 @@
 //! Always: beside a tensor stand tensors, numbers, and arrays of other libraries, on either side; for anything else Python asks the other object.
 
 use super::{PyTensor, made};
-use crate::{arguments::Other, error::OrRaise};
+use crate::{arguments::Other, error::OrRaise, exit::Release};
 use pyo3::{
     IntoPyObjectExt,
     basic::CompareOp,
@@ -270,7 +270,7 @@ impl PyTensor {
             return Err(crate::error::argument(py, message, help));
         }
         let dtype = x.dtype();
-        let bytes = py.detach(|| x.to_bytes()).or_raise(py)?;
+        let bytes = py.released(|| x.to_bytes()).or_raise(py)?;
         Ok(super::read::scalar(dtype, &bytes))
     }
 }

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     arguments::{dim_or_axis, one_dim},
     dtype::PyDType,
+    exit::Release,
 };
 use pyo3::{IntoPyObjectExt, prelude::*, types::PyTuple};
 
@@ -100,10 +101,10 @@ impl PyTensor {
         let x = self.tensor();
         let _here = crate::origin::here(py);
         if !return_inverse && !return_counts {
-            let values = py.detach(|| x.unique());
+            let values = py.released(|| x.unique());
             return super::checked(py, values)?.into_bound_py_any(py);
         }
-        let (values, inverse, counts) = py.detach(|| x.unique_with());
+        let (values, inverse, counts) = py.released(|| x.unique_with());
         let mut parts = vec![super::checked(py, values)?];
         if return_inverse {
             parts.push(super::checked(py, inverse)?);

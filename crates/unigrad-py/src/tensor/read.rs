@@ -3,7 +3,7 @@
 //! Always: the interpreter's lock is free while the device computes. Lists are nested as the shape is.
 
 use super::PyTensor;
-use crate::{dtype, error::OrRaise, error::argument};
+use crate::{dtype, error::OrRaise, error::argument, exit::Release};
 use pyo3::{
     IntoPyObjectExt,
     exceptions::PyTypeError,
@@ -59,14 +59,14 @@ impl PyTensor {
     /// The values as nested lists of Python's numbers; of a tensor without axes the number.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let x = self.tensor();
-        let bytes = py.detach(|| x.to_bytes()).or_raise(py)?;
+        let bytes = py.released(|| x.to_bytes()).or_raise(py)?;
         nested(py, x.dtype(), &bytes, &x.shape())
     }
 
     /// The bytes of the elements in row-major order.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let x = self.tensor();
-        Ok(PyBytes::new(py, &py.detach(|| x.to_bytes()).or_raise(py)?))
+        Ok(PyBytes::new(py, &py.released(|| x.to_bytes()).or_raise(py)?))
     }
 
     /// The values as an array of NumPy.
@@ -80,7 +80,7 @@ impl PyTensor {
         if x.needs_grad() {
             return Err(argument(py, "numpy() of a tensor that requires a gradient", "`detach()` it first"));
         }
-        let bytes = py.detach(|| x.to_bytes()).or_raise(py)?;
+        let bytes = py.released(|| x.to_bytes()).or_raise(py)?;
         let numpy = py.import("numpy")?;
         let kwargs = PyDict::new(py);
         kwargs.set_item("dtype", dtype::name_of(dtype))?;

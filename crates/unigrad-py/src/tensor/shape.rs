@@ -5,6 +5,7 @@ use crate::{
     arguments::{Ints, PyAxes, Sizes, dim_or_axis, of_argument, one_dim, size, spread},
     dtype::PyDType,
     error::argument,
+    exit::Release,
 };
 use pyo3::{exceptions::PyTypeError, prelude::*, types::PyTuple};
 use unigrad::tensor::DType;
@@ -170,7 +171,7 @@ impl PyTensor {
         if let Ok(counts) = repeats.cast::<PyTensor>() {
             let counts = counts.get().tensor();
             let _here = crate::origin::here(py);
-            let result = py.detach(|| x.repeat_interleave_by(counts, dim));
+            let result = py.released(|| x.repeat_interleave_by(counts, dim));
             return checked(py, result);
         }
         let times = size(of_argument(py, "repeats", repeats.extract())?)?;
@@ -399,7 +400,7 @@ impl PyTensor {
     /// The elements where a mask is true, as one axis.
     fn masked_select(&self, py: Python<'_>, mask: &PyTensor) -> PyResult<PyTensor> {
         let _here = crate::origin::here(py);
-        let result = py.detach(|| self.tensor().masked_select(mask.tensor()));
+        let result = py.released(|| self.tensor().masked_select(mask.tensor()));
         checked(py, result)
     }
 
@@ -408,7 +409,7 @@ impl PyTensor {
     fn nonzero<'py>(&self, py: Python<'py>, as_tuple: bool) -> PyResult<Bound<'py, PyAny>> {
         let _here = crate::origin::here(py);
         let x = self.tensor();
-        let rows = py.detach(|| x.nonzero());
+        let rows = py.released(|| x.nonzero());
         if as_tuple {
             return Ok(tuple(py, || rows.unbind(1))?.into_any());
         }

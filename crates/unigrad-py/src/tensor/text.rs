@@ -2,6 +2,7 @@
 
 use super::PyTensor;
 use crate::dtype::name_of;
+use crate::exit::Release;
 use pyo3::prelude::*;
 use unigrad::tensor::DType;
 
@@ -15,7 +16,7 @@ impl PyTensor {
     fn __repr__(&self, py: Python<'_>) -> String {
         const HEAD: &str = "tensor(";
         let x = self.tensor();
-        let values = py.detach(|| x.to_string());
+        let values = py.released(|| x.to_string());
         // Truth values as Python writes them.
         let values = if x.dtype() == DType::Bool { values.replace("true", "True").replace("false", "False") } else { values };
         let mut text = format!("{HEAD}{}", values.replace('\n', &format!("\n{}", " ".repeat(HEAD.len()))));

@@ -1,6 +1,6 @@
 //! Callbacks of Python in a run of the crates.
 
-use super::learner::Raised;
+use crate::callback::carried;
 use pyo3::{prelude::*, types::PyDict};
 use std::{
     collections::BTreeMap,
@@ -74,7 +74,6 @@ pub(crate) fn told(ended: &Ended) -> String {
 /// An object of Python with methods of a callback.
 pub(crate) struct PyCallback {
     pub(crate) object: Py<PyAny>,
-    pub(crate) raised: Raised,
 }
 
 impl PyCallback {
@@ -100,7 +99,7 @@ impl PyCallback {
             match outcome() {
                 Ok(Some(why)) => run.stop(why),
                 Ok(None) => {}
-                Err(error) => return Err(self.raised.keep(error)),
+                Err(error) => return Err(carried("a callback", error)),
             }
             Ok(())
         })
@@ -149,7 +148,7 @@ impl Callback for PyCallback {
                     Err(_) => Ok(BTreeMap::new()),
                 }
             };
-            texts().map(|texts| texts.iter().for_each(|(name, text)| saved.set(name, text))).map_err(|error| self.raised.keep(error))
+            texts().map(|texts| texts.iter().for_each(|(name, text)| saved.set(name, text))).map_err(|error| carried("a callback", error))
         })
     }
 
@@ -161,7 +160,7 @@ impl Callback for PyCallback {
                 saved.values.iter().try_for_each(|(name, text)| texts.set_item(name, text))?;
                 function.call1((texts,)).map(drop)
             };
-            load().map_err(|error| self.raised.keep(error))
+            load().map_err(|error| carried("a callback", error))
         })
     }
 }

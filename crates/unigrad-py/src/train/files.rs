@@ -2,6 +2,7 @@
 
 use crate::{
     error::{OrRaise, argument},
+    exit::Release,
     optim::{from_dict, to_dict},
     tensor::{PyTensor, checked},
 };
@@ -16,7 +17,7 @@ use unigrad::{
 /// The tensors of a file (safetensors, an index of several, PyTorch's, NPY, NPZ) on the CPU, and the strings beside them.
 #[pyfunction]
 pub(crate) fn load_tensors<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Bound<'py, PyDict>, BTreeMap<String, String>)> {
-    let archive = py.detach(|| Archive::open(&path)).or_raise(py)?;
+    let archive = py.released(|| Archive::open(&path)).or_raise(py)?;
     Ok((to_dict(py, &archive.tensors)?, archive.metadata))
 }
 
@@ -31,12 +32,12 @@ pub(crate) fn save_tensors(
 ) -> PyResult<()> {
     let archive = Archive { tensors: from_dict(py, tensors)?, metadata };
     match format {
-        "npz" => py.detach(|| archive.save_npz(&path, false)).or_raise(py),
+        "npz" => py.released(|| archive.save_npz(&path, false)).or_raise(py),
         "npy" => match archive.tensors.values().next().filter(|_| archive.tensors.len() == 1) {
-            Some(tensor) => py.detach(|| tensor.save_npy(&path)).or_raise(py),
+            Some(tensor) => py.released(|| tensor.save_npy(&path)).or_raise(py),
             None => Err(argument(py, "an NPY file of several tensors, or of none", "give one tensor, or save an NPZ file")),
         },
-        _ => py.detach(|| archive.save(&path)).or_raise(py),
+        _ => py.released(|| archive.save(&path)).or_raise(py),
     }
 }
 
@@ -47,7 +48,7 @@ type Parts = ((PyTensor, PyTensor), (PyTensor, PyTensor));
 #[pyo3(signature = (device=None))]
 pub(crate) fn digits(py: Python<'_>, device: Option<crate::device::PyDevice>) -> PyResult<Parts> {
     let device = crate::device::or_default(py, device)?;
-    let split = py.detach(unigrad::data::digits).or_raise(py)?;
+    let split = py.released(unigrad::data::digits).or_raise(py)?;
     let part = |images: &Images| -> PyResult<(PyTensor, PyTensor)> {
         let pixels: Vec<f32> = images.pixels.iter().map(|pixel| f32::from(*pixel) / f32::from(images.white.max(1))).collect();
         let labels: Vec<i64> = images.labels.iter().map(|label| i64::from(*label)).collect();

@@ -2,13 +2,9 @@
 //!
 //! Always: an exception of Python ends the run, and is what `fit` raises. The interpreter's lock is free while a step is planned, compiled and run.
 
-use crate::{
-    nn::Tensors,
-    optim::{PyOptimizer, carried},
-    tensor::PyTensor,
-};
+use crate::{callback::carried, exit::Release, nn::Tensors, optim::PyOptimizer, tensor::PyTensor};
 use pyo3::prelude::*;
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::collections::BTreeMap;
 use unigrad::{
     Error, Result,
     data::Source,
@@ -17,24 +13,6 @@ use unigrad::{
     train::{Learner, Outcome, StepSettings, descend},
 };
 
-/// The first exception of a run.
-#[derive(Clone, Default)]
-pub(crate) struct Raised(Rc<RefCell<Option<PyErr>>>);
-
-impl Raised {
-    /// Keeps an exception; the error that carries it through the crates.
-    pub(crate) fn keep(&self, error: PyErr) -> Error {
-        let told = carried(&error);
-        self.0.borrow_mut().get_or_insert(error);
-        told
-    }
-
-    /// The exception, if there was one.
-    pub(crate) fn take(&self) -> Option<PyErr> {
-        self.0.borrow_mut().take()
-    }
-}
-
 /// An optimizer of Python.
 pub(crate) struct Released(pub(crate) Py<PyOptimizer>);
 
@@ -42,7 +20,7 @@ impl Released {
     fn with<T: Send>(&self, work: impl FnOnce(&mut dyn Optimize) -> Result<T> + Send) -> Result<T> {
         Python::attach(|py| {
             let optimizer = self.0.bind(py).get();
-            py.detach(|| work(&mut *optimizer.lock()?))
+            py.released(|| work(&mut *optimizer.lock()?))
         })
     }
 }
@@ -132,13 +110,14 @@ pub(crate) struct PyLearner {
     pub(crate) before: Py<PyAny>,
     pub(crate) tensors: Tensors,
     pub(crate) optimizer: Released,
-    pub(crate) raised: Raised,
+    /// Why the model did not go over to training or out of it; the next step says it.
+    pub(crate) failed: Option<Error>,
 }
 
 type Given<'py> = (PyRef<'py, PyTensor>, usize, Vec<(PyRef<'py, PyTensor>, PyRef<'py, PyTensor>)>);
 
 impl PyLearner {
-    fn forward(step: &Py<PyAny>, raised: &Raised, batch: &Py<PyAny>, training: bool) -> Result<Outcome> {
+    fn forward(step: &Py<PyAny>, batch: &Py<PyAny>, training: bool) -> Result<Outcome> {
         Python::attach(|py| {
             let run = || -> PyResult<Outcome> {
                 py.check_signals()?;
@@ -150,7 +129,7 @@ impl PyLearner {
                 }
                 Ok(outcome)
             };
-            run().map_err(|error| raised.keep(error))
+            run().map_err(|error| carried("the step", error))
         })
     }
 }
@@ -165,7 +144,7 @@ impl Learner for PyLearner {
     fn set_training(&mut self, training: bool) {
         Python::attach(|py| {
             if let Err(error) = self.train.bind(py).call1((training,)) {
-                self.raised.keep(error);
+                self.failed = Some(carried("train", error));
             }
         });
     }
@@ -179,17 +158,19 @@ impl Learner for PyLearner {
     }
 
     fn train_step(&mut self, batches: &[Py<PyAny>], settings: &StepSettings) -> Result<Outcome> {
-        Python::attach(|py| self.before.bind(py).call0().map(drop).map_err(|error| self.raised.keep(error)))?;
+        self.failed.take().map_or(Ok(()), Err)?;
+        Python::attach(|py| self.before.bind(py).call0().map(drop).map_err(|error| carried("the optimizer", error)))?;
         let buffers: Vec<Tensor> = match batches {
             [_] => Vec::new(),
             _ => self.tensors.buffers.iter().map(|(_, tensor)| tensor.clone()).collect(),
         };
-        let (step, raised) = (&self.step, &self.raised);
-        descend(&mut self.optimizer, &buffers, batches, settings, |batch| PyLearner::forward(step, raised, batch, true))
+        let step = &self.step;
+        descend(&mut self.optimizer, &buffers, batches, settings, |batch| PyLearner::forward(step, batch, true))
     }
 
     fn evaluate(&mut self, batch: &Py<PyAny>) -> Result<Outcome> {
-        no_grad(|| PyLearner::forward(&self.step, &self.raised, batch, false))
+        self.failed.take().map_or(Ok(()), Err)?;
+        no_grad(|| PyLearner::forward(&self.step, batch, false))
     }
 }
 
@@ -198,7 +179,6 @@ pub(crate) struct PySource {
     pub(crate) loader: Py<PyAny>,
     pub(crate) n_batches: usize,
     pub(crate) n_items: usize,
-    pub(crate) raised: Raised,
 }
 
 impl Source for PySource {
@@ -220,7 +200,7 @@ impl Source for PySource {
             }
             Ok(loader.call_method0("__iter__")?.unbind())
         };
-        let iterator = Python::attach(|py| begin(py).map_err(|error| self.raised.keep(error)))?;
+        let iterator = Python::attach(|py| begin(py).map_err(|error| carried("the loader", error)))?;
         let mut ended = false;
         let all = std::iter::from_fn(move || {
             if ended {
@@ -231,7 +211,7 @@ impl Source for PySource {
                 match next {
                     Ok(batch) => Some(Ok(batch.unbind())),
                     Err(error) if error.is_instance_of::<pyo3::exceptions::PyStopIteration>(py) => None,
-                    Err(error) => Some(Err(self.raised.keep(error))),
+                    Err(error) => Some(Err(carried("the loader", error))),
                 }
             });
             ended = !matches!(next, Some(Ok(_)));

@@ -2,6 +2,7 @@
 
 use crate::{
     error::{OrRaise, argument},
+    exit::Release,
     tensor::{PyTensor, checked},
 };
 use pyo3::prelude::*;
@@ -137,11 +138,11 @@ impl PyMetric {
 
     fn update(&self, py: Python<'_>, prediction: &PyTensor, target: &PyTensor) -> PyResult<()> {
         let (prediction, target) = (prediction.tensor(), target.tensor());
-        py.detach(|| self.lock().update(prediction, target)).or_raise(py)
+        py.released(|| self.lock().update(prediction, target)).or_raise(py)
     }
 
     fn value(&self, py: Python<'_>) -> PyResult<f64> {
-        py.detach(|| self.lock().value()).or_raise(py)
+        py.released(|| self.lock().value()).or_raise(py)
     }
 
     fn reset(&self) {
@@ -171,18 +172,18 @@ impl PyConfusion {
 
     fn update(&self, py: Python<'_>, prediction: &PyTensor, target: &PyTensor) -> PyResult<()> {
         let (prediction, target) = (prediction.tensor(), target.tensor());
-        py.detach(|| self.lock().update(prediction, target)).or_raise(py)
+        py.released(|| self.lock().update(prediction, target)).or_raise(py)
     }
 
     /// A row for each label, a column for each prediction.
     fn counts(&self, py: Python<'_>) -> PyResult<Vec<Vec<u64>>> {
-        let confusion = py.detach(|| self.lock().confusion()).or_raise(py)?;
+        let confusion = py.released(|| self.lock().confusion()).or_raise(py)?;
         let n = confusion.n_classes();
         Ok((0..n).map(|label| (0..n).map(|predicted| confusion.count(label, predicted)).collect()).collect())
     }
 
     fn iou(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
-        py.detach(|| self.lock().iou()).or_raise(py)
+        py.released(|| self.lock().iou()).or_raise(py)
     }
 
     fn reset(&self) {
@@ -253,7 +254,7 @@ impl PyMeanAveragePrecision {
         of_boxes(boxes, "boxes")?;
         of_boxes(true_boxes, "true_boxes")?;
         let all = [boxes, scores, labels, true_boxes, true_labels].map(PyTensor::tensor);
-        py.detach(|| {
+        py.released(|| {
             let [boxes, scores, labels, true_boxes, true_labels] = all;
             let found = nn::Detections::read(boxes, scores, labels)?;
             let there = nn::Objects { crowd, areas, ..nn::Objects::read(true_boxes, true_labels)? };
@@ -264,7 +265,7 @@ impl PyMeanAveragePrecision {
 
     /// What COCO's program prints, by name, and the average of each class.
     fn value(&self, py: Python<'_>) -> (BTreeMap<&'static str, f64>, BTreeMap<i64, f64>) {
-        let value = py.detach(|| self.lock().value());
+        let value = py.released(|| self.lock().value());
         let named = BTreeMap::from([
             ("map", value.map),
             ("map_50", value.map_50),

@@ -3,6 +3,7 @@
 use crate::{
     device::PyDevice,
     error::OrRaise,
+    exit::Release,
     origin::here,
     tensor::{PyTensor, checked},
 };
@@ -45,7 +46,7 @@ impl PyNetwork {
         let architecture = Architecture::from_json(architecture).or_raise(py)?;
         let device = crate::device::or_default(py, device)?;
         let _here = here(py);
-        let made = py.detach(|| Network::from_architecture(architecture, seed, &device));
+        let made = py.released(|| Network::from_architecture(architecture, seed, &device));
         Ok(PyNetwork(Mutex::new(made.or_raise(py)?)))
     }
 
@@ -54,11 +55,11 @@ impl PyNetwork {
     #[pyo3(signature = (path, device=None))]
     fn load(py: Python<'_>, path: PathBuf, device: Option<PyDevice>) -> PyResult<PyNetwork> {
         let device = crate::device::or_default(py, device)?;
-        Ok(PyNetwork(Mutex::new(py.detach(|| Network::load_on(&path, &device)).or_raise(py)?)))
+        Ok(PyNetwork(Mutex::new(py.released(|| Network::load_on(&path, &device)).or_raise(py)?)))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.lock().save(&path)).or_raise(py)
+        py.released(|| self.lock().save(&path)).or_raise(py)
     }
 
     /// The description, in JSON.
@@ -106,19 +107,19 @@ impl PyNetwork {
     fn fit(&self, py: Python<'_>, inputs: &PyTensor, targets: &PyTensor, settings: &str) -> PyResult<(Figures, Figures)> {
         let config = unigrad::train::network::TrainingConfig::from_json(settings).or_raise(py)?;
         let (inputs, targets) = (inputs.tensor(), targets.tensor());
-        let history = py.detach(|| self.lock().train(inputs, targets, &config)).or_raise(py)?;
+        let history = py.released(|| self.lock().train(inputs, targets, &config)).or_raise(py)?;
         Ok((history.train_metrics, history.val_metrics))
     }
 
     fn evaluate(&self, py: Python<'_>, inputs: &PyTensor, targets: &PyTensor) -> PyResult<BTreeMap<String, f64>> {
         let (inputs, targets) = (inputs.tensor(), targets.tensor());
-        py.detach(|| self.lock().evaluate(inputs, targets)).or_raise(py)
+        py.released(|| self.lock().evaluate(inputs, targets)).or_raise(py)
     }
 
     /// `kind` is "scores", "probabilities" or "classes".
     fn predict(&self, py: Python<'_>, inputs: &PyTensor, kind: &str) -> PyResult<PyTensor> {
         let inputs = inputs.tensor();
-        let made = py.detach(|| {
+        let made = py.released(|| {
             let mut network = self.lock();
             match kind {
                 "probabilities" => network.predict_probabilities(inputs),

@@ -1,6 +1,7 @@
 //! Where the time of a program goes.
 
 use crate::error::{OrRaise, argument};
+use crate::exit::Release;
 use pyo3::{prelude::*, types::PyTuple};
 use std::{
     path::PathBuf,
@@ -44,7 +45,7 @@ impl PyProfiler {
             if matches!(*state, State::Running(_)) {
                 return Err(argument(py, "a profile that has begun already", "make another one"));
             }
-            *state = State::Running(py.detach(Profiler::start).or_raise(py)?);
+            *state = State::Running(py.released(Profiler::start).or_raise(py)?);
         }
         Ok(slf)
     }
@@ -53,7 +54,7 @@ impl PyProfiler {
     fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) -> PyResult<()> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let State::Running(profiler) = std::mem::replace(&mut *state, State::Idle) {
-            *state = State::Done(Box::new(py.detach(|| profiler.stop()).or_raise(py)?));
+            *state = State::Done(Box::new(py.released(|| profiler.stop()).or_raise(py)?));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::{
     callbacks::{PyCallback, figures, native, told},
-    learner::{PyLearner, PySource, Raised, Released},
+    learner::{PyLearner, PySource, Released},
     metrics::PyMetric,
 };
 use crate::{
@@ -112,7 +112,6 @@ pub(crate) fn fit<'py>(
     device: PyDevice,
     settings: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let raised = Raised::default();
     let owned = |all: &Named<'_>| all.iter().map(|(name, tensor)| (name.clone(), tensor.tensor().clone())).collect();
     let tensors = Tensors { parameters: owned(&parameters), buffers: owned(&buffers) };
     let mut trainer = trainer(py, device, settings)?;
@@ -127,17 +126,14 @@ pub(crate) fn fit<'py>(
         };
         trainer = match built_in {
             Some(add) => add(trainer),
-            None => trainer.callback(PyCallback { object: callback.unbind(), raised: raised.clone() }),
+            None => trainer.callback(PyCallback { object: callback.unbind() }),
         };
     }
-    let mut learner = PyLearner { step, train: train_mode, before, tensors, optimizer: Released(optimizer), raised: raised.clone() };
-    let source = |(loader, n_batches, n_items): (Py<PyAny>, usize, usize)| PySource { loader, n_batches, n_items, raised: raised.clone() };
+    let mut learner = PyLearner { step, train: train_mode, before, tensors, optimizer: Released(optimizer), failed: None };
+    let source = |(loader, n_batches, n_items): (Py<PyAny>, usize, usize)| PySource { loader, n_batches, n_items };
     let (train, validation) = (source(train), validation.map(source));
     let result = trainer.fit(&mut learner, &train, validation.as_ref().map(|source| source as &dyn Source<Batch = Py<PyAny>>));
-    if let Some(error) = raised.take() {
-        return Err(error);
-    }
-    let run = result.or_raise(py)?;
+    let run = learner.failed.take().map_or(result, Err).or_raise(py)?;
     let all = PyDict::new(py);
     all.set_item("history", figures(&run.history))?;
     all.set_item("lr", run.history.lr.clone())?;

@@ -113,13 +113,28 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
     Ok(())
 }
 
+/// Launches that a device which works on its own is given between two looks at whether the work is to end.
+const LAUNCHES_A_LOOK: usize = 64;
+
 /// Runs the plan's launches.
 fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>], overwrites: &[bool]) -> Result<(), Error> {
     let Ready { plan, sequence, is_long } = ready;
     // One launch at a time only where somebody looks at each.
     let (is_profiled, is_timed) = (profile::is_on(), debug().steps);
     let n = sequence.len();
-    let mut patience = if *is_long && device.completes_at_once() { Patience::new() } else { None };
+    let mut patience = if *is_long { Patience::new() } else { None };
+    // A device that works on its own takes launches until its queue is full, and then as it gets through them.
+    let at_a_time = match (is_profiled || is_timed, &patience) {
+        (true, _) => 1,
+        (false, None) => n,
+        (false, Some(_)) => {
+            if device.completes_at_once() {
+                1
+            } else {
+                LAUNCHES_A_LOOK
+            }
+        }
+    };
     let (mut next, mut tries) = (0, 0);
     let mut torn = Torn::default();
     while next < n {
@@ -127,7 +142,7 @@ fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>],
         if torn.0.is_empty() && patience.as_mut().is_some_and(Patience::is_over) {
             return Err(Error::Device(unigrad_device::Error::Cancelled { device: device.to_string() }));
         }
-        let which = next..if is_profiled || is_timed || patience.is_some() { next + 1 } else { n };
+        let which = next..(next + at_a_time).min(n);
         let begin = Timestamp::now();
         let run = || device.run(sequence, which.clone(), table, &capture.scalars);
         let result = if is_profiled {
