@@ -2,9 +2,10 @@
 //!
 //! In: work that blocks, or a driver's future. Out: a future of its result, for any executor.
 //! Always: the work begins at once, on a thread of its own, and goes on if the future is dropped. Where there are no threads, as in browsers,
-//! it is done at once; there only a driver's own future waits without blocking.
+//! it is done at once; there only a driver's own future waits without blocking. A process that ends waits for what goes on (`end.rs`).
 //! Never: needs a run-time library.
 
+use crate::end::Running;
 use std::{
     future::Future,
     pin::Pin,
@@ -53,7 +54,9 @@ pub fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     }
     let state = Arc::new(Mutex::new(State::Running(None)));
     let shared = Arc::clone(&state);
+    let running = Running::begin();
     std::thread::spawn(move || {
+        let _running = running;
         let result = work();
         let before = std::mem::replace(&mut *shared.lock().unwrap_or_else(PoisonError::into_inner), State::Done(Some(result)));
         if let State::Running(Some(waker)) = before {

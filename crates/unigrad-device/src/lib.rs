@@ -11,6 +11,7 @@ mod cancel;
 mod config;
 mod device;
 mod driver;
+mod end;
 mod error;
 mod exchange;
 mod message;

@@ -5,7 +5,7 @@
 //! software implementation of a GPU interface.
 //! Never: knows which drivers exist; the facade registers them.
 
-use crate::{Background, Config, Device, Driver, Error, Info, Link, OpenDevice, Power, Preference, in_background, tell};
+use crate::{Background, Config, Device, Driver, Error, Info, Link, OpenDevice, Power, Preference, end, in_background, tell};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -404,5 +404,6 @@ fn adopt(open: Arc<dyn OpenDevice>, name: String) -> Result<Device, Error> {
     device.set_memory_cap(config.memory_cap);
     device.set_memory_pool(config.memory_pool);
     registry.open.push(device);
+    end::wait_for_devices();
     Ok(device)
 }
