@@ -4,8 +4,10 @@
 //! `compile-kernels` compiles what the tests render for devices that are not here; `check-platforms` type-checks drivers for systems that are not
 //! here; `tidy` checks what ARCHITECTURE.md promises.
 
+mod array_api;
 mod declared;
 mod docs;
+mod environment;
 mod fuzz;
 mod kernels;
 mod nvrtc;
@@ -45,6 +47,10 @@ cargo xtask wheel
     Builds the Python package for others to install, a wheel (for manylinux 2.28 on Linux) and a source distribution, in target/wheels; audits the
     wheel, installs it where nothing else is, and checks its size, its devices, its command and the time of its import. Minutes: a release build.
 
+cargo xtask array-api [--suite FOLDER]
+    Runs the public suite of the Python array API standard on the wheel in target/wheels, on the CPU and on OpenCL: how many tests were collected, skipped, run
+    and passed, and which failed. The suite is cloned, or copied from FOLDER. Minutes.
+
 cargo xtask check-platforms
     Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.
 
@@ -66,6 +72,7 @@ fn main() -> ExitCode {
         Some("test") => test::run(&arguments[1..]),
         Some("compile-kernels") => kernels::run(&arguments[1..]),
         Some("check-platforms") if arguments.len() == 1 => platforms::run(),
+        Some("array-api") => array_api::run(&arguments[1..]),
         Some("wheel") if arguments.len() == 1 => wheel::run(),
         Some("generate") if arguments.len() == 1 => docs::generate(),
         Some("tidy") if arguments.len() == 1 => tidy::run(),

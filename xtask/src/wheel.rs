@@ -5,11 +5,14 @@
 //! Always: the wheel is for manylinux 2.28 on Linux; it is tried in a fresh environment that has nothing but pip: without NumPy.
 //! Never: fails because Python or a package cannot be had: it says `SKIPPED` and why.
 
-use crate::source;
+use crate::{
+    environment::{self, End, done, said},
+    source,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::{Command, ExitCode},
     time::Instant,
 };
 
@@ -22,30 +25,13 @@ const MOST_MS: f64 = 80.0;
 /// The oldest systems that the wheel is for.
 const POLICY: &str = "manylinux_2_28";
 
-/// Why the task ended.
-enum End {
-    Skipped(String),
-    Failed(String),
-}
-
 pub(crate) fn run() -> ExitCode {
-    match all() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(End::Skipped(why)) => {
-            println!("SKIPPED: {why}");
-            ExitCode::SUCCESS
-        }
-        Err(End::Failed(why)) => {
-            println!("FAIL {why}");
-            ExitCode::FAILURE
-        }
-    }
+    environment::report(all())
 }
 
 fn all() -> Result<bool, End> {
     let folder = source::root().join("target/wheels");
-    let python = tools(&folder.join("tools"))?;
+    let python = environment::with(&folder.join("tools"), TOOLS)?;
     let bin = python.parent().map(Path::to_owned).unwrap_or_default();
     // What an earlier run left is not this one's.
     for old in files(&folder, "") {
@@ -110,26 +96,6 @@ fn check(what: &str, is_well: bool, how: &str) -> bool {
     is_well
 }
 
-/// The Python of an environment that has the tools.
-fn tools(folder: &Path) -> Result<PathBuf, End> {
-    let python = folder.join("bin/python");
-    let question = "import sys; print(sys.version_info >= (3, 11))";
-    if said(Command::new(&python).args(["-c", question])).is_none() {
-        let name = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"]
-            .into_iter()
-            .find(|name| said(Command::new(name).args(["-c", question])).as_deref() == Some("True"))
-            .ok_or_else(|| End::Skipped("there is no Python 3.11 or newer on the path".to_owned()))?;
-        if said(Command::new(name).args(["-m", "venv"]).arg(folder)).is_none() {
-            return Err(End::Skipped(format!("`{name} -m venv` makes no environment (Debian: apt-get install python3-venv)")));
-        }
-    }
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
-    match said(Command::new(&python).args(install).args(TOOLS)) {
-        Some(_) => Ok(python),
-        None => Err(End::Skipped(format!("pip cannot install {}", TOOLS.join(", ")))),
-    }
-}
-
 /// The tools stand first on the path.
 fn with_tools<'a>(command: &'a mut Command, bin: &Path) -> &'a mut Command {
     let path = std::env::var("PATH").unwrap_or_default();
@@ -140,17 +106,4 @@ fn with_tools<'a>(command: &'a mut Command, bin: &Path) -> &'a mut Command {
 fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     all.filter(|path| path.is_file() && path.to_string_lossy().ends_with(end)).collect()
-}
-
-fn said(command: &mut Command) -> Option<String> {
-    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok().filter(|output| output.status.success())?;
-    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-fn done(command: &mut Command, what: &str) -> Result<(), End> {
-    match command.stdin(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(End::Failed(format!("{what}: {status}"))),
-        Err(error) => Err(End::Failed(format!("{what}: {error}"))),
-    }
 }
