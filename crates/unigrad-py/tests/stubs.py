@@ -14,6 +14,8 @@ import inspect
 import sys
 from pathlib import Path
 
+import stubs_modules
+
 import unigrad
 
 HEADER = "# Made from the Rust declarations and the package by `cargo xtask generate`.\n\n"
@@ -297,6 +299,9 @@ def shortened(node):
 def main():
     raw, out = map(Path, sys.argv[1:3])
     files = {"_unigrad.pyi": native(raw), "micrograd.pyi": micrograd(raw), "__init__.pyi": package(out)}
+    for name in stubs_modules.MODULES:
+        path = out.joinpath(*name.split("."))
+        files[f"{path.relative_to(out)}/__init__.pyi" if path.is_dir() else f"{path.relative_to(out)}.pyi"] = stubs_modules.stub(name)
     different = []
     for name, text in files.items():
         text = HEADER + text.rstrip() + "\n"

@@ -12,6 +12,9 @@ import pytest
 
 import unigrad as ug
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import stubs_modules  # noqa: E402
+
 SOURCE = Path(os.environ.get("UNIGRAD_SOURCE", Path(__file__).parents[2]))
 STUBS = SOURCE / "python/unigrad"
 
@@ -38,7 +41,7 @@ def names(tree):
 
 def test_stubs_have_no_errors(tmp_path):
     pytest.importorskip("mypy")
-    files = [str(STUBS / name) for name in ["_unigrad.pyi", "micrograd.pyi", "__init__.pyi"]]
+    files = [str(path) for path in STUBS.rglob("*.pyi")]
     options = ["--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path)]
     environment = {**os.environ, "MYPYPATH": str(SOURCE / "python")}
     environment.pop("PYTHONPATH", None)
@@ -55,6 +58,11 @@ def test_every_public_name_is_in_a_stub():
     assert not {name for name in dir(ug.Tensor) if not name.startswith("_")} - set(names(tensor))
     known = set(names(ast.parse((STUBS / "micrograd.pyi").read_text())))
     assert set(ug.micrograd.__all__) <= known
+    for name in stubs_modules.MODULES:
+        module = importlib.import_module(f"unigrad.{name}")
+        path = STUBS.joinpath(*name.split("."))
+        stub = path / "__init__.pyi" if path.is_dir() else path.with_suffix(".pyi")
+        assert not set(getattr(module, "__all__", ())) - set(names(ast.parse(stub.read_text()))), name
 
 
 EXAMPLE = '''
@@ -94,6 +102,58 @@ for p in model.parameters():
     p.data -= 0.1 * p.grad
 '''
 
+NETWORK = '''
+from typing import Optional
+
+import unigrad as ug
+from unigrad import nn, optim
+from unigrad.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    def __init__(self, n_classes: int, p: float = 0.1) -> None:
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(1, 8, 3, padding="same"), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2))
+        self.drop = nn.Dropout(p)
+        self.head = nn.Linear(8 * 4 * 4, n_classes, bias=False)
+        self.scale = nn.Parameter(ug.ones(1))
+
+    def forward(self, x: ug.Tensor) -> ug.Tensor:
+        h: ug.Tensor = self.features(x)
+        return self.head(self.drop(h.flatten(1))) * self.scale
+
+
+class Batches(ug.train.Callback):
+    def on_step_end(self, run: object) -> None:
+        print(run)
+
+
+net = Net(10).train().to("cpu")
+optimizer = optim.AdamW(net.parameters(), lr=1e-3, betas=(0.9, 0.95))
+schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=10, eta_min=1e-5)
+loss_of = nn.CrossEntropyLoss(label_smoothing=0.1)
+x, y = ug.rand(64, 1, 8, 8), ug.randint(0, 10, (64,))
+loader = DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True)
+for inputs, labels in loader:
+    optimizer.zero_grad()
+    with ug.amp.autocast(dtype=ug.bfloat16):
+        loss = loss_of(net(inputs), labels)
+    loss.backward()
+    norm: ug.Tensor = nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+    schedule.step()
+state = net.state_dict()
+net.load_state_dict(state, strict=True)
+for name, parameter in net.named_parameters():
+    print(name, parameter.shape)
+accuracy = ug.metrics.Accuracy()
+accuracy.update(net.eval()(x), y)
+run = ug.Trainer(max_epochs=1, callbacks=[Batches()]).fit(net, loss_of, optimizer, loader)
+found: Optional[list[float]] = run.history["loss"]
+gradient = ug.func.grad(lambda a: (a * a).sum())(x)
+probabilities: ug.Tensor = nn.functional.softmax(net(x), dim=-1)
+'''
+
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
 def test_type_checkers_find_nothing_in_examples(checker, tmp_path):
@@ -101,13 +161,15 @@ def test_type_checkers_find_nothing_in_examples(checker, tmp_path):
         pytest.skip(f"{checker} is not installed")
     example = tmp_path / "example.py"
     example.write_text(EXAMPLE)
+    network = tmp_path / "network.py"
+    network.write_text(NETWORK)
     benchmark = SOURCE.parents[1] / "benchmarks/benchmark_gpu.py"
     # Stubs beside the sources, without what is built.
     environment = {**os.environ, "MYPYPATH": str(SOURCE / "python"), "PYTHONPATH": str(SOURCE / "python")}
     if checker == "mypy":
-        command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(example)]
+        command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(example), str(network)]
     else:
-        (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{SOURCE / "python"}"], "include": ["example.py"]}}')
+        (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{SOURCE / "python"}"], "include": ["example.py", "network.py"]}}')
         command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p", str(tmp_path)]
     checked = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=300)
     if checker == "pyright" and "node" in checked.stderr and checked.returncode not in (0, 1):

@@ -1,0 +1,87 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+
+grad: Any
+class FunctionContext:
+    """What :class:`Function` keeps from forward to backward."""
+    needs_input_grad: Any
+    def __init__(self, needs_input_grad: Any) -> None: ...
+    def save_for_backward(self, *tensors: Any) -> Any:
+        """Keeps tensors (or ``None``) for ``saved_tensors``."""
+        ...
+    @property
+    def saved_tensors(self) -> Any:
+        """What was saved, as a tuple."""
+        ...
+    def mark_non_differentiable(self, *outputs: Any) -> Any:
+        """No gradient comes from these results."""
+        ...
+    def set_materialize_grads(self, value: builtins.float) -> Any:
+        """Whether a result that no gradient arrives at has zeros for it (as it is), or ``None``."""
+        ...
+class Function:
+    """A function with its own gradient, as ``torch.autograd.Function``: ``forward(ctx, *args)`` and ``backward(ctx, *gradients)``, both static.
+
+        ``backward`` gets a gradient for each result and gives one, or ``None``, for each argument. Call it by ``apply``."""
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:
+        """The results: a tensor, or a tuple of them. Its ops are not differentiated."""
+        ...
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """A gradient, or ``None``, for each argument."""
+        ...
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """What the function gives for arguments: tensors, and values of any other kind."""
+        ...
+class CustomFunction:
+    """See :func:`custom_function`."""
+    def __init__(self, forward: Callable[..., Any], backward: Any=None) -> None: ...
+    def backward(self, function: Callable[..., Any]) -> Any:
+        """Sets the gradient; a decorator."""
+        ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+def custom_function(forward: Callable[..., Any], backward: Any=None) -> Any:
+    """A function with its own gradient: ``backward(inputs, output, dy)`` gives a gradient, or ``None``, for each argument of ``forward``.
+
+    Of several results ``output`` and ``dy`` are tuples. A decorator without ``backward``.
+
+    >>> import unigrad
+    >>> @unigrad.custom_function
+    ... def rounded(x):
+    ...     return x.round()
+    >>> @rounded.backward
+    ... def rounded_backward(inputs, output, dy):
+    ...     return dy
+    >>> x = unigrad.tensor([0.4, 1.6], requires_grad=True)
+    >>> rounded(x).sum().backward()
+    >>> x.grad.tolist()
+    [1.0, 1.0]"""
+    ...
+def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: builtins.bool | None=None, **kwargs: Any) -> Any:
+    """What ``function(*args, **kwargs)`` gives, without keeping what it computes: backward computes it again. Less memory for more work.
+
+    The function must compute the same each time (random numbers are drawn again equally) and read no values. Gradients arrive at the arguments and at
+    whatever else it uses. Running statistics of a module move once. ``use_reentrant`` is PyTorch's, and changes nothing.
+
+    >>> import unigrad
+    >>> w = unigrad.tensor([2.0, 3.0], requires_grad=True)
+    >>> unigrad.checkpoint(lambda x: x * w, unigrad.ones(2)).sum().backward()
+    >>> w.grad.tolist()
+    [1.0, 1.0]"""
+    ...

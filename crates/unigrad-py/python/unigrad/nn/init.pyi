@@ -1,0 +1,66 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+
+def calculate_gain(nonlinearity: Any, param: Tensor | None=None) -> Any:
+    """The gain before a nonlinearity: the root of 2 before a ReLU, 5/3 before a tanh.
+
+    >>> import unigrad
+    >>> round(unigrad.nn.init.calculate_gain("relu"), 4)
+    1.4142"""
+    ...
+def uniform_(tensor: Tensor, a: builtins.float=0.0, b: builtins.float=1.0) -> Tensor:
+    """Uniform in ``a..b``."""
+    ...
+def normal_(tensor: Tensor, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
+    """Normal with a mean and a standard deviation."""
+    ...
+def trunc_normal_(tensor: Tensor, mean: builtins.float=0.0, std: builtins.float=1.0, a: builtins.float=-2.0, b: builtins.float=2.0) -> Tensor:
+    """Normal, between ``a`` and ``b``: drawn by the inverse of the distribution function."""
+    ...
+def constant_(tensor: Tensor, val: builtins.float) -> Tensor:
+    """All one value."""
+    ...
+def ones_(tensor: Tensor) -> Tensor:
+    """All 1."""
+    ...
+def zeros_(tensor: Tensor) -> Tensor:
+    """All 0."""
+    ...
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix."""
+    ...
+def dirac_(tensor: Tensor, groups: builtins.int=1) -> Tensor:
+    """The weight of a convolution that passes as many channels through as there are."""
+    ...
+def xavier_uniform_(tensor: Tensor, gain: builtins.float=1.0) -> Tensor:
+    """Glorot's uniform values."""
+    ...
+def xavier_normal_(tensor: Tensor, gain: builtins.float=1.0) -> Tensor:
+    """Glorot's normal values."""
+    ...
+def kaiming_uniform_(tensor: Tensor, a: builtins.float=0.0, mode: builtins.str='fan_in', nonlinearity: builtins.str='leaky_relu') -> Tensor:
+    """He's uniform values."""
+    ...
+def kaiming_normal_(tensor: Tensor, a: builtins.float=0.0, mode: builtins.str='fan_in', nonlinearity: builtins.str='leaky_relu') -> Tensor:
+    """He's normal values."""
+    ...
+def orthogonal_(tensor: Tensor, gain: builtins.float=1.0) -> Tensor:
+    """A matrix with orthogonal rows (or columns): the other axes are one. By Gram and Schmidt, twice, in ``float64`` on the CPU."""
+    ...
+def sparse_(tensor: Tensor, sparsity: Any, std: builtins.float=0.01) -> Tensor:
+    """Normal values, of which a share of each column is 0."""
+    ...

@@ -1,0 +1,104 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad.nn.module import Module as Module
+
+class PackedSequence(builtins.tuple[Any, ...]):
+    """Sequences of a length each, padded: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take."""
+    def __repr__(self) -> builtins.str:
+        """Return a nicely formatted representation string"""
+        ...
+    data: Any
+    lengths: Any
+    batch_first: Any
+    enforce_sorted: Any
+class RNNBase(Module):
+    """What ``RNN``, ``LSTM`` and ``GRU`` share."""
+    mode: Any
+    input_size: builtins.int
+    hidden_size: builtins.int
+    num_layers: builtins.int
+    bias: Any
+    batch_first: builtins.bool
+    dropout: builtins.float
+    bidirectional: builtins.bool
+    proj_size: builtins.int
+    def __init__(self, mode: Any, input_size: builtins.int, hidden_size: builtins.int, num_layers: builtins.int=1, bias: builtins.bool=True, batch_first: builtins.bool=False, dropout: builtins.float=0.0, bidirectional: builtins.bool=False, proj_size: builtins.int=0, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
+    def flatten_parameters(self) -> Any:
+        """Nothing: weights need no order in memory here."""
+        ...
+    def extra_repr(self) -> Any: ...
+class RNN(RNNBase):
+    """Elman's network: ``h = tanh(W x + b + U h + c)``, or with ReLU. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first.
+
+        >>> import unigrad as ug
+        >>> output, h = ug.nn.RNN(4, 8, batch_first=True)(ug.zeros(2, 5, 4))
+        >>> output.shape, h.shape
+        ((2, 5, 8), (1, 2, 8))"""
+    nonlinearity: builtins.str
+    def __init__(self, input_size: builtins.int, hidden_size: builtins.int, num_layers: builtins.int=1, nonlinearity: builtins.str='tanh', bias: builtins.bool=True, batch_first: builtins.bool=False, dropout: builtins.float=0.0, bidirectional: builtins.bool=False, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
+    def forward(self, input: Tensor, hx: Any=None) -> Any:
+        """The states of all times, and the last ones, ``[layers * directions, batch, hidden]``."""
+        ...
+    def __call__(self, input: Tensor, hx: Any=None) -> Any: ...
+class GRU(RNNBase):
+    """Gated recurrent units. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first."""
+    def __init__(self, input_size: builtins.int, hidden_size: builtins.int, num_layers: builtins.int=1, bias: builtins.bool=True, batch_first: builtins.bool=False, dropout: builtins.float=0.0, bidirectional: builtins.bool=False, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
+    def forward(self, input: Tensor, hx: Any=None) -> Any:
+        """The states of all times, and the last ones, ``[layers * directions, batch, hidden]``."""
+        ...
+    def __call__(self, input: Tensor, hx: Any=None) -> Any: ...
+class LSTM(RNNBase):
+    """Long short-term memory. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first.
+
+        >>> import unigrad as ug
+        >>> output, (h, c) = ug.nn.LSTM(4, 8, num_layers=2, bidirectional=True)(ug.zeros(5, 2, 4))
+        >>> output.shape, h.shape, c.shape
+        ((5, 2, 16), (4, 2, 8), (4, 2, 8))"""
+    def __init__(self, input_size: builtins.int, hidden_size: builtins.int, num_layers: builtins.int=1, bias: builtins.bool=True, batch_first: builtins.bool=False, dropout: builtins.float=0.0, bidirectional: builtins.bool=False, proj_size: builtins.int=0, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
+    def forward(self, input: Tensor, hx: Any=None) -> Any:
+        """The states h of all times, and the last ones: ``(h, c)``."""
+        ...
+    def __call__(self, input: Tensor, hx: Any=None) -> Any: ...
+class _Cell(Module):
+    input_size: builtins.int
+    hidden_size: builtins.int
+    weight_ih: Any
+    weight_hh: Any
+    def __init__(self, gates: Any, input_size: builtins.int, hidden_size: builtins.int, bias: Any, device: Device | builtins.str, dtype: DType | builtins.str | builtins.type) -> None: ...
+    def extra_repr(self) -> Any: ...
+class RNNCell(_Cell):
+    """One step of an ``RNN``."""
+    nonlinearity: builtins.str
+    def __init__(self, input_size: builtins.int, hidden_size: builtins.int, bias: builtins.bool=True, nonlinearity: builtins.str='tanh', device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
+    def forward(self, input: Tensor, hx: Any=None) -> Tensor:
+        """The state after ``[batch, features]`` or ``[features]``."""
+        ...
+    def __call__(self, input: Tensor, hx: Any=None) -> Tensor: ...
+class GRUCell(_Cell):
+    """One step of a ``GRU``."""
+    def __init__(self, input_size: builtins.int, hidden_size: builtins.int, bias: builtins.bool=True, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
+    def forward(self, input: Tensor, hx: Any=None) -> Tensor:
+        """The state after ``[batch, features]`` or ``[features]``."""
+        ...
+    def __call__(self, input: Tensor, hx: Any=None) -> Tensor: ...
+class LSTMCell(_Cell):
+    """One step of an ``LSTM``."""
+    def __init__(self, input_size: builtins.int, hidden_size: builtins.int, bias: builtins.bool=True, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
+    def forward(self, input: Tensor, hx: Any=None) -> Any:
+        """The states ``(h, c)`` after ``[batch, features]`` or ``[features]``."""
+        ...
+    def __call__(self, input: Tensor, hx: Any=None) -> Any: ...

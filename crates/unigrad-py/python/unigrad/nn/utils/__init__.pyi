@@ -1,0 +1,49 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad.autograd import checkpoint as checkpoint
+from unigrad.nn.utils.parametrizations import remove_parametrizations as remove_parametrizations
+from unigrad.nn.utils.parametrizations import spectral_norm as spectral_norm
+from unigrad.nn.utils.parametrizations import weight_norm as weight_norm
+
+from . import parametrizations as parametrizations
+from . import rnn as rnn
+from . import recompute as recompute
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: builtins.float, norm_type: builtins.float=2.0, error_if_nonfinite: builtins.bool=False, foreach: builtins.bool | None=None) -> Tensor:
+    """Scales gradients down together so that their norm is at most ``max_norm``. Returns the norm before. Reads nothing, unless
+    ``error_if_nonfinite``.
+
+    >>> import unigrad as ug
+    >>> w = ug.tensor([3.0, 4.0], requires_grad=True)
+    >>> (w * w).sum().backward()
+    >>> ug.nn.utils.clip_grad_norm_([w], 1.0).item()
+    10.0"""
+    ...
+def get_total_norm(tensors: Any, norm_type: builtins.float=2.0) -> Any:
+    """The norm of all tensors together."""
+    ...
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: builtins.float, foreach: builtins.bool | None=None) -> Any:
+    """Limits every element of gradients to ``-clip_value..clip_value``."""
+    ...
+def clip_grad_adaptively_(parameters: Any, clip_factor: builtins.float=0.01, eps: builtins.float=0.001) -> Any:
+    """Each unit's gradient has a norm of at most ``clip_factor`` times that of its weights (Brock et al., 2021)."""
+    ...
+def parameters_to_vector(parameters: Any) -> Any:
+    """All elements one after another, in one vector."""
+    ...
+def vector_to_parameters(vec: Tensor, parameters: Any) -> Any:
+    """Gives parameters the elements of a vector, one after another."""
+    ...

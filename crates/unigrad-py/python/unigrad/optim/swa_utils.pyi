@@ -1,0 +1,55 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad.nn.module import Module as Module
+from unigrad.optim.lr_scheduler import LRScheduler as LRScheduler
+
+def get_swa_avg_fn() -> Any:
+    """The mean over all updates, as ``avg_fn`` of ``AveragedModel``."""
+    ...
+def get_ema_avg_fn(decay: builtins.float=0.999) -> Any:
+    """An exponential average, as ``avg_fn`` of ``AveragedModel``."""
+    ...
+class AveragedModel(Module):
+    """A copy of a model whose weights are averages of the model's at each ``update_parameters``.
+
+        >>> import unigrad as ug
+        >>> model = ug.nn.Linear(1, 1)
+        >>> averaged = ug.optim.swa_utils.AveragedModel(model)
+        >>> averaged.update_parameters(model)
+        >>> averaged.n_averaged.item()
+        1"""
+    module: Any
+    avg_fn: Any
+    use_buffers: builtins.bool
+    def __init__(self, model: _Module, device: Device | builtins.str | None=None, avg_fn: Callable[..., Any] | None=None, multi_avg_fn: Callable[..., Any] | None=None, use_buffers: builtins.bool=False) -> None: ...
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the averaged model computes."""
+        ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def update_parameters(self, model: _Module) -> Any:
+        """Takes the model's weights into the averages."""
+        ...
+def update_bn(loader: Any, model: _Module, device: Device | builtins.str | None=None) -> Any:
+    """Running statistics of batch norms anew, as means over the batches of a loader."""
+    ...
+class SWALR(LRScheduler):
+    """From the rate that there is to ``swa_lr`` over ``anneal_epochs`` steps, and that from there on."""
+    swa_lr: builtins.float
+    anneal_epochs: builtins.int
+    anneal_strategy: builtins.str
+    def __init__(self, optimizer: _Optimizer, swa_lr: builtins.float, anneal_epochs: builtins.int=10, anneal_strategy: builtins.str='cos', last_epoch: builtins.int=-1) -> None: ...
+    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...

@@ -1,0 +1,104 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad.network import Network as Network
+
+class Callback:
+    """What a program does beside the training: a class of one's own has some of these methods. Each gets the run's state: ``run.epoch``, ``run.step``,
+        ``run.lr``, ``run.loss``, ``run.history``; ``run.stop(why)`` ends it. ``state_dict`` (texts by name) is kept in checkpoints."""
+    def on_run_begin(self, run: Any) -> Any:
+        """Before the first step."""
+        ...
+    def on_epoch_begin(self, run: Any) -> Any:
+        """Before the first batch of an epoch."""
+        ...
+    def on_step_end(self, run: Any) -> Any:
+        """After a step; its loss may not be known yet."""
+        ...
+    def on_validation_begin(self, run: Any) -> Any:
+        """Before validation."""
+        ...
+    def on_validation_end(self, run: Any) -> Any:
+        """After validation."""
+        ...
+    def on_epoch_end(self, run: Any) -> Any:
+        """After an epoch, when its figures are in the history."""
+        ...
+    def on_run_end(self, run: Any) -> Any:
+        """After the last step, however the run ended, but for an error."""
+        ...
+class _Native(Callback):
+    def __repr__(self) -> builtins.str: ...
+class EarlyStopping(_Native):
+    """Ends a run whose metric has not become better for ``patience`` values; with ``restore_best`` the best weights are put back."""
+    kind: Any
+    metric: builtins.str
+    mode: builtins.str
+    patience: builtins.int
+    min_delta: builtins.float
+    restore_best: builtins.bool
+    def __init__(self, metric: builtins.str='val_loss', mode: builtins.str='min', patience: builtins.int=3, min_delta: builtins.float=0.0, restore_best: builtins.bool=False) -> None: ...
+class KeepBest(_Native):
+    """Keeps the weights of the ``n`` best epochs in the run's folder."""
+    kind: Any
+    metric: builtins.str
+    mode: builtins.str
+    n: builtins.int
+    def __init__(self, metric: builtins.str='val_loss', mode: builtins.str='min', n: builtins.int=1) -> None: ...
+class EMA(_Native):
+    """Exponential averages of the weights, which validation and the result use."""
+    kind: Any
+    decay: builtins.float
+    def __init__(self, decay: builtins.float=0.999) -> None: ...
+class SWA(_Native):
+    """Equal averages of the weights from an epoch on, which validation and the result use."""
+    kind: Any
+    start: Any
+    def __init__(self, start: Any) -> None: ...
+class TensorBoard(_Native):
+    """Writes event files for TensorBoard into the run's folder."""
+    kind: Any
+    def __init__(self) -> None: ...
+class Run:
+    """What came of a run: ``history`` has figures of epochs by name (``loss``, ``val_loss``, ``accuracy``, ..), ``ended`` says why it ended."""
+    history: Any
+    ended: Any
+    n_steps: Any
+    lr: Any
+    seconds: Any
+    step_losses: Any
+    profile: Any
+    def __init__(self, history: Any, ended: Any, n_steps: Any, lr: Any=..., seconds: Any=..., step_losses: Any=..., profile: Any=None) -> None: ...
+    def __repr__(self) -> builtins.str: ...
+class Trainer:
+    """A loop that trains a model, and what belongs to a run: validation, metrics, callbacks, checkpoints and exact resume, a history, a report.
+
+        ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
+        ``precision`` is "f32", "bf16" or "f16"; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
+        epoch, or with ``scheduler_per_step`` after each step."""
+    settings: Any
+    metrics: Sequence[Any]
+    callbacks: Sequence[Any]
+    scheduler: Any
+    scheduler_per_step: builtins.bool
+    device: Any
+    def __init__(self, max_epochs: builtins.int | None=None, max_steps: builtins.int | None=None, *, metrics: Sequence[Any]=..., callbacks: Sequence[Any]=..., device: Device | builtins.str | None=None, seed: builtins.int | None=None, folder: builtins.str | PathLike[builtins.str] | None=None, resume: builtins.bool=False, checkpoint_every: builtins.int | None=None, validate_every: builtins.int=1, accumulate: builtins.int=1, clip_norm: builtins.float | None=None, clip_value: builtins.float | None=None, precision: builtins.str='f32', scheduler: Any=None, scheduler_per_step: builtins.bool=False, time_limit: builtins.float | None=None, read_every: builtins.int | None=None, gradient_checkpointing: builtins.bool=False, train_metrics: builtins.bool=True, profile: Any=None, report: builtins.bool=True, title: builtins.str | None=None, verbose: builtins.bool=False) -> None: ...
+    def fit(self, model: _Module, loss: Callable[..., Any] | None, optimizer: _Optimizer, train: Any, validation: Any=None, *, step: Any=None) -> Run:
+        """Trains ``model`` on the batches of ``train``, which are pairs of inputs and targets: ``loss(model(inputs), targets)``. Returns a ``Run``.
+
+        Another step is a function ``step(model, batch)``, which returns a loss, or a loss, a prediction and a target (for metrics); ``loss`` is then ``None``.
+        An exception leaves the model as it was before the step that failed."""
+        ...
