@@ -15,7 +15,7 @@ import typing
 import unigrad
 
 MODULES = [
-    "amp", "autograd", "data", "func", "metrics", "network", "profile", "torch", "train",
+    "amp", "autograd", "data", "data.datasets", "data.loader", "data.samplers", "func", "metrics", "network", "profile", "torch", "train",
     "nn", "nn.activations", "nn.attention", "nn.containers", "nn.distances", "nn.functional", "nn.init", "nn.layers", "nn.losses", "nn.module", "nn.norms",
     "nn.parameter", "nn.recurrent", "nn.shapes", "nn.utils", "nn.windows",
     "optim", "optim.lr_scheduler", "optim.optimizer", "optim.rules", "optim.swa_utils", "optim.wrappers",

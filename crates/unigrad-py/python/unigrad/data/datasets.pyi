@@ -1,0 +1,73 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad import Tensor as Tensor
+from unigrad._errors import ArgumentError as ArgumentError
+
+class Dataset:
+    """Items by number: a class of one's own has ``__getitem__`` and ``__len__``."""
+    def __getitem__(self, index: Any) -> Any: ...
+    def __add__(self, other: Any) -> Any: ...
+class IterableDataset(Dataset):
+    """Items one after another: a class of one's own has ``__iter__``."""
+    def __iter__(self) -> Iterator[Any]: ...
+class TensorDataset(Dataset):
+    """Tensors or NumPy arrays whose first axes count the same items. A loader takes whole batches from it at once."""
+    tensors: Any
+    def __init__(self, *tensors: Any) -> None: ...
+    def __len__(self) -> builtins.int: ...
+    def __getitem__(self, index: Any) -> Any: ...
+class StackDataset(Dataset):
+    """Several datasets side by side: an item has one of each, as a tuple, or by name."""
+    datasets: Any
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __len__(self) -> builtins.int: ...
+    def __getitem__(self, index: Any) -> Any: ...
+class ConcatDataset(Dataset):
+    """Datasets one after another."""
+    datasets: Any
+    cumulative_sizes: Any
+    def __init__(self, datasets: Any) -> None: ...
+    def __len__(self) -> builtins.int: ...
+    def __getitem__(self, index: Any) -> Any: ...
+class ChainDataset(IterableDataset):
+    """Iterable datasets one after another."""
+    datasets: Any
+    def __init__(self, datasets: Any) -> None: ...
+    def __iter__(self) -> Iterator[Any]: ...
+class Subset(Dataset):
+    """Some items of a dataset."""
+    dataset: Any
+    indices: Tensor
+    def __init__(self, dataset: Any, indices: Tensor) -> None: ...
+    def __len__(self) -> builtins.int: ...
+    def __getitem__(self, index: Any) -> Any: ...
+def random_split(dataset: Any, lengths: builtins.int | Sequence[builtins.int], generator: Any=None) -> Any:
+    """A dataset in parts, of lengths or shares that sum to 1, at random: by ``generator``, a seed or a ``random.Random``.
+
+    >>> import unigrad as ug
+    >>> train, test = ug.data.random_split(list(range(10)), [0.8, 0.2], generator=0)
+    >>> len(train), len(test)
+    (8, 2)"""
+    ...
+def digits(device: Device | builtins.str | None=None) -> Any:
+    """The handwritten digits that ship with the library: two datasets, for training and for tests, of images ``[1, 8, 8]`` and labels.
+
+    >>> import unigrad as ug
+    >>> train, test = ug.data.digits()
+    >>> train.tensors[0].shape[1:], len(train) > len(test) > 100
+    ((1, 8, 8), True)"""
+    ...

@@ -1,0 +1,46 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad import Tensor as Tensor
+from unigrad._errors import ArgumentError as ArgumentError
+from unigrad.data.datasets import IterableDataset as IterableDataset
+from unigrad.data.samplers import BatchSampler as BatchSampler
+from unigrad.data.samplers import RandomSampler as RandomSampler
+from unigrad.data.samplers import SequentialSampler as SequentialSampler
+
+def default_collate(batch: Any) -> Any:
+    """Items as a batch: tensors and arrays are stacked, numbers become tensors, tuples, lists and dicts are taken apart."""
+    ...
+class DataLoader:
+    """Batches of a dataset, in order or shuffled, made by threads ahead of time with ``num_workers``.
+
+        A dataset is anything with ``__getitem__`` and ``__len__``, or something to iterate over. ``generator`` (or ``seed``) is a seed or a ``random.Random``;
+        without one the order follows ``unigrad.manual_seed``. With ``device`` batches are there."""
+    dataset: Any
+    device: Any
+    num_workers: builtins.int
+    drop_last: builtins.bool
+    prefetch_factor: builtins.int
+    collate_fn: Any
+    batch_size: builtins.int
+    sampler: Any
+    batch_sampler: Any
+    def __init__(self, dataset: Any, batch_size: builtins.int=1, shuffle: builtins.bool | None=None, sampler: Any=None, batch_sampler: Any=None, num_workers: builtins.int=0, collate_fn: Callable[..., Any] | None=None, pin_memory: builtins.bool=False, drop_last: builtins.bool=False, timeout: builtins.int=0, worker_init_fn: Callable[..., Any] | None=None, generator: Any=None, *, prefetch_factor: builtins.int=2, persistent_workers: builtins.bool=False, seed: builtins.int | None=None, device: Device | builtins.str | None=None) -> None: ...
+    def set_epoch(self, epoch: builtins.int) -> Any:
+        """The order is that of this epoch, if the sampler has one for each."""
+        ...
+    def __len__(self) -> builtins.int: ...
+    def __iter__(self) -> Iterator[Any]: ...

@@ -1,0 +1,133 @@
+"""Which items come, in which order."""
+
+import itertools
+import math
+import random
+
+from .. import _check
+from .._errors import ArgumentError
+from ._random_numbers import _random, _shuffled
+from .datasets import _length
+
+
+class Sampler:
+    """Which items come, in which order: a class of one's own has ``__iter__`` (numbers) and ``__len__``."""
+
+    def __init__(self, data_source=None):
+        pass
+
+    def __iter__(self):
+        raise NotImplementedError(f"{type(self).__name__} has no `__iter__`")
+
+
+class SequentialSampler(Sampler):
+    """All items in order."""
+
+    def __init__(self, data_source):
+        self.data_source = data_source
+        _length("data_source", data_source)
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    """Items at random: each once, or with ``replacement`` any number of times. By a seed, each epoch (``set_epoch``) has an order of its own."""
+
+    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+        n = _length("data_source", data_source)
+        self.data_source, self.replacement = data_source, _check.flag("replacement", replacement)
+        self.num_samples = n if num_samples is None else _check.size("num_samples", num_samples)
+        self.generator, self.epoch = generator, None
+        if generator is not None and not isinstance(generator, random.Random):
+            self.generator = _check.whole("generator", generator, 0)
+
+    def set_epoch(self, epoch):
+        """The order is that of this epoch."""
+        self.epoch = _check.whole("epoch", epoch, 0)
+
+    def __iter__(self):
+        if self.epoch is not None and not isinstance(self.generator, random.Random):
+            if self.generator is None:
+                self.generator = _random(None).getrandbits(31)
+            source = random.Random(self.generator * 1_000_003 + self.epoch)
+        else:
+            source = _random(self.generator)
+        n = len(self.data_source)
+        if self.replacement:
+            return iter([source.randrange(n) for _ in range(self.num_samples)] if n else [])
+        order = []
+        while len(order) < self.num_samples and n:
+            order += _shuffled(n, source)
+        return iter(order[: self.num_samples])
+
+    def __len__(self):
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    """Some items, at random."""
+
+    def __init__(self, indices, generator=None):
+        if isinstance(indices, (str, bytes)) or not hasattr(indices, "__iter__"):
+            raise TypeError(f"argument 'indices': integers are wanted, not {_check._kind(indices)}")
+        self.indices, self.generator = [_check.whole("indices", index) for index in indices], generator
+        _random(generator) if generator is not None else None
+
+    def __iter__(self):
+        return iter([self.indices[at] for at in _shuffled(len(self.indices), _random(self.generator))])
+
+    def __len__(self):
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Items at random, by weights."""
+
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        if isinstance(weights, (str, bytes)) or not hasattr(weights, "__iter__"):
+            raise TypeError(f"argument 'weights': numbers are wanted, not {_check._kind(weights)}")
+        weights = weights.tolist() if hasattr(weights, "tolist") else list(weights)
+        self.weights = [_check.number("weights", weight, 0.0) for weight in weights]
+        self.num_samples, self.replacement = _check.size("num_samples", num_samples), _check.flag("replacement", replacement)
+        self.generator = generator
+        possible = sum(weight > 0.0 for weight in self.weights)
+        if not possible or (not self.replacement and self.num_samples > possible):
+            raise ArgumentError(
+                f"argument 'weights' has {possible} above 0, for {num_samples} samples\n help: give more, or `replacement=True`"
+            )
+
+    def __iter__(self):
+        source = _random(self.generator)
+        items = range(len(self.weights))
+        if self.replacement:
+            return iter(source.choices(items, self.weights, k=self.num_samples))
+        # The greatest of `u^(1/w)` are a sample without replacement (Efraimidis and Spirakis, 2006).
+        keys = [(math.log(max(source.random(), 1e-300)) / weight, item) for item, weight in zip(items, self.weights) if weight > 0.0]
+        return iter([item for _, item in sorted(keys, reverse=True)[: self.num_samples]])
+
+    def __len__(self):
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Batches of the numbers that another sampler gives."""
+
+    def __init__(self, sampler, batch_size, drop_last=False):
+        if isinstance(sampler, (str, bytes)) or not hasattr(sampler, "__iter__"):
+            raise TypeError(f"argument 'sampler': a sampler is wanted, not {_check._kind(sampler)}")
+        self.sampler, self.batch_size = sampler, _check.positive("batch_size", batch_size)
+        self.drop_last = _check.flag("drop_last", drop_last)
+
+    def __iter__(self):
+        numbers = iter(self.sampler)
+        while batch := list(itertools.islice(numbers, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self):
+        n = len(self.sampler)
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
