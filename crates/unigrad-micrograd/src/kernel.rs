@@ -4,6 +4,8 @@
 //! Always: one workgroup goes from level to level, its threads side by side in each; so one launch computes an expression of any shape, and its
 //! gradient, and no expression is compiled.
 
+use crate::{op::Function, tape::code};
+
 /// The entry point of [`kernel`].
 pub fn kernel_name(threads: u32, has_way_back: bool) -> String {
     format!("scalars_{}_{threads}", if has_way_back { "and_gradients" } else { "forward" })
@@ -19,7 +21,50 @@ pub fn kernel(float: &str, threads: u32, has_way_back: bool) -> String {
     let text = format!(
         "kernel {name}(words: [u32], numbers: [FLOAT], out: mut [FLOAT], n: u32, levels: u32) threads(THREADS, 1, 1) {{{FORWARD}{back}{END}\n}}\n"
     );
+    let text = text.replace("VALUES", &each("is", value)).replace("SLOPES", &each("has", slope));
+    // Longer names first: some begin as others do.
+    let kinds = [
+        ("LINEAR_RELU", code::LINEAR_RELU),
+        ("LINEAR", code::LINEAR),
+        ("POW_OF", code::POW_OF),
+        ("POW", code::POW),
+        ("MUL", code::MUL),
+        ("ADD", code::ADD),
+    ];
+    let text = kinds.iter().fold(text, |text, (name, code)| text.replace(name, &code.to_string()));
     text.replace("FLOAT", float).replace("SECTIONS", if has_way_back { "%n3" } else { "%n2" }).replace("THREADS", &threads.to_string())
+}
+
+/// What the program has for each function, under the condition `name` that the entry is of its kind; `KIND` in it is the kind's number.
+fn each(name: &str, part: fn(Function) -> String) -> String {
+    let one = |(i, function): (usize, &Function)| {
+        let text = format!("%{name}_KIND = eq u32 %kind, KIND\nif %{name}_KIND {{\n{}\n}}\n", part(*function));
+        text.replace("KIND", &(code::CALL as usize + i).to_string())
+    };
+    Function::ALL.iter().enumerate().map(one).collect()
+}
+
+fn value(function: Function) -> String {
+    let op = match function {
+        Function::Relu => "relu",
+        Function::Tanh => "tanh",
+        Function::Exp => "exp",
+        Function::Log => "log",
+        Function::Sigmoid => "sigmoid",
+    };
+    format!("%x_KIND = load FLOAT out[%a]\n%y_KIND = {op} FLOAT %x_KIND\nstore y[0], %y_KIND")
+}
+
+/// The derivative, from the argument `out[%a]` and the value `%value`, as [`Function::slope`] has it.
+fn slope(function: Function) -> String {
+    let steps = match function {
+        Function::Relu => "%on_KIND = gt FLOAT %value, 0.0\n%s_KIND = cast FLOAT %on_KIND",
+        Function::Tanh => "%yy_KIND = mul FLOAT %value, %value\n%s_KIND = sub FLOAT 1.0, %yy_KIND",
+        Function::Exp => return "store slope[0], %value".to_owned(),
+        Function::Log => "%at_KIND = load FLOAT out[%a]\n%s_KIND = div FLOAT 1.0, %at_KIND",
+        Function::Sigmoid => "%rest_KIND = sub FLOAT 1.0, %value\n%s_KIND = mul FLOAT %value, %rest_KIND",
+    };
+    format!("{steps}\nstore slope[0], %s_KIND")
 }
 
 const FORWARD: &str = "
@@ -54,34 +99,34 @@ const FORWARD: &str = "
             store y[0], %own
             %due = lt u32 %word, 16
             if %due {
-                %is_binary = le u32 %kind, 2
-                %is_entry = ge u32 %kind, 1
+                %is_binary = le u32 %kind, MUL
+                %is_entry = ge u32 %kind, ADD
                 %is_two = and bool %is_binary, %is_entry
                 if %is_two {
                     %va = load FLOAT out[%a]
                     %vb = load FLOAT out[%b]
                     %sum = add FLOAT %va, %vb
                     %product = mul FLOAT %va, %vb
-                    %is_sum = eq u32 %kind, 1
+                    %is_sum = eq u32 %kind, ADD
                     %two = select FLOAT %is_sum, %sum, %product
                     store y[0], %two
                 }
-                %is_pow = eq u32 %kind, 3
+                %is_pow = eq u32 %kind, POW
                 if %is_pow {
                     %px = load FLOAT out[%a]
                     %pe = load FLOAT numbers[%a_at]
                     %p = pow FLOAT %px, %pe
                     store y[0], %p
                 }
-                %is_pow_of = eq u32 %kind, 4
+                %is_pow_of = eq u32 %kind, POW_OF
                 if %is_pow_of {
                     %qx = load FLOAT out[%a]
                     %qb = load FLOAT numbers[%a_at]
                     %q = pow FLOAT %qb, %qx
                     store y[0], %q
                 }
-                %is_linear = eq u32 %kind, 5
-                %is_linear_relu = eq u32 %kind, 6
+                %is_linear = eq u32 %kind, LINEAR
+                %is_linear_relu = eq u32 %kind, LINEAR_RELU
                 %is_neuron = or bool %is_linear, %is_linear_relu
                 if %is_neuron {
                     %bias_at = load u32 words[%a]
@@ -108,41 +153,12 @@ const FORWARD: &str = "
                         store y[0], %active
                     }
                 }
-                %is_relu = eq u32 %kind, 7
-                if %is_relu {
-                    %rx = load FLOAT out[%a]
-                    %r = relu FLOAT %rx
-                    store y[0], %r
-                }
-                %is_tanh = eq u32 %kind, 8
-                if %is_tanh {
-                    %tx = load FLOAT out[%a]
-                    %th = tanh FLOAT %tx
-                    store y[0], %th
-                }
-                %is_exp = eq u32 %kind, 9
-                if %is_exp {
-                    %ex = load FLOAT out[%a]
-                    %e = exp FLOAT %ex
-                    store y[0], %e
-                }
-                %is_log = eq u32 %kind, 10
-                if %is_log {
-                    %lx = load FLOAT out[%a]
-                    %l = log FLOAT %lx
-                    store y[0], %l
-                }
-                %is_sigmoid = eq u32 %kind, 11
-                if %is_sigmoid {
-                    %sx = load FLOAT out[%a]
-                    %sg = sigmoid FLOAT %sx
-                    store y[0], %sg
-                }
+                VALUES
             }
             %value = load FLOAT y[0]
             store out[%i], %value
             store slope[0], 1.0
-            %has_pow = eq u32 %kind, 3
+            %has_pow = eq u32 %kind, POW
             if %has_pow {
                 %dx = load FLOAT out[%a]
                 %de = load FLOAT numbers[%a_at]
@@ -151,43 +167,20 @@ const FORWARD: &str = "
                 %s3 = mul FLOAT %de, %dp
                 store slope[0], %s3
             }
-            %has_pow_of = eq u32 %kind, 4
+            %has_pow_of = eq u32 %kind, POW_OF
             if %has_pow_of {
                 %base = load FLOAT numbers[%a_at]
                 %ln = log FLOAT %base
                 %s4 = mul FLOAT %value, %ln
                 store slope[0], %s4
             }
-            %k6 = eq u32 %kind, 6
-            %k7 = eq u32 %kind, 7
-            %has_relu = or bool %k6, %k7
-            if %has_relu {
-                %is_on = gt FLOAT %value, 0.0
-                %s6 = cast FLOAT %is_on
-                store slope[0], %s6
+            %is_active_sum = eq u32 %kind, LINEAR_RELU
+            if %is_active_sum {
+                %sum_is_on = gt FLOAT %value, 0.0
+                %sum_slope = cast FLOAT %sum_is_on
+                store slope[0], %sum_slope
             }
-            %has_tanh = eq u32 %kind, 8
-            if %has_tanh {
-                %yy = mul FLOAT %value, %value
-                %s8 = sub FLOAT 1.0, %yy
-                store slope[0], %s8
-            }
-            %has_exp = eq u32 %kind, 9
-            if %has_exp {
-                store slope[0], %value
-            }
-            %has_log = eq u32 %kind, 10
-            if %has_log {
-                %gx = load FLOAT out[%a]
-                %s10 = div FLOAT 1.0, %gx
-                store slope[0], %s10
-            }
-            %has_sigmoid = eq u32 %kind, 11
-            if %has_sigmoid {
-                %rest = sub FLOAT 1.0, %value
-                %s11 = mul FLOAT %value, %rest
-                store slope[0], %s11
-            }
+            SLOPES
             %s = load FLOAT slope[0]
             store out[%a_at], %s
         }
