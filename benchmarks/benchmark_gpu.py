@@ -8,13 +8,14 @@ Every operation's result is computed and held, on the GPU as on the CPU: there a
 
 import argparse
 import time
+from collections.abc import Callable
 
 from unigrad.micrograd import MLP, Device, Value
 
 ITERATIONS = 1000
 
 
-def per_operation(operation, device):
+def per_operation(operation: Callable[[Value, Value], Value], device: Device) -> float:
     """Milliseconds of one of many operations, with what it takes to know their results; the best of five tries."""
     best = float("inf")
     for _ in range(5):
@@ -26,7 +27,7 @@ def per_operation(operation, device):
     return best / ITERATIONS * 1e3
 
 
-def per_iteration(work, iterations):
+def per_iteration(work: Callable[[], object], iterations: int) -> float:
     """Milliseconds of an iteration; the best of five tries."""
     work()
     best = float("inf")
@@ -38,21 +39,21 @@ def per_iteration(work, iterations):
     return best / iterations * 1e3
 
 
-def net(device):
+def net(device: Device) -> tuple[float, float]:
     """Milliseconds of a small net's forward pass, and of forward and backward."""
     model = MLP(10, [20, 20, 1], device=device)
     x = [Value(0.1 * i, device=device) for i in range(10)]
 
-    def forward_and_backward():
+    def forward_and_backward() -> float:
         model.zero_grad()
         out = model(x)
         out.backward()
-        return out.data
+        return float(out.data)
 
     return per_iteration(lambda: model(x).data, 100), per_iteration(forward_and_backward, 100)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", help='a device in the place of the GPU, such as "opencl:0"')
     asked = parser.parse_args().device
@@ -69,12 +70,13 @@ def main():
     print("-" * 80)
     print(f"{'Operation':<20}{'CPU':>15}{'GPU':>15}")
     print("-" * 80)
-    for name, operation in [
+    operations: list[tuple[str, Callable[[Value, Value], Value]]] = [
         ("Addition", lambda a, b: a + b),
         ("Multiplication", lambda a, b: a * b),
         ("Power", lambda a, b: a**2),
         ("ReLU", lambda a, b: a.relu()),
-    ]:
+    ]
+    for name, operation in operations:
         times = [f"{per_operation(operation, device):.4f} ms" for device in devices]
         print(f"{name:<20}{times[0]:>15}{times[1] if is_available else 'N/A':>15}")
     print("\nNeural Network Benchmarks (average time per iteration)")

@@ -9,6 +9,8 @@ import argparse
 import os
 import statistics
 import time
+from collections.abc import Callable
+from typing import Any
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--threads", type=int, default=2, help="threads of the CPU (2)")
@@ -30,27 +32,27 @@ except ImportError:
 SIZES, BATCH, OPS = [784, 512, 256, 10], 64, 20_000
 
 
-def additions(x, y):
+def additions(x: Any, y: Any) -> float:
     start = time.perf_counter()
     for _ in range(OPS):
         x + y
     return (time.perf_counter() - start) / OPS
 
 
-def layers(nn):
+def layers(nn: Any) -> Any:
     parts = []
     for n_in, n_out in zip(SIZES, SIZES[1:]):
         parts += [nn.Linear(n_in, n_out), nn.ReLU()]
     return nn.Sequential(*parts[:-1])
 
 
-def training(library, x, y, wait):
+def training(library: Any, x: Any, y: Any, wait: Callable[[Any], object]) -> Callable[[], float]:
     """A function that runs the steps of one round; the time of a step."""
     model = layers(library.nn).to(args.device)
     optimizer = library.optim.AdamW(model.parameters(), lr=1e-3)
     loss_of = library.nn.CrossEntropyLoss()
 
-    def steps():
+    def steps() -> float:
         start = time.perf_counter()
         for _ in range(args.steps):
             optimizer.zero_grad()
@@ -58,13 +60,13 @@ def training(library, x, y, wait):
             loss.backward()
             optimizer.step()
         wait(loss)
-        return (time.perf_counter() - start) / args.steps
+        return (time.perf_counter() - start) / float(args.steps)
 
     return steps
 
 
-def main():
-    runs = {}
+def main() -> None:
+    runs: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {}
     x, y = ug.randn(BATCH, SIZES[0]).to(args.device), ug.randint(0, SIZES[-1], (BATCH,)).to(args.device)
     small = ug.ones(4, 4), ug.ones(4, 4)
     runs["unigrad"] = (lambda: additions(*small), training(ug, x, y, lambda loss: loss.item()))
@@ -75,7 +77,7 @@ def main():
         runs["PyTorch"] = (lambda: additions(*torch_small), training(torch, torch_x, torch_y, lambda loss: loss.item()))
     else:
         print("PyTorch is not installed: unigrad alone")
-    times = {name: ([], []) for name in runs}
+    times: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in runs}
     for add, step in runs.values():
         add(), step()
     for _ in range(args.rounds):
@@ -83,8 +85,9 @@ def main():
             times[name][0].append(add())
             times[name][1].append(step())
     median = {name: tuple(statistics.median(all_times) for all_times in both) for name, both in times.items()}
-    for name, (add, step) in median.items():
-        print(f"{name:8} x + y {add * 1e6:6.3f} us   step of {'-'.join(map(str, SIZES))}, batch {BATCH}, AdamW {step * 1e3:7.3f} ms")
+    for name, (add_time, step_time) in median.items():
+        net = "-".join(map(str, SIZES))
+        print(f"{name:8} x + y {add_time * 1e6:6.3f} us   step of {net}, batch {BATCH}, AdamW {step_time * 1e3:7.3f} ms")
     if len(median) == 2:
         ours, theirs = median["unigrad"], median["PyTorch"]
         print(f"PyTorch's time over ours: x + y {theirs[0] / ours[0]:.2f}, step {theirs[1] / ours[1]:.2f}")

@@ -1,27 +1,29 @@
 """A convolutional network that reads handwritten digits: `python examples/digits_cnn.py`."""
 
+from typing import Any
+
 import unigrad
 
 
-def build(lib):
+def build(lib: Any) -> Any:
     """The model, of this library or of another with the same names."""
     nn = lib.nn
 
-    class Net(nn.Module):
-        def __init__(self):
+    class Net(nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
             super().__init__()
             self.features = nn.Sequential(
                 nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)
             )
             self.head = nn.Linear(32 * 4 * 4, 10)
 
-        def forward(self, x):
+        def forward(self, x: Any) -> Any:
             return self.head(self.features(x).flatten(1))
 
     return Net()
 
 
-def step(lib, model, optimizer, x, y):
+def step(lib: Any, model: Any, optimizer: Any, x: Any, y: Any) -> Any:
     """One step; the loss."""
     optimizer.zero_grad()
     loss = lib.nn.functional.cross_entropy(model(x), y)
@@ -30,7 +32,7 @@ def step(lib, model, optimizer, x, y):
     return loss
 
 
-def main():
+def main() -> None:
     unigrad.manual_seed(1)
     train, test = unigrad.data.digits()
     model = build(unigrad)

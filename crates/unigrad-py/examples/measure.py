@@ -12,6 +12,8 @@ import os
 import statistics
 import subprocess
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--threads", type=int, default=2, help="threads of the CPU (2)")
@@ -39,29 +41,29 @@ SIZES = {
 }
 
 
-def text(lib, batch, context, n_tokens):
+def text(lib: Any, batch: int, context: int, n_tokens: int) -> tuple[Any, ...]:
     """Inputs and targets: the work of a step depends on no value."""
     tokens = [at * 7919 % n_tokens for at in range(batch * context + 1)]
     return tuple(lib.tensor(part, device=args.device).reshape(batch, context) for part in (tokens[:-1], tokens[1:]))
 
 
-def programs(lib):
+def programs(lib: Any) -> Iterator[tuple[str, Callable[[int], float]]]:
     """Each program by its name, as a function that runs steps and says what one took."""
     (x, y), _ = [part.tensors for part in unigrad.data.digits()]
     given = tuple(lib.tensor(part[:64].tolist(), device=args.device) for part in (x, y))
     for name in ["gpt", "digits_cnn", "vae"] + ["gpt_large"] * args.large:
-        if name in SIZES:
+        module: Any = {"digits_cnn": digits_cnn, "vae": vae}.get(name, gpt)
+        if module is gpt:
             vars(gpt).update(SIZES[name])
-            module, model, batch = gpt, gpt.build(lib, 61), text(lib, gpt.BATCH, gpt.CONTEXT, 61)
+            model, batch = gpt.build(lib, 61), text(lib, gpt.BATCH, gpt.CONTEXT, 61)
         else:
-            module, batch = {"digits_cnn": digits_cnn, "vae": vae}[name], given
-            model = module.build(lib)
+            model, batch = module.build(lib), given
         model = model.to(args.device)
         yield name, steps(lib, module.step, model, lib.optim.AdamW(model.parameters(), lr=1e-3), batch, SIZES.get(name, {}))
 
 
-def steps(lib, step, model, optimizer, batch, sizes):
-    def run(n):
+def steps(lib: Any, step: Callable[..., Any], model: Any, optimizer: Any, batch: tuple[Any, ...], sizes: dict[str, int]) -> Callable[[int], float]:
+    def run(n: int) -> float:
         vars(gpt).update(sizes)
         begun = time.perf_counter()
         for _ in range(n):
@@ -71,14 +73,14 @@ def steps(lib, step, model, optimizer, batch, sizes):
     return run
 
 
-def main():
+def main() -> None:
     libraries = {"unigrad": unigrad} | ({"torch": torch} if torch else {})
     if torch:
         torch.set_num_threads(args.threads)
     else:
         print("PyTorch is not installed: unigrad alone")
     all_programs = {library: dict(programs(lib)) for library, lib in libraries.items()}
-    times = {name: {} for name in all_programs["unigrad"]}
+    times: dict[str, dict[str, list[float]]] = {name: {} for name in all_programs["unigrad"]}
     for _ in range(ROUNDS):
         for library in libraries:
             for name, run in all_programs[library].items():

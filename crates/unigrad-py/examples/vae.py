@@ -1,24 +1,26 @@
 """A variational autoencoder of digits (Kingma and Welling, 2014), by the trainer: `python examples/vae.py`."""
 
+from typing import Any
+
 import unigrad
 
 LATENT = 8
 
 
-def build(lib):
+def build(lib: Any) -> Any:
     """The model, of this library or of another with the same names."""
     nn = lib.nn
 
-    class Vae(nn.Module):
-        def __init__(self):
+    class Vae(nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
             super().__init__()
             self.encoder, self.mean, self.log_variance = nn.Linear(64, 96), nn.Linear(96, LATENT), nn.Linear(96, LATENT)
             self.hidden, self.decoder = nn.Linear(LATENT, 96), nn.Linear(96, 64)
 
-        def decode(self, z):
+        def decode(self, z: Any) -> Any:
             return self.decoder(self.hidden(z).relu())
 
-        def forward(self, x):
+        def forward(self, x: Any) -> Any:
             h = self.encoder(x).relu()
             mean, log_variance = self.mean(h), self.log_variance(h)
             z = mean + (log_variance * 0.5).exp() * lib.randn_like(mean)
@@ -29,7 +31,7 @@ def build(lib):
     return Vae()
 
 
-def step(lib, model, optimizer, x, y):
+def step(lib: Any, model: Any, optimizer: Any, x: Any, y: Any) -> Any:
     """One step; the loss."""
     optimizer.zero_grad()
     loss = model(x.flatten(1))
@@ -38,7 +40,7 @@ def step(lib, model, optimizer, x, y):
     return loss
 
 
-def main():
+def main() -> None:
     unigrad.manual_seed(1)
     train, test = unigrad.data.digits()
     model = build(unigrad)

@@ -15,6 +15,8 @@ import typing
 import unigrad
 
 MODULES = [
+    "array_api", "array_api._creation", "array_api._dtypes", "array_api._elementwise", "array_api._info", "array_api._linear", "array_api._manipulation",
+    "array_api._searching", "array_api._statistical",
     "amp", "autograd", "data", "data.datasets", "data.loader", "data.samplers", "func", "metrics", "network", "profile", "torch", "train",
     "nn", "nn.activations", "nn.attention", "nn.containers", "nn.distances", "nn.functional", "nn.init", "nn.layers", "nn.losses", "nn.module", "nn.norms",
     "nn.parameter", "nn.recurrent", "nn.shapes", "nn.utils", "nn.windows",
@@ -32,7 +34,7 @@ def _each(type_, names):
 NAMES = {
     **_each(
         "Tensor",
-        "input input1 input2 x1 x2 query key anchor positive negative target weight log_probs loss logits grid theta running_mean running_var indices positions src tgt "
+        "x input input1 input2 x1 x2 query key anchor positive negative target weight log_probs loss logits grid theta running_mean running_var indices positions src tgt "
         "memory attn_mask mask key_padding_mask src_mask tgt_mask memory_mask src_key_padding_mask tgt_key_padding_mask memory_key_padding_mask pos_weight offsets "
         "per_sample_weights prediction inputs var tensor param vec boxes1 boxes2 masks1 masks2 boxes scores labels true_boxes true_labels",
     ),
@@ -137,7 +139,7 @@ RESULTS = {
 SEVERAL = {
     "GRU", "LSTM", "RNN", "RNNBase", "LSTMCell", "MultiheadAttention", "MaxPool1d", "MaxPool2d", "MaxPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
     "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "Identity", "Residual", "Sequential", "Module", "ModuleList",
-    "ModuleDict", "calculate_gain", "multi_head_attention_forward",
+    "ModuleDict", "broadcast_arrays", "meshgrid", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unstack", "calculate_gain", "multi_head_attention_forward",
 }  # fmt: skip
 
 HEADER = [
@@ -224,6 +226,9 @@ def _result(module, owners, name, function):
     if name in RESULTS:
         return RESULTS[name]
     several = SEVERAL & {owners[0] if owners else name}
+    part = module.removeprefix("unigrad.array_api._")
+    if part in ("creation", "elementwise", "linear", "manipulation", "searching", "statistical") and not owners and not several:
+        return "Tensor"
     if module.startswith("unigrad.nn") and not several and (name == "forward" or (not owners and module.endswith((".functional", ".init")))):
         return "Tensor"
     return "Any"
@@ -277,7 +282,9 @@ def _class(module, cls, imports):
     generic = {"builtins.dict": "[Any, Any]", "builtins.tuple": "[Any, ...]", "builtins.list": "[Any]"}
     bases = [base + generic.get(base, "") for base in bases if base]
     inherited = {name for base in cls.__mro__[1:] for name in {**vars(base), **_attributes(base)}}
-    body = [f'"""{cls.__doc__.strip()}"""'.replace("\\", "\\\\")] if cls.__doc__ and '"""' not in cls.__doc__ else []
+    # From 3.13 on documentation is kept without its indentation.
+    doc = inspect.cleandoc(cls.__doc__ or "")
+    body = [f'"""{doc}"""'.replace("\\", "\\\\")] if doc and '"""' not in doc else []
     own = {key: value for key, value in vars(cls).items() if not key.startswith("_") or key in RESULTS or key in ("__call__", "__getitem__", "__getattr__", "__iter__", "__add__")}
     fields = inspect.get_annotations(cls)
     for name, type_ in {**{key: "Any" for key in fields if not key.startswith("_")}, **_attributes(cls)}.items():
@@ -316,7 +323,8 @@ def stub(name):
     classes = [value for value in members.values() if inspect.isclass(value) and value.__module__ == module.__name__]
     needed = {id(base) for cls in classes if not cls.__name__.startswith("_") for base in cls.__mro__}
     for key, value in members.items():
-        if key.startswith("_") and id(value) not in needed:
+        is_protocol = key.startswith("__") and getattr(value, "__module__", None) == module.__name__ and key not in ("__getattr__", "__dir__")
+        if key.startswith("_") and id(value) not in needed and key not in getattr(module, "__all__", ()) and not is_protocol:
             continue
         where = getattr(value, "__module__", None)
         if inspect.ismodule(value):

@@ -18,10 +18,10 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 class autocast:
     """Inside, ops that half types suit are computed in ``dtype``, the rest as it is: ``with autocast(): ..``, or a decorator.
 
-        >>> import unigrad as ug
-        >>> with ug.autocast():
-        ...     print((ug.ones(1, 1) @ ug.ones(1, 1)).dtype)
-        unigrad.bfloat16"""
+    >>> import unigrad as ug
+    >>> with ug.autocast():
+    ...     print((ug.ones(1, 1) @ ug.ones(1, 1)).dtype)
+    unigrad.bfloat16"""
     dtype: Any
     enabled: builtins.bool
     def __init__(self, device_type: Any=None, dtype: DType | builtins.str | builtins.type | None=None, enabled: builtins.bool=True, cache_enabled: Any=None) -> None: ...
@@ -31,15 +31,15 @@ class autocast:
 class GradScaler:
     """A loss scale for ``float16``, which adapts: ``scaler.scale(loss).backward()``, ``scaler.step(optimizer)``, ``scaler.update()``.
 
-        A step whose gradients overflow changes nothing but the scale; all of it is one evaluation.
+    A step whose gradients overflow changes nothing but the scale; all of it is one evaluation.
 
-        >>> import unigrad as ug
-        >>> w = ug.nn.Parameter(ug.ones(1))
-        >>> optimizer, scaler = ug.optim.SGD([w], lr=0.5), ug.amp.GradScaler(device="cpu")
-        >>> scaler.scale((w * w).sum()).backward()
-        >>> scaler.step(optimizer)
-        >>> w.item(), scaler.get_scale()
-        (0.0, 65536.0)"""
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.ones(1))
+    >>> optimizer, scaler = ug.optim.SGD([w], lr=0.5), ug.amp.GradScaler(device="cpu")
+    >>> scaler.scale((w * w).sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> w.item(), scaler.get_scale()
+    (0.0, 65536.0)"""
     def __init__(self, device: Device | builtins.str | None=None, init_scale: builtins.float=65536.0, growth_factor: builtins.float=2.0, backoff_factor: builtins.float=0.5, growth_interval: builtins.int=2000, enabled: builtins.bool=True) -> None: ...
     def scale(self, loss: Tensor) -> Tensor:
         """The loss times the scale: what ``backward`` is called on."""

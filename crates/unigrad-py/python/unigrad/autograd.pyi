@@ -36,7 +36,7 @@ class FunctionContext:
 class Function:
     """A function with its own gradient, as ``torch.autograd.Function``: ``forward(ctx, *args)`` and ``backward(ctx, *gradients)``, both static.
 
-        ``backward`` gets a gradient for each result and gives one, or ``None``, for each argument. Call it by ``apply``."""
+    ``backward`` gets a gradient for each result and gives one, or ``None``, for each argument. Call it by ``apply``."""
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
         """The results: a tensor, or a tuple of them. Its ops are not differentiated."""

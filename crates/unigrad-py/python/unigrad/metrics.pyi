@@ -75,11 +75,11 @@ class IoU(_ClassScore):
 class ConfusionMatrix:
     """How often each class was taken for each other: a row for each label.
 
-        >>> import unigrad as ug
-        >>> confusion = ug.metrics.ConfusionMatrix(2)
-        >>> confusion.update(ug.tensor([0, 1, 1]), ug.tensor([0, 0, 1]))
-        >>> confusion.compute()
-        [[1, 1], [0, 1]]"""
+    >>> import unigrad as ug
+    >>> confusion = ug.metrics.ConfusionMatrix(2)
+    >>> confusion.update(ug.tensor([0, 1, 1]), ug.tensor([0, 0, 1]))
+    >>> confusion.compute()
+    [[1, 1], [0, 1]]"""
     def __init__(self, num_classes: builtins.int) -> None: ...
     def update(self, prediction: Tensor, target: Tensor) -> Any:
         """Counts a batch: scores ``[n, classes]`` or classes ``[n]``, and labels ``[n]``."""

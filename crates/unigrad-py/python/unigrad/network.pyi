@@ -19,10 +19,10 @@ from unigrad.nn.module import Module as Module
 class Network(Module):
     """A network by description, as model files and configuration files have it: layers infer their inputs' sizes from what comes before.
 
-        >>> import unigrad as ug
-        >>> network = ug.Network([1, 28, 28], [{"conv2d": {"channels": 8, "kernel": 3}}, "relu", "flatten", {"dense": {"units": 10}}], seed=1)
-        >>> network(ug.zeros(2, 1, 28, 28)).shape
-        (2, 10)"""
+    >>> import unigrad as ug
+    >>> network = ug.Network([1, 28, 28], [{"conv2d": {"channels": 8, "kernel": 3}}, "relu", "flatten", {"dense": {"units": 10}}], seed=1)
+    >>> network(ug.zeros(2, 1, 28, 28)).shape
+    (2, 10)"""
     def __init__(self, input: Tensor, layers: Any=None, loss: Any=None, *, seed: builtins.int | None=None, device: Device | builtins.str | None=None) -> None: ...
     def forward(self, input: Tensor) -> Any:
         """``[batch, input..]`` to ``[batch, output..]``."""

@@ -18,7 +18,7 @@ from unigrad.network import Network as Network
 
 class Callback:
     """What a program does beside the training: a class of one's own has some of these methods. Each gets the run's state: ``run.epoch``, ``run.step``,
-        ``run.lr``, ``run.loss``, ``run.history``; ``run.stop(why)`` ends it. ``state_dict`` (texts by name) is kept in checkpoints."""
+    ``run.lr``, ``run.loss``, ``run.history``; ``run.stop(why)`` ends it. ``state_dict`` (texts by name) is kept in checkpoints."""
     def on_run_begin(self, run: Any) -> Any:
         """Before the first step."""
         ...
@@ -86,9 +86,9 @@ class Run:
 class Trainer:
     """A loop that trains a model, and what belongs to a run: validation, metrics, callbacks, checkpoints and exact resume, a history, a report.
 
-        ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
-        ``precision`` is "f32", "bf16" or "f16"; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
-        epoch, or with ``scheduler_per_step`` after each step."""
+    ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
+    ``precision`` is "f32", "bf16" or "f16"; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
+    epoch, or with ``scheduler_per_step`` after each step."""
     settings: Any
     metrics: Sequence[Any]
     callbacks: Sequence[Any]

@@ -27,8 +27,8 @@ def default_collate(batch: Any) -> Any:
 class DataLoader:
     """Batches of a dataset, in order or shuffled, made by threads ahead of time with ``num_workers``.
 
-        A dataset is anything with ``__getitem__`` and ``__len__``, or something to iterate over. ``generator`` (or ``seed``) is a seed or a ``random.Random``;
-        without one the order follows ``unigrad.manual_seed``. With ``device`` batches are there."""
+    A dataset is anything with ``__getitem__`` and ``__len__``, or something to iterate over. ``generator`` (or ``seed``) is a seed or a ``random.Random``;
+    without one the order follows ``unigrad.manual_seed``. With ``device`` batches are there."""
     dataset: Any
     device: Any
     num_workers: builtins.int

@@ -295,9 +295,9 @@ class Softmax2d(Module):
 class PReLU(Module):
     """``x`` above 0, ``weight * x`` below; the weight is learned: one, or one for each channel (axis 1).
 
-        >>> import unigrad as ug
-        >>> ug.nn.PReLU()(ug.tensor([-4.0, 1.0])).tolist()
-        [-1.0, 1.0]"""
+    >>> import unigrad as ug
+    >>> ug.nn.PReLU()(ug.tensor([-4.0, 1.0])).tolist()
+    [-1.0, 1.0]"""
     num_parameters: builtins.int
     init: builtins.float
     weight: Any

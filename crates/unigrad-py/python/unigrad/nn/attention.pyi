@@ -19,11 +19,11 @@ from unigrad.nn.module import Module as Module
 class MultiheadAttention(Module):
     """Attention over several heads. Sequences are ``[length, batch, size]``, or with ``batch_first`` the batch first, or one sequence ``[length, size]``.
 
-        >>> import unigrad as ug
-        >>> x = ug.randn(2, 5, 8)
-        >>> output, weights = ug.nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)
-        >>> output.shape, weights.shape
-        ((2, 5, 8), (2, 5, 5))"""
+    >>> import unigrad as ug
+    >>> x = ug.randn(2, 5, 8)
+    >>> output, weights = ug.nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)
+    >>> output.shape, weights.shape
+    ((2, 5, 8), (2, 5, 5))"""
     embed_dim: builtins.int
     num_heads: builtins.int
     kdim: Any
@@ -52,10 +52,10 @@ class _TransformerLayer(Module):
 class TransformerEncoderLayer(_TransformerLayer):
     """Attention of a sequence over itself, then two linear maps, each added to its input and normalized.
 
-        >>> import unigrad as ug
-        >>> layer = ug.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True)
-        >>> layer(ug.randn(2, 5, 8)).shape
-        (2, 5, 8)"""
+    >>> import unigrad as ug
+    >>> layer = ug.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True)
+    >>> layer(ug.randn(2, 5, 8)).shape
+    (2, 5, 8)"""
     def forward(self, src: Tensor, src_mask: Tensor | None=None, src_key_padding_mask: Tensor | None=None, is_causal: builtins.bool=False) -> Tensor:
         """Keeps the shape ``[length, batch, size]``, or with the batch first."""
         ...

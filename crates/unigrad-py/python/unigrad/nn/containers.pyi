@@ -38,10 +38,10 @@ class _Listed(Module):
 class Sequential(_Listed):
     """Modules one after another: ``Sequential(a, b)(x)`` is ``b(a(x))``; or an ``OrderedDict`` of them by name.
 
-        >>> import unigrad as ug
-        >>> net = ug.nn.Sequential(ug.nn.Linear(4, 8), ug.nn.ReLU(), ug.nn.Linear(8, 2))
-        >>> net(ug.zeros(3, 4)).shape, len(net)
-        ((3, 2), 3)"""
+    >>> import unigrad as ug
+    >>> net = ug.nn.Sequential(ug.nn.Linear(4, 8), ug.nn.ReLU(), ug.nn.Linear(8, 2))
+    >>> net(ug.zeros(3, 4)).shape, len(net)
+    ((3, 2), 3)"""
     def __init__(self, *args: Any) -> None: ...
     def forward(self, input: Tensor) -> Any:
         """The last module's output. Shapes: those of the modules."""
@@ -50,19 +50,19 @@ class Sequential(_Listed):
 class ModuleList(_Listed):
     """Modules in a list, which a ``forward`` goes through as it likes.
 
-        >>> import unigrad as ug
-        >>> layers = ug.nn.ModuleList(ug.nn.Linear(4, 4) for _ in range(3))
-        >>> len(layers), len(list(layers.parameters()))
-        (3, 6)"""
+    >>> import unigrad as ug
+    >>> layers = ug.nn.ModuleList(ug.nn.Linear(4, 4) for _ in range(3))
+    >>> len(layers), len(list(layers.parameters()))
+    (3, 6)"""
     def __init__(self, modules: Iterable[_Module] | None=None) -> None: ...
     def __add__(self, other: Any) -> Any: ...
 class ModuleDict(Module):
     """Modules by name.
 
-        >>> import unigrad as ug
-        >>> heads = ug.nn.ModuleDict({"a": ug.nn.Linear(4, 2), "b": ug.nn.Linear(4, 3)})
-        >>> heads["b"](ug.zeros(1, 4)).shape
-        (1, 3)"""
+    >>> import unigrad as ug
+    >>> heads = ug.nn.ModuleDict({"a": ug.nn.Linear(4, 2), "b": ug.nn.Linear(4, 3)})
+    >>> heads["b"](ug.zeros(1, 4)).shape
+    (1, 3)"""
     def __init__(self, modules: Any=None) -> None: ...
     def __getitem__(self, key: Tensor) -> Any: ...
     def __setitem__(self, key: Tensor, module: _Module) -> None: ...
@@ -90,10 +90,10 @@ class ModuleDict(Module):
 class ParameterList(Module):
     """Parameters in a list; tensors become parameters.
 
-        >>> import unigrad as ug
-        >>> weights = ug.nn.ParameterList([ug.zeros(2), ug.ones(3)])
-        >>> [tuple(w.shape) for w in weights]
-        [(2,), (3,)]"""
+    >>> import unigrad as ug
+    >>> weights = ug.nn.ParameterList([ug.zeros(2), ug.ones(3)])
+    >>> [tuple(w.shape) for w in weights]
+    [(2,), (3,)]"""
     def __init__(self, values: Any=None) -> None: ...
     def append(self, value: builtins.float) -> Any:
         """Adds a parameter at the end. Returns the list."""
@@ -109,10 +109,10 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """Parameters by name; tensors become parameters.
 
-        >>> import unigrad as ug
-        >>> scales = ug.nn.ParameterDict({"a": ug.ones(2)})
-        >>> list(scales), scales["a"].requires_grad
-        (['a'], True)"""
+    >>> import unigrad as ug
+    >>> scales = ug.nn.ParameterDict({"a": ug.ones(2)})
+    >>> list(scales), scales["a"].requires_grad
+    (['a'], True)"""
     def __init__(self, parameters: Any=None) -> None: ...
     def update(self, parameters: Any) -> Any:
         """Adds parameters: a mapping, or pairs."""
@@ -138,9 +138,9 @@ class ParameterDict(Module):
 class Residual(Module):
     """A module's output added to its input: ``x + module(x)``.
 
-        >>> import unigrad as ug
-        >>> ug.nn.Residual(ug.nn.Identity())(ug.ones(2)).tolist()
-        [2.0, 2.0]"""
+    >>> import unigrad as ug
+    >>> ug.nn.Residual(ug.nn.Identity())(ug.ones(2)).tolist()
+    [2.0, 2.0]"""
     module: _Module
     def __init__(self, module: _Module) -> None: ...
     def forward(self, input: Tensor) -> Any:

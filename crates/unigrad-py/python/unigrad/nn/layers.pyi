@@ -26,10 +26,10 @@ class Identity(Module):
 class Linear(Module):
     """``x @ weight.T + bias``: ``[.., in_features]`` to ``[.., out_features]``.
 
-        >>> import unigrad as ug
-        >>> layer = ug.nn.Linear(4, 3)
-        >>> layer(ug.zeros(2, 4)).shape, layer.weight.shape
-        ((2, 3), (3, 4))"""
+    >>> import unigrad as ug
+    >>> layer = ug.nn.Linear(4, 3)
+    >>> layer(ug.zeros(2, 4)).shape, layer.weight.shape
+    ((2, 3), (3, 4))"""
     in_features: builtins.int
     out_features: builtins.int
     weight: Any
@@ -66,9 +66,9 @@ class _Rows(Module):
 class Embedding(_Rows):
     """A row of the weight for each index: ``[..]`` of integers to ``[.., embedding_dim]``.
 
-        >>> import unigrad as ug
-        >>> ug.nn.Embedding(10, 4)(ug.tensor([[1, 2, 3]])).shape
-        (1, 3, 4)"""
+    >>> import unigrad as ug
+    >>> ug.nn.Embedding(10, 4)(ug.tensor([[1, 2, 3]])).shape
+    (1, 3, 4)"""
     weight: Any
     def __init__(self, num_embeddings: builtins.int, embedding_dim: builtins.int, padding_idx: builtins.int | None=None, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, sparse: builtins.bool=False, _weight: Any=None, _freeze: builtins.bool=False, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
     @classmethod
@@ -103,9 +103,9 @@ class _Dropout(Module):
 class Dropout(_Dropout):
     """While training each element is 0 with probability ``p``, else divided by ``1 - p``; in use nothing happens.
 
-        >>> import unigrad as ug
-        >>> ug.nn.Dropout(0.5).eval()(ug.ones(3)).tolist()
-        [1.0, 1.0, 1.0]"""
+    >>> import unigrad as ug
+    >>> ug.nn.Dropout(0.5).eval()(ug.ones(3)).tolist()
+    [1.0, 1.0, 1.0]"""
 class Dropout1d(_Dropout):
     """Drops channels of ``[n, c, l]`` or ``[c, l]`` while training."""
 class Dropout2d(_Dropout):

@@ -208,7 +208,7 @@ class TripletMarginLoss(Module):
         ...
 class CTCLoss(Module):
     """Connectionist temporal classification: ``log_probs`` are ``[steps, n, classes]`` (or ``[steps, classes]``), targets ``[n, labels]`` or one
-        after another."""
+    after another."""
     def __init__(self, blank: builtins.int=0, reduction: builtins.str='mean', zero_infinity: builtins.bool=False) -> None: ...
     def forward(self, *inputs: Any) -> Tensor:
         """Connectionist temporal classification: ``log_probs`` are ``[steps, n, classes]`` (or ``[steps, classes]``), targets ``[n, labels]`` or one
@@ -252,10 +252,10 @@ class TripletMarginWithDistanceLoss(Module):
 class LinearCrossEntropyLoss(Module):
     """A linear map to the logits of classes and their cross-entropy in one: what a language model ends with.
 
-        >>> import unigrad as ug
-        >>> loss = ug.nn.LinearCrossEntropyLoss(4, 10)
-        >>> loss(ug.randn(2, 4), ug.tensor([1, 9])).shape
-        ()"""
+    >>> import unigrad as ug
+    >>> loss = ug.nn.LinearCrossEntropyLoss(4, 10)
+    >>> loss(ug.randn(2, 4), ug.tensor([1, 9])).shape
+    ()"""
     linear: Any
     ignore_index: builtins.int
     reduction: builtins.str

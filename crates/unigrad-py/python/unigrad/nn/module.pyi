@@ -33,19 +33,19 @@ class RemovableHandle:
 class Module:
     """What layers and models are: a class with parameters, and a ``forward``.
 
-        >>> import unigrad as ug
-        >>> class Net(ug.nn.Module):
-        ...     def __init__(self):
-        ...         super().__init__()
-        ...         self.hidden = ug.nn.Linear(4, 8)
-        ...         self.out = ug.nn.Linear(8, 2, bias=False)
-        ...     def forward(self, x):
-        ...         return self.out(self.hidden(x).relu())
-        >>> net = Net()
-        >>> net(ug.zeros(3, 4)).shape
-        (3, 2)
-        >>> [name for name, _ in net.named_parameters()]
-        ['hidden.weight', 'hidden.bias', 'out.weight']"""
+    >>> import unigrad as ug
+    >>> class Net(ug.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.hidden = ug.nn.Linear(4, 8)
+    ...         self.out = ug.nn.Linear(8, 2, bias=False)
+    ...     def forward(self, x):
+    ...         return self.out(self.hidden(x).relu())
+    >>> net = Net()
+    >>> net(ug.zeros(3, 4)).shape
+    (3, 2)
+    >>> [name for name, _ in net.named_parameters()]
+    ['hidden.weight', 'hidden.bias', 'out.weight']"""
     def __init__(self) -> None: ...
     def __getattr__(self, name: builtins.str) -> Any: ...
     def __setattr__(self, name: builtins.str, value: builtins.float) -> None: ...

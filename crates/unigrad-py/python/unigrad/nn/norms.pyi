@@ -38,10 +38,10 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """``[n, c, h, w]`` normalized per channel: by the batch's statistics while training, by running ones in use.
 
-        >>> import unigrad as ug
-        >>> norm = ug.nn.BatchNorm2d(3)
-        >>> norm(ug.randn(2, 3, 4, 4)).shape, norm.num_batches_tracked.item()
-        ((2, 3, 4, 4), 1)"""
+    >>> import unigrad as ug
+    >>> norm = ug.nn.BatchNorm2d(3)
+    >>> norm(ug.randn(2, 3, 4, 4)).shape, norm.num_batches_tracked.item()
+    ((2, 3, 4, 4), 1)"""
 class BatchNorm3d(_BatchNorm):
     """``[n, c, d, h, w]`` normalized per channel: by the batch's statistics while training, by running ones in use."""
 class SyncBatchNorm(_BatchNorm):
@@ -61,9 +61,9 @@ class InstanceNorm3d(_InstanceNorm):
 class LayerNorm(Module):
     """Normalized over the last axes: ``(x - mean) / sqrt(var + eps) * weight + bias``.
 
-        >>> import unigrad as ug
-        >>> ug.nn.LayerNorm(4)(ug.tensor([[1.0, 2.0, 3.0, 4.0]])).sum().round(decimals=4).item()
-        0.0"""
+    >>> import unigrad as ug
+    >>> ug.nn.LayerNorm(4)(ug.tensor([[1.0, 2.0, 3.0, 4.0]])).sum().round(decimals=4).item()
+    0.0"""
     normalized_shape: builtins.int | Sequence[builtins.int]
     eps: builtins.float
     elementwise_affine: builtins.bool

@@ -21,21 +21,21 @@ def set_value(tensor: Tensor, value: builtins.float) -> Any:
 class Parameter(Tensor):
     """A tensor that a module trains: set as an attribute of a ``Module``, it is among its ``parameters()``.
 
-        It is a leaf of its own with the values of ``data``; with ``requires_grad=False`` no gradient arrives at it.
+    It is a leaf of its own with the values of ``data``; with ``requires_grad=False`` no gradient arrives at it.
 
-        >>> import unigrad
-        >>> weight = unigrad.nn.Parameter(unigrad.zeros(2, 3))
-        >>> weight.requires_grad, weight.shape
-        (True, (2, 3))"""
+    >>> import unigrad
+    >>> weight = unigrad.nn.Parameter(unigrad.zeros(2, 3))
+    >>> weight.requires_grad, weight.shape
+    (True, (2, 3))"""
     def __init__(self, data: Any=None, requires_grad: builtins.bool=True) -> None: ...
     def __repr__(self) -> builtins.str: ...
 class Buffer(Tensor):
     """A tensor that a module keeps and does not train: running statistics, say. Set as an attribute, it is among its ``buffers()``.
 
-        >>> import unigrad
-        >>> module = unigrad.nn.Module()
-        >>> module.mean = unigrad.nn.Buffer(unigrad.zeros(3))
-        >>> list(module.state_dict())
-        ['mean']"""
+    >>> import unigrad
+    >>> module = unigrad.nn.Module()
+    >>> module.mean = unigrad.nn.Buffer(unigrad.zeros(3))
+    >>> list(module.state_dict())
+    ['mean']"""
     def __init__(self, data: Any=None, *, persistent: builtins.bool=True) -> None: ...
 _Parameter = Parameter

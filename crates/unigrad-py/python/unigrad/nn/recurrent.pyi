@@ -44,10 +44,10 @@ class RNNBase(Module):
 class RNN(RNNBase):
     """Elman's network: ``h = tanh(W x + b + U h + c)``, or with ReLU. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first.
 
-        >>> import unigrad as ug
-        >>> output, h = ug.nn.RNN(4, 8, batch_first=True)(ug.zeros(2, 5, 4))
-        >>> output.shape, h.shape
-        ((2, 5, 8), (1, 2, 8))"""
+    >>> import unigrad as ug
+    >>> output, h = ug.nn.RNN(4, 8, batch_first=True)(ug.zeros(2, 5, 4))
+    >>> output.shape, h.shape
+    ((2, 5, 8), (1, 2, 8))"""
     nonlinearity: builtins.str
     def __init__(self, input_size: builtins.int, hidden_size: builtins.int, num_layers: builtins.int=1, nonlinearity: builtins.str='tanh', bias: builtins.bool=True, batch_first: builtins.bool=False, dropout: builtins.float=0.0, bidirectional: builtins.bool=False, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
     def forward(self, input: Tensor, hx: Any=None) -> Any:
@@ -64,10 +64,10 @@ class GRU(RNNBase):
 class LSTM(RNNBase):
     """Long short-term memory. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first.
 
-        >>> import unigrad as ug
-        >>> output, (h, c) = ug.nn.LSTM(4, 8, num_layers=2, bidirectional=True)(ug.zeros(5, 2, 4))
-        >>> output.shape, h.shape, c.shape
-        ((5, 2, 16), (4, 2, 8), (4, 2, 8))"""
+    >>> import unigrad as ug
+    >>> output, (h, c) = ug.nn.LSTM(4, 8, num_layers=2, bidirectional=True)(ug.zeros(5, 2, 4))
+    >>> output.shape, h.shape, c.shape
+    ((5, 2, 16), (4, 2, 8), (4, 2, 8))"""
     def __init__(self, input_size: builtins.int, hidden_size: builtins.int, num_layers: builtins.int=1, bias: builtins.bool=True, batch_first: builtins.bool=False, dropout: builtins.float=0.0, bidirectional: builtins.bool=False, proj_size: builtins.int=0, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
     def forward(self, input: Tensor, hx: Any=None) -> Any:
         """The states h of all times, and the last ones: ``(h, c)``."""

@@ -26,12 +26,12 @@ def get_ema_avg_fn(decay: builtins.float=0.999) -> Any:
 class AveragedModel(Module):
     """A copy of a model whose weights are averages of the model's at each ``update_parameters``.
 
-        >>> import unigrad as ug
-        >>> model = ug.nn.Linear(1, 1)
-        >>> averaged = ug.optim.swa_utils.AveragedModel(model)
-        >>> averaged.update_parameters(model)
-        >>> averaged.n_averaged.item()
-        1"""
+    >>> import unigrad as ug
+    >>> model = ug.nn.Linear(1, 1)
+    >>> averaged = ug.optim.swa_utils.AveragedModel(model)
+    >>> averaged.update_parameters(model)
+    >>> averaged.n_averaged.item()
+    1"""
     module: Any
     avg_fn: Any
     use_buffers: builtins.bool
