@@ -215,6 +215,10 @@ def native(raw):
     for node in Stub((raw / "__init__.pyi").read_text(), True).definitions():
         if isinstance(node, ast.ClassDef) and node.name == "Tensor":
             node.body += ast.parse(ADDED).body
+            added = {name: value for name, value in vars(unigrad.Tensor).items() if getattr(value, "__module__", "") == "unigrad._torch_names"}
+            node.body = [member for member in node.body if getattr(member, "name", "") not in added]
+            for name, value in added.items():
+                node.body += ast.parse(stubs_modules.method(value) if name == value.__name__ else f"{name} = {value.__name__}").body
             own = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
             for alias, name in unigrad._METHOD_ALIASES.items():
                 if alias not in own and name in own:
@@ -263,6 +267,9 @@ def package(source):
             out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {name} as {name}")
         elif value is not None and getattr(unigrad.Tensor, getattr(value, "__name__", ""), None) is value:
             functions.append(f"{name} = _unigrad.Tensor.{value.__name__}")
+        elif inspect.isfunction(value) and getattr(value, "__wrapped__", None) is getattr(unigrad.Tensor, name, value):
+            # A method whose first argument may be a number as well.
+            later.append(f"def {name}(input: {NUMBERS}, other: {NUMBERS}, *args: Any, **kwargs: Any) -> Tensor: ...".replace("Buffer", "Any"))
         elif inspect.isfunction(value) and value.__module__ != unigrad.__name__:
             # Of a module whose name may be another function's here.
             out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {value.__name__} as {name}")

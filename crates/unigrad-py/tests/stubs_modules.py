@@ -15,6 +15,7 @@ import typing
 import unigrad
 
 MODULES = [
+    "_torch_names",
     "array_api", "array_api._creation", "array_api._dtypes", "array_api._elementwise", "array_api._info", "array_api._linear", "array_api._manipulation",
     "array_api._searching", "array_api._statistical",
     "amp", "autograd", "data", "data.datasets", "data.loader", "data.samplers", "func", "metrics", "network", "profile", "torch", "train",
@@ -142,6 +143,20 @@ SEVERAL = {
     "ModuleDict", "broadcast_arrays", "meshgrid", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unstack", "calculate_gain", "multi_head_attention_forward",
 }  # fmt: skip
 
+# Of PyTorch's names those that give no single tensor.
+OTHER_NAMES = {
+    "split", "tensor_split", "hsplit", "vsplit", "dsplit", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "std_mean", "var_mean", "allclose", "equal",
+    "is_floating_point",
+}  # fmt: skip
+RESULTS |= {"allclose": "builtins.bool", "equal": "builtins.bool", "is_floating_point": "builtins.bool"}
+RESULTS |= dict.fromkeys(["split", "tensor_split", "hsplit", "vsplit", "dsplit", "broadcast_tensors", "std_mean", "var_mean"], "builtins.tuple[Tensor, ...]")
+
+
+def method(function):
+    """A function of Python that is a method of tensors, as a definition in their class."""
+    return _function(function.__module__, ["Tensor"], function.__name__, function, function.__name__)
+
+
 HEADER = [
     "import builtins",
     "from collections import OrderedDict as OrderedDict",
@@ -226,6 +241,8 @@ def _result(module, owners, name, function):
     if name in RESULTS:
         return RESULTS[name]
     several = SEVERAL & {owners[0] if owners else name}
+    if module == "unigrad._torch_names" and name not in OTHER_NAMES:
+        return "Tensor"
     part = module.removeprefix("unigrad.array_api._")
     if part in ("creation", "elementwise", "linear", "manipulation", "searching", "statistical") and not owners and not several:
         return "Tensor"

@@ -85,10 +85,8 @@ fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, 
             // A window that starts in the padding behind the end does not count.
             count += 1;
         }
-        // Where there is one window, or one element in it, its distance to the next is any.
-        if count == 1 {
-            spec.stride[d] = 1;
-        }
+        // Where there is one window, or one element in it, its distance to the next is any that leads out.
+        spec.stride[d] = spec.stride[d].min(size);
         if spec.kernel[d] == 1 {
             spec.dilation[d] = 1;
         }

@@ -48,8 +48,8 @@ impl WindowOptions {
             let padded = sizes[d].checked_add(pad[d].checked_mul(2)?)?;
             let span = dilation[d].checked_mul(kernel[d].checked_sub(1)?)?.checked_add(1)?;
             let count = padded.checked_sub(span)?.checked_div(stride[d])?.checked_add(1)?;
-            // Where there is one window, or one element in it, its distance to the next is any.
-            let stride = if count == 1 { 1 } else { stride[d] };
+            // Where there is one window, or one element in it, its distance to the next is any that leads out.
+            let stride = stride[d].min(padded);
             let dilation = if kernel[d] == 1 { 1 } else { dilation[d] };
             (dilation > 0).then_some(Along { kernel: kernel[d], stride, pad: pad[d], dilation, padded, count })
         };

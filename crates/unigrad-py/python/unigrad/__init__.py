@@ -11,6 +11,7 @@ from __future__ import annotations as _annotations
 
 import builtins as _builtins
 import functools as _functools
+import operator as _operators
 import math as _math
 
 from . import _unigrad, micrograd
@@ -78,6 +79,18 @@ _METHOD_ALIASES = {
 for _alias, _name in _METHOD_ALIASES.items():
     setattr(Tensor, _alias, getattr(Tensor, _name))
 
+from . import _torch_names  # noqa: E402
+from ._torch_names import (  # noqa: E402
+    as_tensor,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_tensors,
+    cat,
+    normal,
+    randint_like,
+)
+
 # Every method is a function as well: `unigrad.exp(x)` is `x.exp()`. What a tensor and this module have both is the module's.
 _OWN = {"backward", "item", "tolist", "numpy", "tobytes", "realize", "to", "cpu", "copy_", "requires_grad_", "size", "dim", "numel", "cast"}
 for _name in dir(Tensor):
@@ -85,7 +98,54 @@ for _name in dir(Tensor):
     if not _name.startswith("_") and callable(_method) and _name not in _OWN and _name not in globals():
         globals()[_name] = _method
 
-cat = concatenate = concat
+concatenate = cat
+
+
+def numel(x: Tensor) -> int:
+    """The number of elements."""
+    return x.numel()
+
+
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
+    """Grids of coordinates: a tensor for each vector, given one by one or as a list."""
+    listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    return _unigrad.meshgrid(*listed, indexing=indexing)
+
+
+def einsum(equation: str, *operands: Tensor | Sequence[Tensor]) -> Tensor:
+    """Sums of products by Einstein's convention.
+
+    >>> import unigrad
+    >>> unigrad.einsum("ij,jk->ik", unigrad.ones(2, 3), unigrad.ones(3, 4)).shape
+    (2, 4)
+    """
+    listed = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    return _unigrad.einsum(equation, *listed)
+
+
+def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None = None) -> Callable[..., Tensor]:
+    """The function of a method whose first argument may be a number too."""
+    method = getattr(Tensor, name)
+
+    @_functools.wraps(method)
+    def function(input, other=None, *args, **kwargs):
+        if isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, Tensor):
+            if operator is not None and not args and not kwargs:
+                return operator(input, other)
+            dtype = other.dtype if other.is_floating_point() or isinstance(input, _builtins.int) else float32
+            input = full((), input, dtype=dtype, device=other.device)
+        return method(input, *(() if other is None else (other,)), *args, **kwargs)
+
+    return function
+
+
+for _name, _operator in {
+    "add": _operators.add, "sub": _operators.sub, "mul": _operators.mul, "div": _operators.truediv, "floor_divide": _operators.floordiv,
+    "remainder": _operators.mod, "pow": _operators.pow, "bitwise_and": _operators.and_, "bitwise_or": _operators.or_, "bitwise_xor": _operators.xor,
+    "float_power": None, "xlogy": None, "xlog1py": None,
+}.items():  # fmt: skip
+    if hasattr(Tensor, _name):
+        globals()[_name] = _number_first(_name, _operator)
 
 
 def where(condition: Tensor, x: Tensor | float | None = None, y: Tensor | float | None = None, /) -> Any:

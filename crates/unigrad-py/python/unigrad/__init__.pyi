@@ -48,20 +48,26 @@ from ._errors import StateDictError as StateDictError
 from ._unigrad import Tensor as Tensor
 from ._unigrad import __version__ as __version__
 from ._unigrad import arange as arange
+from ._torch_names import as_tensor as as_tensor
 from ._unigrad import asarray as asarray
+from ._torch_names import atleast_1d as atleast_1d
+from ._torch_names import atleast_2d as atleast_2d
+from ._torch_names import atleast_3d as atleast_3d
 from . import autograd as autograd
 from ._unigrad import bfloat16 as bfloat16
 from ._unigrad import block_diag as block_diag
 from ._unigrad import bool as bool
+from ._torch_names import broadcast_tensors as broadcast_tensors
+from ._torch_names import cat as cat
 from .autograd import checkpoint as checkpoint
 from ._unigrad import column_stack as column_stack
 from ._unigrad import concat as concat
+from ._torch_names import cat as concatenate
 from .autograd import custom_function as custom_function
 from ._unigrad import default_device as default_device
 from ._unigrad import devices as devices
 from ._unigrad import double as double
 from ._unigrad import dstack as dstack
-from ._unigrad import einsum as einsum
 from ._unigrad import empty as empty
 from ._unigrad import eye as eye
 from ._unigrad import float as float
@@ -87,12 +93,13 @@ from ._unigrad import linspace as linspace
 from ._unigrad import logspace as logspace
 from ._unigrad import long as long
 from ._unigrad import manual_seed as manual_seed
-from ._unigrad import meshgrid as meshgrid
 from . import micrograd as micrograd
 from ._unigrad import multi_dot as multi_dot
+from ._torch_names import normal as normal
 from ._unigrad import ones as ones
 from ._unigrad import rand as rand
 from ._unigrad import randint as randint
+from ._torch_names import randint_like as randint_like
 from ._unigrad import randn as randn
 from ._unigrad import randperm as randperm
 from ._unigrad import set_default_device as set_default_device
@@ -120,7 +127,6 @@ acosh = _unigrad.Tensor.acosh
 adaptive_avg_pool = _unigrad.Tensor.adaptive_avg_pool
 adaptive_max_pool = _unigrad.Tensor.adaptive_max_pool
 adaptive_max_pool_with_index = _unigrad.Tensor.adaptive_max_pool_with_index
-add = _unigrad.Tensor.add
 addcdiv = _unigrad.Tensor.addcdiv
 addcmul = _unigrad.Tensor.addcmul
 addmm = _unigrad.Tensor.addmm
@@ -128,6 +134,7 @@ addmv = _unigrad.Tensor.addmv
 addr = _unigrad.Tensor.addr
 affine_grid = _unigrad.Tensor.affine_grid
 all = _unigrad.Tensor.all
+allclose = _unigrad.Tensor.allclose
 amax = _unigrad.Tensor.amax
 amin = _unigrad.Tensor.amin
 aminmax = _unigrad.Tensor.aminmax
@@ -142,6 +149,7 @@ arctanh = _unigrad.Tensor.atanh
 argmax = _unigrad.Tensor.argmax
 argmin = _unigrad.Tensor.argmin
 argsort = _unigrad.Tensor.argsort
+argwhere = _unigrad.Tensor.argwhere
 asin = _unigrad.Tensor.asin
 asinh = _unigrad.Tensor.asinh
 astype = _unigrad.Tensor.astype
@@ -157,13 +165,11 @@ batch_norm = _unigrad.Tensor.batch_norm
 batch_norm_train = _unigrad.Tensor.batch_norm_train
 bce_loss = _unigrad.Tensor.bce_loss
 bce_with_logits = _unigrad.Tensor.bce_with_logits
+bernoulli = _unigrad.Tensor.bernoulli
 bilinear = _unigrad.Tensor.bilinear
 bincount = _unigrad.Tensor.bincount
 bitcast = _unigrad.Tensor.bitcast
-bitwise_and = _unigrad.Tensor.bitwise_and
 bitwise_not = _unigrad.Tensor.bitwise_not
-bitwise_or = _unigrad.Tensor.bitwise_or
-bitwise_xor = _unigrad.Tensor.bitwise_xor
 bmm = _unigrad.Tensor.matmul
 broadcast_to = _unigrad.Tensor.broadcast_to
 bucketize = _unigrad.Tensor.bucketize
@@ -173,6 +179,8 @@ celu = _unigrad.Tensor.celu
 channel_shuffle = _unigrad.Tensor.channel_shuffle
 chunk = _unigrad.Tensor.chunk
 clamp = _unigrad.Tensor.clamp
+clamp_max = _unigrad.Tensor.clamp_max
+clamp_min = _unigrad.Tensor.clamp_min
 clip = _unigrad.Tensor.clamp
 clone = _unigrad.Tensor.clone
 col2im = _unigrad.Tensor.col2im
@@ -208,14 +216,16 @@ diagonal = _unigrad.Tensor.diagonal
 dice_loss = _unigrad.Tensor.dice_loss
 diff = _unigrad.Tensor.diff
 digamma = _unigrad.Tensor.digamma
-div = _unigrad.Tensor.div
+dist = _unigrad.Tensor.dist
 divide = _unigrad.Tensor.div
 dot = _unigrad.Tensor.dot
+dsplit = _unigrad.Tensor.dsplit
 elu = _unigrad.Tensor.elu
 embedding = _unigrad.Tensor.embedding
 embedding_bag = _unigrad.Tensor.embedding_bag
 embedding_with = _unigrad.Tensor.embedding_with
 eq = _unigrad.Tensor.eq
+equal = _unigrad.Tensor.equal
 erf = _unigrad.Tensor.erf
 erfc = _unigrad.Tensor.erfc
 erfinv = _unigrad.Tensor.erfinv
@@ -226,16 +236,17 @@ expand_as = _unigrad.Tensor.expand_as
 expm1 = _unigrad.Tensor.expm1
 flatten = _unigrad.Tensor.flatten
 flip = _unigrad.Tensor.flip
-float_power = _unigrad.Tensor.float_power
+fliplr = _unigrad.Tensor.fliplr
+flipud = _unigrad.Tensor.flipud
 floor = _unigrad.Tensor.floor
 floor_div = _unigrad.Tensor.floor_div
-floor_divide = _unigrad.Tensor.floor_div
 fmax = _unigrad.Tensor.fmax
 fmin = _unigrad.Tensor.fmin
 fmod = _unigrad.Tensor.fmod
 focal_loss = _unigrad.Tensor.focal_loss
 frac = _unigrad.Tensor.fract
 fract = _unigrad.Tensor.fract
+gather = _unigrad.Tensor.gather
 gaussian_nll_loss = _unigrad.Tensor.gaussian_nll_loss
 gcd = _unigrad.Tensor.gcd
 ge = _unigrad.Tensor.ge
@@ -255,6 +266,7 @@ hardtanh_with = _unigrad.Tensor.hardtanh_with
 heaviside = _unigrad.Tensor.heaviside
 hinge_embedding_loss = _unigrad.Tensor.hinge_embedding_loss
 histc = _unigrad.Tensor.histc
+hsplit = _unigrad.Tensor.hsplit
 huber_loss = _unigrad.Tensor.huber_loss
 hypot = _unigrad.Tensor.hypot
 im2col = _unigrad.Tensor.im2col
@@ -269,6 +281,7 @@ instance_norm = _unigrad.Tensor.instance_norm
 instance_norm_train = _unigrad.Tensor.instance_norm_train
 interpolate = _unigrad.Tensor.interpolate
 interpolate_nearest = _unigrad.Tensor.interpolate_nearest
+is_floating_point = _unigrad.Tensor.is_floating_point
 isclose = _unigrad.Tensor.isclose
 isfinite = _unigrad.Tensor.isfinite
 isin = _unigrad.Tensor.isin
@@ -330,10 +343,10 @@ mode = _unigrad.Tensor.mode
 moveaxis = _unigrad.Tensor.moveaxis
 movedim = _unigrad.Tensor.movedim
 mse_loss = _unigrad.Tensor.mse_loss
-mul = _unigrad.Tensor.mul
 multi_margin_loss = _unigrad.Tensor.multi_margin_loss
 multilabel_margin_loss = _unigrad.Tensor.multilabel_margin_loss
 multilabel_soft_margin_loss = _unigrad.Tensor.multilabel_soft_margin_loss
+multinomial = _unigrad.Tensor.multinomial
 multiply = _unigrad.Tensor.mul
 mv = _unigrad.Tensor.matmul
 nan_to_num = _unigrad.Tensor.nan_to_num
@@ -345,6 +358,11 @@ narrow = _unigrad.Tensor.narrow
 ne = _unigrad.Tensor.ne
 neg = _unigrad.Tensor.neg
 negative = _unigrad.Tensor.neg
+new_empty = _unigrad.Tensor.new_empty
+new_full = _unigrad.Tensor.new_full
+new_ones = _unigrad.Tensor.new_ones
+new_tensor = _unigrad.Tensor.new_tensor
+new_zeros = _unigrad.Tensor.new_zeros
 nextafter = _unigrad.Tensor.nextafter
 nll_loss = _unigrad.Tensor.nll_loss
 nonzero = _unigrad.Tensor.nonzero
@@ -361,7 +379,7 @@ permute = _unigrad.Tensor.permute
 pixel_shuffle = _unigrad.Tensor.pixel_shuffle
 pixel_unshuffle = _unigrad.Tensor.pixel_unshuffle
 poisson_nll_loss = _unigrad.Tensor.poisson_nll_loss
-pow = _unigrad.Tensor.pow
+positive = _unigrad.Tensor.positive
 prelu = _unigrad.Tensor.prelu
 prod = _unigrad.Tensor.prod
 put = _unigrad.Tensor.put
@@ -373,7 +391,6 @@ reciprocal = _unigrad.Tensor.recip
 relu = _unigrad.Tensor.relu
 relu6 = _unigrad.Tensor.relu6
 rem = _unigrad.Tensor.rem
-remainder = _unigrad.Tensor.rem
 repeat = _unigrad.Tensor.repeat
 repeat_interleave = _unigrad.Tensor.repeat_interleave
 reshape = _unigrad.Tensor.reshape
@@ -385,6 +402,7 @@ rot90 = _unigrad.Tensor.rot90
 round = _unigrad.Tensor.round
 rpow = _unigrad.Tensor.rpow
 rsqrt = _unigrad.Tensor.rsqrt
+rsub = _unigrad.Tensor.rsub
 scatter = _unigrad.Tensor.scatter
 scatter_add = _unigrad.Tensor.scatter_add
 scatter_reduce = _unigrad.Tensor.scatter_reduce
@@ -417,7 +435,7 @@ sqrt = _unigrad.Tensor.sqrt
 square = _unigrad.Tensor.square
 squeeze = _unigrad.Tensor.squeeze
 std = _unigrad.Tensor.std
-sub = _unigrad.Tensor.sub
+std_mean = _unigrad.Tensor.std_mean
 subtract = _unigrad.Tensor.sub
 sum = _unigrad.Tensor.sum
 swapaxes = _unigrad.Tensor.swapaxes
@@ -437,6 +455,7 @@ topk = _unigrad.Tensor.topk
 trace = _unigrad.Tensor.trace
 transpose = _unigrad.Tensor.transpose
 trapezoid = _unigrad.Tensor.trapezoid
+trapz = _unigrad.Tensor.trapz
 trigamma = _unigrad.Tensor.trigamma
 tril = _unigrad.Tensor.tril
 triplet_margin_loss = _unigrad.Tensor.triplet_margin_loss
@@ -444,19 +463,38 @@ triu = _unigrad.Tensor.triu
 true_divide = _unigrad.Tensor.div
 trunc = _unigrad.Tensor.trunc
 type = _unigrad.Tensor.type
+type_as = _unigrad.Tensor.type_as
 unbind = _unigrad.Tensor.unbind
 unflatten = _unigrad.Tensor.unflatten
 unfold = _unigrad.Tensor.unfold
 unique = _unigrad.Tensor.unique
 unsqueeze = _unigrad.Tensor.unsqueeze
 var = _unigrad.Tensor.var
+var_mean = _unigrad.Tensor.var_mean
+vdot = _unigrad.Tensor.vdot
 view = _unigrad.Tensor.view
+view_as = _unigrad.Tensor.view_as
+vsplit = _unigrad.Tensor.vsplit
 where_ = _unigrad.Tensor.where_
 with_gradient_hook = _unigrad.Tensor.with_gradient_hook
-xlog1py = _unigrad.Tensor.xlog1py
-xlogy = _unigrad.Tensor.xlogy
 
+def add(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def bitwise_and(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def bitwise_or(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def bitwise_xor(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def div(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 e: builtins.float
+def einsum(equation: builtins.str, *operands: Tensor | Sequence[Tensor]) -> Tensor:
+    """Sums of products by Einstein's convention.
+
+    >>> import unigrad
+    >>> unigrad.einsum("ij,jk->ik", unigrad.ones(2, 3), unigrad.ones(3, 4)).shape
+    (2, 4)
+    """
+    ...
+
+def float_power(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def floor_divide(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def full_like(x: Tensor, fill_value: builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """One value everywhere, of a tensor's shape, dtype and device."""
     ...
@@ -470,6 +508,11 @@ def is_tensor(value: object) -> builtins.bool:
     """Whether a value is a tensor."""
     ...
 
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str='ij') -> builtins.list[Tensor]:
+    """Grids of coordinates: a tensor for each vector, given one by one or as a list."""
+    ...
+
+def mul(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 nan: builtins.float
 newaxis: None
 class no_grad:
@@ -495,11 +538,16 @@ class no_grad:
     def __call__(self, function: _F) -> _F:
         ...
 
+def numel(x: Tensor) -> builtins.int:
+    """The number of elements."""
+    ...
+
 def ones_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """Ones of a tensor's shape, dtype and device."""
     ...
 
 pi: builtins.float
+def pow(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def rand_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """Uniform random numbers of a tensor's shape, dtype and device."""
     ...
@@ -508,6 +556,8 @@ def randn_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=
     """Normally distributed random numbers of a tensor's shape, dtype and device."""
     ...
 
+def remainder(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def sub(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def value_and_grad(function: Callable[..., Tensor], argnums: builtins.int | Sequence[builtins.int]=0) -> Callable[..., builtins.tuple[Tensor, Any]]:
     """A function that gives ``function``'s value and its gradient with respect to the arguments of these numbers.
 
@@ -527,10 +577,10 @@ def where(condition: Tensor, x: Tensor | builtins.float | None=None, y: Tensor |
     """
     ...
 
+def xlog1py(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def xlogy(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def zeros_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """Zeros of a tensor's shape, dtype and device."""
     ...
 
-cat = _unigrad.concat
-concatenate = _unigrad.concat
 empty_like = zeros_like

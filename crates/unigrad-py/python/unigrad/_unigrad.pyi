@@ -545,34 +545,9 @@ class Tensor:
         first counts (see `adaptive_max_pool`).
         """
 
-    def add(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
-        """
-        Sum.
-        """
-
-    def addcdiv(self, /, a: Tensor, b: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
-        """
-        `self + value * a / b`.
-        """
-
-    def addcmul(self, /, a: Tensor, b: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
-        """
-        `self + value * a * b`.
-        """
-
     def addmm(self, /, a: Tensor, b: Tensor, *, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `beta * self + alpha * a @ b`.
-        """
-
-    def addmv(self, /, matrix: Tensor, vector: Tensor, beta: builtins.float | builtins.int, alpha: builtins.float | builtins.int) -> Tensor:
-        """
-        `alpha * matrix @ vector + beta * self`.
-        """
-
-    def addr(self, /, a: Tensor, b: Tensor, beta: builtins.float | builtins.int, alpha: builtins.float | builtins.int) -> Tensor:
-        """
-        `alpha * outer(a, b) + beta * self`.
         """
 
     def affine_grid(self, /, size: builtins.int | Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
@@ -678,11 +653,6 @@ class Tensor:
         Adds the gradients of this loss to every leaf that it depends on. `gradient` is what arrives at it, needed where it has more than one element.
         """
 
-    def baddbmm(self, /, a: Tensor, b: Tensor, beta: builtins.float | builtins.int, alpha: builtins.float | builtins.int) -> Tensor:
-        """
-        `alpha * a @ b + beta * self`, of batches of matrices.
-        """
-
     def batch_norm(self, /, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
         """
         `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
@@ -758,12 +728,6 @@ class Tensor:
     def broadcast_to(self, /, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         NumPy's `broadcast_to`.
-        """
-
-    def bucketize(self, /, boundaries: Tensor, right: builtins.bool=False) -> Tensor:
-        """
-        Which interval between sorted `boundaries` each element is in, `I64`: `i` where `boundaries[i - 1] < x <= boundaries[i]`, or, with
-        `right`, where `boundaries[i - 1] <= x < boundaries[i]`.
         """
 
     def cast(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
@@ -937,11 +901,6 @@ class Tensor:
         Sums up to each element of an axis.
         """
 
-    def cumulative_trapezoid(self, /, dx: builtins.float | builtins.int=1.0, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
-        """
-        The running integral along an axis by the trapezoidal rule, with samples `dx` apart.
-        """
-
     def deg2rad(self, /) -> Tensor:
         """
         Degrees as radians.
@@ -982,11 +941,6 @@ class Tensor:
         """
         `1 - (2 Σ x t + smooth) / (Σ x + Σ t + smooth)` of each example (axis 0), sums over all its elements: one minus the overlap of probabilities with
         a mask, after Dice.
-        """
-
-    def diff(self, /, n: builtins.int=1, dim: builtins.int=..., *, axis: builtins.int | None=None) -> Tensor:
-        """
-        Differences of neighbours along an axis, `n` times.
         """
 
     def digamma(self, /) -> Tensor:
@@ -1093,11 +1047,6 @@ class Tensor:
     def flatten(self, /, start_dim: builtins.int=0, end_dim: builtins.int=...) -> Tensor:
         """
         Axes from `start_dim` to `end_dim` as one.
-        """
-
-    def flip(self, /, *dims: builtins.int | Sequence[builtins.int], axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
-        """
-        Elements in reverse order along axes, or along all.
         """
 
     def float(self, /) -> Tensor:
@@ -1247,13 +1196,6 @@ class Tensor:
         `x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance.
         """
 
-    def histc(self, /, bins: builtins.int=100, low: builtins.float | builtins.int=0.0, high: builtins.float | builtins.int=0.0) -> Tensor:
-        """
-        How many elements are in each of `bins` intervals of equal width between `low` and `high`, of which the last one holds `high` too; in the
-        tensor's float dtype. Elements outside, and NaN, count nowhere. Equal bounds stand for the least and the greatest element (then
-        all counts are 0 if one of them is not finite), and one more on both sides if these are equal.
-        """
-
     def huber_loss(self, /, target: Tensor, *, reduction: builtins.str='mean', delta: builtins.float | builtins.int=...) -> Tensor:
         """
         Squared where a difference is below `delta`, else absolute.
@@ -1267,11 +1209,6 @@ class Tensor:
     def im2col(self, /, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, stride: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Windows as columns, `[n, c * kernel, windows]`: PyTorch's `unfold` of images.
-        """
-
-    def index_add(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """
-        `self` with slices of `src` added to the slices that a vector of numbers names.
         """
 
     def index_copy(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
@@ -1288,11 +1225,6 @@ class Tensor:
     def index_put(self, /, indices: Any, values: Tensor, accumulate: builtins.bool=False) -> Tensor:
         """
         The tensor with `values` where `indices` point, a tuple of what `x[..]` takes; with `accumulate` they are added to what is there.
-        """
-
-    def index_reduce(self, /, dim: builtins.int, index: Tensor, src: Tensor, mode: builtins.str, include_self: builtins.bool=True) -> Tensor:
-        """
-        `scatter_reduce` of slices along an axis, by a vector of numbers.
         """
 
     def index_select(self, /, dim: builtins.int, index: Tensor) -> Tensor:
@@ -1479,11 +1411,6 @@ class Tensor:
     def log_sigmoid(self, /) -> Tensor:
         """
         `log(sigmoid(x))`, without overflow.
-        """
-
-    def log_softmax(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
-        """
-        `log(softmax(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more.
         """
 
     def logaddexp(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
@@ -1699,11 +1626,6 @@ class Tensor:
         As `median`, of what is not NaN.
         """
 
-    def nanquantile(self, /, q: builtins.float | builtins.int, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, interpolation: builtins.str='linear', axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Tensor:
-        """
-        As `quantile`, of what is not NaN.
-        """
-
     def nansum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Sum over axes in which NaN counts as 0.
@@ -1810,11 +1732,6 @@ class Tensor:
         The `p`-norm of `self - other + eps` over the last axis; the two broadcast. Where it is 0, its gradient is 0.
         """
 
-    def permute(self, /, *dims: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """
-        Axes in another order.
-        """
-
     def pixel_shuffle(self, /, r: builtins.int) -> Tensor:
         """
         Channels as pixels: `[.., c * r * r, h, w]` becomes `[.., c, h * r, w * r]`, so that `out[c, h r + i, w r + j]` is channel
@@ -1853,11 +1770,6 @@ class Tensor:
     def put(self, /, index: Tensor, values: Tensor, accumulate: builtins.bool=False) -> Tensor:
         """
         `self` with `values` at places by their row-major number, one for each; with `accumulate` they are added.
-        """
-
-    def quantile(self, /, q: builtins.float | builtins.int, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, interpolation: builtins.str='linear', axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Tensor:
-        """
-        The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
         """
 
     def rad2deg(self, /) -> Tensor:
@@ -1969,36 +1881,14 @@ class Tensor:
         `1 / sqrt(x)`.
         """
 
-    def scatter(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """
-        `self` with `src` put in where `index` says: `out[p with p[axis] := index[p]] = src[p]`. Negative ones count from the end (see
-        `gather`).
-        """
-
     def scatter_add(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """
         `self` with `src` added where `index` says.
         """
 
-    def scatter_reduce(self, /, dim: builtins.int, index: Tensor, src: Tensor, mode: builtins.str, include_self: builtins.bool=True) -> Tensor:
-        """
-        `self` with the values of `src` that go to one place combined, and with what is there if `include_self`; places that nothing goes to
-        stay. `out[p with p[axis] := index[p]]` is the sum, product, mean, maximum or minimum of `src[p]`.
-
-        Equal extremes share the gradient. Sums and products of half types are made in `f32`.
-        """
-
     def scatter_value(self, /, dim: builtins.int, index: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `scatter` of one value: a number, or a tensor of rank 0.
-        """
-
-    def searchsorted(self, /, values: Tensor | builtins.float | Buffer, right: builtins.bool=False) -> Tensor:
-        """
-        Where each of the values would be put into a sorted sequence, `I64`: before equal elements, or, with `right`, after them.
-
-        The sequence is a vector `[n]`, and the values have any shape; or it has sorted rows `[.., n]`, and the values `[.., m]` as many.
-        Nothing checks that it is sorted.
         """
 
     def searchsorted_with(self, /, values: Tensor | builtins.float | Buffer, right: builtins.bool, sorter: Tensor) -> Tensor:
@@ -2088,11 +1978,6 @@ class Tensor:
         `log(1 + e^(-y x))` with labels `y` of ±1, without overflow.
         """
 
-    def softmax(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
-        """
-        `exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself.
-        """
-
     def softmin(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         `softmax(-x)` along an axis.
@@ -2123,11 +2008,6 @@ class Tensor:
         Sorted along `dim`, and where each element was, `(values, indices)`; equal elements keep their order.
         """
 
-    def split(self, /, split_size: Any, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Tensor, ...]:
-        """
-        Parts of a size, or of several sizes, along an axis.
-        """
-
     def sqrt(self, /) -> Tensor:
         """
         Square root.
@@ -2141,16 +2021,6 @@ class Tensor:
     def squeeze(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Without axes of size 1: all of them, or those of `dim` that have it.
-        """
-
-    def std(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
-        """
-        Standard deviation over axes, or over all; see `var`.
-        """
-
-    def sub(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
-        """
-        Difference.
         """
 
     def sum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
@@ -2202,24 +2072,9 @@ class Tensor:
         `x - tanh(x)`.
         """
 
-    def tensor_split(self, /, indices_or_sections: Any, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Tensor, ...]:
-        """
-        Parts along an axis: so many, or cut at these places.
-        """
-
-    def tensordot(self, /, other: Tensor, dim: builtins.int | Sequence[builtins.int], other_axes: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """
-        The sum of products over axes of both, in the order they are named: `[rest of self.., rest of other..]`.
-        """
-
     def threshold(self, /, threshold: Tensor | builtins.float | Buffer, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `x` above `threshold`, else `value`.
-        """
-
-    def tile(self, /, *repeats: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """
-        Copies side by side along each axis, as NumPy's `tile`.
         """
 
     def to(self, /, *args: Any, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, copy: builtins.bool=False) -> Tensor:
@@ -2245,16 +2100,6 @@ class Tensor:
     def trace(self, /) -> Tensor:
         """
         Sum of the main diagonal of a matrix.
-        """
-
-    def transpose(self, /, *dims: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """
-        Two axes change places, as PyTorch's; with no or several other arguments all axes are arranged anew, as NumPy's.
-        """
-
-    def trapezoid(self, /, dx: builtins.float | builtins.int=1.0, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
-        """
-        The integral along an axis by the trapezoidal rule, with samples `dx` apart.
         """
 
     def trigamma(self, /) -> Tensor:
@@ -2313,11 +2158,6 @@ class Tensor:
         A new axis of size 1.
         """
 
-    def var(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
-        """
-        Variance over axes, or over all, divided by the number of elements less `correction`.
-        """
-
     def view(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Another name for `reshape`; of a dtype: the same bits as that dtype.
@@ -2357,6 +2197,259 @@ class Tensor:
 
     def __complex__(self, /) -> builtins.complex:
         """The value of a tensor with one element."""
+
+    def permute(self, *dims: Any, **keyword: Any) -> Tensor:
+        """Its axes in this order."""
+        ...
+
+    def transpose(self, *dims: Any, dim0: Any=None, dim1: Any=None) -> Tensor:
+        """Two axes exchanged; NumPy's order of all axes if there are not two."""
+        ...
+
+    def tile(self, *repeats: Any, **keyword: Any) -> Tensor:
+        """Repeated so often along each axis."""
+        ...
+
+    def flip(self, *dims: Any, axis: Any=None, **keyword: Any) -> Tensor:
+        """Reversed along these dims; along all without."""
+        ...
+
+    def split(self, split_size: Any=None, dim: builtins.int=0, *, axis: Any=None, split_size_or_sections: Any=None) -> builtins.tuple[Tensor, ...]:
+        """Parts of this size, or of these sizes, along ``dim``."""
+        ...
+
+    def tensor_split(self, indices_or_sections: Any=None, dim: builtins.int=0, *, axis: Any=None, indices: Tensor | None=None, sections: Any=None) -> builtins.tuple[Tensor, ...]:
+        """So many parts along ``dim``, or parts that end at these indices."""
+        ...
+
+    def diff(self, n: builtins.int=1, dim: builtins.int=-1, prepend: Any=None, append: Any=None, *, axis: Any=None) -> Tensor:
+        """Differences of neighbours along ``dim``, ``n`` times."""
+        ...
+
+    def add(self, other: Any, *, alpha: builtins.int=1) -> Tensor:
+        """``x + alpha * other``, element by element."""
+        ...
+
+    def addcdiv(self, tensor1: Any, tensor2: Any, value: builtins.int=1) -> Tensor:
+        """``x + value * tensor1 / tensor2``."""
+        ...
+
+    def addcmul(self, tensor1: Any, tensor2: Any, value: builtins.int=1) -> Tensor:
+        """``x + value * tensor1 * tensor2``."""
+        ...
+
+    def addmv(self, mat: Any, vec: Tensor, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
+        """``beta * x + alpha * mat @ vec``."""
+        ...
+
+    def addr(self, vec1: Any, vec2: Any, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
+        """``beta * x + alpha * outer(vec1, vec2)``."""
+        ...
+
+    def baddbmm(self, batch1: Any, batch2: Any, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
+        """``beta * x + alpha * batch1 @ batch2``."""
+        ...
+
+    def bucketize(self, boundaries: Any, right: builtins.bool=False, *, out_int32: builtins.bool=False) -> Tensor:
+        """The number of the bucket between ``boundaries`` that each element is in."""
+        ...
+
+    def cumulative_trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
+        """Integrals up to each point by the trapezoidal rule."""
+        ...
+
+    def histc(self, bins: builtins.int=100, min: builtins.float=0.0, max: builtins.float=0.0, *, low: Any=None, high: Any=None) -> Tensor:
+        """How many elements are in each of ``bins`` bins between ``min`` and ``max``; between the least and the greatest where both are 0."""
+        ...
+
+    def index_add(self, dim: Any, index: Any, src: Tensor, *, alpha: builtins.int=1) -> Tensor:
+        """A copy with ``alpha * src`` added to the slices at ``index``."""
+        ...
+
+    def index_reduce(self, dim: Any, index: Any, src: Tensor, reduce: builtins.bool | None=None, *, include_self: builtins.bool=True, mode: Any=None) -> Tensor:
+        """As ``scatter_reduce``, for whole slices: prod, mean, amax, amin."""
+        ...
+
+    def log_softmax(self, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: Any=None) -> Tensor:
+        """`log(softmax(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more."""
+        ...
+
+    def scatter(self, dim: Any, index: Any, src: Tensor | None=None, *, value: builtins.float | None=None, reduce: builtins.bool | None=None) -> Tensor:
+        """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
+        ...
+
+    def scatter_reduce(self, dim: Any, index: Any, src: Tensor, reduce: builtins.bool | None=None, *, include_self: builtins.bool=True, mode: Any=None) -> Tensor:
+        """A copy in which the elements of ``src`` that ``index`` puts to one place along ``dim`` are reduced: sum, prod, mean, amax, amin."""
+        ...
+
+    def searchsorted(self, values: Any, *args: Any, out_int32: builtins.bool=False, right: builtins.bool=False, side: Any=None, sorter: Any=None) -> Tensor:
+        """Where ``values`` belong in a sorted tensor: before what is equal, or behind it with ``right=True`` (``side="right"``)."""
+        ...
+
+    def softmax(self, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: Any=None) -> Tensor:
+        """`exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself."""
+        ...
+
+    def sub(self, other: Any, *, alpha: builtins.int=1) -> Tensor:
+        """``x - alpha * other``, element by element."""
+        ...
+
+    def tensordot(self, other: Any, dims: builtins.int=2, other_axes: Any=None, *, dim: Any=None) -> Tensor:
+        """Sums of products over axes: the last ``dims`` of one and the first of the other, or ``dims = (axes, other_axes)``.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).tensordot(unigrad.ones(3, 4), dims=1).shape
+    (2, 4)"""
+        ...
+
+    def trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
+        """The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``."""
+        ...
+
+    def var(self, dim: Any=None, unbiased: Any=None, keepdim: Any=None, *, correction: Any=None, axis: Any=None, keepdims: Any=None) -> Tensor:
+        """Variance over axes, or over all, divided by the number of elements less `correction`."""
+        ...
+
+    def std(self, dim: Any=None, unbiased: Any=None, keepdim: Any=None, *, correction: Any=None, axis: Any=None, keepdims: Any=None) -> Tensor:
+        """Standard deviation over axes, or over all; see `var`."""
+        ...
+
+    def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
+        """The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
+
+    Several ``q`` give a first axis."""
+        ...
+
+    def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
+        """As `quantile`, of what is not NaN.
+
+    Several ``q`` give a first axis."""
+        ...
+    subtract = sub
+
+    def gather(self, dim: Any, index: Any) -> Tensor:
+        """``y[i][j] = x[index[i][j]][j]`` along ``dim`` 0, and so on: of the index's shape, which along other dims may be smaller.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[1, 2], [3, 4]]).gather(1, unigrad.tensor([[0, 0], [1, 0]])).tolist()
+    [[1, 1], [4, 3]]"""
+        ...
+
+    def argwhere(self) -> Tensor:
+        """The indices of what is not 0: ``[n, ndim]``."""
+        ...
+
+    def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``hsplit`` names."""
+        ...
+
+    def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``vsplit`` names."""
+        ...
+
+    def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``dsplit`` names."""
+        ...
+
+    def fliplr(self) -> Tensor:
+        """Reversed along the second axis."""
+        ...
+
+    def flipud(self) -> Tensor:
+        """Reversed along the first axis."""
+        ...
+
+    def view_as(self, other: Any) -> Tensor:
+        """In another tensor's shape."""
+        ...
+
+    def type_as(self, other: Any) -> Tensor:
+        """In another tensor's dtype."""
+        ...
+
+    def clamp_min(self, min: Any) -> Tensor:
+        """At least this."""
+        ...
+
+    def clamp_max(self, max: Any) -> Tensor:
+        """At most this."""
+        ...
+
+    def positive(self) -> Tensor:
+        """The tensor itself."""
+        ...
+
+    def rsub(self, other: Any, *, alpha: builtins.int=1) -> Tensor:
+        """``other - alpha * x``."""
+        ...
+
+    def dist(self, other: Any, p: builtins.float=2.0) -> Tensor:
+        """The norm of the difference."""
+        ...
+
+    def vdot(self, other: Any) -> Tensor:
+        """The dot product of two vectors."""
+        ...
+
+    def trapz(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1) -> Tensor:
+        """``trapezoid`` by its older name."""
+        ...
+
+    def std_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
+        """The standard deviation and the mean."""
+        ...
+
+    def var_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
+        """The variance and the mean."""
+        ...
+
+    def allclose(self, other: Any, rtol: builtins.float=1e-05, atol: builtins.float=1e-08, equal_nan: builtins.bool=False) -> builtins.bool:
+        """Whether all elements are within tolerances of another tensor's.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).allclose(unigrad.ones(2) + 1e-9)
+    True"""
+        ...
+
+    def equal(self, other: Any) -> builtins.bool:
+        """Whether another tensor has the same shape and the same elements."""
+        ...
+
+    def is_floating_point(self) -> builtins.bool:
+        """Whether the dtype is one of floats."""
+        ...
+
+    def new_zeros(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+        """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+        ...
+
+    def new_ones(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+        """A tensor of this size, filled with 1; of the same dtype and device unless they are given."""
+        ...
+
+    def new_empty(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+        """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+        ...
+
+    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """A tensor of this size with one value; of the same dtype and device unless they are given."""
+        ...
+
+    def new_tensor(self, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """A tensor of data; of the same dtype and device unless they are given."""
+        ...
+
+    def bernoulli(self) -> Tensor:
+        """0 or 1, 1 with the probability that each element is."""
+        ...
+
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool=False) -> Tensor:
+        """Indices along the last axis, drawn by weights: ``[.., num_samples]``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 3.0, 0.0]).multinomial(2, replacement=True).tolist()
+    [1, 1]"""
+        ...
     absolute = abs
     arccos = acos
     arccosh = acosh

@@ -161,7 +161,7 @@ def copysign(x1: Tensor, x2: Tensor, /) -> Tensor:
 def divide(x1: Tensor, x2: Tensor, /) -> Tensor:
     """``x1 / x2``."""
     ...
-def equal(x1: Tensor, x2: Tensor, /) -> Tensor:
+def equal(x1: Tensor, x2: Tensor, /) -> builtins.bool:
     """``x1 == x2``."""
     ...
 def floor_divide(x1: Tensor, x2: Tensor, /) -> Tensor:

@@ -336,6 +336,7 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
     """``[n, c, h, w]`` read at the positions of ``grid``, ``[n, out_h, out_w, 2]`` in -1..1."""
+    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     return _tensor("input", input).grid_sample(grid, mode=mode, padding=padding_mode, align_corners=bool(align_corners))
 
 
@@ -515,4 +516,4 @@ def pdist(input, p=2.0):
 
     n = input.shape[0]
     pairs = triu_indices(n, n, 1, device=input.device)
-    return (input[pairs[0]] - input[pairs[1]]).abs().pow(p).sum(1).pow(1.0 / p) if p != 2.0 else input.cdist(input, p)[pairs[0], pairs[1]]
+    return input[pairs[0]].pairwise_distance(input[pairs[1]], p, 0.0)
