@@ -215,7 +215,7 @@ def native(raw):
     for node in Stub((raw / "__init__.pyi").read_text(), True).definitions():
         if isinstance(node, ast.ClassDef) and node.name == "Tensor":
             node.body += ast.parse(ADDED).body
-            added = {name: value for name, value in vars(unigrad.Tensor).items() if getattr(value, "__module__", "") == "unigrad._torch_names"}
+            added = {name: value for name, value in vars(unigrad.Tensor).items() if str(getattr(value, "__module__", "")).startswith("unigrad._torch_names")}
             node.body = [member for member in node.body if getattr(member, "name", "") not in added]
             for name, value in added.items():
                 node.body += ast.parse(stubs_modules.method(value) if name == value.__name__ else f"{name} = {value.__name__}").body
@@ -263,6 +263,8 @@ def package(source):
                 out.append(f"from . import {name} as {name}")
         elif value is not None and getattr(unigrad._unigrad, name, None) is value:
             out.append(f"from ._unigrad import {name} as {name}")
+        elif inspect.isclass(value) and value.__name__ in defined:
+            later.append(f"{name} = {value.__name__}")
         elif inspect.isclass(value) and value.__module__.startswith("unigrad."):
             out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {name} as {name}")
         elif value is not None and getattr(unigrad.Tensor, getattr(value, "__name__", ""), None) is value:

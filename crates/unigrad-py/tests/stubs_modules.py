@@ -15,7 +15,8 @@ import typing
 import unigrad
 
 MODULES = [
-    "_torch_names",
+    "_torch_names", "_torch_names.arithmetic", "_torch_names.creation", "_torch_names.in_place", "_torch_names.indexing", "_torch_names.reductions",
+    "_torch_names.shapes",
     "array_api", "array_api._creation", "array_api._dtypes", "array_api._elementwise", "array_api._info", "array_api._linear", "array_api._manipulation",
     "array_api._searching", "array_api._statistical",
     "amp", "autograd", "data", "data.datasets", "data.loader", "data.samplers", "func", "metrics", "network", "profile", "torch", "train",
@@ -241,7 +242,7 @@ def _result(module, owners, name, function):
     if name in RESULTS:
         return RESULTS[name]
     several = SEVERAL & {owners[0] if owners else name}
-    if module == "unigrad._torch_names" and name not in OTHER_NAMES:
+    if module.startswith("unigrad._torch_names") and name not in OTHER_NAMES:
         return "Tensor"
     part = module.removeprefix("unigrad.array_api._")
     if part in ("creation", "elementwise", "linear", "manipulation", "searching", "statistical") and not owners and not several:

@@ -190,6 +190,9 @@ class no_grad:  # noqa: N801
         return inside
 
 
+inference_mode = no_grad
+
+
 def is_grad_enabled() -> bool:
     """Whether what is computed now keeps a way for gradients."""
     return grad_enabled()

@@ -48,21 +48,21 @@ from ._errors import StateDictError as StateDictError
 from ._unigrad import Tensor as Tensor
 from ._unigrad import __version__ as __version__
 from ._unigrad import arange as arange
-from ._torch_names import as_tensor as as_tensor
+from ._torch_names.creation import as_tensor as as_tensor
 from ._unigrad import asarray as asarray
-from ._torch_names import atleast_1d as atleast_1d
-from ._torch_names import atleast_2d as atleast_2d
-from ._torch_names import atleast_3d as atleast_3d
+from ._torch_names.shapes import atleast_1d as atleast_1d
+from ._torch_names.shapes import atleast_2d as atleast_2d
+from ._torch_names.shapes import atleast_3d as atleast_3d
 from . import autograd as autograd
 from ._unigrad import bfloat16 as bfloat16
 from ._unigrad import block_diag as block_diag
 from ._unigrad import bool as bool
-from ._torch_names import broadcast_tensors as broadcast_tensors
-from ._torch_names import cat as cat
+from ._torch_names.shapes import broadcast_tensors as broadcast_tensors
+from ._torch_names.creation import cat as cat
 from .autograd import checkpoint as checkpoint
 from ._unigrad import column_stack as column_stack
 from ._unigrad import concat as concat
-from ._torch_names import cat as concatenate
+from ._torch_names.creation import cat as concatenate
 from .autograd import custom_function as custom_function
 from ._unigrad import default_device as default_device
 from ._unigrad import devices as devices
@@ -95,11 +95,11 @@ from ._unigrad import long as long
 from ._unigrad import manual_seed as manual_seed
 from . import micrograd as micrograd
 from ._unigrad import multi_dot as multi_dot
-from ._torch_names import normal as normal
+from ._torch_names.creation import normal as normal
 from ._unigrad import ones as ones
 from ._unigrad import rand as rand
 from ._unigrad import randint as randint
-from ._torch_names import randint_like as randint_like
+from ._torch_names.creation import randint_like as randint_like
 from ._unigrad import randn as randn
 from ._unigrad import randperm as randperm
 from ._unigrad import set_default_device as set_default_device
@@ -121,14 +121,18 @@ from ._unigrad import zeros as zeros
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 abs = _unigrad.Tensor.abs
+abs_ = _unigrad.Tensor.abs_
 absolute = _unigrad.Tensor.abs
 acos = _unigrad.Tensor.acos
 acosh = _unigrad.Tensor.acosh
 adaptive_avg_pool = _unigrad.Tensor.adaptive_avg_pool
 adaptive_max_pool = _unigrad.Tensor.adaptive_max_pool
 adaptive_max_pool_with_index = _unigrad.Tensor.adaptive_max_pool_with_index
+add_ = _unigrad.Tensor.add_
 addcdiv = _unigrad.Tensor.addcdiv
+addcdiv_ = _unigrad.Tensor.addcdiv_
 addcmul = _unigrad.Tensor.addcmul
+addcmul_ = _unigrad.Tensor.addcmul_
 addmm = _unigrad.Tensor.addmm
 addmv = _unigrad.Tensor.addmv
 addr = _unigrad.Tensor.addr
@@ -175,12 +179,16 @@ broadcast_to = _unigrad.Tensor.broadcast_to
 bucketize = _unigrad.Tensor.bucketize
 cdist = _unigrad.Tensor.cdist
 ceil = _unigrad.Tensor.ceil
+ceil_ = _unigrad.Tensor.ceil_
 celu = _unigrad.Tensor.celu
 channel_shuffle = _unigrad.Tensor.channel_shuffle
 chunk = _unigrad.Tensor.chunk
 clamp = _unigrad.Tensor.clamp
+clamp_ = _unigrad.Tensor.clamp_
 clamp_max = _unigrad.Tensor.clamp_max
+clamp_max_ = _unigrad.Tensor.clamp_max_
 clamp_min = _unigrad.Tensor.clamp_min
+clamp_min_ = _unigrad.Tensor.clamp_min_
 clip = _unigrad.Tensor.clamp
 clone = _unigrad.Tensor.clone
 col2im = _unigrad.Tensor.col2im
@@ -194,6 +202,7 @@ conv_transpose3d = _unigrad.Tensor.conv_transpose3d
 copysign = _unigrad.Tensor.copysign
 corrcoef = _unigrad.Tensor.corrcoef
 cos = _unigrad.Tensor.cos
+cos_ = _unigrad.Tensor.cos_
 cosh = _unigrad.Tensor.cosh
 cosine_embedding_loss = _unigrad.Tensor.cosine_embedding_loss
 cosine_similarity = _unigrad.Tensor.cosine_similarity
@@ -217,6 +226,7 @@ dice_loss = _unigrad.Tensor.dice_loss
 diff = _unigrad.Tensor.diff
 digamma = _unigrad.Tensor.digamma
 dist = _unigrad.Tensor.dist
+div_ = _unigrad.Tensor.div_
 divide = _unigrad.Tensor.div
 dot = _unigrad.Tensor.dot
 dsplit = _unigrad.Tensor.dsplit
@@ -227,19 +237,24 @@ embedding_with = _unigrad.Tensor.embedding_with
 eq = _unigrad.Tensor.eq
 equal = _unigrad.Tensor.equal
 erf = _unigrad.Tensor.erf
+erf_ = _unigrad.Tensor.erf_
 erfc = _unigrad.Tensor.erfc
 erfinv = _unigrad.Tensor.erfinv
 exp = _unigrad.Tensor.exp
 exp2 = _unigrad.Tensor.exp2
+exp_ = _unigrad.Tensor.exp_
 expand = _unigrad.Tensor.expand
 expand_as = _unigrad.Tensor.expand_as
 expm1 = _unigrad.Tensor.expm1
+fill_ = _unigrad.Tensor.fill_
 flatten = _unigrad.Tensor.flatten
 flip = _unigrad.Tensor.flip
 fliplr = _unigrad.Tensor.fliplr
 flipud = _unigrad.Tensor.flipud
 floor = _unigrad.Tensor.floor
+floor_ = _unigrad.Tensor.floor_
 floor_div = _unigrad.Tensor.floor_div
+floor_divide_ = _unigrad.Tensor.floor_divide_
 fmax = _unigrad.Tensor.fmax
 fmin = _unigrad.Tensor.fmin
 fmod = _unigrad.Tensor.fmod
@@ -298,6 +313,7 @@ lcm = _unigrad.Tensor.lcm
 le = _unigrad.Tensor.le
 leaky_relu = _unigrad.Tensor.leaky_relu
 lerp = _unigrad.Tensor.lerp
+lerp_ = _unigrad.Tensor.lerp_
 less = _unigrad.Tensor.lt
 less_equal = _unigrad.Tensor.le
 lgamma = _unigrad.Tensor.lgamma
@@ -307,6 +323,7 @@ log = _unigrad.Tensor.log
 log10 = _unigrad.Tensor.log10
 log1p = _unigrad.Tensor.log1p
 log2 = _unigrad.Tensor.log2
+log_ = _unigrad.Tensor.log_
 log_sigmoid = _unigrad.Tensor.log_sigmoid
 log_softmax = _unigrad.Tensor.log_softmax
 logaddexp = _unigrad.Tensor.logaddexp
@@ -314,6 +331,7 @@ logaddexp2 = _unigrad.Tensor.logaddexp2
 logcumsumexp = _unigrad.Tensor.logcumsumexp
 logical_and = _unigrad.Tensor.logical_and
 logical_not = _unigrad.Tensor.logical_not
+logical_not_ = _unigrad.Tensor.logical_not_
 logical_or = _unigrad.Tensor.logical_or
 logical_xor = _unigrad.Tensor.logical_xor
 logit = _unigrad.Tensor.logit
@@ -322,6 +340,7 @@ logsumexp = _unigrad.Tensor.logsumexp
 lt = _unigrad.Tensor.lt
 margin_ranking_loss = _unigrad.Tensor.margin_ranking_loss
 masked_fill = _unigrad.Tensor.masked_fill
+masked_fill_ = _unigrad.Tensor.masked_fill_
 masked_scatter = _unigrad.Tensor.masked_scatter
 masked_select = _unigrad.Tensor.masked_select
 matmul = _unigrad.Tensor.matmul
@@ -343,6 +362,7 @@ mode = _unigrad.Tensor.mode
 moveaxis = _unigrad.Tensor.moveaxis
 movedim = _unigrad.Tensor.movedim
 mse_loss = _unigrad.Tensor.mse_loss
+mul_ = _unigrad.Tensor.mul_
 multi_margin_loss = _unigrad.Tensor.multi_margin_loss
 multilabel_margin_loss = _unigrad.Tensor.multilabel_margin_loss
 multilabel_soft_margin_loss = _unigrad.Tensor.multilabel_soft_margin_loss
@@ -357,6 +377,7 @@ nansum = _unigrad.Tensor.nansum
 narrow = _unigrad.Tensor.narrow
 ne = _unigrad.Tensor.ne
 neg = _unigrad.Tensor.neg
+neg_ = _unigrad.Tensor.neg_
 negative = _unigrad.Tensor.neg
 new_empty = _unigrad.Tensor.new_empty
 new_full = _unigrad.Tensor.new_full
@@ -367,6 +388,7 @@ nextafter = _unigrad.Tensor.nextafter
 nll_loss = _unigrad.Tensor.nll_loss
 nonzero = _unigrad.Tensor.nonzero
 norm = _unigrad.Tensor.norm
+normal_ = _unigrad.Tensor.normal_
 normalize = _unigrad.Tensor.normalize
 not_equal = _unigrad.Tensor.ne
 nrm2 = _unigrad.Tensor.nrm2
@@ -380,6 +402,7 @@ pixel_shuffle = _unigrad.Tensor.pixel_shuffle
 pixel_unshuffle = _unigrad.Tensor.pixel_unshuffle
 poisson_nll_loss = _unigrad.Tensor.poisson_nll_loss
 positive = _unigrad.Tensor.positive
+pow_ = _unigrad.Tensor.pow_
 prelu = _unigrad.Tensor.prelu
 prod = _unigrad.Tensor.prod
 put = _unigrad.Tensor.put
@@ -388,9 +411,12 @@ rad2deg = _unigrad.Tensor.rad2deg
 ravel = _unigrad.Tensor.ravel
 recip = _unigrad.Tensor.recip
 reciprocal = _unigrad.Tensor.recip
+reciprocal_ = _unigrad.Tensor.reciprocal_
 relu = _unigrad.Tensor.relu
 relu6 = _unigrad.Tensor.relu6
+relu_ = _unigrad.Tensor.relu_
 rem = _unigrad.Tensor.rem
+remainder_ = _unigrad.Tensor.remainder_
 repeat = _unigrad.Tensor.repeat
 repeat_interleave = _unigrad.Tensor.repeat_interleave
 reshape = _unigrad.Tensor.reshape
@@ -400,8 +426,10 @@ roll = _unigrad.Tensor.roll
 rope = _unigrad.Tensor.rope
 rot90 = _unigrad.Tensor.rot90
 round = _unigrad.Tensor.round
+round_ = _unigrad.Tensor.round_
 rpow = _unigrad.Tensor.rpow
 rsqrt = _unigrad.Tensor.rsqrt
+rsqrt_ = _unigrad.Tensor.rsqrt_
 rsub = _unigrad.Tensor.rsub
 scatter = _unigrad.Tensor.scatter
 scatter_add = _unigrad.Tensor.scatter_add
@@ -415,10 +443,13 @@ sgn = _unigrad.Tensor.sign
 shl = _unigrad.Tensor.shl
 shr = _unigrad.Tensor.shr
 sigmoid = _unigrad.Tensor.sigmoid
+sigmoid_ = _unigrad.Tensor.sigmoid_
 sign = _unigrad.Tensor.sign
+sign_ = _unigrad.Tensor.sign_
 signbit = _unigrad.Tensor.signbit
 silu = _unigrad.Tensor.silu
 sin = _unigrad.Tensor.sin
+sin_ = _unigrad.Tensor.sin_
 sinc = _unigrad.Tensor.sinc
 sinh = _unigrad.Tensor.sinh
 smooth_l1_loss = _unigrad.Tensor.smooth_l1_loss
@@ -432,10 +463,13 @@ softsign = _unigrad.Tensor.softsign
 sort = _unigrad.Tensor.sort
 split = _unigrad.Tensor.split
 sqrt = _unigrad.Tensor.sqrt
+sqrt_ = _unigrad.Tensor.sqrt_
 square = _unigrad.Tensor.square
+square_ = _unigrad.Tensor.square_
 squeeze = _unigrad.Tensor.squeeze
 std = _unigrad.Tensor.std
 std_mean = _unigrad.Tensor.std_mean
+sub_ = _unigrad.Tensor.sub_
 subtract = _unigrad.Tensor.sub
 sum = _unigrad.Tensor.sum
 swapaxes = _unigrad.Tensor.swapaxes
@@ -446,6 +480,7 @@ take_along = _unigrad.Tensor.take_along
 take_along_dim = _unigrad.Tensor.take_along_dim
 tan = _unigrad.Tensor.tan
 tanh = _unigrad.Tensor.tanh
+tanh_ = _unigrad.Tensor.tanh_
 tanhshrink = _unigrad.Tensor.tanhshrink
 tensor_split = _unigrad.Tensor.tensor_split
 tensordot = _unigrad.Tensor.tensordot
@@ -458,15 +493,19 @@ trapezoid = _unigrad.Tensor.trapezoid
 trapz = _unigrad.Tensor.trapz
 trigamma = _unigrad.Tensor.trigamma
 tril = _unigrad.Tensor.tril
+tril_ = _unigrad.Tensor.tril_
 triplet_margin_loss = _unigrad.Tensor.triplet_margin_loss
 triu = _unigrad.Tensor.triu
+triu_ = _unigrad.Tensor.triu_
 true_divide = _unigrad.Tensor.div
 trunc = _unigrad.Tensor.trunc
+trunc_ = _unigrad.Tensor.trunc_
 type = _unigrad.Tensor.type
 type_as = _unigrad.Tensor.type_as
 unbind = _unigrad.Tensor.unbind
 unflatten = _unigrad.Tensor.unflatten
 unfold = _unigrad.Tensor.unfold
+uniform_ = _unigrad.Tensor.uniform_
 unique = _unigrad.Tensor.unique
 unsqueeze = _unigrad.Tensor.unsqueeze
 var = _unigrad.Tensor.var
@@ -477,6 +516,7 @@ view_as = _unigrad.Tensor.view_as
 vsplit = _unigrad.Tensor.vsplit
 where_ = _unigrad.Tensor.where_
 with_gradient_hook = _unigrad.Tensor.with_gradient_hook
+zero_ = _unigrad.Tensor.zero_
 
 def add(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def bitwise_and(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
@@ -584,3 +624,4 @@ def zeros_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=
     ...
 
 empty_like = zeros_like
+inference_mode = no_grad

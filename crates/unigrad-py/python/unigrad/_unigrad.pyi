@@ -2327,46 +2327,6 @@ class Tensor:
         ...
     subtract = sub
 
-    def gather(self, dim: Any, index: Any) -> Tensor:
-        """``y[i][j] = x[index[i][j]][j]`` along ``dim`` 0, and so on: of the index's shape, which along other dims may be smaller.
-
-    >>> import unigrad
-    >>> unigrad.tensor([[1, 2], [3, 4]]).gather(1, unigrad.tensor([[0, 0], [1, 0]])).tolist()
-    [[1, 1], [4, 3]]"""
-        ...
-
-    def argwhere(self) -> Tensor:
-        """The indices of what is not 0: ``[n, ndim]``."""
-        ...
-
-    def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``hsplit`` names."""
-        ...
-
-    def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``vsplit`` names."""
-        ...
-
-    def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``dsplit`` names."""
-        ...
-
-    def fliplr(self) -> Tensor:
-        """Reversed along the second axis."""
-        ...
-
-    def flipud(self) -> Tensor:
-        """Reversed along the first axis."""
-        ...
-
-    def view_as(self, other: Any) -> Tensor:
-        """In another tensor's shape."""
-        ...
-
-    def type_as(self, other: Any) -> Tensor:
-        """In another tensor's dtype."""
-        ...
-
     def clamp_min(self, min: Any) -> Tensor:
         """At least this."""
         ...
@@ -2395,6 +2355,178 @@ class Tensor:
         """``trapezoid`` by its older name."""
         ...
 
+    def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``abs`` in place: for all who hold this tensor."""
+        ...
+
+    def add_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``add`` in place: for all who hold this tensor."""
+        ...
+
+    def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``addcdiv`` in place: for all who hold this tensor."""
+        ...
+
+    def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``addcmul`` in place: for all who hold this tensor."""
+        ...
+
+    def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``ceil`` in place: for all who hold this tensor."""
+        ...
+
+    def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``clamp`` in place: for all who hold this tensor."""
+        ...
+
+    def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``clamp_max`` in place: for all who hold this tensor."""
+        ...
+
+    def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``clamp_min`` in place: for all who hold this tensor."""
+        ...
+
+    def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``cos`` in place: for all who hold this tensor."""
+        ...
+
+    def div_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``div`` in place: for all who hold this tensor."""
+        ...
+
+    def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``erf`` in place: for all who hold this tensor."""
+        ...
+
+    def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``exp`` in place: for all who hold this tensor."""
+        ...
+
+    def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``floor`` in place: for all who hold this tensor."""
+        ...
+
+    def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``floor_divide`` in place: for all who hold this tensor."""
+        ...
+
+    def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``lerp`` in place: for all who hold this tensor."""
+        ...
+
+    def log_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``log`` in place: for all who hold this tensor."""
+        ...
+
+    def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``logical_not`` in place: for all who hold this tensor."""
+        ...
+
+    def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``masked_fill`` in place: for all who hold this tensor."""
+        ...
+
+    def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``mul`` in place: for all who hold this tensor."""
+        ...
+
+    def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``neg`` in place: for all who hold this tensor."""
+        ...
+
+    def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``pow`` in place: for all who hold this tensor."""
+        ...
+
+    def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``reciprocal`` in place: for all who hold this tensor."""
+        ...
+
+    def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``relu`` in place: for all who hold this tensor."""
+        ...
+
+    def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``remainder`` in place: for all who hold this tensor."""
+        ...
+
+    def round_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``round`` in place: for all who hold this tensor."""
+        ...
+
+    def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``rsqrt`` in place: for all who hold this tensor."""
+        ...
+
+    def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``sigmoid`` in place: for all who hold this tensor."""
+        ...
+
+    def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``sign`` in place: for all who hold this tensor."""
+        ...
+
+    def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``sin`` in place: for all who hold this tensor."""
+        ...
+
+    def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``sqrt`` in place: for all who hold this tensor."""
+        ...
+
+    def square_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``square`` in place: for all who hold this tensor."""
+        ...
+
+    def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``sub`` in place: for all who hold this tensor."""
+        ...
+
+    def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``tanh`` in place: for all who hold this tensor."""
+        ...
+
+    def tril_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``tril`` in place: for all who hold this tensor."""
+        ...
+
+    def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``triu`` in place: for all who hold this tensor."""
+        ...
+
+    def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``trunc`` in place: for all who hold this tensor."""
+        ...
+
+    def fill_(self, value: builtins.float) -> Tensor:
+        """One value everywhere, for all who hold this tensor."""
+        ...
+
+    def zero_(self) -> Tensor:
+        """Zeros, for all who hold this tensor."""
+        ...
+
+    def normal_(self, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
+        """Normally distributed numbers, for all who hold this tensor."""
+        ...
+
+    def uniform_(self, from_: builtins.float=0.0, to: builtins.float=1.0) -> Tensor:
+        """Uniformly distributed numbers, for all who hold this tensor."""
+        ...
+
+    def gather(self, dim: Any, index: Any) -> Tensor:
+        """``y[i][j] = x[index[i][j]][j]`` along ``dim`` 0, and so on: of the index's shape, which along other dims may be smaller.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[1, 2], [3, 4]]).gather(1, unigrad.tensor([[0, 0], [1, 0]])).tolist()
+    [[1, 1], [4, 3]]"""
+        ...
+
+    def argwhere(self) -> Tensor:
+        """The indices of what is not 0: ``[n, ndim]``."""
+        ...
+
     def std_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
         """The standard deviation and the mean."""
         ...
@@ -2417,6 +2549,34 @@ class Tensor:
 
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is one of floats."""
+        ...
+
+    def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``hsplit`` names."""
+        ...
+
+    def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``vsplit`` names."""
+        ...
+
+    def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``dsplit`` names."""
+        ...
+
+    def fliplr(self) -> Tensor:
+        """Reversed along the second axis."""
+        ...
+
+    def flipud(self) -> Tensor:
+        """Reversed along the first axis."""
+        ...
+
+    def view_as(self, other: Any) -> Tensor:
+        """In another tensor's shape."""
+        ...
+
+    def type_as(self, other: Any) -> Tensor:
+        """In another tensor's dtype."""
         ...
 
     def new_zeros(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:

@@ -105,3 +105,21 @@ def test_windows_of_every_size():
         np.testing.assert_allclose(np.asarray(F.conv1d(given, ug.ones(1, 1, kernel), stride=stride, padding=pad))[0, 0], windows.sum(1), rtol=1e-5, err_msg=str(what))
         columns = np.asarray(F.unfold(given.reshape(1, 1, 1, n), (1, kernel), stride=(1, stride), padding=(0, pad)))[0]
         np.testing.assert_allclose(columns, windows.T, err_msg=str(what))
+
+
+def test_in_place():
+    y = ug.tensor([1.0, 4.0])
+    other = y
+    assert y.add_(1, alpha=2) is y and other.tolist() == [3.0, 6.0]
+    assert y.mul_(2).sub_(ug.ones(2)).clamp_(max=10).tolist() == [5.0, 10.0]
+    assert y.zero_().tolist() == [0.0, 0.0] and y.fill_(3).tolist() == [3.0, 3.0] and y.masked_fill_(ug.tensor([True, False]), 0).tolist() == [0.0, 3.0]
+    ug.manual_seed(1)
+    assert abs(ug.empty(4000).normal_(1.0, 2.0).std().item() - 2) < 0.2 and 2 <= ug.empty(100).uniform_(2.0, 3.0).min().item() < 3
+    with pytest.raises(ug.Error, match="div_"):
+        ug.tensor([1, 2]).div_(2)
+    w = ug.ones(2, requires_grad=True)
+    with pytest.raises(ug.Error, match="gradient"):
+        w.add_(1)
+    with ug.inference_mode():
+        w.sub_(0.5)
+    assert w.tolist() == [0.5, 0.5]

@@ -1,0 +1,56 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad import Tensor as Tensor
+from unigrad._errors import ArgumentError as ArgumentError
+
+def as_tensor(data: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    """A tensor of an object; a tensor of that dtype and device is returned as it is."""
+    ...
+def new_zeros(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+    ...
+def new_ones(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """A tensor of this size, filled with 1; of the same dtype and device unless they are given."""
+    ...
+def new_empty(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+    ...
+def new_full(self: Any, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    """A tensor of this size with one value; of the same dtype and device unless they are given."""
+    ...
+def new_tensor(self: Any, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    """A tensor of data; of the same dtype and device unless they are given."""
+    ...
+def bernoulli(self: Any) -> Tensor:
+    """0 or 1, 1 with the probability that each element is."""
+    ...
+def multinomial(self: Any, num_samples: builtins.int, replacement: builtins.bool=False) -> Tensor:
+    """Indices along the last axis, drawn by weights: ``[.., num_samples]``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 3.0, 0.0]).multinomial(2, replacement=True).tolist()
+    [1, 1]"""
+    ...
+def normal(mean: builtins.float=0.0, std: builtins.float=1.0, size: builtins.int | Sequence[builtins.int] | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    """Normally distributed numbers of these means and deviations: numbers with a size, or tensors."""
+    ...
+def randint_like(x: Tensor, low: Any, high: Any=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    """Random integers of a tensor's shape, dtype and device."""
+    ...
+def cat(tensors: Any, dim: builtins.int=0, *, axis: Any=None) -> Tensor:
+    """Tensors one behind the other along ``dim``. Empty ones with one axis do not count, as in PyTorch."""
+    ...

@@ -1,0 +1,41 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad import Tensor as Tensor
+from unigrad._errors import ArgumentError as ArgumentError
+
+def gather(self: Any, dim: Any, index: Any) -> Tensor:
+    """``y[i][j] = x[index[i][j]][j]`` along ``dim`` 0, and so on: of the index's shape, which along other dims may be smaller.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[1, 2], [3, 4]]).gather(1, unigrad.tensor([[0, 0], [1, 0]])).tolist()
+    [[1, 1], [4, 3]]"""
+    ...
+def scatter(self: Any, dim: Any, index: Any, src: Tensor | None=None, *, value: builtins.float | None=None, reduce: builtins.bool | None=None) -> Tensor:
+    """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
+    ...
+def scatter_reduce(self: Any, dim: Any, index: Any, src: Tensor, reduce: builtins.bool | None=None, *, include_self: builtins.bool=True, mode: Any=None) -> Tensor:
+    """A copy in which the elements of ``src`` that ``index`` puts to one place along ``dim`` are reduced: sum, prod, mean, amax, amin."""
+    ...
+def index_reduce(self: Any, dim: Any, index: Any, src: Tensor, reduce: builtins.bool | None=None, *, include_self: builtins.bool=True, mode: Any=None) -> Tensor:
+    """As ``scatter_reduce``, for whole slices: prod, mean, amax, amin."""
+    ...
+def index_add(self: Any, dim: Any, index: Any, src: Tensor, *, alpha: builtins.int=1) -> Tensor:
+    """A copy with ``alpha * src`` added to the slices at ``index``."""
+    ...
+def argwhere(self: Any) -> Tensor:
+    """The indices of what is not 0: ``[n, ndim]``."""
+    ...
