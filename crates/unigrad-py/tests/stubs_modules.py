@@ -147,7 +147,7 @@ SEVERAL = {
 # Of PyTorch's names those that give no single tensor.
 OTHER_NAMES = {
     "split", "tensor_split", "hsplit", "vsplit", "dsplit", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "std_mean", "var_mean", "allclose", "equal",
-    "is_floating_point",
+    "is_floating_point", "unique",
 }  # fmt: skip
 RESULTS |= {"allclose": "builtins.bool", "equal": "builtins.bool", "is_floating_point": "builtins.bool"}
 RESULTS |= dict.fromkeys(["split", "tensor_split", "hsplit", "vsplit", "dsplit", "broadcast_tensors", "std_mean", "var_mean"], "builtins.tuple[Tensor, ...]")

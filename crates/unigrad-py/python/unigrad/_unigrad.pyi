@@ -2148,11 +2148,6 @@ class Tensor:
         Windows of `size` elements, `step` apart, along an axis: a new last axis.
         """
 
-    def unique(self, /, sorted: builtins.bool=True, return_inverse: builtins.bool=False, return_counts: builtins.bool=False) -> Any:
-        """
-        The different values, sorted; with `return_inverse` and `return_counts` also which of them each element is, and how often each occurs.
-        """
-
     def unsqueeze(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         A new axis of size 1.
@@ -2224,6 +2219,10 @@ class Tensor:
 
     def diff(self, n: builtins.int=1, dim: builtins.int=-1, prepend: Any=None, append: Any=None, *, axis: Any=None) -> Tensor:
         """Differences of neighbours along ``dim``, ``n`` times."""
+        ...
+
+    def unique(self, sorted: builtins.bool=True, return_inverse: builtins.bool=False, return_counts: builtins.bool=False, dim: Any=None) -> Any:
+        """The different elements of all axes, with the place of each element among them and how often they are there, if asked."""
         ...
 
     def add(self, other: Any, *, alpha: builtins.int=1) -> Tensor:
@@ -2324,6 +2323,18 @@ class Tensor:
         """As `quantile`, of what is not NaN.
 
     Several ``q`` give a first axis."""
+        ...
+
+    def mm(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of matrices."""
+        ...
+
+    def bmm(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of batches of matrices."""
+        ...
+
+    def mv(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of a matrix and a vector."""
         ...
     subtract = sub
 
@@ -2627,9 +2638,6 @@ class Tensor:
     less = lt
     less_equal = le
     logsigmoid = log_sigmoid
-    mm = matmul
-    bmm = matmul
-    mv = matmul
     multiply = mul
     negative = neg
     not_equal = ne

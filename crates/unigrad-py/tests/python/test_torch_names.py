@@ -54,6 +54,10 @@ CASES = {
     "pdist by the greatest": (lambda: F.pdist(ug.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 0.0]]), p=float("inf")), [4.0, 6.0, 4.0]),
     "pdist by count": (lambda: F.pdist(ug.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 0.0]]), p=0.0), [2.0, 1.0, 2.0]),
     "multinomial": (lambda: ug.tensor([0.0, 2.0]).multinomial(3, replacement=True), [1, 1, 1]),
+    "mm": (lambda: ug.mm(x, mat2=x.T), [[14.0, 32.0], [32.0, 77.0]]),
+    "mv": (lambda: ug.mv(x, x[0]), [14.0, 32.0]),
+    "unique": (lambda: ug.unique(i, dim=None), [0, 1]),
+    "linear to one": (lambda: F.linear(ug.ones(2, 3), ug.ones(3), ug.tensor(1.0)), [4.0, 4.0]),
     "bernoulli": (lambda: ug.bernoulli(ug.tensor([0.0, 1.0])), [0.0, 1.0]),
 }
 
@@ -83,6 +87,17 @@ def test_random_numbers_follow_their_distribution():
     for wrong in [ug.tensor([-1.0, 2.0]), ug.zeros(2), ug.tensor([float("nan"), 1.0])]:
         with pytest.raises(ug.Error, match="weights"):
             wrong.multinomial(1)
+
+
+def test_what_is_refused():
+    for call in [lambda: ug.mm(x[0], x[0]), lambda: ug.bmm(x, x), lambda: x.mv(x), lambda: ug.unique(x, dim=0), lambda: ug.atleast_1d(3)]:
+        with pytest.raises((ug.Error, TypeError), match="mat2|self|vec|dim|tensor"):
+            call()
+
+
+def test_a_batch_without_elements_has_no_statistics():
+    norm = ug.nn.BatchNorm1d(5)
+    assert norm(ug.zeros(0, 5, 9)).shape == (0, 5, 9) and norm.running_mean.tolist() == [0.0] * 5
 
 
 def starts(n, kernel, stride, pad):

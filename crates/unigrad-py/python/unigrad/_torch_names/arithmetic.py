@@ -84,6 +84,26 @@ def dist(self, other, p=2.0):
     return (self - _check.tensor("other", other)).norm(p)
 
 
+def _product(name, n, second, ranks):
+    def product(self, other):
+        for argument, value in (("self", self), (second, other)):
+            if _check.tensor(argument, value).ndim != n and not (name == "mv" and argument == second and value.ndim == 1):
+                raise ArgumentError(f"{name}: argument '{argument}' has the shape {tuple(value.shape)}\n help: give {ranks}, or use `matmul`")
+        return self.matmul(other)
+
+    def by_name(self, *args, **kwargs):
+        if len(args) + len(kwargs) != 1 or (kwargs and second not in kwargs):
+            raise TypeError(f"{name}() takes one argument, '{second}'")
+        return product(self, *args, *kwargs.values())
+
+    by_name.__name__ = by_name.__qualname__ = name
+    by_name.__doc__ = f"The matrix product of {ranks}."
+    return _method(by_name)
+
+
+mm, bmm, mv = _product("mm", 2, "mat2", "matrices"), _product("bmm", 3, "mat2", "batches of matrices"), _product("mv", 2, "vec", "a matrix and a vector")
+
+
 @_method
 def vdot(self, other):
     """The dot product of two vectors."""

@@ -69,6 +69,14 @@ softmax, log_softmax = _typed("softmax"), _typed("log_softmax")
 
 
 @_method
+def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The different elements of all axes, with the place of each element among them and how often they are there, if asked."""
+    if dim is not None and self.ndim > 1:
+        raise ArgumentError(f"argument 'dim' is {dim}: slices are not compared\n help: leave `dim` out")
+    return _NATIVE["unique"](self, sorted, return_inverse, return_counts)
+
+
+@_method
 def histc(self, bins=100, min=0.0, max=0.0, *, low=None, high=None):
     """How many elements are in each of ``bins`` bins between ``min`` and ``max``; between the least and the greatest where both are 0."""
     return _NATIVE["histc"](self, bins, min if low is None else low, max if high is None else high)

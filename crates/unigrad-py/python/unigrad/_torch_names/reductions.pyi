@@ -46,6 +46,9 @@ def softmax(self: Any, dim: Any=None, dtype: DType | builtins.str | builtins.typ
 def log_softmax(self: Any, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: Any=None) -> Tensor:
     """`log(softmax(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more."""
     ...
+def unique(self: Any, sorted: builtins.bool=True, return_inverse: builtins.bool=False, return_counts: builtins.bool=False, dim: Any=None) -> Any:
+    """The different elements of all axes, with the place of each element among them and how often they are there, if asked."""
+    ...
 def histc(self: Any, bins: builtins.int=100, min: builtins.float=0.0, max: builtins.float=0.0, *, low: Any=None, high: Any=None) -> Tensor:
     """How many elements are in each of ``bins`` bins between ``min`` and ``max``; between the least and the greatest where both are 0."""
     ...

@@ -34,7 +34,10 @@ __all__ = [
 
 
 def linear(input, weight, bias=None):
-    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``."""
+    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``; with ``weight`` ``[in]`` to ``[..]``."""
+    if isinstance(weight, Tensor) and weight.ndim == 1:
+        product = _tensor("input", input) @ weight
+        return product if bias is None else product + _tensor("bias", bias)
     return _tensor("input", input).linear(weight, bias)
 
 

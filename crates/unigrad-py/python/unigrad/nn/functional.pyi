@@ -41,7 +41,7 @@ from unigrad.nn.distances import triplet_margin_loss as triplet_margin_loss
 from unigrad.nn.distances import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 
 def linear(input: Tensor, weight: Tensor, bias: Any=None) -> Tensor:
-    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``."""
+    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``; with ``weight`` ``[in]`` to ``[..]``."""
     ...
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Any=None) -> Tensor:
     """``input1 · weight_k · input2`` for each output ``k``: ``weight`` is ``[out, in1, in2]``."""
