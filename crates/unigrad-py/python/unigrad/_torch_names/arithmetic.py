@@ -87,7 +87,7 @@ def dist(self, other, p=2.0):
 def _product(name, n, second, ranks):
     def product(self, other):
         for argument, value in (("self", self), (second, other)):
-            if _check.tensor(argument, value).ndim != n and not (name == "mv" and argument == second and value.ndim == 1):
+            if _check.tensor(argument, value).ndim != (1 if argument == "vec" else n):
                 raise ArgumentError(f"{name}: argument '{argument}' has the shape {tuple(value.shape)}\n help: give {ranks}, or use `matmul`")
         return self.matmul(other)
 
