@@ -56,8 +56,10 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
 fn all(given: Option<&Path>) -> Result<bool, End> {
     let folder = source::root().join("target/array-api");
     let wheels = source::root().join("target/wheels");
-    let wheel = fs::read_dir(&wheels).into_iter().flatten().flatten().map(|entry| entry.path());
-    let wheel = wheel.into_iter().find(|path| path.to_string_lossy().ends_with(".whl"));
+    let all = fs::read_dir(&wheels).into_iter().flatten().flatten().map(|entry| entry.path());
+    let all = all.filter(|path| path.to_string_lossy().ends_with(".whl"));
+    // `pip install .` leaves its own there.
+    let wheel = all.max_by_key(|path| path.metadata().and_then(|metadata| metadata.modified()).ok());
     let wheel = wheel.ok_or_else(|| End::Failed(format!("no wheel in {}: run `cargo xtask wheel` before", wheels.display())))?;
     let python = environment::with(&folder.join("python"), PACKAGES)?;
     done(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-index", "--force-reinstall"]).arg(wheel), "pip install")?;
