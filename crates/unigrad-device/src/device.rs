@@ -208,7 +208,9 @@ impl Device {
         self.0.n_downloads.fetch_add(1, Relaxed);
         self.0.n_waits.fetch_add(1, Relaxed);
         let used = (from.buffer.handle, false);
-        self.moved("download", data.len(), || self.note(self.0.moved(data.len(), used, |open| open.download(from, data))))
+        let read = self.moved("download", data.len(), || self.note(self.0.moved(data.len(), used, |open| open.download(from, data))));
+        crate::end::waited();
+        read
     }
 
     /// As [`Device::download`], where nothing may wait; `None` if the device has no way. There it has one queue.
@@ -280,6 +282,7 @@ impl Device {
         crate::testing::observe(kernel);
         let compiled = self.note(self.0.open.compile(kernel))?;
         self.0.n_compiles.fetch_add(1, Relaxed);
+        crate::end::compiled();
         Ok(Arc::clone(program.insert(compiled)))
     }
 
@@ -368,7 +371,9 @@ impl Device {
         self.here()?;
         self.wait_patiently()?;
         self.0.n_waits.fetch_add(1, Relaxed);
-        self.note(self.0.each(|open| open.synchronize()))
+        let done = self.note(self.0.each(|open| open.synchronize()));
+        crate::end::waited();
+        done
     }
 
     /// Says that a unit of work ends here: who depends on it need not wait for what comes later in this stream.

@@ -7,7 +7,10 @@
 
 use crate::Device;
 use std::{
-    sync::{Condvar, Mutex, PoisonError},
+    sync::{
+        Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -35,6 +38,25 @@ impl Drop for Running {
     }
 }
 
+/// Whether something was compiled since the process was last asked to wait.
+static COMPILED: AtomicBool = AtomicBool::new(false);
+/// How often the process was asked.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+/// How often it is asked at most: each takes some bytes for good.
+const MOST: usize = 4096;
+
+/// Says that a program was compiled.
+pub(crate) fn compiled() {
+    COMPILED.store(true, Relaxed);
+}
+
+/// Says that work was waited for. A compiler has made by then what it takes apart at the end, and would before this waits if it had come after it.
+pub(crate) fn waited() {
+    if COMPILED.load(Relaxed) && COMPILED.swap(false, Relaxed) {
+        wait_for_devices();
+    }
+}
+
 /// To be called when a device was opened: what is asked of a process last, it does first, so before the end of the device's driver.
 pub(crate) fn wait_for_devices() {
     #[cfg(unix)]
@@ -42,15 +64,18 @@ pub(crate) fn wait_for_devices() {
         unsafe extern "C" {
             safe fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
         }
-        // Where the list of such functions is full, the process ends as it would without.
-        let _is_full = atexit(wait);
+        if ASKED.fetch_add(1, Relaxed) < MOST {
+            // Where the list of such functions is full, the process ends as it would without.
+            let _is_full = atexit(wait);
+        }
     }
 }
 
 #[cfg(unix)]
 extern "C" fn wait() {
-    // A fork has other threads, or none: what its parent began is not to come here.
-    if Device::opened().iter().any(|device| device.here().is_err()) {
+    static HAS_WAITED: AtomicBool = AtomicBool::new(false);
+    // Asked often, it waits once, before the first driver comes to its end. A fork has other threads, or none: what its parent began is not to come here.
+    if HAS_WAITED.swap(true, Relaxed) || Device::opened().iter().any(|device| device.here().is_err()) {
         return;
     }
     // This thread has dropped what was its own already, streams too.
