@@ -13,6 +13,7 @@
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32` may round their operands to TF32 (10 bits of mantissa instead of 23) where a library is faster with it; `off`, the default: never |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
+//! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call |
 //! | `UNIGRAD_WGPU_MATRICES` | – | `on`, or `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
 //! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
@@ -102,6 +103,16 @@ pub enum Scalars {
     Values,
 }
 
+/// Whether drivers keep the launches of what runs often, to queue them by one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Replay {
+    /// Where they can.
+    #[default]
+    On,
+    /// Never.
+    Off,
+}
+
 /// Settings of the process; see the module's table.
 ///
 /// ```
@@ -132,6 +143,8 @@ pub struct Config {
     pub products: Products,
     /// How run-time scalars reach the programs of a GPU.
     pub scalars: Scalars,
+    /// Whether launches are kept and replayed. Counts for evaluations from then on.
+    pub replay: Replay,
     /// Whether matrix products of `f32` may round their operands to TF32: 10 bits of mantissa, a relative error of 2⁻¹¹ an operand, sums in `f32`.
     /// Counts for evaluations from then on; see [`Config::set_allow_tf32`].
     pub allow_tf32: bool,
@@ -237,6 +250,13 @@ impl Config {
                 _ => return Err(refuse("UNIGRAD_ALLOW_TF32", &text, "write `on` or `off`")),
             };
         }
+        if let Some(text) = get("UNIGRAD_REPLAY") {
+            config.replay = match text.to_ascii_lowercase().as_str() {
+                "on" | "1" | "true" => Replay::On,
+                "off" | "0" | "false" => Replay::Off,
+                _ => return Err(refuse("UNIGRAD_REPLAY", &text, "write `on` or `off`")),
+            };
+        }
         // Drivers read these two where they need them; what is no value is told here all the same.
         for (name, values) in [("UNIGRAD_WGPU_MATRICES", &["on", "off"][..]), ("UNIGRAD_CPU_TIER", &["baseline", "avx2", "avx512"])] {
             if let Some(text) = get(name).filter(|text| !values.contains(&text.as_str())) {
@@ -285,7 +305,7 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_FALLBACK",
     "UNIGRAD_POWER",
@@ -297,6 +317,7 @@ const SETTINGS: [&str; 13] = [
     "UNIGRAD_PRODUCTS",
     "UNIGRAD_SCALARS",
     "UNIGRAD_ALLOW_TF32",
+    "UNIGRAD_REPLAY",
     "UNIGRAD_WGPU_MATRICES",
     "UNIGRAD_CPU_TIER",
 ];
@@ -381,6 +402,7 @@ mod tests {
             ("UNIGRAD_PRODUCTS", "own"),
             ("UNIGRAD_ALLOW_TF32", "on"),
             ("UNIGRAD_SCALARS", "block"),
+            ("UNIGRAD_REPLAY", "off"),
         ];
         let wanted = Config {
             device: Some("cpu:0".to_owned()),
@@ -393,6 +415,7 @@ mod tests {
             threads: Some(3),
             products: Products::Own,
             scalars: Scalars::Block,
+            replay: Replay::Off,
             allow_tf32: true,
         };
         assert_eq!(read(&all).unwrap(), wanted);
@@ -415,6 +438,7 @@ mod tests {
             ("UNIGRAD_PRODUCTS", "mine"),
             ("UNIGRAD_ALLOW_TF32", "some"),
             ("UNIGRAD_SCALARS", "few"),
+            ("UNIGRAD_REPLAY", "twice"),
         ] {
             let error = read(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(&format!("{name}={value}")) && error.contains("help: write"), "{error}");

@@ -6,7 +6,7 @@
 //! Never: panics because of what a driver answers.
 
 use crate::{
-    Buffer, Compiled, Error, Executable, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Pending, RawBuffer, Slice,
+    Buffer, Compiled, Error, Executable, Health, Info, Mark, MemoryPool, OpenDevice, Origin, Pending, Ran, RawBuffer, Slice,
     pool::{MemoryStats, Pool, current_tag},
     profile::{self, Work},
     stream::Queues,
@@ -48,6 +48,8 @@ pub(crate) struct Inner {
     n_uploads: AtomicU64,
     n_downloads: AtomicU64,
     n_copies: AtomicU64,
+    n_replays: AtomicU64,
+    n_replay_changes: AtomicU64,
     n_waits: AtomicU64,
 }
 
@@ -66,6 +68,10 @@ pub struct Counters {
     pub downloads: u64,
     /// Copies within the device.
     pub copies: u64,
+    /// Runs of a sequence whose launches the driver had kept, and queued by one call; they count as launches as well.
+    pub replays: u64,
+    /// Launches of these that were given other arguments first.
+    pub replay_changes: u64,
 }
 
 impl Inner {
@@ -92,6 +98,8 @@ impl Device {
             n_uploads: AtomicU64::new(0),
             n_downloads: AtomicU64::new(0),
             n_copies: AtomicU64::new(0),
+            n_replays: AtomicU64::new(0),
+            n_replay_changes: AtomicU64::new(0),
             n_waits: AtomicU64::new(0),
         })))
     }
@@ -341,6 +349,11 @@ impl Device {
         self.0.n_launches.fetch_add(n as u64, Relaxed);
     }
 
+    pub(crate) fn count_replay(self, ran: Ran) {
+        self.0.n_replays.fetch_add(ran.replayed.into(), Relaxed);
+        self.0.n_replay_changes.fetch_add(ran.changed as u64, Relaxed);
+    }
+
     /// See [`OpenDevice::completes_at_once`].
     pub fn completes_at_once(self) -> bool {
         self.0.open.completes_at_once()
@@ -471,6 +484,8 @@ impl Device {
             uploads: self.0.n_uploads.load(Relaxed),
             downloads: self.0.n_downloads.load(Relaxed),
             copies: self.0.n_copies.load(Relaxed),
+            replays: self.0.n_replays.load(Relaxed),
+            replay_changes: self.0.n_replay_changes.load(Relaxed),
         }
     }
 }

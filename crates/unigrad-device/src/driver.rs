@@ -4,7 +4,7 @@
 //! never panic, and may be called from any thread. Work is stream-ordered: a device with one queue runs launches and copies in the
 //! order they were given; `download` and `synchronize` wait. What only some devices can is in [`crate::Abilities`].
 
-use crate::{Abilities, Error, Health, Launch, Mark, Pending, Prepared, Run, Stopped};
+use crate::{Abilities, Error, Health, Launch, Mark, Pending, Prepared, Ran, Run, Stopped};
 use std::{any::Any, fmt, sync::Arc};
 use unigrad_kernel::{Kernel, Library, Limits};
 use unigrad_scalar::Origin;
@@ -302,7 +302,7 @@ impl dyn OpenDevice + '_ {
     }
 
     /// See [`crate::Sequences::run`]; one launch after the other where nothing is prepared.
-    pub fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+    pub fn run(&self, run: &Run<'_>) -> Result<Ran, Stopped> {
         self.sequences().map_or_else(|| run.one_by_one(self), |device| device.run(run))
     }
 

@@ -33,7 +33,7 @@ pub use ability::{
 pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;
 pub use cancel::{Cancelled, Patience, cancel_by};
-pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Power, Products, Scalars};
+pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Power, Products, Replay, Scalars};
 pub use device::{Counters, Device, Event};
 pub use driver::{Compiled, Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, STATED_BANDWIDTH, Slice};
 pub use error::Error;
@@ -42,7 +42,7 @@ pub use message::{printable, tell};
 pub use pool::{MemoryStats, TagStats, tag_or, with_tag};
 pub use registry::{Available, Fallback, Problem, register, register_left_out, register_names};
 pub use select::{By, Preference};
-pub use sequence::{At, Launch, Prepared, Run, Sequence, Stopped};
+pub use sequence::{At, Launch, Prepared, Ran, Run, Sequence, Stopped};
 pub use stream::Stream;
 pub use summary::{BackendSummary, Purpose, Recommendation, Summary};
 pub use timestamp::Timestamp;

@@ -84,6 +84,15 @@ pub struct Run<'a> {
     pub scalars: &'a [u64],
 }
 
+/// How a run was queued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// As a replay of what the driver had kept, by one call.
+    pub replayed: bool,
+    /// Launches of what the driver had kept that were given other arguments first.
+    pub changed: usize,
+}
+
 /// A run that came to no end.
 #[derive(Debug)]
 pub struct Stopped {
@@ -105,13 +114,13 @@ impl Run<'_> {
     }
 
     /// Launches one after the other: what a driver without sequences does.
-    pub fn one_by_one<D: OpenDevice + ?Sized>(&self, device: &D) -> Result<(), Stopped> {
+    pub fn one_by_one<D: OpenDevice + ?Sized>(&self, device: &D) -> Result<Ran, Stopped> {
         let mut args: Vec<Slice<'_>> = Vec::new();
         let mut words: Vec<u64> = Vec::new();
         for at in self.which.clone() {
             self.launch(device, at, &mut args, &mut words).map_err(|error| Stopped { at, error })?;
         }
-        Ok(())
+        Ok(Ran::default())
     }
 
     fn launch<'a, D: OpenDevice + ?Sized>(
@@ -225,7 +234,7 @@ impl Device {
                 Ok(result) => result,
                 Err(error) => Err(Stopped { at: from, error }),
             };
-            self.count_launches(result.as_ref().map_or_else(|stopped| stopped.at + 1 - from, |()| run.which.len()));
+            self.count_launches(result.as_ref().map_or_else(|stopped| stopped.at + 1 - from, |_| run.which.len()));
             match result {
                 // Memory of the driver's own, between a kernel's steps, is not from the pool; nothing of that launch is queued when it is refused.
                 Err(Stopped { at, error: Error::OutOfMemory { asked: 1.., .. } }) if cleared_at != Some(at) && self.clear_cache() > 0 => {
@@ -233,7 +242,10 @@ impl Device {
                     run.which.start = at;
                 }
                 Err(Stopped { at, error }) => return self.note(Err(error)).map_err(|error| Stopped { at, error }),
-                Ok(()) => return Ok(()),
+                Ok(ran) => {
+                    self.count_replay(ran);
+                    return Ok(());
+                }
             }
         }
     }

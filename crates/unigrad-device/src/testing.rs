@@ -6,7 +6,7 @@
 
 use crate::{
     Abilities, Discovery, Driver, Error, Exchange, Executable, Flush, Health, HostMemory, Info, Launch, Link, Mark, Marks, Monitor,
-    OpenDevice, Origin, Peers, Prepared, Range, RawBuffer, Run, Sequences, Slice, Stopped, Threads,
+    OpenDevice, Origin, Peers, Prepared, Ran, Range, RawBuffer, Run, Sequences, Slice, Stopped, Threads,
 };
 use std::{
     any::Any,
@@ -451,7 +451,7 @@ impl Sequences for FaultyDevice {
     }
 
     /// Up to the launch that a fault strikes.
-    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+    fn run(&self, run: &Run<'_>) -> Result<Ran, Stopped> {
         let (start, mut end) = (run.which.start, run.which.start);
         let mut struck = None;
         while end < run.which.end && struck.is_none() {
@@ -467,10 +467,8 @@ impl Sequences for FaultyDevice {
                 Err(lost) => Some(lost),
             };
         }
-        if end > start {
-            self.inner.run(&run.of(start..end))?;
-        }
-        struck.map_or(Ok(()), |error| Err(Stopped { at: end, error }))
+        let ran = if end > start { self.inner.run(&run.of(start..end))? } else { Ran::default() };
+        struck.map_or(Ok(ran), |error| Err(Stopped { at: end, error }))
     }
 
     fn reserve_for(&self, prepared: &(dyn Any + Send + Sync), launches: &[Launch]) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //!
 //! Always: work is stream-ordered; `download` and `synchronize` wait. Nothing panics, whatever a driver library answers.
 
-use crate::{Offer, Taken, Work};
+use crate::{Offer, Replays, Taken, Work};
 use std::fmt;
 use unigrad_device::{Abilities, Error, Info, Range};
 use unigrad_ir::{Program, Source, Target};
@@ -89,6 +89,10 @@ pub trait Backend: Abilities + Send + Sync + 'static {
     /// after all and has queued nothing; the driver's own programs do it, now and from now on. `workspace` has the bytes asked for; undefined contents.
     fn perform(&self, _taken: &Taken, _work: &Work<'_>, _workspace: Range) -> Result<bool, Error> {
         Ok(false)
+    }
+    /// How launches are kept and queued by one call; `None` where the driver's interface has nothing for it.
+    fn replays(&self) -> Option<&dyn Replays<Self::Module>> {
+        None
     }
     /// Waits for all work and reports its errors.
     fn synchronize(&self) -> Result<(), Error>;

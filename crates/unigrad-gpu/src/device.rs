@@ -8,6 +8,7 @@
 
 mod block;
 mod library;
+mod replay;
 mod sequence;
 mod status;
 
@@ -28,7 +29,7 @@ use std::{
 };
 use unigrad_device::{
     Abilities, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice,
-    Origin, Peers, Pending, Prepared, Products, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
+    Origin, Peers, Pending, Prepared, Products, Ran, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Custom, Flow, Kernel, Library, Limits};
@@ -661,7 +662,7 @@ impl<B: Backend> Sequences for GpuDevice<B> {
         self.prepare_steps(launches, temporary)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+    fn run(&self, run: &Run<'_>) -> Result<Ran, Stopped> {
         self.run_steps(run)
     }
 

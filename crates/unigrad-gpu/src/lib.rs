@@ -16,6 +16,7 @@ pub mod lower;
 mod norm;
 mod product;
 mod read_async;
+mod replay;
 mod taints;
 mod take;
 
@@ -26,6 +27,7 @@ pub use device::GpuDevice;
 pub use lower::{BlockWord, Lowered, Part, Step, StepArg, Unsupported, lower};
 pub use norm::{Formula, Norm, NormOperands, ROW_AXES, Rows};
 pub use product::{Activation, Inside, Matrix, Operands, Product};
+pub use replay::{Kept, Recording, Replays};
 pub use take::{As, Offer, Taken, Work};
 pub use unigrad_device::Range;
 pub use unigrad_kernel::{ByDtype, Library, Rates, Words};

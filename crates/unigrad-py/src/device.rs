@@ -90,9 +90,11 @@ impl PyDevice {
         py.released(|| self.0.clear_cache())
     }
 
-    /// How often something was done on it since it was opened: "allocations", "compiles", "launches", "uploads", "downloads", "copies".
+    /// How often something was done on it since it was opened: "allocations", "compiles", "launches", "uploads", "downloads", "copies",
+    /// "replays" (runs whose launches the driver had kept and queued by one call), "replay_changes".
     fn counters(&self) -> BTreeMap<&'static str, u64> {
-        let unigrad::device::Counters { allocations, compiles, launches, uploads, downloads, copies } = self.0.counters();
+        let unigrad::device::Counters { allocations, compiles, launches, uploads, downloads, copies, replays, replay_changes } =
+            self.0.counters();
         BTreeMap::from([
             ("allocations", allocations),
             ("compiles", compiles),
@@ -100,6 +102,8 @@ impl PyDevice {
             ("uploads", uploads),
             ("downloads", downloads),
             ("copies", copies),
+            ("replays", replays),
+            ("replay_changes", replay_changes),
         ])
     }
 

@@ -4,6 +4,7 @@
 //! with every intermediate moved within its rounding error.
 //! Never: asks a discontinuous op (a comparison, a floor, an index of a maximum) about values that carry rounding errors.
 
+mod again;
 pub mod api;
 mod generate;
 mod named;
@@ -12,6 +13,7 @@ mod poison;
 mod registered;
 mod step;
 
+pub use again::check_again;
 pub use generate::generate;
 pub use named::check_named;
 pub use node::check_at_node;

@@ -26,7 +26,7 @@ use std::{
     },
 };
 use unigrad_device::{
-    Abilities, Config, Discovery, Driver, Error, Exchange, Executable, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Range,
+    Abilities, Config, Discovery, Driver, Error, Exchange, Executable, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Ran, Range,
     RawBuffer, Run, Sequences, Slice, Stopped, Threads, tell,
 };
 use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
@@ -461,7 +461,7 @@ impl Sequences for Cpu {
         sequence::prepare(launches)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(), Stopped> {
+    fn run(&self, run: &Run<'_>) -> Result<Ran, Stopped> {
         sequence::run(run)
     }
 

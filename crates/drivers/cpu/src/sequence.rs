@@ -9,7 +9,7 @@ use crate::{
     memory::{Buf, NOWHERE},
 };
 use std::{any::Any, sync::Arc};
-use unigrad_device::{Error, Launch, Prepared, Run, Slice, Stopped};
+use unigrad_device::{Error, Launch, Prepared, Ran, Run, Slice, Stopped};
 use unigrad_scalar::DType;
 
 /// An argument of a launch.
@@ -87,7 +87,7 @@ fn base(slice: &Slice<'_>, needs: usize, align: usize) -> Option<*mut u8> {
     (slice.len >= needs && (start as usize).is_multiple_of(align)).then_some(start)
 }
 
-pub(crate) fn run(run: &Run<'_>) -> Result<(), Stopped> {
+pub(crate) fn run(run: &Run<'_>) -> Result<Ran, Stopped> {
     let stopped = |at: usize| move |error| Stopped { at, error };
     let first = run.which.start;
     let Some(steps) = (run.prepared as &dyn Any).downcast_ref::<Steps>() else {
@@ -117,5 +117,5 @@ pub(crate) fn run(run: &Run<'_>) -> Result<(), Stopped> {
         // SAFETY: order, number, length and dtype are the program's own (`prepare`), and the caller gives each launch its outputs alone.
         own(&*step.program).and_then(|program| unsafe { program.launch(&bufs, &words) }).map_err(stopped(at))?;
     }
-    Ok(())
+    Ok(Ran::default())
 }

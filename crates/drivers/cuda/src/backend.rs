@@ -21,7 +21,7 @@ use std::{
     },
 };
 use unigrad_device::{Abilities, Error, Exchange, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
-use unigrad_gpu::{As, Backend, Bound, KernelCache, Key, Library, Offer, Range, Resources, Taken, Work};
+use unigrad_gpu::{As, Backend, Bound, KernelCache, Key, Library, Offer, Range, Replays, Resources, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
 
@@ -269,6 +269,17 @@ struct Parameters {
 }
 
 impl Parameters {
+    /// Lays parameters out, and gives a call the pointers to them.
+    fn with(args: &[Bound], mut call: impl FnMut(*mut *mut c_void) -> CUresult) -> CUresult {
+        let mut with = |parameters: &mut Parameters| {
+            parameters.lay_out(args);
+            call(parameters.pointers.as_mut_ptr())
+        };
+        // While the thread ends there is no kept block any more.
+        let kept = PARAMETERS.try_with(|parameters| with(&mut parameters.borrow_mut()));
+        kept.unwrap_or_else(|_| with(&mut Parameters::default()))
+    }
+
     fn lay_out(&mut self, args: &[Bound]) {
         let address = |range: &Range| if range.len == 0 { 0 } else { range.handle + range.offset as u64 };
         let bytes = &mut self.bytes;
@@ -290,43 +301,6 @@ impl Parameters {
 }
 
 impl CudaBackend {
-    /// Queues a launch whose parameters are laid out in `parameters`.
-    fn launch_with(&self, parameters: &mut Parameters, module: &CudaModule, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
-        parameters.lay_out(args);
-        let [x, y, z] = grid;
-        let [bx, by, bz] = module.block;
-        // SAFETY: one pointer per parameter of the function, to a value of its size; the driver copies them before it returns.
-        let result = unsafe {
-            sys::cuLaunchKernel(
-                module.function,
-                x,
-                y,
-                z,
-                bx,
-                by,
-                bz,
-                module.dynamic_shared,
-                self.stream,
-                parameters.pointers.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
-        if result == CUresult::CUDA_SUCCESS {
-            return Ok(());
-        }
-        let cause = format!(
-            "{} (grid {grid:?}, block {:?}, {} bytes of dynamic shared memory)",
-            api::describe(result),
-            module.block,
-            module.dynamic_shared
-        );
-        if api::is_fatal(result) {
-            self.lost.store(true, Relaxed);
-            return Err(self.gone(format!("{}: {cause}", module.name)));
-        }
-        Err(Error::Launch { device: self.name.clone(), kernel: module.name.clone(), cause })
-    }
-
     /// Opens the device: retains its primary context and makes a stream.
     pub fn open(ordinal: usize) -> Result<CudaBackend, Error> {
         let name = format!("{BACKEND}:{ordinal}");
@@ -367,6 +341,43 @@ impl CudaBackend {
     /// The primary context, retained.
     pub(crate) fn context(&self) -> sys::CUcontext {
         self.context
+    }
+
+    /// Has cuBLASLt queue its part on a stream; false if it refuses.
+    pub(crate) fn perform_on(&self, taken: &Taken, work: &Work<'_>, workspace: Range, stream: sys::CUstream) -> Result<bool, Error> {
+        let (Some(library), Work::Product(product, operands)) = (self.blas(), work) else { return Ok(false) };
+        match library.multiply(taken.id, product, operands, workspace, stream.cast()) {
+            Answer::Queued => Ok(true),
+            Answer::Refused => Ok(false),
+            Answer::Failed(cause) => Err(Error::Launch { device: self.name.clone(), kernel: "contract".to_owned(), cause }),
+        }
+    }
+
+    /// Gives a kernel and its parameters as a graph's node has them.
+    pub(crate) fn with_node(
+        &self,
+        module: &CudaModule,
+        [x, y, z]: [u32; 3],
+        args: &[Bound],
+        mut work: impl FnMut(&sys::CUDA_KERNEL_NODE_PARAMS) -> CUresult,
+    ) -> CUresult {
+        let [bx, by, bz] = module.block;
+        Parameters::with(args, |pointers| {
+            work(&sys::CUDA_KERNEL_NODE_PARAMS {
+                func: module.function,
+                gridDimX: x,
+                gridDimY: y,
+                gridDimZ: z,
+                blockDimX: bx,
+                blockDimY: by,
+                blockDimZ: bz,
+                sharedMemBytes: module.dynamic_shared,
+                kernelParams: pointers,
+                extra: std::ptr::null_mut(),
+                kern: std::ptr::null_mut(),
+                ctx: std::ptr::null_mut(),
+            })
+        })
     }
 
     /// Makes the context current for this thread.
@@ -652,9 +663,27 @@ impl Backend for CudaBackend {
 
     fn launch(&self, module: &CudaModule, grid: [u32; 3], args: &[Bound]) -> Result<(), Error> {
         self.enter()?;
-        // While the thread ends there is no kept block any more.
-        let kept = PARAMETERS.try_with(|parameters| self.launch_with(&mut parameters.borrow_mut(), module, grid, args));
-        kept.unwrap_or_else(|_| self.launch_with(&mut Parameters::default(), module, grid, args))
+        let [x, y, z] = grid;
+        let [bx, by, bz] = module.block;
+        // SAFETY: one pointer per parameter of the function, to a value of its size; the driver copies them before it returns.
+        let result = Parameters::with(args, |pointers| unsafe {
+            let shared = module.dynamic_shared;
+            sys::cuLaunchKernel(module.function, x, y, z, bx, by, bz, shared, self.stream, pointers, std::ptr::null_mut())
+        });
+        if result == CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        let cause = format!(
+            "{} (grid {grid:?}, block {:?}, {} bytes of dynamic shared memory)",
+            api::describe(result),
+            module.block,
+            module.dynamic_shared
+        );
+        if api::is_fatal(result) {
+            self.lost.store(true, Relaxed);
+            return Err(self.gone(format!("{}: {cause}", module.name)));
+        }
+        Err(Error::Launch { device: self.name.clone(), kernel: module.name.clone(), cause })
     }
 
     fn library(&self) -> Option<Library> {
@@ -675,12 +704,11 @@ impl Backend for CudaBackend {
 
     fn perform(&self, taken: &Taken, work: &Work<'_>, workspace: Range) -> Result<bool, Error> {
         self.enter()?;
-        let (Some(library), Work::Product(product, operands)) = (self.blas(), work) else { return Ok(false) };
-        match library.multiply(taken.id, product, operands, workspace, self.stream.cast()) {
-            Answer::Queued => Ok(true),
-            Answer::Refused => Ok(false),
-            Answer::Failed(cause) => Err(Error::Launch { device: self.name.clone(), kernel: "contract".to_owned(), cause }),
-        }
+        self.perform_on(taken, work, workspace, self.stream)
+    }
+
+    fn replays(&self) -> Option<&dyn Replays<CudaModule>> {
+        Some(self)
     }
 
     fn synchronize(&self) -> Result<(), Error> {

@@ -11,6 +11,7 @@ mod backend;
 mod blas;
 mod compile;
 mod exchange;
+mod graph;
 mod mapped;
 mod staging;
 

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use unigrad_device::{Abilities, Error, Info, MappedMemory, MappedWords};
-use unigrad_gpu::{Backend, Bound, Library, Offer, Range, Taken, Work};
+use unigrad_gpu::{Backend, Bound, Library, Offer, Range, Replays, Taken, Work};
 use unigrad_ir::{
     Program, Target,
     interpret::{Argument, Interpreter, Options, Span},
@@ -62,7 +62,7 @@ impl InterpreterBackend {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn device(&self) -> String {
+    pub(crate) fn device(&self) -> String {
         format!("{}:{}", super::BACKEND, self.ordinal)
     }
 
@@ -266,6 +266,10 @@ impl Backend for InterpreterBackend {
             kernel: kernel.to_owned(),
             cause: "an element leaves its buffer".to_owned(),
         })
+    }
+
+    fn replays(&self) -> Option<&dyn Replays<Interpreter>> {
+        Some(self)
     }
 
     fn synchronize(&self) -> Result<(), Error> {

@@ -13,6 +13,7 @@ mod backend;
 mod convolutions;
 mod norms;
 mod products;
+mod replay;
 
 pub use attention::attentions;
 pub use attention_grad::attention_grads;

@@ -97,6 +97,17 @@ impl<B: Backend> GpuDevice<B> {
         scalars: &[u64],
         scratch: u64,
     ) -> Result<bool, Error> {
+        self.with_work(program, library, (args, scalars, scratch), |taken, work, workspace| self.backend.perform(taken, work, workspace))
+    }
+
+    /// Does something with the library's part of a launch, as the library is told of it: what it took, the work, its workspace.
+    pub(super) fn with_work(
+        &self,
+        program: &GpuExecutable<B>,
+        library: &ByLibrary<B>,
+        (args, scalars, scratch): (&[Range], &[u64], u64),
+        perform: impl FnOnce(&Taken, &Work<'_>, Range) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
         let inside = |at: usize| Range { handle: scratch, offset: program.scratch_at[at], len: program.lowered.scratch[at] };
         let workspace = inside(library.workspace);
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
@@ -113,7 +124,7 @@ impl<B: Backend> GpuDevice<B> {
             Factor::Scalar(at, dtype) => scalars.get(*at).map(|raw| Literal::from_raw(*dtype, *raw).as_f64()).ok_or_else(missing),
         };
         match &library.said {
-            Said::Kernel => self.backend.perform(&library.taken, &Work::Kernel(&library.kernel, args, scalars), workspace),
+            Said::Kernel => perform(&library.taken, &Work::Kernel(&library.kernel, args, scalars), workspace),
             Said::Product(product) => {
                 let (p, places, scale) = &**product;
                 let operands = Operands {
@@ -127,7 +138,7 @@ impl<B: Backend> GpuDevice<B> {
                     scale: factor(scale)?,
                 };
                 self.fits(&program.name, p, &operands)?;
-                self.backend.perform(&library.taken, &Work::Product(p, &operands), workspace)
+                perform(&library.taken, &Work::Product(p, &operands), workspace)
             }
             Said::Convolution(convolution) => {
                 let (c, places, scale) = &**convolution;
@@ -152,7 +163,7 @@ impl<B: Backend> GpuDevice<B> {
                         (operands.bias, bias),
                     ],
                 )?;
-                self.backend.perform(&library.taken, &Work::Convolution(c, &operands), workspace)
+                perform(&library.taken, &Work::Convolution(c, &operands), workspace)
             }
             Said::Norm(norm) => {
                 let (n, places) = &**norm;
@@ -180,7 +191,7 @@ impl<B: Backend> GpuDevice<B> {
                         (operands.root, end(&n.root)),
                     ],
                 )?;
-                self.backend.perform(&library.taken, &Work::Norm(n, &operands), workspace)
+                perform(&library.taken, &Work::Norm(n, &operands), workspace)
             }
         }
     }

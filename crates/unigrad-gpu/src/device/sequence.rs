@@ -2,11 +2,16 @@
 //!
 //! In: launches of programs of this device, and per run a table of memory and scalars. Out: the steps on the backend's queue, in order.
 //! Always: a run takes the locks of its queue, of its parameters and of what is known of errors once, not per launch, and allocates nothing per
-//! launch; what its results depend on is known from the launches before they run (`faults::Outcome`). A part of a sequence is launched one by one, and so
-//! is one with a launch that the backend's library has refused.
+//! launch; what its results depend on is known from the launches before they run (`faults::Outcome`). What runs often is replayed (`replay`). A part of a
+//! sequence is launched one by one, and so is one with a launch that the backend's library has refused.
 //! Never: waits, but for slots of status words.
 
-use super::{GpuDevice, GpuExecutable, NOTHING, block, block::Filling, lock};
+use super::{
+    GpuDevice, GpuExecutable, NOTHING, block,
+    block::Filling,
+    lock,
+    replay::{Node, Replaying},
+};
 use crate::{
     Backend, BlockWord, Bound, Part, Range, StepArg,
     faults::Faults,
@@ -20,14 +25,16 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{At, Error, Launch, Prepared, Run, Stopped};
+use unigrad_device::{At, Error, Launch, Prepared, Ran, Run, Stopped};
 use unigrad_scalar::DType;
 
 /// Launches that are prepared.
 pub(super) struct Steps<B: Backend> {
-    launches: Vec<PreparedStep>,
+    pub(super) launches: Vec<PreparedStep>,
     /// All steps of all launches.
-    modules: Vec<(Arc<B::Module>, [u32; 3])>,
+    pub(super) modules: Vec<(Arc<B::Module>, [u32; 3])>,
+    /// What a run queues, in order.
+    pub(super) nodes: Vec<Node>,
     /// Bytes of the memory between steps.
     scratch_bytes: usize,
     /// Words of the parameter block.
@@ -43,26 +50,26 @@ pub(super) struct Steps<B: Backend> {
     state: Mutex<State>,
 }
 
-struct PreparedStep {
+pub(super) struct PreparedStep {
     name: String,
     /// What errors call it, if it can report.
     reports: Option<Arc<str>>,
     /// If the backend's library has a part in it.
-    library: Option<LibraryPart>,
+    pub(super) library: Option<LibraryPart>,
     /// Its steps among all.
     steps: ops::Range<usize>,
 }
 
 /// Memory of the driver's own for a run: between a launch's steps, the parameter block, words for reports.
 #[derive(Clone, Copy)]
-struct Memory {
-    scratch: u64,
+pub(super) struct Memory {
+    pub(super) scratch: u64,
     block: u64,
     status: Range,
 }
 
 /// What of a launch the backend's library does.
-struct LibraryPart {
+pub(super) struct LibraryPart {
     /// Where the launch's arguments are, and which words its scalars.
     args: Vec<At>,
     scalars: Vec<usize>,
@@ -94,6 +101,10 @@ struct Patches {
     words: Vec<Vec<(Target, Part)>>,
     /// Scratch memory: offset and length.
     scratch: Vec<(Parameter, usize, usize)>,
+    /// Nodes that are a library's part: by entry and by word that they take, and all of them.
+    library_entries: Vec<(usize, usize)>,
+    library_words: Vec<(usize, usize)>,
+    libraries: Vec<usize>,
     /// Parts of the parameter block, by their ranges in it.
     blocks: Vec<(Parameter, usize, usize)>,
     status: Vec<Parameter>,
@@ -102,9 +113,12 @@ struct Patches {
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Per step.
-    bound: Vec<Vec<Bound>>,
+    pub(super) bound: Vec<Vec<Bound>>,
+    /// Per step, its node.
+    node_of: Vec<usize>,
+    pub(super) replaying: Replaying,
     entries: Vec<Option<Range>>,
     words: Vec<Option<u64>>,
     scratch: Option<u64>,
@@ -116,12 +130,13 @@ struct State {
     table: Vec<Range>,
     begun: Vec<LaunchId>,
     /// The memory and scalars of a launch that the library does.
-    args: Vec<Range>,
-    scalars: Vec<u64>,
+    pub(super) args: Vec<Range>,
+    pub(super) scalars: Vec<u64>,
 }
 
 impl State {
     fn set_range(&mut self, at: Parameter, range: Range) {
+        self.replaying.changes(self.node_of[at.step]);
         match &mut self.bound[at.step][at.parameter] {
             Bound::Buffer(place) => *place = range,
             Bound::Table(places) => places[at.element] = range,
@@ -134,6 +149,7 @@ impl State {
             Target::Parameter(at) => at,
             Target::Block(at) => return self.block_words[at] = word as u32,
         };
+        self.replaying.changes(self.node_of[at.step]);
         match &mut self.bound[at.step][at.parameter] {
             Bound::Scalar(_, raw) => *raw = word,
             Bound::ScalarTable(_, raws) => raws[at.element] = word,
@@ -141,16 +157,22 @@ impl State {
         }
     }
 
+    /// What a library's part takes is different.
+    fn library_changes(&mut self, takes: &[(usize, usize)], what: usize) {
+        takes.iter().filter(|(taken, _)| *taken == what).for_each(|(_, node)| self.replaying.changes(*node));
+    }
+
     /// Writes what differs from the last run.
     fn patch(&mut self, patches: &Patches, run: &Run<'_>, Memory { scratch, block, status }: Memory) -> Option<()> {
         self.table.clear();
         self.table.extend(run.table.iter().map(|slice| Range { handle: slice.buffer.handle, offset: slice.offset, len: slice.len }));
-        for (entry, patches) in patches.entries.iter().enumerate() {
+        for (entry, places) in patches.entries.iter().enumerate() {
             let range = *self.table.get(entry)?;
             if self.entries[entry].replace(range) == Some(range) {
                 continue;
             }
-            for (parameter, at) in patches {
+            self.library_changes(&patches.library_entries, entry);
+            for (parameter, at) in places {
                 let rest = range.len.checked_sub(at.offset)?;
                 let len = if at.len == usize::MAX { rest } else { at.len };
                 if len > rest {
@@ -159,16 +181,18 @@ impl State {
                 self.set_range(*parameter, Range { handle: range.handle, offset: range.offset + at.offset, len });
             }
         }
-        for (word, patches) in patches.words.iter().enumerate() {
+        for (word, places) in patches.words.iter().enumerate() {
             let raw = *run.scalars.get(word)?;
             if self.words[word].replace(raw) == Some(raw) {
                 continue;
             }
-            for (target, part) in patches {
+            self.library_changes(&patches.library_words, word);
+            for (target, part) in places {
                 self.set_word(*target, part.of(raw));
             }
         }
         if self.scratch.replace(scratch) != Some(scratch) {
+            patches.libraries.iter().for_each(|node| self.replaying.changes(*node));
             patches.scratch.iter().for_each(|(at, offset, len)| {
                 self.set_range(*at, Range { handle: scratch, offset: *offset, len: *len });
             });
@@ -189,6 +213,17 @@ impl Patches {
     /// The slot of the last launch that can report goes there; `None` if there is no such launch.
     fn slot(&mut self, target: Target) -> Option<()> {
         self.slots.last_mut().map(|slots| slots.push(target))
+    }
+
+    /// A node is a library's part of a launch.
+    fn library(&mut self, node: usize, launch: &Launch) {
+        self.libraries.push(node);
+        self.library_entries.extend(launch.args.iter().map(|at| (at.entry, node)));
+        self.library_words.extend(launch.scalars.iter().map(|word| (*word, node)));
+        let words = launch.scalars.iter().map(|word| word + 1).max().unwrap_or(0);
+        if self.words.len() < words {
+            self.words.resize_with(words, Vec::new);
+        }
     }
 
     fn entry(&mut self, parameter: Parameter, at: At) {
@@ -212,6 +247,7 @@ impl<B: Backend> GpuDevice<B> {
         let mut prepared = Steps::<B> {
             launches: Vec::with_capacity(launches.len()),
             modules: Vec::new(),
+            nodes: Vec::new(),
             scratch_bytes: 0,
             n_block: 0,
             n_reporting: 0,
@@ -241,17 +277,28 @@ impl<B: Backend> GpuDevice<B> {
                 }
                 state.bound.push(bound);
             }
+            let mut library = None;
+            if let Some(by) = &program.library {
+                let before = program.lowered.steps.iter().take(by.before).filter(|step| !step.grid.contains(&0)).count();
+                library = Some(LibraryPart { args: launch.args.clone(), scalars: launch.scalars.clone(), next: first + before });
+            }
+            let next = library.as_ref().map_or(first, |part| part.next);
+            let steps = first..prepared.modules.len();
+            prepared.nodes.extend((first..next).map(Node::Step));
+            if library.is_some() {
+                let node = prepared.nodes.len();
+                prepared.nodes.push(Node::Library(prepared.launches.len()));
+                prepared.patches.library(node, launch);
+            }
+            prepared.nodes.extend((next..steps.end).map(Node::Step));
             prepared.n_block += program.block.len();
             prepared.scratch_bytes = prepared.scratch_bytes.max(program.scratch_bytes);
             prepared.n_reporting += usize::from(program.reports);
             prepared.launches.push(PreparedStep {
                 name: program.name.clone(),
                 reports: program.reports.then(|| Faults::name(&program.name, launch.origin)),
-                library: program.library.as_ref().map(|library| {
-                    let before = program.lowered.steps.iter().take(library.before).filter(|step| !step.grid.contains(&0)).count();
-                    LibraryPart { args: launch.args.clone(), scalars: launch.scalars.clone(), next: first + before }
-                }),
-                steps: first..prepared.modules.len(),
+                library,
+                steps,
             });
             let range = |at: &At| Range { handle: at.entry as u64, offset: at.offset, len: at.len };
             traced.push(Traced {
@@ -266,6 +313,13 @@ impl<B: Backend> GpuDevice<B> {
         prepared.patches.entries.resize_with(prepared.n_entries, Vec::new);
         prepared.n_words = prepared.patches.words.len();
         prepared.outcome = Outcome::new(traced.into_iter(), prepared.n_entries, temporary);
+        state.node_of = vec![0; prepared.modules.len()];
+        for (at, node) in prepared.nodes.iter().enumerate() {
+            if let Node::Step(step) = node {
+                state.node_of[*step] = at;
+            }
+        }
+        state.replaying = Replaying::of(prepared.nodes.len());
         state.entries = vec![None; prepared.n_entries];
         state.words = vec![None; prepared.n_words];
         state.block_words = vec![0; prepared.n_block];
@@ -337,7 +391,7 @@ impl<B: Backend> GpuDevice<B> {
     }
 
     /// Runs a sequence, or a part of one.
-    pub(super) fn run_steps(&self, run: &Run<'_>) -> Result<(), Stopped> {
+    pub(super) fn run_steps(&self, run: &Run<'_>) -> Result<Ran, Stopped> {
         let steps = (run.prepared as &dyn Any).downcast_ref::<Steps<B>>();
         let whole =
             |steps: &&Steps<B>| run.is_whole() && !steps.refused.load(Relaxed) && steps.n_reporting < lock(&self.shared.faults).n_slots();
@@ -361,7 +415,7 @@ impl<B: Backend> GpuDevice<B> {
         self.memory_for(steps, &mut lock(&self.scratch)).map(|_| true)
     }
 
-    fn run_whole(&self, run: &Run<'_>, steps: &Steps<B>) -> Result<(), Stopped> {
+    fn run_whole(&self, run: &Run<'_>, steps: &Steps<B>) -> Result<Ran, Stopped> {
         let before = |error| Stopped { at: 0, error };
         if steps.n_reporting > 0 && !lock(&self.shared.faults).has_room(self.queue, steps.n_reporting) {
             self.wait(None).map_err(before)?;
@@ -384,6 +438,18 @@ impl<B: Backend> GpuDevice<B> {
         }
         self.fill(&mut block, &state.block_words).map_err(before)?;
         drop(block);
+        match self.replay(run, steps, memory.scratch, state) {
+            Ok(Some(ran)) => {
+                lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
+                return Ok(ran);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                // How far it has come is not known.
+                self.note_part(run, steps, steps.launches.len(), &state.begun);
+                return Err(before(self.not_again("replay", error)));
+            }
+        }
         for (at, launch) in steps.launches.iter().enumerate() {
             let next = launch.library.as_ref().map_or(launch.steps.start, |library| library.next);
             // What comes before the library's part writes scratch memory only: it may be done again.
@@ -407,7 +473,7 @@ impl<B: Backend> GpuDevice<B> {
             self.queue_steps(run, (steps, at), next..launch.steps.end, state, launch.library.is_some())?;
         }
         lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
-        Ok(())
+        Ok(Ran::default())
     }
 
     /// Queues steps of one launch; `begun` if what comes before them must not be done twice.
@@ -442,16 +508,22 @@ impl<B: Backend> GpuDevice<B> {
         if library.own.get().is_some() {
             return Ok(false);
         }
+        self.bring(run, program, part, state)?;
+        self.perform(program, library, &state.args, &state.scalars, scratch)
+    }
+
+    /// Finds the memory and scalars of a launch that the library does.
+    pub(super) fn bring(&self, run: &Run<'_>, program: &GpuExecutable<B>, part: &LibraryPart, state: &mut State) -> Result<(), Error> {
         state.args.clear();
         state.scalars.clear();
-        let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
+        let missing = || self.misses_arguments(&program.name);
         for at in &part.args {
             state.args.push(at.find(run.table).map(Self::range).ok_or_else(missing)?);
         }
         for word in &part.scalars {
             state.scalars.push(*run.scalars.get(*word).ok_or_else(missing)?);
         }
-        self.perform(program, library, &state.args, &state.scalars, scratch)
+        Ok(())
     }
 
     /// The launches before `end` were queued, and no others.

@@ -113,8 +113,9 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
     Ok(())
 }
 
-/// Launches that a device which works on its own is given between two looks at whether the work is to end.
-const LAUNCHES_A_LOOK: usize = 64;
+/// Launches that a device which works on its own is given between two looks at whether the work is to end: as many as a driver's queue takes before
+/// it has the host wait.
+const LAUNCHES_A_LOOK: usize = 1024;
 
 /// Runs the plan's launches.
 fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>], overwrites: &[bool]) -> Result<(), Error> {
