@@ -4,11 +4,14 @@ use libloading::Library;
 use std::{
     ffi::{CString, c_char, c_int, c_void},
     path::PathBuf,
-    process::{Command, Stdio},
     sync::Arc,
 };
 
-use crate::{kernels::Depth, source};
+use crate::{
+    environment::{self, End},
+    kernels::Depth,
+    source,
+};
 
 /// The library.
 #[derive(Clone)]
@@ -62,11 +65,11 @@ impl Nvrtc {
         if let Some(library) = find() {
             return Ok(library);
         }
-        let quiet = |command: &mut Command| command.stdin(Stdio::null()).stdout(Stdio::null()).status().is_ok_and(|s| s.success());
-        let made = quiet(Command::new("python3").args(["-m", "venv"]).arg(&environment))
-            && quiet(Command::new(environment.join("bin").join("pip")).args(["install", "-q", "--no-deps", "nvidia-cuda-nvrtc"]));
         let help = "NVRTC is not here (set UNIGRAD_NVRTC to libnvrtc.so)";
-        if made { find().ok_or_else(|| help.to_owned()) } else { Err(format!("{help}, and `pip install nvidia-cuda-nvrtc` failed")) }
+        match environment::with(&environment, &["nvidia-cuda-nvrtc"]) {
+            Ok(_) => find().ok_or_else(|| help.to_owned()),
+            Err(End::Skipped(why) | End::Failed(why)) => Err(format!("{help}, and {why}")),
+        }
     }
 
     /// Whether it makes code for an architecture.

@@ -2,7 +2,7 @@
 //!
 //! In: the table of public methods, the list of those that are no ops, the sources of settings and choices, and the hand-written files of the
 //! Python crate. Out: `tensor/ops.rs` there.
-//! Always: an op without a hand-written method has one here; keywords are those of the stub; settings are keywords with the defaults of Rust.
+//! Always: an op without a hand-written method has one here; keywords are those of the stub or PyTorch's ([`NAMES`]); settings are keywords with the defaults of Rust.
 //! A type that has no form is an error.
 //! Never: computes, or says another default than [`DEFAULTS`] and the settings' own.
 
@@ -17,11 +17,32 @@ const FOLDER: &str = "crates/unigrad-py/src/tensor";
 
 const HEADER: &str = "//! The ops that Python calls as Rust does: made from the table of methods by `cargo xtask generate`.\n\n";
 
+/// PyTorch's names of arguments that Rust calls otherwise: the method, Rust's name, PyTorch's.
+const NAMES: &[(&str, &str, &str)] = &[
+    ("addcdiv", "a", "tensor1"),
+    ("addcdiv", "b", "tensor2"),
+    ("addcmul", "a", "tensor1"),
+    ("addcmul", "b", "tensor2"),
+    ("addmv", "matrix", "mat"),
+    ("addmv", "vector", "vec"),
+    ("addr", "a", "vec1"),
+    ("addr", "b", "vec2"),
+    ("baddbmm", "a", "batch1"),
+    ("baddbmm", "b", "batch2"),
+];
+
 /// PyTorch's defaults of arguments that Rust asks for.
 const DEFAULTS: &[(&str, &str, &str)] = &[
+    ("addcdiv", "value", "Other::ONE"),
+    ("addcmul", "value", "Other::ONE"),
+    ("addmv", "beta", "1.0"),
+    ("addmv", "alpha", "1.0"),
+    ("addr", "beta", "1.0"),
+    ("addr", "alpha", "1.0"),
+    ("baddbmm", "beta", "1.0"),
+    ("baddbmm", "alpha", "1.0"),
     ("bincount", "weights", "None"),
     ("bincount", "minlength", "0"),
-    ("bucketize", "right", "false"),
     ("cdist", "p", "2.0"),
     ("celu", "alpha", "1.0"),
     ("cosine_embedding_loss", "margin", "0.0"),
@@ -43,11 +64,7 @@ const DEFAULTS: &[(&str, &str, &str)] = &[
     ("group_norm", "eps", "1e-5"),
     ("hardshrink", "lambd", "0.5"),
     ("hinge_embedding_loss", "margin", "1.0"),
-    ("histc", "bins", "100"),
-    ("histc", "low", "0.0"),
-    ("histc", "high", "0.0"),
     ("huber_loss", "delta", "1.0"),
-    ("index_reduce", "include_self", "true"),
     ("isclose", "rtol", "1e-5"),
     ("isclose", "atol", "1e-8"),
     ("isclose", "equal_nan", "false"),
@@ -79,8 +96,6 @@ const DEFAULTS: &[(&str, &str, &str)] = &[
     ("rms_norm", "weight", "None"),
     ("rms_norm", "eps", "1e-6"),
     ("round_decimals", "decimals", "0"),
-    ("scatter_reduce", "include_self", "true"),
-    ("searchsorted", "right", "false"),
     ("smooth_l1_loss", "beta", "1.0"),
     ("softshrink", "lambd", "0.5"),
     ("trapezoid", "dx", "1.0"),
@@ -286,7 +301,7 @@ impl Maker<'_> {
             before.insert_str(0, &format!("        let dim = {resolve};\n"));
         }
         let mut out = String::new();
-        for line in docstring(&method.doc).replace("\\\\", "\\").lines() {
+        for line in in_own_names(&method.name, &docstring(&method.doc)).replace("\\\\", "\\").lines() {
             let line = line.trim();
             let _ = writeln!(out, "    ///{}{line}", if line.is_empty() { "" } else { " " });
         }
@@ -312,9 +327,10 @@ impl Maker<'_> {
     }
 
     fn parameter(&mut self, method: &str, own: &str, ty: &str) -> Result<Parameter, String> {
+        let of_pytorch = NAMES.iter().find(|(of, rust, _)| *of == method && *rust == own).map(|(.., name)| *name);
         let name = match own {
             "lambda" => "lambd".to_owned(),
-            own => renamed(own),
+            own => of_pytorch.map_or_else(|| renamed(own), str::to_owned),
         };
         let default =
             DEFAULTS.iter().find(|(of, parameter, _)| *of == method && *parameter == name).map(|(.., default)| (*default).to_owned());
@@ -383,6 +399,19 @@ impl Maker<'_> {
             snake(name)
         ))
     }
+}
+
+/// Documentation whose code has PyTorch's names of the arguments: [`NAMES`].
+fn in_own_names(method: &str, doc: &str) -> String {
+    let named = |word: &str| NAMES.iter().find(|(of, rust, _)| *of == method && *rust == word).map_or(word, |(.., name)| name).to_owned();
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let in_code = |code: &str| -> String {
+        // Each word with the one character behind it.
+        let words = code.split_inclusive(|c| !is_of_word(c)).map(|part| part.split_at(part.trim_end_matches(|c| !is_of_word(c)).len()));
+        words.map(|(word, rest)| named(word) + rest).collect()
+    };
+    let parts = doc.split('`').enumerate().map(|(at, part)| if at % 2 == 1 { in_code(part) } else { part.to_owned() });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// The type of an argument that may be left out.

@@ -4,7 +4,7 @@
 //! Always: what does not fit is a `TypeError` or `ValueError` that says what was wanted; PyO3 puts the argument's name before it.
 
 use crate::{
-    error::OrRaise,
+    error::{OrRaise, argument},
     tensor::{PyTensor, data},
 };
 #[cfg(feature = "stubs")]
@@ -14,7 +14,7 @@ use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     ffi,
     prelude::*,
-    types::{PyBool, PyFloat, PyInt, PyString},
+    types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple},
 };
 use unigrad::tensor::{Axes, Operand, Tensor, Value};
 
@@ -29,6 +29,9 @@ pub(crate) enum Other {
 }
 
 impl Other {
+    /// What an argument is that is left out where it multiplies.
+    pub(crate) const ONE: Other = Other::Operand(Operand::Value(Value::Int(1)));
+
     /// The operand, on the device of the tensor that it meets.
     pub(crate) fn beside(self, py: Python<'_>, tensor: &Tensor) -> PyResult<Operand> {
         match self {
@@ -93,10 +96,44 @@ impl<'py> FromPyObject<'_, 'py> for Other {
     const INPUT_TYPE: PyStaticExpr = crate::hints::OTHER;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Other> {
-        Other::of(&given)?.ok_or_else(|| {
-            let kind = given.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
-            PyTypeError::new_err(format!("a tensor or a number is wanted, not {kind}"))
-        })
+        Other::of(&given)?.ok_or_else(|| PyTypeError::new_err(format!("a tensor or a number is wanted, not {}", kind(&given))))
+    }
+}
+
+/// The name of an object's class.
+fn kind(given: &Bound<'_, PyAny>) -> String {
+    given.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string())
+}
+
+/// PyTorch's `alpha`: a tensor or a number that the other operand is multiplied by.
+pub(crate) struct Factor<'py>(Option<Bound<'py, PyAny>>);
+
+impl<'py> Factor<'py> {
+    /// Multiplies nothing: neither the dtype nor the plan of `x.add(y)` knows of a factor.
+    pub(crate) const ONE: Factor<'py> = Factor(None);
+
+    /// The product, by Python's own operator: what is multiplied may be a number or an array, too.
+    pub(crate) fn times(self, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.0.map_or_else(|| Ok(given.clone()), |factor| given.mul(factor))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Factor<'py> {
+    type Error = PyErr;
+
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: PyStaticExpr = crate::hints::FACTOR;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Factor<'py>> {
+        if given.cast::<PyTensor>().is_ok() {
+            return Ok(Factor(Some(given.to_owned())));
+        }
+        match number(&given)? {
+            Some(Value::Int(1) | Value::Float(1.0)) => Ok(Factor::ONE),
+            Some(Value::Float(value)) if value.is_nan() => Err(argument(given.py(), "a factor of NaN", "use a number that is one")),
+            Some(Value::Int(_) | Value::Float(_) | Value::Constant(_)) => Ok(Factor(Some(given.to_owned()))),
+            Some(Value::Bool(_)) | None => Err(PyTypeError::new_err(format!("a tensor or a number is wanted, not {}", kind(&given)))),
+        }
     }
 }
 
@@ -202,10 +239,27 @@ impl<'py> FromPyObject<'_, 'py> for Sizes {
 }
 
 /// What several positional arguments, or one sequence, say: `f(2, 3)` and `f((2, 3))`.
-pub(crate) fn spread(given: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<Vec<i64>> {
+pub(crate) fn spread(given: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
     match given.len() {
         1 => integers(&given.get_item(0)?),
         _ => given.iter().map(|item| integer(&item)).collect(),
+    }
+}
+
+/// As [`spread`], of what may have a name as well: `f(dims=(2, 3))`. `None` where nothing is given.
+pub(crate) fn spread_or_named(given: &Bound<'_, PyTuple>, name: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Vec<i64>>> {
+    let mut named = None;
+    for (keyword, value) in keywords.into_iter().flatten() {
+        if !keyword.eq(name)? {
+            return Err(PyTypeError::new_err(format!("got an unexpected keyword argument '{keyword}', beside '{name}'")));
+        }
+        named = Some(value);
+    }
+    match (given.is_empty(), named) {
+        (true, None) => Ok(None),
+        (true, Some(value)) => of_argument(given.py(), name, integers(&value)).map(Some),
+        (false, None) => spread(given).map(Some),
+        (false, Some(_)) => Err(PyTypeError::new_err(format!("argument '{name}' is given twice"))),
     }
 }
 

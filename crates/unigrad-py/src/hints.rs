@@ -12,6 +12,8 @@ const BUFFER: PyStaticExpr = type_hint_identifier!("typing_extensions", "Buffer"
 
 /// What an op takes beside a tensor.
 pub(crate) const OTHER: PyStaticExpr = type_hint_union!(<PyTensor as PyTypeInfo>::TYPE_HINT, FLOAT, BUFFER);
+/// What an op multiplies by.
+pub(crate) const FACTOR: PyStaticExpr = type_hint_union!(<PyTensor as PyTypeInfo>::TYPE_HINT, FLOAT);
 /// One or several integers.
 pub(crate) const INTS: PyStaticExpr = type_hint_union!(INT, SEVERAL);
 /// Axes: all, one, or several.

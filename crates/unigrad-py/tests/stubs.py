@@ -50,6 +50,7 @@ RESULTS = {
     "Tensor.__int__": "builtins.int",
     **{f"Tensor.{name}": "_Pair" for name in "sort topk kthvalue cummax cummin mode".split()},
     "Tensor.aminmax": "_MinMax",
+    "Tensor.rsub": "Tensor",
     "Tensor.split": "builtins.tuple[Tensor, ...]",
     "Tensor.tensor_split": "builtins.tuple[Tensor, ...]",
     "grad": "builtins.tuple[Tensor, ...]",
@@ -60,6 +61,9 @@ SIZES = "builtins.int | Sequence[builtins.int]"
 ARGUMENTS = {
     **{f"Tensor.__{name}__.other": NUMBERS for name in "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod".split()},
     **{f"Tensor.__{name}__.other": NUMBERS for name in "matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift lt le gt ge".split()},
+    **{f"Tensor.{name}.other": NUMBERS for name in "add sub rsub".split()},
+    **{f"Tensor.split.{name}": f"{SIZES} | None" for name in "split_size split_size_or_sections".split()},
+    **{f"Tensor.tensor_split.{name}": f"Tensor | {SIZES} | None" for name in "indices_or_sections indices sections".split()},
     "Tensor.__pow__.exponent": NUMBERS,
     "Tensor.__rpow__.base": NUMBERS,
     **{f"Value.__{name}__.other": "Value | float" for name in "add radd mul rmul sub rsub truediv rtruediv".split()},

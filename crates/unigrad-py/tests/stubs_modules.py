@@ -20,9 +20,11 @@ MODULES = [
     "array_api", "array_api._creation", "array_api._dtypes", "array_api._elementwise", "array_api._info", "array_api._linear", "array_api._manipulation",
     "array_api._searching", "array_api._statistical",
     "amp", "autograd", "data", "data.datasets", "data.loader", "data.samplers", "func", "metrics", "network", "profile", "torch", "train",
-    "nn", "nn.activations", "nn.attention", "nn.containers", "nn.distances", "nn.functional", "nn.init", "nn.layers", "nn.losses", "nn.module", "nn.norms",
-    "nn.parameter", "nn.recurrent", "nn.shapes", "nn.utils", "nn.windows",
-    "optim", "optim.lr_scheduler", "optim.optimizer", "optim.rules", "optim.swa_utils", "optim.wrappers",
+    "nn", "nn.activations", "nn.attention", "nn.containers", "nn.functional", "nn.functional.activations", "nn.functional.attention",
+    "nn.functional.layers", "nn.functional.losses", "nn.functional.norms", "nn.functional.shapes", "nn.functional.windows", "nn.init",
+    "nn.layers", "nn.losses", "nn.module", "nn.norms", "nn.parameter", "nn.recurrent", "nn.shapes", "nn.utils", "nn.windows",
+    "optim", "optim.lr_scheduler", "optim.lr_scheduler.cycles", "optim.lr_scheduler.plateau", "optim.lr_scheduler.rates", "optim.lr_scheduler.scheduler",
+    "optim.lr_scheduler.several", "optim.optimizer", "optim.rules", "optim.swa_utils", "optim.wrappers",
 ]  # fmt: skip
 
 SIZES = "builtins.int | Sequence[builtins.int]"
@@ -146,11 +148,10 @@ SEVERAL = {
 
 # Of PyTorch's names those that give no single tensor.
 OTHER_NAMES = {
-    "split", "tensor_split", "hsplit", "vsplit", "dsplit", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "std_mean", "var_mean", "allclose", "equal",
-    "is_floating_point", "unique",
+    "hsplit", "vsplit", "dsplit", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "std_mean", "var_mean", "allclose", "equal", "is_floating_point",
 }  # fmt: skip
 RESULTS |= {"allclose": "builtins.bool", "equal": "builtins.bool", "is_floating_point": "builtins.bool"}
-RESULTS |= dict.fromkeys(["split", "tensor_split", "hsplit", "vsplit", "dsplit", "broadcast_tensors", "std_mean", "var_mean"], "builtins.tuple[Tensor, ...]")
+RESULTS |= dict.fromkeys(["hsplit", "vsplit", "dsplit", "broadcast_tensors", "std_mean", "var_mean"], "builtins.tuple[Tensor, ...]")
 
 
 def method(function):
@@ -247,7 +248,8 @@ def _result(module, owners, name, function):
     part = module.removeprefix("unigrad.array_api._")
     if part in ("creation", "elementwise", "linear", "manipulation", "searching", "statistical") and not owners and not several:
         return "Tensor"
-    if module.startswith("unigrad.nn") and not several and (name == "forward" or (not owners and module.endswith((".functional", ".init")))):
+    of_tensors = module.startswith("unigrad.nn.functional.") or module == "unigrad.nn.init"
+    if module.startswith("unigrad.nn") and not several and (name == "forward" or (not owners and of_tensors)):
         return "Tensor"
     return "Any"
 
@@ -257,11 +259,16 @@ def _text(function):
     return "\n" + textwrap.indent(f'"""{doc}"""\n...'.replace("\\", "\\\\"), "    ") if doc and '"""' not in doc else " ..."
 
 
+def _head(module, owners, name, function, where, skips_self):
+    """`(self, x: Tensor) -> Tensor:`, as text."""
+    return f"{_signature(function, where, skips_self)} -> {_result(module, owners, name, function)}:"
+
+
 def _function(module, owners, name, function, where):
     kind = ""
     if isinstance(function, (staticmethod, classmethod)):
         kind, function = f"@{type(function).__name__}\n", function.__func__
-    return f"{kind}def {name}{_signature(function, where, bool(owners) and 'static' not in kind)} -> {_result(module, owners, name, function)}:{_text(function)}"
+    return f"{kind}def {name}{_head(module, owners, name, function, where, bool(owners) and 'static' not in kind)}{_text(function)}"
 
 
 def _attributes(cls):
@@ -275,17 +282,13 @@ def _attributes(cls):
         return {}
     given = inspect.signature(function).parameters
     found = {}
-    for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        for target in targets:
-            one = isinstance(target, ast.Attribute)
-            pairs = [(target, node.value)] if one else zip(target.elts, getattr(node.value, "elts", [None] * 99)) if isinstance(target, ast.Tuple) else []
-            for name, _ in pairs:
-                if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name) and name.value.id == "self" and not name.attr.startswith("_"):
-                    # What is kept of an argument has its name; weights are made.
-                    argument = given.get(name.attr)
-                    is_kept = argument is not None and argument.default is not None and name.attr not in ("weight", "bias")
-                    found.setdefault(name.attr, _type(cls.__name__, argument) if is_kept else "Any")
+    targets = [target for node in ast.walk(tree) if isinstance(node, ast.Assign) for target in node.targets]
+    for target in [one for target in targets for one in (target.elts if isinstance(target, ast.Tuple) else [target])]:
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self" and not target.attr.startswith("_"):
+            # What is kept of an argument has its name; weights are made.
+            argument = given.get(target.attr)
+            is_kept = argument is not None and argument.default is not None and target.attr not in ("weight", "bias")
+            found.setdefault(target.attr, _type(cls.__name__, argument) if is_kept else "Any")
     return found
 
 
@@ -316,8 +319,7 @@ def _class(module, cls, imports):
         elif inspect.isfunction(value) or isinstance(value, (staticmethod, classmethod)):
             body.append(_function(module, owners, name, value, cls.__name__))
             if name == "forward" and cls.__name__ != "Module" and "__call__" not in own and "Module" in owners:
-                call = _function(module, owners, "forward", value, cls.__name__).split(":\n")[0].removesuffix(": ...")
-                body.append(call.replace("def forward", "def __call__", 1) + ": ...")
+                body.append(f"def __call__{_head(module, owners, name, value, cls.__name__, True)} ...")
         elif name == "__hash__" or name in inherited:
             continue
         elif not name.startswith("_"):
@@ -361,7 +363,6 @@ def stub(name):
             owner = getattr(value, "__objclass__", None)
             out.append(f"{key} = Tensor.{value.__name__}" if owner is unigrad.Tensor else f"{key}: Any")
     lines = [f"from {where} import {what if ' as ' in what else f'{what} as {what}'}" for where, what in sorted(imports)]
-    lines = [line.replace("from builtins import", "from unigrad._unigrad import") for line in lines]
     mine = [line for line in HEADER if f"from {module.__name__} import" not in line]
     aliases = [f"_{line.split(' as _')[1]} = {line.split(' as _')[1]}" for line in HEADER if f"from {module.__name__} import" in line and " as _" in line]
     return "\n".join([*mine, *lines, "", *out, *aliases])

@@ -37,7 +37,6 @@ from ._errors import (
 )
 from ._unigrad import *  # noqa: F403
 from ._unigrad import CompiledKernel, CustomKernel, Device, DType, NoGrad, Tensor, __version__
-from ._unigrad import Device, DType, NoGrad, Tensor, __version__
 from . import _array_object as _array_object
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
@@ -62,9 +61,6 @@ _METHOD_ALIASES = {
     "less": "lt",
     "less_equal": "le",
     "logsigmoid": "log_sigmoid",
-    "mm": "matmul",
-    "bmm": "matmul",
-    "mv": "matmul",
     "multiply": "mul",
     "negative": "neg",
     "not_equal": "ne",
@@ -123,8 +119,12 @@ def einsum(equation: str, *operands: Tensor | Sequence[Tensor]) -> Tensor:
     return _unigrad.einsum(equation, *listed)
 
 
-def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None = None) -> Callable[..., Tensor]:
-    """The function of a method whose first argument may be a number too."""
+def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> Callable[..., Tensor]:
+    """The function of a method whose first operand may be a number: ``unigrad.sub(1, x)``.
+
+    A number has no such method. Python's operator does what is meant, and lets the number weigh as little as it does in ``1 - x``. Where there is no
+    operator, or a keyword that it does not take, the number becomes a tensor without axes, of the other operand's dtype if it fits there.
+    """
     method = getattr(Tensor, name)
 
     @_functools.wraps(method)
@@ -134,6 +134,7 @@ def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None = Non
                 return operator(input, other)
             dtype = other.dtype if other.is_floating_point() or isinstance(input, _builtins.int) else float32
             input = full((), input, dtype=dtype, device=other.device)
+        # Without `other` the method says what it misses, or has it by another name: `pow(x, exponent=2)`.
         return method(input, *(() if other is None else (other,)), *args, **kwargs)
 
     return function
@@ -144,8 +145,7 @@ for _name, _operator in {
     "remainder": _operators.mod, "pow": _operators.pow, "bitwise_and": _operators.and_, "bitwise_or": _operators.or_, "bitwise_xor": _operators.xor,
     "float_power": None, "xlogy": None, "xlog1py": None,
 }.items():  # fmt: skip
-    if hasattr(Tensor, _name):
-        globals()[_name] = _number_first(_name, _operator)
+    globals()[_name] = _number_first(_name, _operator)
 
 
 def where(condition: Tensor, x: Tensor | float | None = None, y: Tensor | float | None = None, /) -> Any:

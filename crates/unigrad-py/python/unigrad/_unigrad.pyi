@@ -545,9 +545,38 @@ class Tensor:
         first counts (see `adaptive_max_pool`).
         """
 
+    def add(self, /, other: Tensor | builtins.float | Buffer, *, alpha: Tensor | builtins.float=...) -> Tensor:
+        """
+        `x + alpha * other`, element by element.
+
+        >>> import unigrad
+        >>> unigrad.ones(2).add(unigrad.ones(2), alpha=3).tolist()
+        [4.0, 4.0]
+        """
+
+    def addcdiv(self, /, tensor1: Tensor, tensor2: Tensor, value: Tensor | builtins.float | Buffer=...) -> Tensor:
+        """
+        `self + value * tensor1 / tensor2`.
+        """
+
+    def addcmul(self, /, tensor1: Tensor, tensor2: Tensor, value: Tensor | builtins.float | Buffer=...) -> Tensor:
+        """
+        `self + value * tensor1 * tensor2`.
+        """
+
     def addmm(self, /, a: Tensor, b: Tensor, *, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `beta * self + alpha * a @ b`.
+        """
+
+    def addmv(self, /, mat: Tensor, vec: Tensor, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
+        """
+        `alpha * mat @ vec + beta * self`.
+        """
+
+    def addr(self, /, vec1: Tensor, vec2: Tensor, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
+        """
+        `alpha * outer(vec1, vec2) + beta * self`.
         """
 
     def affine_grid(self, /, size: builtins.int | Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
@@ -653,6 +682,11 @@ class Tensor:
         Adds the gradients of this loss to every leaf that it depends on. `gradient` is what arrives at it, needed where it has more than one element.
         """
 
+    def baddbmm(self, /, batch1: Tensor, batch2: Tensor, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
+        """
+        `alpha * batch1 @ batch2 + beta * self`, of batches of matrices.
+        """
+
     def batch_norm(self, /, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
         """
         `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
@@ -728,6 +762,12 @@ class Tensor:
     def broadcast_to(self, /, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         NumPy's `broadcast_to`.
+        """
+
+    def bucketize(self, /, boundaries: Tensor, right: builtins.bool=False, *, out_int32: builtins.bool=False) -> Tensor:
+        """
+        The number of the interval between sorted `boundaries` that each element is in: `i` where `boundaries[i - 1] < x <= boundaries[i]`, or, with
+        `right`, where `boundaries[i - 1] <= x < boundaries[i]`; `int64`, or `int32` with `out_int32`.
         """
 
     def cast(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
@@ -943,6 +983,11 @@ class Tensor:
         a mask, after Dice.
         """
 
+    def diff(self, /, n: builtins.int=1, dim: builtins.int=..., prepend: Tensor | None=None, append: Tensor | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        Differences of neighbours along an axis, `n` times; `prepend` and `append` are put before and behind first.
+        """
+
     def digamma(self, /) -> Tensor:
         """
         Derivative of `UnaryOp::LGamma`; NaN at the negative integers. Its gradient is `UnaryOp::Trigamma`.
@@ -1047,6 +1092,11 @@ class Tensor:
     def flatten(self, /, start_dim: builtins.int=0, end_dim: builtins.int=...) -> Tensor:
         """
         Axes from `start_dim` to `end_dim` as one.
+        """
+
+    def flip(self, /, *dims: builtins.int | Sequence[builtins.int], axis: builtins.int | Sequence[builtins.int] | None=None, **named: Any) -> Tensor:
+        """
+        Elements in reverse order along axes, or along all; `dims` come one by one, as a sequence, or by name.
         """
 
     def float(self, /) -> Tensor:
@@ -1196,6 +1246,17 @@ class Tensor:
         `x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance.
         """
 
+    def histc(self, /, bins: builtins.int=100, min: builtins.float | builtins.int=0.0, max: builtins.float | builtins.int=0.0, *, low: builtins.float | builtins.int | None=None, high: builtins.float | builtins.int | None=None) -> Tensor:
+        """
+        How many elements are in each of `bins` intervals of equal width between `min` and `max` (or `low` and `high`), of which the last one holds
+        `max` too; in the tensor's float dtype. Elements outside, and NaN, count nowhere. Equal bounds stand for the least and the greatest element
+        (then all counts are 0 if one of them is not finite), and one more on both sides if these are equal.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.0, 1.0, 3.0]).histc(bins=2, min=0, max=4).tolist()
+        [2.0, 1.0]
+        """
+
     def huber_loss(self, /, target: Tensor, *, reduction: builtins.str='mean', delta: builtins.float | builtins.int=...) -> Tensor:
         """
         Squared where a difference is below `delta`, else absolute.
@@ -1209,6 +1270,11 @@ class Tensor:
     def im2col(self, /, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, stride: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Windows as columns, `[n, c * kernel, windows]`: PyTorch's `unfold` of images.
+        """
+
+    def index_add(self, /, dim: builtins.int, index: Tensor, src: Tensor, *, alpha: Tensor | builtins.float=...) -> Tensor:
+        """
+        A copy with `alpha * src` added to the slices along `dim` that the vector `index` names.
         """
 
     def index_copy(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
@@ -1225,6 +1291,11 @@ class Tensor:
     def index_put(self, /, indices: Any, values: Tensor, accumulate: builtins.bool=False) -> Tensor:
         """
         The tensor with `values` where `indices` point, a tuple of what `x[..]` takes; with `accumulate` they are added to what is there.
+        """
+
+    def index_reduce(self, /, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str | None=None, *, include_self: builtins.bool=True, mode: builtins.str | None=None) -> Tensor:
+        """
+        As `scatter_reduce`, of whole slices along `dim`, which the vector `index` names: prod, mean, amax or amin.
         """
 
     def index_select(self, /, dim: builtins.int, index: Tensor) -> Tensor:
@@ -1411,6 +1482,11 @@ class Tensor:
     def log_sigmoid(self, /) -> Tensor:
         """
         `log(sigmoid(x))`, without overflow.
+        """
+
+    def log_softmax(self, /, dim: builtins.int | None=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        `log(softmax(x))` along `dim`, of the tensor cast to `dtype` if there is one. Off by at most 256 u of itself, or 256 u where that is more.
         """
 
     def logaddexp(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
@@ -1732,6 +1808,11 @@ class Tensor:
         The `p`-norm of `self - other + eps` over the last axis; the two broadcast. Where it is 0, its gradient is 0.
         """
 
+    def permute(self, /, *dims: builtins.int | Sequence[builtins.int], **named: Any) -> Tensor:
+        """
+        Its axes in this order: one by one, as a sequence, or as `dims=`.
+        """
+
     def pixel_shuffle(self, /, r: builtins.int) -> Tensor:
         """
         Channels as pixels: `[.., c * r * r, h, w]` becomes `[.., c, h * r, w * r]`, so that `out[c, h r + i, w r + j]` is channel
@@ -1881,14 +1962,43 @@ class Tensor:
         `1 / sqrt(x)`.
         """
 
+    def rsub(self, /, other: Tensor | builtins.float | Buffer, *, alpha: Tensor | builtins.float=...) -> Tensor:
+        """
+        `other - alpha * x`, element by element.
+        """
+
     def scatter_add(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """
         `self` with `src` added where `index` says.
         """
 
+    def scatter_reduce(self, /, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str | None=None, *, include_self: builtins.bool=True, mode: builtins.str | None=None) -> Tensor:
+        """
+        A copy in which the elements of `src` that `index` puts to one place along `dim` are reduced, with what is there if `include_self`: `reduce` is
+        sum, prod, mean, amax or amin. Places that nothing goes to stay.
+
+        Equal extremes share the gradient. Sums and products of half types are made in `float32`.
+
+        >>> import unigrad
+        >>> unigrad.zeros(3).scatter_reduce(0, unigrad.tensor([0, 0, 2]), unigrad.ones(3), "sum").tolist()
+        [2.0, 0.0, 1.0]
+        """
+
     def scatter_value(self, /, dim: builtins.int, index: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `scatter` of one value: a number, or a tensor of rank 0.
+        """
+
+    def searchsorted(self, /, values: Tensor | builtins.float | Buffer, right: builtins.bool=False, *, out_int32: builtins.bool=False, side: builtins.str | None=None, sorter: Tensor | None=None) -> Tensor:
+        """
+        Where `values` belong in a sorted tensor: before what is equal, or behind it with `right=True` (or `side="right"`). `sorter` are the indices
+        that sort a tensor which is not; the result is `int64`, or `int32` with `out_int32`.
+
+        The sequence is a vector `[n]`, and the values have any shape; or it has sorted rows `[.., n]`, and the values `[.., m]` as many.
+
+        >>> import unigrad
+        >>> unigrad.tensor([1, 3, 5]).searchsorted(unigrad.tensor([3, 4])).tolist()
+        [1, 2]
         """
 
     def searchsorted_with(self, /, values: Tensor | builtins.float | Buffer, right: builtins.bool, sorter: Tensor) -> Tensor:
@@ -1978,6 +2088,15 @@ class Tensor:
         `log(1 + e^(-y x))` with labels `y` of ±1, without overflow.
         """
 
+    def softmax(self, /, dim: builtins.int | None=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: builtins.int | None=None) -> Tensor:
+        """
+        `exp(x) / sum(exp(x))` along `dim`, of the tensor cast to `dtype` if there is one. Off by at most 256 u of itself.
+
+        >>> import unigrad
+        >>> unigrad.zeros(2, 4).softmax(dim=-1).tolist()[0]
+        [0.25, 0.25, 0.25, 0.25]
+        """
+
     def softmin(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         `softmax(-x)` along an axis.
@@ -2008,6 +2127,11 @@ class Tensor:
         Sorted along `dim`, and where each element was, `(values, indices)`; equal elements keep their order.
         """
 
+    def split(self, /, split_size: builtins.int | Sequence[builtins.int] | None=None, dim: builtins.int=0, *, axis: builtins.int | None=None, split_size_or_sections: builtins.int | Sequence[builtins.int] | None=None) -> builtins.tuple[Tensor, ...]:
+        """
+        Parts of a size, or of several sizes, along an axis; the size is PyTorch's `split_size_or_sections`, too.
+        """
+
     def sqrt(self, /) -> Tensor:
         """
         Square root.
@@ -2021,6 +2145,16 @@ class Tensor:
     def squeeze(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Without axes of size 1: all of them, or those of `dim` that have it.
+        """
+
+    def std(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Standard deviation over axes, or over all; see `var`.
+        """
+
+    def sub(self, /, other: Tensor | builtins.float | Buffer, *, alpha: Tensor | builtins.float=...) -> Tensor:
+        """
+        `x - alpha * other`, element by element.
         """
 
     def sum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
@@ -2072,9 +2206,19 @@ class Tensor:
         `x - tanh(x)`.
         """
 
+    def tensor_split(self, /, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None=None, dim: builtins.int=0, *, axis: builtins.int | None=None, indices: Tensor | builtins.int | Sequence[builtins.int] | None=None, sections: Tensor | builtins.int | Sequence[builtins.int] | None=None) -> builtins.tuple[Tensor, ...]:
+        """
+        Parts along an axis: so many, or cut at these places, which are numbers or a tensor of them.
+        """
+
     def threshold(self, /, threshold: Tensor | builtins.float | Buffer, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `x` above `threshold`, else `value`.
+        """
+
+    def tile(self, /, *repeats: builtins.int | Sequence[builtins.int], **named: Any) -> Tensor:
+        """
+        Copies side by side along each axis, as NumPy's `tile`: as many as the numbers say, or `dims=`.
         """
 
     def to(self, /, *args: Any, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, copy: builtins.bool=False) -> Tensor:
@@ -2100,6 +2244,11 @@ class Tensor:
     def trace(self, /) -> Tensor:
         """
         Sum of the main diagonal of a matrix.
+        """
+
+    def transpose(self, /, *dims: builtins.int | Sequence[builtins.int], dim0: builtins.int | None=None, dim1: builtins.int | None=None) -> Tensor:
+        """
+        Two axes change places, as PyTorch's; with no or several other arguments all axes are arranged anew, as NumPy's.
         """
 
     def trigamma(self, /) -> Tensor:
@@ -2148,9 +2297,20 @@ class Tensor:
         Windows of `size` elements, `step` apart, along an axis: a new last axis.
         """
 
+    def unique(self, /, sorted: builtins.bool=True, return_inverse: builtins.bool=False, return_counts: builtins.bool=False, dim: builtins.int | None=None) -> Any:
+        """
+        The different values, sorted; with `return_inverse` and `return_counts` also which of them each element is, and how often each occurs.
+        Slices are not compared: `dim` is that of a vector, or none.
+        """
+
     def unsqueeze(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         A new axis of size 1.
+        """
+
+    def var(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+        """
+        Variance over axes, or over all, divided by the number of elements less `correction`.
         """
 
     def view(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
@@ -2193,104 +2353,24 @@ class Tensor:
     def __complex__(self, /) -> builtins.complex:
         """The value of a tensor with one element."""
 
-    def permute(self, *dims: Any, **keyword: Any) -> Tensor:
-        """Its axes in this order."""
+    def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
+        """The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
+
+    Several ``q`` give a first axis."""
         ...
 
-    def transpose(self, *dims: Any, dim0: Any=None, dim1: Any=None) -> Tensor:
-        """Two axes exchanged; NumPy's order of all axes if there are not two."""
-        ...
+    def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
+        """As `quantile`, of what is not NaN.
 
-    def tile(self, *repeats: Any, **keyword: Any) -> Tensor:
-        """Repeated so often along each axis."""
-        ...
-
-    def flip(self, *dims: Any, axis: Any=None, **keyword: Any) -> Tensor:
-        """Reversed along these dims; along all without."""
-        ...
-
-    def split(self, split_size: Any=None, dim: builtins.int=0, *, axis: Any=None, split_size_or_sections: Any=None) -> builtins.tuple[Tensor, ...]:
-        """Parts of this size, or of these sizes, along ``dim``."""
-        ...
-
-    def tensor_split(self, indices_or_sections: Any=None, dim: builtins.int=0, *, axis: Any=None, indices: Tensor | None=None, sections: Any=None) -> builtins.tuple[Tensor, ...]:
-        """So many parts along ``dim``, or parts that end at these indices."""
-        ...
-
-    def diff(self, n: builtins.int=1, dim: builtins.int=-1, prepend: Any=None, append: Any=None, *, axis: Any=None) -> Tensor:
-        """Differences of neighbours along ``dim``, ``n`` times."""
-        ...
-
-    def unique(self, sorted: builtins.bool=True, return_inverse: builtins.bool=False, return_counts: builtins.bool=False, dim: Any=None) -> Any:
-        """The different elements of all axes, with the place of each element among them and how often they are there, if asked."""
-        ...
-
-    def add(self, other: Any, *, alpha: builtins.int=1) -> Tensor:
-        """``x + alpha * other``, element by element."""
-        ...
-
-    def addcdiv(self, tensor1: Any, tensor2: Any, value: builtins.int=1) -> Tensor:
-        """``x + value * tensor1 / tensor2``."""
-        ...
-
-    def addcmul(self, tensor1: Any, tensor2: Any, value: builtins.int=1) -> Tensor:
-        """``x + value * tensor1 * tensor2``."""
-        ...
-
-    def addmv(self, mat: Any, vec: Tensor, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
-        """``beta * x + alpha * mat @ vec``."""
-        ...
-
-    def addr(self, vec1: Any, vec2: Any, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
-        """``beta * x + alpha * outer(vec1, vec2)``."""
-        ...
-
-    def baddbmm(self, batch1: Any, batch2: Any, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
-        """``beta * x + alpha * batch1 @ batch2``."""
-        ...
-
-    def bucketize(self, boundaries: Any, right: builtins.bool=False, *, out_int32: builtins.bool=False) -> Tensor:
-        """The number of the bucket between ``boundaries`` that each element is in."""
+    Several ``q`` give a first axis."""
         ...
 
     def cumulative_trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
         """Integrals up to each point by the trapezoidal rule."""
         ...
 
-    def histc(self, bins: builtins.int=100, min: builtins.float=0.0, max: builtins.float=0.0, *, low: Any=None, high: Any=None) -> Tensor:
-        """How many elements are in each of ``bins`` bins between ``min`` and ``max``; between the least and the greatest where both are 0."""
-        ...
-
-    def index_add(self, dim: Any, index: Any, src: Tensor, *, alpha: builtins.int=1) -> Tensor:
-        """A copy with ``alpha * src`` added to the slices at ``index``."""
-        ...
-
-    def index_reduce(self, dim: Any, index: Any, src: Tensor, reduce: builtins.bool | None=None, *, include_self: builtins.bool=True, mode: Any=None) -> Tensor:
-        """As ``scatter_reduce``, for whole slices: prod, mean, amax, amin."""
-        ...
-
-    def log_softmax(self, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: Any=None) -> Tensor:
-        """`log(softmax(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more."""
-        ...
-
     def scatter(self, dim: Any, index: Any, src: Tensor | None=None, *, value: builtins.float | None=None, reduce: builtins.bool | None=None) -> Tensor:
         """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
-        ...
-
-    def scatter_reduce(self, dim: Any, index: Any, src: Tensor, reduce: builtins.bool | None=None, *, include_self: builtins.bool=True, mode: Any=None) -> Tensor:
-        """A copy in which the elements of ``src`` that ``index`` puts to one place along ``dim`` are reduced: sum, prod, mean, amax, amin."""
-        ...
-
-    def searchsorted(self, values: Any, *args: Any, out_int32: builtins.bool=False, right: builtins.bool=False, side: Any=None, sorter: Any=None) -> Tensor:
-        """Where ``values`` belong in a sorted tensor: before what is equal, or behind it with ``right=True`` (``side="right"``)."""
-        ...
-
-    def softmax(self, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: Any=None) -> Tensor:
-        """`exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself."""
-        ...
-
-    def sub(self, other: Any, *, alpha: builtins.int=1) -> Tensor:
-        """``x - alpha * other``, element by element."""
         ...
 
     def tensordot(self, other: Any, dims: builtins.int=2, other_axes: Any=None, *, dim: Any=None) -> Tensor:
@@ -2305,39 +2385,6 @@ class Tensor:
         """The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``."""
         ...
 
-    def var(self, dim: Any=None, unbiased: Any=None, keepdim: Any=None, *, correction: Any=None, axis: Any=None, keepdims: Any=None) -> Tensor:
-        """Variance over axes, or over all, divided by the number of elements less `correction`."""
-        ...
-
-    def std(self, dim: Any=None, unbiased: Any=None, keepdim: Any=None, *, correction: Any=None, axis: Any=None, keepdims: Any=None) -> Tensor:
-        """Standard deviation over axes, or over all; see `var`."""
-        ...
-
-    def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
-        """The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
-
-    Several ``q`` give a first axis."""
-        ...
-
-    def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
-        """As `quantile`, of what is not NaN.
-
-    Several ``q`` give a first axis."""
-        ...
-
-    def mm(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of matrices."""
-        ...
-
-    def bmm(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of batches of matrices."""
-        ...
-
-    def mv(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of a matrix and a vector."""
-        ...
-    subtract = sub
-
     def clamp_min(self, min: Any) -> Tensor:
         """At least this."""
         ...
@@ -2350,12 +2397,20 @@ class Tensor:
         """The tensor itself."""
         ...
 
-    def rsub(self, other: Any, *, alpha: builtins.int=1) -> Tensor:
-        """``other - alpha * x``."""
-        ...
-
     def dist(self, other: Any, p: builtins.float=2.0) -> Tensor:
         """The norm of the difference."""
+        ...
+
+    def mm(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of matrices."""
+        ...
+
+    def bmm(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of batches of matrices."""
+        ...
+
+    def mv(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of a matrix and a vector."""
         ...
 
     def vdot(self, other: Any) -> Tensor:

@@ -4,6 +4,7 @@
 //! Always: an op that breaks a rule raises at the call. `x[i] = y` gives this object another value, and leaves what was computed from the old one.
 //! Rooms: `ops` is made from the table of methods; what Python calls otherwise than Rust is in the files by family.
 
+mod arithmetic;
 pub(crate) mod data;
 mod index;
 mod nets;
@@ -14,6 +15,7 @@ mod ops;
 mod order;
 mod read;
 mod reduce;
+mod scatter;
 mod shape;
 mod text;
 

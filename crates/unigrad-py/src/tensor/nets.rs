@@ -1,12 +1,17 @@
-//! What networks are made of, by the signatures of PyTorch's `torch.nn.functional`: convolutions, pools, sizes, losses.
+//! What networks are made of, by the signatures of PyTorch's `torch.nn.functional`: convolutions, pools, softmaxes, sizes, losses.
 
-use super::{PyTensor, made, ops::named_reduction, reduce::named};
+use super::{
+    PyTensor, made,
+    ops::named_reduction,
+    reduce::{cast, named},
+};
 use crate::{
-    arguments::{Ints, Sizes, of_argument},
+    arguments::{Ints, Sizes, of_argument, one_dim},
+    dtype::PyDType,
     error::argument,
 };
-use pyo3::{IntoPyObjectExt, exceptions::PyTypeError, prelude::*};
-use unigrad::tensor::{ConvOptions, CrossEntropyOptions, InterpolateMode, InterpolateOptions, PadMode, PoolOptions, Tensor, WindowOptions};
+use pyo3::{IntoPyObjectExt, prelude::*};
+use unigrad::tensor::{ConvOptions, CrossEntropyOptions, InterpolateMode, InterpolateOptions, PadMode, PoolOptions, WindowOptions};
 
 /// Zeros around: sizes, or `"same"` or `"valid"`.
 fn padding_of(
@@ -171,6 +176,30 @@ macro_rules! pools {
 }
 pools!(avg_pool1d max_pool1d max_unpool1d 1, avg_pool2d max_pool2d max_unpool2d 2, avg_pool3d max_pool3d max_unpool3d 3);
 
+macro_rules! softmaxes {
+    ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => {
+        #[pymethods]
+        impl PyTensor { $(
+            $(#[doc = $doc])*
+            #[pyo3(signature = (dim=None, dtype=None, *, axis=None))]
+            fn $name(&self, py: Python<'_>, dim: Option<isize>, dtype: Option<PyDType>, axis: Option<isize>) -> PyResult<PyTensor> {
+                let dim = one_dim(dim, axis)?;
+                made(py, || cast(self.tensor(), dtype).$name(dim))
+            }
+        )* }
+    };
+}
+softmaxes!(
+    /// `exp(x) / sum(exp(x))` along `dim`, of the tensor cast to `dtype` if there is one. Off by at most 256 u of itself.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.zeros(2, 4).softmax(dim=-1).tolist()[0]
+    /// [0.25, 0.25, 0.25, 0.25]
+    softmax,
+    /// `log(softmax(x))` along `dim`, of the tensor cast to `dtype` if there is one. Off by at most 256 u of itself, or 256 u where that is more.
+    log_softmax,
+);
+
 macro_rules! losses {
     ($($(#[doc = $doc:literal])* $name:ident $with:ident ($($extra:ident: $ty:ty = $default:literal)?)),* $(,)?) => {
         #[pymethods]
@@ -331,47 +360,6 @@ impl PyTensor {
     ) -> PyResult<PyTensor> {
         let options = WindowOptions { kernel: kernel_size.0, stride: sizes(stride), padding: sizes(padding), dilation: sizes(dilation) };
         made(py, || self.tensor().col2im(&output_size.0, &options))
-    }
-
-    /// `self` between limits; one of them may be left out.
-    #[pyo3(signature = (min=None, max=None))]
-    fn clamp(&self, py: Python<'_>, min: Option<crate::arguments::Other>, max: Option<crate::arguments::Other>) -> PyResult<PyTensor> {
-        let x: &Tensor = self.tensor();
-        let min = min.map(|given| given.beside(py, x)).transpose()?;
-        let max = max.map(|given| given.beside(py, x)).transpose()?;
-        match (min, max) {
-            (Some(min), Some(max)) => made(py, || x.clamp(min, max)),
-            (Some(min), None) => made(py, || x.clamp_min(min)),
-            (None, Some(max)) => made(py, || x.clamp_max(max)),
-            (None, None) => Err(PyTypeError::new_err("missing argument: `min` or `max`")),
-        }
-    }
-
-    /// Rounded to the nearest even integer, or to so many digits after the point.
-    #[pyo3(signature = (*, decimals=0))]
-    fn round(&self, py: Python<'_>, decimals: i32) -> PyResult<PyTensor> {
-        made(py, || if decimals == 0 { self.tensor().round() } else { self.tensor().round_decimals(decimals) })
-    }
-
-    /// `beta * self + alpha * a @ b`.
-    #[pyo3(signature = (a, b, *, beta=1.0, alpha=1.0))]
-    fn addmm(&self, py: Python<'_>, a: &PyTensor, b: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
-        made(py, || match (beta, alpha) {
-            (1.0, 1.0) => self.tensor().addmm(a.tensor(), b.tensor()),
-            _ => self.tensor().addmm_with(a.tensor(), b.tensor(), beta, alpha),
-        })
-    }
-
-    /// Quotient; with `rounding_mode` "floor" or "trunc" rounded.
-    #[pyo3(signature = (other, *, rounding_mode=None))]
-    fn div(&self, py: Python<'_>, other: crate::arguments::Other, rounding_mode: Option<&str>) -> PyResult<PyTensor> {
-        let other = other.beside(py, self.tensor())?;
-        match rounding_mode {
-            None => made(py, || self.tensor().div(other)),
-            Some("floor") => made(py, || self.tensor().floor_div(other)),
-            Some("trunc") => made(py, || self.tensor().div_trunc(other)),
-            Some(mode) => Err(argument(py, format!("`rounding_mode` is {mode:?}"), "choose \"floor\", \"trunc\" or None")),
-        }
     }
 }
 

@@ -52,37 +52,30 @@ impl PyTensor {
         })
     }
 
-    /// Sum.
-    #[pyo3(signature = (other))]
-    fn add(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
-        let given_0 = other.beside(py, self.tensor())?;
-        made(py, || self.tensor().add(given_0))
-    }
-
-    /// `self + value * a / b`.
-    #[pyo3(signature = (a, b, value))]
-    fn addcdiv(&self, py: Python<'_>, a: &PyTensor, b: &PyTensor, value: Other) -> PyResult<PyTensor> {
+    /// `self + value * tensor1 / tensor2`.
+    #[pyo3(signature = (tensor1, tensor2, value=Other::ONE))]
+    fn addcdiv(&self, py: Python<'_>, tensor1: &PyTensor, tensor2: &PyTensor, value: Other) -> PyResult<PyTensor> {
         let given_2 = value.beside(py, self.tensor())?;
-        made(py, || self.tensor().addcdiv(a.tensor(), b.tensor(), given_2))
+        made(py, || self.tensor().addcdiv(tensor1.tensor(), tensor2.tensor(), given_2))
     }
 
-    /// `self + value * a * b`.
-    #[pyo3(signature = (a, b, value))]
-    fn addcmul(&self, py: Python<'_>, a: &PyTensor, b: &PyTensor, value: Other) -> PyResult<PyTensor> {
+    /// `self + value * tensor1 * tensor2`.
+    #[pyo3(signature = (tensor1, tensor2, value=Other::ONE))]
+    fn addcmul(&self, py: Python<'_>, tensor1: &PyTensor, tensor2: &PyTensor, value: Other) -> PyResult<PyTensor> {
         let given_2 = value.beside(py, self.tensor())?;
-        made(py, || self.tensor().addcmul(a.tensor(), b.tensor(), given_2))
+        made(py, || self.tensor().addcmul(tensor1.tensor(), tensor2.tensor(), given_2))
     }
 
-    /// `alpha * matrix @ vector + beta * self`.
-    #[pyo3(signature = (matrix, vector, beta, alpha))]
-    fn addmv(&self, py: Python<'_>, matrix: &PyTensor, vector: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
-        made(py, || self.tensor().addmv(matrix.tensor(), vector.tensor(), beta, alpha))
+    /// `alpha * mat @ vec + beta * self`.
+    #[pyo3(signature = (mat, vec, beta=1.0, alpha=1.0))]
+    fn addmv(&self, py: Python<'_>, mat: &PyTensor, vec: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
+        made(py, || self.tensor().addmv(mat.tensor(), vec.tensor(), beta, alpha))
     }
 
-    /// `alpha * outer(a, b) + beta * self`.
-    #[pyo3(signature = (a, b, beta, alpha))]
-    fn addr(&self, py: Python<'_>, a: &PyTensor, b: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
-        made(py, || self.tensor().addr(a.tensor(), b.tensor(), beta, alpha))
+    /// `alpha * outer(vec1, vec2) + beta * self`.
+    #[pyo3(signature = (vec1, vec2, beta=1.0, alpha=1.0))]
+    fn addr(&self, py: Python<'_>, vec1: &PyTensor, vec2: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
+        made(py, || self.tensor().addr(vec1.tensor(), vec2.tensor(), beta, alpha))
     }
 
     /// The grid of affine maps for `grid_sample`: of `[n, 2, 3]` and a size `[n, c, h, w]` it is `[n, h, w, 2]`, of `[n, 3, 4]` and
@@ -169,10 +162,10 @@ impl PyTensor {
         made(py, || self.tensor().attention(k.tensor(), v.tensor(), &options))
     }
 
-    /// `alpha * a @ b + beta * self`, of batches of matrices.
-    #[pyo3(signature = (a, b, beta, alpha))]
-    fn baddbmm(&self, py: Python<'_>, a: &PyTensor, b: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
-        made(py, || self.tensor().baddbmm(a.tensor(), b.tensor(), beta, alpha))
+    /// `alpha * batch1 @ batch2 + beta * self`, of batches of matrices.
+    #[pyo3(signature = (batch1, batch2, beta=1.0, alpha=1.0))]
+    fn baddbmm(&self, py: Python<'_>, batch1: &PyTensor, batch2: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
+        made(py, || self.tensor().baddbmm(batch1.tensor(), batch2.tensor(), beta, alpha))
     }
 
     /// `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
@@ -253,13 +246,6 @@ impl PyTensor {
     fn bitwise_xor(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
         let given_0 = other.beside(py, self.tensor())?;
         made(py, || self.tensor().bitwise_xor(given_0))
-    }
-
-    /// Which interval between sorted `boundaries` each element is in, `I64`: `i` where `boundaries[i - 1] < x <= boundaries[i]`, or, with
-    /// `right`, where `boundaries[i - 1] <= x < boundaries[i]`.
-    #[pyo3(signature = (boundaries, right=false))]
-    fn bucketize(&self, py: Python<'_>, boundaries: &PyTensor, right: bool) -> PyResult<PyTensor> {
-        made(py, || self.tensor().bucketize(boundaries.tensor(), right))
     }
 
     /// Distances by the `p`-norm of all rows of `self` `[.., n, d]` from all rows of `other` `[.., m, d]`: `[.., n, m]`; batch axes broadcast.
@@ -721,25 +707,11 @@ impl PyTensor {
         made(py, || self.tensor().hinge_embedding_loss(target.tensor(), margin, given_2))
     }
 
-    /// How many elements are in each of `bins` intervals of equal width between `low` and `high`, of which the last one holds `high` too; in the
-    /// tensor's float dtype. Elements outside, and NaN, count nowhere. Equal bounds stand for the least and the greatest element (then
-    /// all counts are 0 if one of them is not finite), and one more on both sides if these are equal.
-    #[pyo3(signature = (bins=100, low=0.0, high=0.0))]
-    fn histc(&self, py: Python<'_>, bins: usize, low: f64, high: f64) -> PyResult<PyTensor> {
-        made(py, || self.tensor().histc(bins, low, high))
-    }
-
     /// `sqrt(self² + other²)`, without overflow; its gradient at 0, 0 is 0 (PyTorch: NaN).
     #[pyo3(signature = (other))]
     fn hypot(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
         let given_0 = other.beside(py, self.tensor())?;
         made(py, || self.tensor().hypot(given_0))
-    }
-
-    /// `self` with slices of `src` added to the slices that a vector of numbers names.
-    #[pyo3(signature = (dim, index, src))]
-    fn index_add(&self, py: Python<'_>, dim: isize, index: &PyTensor, src: &PyTensor) -> PyResult<PyTensor> {
-        made(py, || self.tensor().index_add(dim, index.tensor(), src.tensor()))
     }
 
     /// `self` with slices of `src` in place of the slices that a vector of numbers names.
@@ -754,21 +726,6 @@ impl PyTensor {
     fn index_fill(&self, py: Python<'_>, dim: isize, index: &PyTensor, value: Other) -> PyResult<PyTensor> {
         let given_2 = value.beside(py, self.tensor())?;
         made(py, || self.tensor().index_fill(dim, index.tensor(), given_2))
-    }
-
-    /// `scatter_reduce` of slices along an axis, by a vector of numbers.
-    #[pyo3(signature = (dim, index, src, mode, include_self=true))]
-    fn index_reduce(
-        &self,
-        py: Python<'_>,
-        dim: isize,
-        index: &PyTensor,
-        src: &PyTensor,
-        mode: &str,
-        include_self: bool,
-    ) -> PyResult<PyTensor> {
-        let given_3 = named_scatter_reduce(py, mode)?;
-        made(py, || self.tensor().index_reduce(dim, index.tensor(), src.tensor(), given_3, include_self))
     }
 
     /// The sum of products over both last axes; with a number, the product with it.
@@ -946,13 +903,6 @@ impl PyTensor {
     /// `log(sigmoid(x))`, without overflow.
     fn log_sigmoid(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().log_sigmoid())
-    }
-
-    /// `log(softmax(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more.
-    #[pyo3(signature = (dim=None, *, axis=None))]
-    fn log_softmax(&self, py: Python<'_>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
-        let dim = one_dim(dim, axis)?;
-        made(py, || self.tensor().log_softmax(dim))
     }
 
     /// `log(e^self + e^other)`, without overflow.
@@ -1294,39 +1244,11 @@ impl PyTensor {
         made(py, || self.tensor().scatter_add(dim, index.tensor(), src.tensor()))
     }
 
-    /// `self` with the values of `src` that go to one place combined, and with what is there if `include_self`; places that nothing goes to
-    /// stay. `out[p with p[axis] := index[p]]` is the sum, product, mean, maximum or minimum of `src[p]`.
-    ///
-    /// Equal extremes share the gradient. Sums and products of half types are made in `f32`.
-    #[pyo3(signature = (dim, index, src, mode, include_self=true))]
-    fn scatter_reduce(
-        &self,
-        py: Python<'_>,
-        dim: isize,
-        index: &PyTensor,
-        src: &PyTensor,
-        mode: &str,
-        include_self: bool,
-    ) -> PyResult<PyTensor> {
-        let given_3 = named_scatter_reduce(py, mode)?;
-        made(py, || self.tensor().scatter_reduce(dim, index.tensor(), src.tensor(), given_3, include_self))
-    }
-
     /// `scatter` of one value: a number, or a tensor of rank 0.
     #[pyo3(signature = (dim, index, value))]
     fn scatter_value(&self, py: Python<'_>, dim: isize, index: &PyTensor, value: Other) -> PyResult<PyTensor> {
         let given_2 = value.beside(py, self.tensor())?;
         made(py, || self.tensor().scatter_value(dim, index.tensor(), given_2))
-    }
-
-    /// Where each of the values would be put into a sorted sequence, `I64`: before equal elements, or, with `right`, after them.
-    ///
-    /// The sequence is a vector `[n]`, and the values have any shape; or it has sorted rows `[.., n]`, and the values `[.., m]` as many.
-    /// Nothing checks that it is sorted.
-    #[pyo3(signature = (values, right=false))]
-    fn searchsorted(&self, py: Python<'_>, values: Other, right: bool) -> PyResult<PyTensor> {
-        let given_0 = values.beside(py, self.tensor())?;
-        made(py, || self.tensor().searchsorted(given_0, right))
     }
 
     /// `searchsorted` in a tensor that is not sorted itself: `sorter`, integers of its shape, says which of its elements is where along the
@@ -1398,13 +1320,6 @@ impl PyTensor {
         made(py, || self.tensor().soft_margin_loss(target.tensor(), given_1))
     }
 
-    /// `exp(x) / sum(exp(x))` along an axis. [Off by at most](crate::accuracy) 256 u of itself.
-    #[pyo3(signature = (dim=None, *, axis=None))]
-    fn softmax(&self, py: Python<'_>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
-        let dim = one_dim(dim, axis)?;
-        made(py, || self.tensor().softmax(dim))
-    }
-
     /// `softmax(-x)` along an axis.
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn softmin(&self, py: Python<'_>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
@@ -1442,13 +1357,6 @@ impl PyTensor {
     /// `x * x`.
     fn square(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().square())
-    }
-
-    /// Difference.
-    #[pyo3(signature = (other))]
-    fn sub(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
-        let given_0 = other.beside(py, self.tensor())?;
-        made(py, || self.tensor().sub(given_0))
     }
 
     /// As `gather`, but sizes beside the axis broadcast (NumPy's `take_along_axis`).

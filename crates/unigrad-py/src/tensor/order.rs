@@ -5,11 +5,13 @@ use super::{
     reduce::{both, cast, named},
 };
 use crate::{
-    arguments::{dim_or_axis, one_dim},
+    arguments::{Other, dim_or_axis, one_dim},
     dtype::PyDType,
+    error::argument,
     exit::Release,
 };
 use pyo3::{IntoPyObjectExt, prelude::*, types::PyTuple};
+use unigrad::tensor::{DType, Tensor};
 
 macro_rules! scans {
     ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => {
@@ -95,10 +97,21 @@ impl PyTensor {
     }
 
     /// The different values, sorted; with `return_inverse` and `return_counts` also which of them each element is, and how often each occurs.
-    #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false))]
-    fn unique<'py>(&self, py: Python<'py>, sorted: bool, return_inverse: bool, return_counts: bool) -> PyResult<Bound<'py, PyAny>> {
+    /// Slices are not compared: `dim` is that of a vector, or none.
+    #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false, dim=None))]
+    fn unique<'py>(
+        &self,
+        py: Python<'py>,
+        sorted: bool,
+        return_inverse: bool,
+        return_counts: bool,
+        dim: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let _ = sorted;
         let x = self.tensor();
+        if let Some(dim) = dim.filter(|_| x.rank() > 1) {
+            return Err(argument(py, format!("argument 'dim' is {dim}: slices are not compared"), "leave `dim` out"));
+        }
         let _here = crate::origin::here(py);
         if !return_inverse && !return_counts {
             let values = py.released(|| x.unique());
@@ -115,4 +128,49 @@ impl PyTensor {
         let parts = parts.into_iter().map(|part| Bound::new(py, part)).collect::<PyResult<Vec<_>>>()?;
         Ok(PyTuple::new(py, parts)?.into_any())
     }
+
+    /// Where `values` belong in a sorted tensor: before what is equal, or behind it with `right=True` (or `side="right"`). `sorter` are the indices
+    /// that sort a tensor which is not; the result is `int64`, or `int32` with `out_int32`.
+    ///
+    /// The sequence is a vector `[n]`, and the values have any shape; or it has sorted rows `[.., n]`, and the values `[.., m]` as many.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([1, 3, 5]).searchsorted(unigrad.tensor([3, 4])).tolist()
+    /// [1, 2]
+    #[pyo3(signature = (values, right=false, *, out_int32=false, side=None, sorter=None))]
+    fn searchsorted(
+        &self,
+        py: Python<'_>,
+        values: Other,
+        right: bool,
+        out_int32: bool,
+        side: Option<&str>,
+        sorter: Option<&PyTensor>,
+    ) -> PyResult<PyTensor> {
+        let right = match side {
+            None | Some("left") => right,
+            Some("right") => true,
+            Some(side) => return Err(argument(py, format!("argument 'side' is {side:?}"), "choose from left, right")),
+        };
+        let (x, values) = (self.tensor(), values.beside(py, self.tensor())?);
+        made(py, || {
+            let found = match sorter {
+                None => x.searchsorted(values, right),
+                Some(sorter) => x.searchsorted_with(values, right, sorter.tensor()),
+            };
+            places(found, out_int32)
+        })
+    }
+
+    /// The number of the interval between sorted `boundaries` that each element is in: `i` where `boundaries[i - 1] < x <= boundaries[i]`, or, with
+    /// `right`, where `boundaries[i - 1] <= x < boundaries[i]`; `int64`, or `int32` with `out_int32`.
+    #[pyo3(signature = (boundaries, right=false, *, out_int32=false))]
+    fn bucketize(&self, py: Python<'_>, boundaries: &PyTensor, right: bool, out_int32: bool) -> PyResult<PyTensor> {
+        made(py, || places(self.tensor().bucketize(boundaries.tensor(), right), out_int32))
+    }
+}
+
+/// Indices, as `int32` if that is asked for.
+fn places(found: Tensor, is_short: bool) -> Tensor {
+    if is_short { found.cast(DType::I32) } else { found }
 }

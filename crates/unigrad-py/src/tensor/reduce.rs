@@ -6,7 +6,14 @@ use crate::{
     dtype::PyDType,
     error::argument,
 };
-use pyo3::{IntoPyObjectExt, exceptions::PyTypeError, prelude::*, types::PyTuple};
+#[cfg(feature = "stubs")]
+use pyo3::inspect::PyStaticExpr;
+use pyo3::{
+    Borrowed, IntoPyObjectExt,
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyBool, PyTuple},
+};
 use unigrad::tensor::Tensor;
 
 /// A named tuple of results: `values` and `indices`, as PyTorch's.
@@ -145,6 +152,27 @@ of_part!(
     nanmean,
 );
 
+/// What is in the place of `dim`: axes, or `unbiased`, as PyTorch has it, too: `x.std(False)`.
+enum AxesOrUnbiased {
+    Axes(PyAxes),
+    Unbiased(bool),
+}
+
+impl<'py> FromPyObject<'_, 'py> for AxesOrUnbiased {
+    type Error = PyErr;
+
+    // A bool is an integer to type checkers.
+    #[cfg(feature = "stubs")]
+    const INPUT_TYPE: PyStaticExpr = crate::hints::AXES;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<AxesOrUnbiased> {
+        match given.cast::<PyBool>() {
+            Ok(flag) => Ok(AxesOrUnbiased::Unbiased(flag.is_true())),
+            Err(_) => given.extract().map(AxesOrUnbiased::Axes),
+        }
+    }
+}
+
 macro_rules! spreads {
     ($($(#[doc = $doc:literal])* $name:ident $kept:ident of $from:path),* $(,)?) => {
         #[pymethods]
@@ -155,13 +183,18 @@ macro_rules! spreads {
             fn $name(
                 &self,
                 py: Python<'_>,
-                dim: Option<PyAxes>,
+                dim: Option<AxesOrUnbiased>,
                 unbiased: Option<bool>,
                 keepdim: Option<bool>,
                 correction: Option<f64>,
                 axis: Option<PyAxes>,
                 keepdims: Option<bool>,
             ) -> PyResult<PyTensor> {
+                let (dim, unbiased) = match dim {
+                    Some(AxesOrUnbiased::Unbiased(flag)) => (None, Some(flag)),
+                    Some(AxesOrUnbiased::Axes(axes)) => (Some(axes), unbiased),
+                    None => (None, unbiased),
+                };
                 let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
                 let correction = corrected(unbiased, correction)?;
                 let x = self.tensor();
@@ -279,6 +312,18 @@ impl PyTensor {
             let x = self.tensor();
             unless_kept(x.count_nonzero(axes.clone()), x, &axes, keepdims == Some(true))
         })
+    }
+
+    /// How many elements are in each of `bins` intervals of equal width between `min` and `max` (or `low` and `high`), of which the last one holds
+    /// `max` too; in the tensor's float dtype. Elements outside, and NaN, count nowhere. Equal bounds stand for the least and the greatest element
+    /// (then all counts are 0 if one of them is not finite), and one more on both sides if these are equal.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.0, 1.0, 3.0]).histc(bins=2, min=0, max=4).tolist()
+    /// [2.0, 1.0]
+    #[pyo3(signature = (bins=100, min=0.0, max=0.0, *, low=None, high=None))]
+    fn histc(&self, py: Python<'_>, bins: usize, min: f64, max: f64, low: Option<f64>, high: Option<f64>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().histc(bins, low.unwrap_or(min), high.unwrap_or(max)))
     }
 
     /// The `p`-norm over axes, or over all: `(sum |x|^p)^(1/p)`; `p` may be infinite, or `"fro"`.

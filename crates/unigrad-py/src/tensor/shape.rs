@@ -2,13 +2,17 @@
 
 use super::{PyTensor, checked, made, tuple};
 use crate::{
-    arguments::{Ints, PyAxes, Sizes, dim_or_axis, of_argument, one_dim, size, spread},
+    arguments::{Ints, PyAxes, Sizes, dim_or_axis, either, of_argument, one_dim, size, spread, spread_or_named},
     dtype::PyDType,
     error::argument,
     exit::Release,
 };
-use pyo3::{exceptions::PyTypeError, prelude::*, types::PyTuple};
-use unigrad::tensor::DType;
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
+use unigrad::tensor::{DType, Tensor};
 
 macro_rules! casts {
     ($($(#[doc = $doc:literal])* $name:ident = $dtype:ident),* $(,)?) => {
@@ -88,22 +92,26 @@ impl PyTensor {
         made(py, || self.tensor().reshape(other.tensor().shape()))
     }
 
-    /// Axes in another order.
-    #[pyo3(signature = (*dims))]
-    fn permute(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        let dims = Ints(spread(dims)?);
+    /// Its axes in this order: one by one, as a sequence, or as `dims=`.
+    #[pyo3(signature = (*dims, **named))]
+    fn permute(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<PyTensor> {
+        let dims = spread_or_named(dims, "dims", named)?.unwrap_or_default();
         made(py, || self.tensor().permute(dims))
     }
 
     /// Two axes change places, as PyTorch's; with no or several other arguments all axes are arranged anew, as NumPy's.
-    #[pyo3(signature = (*dims))]
-    fn transpose(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        if dims.is_empty() || (dims.len() == 1 && dims.get_item(0)?.is_none()) {
-            return made(py, || self.tensor().permute((0..self.tensor().rank() as i64).rev().collect::<Vec<i64>>()));
+    #[pyo3(signature = (*dims, dim0=None, dim1=None))]
+    fn transpose(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>, dim0: Option<i64>, dim1: Option<i64>) -> PyResult<PyTensor> {
+        let named: Vec<i64> = [dim0, dim1].into_iter().flatten().collect();
+        let is_none = || dims.get_item(0).is_ok_and(|only| only.is_none());
+        if named.is_empty() && (dims.is_empty() || (dims.len() == 1 && is_none())) {
+            return self.reversed(py);
         }
-        match (dims.len(), spread(dims)?) {
-            (2, both) => made(py, || self.tensor().transpose(both[0] as isize, both[1] as isize)),
-            (_, order) => made(py, || self.tensor().permute(order)),
+        let given = dims.len() + named.len();
+        let order = [spread(dims)?, named].concat();
+        match (given, order.as_slice()) {
+            (2, [a, b]) => made(py, || self.tensor().transpose(*a as isize, *b as isize)),
+            _ => made(py, || self.tensor().permute(order)),
         }
     }
 
@@ -155,10 +163,11 @@ impl PyTensor {
         made(py, || self.tensor().repeat(&times))
     }
 
-    /// Copies side by side along each axis, as NumPy's `tile`.
-    #[pyo3(signature = (*repeats))]
-    fn tile(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        let times = spread(repeats)?.into_iter().map(size).collect::<PyResult<Vec<usize>>>()?;
+    /// Copies side by side along each axis, as NumPy's `tile`: as many as the numbers say, or `dims=`.
+    #[pyo3(signature = (*repeats, **named))]
+    fn tile(&self, py: Python<'_>, repeats: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<PyTensor> {
+        let times = spread_or_named(repeats, "dims", named)?.unwrap_or_default();
+        let times = times.into_iter().map(size).collect::<PyResult<Vec<usize>>>()?;
         made(py, || self.tensor().tile(&times))
     }
 
@@ -223,21 +232,24 @@ impl PyTensor {
         made(py, || self.tensor().movedims(source, destination))
     }
 
-    /// Elements in reverse order along axes, or along all.
-    #[pyo3(signature = (*dims, axis=None))]
-    fn flip(&self, py: Python<'_>, dims: &Bound<'_, PyTuple>, axis: Option<PyAxes>) -> PyResult<PyTensor> {
-        let axes = match (dims.is_empty(), axis) {
-            (true, axis) => axis.unwrap_or(PyAxes(None)),
-            (false, None) => PyAxes(Some(spread(dims)?)),
-            (false, Some(_)) => return Err(PyTypeError::new_err("`dims` and `axis` are one argument: give one of them")),
-        };
+    /// Elements in reverse order along axes, or along all; `dims` come one by one, as a sequence, or by name.
+    #[pyo3(signature = (*dims, axis=None, **named))]
+    fn flip(
+        &self,
+        py: Python<'_>,
+        dims: &Bound<'_, PyTuple>,
+        axis: Option<PyAxes>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyTensor> {
+        let dims = spread_or_named(dims, "dims", named)?.map(|dims| PyAxes(Some(dims)));
+        let axes = either(dims, ("dims", "axis"), axis)?.unwrap_or(PyAxes(None));
         made(py, || self.tensor().flip(axes))
     }
 
     /// Elements move along an axis, those that fall off come in on the other side; without `dims`, of all elements as one axis.
     #[pyo3(signature = (shifts, dims=None, *, axis=None))]
     fn roll(&self, py: Python<'_>, shifts: Ints, dims: Option<Ints>, axis: Option<Ints>) -> PyResult<PyTensor> {
-        let dims = crate::arguments::either(dims, ("dims", "axis"), axis)?;
+        let dims = either(dims, ("dims", "axis"), axis)?;
         let x = self.tensor();
         match dims {
             None if shifts.0.len() == 1 => made(py, || x.flatten_all().roll(shifts.0[0], 0).reshape(x.shape())),
@@ -266,20 +278,23 @@ impl PyTensor {
         made(py, || self.tensor().select(dim, index))
     }
 
-    /// Parts of a size, or of several sizes, along an axis.
-    #[pyo3(signature = (split_size, dim=0, *, axis=None))]
+    /// Parts of a size, or of several sizes, along an axis; the size is PyTorch's `split_size_or_sections`, too.
+    #[pyo3(signature = (split_size=None, dim=0, *, axis=None, split_size_or_sections=None))]
     fn split<'py>(
         &self,
         py: Python<'py>,
-        split_size: &Bound<'py, PyAny>,
+        split_size: Option<&Bound<'py, PyAny>>,
         dim: isize,
         axis: Option<isize>,
+        split_size_or_sections: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let dim = axis.unwrap_or(dim);
-        match split_size.extract::<usize>() {
+        let given = either(split_size, ("split_size", "split_size_or_sections"), split_size_or_sections)?;
+        let given = given.ok_or_else(|| PyTypeError::new_err("argument 'split_size' is missing"))?;
+        match given.extract::<usize>() {
             Ok(size) => tuple(py, || self.tensor().split(size, dim)),
             Err(_) => {
-                let sizes: Sizes = of_argument(py, "split_size", split_size.extract())?;
+                let sizes: Sizes = of_argument(py, "split_size", given.extract())?;
                 tuple(py, || self.tensor().split_sizes(&sizes.0, dim))
             }
         }
@@ -291,20 +306,25 @@ impl PyTensor {
         tuple(py, || self.tensor().chunk(chunks, axis.unwrap_or(dim)))
     }
 
-    /// Parts along an axis: so many, or cut at these places.
-    #[pyo3(signature = (indices_or_sections, dim=0, *, axis=None))]
+    /// Parts along an axis: so many, or cut at these places, which are numbers or a tensor of them.
+    #[pyo3(signature = (indices_or_sections=None, dim=0, *, axis=None, indices=None, sections=None))]
     fn tensor_split<'py>(
         &self,
         py: Python<'py>,
-        indices_or_sections: &Bound<'py, PyAny>,
+        indices_or_sections: Option<&Bound<'py, PyAny>>,
         dim: isize,
         axis: Option<isize>,
+        indices: Option<&Bound<'py, PyAny>>,
+        sections: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let dim = axis.unwrap_or(dim);
-        match indices_or_sections.extract::<usize>() {
+        let all: Vec<&Bound<'_, PyAny>> = [indices_or_sections, indices, sections].into_iter().flatten().collect();
+        let [given] = all.as_slice() else { return Err(PyTypeError::new_err("argument 'indices_or_sections': give it once")) };
+        let given = if given.is_instance_of::<PyTensor>() { &given.call_method0("tolist")? } else { *given };
+        match given.extract::<usize>() {
             Ok(count) => tuple(py, || self.tensor().tensor_split(count, dim)),
             Err(_) => {
-                let places: Ints = of_argument(py, "indices_or_sections", indices_or_sections.extract())?;
+                let places: Ints = of_argument(py, "indices_or_sections", given.extract())?;
                 tuple(py, || self.tensor().split_at(places, dim))
             }
         }
@@ -366,10 +386,23 @@ impl PyTensor {
         made(py, || self.tensor().rot90(k, [dims.0, dims.1]))
     }
 
-    /// Differences of neighbours along an axis, `n` times.
-    #[pyo3(signature = (n=1, dim=-1, *, axis=None))]
-    fn diff(&self, py: Python<'_>, n: usize, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
-        made(py, || self.tensor().diff(n, axis.unwrap_or(dim)))
+    /// Differences of neighbours along an axis, `n` times; `prepend` and `append` are put before and behind first.
+    #[pyo3(signature = (n=1, dim=-1, prepend=None, append=None, *, axis=None))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        n: usize,
+        dim: isize,
+        prepend: Option<&PyTensor>,
+        append: Option<&PyTensor>,
+        axis: Option<isize>,
+    ) -> PyResult<PyTensor> {
+        let dim = axis.unwrap_or(dim);
+        let parts: Vec<&Tensor> = [prepend, Some(self), append].into_iter().flatten().map(PyTensor::tensor).collect();
+        made(py, || match parts.as_slice() {
+            [x] => x.diff(n, dim),
+            parts => Tensor::concat(parts, dim).diff(n, dim),
+        })
     }
 
     /// Elements of an axis by their numbers.

@@ -30,6 +30,12 @@ CASES = {
     "a number less": (lambda: ug.sub(1, i), [1, 0]),
     "addcmul": (lambda: ug.addcmul(ug.ones(2), ug.ones(2), ug.ones(2)), [2.0, 2.0]),
     "addr": (lambda: ug.addr(ug.ones(2, 2), ug.ones(2), ug.ones(2)), [[2.0, 2.0], [2.0, 2.0]]),
+    "addr by names": (lambda: ug.addr(ug.ones(2, 2), vec1=ug.ones(2), vec2=ug.ones(2), beta=2, alpha=3), [[5.0, 5.0], [5.0, 5.0]]),
+    "addmv": (lambda: ug.ones(2).addmv(mat=ug.ones(2, 2), vec=ug.ones(2), beta=0.5), [2.5, 2.5]),
+    "rsub": (lambda: i.rsub(5, alpha=2), [5, 3]),
+    "flip by position": (lambda: x.flip(0, 1), [[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]]),
+    "transpose by one name": (lambda: x.transpose(0, dim1=1), [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]),
+    "var": (lambda: ug.tensor([1.0, 3.0]).var(0, correction=0), 1.0),
     "softmax": (lambda: ug.softmax(ug.zeros(2), 0, dtype=ug.float64), [0.5, 0.5]),
     "tensordot": (lambda: ug.tensordot(x, x, dims=([1], [1])), [[14.0, 32.0], [32.0, 77.0]]),
     "tensordot of all": (lambda: ug.tensordot(x, x, 2), 91.0),
@@ -92,6 +98,30 @@ def test_random_numbers_follow_their_distribution():
 def test_what_is_refused():
     for call in [lambda: ug.mm(x[0], x[0]), lambda: ug.bmm(x, x), lambda: x.mv(x), lambda: ug.unique(x, dim=0), lambda: ug.atleast_1d(3)]:
         with pytest.raises((ug.Error, TypeError), match="mat2|self|vec|dim|tensor"):
+            call()
+
+
+def test_a_factor_of_one_is_none():
+    for one in (1, 1.0):
+        assert i.add(i, alpha=one).dtype == i.sub(i, alpha=one).dtype == i.rsub(i, alpha=one).dtype == ug.int64
+    assert i.add(i, alpha=0.5).dtype == ug.float32
+    for wrong in (None, True, "2", float("nan")):
+        with pytest.raises((TypeError, ValueError)):
+            i.add(i, alpha=wrong)
+
+
+def test_an_argument_with_two_names_is_given_once():
+    for call, words in [
+        (lambda: x.flip(0, dims=(1,)), "'dims' is given twice"),
+        (lambda: x.flip(dims=(1,), axis=0), "`dims` and `axis`"),
+        (lambda: x.permute(dim=(1, 0)), "'dim', beside 'dims'"),
+        (lambda: x.split(1, split_size_or_sections=1), "`split_size`"),
+        (lambda: x.split(), "'split_size' is missing"),
+        (lambda: x.tensor_split(2, sections=2), "'indices_or_sections'"),
+        (lambda: ug.zeros(3).scatter_reduce(0, i, ug.ones(2)), "'reduce' is missing"),
+        (lambda: ug.zeros(3).scatter_reduce(0, i, ug.ones(2), "sum", mode="sum"), "`reduce` and `mode`"),
+    ]:
+        with pytest.raises(TypeError, match=words):
             call()
 
 

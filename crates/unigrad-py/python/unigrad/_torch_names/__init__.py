@@ -1,8 +1,9 @@
-"""PyTorch's names and keywords for what the crates call otherwise, and its short compositions of other ops.
+"""PyTorch's short compositions of other ops, and what its calls mean that no native signature can say.
 
 In: tensors. Out: methods of `Tensor`; `unigrad` has each as a function as well.
-Always: a call that the native method takes goes there as it is.
-Never: computes what an op of the crates computes.
+Always: composes methods of tensors, or arranges arguments for the native method of the same name.
+Never: computes what an op of the crates computes, or is there for the name or the default of an argument: those are in the native signatures
+(`crates/unigrad-py/src/tensor`).
 """
 
 from . import arithmetic, in_place, indexing, reductions, shapes  # noqa: F401

@@ -2,54 +2,8 @@
 
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import Tensor, concat
-from ._method import _NATIVE, _method, _scale
-
-# What a call without a factor has.
-_ONE = 1
-
-
-def _scaled(name):
-    def with_alpha(self, other, *, alpha=1):
-        return _NATIVE[name](self, other if alpha is _ONE else _scale(alpha, other))
-
-    with_alpha.__name__ = with_alpha.__qualname__ = name
-    with_alpha.__doc__ = f"``{'x + alpha * other' if name == 'add' else 'x - alpha * other'}``, element by element."
-    return _method(with_alpha)
-
-
-add, sub = _scaled("add"), _scaled("sub")
-Tensor.subtract = sub
-
-
-@_method
-def addcmul(self, tensor1, tensor2, value=1):
-    """``x + value * tensor1 * tensor2``."""
-    return _NATIVE["addcmul"](self, _check.tensor("tensor1", tensor1), _check.tensor("tensor2", tensor2), value)
-
-
-@_method
-def addcdiv(self, tensor1, tensor2, value=1):
-    """``x + value * tensor1 / tensor2``."""
-    return _NATIVE["addcdiv"](self, _check.tensor("tensor1", tensor1), _check.tensor("tensor2", tensor2), value)
-
-
-@_method
-def addr(self, vec1, vec2, beta=1.0, alpha=1.0):
-    """``beta * x + alpha * outer(vec1, vec2)``."""
-    return _NATIVE["addr"](self, _check.tensor("vec1", vec1), _check.tensor("vec2", vec2), beta, alpha)
-
-
-@_method
-def addmv(self, mat, vec, beta=1.0, alpha=1.0):
-    """``beta * x + alpha * mat @ vec``."""
-    return _NATIVE["addmv"](self, _check.tensor("mat", mat), _check.tensor("vec", vec), beta, alpha)
-
-
-@_method
-def baddbmm(self, batch1, batch2, beta=1.0, alpha=1.0):
-    """``beta * x + alpha * batch1 @ batch2``."""
-    return _NATIVE["baddbmm"](self, _check.tensor("batch1", batch1), _check.tensor("batch2", batch2), beta, alpha)
+from .._unigrad import Tensor
+from ._method import _NATIVE, _method, _method_named
 
 
 @_method
@@ -71,14 +25,6 @@ def positive(self):
 
 
 @_method
-def rsub(self, other, *, alpha=1):
-    """``other - alpha * x``."""
-    if not isinstance(other, (int, float, Tensor)):
-        raise TypeError(f"argument 'other': a tensor or a number is wanted, not {_check._kind(other)}")
-    return other - _scale(alpha, self)
-
-
-@_method
 def dist(self, other, p=2.0):
     """The norm of the difference."""
     return (self - _check.tensor("other", other)).norm(p)
@@ -91,14 +37,13 @@ def _product(name, n, second, ranks):
                 raise ArgumentError(f"{name}: argument '{argument}' has the shape {tuple(value.shape)}\n help: give {ranks}, or use `matmul`")
         return self.matmul(other)
 
+    @_method_named(name, f"The matrix product of {ranks}.")
     def by_name(self, *args, **kwargs):
         if len(args) + len(kwargs) != 1 or (kwargs and second not in kwargs):
             raise TypeError(f"{name}() takes one argument, '{second}'")
         return product(self, *args, *kwargs.values())
 
-    by_name.__name__ = by_name.__qualname__ = name
-    by_name.__doc__ = f"The matrix product of {ranks}."
-    return _method(by_name)
+    return by_name
 
 
 mm, bmm, mv = _product("mm", 2, "mat2", "matrices"), _product("bmm", 3, "mat2", "batches of matrices"), _product("mv", 2, "vec", "a matrix and a vector")
@@ -129,33 +74,19 @@ def _pairs(y, x, dim):
     return (y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)) * _between(x, y, dim) / 2
 
 
-@_method
-def trapezoid(self, x=None, *, dx=1.0, dim=-1, axis=None):
-    """The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``."""
-    dim = dim if axis is None else axis
-    if x is None or not isinstance(x, Tensor):
-        return _NATIVE["trapezoid"](self, dx if x is None else x, dim)
-    return _pairs(self, x, dim).sum(dim)
+def _integral(name, doc, added):
+    @_method_named(name, doc)
+    def integral(self, x=None, *, dx=1.0, dim=-1, axis=None):
+        dim = dim if axis is None else axis
+        if not isinstance(x, Tensor):
+            return _NATIVE[name](self, dx if x is None else x, dim)
+        return added(_pairs(self, x, dim), dim)
+
+    return integral
 
 
-@_method
-def cumulative_trapezoid(self, x=None, *, dx=1.0, dim=-1, axis=None):
-    """Integrals up to each point by the trapezoidal rule."""
-    dim = dim if axis is None else axis
-    if x is None or not isinstance(x, Tensor):
-        return _NATIVE["cumulative_trapezoid"](self, dx if x is None else x, dim)
-    return _pairs(self, x, dim).cumsum(dim)
-
-
-@_method
-def diff(self, n=1, dim=-1, prepend=None, append=None, *, axis=None):
-    """Differences of neighbours along ``dim``, ``n`` times."""
-    dim = dim if axis is None else axis
-    if prepend is None and append is None:
-        return _NATIVE["diff"](self, n, dim)
-    around = {"prepend": prepend, "append": append}
-    prepend, append = (value if value is None else _check.tensor(name, value) for name, value in around.items())
-    return _NATIVE["diff"](concat([part for part in (prepend, self, append) if part is not None], dim), n, dim)
+trapezoid = _integral("trapezoid", "The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``.", Tensor.sum)
+cumulative_trapezoid = _integral("cumulative_trapezoid", "Integrals up to each point by the trapezoidal rule.", Tensor.cumsum)
 
 
 @_method

@@ -17,27 +17,6 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
 
-def add(self: Any, other: Any, *, alpha: builtins.int=1) -> Tensor:
-    """``x + alpha * other``, element by element."""
-    ...
-def sub(self: Any, other: Any, *, alpha: builtins.int=1) -> Tensor:
-    """``x - alpha * other``, element by element."""
-    ...
-def addcmul(self: Any, tensor1: Any, tensor2: Any, value: builtins.int=1) -> Tensor:
-    """``x + value * tensor1 * tensor2``."""
-    ...
-def addcdiv(self: Any, tensor1: Any, tensor2: Any, value: builtins.int=1) -> Tensor:
-    """``x + value * tensor1 / tensor2``."""
-    ...
-def addr(self: Any, vec1: Any, vec2: Any, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
-    """``beta * x + alpha * outer(vec1, vec2)``."""
-    ...
-def addmv(self: Any, mat: Any, vec: Tensor, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
-    """``beta * x + alpha * mat @ vec``."""
-    ...
-def baddbmm(self: Any, batch1: Any, batch2: Any, beta: builtins.float=1.0, alpha: builtins.float=1.0) -> Tensor:
-    """``beta * x + alpha * batch1 @ batch2``."""
-    ...
 def clamp_min(self: Any, min: Any) -> Tensor:
     """At least this."""
     ...
@@ -46,9 +25,6 @@ def clamp_max(self: Any, max: Any) -> Tensor:
     ...
 def positive(self: Any) -> Tensor:
     """The tensor itself."""
-    ...
-def rsub(self: Any, other: Any, *, alpha: builtins.int=1) -> Tensor:
-    """``other - alpha * x``."""
     ...
 def dist(self: Any, other: Any, p: builtins.float=2.0) -> Tensor:
     """The norm of the difference."""
@@ -73,9 +49,6 @@ def trapezoid(self: Any, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: 
     ...
 def cumulative_trapezoid(self: Any, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
     """Integrals up to each point by the trapezoidal rule."""
-    ...
-def diff(self: Any, n: builtins.int=1, dim: builtins.int=-1, prepend: Any=None, append: Any=None, *, axis: Any=None) -> Tensor:
-    """Differences of neighbours along ``dim``, ``n`` times."""
     ...
 def tensordot(self: Any, other: Any, dims: builtins.int=2, other_axes: Any=None, *, dim: Any=None) -> Tensor:
     """Sums of products over axes: the last ``dims`` of one and the first of the other, or ``dims = (axes, other_axes)``.

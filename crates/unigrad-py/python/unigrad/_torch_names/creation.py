@@ -3,7 +3,7 @@
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import Tensor, arange, concat, full, rand, randint, randn, tensor
-from ._method import _method
+from ._method import _method, _method_named
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -17,14 +17,18 @@ def _size(size):
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
 
 
+def _beside(x, dtype, device):
+    """A tensor's own dtype and device unless others are given."""
+    return {"dtype": x.dtype if dtype is None else dtype, "device": x.device if device is None else device}
+
+
 def _filled(name, fill):
+    @_method_named(name, f"A tensor of this size, filled with {fill}; of the same dtype and device unless they are given.")
     def new(self, *size, dtype=None, device=None, requires_grad=False):
-        made = full(_size(size), fill, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device)
+        made = full(_size(size), fill, **_beside(self, dtype, device))
         return made.requires_grad_() if requires_grad else made
 
-    new.__name__ = new.__qualname__ = name
-    new.__doc__ = f"A tensor of this size, filled with {fill}; of the same dtype and device unless they are given."
-    return _method(new)
+    return new
 
 
 new_zeros, new_ones, new_empty = _filled("new_zeros", 0), _filled("new_ones", 1), _filled("new_empty", 0)
@@ -33,14 +37,14 @@ new_zeros, new_ones, new_empty = _filled("new_zeros", 0), _filled("new_ones", 1)
 @_method
 def new_full(self, size, fill_value, *, dtype=None, device=None):
     """A tensor of this size with one value; of the same dtype and device unless they are given."""
-    return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device)
+    return full(size, fill_value, **_beside(self, dtype, device))
 
 
 @_method
 def new_tensor(self, data, *, dtype=None, device=None):
     """A tensor of data; of the same dtype and device unless they are given."""
     data = data.tolist() if isinstance(data, Tensor) else data
-    return tensor(data, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device)
+    return tensor(data, **_beside(self, dtype, device))
 
 
 @_method

@@ -3,7 +3,7 @@
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import Tensor, full, rand, randn
-from ._method import _method
+from ._method import _method, _method_named
 
 _IN_PLACE = (
     "abs add addcdiv addcmul ceil clamp clamp_max clamp_min cos div erf exp floor floor_divide lerp log logical_not masked_fill mul neg pow reciprocal relu remainder round "
@@ -20,12 +20,9 @@ def _set(x, value, name):
 def _in_place(name):
     method = getattr(Tensor, name)
 
+    @_method_named(f"{name}_", f"``{name}`` in place: for all who hold this tensor.")
     def in_place(self, *args, **kwargs):
         return _set(self, method(self, *args, **kwargs), f"{name}_")
-
-    in_place.__name__ = in_place.__qualname__ = f"{name}_"
-    in_place.__doc__ = f"``{name}`` in place: for all who hold this tensor."
-    return _method(in_place)
 
 
 for _name in _IN_PLACE:

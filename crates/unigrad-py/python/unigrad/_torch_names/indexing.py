@@ -3,7 +3,7 @@
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import Tensor, full
-from ._method import _NATIVE, _method, _one_of, _scale
+from ._method import _NATIVE, _method
 
 
 @_method
@@ -25,7 +25,11 @@ def gather(self, dim, index):
 @_method
 def scatter(self, dim, index, src=None, *, value=None, reduce=None):
     """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
-    src = _one_of("src", "value", src=src, value=value)
+    if src is not None and value is not None:
+        raise TypeError("`src` and `value` are one argument: give one of them")
+    src = value if src is None else src
+    if src is None:
+        raise TypeError("argument 'src' is missing")
     if not isinstance(src, Tensor):
         src = full(_check.tensor("index", index).shape, _check.number("src", src), dtype=self.dtype, device=self.device)
     if reduce is None:
@@ -33,30 +37,7 @@ def scatter(self, dim, index, src=None, *, value=None, reduce=None):
     mode = {"add": "sum", "multiply": "prod"}.get(reduce)
     if mode is None:
         raise ArgumentError(f"argument 'reduce' is {reduce!r}\n help: choose from add, multiply")
-    return _NATIVE["scatter_reduce"](self, dim, index, src, mode)
-
-
-def _mode(reduce, mode):
-    mode = _one_of("reduce", "mode", reduce=reduce, mode=mode)
-    return {"amax": "max", "amin": "min"}.get(mode, mode)
-
-
-@_method
-def scatter_reduce(self, dim, index, src, reduce=None, *, include_self=True, mode=None):
-    """A copy in which the elements of ``src`` that ``index`` puts to one place along ``dim`` are reduced: sum, prod, mean, amax, amin."""
-    return _NATIVE["scatter_reduce"](self, dim, index, src, _mode(reduce, mode), include_self)
-
-
-@_method
-def index_reduce(self, dim, index, src, reduce=None, *, include_self=True, mode=None):
-    """As ``scatter_reduce``, for whole slices: prod, mean, amax, amin."""
-    return _NATIVE["index_reduce"](self, dim, index, src, _mode(reduce, mode), include_self)
-
-
-@_method
-def index_add(self, dim, index, src, *, alpha=1):
-    """A copy with ``alpha * src`` added to the slices at ``index``."""
-    return _NATIVE["index_add"](self, dim, index, _scale(alpha, _check.tensor("src", src)))
+    return self.scatter_reduce(dim, index, src, mode)
 
 
 @_method

@@ -3,60 +3,17 @@
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import Tensor
-from ._method import _NATIVE, _dims, _method, _one_of
-
-
-@_method
-def flip(self, *dims, axis=None, **keyword):
-    """Reversed along these dims; along all without."""
-    return _NATIVE["flip"](self, *_dims("dims", dims, keyword), **({} if axis is None else {"axis": axis}))
-
-
-@_method
-def permute(self, *dims, **keyword):
-    """Its axes in this order."""
-    return _NATIVE["permute"](self, *_dims("dims", dims, keyword))
-
-
-@_method
-def tile(self, *repeats, **keyword):
-    """Repeated so often along each axis."""
-    return _NATIVE["tile"](self, *_dims("dims", repeats, keyword))
-
-
-@_method
-def transpose(self, *dims, dim0=None, dim1=None):
-    """Two axes exchanged; NumPy's order of all axes if there are not two."""
-    named = [_check.whole(name, dim) for name, dim in (("dim0", dim0), ("dim1", dim1)) if dim is not None]
-    return _NATIVE["transpose"](self, *dims, *named)
-
-
-@_method
-def split(self, split_size=None, dim=0, *, axis=None, split_size_or_sections=None):
-    """Parts of this size, or of these sizes, along ``dim``."""
-    size = _one_of("split_size", "split_size_or_sections", split_size=split_size, split_size_or_sections=split_size_or_sections)
-    return _NATIVE["split"](self, size, dim, **({} if axis is None else {"axis": axis}))
-
-
-@_method
-def tensor_split(self, indices_or_sections=None, dim=0, *, axis=None, indices=None, sections=None):
-    """So many parts along ``dim``, or parts that end at these indices."""
-    given = [value for value in (indices_or_sections, indices, sections) if value is not None]
-    if len(given) != 1:
-        raise TypeError("argument 'indices_or_sections': give it once")
-    where = given[0].tolist() if isinstance(given[0], Tensor) else given[0]
-    return _NATIVE["tensor_split"](self, where, dim, **({} if axis is None else {"axis": axis}))
+from ._method import _method, _method_named
 
 
 def _splitting(name, least, dim_of):
+    @_method_named(name, f"``tensor_split`` along the axis that ``{name}`` names.")
     def split_along(self, indices_or_sections):
         if self.ndim < least:
             raise ArgumentError(f"{name}: {least} axes and more are wanted, not {self.ndim}")
         return self.tensor_split(indices_or_sections, dim_of(self))
 
-    split_along.__name__ = split_along.__qualname__ = name
-    split_along.__doc__ = f"``tensor_split`` along the axis that ``{name}`` names."
-    return _method(split_along)
+    return split_along
 
 
 hsplit = _splitting("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1)

@@ -17,24 +17,6 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
 
-def flip(self: Any, *dims: Any, axis: Any=None, **keyword: Any) -> Tensor:
-    """Reversed along these dims; along all without."""
-    ...
-def permute(self: Any, *dims: Any, **keyword: Any) -> Tensor:
-    """Its axes in this order."""
-    ...
-def tile(self: Any, *repeats: Any, **keyword: Any) -> Tensor:
-    """Repeated so often along each axis."""
-    ...
-def transpose(self: Any, *dims: Any, dim0: Any=None, dim1: Any=None) -> Tensor:
-    """Two axes exchanged; NumPy's order of all axes if there are not two."""
-    ...
-def split(self: Any, split_size: Any=None, dim: builtins.int=0, *, axis: Any=None, split_size_or_sections: Any=None) -> builtins.tuple[Tensor, ...]:
-    """Parts of this size, or of these sizes, along ``dim``."""
-    ...
-def tensor_split(self: Any, indices_or_sections: Any=None, dim: builtins.int=0, *, axis: Any=None, indices: Tensor | None=None, sections: Any=None) -> builtins.tuple[Tensor, ...]:
-    """So many parts along ``dim``, or parts that end at these indices."""
-    ...
 def hsplit(self: Any, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
     """``tensor_split`` along the axis that ``hsplit`` names."""
     ...

@@ -168,7 +168,6 @@ from unigrad.nn.windows import ZeroPad1d as ZeroPad1d
 from unigrad.nn.windows import ZeroPad2d as ZeroPad2d
 from unigrad.nn.windows import ZeroPad3d as ZeroPad3d
 
-from . import distances as distances
 from . import functional as functional
 from . import parameter as parameter
 from . import init as init

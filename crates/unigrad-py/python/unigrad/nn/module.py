@@ -125,11 +125,10 @@ class Module:
             object.__setattr__(self, name, value)
 
     def _forget(self, name):
-        parameters, buffers, modules = self._own()
+        _, buffers, modules = self._own()
         self.__dict__.pop(name, None)
-        for kind in (parameters, buffers, modules):
-            if kind is not parameters:
-                kind.pop(name, None)
+        buffers.pop(name, None)
+        modules.pop(name, None)
         self.__dict__["_non_persistent"].discard(name)
 
     def __delattr__(self, name):

@@ -15,7 +15,7 @@ from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.nn.module import Module as Module
-from unigrad.optim.lr_scheduler import LRScheduler as LRScheduler
+from unigrad.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
 
 def get_swa_avg_fn() -> Any:
     """The mean over all updates, as ``avg_fn`` of ``AveragedModel``."""

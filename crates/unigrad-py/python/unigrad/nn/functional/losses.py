@@ -1,21 +1,17 @@
-"""Distances and losses as functions; ``functional`` has them all."""
+"""Distances and losses."""
 
-from .. import _check
-from .._unigrad import Tensor
+from ... import _check
+from ..._check import tensor as _tensor
+from ..._errors import ArgumentError
+from ..._unigrad import Tensor, triu_indices
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
     "ctc_loss", "dice_loss", "focal_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss",
     "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss",
-    "pairwise_distance", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+    "pairwise_distance", "pdist", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]  # fmt: skip
-
-
-def _tensor(name, value):
-    if isinstance(value, Tensor):
-        return value
-    return _check.tensor(name, value)
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
@@ -27,6 +23,16 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of the difference along the last axis."""
     distance = _tensor("x1", x1).pairwise_distance(x2, p, eps)
     return distance.unsqueeze(-1) if keepdim else distance
+
+
+def pdist(input, p=2.0):
+    """The distances of all pairs of rows of a matrix, ``[n (n - 1) / 2]``."""
+    input = _tensor("input", input)
+    if input.ndim != 2:
+        raise ArgumentError(f"argument 'input' has {input.ndim} axes\n help: give a matrix")
+    n = input.shape[0]
+    pairs = triu_indices(n, n, 1, device=input.device)
+    return input[pairs[0]].pairwise_distance(input[pairs[1]], p, 0.0)
 
 
 def _reduction(reduction, size_average=None, reduce=None):

@@ -1,0 +1,154 @@
+"""Activations, gates and softmaxes."""
+
+from ... import _check, rand_like
+from ..._check import tensor as _tensor
+from ..._errors import ArgumentError
+from ..._unigrad import Tensor, _nn
+
+__all__ = [
+    "celu", "elu", "geglu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
+    "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin",
+    "softplus", "softshrink", "softsign", "swiglu", "tanh", "tanhshrink", "threshold",
+]  # fmt: skip
+
+
+def _activation(name, method=None):
+    op = getattr(Tensor, method or name)
+
+    def function(input, inplace=False):
+        return op(_tensor("input", input))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (op.__doc__ or "").strip() + "\n\nOf any shape. ``inplace`` is taken and changes nothing: ops are fused."
+    return function
+
+
+relu = _activation("relu")
+relu6 = _activation("relu6")
+selu = _activation("selu")
+silu = _activation("silu")
+mish = _activation("mish")
+hardswish = _activation("hardswish")
+hardsigmoid = _activation("hardsigmoid")
+sigmoid = _activation("sigmoid")
+tanh = _activation("tanh")
+tanhshrink = _activation("tanhshrink")
+softsign = _activation("softsign")
+logsigmoid = _activation("logsigmoid", "log_sigmoid")
+
+
+def gelu(input, approximate="none"):
+    """``x`` times the normal distribution's cumulative function; with ``approximate="tanh"`` by that formula."""
+    _check.one_of("approximate", approximate, ("none", "tanh"))
+    input = _tensor("input", input)
+    return input.gelu_tanh() if approximate == "tanh" else input.gelu()
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """``x`` above 0, ``negative_slope * x`` below."""
+    return _tensor("input", input).leaky_relu(negative_slope)
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
+    return _tensor("input", input).elu(alpha)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below."""
+    return _tensor("input", input).celu(alpha)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """``min(max(x, min_val), max_val)``."""
+    return _tensor("input", input).hardtanh_with(min_val, max_val)
+
+
+def hardshrink(input, lambd=0.5):
+    """0 within ``lambd`` of 0, else ``x``."""
+    return _tensor("input", input).hardshrink(lambd)
+
+
+def softshrink(input, lambd=0.5):
+    """Toward 0 by ``lambd``, and 0 within it."""
+    return _tensor("input", input).softshrink(lambd)
+
+
+def softplus(input, beta=1.0, threshold=20.0):
+    """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x`` is above ``threshold``."""
+    input = _tensor("input", input)
+    return input.softplus() if beta == 1.0 and threshold == 20.0 else input.softplus_with(beta, threshold)
+
+
+def threshold(input, threshold, value, inplace=False):
+    """``x`` above ``threshold``, else ``value``."""
+    return _tensor("input", input).threshold(threshold, value)
+
+
+def prelu(input, weight):
+    """``x`` above 0, ``weight * x`` below; ``weight`` has one element, or one for each channel (axis 1)."""
+    return _tensor("input", input).prelu(weight)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """Leaky ReLU whose slopes are drawn from ``lower..upper`` while training."""
+    return _nn.rrelu(_tensor("input", input), lower, upper, training)
+
+
+def glu(input, dim=-1):
+    """One half of an axis times the sigmoid of the other."""
+    return _tensor("input", input).glu(dim)
+
+
+def _halves(input, dim):
+    halves = _tensor("input", input).chunk(2, dim)
+    if len(halves) != 2 or halves[0].shape != halves[1].shape:
+        raise ArgumentError(f"argument 'input' is {list(input.shape)}, whose axis {dim} has no halves\n help: give an even size")
+    return halves
+
+
+def swiglu(input, dim=-1):
+    """One half of an axis times the other's SiLU: ``silu(first) * second``."""
+    gate, value = _halves(input, dim)
+    return gate.silu() * value
+
+
+def geglu(input, dim=-1):
+    """One half of an axis times the other's GELU: ``gelu(first) * second``."""
+    gate, value = _halves(input, dim)
+    return gate.gelu() * value
+
+
+def _dim(input, dim):
+    # PyTorch's old choice where none is given.
+    if dim is None:
+        return 0 if input.ndim in (0, 1, 3) else 1
+    return _check.whole("dim", dim)
+
+
+def softmax(input, dim=None, dtype=None):
+    """``exp(x) / sum(exp(x))`` along an axis."""
+    return _tensor("input", input).softmax(_dim(input, dim), dtype)
+
+
+def softmin(input, dim=None, dtype=None):
+    """``exp(-x) / sum(exp(-x))`` along an axis."""
+    x = _tensor("input", input)
+    return (x if dtype is None else x.cast(dtype)).softmin(_dim(x, dim))
+
+
+def log_softmax(input, dim=None, dtype=None):
+    """The logarithm of ``softmax``."""
+    return _tensor("input", input).log_softmax(_dim(input, dim), dtype)
+
+
+def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1):
+    """A sample of the Gumbel-softmax distribution; with ``hard`` one-hot, differentiated as if it were not."""
+    logits = _tensor("logits", logits)
+    tau = _check.number("tau", tau, above=0.0)
+    noise = -(-(rand_like(logits.detach()).clamp(min=1e-20)).log()).clamp(min=1e-20).log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    one_hot = (soft == soft.amax(dim, keepdim=True)).cast(soft.dtype)
+    return one_hot.detach() - soft.detach() + soft

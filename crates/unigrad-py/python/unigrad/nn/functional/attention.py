@@ -1,0 +1,45 @@
+"""Attention."""
+
+from ... import _check
+from ..._check import tensor as _tensor
+from ..._errors import ArgumentError
+
+__all__ = ["scaled_dot_product_attention"]
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """``softmax(query @ key.T * scale) @ value`` of ``[.., heads, length, features]``, fused. In a mask of truth values, true is seen.
+
+    Fewer heads of keys than of queries are shared (grouped queries) where their number divides.
+    """
+    query, mask, bias = _tensor("query", query), None, None
+    if attn_mask is not None:
+        if _tensor("attn_mask", attn_mask).dtype.name == "bool":
+            mask = attn_mask
+        else:
+            bias = attn_mask
+    dropout_p = _check.probability("dropout_p", dropout_p)
+    lead = query.shape[:-3]
+    if query.ndim == 4:
+        return query.attention(key, value, causal=is_causal, mask=mask, bias=bias, scale=scale, dropout=dropout_p)
+    if query.ndim < 2:
+        raise ArgumentError(f"argument 'query' has {query.ndim} axes\n help: give `[.., length, features]`")
+    key, value = _tensor("key", key), _tensor("value", value)
+
+    def wide(x):
+        shape = x.shape
+        return x.reshape([-1, *shape[-3:]]) if len(shape) > 3 else x.reshape([1] * (4 - len(shape)) + list(shape))
+
+    def of_mask(x):
+        return (
+            None
+            if x is None
+            else x.expand([*query.shape[:-1], key.shape[-2]]).reshape(
+                [-1, *([1] * max(0, 3 - query.ndim)), *query.shape[-3:-1], key.shape[-2]]
+            )
+        )
+
+    out = wide(query).attention(
+        wide(key), wide(value), causal=is_causal, mask=of_mask(mask), bias=of_mask(bias), scale=scale, dropout=dropout_p
+    )
+    return out.reshape([*(lead if query.ndim > 3 else query.shape[:-3]), *query.shape[-3:-1], value.shape[-1]])

@@ -1,0 +1,96 @@
+"""Linear maps, drops, and tables of vectors."""
+
+from ... import _check
+from ..._check import tensor as _tensor
+from ..._errors import ArgumentError
+from ..._unigrad import Tensor, _nn
+
+__all__ = [
+    "alpha_dropout", "bilinear", "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding", "embedding_bag",
+    "feature_alpha_dropout", "linear", "one_hot",
+]  # fmt: skip
+
+
+def linear(input, weight, bias=None):
+    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``; with ``weight`` ``[in]`` to ``[..]``."""
+    if isinstance(weight, Tensor) and weight.ndim == 1:
+        product = _tensor("input", input) @ weight
+        return product if bias is None else product + _tensor("bias", bias)
+    return _tensor("input", input).linear(weight, bias)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """``input1 · weight_k · input2`` for each output ``k``: ``weight`` is ``[out, in1, in2]``."""
+    return _tensor("input1", input1).bilinear(input2, weight, bias)
+
+
+def _drop(name, drop):
+    def function(input, p=0.5, training=True, inplace=False):
+        p = _check.probability("p", p)
+        return drop(_tensor("input", input), p) if training and p else _tensor("input", input)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+dropout = _drop("dropout", _nn.dropout)
+dropout.__doc__ = "While training each element is 0 with probability ``p``, else divided by ``1 - p``."
+dropout1d = _drop("dropout1d", lambda input, p: _nn.dropout_channels(input, p, 1))
+dropout1d.__doc__ = "Drops channels of ``[n, c, l]`` or ``[c, l]``."
+dropout2d = _drop("dropout2d", lambda input, p: _nn.dropout_channels(input, p, 2))
+dropout2d.__doc__ = "Drops channels of ``[n, c, h, w]`` or ``[c, h, w]``."
+dropout3d = _drop("dropout3d", lambda input, p: _nn.dropout_channels(input, p, 3))
+dropout3d.__doc__ = "Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]``."
+alpha_dropout = _drop("alpha_dropout", lambda input, p: _nn.alpha_dropout(input, p, False))
+alpha_dropout.__doc__ = "Drops elements to where SELU saturates, such that mean and variance stay."
+feature_alpha_dropout = _drop("feature_alpha_dropout", lambda input, p: _nn.alpha_dropout(input, p, True))
+feature_alpha_dropout.__doc__ = "As ``alpha_dropout``, of whole channels (axis 1)."
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """A row of ``weight`` for each index: ``[..]`` with ``weight`` ``[n, size]`` to ``[.., size]``. Gradients are dense."""
+    _tensor("input", input)
+    if padding_idx is None and max_norm is None and not scale_grad_by_freq:
+        return _tensor("weight", weight).embedding(input)
+    return _tensor("weight", weight).embedding_with(
+        input, padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq
+    )
+
+
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """The sum, mean or greatest of the rows of each bag of indices: the rows of a matrix, or what begins at ``offsets`` of a vector."""
+    _tensor("input", input)
+    return _tensor("weight", weight).embedding_bag(
+        input,
+        mode=mode,
+        offsets=offsets,
+        include_last_offset=include_last_offset,
+        weights=per_sample_weights,
+        padding_idx=padding_idx,
+        max_norm=max_norm,
+        norm_type=norm_type,
+        scale_grad_by_freq=scale_grad_by_freq,
+    )
+
+
+def one_hot(tensor, num_classes=-1):
+    """1 at each index, else 0: ``[..]`` to ``[.., num_classes]``; with -1 as many as are needed, which is a read."""
+    tensor = _tensor("tensor", tensor)
+    num_classes = _check.whole("num_classes", num_classes, -1)
+    if num_classes == -1:
+        if tensor.numel() == 0:
+            raise ArgumentError("argument 'num_classes' is -1, of an empty tensor\n help: say how many classes there are")
+        num_classes = int(tensor.amax().item()) + 1
+    return tensor.one_hot(num_classes)

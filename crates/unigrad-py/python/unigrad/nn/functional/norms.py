@@ -1,0 +1,57 @@
+"""Norms of batches, examples, layers, groups and vectors."""
+
+from ... import _check
+from ..._check import tensor as _tensor
+from ..._errors import ArgumentError
+from ..._unigrad import _nn, ones
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """``[n, c, ..]`` normalized per channel: by the batch's statistics, which move the running ones, or by the running ones."""
+    if not training and (running_mean is None or running_var is None):
+        raise ArgumentError("argument 'running_mean' or 'running_var' is None in use\n help: give both, or `training=True`")
+    return _nn.batch_norm(_tensor("input", input), running_mean, running_var, weight, bias, None, training, momentum, eps)
+
+
+def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+    """``[n, c, ..]`` normalized per channel of each example."""
+    return _nn.instance_norm(_tensor("input", input), running_mean, running_var, weight, bias, bool(use_input_stats), momentum, eps)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Normalized over the last axes, of these sizes."""
+    return _tensor("input", input).layer_norm_over(normalized_shape, weight, bias, eps)
+
+
+def _machine_eps(dtype):
+    return 2.220446049250313e-16 if dtype.name == "float64" else 1.1920928955078125e-07
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """``x / sqrt(mean(x²) + eps) * weight`` over the last axes, of these sizes."""
+    input = _tensor("input", input)
+    shape = _check.shape("normalized_shape", normalized_shape)
+    if weight is None:
+        weight = ones(shape, dtype=input.dtype, device=input.device)
+    elif _tensor("weight", weight).shape != shape:
+        raise ArgumentError(
+            f"argument 'weight' is {list(weight.shape)}, for `normalized_shape` {list(shape)}\n help: give one of that shape"
+        )
+    return input.rms_norm(weight, _machine_eps(input.dtype) if eps is None else eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """``[n, c, ..]`` normalized within groups of channels."""
+    return _tensor("input", input).group_norm(_check.positive("num_groups", num_groups), weight, bias, eps)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """``x / (k + alpha / size · sum x²)^beta`` over neighbouring channels."""
+    return _tensor("input", input).local_response_norm(_check.positive("size", size), alpha, beta, k)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12):
+    """Divided by the norm along an axis."""
+    return _tensor("input", input).normalize(float(_check.number("p", p)), dim, eps)

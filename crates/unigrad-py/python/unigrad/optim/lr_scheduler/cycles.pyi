@@ -1,0 +1,64 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half cosines from the base rate to ``eta_min``: the first takes ``T_0`` steps, each further one ``T_mult`` times as many."""
+    T_0: builtins.int
+    T_mult: builtins.int
+    eta_min: builtins.float
+    def __init__(self, optimizer: _Optimizer, T_0: builtins.int, T_mult: builtins.int=1, eta_min: builtins.float=0.0, last_epoch: builtins.int=-1) -> None: ...
+    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+class CyclicLR(LRScheduler):
+    """From ``base_lr`` to ``max_lr`` and back, again and again (Smith, 2017). ``mode`` is triangular, triangular2 or exp_range."""
+    lows: Any
+    max_lrs: Any
+    up: Any
+    down: Any
+    mode: builtins.str
+    gamma: builtins.float
+    scale_fn: Any
+    scale_mode: builtins.str
+    def __init__(self, optimizer: _Optimizer, base_lr: Any, max_lr: Any, step_size_up: builtins.int=2000, step_size_down: builtins.int | None=None, mode: builtins.str='triangular', gamma: builtins.float=1.0, scale_fn: Callable[..., Any] | None=None, scale_mode: builtins.str='cycle', cycle_momentum: builtins.bool=False, last_epoch: builtins.int=-1) -> None: ...
+    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+class OneCycleLR(LRScheduler):
+    """One rise to ``max_lr``, and one fall far below (Smith and Topin, 2018)."""
+    total_steps: Any
+    pct_start: builtins.float
+    anneal_strategy: builtins.str
+    max_lrs: Any
+    first: Any
+    last: Any
+    three_phase: builtins.bool
+    def __init__(self, optimizer: _Optimizer, max_lr: Any, total_steps: builtins.int | None=None, epochs: builtins.int | None=None, steps_per_epoch: builtins.int | None=None, pct_start: builtins.float=0.3, anneal_strategy: builtins.str='cos', cycle_momentum: builtins.bool=False, base_momentum: builtins.float=0.85, max_momentum: builtins.float=0.95, div_factor: builtins.float=25.0, final_div_factor: builtins.float=10000.0, three_phase: builtins.bool=False, last_epoch: builtins.int=-1) -> None: ...
+    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+class WarmupCosineLR(LRScheduler):
+    """A rise over ``warmup_steps`` steps, then half a cosine to ``eta_min`` in step ``total_steps``, which stays."""
+    total_steps: builtins.int
+    warmup_steps: builtins.int
+    eta_min: builtins.float
+    def __init__(self, optimizer: _Optimizer, total_steps: builtins.int, warmup_steps: builtins.int=0, eta_min: builtins.float=0.0, last_epoch: builtins.int=-1) -> None: ...
+    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+class WarmupStableDecayLR(LRScheduler):
+    """A rise over ``warmup_steps`` steps, the base rate for ``stable_steps``, and a fall to ``eta_min`` in ``decay_steps`` (Hu et al., 2024)."""
+    warmup_steps: builtins.int
+    stable_steps: builtins.int
+    decay_steps: builtins.int
+    eta_min: builtins.float
+    anneal_strategy: builtins.str
+    def __init__(self, optimizer: _Optimizer, warmup_steps: builtins.int, stable_steps: builtins.int, decay_steps: builtins.int, eta_min: builtins.float=0.0, anneal_strategy: builtins.str='cos', last_epoch: builtins.int=-1) -> None: ...
+    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...

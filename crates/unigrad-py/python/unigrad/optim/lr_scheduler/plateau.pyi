@@ -1,0 +1,45 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+
+class ReduceLROnPlateau:
+    """Times ``factor`` when a metric has not become better for ``patience`` calls of ``step(metric)``."""
+    optimizer: _Optimizer
+    mode: builtins.str
+    factor: builtins.float
+    patience: builtins.int
+    threshold: builtins.float
+    threshold_mode: builtins.str
+    cooldown: builtins.int
+    eps: builtins.float
+    min_lrs: Any
+    best: Any
+    num_bad_epochs: Any
+    cooldown_counter: Any
+    last_epoch: Any
+    def __init__(self, optimizer: _Optimizer, mode: builtins.str='min', factor: builtins.float=0.1, patience: builtins.int=10, threshold: builtins.float=0.0001, threshold_mode: builtins.str='rel', cooldown: builtins.int=0, min_lr: builtins.float=0.0, eps: builtins.float=1e-08) -> None: ...
+    def step(self, metrics: Any, epoch: builtins.int | None=None) -> Any:
+        """Looks at a value of the metric: a number, or a tensor of one element."""
+        ...
+    def get_last_lr(self) -> Any:
+        """The rates of the groups."""
+        ...
+    def state_dict(self) -> Any:
+        """What goes on."""
+        ...
+    def load_state_dict(self, state_dict: Mapping[builtins.str, Any]) -> Any:
+        """Continues from a ``state_dict``."""
+        ...

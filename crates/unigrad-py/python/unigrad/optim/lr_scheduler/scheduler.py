@@ -1,0 +1,75 @@
+"""What schedulers are."""
+
+from ... import _check
+from ..._errors import ArgumentError
+from ..optimizer import Optimizer
+
+__all__ = ["LRScheduler"]
+
+
+def _optimizer(optimizer):
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"argument 'optimizer': an optimizer is wanted, not {_check._kind(optimizer)}")
+    return optimizer
+
+
+class LRScheduler:
+    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``."""
+
+    def __init__(self, optimizer, last_epoch=-1):
+        self.optimizer = _optimizer(optimizer)
+        last_epoch = _check.whole("last_epoch", last_epoch, -1)
+        for group in optimizer.param_groups:
+            if last_epoch == -1:
+                group["initial_lr"] = float(group["lr"])
+            elif "initial_lr" not in group:
+                raise ArgumentError("argument 'last_epoch' goes on with an optimizer that no scheduler has begun with\n help: leave it out")
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._begin()
+        self.step()
+
+    def _begin(self):
+        pass
+
+    def rate(self, base_lr, step, group):
+        """The learning rate after ``step`` steps, for a group with this base rate."""
+        raise NotImplementedError(f"{type(self).__name__} has no `rate`")
+
+    def get_last_lr(self):
+        """The rates of the groups."""
+        return list(self._last_lr)
+
+    def get_lr(self):
+        """The rates of the groups after as many steps as were taken."""
+        return [self.rate(base, self.last_epoch, at) for at, base in enumerate(self.base_lrs)]
+
+    def step(self, epoch=None):
+        """One step further; or to that of a number."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else _check.whole("epoch", epoch, 0)
+        self._set(self.get_lr())
+
+    def _set(self, rates):
+        for group, rate in zip(self.optimizer.param_groups, rates):
+            group["lr"] = rate
+        self._last_lr = rates
+
+    def state_dict(self):
+        """What goes on: all but the optimizer, and functions."""
+        return {
+            name: value for name, value in self.__dict__.items() if name != "optimizer" and not callable(value) and name != "_schedulers"
+        }
+
+    def load_state_dict(self, state_dict):
+        """Continues from a ``state_dict``."""
+        if not isinstance(state_dict, dict):
+            raise TypeError(f"argument 'state_dict': a dict is wanted, not {_check._kind(state_dict)}")
+        self.__dict__.update(state_dict)
+
+
+def _each(name, value, n):
+    if isinstance(value, (list, tuple)):
+        if len(value) != n:
+            raise ArgumentError(f"argument '{name}' has {len(value)} numbers, for {n} groups\n help: give one, or one for each")
+        return [_check.number(name, item) for item in value]
+    return [_check.number(name, value)] * n

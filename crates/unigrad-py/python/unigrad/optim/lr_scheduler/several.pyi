@@ -1,0 +1,27 @@
+# Made from the Rust declarations and the package by `cargo xtask generate`.
+
+import builtins
+from collections import OrderedDict as OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from types import TracebackType
+from typing import Any
+from typing_extensions import Self
+
+from unigrad._unigrad import Device as Device
+from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Tensor as Tensor
+from unigrad.nn.module import Module as _Module
+from unigrad.nn.parameter import Parameter as _Parameter
+from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
+
+class SequentialLR(LRScheduler):
+    """One scheduler after the other: the second begins, at its step 0, at the first milestone, and so on."""
+    milestones: Sequence[builtins.int]
+    def __init__(self, optimizer: _Optimizer, schedulers: Any, milestones: Sequence[builtins.int], last_epoch: builtins.int=-1) -> None: ...
+    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+class ChainedScheduler(LRScheduler):
+    """The factors of several schedulers together."""
+    def __init__(self, schedulers: Any, optimizer: _Optimizer | None=None) -> None: ...
+    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
