@@ -4,12 +4,14 @@ use super::convert;
 use super::fold;
 use super::form_chains::find_updates;
 use super::kernels::{self, OpFn, Shape, Ty};
+use super::lanes::Lanes;
 use super::match_patterns::Node;
 use super::program::{
-    Access, Accumulator, BlockProgram, Compiler, Home, Lanes, Load, MicroOp, Outer, PAD, Reduction, Segment, Slot, Store, weight,
+    Access, Accumulator, BlockProgram, Compiler, Home, Load, MicroOp, Outer, PAD, Reduction, Segment, Slot, Store, weight,
 };
 use super::reduce;
 use super::view::View;
+use super::whole_rows;
 use unigrad_kernel::{Index, InstOp, Level, Value};
 use unigrad_scalar::{ArgReduceOp, DType, Literal, ReduceOp};
 
@@ -33,20 +35,44 @@ fn identity(op: ReduceOp, dtype: DType) -> u64 {
     })
 }
 
+/// The identity of a fold, in its accumulator's type.
+fn fold_identity(op: ReduceOp, dtype: DType) -> u64 {
+    let ty = Ty::of(dtype);
+    identity(op, if fold::fold_ty(op, ty) == ty { dtype } else { DType::F64 })
+}
+
 impl Compiler<'_> {
     fn dtype(&self, value: Value) -> DType {
         self.region.insts[value.index()].dtype
     }
 
-    fn raw_slot(&self, value: Value) -> Result<Slot, String> {
-        let slots = if self.levels[value.index()] == Level::Full { &self.here } else { &self.base };
-        slots[value.index()].ok_or_else(|| format!("region {}: %{} has no value where it is used", self.region.name, value.0))
+    /// Where the operand is, for an instruction of this level: one number, or that level's lanes.
+    fn raw_slot(&mut self, value: Value, level: Level) -> Result<Slot, String> {
+        let slots = if self.is_per_pass(value) { &self.here } else { &self.base };
+        let slot =
+            slots[value.index()].ok_or_else(|| format!("region {}: %{} has no value where it is used", self.region.name, value.0))?;
+        let spread = self.lanes == Lanes::WholeRows && (level, self.levels[value.index()]) == (Level::Full, Level::Row);
+        Ok(if spread && self.out.slots[slot as usize].lanes { self.spread(slot, value) } else { slot })
     }
 
-    /// Where the operand is, with lanes if `lanes`.
-    fn operand(&mut self, value: Value, lanes: bool) -> Result<Slot, String> {
-        let slot = self.raw_slot(value)?;
-        Ok(if lanes { self.with_lanes(slot, value) } else { slot })
+    /// Where the operand is, with lanes if the level has them.
+    fn operand(&mut self, value: Value, level: Level) -> Result<Slot, String> {
+        let slot = self.raw_slot(value, level)?;
+        Ok(if self.has_lanes(level) { self.with_lanes(slot, value) } else { slot })
+    }
+
+    /// Each row's number in all lanes of the row.
+    fn spread(&mut self, slot: Slot, value: Value) -> Slot {
+        if let Some(spread) = self.spreads[slot as usize] {
+            return spread;
+        }
+        // Beside the value itself: once for all passes.
+        let segment = Segment::Row(self.depth[value.index()]);
+        let size = self.out.slots[slot as usize].size;
+        let d = self.slot(segment, size, true);
+        self.push(segment, MicroOp::Spread { f: whole_rows::spread(size, self.tier), d, a: slot });
+        self.spreads[slot as usize] = Some(d);
+        d
     }
 
     fn with_lanes(&mut self, slot: Slot, value: Value) -> Slot {
@@ -104,12 +130,12 @@ impl Compiler<'_> {
         self.maybe(segment, narrow, target, slot)
     }
 
-    fn access(&mut self, arg: u32, index: &Index, lanes: bool) -> Result<Access, String> {
+    fn access(&mut self, arg: u32, index: &Index, level: Level) -> Result<Access, String> {
         let (par, red) = self.region.axes.split_at(self.region.n_parallel);
         let (p, r) = index.strides.split_at(par.len().min(index.strides.len()));
         let mut dynamic = smallvec::SmallVec::new();
         for (value, stride) in &index.dynamic {
-            dynamic.push((self.operand(*value, lanes)?, *stride));
+            dynamic.push((self.operand(*value, level)?, *stride));
         }
         Ok(Access {
             arg,
@@ -125,7 +151,8 @@ impl Compiler<'_> {
     pub(super) fn emit(&mut self, at: usize, segment: Segment) -> Result<Option<Slot>, String> {
         let region = self.region;
         let inst = &region.insts[at];
-        let lanes = self.has_lanes(self.level(at));
+        let level = self.level(at);
+        let lanes = self.has_lanes(level);
         let ty = Ty::of(inst.dtype);
         let tier = self.tier;
         Ok(Some(match &inst.op {
@@ -155,8 +182,8 @@ impl Compiler<'_> {
             }
             InstOp::Load { arg, index, mask } => {
                 let dtype = region.args[*arg as usize].dtype;
-                let access = self.access(*arg, index, lanes)?;
-                let mask = mask.map(|mask| self.operand(mask, lanes)).transpose()?;
+                let access = self.access(*arg, index, level)?;
+                let mask = mask.map(|mask| self.operand(mask, level)).transpose()?;
                 let d = self.slot(segment, Ty::of(dtype).size(), lanes);
                 let first_store = region.insts.iter().position(|i| matches!(&i.op, InstOp::Store { arg: a, .. } if a == arg));
                 let in_place = lanes && convert::same_bytes(dtype) && first_store.is_none_or(|store| self.last_use[at] <= store);
@@ -174,7 +201,7 @@ impl Compiler<'_> {
             }
             InstOp::Unary(op, a) => {
                 let dtype = self.dtype(*a);
-                let slot = self.operand(*a, lanes)?;
+                let slot = self.operand(*a, level)?;
                 let result = if op.gives_bool() { DType::Bool } else { dtype };
                 let from = slot;
                 let slot = self.maybe(segment, kernels::unary(*op, Ty::of(dtype), tier), Ty::of(result), slot);
@@ -187,7 +214,7 @@ impl Compiler<'_> {
             InstOp::Binary(op, a, b) => {
                 let dtype = self.dtype(*a);
                 let of = Ty::of(dtype);
-                let (mut sa, mut sb) = (self.raw_slot(*a)?, self.raw_slot(*b)?);
+                let (mut sa, mut sb) = (self.raw_slot(*a, level)?, self.raw_slot(*b, level)?);
                 let node = Node::Binary(*op, sa, sb);
                 let mut shape = Shape::Lanes;
                 if lanes {
@@ -212,9 +239,9 @@ impl Compiler<'_> {
                 self.maybe(segment, narrow, Ty::of(result), slot)
             }
             InstOp::Where(cond, a, b) => {
-                let raw = self.raw_slot(*cond)?;
-                let cond = self.operand(*cond, lanes)?;
-                let (mut sa, mut sb) = (self.raw_slot(*a)?, self.raw_slot(*b)?);
+                let raw = self.raw_slot(*cond, level)?;
+                let cond = self.operand(*cond, level)?;
+                let (mut sa, mut sb) = (self.raw_slot(*a, level)?, self.raw_slot(*b, level)?);
                 let node = Node::Select(raw, sa, sb);
                 let (la, lb) = (self.out.slots[sa as usize].lanes, self.out.slots[sb as usize].lanes);
                 let shape = match (la, lb) {
@@ -235,25 +262,25 @@ impl Compiler<'_> {
             }
             InstOp::Cast(a) => {
                 let from = self.dtype(*a);
-                let slot = self.operand(*a, lanes)?;
+                let slot = self.operand(*a, level)?;
                 self.cast(segment, slot, from, inst.dtype, true)
             }
             InstOp::Bitcast(a) => {
                 let from = self.dtype(*a);
-                let mut slot = self.operand(*a, lanes)?;
+                let mut slot = self.operand(*a, level)?;
                 let bits = if ty.size() == 8 { Ty::U64 } else { Ty::U32 };
                 let [first, second] = convert::bitcast(from, inst.dtype, tier);
                 slot = self.maybe(segment, first, bits, slot);
                 self.maybe(segment, second, ty, slot)
             }
             InstOp::Bounded { index, size, from_end, .. } => {
-                let index = self.operand(*index, lanes)?;
+                let index = self.operand(*index, level)?;
                 let d = self.slot(segment, 8, lanes);
                 self.push(segment, MicroOp::Bounded { d, index, size: *size, from_end: *from_end });
                 d
             }
             InstOp::Philox { seed, offset, index, word } => {
-                let (seed, offset, index) = (self.raw_slot(*seed)?, self.raw_slot(*offset)?, self.raw_slot(*index)?);
+                let (seed, offset, index) = (self.raw_slot(*seed, level)?, self.raw_slot(*offset, level)?, self.raw_slot(*index, level)?);
                 if self.out.slots[seed as usize].lanes || self.out.slots[offset as usize].lanes {
                     return Err(format!("region {}: the seed and offset of %{at} must be uniform", region.name));
                 }
@@ -264,9 +291,9 @@ impl Compiler<'_> {
             }
             InstOp::Store { arg, index, value } => {
                 let to = region.args[*arg as usize].dtype;
-                let slot = self.operand(*value, lanes)?;
+                let slot = self.operand(*value, level)?;
                 let s = self.cast(segment, slot, self.dtype(*value), to, false);
-                let access = self.access(*arg, index, lanes)?;
+                let access = self.access(*arg, index, level)?;
                 let loaded = region.insts.iter().any(|i| matches!(&i.op, InstOp::Load { arg: a, .. } if a == arg));
                 let same_bytes = convert::same_bytes(to);
                 let store = Store {
@@ -292,7 +319,7 @@ impl Compiler<'_> {
         let dtype = self.region.insts[at].dtype;
         let ty = Ty::of(dtype);
         let segment = Segment::Row(self.depth[at]);
-        let raw = self.slot(segment, ty.size(), self.lanes == Lanes::Rows);
+        let raw = self.slot(segment, ty.size(), self.lanes != Lanes::Elements);
         self.results[at] = Some(raw);
         let narrow = match (&self.region.insts[at].op, dtype.is_int()) {
             (InstOp::Reduce(..), true) => convert::narrow(dtype, self.tier),
@@ -301,17 +328,25 @@ impl Compiler<'_> {
         self.base[at] = Some(self.maybe(segment, narrow, ty, raw));
     }
 
-    /// Adds a reduction to its pass.
-    pub(super) fn reduce(&mut self, at: usize, pass: usize) -> Result<(), String> {
+    /// Adds a reduction to its pass; where lanes are whole rows, gives the step that it is.
+    pub(super) fn reduce(&mut self, at: usize, pass: usize) -> Result<Option<MicroOp>, String> {
         let (InstOp::Reduce(_, value) | InstOp::ArgReduce(_, value)) = self.region.insts[at].op else {
             return Err(format!("region {}: %{at} is no reduction", self.region.name));
         };
         let out = self.results[at].ok_or_else(|| format!("region {}: %{at} has no place", self.region.name))?;
-        let arg = self.operand(value, true)?;
+        let arg = self.operand(value, Level::Full)?;
         let dtype = self.dtype(value);
         let (ty, tier) = (Ty::of(dtype), self.tier);
         let segment = Segment::Row(pass + 1);
         let rows = self.lanes == Lanes::Rows;
+        if self.lanes == Lanes::WholeRows {
+            let (f, init) = match self.region.insts[at].op {
+                InstOp::Reduce(op, _) => (whole_rows::fold_each(op, ty, tier), fold_identity(op, dtype)),
+                InstOp::ArgReduce(op, _) => (whole_rows::arg_each(op, ty, tier), 0),
+                _ => return Err(format!("region {}: %{at} is no reduction", self.region.name)),
+            };
+            return Ok(Some(MicroOp::FoldRows { f, d: out, a: arg, init: [init; 2] }));
+        }
         let reduction = match self.region.insts[at].op {
             InstOp::Reduce(op, _) if rows => {
                 let init = identity(op, dtype);
@@ -322,7 +357,7 @@ impl Compiler<'_> {
             }
             InstOp::Reduce(op, _) => {
                 let wide = fold::fold_ty(op, ty);
-                let init = if wide == ty { identity(op, dtype) } else { identity(op, DType::F64) };
+                let init = fold_identity(op, dtype);
                 let acc = self.slot(segment, 8, false);
                 let (combine, finish) = fold::ends_of_fold(op, ty, tier);
                 let how = Accumulator::Fold { f: fold::fold(op, ty, tier), combine, ty: wide, finish };
@@ -338,7 +373,7 @@ impl Compiler<'_> {
             _ => return Err(format!("region {}: %{at} is no reduction", self.region.name)),
         };
         self.out.passes[pass].reductions.push(reduction);
-        Ok(())
+        Ok(None)
     }
 
     /// What it costs to evaluate each value again, its operands included.
@@ -347,7 +382,7 @@ impl Compiler<'_> {
         for inst in &self.region.insts {
             let mut cost = weight(&inst.op);
             inst.op.visit_values(|value| {
-                if self.levels[value.index()] == Level::Full {
+                if self.is_per_pass(value) {
                     cost = cost.saturating_add(costs[value.index()]);
                 }
             });
@@ -413,8 +448,9 @@ impl Compiler<'_> {
             }
         }
         let (row_len, block) = (self.out.row_len, self.out.block);
-        let bytes = |info: &super::program::SlotInfo| match (info.kept, info.lanes) {
-            // The extra line keeps equal lanes of different slots from sharing their low address bits.
+        let kept_apart = self.out.lanes == Lanes::Elements;
+        let bytes = |info: &super::program::SlotInfo| match (info.kept && kept_apart, info.lanes) {
+            // The extra line keeps equal lanes of different slots from sharing their low address bits, and is room for a spread.
             (true, _) => (row_len.next_multiple_of(PAD) * info.size).next_multiple_of(64) + 64,
             (_, true) => block * info.size + 64,
             _ => 16,
@@ -474,13 +510,13 @@ impl Compiler<'_> {
 fn segments(program: &mut BlockProgram) -> Vec<&mut Vec<MicroOp>> {
     let rows = program.row.iter_mut();
     let passes = program.passes.iter_mut().map(|pass| &mut pass.steps);
-    std::iter::once(&mut program.uniform).chain(rows).chain(passes).collect()
+    [&mut program.uniform, &mut program.columns].into_iter().chain(rows).chain(passes).collect()
 }
 
 pub(super) fn segments_of(program: &BlockProgram) -> Vec<&[MicroOp]> {
     let rows = program.row.iter().map(Vec::as_slice);
     let passes = program.passes.iter().map(|pass| pass.steps.as_slice());
-    std::iter::once(program.uniform.as_slice()).chain(rows).chain(passes).collect()
+    [program.uniform.as_slice(), program.columns.as_slice()].into_iter().chain(rows).chain(passes).collect()
 }
 
 /// Every slot a step writes or reads. `Direct` does neither.
@@ -492,7 +528,7 @@ pub(super) fn visit_slots(step: &MicroOp, mut f: impl FnMut(Slot)) {
             fused.operands.lanes.iter().chain(&fused.operands.scalars).for_each(|slot| f(*slot));
         }
         MicroOp::Chain(chain) => chain.slots().for_each(f),
-        MicroOp::Splat { d, a, .. } => [*d, *a].into_iter().for_each(f),
+        MicroOp::Splat { d, a, .. } | MicroOp::Spread { d, a, .. } | MicroOp::FoldRows { d, a, .. } => [*d, *a].into_iter().for_each(f),
         MicroOp::Const { d, .. } | MicroOp::Scalar { d, .. } | MicroOp::Index { d, .. } | MicroOp::Acc { d, .. } => f(*d),
         MicroOp::Load(load) => {
             f(load.d);

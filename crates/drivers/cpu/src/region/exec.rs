@@ -5,82 +5,15 @@
 //! touch memory of the launch.
 //! Never: allocates in the steady state: scratch memory belongs to the thread and grows once.
 
+use super::block::Block;
 use super::encode::lane_bits;
 use super::kernels::{self, Ty};
+use super::lanes::Lanes;
 use super::philox;
-use super::program::{Access, Accumulator, BlockProgram, Home, Lanes, Load, MicroOp, Outer, PAD, Reduction, Store, Summand};
-use super::view::View;
+use super::program::{Access, Accumulator, BlockProgram, Home, Load, MicroOp, Outer, PAD, Reduction, Store, Summand};
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
 use unigrad_scalar::Literal;
-
-/// Which lanes a segment runs on: `rows` times `cols` points from `row + r * pitch`, at reduce point `k`; or, if the lanes are
-/// elements, `cols` reduce points from `k` in row `row`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    pub(super) row: usize,
-    pub(super) k: usize,
-    pub(super) rows: usize,
-    pub(super) cols: usize,
-    pub(super) pitch: usize,
-    along: Along,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Along {
-    /// One point.
-    Point,
-    Par,
-    Red,
-}
-
-impl Block {
-    pub(super) fn rows(row: usize, k: usize, n: usize) -> Block {
-        Block { row, k, rows: 1, cols: n, pitch: 0, along: Along::Par }
-    }
-
-    pub(super) fn tile(row: usize, rows: usize, cols: usize, pitch: usize) -> Block {
-        Block { row, k: 0, rows, cols, pitch, along: Along::Par }
-    }
-
-    pub(super) fn elements(row: usize, k: usize, n: usize) -> Block {
-        Block { row, k, rows: 1, cols: n, pitch: 0, along: Along::Red }
-    }
-
-    fn point(row: usize) -> Block {
-        Block { row, k: 0, rows: 1, cols: 1, pitch: 0, along: Along::Point }
-    }
-
-    fn n(&self) -> usize {
-        self.rows * self.cols
-    }
-
-    /// Lanes the kernels run on: whole vectors, unless that would be most of the work.
-    fn padded(&self) -> usize {
-        let n = self.n();
-        if n <= 8 { n } else { n.next_multiple_of(PAD) }
-    }
-
-    /// Offset of the fixed part, and the view along the lanes with the lanes' start.
-    #[inline]
-    fn along<'v>(&self, par: &'v View, red: &'v View) -> (i64, &'v View, usize) {
-        match self.along {
-            Along::Par => (red.at(self.k), par, self.row),
-            _ => (par.at(self.row), red, self.k),
-        }
-    }
-
-    /// Runs of the lanes: see [`View::runs`].
-    #[inline]
-    fn runs(&self, par: &View, red: &View, mut f: impl FnMut(usize, usize, i64, i64)) {
-        let (base, view, start) = self.along(par, red);
-        for r in 0..self.rows {
-            view.runs(start + r * self.pitch, self.cols, |lane, len, offset, stride| {
-                f(r * self.cols + lane, len, base + offset, stride);
-            });
-        }
-    }
-}
 
 /// A tile of finished sums for `Acc`: element `(r, c)` at `r * ld + c`.
 #[derive(Clone, Copy)]
@@ -164,14 +97,20 @@ impl<'a> Frame<'a> {
         base.wrapping_add(self.program.slots[slot as usize].offset)
     }
 
-    /// Evaluates what is the same at every point.
+    /// Evaluates what is the same at every point, and in every row.
     ///
     /// # Safety
     /// The launch's memory is as promised to `new`.
     pub(super) unsafe fn uniform(&mut self) -> Result<(), Fault> {
         let program = self.program;
         // SAFETY: passed on.
-        unsafe { self.segment(&program.uniform, Block::point(0), None) }
+        unsafe {
+            self.segment(&program.uniform, Block::point(0), None)?;
+            if program.columns.is_empty() {
+                return Ok(());
+            }
+            self.segment(&program.columns, Block::whole_rows(0, program.rows_at_once.min(program.rows), program.row_len), None)
+        }
     }
 
     /// Uses another frame's uniform and row values, but accumulates `reductions` in its own memory.
@@ -193,7 +132,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Runs one row (lanes are elements), or `n` rows from `row` on (lanes are rows).
+    /// Runs `n` rows from `row` on: one if lanes are elements.
     ///
     /// # Safety
     /// The launch's memory is as promised to `new`, and these rows are this thread's.
@@ -245,6 +184,7 @@ impl<'a> Frame<'a> {
     fn row_block(&self, row: usize, n: usize) -> Block {
         match self.program.lanes {
             Lanes::Rows => Block::rows(row, 0, n),
+            Lanes::WholeRows => Block::heads(row, n),
             Lanes::Elements => Block::point(row),
         }
     }
@@ -290,6 +230,7 @@ impl<'a> Frame<'a> {
                         k += block.cols;
                     }
                 }
+                Lanes::WholeRows => self.segment(&pass.steps, Block::whole_rows(row, n, program.row_len), None)?,
                 Lanes::Rows => {
                     let start = range.start;
                     for k in range {
@@ -459,10 +400,10 @@ impl<'a> Frame<'a> {
     /// The block lies in the domain, and what the steps write is this thread's.
     unsafe fn segment(&mut self, steps: &[MicroOp], block: Block, acc: Option<AccTile>) -> Result<(), Fault> {
         let n = block.n();
-        let padded = block.padded();
+        let (padded, of_operation) = (block.padded(), block.of_operation());
         // Memory of the launch may be read and written directly only if no padding lane reaches beyond it.
-        let exact = n == padded && block.rows == 1;
-        if block.along == Along::Red {
+        let exact = n == padded && block.is_in_order();
+        if block.is_of_one_row() {
             for &(slot, offset, size) in &self.program.kept {
                 let base = self.scratch.lines.as_mut_ptr().cast::<u8>();
                 self.scratch.ptrs[slot as usize] = base.wrapping_add(offset + block.k * size);
@@ -471,7 +412,7 @@ impl<'a> Frame<'a> {
         for step in steps {
             match step {
                 // SAFETY: slots have room for the padded block.
-                MicroOp::Op { f, d, a, b, c } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), padded) },
+                MicroOp::Op { f, d, a, b, c } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), of_operation) },
                 // SAFETY: slots have room for the padded block, and a result has its own.
                 MicroOp::Fused(fused) => unsafe { fused.run(padded, |slot| self.ptr(slot)) },
                 MicroOp::Chain(chain) => {
@@ -485,6 +426,12 @@ impl<'a> Frame<'a> {
                 }
                 // SAFETY: slots with lanes have room for a block.
                 MicroOp::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), self.program.block) },
+                // SAFETY: slots have room for a lane of each row, for a block, and for the bytes that a spread writes beyond it.
+                MicroOp::Spread { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), std::ptr::null(), n, self.program.row_len) },
+                // SAFETY: the block's lanes are whole rows; slots have room for a lane of each.
+                MicroOp::FoldRows { f, d, a, init } => unsafe {
+                    f(self.ptr(*d), self.ptr(*a), init.as_ptr().cast(), block.rows, block.cols);
+                },
                 // SAFETY: a scalar slot has 16 bytes.
                 MicroOp::Const { d, bits } => unsafe { self.ptr(*d).cast::<u64>().write_unaligned(*bits) },
                 MicroOp::Scalar { d, index, dtype } => {
@@ -562,10 +509,9 @@ impl<'a> Frame<'a> {
         if !at.dynamic.is_empty() {
             return None;
         }
-        let (base, view, start) = block.along(&at.par, &at.red);
-        let (offset, stride) = view.one_run(start, block.cols)?;
+        let (offset, stride) = block.one_run(&at.par, &at.red)?;
         let ptr = self.args[at.arg as usize].ptr;
-        (stride == 1).then(|| ptr.wrapping_offset((at.offset + base + offset) as isize * at.size as isize))
+        (stride == 1).then(|| ptr.wrapping_offset((at.offset + offset) as isize * at.size as isize))
     }
 
     /// The offsets of the block's elements, lane by lane.

@@ -30,8 +30,87 @@ impl<O: Binary<R = <O as Binary>::A>> LaneKernel for Accumulate<O> {
 /// Lanes that a fold keeps apart before it combines them in a fixed tree.
 pub(super) const FOLD: usize = 64;
 
+/// The same for short rows.
+pub(super) const SHORT_FOLD: usize = 16;
+
 /// The same for long rows.
 pub(super) const WIDE: usize = 4 * FOLD;
+
+/// The fold of some lanes, in a tree that is a function of how many they are; nothing of none.
+#[inline(always)]
+pub(super) fn part<O: Binary<R = <O as Binary>::A>, const FMA: bool>(a: &[O::A]) -> Option<O::A> {
+    if let Some(part) = O::fold_extreme(a) {
+        return Some(part);
+    }
+    let n = a.len();
+    let (first, rest) = a.split_first()?;
+    if n < SHORT_FOLD {
+        // Few lanes: in order.
+        return Some(rest.iter().fold(*first, |part, a| O::f::<FMA>(part, *a)));
+    }
+    if n < FOLD {
+        let (head, rest) = a.split_at(SHORT_FOLD);
+        let mut lanes = [*first; SHORT_FOLD];
+        lanes.copy_from_slice(head);
+        for chunk in rest.chunks(SHORT_FOLD) {
+            for (lane, a) in lanes.iter_mut().zip(chunk) {
+                *lane = O::f::<FMA>(*lane, *a);
+            }
+        }
+        for i in 0..8 {
+            lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 8]);
+        }
+        for i in 0..4 {
+            lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 4]);
+        }
+        return Some(O::f::<FMA>(O::f::<FMA>(lanes[0], lanes[2]), O::f::<FMA>(lanes[1], lanes[3])));
+    }
+    let mut lanes = [*first; FOLD];
+    let rest = if n < 2 * WIDE {
+        let (head, rest) = a.split_at(FOLD);
+        lanes.copy_from_slice(head);
+        rest
+    } else {
+        // Enough of them that no addition waits for the one before.
+        let whole = n / WIDE * WIDE;
+        let (head, rest) = a[..whole].split_at(WIDE);
+        let mut wide = [head[0]; WIDE];
+        wide.copy_from_slice(head);
+        for chunk in rest.chunks_exact(WIDE) {
+            for (lane, a) in wide.iter_mut().zip(chunk) {
+                *lane = O::f::<FMA>(*lane, *a);
+            }
+        }
+        for i in 0..FOLD {
+            let (even, odd) = (O::f::<FMA>(wide[i], wide[i + 128]), O::f::<FMA>(wide[i + 64], wide[i + 192]));
+            lanes[i] = O::f::<FMA>(even, odd);
+        }
+        &a[whole..]
+    };
+    let mut chunks = rest.chunks_exact(FOLD);
+    for chunk in &mut chunks {
+        for (lane, a) in lanes.iter_mut().zip(chunk) {
+            *lane = O::f::<FMA>(*lane, *a);
+        }
+    }
+    for (lane, a) in lanes.iter_mut().zip(chunks.remainder()) {
+        *lane = O::f::<FMA>(*lane, *a);
+    }
+    // Written out, with fixed bounds: each level is a few vector instructions.
+    for i in 0..32 {
+        lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 32]);
+    }
+    for i in 0..16 {
+        lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 16]);
+    }
+    for i in 0..8 {
+        lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 8]);
+    }
+    for i in 0..4 {
+        lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 4]);
+    }
+    Some(O::f::<FMA>(O::f::<FMA>(lanes[0], lanes[2]), O::f::<FMA>(lanes[1], lanes[3])))
+}
 
 /// `d[0] = d[0] ∘ fold(a)`: a reduction whose lanes are elements of one row. `d` is of the wider type `W`, which keeps the error
 /// of a long sum of block sums small.
@@ -66,62 +145,9 @@ where
     unsafe fn run<const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize) {
         // SAFETY: `n` lanes and one accumulator.
         let (d, a) = unsafe { (&mut *d.cast::<W>(), from_raw_parts(a.cast::<O::A>(), n)) };
-        if let Some(part) = O::fold_extreme(a) {
+        if let Some(part) = part::<O, FMA>(a) {
             *d = <(O, W) as Combine<W>>::combine(*d, W::widen(part));
-            return;
         }
-        let part = if n < FOLD {
-            let Some((first, rest)) = a.split_first() else { return };
-            // Few lanes: in order.
-            rest.iter().fold(*first, |part, a| O::f::<FMA>(part, *a))
-        } else {
-            let mut lanes = [a[0]; FOLD];
-            let rest = if n < 2 * WIDE {
-                let (head, rest) = a.split_at(FOLD);
-                lanes.copy_from_slice(head);
-                rest
-            } else {
-                // Enough of them that no addition waits for the one before.
-                let whole = n / WIDE * WIDE;
-                let (head, rest) = a[..whole].split_at(WIDE);
-                let mut wide = [head[0]; WIDE];
-                wide.copy_from_slice(head);
-                for chunk in rest.chunks_exact(WIDE) {
-                    for (lane, a) in wide.iter_mut().zip(chunk) {
-                        *lane = O::f::<FMA>(*lane, *a);
-                    }
-                }
-                for i in 0..FOLD {
-                    let (even, odd) = (O::f::<FMA>(wide[i], wide[i + 128]), O::f::<FMA>(wide[i + 64], wide[i + 192]));
-                    lanes[i] = O::f::<FMA>(even, odd);
-                }
-                &a[whole..]
-            };
-            let mut chunks = rest.chunks_exact(FOLD);
-            for chunk in &mut chunks {
-                for (lane, a) in lanes.iter_mut().zip(chunk) {
-                    *lane = O::f::<FMA>(*lane, *a);
-                }
-            }
-            for (lane, a) in lanes.iter_mut().zip(chunks.remainder()) {
-                *lane = O::f::<FMA>(*lane, *a);
-            }
-            // Written out, with fixed bounds: each level is a few vector instructions.
-            for i in 0..32 {
-                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 32]);
-            }
-            for i in 0..16 {
-                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 16]);
-            }
-            for i in 0..8 {
-                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 8]);
-            }
-            for i in 0..4 {
-                lanes[i] = O::f::<FMA>(lanes[i], lanes[i + 4]);
-            }
-            O::f::<FMA>(O::f::<FMA>(lanes[0], lanes[2]), O::f::<FMA>(lanes[1], lanes[3]))
-        };
-        *d = <(O, W) as Combine<W>>::combine(*d, W::widen(part));
     }
 }
 
@@ -129,8 +155,8 @@ where
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Exact {
-    sum: f64,
-    lost: f64,
+    pub(super) sum: f64,
+    pub(super) lost: f64,
 }
 
 impl Widen<f64> for Exact {

@@ -7,6 +7,7 @@
 //! Always: the same operations in the same order as the steps they replace (nothing is contracted), so a map's results do not
 //! change by a bit; sums of expressions keep the lanes and the tree of a plain fold.
 
+use super::fold;
 use super::kernels::{self, Binary, Unary};
 use super::program::Slot;
 use crate::simd::Tier;
@@ -282,6 +283,18 @@ fn sum<E: Expr, const FMA: bool, const STORE: bool>(
             sums[i] += value;
         }
         start += SUM;
+    }
+    if n < SUM {
+        // As a plain fold has them.
+        let mut values = [0.0f32; SUM];
+        for i in 0..n {
+            values[i] = E::eval::<FMA>((&lanes_at::<E>(&lanes, i), &scalars));
+        }
+        if STORE {
+            to.copy_from_slice(&values[..n]);
+        }
+        *acc += f64::from(fold::part::<kernels::Add<f32>, FMA>(&values[..n]).unwrap_or(0.0));
+        return;
     }
     for i in start..n {
         let value = E::eval::<FMA>((&lanes_at::<E>(&lanes, i), &scalars));

@@ -432,7 +432,7 @@ extremes! {
 }
 
 /// Lanes that the fold of an extreme keeps apart.
-const EXTREMES: usize = 128;
+pub(super) const EXTREMES: usize = 128;
 
 macro_rules! unary_ops {
     ($($name:ident[$bound:ident] = |$a:ident| $r:ty: $e:expr;)*) => {

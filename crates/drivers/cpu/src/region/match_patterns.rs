@@ -6,7 +6,8 @@
 
 use super::encode::{segments_of, visit_slots};
 use super::fused::{Fused, FusedSum, MAP_PATTERNS, MAX_LANES, MAX_SCALARS, Operands, SUM_PATTERNS, SumPattern, Tree};
-use super::program::{Compiler, Lanes, MicroOp, Pass, Segment, Slot, Summand};
+use super::lanes::Lanes;
+use super::program::{Compiler, MicroOp, Pass, Segment, Slot, Summand};
 use crate::simd::Tier;
 use smallvec::{SmallVec, smallvec};
 use unigrad_scalar::{BinaryOp, UnaryOp};
@@ -173,7 +174,7 @@ impl Compiler<'_> {
             }
             self.out.passes[p] = pass;
         }
-        if self.lanes == Lanes::Rows {
+        if self.lanes != Lanes::Elements {
             for row in 0..self.out.row.len() {
                 let mut steps = std::mem::take(&mut self.out.row[row]);
                 if stores_last(&mut steps) {
@@ -197,6 +198,7 @@ impl Compiler<'_> {
         }
         let is_needed = |step: &MicroOp| !matches!(step, MicroOp::Splat { d, .. } if !needed[*d as usize]);
         self.out.uniform.retain(is_needed);
+        self.out.columns.retain(is_needed);
         self.out.row.iter_mut().for_each(|steps| steps.retain(is_needed));
         self.out.passes.iter_mut().for_each(|pass| pass.steps.retain(is_needed));
     }

@@ -4,9 +4,10 @@
 //! Always: results are the same for any number of threads; splits that change the order of a sum depend on sizes alone.
 //! Never: touches memory that the region's indices do not name.
 //!
-//! Read `program` first (what a region becomes), then `exec` (how that runs), then `kernels` (what a lane computes) and `chain`
+//! Read `program` first (what a region becomes; `lanes` says which points run at once), then `exec` (how that runs), then `kernels` (what a lane computes) and `chain`
 //! (several operations at once, as the region spells them; `fused` has the few short patterns with loops of their own).
 
+mod block;
 mod chain;
 mod convert;
 mod definition;
@@ -14,10 +15,12 @@ mod encode;
 mod exec;
 mod float;
 mod fold;
+mod fold_vectors;
 mod form_chains;
 mod fused;
 mod grouped;
 mod kernels;
+mod lanes;
 mod match_patterns;
 mod math;
 mod philox;
@@ -29,6 +32,7 @@ mod stream;
 mod tests;
 mod vector;
 mod view;
+mod whole_rows;
 
 pub(crate) use grouped::CompiledGrouped;
 
@@ -36,8 +40,10 @@ use crate::memory::{Buf, Fault};
 use crate::simd::{Tier, tier};
 use crate::task_ptr::TaskPtr;
 use crate::threads::{parallel, threads};
-use exec::{AccTile, Block, Frame};
-use program::{BLOCK, BlockProgram, Lanes, PAD};
+use block::Block;
+use exec::{AccTile, Frame};
+use lanes::Lanes;
+use program::{BLOCK, BlockProgram, PAD};
 use std::sync::Mutex;
 use unigrad_kernel::Region;
 
@@ -101,8 +107,8 @@ impl CompiledRegion {
         // A few tasks per thread even out what else the machine does, where they are long enough.
         let n_tasks = if n_threads > 1 { n_threads * (work / n_threads / (TASK_WORK * 16)).clamp(1, 4) } else { 1 };
         let unit = match program.lanes {
-            Lanes::Elements => 1,
             Lanes::Rows => PAD,
+            Lanes::Elements | Lanes::WholeRows => program.rows_at_once,
         };
         let units = program.rows.div_ceil(unit);
         if program.rows == 0 {
@@ -132,10 +138,8 @@ impl CompiledRegion {
         unsafe {
             let mut frame = Frame::new(program, args, scalars, self.stream);
             frame.uniform()?;
-            match program.lanes {
-                Lanes::Elements => (start..end).try_for_each(|row| frame.rows(row, 1))?,
-                Lanes::Rows => (start..end).step_by(program.block).try_for_each(|row| frame.rows(row, program.block.min(end - row)))?,
-            }
+            let step = program.rows_at_once;
+            (start..end).step_by(step).try_for_each(|row| frame.rows(row, step.min(end - row)))?;
         }
         if self.stream {
             stream::fence();
@@ -233,6 +237,7 @@ fn parts(program: &BlockProgram) -> usize {
         return 1;
     }
     let (groups, lanes) = match program.lanes {
+        Lanes::WholeRows => return 1,
         Lanes::Elements => (program.rows, 1),
         Lanes::Rows => (program.rows.div_ceil(BLOCK), program.rows.min(BLOCK)),
     };

@@ -3,11 +3,15 @@
 //! In: a validated region. Out: a `BlockProgram` with a uniform segment (once per launch and thread), row segments and full
 //! segments (see below), reductions, and an offset in scratch memory for every slot.
 //!
-//! The lanes of a block are either consecutive points of the parallel axes (`Lanes::Rows`: maps, column reductions, short rows)
-//! or consecutive points of the reduce axes of one row (`Lanes::Elements`: long rows). A row then runs as
-//! row segment 0, full segment 0 for every block, reductions of pass 0 finish, row segment 1, full segment 1 …: what depends on
-//! `d` reductions one after the other is in segments `d`. A full value that two passes need is evaluated again or, where that
-//! is dear and the row is short enough, kept in scratch memory.
+//! The lanes of a block are consecutive points of the parallel axes (`Lanes::Rows`: maps, column reductions), or consecutive points of the
+//! reduce axes of one row (`Lanes::Elements`: long rows), or all points of several rows (`Lanes::WholeRows`: rows of a few vectors). A row, or
+//! a block of whole rows, then runs as row segment 0, full segment 0 for every block, reductions of pass 0 finish, row segment 1, full
+//! segment 1 …: what depends on `d` reductions one after the other is in segments `d`. A full value that two passes need is evaluated again
+//! or, where that is dear and the row is short enough, kept in scratch memory.
+//!
+//! In a block of whole rows a full value has a lane for each point, and a row value one for each row: a step spreads it where full values
+//! take it, and a step folds full values to row values, both for all rows at once. What is the same in every row (the weights of a norm) is
+//! a column: evaluated once per launch and thread, for as many rows as a block has.
 //!
 //! Always: stores of rows come last, stores of elements in the last pass, so that in-place updates see the old values.
 //! Never: looks at pointers, thread counts or contents.
@@ -16,12 +20,14 @@ use super::chain::Chain;
 use super::convert::{GatherFn, LoadFn, ScatterFn, StoreFn};
 use super::fused::{Fused, FusedSum};
 use super::kernels::{OpFn, Ty};
+use super::lanes::{self, Lanes};
 use super::match_patterns::Node;
 use super::reduce::{ArgFn, JoinFn};
 use super::view::View;
+use super::whole_rows::RowsFn;
 use crate::simd::Tier;
 use smallvec::SmallVec;
-use unigrad_kernel::{InstOp, Level, Region};
+use unigrad_kernel::{InstOp, Level, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
 /// Lanes of a block that many slots share.
@@ -40,23 +46,14 @@ pub(super) const PAD: usize = 64;
 /// Longest row whose intermediate values are kept.
 const MAX_KEPT_ROW: usize = 32 * 1024;
 
-/// Rows below this length run with one lane per row.
-const SHORT_ROW: usize = 64;
-
 /// A full value of at least this cost is kept rather than evaluated again.
 const DEAR: usize = 6;
 
+/// The same of whole rows, whose values are in near memory between passes anyway.
+const DEAR_OF_WHOLE_ROWS: usize = 2;
+
 /// A place for a value: one number, or lanes.
 pub(super) type Slot = u32;
-
-/// What the lanes of a block are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Lanes {
-    /// Points of the parallel axes.
-    Rows,
-    /// Points of the reduce axes.
-    Elements,
-}
 
 /// An element of an argument, as a function of the point.
 #[derive(Clone, Debug)]
@@ -128,6 +125,19 @@ pub(super) enum MicroOp {
         f: OpFn,
         d: Slot,
         a: Slot,
+    },
+    /// Each row's number to all lanes of the row, from a segment that has a lane for each row.
+    Spread {
+        f: RowsFn,
+        d: Slot,
+        a: Slot,
+    },
+    /// All lanes of each row to one number; `init` is the accumulator that it begins with, twice.
+    FoldRows {
+        f: RowsFn,
+        d: Slot,
+        a: Slot,
+        init: [u64; 2],
     },
     Const {
         d: Slot,
@@ -265,8 +275,12 @@ pub(super) struct BlockProgram {
     pub(super) rows: usize,
     pub(super) row_len: usize,
     pub(super) uniform: Vec<MicroOp>,
+    /// Full values of whole rows that are the same in every row: run once, after the uniform ones, on the rows of one block.
+    pub(super) columns: Vec<MicroOp>,
     /// Lanes of a block.
     pub(super) block: usize,
+    /// Rows that run at once.
+    pub(super) rows_at_once: usize,
     /// One more than passes.
     pub(super) row: Vec<Vec<MicroOp>>,
     pub(super) passes: Vec<Pass>,
@@ -289,12 +303,16 @@ pub(super) struct Compiler<'a> {
     pub(super) levels: Vec<Level>,
     /// How many reductions, one after the other, a value depends on.
     pub(super) depth: Vec<usize>,
-    /// Where uniform and row values are, and kept full values.
+    /// Full values that are the same in every row, where lanes are whole rows.
+    pub(super) columns: Vec<bool>,
+    /// Where uniform and row values and columns are.
     pub(super) base: Vec<Option<Slot>>,
     /// Where full values are in the current pass.
     pub(super) here: Vec<Option<Slot>>,
     /// By slot: the slot with its number in every lane.
     pub(super) splats: Vec<Option<Slot>>,
+    /// By slot with a lane for each row: the slot with each row's number in all lanes of that row.
+    pub(super) spreads: Vec<Option<Slot>>,
     /// By slot: the operation of `f32` that makes it.
     pub(super) nodes: Vec<Option<Node>>,
     /// By instruction: the raw result of a reduction.
@@ -308,6 +326,7 @@ pub(super) struct Compiler<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Segment {
     Uniform,
+    Columns,
     Row(usize),
     Full(usize),
 }
@@ -319,32 +338,13 @@ impl BlockProgram {
 
     /// With or without fused steps.
     pub(super) fn with(region: &Region, tier: Tier, keep: bool, fuse: bool) -> Result<BlockProgram, String> {
-        let lanes = choose_lanes(region);
+        BlockProgram::of(region, tier, Lanes::of(region), keep, fuse)
+    }
+
+    /// With lanes of this kind, which need not be the one that the region gets.
+    pub(super) fn of(region: &Region, tier: Tier, lanes: Lanes, keep: bool, fuse: bool) -> Result<BlockProgram, String> {
         Compiler::new(region, tier, lanes)?.compile(keep, fuse)
     }
-}
-
-/// Elements where rows are long and the loads follow them, otherwise rows.
-fn choose_lanes(region: &Region) -> Lanes {
-    let (par, red) = region.axes.split_at(region.n_parallel);
-    if red.is_empty() || region.row_len() < 2 {
-        return Lanes::Rows;
-    }
-    let rows = region.rows();
-    let row_len = region.row_len();
-    let levels = region.levels();
-    let (mut along_rows, mut along_elements) = (0, 0);
-    for (inst, level) in region.insts.iter().zip(&levels) {
-        let (InstOp::Load { index, .. } | InstOp::Store { index, .. }) = &inst.op else { continue };
-        if *level != Level::Full || index.strides.len() != region.axes.len() {
-            continue;
-        }
-        let (p, r) = index.strides.split_at(region.n_parallel);
-        let (p, r) = (View::new(par, p).inner_stride().unsigned_abs(), View::new(red, r).inner_stride().unsigned_abs());
-        along_rows += i32::from(p == 1 && r != 1);
-        along_elements += i32::from(r == 1 && p != 1);
-    }
-    if row_len < SHORT_ROW && rows >= 8 || (along_rows > along_elements && rows >= 16) { Lanes::Rows } else { Lanes::Elements }
 }
 
 pub(super) fn weight(op: &InstOp) -> usize {
@@ -393,7 +393,9 @@ impl<'a> Compiler<'a> {
             rows: region.rows(),
             row_len: region.row_len(),
             uniform: Vec::new(),
+            columns: Vec::new(),
             block: BLOCK,
+            rows_at_once: 1,
             row: Vec::new(),
             passes: Vec::new(),
             slots: Vec::new(),
@@ -414,15 +416,18 @@ impl<'a> Compiler<'a> {
             };
             region.insts[at].op.visit_values(|value| last_use[value.index()] = last_use[value.index()].max(through));
         }
+        let columns = if lanes == Lanes::WholeRows { columns(region, &levels) } else { vec![false; n] };
         Ok(Compiler {
             region,
             tier,
             lanes,
             levels,
             depth,
+            columns,
             base: vec![None; n],
             here: vec![None; n],
             splats: Vec::new(),
+            spreads: Vec::new(),
             nodes: Vec::new(),
             results: vec![None; n],
             last_use,
@@ -441,19 +446,20 @@ impl<'a> Compiler<'a> {
     pub(super) fn has_lanes(&self, level: Level) -> bool {
         match level {
             Level::Uniform => false,
-            Level::Row => self.lanes == Lanes::Rows,
+            Level::Row => self.lanes != Lanes::Elements,
             Level::Full => true,
         }
     }
 
     pub(super) fn slot(&mut self, segment: Segment, size: usize, lanes: bool) -> Slot {
         let home = match segment {
-            Segment::Uniform => Home::Uniform,
+            Segment::Uniform | Segment::Columns => Home::Uniform,
             Segment::Row(_) => Home::Row,
             Segment::Full(_) => Home::Full,
         };
         self.out.slots.push(SlotInfo { home, size, lanes, offset: 0, kept: false });
         self.splats.push(None);
+        self.spreads.push(None);
         self.nodes.push(None);
         self.out.slots.len() as Slot - 1
     }
@@ -461,6 +467,7 @@ impl<'a> Compiler<'a> {
     pub(super) fn push(&mut self, segment: Segment, step: MicroOp) {
         match segment {
             Segment::Uniform => self.out.uniform.push(step),
+            Segment::Columns => self.out.columns.push(step),
             Segment::Row(d) => self.out.row[d].push(step),
             Segment::Full(p) => self.out.passes[p].steps.push(step),
         }
@@ -509,8 +516,14 @@ impl<'a> Compiler<'a> {
                 self.base[at] = slot;
             }
         }
-        let keep = keep && self.lanes == Lanes::Elements && region.row_len() <= MAX_KEPT_ROW;
+        for at in (0..n).filter(|&at| live[at]) {
+            if self.columns[at] {
+                self.base[at] = self.emit(at, Segment::Columns)?;
+            }
+        }
+        let keep = keep && self.lanes != Lanes::Rows && region.row_len() <= MAX_KEPT_ROW;
         let cost = self.costs();
+        let dear = if self.lanes == Lanes::WholeRows { DEAR_OF_WHOLE_ROWS } else { DEAR };
         // By instruction: the slot of the first pass that made the value.
         let mut made: Vec<Option<Slot>> = vec![None; n];
         for pass in 0..n_passes {
@@ -530,24 +543,27 @@ impl<'a> Compiler<'a> {
                     continue;
                 }
                 match made[at] {
-                    Some(slot) if keep && cost[at] >= DEAR => {
+                    Some(slot) if keep && cost[at] >= dear => {
                         self.out.slots[slot as usize].kept = true;
                         self.here[at] = Some(slot);
                     }
-                    _ => region.insts[at].op.visit_values(|value| needed[value.index()] |= self.levels[value.index()] == Level::Full),
+                    _ => region.insts[at].op.visit_values(|value| needed[value.index()] |= self.is_per_pass(value)),
                 }
             }
+            let mut folds = Vec::new();
             for at in (0..n).filter(|&at| needed[at]) {
                 if self.here[at].is_some() {
                     continue;
                 }
                 if let InstOp::Reduce(..) | InstOp::ArgReduce(..) = region.insts[at].op {
-                    self.reduce(at, pass)?;
+                    folds.extend(self.reduce(at, pass)?);
                 } else {
                     self.here[at] = self.emit(at, Segment::Full(pass))?;
                     made[at] = made[at].or(self.here[at]);
                 }
             }
+            // Behind all that they take, so that they do not part what can be one chain.
+            self.out.passes[pass].steps.append(&mut folds);
         }
         if n_passes > 0 {
             for at in (0..n).filter(|&at| live[at]) {
@@ -559,19 +575,55 @@ impl<'a> Compiler<'a> {
         if fuse {
             self.fuse();
         }
-        self.out.block = self.block();
+        (self.out.rows_at_once, self.out.block) = self.block();
         self.allocate();
         Ok(self.out)
     }
 
-    /// Long blocks cost less per lane, as long as the caches hold what is between the steps.
-    fn block(&self) -> usize {
+    /// Whether a value is evaluated in the passes that need it.
+    pub(super) fn is_per_pass(&self, value: Value) -> bool {
+        self.levels[value.index()] == Level::Full && !self.columns[value.index()]
+    }
+
+    /// Rows that run at once, and lanes of a block. Long blocks cost less per lane, as long as the caches hold what is between the steps.
+    fn block(&self) -> (usize, usize) {
         let is_work = |step: &&MicroOp| !matches!(step, MicroOp::Load(_) | MicroOp::Store(_) | MicroOp::Direct(_));
         let few = |steps: &[MicroOp]| steps.iter().filter(is_work).count() <= FEW_STEPS;
         match self.lanes {
-            Lanes::Elements if self.out.passes.iter().all(|pass| few(&pass.steps)) => LONG_BLOCK,
-            Lanes::Rows if self.out.passes.is_empty() && self.out.row.iter().all(|steps| few(steps)) => LONG_MAP,
-            _ => BLOCK,
+            Lanes::Elements if self.out.passes.iter().all(|pass| few(&pass.steps)) => (1, LONG_BLOCK),
+            Lanes::Elements => (1, BLOCK),
+            Lanes::Rows if self.out.passes.is_empty() && self.out.row.iter().all(|steps| few(steps)) => (LONG_MAP, LONG_MAP),
+            Lanes::Rows => (BLOCK, BLOCK),
+            Lanes::WholeRows => {
+                let rows = lanes::whole_rows(self.out.rows, self.out.row_len);
+                (rows, lanes::room(rows, self.out.row_len))
+            }
         }
     }
+}
+
+/// The full values that are the same in every row: of what is loaded without regard to the row, and can neither fail nor change.
+fn columns(region: &Region, levels: &[Level]) -> Vec<bool> {
+    let mut columns: Vec<bool> = Vec::with_capacity(region.insts.len());
+    for (inst, level) in region.insts.iter().zip(levels) {
+        let mut of_columns = true;
+        inst.op.visit_values(|value| of_columns &= columns[value.index()] || levels[value.index()] == Level::Uniform);
+        let may = match &inst.op {
+            InstOp::Load { arg, index, .. } => {
+                let axes = index.strides.iter().zip(&region.axes).take(region.n_parallel);
+                !region.args[*arg as usize].write && axes.into_iter().all(|(stride, extent)| *stride == 0 || *extent == 1)
+            }
+            InstOp::AxisIndex(_)
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Philox { .. } => true,
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Acc => false,
+            InstOp::Bounded { .. } | InstOp::Reduce(..) | InstOp::ArgReduce(..) | InstOp::Store { .. } => false,
+        };
+        columns.push(may && of_columns && *level == Level::Full);
+    }
+    columns
 }

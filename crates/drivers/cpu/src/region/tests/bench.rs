@@ -4,7 +4,7 @@ use super::directed::Make;
 use super::*;
 use std::time::Instant;
 use unigrad_kernel::{Grouped, InstOp, Value};
-use unigrad_scalar::{BinaryOp, ReduceOp, UnaryOp};
+use unigrad_scalar::{ArgReduceOp, BinaryOp, ReduceOp, UnaryOp};
 
 /// What the driver would allocate.
 struct Memory {
@@ -75,11 +75,11 @@ fn softmax(rows: usize, cols: usize, dtype: DType) -> Region {
     m.0
 }
 
-fn layer_norm(rows: usize, cols: usize) -> Region {
+fn layer_norm(rows: usize, cols: usize, dtype: DType) -> Region {
     let mut m = Make::new(&[rows, cols], 1);
     let strides = [cols as i64, 1];
-    let x = m.load(DType::F32, &strides);
-    let (w, b) = (m.load(DType::F32, &[0, 1]), m.load(DType::F32, &[0, 1]));
+    let x = m.load(dtype, &strides);
+    let (w, b) = (m.load(dtype, &[0, 1]), m.load(dtype, &[0, 1]));
     let (inverse, eps) = (m.number(1.0 / cols as f64), m.number(1e-5));
     let sum = m.reduce(ReduceOp::Sum, x);
     let mean = m.binary(BinaryOp::Mul, sum, inverse);
@@ -93,6 +93,46 @@ fn layer_norm(rows: usize, cols: usize) -> Region {
     let y = m.binary(BinaryOp::Mul, y, w);
     let y = m.binary(BinaryOp::Add, y, b);
     m.store(y, &strides);
+    m.0
+}
+
+/// With respect to the input, from the mean and the scale of each row.
+fn layer_norm_gradient(rows: usize, cols: usize) -> Region {
+    let mut m = Make::new(&[rows, cols], 1);
+    let strides = [cols as i64, 1];
+    let (g, x) = (m.load(DType::F32, &strides), m.load(DType::F32, &strides));
+    let w = m.load(DType::F32, &[0, 1]);
+    let (mean, scale) = (m.load(DType::F32, &[1, 0]), m.load(DType::F32, &[1, 0]));
+    let inverse = m.number(1.0 / cols as f64);
+    let d = m.binary(BinaryOp::Sub, x, mean);
+    let normal = m.binary(BinaryOp::Mul, d, scale);
+    let g = m.binary(BinaryOp::Mul, g, w);
+    let sum = m.reduce(ReduceOp::Sum, g);
+    let product = m.binary(BinaryOp::Mul, g, normal);
+    let dot = m.reduce(ReduceOp::Sum, product);
+    let sum = m.binary(BinaryOp::Mul, sum, inverse);
+    let dot = m.binary(BinaryOp::Mul, dot, inverse);
+    let part = m.binary(BinaryOp::Mul, normal, dot);
+    let y = m.binary(BinaryOp::Sub, g, sum);
+    let y = m.binary(BinaryOp::Sub, y, part);
+    let y = m.binary(BinaryOp::Mul, y, scale);
+    m.store(y, &strides);
+    m.0
+}
+
+fn row_sum(rows: usize, cols: usize) -> Region {
+    let mut m = Make::new(&[rows, cols], 1);
+    let x = m.load(DType::F32, &[cols as i64, 1]);
+    let sum = m.reduce(ReduceOp::Sum, x);
+    m.store(sum, &[1, 0]);
+    m.0
+}
+
+fn arg_max(rows: usize, cols: usize) -> Region {
+    let mut m = Make::new(&[rows, cols], 1);
+    let x = m.load(DType::F32, &[cols as i64, 1]);
+    let at = m.push(InstOp::ArgReduce(ArgReduceOp::ArgMax, x), DType::I64);
+    m.store(at, &[1, 0]);
     m.0
 }
 
@@ -150,12 +190,27 @@ fn bench() {
     time_region("softmax [32, 1024]", &softmax(32, 1024, DType::F32));
     time_region("softmax bf16 [32, 1024]", &softmax(32, 1024, DType::BF16));
     time_region("softmax [512, 64]", &softmax(512, 64, DType::F32));
-    time_region("layer_norm [32, 1024]", &layer_norm(32, 1024));
+    time_region("layer_norm [32, 1024]", &layer_norm(32, 1024, DType::F32));
+    // Rows of one register to a few dozen.
+    for (rows, cols) in [(4096, 8), (4096, 16), (4096, 50), (4096, 64), (1024, 128), (1024, 256)] {
+        time_region(&format!("rows: softmax [{rows}, {cols}]"), &softmax(rows, cols, DType::F32));
+        time_region(&format!("rows: layer_norm [{rows}, {cols}]"), &layer_norm(rows, cols, DType::F32));
+        time_region(&format!("rows: layer_norm gradient [{rows}, {cols}]"), &layer_norm_gradient(rows, cols));
+        time_region(&format!("rows: sum [{rows}, {cols}]"), &row_sum(rows, cols));
+        time_region(&format!("rows: argmax [{rows}, {cols}]"), &arg_max(rows, cols));
+    }
+    for (rows, cols) in [(4096, 64), (1024, 256)] {
+        time_region(&format!("rows: softmax bf16 [{rows}, {cols}]"), &softmax(rows, cols, DType::BF16));
+        time_region(&format!("rows: layer_norm bf16 [{rows}, {cols}]"), &layer_norm(rows, cols, DType::BF16));
+    }
+    time_region("rows: layer_norm [1024, 64]", &layer_norm(1024, 64, DType::F32));
+    time_region("rows: layer_norm [256, 256]", &layer_norm(256, 256, DType::F32));
+    time_region("rows: layer_norm [65536, 64]", &layer_norm(65536, 64, DType::F32));
     time_region("gelu(x*w+b)+r, 16M", &gelu_block(16 << 20));
     time_region("softmax [4096, 1024]", &softmax(4096, 1024, DType::F32));
     time_region("softmax bf16 [4096, 1024]", &softmax(4096, 1024, DType::BF16));
     time_region("softmax [128, 10]", &softmax(128, 10, DType::F32));
-    time_region("layer_norm [4096, 1024]", &layer_norm(4096, 1024));
+    time_region("layer_norm [4096, 1024]", &layer_norm(4096, 1024, DType::F32));
     time_region("column sum [2048, 384]", &column_sum(2048, 384));
     time_region("column sum [8192, 10]", &column_sum(8192, 10));
     time_region("AdamW 50M", &adamw(50_000_000));

@@ -6,6 +6,7 @@ mod directed;
 mod exhaustive;
 mod fused;
 mod nn;
+mod whole_rows;
 
 use super::*;
 use crate::memory::Buf;
@@ -79,6 +80,20 @@ fn assert_same(got: &Memory, want: &Memory, region: &Region, what: &str) {
     }
 }
 
+/// A region that reduces, with lanes of every kind, also those that the rule does not choose; of whole rows also in small blocks.
+fn by_every_kind(region: &Region, tier: Tier) -> Vec<(CompiledRegion, String)> {
+    if region.n_parallel == region.axes.len() || region.rows() == 0 || !(1..2000).contains(&region.row_len()) {
+        return Vec::new();
+    }
+    let kinds = [(Lanes::Elements, 1), (Lanes::Rows, BLOCK), (Lanes::WholeRows, 1), (Lanes::WholeRows, 3), (Lanes::WholeRows, usize::MAX)];
+    let compiled = kinds.into_iter().map(|(lanes, rows_at_once)| {
+        let mut program = BlockProgram::of(region, tier, lanes, true, rows_at_once != 3).unwrap();
+        program.rows_at_once = program.rows_at_once.min(rows_at_once);
+        (CompiledRegion { program, parts: 1, stream: false }, format!("{tier:?}, {lanes:?}, {rows_at_once} rows at once"))
+    });
+    compiled.collect()
+}
+
 /// Runs the region on every tier and by every path, against the oracle.
 pub(super) fn check(region: &Region, memory: &Memory, scalars: &[u64]) {
     let want = oracle::run(region, memory, scalars);
@@ -91,6 +106,16 @@ pub(super) fn check(region: &Region, memory: &Memory, scalars: &[u64]) {
             (Ok(want), Ok(())) => assert_same(&launch.result(), want, region, &format!("{tier:?}")),
             (Err(()), Err(_)) => {}
             (want, got) => panic!("{tier:?}: fault {got:?}, oracle {:?} in\n{}", want.is_err(), text(region)),
+        }
+        for (compiled, what) in by_every_kind(region, tier) {
+            let mut launch = Launch::new(memory);
+            // SAFETY: the buffers match the region.
+            let got = unsafe { compiled.run(&launch.bufs(), scalars) };
+            match (&want, got) {
+                (Ok(want), Ok(())) => assert_same(&launch.result(), want, region, &what),
+                (Err(()), Err(_)) => {}
+                (want, got) => panic!("{what}: fault {got:?}, oracle {:?} in\n{}", want.is_err(), text(region)),
+            }
         }
         let Ok(want) = &want else { continue };
         if region.n_parallel == region.axes.len() && region.rows() > 0 && compiled.program.passes.is_empty() {

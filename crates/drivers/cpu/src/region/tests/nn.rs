@@ -2,6 +2,7 @@
 //! nn's formulas really give (`unigrad-testing/tests/plan_texts.rs`). Reorder one product there, and this test says what the CPU lost.
 
 use super::*;
+use crate::region::lanes::Lanes;
 use crate::region::program::{BlockProgram, MicroOp};
 use unigrad_kernel::parse_regions;
 
@@ -27,28 +28,33 @@ fn steps(program: &BlockProgram) -> [usize; 3] {
 }
 
 /// What each may be at most: chains and fused steps, sums of expressions, other operations. An optimizer is one chain, with the choices between
-/// the new and the old values that keep a step whole whose indices are out of range.
-const WANTED: &[(&str, [usize; 3])] = &[
-    ("AdamW", [1, 0, 0]),
-    ("Adam", [1, 0, 0]),
-    ("SGD with momentum", [1, 0, 0]),
-    ("Lion", [1, 0, 0]),
-    ("softmax", [0, 1, 1]),
-    ("log softmax", [1, 1, 0]),
-    ("layer norm", [1, 1, 0]),
-    ("RMS norm", [1, 1, 0]),
+/// the new and the old values that keep a step whole whose indices are out of range. Rows are run one by one and as whole rows, where what
+/// comes before a sum is a step of its own, and so is what is done to the numbers of rows.
+const WANTED: &[(&str, Lanes, [usize; 3])] = &[
+    ("AdamW", Lanes::Rows, [1, 0, 0]),
+    ("Adam", Lanes::Rows, [1, 0, 0]),
+    ("SGD with momentum", Lanes::Rows, [1, 0, 0]),
+    ("Lion", Lanes::Rows, [1, 0, 0]),
+    ("softmax", Lanes::Elements, [0, 1, 1]),
+    ("log softmax", Lanes::Elements, [1, 1, 0]),
+    ("layer norm", Lanes::Elements, [1, 1, 0]),
+    ("RMS norm", Lanes::Elements, [1, 1, 0]),
+    ("softmax", Lanes::WholeRows, [1, 0, 1]),
+    ("log softmax", Lanes::WholeRows, [1, 0, 2]),
+    ("layer norm", Lanes::WholeRows, [3, 0, 1]),
+    ("RMS norm", Lanes::WholeRows, [2, 0, 1]),
 ];
 
 #[test]
 fn optimizers_and_norms_take_fused_steps() {
     for tier in tiers() {
-        let all: Vec<(&str, Region)> = [OPTIMIZERS, ROWS].into_iter().flat_map(named).collect();
-        assert_eq!(all.iter().map(|(name, _)| *name).collect::<Vec<_>>(), WANTED.iter().map(|(name, _)| *name).collect::<Vec<_>>());
-        for ((name, region), (_, wanted)) in all.iter().zip(WANTED) {
-            let got = steps(&BlockProgram::with(region, tier, true, true).unwrap());
-            assert_eq!(got, *wanted, "{tier:?} {name}: fused steps, sums of expressions, operations apart in\n{region}");
+        let all: Vec<(&str, Region)> = [OPTIMIZERS, ROWS, ROWS].into_iter().flat_map(named).collect();
+        assert_eq!(all.iter().map(|(name, _)| *name).collect::<Vec<_>>(), WANTED.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
+        for ((name, region), (_, lanes, wanted)) in all.iter().zip(WANTED) {
+            let got = steps(&BlockProgram::of(region, tier, *lanes, true, true).unwrap());
+            assert_eq!(got, *wanted, "{tier:?} {name} by {lanes:?}: fused steps, sums of expressions, operations apart in\n{region}");
             // The same region has more steps where nothing is fused.
-            let plain = steps(&BlockProgram::with(region, tier, true, false).unwrap());
+            let plain = steps(&BlockProgram::of(region, tier, *lanes, true, false).unwrap());
             assert!(plain[0] + plain[1] == 0 && plain[2] > got.iter().sum(), "{tier:?} {name}: {plain:?}");
         }
     }
