@@ -9,7 +9,7 @@
 
 use crate::{
     Range,
-    taints::{LaunchId, Outcome, Source, Taints},
+    taints::{LaunchId, Outcome, Source, Sources, Taints},
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -127,17 +127,17 @@ impl Faults {
         self.failed.is_empty() && self.queues.iter().all(|queue| queue.unchecked.is_empty())
     }
 
-    pub(crate) fn sources(&self, range: Range) -> Vec<Source> {
+    pub(crate) fn sources(&self, range: Range) -> Sources {
         self.taints.sources(range)
     }
 
     /// What is in a range depends on a launch.
     #[cfg(test)]
     pub(crate) fn taint(&mut self, range: Range, id: LaunchId) {
-        self.taints.overwrite(range, &[(id, u32::MAX)]);
+        self.taints.overwrite(range, &[(id, u32::MAX)].into());
     }
 
-    fn overwrite(&mut self, range: Range, sources: &[Source]) {
+    fn overwrite(&mut self, range: Range, sources: &Sources) {
         self.taints.overwrite(range, sources);
     }
 
@@ -168,7 +168,7 @@ impl Faults {
     /// The host writes a range, or gives up what is in it.
     pub(crate) fn upload(&mut self, to: Range) {
         if !self.is_idle() {
-            self.overwrite(to, &[]);
+            self.overwrite(to, &Sources::default());
         }
     }
 
@@ -208,7 +208,7 @@ impl Faults {
     /// The error that a range's contents depend on.
     pub(crate) fn of(&mut self, range: Range) -> Option<Error> {
         let has_failed = |(id, checks): &Source| self.failed.get(id).is_some_and(|(_, failed)| failed & checks != 0);
-        let (id, _) = self.sources(range).into_iter().find(has_failed)?;
+        let (id, _) = self.sources(range).iter().copied().find(has_failed)?;
         self.unreported.retain(|unreported| *unreported != id);
         self.failed.get(&id).map(|(error, _)| error.clone())
     }

@@ -2,10 +2,13 @@
 //!
 //! In: launches with the ranges they read and write. Out: per range the launches, with their checks, that it was computed from; and for a sequence
 //! the same before it runs.
-//! Always: after a sequence the same is known as after its launches one by one.
+//! Always: after a sequence the same is known as after its launches one by one. Bytes that depend on the same launches share one list of them: all
+//! parameters of a training step do, step after step, so a step costs one list, however many results it has.
 
 use crate::Range;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
 use unigrad_kernel::Flow;
 
 /// A launch that can fail, by number.
@@ -14,15 +17,32 @@ pub(crate) type LaunchId = u64;
 /// Checks of a launch ([`unigrad_kernel::check_bit`]) that some bytes depend on.
 pub(crate) type Source = (LaunchId, u32);
 
-/// Each launch once, ascending, with all its checks.
-fn united(mut sources: Vec<Source>) -> Vec<Source> {
+/// Launches, each once, ascending, with all its checks.
+pub(crate) type Sources = Arc<[Source]>;
+
+/// All launches of these lists, and of one's own. A list that has all of them already is the result.
+fn united(lists: &[Sources], own: &[Source]) -> Sources {
+    let mut distinct: SmallVec<[&Sources; 8]> = SmallVec::new();
+    for list in lists {
+        if !list.is_empty() && !distinct.iter().any(|known| Arc::ptr_eq(known, list)) {
+            distinct.push(list);
+        }
+    }
+    match (distinct.as_slice(), own) {
+        ([], []) => return Arc::default(),
+        ([one], []) => return Arc::clone(one),
+        _ => {}
+    }
+    let mut sources: Vec<Source> = Vec::with_capacity(distinct.iter().map(|list| list.len()).sum::<usize>() + own.len());
+    distinct.iter().for_each(|list| sources.extend_from_slice(list));
+    sources.extend_from_slice(own);
     sources.sort_unstable();
     sources.dedup_by(|later, kept| {
         let same = later.0 == kept.0;
         kept.1 |= if same { later.1 } else { 0 };
         same
     });
-    sources
+    sources.into()
 }
 
 /// Bytes of a buffer that hold results of launches.
@@ -30,27 +50,48 @@ fn united(mut sources: Vec<Source>) -> Vec<Source> {
 struct Taint {
     start: usize,
     end: usize,
-    sources: Vec<Source>,
+    sources: Sources,
 }
+
+/// What several parts of memory depend on.
+type Lists = SmallVec<[Sources; 16]>;
 
 /// By buffer, what its bytes depend on.
 #[derive(Debug, Default)]
 pub(crate) struct Taints(FxHashMap<u64, Vec<Taint>>);
 
 impl Taints {
-    pub(crate) fn sources(&self, range: Range) -> Vec<Source> {
-        let Some(taints) = self.0.get(&range.handle) else { return Vec::new() };
+    pub(crate) fn sources(&self, range: Range) -> Sources {
+        let mut lists = Lists::new();
+        self.lists(range, &mut lists);
+        united(&lists, &[])
+    }
+
+    /// Appends what parts of a range depend on.
+    fn lists(&self, range: Range, lists: &mut Lists) {
+        let Some(taints) = self.0.get(&range.handle) else { return };
         let (start, end) = (range.offset, range.offset + range.len);
-        united(taints.iter().filter(|t| t.start < end && start < t.end).flat_map(|t| t.sources.iter().copied()).collect())
+        lists.extend(taints.iter().filter(|t| t.start < end && start < t.end).map(|t| Arc::clone(&t.sources)));
     }
 
     /// What is in a range is written anew, from the results of `sources`.
-    pub(crate) fn overwrite(&mut self, range: Range, sources: &[Source]) {
+    pub(crate) fn overwrite(&mut self, range: Range, sources: &Sources) {
         let (start, end) = (range.offset, range.offset + range.len);
         if start == end {
             return;
         }
+        if sources.is_empty() && !self.0.contains_key(&range.handle) {
+            return;
+        }
         let taints = self.0.entry(range.handle).or_default();
+        // Mostly the whole of what is there is written anew.
+        match taints.as_mut_slice() {
+            [one] if one.start >= start && one.end <= end && !sources.is_empty() => {
+                *one = Taint { start, end, sources: Arc::clone(sources) };
+                return;
+            }
+            _ => {}
+        }
         let old = std::mem::take(taints);
         for taint in old {
             if taint.start < start {
@@ -61,7 +102,7 @@ impl Taints {
             }
         }
         if !sources.is_empty() {
-            taints.push(Taint { start, end, sources: sources.to_vec() });
+            taints.push(Taint { start, end, sources: Arc::clone(sources) });
         }
         if taints.is_empty() {
             self.0.remove(&range.handle);
@@ -71,12 +112,14 @@ impl Taints {
     /// A launch on `ranges`, whose results depend on them as `flows` say; see [`crate::faults::Faults::launch`].
     pub(crate) fn launch(&mut self, ranges: &[Range], flows: &[Flow], reporting: Option<LaunchId>) {
         let of = |flow: &Flow| {
+            let mut lists = Lists::new();
             let read = flow.reads.iter().chain([&flow.write]).filter_map(|arg| ranges.get(*arg));
+            read.for_each(|range| self.lists(*range, &mut lists));
             let own = reporting.filter(|_| flow.checks != 0).map(|id| (id, flow.checks));
-            united(read.flat_map(|range| self.sources(*range)).chain(own).collect())
+            united(&lists, own.as_slice())
         };
         // All of them first: a result may lie in the memory of what another one is made of.
-        let found: Vec<Vec<Source>> = flows.iter().map(of).collect();
+        let found: Vec<Sources> = flows.iter().map(of).collect();
         for (flow, sources) in flows.iter().zip(found) {
             if let Some(range) = ranges.get(flow.write) {
                 self.overwrite(*range, &sources);
@@ -87,18 +130,22 @@ impl Taints {
     /// After all launches of a sequence, on a table of these ranges; `begun` are those that can report, in order.
     pub(crate) fn sequence(&mut self, outcome: &Outcome, table: &[Range], begun: &[LaunchId]) {
         // What was there before first: entries may share memory.
-        let of = |part: &Part| {
-            let before = part.before.iter().filter_map(|entry| table.get(*entry)).flat_map(|range| self.sources(*range));
-            let own = part.launches.iter().filter_map(|(number, checks)| begun.get(*number).map(|id| (*id, *checks)));
-            united(before.chain(own).collect())
+        let of = |made: &MadeOf| {
+            let mut lists = Lists::new();
+            made.before.iter().filter_map(|entry| table.get(*entry)).for_each(|range| self.lists(*range, &mut lists));
+            let own: SmallVec<[Source; 8]> =
+                made.launches.iter().filter_map(|(number, checks)| begun.get(*number).map(|id| (*id, *checks))).collect();
+            united(&lists, &own)
         };
-        let found: Vec<Vec<Vec<Source>>> = outcome.0.iter().map(|written| written.parts.iter().map(of).collect()).collect();
-        for (written, found) in outcome.0.iter().zip(found) {
+        let found: SmallVec<[Sources; 8]> = outcome.made_of.iter().map(of).collect();
+        for written in &outcome.written {
             let Some(entry) = table.get(written.entry) else { continue };
-            self.overwrite(*entry, &[]);
-            for (part, sources) in written.parts.iter().zip(found) {
+            if !matches!(written.parts.as_slice(), [part] if part.start == 0 && part.end >= entry.len) {
+                self.overwrite(*entry, &Arc::default());
+            }
+            for part in &written.parts {
                 let (start, end) = (part.start.min(entry.len), part.end.min(entry.len));
-                self.overwrite(Range { handle: entry.handle, offset: entry.offset + start, len: end - start }, &sources);
+                self.overwrite(Range { handle: entry.handle, offset: entry.offset + start, len: end - start }, &found[part.made_of]);
             }
         }
     }
@@ -110,11 +157,21 @@ impl Taints {
 
     /// Keeps the sources that may still matter.
     pub(crate) fn retain(&mut self, may_fail: impl Fn(&Source) -> bool) {
-        for taints in self.0.values_mut() {
-            taints.iter_mut().for_each(|taint| taint.sources.retain(&may_fail));
-            taints.retain(|taint| !taint.sources.is_empty());
+        // Lists stay shared. They are told apart by where they lie, so they live until all are done.
+        let mut kept: FxHashMap<*const Source, (Sources, Sources)> = FxHashMap::default();
+        for taint in self.0.values_mut().flatten() {
+            let old = &taint.sources;
+            let (_, new) = kept.entry(old.as_ptr()).or_insert_with(|| {
+                let all = old.iter().all(&may_fail);
+                let new = if all { Arc::clone(old) } else { old.iter().copied().filter(&may_fail).collect() };
+                (Arc::clone(old), new)
+            });
+            taint.sources = Arc::clone(new);
         }
-        self.0.retain(|_, taints| !taints.is_empty());
+        self.0.retain(|_, taints| {
+            taints.retain(|taint| !taint.sources.is_empty());
+            !taints.is_empty()
+        });
     }
 
     /// All launches that some bytes depend on.
@@ -125,7 +182,11 @@ impl Taints {
 
 /// What a sequence of launches does to what its table's entries depend on, known before it runs.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome(Vec<Written>);
+pub(crate) struct Outcome {
+    written: Vec<Written>,
+    /// What parts are made of: mostly many of the same.
+    made_of: Vec<MadeOf>,
+}
 
 /// An entry that launches write.
 #[derive(Debug)]
@@ -139,6 +200,13 @@ struct Written {
 struct Part {
     start: usize,
     end: usize,
+    /// Which of [`Outcome::made_of`].
+    made_of: usize,
+}
+
+/// What a part is made of.
+#[derive(Debug, PartialEq)]
+struct MadeOf {
     /// Launches of the run that can report, by their number among these, with checks.
     launches: Vec<(usize, u32)>,
     /// Entries whose contents before the run it depends on.
@@ -165,13 +233,13 @@ impl Outcome {
         let whole = |entry: usize| Range { handle: entry as u64, offset: 0, len: ENDLESS };
         let mut taints = Taints::default();
         (0..n_entries).filter(|entry| Some(*entry) != temporary).for_each(|entry| {
-            taints.overwrite(whole(entry), &[(BEFORE | entry as LaunchId, u32::MAX)]);
+            taints.overwrite(whole(entry), &[(BEFORE | entry as LaunchId, u32::MAX)].into());
         });
         let bounded = |range: Range| Range { len: range.len.min(ENDLESS - range.offset.min(ENDLESS)), ..range };
         let mut n_reporting = 0;
         let mut written = vec![false; n_entries];
         for launch in launches {
-            launch.begins.iter().for_each(|range| taints.overwrite(bounded(*range), &[]));
+            launch.begins.iter().for_each(|range| taints.overwrite(bounded(*range), &Arc::default()));
             let reporting = launch.reports.then_some(n_reporting);
             n_reporting += LaunchId::from(launch.reports);
             let args: Vec<Range> = launch.args.into_iter().map(bounded).collect();
@@ -183,18 +251,25 @@ impl Outcome {
                 }
             }
         }
-        let parts = |entry: usize| {
-            let taints = taints.0.get(&(entry as u64)).map(Vec::as_slice).unwrap_or_default();
-            let part = |taint: &Taint| Part {
-                start: taint.start,
-                end: taint.end,
+        let mut made_of: Vec<MadeOf> = Vec::new();
+        let mut part = |taint: &Taint| {
+            let made = MadeOf {
                 launches: taint.sources.iter().filter(|s| s.0 & BEFORE == 0).map(|(id, checks)| (*id as usize, *checks)).collect(),
                 before: taint.sources.iter().filter(|s| s.0 & BEFORE != 0).map(|(id, _)| (id & !BEFORE) as usize).collect(),
             };
-            taints.iter().map(part).collect()
+            let known = made_of.iter().position(|known| *known == made);
+            let at = known.unwrap_or(made_of.len());
+            if known.is_none() {
+                made_of.push(made);
+            }
+            Part { start: taint.start, end: taint.end, made_of: at }
         };
         let entries = (0..n_entries).filter(|entry| written[*entry] && Some(*entry) != temporary);
-        Outcome(entries.map(|entry| Written { entry, parts: parts(entry) }).collect())
+        let written = entries.map(|entry| {
+            let taints = taints.0.get(&(entry as u64)).map(Vec::as_slice).unwrap_or_default();
+            Written { entry, parts: taints.iter().map(&mut part).collect() }
+        });
+        Outcome { written: written.collect(), made_of }
     }
 }
 

@@ -2,19 +2,22 @@
 //!
 //! In: nodes with small numbers. Out: the number of a node, if it was given one.
 //! Always: nodes made shortly before the newest one, as those of one training step, are found by their distance to it, without a hash; older ones,
-//! as parameters, are in a map. The table of the near ones grows with what is put in, not with the ids.
+//! as parameters, are in a map. The table of the near ones grows with what is put in, not with the ids; a thread keeps one for the next index, so that
+//! none is made and cleared for each step.
 //! Never: holds a node, or two numbers for one.
 
 use crate::NodeId;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 
 /// Numbers by node.
 #[derive(Debug)]
 pub struct NodeIndex {
     /// No id is greater.
     newest: NodeId,
-    /// By distance to the newest node, plus one; 0 for none.
-    near: Vec<u32>,
+    /// By distance to the newest node: the table's round, and the number. Entries of other rounds are of indices before.
+    near: Vec<(u32, u32)>,
+    round: u32,
     far: FxHashMap<NodeId, u32>,
     /// The least distance of one in `far`.
     nearest_far: usize,
@@ -24,11 +27,27 @@ pub struct NodeIndex {
 /// Distances up to which nodes are near in any case, and for each that is in.
 const NEAR: usize = 1024;
 const NEAR_PER_NODE: usize = 16;
+/// Entries of a table that is kept.
+const MOST_KEPT: usize = 1 << 16;
+
+thread_local! {
+    /// The thread's last table, and its last round.
+    static KEPT: Cell<(Vec<(u32, u32)>, u32)> = const { Cell::new((Vec::new(), 0)) };
+}
 
 impl NodeIndex {
     /// For nodes with ids up to `newest`.
     pub fn new(newest: NodeId) -> NodeIndex {
-        NodeIndex { newest, near: vec![0; NEAR], far: FxHashMap::default(), nearest_far: usize::MAX, len: 0 }
+        // A second index of the thread, or one while the thread ends, makes a table of its own.
+        let (mut near, last) = KEPT.try_with(Cell::take).unwrap_or_default();
+        let round = last.checked_add(1).unwrap_or_else(|| {
+            near.clear();
+            1
+        });
+        if near.len() < NEAR {
+            near.resize(NEAR, (0, 0));
+        }
+        NodeIndex { newest, near, round, far: FxHashMap::default(), nearest_far: usize::MAX, len: 0 }
     }
 
     #[inline]
@@ -42,9 +61,9 @@ impl NodeIndex {
     pub fn get(&self, id: NodeId) -> Option<u32> {
         let distance = self.distance(id);
         match self.near.get(distance) {
-            Some(0) | None if distance < self.nearest_far => None,
-            Some(0) | None => self.far.get(&id).copied(),
-            Some(number) => Some(number - 1),
+            Some((round, number)) if *round == self.round => Some(*number),
+            _ if distance < self.nearest_far => None,
+            _ => self.far.get(&id).copied(),
         }
     }
 
@@ -59,9 +78,18 @@ impl NodeIndex {
                 self.far.insert(id, number);
                 return;
             }
-            self.near.resize((distance + 1).next_power_of_two(), 0);
+            self.near.resize((distance + 1).next_power_of_two(), (0, 0));
         }
-        self.near[distance] = number + 1;
+        self.near[distance] = (self.round, number);
+    }
+}
+
+impl Drop for NodeIndex {
+    fn drop(&mut self) {
+        if self.near.len() <= MOST_KEPT {
+            // Nothing to keep while the thread ends.
+            let _ = KEPT.try_with(|kept| kept.set((std::mem::take(&mut self.near), self.round)));
+        }
     }
 }
 
@@ -94,6 +122,10 @@ mod tests {
             }
             // Not the ids but what is in it takes memory.
             assert!(index.near.len() <= 2 * (NEAR + NEAR_PER_NODE * map.len()), "{}", index.near.len());
+            // The next one begins with the table of this one, and with nothing in it; so does one beside it, without the table.
+            drop(index);
+            let (next, beside) = (NodeIndex::new(newest), NodeIndex::new(newest));
+            assert!(map.keys().all(|id| next.get(*id).is_none() && beside.get(*id).is_none()));
         }
     }
 }

@@ -13,23 +13,25 @@ impl Capture {
     /// For each output, in order.
     pub fn below(&self) -> Vec<Option<Arc<Below>>> {
         // No gradient goes through an assignment.
-        if self.outputs.iter().all(|i| matches!(self.nodes[*i as usize].expr.op(), Op::Commit)) {
-            return vec![None; self.outputs.len()];
-        }
+        let keeps = |expr: &Expr| matches!(expr.op(), Op::Commit) || expr.needs_grad() && !expr.is_consumed();
+        let asks = |i: &&u32| !keeps(&self.nodes[**i as usize].expr);
+        let Some(last) = self.outputs.iter().filter(asks).max() else { return vec![None; self.outputs.len()] };
+        // Inputs come before what is made of them: what comes after the last output that asks is above it.
+        let nodes = &self.nodes[..=*last as usize];
         let marks = |i: usize| {
             let expr = &self.nodes[i].expr;
             expr.dtype().is_float() && !expr.needs_grad() && (self.held[i] || expr.is_below_known())
         };
-        let marked: SmallVec<[usize; 16]> = (0..self.nodes.len()).filter(|i| marks(*i)).collect();
+        let marked: SmallVec<[usize; 16]> = (0..nodes.len()).filter(|i| marks(*i)).collect();
         if marked.is_empty() {
             return vec![None; self.outputs.len()];
         }
         // One bit per marked node; with more of them there is no telling them apart.
         let bit = |k: usize| if marked.len() <= 64 { 1_u64 << k } else { 1 };
-        let mut own = vec![0_u64; self.nodes.len()];
+        let mut own = vec![0_u64; nodes.len()];
         marked.iter().enumerate().for_each(|(k, i)| own[*i] = bit(k));
-        let mut below = vec![0_u64; self.nodes.len()];
-        for (i, node) in self.nodes.iter().enumerate() {
+        let mut below = vec![0_u64; nodes.len()];
+        for (i, node) in nodes.iter().enumerate() {
             if node.role != Role::Compute || !node.expr.dtype().is_float() {
                 continue;
             }
@@ -48,7 +50,6 @@ impl Capture {
                 below
             }
         };
-        let keeps = |expr: &Expr| expr.needs_grad() && !expr.is_consumed();
-        self.outputs.iter().map(|i| if keeps(&self.nodes[*i as usize].expr) { None } else { of(below[*i as usize]) }).collect()
+        self.outputs.iter().map(|i| if asks(&i) { of(below[*i as usize]) } else { None }).collect()
     }
 }
