@@ -186,6 +186,9 @@ impl Driver for TellerDriver {
 
 const RUNS: usize = 24;
 
+/// What a run queued, and how it ended.
+type Ended = (Vec<Vec<Bound>>, Result<(), Error>);
+
 /// What each run of a sequence of `n` launches queues, on a device that is in its first state; and how it ended.
 fn queued(
     device: Device,
@@ -194,7 +197,7 @@ fn queued(
     scalars: &[u64],
     n: usize,
     (seed, fails): (u64, Option<(Operation, usize, usize)>),
-) -> Option<Vec<(Vec<Vec<Bound>>, Result<(), Error>)>> {
+) -> Option<Vec<Ended>> {
     let program = device.compile(kernel).ok()?;
     let buffers = || kernel.args().iter().map(|arg| device.allocate(arg.len * arg.dtype.size()).unwrap()).collect::<Vec<Buffer>>();
     let sets = [buffers(), buffers(), buffers()];

@@ -132,10 +132,10 @@ impl Replays<CudaModule> for CudaBackend {
             return Err(self.misfit("it has fewer launches, or has not run yet"));
         };
         let changed = match launch {
-            // SAFETY: a node of the graph that the executable one was made of; parameters as above.
-            Kept::Program(module, grid, args) => {
-                self.with_node(module, grid, args, |params| unsafe { sys::cuGraphExecKernelNodeSetParams_v2(exec, node, params) })
-            }
+            Kept::Program(module, grid, args) => self.with_node(module, grid, args, |params| {
+                // SAFETY: a node of the graph that the executable one was made of; parameters as above.
+                unsafe { sys::cuGraphExecKernelNodeSetParams_v2(exec, node, params) }
+            }),
             Kept::Library(taken, work, workspace) => {
                 let Some(child) = self.capture(graph, taken, work, workspace)? else { return Ok(false) };
                 // SAFETY: as above; the child is copied.

@@ -11,7 +11,7 @@ use unigrad_kernel::Kernel;
 
 enum Launch {
     Program(Arc<Interpreter>, [u32; 3], Vec<Bound>),
-    Library(Taken, Own, Range),
+    Library(Box<(Taken, Own, Range)>),
 }
 
 /// A library's work with what it refers to.
@@ -46,7 +46,7 @@ impl From<Kept<'_, Interpreter>> for Launch {
                     Work::Norm(norm, operands) => Own::Norm(*norm, *operands),
                     Work::Kernel(kernel, args, scalars) => Own::Kernel(Box::new(kernel.clone()), args.to_vec(), scalars.to_vec()),
                 };
-                Launch::Library(*taken, own, workspace)
+                Launch::Library(Box::new((*taken, own, workspace)))
             }
         }
     }
@@ -82,7 +82,10 @@ impl Replays<Interpreter> for InterpreterBackend {
         for launch in self.kept(&mut **recording)? {
             let done = match launch {
                 Launch::Program(module, grid, args) => self.launch(module, *grid, args).map(|()| true),
-                Launch::Library(taken, own, workspace) => self.perform(taken, &own.work(), *workspace),
+                Launch::Library(library) => {
+                    let (taken, own, workspace) = &**library;
+                    self.perform(taken, &own.work(), *workspace)
+                }
             };
             // What was before it is done.
             let failed = |cause: String| Error::Interrupted { device: self.device(), kernel: "replay".to_owned(), cause };
