@@ -209,7 +209,8 @@ class Device:
 
     def counters(self, /) -> builtins.dict[builtins.str, builtins.int]:
         """
-        How often something was done on it since it was opened: "allocations", "compiles", "launches", "uploads", "downloads", "copies".
+        How often something was done on it since it was opened: "allocations", "compiles", "launches", "uploads", "downloads", "copies",
+        "replays" (runs whose launches the driver had kept and queued by one call), "replay_changes".
         """
 
     @staticmethod
@@ -2353,18 +2354,6 @@ class Tensor:
     def __complex__(self, /) -> builtins.complex:
         """The value of a tensor with one element."""
 
-    def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
-        """The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
-
-    Several ``q`` give a first axis."""
-        ...
-
-    def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
-        """As `quantile`, of what is not NaN.
-
-    Several ``q`` give a first axis."""
-        ...
-
     def cumulative_trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
         """Integrals up to each point by the trapezoidal rule."""
         ...
@@ -2383,6 +2372,18 @@ class Tensor:
 
     def trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
         """The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``."""
+        ...
+
+    def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
+        """The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
+
+    Several ``q`` give a first axis."""
+        ...
+
+    def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
+        """As `quantile`, of what is not NaN.
+
+    Several ``q`` give a first axis."""
         ...
 
     def clamp_min(self, min: Any) -> Tensor:
