@@ -228,7 +228,8 @@ fn queued(
         }
         let slices: Vec<Slice<'_>> = table.iter().enumerate().map(|(at, set)| sets[*set][at % n_args].as_slice()).collect();
         let result = device.run(&sequence, 0..n, &slices, &words).map_err(|stopped| {
-            assert_eq!(stopped.at, 0);
+            // A run that is torn may have overwritten whatever its launches overwrite.
+            assert_eq!(stopped.at, n - 1);
             stopped.error
         });
         all.push((log.lock().unwrap().queued.clone(), result));

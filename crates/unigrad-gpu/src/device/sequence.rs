@@ -445,9 +445,9 @@ impl<B: Backend> GpuDevice<B> {
             }
             Ok(None) => {}
             Err(error) => {
-                // How far it has come is not known.
+                // How far it has come is not known: as if the last one had failed, after all others were done.
                 self.note_part(run, steps, steps.launches.len(), &state.begun);
-                return Err(before(self.not_again("replay", error)));
+                return Err(Stopped { at: steps.launches.len().saturating_sub(1), error: self.not_again("replay", error) });
             }
         }
         for (at, launch) in steps.launches.iter().enumerate() {
