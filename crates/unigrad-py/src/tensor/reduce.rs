@@ -27,11 +27,23 @@ pub(super) fn both((first, second): (Tensor, Tensor)) -> Vec<Tensor> {
 }
 
 /// What an op gives along an axis, `values` and `indices`, with the axis at size 1 where it is to be kept.
-fn along<'py>(py: Python<'py>, class: &str, dim: isize, keeps: bool, op: impl FnOnce() -> (Tensor, Tensor)) -> PyResult<Bound<'py, PyAny>> {
+fn along<'py>(
+    py: Python<'py>,
+    class: &str,
+    x: &Tensor,
+    dim: isize,
+    keeps: bool,
+    op: impl FnOnce() -> (Tensor, Tensor),
+) -> PyResult<Bound<'py, PyAny>> {
     named(py, class, || {
         let (values, indices) = op();
-        if keeps { vec![values.unsqueeze(dim), indices.unsqueeze(dim)] } else { vec![values, indices] }
+        if keeps { vec![with_axis(x, &values, dim), with_axis(x, &indices, dim)] } else { vec![values, indices] }
     })
+}
+
+/// What an op gives along an axis of `x`, with the axis at size 1. A single number has no axis to keep.
+fn with_axis(x: &Tensor, result: &Tensor, dim: isize) -> Tensor {
+    if x.rank() == 0 { result.clone() } else { result.unsqueeze(dim) }
 }
 
 /// Axes that are left at size 1, or go.
@@ -269,7 +281,7 @@ macro_rules! extremes {
                     return made(py, || x.$other(other))?.into_bound_py_any(py);
                 }
                 match given.extract::<isize>() {
-                    Ok(dim) => along(py, stringify!($name), dim, keeps, || x.$with_index(dim)),
+                    Ok(dim) => along(py, stringify!($name), x, dim, keeps, || x.$with_index(dim)),
                     // Several axes have no one index.
                     Err(_) => over(of_argument(py, "dim", given.extract())?),
                 }
@@ -382,7 +394,7 @@ macro_rules! middles {
                 let x = self.tensor();
                 match dim.or($default) {
                     None => made(py, || x.flatten_all().$name($($k,)? 0).0)?.into_bound_py_any(py),
-                    Some(dim) => along(py, stringify!($name), dim, keeps, || x.$name($($k,)? dim)),
+                    Some(dim) => along(py, stringify!($name), x, dim, keeps, || x.$name($($k,)? dim)),
                 }
             }
         )* }
@@ -421,7 +433,7 @@ macro_rules! quantiles {
                 let x = self.tensor();
                 made(py, || match dim {
                     None => unless_kept(x.flatten_all().$name(q, 0, interpolation), x, &PyAxes(None), keeps),
-                    Some(dim) if keeps => x.$name(q, dim, interpolation).unsqueeze(dim),
+                    Some(dim) if keeps => with_axis(x, &x.$name(q, dim, interpolation), dim),
                     Some(dim) => x.$name(q, dim, interpolation),
                 })
             }

@@ -442,7 +442,8 @@ impl PyTensor {
     fn nonzero<'py>(&self, py: Python<'py>, as_tuple: bool) -> PyResult<Bound<'py, PyAny>> {
         let _here = crate::origin::here(py);
         let x = self.tensor();
-        let rows = py.released(|| x.nonzero());
+        // As a tuple a single number is a row of one, as in PyTorch and NumPy.
+        let rows = py.released(|| if as_tuple && x.rank() == 0 { x.reshape([1]).nonzero() } else { x.nonzero() });
         if as_tuple {
             return Ok(tuple(py, || rows.unbind(1))?.into_any());
         }

@@ -168,3 +168,14 @@ def test_in_place():
     with ug.inference_mode():
         w.sub_(0.5)
     assert w.tolist() == [0.5, 0.5]
+
+
+def test_a_single_number_has_no_axis_to_keep():
+    x = ug.tensor(3.0)
+    for name in ("max", "min", "median", "nanmedian", "mode"):
+        values, indices = getattr(x, name)(0, keepdim=True)
+        assert (values.shape, indices.shape, values.item(), indices.item()) == ((), (), 3.0, 0), name
+    assert x.kthvalue(1, 0, keepdim=True)[0].shape == ()
+    assert x.quantile(0.5, 0, keepdim=True).shape == x.nanquantile(0.5, -1, keepdim=True).shape == ()
+    assert [at.tolist() for at in x.nonzero(as_tuple=True)] == [[0]]
+    assert [at.tolist() for at in ug.tensor(0.0).nonzero(as_tuple=True)] == [[]]
