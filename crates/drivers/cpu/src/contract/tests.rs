@@ -359,6 +359,18 @@ fn speed() {
     cases.push(("64x288x36864 ta".into(), matmul(64, 288, 36864, true, false, f)));
     cases.push(("gpt 2048x384x1536 tb".into(), matmul(2048, 1536, 384, false, true, f)));
     cases.push(("gpt dw 384x1536x2048 ta".into(), matmul(384, 1536, 2048, true, false, f)));
+    // A GPT of 64 wide: forward, gradients of inputs and of weights.
+    for (m, n, k, ta, tb) in [
+        (1024, 64, 64, false, true),
+        (1024, 192, 64, false, true),
+        (1024, 256, 64, false, true),
+        (1024, 64, 256, false, true),
+        (1024, 64, 256, false, false),
+        (256, 64, 1024, true, false),
+        (64, 256, 1024, true, false),
+    ] {
+        cases.push((format!("small {m}x{n}x{k} ta={ta} tb={tb}"), matmul(m, n, k, ta, tb, f)));
+    }
     for (i, name) in ["conv forward", "conv dw", "conv dx"].iter().enumerate() {
         cases.push(((*name).into(), conv([64, 32, 26, 26], 64, 3, i)));
     }
