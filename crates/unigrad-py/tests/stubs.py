@@ -219,7 +219,8 @@ def native(raw):
     for node in Stub((raw / "__init__.pyi").read_text(), True).definitions():
         if isinstance(node, ast.ClassDef) and node.name == "Tensor":
             node.body += ast.parse(ADDED).body
-            added = {name: value for name, value in vars(unigrad.Tensor).items() if str(getattr(value, "__module__", "")).startswith("unigrad._torch_names")}
+            # By name: a name that is native as well has its place by the order that the linker gave the native ones.
+            added = {name: value for name, value in sorted(vars(unigrad.Tensor).items()) if str(getattr(value, "__module__", "")).startswith("unigrad._torch_names")}
             node.body = [member for member in node.body if getattr(member, "name", "") not in added]
             for name, value in added.items():
                 node.body += ast.parse(stubs_modules.method(value) if name == value.__name__ else f"{name} = {value.__name__}").body

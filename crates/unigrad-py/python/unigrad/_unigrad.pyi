@@ -2354,74 +2354,6 @@ class Tensor:
     def __complex__(self, /) -> builtins.complex:
         """The value of a tensor with one element."""
 
-    def cumulative_trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
-        """Integrals up to each point by the trapezoidal rule."""
-        ...
-
-    def scatter(self, dim: Any, index: Any, src: Tensor | None=None, *, value: builtins.float | None=None, reduce: builtins.bool | None=None) -> Tensor:
-        """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
-        ...
-
-    def tensordot(self, other: Any, dims: builtins.int=2, other_axes: Any=None, *, dim: Any=None) -> Tensor:
-        """Sums of products over axes: the last ``dims`` of one and the first of the other, or ``dims = (axes, other_axes)``.
-
-    >>> import unigrad
-    >>> unigrad.ones(2, 3).tensordot(unigrad.ones(3, 4), dims=1).shape
-    (2, 4)"""
-        ...
-
-    def trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
-        """The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``."""
-        ...
-
-    def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
-        """The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
-
-    Several ``q`` give a first axis."""
-        ...
-
-    def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
-        """As `quantile`, of what is not NaN.
-
-    Several ``q`` give a first axis."""
-        ...
-
-    def clamp_min(self, min: Any) -> Tensor:
-        """At least this."""
-        ...
-
-    def clamp_max(self, max: Any) -> Tensor:
-        """At most this."""
-        ...
-
-    def positive(self) -> Tensor:
-        """The tensor itself."""
-        ...
-
-    def dist(self, other: Any, p: builtins.float=2.0) -> Tensor:
-        """The norm of the difference."""
-        ...
-
-    def mm(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of matrices."""
-        ...
-
-    def bmm(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of batches of matrices."""
-        ...
-
-    def mv(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of a matrix and a vector."""
-        ...
-
-    def vdot(self, other: Any) -> Tensor:
-        """The dot product of two vectors."""
-        ...
-
-    def trapz(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1) -> Tensor:
-        """``trapezoid`` by its older name."""
-        ...
-
     def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``abs`` in place: for all who hold this tensor."""
         ...
@@ -2438,6 +2370,26 @@ class Tensor:
         """``addcmul`` in place: for all who hold this tensor."""
         ...
 
+    def allclose(self, other: Any, rtol: builtins.float=1e-05, atol: builtins.float=1e-08, equal_nan: builtins.bool=False) -> builtins.bool:
+        """Whether all elements are within tolerances of another tensor's.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).allclose(unigrad.ones(2) + 1e-9)
+    True"""
+        ...
+
+    def argwhere(self) -> Tensor:
+        """The indices of what is not 0: ``[n, ndim]``."""
+        ...
+
+    def bernoulli(self) -> Tensor:
+        """0 or 1, 1 with the probability that each element is."""
+        ...
+
+    def bmm(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of batches of matrices."""
+        ...
+
     def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``ceil`` in place: for all who hold this tensor."""
         ...
@@ -2446,8 +2398,16 @@ class Tensor:
         """``clamp`` in place: for all who hold this tensor."""
         ...
 
+    def clamp_max(self, max: Any) -> Tensor:
+        """At most this."""
+        ...
+
     def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``clamp_max`` in place: for all who hold this tensor."""
+        ...
+
+    def clamp_min(self, min: Any) -> Tensor:
+        """At least this."""
         ...
 
     def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2458,8 +2418,24 @@ class Tensor:
         """``cos`` in place: for all who hold this tensor."""
         ...
 
+    def cumulative_trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
+        """Integrals up to each point by the trapezoidal rule."""
+        ...
+
+    def dist(self, other: Any, p: builtins.float=2.0) -> Tensor:
+        """The norm of the difference."""
+        ...
+
     def div_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``div`` in place: for all who hold this tensor."""
+        ...
+
+    def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``dsplit`` names."""
+        ...
+
+    def equal(self, other: Any) -> builtins.bool:
+        """Whether another tensor has the same shape and the same elements."""
         ...
 
     def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2470,12 +2446,40 @@ class Tensor:
         """``exp`` in place: for all who hold this tensor."""
         ...
 
+    def fill_(self, value: builtins.float) -> Tensor:
+        """One value everywhere, for all who hold this tensor."""
+        ...
+
+    def fliplr(self) -> Tensor:
+        """Reversed along the second axis."""
+        ...
+
+    def flipud(self) -> Tensor:
+        """Reversed along the first axis."""
+        ...
+
     def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``floor`` in place: for all who hold this tensor."""
         ...
 
     def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``floor_divide`` in place: for all who hold this tensor."""
+        ...
+
+    def gather(self, dim: Any, index: Any) -> Tensor:
+        """``y[i][j] = x[index[i][j]][j]`` along ``dim`` 0, and so on: of the index's shape, which along other dims may be smaller.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[1, 2], [3, 4]]).gather(1, unigrad.tensor([[0, 0], [1, 0]])).tolist()
+    [[1, 1], [4, 3]]"""
+        ...
+
+    def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``hsplit`` names."""
+        ...
+
+    def is_floating_point(self) -> builtins.bool:
+        """Whether the dtype is one of floats."""
         ...
 
     def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2494,16 +2498,72 @@ class Tensor:
         """``masked_fill`` in place: for all who hold this tensor."""
         ...
 
+    def mm(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of matrices."""
+        ...
+
     def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``mul`` in place: for all who hold this tensor."""
+        ...
+
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool=False) -> Tensor:
+        """Indices along the last axis, drawn by weights: ``[.., num_samples]``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 3.0, 0.0]).multinomial(2, replacement=True).tolist()
+    [1, 1]"""
+        ...
+
+    def mv(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The matrix product of a matrix and a vector."""
+        ...
+
+    def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
+        """As `quantile`, of what is not NaN.
+
+    Several ``q`` give a first axis."""
         ...
 
     def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``neg`` in place: for all who hold this tensor."""
         ...
 
+    def new_empty(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+        """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+        ...
+
+    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """A tensor of this size with one value; of the same dtype and device unless they are given."""
+        ...
+
+    def new_ones(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+        """A tensor of this size, filled with 1; of the same dtype and device unless they are given."""
+        ...
+
+    def new_tensor(self, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """A tensor of data; of the same dtype and device unless they are given."""
+        ...
+
+    def new_zeros(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+        """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+        ...
+
+    def normal_(self, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
+        """Normally distributed numbers, for all who hold this tensor."""
+        ...
+
+    def positive(self) -> Tensor:
+        """The tensor itself."""
+        ...
+
     def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``pow`` in place: for all who hold this tensor."""
+        ...
+
+    def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
+        """The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
+
+    Several ``q`` give a first axis."""
         ...
 
     def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2526,6 +2586,10 @@ class Tensor:
         """``rsqrt`` in place: for all who hold this tensor."""
         ...
 
+    def scatter(self, dim: Any, index: Any, src: Tensor | None=None, *, value: builtins.float | None=None, reduce: builtins.bool | None=None) -> Tensor:
+        """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
+        ...
+
     def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``sigmoid`` in place: for all who hold this tensor."""
         ...
@@ -2546,12 +2610,32 @@ class Tensor:
         """``square`` in place: for all who hold this tensor."""
         ...
 
+    def std_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
+        """The standard deviation and the mean."""
+        ...
+
     def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``sub`` in place: for all who hold this tensor."""
         ...
 
     def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``tanh`` in place: for all who hold this tensor."""
+        ...
+
+    def tensordot(self, other: Any, dims: builtins.int=2, other_axes: Any=None, *, dim: Any=None) -> Tensor:
+        """Sums of products over axes: the last ``dims`` of one and the first of the other, or ``dims = (axes, other_axes)``.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).tensordot(unigrad.ones(3, 4), dims=1).shape
+    (2, 4)"""
+        ...
+
+    def trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
+        """The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``."""
+        ...
+
+    def trapz(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1) -> Tensor:
+        """``trapezoid`` by its older name."""
         ...
 
     def tril_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2566,116 +2650,32 @@ class Tensor:
         """``trunc`` in place: for all who hold this tensor."""
         ...
 
-    def fill_(self, value: builtins.float) -> Tensor:
-        """One value everywhere, for all who hold this tensor."""
-        ...
-
-    def zero_(self) -> Tensor:
-        """Zeros, for all who hold this tensor."""
-        ...
-
-    def normal_(self, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
-        """Normally distributed numbers, for all who hold this tensor."""
+    def type_as(self, other: Any) -> Tensor:
+        """In another tensor's dtype."""
         ...
 
     def uniform_(self, from_: builtins.float=0.0, to: builtins.float=1.0) -> Tensor:
         """Uniformly distributed numbers, for all who hold this tensor."""
         ...
 
-    def gather(self, dim: Any, index: Any) -> Tensor:
-        """``y[i][j] = x[index[i][j]][j]`` along ``dim`` 0, and so on: of the index's shape, which along other dims may be smaller.
-
-    >>> import unigrad
-    >>> unigrad.tensor([[1, 2], [3, 4]]).gather(1, unigrad.tensor([[0, 0], [1, 0]])).tolist()
-    [[1, 1], [4, 3]]"""
-        ...
-
-    def argwhere(self) -> Tensor:
-        """The indices of what is not 0: ``[n, ndim]``."""
-        ...
-
-    def std_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
-        """The standard deviation and the mean."""
-        ...
-
     def var_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
         """The variance and the mean."""
         ...
 
-    def allclose(self, other: Any, rtol: builtins.float=1e-05, atol: builtins.float=1e-08, equal_nan: builtins.bool=False) -> builtins.bool:
-        """Whether all elements are within tolerances of another tensor's.
-
-    >>> import unigrad
-    >>> unigrad.ones(2).allclose(unigrad.ones(2) + 1e-9)
-    True"""
-        ...
-
-    def equal(self, other: Any) -> builtins.bool:
-        """Whether another tensor has the same shape and the same elements."""
-        ...
-
-    def is_floating_point(self) -> builtins.bool:
-        """Whether the dtype is one of floats."""
-        ...
-
-    def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``hsplit`` names."""
-        ...
-
-    def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``vsplit`` names."""
-        ...
-
-    def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``dsplit`` names."""
-        ...
-
-    def fliplr(self) -> Tensor:
-        """Reversed along the second axis."""
-        ...
-
-    def flipud(self) -> Tensor:
-        """Reversed along the first axis."""
+    def vdot(self, other: Any) -> Tensor:
+        """The dot product of two vectors."""
         ...
 
     def view_as(self, other: Any) -> Tensor:
         """In another tensor's shape."""
         ...
 
-    def type_as(self, other: Any) -> Tensor:
-        """In another tensor's dtype."""
+    def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """``tensor_split`` along the axis that ``vsplit`` names."""
         ...
 
-    def new_zeros(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-        """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
-        ...
-
-    def new_ones(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-        """A tensor of this size, filled with 1; of the same dtype and device unless they are given."""
-        ...
-
-    def new_empty(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-        """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
-        ...
-
-    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-        """A tensor of this size with one value; of the same dtype and device unless they are given."""
-        ...
-
-    def new_tensor(self, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-        """A tensor of data; of the same dtype and device unless they are given."""
-        ...
-
-    def bernoulli(self) -> Tensor:
-        """0 or 1, 1 with the probability that each element is."""
-        ...
-
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool=False) -> Tensor:
-        """Indices along the last axis, drawn by weights: ``[.., num_samples]``.
-
-    >>> import unigrad
-    >>> unigrad.tensor([0.0, 3.0, 0.0]).multinomial(2, replacement=True).tolist()
-    [1, 1]"""
+    def zero_(self) -> Tensor:
+        """Zeros, for all who hold this tensor."""
         ...
     absolute = abs
     arccos = acos
