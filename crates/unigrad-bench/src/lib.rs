@@ -24,6 +24,7 @@ mod compare;
 mod file;
 mod host;
 mod kernels;
+mod large;
 mod line;
 mod measure;
 mod planning;

@@ -3,7 +3,7 @@
 
 use crate::{
     case::{Case, Workload},
-    host, kernels,
+    host, kernels, large,
     line::{Line, Report},
     planning,
     record::Work,
@@ -17,7 +17,7 @@ use unigrad_tensor::{ConvOptions, DType, Error, PoolOptions, Result, Tensor};
 /// Reports that are no workloads: single kernels, the host's part, planning.
 pub const SPECIAL: [&str; 3] = ["host", "kernels", "plan"];
 
-/// All workloads: W1 to W8 first, then scalar operations and a small network.
+/// All workloads: W1 to W8 first, then scalar operations, a small network, and large ones.
 pub fn all() -> Vec<Workload> {
     let mut all = Vec::new();
     for (group, name, dtype) in [("W1", "W1_matmul", DType::F32), ("W1b", "W1b_matmul_bf16", DType::BF16)] {
@@ -32,6 +32,7 @@ pub fn all() -> Vec<Workload> {
     all.push(Workload::new("W7", "W7_lstm", lstm));
     all.extend([1, 50].map(|count| Workload::new("W8", &format!("W8_adamw_{count}x"), move |device| adamw(device, count))));
     all.extend(small::all());
+    all.extend(large::all());
     all
 }
 

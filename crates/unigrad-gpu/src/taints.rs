@@ -7,8 +7,8 @@
 
 use crate::Range;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-use std::sync::Arc;
+use smallvec::{SmallVec, smallvec};
+use std::{collections::hash_map::Entry, sync::Arc};
 use unigrad_kernel::Flow;
 
 /// A launch that can fail, by number.
@@ -56,9 +56,12 @@ struct Taint {
 /// What several parts of memory depend on.
 type Lists = SmallVec<[Sources; 16]>;
 
+/// Of a buffer: mostly all of it depends on the same.
+type Parts = SmallVec<[Taint; 1]>;
+
 /// By buffer, what its bytes depend on.
 #[derive(Debug, Default)]
-pub(crate) struct Taints(FxHashMap<u64, Vec<Taint>>);
+pub(crate) struct Taints(FxHashMap<u64, Parts>);
 
 impl Taints {
     pub(crate) fn sources(&self, range: Range) -> Sources {
@@ -80,18 +83,26 @@ impl Taints {
         if start == end {
             return;
         }
-        if sources.is_empty() && !self.0.contains_key(&range.handle) {
-            return;
-        }
-        let taints = self.0.entry(range.handle).or_default();
-        // Mostly the whole of what is there is written anew.
-        match taints.as_mut_slice() {
-            [one] if one.start >= start && one.end <= end && !sources.is_empty() => {
-                *one = Taint { start, end, sources: Arc::clone(sources) };
+        let taints = match self.0.entry(range.handle) {
+            Entry::Vacant(none) => {
+                if !sources.is_empty() {
+                    none.insert(smallvec![Taint { start, end, sources: Arc::clone(sources) }]);
+                }
                 return;
             }
-            _ => {}
-        }
+            Entry::Occupied(some) => {
+                // Mostly the whole of what is there is written anew.
+                if some.get().iter().all(|one| one.start >= start && one.end <= end) {
+                    if sources.is_empty() {
+                        some.remove();
+                    } else {
+                        *some.into_mut() = smallvec![Taint { start, end, sources: Arc::clone(sources) }];
+                    }
+                    return;
+                }
+                some.into_mut()
+            }
+        };
         let old = std::mem::take(taints);
         for taint in old {
             if taint.start < start {
@@ -129,15 +140,25 @@ impl Taints {
 
     /// After all launches of a sequence, on a table of these ranges; `begun` are those that can report, in order.
     pub(crate) fn sequence(&mut self, outcome: &Outcome, table: &[Range], begun: &[LaunchId]) {
+        // Those that are made of the same launches, and of nothing else that may have failed, share one list: mostly all of a training step.
+        let mut alike: SmallVec<[(&[(usize, u32)], Sources); 4]> = SmallVec::new();
         // What was there before first: entries may share memory.
-        let of = |made: &MadeOf| {
+        let mut found: SmallVec<[Sources; 8]> = SmallVec::with_capacity(outcome.made_of.len());
+        for MadeOf { launches, before } in &outcome.made_of {
             let mut lists = Lists::new();
-            made.before.iter().filter_map(|entry| table.get(*entry)).for_each(|range| self.lists(*range, &mut lists));
+            before.iter().filter_map(|entry| table.get(*entry)).for_each(|range| self.lists(*range, &mut lists));
+            if let (true, Some((_, known))) = (lists.is_empty(), alike.iter().find(|(of, _)| *of == launches.as_slice())) {
+                found.push(Arc::clone(known));
+                continue;
+            }
             let own: SmallVec<[Source; 8]> =
-                made.launches.iter().filter_map(|(number, checks)| begun.get(*number).map(|id| (*id, *checks))).collect();
-            united(&lists, &own)
-        };
-        let found: SmallVec<[Sources; 8]> = outcome.made_of.iter().map(of).collect();
+                launches.iter().filter_map(|(number, checks)| begun.get(*number).map(|id| (*id, *checks))).collect();
+            let sources = united(&lists, &own);
+            if lists.is_empty() && alike.len() < alike.inline_size() {
+                alike.push((launches, Arc::clone(&sources)));
+            }
+            found.push(sources);
+        }
         for written in &outcome.written {
             let Some(entry) = table.get(written.entry) else { continue };
             if !matches!(written.parts.as_slice(), [part] if part.start == 0 && part.end >= entry.len) {
@@ -266,7 +287,7 @@ impl Outcome {
         };
         let entries = (0..n_entries).filter(|entry| written[*entry] && Some(*entry) != temporary);
         let written = entries.map(|entry| {
-            let taints = taints.0.get(&(entry as u64)).map(Vec::as_slice).unwrap_or_default();
+            let taints = taints.0.get(&(entry as u64)).map(SmallVec::as_slice).unwrap_or_default();
             Written { entry, parts: taints.iter().map(&mut part).collect() }
         });
         Outcome { written: written.collect(), made_of }

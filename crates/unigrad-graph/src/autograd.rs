@@ -18,14 +18,14 @@ use unigrad_scalar::Origin;
 #[track_caller]
 pub fn vjp(node: &Expr, dy: &Expr) -> Result<Vec<(Expr, Expr)>, Error> {
     check_seed(node, dy)?;
-    shares(node, dy, &|input| input.dtype().is_float()).map_err(begun_at(Origin::current()))
+    shares(node, dy, &|input| input.dtype().is_float()).map(Shares::into_vec).map_err(begun_at(Origin::current()))
 }
 
 /// As [`vjp`], for the inputs that are wanted.
-fn shares(node: &Expr, dy: &Expr, wants: &dyn Fn(&Expr) -> bool) -> Result<Vec<(Expr, Expr)>, Error> {
+fn shares(node: &Expr, dy: &Expr, wants: &dyn Fn(&Expr) -> bool) -> Result<Shares, Error> {
     // A gradient's nodes belong to the line whose op they differentiate.
     let _origin = node.origin().enter();
-    let mut vjp = Vjp { node, dy, inputs: node.inputs().clone(), wants, shares: Vec::new() };
+    let mut vjp = Vjp { node, dy, inputs: node.inputs().clone(), wants, shares: Shares::new() };
     if let Op::Part(_) = node.op()
         && let Some(parent) = vjp.inputs.first().cloned()
     {
@@ -44,6 +44,9 @@ fn is_leaf(op: &Op) -> bool {
     matches!(op, Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Variable(_) | Op::Invalid(_))
 }
 
+/// Inputs, and the gradients that are sent to them. Few ops have more than two.
+type Shares = SmallVec<[(Expr, Expr); 2]>;
+
 /// One node's share of the backward pass: what each op's rule fills in.
 pub(crate) struct Vjp<'a> {
     /// The node; its value, too.
@@ -53,7 +56,7 @@ pub(crate) struct Vjp<'a> {
     /// The node's inputs; for a part those of the node with several outputs.
     pub(crate) inputs: Inputs,
     wants: &'a dyn Fn(&Expr) -> bool,
-    shares: Vec<(Expr, Expr)>,
+    shares: Shares,
 }
 
 impl Vjp<'_> {
@@ -68,7 +71,7 @@ impl Vjp<'_> {
     }
 
     /// The shares, or the error of one of them.
-    fn made(self) -> Result<Vec<(Expr, Expr)>, Error> {
+    fn made(self) -> Result<Shares, Error> {
         for (_, share) in &self.shares {
             if let Some(error) = share.error() {
                 return Err((**error).clone());
@@ -121,10 +124,13 @@ struct Pending {
     arrived: Vec<Option<(Expr, Arrived)>>,
 }
 
+/// As many as gradients arrive at in a small model.
+const PENDING: usize = 64;
+
 impl Pending {
     /// Of nodes with ids up to `newest`.
     fn below(newest: NodeId) -> Pending {
-        Pending { ids: BinaryHeap::new(), place: NodeIndex::new(newest), arrived: Vec::new() }
+        Pending { ids: BinaryHeap::with_capacity(PENDING), place: NodeIndex::new(newest), arrived: Vec::with_capacity(PENDING) }
     }
 
     /// What has arrived at a node so far. Users have greater ids, so a node that has been taken gets no more.
@@ -177,7 +183,7 @@ impl Pending {
         }
         if let (Op::Loop(spec), Some((_, first))) = (node.op(), arrived.parts.first()) {
             let _origin = node.origin().enter();
-            let mut vjp = Vjp { node, dy: first, inputs: node.inputs().clone(), wants, shares: Vec::new() };
+            let mut vjp = Vjp { node, dy: first, inputs: node.inputs().clone(), wants, shares: Shares::new() };
             if vjp.inputs.is_empty() {
                 check(node)?;
             }
@@ -334,7 +340,7 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
     let begun_here = begun_at(Origin::current());
     let mut found: BTreeMap<VariableId, Expr> = BTreeMap::new();
     let mut pending = Pending::below(output.id());
-    let mut visited = Vec::new();
+    let mut visited = Vec::with_capacity(PENDING);
     if output.needs_grad() {
         pending.add(output.clone(), dy.clone());
     }

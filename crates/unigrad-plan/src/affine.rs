@@ -28,6 +28,10 @@ pub(crate) fn affine(ir: &Ir, view: Id, stops: &dyn Fn(Id) -> bool, coords: Coor
         match op {
             Op::Reshape => {
                 let linear = flatten(&coords, &node.shape);
+                // What is in memory needs no coordinates: its elements lie in the same order.
+                if stops(next(0)) {
+                    return Ok(Some((next(0), linear)));
+                }
                 coords = match unflatten(&linear, &ir.node(next(0)).shape, &sizes) {
                     Unflatten::Coords(coords) => coords,
                     Unflatten::Split { axis, inner } => return Err(Stop::Split { axis, inner }),

@@ -18,6 +18,8 @@ pub(crate) struct Builder {
     pub(crate) elements: FxHashMap<Id, Vec<Id>>,
     barriers: u32,
     limits: Limits,
+    /// The node of the capture that is being taken apart.
+    pub(crate) recorded: NodeId,
 }
 
 /// What is to be computed.
@@ -40,6 +42,7 @@ pub(crate) fn build(capture: &Capture, limits: Limits) -> Result<Built, String> 
     let mut builder = Builder::new(limits);
     for (i, node) in capture.nodes.iter().enumerate() {
         let expr = &node.expr;
+        builder.recorded = expr.id();
         let id = match node.role {
             Role::External(input) => builder.leaf(expr, IrOp::External(input)),
             Role::Scalar(slot) => builder.leaf(expr, IrOp::Scalar(slot)),
@@ -64,7 +67,7 @@ pub(crate) fn build(capture: &Capture, limits: Limits) -> Result<Built, String> 
 impl Builder {
     pub(crate) fn new(limits: Limits) -> Builder {
         let (id_of, results, elements) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-        Builder { ir: Ir::default(), id_of, results, elements, barriers: 0, limits }
+        Builder { ir: Ir::default(), id_of, results, elements, barriers: 0, limits, recorded: 0 }
     }
 
     fn leaf(&mut self, expr: &Expr, op: IrOp) -> Id {
@@ -73,7 +76,8 @@ impl Builder {
 
     fn add(&mut self, expr: &Expr, op: IrOp, inputs: SmallVec<[Id; 3]>) -> Id {
         let dtype = float8::held(expr.dtype());
-        self.ir.add(IrNode { op, inputs, shape: expr.shape().clone(), dtype, origin: expr.origin() })
+        let (shape, origin, recorded) = (expr.shape().clone(), expr.origin(), self.recorded);
+        self.ir.add(IrNode { op, inputs, shape, dtype, origin, recorded })
     }
 
     /// The op as it is recorded.

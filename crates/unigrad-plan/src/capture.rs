@@ -142,6 +142,9 @@ impl Room {
     }
 }
 
+/// As deep as a small model's graph is.
+const DEPTH: usize = 64;
+
 /// A walk under way.
 struct Walk {
     capture: Capture,
@@ -172,7 +175,7 @@ impl Capture {
         };
         let newest = targets.iter().map(Expr::id).max().unwrap_or(0); // DEFAULT: without targets there is nothing to walk
         let position = NodeIndex::new(newest);
-        let mut walk = Walk { capture, position, stack: Vec::new(), has_names: false };
+        let mut walk = Walk { capture, position, stack: Vec::with_capacity(DEPTH), has_names: false };
         for target in targets {
             walk.all_below(resolve(target))?;
             if walk.capture.busy.is_some() {
@@ -277,6 +280,14 @@ impl Capture {
     pub(crate) fn inputs(&self, node: usize) -> &[u32] {
         let begin = if node == 0 { 0 } else { self.nodes[node - 1].end };
         &self.inputs[begin as usize..self.nodes[node].end as usize]
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.externals.clear();
+        // Users come after their inputs: the last ones take what only they hold with them.
+        std::mem::take(&mut self.nodes).into_iter().for_each(|node| node.expr.let_go());
     }
 }
 

@@ -213,7 +213,7 @@ fn all_in_range(ir: &mut Ir, checks: &[Check]) -> Option<Id> {
     for check in checks {
         let index = ir.node(check.index).clone();
         let add = |ir: &mut Ir, op: Op, inputs: SmallVec<[Id; 3]>, shape: Shape, dtype: DType| {
-            ir.add(IrNode { op: IrOp::Op(op), inputs, shape, dtype, origin: index.origin })
+            ir.add(IrNode { op: IrOp::Op(op), inputs, shape, dtype, ..index.clone() })
         };
         let end =
             |ir: &mut Ir, value: i64| add(ir, Op::Const(Literal::int(DType::I64, value)), SmallVec::new(), index.shape.clone(), DType::I64);
@@ -244,8 +244,6 @@ fn both(ir: &mut Ir, a: Id, b: Id) -> Id {
 
 fn choose(ir: &mut Ir, condition: Id, yes: Id, no: Id) -> Id {
     let node = ir.node(yes).clone();
-    let origin = node.origin;
-    let condition =
-        ir.add(IrNode { op: IrOp::Op(Op::Expand), inputs: smallvec![condition], shape: node.shape.clone(), dtype: DType::Bool, origin });
+    let condition = ir.add(IrNode { op: IrOp::Op(Op::Expand), inputs: smallvec![condition], dtype: DType::Bool, ..node.clone() });
     ir.add(IrNode { op: IrOp::Op(Op::Where), inputs: smallvec![condition, yes, no], ..node })
 }

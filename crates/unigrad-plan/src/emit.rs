@@ -331,11 +331,14 @@ impl<'a> Emitter<'a> {
     }
 
     fn load(&mut self, node: Id, coords: &Coords, mask: Option<Value>) -> Value {
-        let n = self.task.ir.node(node);
-        let (linear, dtype) = (flatten(coords, &n.shape), n.dtype);
+        self.load_at(node, &flatten(coords, &self.task.ir.node(node).shape), mask)
+    }
+
+    /// The element of a node in memory at its place in row-major order.
+    fn load_at(&mut self, node: Id, linear: &Idx, mask: Option<Value>) -> Value {
         let arg = self.arg(node);
-        let index = self.index(&linear);
-        self.inst(InstOp::Load { arg, index, mask }, dtype)
+        let index = self.index(linear);
+        self.inst(InstOp::Load { arg, index, mask }, self.task.ir.node(node).dtype)
     }
 
     /// A node's value: loaded if it is in memory, or computed already; otherwise who asks for it waits.
@@ -404,6 +407,10 @@ impl<'a> Emitter<'a> {
             }
             Op::Reshape => {
                 let linear = flatten(coords, &n.shape);
+                if self.is_loaded(input(0)) {
+                    // Its elements lie in the same order: it needs no coordinates.
+                    return Ok(self.load_at(input(0), &linear, mask));
+                }
                 let coords = self.unflatten(&linear, shape_of(0))?;
                 self.pull(input(0), &coords, mask)?
             }

@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
-use unigrad_graph::{BinaryOp, DType, Format, Literal, Op, Origin, Shape, UnaryOp, numel};
+use unigrad_graph::{BinaryOp, DType, Format, Literal, NodeId, Op, Origin, Shape, UnaryOp, numel};
 
 /// A node by position.
 pub(crate) type Id = u32;
@@ -31,6 +31,8 @@ pub(crate) struct IrNode {
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
     pub(crate) origin: Origin,
+    /// When the user recorded it, or what it is a part of: by the graph's node.
+    pub(crate) recorded: NodeId,
 }
 
 /// What fusion may do with a node.
@@ -89,6 +91,8 @@ impl Ir {
         while let Some(id) = at {
             let same = self.node(id);
             if same.op == node.op && same.inputs == node.inputs && same.shape == node.shape && same.dtype == node.dtype {
+                let first = &mut self.nodes[id as usize].recorded;
+                *first = node.recorded.min(*first);
                 return id;
             }
             at = self.before.get(&id).copied();

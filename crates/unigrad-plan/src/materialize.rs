@@ -1,8 +1,8 @@
 //! What is worth storing: the first half of [`crate::fuse`].
 //!
 //! In: the compiler's graph. Out: the nodes that may be stored; every other one is computed wherever it is read.
-//! Always: outputs, heavy kernels and what they read (but for the prologues of products), reductions, updates of what is in memory, and expensive values with several readers; no
-//! tree between them is deeper, larger, or reads more buffers and scalars than a kernel can take. Never: decides what shares a kernel.
+//! Always: outputs, heavy kernels and what they read (but for the prologues of products), reductions, updates of what is in memory, and expensive values with several readers (where
+//! such a value is one of a half type made wider, the half one); no tree between them is deeper, larger, or reads more buffers and scalars than a kernel can take. Never: decides what shares a kernel.
 
 use crate::emit::map_cost;
 use crate::fuse::{Fusion, reads_through_views, view_base};
@@ -39,6 +39,11 @@ impl Tree {
     }
 }
 
+/// Whether to compute a value again takes no more than to read it.
+fn is_cheap(tree: &Tree) -> bool {
+    tree.cost <= 3 && tree.loads <= 1
+}
+
 fn unite(into: &mut Members, from: &[u32]) {
     for member in from {
         if let Err(at) = into.binary_search(member) {
@@ -63,7 +68,13 @@ impl Fusion<'_> {
         let mut trees: Vec<Tree> = Vec::with_capacity(n);
         for id in 0..n as Id {
             self.keep_apart(id, &mut trees)?;
-            let tree = self.tree(id, &mut trees);
+            let mut tree = self.tree(id, &mut trees);
+            if let Some(narrow) = self.widened(id, &tree, &readers) {
+                // The narrow value takes half the memory, and to widen it costs nothing.
+                self.marked.insert(narrow);
+                trees[narrow as usize] = Tree::stored(narrow);
+                tree = self.tree(id, &mut trees);
+            }
             if self.ir.kind(id) != Kind::External && (self.marked.contains(&id) || self.is_stored(id, enabled, &tree, &trees, &readers)) {
                 self.marked.insert(id);
                 trees.push(Tree::stored(id));
@@ -183,16 +194,32 @@ impl Fusion<'_> {
                 matches!(self.ir.node(*user).op, IrOp::Op(Op::Expand | Op::Window { .. })) && self.ir.numel(*user) > self.ir.numel(id)
             })
         };
-        let cheap = tree.cost <= 3 && tree.loads <= 1;
         self.outputs.contains(&id)
             || matches!(kind, Kind::Heavy | Kind::Reduce)
             || tree.depth > MAX_DEPTH
             || tree.size > MAX_SIZE
             || self.writes_inputs_apart(id)
-            || (is_value && readers[id as usize] >= 2 && !cheap)
+            || (is_value && readers[id as usize] >= 2 && !is_cheap(tree))
             || (is_value && tree.cost >= 12 && spread())
             || (!enabled && (kind == Kind::Map || !matches!(node.op, IrOp::Op(Op::Const(_)))) && !matches!(node.op, IrOp::Scalar(_)))
             || self.is_update_in_memory(id, trees)
+    }
+
+    /// The value of a half type that the node is made wider from, if the node would be stored for its readers alone.
+    fn widened(&self, id: Id, tree: &Tree, readers: &[usize]) -> Option<Id> {
+        let node = self.ir.node(id);
+        let is_cast = node.op == IrOp::Op(Op::Cast) && node.dtype.is_float();
+        if !is_cast || readers[id as usize] < 2 || is_cheap(tree) || self.outputs.contains(&id) {
+            return None;
+        }
+        let n = self.ir.numel(id);
+        let mut narrow = node.inputs[0];
+        while self.ir.kind(narrow) == Kind::View && self.ir.node(narrow).inputs.len() == 1 && self.ir.numel(narrow) == n {
+            narrow = self.ir.node(narrow).inputs[0];
+        }
+        let below = self.ir.node(narrow);
+        let is_value = self.ir.kind(narrow) == Kind::Map && !below.inputs.is_empty() && self.ir.numel(narrow) == n;
+        (is_value && below.dtype.is_float() && below.dtype.size() < node.dtype.size()).then_some(narrow)
     }
 
     /// An update is written where it belongs, so that only its own elements are touched. What puts something that is there already into a

@@ -73,9 +73,15 @@ impl Builder {
     /// What the steps gave, along a new axis 0.
     fn sequence(&mut self, spec: &Loop, i: usize, elements: &[Id]) -> Result<Id, String> {
         let of = spec.given_type(i).ok_or("a scan gives a sequence of no type")?;
-        let origin = unigrad_graph::Origin::current();
-        let whole =
-            |op: Op, inputs: SmallVec<[Id; 3]>| IrNode { op: IrOp::Op(op), inputs, shape: of.shape().clone(), dtype: of.dtype(), origin };
+        let (origin, recorded) = (unigrad_graph::Origin::current(), self.recorded);
+        let whole = |op: Op, inputs: SmallVec<[Id; 3]>| IrNode {
+            op: IrOp::Op(op),
+            inputs,
+            shape: of.shape().clone(),
+            dtype: of.dtype(),
+            origin,
+            recorded,
+        };
         if elements.is_empty() {
             return Ok(self.ir.add(whole(Op::Const(Literal::zero(of.dtype())), SmallVec::new())));
         }

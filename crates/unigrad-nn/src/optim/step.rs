@@ -152,7 +152,8 @@ impl<R: Rule> Optimizer<R> {
                 finite => finite.reshape([0usize; 0]),
             });
             let assign = |old: &Tensor, new: &Tensor| finite.as_ref().map_or_else(|| old.assign(new), |finite| old.assign_if(new, finite));
-            let mut changed = Vec::new();
+            let n_state = self.state.iter().map(Vec::len).sum::<usize>();
+            let mut changed = Vec::with_capacity(self.counters.len() + self.state.len() + n_state);
             let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
             for (counter, step) in self.counters.iter().zip(&steps) {
                 assign(counter, step)?;

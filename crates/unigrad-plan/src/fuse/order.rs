@@ -5,6 +5,7 @@
 use super::{Fused, Fusion};
 use crate::ir::{Id, IrOp};
 use rustc_hash::FxHashSet;
+use unigrad_graph::NodeId;
 
 impl Fusion<'_> {
     /// Launch order, and what is stored in the end.
@@ -19,15 +20,21 @@ impl Fusion<'_> {
             }
         }
         stored.extend(self.outputs.iter().copied());
-        // Order: a cluster comes when all it reads is there; among those, the one whose last node was recorded first.
+        // Order: a cluster comes when all it reads is there; among those, the one whose last node was recorded first. So the gradients of a layer are
+        // done, and what they read is free, before those of the layer below.
         let alive: Vec<usize> = (0..self.clusters.len()).filter(|i| self.clusters[*i].is_some()).collect();
         let mut waits = vec![0; self.clusters.len()];
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.clusters.len()];
         let mut ready = std::collections::BinaryHeap::new();
         // A kernel of its own keeps its rank, whatever its epilogue computes.
-        let rank = |fusion: &Self, index: usize| match fusion.alive(index)?.heavy {
-            Some(heavy) => Ok(heavy),
-            None => fusion.last_node(index),
+        let rank = |fusion: &Self, index: usize| -> Result<(NodeId, Id), String> {
+            let cluster = fusion.alive(index)?;
+            if let Some(heavy) = cluster.heavy {
+                return Ok((fusion.ir.node(heavy).recorded, heavy));
+            }
+            let recorded = cluster.roots.iter().map(|(root, _)| fusion.ir.node(*root).recorded).max();
+            let recorded = recorded.ok_or_else(|| fusion.of_cluster(cluster, "it has no root"))?;
+            Ok((recorded, fusion.last_node(index)?))
         };
         for index in &alive {
             for producer in self.producers(*index)?.into_iter().filter(|producer| producer != index) {

@@ -37,6 +37,9 @@ thread_local! {
     static DEFERRED: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Assignments of a small model's step.
+const DEFERRED_ROOM: usize = 32;
+
 /// Switches fusion for evaluations on this thread: off, every op is a launch of its own. For tests; returns the setting before.
 pub fn set_fusion(enabled: bool) -> bool {
     FUSION.with(|fusion| fusion.replace(enabled))
@@ -388,7 +391,13 @@ pub fn download_async<T: Send + 'static>(
 
 /// The tensor is computed with the next evaluation on this thread.
 pub(crate) fn defer(handle: Handle) {
-    DEFERRED.with(|all| all.borrow_mut().push(handle));
+    DEFERRED.with(|all| {
+        let mut all = all.borrow_mut();
+        if all.capacity() == 0 {
+            all.reserve(DEFERRED_ROOM);
+        }
+        all.push(handle);
+    });
 }
 
 /// Undoes what this thread has assigned since its last evaluation if its value `is_lost`, and forgets others that are to be computed with the next one and
