@@ -446,24 +446,33 @@ fn gradients_match_finite_differences() {
     }
 }
 
-/// `cargo test --release -p unigrad-cpu attention::tests::speed -- --ignored --nocapture`
+/// `cargo test --release -p unigrad-cpu attention::tests::speed -- --ignored --nocapture`, with `ONLY="k 64"` for some of them.
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
     let mut rng = Rng(1);
-    let most = std::env::var("ONLY").ok().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX);
-    for (batch, heads, kv_heads, q_len, k_len, dim, dtype) in [
-        (8, 6, 6, 256, 256, 64, DType::F32),
-        (8, 6, 6, 256, 256, 64, DType::BF16),
-        (1, 8, 8, 2048, 2048, 64, DType::F32),
-        (1, 32, 8, 1, 4096, 128, DType::F32),
-        (1, 32, 8, 1, 4096, 128, DType::BF16),
-    ]
-    .into_iter()
-    .take(most)
-    {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    for (batch, heads, kv_heads, q_len, k_len, dim, dtype, causal) in [
+        // A GPT of 64 and of 256 wide.
+        (16, 4, 4, 64, 64, 16, DType::F32, true),
+        (16, 4, 4, 64, 64, 16, DType::F32, false),
+        (16, 4, 4, 64, 64, 64, DType::F32, true),
+        (16, 4, 4, 64, 64, 64, DType::F32, false),
+        (16, 4, 4, 64, 64, 64, DType::BF16, true),
+        (8, 6, 6, 256, 256, 64, DType::F32, true),
+        (8, 6, 6, 256, 256, 64, DType::BF16, true),
+        (1, 8, 8, 2048, 2048, 64, DType::F32, true),
+        (1, 32, 8, 1, 4096, 128, DType::F32, true),
+        (1, 32, 8, 1, 4096, 128, DType::BF16, true),
+    ] {
+        let causality = if causal { "causal" } else { "all" };
+        let name = format!("{batch}x{heads}/{kv_heads} q {q_len} k {k_len} d {dim} {dtype} {causality}");
+        if !name.contains(&only) {
+            continue;
+        }
         let sizes = Sizes { batch, heads, kv_heads, q_len, k_len, qk_dim: dim, v_dim: dim };
         let mut s = setup(&mut rng, &sizes, dtype, true);
+        s.grad.forward.spec.causal = causal;
         for threads in [1, crate::threads::threads()] {
             let mut times = [0.0; 2];
             for (backward, time) in times.iter_mut().enumerate() {
@@ -482,13 +491,13 @@ fn speed() {
                 if threads == 1 && cpu > 0.0 {
                     best = best.min((thread_seconds() - cpu) / f64::from(runs));
                 }
-                *time = best * 1e3;
+                *time = best * 1e6;
             }
             let kv = 2 * batch * kv_heads * k_len * dim * dtype.size();
             println!(
-                "{batch}x{heads}/{kv_heads} q {q_len} k {k_len} d {dim} {dtype} {threads} threads: forward {:.3} ms ({:.1} GB/s of keys and values), backward {:.3} ms",
+                "{name} {threads} threads: forward {:.1} us ({:.1} GB/s of keys and values), backward {:.1} us",
                 times[0],
-                kv as f64 / times[0] / 1e6,
+                kv as f64 / times[0] / 1e3,
                 times[1],
             );
         }

@@ -548,6 +548,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
                                 let offset = batch.offset(block.item) + rows.offset(is.start) + js.start as i64;
                                 (self.args[2].ptr.cast::<T>().wrapping_offset(offset as isize), ld)
                             }
+                            // Row after row without a gap: an epilogue takes several at once, where they lie.
+                            (Output::Epilogue { .. }, _) => (scratch.get::<T>(Purpose::Sums, mb * nb), js.len()),
                             _ => (scratch.get::<T>(Purpose::Sums, mb * nb), nb),
                         },
                     };

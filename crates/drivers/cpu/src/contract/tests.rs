@@ -1,5 +1,6 @@
 //! Contractions against a naive oracle, on every tier and thread count.
 
+mod epilogue;
 mod exhaustive;
 
 use super::CompiledContract;

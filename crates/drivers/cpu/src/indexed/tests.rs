@@ -470,3 +470,28 @@ fn speed_of_pools() {
         }
     }
 }
+
+/// `cargo test --release -p unigrad-cpu speed_of_scatters -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_scatters() {
+    let mut random = Rng(7);
+    for (n, vocabulary, width) in [(1024, 65, 64), (3904, 65, 64), (3904, 65, 256), (3904, 50000, 64), (65536, 65, 1)] {
+        for dtype in [DType::F32, DType::BF16] {
+            let kernel = unigrad_kernel::testing::scatter::rows(dtype, ScatterMode::Add, n, vocabulary, width);
+            let args = Kernel::Scatter(kernel.clone()).args();
+            let mut memory: Vec<Memory> = args.iter().map(|arg| random.values(arg.dtype, arg.len)).collect();
+            for (memory, arg) in memory.iter_mut().zip(&args).filter(|(_, arg)| arg.dtype.is_int()) {
+                (0..arg.len).for_each(|i| memory.set(i, Literal::int(arg.dtype, random.below(vocabulary) as i64)));
+            }
+            let bufs: Vec<Buf> = memory.iter_mut().map(Memory::buf).collect();
+            let times = (0..300).map(|_| {
+                let start = std::time::Instant::now();
+                // SAFETY: the buffers are those of the kernel.
+                unsafe { scatter(&kernel, &bufs) }.unwrap();
+                start.elapsed()
+            });
+            println!("{n} rows of {width} into {vocabulary}, {dtype}: {:?}", times.min().unwrap());
+        }
+    }
+}

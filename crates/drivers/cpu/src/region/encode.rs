@@ -171,7 +171,9 @@ impl Compiler<'_> {
                 let strides: Vec<i64> = (0..region.axes.len()).map(|a| i64::from(a == *axis as usize)).collect();
                 let (p, r) = strides.split_at(par.len());
                 let d = self.slot(segment, 8, lanes);
-                self.push(segment, MicroOp::Index { d, par: View::new(par, p), red: View::new(red, r) });
+                let par = View::new(par, p);
+                let stays = self.may_stay(segment, &par);
+                self.push(segment, MicroOp::Index { d, par, red: View::new(red, r), stays });
                 d
             }
             InstOp::Acc => {
@@ -187,8 +189,11 @@ impl Compiler<'_> {
                 let d = self.slot(segment, Ty::of(dtype).size(), lanes);
                 let first_store = region.insts.iter().position(|i| matches!(&i.op, InstOp::Store { arg: a, .. } if a == arg));
                 let in_place = lanes && convert::same_bytes(dtype) && first_store.is_none_or(|store| self.last_use[at] <= store);
+                // Nothing that is written meanwhile, or that depends on a lane.
+                let fixed = mask.is_none() && access.dynamic.is_empty() && first_store.is_none();
                 let load = Load {
                     d,
+                    stays: fixed && self.may_stay(segment, &access.par),
                     at: access,
                     mask,
                     load: convert::load(dtype, tier),
@@ -312,6 +317,13 @@ impl Compiler<'_> {
             }
             InstOp::Reduce(..) | InstOp::ArgReduce(..) => return Err(format!("region {}: reduction out of place", region.name)),
         }))
+    }
+
+    /// Whether a product's tile may have rows that are all the same here.
+    fn may_stay(&self, segment: Segment, par: &View) -> bool {
+        let of_product = self.out.acc_size > 0 || self.region.insts.iter().any(|inst| matches!(inst.op, InstOp::Acc));
+        let outer = par.axes().split_last().map_or(&[][..], |(_, outer)| outer);
+        segment == Segment::Row(0) && of_product && outer.iter().any(|(_, stride)| *stride == 0)
     }
 
     /// Makes the place of a reduction's result, which row segments may use from its depth on.
@@ -447,6 +459,14 @@ impl Compiler<'_> {
                 shared.iter().for_each(|slot| local[*slot as usize] = false);
             }
         }
+        let mut stays = vec![false; n];
+        for step in segments_of(&self.out).into_iter().flatten() {
+            match step {
+                MicroOp::Load(load) => stays[load.d as usize] |= load.stays,
+                MicroOp::Index { d, stays: true, .. } => stays[*d as usize] = true,
+                _ => {}
+            }
+        }
         let (row_len, block) = (self.out.row_len, self.out.block);
         let kept_apart = self.out.lanes == Lanes::Elements;
         let bytes = |info: &super::program::SlotInfo| match (info.kept && kept_apart, info.lanes) {
@@ -458,7 +478,7 @@ impl Compiler<'_> {
         let mut top = 0;
         for slot in 0..n {
             let info = &mut slots[slot];
-            local[slot] &= info.lanes && !info.kept && info.home != Home::Uniform && first[slot].is_some();
+            local[slot] &= info.lanes && !info.kept && info.home != Home::Uniform && first[slot].is_some() && !stays[slot];
             if !local[slot] {
                 if info.lanes || info.kept {
                     top = usize::next_multiple_of(top, 64);

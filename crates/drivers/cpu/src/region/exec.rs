@@ -5,21 +5,32 @@
 //! touch memory of the launch.
 //! Never: allocates in the steady state: scratch memory belongs to the thread and grows once.
 
+use super::Tile;
 use super::block::Block;
 use super::encode::lane_bits;
 use super::kernels::{self, Ty};
 use super::lanes::Lanes;
 use super::philox;
 use super::program::{Access, Accumulator, BlockProgram, Home, Load, MicroOp, Outer, PAD, Reduction, Store, Summand};
+use super::walk::{self, Walk};
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
 use unigrad_scalar::Literal;
 
-/// A tile of finished sums for `Acc`: element `(r, c)` at `r * ld + c`.
+/// Finished sums for `Acc`: element `(r, c)` of a block at `r * ld + c`.
 #[derive(Clone, Copy)]
 pub(super) struct AccTile {
     pub(super) ptr: *const u8,
     pub(super) ld: usize,
+    /// Elements that may be read from `ptr` on.
+    pub(super) room: usize,
+}
+
+/// A block of a tile: its sums, and its first row in the tile.
+#[derive(Clone, Copy)]
+pub(super) struct TilePart {
+    pub(super) acc: AccTile,
+    pub(super) row: usize,
 }
 
 /// Memory of one thread for one launch, 64-byte aligned.
@@ -28,6 +39,8 @@ struct BlockMemory {
     lines: Vec<Line>,
     ptrs: Vec<*mut u8>,
     offsets: Vec<i64>,
+    /// Of the tile that runs, by step: where what it reads or writes lies, if that is a walk.
+    walks: Vec<Option<Walk>>,
 }
 
 #[derive(Clone, Copy)]
@@ -199,14 +212,28 @@ impl<'a> Frame<'a> {
         unsafe { self.segment(&program.row[segment], self.row_block(row, n), None) }
     }
 
+    /// Finds where a tile's points lie. Its blocks come next, from its first row on.
+    pub(super) fn begin_tile(&mut self, tile: Tile) {
+        let Tile { start, pitch, rows, cols } = tile;
+        let view = |step: &MicroOp| match step {
+            MicroOp::Load(load) => Walk::new(&load.at.par, start, pitch, rows, cols),
+            MicroOp::Store(store) | MicroOp::Direct(store) => Walk::new(&store.at.par, start, pitch, rows, cols),
+            MicroOp::Index { par, .. } => Walk::new(par, start, pitch, rows, cols),
+            _ => None,
+        };
+        let walks = &mut self.scratch.walks;
+        walks.clear();
+        walks.extend(self.program.row[0].iter().map(view));
+    }
+
     /// Runs part of a map's domain with an accumulator tile.
     ///
     /// # Safety
-    /// As for `rows`; `acc` covers the block, from its first point on.
-    pub(super) unsafe fn tile(&mut self, block: Block, acc: AccTile) -> Result<(), Fault> {
+    /// As for `rows`; `begin_tile` was for the tile that the block is of, and the part's sums cover the block.
+    pub(super) unsafe fn tile(&mut self, block: Block, part: TilePart) -> Result<(), Fault> {
         let program = self.program;
         // SAFETY: passed on.
-        unsafe { self.segment(&program.row[0], block, Some(acc)) }
+        unsafe { self.segment(&program.row[0], block, Some(part)) }
     }
 
     /// Runs a pass over reduce points `range` and accumulates.
@@ -398,19 +425,22 @@ impl<'a> Frame<'a> {
     ///
     /// # Safety
     /// The block lies in the domain, and what the steps write is this thread's.
-    unsafe fn segment(&mut self, steps: &[MicroOp], block: Block, acc: Option<AccTile>) -> Result<(), Fault> {
+    unsafe fn segment(&mut self, steps: &[MicroOp], block: Block, part: Option<TilePart>) -> Result<(), Fault> {
         let n = block.n();
         let (padded, of_operation) = (block.padded(), block.of_operation());
         // Memory of the launch may be read and written directly only if no padding lane reaches beyond it.
-        let exact = n == padded && block.is_in_order();
+        let exact = n == padded && (part.is_some() || block.is_in_order());
         if block.is_of_one_row() {
             for &(slot, offset, size) in &self.program.kept {
                 let base = self.scratch.lines.as_mut_ptr().cast::<u8>();
                 self.scratch.ptrs[slot as usize] = base.wrapping_add(offset + block.k * size);
             }
         }
-        for step in steps {
+        for (at, step) in steps.iter().enumerate() {
+            let walk = part.and_then(|part| Some(self.scratch.walks[at]?.from(part.row)));
             match step {
+                // The same in every row of the tile: it is there since the first block, which had as many rows or more.
+                step if part.is_some_and(|part| part.row > 0) && walk.is_some_and(|walk| walk.row == 0) && self.stays(step) => {}
                 // SAFETY: slots have room for the padded block.
                 MicroOp::Op { f, d, a, b, c } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), of_operation) },
                 // SAFETY: slots have room for the padded block, and a result has its own.
@@ -440,18 +470,19 @@ impl<'a> Frame<'a> {
                     // SAFETY: as above.
                     unsafe { self.ptr(*d).cast::<u64>().write_unaligned(bits) };
                 }
-                MicroOp::Index { d, par, red } => {
+                MicroOp::Index { d, par, red, .. } => {
                     let d = self.ptr(*d).cast::<i64>();
-                    block.runs(par, red, |lane, len, offset, stride| {
+                    walk::runs(walk, block, par, red, |lane, len, offset, stride| {
                         // SAFETY: lanes of the block.
                         let lanes = unsafe { std::slice::from_raw_parts_mut(d.add(lane), len) };
                         lanes.iter_mut().enumerate().for_each(|(i, d)| *d = offset + i as i64 * stride);
                     });
                 }
                 MicroOp::Acc { d, size } => {
-                    let acc = acc.ok_or(Fault::Internal("a region without the sums that it takes up"))?;
+                    let acc = part.ok_or(Fault::Internal("a region without the sums that it takes up"))?.acc;
                     let slot = *d as usize;
-                    if exact {
+                    // Where they lie, if they lie together; what is read beyond them has no use.
+                    if (block.rows == 1 || acc.ld == block.cols) && padded <= acc.room {
                         self.scratch.ptrs[slot] = acc.ptr.cast_mut();
                         continue;
                     }
@@ -466,13 +497,14 @@ impl<'a> Frame<'a> {
                     }
                 }
                 // SAFETY: passed on.
-                MicroOp::Load(load) => unsafe { self.load(load, block, exact) },
+                MicroOp::Load(load) => unsafe { self.load(load, block, exact, walk) },
                 MicroOp::Direct(store) => {
-                    let ptr = if exact && !self.stream && !self.is_shared(store.at.arg) { self.contiguous(&store.at, block) } else { None };
+                    let ptr =
+                        if exact && !self.stream && !self.is_shared(store.at.arg) { self.contiguous(&store.at, block, walk) } else { None };
                     self.scratch.ptrs[store.s as usize] = ptr.unwrap_or_else(|| self.home(store.s));
                 }
                 // SAFETY: passed on.
-                MicroOp::Store(store) => unsafe { self.store(store, block) },
+                MicroOp::Store(store) => unsafe { self.store(store, block, walk) },
                 MicroOp::Bounded { d, index, size, from_end } => {
                     // SAFETY: lanes of the block.
                     let (d, index) = unsafe {
@@ -504,12 +536,21 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
+    /// Whether a tile's blocks may share the step's lanes, where its rows are all the same.
+    fn stays(&self, step: &MicroOp) -> bool {
+        match step {
+            MicroOp::Load(load) => load.stays && !self.is_shared(load.at.arg),
+            MicroOp::Index { stays, .. } => *stays,
+            _ => false,
+        }
+    }
+
     /// Where the block lies in its argument, if that is one contiguous run.
-    fn contiguous(&self, at: &Access, block: Block) -> Option<*mut u8> {
+    fn contiguous(&self, at: &Access, block: Block, walk: Option<Walk>) -> Option<*mut u8> {
         if !at.dynamic.is_empty() {
             return None;
         }
-        let (offset, stride) = block.one_run(&at.par, &at.red)?;
+        let (offset, stride) = walk::one_run(walk, block, &at.par, &at.red)?;
         let ptr = self.args[at.arg as usize].ptr;
         (stride == 1).then(|| ptr.wrapping_offset((at.offset + offset) as isize * at.size as isize))
     }
@@ -518,9 +559,9 @@ impl<'a> Frame<'a> {
     ///
     /// # Safety
     /// The dynamic parts are evaluated.
-    unsafe fn offsets(&mut self, at: &Access, block: Block) -> *mut i64 {
+    unsafe fn offsets(&mut self, at: &Access, block: Block, walk: Option<Walk>) -> *mut i64 {
         let offsets = self.scratch.offsets.as_mut_slice();
-        block.runs(&at.par, &at.red, |lane, len, offset, stride| {
+        walk::runs(walk, block, &at.par, &at.red, |lane, len, offset, stride| {
             let run = &mut offsets[lane..lane + len];
             run.iter_mut().enumerate().for_each(|(i, at_lane)| *at_lane = at.offset + offset + i as i64 * stride);
         });
@@ -538,7 +579,7 @@ impl<'a> Frame<'a> {
 
     /// # Safety
     /// As for `segment`.
-    unsafe fn load(&mut self, load: &Load, block: Block, exact: bool) {
+    unsafe fn load(&mut self, load: &Load, block: Block, exact: bool, walk: Option<Walk>) {
         let mut mask: *const u8 = std::ptr::null();
         if let Some(slot) = load.mask {
             mask = self.ptr(slot);
@@ -559,7 +600,7 @@ impl<'a> Frame<'a> {
         }
         if load.in_place {
             let usable = exact && mask.is_null() && !self.is_shared(load.at.arg);
-            if let Some(ptr) = if usable { self.contiguous(&load.at, block) } else { None } {
+            if let Some(ptr) = if usable { self.contiguous(&load.at, block, walk) } else { None } {
                 self.scratch.ptrs[load.d as usize] = ptr;
                 return;
             }
@@ -568,12 +609,12 @@ impl<'a> Frame<'a> {
         // SAFETY: every element of an unmasked lane is in bounds; slots have room for the block.
         unsafe {
             if load.at.dynamic.is_empty() && mask.is_null() {
-                block.runs(&load.at.par, &load.at.red, |lane, len, offset, stride| {
+                walk::runs(walk, block, &load.at.par, &load.at.red, |lane, len, offset, stride| {
                     let from = base.offset((load.at.offset + offset) as isize * load.at.size as isize);
                     (load.load)(home.add(lane * load.lane), from, stride as isize, len);
                 });
             } else {
-                let offsets = self.offsets(&load.at, block);
+                let offsets = self.offsets(&load.at, block, walk);
                 let n = block.n();
                 for lane in (0..n).step_by(PAD) {
                     let len = PAD.min(n - lane);
@@ -604,7 +645,7 @@ impl<'a> Frame<'a> {
 
     /// # Safety
     /// As for `segment`.
-    unsafe fn store(&mut self, store: &Store, block: Block) {
+    unsafe fn store(&mut self, store: &Store, block: Block, walk: Option<Walk>) {
         let base = self.args[store.at.arg as usize].ptr;
         let from = self.ptr(store.s);
         if self.args[store.at.arg as usize].len == 0 {
@@ -617,7 +658,7 @@ impl<'a> Frame<'a> {
         unsafe {
             if store.at.dynamic.is_empty() {
                 let stream = self.stream && store.fresh && store.same_bytes && store.lane >= 4;
-                block.runs(&store.at.par, &store.at.red, |lane, len, offset, stride| {
+                walk::runs(walk, block, &store.at.par, &store.at.red, |lane, len, offset, stride| {
                     let to = base.offset((store.at.offset + offset) as isize * store.at.size as isize);
                     let from = from.add(lane * store.lane);
                     if stream && stride == 1 {
@@ -627,7 +668,7 @@ impl<'a> Frame<'a> {
                     }
                 });
             } else {
-                let offsets = self.offsets(&store.at, block);
+                let offsets = self.offsets(&store.at, block, walk);
                 (store.scatter)(base, from, offsets, block.n());
             }
         }

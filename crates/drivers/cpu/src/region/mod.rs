@@ -32,6 +32,7 @@ mod stream;
 mod tests;
 mod vector;
 mod view;
+mod walk;
 mod whole_rows;
 
 pub(crate) use grouped::CompiledGrouped;
@@ -41,7 +42,7 @@ use crate::simd::{Tier, tier};
 use crate::task_ptr::TaskPtr;
 use crate::threads::{parallel, threads};
 use block::Block;
-use exec::{AccTile, Frame};
+use exec::{AccTile, Frame, TilePart};
 use lanes::Lanes;
 use program::{BLOCK, BlockProgram, PAD};
 use std::sync::Mutex;
@@ -208,13 +209,18 @@ impl CompiledRegion {
         unsafe {
             let mut frame = Frame::new(program, args, scalars, false);
             frame.uniform()?;
-            let cols = tile.cols.min(BLOCK);
-            let rows = (BLOCK / cols).max(1);
-            for r in (0..tile.rows).step_by(rows) {
-                for c in (0..tile.cols).step_by(cols) {
-                    let block = Block::tile(tile.start + r * tile.pitch + c, rows.min(tile.rows - r), cols.min(tile.cols - c), tile.pitch);
-                    let ptr = acc.add((r * acc_ld + c) * program.acc_size);
-                    frame.tile(block, AccTile { ptr, ld: acc_ld })?;
+            let cols = tile.cols.min(program.block);
+            let rows = rows_of_block(program.block, cols);
+            for c in (0..tile.cols).step_by(cols) {
+                let cols = cols.min(tile.cols - c);
+                frame.begin_tile(Tile { start: tile.start + c, cols, ..tile });
+                for r in (0..tile.rows).step_by(rows) {
+                    let block = Block::tile(tile.start + r * tile.pitch + c, rows.min(tile.rows - r), cols, tile.pitch);
+                    let at = r * acc_ld + c;
+                    // Up to the end of the last row of sums.
+                    let room = (tile.rows - 1) * acc_ld + tile.cols - at;
+                    let acc = AccTile { ptr: acc.add(at * program.acc_size), ld: acc_ld, room };
+                    frame.tile(block, TilePart { acc, row: r })?;
                 }
             }
         }
@@ -229,6 +235,13 @@ pub(crate) struct Tile {
     pub(crate) pitch: usize,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
+}
+
+/// Rows of a tile's blocks, of so many columns: a number that makes whole vectors, if there is one.
+fn rows_of_block(lanes: usize, cols: usize) -> usize {
+    let most = (lanes / cols).max(1);
+    let whole = (1..=most).find(|rows| (rows * cols).is_multiple_of(PAD)).unwrap_or(1);
+    most / whole * whole
 }
 
 /// In how many parts a pass over a row runs: a function of sizes alone.

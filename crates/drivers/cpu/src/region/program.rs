@@ -35,7 +35,10 @@ pub(super) const BLOCK: usize = 512;
 
 /// Lanes of a block that few slots share: of elements, and of a map's points.
 const LONG_BLOCK: usize = 2048;
-const LONG_MAP: usize = 1024;
+pub(super) const LONG_MAP: usize = 1024;
+
+/// Lanes of a block of a product's tile: its sums are in near memory, and what is the same in every row is there already.
+pub(super) const LONG_TILE: usize = 2048;
 
 /// Steps of a segment, loads and stores aside, up to which blocks are long.
 const FEW_STEPS: usize = 3;
@@ -80,6 +83,8 @@ pub(super) struct Load {
     pub(super) lane: usize,
     /// A contiguous block may be used where it lies.
     pub(super) in_place: bool,
+    /// In a tile whose rows are all the same here, the first block's lanes serve all others.
+    pub(super) stays: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -153,6 +158,8 @@ pub(super) enum MicroOp {
         d: Slot,
         par: View,
         red: View,
+        /// As of a load.
+        stays: bool,
     },
     Acc {
         d: Slot,
@@ -592,6 +599,10 @@ impl<'a> Compiler<'a> {
         match self.lanes {
             Lanes::Elements if self.out.passes.iter().all(|pass| few(&pass.steps)) => (1, LONG_BLOCK),
             Lanes::Elements => (1, BLOCK),
+            Lanes::Rows if self.out.acc_size > 0 => {
+                let block = if self.out.row.iter().all(|steps| few(steps)) { LONG_TILE } else { LONG_MAP };
+                (block, block)
+            }
             Lanes::Rows if self.out.passes.is_empty() && self.out.row.iter().all(|steps| few(steps)) => (LONG_MAP, LONG_MAP),
             Lanes::Rows => (BLOCK, BLOCK),
             Lanes::WholeRows => {

@@ -132,10 +132,18 @@ trait Act {
     unsafe fn run<V: Vector, const FMA: bool>(acc: [V; N], operands: [usize; 3], state: &State, i: usize) -> [V; N];
 }
 
-/// Registers, each from its number.
-#[inline(always)]
-fn each<V>(f: impl FnMut(usize) -> V) -> [V; N] {
-    std::array::from_fn(f)
+/// Registers, each from its number. Written out, not a closure for each: the compiler leaves a long closure a function of its own, and that is
+/// none of the tier's instructions, so that every intrinsic in it would be a call.
+macro_rules! each {
+    ($k:ident => $e:expr) => {
+        each!(@ $k $e, 0 1 2 3 4 5 6 7)
+    };
+    (@ $k:ident $e:expr, $($number:literal)*) => {
+        [$({
+            let $k: usize = $number;
+            $e
+        }),*]
+    };
 }
 
 /// Codes by what their operands are.
@@ -144,30 +152,30 @@ macro_rules! acts {
         $(acts!(@ $name $kind $($v)* => $e);)*
     };
     (@ $name:ident plain $a:ident => $e:expr) => {
-        acts!(@ $name raw acc _operands _state _i => each(|k| { let $a = acc[k]; $e }));
+        acts!(@ $name raw acc _operands _state _i => each!(k => { let $a = acc[k]; $e }));
     };
     (@ $name:ident lanes $a:ident $x:ident => $e:expr) => {
         acts!(@ $name raw acc operands state i => {
             let x = state.lanes(operands[0], i);
-            each(|k| { let ($a, $x) = (acc[k], V::load(x.wrapping_add(k * V::LANES))); $e })
+            each!(k => { let ($a, $x) = (acc[k], V::load(x.wrapping_add(k * V::LANES))); $e })
         });
     };
     (@ $name:ident number $a:ident $x:ident => $e:expr) => {
         acts!(@ $name raw acc operands state _i => {
             let $x = V::splat(*state.place(operands[0]).cast::<f32>());
-            each(|k| { let $a = acc[k]; $e })
+            each!(k => { let $a = acc[k]; $e })
         });
     };
     (@ $name:ident lanes $a:ident $x:ident $y:ident => $e:expr) => {
         acts!(@ $name raw acc operands state i => {
             let (x, y) = (state.lanes(operands[0], i), state.lanes(operands[1], i));
-            each(|k| { let ($a, $x, $y) = (acc[k], V::load(x.wrapping_add(k * V::LANES)), V::load(y.wrapping_add(k * V::LANES))); $e })
+            each!(k => { let ($a, $x, $y) = (acc[k], V::load(x.wrapping_add(k * V::LANES)), V::load(y.wrapping_add(k * V::LANES))); $e })
         });
     };
     (@ $name:ident number $a:ident $x:ident $y:ident => $e:expr) => {
         acts!(@ $name raw acc operands state i => {
             let (x, $y) = (state.lanes(operands[0], i), V::splat(*state.place(operands[1]).cast::<f32>()));
-            each(|k| { let ($a, $x) = (acc[k], V::load(x.wrapping_add(k * V::LANES))); $e })
+            each!(k => { let ($a, $x) = (acc[k], V::load(x.wrapping_add(k * V::LANES))); $e })
         });
     };
     (@ $name:ident raw $acc:ident $operands:ident $state:ident $i:ident => $e:expr) => {
@@ -229,7 +237,7 @@ unsafe fn store<V: Vector>(acc: [V; N], to: *mut f32) {
 #[inline(always)]
 unsafe fn load<V: Vector>(from: *const f32) -> [V; N] {
     // SAFETY: the caller's.
-    each(|i| unsafe { V::load(from.add(i * V::LANES)) })
+    unsafe { each!(i => V::load(from.add(i * V::LANES))) }
 }
 
 /// Whether a choice by one truth value is the accumulator.

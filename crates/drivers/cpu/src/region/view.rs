@@ -34,10 +34,21 @@ impl View {
         self.axes.last().map_or(0, |axis| axis.1)
     }
 
+    /// Extents and strides, innermost last, none of them 1.
+    pub(super) fn axes(&self) -> &[(usize, i64)] {
+        &self.axes
+    }
+
     /// Where point `linear` lies.
     #[inline]
-    pub(super) fn at(&self, mut linear: usize) -> i64 {
-        match self.axes.as_slice() {
+    pub(super) fn at(&self, linear: usize) -> i64 {
+        View::at_axes(&self.axes, linear)
+    }
+
+    /// Where point `linear` of such axes lies.
+    #[inline]
+    pub(super) fn at_axes(axes: &[(usize, i64)], mut linear: usize) -> i64 {
+        match axes {
             [] => 0,
             [(_, stride)] => linear as i64 * stride,
             [outer, inner @ ..] => {

@@ -120,6 +120,22 @@ fn layer_norm_gradient(rows: usize, cols: usize) -> Region {
     m.0
 }
 
+/// Tokens and positions added up, and the mean taken off: the way into a transformer's first norm.
+fn embedded(batch: usize, length: usize, width: usize) -> Region {
+    let mut m = Make::new(&[batch, length, width], 2);
+    let (l, w) = (length as i64, width as i64);
+    let (x, position) = (m.load(DType::F32, &[l * w, w, 1]), m.load(DType::F32, &[0, w, 1]));
+    let inverse = m.number(1.0 / width as f64);
+    let y = m.binary(BinaryOp::Add, x, position);
+    let sum = m.reduce(ReduceOp::Sum, y);
+    let mean = m.binary(BinaryOp::Mul, sum, inverse);
+    let d = m.binary(BinaryOp::Sub, y, mean);
+    m.store(y, &[l * w, w, 1]);
+    m.store(mean, &[l, 1, 0]);
+    m.store(d, &[l * w, w, 1]);
+    m.0
+}
+
 fn row_sum(rows: usize, cols: usize) -> Region {
     let mut m = Make::new(&[rows, cols], 1);
     let x = m.load(DType::F32, &[cols as i64, 1]);
@@ -203,6 +219,7 @@ fn bench() {
         time_region(&format!("rows: softmax bf16 [{rows}, {cols}]"), &softmax(rows, cols, DType::BF16));
         time_region(&format!("rows: layer_norm bf16 [{rows}, {cols}]"), &layer_norm(rows, cols, DType::BF16));
     }
+    time_region("rows: embedded [16, 64, 64]", &embedded(16, 64, 64));
     time_region("rows: layer_norm [1024, 64]", &layer_norm(1024, 64, DType::F32));
     time_region("rows: layer_norm [256, 256]", &layer_norm(256, 256, DType::F32));
     time_region("rows: layer_norm [65536, 64]", &layer_norm(65536, 64, DType::F32));

@@ -6,6 +6,7 @@ mod directed;
 mod exhaustive;
 mod fused;
 mod nn;
+mod tiles;
 mod whole_rows;
 
 use super::*;

@@ -1,0 +1,208 @@
+//! Products with epilogues: what a map may do with sums, at every edge of a tile, and timings.
+//!
+//! Always: against sums that are stored first and the same map over them afterwards, so that nothing but the way differs.
+
+use super::{AsBuf, filled, matmul, thread_seconds};
+use crate::contract::CompiledContract;
+use crate::memory::Buf;
+use smallvec::{SmallVec, smallvec};
+use unigrad_kernel::testing::Memory;
+use unigrad_kernel::{Arg, Contract, Index, Inst, InstOp, Region, Value};
+use unigrad_scalar::{BinaryOp, DType, Literal, UnaryOp};
+
+/// An epilogue under construction.
+struct Map(Region);
+
+impl Map {
+    fn new(axes: &[usize], acc: DType) -> (Map, Value) {
+        let axes: SmallVec<[usize; 6]> = axes.iter().copied().collect();
+        let n_parallel = axes.len();
+        let mut map = Map(Region { name: "epilogue".into(), axes, n_parallel, args: vec![], scalars: vec![], insts: vec![] });
+        let sums = map.push(InstOp::Acc, acc);
+        (map, sums)
+    }
+
+    fn push(&mut self, op: InstOp, dtype: DType) -> Value {
+        self.0.insts.push(Inst { op, dtype });
+        Value(self.0.insts.len() as u32 - 1)
+    }
+
+    fn dtype(&self, value: Value) -> DType {
+        self.0.insts[value.index()].dtype
+    }
+
+    fn arg(&mut self, dtype: DType, strides: &[i64], write: bool) -> u32 {
+        let len = strides.iter().zip(&self.0.axes).map(|(s, e)| *s as usize * e.saturating_sub(1)).sum::<usize>() + 1;
+        self.0.args.push(Arg { dtype, len, write });
+        self.0.args.len() as u32 - 1
+    }
+
+    fn index(strides: &[i64]) -> Index {
+        Index { offset: 0, strides: strides.iter().copied().collect(), dynamic: smallvec![] }
+    }
+
+    fn load(&mut self, dtype: DType, strides: &[i64]) -> Value {
+        let arg = self.arg(dtype, strides, false);
+        self.push(InstOp::Load { arg, index: Map::index(strides), mask: None }, dtype)
+    }
+
+    fn store(&mut self, value: Value, strides: &[i64]) {
+        let dtype = self.dtype(value);
+        let arg = self.arg(dtype, strides, true);
+        self.push(InstOp::Store { arg, index: Map::index(strides), value }, dtype);
+    }
+
+    fn unary(&mut self, op: UnaryOp, a: Value) -> Value {
+        let dtype = if op.gives_bool() { DType::Bool } else { self.dtype(a) };
+        self.push(InstOp::Unary(op, a), dtype)
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
+        let dtype = if op.is_comparison() { DType::Bool } else { self.dtype(a) };
+        self.push(InstOp::Binary(op, a, b), dtype)
+    }
+
+    fn number(&mut self, dtype: DType, x: f64) -> Value {
+        self.push(InstOp::Const(if dtype.is_float() { Literal::float(dtype, x) } else { Literal::int(dtype, x as i64) }), dtype)
+    }
+
+    fn cast(&mut self, a: Value, to: DType) -> Value {
+        self.push(InstOp::Cast(a), to)
+    }
+
+    /// `sums` where the second index is not above the first, otherwise a number.
+    fn causal(&mut self, sums: Value, axes: [u32; 2]) -> Value {
+        let (i, j) = (self.push(InstOp::AxisIndex(axes[0]), DType::I64), self.push(InstOp::AxisIndex(axes[1]), DType::I64));
+        let on = self.binary(BinaryOp::Le, j, i);
+        let off = self.number(self.dtype(sums), -9.0);
+        self.push(InstOp::Where(on, sums, off), self.dtype(sums))
+    }
+}
+
+/// What epilogues of layers are, over `[m, n]` sums of `f32`.
+fn of_layers(m: usize, n: usize) -> Vec<(&'static str, Option<Region>)> {
+    let f = DType::F32;
+    let (rows, columns) = ([n as i64, 1], [0, 1]);
+    let mut out = vec![("plain", None)];
+    let mut add = |name, f: &dyn Fn(&mut Map, Value)| {
+        let (mut map, sums) = Map::new(&[m, n], DType::F32);
+        f(&mut map, sums);
+        out.push((name, Some(map.0)));
+    };
+    add("scale", &|map, sums| {
+        let scale = map.number(f, 0.125);
+        let y = map.binary(BinaryOp::Mul, sums, scale);
+        map.store(y, &rows);
+    });
+    add("bias", &|map, sums| {
+        let bias = map.load(f, &columns);
+        let y = map.binary(BinaryOp::Add, sums, bias);
+        map.store(y, &rows);
+    });
+    add("residual", &|map, sums| {
+        let residual = map.load(f, &rows);
+        let y = map.binary(BinaryOp::Add, sums, residual);
+        map.store(y, &rows);
+    });
+    add("bias+residual", &|map, sums| {
+        let (bias, residual) = (map.load(f, &columns), map.load(f, &rows));
+        let y = map.binary(BinaryOp::Add, sums, bias);
+        let y = map.binary(BinaryOp::Add, y, residual);
+        map.store(y, &rows);
+    });
+    add("bias+relu", &|map, sums| {
+        let bias = map.load(f, &columns);
+        let y = map.binary(BinaryOp::Add, sums, bias);
+        let y = map.unary(UnaryOp::Relu, y);
+        map.store(y, &rows);
+    });
+    add("bias+gelu", &|map, sums| {
+        let bias = map.load(f, &columns);
+        let y = map.binary(BinaryOp::Add, sums, bias);
+        let y = map.unary(UnaryOp::Gelu, y);
+        map.store(y, &rows);
+    });
+    add("bias+gelu, both", &|map, sums| {
+        let bias = map.load(f, &columns);
+        let x = map.binary(BinaryOp::Add, sums, bias);
+        let y = map.unary(UnaryOp::GeluTanh, x);
+        map.store(x, &rows);
+        map.store(y, &rows);
+    });
+    add("cast bf16", &|map, sums| {
+        let y = map.cast(sums, DType::BF16);
+        map.store(y, &rows);
+    });
+    add("bias, cast f16", &|map, sums| {
+        let bias = map.load(f, &columns);
+        let y = map.binary(BinaryOp::Add, sums, bias);
+        let y = map.cast(y, DType::F16);
+        map.store(y, &rows);
+    });
+    add("causal", &|map, sums| {
+        let y = map.causal(sums, [0, 1]);
+        map.store(y, &rows);
+    });
+    add("column scale", &|map, sums| {
+        let scale = map.load(f, &[1, 0]);
+        let y = map.binary(BinaryOp::Mul, sums, scale);
+        map.store(y, &rows);
+    });
+    out
+}
+
+/// `cargo test --release -p unigrad-cpu epilogue::speed -- --ignored --nocapture`, with `ONLY=bias` for some of them.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let threads = crate::threads::threads();
+    let only = std::env::var("ONLY").unwrap_or_default();
+    for (m, n, k, tb) in [
+        (1024, 64, 64, true),
+        (1024, 192, 64, true),
+        (1024, 256, 64, true),
+        (1024, 64, 256, true),
+        (1024, 256, 256, true),
+        (1024, 1024, 256, false),
+    ] {
+        for (name, epilogue) in of_layers(m, n) {
+            let name = format!("{m}x{n}x{k} {name}");
+            if !name.contains(&only) {
+                continue;
+            }
+            let mut contract = matmul(m, n, k, false, tb, DType::F32);
+            contract.epilogue = epilogue.map(Box::new);
+            let [mut a, mut b, mut c] = filled(&contract);
+            let mut others: Vec<Memory> =
+                contract.epilogue.iter().flat_map(|e| &e.args).map(|arg| Memory::new(arg.dtype, arg.len)).collect();
+            let mut bufs: Vec<Buf> = vec![a.buf(), b.buf()];
+            if others.is_empty() {
+                bufs.push(c.buf());
+            }
+            bufs.extend(others.iter_mut().map(Memory::buf));
+            time(&name, &contract, &bufs, threads);
+        }
+    }
+}
+
+fn time(name: &str, contract: &Contract, bufs: &[Buf], threads: usize) {
+    let compiled = CompiledContract::new(contract).unwrap();
+    let flops = 2.0 * contract.m_len() as f64 * contract.n_len() as f64 * contract.k_len() as f64;
+    let mut line = format!("{name:34}");
+    for threads in [1, threads] {
+        let (mut best, mut runs) = (f64::MAX, 0);
+        let (cpu, start) = (thread_seconds(), std::time::Instant::now());
+        while start.elapsed().as_millis() < 150 {
+            let now = std::time::Instant::now();
+            // SAFETY: the buffers match the contraction.
+            unsafe { compiled.run_on(threads, bufs, &[]) }.unwrap();
+            best = best.min(now.elapsed().as_secs_f64());
+            runs += 1;
+        }
+        if threads == 1 && cpu > 0.0 {
+            best = best.min((thread_seconds() - cpu) / f64::from(runs));
+        }
+        line += &format!("  {threads} threads {:7.1} GFLOP/s {:9.1} us", flops / best / 1e9, best * 1e6);
+    }
+    println!("{line}");
+}
