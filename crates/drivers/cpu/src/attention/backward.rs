@@ -1,7 +1,7 @@
 //! The gradients, by recomputing blocks of probabilities from the saved logarithms.
 
 use super::math::{Block, Saved};
-use super::{Carve, Context, Offsets, Real, Tensor};
+use super::{Carve, Context, Offsets, Real, Rows, Tensor};
 use crate::contract::kernel::TileArgs;
 use crate::contract::scratch::{Purpose, with_scratch};
 use crate::task_ptr::TaskPtr;
@@ -98,14 +98,13 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
     let visible = c.visible(batch);
     let heads = kernel.heads / kernel.kv_heads;
     let (d, dv, width) = (kernel.qk_dim, kernel.v_dim, c.width());
-    let (key_panel, feature_panel) = (c.kernels.mr, c.panel(d));
+    let key_panel = c.kernels.mr;
     let block_keys = KEY_TILES * key_panel;
     let n_keys = keys.len();
     let (wide_d, wide_dv) = (d.next_multiple_of(width), dv.next_multiple_of(width));
     let sizes = [
-        n_keys.next_multiple_of(key_panel) * d,
-        n_keys.next_multiple_of(key_panel) * dv,
-        d.next_multiple_of(feature_panel) * n_keys,
+        n_keys * wide_d,
+        n_keys * wide_dv,
         n_keys * d,
         n_keys * dv,
         d * width,
@@ -127,7 +126,6 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
         let [
             k_by_key,
             v_by_key,
-            k_by_feature,
             dk,
             dvs,
             q_by_feature,
@@ -151,9 +149,11 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
             std::ptr::write_bytes(dvs, 0, n_keys * dv);
             let (k, v, q) = (&c.k, &c.v, &c.q);
             let (k_src, v_src) = (k.at(batch, kv_head, keys.start), v.at(batch, kv_head, keys.start));
-            c.pack(k_src, k.dtype, (n_keys, k.position_stride()), (d, k.feature_stride()), k_by_key, key_panel, false, o);
-            c.pack(v_src, v.dtype, (n_keys, v.position_stride()), (dv, v.feature_stride()), v_by_key, key_panel, false, o);
-            c.pack(k_src, k.dtype, (d, k.feature_stride()), (n_keys, k.position_stride()), k_by_feature, feature_panel, false, o);
+            c.pack(k_src, k.dtype, (d, k.feature_stride()), (n_keys, k.position_stride()), k_by_key, width, true, o);
+            c.pack(v_src, v.dtype, (dv, v.feature_stride()), (n_keys, v.position_stride()), v_by_key, width, true, o);
+            let (k_chunk, v_chunk) = (n_keys * width, n_keys * width);
+            let k_lies = c.in_place(k, (batch, kv_head, keys.start), d);
+            let k_rows = k_lies.unwrap_or(Rows { at: k_by_key, step: width, together: width, chunk: k_chunk });
             let blocks = kernel.q_len.div_ceil(width);
             for unit in 0..heads * blocks {
                 let (head, first) = (kv_head * heads + unit / blocks, unit % blocks * width);
@@ -169,10 +169,6 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
                         let src = x.at(batch, head, first);
                         c.pack(src, x.dtype, (n, x.position_stride()), (features, x.feature_stride()), to, width, true, o);
                     }
-                    for (x, features, to) in [(q, d, q_rows), (&t.dout, dv, dout_rows)] {
-                        let src = x.at(batch, head, first);
-                        c.pack(src, x.dtype, (features, x.feature_stride()), (n, x.position_stride()), to, width, true, o);
-                    }
                     let lse = c.rest[1].ptr.cast::<T>().add((batch * kernel.heads + head) * kernel.q_len + first);
                     for i in 0..width {
                         // A query that sees nothing, or is beyond the last, has no probabilities: exp(x - inf).
@@ -180,41 +176,32 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
                         *saved.add(i) = if nothing { T::from_f64(f64::INFINITY) } else { *lse.add(i) };
                     }
                     (c.math.column_dots)(dout_by_feature, out_by_feature, dv, saved.add(width));
-                }
-                let mut key = start;
-                while !none && key < end {
-                    let n_block = block_keys.min(end - key);
-                    let whole = n_block.next_multiple_of(key_panel).min(n_keys - key);
-                    c.product(k_by_key.add(key * d), (key_panel, d, 0), d, (q_by_feature, width), (scores, width), whole, width, false);
-                    c.product(
-                        v_by_key.add(key * dv),
-                        (key_panel, dv, 0),
-                        dv,
-                        (dout_by_feature, width),
-                        (grads, width),
-                        whole,
-                        width,
-                        false,
-                    );
-                    c.pack_bias((batch, head), (first, n), (keys.start + key, n_block), bias, o);
-                    c.fill_dropout((batch, head), (first, n), (keys.start + key, n_block), dropout);
-                    let block = Block {
-                        visible: &visible,
-                        first,
-                        n,
-                        key: keys.start + key,
-                        n_keys: n_block,
-                        scores,
-                        scale: c.scale,
-                        bias: if c.bias.is_some() { bias } else { std::ptr::null() },
-                        dropout: if kernel.spec.dropout.is_some() { dropout } else { std::ptr::null() },
-                    };
-                    (c.math.gradient)(&block, &Saved { lse: saved, delta: saved.add(width), grads });
-                    rows_product(c, scores, n_block, n, (dout_rows, dv), dvs.add(key * dv));
-                    rows_product(c, grads, n_block, n, (q_rows, d), dk.add(key * d));
-                    let a = (feature_panel, n_keys, key);
-                    c.product(k_by_feature, a, n_block, (grads, width), (dq, width), d, width, key > start);
-                    key += n_block;
+                    let q_of = c.rows_of_block(q, (batch, head, first), n, d, q_rows, o);
+                    let dout_of = c.rows_of_block(&t.dout, (batch, head, first), n, dv, dout_rows, o);
+                    let mut key = start;
+                    while key < end {
+                        let n_block = block_keys.min(end - key);
+                        c.scores((k_by_key.add(key * width), k_chunk), n_block, d, q_by_feature, scores);
+                        c.scores((v_by_key.add(key * width), v_chunk), n_block, dv, dout_by_feature, grads);
+                        c.pack_bias((batch, head), (first, n), (keys.start + key, n_block), bias, o);
+                        c.fill_dropout((batch, head), (first, n), (keys.start + key, n_block), dropout);
+                        let block = Block {
+                            visible: &visible,
+                            first,
+                            n,
+                            key: keys.start + key,
+                            n_keys: n_block,
+                            scores,
+                            scale: c.scale,
+                            bias: if c.bias.is_some() { bias } else { std::ptr::null() },
+                            dropout: if kernel.spec.dropout.is_some() { dropout } else { std::ptr::null() },
+                        };
+                        (c.math.gradient)(&block, &Saved { lse: saved, delta: saved.add(width), grads });
+                        rows_product(c, scores, n_block, n, (&dout_of, dv), dvs.add(key * dv));
+                        rows_product(c, grads, n_block, n, (&q_of, d), dk.add(key * d));
+                        c.gather(&k_rows.from(key), d, n_block, grads, dq, key > start);
+                        key += n_block;
+                    }
                 }
                 if none {
                     std::ptr::write_bytes(dq, 0, d * width);
@@ -242,28 +229,29 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
     });
 }
 
-/// `sums[key][feature] += Σ_query block[key][query] * x[query][feature]`, `x` in padded panels.
+/// `sums[key][feature] += Σ_query block[key][query] * x[query][feature]`.
 unsafe fn rows_product<T: Real>(
     c: &Context<'_, T>,
     block: *const T,
     n_keys: usize,
     n: usize,
-    (x, features): (*const T, usize),
+    (x, features): (&Rows<T>, usize),
     sums: *mut T,
 ) {
-    let (mr, width) = (c.kernels.mr, c.width());
+    let (panel, width) = (c.panel(n_keys), c.width());
     for feature in (0..features).step_by(width) {
-        for key in (0..n_keys).step_by(mr) {
-            // SAFETY: the caller's.
+        for key in (0..n_keys).step_by(panel) {
+            // SAFETY: the caller's. Chunks of features are as wide as a block, or there is one.
             unsafe {
                 (c.kernels.tile_by_rows)(&TileArgs {
                     kc: n,
                     a: block.add(key * width),
-                    b: x.add(feature * n),
-                    b_step: width,
+                    a_step: 1,
+                    b: x.at.add(feature / x.together * x.chunk + feature % x.together),
+                    b_step: x.step,
                     c: sums.add(key * features + feature),
                     ldc: features,
-                    rows: mr.min(n_keys - key),
+                    rows: panel.min(n_keys - key),
                     cols: width.min(features - feature),
                     accumulate: true,
                 });

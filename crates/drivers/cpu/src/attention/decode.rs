@@ -181,6 +181,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
                         (c.kernels.tile)(&TileArgs {
                             kc: n_keys,
                             a: weights,
+                            a_step: n_rows,
                             b: b.wrapping_add(feature),
                             b_step,
                             c: sums.add(first * dv + feature),

@@ -1,7 +1,7 @@
 //! The forward pass over blocks of queries.
 
 use super::math::{Block, Running};
-use super::{Carve, Context, Offsets, Real, Tensor, decode};
+use super::{Carve, Context, Offsets, Real, Rows, Tensor, decode};
 use crate::contract::scratch::{Purpose, with_scratch};
 use crate::threads::parallel;
 
@@ -43,12 +43,13 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
     let (d, dv, width) = (kernel.qk_dim, kernel.v_dim, c.width());
     let visible = c.visible(batch);
     let n_keys = visible.n_keys;
-    let (key_panel, feature_panel) = (c.kernels.mr, c.panel(dv));
+    let key_panel = c.kernels.mr;
     let block_keys = KEY_TILES * key_panel;
     let (out, lse) = (Tensor::new(&c.rest[0], kernel.out), c.rest[1].ptr.cast::<T>());
+    let values_lie = if kernel.pages.is_none() { c.in_place(&c.v, (batch, kv_head, 0), dv) } else { None };
     let sizes = [
-        n_keys.next_multiple_of(key_panel) * d,
-        dv.next_multiple_of(feature_panel) * n_keys,
+        n_keys * d.next_multiple_of(width),
+        if values_lie.is_some() { 0 } else { dv * n_keys },
         d * width,
         block_keys * width,
         block_keys * width,
@@ -67,9 +68,12 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
             let (k, v, q) = (&c.k, &c.v, &c.q);
             let mut list = std::mem::take(&mut offsets.paged);
             let (src, rows_of) = c.rows(k, (batch, kv_head), 0..n_keys, &mut list);
-            c.pack(src, k.dtype, rows_of, (d, k.feature_stride()), keys, key_panel, false, &mut offsets);
-            let (src, rows_of) = c.rows(v, (batch, kv_head), 0..n_keys, &mut list);
-            c.pack(src, v.dtype, (dv, v.feature_stride()), rows_of, values, feature_panel, false, &mut offsets);
+            c.pack(src, k.dtype, (d, k.feature_stride()), rows_of, keys, width, true, &mut offsets);
+            if values_lie.is_none() {
+                let (src, rows_of) = c.rows(v, (batch, kv_head), 0..n_keys, &mut list);
+                c.pack(src, v.dtype, (dv, v.feature_stride()), rows_of, values, dv.max(1), false, &mut offsets);
+            }
+            let values = values_lie.unwrap_or(Rows { at: values, step: dv, together: dv.max(1), chunk: 0 });
             offsets.paged = list;
             let blocks = kernel.q_len.div_ceil(width);
             for unit in (part..heads * blocks).step_by(parts) {
@@ -87,17 +91,7 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
                 let mut key = start;
                 while key < seen.end {
                     let n_block = block_keys.min(seen.end - key);
-                    c.product(
-                        keys.add(key * d),
-                        (key_panel, d, 0),
-                        d,
-                        (queries, width),
-                        (scores, width),
-                        // Whole panels: a narrow tile needs a panel packed for it.
-                        n_block.next_multiple_of(key_panel).min(n_keys - key),
-                        width,
-                        false,
-                    );
+                    c.scores((keys.add(key * width), n_keys * width), n_block, d, queries, scores);
                     c.pack_bias((batch, head), (first, n), (key, n_block), bias, &mut offsets);
                     c.fill_dropout((batch, head), (first, n), (key, n_block), dropout);
                     let block = Block {
@@ -115,8 +109,7 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
                     if key > start {
                         (c.math.scale_rows)(sums, dv, softmax.factor);
                     }
-                    let a = (feature_panel, n_keys, key);
-                    c.product(values, a, n_block, (scores, width), (sums, width), dv, width, key > start);
+                    c.gather(&values.from(key), dv, n_block, scores, sums, key > start);
                     key += n_block;
                 }
                 if key == start {

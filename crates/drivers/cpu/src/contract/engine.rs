@@ -486,7 +486,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
             let src = self.source(operand, arg, item);
             let (steps, runs) = (&scratch.steps, &scratch.runs);
             // SAFETY: the caller's.
-            return unsafe { (self.kernels.pack)(&PackArgs { src, dtype: operand.dtype, lanes, steps, runs, dst, width }) };
+            return unsafe { (self.kernels.pack)(&PackArgs { src, dtype: operand.dtype, lanes, steps, runs, dst, width, ld: width }) };
         };
         let (steps, runs) = (std::mem::take(&mut scratch.steps), std::mem::take(&mut scratch.runs));
         let mut made_runs = std::mem::take(&mut scratch.made_runs);
@@ -502,7 +502,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                     made_steps.extend((0..steps.len() as i64).map(|step| step * made.step));
                     find_runs(&made_steps, &mut made_runs[0]);
                     let (lanes, steps, runs) = (&made_lanes, &made_steps, &made_runs[0]);
-                    (self.kernels.pack)(&PackArgs { src: made.at, dtype: operand.dtype, lanes, steps, runs, dst, width });
+                    (self.kernels.pack)(&PackArgs { src: made.at, dtype: operand.dtype, lanes, steps, runs, dst, width, ld: width });
                 }
                 Err(fault) => {
                     self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
@@ -626,6 +626,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                             (self.kernels.tile)(&TileArgs {
                                 kc: ks.len(),
                                 a: a_base.add(i * a_panel + a_at * rows),
+                                a_step: rows,
                                 b: b_base.wrapping_add(j * b_panel),
                                 b_step,
                                 c: c.wrapping_add(row * ldc + col),
@@ -730,6 +731,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                                 runs: &[],
                                 dst: wide,
                                 width: cols,
+                                ld: cols,
                             });
                             acc = wide.cast();
                         }

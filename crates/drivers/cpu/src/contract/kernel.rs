@@ -11,11 +11,13 @@ use crate::simd::Tier;
 use half::{bf16, f16};
 use unigrad_scalar::DType;
 
-/// `c[rows, cols] (+)= a b` over `kc` steps; `a` is packed `[kc][rows]`, `b` has `cols` contiguous elements every `b_step`.
+/// `c[rows, cols] (+)= a b` over `kc` steps; `a` has `rows` contiguous elements every `a_step`, `b` `cols` every `b_step`.
 #[derive(Clone, Copy)]
 pub(crate) struct TileArgs<T> {
     pub(crate) kc: usize,
     pub(crate) a: *const T,
+    /// The number of rows, where `a` is a packed panel.
+    pub(crate) a_step: usize,
     pub(crate) b: *const T,
     pub(crate) b_step: usize,
     pub(crate) c: *mut T,
@@ -52,7 +54,7 @@ pub(crate) struct Kernels<T> {
     pub(crate) nr: usize,
     pub(crate) lanes: usize,
     pub(crate) tile: unsafe fn(&TileArgs<T>),
-    /// As `tile`, with `a` row-major: `nr` elements from row to row.
+    /// As `tile`, with `a` row-major: `nr` elements from row to row, 1 from step to step.
     pub(crate) tile_by_rows: unsafe fn(&TileArgs<T>),
     pub(crate) pack: unsafe fn(&PackArgs<'_, T>),
     /// Dot products, for stored types that `dot_loads` lists.
@@ -110,7 +112,7 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t:
                     *acc = acc.fma(x, y);
                 }
             }
-            a = a.add(a_step);
+            a = a.wrapping_add(a_step);
             b = b.wrapping_add(t.b_step);
         }
         for (i, acc) in acc.iter().enumerate() {
@@ -243,6 +245,7 @@ unsafe fn dots_of_any<V: Vector<Elem = T> + LoadFrom<T>, T: pack::FromAny + Copy
                     runs: &[],
                     dst: piece.as_mut_ptr(),
                     width: 1,
+                    ld: 1,
                 });
                 let (a, b) = (d.a.add(k), piece.as_ptr().cast());
                 let accumulate = d.accumulate || k > 0;
@@ -316,7 +319,7 @@ macro_rules! tier {
             #[$attr]
             unsafe fn one<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t: &TileArgs<V::Elem>) {
                 // SAFETY: the caller's.
-                unsafe { tile::<V, MR, NV, TAIL>(t, 1, MR) }
+                unsafe { tile::<V, MR, NV, TAIL>(t, 1, t.a_step) }
             }
 
             #[$attr]
@@ -328,7 +331,7 @@ macro_rules! tier {
             #[$attr]
             unsafe fn all<V: Vector>(t: &TileArgs<V::Elem>) {
                 // SAFETY: the caller's.
-                unsafe { strips::<V>(t, 1, t.rows) }
+                unsafe { strips::<V>(t, 1, t.a_step) }
             }
 
             #[$attr]

@@ -21,6 +21,8 @@ pub(crate) struct PackArgs<'a, T> {
     pub(crate) runs: &'a [usize],
     pub(crate) dst: *mut T,
     pub(crate) width: usize,
+    /// Elements of `dst` from a step to the next: the width of a panel, or more in a tensor that is written directly.
+    pub(crate) ld: usize,
 }
 
 /// Fills `runs` for [`PackArgs`].
@@ -39,7 +41,7 @@ const MAX_LANES: usize = 16;
 /// Packs from a type that registers load directly.
 ///
 /// # Safety
-/// All elements `lanes[i] + steps[k]` of `src` are readable, and `dst` holds `steps.len() * width`.
+/// All elements `lanes[i] + steps[k]` of `src` are readable, and `dst` holds `width` at each of `steps.len()` steps.
 #[inline(always)]
 pub(crate) unsafe fn panel<V: Vector + LoadFrom<S>, S: Copy>(p: &PackArgs<'_, V::Elem>)
 where
@@ -57,9 +59,9 @@ where
         unsafe {
             let dst = p.dst.add(first);
             if along_k && n > 1 {
-                transposed::<V, S>(src, lanes, p.steps, p.runs, dst, p.width, n_dst);
+                transposed::<V, S>(src, lanes, p.steps, p.runs, dst, p.ld, n_dst);
             } else {
-                merged::<V, S>(src, lanes, p.steps, dst, p.width, n_dst);
+                merged::<V, S>(src, lanes, p.steps, dst, p.ld, n_dst);
             }
         }
         first += V::LANES;
@@ -80,7 +82,7 @@ unsafe fn transposed<V: Vector + LoadFrom<S>, S: Copy>(
     steps: &[i64],
     runs: &[usize],
     dst: *mut V::Elem,
-    width: usize,
+    ld: usize,
     n_dst: usize,
 ) {
     // SAFETY: see `panel`.
@@ -101,7 +103,7 @@ unsafe fn transposed<V: Vector + LoadFrom<S>, S: Copy>(
                 }
                 V::transpose(block.as_mut_ptr());
                 for (i, x) in block.iter().enumerate().take(n) {
-                    put(*x, dst.add((k + i) * width), n_dst);
+                    put(*x, dst.add((k + i) * ld), n_dst);
                 }
                 k += n;
             }
@@ -111,14 +113,8 @@ unsafe fn transposed<V: Vector + LoadFrom<S>, S: Copy>(
 
 /// One register of lanes, step by step, from few runs of contiguous lanes.
 #[inline(always)]
-unsafe fn merged<V: Vector + LoadFrom<S>, S: Copy>(
-    src: *const S,
-    lanes: &[i64],
-    steps: &[i64],
-    dst: *mut V::Elem,
-    width: usize,
-    n_dst: usize,
-) where
+unsafe fn merged<V: Vector + LoadFrom<S>, S: Copy>(src: *const S, lanes: &[i64], steps: &[i64], dst: *mut V::Elem, ld: usize, n_dst: usize)
+where
     V::Elem: Convert<S> + Default,
 {
     let mut spans = [(0isize, 0usize, 0usize); MAX_SPANS];
@@ -142,7 +138,7 @@ unsafe fn merged<V: Vector + LoadFrom<S>, S: Copy>(
         match n_spans {
             1 if lanes.len() == V::LANES => {
                 for (k, step) in steps.iter().enumerate() {
-                    put(V::widen(src.wrapping_offset(*step as isize + spans[0].0)), dst.add(k * width), n_dst);
+                    put(V::widen(src.wrapping_offset(*step as isize + spans[0].0)), dst.add(k * ld), n_dst);
                 }
             }
             0..=MAX_SPANS => {
@@ -152,12 +148,12 @@ unsafe fn merged<V: Vector + LoadFrom<S>, S: Copy>(
                     for (offset, lo, hi) in &spans[1..n_spans.max(1)] {
                         x = x.merge(V::widen_span(src.wrapping_offset(*step as isize + offset), *lo, *hi));
                     }
-                    put(x, dst.add(k * width), n_dst);
+                    put(x, dst.add(k * ld), n_dst);
                 }
             }
             _ => {
                 for (k, step) in steps.iter().enumerate() {
-                    let to = dst.add(k * width);
+                    let to = dst.add(k * ld);
                     for (i, lane) in lanes.iter().enumerate() {
                         *to.add(i) = V::Elem::convert(*src.wrapping_offset((step + lane) as isize));
                     }
@@ -202,7 +198,7 @@ unsafe fn scalar<S: Copy, T: FromAny>(p: &PackArgs<'_, T>, convert: impl Fn(S) -
     for (k, step) in p.steps.iter().enumerate() {
         // SAFETY: see `panel`.
         unsafe {
-            let to = p.dst.add(k * p.width);
+            let to = p.dst.add(k * p.ld);
             for (i, lane) in p.lanes.iter().enumerate() {
                 *to.add(i) = convert(*src.wrapping_offset((step + lane) as isize));
             }

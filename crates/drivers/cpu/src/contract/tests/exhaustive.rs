@@ -65,7 +65,7 @@ impl<T: Compute> Target<T> {
     }
 }
 
-/// Tiles of `a` in panels and by rows, with and without sums to add to.
+/// Tiles of `a` in panels, with steps farther apart, and by rows, with and without sums to add to.
 fn tiles_of<T: Compute>() {
     let mut rng = Rng(1);
     for tier in tiers() {
@@ -80,15 +80,21 @@ fn tiles_of<T: Compute>() {
             let wants: [Vec<T>; 2] = [converted(&exact), converted(&more)];
             for rows in 0..=most_rows {
                 let panel: Vec<T> = (0..rows * k).map(|i| T::convert(a[i % rows * MOST_STEPS + i / rows])).collect();
+                let spread: Vec<T> = (0..most_rows * k).map(|i| T::convert(a[i % most_rows * MOST_STEPS + i / most_rows])).collect();
                 let by_rows: Vec<T> = (0..rows * kernels.nr).map(|i| T::convert(a[i / kernels.nr * MOST_STEPS + i % kernels.nr])).collect();
                 for cols in 0..=most_cols {
-                    for (tile, a, applies) in [(kernels.tile, &panel, true), (kernels.tile_by_rows, &by_rows, k <= kernels.nr)] {
+                    let kinds = [
+                        (kernels.tile, &panel, rows, true),
+                        (kernels.tile, &spread, most_rows, true),
+                        (kernels.tile_by_rows, &by_rows, 0, k <= kernels.nr),
+                    ];
+                    for (tile, a, a_step, applies) in kinds {
                         for (want, accumulate) in wants.iter().zip([false, true]).filter(|_| applies) {
                             let (a, b) = (a.as_ptr(), b_of_t.as_ptr());
                             let what = || format!("{tier:?} {} {rows} x {cols}, {k} steps, accumulate {accumulate}", T::DTYPE);
                             // SAFETY: the operands and the target hold what the sizes say; the machine has the tier.
                             target.check(rows, cols, want, &what, |c, ldc| unsafe {
-                                tile(&TileArgs { kc: k, a, b, b_step: most_cols, c, ldc, rows, cols, accumulate });
+                                tile(&TileArgs { kc: k, a, a_step, b, b_step: most_cols, c, ldc, rows, cols, accumulate });
                             });
                         }
                     }
@@ -177,7 +183,16 @@ fn panels_of<T: Compute>() {
                             let (pack, src) = (kernels.pack, src.bytes().as_ptr());
                             // SAFETY: `src` holds all offsets and `dst` the panel.
                             unsafe {
-                                pack(&PackArgs { src, dtype, lanes: &offsets, steps: &steps, runs: &runs, dst: dst.as_mut_ptr(), width });
+                                pack(&PackArgs {
+                                    src,
+                                    dtype,
+                                    lanes: &offsets,
+                                    steps: &steps,
+                                    runs: &runs,
+                                    dst: dst.as_mut_ptr(),
+                                    width,
+                                    ld: width,
+                                });
                             }
                             let what =
                                 format!("{tier:?} {} from {dtype}: {n} lanes of {width} in runs of {lane_run}, {n_steps} steps", T::DTYPE);

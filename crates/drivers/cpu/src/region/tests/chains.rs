@@ -156,7 +156,7 @@ fn chains_equal_their_steps() {
             }
         }
     }
-    assert!(seen > 300, "{seen} chains");
+    assert!(seen > 100 * tiers().len(), "{seen} chains");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn sums_of_chains_equal_their_steps() {
             assert_equal(&run(fused, &memory), &want, &make, &format!("{tier:?}, seed {seed}, rows of {n}"));
         }
     }
-    assert!(seen > 200, "{seen} chains");
+    assert!(seen > 60 * tiers().len(), "{seen} chains");
 }
 
 /// Columns: the lanes are rows, and the formula is a map before a reduction.
