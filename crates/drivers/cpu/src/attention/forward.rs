@@ -56,7 +56,7 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
         block_keys * width,
         dv * width,
         dv * width,
-        3 * width,
+        4 * width,
     ];
     with_scratch(|scratch| {
         let total = sizes.iter().map(|n| Carve::<T>::padded(*n)).sum();
@@ -116,11 +116,14 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
                     std::ptr::write_bytes(sums, 0, dv * width);
                 }
                 let at = (batch * kernel.heads + head) * kernel.q_len + first;
+                let logarithms = running.add(3 * width);
+                (c.log)(logarithms.cast(), softmax.sum.cast(), softmax.sum.cast(), softmax.sum.cast(), width);
                 for i in 0..width {
-                    let (sum, greatest) = ((*softmax.sum.add(i)).to_f64(), (*softmax.greatest.add(i)).to_f64());
-                    *softmax.factor.add(i) = T::from_f64(if sum == 0.0 { 0.0 } else { 1.0 / sum });
+                    let sum = *softmax.sum.add(i);
+                    let is_empty = sum == T::default();
+                    *softmax.factor.add(i) = if is_empty { T::default() } else { sum.recip() };
                     if i < n {
-                        *lse.add(at + i) = T::from_f64(if sum == 0.0 { f64::NEG_INFINITY } else { greatest + sum.ln() });
+                        *lse.add(at + i) = if is_empty { T::NEG_INFINITY } else { (*softmax.greatest.add(i)).plus(*logarithms.add(i)) };
                     }
                 }
                 (c.math.scale_rows)(sums, dv, softmax.factor);

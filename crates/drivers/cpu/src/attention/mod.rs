@@ -19,6 +19,7 @@ use crate::contract::kernel::{Kernels, TileArgs};
 use crate::contract::output::{Store, StoreAs};
 use crate::contract::pack::{PackArgs, find_runs};
 use crate::memory::Buf;
+use crate::region::{LaneFn, logarithm};
 use crate::simd::{Tier, tier};
 use crate::threads::threads;
 use math::{Math, Visible, philox_word0};
@@ -72,6 +73,8 @@ trait Real: StoreAs {
     fn math(tier: Tier) -> &'static Math<Self>;
     fn from_f64(x: f64) -> Self;
     fn to_f64(self) -> f64;
+    /// `1 / self`.
+    fn recip(self) -> Self;
 }
 
 impl Real for f32 {
@@ -85,6 +88,10 @@ impl Real for f32 {
     fn to_f64(self) -> f64 {
         self.into()
     }
+    #[inline(always)]
+    fn recip(self) -> f32 {
+        1.0 / self
+    }
 }
 
 impl Real for f64 {
@@ -97,6 +104,10 @@ impl Real for f64 {
     }
     fn to_f64(self) -> f64 {
         self
+    }
+    #[inline(always)]
+    fn recip(self) -> f64 {
+        1.0 / self
     }
 }
 
@@ -144,6 +155,8 @@ struct Context<'a, T: 'static> {
     philox_offset: u64,
     kernels: &'static Kernels<T>,
     math: &'static Math<T>,
+    /// Logarithms, lane by lane.
+    log: LaneFn,
 }
 
 // SAFETY: tasks share the inputs for reading and write disjoint parts of the outputs.
@@ -172,6 +185,7 @@ impl<'a, T: Real> Context<'a, T> {
             philox_offset,
             kernels: T::kernels(tier),
             math: T::math(tier),
+            log: logarithm(T::DTYPE == DType::F64, tier),
         }
     }
 
@@ -245,7 +259,7 @@ impl<'a, T: Real> Context<'a, T> {
         }
         offsets.steps.clear();
         steps.extend(0..n_steps, &mut offsets.steps);
-        find_runs(&offsets.steps, &mut offsets.runs);
+        steps.find_runs(&offsets.steps, &mut offsets.runs);
         for first in (0..n_lanes).step_by(width) {
             let n = width.min(n_lanes - first);
             offsets.lanes.clear();
@@ -512,6 +526,17 @@ impl Along<'_> {
         match self {
             Along::Stride(len, _) => *len,
             Along::List(list) => list.len(),
+        }
+    }
+
+    /// As [`find_runs`], of all of them.
+    fn find_runs(&self, offsets: &[i64], runs: &mut Vec<usize>) {
+        match self {
+            Along::Stride(len, stride) if *len > 0 => {
+                runs.clear();
+                runs.extend((0..=*len).step_by(if *stride == 1 { *len } else { 1 }));
+            }
+            Along::Stride(..) | Along::List(_) => find_runs(offsets, runs),
         }
     }
 

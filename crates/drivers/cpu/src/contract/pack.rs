@@ -94,6 +94,20 @@ unsafe fn transposed<V: Vector + LoadFrom<S>, S: Copy>(
             while k < run[1] {
                 let n = (run[1] - k).min(V::LANES);
                 let base = src.wrapping_offset(steps[k] as isize);
+                if n == V::LANES && lanes.len() == V::LANES && n_dst == V::LANES {
+                    // Whole squares: nothing to look at on the way.
+                    for (x, offset) in block.iter_mut().zip(lanes) {
+                        *x = V::widen(base.wrapping_offset(*offset as isize));
+                    }
+                    V::transpose(block.as_mut_ptr());
+                    let mut to = dst.add(k * ld);
+                    for x in &block[..V::LANES] {
+                        x.store(to);
+                        to = to.wrapping_add(ld);
+                    }
+                    k += n;
+                    continue;
+                }
                 for lane in 0..V::LANES {
                     block[lane] = match lanes.get(lane) {
                         Some(offset) if n == V::LANES => V::widen(base.wrapping_offset(*offset as isize)),

@@ -536,7 +536,12 @@ impl<T: Float> Binary for Pow<T> {
 }
 
 pub(super) fn un<O: Unary>(tier: Tier) -> Option<OpFn> {
-    Some(pick::<MapUnary<O>>(tier))
+    Some(un_of::<O>(tier))
+}
+
+/// The kernel of one operation.
+pub(super) fn un_of<O: Unary>(tier: Tier) -> OpFn {
+    pick::<MapUnary<O>>(tier)
 }
 
 /// Nothing where the instruction is the identity on integers.

@@ -48,6 +48,14 @@ use program::{BLOCK, BlockProgram, PAD};
 use std::sync::Mutex;
 use unigrad_kernel::Region;
 
+/// `f(to, from, from, from, n)`: one operation on each of `n` lanes.
+pub(crate) type LaneFn = kernels::OpFn;
+
+/// The natural logarithm of lanes of `f64`, or of `f32`.
+pub(crate) fn logarithm(double: bool, tier: Tier) -> LaneFn {
+    if double { kernels::un_of::<kernels::Log<f64>>(tier) } else { kernels::un_of::<kernels::Log<f32>>(tier) }
+}
+
 /// Work, in simple operations, below which another thread costs more than it gives.
 const TASK_WORK: usize = 64 * 1024;
 
