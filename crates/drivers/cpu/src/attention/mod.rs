@@ -534,7 +534,11 @@ impl Along<'_> {
         match self {
             Along::Stride(len, stride) if *len > 0 => {
                 runs.clear();
-                runs.extend((0..=*len).step_by(if *stride == 1 { *len } else { 1 }));
+                if *stride == 1 {
+                    runs.extend([0, *len]);
+                } else {
+                    runs.extend(0..=*len);
+                }
             }
             Along::Stride(..) | Along::List(_) => find_runs(offsets, runs),
         }

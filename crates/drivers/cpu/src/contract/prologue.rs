@@ -65,16 +65,24 @@ impl Prologue {
         let mut bufs: SmallVec<[Buf; 8]> = self.args.iter().map(|arg| args[*arg]).collect();
         bufs.push(Buf { ptr: at, len: self.operand.len, dtype: self.operand.dtype });
         let out = bufs.len() - 1;
-        for (i, offset) in outer.iter().enumerate() {
+        let mut i = 0;
+        while i < outer.len() {
+            // Rows as far from each other as the first two are one tile.
+            let pitch = outer.get(i + 1).map_or(0, |next| next - outer[i]);
+            let rows = match usize::try_from(pitch) {
+                Ok(1..) => 1 + outer[i..].windows(2).take_while(|pair| pair[1] - pair[0] == pitch).count(),
+                _ => 1,
+            };
             for run in runs.windows(2).filter(|run| run[0] < run[1]) {
-                let start = base + offset + inner[run[0]];
+                let start = base + outer[i] + inner[run[0]];
                 // The map stores a point at the operand's element: that of `start` is to be here.
                 let here = (i * inner.len() + run[0]) as i64 - start;
                 bufs[out].ptr = at.wrapping_offset(here as isize * size as isize);
-                let tile = Tile { start: start as usize, pitch: 0, rows: 1, cols: run[1] - run[0] };
-                // SAFETY: the points are inside the operand, and their elements inside the scratch memory; nothing is read as an accumulator.
-                unsafe { self.region.run_tile(&bufs, &[], tile, at, 0)? };
+                let tile = Tile { start: start as usize, pitch: pitch.max(0) as usize, rows, cols: run[1] - run[0] };
+                // SAFETY: the points are inside the operand, and their elements inside the scratch memory, row after row.
+                unsafe { self.region.run_rows_to(&bufs, tile, inner.len())? };
             }
+            i += rows;
         }
         let row = inner.len() as i64;
         Ok(if along_k { Made { at, lane: row, step: 1 } } else { Made { at, lane: 1, step: row } })

@@ -212,12 +212,15 @@ impl<'a> Frame<'a> {
         unsafe { self.segment(&program.row[segment], self.row_block(row, n), None) }
     }
 
-    /// Finds where a tile's points lie. Its blocks come next, from its first row on.
-    pub(super) fn begin_tile(&mut self, tile: Tile) {
+    /// Finds where a tile's points lie. Its blocks come next, from its first row on. With `stored`, rows of what is stored are so far apart.
+    pub(super) fn begin_tile(&mut self, tile: Tile, stored: Option<usize>) {
         let Tile { start, pitch, rows, cols } = tile;
         let view = |step: &MicroOp| match step {
             MicroOp::Load(load) => Walk::new(&load.at.par, start, pitch, rows, cols),
-            MicroOp::Store(store) | MicroOp::Direct(store) => Walk::new(&store.at.par, start, pitch, rows, cols),
+            MicroOp::Store(store) | MicroOp::Direct(store) => {
+                let walk = Walk::new(&store.at.par, start, pitch, rows, cols)?;
+                Some(stored.map_or(walk, |pitch| Walk { row: pitch as i64 * walk.col, ..walk }))
+            }
             MicroOp::Index { par, .. } => Walk::new(par, start, pitch, rows, cols),
             _ => None,
         };

@@ -209,6 +209,24 @@ impl CompiledRegion {
     /// # Safety
     /// As for `run`; `acc` covers the tile.
     pub(crate) unsafe fn run_tile(&self, args: &[Buf], scalars: &[u64], tile: Tile, acc: *const u8, acc_ld: usize) -> Result<(), Fault> {
+        // SAFETY: passed on.
+        unsafe { self.run_part(args, scalars, tile, None, AccTile { ptr: acc, ld: acc_ld, room: 0 }) }
+    }
+
+    /// As [`run_tile`](CompiledRegion::run_tile), for a map without `Acc` whose results are not where it says: rows of results are `pitch` points
+    /// apart, not as far as the tile's rows.
+    ///
+    /// # Safety
+    /// As for `run_tile`; the map stores at contiguous points.
+    pub(crate) unsafe fn run_rows_to(&self, args: &[Buf], tile: Tile, pitch: usize) -> Result<(), Fault> {
+        let acc = AccTile { ptr: std::ptr::null(), ld: 0, room: 0 };
+        // SAFETY: passed on.
+        unsafe { self.run_part(args, &[], tile, Some(pitch), acc) }
+    }
+
+    /// # Safety
+    /// As for `run_tile` and `run_rows_to`.
+    unsafe fn run_part(&self, args: &[Buf], scalars: &[u64], tile: Tile, stored: Option<usize>, acc: AccTile) -> Result<(), Fault> {
         if tile.rows == 0 || tile.cols == 0 {
             return Ok(());
         }
@@ -221,13 +239,13 @@ impl CompiledRegion {
             let rows = rows_of_block(program.block, cols);
             for c in (0..tile.cols).step_by(cols) {
                 let cols = cols.min(tile.cols - c);
-                frame.begin_tile(Tile { start: tile.start + c, cols, ..tile });
+                frame.begin_tile(Tile { start: tile.start + c, cols, ..tile }, stored);
                 for r in (0..tile.rows).step_by(rows) {
                     let block = Block::tile(tile.start + r * tile.pitch + c, rows.min(tile.rows - r), cols, tile.pitch);
-                    let at = r * acc_ld + c;
+                    let at = r * acc.ld + c;
                     // Up to the end of the last row of sums.
-                    let room = (tile.rows - 1) * acc_ld + tile.cols - at;
-                    let acc = AccTile { ptr: acc.add(at * program.acc_size), ld: acc_ld, room };
+                    let room = ((tile.rows - 1) * acc.ld + tile.cols).saturating_sub(at);
+                    let acc = AccTile { ptr: acc.ptr.wrapping_add(at * program.acc_size), room, ..acc };
                     frame.tile(block, TilePart { acc, row: r })?;
                 }
             }

@@ -185,6 +185,32 @@ fn speed() {
     }
 }
 
+/// The same for what a map makes of `a` before it is multiplied.
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_prologues() {
+    for (m, n, k, ta) in [(1024, 64, 64, false), (1024, 256, 64, false), (256, 64, 1024, true), (64, 256, 1024, true)] {
+        for made in [false, true] {
+            let mut contract = matmul(m, n, k, ta, false, DType::F32);
+            let [mut a, mut b, mut c] = filled(&contract);
+            let strides = if ta { [m as i64, 1] } else { [k as i64, 1] };
+            let mut row = Memory::new(DType::F32, m.max(k));
+            let mut bufs: Vec<Buf> = vec![a.buf(), b.buf(), c.buf()];
+            if made {
+                let axes = if ta { [k, m] } else { [m, k] };
+                let (mut map, _) = Map::new(&axes, DType::F32);
+                map.0.insts.clear();
+                let (x, column) = (map.load(DType::F32, &strides), map.load(DType::F32, &[0, 1]));
+                let y = map.binary(BinaryOp::Mul, x, column);
+                map.store(y, &strides);
+                contract.prologues[0] = Some(Box::new(map.0));
+                bufs.push(row.buf());
+            }
+            time(&format!("{m}x{n}x{k} ta={ta} {}", if made { "made" } else { "plain" }), &contract, &bufs, crate::threads::threads());
+        }
+    }
+}
+
 fn time(name: &str, contract: &Contract, bufs: &[Buf], threads: usize) {
     let compiled = CompiledContract::new(contract).unwrap();
     let flops = 2.0 * contract.m_len() as f64 * contract.n_len() as f64 * contract.k_len() as f64;
