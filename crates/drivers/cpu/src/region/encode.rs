@@ -319,11 +319,11 @@ impl Compiler<'_> {
         }))
     }
 
-    /// Whether a product's tile may have rows that are all the same here.
+    /// Whether a tile may have rows that are all the same here: then its blocks need not find them again, and the lanes get a place of their own.
     fn may_stay(&self, segment: Segment, par: &View) -> bool {
-        let of_product = self.out.acc_size > 0 || self.region.insts.iter().any(|inst| matches!(inst.op, InstOp::Acc));
+        let is_map = self.region.n_parallel == self.region.axes.len();
         let outer = par.axes().split_last().map_or(&[][..], |(_, outer)| outer);
-        segment == Segment::Row(0) && of_product && outer.iter().any(|(_, stride)| *stride == 0)
+        segment == Segment::Row(0) && is_map && outer.iter().any(|(_, stride)| *stride == 0)
     }
 
     /// Makes the place of a reduction's result, which row segments may use from its depth on.
