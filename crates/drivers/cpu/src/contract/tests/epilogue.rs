@@ -4,9 +4,12 @@
 
 use super::{AsBuf, filled, matmul, thread_seconds};
 use crate::contract::CompiledContract;
+use crate::contract::kernel::Compute;
 use crate::memory::Buf;
+use crate::region::CompiledRegion;
+use crate::simd::tests::tiers;
 use smallvec::{SmallVec, smallvec};
-use unigrad_kernel::testing::Memory;
+use unigrad_kernel::testing::{Memory, Rng};
 use unigrad_kernel::{Arg, Contract, Index, Inst, InstOp, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal, UnaryOp};
 
@@ -149,6 +152,60 @@ fn of_layers(m: usize, n: usize) -> Vec<(&'static str, Option<Region>)> {
         map.store(y, &rows);
     });
     out
+}
+
+/// Every epilogue at every edge of tiles and blocks, against the same map over sums that were stored.
+#[test]
+fn epilogues_of_layers_at_every_edge() {
+    let mut rng = Rng(41);
+    for tier in tiers() {
+        let kernels = f32::kernels(tier);
+        let around = |n: usize| [n - 1, n, n + 1];
+        let rows: Vec<usize> = [1, 3 * kernels.mr + 1, 169, 257].into_iter().chain(around(kernels.mr)).collect();
+        let cols: Vec<usize> = [1, 2, 65, 600, 1030].into_iter().chain(around(kernels.nr)).chain(around(64)).collect();
+        for (i, m) in rows.into_iter().enumerate() {
+            for (j, n) in cols.iter().copied().enumerate() {
+                let k = [1, 17, 330][(i + j) % 3];
+                let plain = matmul(m, n, k, i % 2 == 1, j % 2 == 1, DType::F32);
+                let mut memory = [plain.a, plain.b, plain.c].map(|arg| Memory::new(arg.dtype, arg.len));
+                // Whole numbers: sums are exact, whatever the way.
+                for memory in &mut memory[..2] {
+                    (0..memory.len()).for_each(|i| memory.set(i, Literal::int(DType::F32, rng.below(5) as i64 - 2)));
+                }
+                let [mut a, mut b, mut sums] = memory;
+                // SAFETY: the buffers match the contraction.
+                unsafe { CompiledContract::for_tier(&plain, tier).unwrap().run_on(1, &[a.buf(), b.buf(), sums.buf()], &[]) }.unwrap();
+                for (name, epilogue) in of_layers(m, n) {
+                    let Some(epilogue) = epilogue else { continue };
+                    let mut others: Vec<Memory> = epilogue.args.iter().map(|arg| Memory::new(arg.dtype, arg.len)).collect();
+                    for (other, _) in others.iter_mut().zip(&epilogue.args).filter(|(_, arg)| !arg.write) {
+                        (0..other.len()).for_each(|i| other.set(i, Literal::float(DType::F32, rng.below(200) as f64 / 40.0 - 2.5)));
+                    }
+                    let mut wanted = others.clone();
+                    let mut of_stored = epilogue.clone();
+                    of_stored.args.push(Arg { dtype: DType::F32, len: m * n, write: false });
+                    let index = Map::index(&[n as i64, 1]);
+                    of_stored.insts[0].op = InstOp::Load { arg: of_stored.args.len() as u32 - 1, index, mask: None };
+                    let mut bufs: Vec<Buf> = wanted.iter_mut().map(Memory::buf).collect();
+                    bufs.push(sums.buf());
+                    // SAFETY: the buffers match the map.
+                    unsafe { CompiledRegion::on(&of_stored, tier).unwrap().run(&bufs, &[]) }.unwrap();
+                    let contract = Contract { epilogue: Some(Box::new(epilogue)), ..plain.clone() };
+                    let compiled = CompiledContract::for_tier(&contract, tier).unwrap();
+                    for threads in [1, 2, 3] {
+                        let mut got = others.clone();
+                        let mut bufs = vec![a.buf(), b.buf()];
+                        bufs.extend(got.iter_mut().map(Memory::buf));
+                        // SAFETY: the buffers match the contraction.
+                        unsafe { compiled.run_on(threads, &bufs, &[]) }.unwrap();
+                        for (arg, (got, want)) in got.iter().zip(&wanted).enumerate() {
+                            assert!(got.bytes() == want.bytes(), "{name} of {m}x{n}x{k} on {tier:?}, {threads} threads: argument {arg}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// `cargo test --release -p unigrad-cpu epilogue::speed -- --ignored --nocapture`, with `ONLY=bias` for some of them.

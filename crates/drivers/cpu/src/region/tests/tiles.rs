@@ -55,7 +55,7 @@ fn cuts(rng: &mut Rng, n: usize) -> Vec<(usize, usize)> {
 }
 
 /// Runs the map by tiles over rows of `pitch` points and checks what it wrote.
-fn by_tiles(rng: &mut Rng, of_sums: &Region, plain: &Region, sums: &[Vec<u8>], memory: &Memory, scalars: &[u64], pitch: usize, gap: usize) {
+fn by_tiles(rng: &mut Rng, of_sums: &Region, plain: &Region, sums: &[Vec<u8>], memory: &Memory, scalars: &[u64], [pitch, gap]: [usize; 2]) {
     for tier in tiers() {
         let mut launch = Launch::new(memory);
         // SAFETY: the buffers match the region.
@@ -103,7 +103,7 @@ fn by_every_pitch(rng: &mut Rng, plain: &Region, memory: &Memory, scalars: &[u64
     for from in 0..=plain.axes.len() {
         let pitch = plain.axes[from..].iter().product();
         for gap in [0, 3] {
-            by_tiles(rng, &of_sums, plain, &sums, memory, scalars, pitch, gap);
+            by_tiles(rng, &of_sums, plain, &sums, memory, scalars, [pitch, gap]);
         }
     }
     true
