@@ -1,7 +1,8 @@
 //! The gradients, by recomputing blocks of probabilities from the saved logarithms.
 
 use super::math::{Block, Saved};
-use super::{Carve, Context, Offsets, Real, Rows, Tensor};
+use super::products::Rows;
+use super::{Carve, Context, Offsets, Real, Tensor};
 use crate::contract::kernel::TileArgs;
 use crate::contract::scratch::{Purpose, with_scratch};
 use crate::task_ptr::TaskPtr;

@@ -1,7 +1,8 @@
 //! The forward pass over blocks of queries.
 
 use super::math::{Block, Running};
-use super::{Carve, Context, Offsets, Real, Rows, Tensor, decode};
+use super::products::Rows;
+use super::{Carve, Context, Offsets, Real, Tensor, decode};
 use crate::contract::scratch::{Purpose, with_scratch};
 use crate::threads::parallel;
 
