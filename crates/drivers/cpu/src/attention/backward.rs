@@ -1,7 +1,7 @@
 //! The gradients, by recomputing blocks of probabilities from the saved logarithms.
 
 use super::math::{Block, Saved};
-use super::products::Rows;
+use super::products::{FEW_BLOCKS, Rows};
 use super::{Carve, Context, Offsets, Real, Tensor};
 use crate::contract::kernel::TileArgs;
 use crate::contract::scratch::{Purpose, with_scratch};
@@ -153,7 +153,8 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
             c.pack(k_src, k.dtype, (d, k.feature_stride()), (n_keys, k.position_stride()), k_by_key, width, true, o);
             c.pack(v_src, v.dtype, (dv, v.feature_stride()), (n_keys, v.position_stride()), v_by_key, width, true, o);
             let (k_chunk, v_chunk) = (n_keys * width, n_keys * width);
-            let k_lies = c.in_place(k, (batch, kv_head, keys.start), d);
+            let few = heads * kernel.q_len.div_ceil(width) <= FEW_BLOCKS;
+            let k_lies = if few { c.in_place(k, (batch, kv_head, keys.start), d) } else { None };
             let k_rows = k_lies.unwrap_or(Rows { at: k_by_key, step: width, together: width, chunk: k_chunk });
             let blocks = kernel.q_len.div_ceil(width);
             for unit in 0..heads * blocks {
@@ -177,8 +178,8 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, t: &Tensors, group: usize, keys: Ra
                         *saved.add(i) = if nothing { T::from_f64(f64::INFINITY) } else { *lse.add(i) };
                     }
                     (c.math.column_dots)(dout_by_feature, out_by_feature, dv, saved.add(width));
-                    let q_of = c.rows_of_block(q, (batch, head, first), n, d, q_rows, o);
-                    let dout_of = c.rows_of_block(&t.dout, (batch, head, first), n, dv, dout_rows, o);
+                    let q_of = c.rows_of_block(q, (batch, head, first), n, d, few, q_rows, o);
+                    let dout_of = c.rows_of_block(&t.dout, (batch, head, first), n, dv, few, dout_rows, o);
                     let mut key = start;
                     while key < end {
                         let n_block = block_keys.min(end - key);

@@ -1,7 +1,7 @@
 //! The forward pass over blocks of queries.
 
 use super::math::{Block, Running};
-use super::products::Rows;
+use super::products::{FEW_BLOCKS, Rows};
 use super::{Carve, Context, Offsets, Real, Tensor, decode};
 use crate::contract::scratch::{Purpose, with_scratch};
 use crate::threads::parallel;
@@ -47,7 +47,8 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
     let key_panel = c.kernels.mr;
     let block_keys = KEY_TILES * key_panel;
     let (out, lse) = (Tensor::new(&c.rest[0], kernel.out), c.rest[1].ptr.cast::<T>());
-    let values_lie = if kernel.pages.is_none() { c.in_place(&c.v, (batch, kv_head, 0), dv) } else { None };
+    let few = heads * kernel.q_len.div_ceil(width) <= FEW_BLOCKS;
+    let values_lie = if few && kernel.pages.is_none() { c.in_place(&c.v, (batch, kv_head, 0), dv) } else { None };
     let sizes = [
         n_keys * d.next_multiple_of(width),
         if values_lie.is_some() { 0 } else { dv * n_keys },

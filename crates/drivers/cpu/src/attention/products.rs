@@ -7,6 +7,10 @@
 use super::{Context, Offsets, Real, Tensor};
 use crate::contract::kernel::TileArgs;
 
+/// Blocks of queries that rows are read for where they lie, at most: for more, copies side by side are worth making, as rows far from each
+/// other crowd each other out of the nearest cache.
+pub(super) const FEW_BLOCKS: usize = 4;
+
 /// Positions as rows of features: `together` features lie side by side, then come those of the chunk after it.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<T> {
@@ -89,17 +93,19 @@ impl<T: Real> Context<'_, T> {
         Some(Rows { at: x.at(batch, head, first).cast::<T>().cast_const(), step, together: features.max(1), chunk: 0 })
     }
 
-    /// Rows of a block of positions: where they lie, or copied to `to` in chunks of `width` features.
+    /// Rows of a block of positions: where they lie, if they may and can be read there, or copied to `to` in chunks of `width` features.
+    #[allow(clippy::too_many_arguments)]
     pub(super) unsafe fn rows_of_block(
         &self,
         x: &Tensor,
         (batch, head, first): (usize, usize, usize),
         n: usize,
         features: usize,
+        in_place: bool,
         to: *mut T,
         offsets: &mut Offsets,
     ) -> Rows<T> {
-        if let Some(rows) = self.in_place(x, (batch, head, first), features) {
+        if in_place && let Some(rows) = self.in_place(x, (batch, head, first), features) {
             return rows;
         }
         let width = self.width();
