@@ -1733,4 +1733,103 @@ op("ctc_loss")
 case(lambda x, t, s, l: F.ctc_loss(torch.log_softmax(x, -1), t, s, l, reduction="none"), G(4, 2, 3), T([[1, 2], [1, 1]]), T([4, 2]), T([2, 2]), nograd=True, blank=0, zero_infinity=False, reduction="none")
 case(lambda x, t, s, l: F.ctc_loss(torch.log_softmax(x, -1), t, s, l, reduction="none"), G(6, 3), T([1, 2]), T(6), T(2), blank=0, zero_infinity=False, reduction="none")
 write("margins")
+
+
+# ---- What is special at the edges of ops: ties, NaN, no elements, integers, one observation.
+
+ONCE = [1.0, NAN, 2.0, NAN, -1.0, -1.0, 3.0, 0.5]
+OTHER = [1.0, 1.0, NAN, NAN, 3.0, -2.0, 3.0, 0.25]
+for name, fn in [("fmax", torch.fmax), ("fmin", torch.fmin), ("maximum", torch.maximum), ("minimum", torch.minimum)]:
+    op(name)
+    case(fn, V([1.0, -1.0, -1.0, 3.0, 0.5]), V([1.0, 3.0, -2.0, 3.0, 0.25]))
+op("fmax")
+case(torch.fmax, V(ONCE), V(OTHER))
+op("fmin")
+case(torch.fmin, V(ONCE), V(OTHER))
+# As many as PyTorch's vectors hold: what is left over it differentiates by another formula.
+EDGES = ([NAN, INF, -INF, -3.0, -1.0, -0.5, -0.25, 0.25, 0.5, 1.0, 3.0, 6.0, 7.0, -7.0, 2.0, NAN] * 2)
+for name, fn, kw in [
+    ("elu", F.elu, dict(alpha=2.0)), ("selu", F.selu, {}), ("celu", F.celu, dict(alpha=2.0)), ("hardswish", F.hardswish, {}), ("relu6", F.relu6, {}),
+    ("hardtanh", F.hardtanh, {}),
+]:
+    op(name)
+    case(lambda x: fn(x, **kw), V(EDGES), **kw)
+op("hardshrink")
+case(lambda x, **_: F.hardshrink(x, 0.5), V(EDGES), **{"lambda": 0.5})
+op("softshrink")
+case(lambda x, **_: F.softshrink(x, 0.5), V(EDGES), **{"lambda": 0.5})
+op("hardtanh_with")
+kcase(lambda x, low, high: F.hardtanh(x, low, high), V(EDGES), low=-0.75, high=2.0)
+for dtype in (torch.int8, torch.int32, torch.int64):
+    kcase(lambda x, low, high: F.hardtanh(x, low, high), I(7, lo=-6, hi=6, dtype=dtype), low=-2.5, high=3.75, concrete=True)
+kcase(lambda x, low, high: F.hardtanh(x, low, high), I(7, hi=9, dtype=torch.uint8), low=1.0, high=300.0, concrete=True)
+op("nextafter")
+case(torch.nextafter, V([1.0, 2.0, -1.0]), V([2.0, 2.0, -3.0]), concrete=True)
+op("logit")
+kcase(lambda x, eps: torch.logit(x, eps), V([0.1, 0.45, 0.5, 0.7]), eps=0.6, nograd=True)
+for n, conv_, turned, average in [
+    (1, F.conv1d, F.conv_transpose1d, F.avg_pool1d), (2, F.conv2d, F.conv_transpose2d, F.avg_pool2d), (3, F.conv3d, F.conv_transpose3d, F.avg_pool3d),
+]:
+    for dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
+        lo = 0 if dtype == torch.uint8 else -3
+        x, w = I(2, 2, *([5] * n), lo=lo, hi=4, dtype=dtype), I(2, 2, *([3] * n), lo=lo, hi=4, dtype=dtype)
+        op(f"conv{n}d")
+        kcase(lambda x, w, padding, stride: conv_(x, w, padding=padding, stride=stride), x, w, concrete=True, padding=1, stride=2)
+        if dtype == torch.int64:
+            op(f"conv_transpose{n}d")
+            kcase(lambda x, w, stride: turned(x, w, stride=stride), x, w, concrete=True, stride=2)
+    op(f"avg_pool{n}d")
+    for padding, ceil_mode, include in [(0, False, True), (1, True, False), (1, False, True)]:
+        kcase(lambda x, kernel, stride, padding, ceil_mode, count_include_pad: average(x, kernel, stride, padding, ceil_mode, count_include_pad),
+             I(1, 2, *([6] * n), lo=-9, hi=9), concrete=True, kernel=3, stride=2, padding=padding, ceil_mode=ceil_mode, count_include_pad=include)
+for a, b in [((3, 4), (1, 4)), ((1, 4), (3, 1)), ((2, 3), (2, 3))]:
+    op("hinge_embedding_loss")
+    kcase(lambda x, t, margin, reduction: F.hinge_embedding_loss(x, t, margin=margin, reduction=reduction), D(*a), signs(*b), only=[0], margin=0.7, reduction="none")
+    op("margin_ranking_loss")
+    kcase(lambda x, y, t, margin, reduction: F.margin_ranking_loss(x, y, t, margin=margin, reduction=reduction), D(*a), D(*b), signs(*a), only=[0, 1], margin=0.3, reduction="mean")
+op("hinge_embedding_loss")
+kcase(lambda x, t, margin, reduction: F.hinge_embedding_loss(x, t, margin=margin, reduction=reduction), D(3, 2), V([1.0, -1.0]), only=[0], margin=0.7, reduction="mean")
+op("gaussian_nll_loss")
+for t, v in [((3, 4), (1, 4)), ((1, 4), (3, 4)), ((4,), (3, 1)), ((3, 1), (3,))]:
+    kcase(lambda x, t, v, full, eps, reduction: F.gaussian_nll_loss(x, t, v, full=full, eps=eps, reduction=reduction), G(3, 4), G(*t), P(*v, hi=2.0), full=True, eps=0.125, reduction="mean")
+op("multi_margin_loss")
+kcase(lambda x, t, p, margin, reduction: F.multi_margin_loss(x, t, p=p, margin=margin, reduction=reduction), V(0.5), T(0), p=1, margin=0.9, reduction="mean", nograd=True)
+op("multilabel_margin_loss")
+kcase(lambda x, t, reduction: F.multilabel_margin_loss(x, t, reduction=reduction), V(0.5), T(0), reduction="mean", nograd=True)
+torch.set_warn_always(False)
+for shape in [(1, 4), (3, 1), (2, 0), (0, 3), (1,), (4,), ()]:
+    op("cov")
+    kcase(lambda x, correction: torch.cov(x, correction=correction), G(*shape), correction=1, nograd=True)
+    op("corrcoef")
+    kcase(torch.corrcoef, G(*shape), nograd=True)
+op("cov")
+for correction in (0, 2, 5):
+    kcase(lambda x, correction: torch.cov(x, correction=correction), G(1, 5), correction=correction, nograd=correction >= 5)
+for correction in (0, 1, 2):
+    op("cov_with")
+    kcase(lambda x, c, correction: torch.cov(x, correction=correction, fweights=c), G(3, 5), I(5, lo=1, hi=4), correction=correction)
+    kcase(lambda x, c, w, correction: torch.cov(x, correction=correction, fweights=c, aweights=w), G(2, 5), I(5, lo=1, hi=4), P(5), only=[0], correction=correction)
+    op("cov_weighted")
+    kcase(lambda x, w, correction: torch.cov(x, correction=correction, aweights=w), G(4), P(4), only=[0], correction=correction)
+op("unique_slices")
+slices_of = lambda x, axis: torch.unique(x, dim=axis, return_inverse=True, return_counts=True)
+for shape, axis in [((9, 2), 0), ((6, 3), 0), ((2, 9), 1), ((2, 7, 2), 1), ((5,), 0), ((4, 1, 5), -1), ((1, 3), 0), ((0, 3), 0), ((3, 0), 1)]:
+    kcase(slices_of, I(*shape, hi=2), axis=axis, concrete=True)
+kcase(slices_of, V([[1.5, -1.0], [-2.0, 4.0], [1.5, -1.0], [1.5, -2.0]], torch.float32), axis=0, concrete=True)
+kcase(slices_of, B(8, 2), axis=0, concrete=True)
+runs = lambda x: torch.unique_consecutive(x, return_inverse=True, return_counts=True)
+op("unique_consecutive")
+for values in [I(12, hi=2), I(3, 4, hi=2), V([NAN, NAN, 1.0, 1.0], torch.float32), B(7), I(1), I(2, 0)]:
+    case(runs, values, concrete=True)
+op("unique_consecutive_slices")
+for shape, axis in [((9, 2), 0), ((2, 9), 1), ((5,), 0), ((2, 7, 1), 1), ((0, 3), 0)]:
+    kcase(lambda x, axis: torch.unique_consecutive(x, dim=axis, return_inverse=True, return_counts=True), I(*shape, hi=2), axis=axis, concrete=True)
+op("arange")
+for start, stop, step in [(-0.9, 2.1, 2.0), (2.1, -2.9, -1.0), (0.5, 7.0, 1.75), (0.0, 2.0, 0.5)]:
+    kcase(lambda start, stop, step: torch.arange(start, stop, step, dtype=torch.int64), start=start, stop=stop, step=step, concrete=True)
+op("sign")
+case(torch.sign, B(4), concrete=True)
+op("square")
+case(torch.square, B(4), concrete=True)
+write("edges")
 print(sum(counts.values()), "cases of", len(counts), "ops")

@@ -126,6 +126,9 @@ const WITHIN: &[(&str, &str)] = &[
     ("split_sizes", "split"),
     ("squeeze_axes", "squeeze"),
     ("unique_with", "unique"),
+    ("unique_slices", "unique"),
+    ("unique_consecutive_slices", "unique_consecutive"),
+    ("cov_with", "cov"),
     ("var_with", "var"),
 ];
 

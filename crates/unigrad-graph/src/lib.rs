@@ -33,7 +33,7 @@ pub use index::NodeIndex;
 pub use loops::{Given, Loop, Taken};
 pub use node::{
     EnableGradGuard, Expr, Inputs, KeepScalarsGuard, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled,
-    keep_scalars_guard, next_id, no_grad_guard,
+    keep_scalars_guard, next_id, no_grad_guard, set_grad_enabled,
 };
 pub use op::{ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, SliceAxis, VariableId};
 pub use ops::decompose;

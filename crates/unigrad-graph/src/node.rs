@@ -208,6 +208,11 @@ pub fn enable_grad_guard() -> EnableGradGuard {
     EnableGradGuard(NO_GRAD.with(|depth| depth.replace(0)))
 }
 
+/// Whether nodes made on this thread from now on may need gradients.
+pub fn set_grad_enabled(enabled: bool) {
+    NO_GRAD.with(|depth| depth.set(u32::from(!enabled)));
+}
+
 /// Ends the part of the program in which run-time numbers stay the nodes that they are.
 #[derive(Debug)]
 pub struct KeepScalarsGuard(());

@@ -8,7 +8,7 @@ use crate::{
 };
 use pyo3::{prelude::*, types::PyTuple};
 use std::cell::RefCell;
-use unigrad::tensor::{NoGradGuard, Tensor, grad_allow_unused, grad_with};
+use unigrad::tensor::{Tensor, grad_allow_unused, grad_with};
 
 /// The gradients of `outputs` with respect to `inputs`, as a tuple.
 ///
@@ -88,9 +88,15 @@ pub(crate) fn is_retaining() -> bool {
     RETAINING.get() > 0
 }
 
+/// From now on, whether what this thread computes keeps a way for gradients.
+#[pyfunction]
+pub(crate) fn _set_grad_enabled(enabled: bool) {
+    unigrad::tensor::set_grad_enabled(enabled);
+}
+
 thread_local! {
-    /// Those that this thread is in.
-    static INSIDE: RefCell<Vec<NoGradGuard>> = const { RefCell::new(Vec::new()) };
+    /// What was before those that this thread is in.
+    static BEFORE: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
 }
 
 thread_local! {
@@ -123,23 +129,36 @@ impl Autocast {
     }
 }
 
-/// What the thread computes inside of `with` keeps no way for gradients; `unigrad.no_grad` makes a decorator of it.
-#[pyclass(module = "unigrad", frozen)]
-pub(crate) struct NoGrad;
+macro_rules! modes {
+    ($($(#[doc = $doc:literal])* $name:ident $enabled:literal),* $(,)?) => { $(
+        $(#[doc = $doc])*
+        #[pyclass(module = "unigrad", frozen)]
+        pub(crate) struct $name;
 
-#[pymethods]
-impl NoGrad {
-    #[new]
-    fn new() -> NoGrad {
-        NoGrad
-    }
+        #[pymethods]
+        impl $name {
+            #[new]
+            fn new() -> $name {
+                $name
+            }
 
-    fn __enter__(&self) {
-        INSIDE.with_borrow_mut(|inside| inside.push(unigrad::tensor::no_grad_guard()));
-    }
+            fn __enter__(&self) {
+                BEFORE.with_borrow_mut(|before| before.push(unigrad::tensor::grad_enabled()));
+                unigrad::tensor::set_grad_enabled($enabled);
+            }
 
-    #[pyo3(signature = (*_raised))]
-    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
-        drop(INSIDE.with_borrow_mut(Vec::pop));
-    }
+            #[pyo3(signature = (*_raised))]
+            fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+                if let Some(before) = BEFORE.with_borrow_mut(Vec::pop) {
+                    unigrad::tensor::set_grad_enabled(before);
+                }
+            }
+        }
+    )* };
 }
+modes!(
+    /// What the thread computes inside of `with` keeps no way for gradients; `unigrad.no_grad` makes a decorator of it.
+    NoGrad false,
+    /// What the thread computes inside of `with` keeps a way for gradients; `unigrad.enable_grad` makes a decorator of it.
+    EnableGrad true,
+);

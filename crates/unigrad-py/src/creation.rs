@@ -268,18 +268,32 @@ pub(crate) fn manual_seed(seed: u64) {
 
 /// Row and column of each element below a diagonal, and on it.
 #[pyfunction]
-#[pyo3(signature = (row, col, offset=0, *, device=None))]
-pub(crate) fn tril_indices(py: Python<'_>, row: usize, col: usize, offset: i64, device: Option<PyDevice>) -> PyResult<PyTensor> {
+#[pyo3(signature = (row, col, offset=0, *, dtype=None, device=None))]
+pub(crate) fn tril_indices(
+    py: Python<'_>,
+    row: usize,
+    col: usize,
+    offset: i64,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+) -> PyResult<PyTensor> {
     let device = or_default(py, device)?;
-    made(py, || Tensor::tril_indices(row, col, offset, &device))
+    made(py, || Tensor::tril_indices(row, col, offset, &device).cast(dtype.map_or(DType::I64, |dtype| dtype.0)))
 }
 
 /// Row and column of each element above a diagonal, and on it.
 #[pyfunction]
-#[pyo3(signature = (row, col, offset=0, *, device=None))]
-pub(crate) fn triu_indices(py: Python<'_>, row: usize, col: usize, offset: i64, device: Option<PyDevice>) -> PyResult<PyTensor> {
+#[pyo3(signature = (row, col, offset=0, *, dtype=None, device=None))]
+pub(crate) fn triu_indices(
+    py: Python<'_>,
+    row: usize,
+    col: usize,
+    offset: i64,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+) -> PyResult<PyTensor> {
     let device = or_default(py, device)?;
-    made(py, || Tensor::triu_indices(row, col, offset, &device))
+    made(py, || Tensor::triu_indices(row, col, offset, &device).cast(dtype.map_or(DType::I64, |dtype| dtype.0)))
 }
 
 /// A function of a list of tensors.

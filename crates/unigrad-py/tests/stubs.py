@@ -272,8 +272,9 @@ def package(source):
             later.append(f"{name} = {value.__name__}")
         elif inspect.isclass(value) and value.__module__.startswith("unigrad."):
             out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {name} as {name}")
-        elif value is not None and getattr(unigrad.Tensor, getattr(value, "__name__", ""), None) is value:
-            functions.append(f"{name} = _unigrad.Tensor.{value.__name__}")
+        elif getattr(value, "__code__", None) is unigrad.exp.__code__:
+            # A method, whose first argument has a name.
+            functions.append(f"{name} = _unigrad.Tensor.{value.__name__ if hasattr(unigrad.Tensor, value.__name__) else name}")
         elif inspect.isfunction(value) and getattr(value, "__wrapped__", None) is getattr(unigrad.Tensor, name, value):
             # A method whose first argument may be a number as well.
             later.append(f"def {name}(input: {NUMBERS}, other: {NUMBERS}, *args: Any, **kwargs: Any) -> Tensor: ...".replace("Buffer", "Any"))

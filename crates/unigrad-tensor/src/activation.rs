@@ -6,17 +6,17 @@ use crate::{
     axes::resolve_axis,
     rules::{gated, with_slope},
 };
-use unigrad_graph::ErrorKind;
+use unigrad_graph::{DType, ErrorKind};
 
 impl Tensor {
     /// `x` above 0, `alpha * (e^(x / alpha) - 1)` below (Barron, 2017): [`Tensor::elu`] with a continuous derivative.
     #[track_caller]
     pub fn celu(&self, alpha: f64) -> Tensor {
         let _within = crate::autocast::within();
-        // Zeros keep the exponential finite on the side that is not taken.
-        let negative = move |x: &Tensor| x.lt(K(0.0)).where_(x, K(0.0)) / alpha;
-        let value = move |x: &Tensor| x.le(K(0.0)).where_(negative(x).expm1() * alpha, x);
-        with_slope("celu", &self.float(), value, move |x, _, dy| x.le(K(0.0)).where_(dy * negative(x).exp(), dy))
+        // Zeros keep the exponential finite on the side that is not taken; NaN is on the other one, so that its gradient is NaN.
+        let negative = move |x: &Tensor| x.ge(K(0.0)).where_(K(0.0), x) / alpha;
+        let value = move |x: &Tensor| x.gt(K(0.0)).where_(x, negative(x).expm1() * alpha);
+        with_slope("celu", &self.float(), value, move |x, _, dy| x.gt(K(0.0)).where_(dy, dy * negative(x).exp()))
     }
 
     /// One half of an axis times the sigmoid of the other (Dauphin et al., 2017); the axis has an even size.
@@ -60,19 +60,21 @@ impl Tensor {
         x.gt(K(0.0)).where_(&x, &x * weight)
     }
 
-    /// Toward 0 by `lambda`, and 0 within it.
+    /// Toward 0 by `lambda`, and 0 within it. Of NaN the gradient is 0.
     #[track_caller]
     pub fn softshrink(&self, lambda: f64) -> Tensor {
-        let x = self.float();
-        let within = x.ge(-lambda).logical_and(x.le(lambda));
-        within.where_(K(0.0), x.gt(K(0.0)).where_(&x - lambda, &x + lambda))
+        let value = move |x: &Tensor| {
+            let within = x.ge(-lambda).logical_and(x.le(lambda));
+            within.where_(K(0.0), x.gt(K(0.0)).where_(x - lambda, x + lambda))
+        };
+        gated("softshrink", &self.float(), value, move |x| x.lt(-lambda).logical_or(x.gt(lambda)))
     }
 
-    /// 0 within `lambda` of 0, else `x`.
+    /// 0 within `lambda` of 0, else `x`. Of NaN the gradient is 0.
     #[track_caller]
     pub fn hardshrink(&self, lambda: f64) -> Tensor {
-        let x = self.float();
-        x.ge(-lambda).logical_and(x.le(lambda)).where_(K(0.0), &x)
+        let value = move |x: &Tensor| x.ge(-lambda).logical_and(x.le(lambda)).where_(K(0.0), x);
+        gated("hardshrink", &self.float(), value, move |x| x.lt(-lambda).logical_or(x.gt(lambda)))
     }
 
     /// `x - tanh(x)`.
@@ -97,11 +99,23 @@ impl Tensor {
         self.le(threshold).where_(value, self)
     }
 
-    /// `min(max(x, low), high)`; at the limits the gradient is 0. [`Tensor::hardtanh`] is that of -1 and 1.
+    /// `min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. [`Tensor::hardtanh`] is that of -1 and 1.
+    ///
+    /// Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all.
     #[track_caller]
     pub fn hardtanh_with(&self, low: f64, high: f64) -> Tensor {
-        let value = move |x: &Tensor| x.clamp(low, high);
-        gated("hardtanh", &self.float(), value, move |x| x.le(low).logical_or(x.ge(high)).logical_not())
+        let dtype = self.dtype();
+        if self.is_invalid() || dtype.is_float() {
+            let value = move |x: &Tensor| x.clamp(low, high);
+            return gated("hardtanh", self, value, move |x| x.gt(low).logical_and(x.lt(high)));
+        }
+        let (low, high) = (low.trunc(), high.trunc());
+        if dtype == DType::Bool || (dtype.is_unsigned_int() && (low < 0.0 || high < 0.0)) {
+            let message = format!("limits of {low} and {high} for {dtype}");
+            return Tensor::fail(ErrorKind::DType, "hardtanh", message, "cast to a float or a signed integer", &[self]);
+        }
+        // As casts do: beyond the range it is the last number.
+        self.clamp(low as i64, high as i64)
     }
 
     /// `log(1 + e^(beta x)) / beta`, and `x` itself where `beta x` is above `threshold`.

@@ -136,7 +136,12 @@ impl Tensor {
     #[track_caller]
     fn number(&self, op: UnaryOp) -> Tensor {
         let expr = self.expr();
-        let expr = if expr.dtype() == DType::Bool { expr.cast(DType::I64) } else { expr };
+        let expr = match (expr.dtype(), op) {
+            // It is its own sign.
+            (DType::Bool, UnaryOp::Sign) => return Tensor::from_expr(expr.identity()),
+            (DType::Bool, _) => expr.cast(DType::I64),
+            _ => expr,
+        };
         Tensor::from_expr(expr.unary(op))
     }
 }
@@ -202,9 +207,10 @@ impl Tensor {
     pub fn hardswish(&self) -> Tensor {
         let value = |x: &Tensor| x.hardsigmoid() * x;
         with_slope("hardswish", &self.float(), value, |x, _, dy| {
-            let within = x.gt(K(-3.0)).logical_and(x.lt(K(3.0)));
-            let inner = within.where_(x, K(0.0)) * K(1.0 / 3.0) + K(0.5);
-            x.le(K(-3.0)).where_(K(0.0), within.where_(dy * inner, dy))
+            // NaN is in neither of the flat parts.
+            let (below, above) = (x.le(K(-3.0)), x.ge(K(3.0)));
+            let inner = below.logical_or(&above).where_(K(0.0), x) * K(1.0 / 3.0) + K(0.5);
+            below.where_(K(0.0), above.where_(dy, dy * inner))
         })
     }
 
@@ -215,11 +221,10 @@ impl Tensor {
         (x + K(3.0)).clamp(K(0.0), K(6.0)) * K(1.0 / 6.0)
     }
 
-    /// `min(max(x, -1), 1)`.
+    /// `min(max(x, -1), 1)`; integers stay what they are. At the limits, and of NaN, the gradient is 0.
     #[track_caller]
     pub fn hardtanh(&self) -> Tensor {
-        let value = |x: &Tensor| x.clamp(K(-1.0), K(1.0));
-        gated("hardtanh", &self.float(), value, |x| x.le(K(-1.0)).logical_or(x.ge(K(1.0))).logical_not())
+        self.hardtanh_with(-1.0, 1.0)
     }
 
     /// `min(max(x, 0), 6)`.
@@ -230,7 +235,7 @@ impl Tensor {
             return self.clamp(0_i64, 6_i64);
         }
         let value = |x: &Tensor| x.clamp(0_i64, 6_i64);
-        gated("relu6", self, value, |x| x.le(K(0.0)).logical_or(x.ge(K(6.0))).logical_not())
+        gated("relu6", self, value, |x| x.gt(K(0.0)).logical_and(x.lt(K(6.0))))
     }
 
     /// `x / (1 + |x|)`.
@@ -276,7 +281,7 @@ impl Tensor {
         with_slope("asinh", &self.float(), value, |x, _, dy| dy * (x.square() + K(1.0)).rsqrt())
     }
 
-    /// Inverse hyperbolic cosine; NaN below 1, and so is its gradient (PyTorch's is a number below -1).
+    /// Inverse hyperbolic cosine; NaN below 1. Its gradient is `1 / sqrt(x² - 1)` wherever that is a number: below -1, too, as in PyTorch.
     #[track_caller]
     pub fn acosh(&self) -> Tensor {
         if let Some(cast) = crate::autocast::entered("acosh") {
@@ -291,8 +296,11 @@ impl Tensor {
             let inner = &more + more.sqrt() * (&more + K(2.0)).sqrt();
             large.where_(log_of_double(&large, &wide), inner.log1p()).cast(x.dtype())
         };
-        // Not the root of a product, which is no number of an infinite argument, and one of an argument below -1.
-        with_slope("acosh", &self.float(), value, |x, _, dy| dy * (x - K(1.0)).rsqrt() * (x + K(1.0)).rsqrt())
+        // Not the root of a difference, whose square overflows.
+        with_slope("acosh", &self.float(), value, |x, _, dy| {
+            let size = x.abs();
+            dy * (&size - K(1.0)).rsqrt() * (size + K(1.0)).rsqrt()
+        })
     }
 
     /// Inverse hyperbolic tangent.
@@ -308,10 +316,10 @@ impl Tensor {
         with_slope("atanh", &self.float(), value, |x, _, dy| dy / (x.square().neg() + K(1.0)))
     }
 
-    /// `x * x`.
+    /// `x * x`; of bools `I64`.
     #[track_caller]
     pub fn square(&self) -> Tensor {
-        self * self
+        if self.dtype() == DType::Bool { self.cast(DType::I64) } else { self * self }
     }
 
     /// What is left after [`Tensor::trunc`].
@@ -570,11 +578,11 @@ impl Tensor {
 /// `alpha * (e^x - 1)` where `x` is 0 or less, `x` elsewhere; its second derivative at 0 is 0.
 #[track_caller]
 fn exponential_below(x: &Tensor, alpha: Operand) -> Tensor {
-    // Zeros keep e^x finite on the side that is not taken.
-    let negative = |x: &Tensor| x.lt(K(0.0)).where_(x, K(0.0));
+    // Zeros keep e^x finite on the side that is not taken; NaN is on the other one, so that its gradient is NaN.
+    let negative = |x: &Tensor| x.ge(K(0.0)).where_(K(0.0), x);
     let scale = alpha.clone();
-    let value = |x: &Tensor| x.le(K(0.0)).where_(negative(x).expm1().mul(scale), x);
-    with_slope("elu", x, value, move |x, _, dy| x.le(K(0.0)).where_(dy * negative(x).exp().mul(alpha.clone()), dy))
+    let value = |x: &Tensor| x.gt(K(0.0)).where_(x, negative(x).expm1().mul(scale));
+    with_slope("elu", x, value, move |x, _, dy| x.gt(K(0.0)).where_(dy, dy * negative(x).exp().mul(alpha.clone())))
 }
 
 /// Beyond it `1 + x²` is `x²` in every dtype that computes, long before it overflows.

@@ -9,7 +9,7 @@
 use crate::{Error, Result, Tensor, autocast, error::graph_error, eval, random};
 use std::{fmt, sync::Arc};
 use unigrad_graph::{
-    CustomGradient, ErrorKind, Expr, NoGradGuard, enable_grad_guard, gradients, next_id, partial_gradients, variable_gradients,
+    CustomGradient, EnableGradGuard, ErrorKind, Expr, NoGradGuard, gradients, next_id, partial_gradients, variable_gradients,
 };
 
 /// Runs `f`; what it computes needs no gradients.
@@ -22,6 +22,25 @@ pub fn no_grad<T>(f: impl FnOnce() -> T) -> T {
 #[must_use = "the guard ends when it is dropped"]
 pub fn no_grad_guard() -> NoGradGuard {
     unigrad_graph::no_grad_guard()
+}
+
+/// Runs `f`; what it computes keeps a way for gradients, inside of [`no_grad`] too.
+///
+/// ```
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad_tensor::{Device, Tensor, enable_grad, grad_enabled, no_grad};
+///
+/// assert!(no_grad(|| !grad_enabled() && enable_grad(grad_enabled)));
+/// ```
+pub fn enable_grad<T>(f: impl FnOnce() -> T) -> T {
+    let _guard = unigrad_graph::enable_grad_guard();
+    f()
+}
+
+/// Until the guard drops, what this thread computes keeps a way for gradients.
+#[must_use = "the guard ends when it is dropped"]
+pub fn enable_grad_guard() -> EnableGradGuard {
+    unigrad_graph::enable_grad_guard()
 }
 
 #[track_caller]

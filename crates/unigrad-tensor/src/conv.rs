@@ -3,7 +3,7 @@
 use crate::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use unigrad_graph::{ConvSpec, ErrorKind, Expr, Shape, is_countable};
+use unigrad_graph::{ConvSpec, DType, ErrorKind, Expr, Shape, is_countable};
 
 /// Settings of a convolution, one entry per spatial dimension; an empty list means the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,10 @@ fn settings(op: &str, x: &Tensor, w: &Tensor, n: usize, options: &ConvOptions) -
         );
         return Err(Tensor::fail(ErrorKind::Shape, op, message, &help, &[x, w]));
     };
-    let dtype = crate::promotion::to_float(a.dtype().promote(b.dtype()));
+    let dtype = match a.dtype().promote(b.dtype()) {
+        DType::Bool => DType::F32,
+        dtype => dtype,
+    };
     let (a, b) = (a.cast(dtype), b.cast(dtype));
     // A wider dtype may be more than any memory has.
     for expr in [&a, &b] {
@@ -115,8 +118,8 @@ fn settings(op: &str, x: &Tensor, w: &Tensor, n: usize, options: &ConvOptions) -
 }
 
 impl Tensor {
-    /// Convolution over `n` spatial dimensions: x `[n, c, spatial..]`, w `[out, c / groups, kernel..]`, bias `[out]`. Integers and bools
-    /// compute in `f32`, as in all functions of real numbers (PyTorch's stay integers on the CPU).
+    /// Convolution over `n` spatial dimensions: x `[n, c, spatial..]`, w `[out, c / groups, kernel..]`, bias `[out]`. Integers stay
+    /// integers, and sums beyond their range wrap; bools compute in `f32`.
     #[track_caller]
     pub fn conv(&self, w: &Tensor, bias: Option<&Tensor>, n: usize, options: &ConvOptions) -> Tensor {
         if let Some(cast) = crate::autocast::entered("conv2d") {

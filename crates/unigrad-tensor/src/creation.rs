@@ -267,8 +267,8 @@ impl Tensor {
         triangle("triu_indices", rows, columns, diagonal, false, device.id())
     }
 
-    /// `start, start + step, …` below `end` (above, for a negative step). In an integer dtype each of these numbers is truncated toward zero;
-    /// PyTorch truncates `start` and `step` first.
+    /// `start, start + step, …` below `end` (above, for a negative step). Of an integer dtype `start` and `step` are rounded toward 0 first, as in
+    /// PyTorch, and there are as many numbers as `start`, `end` and `step` as given say.
     #[track_caller]
     pub fn arange(start: f64, end: f64, step: f64, dtype: DType, device: &Device) -> Tensor {
         let count = ((end - start) / step).ceil();
@@ -276,6 +276,8 @@ impl Tensor {
             let message = format!("from {start} to {end} in steps of {step}");
             return Tensor::fail(ErrorKind::Argument, "arange", message, "give finite numbers and a step that is not 0", &[]);
         }
+        // As PyTorch's: integers step by integers, however many the numbers as given say that there are.
+        let (start, step) = if dtype.is_float() { (start, step) } else { (start.trunc(), step.trunc()) };
         Tensor::from_expr(ramp(count.max(0.0) as usize, start, step, dtype, device.id()))
     }
 
@@ -285,9 +287,10 @@ impl Tensor {
         Tensor::from_expr(Expr::iota(&[n], 0, dtype, device.id()))
     }
 
-    /// `count` evenly spaced numbers, `start` and `end` included.
+    /// `count` evenly spaced numbers, `start` and `end` included; of an integer dtype rounded toward 0, as the ends are first.
     #[track_caller]
     pub fn linspace(start: f64, end: f64, count: usize, dtype: DType, device: &Device) -> Tensor {
+        let (start, end) = if dtype.is_float() { (start, end) } else { (start.trunc(), end.trunc()) };
         let wide = if dtype.is_float() { dtype.compute() } else { DType::F64 };
         let step = if count > 1 { (end - start) / (count - 1) as f64 } else { 0.0 };
         // From both ends, so that the last one is `end` exactly.
@@ -299,10 +302,11 @@ impl Tensor {
         Tensor::from_expr(first_half.select(&low, &high).cast(dtype))
     }
 
-    /// `base` to the powers of [`Tensor::linspace`].
+    /// `base` to the powers of [`Tensor::linspace`]; of an integer dtype rounded toward 0, as base and ends are first.
     #[track_caller]
     pub fn logspace(start: f64, end: f64, count: usize, base: f64, dtype: DType, device: &Device) -> Tensor {
-        let wide = if dtype.is_float() { dtype.compute() } else { DType::F64 };
+        let (wide, whole) = if dtype.is_float() { (dtype.compute(), false) } else { (DType::F64, true) };
+        let (start, end, base) = if whole { (start.trunc(), end.trunc(), base.trunc()) } else { (start, end, base) };
         let exponents = Tensor::linspace(start, end, count, wide, device);
         exponents.full_like(base).pow(&exponents).cast(dtype)
     }
@@ -361,17 +365,7 @@ fn triangle(op: &str, rows: usize, columns: usize, diagonal: i64, lower: bool, d
 /// `start + i * step`, computed as wide as it matters.
 #[track_caller]
 fn ramp(count: usize, start: f64, step: f64, dtype: DType, device: u32) -> Expr {
-    let whole = start.fract() == 0.0 && step.fract() == 0.0;
-    let wide = match dtype {
-        dtype if !dtype.is_float() => {
-            if whole {
-                DType::I64
-            } else {
-                DType::F64
-            }
-        }
-        dtype => dtype.compute(),
-    };
+    let wide = if dtype.is_float() { dtype.compute() } else { DType::I64 };
     let index = Expr::iota(&[count], 0, wide, device);
     let scaled = if step == 1.0 { index } else { index.binary_const(unigrad_graph::BinaryOp::Mul, step) };
     let moved = if start == 0.0 { scaled } else { scaled.binary_const(unigrad_graph::BinaryOp::Add, start) };

@@ -66,6 +66,7 @@ mod selection;
 mod statistics;
 mod tensor;
 mod transform;
+mod unique;
 mod view;
 mod vmap;
 mod windows;
@@ -73,7 +74,9 @@ mod windows;
 pub use arithmetic::{Operand, Value};
 pub use attention::{AttentionOptions, RopeLayout};
 pub use autocast::{AutocastGuard, autocast, autocast_dtype, autocast_guard};
-pub use autograd::{checkpoint, custom, grad, grad_allow_unused, grad_with, no_grad, no_grad_guard, take_gradients};
+pub use autograd::{
+    checkpoint, custom, enable_grad, enable_grad_guard, grad, grad_allow_unused, grad_with, no_grad, no_grad_guard, take_gradients,
+};
 pub use axes::{Axes, Dims, Ints};
 pub use composite::{Arguments, Composite};
 pub use conv::ConvOptions;
@@ -95,8 +98,8 @@ pub use tensor::Tensor;
 pub use transform::{hessian, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
 pub use unigrad_graph::{
-    DType, Dim, Element, F8E4M3, F8E5M2, Factor, Format, Literal, Names, NoGradGuard, Origin, OriginGuard, Randomness, ScatterMode, bf16,
-    f16, grad_enabled,
+    DType, Dim, Element, EnableGradGuard, F8E4M3, F8E5M2, Factor, Format, Literal, Names, NoGradGuard, Origin, OriginGuard, Randomness,
+    ScatterMode, bf16, f16, grad_enabled, set_grad_enabled,
 };
 pub use view::PadMode;
 pub use vmap::{VmapOptions, vmap, vmap_with};

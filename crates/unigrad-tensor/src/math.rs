@@ -60,18 +60,18 @@ impl Tensor {
         custom("fmod", &[&a, &b], value, |x, _, dy| vec![Some(dy.clone()), Some(dy.neg() * (&x[0] / &x[1]).trunc())])
     }
 
-    /// The greater; where one is NaN, the other. Equal ones: the gradient goes to `self`.
+    /// The greater; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it.
     #[track_caller]
     pub fn fmax(&self, other: impl Into<Operand>) -> Tensor {
         let (a, b) = both!(aligned("fmax", self, other, false));
-        a.ge(&b).logical_or(b.isnan()).where_(&a, &b)
+        chosen("fmax", &a, &b, |a, b| a.ge(b))
     }
 
-    /// The lesser; where one is NaN, the other. Equal ones: the gradient goes to `self`.
+    /// The lesser; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it.
     #[track_caller]
     pub fn fmin(&self, other: impl Into<Operand>) -> Tensor {
         let (a, b) = both!(aligned("fmin", self, other, false));
-        a.le(&b).logical_or(b.isnan()).where_(&a, &b)
+        chosen("fmin", &a, &b, |a, b| a.le(b))
     }
 
     /// `sqrt(self² + other²)`, without overflow; its gradient at 0, 0 is 0 (PyTorch: NaN).
@@ -195,7 +195,8 @@ impl Tensor {
             return cast.of(self).logit(eps);
         }
         let value = move |x: &Tensor| {
-            let x = if let Some(eps) = eps { x.maximum(eps).minimum(1.0 - eps) } else { x.clone() };
+            // The lower limit first, should it be the greater.
+            let x = if let Some(eps) = eps { x.lt(eps).where_(eps, x.minimum(1.0 - eps)) } else { x.clone() };
             x.log() - x.neg().log1p()
         };
         with_slope("logit", &self.float(), value, move |x, _, dy| {
@@ -330,11 +331,12 @@ impl Tensor {
         }
     }
 
-    /// The next number of the dtype on the way to `other`. Its gradients are 0.
+    /// The next number of the dtype on the way to `other`. Its gradient is 1 with respect to `self` where the two differ, else 0.
     #[track_caller]
     pub fn nextafter(&self, other: impl Into<Operand>) -> Tensor {
         let (a, b) = both!(aligned("nextafter", self, other, true));
-        steps("nextafter", &a, &b, |a, b| {
+        let value = |x: &[Tensor]| {
+            let (a, b) = (&x[0], &x[1]);
             let dtype = a.dtype();
             let bits = a.bitcast(bits_of(dtype));
             // Numbers of one sign are ordered as their bits are.
@@ -345,8 +347,25 @@ impl Tensor {
             let moved = a.eq(K(0.0)).where_(from_zero, next);
             let nan = a.isnan().logical_or(b.isnan());
             nan.where_(K(f64::NAN), a.eq(b).where_(b, moved))
-        })
+        };
+        custom("nextafter", &[&a, &b], value, |x, _, dy| vec![Some(x[0].eq(&x[1]).where_(K(0.0), dy)), Some(x[1].zeros_like())])
     }
+}
+
+/// The first where `wins` says so or the second is NaN, else the second; equal ones share the gradient.
+#[track_caller]
+fn chosen(op: &str, a: &Tensor, b: &Tensor, wins: fn(&Tensor, &Tensor) -> Tensor) -> Tensor {
+    let first = move |a: &Tensor, b: &Tensor| wins(a, b).logical_or(b.isnan());
+    if !a.dtype().is_float() {
+        return first(a, b).where_(a, b);
+    }
+    let value = move |x: &[Tensor]| first(&x[0], &x[1]).where_(&x[0], &x[1]);
+    custom(op, &[a, b], value, move |x, _, dy| {
+        let share = x[0].eq(&x[1]).where_(dy * K(0.5), dy);
+        let is_first = first(&x[0], &x[1]);
+        let to_second = is_first.logical_not().logical_or(x[0].eq(&x[1]));
+        vec![Some(is_first.where_(&share, K(0.0))), Some(to_second.where_(&share, K(0.0)))]
+    })
 }
 
 /// A function of two numbers whose gradients are 0.

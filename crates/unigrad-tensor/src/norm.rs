@@ -211,7 +211,8 @@ impl Tensor {
     /// `[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
     ///
     /// Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
-    /// (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not.
+    /// (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not. Of a batch without
+    /// elements they are NaN, and nothing should be updated with them.
     #[track_caller]
     pub fn batch_norm_train(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> (Tensor, Tensor, Tensor) {
         let _within = crate::autocast::within();

@@ -142,7 +142,8 @@ impl Tensor {
         self.max_pool(3, options)
     }
 
-    /// Average of each window over `n` spatial dimensions. Of integers and bools it is an `f32`, as of every mean (PyTorch refuses them).
+    /// Average of each window over `n` spatial dimensions. Of integers it is rounded toward 0 and has their dtype, as PyTorch's of `I64` (it refuses the
+    /// others); of bools it is an `f32`.
     #[track_caller]
     pub fn avg_pool(&self, n: usize, options: &PoolOptions) -> Tensor {
         self.avg_pool_as(n, options, None)
@@ -170,9 +171,10 @@ impl Tensor {
         if spec.dilation.iter().any(|dilation| *dilation != 1) {
             return Tensor::fail(ErrorKind::Argument, "avg_pool", "dilation is for the maximum only", "leave `dilation` empty", &[self]);
         }
-        let wide = self.float().expr();
-        let dtype = wide.dtype();
-        let mut y = wide.cast(dtype.compute());
+        let is_whole = self.dtype().is_int();
+        let dtype = if is_whole { self.dtype() } else { self.float_dtype() };
+        let wide = if is_whole { DType::I64 } else { dtype.compute() };
+        let mut y = x.cast(wide);
         if y.error().is_some() {
             return Tensor::from_expr(y);
         }
@@ -196,10 +198,10 @@ impl Tensor {
         }
         let mut y = Tensor::from_expr(y);
         if let Some(divisor) = divisor {
-            return (y * K(1.0 / divisor as f64)).cast(dtype);
+            return if is_whole { y.div_trunc(divisor) } else { y * K(1.0 / divisor as f64) }.cast(dtype);
         }
         // How many elements each window averages over: a product of one count per dimension.
-        let mut factor = 1.0;
+        let (mut factor, mut divisor) = (1.0, None::<Tensor>);
         for d in 0..n {
             let (size, pad, kernel, stride) = (x.shape()[d + 2] as i64, spec.pad[d] as i64, spec.kernel[d] as i64, spec.stride[d] as i64);
             let count = |o: i64| {
@@ -210,7 +212,7 @@ impl Tensor {
             let first = count(0);
             // Of many windows not each is looked at.
             if output[d] <= 4096 && (0..output[d] as i64).all(|o| count(o) == first) {
-                factor /= first as f64;
+                factor *= first as f64;
                 continue;
             }
             let mut shape: Shape = Shape::from_elem(1, n + 2);
@@ -219,9 +221,21 @@ impl Tensor {
             let start = index * stride - pad;
             let end = (&start + kernel).minimum(size + pad);
             let count = if options.count_include_pad { end - start } else { end.minimum(size) - start.maximum(0) };
-            y = y / count.cast(dtype.compute());
+            if is_whole {
+                divisor = Some(divisor.map_or(count.clone(), |divisor| divisor * count));
+            } else {
+                y = y / count.cast(wide);
+            }
         }
-        (y * K(factor)).cast(dtype)
+        if !is_whole {
+            return (y * K(1.0 / factor)).cast(dtype);
+        }
+        // Rounded once, at the end.
+        match divisor {
+            Some(divisor) => y.div_trunc(divisor * factor as i64),
+            None => y.div_trunc(factor as i64),
+        }
+        .cast(dtype)
     }
 
     /// Average of each window of `[n, c, l]`.

@@ -1,8 +1,8 @@
-//! Where values stand among others: searches in sorted sequences, counts, the different values.
+//! Where values stand among others: searches in sorted sequences, counts.
 //!
 //! In: tensors of values. Out: positions and counts (`I64`), or what they pick.
 //! Always: NaN is the greatest, and equals nothing.
-//! Never: reads values, but in `bincount`, `unique_with` and `repeat_interleave_by`, whose results' shapes depend on them.
+//! Never: reads values, but in `bincount` and `repeat_interleave_by`, whose results' shapes depend on them.
 
 use crate::{
     Operand, Tensor,
@@ -272,31 +272,6 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Argument, "histc", message, help, &[self]);
         }
         flat("histc", &x, |x| counted(x, bins, low, high))
-    }
-
-    /// The different values, ascending; which of them each element is, in the tensor's shape; and how many elements each of them is. The
-    /// latter two are `I64`. Each NaN is a value of its own. Waits for the values: the length depends on them.
-    #[track_caller]
-    pub fn unique_with(&self) -> (Tensor, Tensor, Tensor) {
-        let x = self.expr();
-        if x.error().is_some() {
-            return (self.clone(), self.clone(), self.clone());
-        }
-        let n = x.numel();
-        let (sorted, order) = self.flatten_all().sort(0, false);
-        let first = Expr::constant(Literal::one(DType::Bool), &[n.min(1)], x.device());
-        let sorted_expr = sorted.expr();
-        let parts = [first, sorted_expr.narrow(0, n.min(1), n.saturating_sub(1)).ne(&sorted_expr.narrow(0, 0, n.saturating_sub(1)))];
-        let is_new = Expr::concat(&parts, 0);
-        let values = sorted.masked_select(&Tensor::from_expr(is_new.clone()));
-        if values.is_invalid() {
-            return (values.clone(), values.clone(), values);
-        }
-        let ones = Expr::constant(Literal::one(DType::I64), &[n], x.device());
-        let group = is_new.cast(DType::I64).scan(unigrad_graph::ScanOp::Sum, 0, false).sub(&ones);
-        let inverse = zeros(DType::I64, &[n], x.device()).scatter(0, ScatterMode::Set, &order.expr(), &group);
-        let counts = zeros(DType::I64, &[values.numel()], x.device()).scatter(0, ScatterMode::Add, &group, &ones);
-        (values, Tensor::from_expr(inverse.reshape(x.shape())), Tensor::from_expr(counts))
     }
 
     /// Each slice along an axis as often as `counts` says, a vector with a count for each (or one for all). Waits for the counts: the size

@@ -16,7 +16,7 @@ macro_rules! families {
 }
 families!(
     unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest, math, activation, statistics, arrange, select,
-    networks, formats, margins,
+    networks, formats, margins, edges,
 );
 
 /// The cases of all files. A file that is ill-formed panics, for it is a part of the tests.

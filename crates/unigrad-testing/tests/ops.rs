@@ -9,8 +9,19 @@ use unigrad_testing::{
 };
 
 /// Families of ops that are composed of others.
-const COMPOSED: &[&str] =
-    &["special", "rest", "math", "activation", "statistics", "arrange", "select", "networks", "margins", "functions_by_definition"];
+const COMPOSED: &[&str] = &[
+    "special",
+    "rest",
+    "math",
+    "activation",
+    "statistics",
+    "arrange",
+    "select",
+    "networks",
+    "margins",
+    "edges",
+    "functions_by_definition",
+];
 
 fn check(family: &str, mut cases: Vec<Case>) {
     let wanted = std::env::var("UNIGRAD_OP").ok();
@@ -39,7 +50,7 @@ macro_rules! families {
 }
 families!(
     unary, binary, view, reduce, index, linalg, conv, norm, loss, creation, special, rest, math, activation, statistics, arrange, select,
-    networks, formats, margins
+    networks, formats, margins, edges
 );
 
 /// Every row of the table of functions, by its own meaning.

@@ -13,13 +13,19 @@ use unigrad_tensor::{Device, Origin, Result, Tensor, no_grad};
 /// ```
 /// # extern crate unigrad_nn as unigrad;
 /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
-/// use unigrad::nn::{BatchNorm, Module};
-/// use unigrad_tensor::Device;
+/// use unigrad::nn::{BatchNorm, Layer, Module};
+/// use unigrad_tensor::{DType, Device, Tensor};
 ///
 /// let device = Device::open("cpu")?;
 /// let names = |norm: BatchNorm| norm.state_dict().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
 /// assert_eq!(names(BatchNorm::new(3, &device).no_running_stats()), ["weight", "bias"]);
 /// assert_eq!(names(BatchNorm::new(3, &device).no_affine()), ["running_mean", "running_var", "num_batches_tracked"]);
+///
+/// // A batch without elements counts, and moves no statistics.
+/// let norm = BatchNorm::new(3, &device);
+/// assert_eq!(norm.forward(&Tensor::zeros([0, 3], DType::F32, &device)).shape(), [0, 3]);
+/// assert_eq!(norm.running_var.as_ref().map(|var| var.to_vec::<f32>()).transpose()?, Some(vec![1.0; 3]));
+/// assert_eq!(norm.num_batches_tracked.as_ref().map(|count| count.item::<i64>()).transpose()?, Some(1));
 /// # Ok::<(), unigrad::Error>(())
 /// ```
 #[derive(Module, Clone)]
@@ -119,6 +125,13 @@ impl BatchNorm {
     }
 }
 
+impl BatchNorm {
+    /// Counts a batch that has no elements: there is nothing to move statistics toward.
+    fn count(&self) -> Result<()> {
+        self.num_batches_tracked.as_ref().map_or(Ok(()), |count| no_grad(|| count.assign(&(count + 1i64))))
+    }
+}
+
 /// How far a running statistic moves toward a batch's.
 enum Share {
     Fixed(f64),
@@ -152,8 +165,9 @@ impl Layer for BatchNorm {
                     return y;
                 }
                 let n = x.numel() / mean.numel().max(1);
+                let tracked = if n == 0 { self.count() } else { self.track(&mean, &var, n) };
                 // A statistic that does not fit: the error of the op that takes them.
-                match self.track(&mean, &var, n) {
+                match tracked {
                     Ok(()) => y,
                     Err(error) => Tensor::from_error(&error),
                 }

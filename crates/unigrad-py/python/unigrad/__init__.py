@@ -36,7 +36,7 @@ from ._errors import (
     StateDictError,
 )
 from ._unigrad import *  # noqa: F403
-from ._unigrad import CompiledKernel, CustomKernel, Device, DType, NoGrad, Tensor, __version__
+from ._unigrad import CompiledKernel, CustomKernel, Device, DType, EnableGrad, NoGrad, Tensor, __version__
 from . import _array_object as _array_object
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
@@ -52,6 +52,8 @@ _METHOD_ALIASES = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
+    "bitwise_left_shift": "shl",
+    "bitwise_right_shift": "shr",
     "clip": "clamp",
     "divide": "div",
     "floor_divide": "floor_div",
@@ -70,6 +72,8 @@ _METHOD_ALIASES = {
     "subtract": "sub",
     "swapdims": "swapaxes",
     "true_divide": "div",
+    # What PyTorch calls a copy of a view: tensors are values.
+    **{f"{_name}_copy": _name for _name in "diagonal expand narrow permute squeeze t transpose unbind unfold unsqueeze view".split()},
 }
 
 for _alias, _name in _METHOD_ALIASES.items():
@@ -82,17 +86,34 @@ from ._torch_names import (  # noqa: E402
     atleast_2d,
     atleast_3d,
     broadcast_tensors,
+    cartesian_prod,
     cat,
     normal,
     randint_like,
+    scalar_tensor,
 )
+
+
+
+def _by_name(name, method):
+    """A method as a function, whose first argument may be given by PyTorch's name for it, ``input``."""
+
+    @_functools.wraps(method)
+    def function(*args, **kwargs):
+        if not args and "input" in kwargs:
+            return method(kwargs.pop("input"), **kwargs)
+        return method(*args, **kwargs)
+
+    function.__module__, function.__qualname__ = __name__, name
+    return function
+
 
 # Every method is a function as well: `unigrad.exp(x)` is `x.exp()`. What a tensor and this module have both is the module's.
 _OWN = {"backward", "item", "tolist", "numpy", "tobytes", "realize", "to", "cpu", "copy_", "requires_grad_", "size", "dim", "numel", "cast"}
 for _name in dir(Tensor):
     _method = getattr(Tensor, _name)
     if not _name.startswith("_") and callable(_method) and _name not in _OWN and _name not in globals():
-        globals()[_name] = _method
+        globals()[_name] = _by_name(_name, _method)
 
 concatenate = cat
 
@@ -129,6 +150,8 @@ def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> C
 
     @_functools.wraps(method)
     def function(input, other=None, *args, **kwargs):
+        if isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, (_builtins.int, _builtins.float)):
+            input = tensor(input)
         if isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, Tensor):
             if operator is not None and not args and not kwargs:
                 return operator(input, other)
@@ -141,27 +164,30 @@ def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> C
 
 
 for _name, _operator in {
-    "add": _operators.add, "sub": _operators.sub, "mul": _operators.mul, "div": _operators.truediv, "floor_divide": _operators.floordiv,
+    "add": _operators.add, "sub": _operators.sub, "mul": _operators.mul, "div": _operators.truediv, "true_divide": _operators.truediv,
+    "divide": _operators.truediv, "multiply": _operators.mul, "subtract": _operators.sub, "floor_divide": _operators.floordiv,
     "remainder": _operators.mod, "pow": _operators.pow, "bitwise_and": _operators.and_, "bitwise_or": _operators.or_, "bitwise_xor": _operators.xor,
     "float_power": None, "xlogy": None, "xlog1py": None,
 }.items():  # fmt: skip
     globals()[_name] = _number_first(_name, _operator)
 
 
-def where(condition: Tensor, x: Tensor | float | None = None, y: Tensor | float | None = None, /) -> Any:
-    """``x`` where the condition is true, else ``y``; without both, where the condition is true, as a tuple of indices.
+def where(condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None) -> Any:
+    """``input`` where the condition is true, else ``other``; without both, where the condition is true, as a tuple of indices.
 
     >>> import unigrad
     >>> unigrad.where(unigrad.tensor([True, False]), 1, 2).tolist()
     [1, 2]
     """
-    if x is None and y is None:
+    if input is None and other is None and isinstance(condition, Tensor):
         return condition.nonzero(as_tuple=True)
-    return condition.where_(x, y)
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"argument 'condition': a tensor is wanted, not {_builtins.type(condition).__name__}")
+    return condition.where_(input, other)
 
 
 class no_grad:  # noqa: N801
-    """What is computed inside keeps no way for gradients: ``with unigrad.no_grad(): ...``, or a decorator.
+    """What is computed inside keeps no way for gradients: ``with unigrad.no_grad(): ...``, or a decorator, with or without parentheses.
 
     >>> import unigrad
     >>> x = unigrad.ones(2, requires_grad=True)
@@ -171,8 +197,11 @@ class no_grad:  # noqa: N801
     False
     """
 
+    def __new__(cls, function: Any = None) -> Any:
+        return object.__new__(cls) if function is None else cls()(function)
+
     def __init__(self) -> None:
-        self._inside = NoGrad()
+        self._inside: Any = NoGrad()
 
     def __enter__(self) -> no_grad:
         self._inside.__enter__()
@@ -184,7 +213,60 @@ class no_grad:  # noqa: N801
     def __call__(self, function: _F) -> _F:
         @_functools.wraps(function)
         def inside(*args, **kwargs):
-            with no_grad():
+            with self.__class__():
+                return function(*args, **kwargs)
+
+        return inside
+
+
+class enable_grad(no_grad):  # noqa: N801
+    """What is computed inside keeps a way for gradients, in the midst of ``no_grad`` too; used as that is.
+
+    >>> import unigrad
+    >>> x = unigrad.ones(2, requires_grad=True)
+    >>> with unigrad.no_grad(), unigrad.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    def __init__(self) -> None:
+        self._inside = EnableGrad()
+
+
+class set_grad_enabled:  # noqa: N801
+    """Whether this thread's ops keep a way for gradients, from the call on; inside of ``with`` until its end, and as a decorator in the function alone.
+
+    >>> import unigrad
+    >>> with unigrad.set_grad_enabled(False):
+    ...     unigrad.is_grad_enabled()
+    False
+    >>> unigrad.is_grad_enabled()
+    True
+    """
+
+    def __init__(self, mode: builtins.bool) -> None:
+        if not isinstance(mode, _builtins.bool):
+            raise TypeError(f"argument 'mode': a bool is wanted, not {_builtins.type(mode).__name__}")
+        self.mode = mode
+        self._before = grad_enabled()
+        _unigrad._set_grad_enabled(mode)
+
+    def __enter__(self) -> set_grad_enabled:
+        _unigrad._set_grad_enabled(self.mode)
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        _unigrad._set_grad_enabled(self._before)
+
+    def __call__(self, function: _F) -> _F:
+        # A decorator says nothing about what is outside of the function.
+        _unigrad._set_grad_enabled(self._before)
+        mode = self.mode
+
+        @_functools.wraps(function)
+        def inside(*args, **kwargs):
+            with set_grad_enabled(mode):
                 return function(*args, **kwargs)
 
         return inside

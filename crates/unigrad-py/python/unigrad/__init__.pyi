@@ -33,6 +33,7 @@ from ._errors import DTypeError as DTypeError
 from ._unigrad import Device as Device
 from ._errors import DeviceError as DeviceError
 from ._errors import DeviceLostError as DeviceLostError
+from ._unigrad import EnableGrad as EnableGrad
 from ._errors import Error as Error
 from ._errors import FileError as FileError
 from ._errors import FormatError as FormatError
@@ -58,6 +59,7 @@ from ._unigrad import bfloat16 as bfloat16
 from ._unigrad import block_diag as block_diag
 from ._unigrad import bool as bool
 from ._torch_names.shapes import broadcast_tensors as broadcast_tensors
+from ._torch_names.shapes import cartesian_prod as cartesian_prod
 from ._torch_names.creation import cat as cat
 from .autograd import checkpoint as checkpoint
 from ._unigrad import column_stack as column_stack
@@ -102,11 +104,11 @@ from ._unigrad import randint as randint
 from ._torch_names.creation import randint_like as randint_like
 from ._unigrad import randn as randn
 from ._unigrad import randperm as randperm
+from ._torch_names.creation import scalar_tensor as scalar_tensor
 from ._unigrad import set_default_device as set_default_device
 from ._unigrad import short as short
 from ._unigrad import stack as stack
 from ._unigrad import tensor as tensor
-from ._array_object import _to_device as to_device
 from ._unigrad import tril_indices as tril_indices
 from ._unigrad import triu_indices as triu_indices
 from ._unigrad import uint16 as uint16
@@ -129,6 +131,7 @@ adaptive_avg_pool = _unigrad.Tensor.adaptive_avg_pool
 adaptive_max_pool = _unigrad.Tensor.adaptive_max_pool
 adaptive_max_pool_with_index = _unigrad.Tensor.adaptive_max_pool_with_index
 add_ = _unigrad.Tensor.add_
+addbmm = _unigrad.Tensor.addbmm
 addcdiv = _unigrad.Tensor.addcdiv
 addcdiv_ = _unigrad.Tensor.addcdiv_
 addcmul = _unigrad.Tensor.addcmul
@@ -142,6 +145,7 @@ allclose = _unigrad.Tensor.allclose
 amax = _unigrad.Tensor.amax
 amin = _unigrad.Tensor.amin
 aminmax = _unigrad.Tensor.aminmax
+angle = _unigrad.Tensor.angle
 any = _unigrad.Tensor.any
 arccos = _unigrad.Tensor.acos
 arccosh = _unigrad.Tensor.acosh
@@ -173,7 +177,9 @@ bernoulli = _unigrad.Tensor.bernoulli
 bilinear = _unigrad.Tensor.bilinear
 bincount = _unigrad.Tensor.bincount
 bitcast = _unigrad.Tensor.bitcast
+bitwise_left_shift = _unigrad.Tensor.shl
 bitwise_not = _unigrad.Tensor.bitwise_not
+bitwise_right_shift = _unigrad.Tensor.shr
 bmm = _unigrad.Tensor.bmm
 broadcast_to = _unigrad.Tensor.broadcast_to
 bucketize = _unigrad.Tensor.bucketize
@@ -192,6 +198,7 @@ clamp_min_ = _unigrad.Tensor.clamp_min_
 clip = _unigrad.Tensor.clamp
 clone = _unigrad.Tensor.clone
 col2im = _unigrad.Tensor.col2im
+combinations = _unigrad.Tensor.combinations
 contiguous = _unigrad.Tensor.contiguous
 conv1d = _unigrad.Tensor.conv1d
 conv2d = _unigrad.Tensor.conv2d
@@ -222,12 +229,13 @@ diag = _unigrad.Tensor.diag
 diag_embed = _unigrad.Tensor.diag_embed
 diagflat = _unigrad.Tensor.diagflat
 diagonal = _unigrad.Tensor.diagonal
+diagonal_copy = _unigrad.Tensor.diagonal
+diagonal_scatter = _unigrad.Tensor.diagonal_scatter
 dice_loss = _unigrad.Tensor.dice_loss
 diff = _unigrad.Tensor.diff
 digamma = _unigrad.Tensor.digamma
 dist = _unigrad.Tensor.dist
 div_ = _unigrad.Tensor.div_
-divide = _unigrad.Tensor.div
 dot = _unigrad.Tensor.dot
 dsplit = _unigrad.Tensor.dsplit
 elu = _unigrad.Tensor.elu
@@ -245,6 +253,7 @@ exp2 = _unigrad.Tensor.exp2
 exp_ = _unigrad.Tensor.exp_
 expand = _unigrad.Tensor.expand
 expand_as = _unigrad.Tensor.expand_as
+expand_copy = _unigrad.Tensor.expand
 expm1 = _unigrad.Tensor.expm1
 fill_ = _unigrad.Tensor.fill_
 flatten = _unigrad.Tensor.flatten
@@ -268,6 +277,7 @@ ge = _unigrad.Tensor.ge
 gelu = _unigrad.Tensor.gelu
 gelu_tanh = _unigrad.Tensor.gelu_tanh
 glu = _unigrad.Tensor.glu
+gradient = _unigrad.Tensor.gradient
 greater = _unigrad.Tensor.gt
 greater_equal = _unigrad.Tensor.ge
 grid_sample = _unigrad.Tensor.grid_sample
@@ -296,6 +306,7 @@ instance_norm = _unigrad.Tensor.instance_norm
 instance_norm_train = _unigrad.Tensor.instance_norm_train
 interpolate = _unigrad.Tensor.interpolate
 interpolate_nearest = _unigrad.Tensor.interpolate_nearest
+is_complex = _unigrad.Tensor.is_complex
 is_floating_point = _unigrad.Tensor.is_floating_point
 isclose = _unigrad.Tensor.isclose
 isfinite = _unigrad.Tensor.isfinite
@@ -303,6 +314,9 @@ isin = _unigrad.Tensor.isin
 isin_with = _unigrad.Tensor.isin_with
 isinf = _unigrad.Tensor.isinf
 isnan = _unigrad.Tensor.isnan
+isneginf = _unigrad.Tensor.isneginf
+isposinf = _unigrad.Tensor.isposinf
+isreal = _unigrad.Tensor.isreal
 kl_div = _unigrad.Tensor.kl_div
 kron = _unigrad.Tensor.kron
 kthvalue = _unigrad.Tensor.kthvalue
@@ -310,6 +324,7 @@ l1_loss = _unigrad.Tensor.l1_loss
 layer_norm = _unigrad.Tensor.layer_norm
 layer_norm_over = _unigrad.Tensor.layer_norm_over
 lcm = _unigrad.Tensor.lcm
+ldexp = _unigrad.Tensor.ldexp
 le = _unigrad.Tensor.le
 leaky_relu = _unigrad.Tensor.leaky_relu
 lerp = _unigrad.Tensor.lerp
@@ -362,12 +377,12 @@ mode = _unigrad.Tensor.mode
 moveaxis = _unigrad.Tensor.moveaxis
 movedim = _unigrad.Tensor.movedim
 mse_loss = _unigrad.Tensor.mse_loss
+msort = _unigrad.Tensor.msort
 mul_ = _unigrad.Tensor.mul_
 multi_margin_loss = _unigrad.Tensor.multi_margin_loss
 multilabel_margin_loss = _unigrad.Tensor.multilabel_margin_loss
 multilabel_soft_margin_loss = _unigrad.Tensor.multilabel_soft_margin_loss
 multinomial = _unigrad.Tensor.multinomial
-multiply = _unigrad.Tensor.mul
 mv = _unigrad.Tensor.mv
 nan_to_num = _unigrad.Tensor.nan_to_num
 nanmean = _unigrad.Tensor.nanmean
@@ -375,6 +390,7 @@ nanmedian = _unigrad.Tensor.nanmedian
 nanquantile = _unigrad.Tensor.nanquantile
 nansum = _unigrad.Tensor.nansum
 narrow = _unigrad.Tensor.narrow
+narrow_copy = _unigrad.Tensor.narrow
 ne = _unigrad.Tensor.ne
 neg = _unigrad.Tensor.neg
 neg_ = _unigrad.Tensor.neg_
@@ -398,6 +414,7 @@ pad = _unigrad.Tensor.pad
 paged_update = _unigrad.Tensor.paged_update
 pairwise_distance = _unigrad.Tensor.pairwise_distance
 permute = _unigrad.Tensor.permute
+permute_copy = _unigrad.Tensor.permute
 pixel_shuffle = _unigrad.Tensor.pixel_shuffle
 pixel_unshuffle = _unigrad.Tensor.pixel_unshuffle
 poisson_nll_loss = _unigrad.Tensor.poisson_nll_loss
@@ -417,6 +434,7 @@ relu6 = _unigrad.Tensor.relu6
 relu_ = _unigrad.Tensor.relu_
 rem = _unigrad.Tensor.rem
 remainder_ = _unigrad.Tensor.remainder_
+renorm = _unigrad.Tensor.renorm
 repeat = _unigrad.Tensor.repeat
 repeat_interleave = _unigrad.Tensor.repeat_interleave
 reshape = _unigrad.Tensor.reshape
@@ -438,6 +456,7 @@ scatter_value = _unigrad.Tensor.scatter_value
 searchsorted = _unigrad.Tensor.searchsorted
 searchsorted_with = _unigrad.Tensor.searchsorted_with
 select = _unigrad.Tensor.select
+select_scatter = _unigrad.Tensor.select_scatter
 selu = _unigrad.Tensor.selu
 sgn = _unigrad.Tensor.sign
 shl = _unigrad.Tensor.shl
@@ -452,6 +471,7 @@ sin = _unigrad.Tensor.sin
 sin_ = _unigrad.Tensor.sin_
 sinc = _unigrad.Tensor.sinc
 sinh = _unigrad.Tensor.sinh
+slice_scatter = _unigrad.Tensor.slice_scatter
 smooth_l1_loss = _unigrad.Tensor.smooth_l1_loss
 soft_margin_loss = _unigrad.Tensor.soft_margin_loss
 softmax = _unigrad.Tensor.softmax
@@ -462,19 +482,22 @@ softshrink = _unigrad.Tensor.softshrink
 softsign = _unigrad.Tensor.softsign
 sort = _unigrad.Tensor.sort
 split = _unigrad.Tensor.split
+split_with_sizes = _unigrad.Tensor.split_with_sizes
 sqrt = _unigrad.Tensor.sqrt
 sqrt_ = _unigrad.Tensor.sqrt_
 square = _unigrad.Tensor.square
 square_ = _unigrad.Tensor.square_
 squeeze = _unigrad.Tensor.squeeze
+squeeze_copy = _unigrad.Tensor.squeeze
 std = _unigrad.Tensor.std
 std_mean = _unigrad.Tensor.std_mean
 sub_ = _unigrad.Tensor.sub_
-subtract = _unigrad.Tensor.sub
 sum = _unigrad.Tensor.sum
+sum_to_size = _unigrad.Tensor.sum_to_size
 swapaxes = _unigrad.Tensor.swapaxes
 swapdims = _unigrad.Tensor.swapaxes
 t = _unigrad.Tensor.t
+t_copy = _unigrad.Tensor.t
 take = _unigrad.Tensor.take
 take_along = _unigrad.Tensor.take_along
 take_along_dim = _unigrad.Tensor.take_along_dim
@@ -486,9 +509,11 @@ tensor_split = _unigrad.Tensor.tensor_split
 tensordot = _unigrad.Tensor.tensordot
 threshold = _unigrad.Tensor.threshold
 tile = _unigrad.Tensor.tile
+to_device = _unigrad.Tensor.to_device
 topk = _unigrad.Tensor.topk
 trace = _unigrad.Tensor.trace
 transpose = _unigrad.Tensor.transpose
+transpose_copy = _unigrad.Tensor.transpose
 trapezoid = _unigrad.Tensor.trapezoid
 trapz = _unigrad.Tensor.trapz
 trigamma = _unigrad.Tensor.trigamma
@@ -497,22 +522,27 @@ tril_ = _unigrad.Tensor.tril_
 triplet_margin_loss = _unigrad.Tensor.triplet_margin_loss
 triu = _unigrad.Tensor.triu
 triu_ = _unigrad.Tensor.triu_
-true_divide = _unigrad.Tensor.div
 trunc = _unigrad.Tensor.trunc
 trunc_ = _unigrad.Tensor.trunc_
 type = _unigrad.Tensor.type
 type_as = _unigrad.Tensor.type_as
 unbind = _unigrad.Tensor.unbind
+unbind_copy = _unigrad.Tensor.unbind
 unflatten = _unigrad.Tensor.unflatten
 unfold = _unigrad.Tensor.unfold
+unfold_copy = _unigrad.Tensor.unfold
 uniform_ = _unigrad.Tensor.uniform_
 unique = _unigrad.Tensor.unique
+unique_consecutive = _unigrad.Tensor.unique_consecutive
+unravel_index = _unigrad.Tensor.unravel_index
 unsqueeze = _unigrad.Tensor.unsqueeze
+unsqueeze_copy = _unigrad.Tensor.unsqueeze
 var = _unigrad.Tensor.var
 var_mean = _unigrad.Tensor.var_mean
 vdot = _unigrad.Tensor.vdot
 view = _unigrad.Tensor.view
 view_as = _unigrad.Tensor.view_as
+view_copy = _unigrad.Tensor.view
 vsplit = _unigrad.Tensor.vsplit
 where_ = _unigrad.Tensor.where_
 with_gradient_hook = _unigrad.Tensor.with_gradient_hook
@@ -523,6 +553,7 @@ def bitwise_and(input: Tensor | builtins.float | Any, other: Tensor | builtins.f
 def bitwise_or(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def bitwise_xor(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def div(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def divide(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 e: builtins.float
 def einsum(equation: builtins.str, *operands: Tensor | Sequence[Tensor]) -> Tensor:
     """Sums of products by Einstein's convention.
@@ -532,6 +563,20 @@ def einsum(equation: builtins.str, *operands: Tensor | Sequence[Tensor]) -> Tens
     (2, 4)
     """
     ...
+
+class enable_grad(no_grad):
+    """What is computed inside keeps a way for gradients, in the midst of ``no_grad`` too; used as that is.
+
+    >>> import unigrad
+    >>> x = unigrad.ones(2, requires_grad=True)
+    >>> with unigrad.no_grad(), unigrad.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    def __init__(self) -> None:
+        ...
 
 def float_power(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def floor_divide(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
@@ -553,10 +598,11 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str='ij') -
     ...
 
 def mul(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def multiply(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 nan: builtins.float
 newaxis: None
 class no_grad:
-    """What is computed inside keeps no way for gradients: ``with unigrad.no_grad(): ...``, or a decorator.
+    """What is computed inside keeps no way for gradients: ``with unigrad.no_grad(): ...``, or a decorator, with or without parentheses.
 
     >>> import unigrad
     >>> x = unigrad.ones(2, requires_grad=True)
@@ -565,6 +611,9 @@ class no_grad:
     >>> y.requires_grad
     False
     """
+
+    def __new__(cls, function: Any=None) -> Any:
+        ...
 
     def __init__(self) -> None:
         ...
@@ -597,7 +646,32 @@ def randn_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=
     ...
 
 def remainder(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+class set_grad_enabled:
+    """Whether this thread's ops keep a way for gradients, from the call on; inside of ``with`` until its end, and as a decorator in the function alone.
+
+    >>> import unigrad
+    >>> with unigrad.set_grad_enabled(False):
+    ...     unigrad.is_grad_enabled()
+    False
+    >>> unigrad.is_grad_enabled()
+    True
+    """
+
+    def __init__(self, mode: builtins.bool) -> None:
+        ...
+
+    def __enter__(self) -> set_grad_enabled:
+        ...
+
+    def __exit__(self, *raised: Any) -> None:
+        ...
+
+    def __call__(self, function: _F) -> _F:
+        ...
+
 def sub(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def subtract(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
+def true_divide(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def value_and_grad(function: Callable[..., Tensor], argnums: builtins.int | Sequence[builtins.int]=0) -> Callable[..., builtins.tuple[Tensor, Any]]:
     """A function that gives ``function``'s value and its gradient with respect to the arguments of these numbers.
 
@@ -608,8 +682,8 @@ def value_and_grad(function: Callable[..., Tensor], argnums: builtins.int | Sequ
     """
     ...
 
-def where(condition: Tensor, x: Tensor | builtins.float | None=None, y: Tensor | builtins.float | None=None, /) -> Any:
-    """``x`` where the condition is true, else ``y``; without both, where the condition is true, as a tuple of indices.
+def where(condition: Tensor, input: Tensor | builtins.float | None=None, other: Tensor | builtins.float | None=None) -> Any:
+    """``input`` where the condition is true, else ``other``; without both, where the condition is true, as a tuple of indices.
 
     >>> import unigrad
     >>> unigrad.where(unigrad.tensor([True, False]), 1, 2).tolist()

@@ -259,6 +259,20 @@ class Device:
         The backend: "cpu", "cuda", "hip", "metal", "opencl" or "wgpu".
         """
 
+class EnableGrad:
+    """
+    What the thread computes inside of `with` keeps a way for gradients; `unigrad.enable_grad` makes a decorator of it.
+    """
+
+    def __enter__(self, /) -> None:
+        ...
+
+    def __exit__(self, /, *_raised: Any) -> None:
+        ...
+
+    def __new__(cls, /) -> EnableGrad:
+        ...
+
 class Held:
     """
     What keeps memory alive, as an object of Python: so that a thread without the interpreter, which may hold a lock of ours, never has to wait for it.
@@ -527,7 +541,7 @@ class Tensor:
 
     def acosh(self, /) -> Tensor:
         """
-        Inverse hyperbolic cosine; NaN below 1, and so is its gradient (PyTorch's is a number below -1).
+        Inverse hyperbolic cosine; NaN below 1. Its gradient is `1 / sqrt(x² - 1)` wherever that is a number: below -1, too, as in PyTorch.
         """
 
     def adaptive_avg_pool(self, /, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
@@ -565,7 +579,7 @@ class Tensor:
         `self + value * tensor1 * tensor2`.
         """
 
-    def addmm(self, /, a: Tensor, b: Tensor, *, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
+    def addmm(self, /, mat1: Tensor, mat2: Tensor, *, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `beta * self + alpha * a @ b`.
         """
@@ -699,7 +713,8 @@ class Tensor:
         `[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
 
         Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
-        (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not.
+        (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not. Of a batch without
+        elements they are NaN, and nothing should be updated with them.
         """
 
     def bce_loss(self, /, target: Tensor, weight: Tensor | None=None, *, reduction: builtins.str='mean') -> Tensor:
@@ -776,10 +791,12 @@ class Tensor:
         As another dtype.
         """
 
-    def cdist(self, /, other: Tensor, p: builtins.float | builtins.int=2.0) -> Tensor:
+    def cdist(self, /, other: Tensor, p: builtins.float | builtins.int=2.0, compute_mode: builtins.str='use_mm_for_euclid_dist_if_necessary') -> Tensor:
         """
         Distances by the `p`-norm of all rows of `self` `[.., n, d]` from all rows of `other` `[.., m, d]`: `[.., n, m]`; batch axes broadcast.
         Where two rows are equal, the gradient is 0.
+
+        `compute_mode` is PyTorch's and changes nothing: distances are those of differences.
         """
 
     def ceil(self, /) -> Tensor:
@@ -893,10 +910,12 @@ class Tensor:
         How many elements are not 0, over axes, or over all.
         """
 
-    def cov(self, /, correction: builtins.int=1) -> Tensor:
+    def cov(self, /, correction: builtins.int=1, fweights: Tensor | None=None, aweights: Tensor | None=None) -> Tensor:
         """
         The covariance of variables, which are the rows of a matrix `[variables, observations]` (a vector is one variable), divided by
-        `observations - correction`.
+        `observations - correction`, or by 0 where that is negative. Of one variable it is a number without axes.
+
+        `fweights`, integers, say how often each observation was made, `aweights`, floats, how much it counts; none is negative.
         """
 
     def cpu(self, /) -> Tensor:
@@ -1123,12 +1142,12 @@ class Tensor:
 
     def fmax(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
-        The greater; where one is NaN, the other. Equal ones: the gradient goes to `self`.
+        The greater; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it.
         """
 
     def fmin(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
-        The lesser; where one is NaN, the other. Equal ones: the gradient goes to `self`.
+        The lesser; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it.
         """
 
     def fmod(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
@@ -1150,8 +1169,8 @@ class Tensor:
     def gaussian_nll_loss(self, /, target: Tensor, var: Tensor, full: builtins.bool=False, eps: builtins.float | builtins.int=1e-06, reduction: builtins.str='mean') -> Tensor:
         """
         `log(var) / 2 + (x - target)² / (2 var)`, and `log(2π) / 2` more if `full`: the negative log likelihood of targets from a Gaussian whose mean is
-        `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on the last
-        axis, or no last axis.
+        `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on one
+        axis, or no last axis; the target broadcasts.
         """
 
     def gcd(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
@@ -1214,7 +1233,7 @@ class Tensor:
 
     def hardshrink(self, /, lambd: builtins.float | builtins.int=0.5) -> Tensor:
         """
-        0 within `lambda` of 0, else `x`.
+        0 within `lambda` of 0, else `x`. Of NaN the gradient is 0.
         """
 
     def hardsigmoid(self, /) -> Tensor:
@@ -1229,12 +1248,14 @@ class Tensor:
 
     def hardtanh(self, /) -> Tensor:
         """
-        `min(max(x, -1), 1)`.
+        `min(max(x, -1), 1)`; integers stay what they are. At the limits, and of NaN, the gradient is 0.
         """
 
     def hardtanh_with(self, /, low: builtins.float | builtins.int, high: builtins.float | builtins.int) -> Tensor:
         """
-        `min(max(x, low), high)`; at the limits the gradient is 0. `hardtanh` is that of -1 and 1.
+        `min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. `hardtanh` is that of -1 and 1.
+
+        Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all.
         """
 
     def heaviside(self, /, at_zero: Tensor | builtins.float | Buffer) -> Tensor:
@@ -1244,7 +1265,8 @@ class Tensor:
 
     def hinge_embedding_loss(self, /, target: Tensor, margin: builtins.float | builtins.int=1.0, reduction: builtins.str='mean') -> Tensor:
         """
-        `x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance.
+        `x` where the label is 1, `max(0, margin - x)` where it is -1; both for other labels: `x` is a distance.
+        Distances and labels broadcast.
         """
 
     def histc(self, /, bins: builtins.int=100, min: builtins.float | builtins.int=0.0, max: builtins.float | builtins.int=0.0, *, low: builtins.float | builtins.int | None=None, high: builtins.float | builtins.int | None=None) -> Tensor:
@@ -1554,8 +1576,8 @@ class Tensor:
 
     def margin_ranking_loss(self, /, other: Tensor, target: Tensor, margin: builtins.float | builtins.int=0.0, reduction: builtins.str='mean') -> Tensor:
         """
-        `max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. All of one
-        shape.
+        `max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. They have
+        as many axes each, and broadcast.
         """
 
     def masked_fill(self, /, mask: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
@@ -1737,7 +1759,7 @@ class Tensor:
 
     def nextafter(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
-        The next number of the dtype on the way to `other`. Its gradients are 0.
+        The next number of the dtype on the way to `other`. Its gradient is 1 with respect to `self` where the two differ, else 0.
         """
 
     def nll_loss(self, /, target: Tensor, weight: Tensor | None=None, *, ignore_index: builtins.int=..., reduction: builtins.str='mean') -> Tensor:
@@ -1894,9 +1916,10 @@ class Tensor:
         Copies side by side along each axis, as PyTorch's `repeat`.
         """
 
-    def repeat_interleave(self, /, repeats: Any, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
+    def repeat_interleave(self, /, repeats: Any, dim: builtins.int | None=None, *, output_size: builtins.int | None=None, axis: builtins.int | None=None) -> Tensor:
         """
-        Each element several times, beside itself: as many times as `repeats` says, a number or one for each element.
+        Each element several times, beside itself: as many times as `repeats` says, a number or one for each element. `output_size`, the length along `dim`
+        that comes of it, is checked where it is given.
         """
 
     @property
@@ -2115,7 +2138,7 @@ class Tensor:
 
     def softshrink(self, /, lambd: builtins.float | builtins.int=0.5) -> Tensor:
         """
-        Toward 0 by `lambda`, and 0 within it.
+        Toward 0 by `lambda`, and 0 within it. Of NaN the gradient is 0.
         """
 
     def softsign(self, /) -> Tensor:
@@ -2140,7 +2163,7 @@ class Tensor:
 
     def square(self, /) -> Tensor:
         """
-        `x * x`.
+        `x * x`; of bools `I64`.
         """
 
     def squeeze(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
@@ -2300,8 +2323,22 @@ class Tensor:
 
     def unique(self, /, sorted: builtins.bool=True, return_inverse: builtins.bool=False, return_counts: builtins.bool=False, dim: builtins.int | None=None) -> Any:
         """
-        The different values, sorted; with `return_inverse` and `return_counts` also which of them each element is, and how often each occurs.
-        Slices are not compared: `dim` is that of a vector, or none.
+        The different values, sorted; along `dim` the different slices, ordered by their elements. With `return_inverse` and `return_counts` also which of
+        them each is, and how often each occurs.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[2, 1], [1, 9], [2, 1]]).unique(dim=0).tolist()
+        [[1, 9], [2, 1]]
+        """
+
+    def unique_consecutive(self, /, return_inverse: builtins.bool=False, return_counts: builtins.bool=False, dim: builtins.int | None=None) -> Any:
+        """
+        The first of each run of equal elements, or along `dim` of equal slices. With `return_inverse` and `return_counts` also which run each is in, and
+        how long each is.
+
+        >>> import unigrad
+        >>> unigrad.tensor([1, 1, 2, 1]).unique_consecutive(return_counts=True)[1].tolist()
+        [2, 1, 1]
         """
 
     def unsqueeze(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
@@ -2362,6 +2399,10 @@ class Tensor:
         """``add`` in place: for all who hold this tensor."""
         ...
 
+    def addbmm(self, batch1: Any, batch2: Any, *, beta: builtins.int=1, alpha: builtins.int=1) -> Tensor:
+        """``beta x + alpha`` times the sum of the products of two batches of matrices."""
+        ...
+
     def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``addcdiv`` in place: for all who hold this tensor."""
         ...
@@ -2376,6 +2417,10 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.ones(2).allclose(unigrad.ones(2) + 1e-9)
     True"""
+        ...
+
+    def angle(self) -> Tensor:
+        """0 of what is not negative, pi of what is; NaN of NaN."""
         ...
 
     def argwhere(self) -> Tensor:
@@ -2414,12 +2459,24 @@ class Tensor:
         """``clamp_min`` in place: for all who hold this tensor."""
         ...
 
+    def combinations(self, r: builtins.int=2, with_replacement: builtins.bool=False) -> Tensor:
+        """All choices of ``r`` elements of a vector, in its order, as rows.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1, 2, 3]).combinations().tolist()
+    [[1, 2], [1, 3], [2, 3]]"""
+        ...
+
     def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``cos`` in place: for all who hold this tensor."""
         ...
 
     def cumulative_trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
         """Integrals up to each point by the trapezoidal rule."""
+        ...
+
+    def diagonal_scatter(self, src: Tensor, offset: builtins.int=0, dim1: builtins.int=0, dim2: builtins.int=1) -> Tensor:
+        """A copy with ``src`` as its diagonal."""
         ...
 
     def dist(self, other: Any, p: builtins.float=2.0) -> Tensor:
@@ -2474,12 +2531,42 @@ class Tensor:
     [[1, 1], [4, 3]]"""
         ...
 
+    def gradient(self, *, spacing: builtins.int=1, dim: Any=None, edge_order: builtins.int=1) -> Tensor:
+        """Derivatives of what is sampled on a grid, by differences of second order inside and of ``edge_order`` at the ends: one for each axis.
+
+    ``spacing`` is the distance of samples, or for each axis a distance or a vector of places.
+
+    >>> import unigrad
+    >>> unigrad.gradient(unigrad.tensor([0.0, 1.0, 4.0, 9.0]))[0].tolist()
+    [1.0, 2.0, 4.0, 5.0]"""
+        ...
+
     def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
         """``tensor_split`` along the axis that ``hsplit`` names."""
         ...
 
+    def is_complex(self) -> Tensor:
+        """Whether the dtype is one of complex numbers: none is."""
+        ...
+
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is one of floats."""
+        ...
+
+    def isneginf(self) -> Tensor:
+        """Whether each element is negative infinity."""
+        ...
+
+    def isposinf(self) -> Tensor:
+        """Whether each element is positive infinity."""
+        ...
+
+    def isreal(self) -> Tensor:
+        """Whether each element is a real number: there are no others here."""
+        ...
+
+    def ldexp(self, other: Any) -> Tensor:
+        """``x * 2**other``."""
         ...
 
     def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2500,6 +2587,10 @@ class Tensor:
 
     def mm(self, *args: Any, **kwargs: Any) -> Tensor:
         """The matrix product of matrices."""
+        ...
+
+    def msort(self) -> Tensor:
+        """Sorted along the first axis."""
         ...
 
     def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2578,6 +2669,14 @@ class Tensor:
         """``remainder`` in place: for all who hold this tensor."""
         ...
 
+    def renorm(self, p: Any, dim: Any, maxnorm: Any) -> Tensor:
+        """Slices along ``dim`` whose ``p``-norm is greater than ``maxnorm`` are scaled to have it.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[3.0, 4.0], [0.0, 1.0]]).renorm(2, 0, 2.5).round(decimals=3).tolist()
+    [[1.5, 2.0], [0.0, 1.0]]"""
+        ...
+
     def round_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``round`` in place: for all who hold this tensor."""
         ...
@@ -2590,6 +2689,10 @@ class Tensor:
         """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
         ...
 
+    def select_scatter(self, src: Tensor, dim: Any, index: Any) -> Tensor:
+        """A copy with ``src`` as element ``index`` along ``dim``."""
+        ...
+
     def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``sigmoid`` in place: for all who hold this tensor."""
         ...
@@ -2600,6 +2703,18 @@ class Tensor:
 
     def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``sin`` in place: for all who hold this tensor."""
+        ...
+
+    def slice_scatter(self, src: Tensor, dim: builtins.int=0, start: Any=None, end: Any=None, step: builtins.int=1) -> Tensor:
+        """A copy with ``src`` as the elements from ``start`` to ``end`` along ``dim``, every ``step``-th of them.
+
+    >>> import unigrad
+    >>> unigrad.zeros(4).slice_scatter(unigrad.ones(2), 0, 1, 4, 2).tolist()
+    [0.0, 1.0, 0.0, 1.0]"""
+        ...
+
+    def split_with_sizes(self, split_sizes: Any, dim: builtins.int=0) -> Tensor:
+        """Parts of these sizes along ``dim``."""
         ...
 
     def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2616,6 +2731,14 @@ class Tensor:
 
     def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``sub`` in place: for all who hold this tensor."""
+        ...
+
+    def sum_to_size(self, *size: Any) -> Tensor:
+        """The sum over axes that broadcasting from ``size`` would add or stretch: of that shape.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).sum_to_size(1, 3).tolist()
+    [[2.0, 2.0, 2.0]]"""
         ...
 
     def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -2658,6 +2781,14 @@ class Tensor:
         """Uniformly distributed numbers, for all who hold this tensor."""
         ...
 
+    def unravel_index(self, shape: Any) -> Tensor:
+        """Row-major numbers of elements as indices of a tensor of this shape: a tensor for each axis.
+
+    >>> import unigrad
+    >>> [axis.tolist() for axis in unigrad.tensor([1, 5]).unravel_index((2, 3))]
+    [[0, 1], [1, 2]]"""
+        ...
+
     def var_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
         """The variance and the mean."""
         ...
@@ -2685,6 +2816,8 @@ class Tensor:
     arctan = atan
     arctan2 = atan2
     arctanh = atanh
+    bitwise_left_shift = shl
+    bitwise_right_shift = shr
     clip = clamp
     divide = div
     floor_divide = floor_div
@@ -2703,6 +2836,17 @@ class Tensor:
     subtract = sub
     swapdims = swapaxes
     true_divide = div
+    diagonal_copy = diagonal
+    expand_copy = expand
+    narrow_copy = narrow
+    permute_copy = permute
+    squeeze_copy = squeeze
+    t_copy = t
+    transpose_copy = transpose
+    unbind_copy = unbind
+    unfold_copy = unfold
+    unsqueeze_copy = unsqueeze
+    view_copy = view
 
 def _checkpoint(function: Any, inputs: Sequence[Tensor]) -> builtins.list[Tensor]:
     """
@@ -2732,6 +2876,11 @@ def _rebuild(bytes: builtins.bytes, dtype: DType | builtins.str | builtins.type,
 def _run_command(arguments: Sequence[builtins.str], program: builtins.str | Any[builtins.str]) -> builtins.int:
     """
     Runs the command with these arguments, of which the first is its name; returns the exit status. `program` is the script that starts it anew.
+    """
+
+def _set_grad_enabled(enabled: builtins.bool) -> None:
+    """
+    From now on, whether what this thread computes keeps a way for gradients.
     """
 
 def _vmap(function: Any, inputs: Sequence[Tensor], in_dims: Sequence[builtins.int | None], out_dims: Sequence[builtins.int | None], randomness: builtins.str) -> builtins.list[Tensor]:
@@ -2924,12 +3073,12 @@ def tensor(data: Any, *, dtype: DType | builtins.str | builtins.type | None=None
     unigrad.int64
     """
 
-def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *, device: Device | builtins.str | None=None) -> Tensor:
+def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
     """
     Row and column of each element below a diagonal, and on it.
     """
 
-def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *, device: Device | builtins.str | None=None) -> Tensor:
+def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
     """
     Row and column of each element above a diagonal, and on it.
     """

@@ -63,11 +63,11 @@ impl PyTensor {
     }
 
     /// `beta * self + alpha * a @ b`.
-    #[pyo3(signature = (a, b, *, beta=1.0, alpha=1.0))]
-    fn addmm(&self, py: Python<'_>, a: &PyTensor, b: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
+    #[pyo3(signature = (mat1, mat2, *, beta=1.0, alpha=1.0))]
+    fn addmm(&self, py: Python<'_>, mat1: &PyTensor, mat2: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
         made(py, || match (beta, alpha) {
-            (1.0, 1.0) => self.tensor().addmm(a.tensor(), b.tensor()),
-            _ => self.tensor().addmm_with(a.tensor(), b.tensor(), beta, alpha),
+            (1.0, 1.0) => self.tensor().addmm(mat1.tensor(), mat2.tensor()),
+            _ => self.tensor().addmm_with(mat1.tensor(), mat2.tensor(), beta, alpha),
         })
     }
 

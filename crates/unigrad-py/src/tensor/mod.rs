@@ -17,6 +17,7 @@ mod read;
 mod reduce;
 mod scatter;
 mod shape;
+mod statistics;
 mod text;
 
 use crate::{

@@ -25,7 +25,7 @@ impl PyTensor {
         made(py, || self.tensor().acos())
     }
 
-    /// Inverse hyperbolic cosine; NaN below 1, and so is its gradient (PyTorch's is a number below -1).
+    /// Inverse hyperbolic cosine; NaN below 1. Its gradient is `1 / sqrt(x² - 1)` wherever that is a number: below -1, too, as in PyTorch.
     fn acosh(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().acosh())
     }
@@ -186,7 +186,8 @@ impl PyTensor {
     /// `[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
     ///
     /// Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
-    /// (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not.
+    /// (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not. Of a batch without
+    /// elements they are NaN, and nothing should be updated with them.
     #[pyo3(signature = (weight, bias, eps))]
     fn batch_norm_train<'py>(
         &self,
@@ -205,15 +206,6 @@ impl PyTensor {
     #[pyo3(signature = (other, weight, bias=None))]
     fn bilinear(&self, py: Python<'_>, other: &PyTensor, weight: &PyTensor, bias: Option<&PyTensor>) -> PyResult<PyTensor> {
         made(py, || self.tensor().bilinear(other.tensor(), weight.tensor(), bias.map(PyTensor::tensor)))
-    }
-
-    /// How often each of `0, 1, ..` occurs in a vector of integers, `I64`; with weights, the sum of the weights there, in their float dtype
-    /// (PyTorch's is `f64` unless they are `f32`). As many counts as the greatest number needs, and at least `minlength`.
-    ///
-    /// Waits for the values: the length depends on them. Where the length is known, `zeros.scatter_add(0, &numbers, &ones)` waits for nothing.
-    #[pyo3(signature = (weights=None, minlength=0))]
-    fn bincount(&self, py: Python<'_>, weights: Option<&PyTensor>, minlength: usize) -> PyResult<PyTensor> {
-        made(py, || self.tensor().bincount(weights.map(PyTensor::tensor), minlength))
     }
 
     /// The same bits as a dtype of the same size.
@@ -248,13 +240,6 @@ impl PyTensor {
         made(py, || self.tensor().bitwise_xor(given_0))
     }
 
-    /// Distances by the `p`-norm of all rows of `self` `[.., n, d]` from all rows of `other` `[.., m, d]`: `[.., n, m]`; batch axes broadcast.
-    /// Where two rows are equal, the gradient is 0.
-    #[pyo3(signature = (other, p=2.0))]
-    fn cdist(&self, py: Python<'_>, other: &PyTensor, p: f64) -> PyResult<PyTensor> {
-        made(py, || self.tensor().cdist(other.tensor(), p))
-    }
-
     /// Up to an integer; its gradient is 0.
     fn ceil(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().ceil())
@@ -283,11 +268,6 @@ impl PyTensor {
     fn copysign(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
         let given_0 = other.beside(py, self.tensor())?;
         made(py, || self.tensor().copysign(given_0))
-    }
-
-    /// The correlation coefficients of variables, which are the rows of a matrix, limited to -1 to 1.
-    fn corrcoef(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        made(py, || self.tensor().corrcoef())
     }
 
     /// Cosine.
@@ -319,13 +299,6 @@ impl PyTensor {
     fn cosine_similarity(&self, py: Python<'_>, other: &PyTensor, dim: Option<isize>, eps: f64, axis: Option<isize>) -> PyResult<PyTensor> {
         let dim = dim_or_axis(dim, axis)?.unwrap_or(1);
         made(py, || self.tensor().cosine_similarity(other.tensor(), dim, eps))
-    }
-
-    /// The covariance of variables, which are the rows of a matrix `[variables, observations]` (a vector is one variable), divided by
-    /// `observations - correction`.
-    #[pyo3(signature = (correction=1))]
-    fn cov(&self, py: Python<'_>, correction: usize) -> PyResult<PyTensor> {
-        made(py, || self.tensor().cov(correction))
     }
 
     /// The vector product along an axis of size 3; the other axes broadcast.
@@ -538,14 +511,14 @@ impl PyTensor {
         made(py, || self.tensor().floor_div(given_0))
     }
 
-    /// The greater; where one is NaN, the other. Equal ones: the gradient goes to `self`.
+    /// The greater; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it.
     #[pyo3(signature = (other))]
     fn fmax(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
         let given_0 = other.beside(py, self.tensor())?;
         made(py, || self.tensor().fmax(given_0))
     }
 
-    /// The lesser; where one is NaN, the other. Equal ones: the gradient goes to `self`.
+    /// The lesser; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it.
     #[pyo3(signature = (other))]
     fn fmin(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
         let given_0 = other.beside(py, self.tensor())?;
@@ -573,8 +546,8 @@ impl PyTensor {
     }
 
     /// `log(var) / 2 + (x - target)² / (2 var)`, and `log(2π) / 2` more if `full`: the negative log likelihood of targets from a Gaussian whose mean is
-    /// `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on the last
-    /// axis, or no last axis.
+    /// `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on one
+    /// axis, or no last axis; the target broadcasts.
     #[pyo3(signature = (target, var, full=false, eps=1e-6, reduction="mean"))]
     fn gaussian_nll_loss(
         &self,
@@ -666,7 +639,7 @@ impl PyTensor {
         made(py, || self.tensor().gt(given_0))
     }
 
-    /// 0 within `lambda` of 0, else `x`.
+    /// 0 within `lambda` of 0, else `x`. Of NaN the gradient is 0.
     #[pyo3(signature = (lambd=0.5))]
     fn hardshrink(&self, py: Python<'_>, lambd: f64) -> PyResult<PyTensor> {
         made(py, || self.tensor().hardshrink(lambd))
@@ -682,12 +655,14 @@ impl PyTensor {
         made(py, || self.tensor().hardswish())
     }
 
-    /// `min(max(x, -1), 1)`.
+    /// `min(max(x, -1), 1)`; integers stay what they are. At the limits, and of NaN, the gradient is 0.
     fn hardtanh(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().hardtanh())
     }
 
-    /// `min(max(x, low), high)`; at the limits the gradient is 0. `hardtanh` is that of -1 and 1.
+    /// `min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. `hardtanh` is that of -1 and 1.
+    ///
+    /// Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all.
     #[pyo3(signature = (low, high))]
     fn hardtanh_with(&self, py: Python<'_>, low: f64, high: f64) -> PyResult<PyTensor> {
         made(py, || self.tensor().hardtanh_with(low, high))
@@ -700,7 +675,8 @@ impl PyTensor {
         made(py, || self.tensor().heaviside(given_0))
     }
 
-    /// `x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance.
+    /// `x` where the label is 1, `max(0, margin - x)` where it is -1; both for other labels: `x` is a distance.
+    /// Distances and labels broadcast.
     #[pyo3(signature = (target, margin=1.0, reduction="mean"))]
     fn hinge_embedding_loss(&self, py: Python<'_>, target: &PyTensor, margin: f64, reduction: &str) -> PyResult<PyTensor> {
         let given_2 = named_reduction(py, reduction)?;
@@ -966,8 +942,8 @@ impl PyTensor {
         made(py, || self.tensor().lt(given_0))
     }
 
-    /// `max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. All of one
-    /// shape.
+    /// `max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. They have
+    /// as many axes each, and broadcast.
     #[pyo3(signature = (other, target, margin=0.0, reduction="mean"))]
     fn margin_ranking_loss(&self, py: Python<'_>, other: &PyTensor, target: &PyTensor, margin: f64, reduction: &str) -> PyResult<PyTensor> {
         let given_3 = named_reduction(py, reduction)?;
@@ -1076,7 +1052,7 @@ impl PyTensor {
         made(py, || self.tensor().neg())
     }
 
-    /// The next number of the dtype on the way to `other`. Its gradients are 0.
+    /// The next number of the dtype on the way to `other`. Its gradient is 1 with respect to `self` where the two differ, else 0.
     #[pyo3(signature = (other))]
     fn nextafter(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
         let given_0 = other.beside(py, self.tensor())?;
@@ -1338,7 +1314,7 @@ impl PyTensor {
         made(py, || self.tensor().softplus_with(beta, threshold))
     }
 
-    /// Toward 0 by `lambda`, and 0 within it.
+    /// Toward 0 by `lambda`, and 0 within it. Of NaN the gradient is 0.
     #[pyo3(signature = (lambd=0.5))]
     fn softshrink(&self, py: Python<'_>, lambd: f64) -> PyResult<PyTensor> {
         made(py, || self.tensor().softshrink(lambd))
@@ -1354,7 +1330,7 @@ impl PyTensor {
         made(py, || self.tensor().sqrt())
     }
 
-    /// `x * x`.
+    /// `x * x`; of bools `I64`.
     fn square(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().square())
     }

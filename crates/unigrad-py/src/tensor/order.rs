@@ -96,8 +96,12 @@ impl PyTensor {
         named(py, "topk", || both(self.tensor().topk(k, dim, largest)))
     }
 
-    /// The different values, sorted; with `return_inverse` and `return_counts` also which of them each element is, and how often each occurs.
-    /// Slices are not compared: `dim` is that of a vector, or none.
+    /// The different values, sorted; along `dim` the different slices, ordered by their elements. With `return_inverse` and `return_counts` also which of
+    /// them each is, and how often each occurs.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([[2, 1], [1, 9], [2, 1]]).unique(dim=0).tolist()
+    /// [[1, 9], [2, 1]]
     #[pyo3(signature = (sorted=true, return_inverse=false, return_counts=false, dim=None))]
     fn unique<'py>(
         &self,
@@ -107,26 +111,39 @@ impl PyTensor {
         return_counts: bool,
         dim: Option<isize>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        // They come sorted in any case.
         let _ = sorted;
         let x = self.tensor();
-        if let Some(dim) = dim.filter(|_| x.rank() > 1) {
-            return Err(argument(py, format!("argument 'dim' is {dim}: slices are not compared"), "leave `dim` out"));
+        match dim {
+            None if !return_inverse && !return_counts => {
+                let _here = crate::origin::here(py);
+                let values = py.released(|| x.unique());
+                super::checked(py, values)?.into_bound_py_any(py)
+            }
+            None => different(py, return_inverse, return_counts, || x.unique_with()),
+            Some(dim) => different(py, return_inverse, return_counts, || x.unique_slices(dim)),
         }
-        let _here = crate::origin::here(py);
-        if !return_inverse && !return_counts {
-            let values = py.released(|| x.unique());
-            return super::checked(py, values)?.into_bound_py_any(py);
+    }
+
+    /// The first of each run of equal elements, or along `dim` of equal slices. With `return_inverse` and `return_counts` also which run each is in, and
+    /// how long each is.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([1, 1, 2, 1]).unique_consecutive(return_counts=True)[1].tolist()
+    /// [2, 1, 1]
+    #[pyo3(signature = (return_inverse=false, return_counts=false, dim=None))]
+    fn unique_consecutive<'py>(
+        &self,
+        py: Python<'py>,
+        return_inverse: bool,
+        return_counts: bool,
+        dim: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let x = self.tensor();
+        match dim {
+            None => different(py, return_inverse, return_counts, || x.unique_consecutive()),
+            Some(dim) => different(py, return_inverse, return_counts, || x.unique_consecutive_slices(dim)),
         }
-        let (values, inverse, counts) = py.released(|| x.unique_with());
-        let mut parts = vec![super::checked(py, values)?];
-        if return_inverse {
-            parts.push(super::checked(py, inverse)?);
-        }
-        if return_counts {
-            parts.push(super::checked(py, counts)?);
-        }
-        let parts = parts.into_iter().map(|part| Bound::new(py, part)).collect::<PyResult<Vec<_>>>()?;
-        Ok(PyTuple::new(py, parts)?.into_any())
     }
 
     /// Where `values` belong in a sorted tensor: before what is equal, or behind it with `right=True` (or `side="right"`). `sorter` are the indices
@@ -168,6 +185,30 @@ impl PyTensor {
     fn bucketize(&self, py: Python<'_>, boundaries: &PyTensor, right: bool, out_int32: bool) -> PyResult<PyTensor> {
         made(py, || places(self.tensor().bucketize(boundaries.tensor(), right), out_int32))
     }
+}
+
+/// Different values, with which of them each is and how many are each if they are asked for.
+fn different<'py>(
+    py: Python<'py>,
+    inverse: bool,
+    counts: bool,
+    op: impl FnOnce() -> (Tensor, Tensor, Tensor) + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _here = crate::origin::here(py);
+    let (values, which, how_many) = py.released(op);
+    let values = super::checked(py, values)?;
+    if !inverse && !counts {
+        return values.into_bound_py_any(py);
+    }
+    let mut parts = vec![values];
+    if inverse {
+        parts.push(super::checked(py, which)?);
+    }
+    if counts {
+        parts.push(super::checked(py, how_many)?);
+    }
+    let parts = parts.into_iter().map(|part| Bound::new(py, part)).collect::<PyResult<Vec<_>>>()?;
+    Ok(PyTuple::new(py, parts)?.into_any())
 }
 
 /// Indices, as `int32` if that is asked for.

@@ -46,6 +46,12 @@ fn with_axis(x: &Tensor, result: &Tensor, dim: isize) -> Tensor {
     if x.rank() == 0 { result.clone() } else { result.unsqueeze(dim) }
 }
 
+/// As [`over`]; `dim` that names none means all, as in PyTorch (`axis` that names none leaves all, as in NumPy).
+fn over_some(dim: Option<PyAxes>, axis: Option<PyAxes>) -> PyResult<PyAxes> {
+    let dim = dim.map(|dim| if dim.0.as_ref().is_some_and(Vec::is_empty) { PyAxes(None) } else { dim });
+    over(dim, axis)
+}
+
 /// Axes that are left at size 1, or go.
 fn over(dim: Option<PyAxes>, axis: Option<PyAxes>) -> PyResult<PyAxes> {
     Ok(dim_or_axis(dim, axis)?.unwrap_or(PyAxes(None)))
@@ -70,7 +76,7 @@ macro_rules! reductions {
                 axis: Option<PyAxes>,
                 keepdims: Option<bool>,
             ) -> PyResult<PyTensor> {
-                let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
+                let (axes, keeps) = (over_some(dim, axis)?, kept(keepdim, keepdims)?);
                 made(py, || {
                     let x = cast(self.tensor(), dtype);
                     cast(&if keeps { x.$kept(axes) } else { x.$name(axes) }, dtype)
@@ -93,7 +99,7 @@ reductions!(
 );
 
 macro_rules! truths {
-    ($($(#[doc = $doc:literal])* $name:ident as $method:ident $kept:ident),* $(,)?) => {
+    ($($(#[doc = $doc:literal])* $name:ident as $method:ident $kept:ident over $over:ident),* $(,)?) => {
         #[pymethods]
         impl PyTensor { $(
             $(#[doc = $doc])*
@@ -106,7 +112,7 @@ macro_rules! truths {
                 axis: Option<PyAxes>,
                 keepdims: Option<bool>,
             ) -> PyResult<PyTensor> {
-                let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
+                let (axes, keeps) = ($over(dim, axis)?, kept(keepdim, keepdims)?);
                 made(py, || if keeps { self.tensor().$kept(axes) } else { self.tensor().$method(axes) })
             }
         )* }
@@ -114,15 +120,15 @@ macro_rules! truths {
 }
 truths!(
     /// Whether all elements are true (not 0), over axes, or over all.
-    all as all all_keepdim,
+    all as all all_keepdim over over,
     /// Whether any element is true (not 0), over axes, or over all.
-    any as any any_keepdim,
+    any as any any_keepdim over over,
     /// The greatest over axes, or over all; equal ones share the gradient.
-    amax as max max_keepdim,
+    amax as max max_keepdim over over_some,
     /// The least over axes, or over all; equal ones share the gradient.
-    amin as min min_keepdim,
+    amin as min min_keepdim over over_some,
     /// `log(sum(exp(x)))` over axes, without overflow.
-    logsumexp as logsumexp logsumexp_keepdim,
+    logsumexp as logsumexp logsumexp_keepdim over over,
 );
 
 /// A result without its reduced axes, with these at size 1 where they are to be kept.
@@ -151,7 +157,7 @@ macro_rules! of_part {
                 axis: Option<PyAxes>,
                 keepdims: Option<bool>,
             ) -> PyResult<PyTensor> {
-                let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
+                let (axes, keeps) = (over_some(dim, axis)?, kept(keepdim, keepdims)?);
                 made(py, || unless_kept(self.tensor().$name(axes.clone()), self.tensor(), &axes, keeps))
             }
         )* }
@@ -207,7 +213,7 @@ macro_rules! spreads {
                     Some(AxesOrUnbiased::Axes(axes)) => (Some(axes), unbiased),
                     None => (None, unbiased),
                 };
-                let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
+                let (axes, keeps) = (over_some(dim, axis)?, kept(keepdim, keepdims)?);
                 let correction = corrected(unbiased, correction)?;
                 let x = self.tensor();
                 made(py, || match whole(correction) {
@@ -319,7 +325,7 @@ impl PyTensor {
     /// How many elements are not 0, over axes, or over all.
     #[pyo3(signature = (dim=None, *, axis=None, keepdims=None))]
     fn count_nonzero(&self, py: Python<'_>, dim: Option<PyAxes>, axis: Option<PyAxes>, keepdims: Option<bool>) -> PyResult<PyTensor> {
-        let axes = over(dim, axis)?;
+        let axes = over_some(dim, axis)?;
         made(py, || {
             let x = self.tensor();
             unless_kept(x.count_nonzero(axes.clone()), x, &axes, keepdims == Some(true))
@@ -357,7 +363,7 @@ impl PyTensor {
                 Err(_) => of_argument(py, "p", p.extract::<f64>())?,
             },
         };
-        let (axes, keeps) = (over(dim, axis)?, kept(keepdim, keepdims)?);
+        let (axes, keeps) = (over_some(dim, axis)?, kept(keepdim, keepdims)?);
         made(py, || if keeps { self.tensor().norm_keepdim(p, axes) } else { self.tensor().norm(p, axes) })
     }
 }

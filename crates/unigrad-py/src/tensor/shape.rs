@@ -171,9 +171,17 @@ impl PyTensor {
         made(py, || self.tensor().tile(&times))
     }
 
-    /// Each element several times, beside itself: as many times as `repeats` says, a number or one for each element.
-    #[pyo3(signature = (repeats, dim=None, *, axis=None))]
-    fn repeat_interleave(&self, py: Python<'_>, repeats: &Bound<'_, PyAny>, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
+    /// Each element several times, beside itself: as many times as `repeats` says, a number or one for each element. `output_size`, the length along `dim`
+    /// that comes of it, is checked where it is given.
+    #[pyo3(signature = (repeats, dim=None, *, output_size=None, axis=None))]
+    fn repeat_interleave(
+        &self,
+        py: Python<'_>,
+        repeats: &Bound<'_, PyAny>,
+        dim: Option<isize>,
+        output_size: Option<usize>,
+        axis: Option<isize>,
+    ) -> PyResult<PyTensor> {
         let dim = dim_or_axis(dim, axis)?;
         let x = if dim.is_none() { self.tensor().flatten_all() } else { self.tensor().clone() };
         let dim = dim.unwrap_or(0);
@@ -181,10 +189,10 @@ impl PyTensor {
             let counts = counts.get().tensor();
             let _here = crate::origin::here(py);
             let result = py.released(|| x.repeat_interleave_by(counts, dim));
-            return checked(py, result);
+            return of_length(py, checked(py, result)?, dim, output_size);
         }
         let times = size(of_argument(py, "repeats", repeats.extract())?)?;
-        made(py, || x.repeat_interleave(times, dim))
+        of_length(py, made(py, || x.repeat_interleave(times, dim))?, dim, output_size)
     }
 
     /// A new axis of size 1.
@@ -400,6 +408,8 @@ impl PyTensor {
         let dim = axis.unwrap_or(dim);
         let parts: Vec<&Tensor> = [prepend, Some(self), append].into_iter().flatten().map(PyTensor::tensor).collect();
         made(py, || match parts.as_slice() {
+            // Of no differences nothing is put before or behind.
+            _ if n == 0 => self.tensor().diff(0, dim),
             [x] => x.diff(n, dim),
             parts => Tensor::concat(parts, dim).diff(n, dim),
         })
@@ -448,5 +458,19 @@ impl PyTensor {
             return Ok(tuple(py, || rows.unbind(1))?.into_any());
         }
         Ok(Bound::new(py, checked(py, rows)?)?.into_any())
+    }
+}
+
+/// A result that is as long along an axis as was said.
+fn of_length(py: Python<'_>, result: PyTensor, dim: isize, wanted: Option<usize>) -> PyResult<PyTensor> {
+    let shape = result.tensor().shape();
+    let at = if dim < 0 { shape.len().checked_add_signed(dim) } else { usize::try_from(dim).ok() };
+    match (wanted, at.and_then(|at| shape.get(at))) {
+        (Some(wanted), Some(own)) if wanted != *own => Err(argument(
+            py,
+            format!("argument 'output_size' is {wanted}, for {own} elements"),
+            "leave it out, or give what `repeats` add up to",
+        )),
+        _ => Ok(result),
     }
 }

@@ -3,43 +3,36 @@
 //! Always: half types are computed in `f32`; the gradients are PyTorch's, where PyTorch has the loss.
 
 use super::{Reduction, alike, margin::wide};
-use crate::{Tensor, arithmetic::K, rules::with_slope};
+use crate::{Tensor, arithmetic::K, rules::with_slope, selection::first_invalid};
 use std::f64::consts::PI;
 use unigrad_graph::ErrorKind;
 
 impl Tensor {
     /// `log(var) / 2 + (x - target)² / (2 var)`, and `log(2π) / 2` more if `full`: the negative log likelihood of targets from a Gaussian whose mean is
-    /// `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on the last
-    /// axis, or no last axis.
+    /// `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on one
+    /// axis, or no last axis; the target broadcasts.
     #[track_caller]
     pub fn gaussian_nll_loss(&self, target: &Tensor, var: &Tensor, full: bool, eps: f64, reduction: Reduction) -> Tensor {
         if let Some(cast) = crate::autocast::entered("gaussian_nll_loss") {
             return cast.of(self).gaussian_nll_loss(&cast.of(target), &cast.of(var), full, eps, reduction);
         }
         const OP: &str = "gaussian_nll_loss";
-        if let Some(invalid) = alike(OP, self, target) {
+        if let Some(invalid) = first_invalid(&[self, target, var]) {
             return invalid;
-        }
-        if var.is_invalid() {
-            return var.clone();
         }
         let (shape, given) = (self.shape(), var.shape());
         let last = shape.len().saturating_sub(1);
-        let var =
-            if given == shape || (given.len() == shape.len() && !shape.is_empty() && given[..last] == shape[..last] && given[last] == 1) {
-                var.clone()
-            } else if !shape.is_empty() && given[..] == shape[..last] {
-                var.unsqueeze(-1)
-            } else {
-                let message = format!("variances {given:?} for {shape:?}");
-                return Tensor::fail(
-                    ErrorKind::Shape,
-                    OP,
-                    message,
-                    "give a variance for each element, or one for each row",
-                    &[self, &var.clone()],
-                );
-            };
+        // As many axes, of which one at most is 1 instead.
+        let others: Vec<usize> = shape.iter().zip(&given).filter(|(size, own)| size != own).map(|(_, own)| *own).collect();
+        let var = if given.len() == shape.len() && (others.is_empty() || others == [1]) {
+            var.clone()
+        } else if !shape.is_empty() && given[..] == shape[..last] {
+            var.unsqueeze(-1)
+        } else {
+            let message = format!("variances {given:?} for {shape:?}");
+            let help = "give a variance for each element, or one for all along an axis";
+            return Tensor::fail(ErrorKind::Shape, OP, message, help, &[self, var]);
+        };
         let ([x, target, var], dtype) = wide([self, target, &var]);
         let var = with_slope("at_least", &var, |var| var.clamp_min(K(eps)), |_, _, dy| dy.clone());
         let loss = (var.log() + (x - target).square() / var) * K(0.5);

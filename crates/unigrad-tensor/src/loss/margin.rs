@@ -4,7 +4,7 @@
 //! runs.
 
 use super::{Reduction, alike};
-use crate::{Tensor, arithmetic::K};
+use crate::{Tensor, arithmetic::K, selection::first_invalid};
 use unigrad_graph::{DType, ErrorKind};
 
 /// Settings of [`Tensor::triplet_margin_loss`]; the defaults are PyTorch's.
@@ -37,8 +37,8 @@ pub(super) fn wide<const N: usize>(tensors: [&Tensor; N]) -> ([Tensor; N], DType
 }
 
 impl Tensor {
-    /// `max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. All of one
-    /// shape.
+    /// `max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. They have
+    /// as many axes each, and broadcast.
     ///
     /// ```
     /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
@@ -55,27 +55,27 @@ impl Tensor {
         if let Some(cast) = crate::autocast::entered("margin_ranking_loss") {
             return cast.of(self).margin_ranking_loss(&cast.of(other), &cast.of(target), margin, reduction);
         }
-        for other in [other, target] {
-            if let Some(invalid) = alike("margin_ranking_loss", self, other) {
-                return invalid;
-            }
+        if let Some(invalid) = first_invalid(&[self, other, target]) {
+            return invalid;
+        }
+        if other.rank() != self.rank() || target.rank() != self.rank() {
+            let message = format!("{:?} and {:?} with labels {:?}", self.shape(), other.shape(), target.shape());
+            let help = "give all as many axes; see `unsqueeze`";
+            return Tensor::fail(ErrorKind::Shape, "margin_ranking_loss", message, help, &[self, other, target]);
         }
         let ([a, b, y], dtype) = wide([self, other, target]);
         ((y.neg() * (a - b)) + K(margin)).clamp_min(K(0.0)).reduced(reduction).cast(dtype)
     }
 
-    /// `x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance.
+    /// `x` where the label is 1, `max(0, margin - x)` where it is -1; both for other labels: `x` is a distance.
+    /// Distances and labels broadcast.
     #[track_caller]
     pub fn hinge_embedding_loss(&self, target: &Tensor, margin: f64, reduction: Reduction) -> Tensor {
         if let Some(cast) = crate::autocast::entered("hinge_embedding_loss") {
             return cast.of(self).hinge_embedding_loss(&cast.of(target), margin, reduction);
         }
-        if let Some(invalid) = alike("hinge_embedding_loss", self, target) {
-            return invalid;
-        }
         let ([x], dtype) = wide([self]);
         let far = (x.neg() + K(margin)).clamp_min(K(0.0));
-        // PyTorch adds both for a label that is neither.
         let loss = target.ne(K(1.0)).where_(far, K(0.0)) + target.ne(K(-1.0)).where_(x, K(0.0));
         loss.reduced(reduction).cast(dtype)
     }
@@ -174,11 +174,18 @@ impl Tensor {
             return cast.of(self).multi_margin_loss(&cast.of(target), p, margin, cast.maybe(weight).as_ref(), reduction);
         }
         const OP: &str = "multi_margin_loss";
+        // One row and a list of one class is a batch of one.
+        if self.rank() == 1 && target.shape() == [1] {
+            return self.unsqueeze(0).multi_margin_loss(target, p, margin, weight, reduction);
+        }
         if let Some(invalid) = rows("multi_margin_loss", self, target, false) {
             return invalid;
         }
         if p != 1 && p != 2 {
             return Tensor::fail(ErrorKind::Argument, OP, format!("a power of {p}"), "give 1 or 2", &[self, target]);
+        }
+        if self.rank() == 0 {
+            return self.reshape([1]).multi_margin_loss(target, p, margin, weight, reduction);
         }
         let classes = self.shape()[self.rank() - 1];
         if let Some(weight) = weight
@@ -213,6 +220,9 @@ impl Tensor {
         }
         if let Some(invalid) = rows("multilabel_margin_loss", self, target, true) {
             return invalid;
+        }
+        if self.rank() == 0 {
+            return self.reshape([1]).multilabel_margin_loss(&target.reshape([1]), reduction);
         }
         let classes = self.shape()[self.rank() - 1];
         let ([x], dtype) = wide([self]);
@@ -263,7 +273,8 @@ fn rows(op: &str, x: &Tensor, target: &Tensor, full: bool) -> Option<Tensor> {
         return Some(target.clone());
     }
     let wanted = if full { x.rank() } else { x.rank().saturating_sub(1) };
-    let fits = (1..=2).contains(&x.rank()) && target.shape()[..] == x.shape()[..wanted];
+    // One number is one class.
+    let fits = x.rank() <= 2 && target.shape()[..] == x.shape()[..wanted];
     if fits && !target.dtype().is_float() && target.dtype() != DType::Bool {
         return None;
     }

@@ -74,6 +74,8 @@ const STATISTICS: &[Op] = &[
     op("trapezoid", "trapezoid", |c| one(c.x(0)?.trapezoid(c.float("dx")?, c.axis()?))).full(),
     op("cumulative_trapezoid", "cumulative_trapezoid", |c| one(c.x(0)?.cumulative_trapezoid(c.float("dx")?, c.axis()?))).full(),
     op("cov", "cov", |c| one(c.x(0)?.cov(c.size("correction")?))).full(),
+    op("cov_with", "cov_with", |c| one(c.x(0)?.cov_with(c.size("correction")?, Some(c.x(1)?), c.maybe(2)))).full(),
+    op("cov_weighted", "cov_with", |c| one(c.x(0)?.cov_with(c.size("correction")?, None, Some(c.x(1)?)))).full(),
     op("corrcoef", "corrcoef", |c| one(c.x(0)?.corrcoef())).full(),
     op("cdist", "cdist", |c| one(c.x(0)?.cdist(c.x(1)?, c.float("p")?))).full(),
 ];

@@ -20,7 +20,7 @@ class Tensor:
         ...
 
     def acosh(self) -> Tensor:
-        """Inverse hyperbolic cosine; NaN below 1, and so is its gradient (PyTorch's is a number below -1)."""
+        """Inverse hyperbolic cosine; NaN below 1. Its gradient is `1 / sqrt(x² - 1)` wherever that is a number: below -1, too, as in PyTorch."""
         ...
 
     def adaptive_avg_pool(self, sizes: Sequence[int]) -> Tensor:
@@ -83,8 +83,8 @@ class Tensor:
 
     @staticmethod
     def arange(start: float, end: float, step: float, dtype: DType, device: Device) -> Tensor:
-        """`start, start + step, …` below `end` (above, for a negative step). In an integer dtype each of these numbers is truncated toward zero;
-        PyTorch truncates `start` and `step` first."""
+        """`start, start + step, …` below `end` (above, for a negative step). Of an integer dtype `start` and `step` are rounded toward 0 first, as in
+        PyTorch, and there are as many numbers as `start`, `end` and `step` as given say."""
         ...
 
     def argmax(self, dim: int, keepdim: bool = False) -> Tensor:
@@ -162,7 +162,8 @@ class Tensor:
         """`[n, c, ..]` normalized per channel with the batch's own statistics: batch norm when a model learns.
 
         Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
-        (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not."""
+        (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not. Of a batch without
+        elements they are NaN, and nothing should be updated with them."""
         ...
 
     def bce_loss(self, target: Tensor) -> Tensor:
@@ -321,7 +322,14 @@ class Tensor:
 
     def cov(self, correction: int) -> Tensor:
         """The covariance of variables, which are the rows of a matrix `[variables, observations]` (a vector is one variable), divided by
-        `observations - correction`."""
+        `observations - correction`, or by 0 where that is negative. Of one variable it is a number without axes."""
+        ...
+
+    def cov_with(self, correction: int, counts: Tensor | None = None, weights: Tensor | None = None) -> Tensor:
+        """`cov` with weights of the observations, `[observations]` each: `counts`, integers, say how often each was made, and `weights`, floats, how
+        much it counts. None is negative.
+
+        With weights `w` (the product of both) the divisor is `sum(w) - correction * sum(w * weights) / sum(w)`."""
         ...
 
     def cross(self, other: Tensor, dim: int) -> Tensor:
@@ -515,11 +523,11 @@ class Tensor:
         ...
 
     def fmax(self, other: Tensor | Number) -> Tensor:
-        """The greater; where one is NaN, the other. Equal ones: the gradient goes to `self`."""
+        """The greater; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it."""
         ...
 
     def fmin(self, other: Tensor | Number) -> Tensor:
-        """The lesser; where one is NaN, the other. Equal ones: the gradient goes to `self`."""
+        """The lesser; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it."""
         ...
 
     def fmod(self, other: Tensor | Number) -> Tensor:
@@ -553,8 +561,8 @@ class Tensor:
 
     def gaussian_nll_loss(self, target: Tensor, var: Tensor, full: bool, eps: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
         """`log(var) / 2 + (x - target)² / (2 var)`, and `log(2π) / 2` more if `full`: the negative log likelihood of targets from a Gaussian whose mean is
-        `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on the last
-        axis, or no last axis."""
+        `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on one
+        axis, or no last axis; the target broadcasts."""
         ...
 
     def gcd(self, other: Tensor | Number) -> Tensor:
@@ -593,7 +601,7 @@ class Tensor:
         ...
 
     def hardshrink(self, lambda_: float) -> Tensor:
-        """0 within `lambda` of 0, else `x`."""
+        """0 within `lambda` of 0, else `x`. Of NaN the gradient is 0."""
         ...
 
     def hardsigmoid(self) -> Tensor:
@@ -605,11 +613,13 @@ class Tensor:
         ...
 
     def hardtanh(self) -> Tensor:
-        """`min(max(x, -1), 1)`."""
+        """`min(max(x, -1), 1)`; integers stay what they are. At the limits, and of NaN, the gradient is 0."""
         ...
 
     def hardtanh_with(self, low: float, high: float) -> Tensor:
-        """`min(max(x, low), high)`; at the limits the gradient is 0. `hardtanh` is that of -1 and 1."""
+        """`min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. `hardtanh` is that of -1 and 1.
+
+        Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all."""
         ...
 
     def heaviside(self, at_zero: Tensor | Number) -> Tensor:
@@ -617,7 +627,8 @@ class Tensor:
         ...
 
     def hinge_embedding_loss(self, target: Tensor, margin: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
-        """`x` where the label is 1, `max(0, margin - x)` where it is -1; 0 for other labels: `x` is a distance."""
+        """`x` where the label is 1, `max(0, margin - x)` where it is -1; both for other labels: `x` is a distance.
+        Distances and labels broadcast."""
         ...
 
     def histc(self, bins: int, low: float, high: float) -> Tensor:
@@ -783,7 +794,7 @@ class Tensor:
 
     @staticmethod
     def linspace(start: float, end: float, count: int, dtype: DType, device: Device) -> Tensor:
-        """`count` evenly spaced numbers, `start` and `end` included."""
+        """`count` evenly spaced numbers, `start` and `end` included; of an integer dtype rounded toward 0, as the ends are first."""
         ...
 
     def local_response_norm(self, size: int, alpha: float, beta: float, k: float) -> Tensor:
@@ -850,7 +861,7 @@ class Tensor:
 
     @staticmethod
     def logspace(start: float, end: float, count: int, base: float, dtype: DType, device: Device) -> Tensor:
-        """`base` to the powers of `linspace`."""
+        """`base` to the powers of `linspace`; of an integer dtype rounded toward 0, as base and ends are first."""
         ...
 
     def logsumexp(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
@@ -862,8 +873,8 @@ class Tensor:
         ...
 
     def margin_ranking_loss(self, other: Tensor, target: Tensor, margin: float, reduction: Literal["mean", "sum", "none"]) -> Tensor:
-        """`max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. All of one
-        shape."""
+        """`max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. They have
+        as many axes each, and broadcast."""
         ...
 
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
@@ -1032,7 +1043,7 @@ class Tensor:
         ...
 
     def nextafter(self, other: Tensor | Number) -> Tensor:
-        """The next number of the dtype on the way to `other`. Its gradients are 0."""
+        """The next number of the dtype on the way to `other`. Its gradient is 1 with respect to `self` where the two differ, else 0."""
         ...
 
     def nll_loss(self, target: Tensor) -> Tensor:
@@ -1308,7 +1319,7 @@ class Tensor:
         ...
 
     def softshrink(self, lambda_: float) -> Tensor:
-        """Toward 0 by `lambda`, and 0 within it."""
+        """Toward 0 by `lambda`, and 0 within it. Of NaN the gradient is 0."""
         ...
 
     def softsign(self) -> Tensor:
@@ -1337,7 +1348,7 @@ class Tensor:
         ...
 
     def square(self) -> Tensor:
-        """`x * x`."""
+        """`x * x`; of bools `I64`."""
         ...
 
     def squeeze(self, dim: int) -> Tensor:
@@ -1465,6 +1476,20 @@ class Tensor:
 
     def unique(self) -> Tensor:
         """The different values, ascending. Waits for the values: the length depends on them."""
+        ...
+
+    def unique_consecutive(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The first of each run of equal elements, in row-major order; which run each element is in, in the tensor's shape; and how long each is. The latter
+        two are `I64`. Waits for the values: the length depends on them."""
+        ...
+
+    def unique_consecutive_slices(self, dim: int) -> tuple[Tensor, Tensor, Tensor]:
+        """As `unique_consecutive`, of slices along an axis, with vectors of runs and lengths. Slices have elements."""
+        ...
+
+    def unique_slices(self, dim: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The different slices along an axis, in the order of their elements; which of them each slice is; and how many slices each of them is, vectors of
+        `I64`. Slices have elements. Waits for the values: the length depends on them."""
         ...
 
     def unique_with(self) -> tuple[Tensor, Tensor, Tensor]:

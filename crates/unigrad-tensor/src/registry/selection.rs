@@ -81,6 +81,9 @@ pub(super) const OPS: &[&[Op]] = &[&[
     })
     .step(),
     op("unique_with", "unique_with", |c| three(c.x(0)?.unique_with())).reading().step(),
+    op("unique_slices", "unique_slices", |c| three(c.x(0)?.unique_slices(c.axis()?))).reading().step(),
+    op("unique_consecutive", "unique_consecutive", |c| three(c.x(0)?.unique_consecutive())).reading().step(),
+    op("unique_consecutive_slices", "unique_consecutive_slices", |c| three(c.x(0)?.unique_consecutive_slices(c.axis()?))).reading().step(),
     op("repeat_interleave_by", "repeat_interleave_by", |c| one(c.x(0)?.repeat_interleave_by(c.x(1)?, c.axis()?))).reading(),
     op("embedding_with", "embedding_with", |c| one(c.x(0)?.embedding_with(c.x(1)?, &rows(c)?))),
     op("embedding_bag", "embedding_bag", embedding_bag),

@@ -7,7 +7,7 @@ Never: computes what an op of the crates computes, or is there for the name or t
 """
 
 from . import arithmetic, in_place, indexing, reductions, shapes  # noqa: F401
-from .creation import as_tensor, cat, normal, randint_like
-from .shapes import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors
+from .creation import as_tensor, cat, normal, randint_like, scalar_tensor
+from .shapes import atleast_1d, atleast_2d, atleast_3d, broadcast_tensors, cartesian_prod
 
-__all__ = ["as_tensor", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "cat", "normal", "randint_like"]
+__all__ = ["as_tensor", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "cartesian_prod", "cat", "normal", "randint_like", "scalar_tensor"]

@@ -18,10 +18,12 @@ from unigrad._torch_names.creation import as_tensor as as_tensor
 from unigrad._torch_names.creation import cat as cat
 from unigrad._torch_names.creation import normal as normal
 from unigrad._torch_names.creation import randint_like as randint_like
+from unigrad._torch_names.creation import scalar_tensor as scalar_tensor
 from unigrad._torch_names.shapes import atleast_1d as atleast_1d
 from unigrad._torch_names.shapes import atleast_2d as atleast_2d
 from unigrad._torch_names.shapes import atleast_3d as atleast_3d
 from unigrad._torch_names.shapes import broadcast_tensors as broadcast_tensors
+from unigrad._torch_names.shapes import cartesian_prod as cartesian_prod
 
 from . import arithmetic as arithmetic
 from . import in_place as in_place

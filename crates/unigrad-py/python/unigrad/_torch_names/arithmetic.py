@@ -2,7 +2,7 @@
 
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import Tensor
+from .._unigrad import Tensor, concat, ones
 from ._method import _NATIVE, _method, _method_named
 
 
@@ -107,3 +107,80 @@ def tensordot(self, other, dims=2, other_axes=None, *, dim=None):
             raise TypeError(f"argument 'dims': a number, or axes of both tensors, are wanted, not {_check._kind(dims)}")
         dims, other_axes = ([one] if isinstance(one, int) else one for one in dims)
     return _NATIVE["tensordot"](self, other, dims, other_axes)
+
+
+@_method
+def ldexp(self, other):
+    """``x * 2**other``."""
+    return self * 2.0 ** _check.tensor("other", other)
+
+
+@_method
+def addbmm(self, batch1, batch2, *, beta=1, alpha=1):
+    """``beta x + alpha`` times the sum of the products of two batches of matrices."""
+    if _check.tensor("batch1", batch1).ndim != 3 or _check.tensor("batch2", batch2).ndim != 3:
+        raise ArgumentError(f"addbmm: batches of matrices are wanted, not {list(batch1.shape)} and {list(batch2.shape)}")
+    product = batch1.matmul(batch2).sum(0) * alpha
+    return product if beta == 0 else self * beta + product
+
+
+@_method
+def renorm(self, p, dim, maxnorm):
+    """Slices along ``dim`` whose ``p``-norm is greater than ``maxnorm`` are scaled to have it.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[3.0, 4.0], [0.0, 1.0]]).renorm(2, 0, 2.5).round(decimals=3).tolist()
+    [[1.5, 2.0], [0.0, 1.0]]
+    """
+    p, limit = _check.number("p", p, above=0.0), _check.number("maxnorm", maxnorm, 0.0)
+    others = [axis for axis in range(self.ndim) if axis != _check.whole("dim", dim) % max(self.ndim, 1)]
+    if not others:
+        raise ArgumentError(f"renorm: two axes and more are wanted, not {self.ndim}")
+    lengths = self.norm(p, others, keepdim=True)
+    return (lengths > limit).where_(self * (limit / (lengths + 1e-7)), self)
+
+
+@_method
+def gradient(self, *, spacing=1, dim=None, edge_order=1):
+    """Derivatives of what is sampled on a grid, by differences of second order inside and of ``edge_order`` at the ends: one for each axis.
+
+    ``spacing`` is the distance of samples, or for each axis a distance or a vector of places.
+
+    >>> import unigrad
+    >>> unigrad.gradient(unigrad.tensor([0.0, 1.0, 4.0, 9.0]))[0].tolist()
+    [1.0, 2.0, 4.0, 5.0]
+    """
+    order = _check.whole("edge_order", edge_order, 1)
+    axes = range(self.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    axes = [_check.whole("dim", axis) % max(self.ndim, 1) for axis in axes]
+    spacings = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
+    if len(spacings) != len(axes) or order > 2:
+        raise ArgumentError(f"gradient: {len(spacings)} spacings for {len(axes)} axes, and an edge_order of {order}\n help: the latter is 1 or 2")
+    for axis in axes:
+        if self.shape[axis] <= order:
+            raise ArgumentError(f"gradient: axis {axis} has {self.shape[axis]} elements\n help: give at least {order + 1}")
+    return tuple(_slopes(self, axis, space, order) for axis, space in zip(axes, spacings))
+
+
+def _slopes(y, axis, space, order):
+    n = y.shape[axis]
+    if isinstance(space, Tensor) and space.ndim == 1:
+        steps = space.diff().reshape([-1] + [1] * (y.ndim - 1 - axis))
+    else:
+        steps = ones([n - 1] + [1] * (y.ndim - 1 - axis), dtype=y.dtype if y.is_floating_point() else None, device=y.device) * space
+
+    def at(x, start, length, of=axis):
+        return x.narrow(of, start, length)
+
+    rises = y.diff(dim=axis) / steps
+    # A parabola through three neighbours; of equal steps it is the mean of both rises.
+    a, b = at(steps, 0, n - 2, 0), at(steps, 1, n - 2, 0)
+    left, right = at(rises, 0, n - 2), at(rises, 1, n - 2)
+    inner = (left * b + right * a) / (a + b)
+    first, last = at(rises, 0, 1), at(rises, n - 2, 1)
+    if order == 2:
+        first, last = (
+            first + (first - at(rises, 1, 1)) * at(steps, 0, 1, 0) / (at(steps, 0, 1, 0) + at(steps, 1, 1, 0)),
+            last + (last - at(rises, n - 3, 1)) * at(steps, n - 2, 1, 0) / (at(steps, n - 3, 1, 0) + at(steps, n - 2, 1, 0)),
+        )
+    return concat([first, inner, last], axis)

@@ -57,3 +57,25 @@ def tensordot(self: Any, other: Any, dims: builtins.int=2, other_axes: Any=None,
     >>> unigrad.ones(2, 3).tensordot(unigrad.ones(3, 4), dims=1).shape
     (2, 4)"""
     ...
+def ldexp(self: Any, other: Any) -> Tensor:
+    """``x * 2**other``."""
+    ...
+def addbmm(self: Any, batch1: Any, batch2: Any, *, beta: builtins.int=1, alpha: builtins.int=1) -> Tensor:
+    """``beta x + alpha`` times the sum of the products of two batches of matrices."""
+    ...
+def renorm(self: Any, p: Any, dim: Any, maxnorm: Any) -> Tensor:
+    """Slices along ``dim`` whose ``p``-norm is greater than ``maxnorm`` are scaled to have it.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[3.0, 4.0], [0.0, 1.0]]).renorm(2, 0, 2.5).round(decimals=3).tolist()
+    [[1.5, 2.0], [0.0, 1.0]]"""
+    ...
+def gradient(self: Any, *, spacing: builtins.int=1, dim: Any=None, edge_order: builtins.int=1) -> Tensor:
+    """Derivatives of what is sampled on a grid, by differences of second order inside and of ``edge_order`` at the ends: one for each axis.
+
+    ``spacing`` is the distance of samples, or for each axis a distance or a vector of places.
+
+    >>> import unigrad
+    >>> unigrad.gradient(unigrad.tensor([0.0, 1.0, 4.0, 9.0]))[0].tolist()
+    [1.0, 2.0, 4.0, 5.0]"""
+    ...

@@ -2,7 +2,7 @@
 
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import Tensor, arange, concat, full, rand, randint, randn, tensor
+from .._unigrad import Tensor, arange, concat, float32, full, rand, randint, randn, tensor
 from ._method import _method, _method_named
 
 
@@ -102,3 +102,8 @@ def cat(tensors, dim=0, *, axis=None):
     if isinstance(tensors, (list, tuple)) and any(isinstance(one, Tensor) and one.ndim != 1 for one in tensors):
         tensors = [one for one in tensors if not (isinstance(one, Tensor) and one.ndim == 1 and one.shape[0] == 0)]
     return concat(tensors, dim) if axis is None else concat(tensors, dim, axis=axis)
+
+
+def scalar_tensor(value, *, dtype=None, device=None):
+    """A number as a tensor without axes; ``float32`` unless said."""
+    return full((), value, dtype=float32 if dtype is None else dtype, device=device)

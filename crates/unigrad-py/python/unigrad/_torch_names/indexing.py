@@ -2,7 +2,7 @@
 
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import Tensor, full
+from .._unigrad import Tensor, arange, full
 from ._method import _NATIVE, _method
 
 
@@ -44,3 +44,54 @@ def scatter(self, dim, index, src=None, *, value=None, reduce=None):
 def argwhere(self):
     """The indices of what is not 0: ``[n, ndim]``."""
     return self.nonzero()
+
+
+def _part_set(self, places, src, name):
+    """A copy with ``src`` where a view by the same index has these places: ``places`` picks them from the elements' numbers."""
+    numbers = arange(self.numel(), device=self.device).reshape(self.shape)
+    part = places(numbers)
+    if tuple(_check.tensor("src", src).shape) != tuple(part.shape):
+        raise ArgumentError(f"{name}: argument 'src' is {list(src.shape)}, for {list(part.shape)}")
+    return self.flatten().index_copy(0, part.flatten(), src.to(self.dtype).flatten()).reshape(self.shape)
+
+
+@_method
+def select_scatter(self, src, dim, index):
+    """A copy with ``src`` as element ``index`` along ``dim``."""
+    return _part_set(self, lambda x: x.select(dim, index), src, "select_scatter")
+
+
+@_method
+def slice_scatter(self, src, dim=0, start=None, end=None, step=1):
+    """A copy with ``src`` as the elements from ``start`` to ``end`` along ``dim``, every ``step``-th of them.
+
+    >>> import unigrad
+    >>> unigrad.zeros(4).slice_scatter(unigrad.ones(2), 0, 1, 4, 2).tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+    dim = _check.whole("dim", dim)
+    if not -self.ndim <= dim < self.ndim:
+        raise ArgumentError(f"argument 'dim' is {dim}, for {self.ndim} axes")
+    index = (slice(None),) * (dim % self.ndim) + (slice(start, end, step),)
+    return _part_set(self, lambda x: x[index], src, "slice_scatter")
+
+
+@_method
+def diagonal_scatter(self, src, offset=0, dim1=0, dim2=1):
+    """A copy with ``src`` as its diagonal."""
+    return _part_set(self, lambda x: x.diagonal(offset, dim1, dim2), src, "diagonal_scatter")
+
+
+@_method
+def unravel_index(self, shape):
+    """Row-major numbers of elements as indices of a tensor of this shape: a tensor for each axis.
+
+    >>> import unigrad
+    >>> [axis.tolist() for axis in unigrad.tensor([1, 5]).unravel_index((2, 3))]
+    [[0, 1], [1, 2]]
+    """
+    shape, rest, found = _check.shape("shape", [shape] if isinstance(shape, int) else shape), self, []
+    for size in reversed(shape):
+        found.append(rest % size)
+        rest = rest.floor_divide(size)
+    return tuple(reversed(found))

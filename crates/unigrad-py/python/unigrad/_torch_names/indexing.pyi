@@ -30,3 +30,23 @@ def scatter(self: Any, dim: Any, index: Any, src: Tensor | None=None, *, value: 
 def argwhere(self: Any) -> Tensor:
     """The indices of what is not 0: ``[n, ndim]``."""
     ...
+def select_scatter(self: Any, src: Tensor, dim: Any, index: Any) -> Tensor:
+    """A copy with ``src`` as element ``index`` along ``dim``."""
+    ...
+def slice_scatter(self: Any, src: Tensor, dim: builtins.int=0, start: Any=None, end: Any=None, step: builtins.int=1) -> Tensor:
+    """A copy with ``src`` as the elements from ``start`` to ``end`` along ``dim``, every ``step``-th of them.
+
+    >>> import unigrad
+    >>> unigrad.zeros(4).slice_scatter(unigrad.ones(2), 0, 1, 4, 2).tolist()
+    [0.0, 1.0, 0.0, 1.0]"""
+    ...
+def diagonal_scatter(self: Any, src: Tensor, offset: builtins.int=0, dim1: builtins.int=0, dim2: builtins.int=1) -> Tensor:
+    """A copy with ``src`` as its diagonal."""
+    ...
+def unravel_index(self: Any, shape: Any) -> Tensor:
+    """Row-major numbers of elements as indices of a tensor of this shape: a tensor for each axis.
+
+    >>> import unigrad
+    >>> [axis.tolist() for axis in unigrad.tensor([1, 5]).unravel_index((2, 3))]
+    [[0, 1], [1, 2]]"""
+    ...

@@ -1,5 +1,7 @@
 """Reductions, searches, and questions with one answer."""
 
+import math
+
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import Tensor, concat
@@ -58,3 +60,40 @@ def equal(self, other):
 def is_floating_point(self):
     """Whether the dtype is one of floats."""
     return "float" in str(self.dtype)
+
+
+@_method
+def isposinf(self):
+    """Whether each element is positive infinity."""
+    return self == math.inf if self.is_floating_point() else self.isinf()
+
+
+@_method
+def isneginf(self):
+    """Whether each element is negative infinity."""
+    return self == -math.inf if self.is_floating_point() else self.isinf()
+
+
+@_method
+def isreal(self):
+    """Whether each element is a real number: there are no others here."""
+    return (self == self).logical_or(True)
+
+
+@_method
+def angle(self):
+    """0 of what is not negative, pi of what is; NaN of NaN."""
+    x = self if self.is_floating_point() else self.to("float32")
+    return x.isnan().where_(x.detach(), (x < 0).where_(math.pi, 0.0).to(x.dtype))
+
+
+@_method
+def msort(self):
+    """Sorted along the first axis."""
+    return self.sort(0)[0]
+
+
+@_method
+def is_complex(self):
+    """Whether the dtype is one of complex numbers: none is."""
+    return False

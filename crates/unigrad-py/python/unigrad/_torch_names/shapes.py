@@ -1,8 +1,10 @@
 """Axes and shapes."""
 
+import itertools
+
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import Tensor
+from .._unigrad import Tensor, meshgrid, stack
 from ._method import _method, _method_named
 
 
@@ -82,3 +84,58 @@ def atleast_2d(*tensors):
 def atleast_3d(*tensors):
     """With three axes at least."""
     return _atleast(3, tensors)
+
+
+@_method
+def split_with_sizes(self, split_sizes, dim=0):
+    """Parts of these sizes along ``dim``."""
+    return self.split(list(_check.shape("split_sizes", split_sizes)), dim)
+
+
+@_method
+def sum_to_size(self, *size):
+    """The sum over axes that broadcasting from ``size`` would add or stretch: of that shape.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).sum_to_size(1, 3).tolist()
+    [[2.0, 2.0, 2.0]]
+    """
+    size = _check.shape("size", size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+    more = self.ndim - len(size)
+    if more < 0 or any(wanted not in (1, own) for own, wanted in zip(self.shape[more:], size)):
+        raise ArgumentError(f"argument 'size' is {list(size)}, which does not broadcast to {list(self.shape)}")
+    axes = [axis for axis in range(self.ndim) if axis < more or (size[axis - more] == 1 and self.shape[axis] != 1)]
+    return (self.sum(axes, keepdim=True) if axes else self).reshape(size)
+
+
+def cartesian_prod(*tensors):
+    """All combinations of an element of each vector, as rows, the last one changing first.
+
+    >>> import unigrad
+    >>> unigrad.cartesian_prod(unigrad.tensor([1, 2]), unigrad.tensor([3, 4])).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
+    tensors = [_check.tensor("tensors", one) for one in tensors]
+    if not tensors or any(one.ndim != 1 for one in tensors):
+        raise ArgumentError("cartesian_prod: vectors are wanted, at least one")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([grid.flatten() for grid in meshgrid(*tensors, indexing="ij")], dim=1)
+
+
+@_method
+def combinations(self, r=2, with_replacement=False):
+    """All choices of ``r`` elements of a vector, in its order, as rows.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1, 2, 3]).combinations().tolist()
+    [[1, 2], [1, 3], [2, 3]]
+    """
+    if self.ndim != 1:
+        raise ArgumentError(f"combinations: a vector is wanted, not {self.ndim} axes")
+    r = _check.size("r", r)
+    choose = itertools.combinations_with_replacement if _check.flag("with_replacement", with_replacement) else itertools.combinations
+    places = list(choose(range(self.shape[0]), r)) if r else []
+    if not places:
+        return self[:0] if r == 0 else self[:0].reshape(0, r)
+    return self[Tensor(places, device=self.device)]

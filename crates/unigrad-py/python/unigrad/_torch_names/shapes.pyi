@@ -54,3 +54,27 @@ def atleast_2d(*tensors: Any) -> Any:
 def atleast_3d(*tensors: Any) -> Any:
     """With three axes at least."""
     ...
+def split_with_sizes(self: Any, split_sizes: Any, dim: builtins.int=0) -> Tensor:
+    """Parts of these sizes along ``dim``."""
+    ...
+def sum_to_size(self: Any, *size: Any) -> Tensor:
+    """The sum over axes that broadcasting from ``size`` would add or stretch: of that shape.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).sum_to_size(1, 3).tolist()
+    [[2.0, 2.0, 2.0]]"""
+    ...
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All combinations of an element of each vector, as rows, the last one changing first.
+
+    >>> import unigrad
+    >>> unigrad.cartesian_prod(unigrad.tensor([1, 2]), unigrad.tensor([3, 4])).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]"""
+    ...
+def combinations(self: Any, r: builtins.int=2, with_replacement: builtins.bool=False) -> Tensor:
+    """All choices of ``r`` elements of a vector, in its order, as rows.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1, 2, 3]).combinations().tolist()
+    [[1, 2], [1, 3], [2, 3]]"""
+    ...

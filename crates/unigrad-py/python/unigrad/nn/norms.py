@@ -54,9 +54,6 @@ class _BatchNorm(_Running):
     def forward(self, input):
         """Keeps the shape."""
         parameters, buffers = self._parameters, self._buffers
-        if self.training and isinstance(input, Tensor) and input.numel() == 0:
-            # A batch without elements has no statistics.
-            return self._checked(input) * 1.0
         return _nn.batch_norm(
             self._checked(input),
             buffers["running_mean"],

@@ -131,6 +131,17 @@ calls! {
     };
     histc |d| { let x = d.x(); x.histc(d.size(), d.float(), d.float()) };
     unique_with |d| { let x = d.x(); if x.numel() > 10_000 { (x.clone(), x.clone(), x) } else { x.unique_with() } };
+    unique_slices |d| {
+        let x = d.x();
+        let axis = d.axis(x.rank());
+        if x.numel() > 10_000 { (x.clone(), x.clone(), x) } else { x.unique_slices(axis) }
+    };
+    unique_consecutive |d| { let x = d.x(); if x.numel() > 10_000 { (x.clone(), x.clone(), x) } else { x.unique_consecutive() } };
+    unique_consecutive_slices |d| {
+        let x = d.x();
+        let axis = d.axis(x.rank());
+        if x.numel() > 10_000 { (x.clone(), x.clone(), x) } else { x.unique_consecutive_slices(axis) }
+    };
     repeat_interleave_by |d| {
         let x = d.x();
         let axis = d.axis(x.rank());

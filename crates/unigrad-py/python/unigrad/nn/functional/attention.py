@@ -7,6 +7,16 @@ from ..._errors import ArgumentError
 __all__ = ["scaled_dot_product_attention"]
 
 
+def _of_one_batch(query, key, value):
+    """The three with axes in front of heads that are the same; those that broadcast are expanded. Heads may be shared, and stay."""
+    rank = max(query.ndim, key.ndim, value.ndim)
+    if rank <= 3 or (query.ndim == key.ndim == value.ndim and query.shape[:-3] == key.shape[:-3] == value.shape[:-3]):
+        return query, key, value
+    three = [x.reshape([1] * (rank - x.ndim) + list(x.shape)) for x in (query, key, value)]
+    lead = [max(sizes) if min(sizes) > 0 else 0 for sizes in zip(*(x.shape[:-3] for x in three))]
+    return tuple(x.expand([*lead, *x.shape[-3:]]) for x in three)
+
+
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     """``softmax(query @ key.T * scale) @ value`` of ``[.., heads, length, features]``, fused. In a mask of truth values, true is seen.
 
@@ -19,12 +29,14 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         else:
             bias = attn_mask
     dropout_p = _check.probability("dropout_p", dropout_p)
+    key, value = _tensor("key", key), _tensor("value", value)
+    if query.ndim >= 2 and min(key.ndim, value.ndim) >= 2:
+        query, key, value = _of_one_batch(query, key, value)
     lead = query.shape[:-3]
     if query.ndim == 4:
         return query.attention(key, value, causal=is_causal, mask=mask, bias=bias, scale=scale, dropout=dropout_p)
     if query.ndim < 2:
         raise ArgumentError(f"argument 'query' has {query.ndim} axes\n help: give `[.., length, features]`")
-    key, value = _tensor("key", key), _tensor("value", value)
 
     def wide(x):
         shape = x.shape

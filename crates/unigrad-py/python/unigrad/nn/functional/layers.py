@@ -1,6 +1,6 @@
 """Linear maps, drops, and tables of vectors."""
 
-from ... import _check
+from ... import _check, no_grad
 from ..._check import tensor as _tensor
 from ..._errors import ArgumentError
 from ..._unigrad import Tensor, _nn
@@ -24,8 +24,8 @@ def bilinear(input1, input2, weight, bias=None):
     return _tensor("input1", input1).bilinear(input2, weight, bias)
 
 
-def _drop(name, drop):
-    def function(input, p=0.5, training=True, inplace=False):
+def _drop(name, drop, trains=True):
+    def function(input, p=0.5, training=trains, inplace=False):
         p = _check.probability("p", p)
         return drop(_tensor("input", input), p) if training and p else _tensor("input", input)
 
@@ -41,20 +41,34 @@ dropout2d = _drop("dropout2d", lambda input, p: _nn.dropout_channels(input, p, 2
 dropout2d.__doc__ = "Drops channels of ``[n, c, h, w]`` or ``[c, h, w]``."
 dropout3d = _drop("dropout3d", lambda input, p: _nn.dropout_channels(input, p, 3))
 dropout3d.__doc__ = "Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]``."
-alpha_dropout = _drop("alpha_dropout", lambda input, p: _nn.alpha_dropout(input, p, False))
+alpha_dropout = _drop("alpha_dropout", lambda input, p: _nn.alpha_dropout(input, p, False), False)
 alpha_dropout.__doc__ = "Drops elements to where SELU saturates, such that mean and variance stay."
-feature_alpha_dropout = _drop("feature_alpha_dropout", lambda input, p: _nn.alpha_dropout(input, p, True))
+feature_alpha_dropout = _drop("feature_alpha_dropout", lambda input, p: _nn.alpha_dropout(input, p, True), False)
 feature_alpha_dropout.__doc__ = "As ``alpha_dropout``, of whole channels (axis 1)."
 
 
+def _renormalized(weight, input, max_norm, norm_type):
+    """Scales the rows of a table that are looked up and longer than ``max_norm``, for all who hold the table; no gradient knows of it."""
+    limit, kind = _check.number("max_norm", max_norm), _check.number("norm_type", norm_type)
+    with no_grad():
+        places = input.flatten()
+        rows = weight.detach()[places]
+        lengths = rows.norm(kind, dim=1, keepdim=True)
+        weight.copy_(weight.detach().index_copy(0, places, (lengths > limit).where_(rows * (limit / (lengths + 1e-7)), rows)))
+    return weight
+
+
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    """A row of ``weight`` for each index: ``[..]`` with ``weight`` ``[n, size]`` to ``[.., size]``. Gradients are dense."""
+    """A row of ``weight`` for each index: ``[..]`` with ``weight`` ``[n, size]`` to ``[.., size]``. Gradients are dense.
+
+    With ``max_norm`` the rows that are looked up are scaled in place, in ``weight``, to have that norm at most.
+    """
     _tensor("input", input)
-    if padding_idx is None and max_norm is None and not scale_grad_by_freq:
+    if max_norm is not None:
+        weight = _renormalized(_tensor("weight", weight), input, max_norm, norm_type)
+    if padding_idx is None and not scale_grad_by_freq:
         return _tensor("weight", weight).embedding(input)
-    return _tensor("weight", weight).embedding_with(
-        input, padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq
-    )
+    return _tensor("weight", weight).embedding_with(input, padding_idx=padding_idx, scale_grad_by_freq=scale_grad_by_freq)
 
 
 def embedding_bag(
@@ -72,6 +86,8 @@ def embedding_bag(
 ):
     """The sum, mean or greatest of the rows of each bag of indices: the rows of a matrix, or what begins at ``offsets`` of a vector."""
     _tensor("input", input)
+    if max_norm is not None:
+        weight = _renormalized(_tensor("weight", weight), input, max_norm, norm_type)
     return _tensor("weight", weight).embedding_bag(
         input,
         mode=mode,
@@ -79,8 +95,6 @@ def embedding_bag(
         include_last_offset=include_last_offset,
         weights=per_sample_weights,
         padding_idx=padding_idx,
-        max_norm=max_norm,
-        norm_type=norm_type,
         scale_grad_by_freq=scale_grad_by_freq,
     )
 

@@ -33,14 +33,16 @@ def dropout2d(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True
 def dropout3d(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True, inplace: builtins.bool=False) -> Tensor:
     """Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]``."""
     ...
-def alpha_dropout(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True, inplace: builtins.bool=False) -> Tensor:
+def alpha_dropout(input: Tensor, p: builtins.float=0.5, training: builtins.bool=False, inplace: builtins.bool=False) -> Tensor:
     """Drops elements to where SELU saturates, such that mean and variance stay."""
     ...
-def feature_alpha_dropout(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True, inplace: builtins.bool=False) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: builtins.float=0.5, training: builtins.bool=False, inplace: builtins.bool=False) -> Tensor:
     """As ``alpha_dropout``, of whole channels (axis 1)."""
     ...
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None=None, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, sparse: builtins.bool=False) -> Tensor:
-    """A row of ``weight`` for each index: ``[..]`` with ``weight`` ``[n, size]`` to ``[.., size]``. Gradients are dense."""
+    """A row of ``weight`` for each index: ``[..]`` with ``weight`` ``[n, size]`` to ``[.., size]``. Gradients are dense.
+
+    With ``max_norm`` the rows that are looked up are scaled in place, in ``weight``, to have that norm at most."""
     ...
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None=None, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, mode: builtins.str='mean', sparse: builtins.bool=False, per_sample_weights: Tensor | None=None, include_last_offset: builtins.bool=False, padding_idx: builtins.int | None=None) -> Tensor:
     """The sum, mean or greatest of the rows of each bag of indices: the rows of a matrix, or what begins at ``offsets`` of a vector."""

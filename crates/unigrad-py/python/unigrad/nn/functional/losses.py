@@ -124,9 +124,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     input = _tensor("input", input)
     if not isinstance(var, Tensor):
         var = Tensor(_check.number("var", var, 0.0), dtype=input.dtype, device=input.device).expand(input.shape)
-    elif var.ndim and var.shape != input.shape and var.shape == input.shape[:-1]:
-        var = var.unsqueeze(-1)
-    return input.gaussian_nll_loss(target, var.expand(input.shape), full, eps, _reduction(reduction))
+    return input.gaussian_nll_loss(target, var, full, eps, _reduction(reduction))
 
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):

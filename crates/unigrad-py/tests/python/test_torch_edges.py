@@ -1,0 +1,330 @@
+"""Where PyTorch's manners are special: no elements, no axes, ties, integers, one observation, modes of gradients. Expected values are PyTorch 2.15's."""
+
+import math
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import unigrad as ug
+
+F = ug.nn.functional
+NAN = math.nan
+x = ug.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+def same(got, expected):
+    np.testing.assert_allclose(np.asarray(got.detach()), expected, rtol=1e-6)
+
+
+def test_modes_of_gradients():
+    w = ug.ones(2, requires_grad=True)
+    assert ug.is_grad_enabled()
+    with ug.no_grad():
+        assert not (w * 2).requires_grad and not ug.is_grad_enabled()
+        with ug.enable_grad():
+            assert (w * 2).requires_grad
+            with ug.no_grad():
+                assert not ug.is_grad_enabled()
+            assert ug.is_grad_enabled()
+        assert not ug.is_grad_enabled()
+        with pytest.raises(ZeroDivisionError), ug.set_grad_enabled(True):
+            assert ug.is_grad_enabled()
+            1 / 0
+        assert not ug.is_grad_enabled()
+    assert ug.is_grad_enabled()
+    for mode in (False, True):
+        with ug.set_grad_enabled(mode) as inside:
+            assert ug.is_grad_enabled() is mode is inside.mode
+        assert ug.is_grad_enabled()
+
+
+def test_a_mode_that_is_set_lasts():
+    seen = []
+
+    def other():
+        seen.append(ug.is_grad_enabled())
+
+    try:
+        ug.set_grad_enabled(False)
+        assert not ug.is_grad_enabled() and not (ug.ones(1, requires_grad=True) * 2).requires_grad
+        # Of each thread apart.
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        with ug.no_grad():
+            ug.set_grad_enabled(True)
+            assert ug.is_grad_enabled()
+        assert not ug.is_grad_enabled()
+        for _ in range(3):
+            ug.set_grad_enabled(True)
+            ug.set_grad_enabled(False)
+    finally:
+        ug.set_grad_enabled(True)
+    assert ug.is_grad_enabled() and seen == [True]
+    with pytest.raises(TypeError, match="mode"):
+        ug.set_grad_enabled(1)
+
+
+def test_modes_as_decorators():
+    @ug.no_grad
+    def bare():
+        return ug.is_grad_enabled()
+
+    @ug.no_grad()
+    def plain():
+        return ug.is_grad_enabled()
+
+    @ug.enable_grad()
+    def enabled():
+        return ug.is_grad_enabled()
+
+    @ug.set_grad_enabled(False)
+    def disabled():
+        return ug.is_grad_enabled()
+
+    assert ug.is_grad_enabled()
+    assert not bare() and not plain() and not disabled() and enabled() and bare.__name__ == "bare"
+    with ug.no_grad():
+        assert enabled() and not ug.is_grad_enabled()
+
+
+def test_a_backward_pass_in_the_midst_of_no_grad():
+    w = ug.tensor([3.0], requires_grad=True)
+    with ug.no_grad(), ug.enable_grad():
+        (w * w).sum().backward()
+    assert w.grad.tolist() == [6.0]
+
+
+@pytest.mark.parametrize("name", "sum mean amax amin std var nansum nanmean norm count_nonzero".split())
+def test_no_dims_are_all(name):
+    assert getattr(ug, name)(x, dim=()).shape == ()
+    same(getattr(x, name)(dim=()), getattr(x, name)().tolist())
+    if name not in ("norm", "count_nonzero"):
+        assert getattr(x, name)(dim=(), keepdim=True).shape == (1, 1)
+
+
+def test_no_dims_leave_truths_and_arrangements():
+    assert ug.all(x, dim=()).shape == ug.any(x, dim=()).shape == x.flip(()).shape == x.squeeze(()).shape == (2, 3)
+    assert ug.tensor(1.0).permute(()).shape == ()
+    # NumPy's keyword keeps NumPy's meaning.
+    assert x.sum(axis=()).shape == (2, 3)
+
+
+def test_ties_and_nan_of_extremes():
+    a = ug.tensor([1.0, NAN, NAN, 1.0], requires_grad=True)
+    b = ug.tensor([1.0, 1.0, NAN, NAN], requires_grad=True)
+    for op in (ug.fmax, ug.fmin):
+        by_a, by_b = ug.grad(op(a, b).sum(), [a, b])
+        assert by_a.tolist() == [0.5, 0.0, 1.0, 1.0] and by_b.tolist() == [0.5, 1.0, 0.0, 0.0]
+    for op in (ug.maximum, ug.minimum):
+        by_a, by_b = ug.grad(op(a[:1], b[:1]).sum(), [a, b])
+        assert by_a.tolist()[0] == by_b.tolist()[0] == 0.5
+    i = ug.tensor([1, 5])
+    assert ug.fmax(i, 3).tolist() == [3, 5] and ug.fmin(i, 3).dtype == ug.int64
+
+
+def test_gradients_at_nan():
+    for name, slope in [("elu", NAN), ("celu", NAN), ("selu", NAN), ("hardswish", NAN), ("hardshrink", 0.0), ("softshrink", 0.0), ("hardtanh", 0.0), ("relu6", 0.0)]:
+        for dtype in (ug.float32, ug.float64):
+            w = ug.tensor([NAN, 0.75], dtype=dtype, requires_grad=True)
+            y = getattr(F, name)(w)
+            y.sum().backward()
+            assert math.isnan(y[0].item()) and not math.isnan(w.grad[1].item()), name
+            np.testing.assert_equal(w.grad[0].item(), slope, err_msg=name)
+    w = ug.tensor([-3.0, 0.5, 2.0, 1e200], dtype=ug.float64, requires_grad=True)
+    ug.acosh(w).sum().backward()
+    same(w.grad, [1 / math.sqrt(8), NAN, 1 / math.sqrt(3), 1e-200])
+
+
+def test_covariances_of_little():
+    with pytest.warns(UserWarning, match="observations"):
+        assert math.isnan(ug.cov(ug.tensor(2.0)).item())
+    with pytest.warns(UserWarning, match="observations"):
+        assert np.isnan(np.asarray(ug.cov(ug.ones(2, 1)))).all()
+    with pytest.warns(UserWarning, match="observations"):
+        assert np.isnan(np.asarray(ug.corrcoef(ug.ones(2, 1)))).all()
+    with pytest.warns(UserWarning, match="observations"):
+        assert ug.cov(ug.zeros(3, 0)).shape == (3, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one_row = ug.tensor([[1.0, 2.0, 4.0]])
+        assert ug.cov(one_row).shape == ug.corrcoef(one_row).shape == ()
+        same(ug.cov(one_row), 7 / 3)
+        same(ug.corrcoef(one_row), 1.0)
+        counts, weights = ug.tensor([2, 1, 3]), ug.tensor([0.5, 1.0, 0.25])
+        same(ug.cov(one_row, fweights=counts), np.cov([1, 2, 4], fweights=[2, 1, 3]))
+        expected = np.cov([1, 2, 4], fweights=[2, 1, 3], aweights=[0.5, 1.0, 0.25])
+        same(ug.cov(one_row, fweights=counts, aweights=weights), expected)
+        same(ug.cov(one_row, correction=0, aweights=weights), np.cov([1, 2, 4], aweights=[0.5, 1.0, 0.25], ddof=0))
+    for wrong in [dict(fweights=weights), dict(aweights=counts), dict(fweights=ug.tensor([1]))]:
+        with pytest.raises(ug.Error, match="weights|counts"):
+            ug.cov(one_row, **wrong)
+
+
+@pytest.mark.parametrize("dtype", [ug.int64, ug.int32, ug.int16, ug.int8, ug.uint8])
+def test_windows_of_integers_are_integers(dtype):
+    image, kernel = ug.arange(16, dtype=dtype).reshape(1, 1, 4, 4), ug.ones(1, 1, 2, 2, dtype=dtype)
+    y = F.conv2d(image, kernel, stride=2)
+    assert y.dtype == dtype and y.flatten().tolist() == [10, 18, 42, 50]
+    assert F.conv_transpose2d(y, kernel).dtype == dtype
+    pooled = F.avg_pool2d(image, 3)
+    assert pooled.dtype == dtype and pooled.item() == 5
+    assert F.avg_pool1d(image[0], 2, padding=1, count_include_pad=False).dtype == dtype
+    assert F.hardtanh(image, 1.0, 2.5).dtype == dtype and F.hardtanh(image, 1.0, 2.5).max().item() == 2
+    assert F.hardtanh(image, 0.0, 300.0).max().item() == 15
+
+
+def test_averages_of_integers_are_rounded_toward_zero():
+    assert F.avg_pool1d(ug.tensor([[-3, -4, 3, 4]]), 2).tolist() == [[-3, 3]]
+    assert F.avg_pool1d(ug.tensor([[-3, -4, 3]]), 2, ceil_mode=True).tolist() == [[-3, 3]]
+    for wrong in [lambda: F.hardtanh(ug.ones(2, dtype=ug.uint8)), lambda: F.hardtanh(ug.tensor([True]))]:
+        with pytest.raises(ug.DTypeError, match="hardtanh"):
+            wrong()
+
+
+def test_unique_slices():
+    rows = ug.tensor([[1, 3], [1, 2], [1, 3]])
+    values, inverse, counts = rows.unique(dim=0, return_inverse=True, return_counts=True)
+    assert values.tolist() == [[1, 2], [1, 3]] and inverse.tolist() == [1, 0, 1] and counts.tolist() == [1, 2]
+    assert rows.unique(dim=-1).tolist() == [[1, 3], [1, 2], [1, 3]]
+    source = np.random.default_rng(0)
+    for shape, axis in [((300, 7), 0), ((5, 400), 1), ((40, 3, 2), 0), ((2, 60, 1), 1), ((1, 4), 0)]:
+        data = source.integers(0, 3, shape)
+        expected = np.unique(data, axis=axis, return_inverse=True, return_counts=True)
+        for got, wanted in zip(ug.tensor(data).unique(dim=axis, return_inverse=True, return_counts=True), expected):
+            assert got.tolist() == wanted.reshape(got.shape).tolist()
+    assert ug.zeros(0, 3).unique(dim=0).shape == (0, 3)
+    with pytest.raises(ug.ShapeError, match="no elements"):
+        ug.zeros(3, 0).unique(dim=0)
+
+
+def test_unique_neighbours():
+    values, inverse, counts = ug.unique_consecutive(ug.tensor([[1, 1, 2], [2, 2, 2]]), return_inverse=True, return_counts=True)
+    assert values.tolist() == [1, 2] and inverse.tolist() == [[0, 0, 1], [1, 1, 1]] and counts.tolist() == [2, 4]
+    assert ug.unique_consecutive(ug.tensor([[1, 1], [1, 1], [0, 1], [1, 1]]), dim=0).tolist() == [[1, 1], [0, 1], [1, 1]]
+    assert ug.unique_consecutive(ug.zeros(0)).shape == (0,)
+
+
+def test_ranges_of_integers_step_by_integers():
+    assert ug.arange(-0.9, 2.1, 2.0, dtype=ug.int64).tolist() == [0, 2]
+    assert ug.arange(2.1, -2.9, -1.0, dtype=ug.int32).tolist() == [2, 1, 0, -1, -2]
+    assert ug.logspace(0.5, 3.7, 4, dtype=ug.int64).tolist() == [1, 10, 100, 1000]
+    assert ug.linspace(-5, 5, 4, dtype=ug.int32).tolist() == [-5, -1, 1, 5]
+    assert ug.tril_indices(2, 2, dtype=ug.int32).dtype == ug.triu_indices(2, 2, dtype=ug.int32).dtype == ug.int32
+
+
+def test_losses_broadcast():
+    a, b = ug.tensor([[1.0, 2.0], [3.0, 4.0]]), ug.tensor([1.0, -1.0])
+    same(F.hinge_embedding_loss(a, b, reduction="none"), [[1.0, 0.0], [3.0, 0.0]])
+    same(F.margin_ranking_loss(a, ug.zeros(1, 2), b.unsqueeze(0), reduction="none"), [[0.0, 2.0], [0.0, 4.0]])
+    wide = F.gaussian_nll_loss(a, ug.zeros(2), ug.ones(2, 1), reduction="none")
+    same(wide, F.gaussian_nll_loss(a, ug.zeros(2, 2), ug.ones(2), reduction="none").tolist())
+    assert F.gaussian_nll_loss(a, ug.zeros(2, 2), ug.ones(1, 2)).shape == ()
+    for wrong in [lambda: F.margin_ranking_loss(a, b, b), lambda: F.gaussian_nll_loss(a, a, ug.ones(1, 1)), lambda: F.hinge_embedding_loss(a, ug.ones(3))]:
+        with pytest.raises(ug.ShapeError):
+            wrong()
+    assert F.multi_margin_loss(ug.tensor([1.0, 2.0]), ug.tensor([1]), reduction="none").shape == (1,)
+
+
+def test_norms_of_nothing_move_no_statistics():
+    for shape in [(0, 3), (0, 3, 2), (2, 3, 0)]:
+        norm = ug.nn.BatchNorm1d(3)
+        y = norm(ug.zeros(shape, requires_grad=True))
+        assert y.shape == shape and norm.num_batches_tracked.item() == 1
+        assert norm.running_mean.tolist() == [0.0] * 3 and norm.running_var.tolist() == [1.0] * 3
+        y.sum().backward()
+        assert norm.weight.grad.tolist() == norm.bias.grad.tolist() == [0.0] * 3
+        mean, var = ug.ones(3), ug.ones(3) * 2
+        assert F.batch_norm(ug.zeros(shape), mean, var, training=True).shape == shape and mean.tolist() == [1.0] * 3 and var.tolist() == [2.0] * 3
+
+
+def test_embeddings_shorten_rows_in_place():
+    table = ug.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]], requires_grad=True)
+    y = F.embedding(ug.tensor([[0, 1], [0, 0]]), table, max_norm=1.0)
+    same(table, [[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]])
+    same(y[0], [[0.6, 0.8], [0.3, 0.4]])
+    y.sum().backward()
+    assert table.grad.tolist() == [[3.0, 3.0], [1.0, 1.0], [0.0, 0.0]]
+    layer = ug.nn.Embedding(4, 3, max_norm=0.5)
+    layer(ug.tensor([1, 2]))
+    assert (layer.weight.detach()[1:3].norm(2, dim=1) < 0.5001).all().item()
+    F.embedding_bag(ug.tensor([[2]]), table, max_norm=1.0)
+    same(table[2], [0.6, 0.8])
+
+
+def test_the_first_argument_is_input():
+    same(ug.exp(input=ug.zeros(1)), [1.0])
+    same(ug.sum(input=x, dim=0), [5.0, 7.0, 9.0])
+    same(ug.addmm(input=ug.zeros(2, 2), mat1=x, mat2=x.T, beta=0.5), [[14.0, 32.0], [32.0, 77.0]])
+    same(ug.where(x[0] > 1, input=x[0], other=0.0), [0.0, 2.0, 3.0])
+    same(ug.mul(2.0, 3), 6.0)
+    assert ug.repeat_interleave(ug.tensor([1, 2]), ug.tensor([1, 2]), output_size=3).tolist() == [1, 2, 2]
+    with pytest.raises(ValueError, match="output_size"):
+        ug.repeat_interleave(ug.tensor([1, 2]), 2, output_size=3)
+    same(ug.cdist(x, x[:1], compute_mode="donot_use_mm_for_euclid_dist"), [[0.0], [math.sqrt(27)]])
+    with pytest.raises(ValueError, match="compute_mode"):
+        ug.cdist(x, x, compute_mode="fast")
+    with pytest.raises(TypeError):
+        ug.exp()
+
+
+def test_attention_broadcasts_batches():
+    q, k, v = ug.randn(3, 2, 8), ug.randn(4, 3, 5, 8), ug.randn(1, 3, 5, 6)
+    y = F.scaled_dot_product_attention(q, k, v)
+    expected = ((q @ k.transpose(-1, -2)) / math.sqrt(8)).softmax(-1) @ v
+    np.testing.assert_allclose(np.asarray(y), np.asarray(expected), rtol=1e-4, atol=1e-5)
+
+
+MORE = {
+    "ldexp": (lambda: ug.ldexp(ug.tensor([1.0, 2.0]), ug.tensor([1, 3])), [2.0, 16.0]),
+    "addbmm": (lambda: ug.addbmm(ug.ones(2, 2), ug.ones(3, 2, 4), ug.ones(3, 4, 2), beta=2, alpha=0.5), [[8.0, 8.0], [8.0, 8.0]]),
+    "renorm": (lambda: ug.renorm(ug.arange(6.0).reshape(2, 3), 2, 0, 1.0)[1], [0.424264, 0.565685, 0.707107]),
+    "gradient": (lambda: ug.gradient(x, dim=1)[0], [[1.0] * 3] * 2),
+    "gradient at places": (lambda: ug.gradient(ug.tensor([0.0, 1.0, 9.0, 16.0]), spacing=(ug.tensor([0.0, 1.0, 3.0, 4.0]),), edge_order=2)[0], [0.0, 2.0, 6.0, 8.0]),
+    "select_scatter": (lambda: ug.select_scatter(ug.zeros(2, 2), ug.ones(2), 1, 0), [[1.0, 0.0], [1.0, 0.0]]),
+    "slice_scatter": (lambda: ug.slice_scatter(ug.zeros(2, 3), ug.ones(2, 2), 1, 0, 3, 2), [[1.0, 0.0, 1.0]] * 2),
+    "diagonal_scatter": (lambda: ug.diagonal_scatter(ug.zeros(2, 2), ug.ones(1), 1), [[0.0, 1.0], [0.0, 0.0]]),
+    "unravel_index": (lambda: ug.stack(ug.unravel_index(ug.tensor([1, 5]), (2, 3))), [[0, 1], [1, 2]]),
+    "cartesian_prod": (lambda: ug.cartesian_prod(ug.tensor([1, 2]), ug.tensor([3])), [[1, 3], [2, 3]]),
+    "combinations": (lambda: ug.combinations(ug.tensor([1, 2]), 2, with_replacement=True), [[1, 1], [1, 2], [2, 2]]),
+    "sum_to_size": (lambda: x.sum_to_size(3), [5.0, 7.0, 9.0]),
+    "split_with_sizes": (lambda: ug.split_with_sizes(x, [1, 2], dim=1)[1], [[2.0, 3.0], [5.0, 6.0]]),
+    "isneginf": (lambda: ug.isneginf(ug.tensor([-math.inf, math.inf, NAN])), [True, False, False]),
+    "isposinf": (lambda: ug.isposinf(ug.tensor([-math.inf, math.inf, NAN])), [False, True, False]),
+    "angle": (lambda: ug.angle(ug.tensor([-1.0, 0.0, NAN])), [math.pi, 0.0, NAN]),
+    "msort": (lambda: ug.msort(ug.tensor([2, 1])), [1, 2]),
+    "shift": (lambda: ug.bitwise_left_shift(ug.tensor([1, 2]), 3), [8, 16]),
+    "permute_copy": (lambda: ug.permute_copy(x, (1, 0)), [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]),
+    "scalar_tensor": (lambda: ug.scalar_tensor(2), 2.0),
+    "sign of bools": (lambda: ug.sign(ug.tensor([True, False])), [True, False]),
+    "square of bools": (lambda: ug.square(ug.tensor([True, False])), [1, 0]),
+    "no differences": (lambda: ug.diff(ug.tensor([1, 2]), 0, prepend=ug.tensor([0])), [1, 2]),
+    "weights of integers": (lambda: ug.bincount(ug.tensor([0, 1, 1]), weights=ug.tensor([1, 2, 3])), [1.0, 5.0]),
+    "logit beyond": (lambda: ug.logit(ug.tensor([0.1, 0.9]), 0.6), [math.log(1.5), -math.log(1.5)]),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_gives_what_pytorch_gives(name):
+    call, expected = MORE[name]
+    got = np.asarray(call())
+    np.testing.assert_allclose(got, expected, rtol=1e-5)
+    assert got.dtype.kind == np.asarray(expected).dtype.kind or name == "angle"
+
+
+def test_drops_that_do_not_train_unless_told():
+    assert F.alpha_dropout(x).tolist() == F.feature_alpha_dropout(x).tolist() == x.tolist()
+    assert F.feature_alpha_dropout(ug.tensor(3)).dtype == ug.int64
+
+
+def test_a_condition_is_a_tensor():
+    with pytest.raises(TypeError, match="condition"):
+        ug.where(True, 1, 2)
+
+
+def test_functions_are_pickled_by_name():
+    import pickle
+
+    assert pickle.loads(pickle.dumps(ug.exp)) is ug.exp
