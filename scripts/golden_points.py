@@ -549,8 +549,8 @@ def T(values):
 
 # What is special for some function: kinks, poles, ends of domains and of ranges.
 LEFT_OUT = {
-    # Choices, which the methods' docs tell: limits at -inf, a domain.
-    "silu": [-INF], "gelu": [-INF], "gelu_tanh": [-INF], "acosh": [-0.0, 0.0, 0.5, -0.5, -1.0, -2.0, -3.0, -20.0, -100.0, -INF],
+    # Choices, which the methods' docs tell: limits at -inf.
+    "silu": [-INF], "gelu": [-INF], "gelu_tanh": [-INF],
     # The sign of NaN.
     "abs": [NAN], "sign": [NAN],
 }
@@ -566,6 +566,11 @@ def every(target):
     return T([x for x in EVERY if number(x) not in left_out])
 
 
+def filled(fn):
+    """``fn`` of elements that fill PyTorch's vectors: what is left over it differentiates at NaN by another formula."""
+    return lambda x: fn(torch.cat([x, x.new_full((64 - x.numel(),), 0.25)]))[: x.numel()]
+
+
 def points():
     unary = [name for name, (_, adapt) in ADAPTERS.items() if adapt in (bare, elu, leaky)]
     for name in unary:
@@ -574,7 +579,7 @@ def points():
         target, adapt = ADAPTERS[name]
         op(target)
         attributes = {elu: {"alpha": 1.0}, leaky: {"slope": 0.01}}.get(adapt, {})
-        case(target, torch_op(name), [every(target)], **attributes)
+        case(target, filled(torch_op(name)), [every(target)], **attributes)
     for approximate, target in (("none", "gelu"), ("tanh", "gelu_tanh")):
         op(target)
         case(target, lambda x: F.gelu(x, approximate=approximate), [every(target)])

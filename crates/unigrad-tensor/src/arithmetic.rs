@@ -207,10 +207,10 @@ impl Tensor {
     pub fn hardswish(&self) -> Tensor {
         let value = |x: &Tensor| x.hardsigmoid() * x;
         with_slope("hardswish", &self.float(), value, |x, _, dy| {
-            // NaN is in neither of the flat parts.
             let (below, above) = (x.le(K(-3.0)), x.ge(K(3.0)));
-            let inner = below.logical_or(&above).where_(K(0.0), x) * K(1.0 / 3.0) + K(0.5);
-            below.where_(K(0.0), above.where_(dy, dy * inner))
+            let within = x.gt(K(-3.0)).logical_and(x.lt(K(3.0)));
+            let inner = within.where_(x, K(0.0)) * K(1.0 / 3.0) + K(0.5);
+            below.where_(K(0.0), above.where_(dy, dy * x.isnan().where_(K(f64::NAN), inner)))
         })
     }
 

@@ -302,11 +302,10 @@ impl Tensor {
         Tensor::from_expr(first_half.select(&low, &high).cast(dtype))
     }
 
-    /// `base` to the powers of [`Tensor::linspace`]; of an integer dtype rounded toward 0, as base and ends are first.
+    /// `base` to the powers of [`Tensor::linspace`]; of an integer dtype rounded toward 0, as the ends are first.
     #[track_caller]
     pub fn logspace(start: f64, end: f64, count: usize, base: f64, dtype: DType, device: &Device) -> Tensor {
-        let (wide, whole) = if dtype.is_float() { (dtype.compute(), false) } else { (DType::F64, true) };
-        let (start, end, base) = if whole { (start.trunc(), end.trunc(), base.trunc()) } else { (start, end, base) };
+        let (wide, start, end) = if dtype.is_float() { (dtype.compute(), start, end) } else { (DType::F64, start.trunc(), end.trunc()) };
         let exponents = Tensor::linspace(start, end, count, wide, device);
         exponents.full_like(base).pow(&exponents).cast(dtype)
     }

@@ -140,6 +140,10 @@ def einsum(equation: str, *operands: Tensor | Sequence[Tensor]) -> Tensor:
     return _unigrad.einsum(equation, *listed)
 
 
+# Those that PyTorch calls with two numbers as well.
+_OF_NUMBERS = {"add", "sub", "mul", "div", "true_divide", "divide", "multiply", "subtract", "floor_divide"}
+
+
 def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> Callable[..., Tensor]:
     """The function of a method whose first operand may be a number: ``unigrad.sub(1, x)``.
 
@@ -150,7 +154,7 @@ def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> C
 
     @_functools.wraps(method)
     def function(input, other=None, *args, **kwargs):
-        if isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, (_builtins.int, _builtins.float)):
+        if name in _OF_NUMBERS and isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, (_builtins.int, _builtins.float)):
             input = tensor(input)
         if isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, Tensor):
             if operator is not None and not args and not kwargs:

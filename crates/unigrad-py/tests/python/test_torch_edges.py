@@ -328,3 +328,28 @@ def test_functions_are_pickled_by_name():
     import pickle
 
     assert pickle.loads(pickle.dumps(ug.exp)) is ug.exp
+
+
+def test_settings_out_of_order_are_refused():
+    for wrong, words in [
+        (lambda: F.hardtanh(x, 0.5, -0.5), "min_val"),
+        (lambda: F.softshrink(x, -0.5), "lambd"),
+        (lambda: F.rrelu(x, 0.3, 0.1), "lower"),
+        (lambda: ug.gradient(x, dim=(1, 1)), "twice"),
+        (lambda: ug.gradient(x, edge_order=2), "at least 3"),
+        (lambda: ug.sum_to_size(x, 5), "broadcast"),
+        (lambda: ug.select_scatter(x, ug.ones(2), 0, 0), "src"),
+    ]:
+        with pytest.raises(ug.ArgumentError, match=words):
+            wrong()
+    with pytest.raises(TypeError):
+        ug.pow(2, 3)
+
+
+def test_gradients_of_compositions():
+    w = ug.arange(6.0).reshape(2, 3).requires_grad_()
+    same(ug.grad(ug.slice_scatter(w, ug.zeros(2, 1), 1, 0, 1).sum(), [w])[0], [[0.0, 1.0, 1.0]] * 2)
+    src = ug.ones(2, requires_grad=True)
+    same(ug.grad((ug.select_scatter(w, src, 1, 2) * 3).sum(), [src])[0], [3.0, 3.0])
+    same(ug.grad(ug.angle(w - 2.0).sum(), [w])[0], [[0.0] * 3] * 2)
+    same(ug.grad(w.sum_to_size(1, 3).sum(), [w])[0], [[1.0] * 3] * 2)

@@ -120,8 +120,9 @@ def addbmm(self, batch1, batch2, *, beta=1, alpha=1):
     """``beta x + alpha`` times the sum of the products of two batches of matrices."""
     if _check.tensor("batch1", batch1).ndim != 3 or _check.tensor("batch2", batch2).ndim != 3:
         raise ArgumentError(f"addbmm: batches of matrices are wanted, not {list(batch1.shape)} and {list(batch2.shape)}")
-    product = batch1.matmul(batch2).sum(0) * alpha
-    return product if beta == 0 else self * beta + product
+    product = batch1.matmul(batch2).sum(0)
+    product = product if _check.number("alpha", alpha) == 1 else product * alpha
+    return product if _check.number("beta", beta) == 0 else self + product if beta == 1 else self * beta + product
 
 
 @_method
@@ -141,10 +142,10 @@ def renorm(self, p, dim, maxnorm):
 
 
 @_method
-def gradient(self, *, spacing=1, dim=None, edge_order=1):
+def gradient(self, *, spacing=None, dim=None, edge_order=1):
     """Derivatives of what is sampled on a grid, by differences of second order inside and of ``edge_order`` at the ends: one for each axis.
 
-    ``spacing`` is the distance of samples, or for each axis a distance or a vector of places.
+    ``spacing`` is the distance of samples, 1 without, or for each axis a distance or a vector of places.
 
     >>> import unigrad
     >>> unigrad.gradient(unigrad.tensor([0.0, 1.0, 4.0, 9.0]))[0].tolist()
@@ -153,7 +154,10 @@ def gradient(self, *, spacing=1, dim=None, edge_order=1):
     order = _check.whole("edge_order", edge_order, 1)
     axes = range(self.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     axes = [_check.whole("dim", axis) % max(self.ndim, 1) for axis in axes]
-    spacings = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
+    spacings = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(axes)
+    spacings = [one if isinstance(one, Tensor) else _check.number("spacing", one) for one in spacings]
+    if len(set(axes)) != len(axes):
+        raise ArgumentError(f"argument 'dim' names an axis twice: {dim}")
     if len(spacings) != len(axes) or order > 2:
         raise ArgumentError(f"gradient: {len(spacings)} spacings for {len(axes)} axes, and an edge_order of {order}\n help: the latter is 1 or 2")
     for axis in axes:

@@ -104,6 +104,6 @@ def cat(tensors, dim=0, *, axis=None):
     return concat(tensors, dim) if axis is None else concat(tensors, dim, axis=axis)
 
 
-def scalar_tensor(value, *, dtype=None, device=None):
+def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False):
     """A number as a tensor without axes; ``float32`` unless said."""
-    return full((), value, dtype=float32 if dtype is None else dtype, device=device)
+    return full((), value, dtype=float32 if dtype is None else dtype, device=device, requires_grad=requires_grad)

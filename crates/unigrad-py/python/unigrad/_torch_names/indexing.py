@@ -72,7 +72,8 @@ def slice_scatter(self, src, dim=0, start=None, end=None, step=1):
     dim = _check.whole("dim", dim)
     if not -self.ndim <= dim < self.ndim:
         raise ArgumentError(f"argument 'dim' is {dim}, for {self.ndim} axes")
-    index = (slice(None),) * (dim % self.ndim) + (slice(start, end, step),)
+    bounds = [None if one is None else _check.whole(name, one) for name, one in (("start", start), ("end", end))]
+    index = (slice(None),) * (dim % self.ndim) + (slice(*bounds, _check.whole("step", step, 1)),)
     return _part_set(self, lambda x: x[index], src, "slice_scatter")
 
 

@@ -84,7 +84,8 @@ def isreal(self):
 def angle(self):
     """0 of what is not negative, pi of what is; NaN of NaN."""
     x = self if self.is_floating_point() else self.to("float32")
-    return x.isnan().where_(x.detach(), (x < 0).where_(math.pi, 0.0).to(x.dtype))
+    sign = x.sign()
+    return x.isnan().where_(x.detach(), (sign * sign - sign) * (math.pi / 2))
 
 
 @_method

@@ -25,7 +25,7 @@ def argmin(x, /, *, axis=None, keepdims=False):
 
 def count_nonzero(x, /, *, axis=None, keepdims=False):
     """How many elements are not 0, over these axes or all; int64."""
-    return (array("x", x) != 0).to(_u.int64).sum(dim=axis, keepdim=keepdims, dtype=_u.int64)
+    return (array("x", x) != 0).to(_u.int64).sum(axis=axis, keepdims=keepdims, dtype=_u.int64)
 
 
 def nonzero(x, /):

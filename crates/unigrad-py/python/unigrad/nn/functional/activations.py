@@ -61,6 +61,8 @@ def celu(input, alpha=1.0, inplace=False):
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """``min(max(x, min_val), max_val)``."""
+    if _check.number("min_val", min_val) > _check.number("max_val", max_val):
+        raise ArgumentError(f"argument 'min_val' is {min_val}, above 'max_val', {max_val}")
     return _tensor("input", input).hardtanh_with(min_val, max_val)
 
 
@@ -71,7 +73,7 @@ def hardshrink(input, lambd=0.5):
 
 def softshrink(input, lambd=0.5):
     """Toward 0 by ``lambd``, and 0 within it."""
-    return _tensor("input", input).softshrink(lambd)
+    return _tensor("input", input).softshrink(_check.number("lambd", lambd, 0.0))
 
 
 def softplus(input, beta=1.0, threshold=20.0):
@@ -92,6 +94,8 @@ def prelu(input, weight):
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """Leaky ReLU whose slopes are drawn from ``lower..upper`` while training."""
+    if _check.number("lower", lower) > _check.number("upper", upper):
+        raise ArgumentError(f"argument 'lower' is {lower}, above 'upper', {upper}")
     return _nn.rrelu(_tensor("input", input), lower, upper, training)
 
 
