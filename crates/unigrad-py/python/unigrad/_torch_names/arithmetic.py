@@ -118,7 +118,8 @@ def ldexp(self, other):
 @_method
 def addbmm(self, batch1, batch2, *, beta=1, alpha=1):
     """``beta x + alpha`` times the sum of the products of two batches of matrices."""
-    if _check.tensor("batch1", batch1).ndim != 3 or _check.tensor("batch2", batch2).ndim != 3:
+    ranks = [_check.tensor(name, one).ndim for name, one in (("batch1", batch1), ("batch2", batch2))]
+    if ranks != [3, 3]:
         raise ArgumentError(f"addbmm: batches of matrices are wanted, not {list(batch1.shape)} and {list(batch2.shape)}")
     product = batch1.matmul(batch2).sum(0)
     product = product if _check.number("alpha", alpha) == 1 else product * alpha
@@ -152,7 +153,7 @@ def gradient(self, *, spacing=None, dim=None, edge_order=1):
     [1.0, 2.0, 4.0, 5.0]
     """
     order = _check.whole("edge_order", edge_order, 1)
-    axes = range(self.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    axes = range(self.ndim) if dim is None else list(dim) if isinstance(dim, (list, tuple)) else [dim]
     axes = [_check.whole("dim", axis) % max(self.ndim, 1) for axis in axes]
     spacings = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(axes)
     spacings = [one if isinstance(one, Tensor) else _check.number("spacing", one) for one in spacings]
