@@ -2531,10 +2531,10 @@ class Tensor:
     [[1, 1], [4, 3]]"""
         ...
 
-    def gradient(self, *, spacing: builtins.int=1, dim: Any=None, edge_order: builtins.int=1) -> Tensor:
+    def gradient(self, *, spacing: Any=None, dim: Any=None, edge_order: builtins.int=1) -> Tensor:
         """Derivatives of what is sampled on a grid, by differences of second order inside and of ``edge_order`` at the ends: one for each axis.
 
-    ``spacing`` is the distance of samples, or for each axis a distance or a vector of places.
+    ``spacing`` is the distance of samples, 1 without, or for each axis a distance or a vector of places.
 
     >>> import unigrad
     >>> unigrad.gradient(unigrad.tensor([0.0, 1.0, 4.0, 9.0]))[0].tolist()

@@ -70,10 +70,10 @@ def renorm(self: Any, p: Any, dim: Any, maxnorm: Any) -> Tensor:
     >>> unigrad.tensor([[3.0, 4.0], [0.0, 1.0]]).renorm(2, 0, 2.5).round(decimals=3).tolist()
     [[1.5, 2.0], [0.0, 1.0]]"""
     ...
-def gradient(self: Any, *, spacing: builtins.int=1, dim: Any=None, edge_order: builtins.int=1) -> Tensor:
+def gradient(self: Any, *, spacing: Any=None, dim: Any=None, edge_order: builtins.int=1) -> Tensor:
     """Derivatives of what is sampled on a grid, by differences of second order inside and of ``edge_order`` at the ends: one for each axis.
 
-    ``spacing`` is the distance of samples, or for each axis a distance or a vector of places.
+    ``spacing`` is the distance of samples, 1 without, or for each axis a distance or a vector of places.
 
     >>> import unigrad
     >>> unigrad.gradient(unigrad.tensor([0.0, 1.0, 4.0, 9.0]))[0].tolist()

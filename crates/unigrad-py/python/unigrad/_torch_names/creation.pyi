@@ -54,6 +54,6 @@ def randint_like(x: Tensor, low: Any, high: Any=None, *, dtype: DType | builtins
 def cat(tensors: Any, dim: builtins.int=0, *, axis: Any=None) -> Tensor:
     """Tensors one behind the other along ``dim``. Empty ones with one axis do not count, as in PyTorch."""
     ...
-def scalar_tensor(value: builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+def scalar_tensor(value: builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """A number as a tensor without axes; ``float32`` unless said."""
     ...
