@@ -254,7 +254,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "logical_or", signature: "logical_or(&self, other: impl Into<Operand>) -> Tensor", doc: "Whether one or both are true (not 0)." },
     Method { name: "logical_xor", signature: "logical_xor(&self, other: impl Into<Operand>) -> Tensor", doc: "Whether one, but not both, is true (not 0)." },
     Method { name: "logit", signature: "logit(&self, eps: Option<f64>) -> Tensor", doc: "`log(x / (1 - x))`, the inverse of [`Tensor::sigmoid`]; NaN outside of 0 to 1. With `eps`, `x` is limited to `eps..=1 - eps` first." },
-    Method { name: "logspace", signature: "logspace(start: f64, end: f64, count: usize, base: f64, dtype: DType, device: &Device) -> Tensor", doc: "`base` to the powers of [`Tensor::linspace`]; of an integer dtype rounded toward 0, as base and ends are first." },
+    Method { name: "logspace", signature: "logspace(start: f64, end: f64, count: usize, base: f64, dtype: DType, device: &Device) -> Tensor", doc: "`base` to the powers of [`Tensor::linspace`]; of an integer dtype rounded toward 0, as the ends are first." },
     Method { name: "logsumexp", signature: "logsumexp(&self, axes: impl Axes) -> Tensor", doc: "`log(sum(exp(x)))`, without overflow. [Off by at most](crate::accuracy) 256 u of itself, or 256 u where that is more." },
     Method { name: "logsumexp_keepdim", signature: "logsumexp_keepdim(&self, axes: impl Axes) -> Tensor", doc: "[`Tensor::logsumexp`], with the axes left at size 1." },
     Method { name: "lt", signature: "lt(&self, other: impl Into<Operand>) -> Tensor", doc: "Whether less." },

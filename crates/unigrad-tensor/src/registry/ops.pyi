@@ -861,7 +861,7 @@ class Tensor:
 
     @staticmethod
     def logspace(start: float, end: float, count: int, base: float, dtype: DType, device: Device) -> Tensor:
-        """`base` to the powers of `linspace`; of an integer dtype rounded toward 0, as base and ends are first."""
+        """`base` to the powers of `linspace`; of an integer dtype rounded toward 0, as the ends are first."""
         ...
 
     def logsumexp(self, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
