@@ -33,6 +33,7 @@ mod autograd;
 mod axes;
 mod composite;
 mod conv;
+mod covariance;
 mod creation;
 mod dims;
 mod embedding;
