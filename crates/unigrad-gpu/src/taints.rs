@@ -141,7 +141,7 @@ impl Taints {
     /// After all launches of a sequence, on a table of these ranges; `begun` are those that can report, in order.
     pub(crate) fn sequence(&mut self, outcome: &Outcome, table: &[Range], begun: &[LaunchId]) {
         // Those that are made of the same launches, and of nothing else that may have failed, share one list: mostly all of a training step.
-        let mut alike: SmallVec<[(&[(usize, u32)], Sources); 4]> = SmallVec::new();
+        let mut alike: SmallVec<[(&[ReportingLaunch], Sources); 4]> = SmallVec::new();
         // What was there before first: entries may share memory.
         let mut found: SmallVec<[Sources; 8]> = SmallVec::with_capacity(outcome.made_of.len());
         for MadeOf { launches, before } in &outcome.made_of {
@@ -225,11 +225,14 @@ struct Part {
     made_of: usize,
 }
 
+/// A launch of a run, by its number among those that can report, and its checks.
+type ReportingLaunch = (usize, u32);
+
 /// What a part is made of.
 #[derive(Debug, PartialEq)]
 struct MadeOf {
-    /// Launches of the run that can report, by their number among these, with checks.
-    launches: Vec<(usize, u32)>,
+    /// Launches of the run that can report.
+    launches: Vec<ReportingLaunch>,
     /// Entries whose contents before the run it depends on.
     before: Vec<usize>,
 }
