@@ -1,7 +1,5 @@
 //! Nodes, and the handle to one.
 
-mod recycle;
-
 use crate::{
     Below, Claim, Composite, Error, ErrorKind, Loop, Op, Shape, VariableId, dims, is_countable, numel,
     op::InvalidOp,
@@ -11,7 +9,7 @@ use crate::{
 use smallvec::SmallVec;
 use std::{
     any::Any,
-    cell::Cell,
+    cell::{Cell, RefCell},
     fmt,
     sync::{
         Arc, OnceLock, RwLock, RwLockReadGuard, Weak,
@@ -23,17 +21,8 @@ use unigrad_scalar::{DType, Format, Literal, Origin};
 /// A node's place in creation order: inputs come before their users.
 pub type NodeId = u64;
 
-/// A node's inputs. An op has rarely more than three, and those need no list elsewhere.
-pub type Inputs = SmallVec<[Expr; 3]>;
-
-/// Two inputs.
-#[inline]
-pub(crate) fn pair(first: Expr, second: Expr) -> Inputs {
-    let mut inputs = Inputs::new();
-    inputs.push(first);
-    inputs.push(second);
-    inputs
-}
+/// A node's inputs. Two take no more room than a list that is elsewhere.
+pub type Inputs = SmallVec<[Expr; 2]>;
 
 /// What a constructor gives as inputs.
 pub(crate) trait IntoInputs {
@@ -60,15 +49,14 @@ impl IntoInputs for [Expr; 1] {
 impl IntoInputs for [Expr; 2] {
     #[inline]
     fn into_inputs(self) -> Inputs {
-        let [first, second] = self;
-        pair(first, second)
+        Inputs::from_buf(self)
     }
 }
 
 impl IntoInputs for [Expr; 3] {
     #[inline]
     fn into_inputs(self) -> Inputs {
-        Inputs::from_buf(self)
+        Inputs::from_vec(self.into())
     }
 }
 
@@ -88,10 +76,7 @@ pub struct Node {
     /// The bits of an `Op::Scalar`'s value.
     scalar: u64,
     inputs: RwLock<Inputs>,
-    /// What evaluation gave.
-    data: OnceLock<Storage>,
-    /// What the inputs were, for those who ask for a gradient after they were let go.
-    below: OnceLock<Arc<Below>>,
+    result: OnceLock<Box<Evaluated>>,
 }
 
 /// What a node is, as far as every node that is made from it asks: one look at each input tells all.
@@ -143,6 +128,13 @@ impl Traits {
     fn has(self, traits: u8) -> bool {
         self.0 & traits != 0
     }
+}
+
+/// What evaluation leaves in a node.
+struct Evaluated {
+    data: Storage,
+    /// What the inputs were, for those who ask for a gradient after they were let go.
+    below: OnceLock<Arc<Below>>,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -344,7 +336,7 @@ impl Expr {
     fn made(node_type: Arc<NodeType>, inputs: Inputs, (own, below): (Traits, Traits), scalar: u64) -> Expr {
         let named = if node_type.of.named.is_some() { Traits::NAMED } else { 0 };
         let needs_grad = below.has(Traits::NEEDS_GRAD) && node_type.of.dtype.is_float() && grad_enabled();
-        Expr(recycle::node(Node {
+        Expr(Arc::new(Node {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             node_type,
             origin: Origin::current(),
@@ -353,8 +345,7 @@ impl Expr {
             claim: Claim::free(),
             scalar,
             inputs: RwLock::new(inputs),
-            data: OnceLock::new(),
-            below: OnceLock::new(),
+            result: OnceLock::new(),
         }))
     }
 
@@ -563,17 +554,17 @@ impl Expr {
     /// The realized data, once there is some.
     #[inline]
     pub fn data(&self) -> Option<&Storage> {
-        self.0.data.get()
+        self.0.result.get().map(|result| &result.data)
     }
 
     /// Evaluation's result. The first one stays.
     pub fn set_data(&self, data: Storage) {
-        let _ = self.0.data.set(data);
+        let _ = self.0.result.set(Box::new(Evaluated { data, below: OnceLock::new() }));
     }
 
     /// What it was computed from, if its inputs were let go.
     pub(crate) fn below(&self) -> Option<&Arc<Below>> {
-        self.0.below.get()
+        self.0.result.get().and_then(|result| result.below.get())
     }
 
     /// Whether it was computed from nodes that could still be asked about when its inputs were let go.
@@ -594,11 +585,11 @@ impl Expr {
 
     /// Lets the inputs go: the node is a leaf from now on. Only for nodes with data. `below` is what a gradient could have gone to.
     pub fn release_inputs(&self, below: Option<Arc<Below>>) {
-        if let Some(below) = below {
-            let _ = self.0.below.set(below);
+        if let (Some(result), Some(below)) = (self.0.result.get(), below) {
+            let _ = result.below.set(below);
         }
         let inputs = std::mem::take(&mut *self.0.inputs.write().unwrap_or_else(std::sync::PoisonError::into_inner));
-        recycle::let_go(inputs);
+        drop_iteratively(Remains::Inputs(inputs));
     }
 
     /// Whether a backward pass has gone through here and freed the graph: no second one can.
@@ -623,12 +614,6 @@ impl Expr {
         Arc::strong_count(&self.0)
     }
 
-    /// Drops the handle. Where it was the node's last one, the thread puts one of its next nodes there: for lists of nodes that mostly end.
-    #[inline]
-    pub fn let_go(self) {
-        recycle::end(self);
-    }
-
     /// A handle that does not keep the node alive.
     pub fn downgrade(&self) -> WeakExpr {
         WeakExpr(Arc::downgrade(&self.0))
@@ -637,6 +622,99 @@ impl Expr {
     /// Whether both are one node.
     pub fn same(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// What nodes leave behind.
+enum Remains {
+    Inputs(Inputs),
+    /// A user's gradient may hold tensors, and so more nodes.
+    Gradient(Arc<NodeType>),
+}
+
+/// What is still to be dropped on a thread.
+struct Dropping {
+    remains: Vec<Remains>,
+    /// Whether the thread is at it.
+    begun: bool,
+}
+
+thread_local! {
+    static DROPPING: RefCell<Dropping> = const { RefCell::new(Dropping { remains: Vec::new(), begun: false }) };
+}
+
+/// Ends what [`drop_iteratively`] began, also when a destructor of the user's panics.
+struct Begun(Vec<Remains>);
+
+/// Room for the next time.
+const KEPT: usize = 1024;
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        let mut own = std::mem::take(&mut self.0);
+        let left = DROPPING.try_with(|all| {
+            let mut all = all.borrow_mut();
+            all.begun = false;
+            if own.is_empty() && all.remains.is_empty() && own.capacity() <= KEPT {
+                std::mem::swap(&mut all.remains, &mut own);
+            }
+            match all.remains.is_empty() {
+                true => Vec::new(),
+                false => std::mem::take(&mut all.remains),
+            }
+        });
+        // Outside of the cell, for that may leave more.
+        drop((left, own));
+    }
+}
+
+/// Drops a chain of nodes of any length without recursion: a node that goes while another one is dropped leaves what it holds to that one.
+fn drop_iteratively(remains: Remains) {
+    let mut first = Some(remains);
+    let own = DROPPING.try_with(|all| {
+        let mut all = all.borrow_mut();
+        if all.begun {
+            all.remains.extend(first.take());
+            return None;
+        }
+        all.begun = true;
+        Some(std::mem::take(&mut all.remains))
+    });
+    // A thread that ends has no list.
+    let Some(own) = own.unwrap_or_else(|_| Some(Vec::new())) else { return };
+    let mut own = Begun(own);
+    own.0.extend(first);
+    let left_by_others = || DROPPING.try_with(|all| all.borrow_mut().remains.pop()).ok().flatten();
+    while let Some(next) = own.0.pop().or_else(left_by_others) {
+        match next {
+            Remains::Inputs(inputs) => {
+                for mut input in inputs {
+                    if let Some(node) = Arc::get_mut(&mut input.0) {
+                        own.0.extend(node.take_inputs().map(Remains::Inputs));
+                    }
+                }
+            }
+            Remains::Gradient(gradient) => drop(gradient),
+        }
+    }
+}
+
+impl Node {
+    /// The inputs, if there are any, so that they do not go with the node.
+    fn take_inputs(&mut self) -> Option<Inputs> {
+        let inputs = self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        (!inputs.is_empty()).then(|| std::mem::take(inputs))
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(inputs) = self.take_inputs() {
+            drop_iteratively(Remains::Inputs(inputs));
+        }
+        if matches!(self.node_type.op, Op::Custom(_)) {
+            drop_iteratively(Remains::Gradient(std::mem::replace(&mut self.node_type, types::spare())));
+        }
     }
 }
 

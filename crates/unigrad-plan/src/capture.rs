@@ -283,14 +283,6 @@ impl Capture {
     }
 }
 
-impl Drop for Capture {
-    fn drop(&mut self) {
-        self.externals.clear();
-        // Users come after their inputs: the last ones take what only they hold with them.
-        std::mem::take(&mut self.nodes).into_iter().for_each(|node| node.expr.let_go());
-    }
-}
-
 impl Walk {
     /// Captures a node and all below it, inputs first.
     fn all_below(&mut self, root: Expr) -> Result<(), Arc<Error>> {

@@ -4,11 +4,7 @@
 //! cuts there.
 
 use super::{AxisNames, Dim, Factor, Names, described, follow::factors, infer};
-use crate::{
-    ErrorKind, Expr, Inputs, Op, PadAxis, Shape, SliceAxis, broadcast_shapes, is_countable,
-    node::{foldable_scalar, pair},
-    types,
-};
+use crate::{ErrorKind, Expr, Inputs, Op, PadAxis, Shape, SliceAxis, broadcast_shapes, is_countable, node::foldable_scalar, types};
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal};
 
@@ -340,7 +336,7 @@ impl Expr {
         shape[axis] = like.shape()[of];
         let start = Expr::constant(Literal::zero(DType::I64), &[], x.device());
         let names = x.names_with(axis, name);
-        typed(&Op::DynSlice { axis }, pair(x.clone(), start), &shape, names, x.dtype(), x.device(), None)
+        typed(&Op::DynSlice { axis }, Inputs::from_buf([x.clone(), start]), &shape, names, x.dtype(), x.device(), None)
     }
 
     /// Elements of a reduction over axes of a bit mask, as a number in every element of a tensor like this one: `value` of the count. It is part of a

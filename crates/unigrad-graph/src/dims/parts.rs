@@ -8,7 +8,7 @@ use super::{
     AxisNames, Names, Sum,
     named::{rename, typed},
 };
-use crate::{Expr, Inputs, Op, PadAxis, SliceAxis, node::pair};
+use crate::{Expr, Inputs, Op, PadAxis, SliceAxis};
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal};
 
@@ -115,7 +115,7 @@ impl Expr {
         let mut shape = self.shape().clone();
         shape[axis] = like.shape()[axis];
         let names = self.names_with(axis, AxisNames::from(like.axis_names(axis)));
-        let inputs = pair(self.clone(), start.clone());
+        let inputs = Inputs::from_buf([self.clone(), start.clone()]);
         typed(&Op::DynSlice { axis }, inputs, &shape, names, self.dtype(), self.device(), None)
     }
 

@@ -1,10 +1,6 @@
 //! Maps: one result per element, from the elements at the same place.
 
-use crate::{
-    Expr, Op,
-    autograd::Vjp,
-    node::{foldable_scalar, pair},
-};
+use crate::{Expr, Inputs, Op, autograd::Vjp, node::foldable_scalar};
 use unigrad_scalar::{BinaryOp, DType, Formula, Term, UnaryClass, UnaryOp};
 
 impl Expr {
@@ -66,7 +62,7 @@ impl Expr {
             let shape = self.shape().clone();
             return Expr::new(Op::Binary(op), [self, other], shape, result);
         }
-        Expr::like_first(&Op::Binary(op), pair(self, other), result)
+        Expr::like_first(&Op::Binary(op), Inputs::from_buf([self, other]), result)
     }
 
     /// `if self { yes } else { no }`; `self` is `Bool`.

@@ -4,7 +4,6 @@ use crate::{
     CustomGradient, Error, ErrorKind, Expr, Inputs, Op,
     autograd::{Vjp, autograd_error, gradients},
     no_grad_guard,
-    node::pair,
     op::{CustomOp, KernelSpec},
 };
 use smallvec::{SmallVec, smallvec};
@@ -144,7 +143,7 @@ impl Expr {
             return Expr::fail(ErrorKind::Shape, "assign", message, "expand, cast or move the value, and reduce the condition", &inputs);
         }
         let _guard = no_grad_guard();
-        let mut inputs = pair(self.clone(), old.clone());
+        let mut inputs = Inputs::from_buf([self.clone(), old.clone()]);
         inputs.extend(condition.cloned());
         Expr::like(Op::Commit, inputs, self.tensor_type(), self.dtype())
     }

@@ -25,7 +25,7 @@ fn shifted(x: &Expr, axis: usize, start: &Expr, len: usize) -> Expr {
     let longer = resized(x, axis, x.shape()[axis].saturating_add(len));
     Expr::laid_out(
         &Op::DynSlice { axis },
-        Inputs::from_iter([longer, start.clone()]),
+        Inputs::from_buf([longer, start.clone()]),
         &with_size(x.shape(), axis, len),
         x.dtype(),
         x.device(),
