@@ -336,9 +336,10 @@ impl Generator {
             return Tensor::fail(ErrorKind::Argument, "randint", format!("no integers in {low}..{high}"), "give a `high` above `low`", &[]);
         }
         let [w0, w1] = self.words(&shape, device.id(), [0, 1]);
-        let word = |w: &Expr| w.cast(DType::U64);
+        // Not in a closure, where the origin would be this line.
+        let (high_word, low_word) = (w0.cast(DType::U64), w1.cast(DType::U64));
         let shift = Expr::constant(Literal::int(DType::U64, 32), &shape, device.id());
-        let wide = word(&w0).binary(BinaryOp::Shl, &shift).binary(BinaryOp::Or, &word(&w1));
+        let wide = high_word.binary(BinaryOp::Shl, &shift).binary(BinaryOp::Or, &low_word);
         let span = Expr::constant(Literal::int(DType::U64, high.wrapping_sub(low)), &shape, device.id());
         let offset = Expr::constant(Literal::int(DType::I64, low), &shape, device.id());
         Tensor::from_expr(wide.binary(BinaryOp::Rem, &span).cast(DType::I64).add(&offset).cast(dtype))
@@ -370,6 +371,9 @@ impl Generator {
             return Tensor::fail(ErrorKind::Argument, "multinomial", message, help, &[weights]);
         }
         let w = Tensor::from_expr(w.cast(w.dtype().compute()).detach());
+        if w.is_invalid() {
+            return w;
+        }
         if !replacement {
             // The greatest of `log w - log(-log u)` are a draw without replacement (Gumbel's trick).
             let shape = w.shape();
