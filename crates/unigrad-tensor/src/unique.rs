@@ -17,6 +17,9 @@ fn all(invalid: Tensor) -> Parts {
 /// Whether each of `[n, ..]` differs from the one before it, in any element; the first one does.
 #[track_caller]
 fn is_new(rows: &Expr) -> Expr {
+    if rows.is_invalid() {
+        return rows.clone();
+    }
     let n = rows.shape()[0];
     let first = Expr::constant(Literal::one(DType::Bool), &[n.min(1)], rows.device());
     let (after, before) = (rows.narrow(0, n.min(1), n.saturating_sub(1)), rows.narrow(0, 0, n.saturating_sub(1)));
@@ -70,7 +73,8 @@ fn slices(op: &str, x: &Tensor, axis: isize) -> Result<(Tensor, usize), Tensor> 
     }
     let mut order: Vec<usize> = (0..e.rank()).filter(|at| *at != axis).collect();
     order.insert(0, axis);
-    Ok((Tensor::from_expr(e.permute(&order).reshape(&[n, m])), axis))
+    let rows = Tensor::from_expr(e.permute(&order).reshape(&[n, m]));
+    if rows.is_invalid() { Err(rows) } else { Ok((rows, axis)) }
 }
 
 /// How many of `n` things are in each of the groups.
