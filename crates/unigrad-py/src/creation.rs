@@ -277,8 +277,7 @@ pub(crate) fn tril_indices(
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
 ) -> PyResult<PyTensor> {
-    let device = or_default(py, device)?;
-    made(py, || Tensor::tril_indices(row, col, offset, &device).cast(dtype.map_or(DType::I64, |dtype| dtype.0)))
+    indices(py, dtype, device, |device| Tensor::tril_indices(row, col, offset, device))
 }
 
 /// Row and column of each element above a diagonal, and on it.
@@ -292,8 +291,18 @@ pub(crate) fn triu_indices(
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
 ) -> PyResult<PyTensor> {
+    indices(py, dtype, device, |device| Tensor::triu_indices(row, col, offset, device))
+}
+
+/// Indices on a device, `I64` unless another dtype is given.
+fn indices(
+    py: Python<'_>,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+    of: impl FnOnce(&Device) -> Tensor + Send,
+) -> PyResult<PyTensor> {
     let device = or_default(py, device)?;
-    made(py, || Tensor::triu_indices(row, col, offset, &device).cast(dtype.map_or(DType::I64, |dtype| dtype.0)))
+    made(py, || of(&device).cast(dtype.map_or(DType::I64, |dtype| dtype.0)))
 }
 
 /// A function of a list of tensors.

@@ -77,12 +77,25 @@ fn slices(op: &str, x: &Tensor, axis: isize) -> Result<(Tensor, usize), Tensor> 
     if rows.is_invalid() { Err(rows) } else { Ok((rows, axis)) }
 }
 
-/// How many of `n` things are in each of the groups.
+/// What is taken of each run of equal neighbours among `[n, ..]`: the first of `things`; the number of the run that each is in; how long each is.
 #[track_caller]
-fn counted(group: &Expr, n_groups: usize) -> Tensor {
-    let ones = Expr::constant(Literal::one(DType::I64), group.shape(), group.device());
-    let none = Expr::constant(Literal::zero(DType::I64), &[n_groups], group.device());
-    Tensor::from_expr(none.scatter(0, ScatterMode::Add, group, &ones))
+fn runs(neighbours: &Tensor, things: &Tensor) -> Result<(Tensor, Expr, Tensor), Tensor> {
+    let is_new = is_new(&neighbours.expr());
+    let firsts = things.masked_select(&Tensor::from_expr(is_new.clone()));
+    if firsts.is_invalid() {
+        return Err(firsts);
+    }
+    let run = groups(&is_new);
+    let ones = Expr::constant(Literal::one(DType::I64), run.shape(), run.device());
+    let none = Expr::constant(Literal::zero(DType::I64), &[firsts.numel()], run.device());
+    let counts = none.scatter(0, ScatterMode::Add, &run, &ones);
+    Ok((firsts, run, Tensor::from_expr(counts)))
+}
+
+/// The numbers of runs of what was sorted, in the order before.
+#[track_caller]
+fn unsorted(order: &Tensor, run: &Expr) -> Expr {
+    order.zeros_like().expr().scatter(0, ScatterMode::Set, &order.expr(), run)
 }
 
 impl Tensor {
@@ -90,20 +103,11 @@ impl Tensor {
     /// latter two are `I64`. Each NaN is a value of its own. Waits for the values: the length depends on them.
     #[track_caller]
     pub fn unique_with(&self) -> (Tensor, Tensor, Tensor) {
-        let x = self.expr();
-        if x.error().is_some() {
-            return all(self.clone());
-        }
         let (sorted, order) = self.flatten_all().sort(0, false);
-        let is_new = is_new(&sorted.expr());
-        let values = sorted.masked_select(&Tensor::from_expr(is_new.clone()));
-        if values.is_invalid() {
-            return all(values);
+        match runs(&sorted, &sorted) {
+            Ok((values, run, counts)) => (values, Tensor::from_expr(unsorted(&order, &run).reshape(self.expr().shape())), counts),
+            Err(invalid) => all(invalid),
         }
-        let group = groups(&is_new);
-        let none = Expr::constant(Literal::zero(DType::I64), group.shape(), x.device());
-        let inverse = none.scatter(0, ScatterMode::Set, &order.expr(), &group);
-        (values.clone(), Tensor::from_expr(inverse.reshape(x.shape())), counted(&group, values.numel()))
     }
 
     /// The different slices along an axis, in the order of their elements; which of them each slice is; and how many slices each of them is, vectors of
@@ -132,30 +136,21 @@ impl Tensor {
             return (Tensor::from_expr(self.expr().identity()), none.clone(), none);
         }
         let (sorted, order) = numbered(&rows).sort(0, false);
-        let firsts = order.masked_select(&Tensor::from_expr(is_new(&sorted.expr())));
-        if firsts.is_invalid() {
-            return all(firsts);
+        match runs(&sorted, &order) {
+            Ok((firsts, run, counts)) => (self.index_select(at as isize, &firsts), Tensor::from_expr(unsorted(&order, &run)), counts),
+            Err(invalid) => all(invalid),
         }
-        let inverse = order.zeros_like().scatter(0, &order, &sorted);
-        (self.index_select(at as isize, &firsts), inverse, counted(&sorted.expr(), firsts.numel()))
     }
 
     /// The first of each run of equal elements, in row-major order; which run each element is in, in the tensor's shape; and how long each is. The latter
     /// two are `I64`. Waits for the values: the length depends on them.
     #[track_caller]
     pub fn unique_consecutive(&self) -> (Tensor, Tensor, Tensor) {
-        let x = self.expr();
-        if x.error().is_some() {
-            return all(self.clone());
-        }
         let flat = self.flatten_all();
-        let is_new = is_new(&flat.expr());
-        let values = flat.masked_select(&Tensor::from_expr(is_new.clone()));
-        if values.is_invalid() {
-            return all(values);
+        match runs(&flat, &flat) {
+            Ok((values, run, counts)) => (values, Tensor::from_expr(run.reshape(self.expr().shape())), counts),
+            Err(invalid) => all(invalid),
         }
-        let group = groups(&is_new);
-        (values.clone(), Tensor::from_expr(group.reshape(x.shape())), counted(&group, values.numel()))
     }
 
     /// As [`Tensor::unique_consecutive`], of slices along an axis, with vectors of runs and lengths. Slices have elements.
@@ -165,13 +160,10 @@ impl Tensor {
             Ok(slices) => slices,
             Err(invalid) => return all(invalid),
         };
-        let is_new = is_new(&rows.expr());
-        let firsts = Tensor::from_expr(Expr::iota(&[rows.size(0)], 0, DType::I64, self.device_id()));
-        let firsts = firsts.masked_select(&Tensor::from_expr(is_new.clone()));
-        if firsts.is_invalid() {
-            return all(firsts);
+        let places = Tensor::from_expr(Expr::iota(&[rows.size(0)], 0, DType::I64, self.device_id()));
+        match runs(&rows, &places) {
+            Ok((firsts, run, counts)) => (self.index_select(at as isize, &firsts), Tensor::from_expr(run), counts),
+            Err(invalid) => all(invalid),
         }
-        let group = groups(&is_new);
-        (self.index_select(at as isize, &firsts), Tensor::from_expr(group.clone()), counted(&group, firsts.numel()))
     }
 }

@@ -99,10 +99,8 @@ def _by_name(name, method):
     """A method as a function, whose first argument may be given by PyTorch's name for it, ``input``."""
 
     @_functools.wraps(method)
-    def function(*args, **kwargs):
-        if not args and "input" in kwargs:
-            return method(kwargs.pop("input"), **kwargs)
-        return method(*args, **kwargs)
+    def function(input, *args, **kwargs):
+        return method(input, *args, **kwargs)
 
     function.__module__, function.__qualname__ = __name__, name
     return function
