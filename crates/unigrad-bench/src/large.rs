@@ -1,12 +1,13 @@
-//! Large networks, which are measured on GPUs and only where they are asked for: a step of GPT-2 (124M) and one of ResNet-50, as PyTorch's are in
-//! `bench/h200/torch_baseline.py`: the same sizes, activations, optimizers and dtypes.
+//! Large networks, which are measured on GPUs and only where they are asked for: a step of GPT-2 (124M; tanh GELU, tied head, AdamW) and one of
+//! torchvision's ResNet-50 (SGD with momentum), products in a half type where the name says so, weights in f32.
 
 use crate::{
     case::{Case, Workload},
     record::Work,
+    workloads::train,
 };
 use unigrad_device::Device;
-use unigrad_nn::{self as nn, Layer, Module, Optimizer, Rule};
+use unigrad_nn::{self as nn, Layer, Module};
 use unigrad_tensor::{AttentionOptions, ConvOptions, DType, PoolOptions, Result, Tensor, autocast};
 
 /// Sizes of GPT-2, the smallest: 12 layers of 768 with 12 heads. The vocabulary is 50,257, rounded up to a multiple of 128 as trainers do.
@@ -17,6 +18,8 @@ const CONTEXT: usize = 1024;
 const VOCABULARY: usize = 50_304;
 const TOKENS: i64 = 50_257;
 
+#[derive(Module)]
+#[module(crate = "unigrad_nn")]
 struct Block {
     norm1: nn::LayerNorm,
     norm2: nn::LayerNorm,
@@ -39,10 +42,6 @@ impl Block {
         }
     }
 
-    fn parts(&self) -> [&dyn Module; 6] {
-        [&self.norm1, &self.norm2, &self.qkv, &self.out, &self.up, &self.down]
-    }
-
     fn forward(&self, x: &Tensor) -> Tensor {
         let qkv = self.qkv.forward(&self.norm1.forward(x));
         let part = |i: usize| qkv.narrow(2, i * WIDTH, WIDTH).unflatten(2, [HEADS, WIDTH / HEADS]).transpose(1, 2);
@@ -51,11 +50,6 @@ impl Block {
         let x = x + self.out.forward(&attended);
         &x + self.down.forward(&self.up.forward(&self.norm2.forward(&x)).gelu_tanh())
     }
-}
-
-/// A training step with the products in `dtype`, the weights and the optimizer in f32.
-fn train<R: Rule + 'static>(work: Work, dtype: DType, mut optimizer: Optimizer<R>, loss: impl Fn() -> Tensor + 'static) -> Result<Case> {
-    Ok(Case::new(work, move || optimizer.minimize(&autocast(dtype, &loss), &[])))
 }
 
 fn gpt2(device: &Device, batch: usize, dtype: DType) -> Result<Case> {
@@ -70,37 +64,41 @@ fn gpt2(device: &Device, batch: usize, dtype: DType) -> Result<Case> {
         of.parameters().iter().try_for_each(|weight| unigrad_tensor::no_grad(|| weight.assign(&(weight * &scale))))?;
         parameters.extend(of.parameters());
     }
-    parameters.extend(blocks.iter().flat_map(|block| block.parts().map(Module::parameters)).flatten());
+    parameters.extend(blocks.iter().flat_map(Module::parameters));
     parameters.extend(norm.parameters());
     let optimizer = nn::AdamW::new(parameters, 1e-4)?;
     let [inputs, targets] = [(), ()].map(|()| Tensor::randint(0, TOKENS, [batch, CONTEXT], DType::I64, device));
     Tensor::realize_all(&[&inputs, &targets])?;
-    train(Work::Items((batch * CONTEXT) as f64, "tokens"), dtype, optimizer, move || {
+    let loss = move || {
         let x = tokens.forward(&inputs) + &positions.weight;
         let x = norm.forward(&blocks.iter().fold(x, |x, block| block.forward(&x)));
         x.linear(&tokens.weight, None).flatten(0, 1).cross_entropy(&targets.flatten_all())
-    })
+    };
+    train(Work::Items((batch * CONTEXT) as f64, "tokens"), optimizer, move || autocast(dtype, &loss))
 }
 
 /// A convolution without a bias, and its norm.
-struct Normed(nn::Conv2d, nn::BatchNorm);
+#[derive(Module)]
+#[module(crate = "unigrad_nn")]
+struct Normed {
+    conv: nn::Conv2d,
+    norm: nn::BatchNorm,
+}
 
 impl Normed {
     fn new([inputs, outputs, kernel, stride]: [usize; 4], device: &Device) -> Normed {
         let options = ConvOptions::new(stride, kernel / 2);
-        Normed(nn::Conv2d::new(inputs, outputs, kernel, options, device).no_bias(), nn::BatchNorm::new(outputs, device))
+        Normed { conv: nn::Conv2d::new(inputs, outputs, kernel, options, device).no_bias(), norm: nn::BatchNorm::new(outputs, device) }
     }
 
     fn forward(&self, x: &Tensor) -> Tensor {
-        self.1.forward(&self.0.forward(x))
-    }
-
-    fn parameters(&self) -> Vec<Tensor> {
-        [self.0.parameters(), self.1.parameters()].concat()
+        self.norm.forward(&self.conv.forward(x))
     }
 }
 
 /// Three convolutions, and the way past them.
+#[derive(Module)]
+#[module(crate = "unigrad_nn")]
 struct Bottleneck {
     parts: [Normed; 3],
     past: Option<Normed>,
@@ -118,10 +116,6 @@ impl Bottleneck {
         let h = second.forward(&first.forward(x).relu()).relu();
         let past = self.past.as_ref().map_or_else(|| x.clone(), |past| past.forward(x));
         (third.forward(&h) + past).relu()
-    }
-
-    fn parameters(&self) -> Vec<Tensor> {
-        self.parts.iter().chain(&self.past).flat_map(Normed::parameters).collect()
     }
 }
 
@@ -142,17 +136,18 @@ fn resnet50(device: &Device, batch: usize, dtype: DType) -> Result<Case> {
     }
     let head = nn::Linear::new(inputs, CLASSES, device);
     let mut parameters = stem.parameters();
-    parameters.extend(blocks.iter().flat_map(Bottleneck::parameters));
+    parameters.extend(blocks.iter().flat_map(Module::parameters));
     parameters.extend(head.parameters());
     let optimizer = nn::Sgd::new(parameters, 0.1)?.momentum(0.9)?;
     let x = Tensor::rand([batch, 3, SIZE, SIZE], DType::F32, device);
     let y = Tensor::randint(0, CLASSES as i64, [batch], DType::I64, device);
     Tensor::realize_all(&[&x, &y])?;
-    train(Work::Items(batch as f64, "images"), dtype, optimizer, move || {
+    let loss = move || {
         let h = stem.forward(&x).relu().max_pool2d(&PoolOptions::new(3).stride(2).padding(1));
         let h = blocks.iter().fold(h, |h, block| block.forward(&h));
         head.forward(&h.mean([2, 3])).cross_entropy(&y)
-    })
+    };
+    train(Work::Items(batch as f64, "images"), optimizer, move || autocast(dtype, &loss))
 }
 
 pub(crate) fn all() -> Vec<Workload> {

@@ -118,7 +118,11 @@ fn rows(device: &Device, is_norm: bool) -> Result<Case> {
 }
 
 /// A training step: forward, loss, backward, update, all of it realized.
-fn train<R: nn::Rule + 'static>(work: Work, mut optimizer: nn::Optimizer<R>, loss: impl Fn() -> Tensor + 'static) -> Result<Case> {
+pub(crate) fn train<R: nn::Rule + 'static>(
+    work: Work,
+    mut optimizer: nn::Optimizer<R>,
+    loss: impl Fn() -> Tensor + 'static,
+) -> Result<Case> {
     let loss = std::rc::Rc::new(loss);
     let first = loss().item::<f32>()?;
     let last = std::rc::Rc::clone(&loss);
