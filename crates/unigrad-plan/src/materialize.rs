@@ -1,8 +1,9 @@
 //! What is worth storing: the first half of [`crate::fuse`].
 //!
 //! In: the compiler's graph. Out: the nodes that may be stored; every other one is computed wherever it is read.
-//! Always: outputs, heavy kernels and what they read (but for the prologues of products), reductions, updates of what is in memory, and expensive values with several readers (where
-//! such a value is one of a half type made wider, the half one); no tree between them is deeper, larger, or reads more buffers and scalars than a kernel can take. Never: decides what shares a kernel.
+//! Always: outputs, heavy kernels and what they read (but for the prologues of products), reductions, updates of what is in memory, and expensive
+//! values with several readers (where such a value is one of a half type made wider, the half one); no tree between them is deeper, larger, or reads
+//! more buffers and scalars than a kernel can take. Never: decides what shares a kernel.
 
 use crate::emit::map_cost;
 use crate::fuse::{Fusion, reads_through_views, view_base};

@@ -29,12 +29,9 @@ impl Fusion<'_> {
         // A kernel of its own keeps its rank, whatever its epilogue computes.
         let rank = |fusion: &Self, index: usize| -> Result<(NodeId, Id), String> {
             let cluster = fusion.alive(index)?;
-            if let Some(heavy) = cluster.heavy {
-                return Ok((fusion.ir.node(heavy).recorded, heavy));
-            }
-            let recorded = cluster.roots.iter().map(|(root, _)| fusion.ir.node(*root).recorded).max();
-            let recorded = recorded.ok_or_else(|| fusion.of_cluster(cluster, "it has no root"))?;
-            Ok((recorded, fusion.last_node(index)?))
+            let at = |id: Id| (fusion.ir.node(id).recorded, id);
+            let last = || cluster.roots.iter().map(|(root, _)| at(*root)).max();
+            cluster.heavy.map(at).or_else(last).ok_or_else(|| fusion.of_cluster(cluster, "it has no last node"))
         };
         for index in &alive {
             for producer in self.producers(*index)?.into_iter().filter(|producer| producer != index) {

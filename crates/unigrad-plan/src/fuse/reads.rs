@@ -168,10 +168,4 @@ impl Fusion<'_> {
         producers.dedup();
         Ok(producers)
     }
-
-    /// The latest node a cluster makes.
-    pub(super) fn last_node(&self, index: usize) -> Result<Id, String> {
-        let cluster = self.alive(index)?;
-        cluster.made().max().ok_or_else(|| self.of_cluster(cluster, "it has no last node"))
-    }
 }

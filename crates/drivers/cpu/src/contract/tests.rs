@@ -287,7 +287,6 @@ pub(crate) fn thread_seconds() -> f64 {
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
-    let threads = crate::threads::threads();
     let conv = |x: [usize; 4], co: usize, kk: usize, which: usize| {
         let [nb, ci, h, w] = x;
         let (oh, ow) = (h - kk + 1, w - kk + 1);
@@ -379,27 +378,30 @@ fn speed() {
     for (name, contract) in cases.into_iter().filter(|(name, _)| name.contains(&only)) {
         let mut args = filled(&contract);
         let bufs: Vec<Buf> = args.iter_mut().map(Memory::buf).collect();
-        let compiled = CompiledContract::new(&contract).unwrap();
-        let flops = 2.0 * contract.batch_len() as f64 * contract.m_len() as f64 * contract.n_len() as f64 * contract.k_len() as f64;
-        let mut line = format!("{name:28}");
-        for threads in [1, threads] {
-            let mut best = f64::MAX;
-            let mut runs = 0;
-            let cpu = thread_seconds();
-            let start = std::time::Instant::now();
-            while start.elapsed().as_millis() < 250 {
-                let now = std::time::Instant::now();
-                // SAFETY: the buffers match the contraction.
-                unsafe { compiled.run_on(threads, &bufs, &[]) }.unwrap();
-                best = best.min(now.elapsed().as_secs_f64());
-                runs += 1;
-            }
-            // One thread is measured in its own time, so that other processes disturb less.
-            if threads == 1 && cpu > 0.0 {
-                best = best.min((thread_seconds() - cpu) / f64::from(runs));
-            }
-            line += &format!("  {threads} threads {:7.1} GFLOP/s {:9.1} us", flops / best / 1e9, best * 1e6);
-        }
-        println!("{line}");
+        time(&name, &contract, &bufs);
     }
+}
+
+/// Prints the speed of a product.
+fn time(name: &str, contract: &Contract, bufs: &[Buf]) {
+    let compiled = CompiledContract::new(contract).unwrap();
+    let flops = 2.0 * contract.batch_len() as f64 * contract.m_len() as f64 * contract.n_len() as f64 * contract.k_len() as f64;
+    let mut line = format!("{name:34}");
+    for threads in [1, crate::threads::threads()] {
+        let (mut best, mut runs) = (f64::MAX, 0);
+        let (cpu, start) = (thread_seconds(), std::time::Instant::now());
+        while start.elapsed().as_millis() < 250 {
+            let now = std::time::Instant::now();
+            // SAFETY: the buffers match the contraction.
+            unsafe { compiled.run_on(threads, bufs, &[]) }.unwrap();
+            best = best.min(now.elapsed().as_secs_f64());
+            runs += 1;
+        }
+        // One thread is measured in its own time, so that other processes disturb less.
+        if threads == 1 && cpu > 0.0 {
+            best = best.min((thread_seconds() - cpu) / f64::from(runs));
+        }
+        line += &format!("  {threads} threads {:7.1} GFLOP/s {:9.1} us", flops / best / 1e9, best * 1e6);
+    }
+    println!("{line}");
 }

@@ -2,7 +2,7 @@
 //!
 //! Always: against sums that are stored first and the same map over them afterwards, so that nothing but the way differs.
 
-use super::{AsBuf, filled, matmul, thread_seconds};
+use super::{AsBuf, filled, matmul, time};
 use crate::contract::CompiledContract;
 use crate::contract::kernel::Compute;
 use crate::memory::Buf;
@@ -212,7 +212,6 @@ fn epilogues_of_layers_at_every_edge() {
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
-    let threads = crate::threads::threads();
     let only = std::env::var("ONLY").unwrap_or_default();
     for (m, n, k, tb) in [
         (1024, 64, 64, true),
@@ -237,7 +236,7 @@ fn speed() {
                 bufs.push(c.buf());
             }
             bufs.extend(others.iter_mut().map(Memory::buf));
-            time(&name, &contract, &bufs, threads);
+            time(&name, &contract, &bufs);
         }
     }
 }
@@ -263,29 +262,7 @@ fn speed_of_prologues() {
                 contract.prologues[0] = Some(Box::new(map.0));
                 bufs.push(row.buf());
             }
-            time(&format!("{m}x{n}x{k} ta={ta} {}", if made { "made" } else { "plain" }), &contract, &bufs, crate::threads::threads());
+            time(&format!("{m}x{n}x{k} ta={ta} {}", if made { "made" } else { "plain" }), &contract, &bufs);
         }
     }
-}
-
-fn time(name: &str, contract: &Contract, bufs: &[Buf], threads: usize) {
-    let compiled = CompiledContract::new(contract).unwrap();
-    let flops = 2.0 * contract.m_len() as f64 * contract.n_len() as f64 * contract.k_len() as f64;
-    let mut line = format!("{name:34}");
-    for threads in [1, threads] {
-        let (mut best, mut runs) = (f64::MAX, 0);
-        let (cpu, start) = (thread_seconds(), std::time::Instant::now());
-        while start.elapsed().as_millis() < 150 {
-            let now = std::time::Instant::now();
-            // SAFETY: the buffers match the contraction.
-            unsafe { compiled.run_on(threads, bufs, &[]) }.unwrap();
-            best = best.min(now.elapsed().as_secs_f64());
-            runs += 1;
-        }
-        if threads == 1 && cpu > 0.0 {
-            best = best.min((thread_seconds() - cpu) / f64::from(runs));
-        }
-        line += &format!("  {threads} threads {:7.1} GFLOP/s {:9.1} us", flops / best / 1e9, best * 1e6);
-    }
-    println!("{line}");
 }
