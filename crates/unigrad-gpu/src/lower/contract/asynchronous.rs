@@ -1,6 +1,6 @@
 //! Products of half types with inner loops in a dialect's own words ([`native`](super::super::native)); addresses and epilogues as everywhere.
 //!
-//! Always: operands are matrices with runs of 8 aligned elements along `k` or along their lanes, one stride along `k`; others go another way.
+//! Always: operands have runs of 8 aligned elements along `k` or along their lanes; others go another way.
 
 use super::super::native::copies::{self, Loop};
 use super::super::native::{mma_sync, wgmma};
@@ -24,6 +24,38 @@ enum Instructions {
     MmaSync,
 }
 
+/// Elements of `k` in a part, at least, and parts at most.
+const LEAST_PART: u64 = 512;
+const MOST_PARTS: u64 = 32;
+
+/// How long the loop takes, in microseconds, as measured on an H200 over widths, stages and parts of 24 products: what counts are the ratios.
+mod times {
+    /// A stage of a tile of so many columns, with so many operands that run along `k`, whose copies need more addresses.
+    pub(super) fn stage(bn: u32, k_major: u32) -> f64 {
+        match bn {
+            256 => 0.7 + 0.13 * f64::from(k_major),
+            128 => 0.42,
+            _ => 0.38,
+        }
+    }
+
+    /// Around the stages of a tile: the first copies, and the sums on their way out, with more to do for an epilogue.
+    pub(super) fn around(bn: u32, is_plain: bool) -> f64 {
+        match (bn, is_plain) {
+            (256, true) => 5.0,
+            (256, false) => 9.0,
+            (_, true) => 2.0,
+            (_, false) => 3.0,
+        }
+    }
+
+    /// The launch that adds parts up, and a number in it, written and read.
+    pub(super) const SUMS: f64 = 4.0;
+    pub(super) const SUM: f64 = 8.0 / 3e6;
+    /// Stages of a tile up to which its epilogue takes as long as they do.
+    pub(super) const SHORT: u64 = 24;
+}
+
 /// How the loop is set up for a problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AsyncTiles {
@@ -35,18 +67,17 @@ pub(super) struct AsyncTiles {
 
 /// Which way an operand runs, if the loop can take it.
 fn along(operand: &Operand) -> Option<Along> {
-    operand.k.single()?;
     [Along::K, Along::Lanes].into_iter().find(|along| operand.aligned(*along, 8))
 }
 
-/// Whether the target has the instructions, the operands suit them, and the product is large enough for one tile at least.
-pub(super) fn plan(p: &Problem, target: &Target) -> Option<AsyncTiles> {
+/// Whether the target has the instructions, the operands suit them, and the product is large enough for one tile at least. It `is_plain` if nothing is
+/// done with the sums before they are stored.
+pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<AsyncTiles> {
     let half = matches!(p.a.dtype, DType::F16 | DType::BF16) && p.a.dtype == p.b.dtype && p.compute == DType::F32;
     if !half || !mma_sync::available(target) {
         return None;
     }
-    along(&p.a)?;
-    along(&p.b)?;
+    let k_major = [along(&p.a)?, along(&p.b)?].iter().filter(|along| **along == Along::K).count() as u32;
     if p.m < 9 || p.n < 9 || p.k < 64 {
         return None;
     }
@@ -54,23 +85,32 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<AsyncTiles> {
     let instructions = if wgmma::available(target) && p.m >= 48 && p.n >= 32 { Instructions::Wgmma } else { Instructions::MmaSync };
     let units = u64::from(target.compute_units.max(1));
     let tiles = |bn: u32| p.batch * p.m.div_ceil(copies::BM.into()) * p.n.div_ceil(bn.into());
-    // Wide tiles reuse more; narrow ones leave fewer units idle.
-    let cost = |bn: u32| {
-        let work = tiles(bn) as f64 * f64::from(bn);
-        let waves = tiles(bn) as f64 / units as f64;
-        let reuse = match bn {
-            256 => 1.0,
-            128 => 1.12,
-            _ => 1.6,
-        };
-        work * reuse * (waves.ceil() / waves).min(8.0)
+    // Wide tiles reuse more; narrow ones, and parts, leave fewer units idle in the last wave.
+    let time = |bn: u32, parts: u64| {
+        let waves = (tiles(bn) * parts).div_ceil(units) as f64;
+        let stages = p.k.div_ceil(parts).div_ceil(copies::BK.into()) as f64;
+        let sums = if parts > 1 { times::SUMS + (p.batch * p.m * p.n * parts) as f64 * times::SUM } else { 0.0 };
+        waves * (stages * times::stage(bn, k_major) + times::around(bn, is_plain || parts > 1)) + sums
     };
     let widths: &[u32] = if instructions == Instructions::Wgmma { &[256, 128, 64] } else { &[128, 64] };
-    let bn = widths.iter().copied().min_by(|x, y| cost(*x).total_cmp(&cost(*y)))?;
-    let stages = if bn == 256 { 4 } else { 3 };
-    let wanted = if 2 * tiles(bn) > units { 1 } else { (2 * units / tiles(bn)).min(p.k / 512).clamp(1, 16) };
-    let plan = AsyncTiles { instructions, bn, stages, parts: Parts::of(p.k, wanted, copies::BK.into()) };
-    (plan.inner(p)?.shared_bytes() as usize <= target.shared_bytes).then_some(plan)
+    let most = (p.k / LEAST_PART).clamp(1, MOST_PARTS);
+    let choices = widths.iter().flat_map(|bn| (1..=most).map(|parts| (*bn, parts)));
+    let (bn, parts) = choices.min_by(|x, y| time(x.0, x.1).total_cmp(&time(y.0, y.1)))?;
+    let parts = Parts::of(p.k, parts, copies::BK.into());
+    let n_stages = parts.len.min(p.k).div_ceil(copies::BK.into());
+    // Five stages keep the units fed. With three, two workgroups share a unit, and one multiplies while the other works on its sums.
+    let is_short = n_stages <= times::SHORT && !is_plain && parts.count == 1;
+    let wanted = match bn {
+        256 => 4,
+        _ if is_short => 3,
+        _ => (n_stages as u32).clamp(3, 5),
+    };
+    let fits = |stages: &u32| {
+        let plan = AsyncTiles { instructions, bn, stages: *stages, parts };
+        plan.inner(p).is_some_and(|inner| inner.shared_bytes() as usize <= target.shared_bytes)
+    };
+    let stages = (3..=wanted).rev().find(fits)?;
+    Some(AsyncTiles { instructions, bn, stages, parts })
 }
 
 impl AsyncTiles {
@@ -81,7 +121,7 @@ impl AsyncTiles {
                 tile,
                 lanes,
                 dims: operand.lanes.0.iter().map(|d| (d.size, d.stride)).collect(),
-                k_stride: operand.k.single()?,
+                k: operand.k.0.iter().map(|d| (d.size, d.stride)).collect(),
             })
         };
         Some(Loop {

@@ -66,7 +66,7 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     let (before, p) = if p.a.is_made || p.b.is_made {
         let mut as_if = p.clone();
         (as_if.a.is_made, as_if.b.is_made) = (false, false);
-        if asynchronous::plan(&as_if, target).is_none() {
+        if asynchronous::plan(&as_if, contract.epilogue.is_none(), target).is_none() {
             return Ok(None);
         }
         (before, stored) = source::store(contract, p, target)?;
@@ -74,7 +74,7 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     } else {
         (Lowered::default(), p)
     };
-    let Some(plan) = asynchronous::plan(p, target) else { return Ok(None) };
+    let Some(plan) = asynchronous::plan(p, contract.epilogue.is_none(), target) else { return Ok(None) };
     let Some(product) = asynchronous::product(contract, p, target, plan)? else { return Ok(None) };
     let after = finish(contract, p, target, product, plan.parts.count)?;
     let mut lowered = before;

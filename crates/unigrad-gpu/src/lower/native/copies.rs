@@ -33,9 +33,28 @@ pub(in crate::lower) struct Operand {
     /// Lanes there are.
     pub(in crate::lower) lanes: u64,
     /// Dimensions of the lanes, outermost first: size, and elements from one to the next. Multiples of 8 all but a unit stride.
-    pub(in crate::lower) dims: Vec<(u64, i64)>,
-    /// Elements from one `k` to the next.
-    pub(in crate::lower) k_stride: i64,
+    pub(in crate::lower) dims: Dims,
+    /// Dimensions of `k`, likewise: heads by features, batch by time, taps by channels.
+    pub(in crate::lower) k: Dims,
+}
+
+type Dims = Vec<(u64, i64)>;
+
+/// Bytes of the offset of the element `x`, as C.
+fn offset(dims: &Dims, x: &str) -> String {
+    let mut text = String::from("0ll");
+    let mut below = 1;
+    for (at, (size, stride)) in dims.iter().enumerate().rev() {
+        let index = match (at, below) {
+            (0, 1) => x.to_owned(),
+            (0, below) => format!("({x}) / {below}u"),
+            (_, 1) => format!("({x}) % {size}u"),
+            (_, below) => format!("({x}) / {below}u % {size}u"),
+        };
+        let _ = write!(text, " + (long long)({index}) * {}ll", stride * 2);
+        below *= size;
+    }
+    text
 }
 
 /// Sizes of the loop.
@@ -129,26 +148,18 @@ impl Operand {
         self.tile * BK / 8 / THREADS
     }
 
-    /// Bytes of the offset of lane `x`, as C.
-    fn offset(&self, x: &str) -> String {
-        let mut text = String::from("0ll");
-        let mut below = 1;
-        for (at, (size, stride)) in self.dims.iter().enumerate().rev() {
-            let index = match (at, below) {
-                (0, 1) => x.to_owned(),
-                (0, below) => format!("({x}) / {below}u"),
-                (_, 1) => format!("({x}) % {size}u"),
-                (_, below) => format!("({x}) / {below}u % {size}u"),
-            };
-            let _ = write!(text, " + (long long)({index}) * {}ll", stride * 2);
-            below *= size;
+    /// Bytes from one `k` to the next in all of a stage, if that is one number.
+    fn k_bytes(&self) -> Option<i64> {
+        match self.k.as_slice() {
+            [(_, stride)] => Some(stride * 2),
+            // Stages begin at multiples of their length.
+            [.., (size, stride)] if size.is_multiple_of(BK.into()) => Some(stride * 2),
+            _ => None,
         }
-        text
     }
 
     /// Addresses that stay the same.
     fn setup(&self, name: &str, place: &str, first: &str, base: &str, at: u32) -> String {
-        let k_bytes = self.k_stride * 2;
         if self.k_major {
             // Eight threads copy the 128 bytes of one lane.
             let copies = self.copies();
@@ -159,9 +170,9 @@ impl Operand {
                  const char* {name}_from[{copies}]; bool {name}_there[{copies}];\n  #pragma unroll\n  for (unsigned i = 0; i < {copies}u; ++i) {{{{\n    \
                  {name}_there[i] = {lane} < {lanes}u;\n    \
                  const unsigned x = {name}_there[i] ? {lane} : 0u;\n    \
-                 {name}_from[i] = (const char*){place} + ((long long){base} + {name}_chunk * 8u) * 2ll + {offset};\n  }}}}",
+                 {name}_from[i] = (const char*){place} + (long long){base} * 2ll + {offset};\n  }}}}",
                 lanes = self.lanes,
-                offset = self.offset("x"),
+                offset = offset(&self.dims, "x"),
             )
         } else {
             // The threads of a row of `k` copy neighbouring lanes.
@@ -171,32 +182,43 @@ impl Operand {
                  const unsigned {name}_to = smem + {at}u + ({name}_lane >> 6) * {block}u + {name}_k * 128u + (((({name}_lane >> 3) & 7u) ^ ({name}_k & 7u)) << 4);\n  \
                  const bool {name}_there = {first} + {name}_lane < {lanes}u;\n  \
                  const unsigned {name}_x = {name}_there ? {first} + {name}_lane : 0u;\n  \
-                 const char* {name}_from = (const char*){place} + (long long){base} * 2ll + (long long){name}_k * {k_bytes}ll + {offset};",
+                 const char* {name}_from = (const char*){place} + (long long){base} * 2ll + {offset};",
                 block = 64 * BK * 2,
                 lanes = self.lanes,
-                offset = self.offset(&format!("{name}_x")),
+                offset = offset(&self.dims, &format!("{name}_x")),
             )
         }
     }
 
     /// Copies the stage that begins at `k_next` to `to`.
     fn copy(&self, name: &str, k: u64) -> String {
-        let (copies, k_bytes) = (self.copies(), self.k_stride * 2);
+        let copies = self.copies();
         if self.k_major {
+            // A piece is a run of 8: sizes of the innermost dimension are multiples of it.
             let step = THREADS / 8 * 128;
-            format!(
-                "    {{{{ const bool there = k_next + {name}_chunk * 8u < {k}u; const long long ahead = there ? (long long)k_next * 2ll : 0ll;\n    #pragma unroll\n    \
+            let ahead = offset(&self.k, "k");
+            return format!(
+                "    {{{{ const unsigned k = k_next + {name}_chunk * 8u; const bool there = k < {k}u; const long long ahead = there ? {ahead} : 0ll;\n    \
+                 #pragma unroll\n    \
                  for (int i = 0; i < {copies}; ++i) ug_copy16({name}_to + to + i * {step}u, {name}_from[i] + ahead, there && {name}_there[i]); }}}}"
-            )
-        } else {
-            let rows = THREADS / (self.tile / 8);
-            format!(
-                "    {{{{ const char* at = {name}_from + (long long)k_next * {k_bytes}ll;\n    #pragma unroll\n    \
+            );
+        }
+        let rows = THREADS / (self.tile / 8);
+        let step = rows * 128;
+        match self.k_bytes() {
+            Some(k_bytes) => format!(
+                "    {{{{ const char* at = {name}_from + {first} + (long long){name}_k * {k_bytes}ll;\n    #pragma unroll\n    \
                  for (int i = 0; i < {copies}; ++i) {{{{ const bool there = {name}_there && k_next + {name}_k + i * {rows}u < {k}u;\n      \
                  ug_copy16({name}_to + to + i * {step}u, there ? at + (long long)i * {slow}ll : {name}_from, there); }}}} }}}}",
-                step = rows * 128,
+                first = offset(&self.k, "k_next"),
                 slow = i64::from(rows) * k_bytes,
-            )
+            ),
+            None => format!(
+                "    #pragma unroll\n    \
+                 for (int i = 0; i < {copies}; ++i) {{{{ const unsigned k = k_next + {name}_k + i * {rows}u; const bool there = {name}_there && k < {k}u;\n      \
+                 ug_copy16({name}_to + to + i * {step}u, there ? {name}_from + {at} : {name}_from, there); }}}}",
+                at = offset(&self.k, "k"),
+            ),
         }
     }
 }

@@ -160,12 +160,16 @@ const SPLIT_POINTS: usize = 1 << 17;
 /// Most parts of one row: all of them are read again by each workgroup of a launch that needs its sum.
 const MOST_PARTS: usize = 1024;
 
-/// Bytes per point that are contiguous along an axis.
+/// Bytes that are contiguous along an axis. What is the same along other axes, as a number per row, is that much less.
 fn contiguous_bytes(region: &Region, axis: usize) -> usize {
     let of = |inst: &Inst| match &inst.op {
         InstOp::Load { index, arg, .. } | InstOp::Store { index, arg, .. } => {
             let full = index.strides[region.n_parallel..].iter().any(|s| *s != 0) || axis < region.n_parallel && region.row_len() == 1;
-            if full && index.strides[axis].abs() == 1 { region.args[*arg as usize].dtype.size() } else { 0 }
+            if !full || index.strides[axis].abs() != 1 {
+                return 0;
+            }
+            let sizes = region.axes.iter().zip(&index.strides).filter(|(_, stride)| **stride != 0).map(|(size, _)| *size);
+            sizes.fold(region.args[*arg as usize].dtype.size(), usize::saturating_mul)
         }
         InstOp::Const(_)
         | InstOp::Scalar(_)
@@ -181,7 +185,7 @@ fn contiguous_bytes(region: &Region, axis: usize) -> usize {
         | InstOp::Reduce(..)
         | InstOp::ArgReduce(..) => 0,
     };
-    region.insts.iter().map(of).sum()
+    region.insts.iter().map(of).fold(0, usize::saturating_add)
 }
 
 impl RowSchedule {
