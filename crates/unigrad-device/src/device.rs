@@ -310,6 +310,11 @@ impl Device {
         self.0.open.limits()
     }
 
+    /// What is rather computed again than stored; see [`OpenDevice::recompute`].
+    pub fn recompute(self) -> usize {
+        self.0.open.recompute()
+    }
+
     /// A vendor's library of products; see [`OpenDevice::library`].
     pub fn library(self) -> Option<unigrad_kernel::Library> {
         self.0.open.library()

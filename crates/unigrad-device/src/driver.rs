@@ -206,6 +206,11 @@ pub trait OpenDevice: Abilities + Send + Sync {
     fn limits(&self) -> Limits {
         Limits::NONE
     }
+    /// What a value may cost, in additions per element, for the compiler of graphs to have it computed again by each kernel that reads it rather than
+    /// stored: what a store and a load take.
+    fn recompute(&self) -> usize {
+        3
+    }
     /// What the compiler of graphs should know of a vendor's library of products: it keeps inside of a product what the library does inside, where
     /// that is worth it.
     fn library(&self) -> Option<Library> {

@@ -396,6 +396,10 @@ impl OpenDevice for FaultyDevice {
         self.inner.limits()
     }
 
+    fn recompute(&self) -> usize {
+        self.inner.recompute()
+    }
+
     fn library(&self) -> Option<Library> {
         self.inner.library()
     }

@@ -41,6 +41,8 @@ mod tests;
 /// Part of a compute unit's threads below which another size of workgroups is tried, and how much better it must be.
 const LOW_OCCUPANCY: f64 = 0.5;
 const WORTHWHILE: f64 = 1.1;
+/// Additions that a GPU does while it stores and loads a number of four bytes: some tens of them a byte, on whatever it is.
+const RECOMPUTE: usize = 32;
 
 /// A [`Backend`] as an [`OpenDevice`].
 pub struct GpuDevice<B: Backend> {
@@ -585,6 +587,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             Products::Auto => self.backend.library(),
             Products::Library => self.backend.library().map(Library::always),
         }
+    }
+
+    fn recompute(&self) -> usize {
+        RECOMPUTE
     }
 
     fn limits(&self) -> Limits {

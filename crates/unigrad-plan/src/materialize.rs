@@ -23,6 +23,8 @@ const MAX_SELECTED_PARTS: usize = 4;
 struct Tree {
     /// In additions per element.
     cost: usize,
+    /// Of that what computes: all but views.
+    maps: usize,
     loads: usize,
     depth: usize,
     size: usize,
@@ -38,11 +40,6 @@ impl Tree {
     fn stored(id: Id) -> Tree {
         Tree { loads: 1, buffers: SmallVec::from_slice(&[id]), ..Tree::default() }
     }
-}
-
-/// Whether to compute a value again takes no more than to read it.
-fn is_cheap(tree: &Tree) -> bool {
-    tree.cost <= 3 && tree.loads <= 1
 }
 
 fn unite(into: &mut Members, from: &[u32]) {
@@ -144,7 +141,9 @@ impl Fusion<'_> {
             return Tree::stored(id);
         }
         loop {
-            let mut tree = Tree { cost: map_cost(&node.op), depth: 1, size: 1, ..Tree::default() };
+            let cost = map_cost(&node.op);
+            let maps = if self.ir.kind(id) == Kind::Map { cost } else { 0 };
+            let mut tree = Tree { cost, maps, depth: 1, size: 1, ..Tree::default() };
             if let IrOp::Scalar(slot) = node.op {
                 tree.scalars.push(slot);
             }
@@ -152,6 +151,7 @@ impl Fusion<'_> {
                 let below = &trees[*input as usize];
                 // What several inputs share counts for each, which grows fast.
                 tree.cost = tree.cost.saturating_add(below.cost);
+                tree.maps = tree.maps.saturating_add(below.maps);
                 tree.loads = tree.loads.saturating_add(below.loads);
                 tree.depth = tree.depth.max(below.depth + 1);
                 tree.size = tree.size.saturating_add(below.size);
@@ -184,6 +184,13 @@ impl Fusion<'_> {
         matches!(node.op, IrOp::Op(Op::Concat { .. })) && node.inputs.len() > MAX_SELECTED_PARTS
     }
 
+    /// Whether to compute a value again takes no more than to read it. What has fewer elements than the value, as a number per row, is read from a cache.
+    fn is_recomputed(&self, id: Id, tree: &Tree) -> bool {
+        let n = self.ir.numel(id);
+        let is_large = |buffer: &&u32| self.ir.numel(**buffer) > n / 2;
+        tree.cost <= 3 && tree.loads <= 1 || tree.maps <= self.recompute && tree.buffers.iter().filter(is_large).count() <= 1
+    }
+
     /// Whether a node that is computed from this tree is worth a place in memory.
     fn is_stored(&mut self, id: Id, enabled: bool, tree: &Tree, trees: &[Tree], readers: &[usize]) -> bool {
         let node = self.ir.node(id);
@@ -200,7 +207,7 @@ impl Fusion<'_> {
             || tree.depth > MAX_DEPTH
             || tree.size > MAX_SIZE
             || self.writes_inputs_apart(id)
-            || (is_value && readers[id as usize] >= 2 && !is_cheap(tree))
+            || (is_value && readers[id as usize] >= 2 && !self.is_recomputed(id, tree))
             || (is_value && tree.cost >= 12 && spread())
             || (!enabled && (kind == Kind::Map || !matches!(node.op, IrOp::Op(Op::Const(_)))) && !matches!(node.op, IrOp::Scalar(_)))
             || self.is_update_in_memory(id, trees)
@@ -210,7 +217,7 @@ impl Fusion<'_> {
     fn widened(&self, id: Id, tree: &Tree, readers: &[usize]) -> Option<Id> {
         let node = self.ir.node(id);
         let is_cast = node.op == IrOp::Op(Op::Cast) && node.dtype.is_float();
-        if !is_cast || readers[id as usize] < 2 || is_cheap(tree) || self.outputs.contains(&id) {
+        if !is_cast || readers[id as usize] < 2 || self.is_recomputed(id, tree) || self.outputs.contains(&id) {
             return None;
         }
         let n = self.ir.numel(id);

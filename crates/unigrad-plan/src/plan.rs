@@ -21,6 +21,8 @@ pub struct Options {
     pub fusion: bool,
     /// What one launch of the device can pass.
     pub limits: Limits,
+    /// What a value may cost, in additions per element, to be computed again by each kernel that reads it rather than stored.
+    pub recompute: usize,
     /// Whether an index out of range ends the evaluation at its launch: then nothing that somebody can still ask for is overwritten before.
     pub errors_at_once: bool,
     /// Whether products of `F32` may round their operands to TF32.
@@ -31,7 +33,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fusion: true, limits: Limits::NONE, errors_at_once: false, tf32: false, library: None }
+        Options { fusion: true, limits: Limits::NONE, recompute: 3, errors_at_once: false, tf32: false, library: None }
     }
 }
 

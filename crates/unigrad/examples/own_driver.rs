@@ -110,6 +110,10 @@ impl OpenDevice for CountingDevice {
     fn limits(&self) -> Limits {
         self.inner.limits()
     }
+
+    fn recompute(&self) -> usize {
+        self.inner.recompute()
+    }
 }
 
 pub(crate) fn main() -> Result<()> {

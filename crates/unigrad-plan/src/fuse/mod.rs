@@ -102,6 +102,8 @@ pub(crate) struct Fusion<'a> {
     /// In which order they can run; of all clusters, once there are all.
     ranks: Ranks,
     pub(crate) users: Vec<SmallVec<[Id; 4]>>,
+    /// See [`Options::recompute`].
+    pub(crate) recompute: usize,
     /// Most buffers and most run-time scalars of a kernel.
     pub(crate) max_buffers: usize,
     pub(crate) max_scalars: usize,
@@ -129,6 +131,7 @@ pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, options: Options) -> Result
         makers: Makers::new(ir.nodes.len(), |id| ir.kind(id) == Kind::External),
         ranks: Ranks::new(Vec::new()),
         users: ir.users(),
+        recompute: options.recompute,
         max_buffers: MAX_BUFFERS,
         max_scalars: (scalar_bytes / size_of::<u64>()).max(MIN_SCALARS),
         seen: RefCell::default(),

@@ -54,6 +54,7 @@ fn options(device: Device) -> Options {
     Options {
         fusion: FUSION.with(Cell::get),
         limits: device.limits(),
+        recompute: device.recompute(),
         errors_at_once: device.completes_at_once(),
         tf32: Config::current_or_default().allow_tf32,
         library: device.library(),
