@@ -16,7 +16,7 @@ use std::{
     hash::{Hash, Hasher},
     sync::Arc,
 };
-use unigrad_graph::{Dim, Error, ErrorKind, Expr, Names, NodeId, NodeIndex, NodeType, Op, TensorType};
+use unigrad_graph::{Dim, Error, ErrorKind, Expr, Names, NodeId, NodeIndex, NodeType, Op, TensorType, VariableId};
 
 /// A node of the capture.
 #[derive(Clone, Debug)]
@@ -237,7 +237,7 @@ impl Capture {
     }
 
     /// Whether any node has a named axis.
-    pub(crate) fn is_named(&self) -> bool {
+    pub fn is_named(&self) -> bool {
         !self.named.is_empty()
     }
 
@@ -458,6 +458,16 @@ impl Capture {
     /// The nodes of the run-time scalars.
     pub fn scalar_nodes(&self) -> impl Iterator<Item = &Expr> {
         self.nodes.iter().filter(|node| matches!(node.role, Role::Scalar(_))).map(|node| &node.expr)
+    }
+
+    /// Variables whose values are data: which, and which of the externals.
+    pub fn variables(&self) -> impl Iterator<Item = (VariableId, usize)> {
+        let of =
+            |(i, node): (usize, &Captured)| match (node.expr.op(), self.inputs(i).first().map(|input| self.nodes[*input as usize].role)) {
+                (Op::Variable(id), Some(Role::External(external))) => Some((*id, external as usize)),
+                _ => None,
+            };
+        self.nodes.iter().enumerate().filter_map(of)
     }
 
     /// Positions, among [`Capture::outputs`], of what is assigned.

@@ -51,6 +51,7 @@ fn variables() -> MutexGuard<'static, HashMap<VariableId, Weak<Inner>>> {
 }
 
 /// A tensor that the thread's next evaluation computes, if a handle to it is alive then.
+#[derive(Clone)]
 pub(crate) struct Handle {
     inner: Weak<Inner>,
     /// Whether it has been assigned: then it gets its old value back if that evaluation fails.
@@ -61,6 +62,39 @@ impl Handle {
     /// The node, if a handle to it is alive.
     pub(crate) fn expr(&self) -> Option<Expr> {
         self.inner.upgrade().map(|inner| inner.expr())
+    }
+
+    /// Whether both are the same tensor.
+    pub(crate) fn same(&self, other: &Handle) -> bool {
+        self.inner.ptr_eq(&other.inner)
+    }
+
+    /// Whether a gradient waits in it.
+    pub(crate) fn has_grad(&self) -> bool {
+        self.inner.upgrade().is_some_and(|inner| Tensor::of(inner).grad().is_some())
+    }
+
+    /// An assignment that is made as it is written: gives the tensor a node, and gives the node it had. `None` if no handle is alive.
+    pub(crate) fn replace(&self, value: Expr) -> Option<Expr> {
+        let inner = self.inner.upgrade()?;
+        let value = match &inner.variable {
+            Some(variable) => {
+                variable.version.fetch_add(1, Ordering::Relaxed);
+                if variable.frozen.load(Ordering::Relaxed) { value } else { Expr::variable(variable.id, &value) }
+            }
+            None => value,
+        };
+        Some(std::mem::replace(&mut *inner.expr.write().unwrap_or_else(PoisonError::into_inner), value))
+    }
+
+    /// Gives the tensor the node that [`Handle::replace`] gave.
+    pub(crate) fn put_back(&self, before: Expr) {
+        let Some(inner) = self.inner.upgrade() else { return };
+        if let Some(variable) = &inner.variable {
+            variable.version.fetch_sub(1, Ordering::Relaxed);
+        }
+        let new = std::mem::replace(&mut *inner.expr.write().unwrap_or_else(PoisonError::into_inner), before);
+        drop(new);
     }
 
     /// Whether it has been assigned.

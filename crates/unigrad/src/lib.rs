@@ -22,7 +22,7 @@ pub use unigrad_nn as nn;
 pub use unigrad_tensor as tensor;
 pub use unigrad_train as train;
 
-pub use unigrad_tensor::{Error, ErrorKind, Result};
+pub use unigrad_tensor::{Error, ErrorKind, Replay, Result, replay};
 
 /// What nearly every program uses.
 pub mod prelude {

@@ -51,6 +51,7 @@ impl<R: Rule> Optimizer<R> {
             lr_factor: self.lr_factor,
             treatments: self.treatments,
             max_norm: self.max_norm,
+            settings: self.settings,
         };
         optimizer.reset_state()?;
         Ok(optimizer)

@@ -9,7 +9,10 @@ use super::{
     ruled::Ruled,
 };
 use crate::error::{Error, Result};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 use unigrad_tensor::{DType, Origin, Tensor, eval};
 
 /// An optimizer: parameters in groups, a rule, and the state of both.
@@ -46,6 +49,8 @@ pub struct Optimizer<R> {
     pub(super) treatments: Vec<Treatment>,
     /// The greatest norm of a row of a parameter after a step.
     pub(super) max_norm: Option<f64>,
+    /// How often a setting has changed: a step that was recorded ([`unigrad_tensor::replay`]) is recorded again then.
+    pub(super) settings: Arc<AtomicU64>,
 }
 
 /// Numbers that a rule keeps, for the parameters of a group that have one dtype of state and one device.
@@ -64,6 +69,8 @@ pub(super) struct Known {
     pub(super) steps: AtomicU64,
     /// How often the host had waited for the device when `steps` was known, plus one; 0 while nothing is under way.
     pub(super) waits: AtomicU64,
+    /// The node of the counter that `steps` is the value of; 0 before the first step.
+    pub(super) node: AtomicU64,
 }
 
 impl<R: Rule> Optimizer<R> {
@@ -120,6 +127,7 @@ impl<R: Rule> Optimizer<R> {
             lr_factor: 1.0,
             treatments,
             max_norm: None,
+            settings: Arc::default(),
         };
         optimizer.reset_state()?;
         Ok(optimizer)
@@ -130,8 +138,19 @@ impl<R: Rule> Optimizer<R> {
         self.rule_of.get(group).copied().flatten().and_then(|own| self.own_rules.get(own)).unwrap_or(&self.rule)
     }
 
+    /// What is known of the number of steps is the counter's value as it is now.
+    pub(super) fn note_counter(&self) {
+        self.n_steps.node.store(self.counters.first().map_or(0, |counter| counter.expr().id()), Ordering::Relaxed);
+    }
+
+    /// A setting has changed.
+    pub(super) fn changed(&self) {
+        self.settings.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Nothing that was recorded of the rules holds any more.
     pub(super) fn forget_updates(&mut self) {
+        self.changed();
         self.rule.forget();
         self.own_rules.iter_mut().for_each(Ruled::forget);
     }
@@ -212,14 +231,23 @@ impl<R: Rule> Optimizer<R> {
     /// Never waits for the device: steps under way count as taken, until the host has waited for one of them for another reason (a loss that is
     /// read, say) and knows better.
     pub fn n_steps(&self) -> u64 {
-        let Known { steps, waits } = &self.n_steps;
-        let (known, since) = (steps.load(Ordering::Relaxed), waits.load(Ordering::Relaxed));
-        let Some(counter) = self.counters.first().filter(|_| since > 0) else { return known };
+        let Known { steps, waits, node } = &self.n_steps;
+        let known = steps.load(Ordering::Relaxed);
+        let Some(counter) = self.counters.first() else { return known };
+        let current = counter.expr();
+        if node.swap(current.id(), Ordering::Relaxed) != current.id() && waits.load(Ordering::Relaxed) == 0 {
+            // A replayed step has counted.
+            waits.store(counter.device().map_or(0, |device| device.n_waits() + 1), Ordering::Relaxed);
+        }
+        let since = waits.load(Ordering::Relaxed);
+        if since == 0 {
+            return known;
+        }
         if !counter.device().is_ok_and(|device| device.completes_at_once() || device.n_waits() >= since) {
             return known;
         }
         // A counter that cannot be read leaves what is known: whoever reads the model next learns why.
-        let read = eval::data(&counter.expr()).ok().and_then(|bytes| bytes.try_into().ok()).map(i64::from_le_bytes);
+        let read = eval::data(&current).ok().and_then(|bytes| bytes.try_into().ok()).map(i64::from_le_bytes);
         let Some(read) = read.and_then(|read| u64::try_from(read).ok()) else { return known };
         steps.store(read, Ordering::Relaxed);
         waits.store(0, Ordering::Relaxed);
@@ -233,6 +261,9 @@ impl<R: Rule> Optimizer<R> {
 
     /// Sets every group's base learning rate.
     pub fn set_lr(&mut self, lr: f64) {
+        if self.groups.iter().any(|group| group.lr != lr) {
+            self.changed();
+        }
         self.groups.iter_mut().for_each(|g| g.lr = lr);
     }
 
@@ -242,6 +273,7 @@ impl<R: Rule> Optimizer<R> {
         let none = || Error::argument(format!("group {group} of {n} groups"), "groups are counted from 0");
         let group = self.groups.get_mut(group).ok_or_else(none)?;
         (group.lr, group.weight_decay) = (lr, weight_decay);
+        self.changed();
         Ok(())
     }
 
@@ -271,11 +303,15 @@ impl<R: Rule> Optimizer<R> {
             }
             _ => self.rule = Ruled::new(rule),
         }
+        self.changed();
         Ok(())
     }
 
     /// Multiplies all learning rates in the steps to come: what a [`crate::Schedule`] gives.
     pub fn set_lr_factor(&mut self, factor: f64) {
+        if self.lr_factor != factor {
+            self.changed();
+        }
         self.lr_factor = factor;
     }
 }

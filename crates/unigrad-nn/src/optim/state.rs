@@ -125,6 +125,7 @@ impl<R: Rule> Optimizer<R> {
         Tensor::realize_all(&self.counters.iter().collect::<Vec<_>>())?;
         self.n_steps.steps.store(n_steps, Ordering::Relaxed);
         self.n_steps.waits.store(0, Ordering::Relaxed);
+        self.note_counter();
         self.read_numbers()
     }
 
@@ -216,6 +217,7 @@ impl<R: Rule> Optimizer<R> {
         (self.state, self.numbers, self.counters) = (state, numbers, counters);
         self.n_steps.steps.store(steps, Ordering::Relaxed);
         self.n_steps.waits.store(0, Ordering::Relaxed);
+        self.note_counter();
         Ok(())
     }
 }

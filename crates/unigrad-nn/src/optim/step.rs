@@ -146,6 +146,7 @@ impl<R: Rule> Optimizer<R> {
     }
 
     fn assign_and_evaluate(&mut self, mut gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
+        eval::depends_on(&self.settings);
         let changed = no_grad(|| -> Result<Vec<Tensor>> {
             let finite = guard.map(|loss| match loss.isfinite() {
                 finite if finite.rank() == 0 => finite,
@@ -241,6 +242,7 @@ impl<R: Rule> Optimizer<R> {
         self.n_steps.steps.fetch_add(1, Ordering::Relaxed);
         let waits = self.counters.first().and_then(|counter| counter.device().ok()).map_or(0, |device| device.n_waits() + 1);
         self.n_steps.waits.store(waits, Ordering::Relaxed);
+        self.note_counter();
         Ok(())
     }
 }

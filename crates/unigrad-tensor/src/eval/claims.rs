@@ -46,7 +46,7 @@ fn wait(node: &Expr) {
 }
 
 /// After claims have ended.
-fn wake() {
+pub(super) fn wake() {
     fence(Ordering::SeqCst);
     if WAITING.load(Ordering::SeqCst) > 0 {
         let _guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);

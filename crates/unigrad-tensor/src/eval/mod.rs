@@ -2,11 +2,12 @@
 //!
 //! In: nodes that are wanted. Out: the same nodes with data.
 //! The way: capture the graph and claim what will change (`claims`), find its plan (`lanes`) or make one and compile its kernels (`prepare`),
-//! bind buffers and launch (`run`).
+//! bind buffers and launch (`run`). What a function's call evaluates may be noted (`tape`), and run on other data (`again`).
 //! Always: a node is computed by one evaluation at a time; those that share nothing that has yet to be computed go side by side, in as many
 //! threads as there are. What was computed before an error stays valid; a node gets its data at once or not at all.
 //! Never: computes what has data already, or reads a tensor on the host.
 
+mod again;
 mod claims;
 mod lanes;
 mod layout;
@@ -14,10 +15,14 @@ mod prepare;
 mod run;
 mod stats;
 mod steps;
+mod tape;
 mod torn;
 
+pub(crate) use again::Pending;
 pub use layout::{set_padding, with_dim};
 pub use stats::{Stats, stats};
+pub use tape::depends_on;
+pub(crate) use tape::{Again, Evaluated, Tape, Word, record};
 pub(crate) use torn::spoiled;
 
 use crate::{Error, random, tensor::Handle};
@@ -79,6 +84,7 @@ pub(crate) fn realize_owned(nodes: Vec<Expr>) -> Result<(), Error> {
     if targets.is_empty() && deferred.is_empty() {
         return Ok(());
     }
+    tape::note_assigned(&deferred);
     let deferred = Undo { deferred, kept: false };
     // An assignment that cannot be evaluated must not fail an unrelated read: its own reader will see the error.
     let is_wanted = |expr: &Expr| expr.error().is_none() && expr.data().is_none();
@@ -266,12 +272,14 @@ fn evaluate(targets: &[Expr], device: u32) -> Result<Vec<Expr>, Error> {
             site.clear();
         }
         result?;
+        tape::note(&claimed.capture, &ready, device, site);
         return Ok(Vec::new());
     }
 }
 
 /// Makes a copy node's data from what was computed on the one device: puts it on the other.
 fn transfer(copy: &Expr, source: &Expr) -> Result<(), Error> {
+    tape::refuse("a function that is replayed copies from one device to another", "copy before it, or after it");
     let from = storage_buffer(source.data().ok_or_else(no_data)?)?;
     let buffer = open(copy.device())?.allocate_tagged(copy.bytes()?, tag_or("tensor"))?;
     buffer.copy_from(0, from, 0, buffer.len())?;
@@ -328,6 +336,7 @@ pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Resul
 
 /// The bytes of a node; realizes it first.
 pub fn download(node: &Expr) -> Result<Vec<u8>, Error> {
+    tape::may_read()?;
     data(&realized(&computed(node).unwrap_or_else(|| node.clone()))?)
 }
 
@@ -354,6 +363,7 @@ pub fn data(node: &Expr) -> Result<Vec<u8>, Error> {
 
 /// The buffer of a node's elements, row-major; realizes it first. It is not written while the handle is there.
 pub(crate) fn buffer(node: &Expr) -> Result<Buffer, Error> {
+    tape::may_read()?;
     let node = realized(&computed(node).unwrap_or_else(|| node.clone()))?;
     spoiled::check(&node)?;
     let buffer = storage_buffer(node.data().ok_or_else(no_data)?)?.clone();
@@ -372,6 +382,9 @@ pub fn download_async<T: Send + 'static>(
     node: impl FnOnce() -> Result<Expr, Error> + Send + 'static,
     then: impl FnOnce(&Expr, Vec<u8>) -> Result<T, Error> + Send + 'static,
 ) -> Background<Result<T, Error>> {
+    if let Err(error) = tape::may_read() {
+        return Background::of(async { Err(error) });
+    }
     if !cfg!(target_family = "wasm") {
         return in_background(move || {
             let node = node()?;

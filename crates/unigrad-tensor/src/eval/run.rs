@@ -28,10 +28,43 @@ fn at(origin: Option<Origin>, error: unigrad_device::Error) -> Error {
     }
 }
 
+/// What a plan runs on.
+pub(super) struct Bound<'a> {
+    /// Nodes with data, in the order of the plan's inputs.
+    pub(super) externals: &'a [Expr],
+    /// Nodes that get data, in the order of the plan's outputs, and where the user wrote them.
+    pub(super) outputs: Vec<(&'a Expr, Origin)>,
+    /// Which of the outputs are assigned.
+    pub(super) assigned: Vec<usize>,
+    /// Raw words of the run-time scalars, then the sizes of named axes.
+    pub(super) scalars: &'a [u64],
+    /// The nodes of random counters among the scalars.
+    pub(super) drawn: Vec<NodeId>,
+}
+
 /// Computes the capture's outputs.
 pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane) -> Result<(), Error> {
+    let bound = Bound {
+        externals: &capture.externals,
+        outputs: capture.outputs().map(|expr| (expr, expr.origin())).collect(),
+        assigned: capture.assigned().collect(),
+        scalars: &capture.scalars,
+        drawn: capture.scalar_nodes().filter(|node| node.dtype() == DType::U64).map(Expr::id).collect(),
+    };
+    let outputs = compute(&bound, ready, device, lane)?;
+    for ((expr, buffer), below) in capture.outputs().zip(outputs).zip(capture.below()) {
+        expr.set_data(Arc::new(buffer));
+        if !expr.needs_grad() || expr.is_consumed() {
+            expr.release_inputs(below);
+        }
+    }
+    Ok(())
+}
+
+/// Computes a plan's outputs.
+pub(super) fn compute(bound: &Bound<'_>, ready: &Ready, device: Device, lane: &Lane) -> Result<Vec<Buffer>, Error> {
     let Ready { plan, sequence, .. } = ready;
-    let externals = capture
+    let externals = bound
         .externals
         .iter()
         .map(|expr| {
@@ -40,29 +73,28 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
         })
         .collect::<Result<Vec<&Buffer>, Error>>()?;
     for check in &plan.checks {
-        let (index, size) = (capture.scalars[check.slot as usize] as i64, i64::try_from(check.size).unwrap_or(i64::MAX));
+        let (index, size) = (bound.scalars[check.slot as usize] as i64, i64::try_from(check.size).unwrap_or(i64::MAX));
         let lowest = if check.from_end { -size } else { 0 };
         if !(lowest..size).contains(&index) {
             let error = unigrad_device::Error::IndexOutOfRange { index, size, kernel: "assign".to_owned() };
             return Err(at(Some(check.origin), error));
         }
     }
-    let assigned: Vec<usize> = capture.assigned().collect();
-    if !assigned.is_empty() {
+    if !bound.assigned.is_empty() {
         // What is assigned keeps its old value if an index of this evaluation is out of range; data that an earlier one got wrong is an error
         // before anything changes.
         for buffer in &externals {
             device.verify(buffer.as_slice())?;
         }
     }
-    let begin = capture.outputs().next().map(Expr::origin);
-    let turn = lane.turn(device);
+    let begin = bound.outputs.first().map(|(_, origin)| *origin);
+    let _turn = lane.turn(device);
     let lent = lane.arena(device, plan.arena).map_err(|error| at(begin, error))?;
     let arena = lent.buffer()?;
     // Nothing below here may ask for memory: once an input is overwritten, the evaluation has to come to its end.
     let mut overwrites = vec![false; plan.outputs.len()];
     let mut outputs: Vec<Buffer> = Vec::with_capacity(plan.outputs.len());
-    for (i, expr) in capture.outputs().enumerate() {
+    for (i, (expr, origin)) in bound.outputs.iter().enumerate() {
         let owner = plan.outputs[i] as usize;
         let buffer = if owner < i {
             outputs[owner].clone()
@@ -70,7 +102,7 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
             let donor = plan.donated[i].map(|input| input as usize);
             // Two nodes may share one buffer; then it is not ours to overwrite.
             let free = donor.filter(|input| {
-                externals[*input].is_unique() && capture.externals[*input].data().is_some_and(|data| Arc::strong_count(data) == 1)
+                externals[*input].is_unique() && bound.externals[*input].data().is_some_and(|data| Arc::strong_count(data) == 1)
             });
             match free {
                 Some(input) => {
@@ -78,7 +110,7 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
                     externals[input].clone()
                 }
                 None => {
-                    let fresh = device.allocate_tagged(expr.bytes()?, tag_or("tensor")).map_err(|error| at(Some(expr.origin()), error))?;
+                    let fresh = device.allocate_tagged(expr.bytes()?, tag_or("tensor")).map_err(|error| at(Some(*origin), error))?;
                     if let Some(input) = donor {
                         fresh.copy_from(0, externals[input], 0, fresh.len())?;
                     }
@@ -92,25 +124,16 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
         device.reserve_for(sequence).map_err(|error| at(begin, error))?;
     }
     let table: Vec<Slice<'_>> = externals.iter().copied().chain(&outputs).chain([arena]).map(Buffer::as_slice).collect();
-    launch(capture, ready, device, &table, &overwrites)?;
+    launch(bound, ready, device, &table, &overwrites)?;
     device.checkpoint()?;
-    let drawn: Vec<NodeId> = capture.scalar_nodes().filter(|node| node.dtype() == DType::U64).map(Expr::id).collect();
-    let drawn = random::used(&drawn);
-    if !assigned.is_empty() && !device.completes_at_once() {
+    let drawn = random::used(&bound.drawn);
+    if !bound.assigned.is_empty() && !device.completes_at_once() {
         steps::note(&outputs, drawn);
     }
-    for i in assigned {
-        device.settle(outputs[i].as_slice());
+    for i in &bound.assigned {
+        device.settle(outputs[*i].as_slice());
     }
-    drop(lent);
-    drop(turn);
-    for ((expr, buffer), below) in capture.outputs().zip(outputs).zip(capture.below()) {
-        expr.set_data(Arc::new(buffer));
-        if !expr.needs_grad() || expr.is_consumed() {
-            expr.release_inputs(below);
-        }
-    }
-    Ok(())
+    Ok(outputs)
 }
 
 /// Launches that a device which works on its own is given between two looks at whether the work is to end: as many as a driver's queue takes before
@@ -118,7 +141,7 @@ pub(super) fn run(capture: &Capture, ready: &Ready, device: Device, lane: &Lane)
 const LAUNCHES_A_LOOK: usize = 1024;
 
 /// Runs the plan's launches.
-fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>], overwrites: &[bool]) -> Result<(), Error> {
+fn launch(bound: &Bound<'_>, ready: &Ready, device: Device, table: &[Slice<'_>], overwrites: &[bool]) -> Result<(), Error> {
     let Ready { plan, sequence, is_long } = ready;
     // One launch at a time only where somebody looks at each.
     let (is_profiled, is_timed) = (profile::is_on(), debug().steps);
@@ -145,7 +168,7 @@ fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>],
         }
         let which = next..(next + at_a_time).min(n);
         let begin = Timestamp::now();
-        let run = || device.run(sequence, which.clone(), table, &capture.scalars);
+        let run = || device.run(sequence, which.clone(), table, bound.scalars);
         let result = if is_profiled {
             profile::record(device, || work(&plan.launches[next]), || run().map_err(|stopped| stopped.error))
                 .map_err(|error| Stopped { at: next, error })
@@ -176,7 +199,7 @@ fn launch(capture: &Capture, ready: &Ready, device: Device, table: &[Slice<'_>],
             torn.0.extend(overwritten(failed));
         }
         let error = Error::Launch { origin: failed.origin, error };
-        torn.tell(capture, plan, &error);
+        torn.tell(bound, plan, &error);
         return Err(error);
     }
     Ok(())

@@ -3,10 +3,10 @@
 //! In: outputs whose memory held something else, and the error. Out: nodes that nobody reads for what they were.
 //! Always: a launch that may pass is tried again first.
 
-use super::is_assignment;
+use super::run::Bound;
 use crate::Error;
 use unigrad_graph::{Expr, NodeId};
-use unigrad_plan::{Capture, Plan};
+use unigrad_plan::Plan;
 
 /// How often a launch is tried again once the evaluation cannot be undone any more.
 pub(super) const RETRIES: usize = 3;
@@ -22,12 +22,12 @@ pub(super) struct Torn(pub(super) Vec<u32>);
 
 impl Torn {
     /// The evaluation cannot come to its end: what it has overwritten is neither the old value nor anything that a graph still names.
-    pub(super) fn tell(&self, capture: &Capture, plan: &Plan, error: &Error) {
+    pub(super) fn tell(&self, bound: &Bound<'_>, plan: &Plan, error: &Error) {
         let is_index = matches!(error, Error::Launch { error: unigrad_device::Error::IndexOutOfRange { .. }, .. });
-        for (i, expr) in capture.outputs().enumerate().filter(|(i, _)| self.0.contains(&(*i as u32))) {
+        for i in (0..bound.outputs.len()).filter(|i| self.0.contains(&(*i as u32))) {
             // Where an index was out of range, what is assigned was written as it was before.
-            if !(is_index && is_assignment(expr))
-                && let Some(donor) = plan.donated[i].and_then(|input| capture.externals.get(input as usize))
+            if !(is_index && bound.assigned.contains(&i))
+                && let Some(donor) = plan.donated[i].and_then(|input| bound.externals.get(input as usize))
             {
                 spoiled::add(donor.id(), error.to_string());
             }
