@@ -91,7 +91,7 @@ fn chosen(ir: &mut Ir, condition: Id, value: Id, before: Id) -> Id {
     let Some(Part { node, written, was }) = part_over(ir, value, before) else { return choose(ir, condition, value, before) };
     let source = node.inputs[written];
     let was = ir.add(IrNode { inputs: was.1, op: IrOp::Op(was.0), ..ir.node(source).clone() });
-    let source = choose(ir, condition, source, was);
+    let source = choose_each(ir, condition, source, was);
     let shape = ir.node(value).clone();
     let mut inputs = node.inputs.clone();
     inputs[written] = source;
@@ -242,7 +242,20 @@ fn both(ir: &mut Ir, a: Id, b: Id) -> Id {
     ir.add(IrNode { op: IrOp::Op(Op::Binary(BinaryOp::And)), inputs: smallvec![a, b], ..node })
 }
 
+/// A choice for each element. Of a value that was made in another shape it is made in that one too: so a kernel walks through one shape only.
 fn choose(ir: &mut Ir, condition: Id, yes: Id, no: Id) -> Id {
+    let node = ir.node(yes).clone();
+    if node.op == IrOp::Op(Op::Reshape) {
+        let made = node.inputs[0];
+        let was = IrNode { op: IrOp::Op(Op::Reshape), inputs: smallvec![no], shape: ir.node(made).shape.clone(), ..node.clone() };
+        let was = ir.add(was);
+        let chosen = choose_each(ir, condition, made, was);
+        return ir.add(IrNode { inputs: smallvec![chosen], ..node });
+    }
+    choose_each(ir, condition, yes, no)
+}
+
+fn choose_each(ir: &mut Ir, condition: Id, yes: Id, no: Id) -> Id {
     let node = ir.node(yes).clone();
     let condition = ir.add(IrNode { op: IrOp::Op(Op::Expand), inputs: smallvec![condition], dtype: DType::Bool, ..node.clone() });
     ir.add(IrNode { op: IrOp::Op(Op::Where), inputs: smallvec![condition, yes, no], ..node })

@@ -143,11 +143,16 @@ impl<'a> Emitter<'a> {
 
     fn run(&mut self) -> Result<(), Stop> {
         for Store { node, level, into } in self.task.stores {
-            let mut coords = self.home(*node, *level)?;
-            let value = self.value(*node, &coords)?;
-            let mut target = *node;
+            // Whatever shape a tensor is given at last, its elements come in the same order: no axis is split for it.
+            let mut made = *node;
+            while into.is_none() && self.task.ir.node(made).op == IrOp::Op(Op::Reshape) {
+                made = self.task.ir.node(made).inputs[0];
+            }
+            let mut coords = self.home(made, *level)?;
+            let value = self.value(made, &coords)?;
+            let (mut target, mut shape) = (*node, made);
             if let Some(Part { whole, start, moved }) = into {
-                target = *whole;
+                (target, shape) = (*whole, *whole);
                 coords.iter_mut().zip(start).for_each(|(coord, start)| *coord = std::mem::take(coord).plus_const(*start as i64));
                 if let Some((axis, by, places)) = moved {
                     let by = self.value(*by, &Coords::new())?;
@@ -155,7 +160,7 @@ impl<'a> Emitter<'a> {
                     coords[*axis] = std::mem::take(&mut coords[*axis]).plus(&Idx::value(by));
                 }
             }
-            let index = self.index(&flatten(&coords, &self.task.ir.node(target).shape));
+            let index = self.index(&flatten(&coords, &self.task.ir.node(shape).shape));
             let arg = self.arg(target);
             self.written.insert(target);
             let dtype = self.task.ir.node(*node).dtype;

@@ -8,7 +8,7 @@ use crate::affine::affine;
 use crate::emit::{Axis, Emitted, Part, Stop, Store, Task, emit, split_axis};
 use crate::fuse::{Cluster, Fused, OWN_BYTES, home};
 use crate::index::{Coords, Idx};
-use crate::ir::{Id, Ir, IrOp};
+use crate::ir::{Id, Ir, IrOp, Kind};
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Positions, ScatterMode, Shape, numel};
@@ -64,11 +64,13 @@ pub(crate) struct Lowering<'a> {
     pub(crate) limits: Limits,
 }
 
-/// The most telling ops of a kernel, for plans and messages.
+/// The most telling ops of a kernel, for plans and messages. A shape that a result is given at last tells nothing, and would keep equal kernels apart.
 fn name_of(ir: &Ir, nodes: impl Iterator<Item = Id>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for id in nodes {
-        let name = match &ir.node(id).op {
+        let made = ir.in_memory_as(id);
+        let told = if ir.kind(made) == Kind::Map { made } else { id };
+        let name = match &ir.node(told).op {
             IrOp::Op(op) => op.name(),
             IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) => "copy",
         };

@@ -1,6 +1,6 @@
 //! AdamW whose moments take 8 bits a value, in blocks with a scale each (Dettmers et al., arXiv:2110.02861).
 //!
-//! In: the moments of a block of 256 values. Out: codes, and the block's greatest magnitude as `f32`.
+//! In: the moments of a block of at most 256 values. Out: codes, and the block's greatest magnitude as `f32`.
 //! Always: arithmetic is in the state's dtype; only what is kept is quantized. Small values keep their relative precision better than in a linear code: the
 //! first moment is a signed square of its code, the second a fourth power, whose least code is not 0, so that no step is divided by nothing. Codes are
 //! rounded up or down by a share that moves evenly from step to step, so that small changes are not lost but come in turns. Small tensors, whose state is
@@ -23,8 +23,10 @@ pub struct AdamW8bitRule {
     least: usize,
 }
 
-/// Values that share a scale.
+/// Most values that share a scale.
 const BLOCK: usize = 256;
+/// Shorter blocks than these are not worth their scales: the last one of a tensor is filled up instead.
+const LEAST_BLOCK: usize = 64;
 /// The greatest codes.
 const FIRST: f64 = 127.0;
 const SECOND: f64 = 255.0;
@@ -53,13 +55,23 @@ impl AdamW8bit {
     }
 }
 
-/// `[blocks, BLOCK]`, with zeros behind the last value.
+/// The length of the blocks of so many values: all in one block, or the greatest length into which they can be divided, for what is filled up is read by a
+/// launch of its own.
+fn block_of(n: usize) -> usize {
+    if (1..=BLOCK).contains(&n) {
+        return n;
+    }
+    (LEAST_BLOCK..=BLOCK).rev().find(|len| n.is_multiple_of(*len)).unwrap_or(BLOCK)
+}
+
+/// `[blocks, length]`, with zeros behind the last value.
 fn blocks(x: &Tensor) -> Tensor {
     let n = x.numel();
-    let padded = n.next_multiple_of(BLOCK);
+    let block = block_of(n);
+    let padded = n.next_multiple_of(block);
     let flat = x.reshape([n]);
     let flat = if padded == n { flat } else { flat.pad(&[(0, padded - n)]) };
-    flat.reshape([padded / BLOCK, BLOCK])
+    flat.reshape([padded / block, block])
 }
 
 /// Blocks as a tensor like `like`.
@@ -80,11 +92,13 @@ fn scaled(x: &Tensor) -> (Tensor, Tensor) {
 /// A number in `0..1` for each value of a block, which moves through all of it evenly from step to step: what is added before codes are cut.
 fn dither(step: &Tensor, like: &Tensor) -> Tensor {
     let cut = |x: Tensor| &x - x.floor();
+    let block = like.shape().last().copied().unwrap_or(BLOCK);
     let columns = match like.device() {
-        Ok(device) => Tensor::arange(1.0, BLOCK as f64 + 1.0, 1.0, like.dtype(), &device),
+        Ok(device) => Tensor::arange(1.0, block as f64 + 1.0, 1.0, like.dtype(), &device),
         Err(error) => Tensor::from_error(&error),
     };
-    cut(cut(columns * 0.754_877_666_246_692_8) + step)
+    // In the moments' shape from the beginning: so it is computed where it is used, not by a launch before.
+    cut(cut(columns.expand(like.shape()) * 0.754_877_666_246_692_8) + step)
 }
 
 /// The first moment from its codes.
@@ -142,10 +156,10 @@ impl Rule for AdamW8bitRule {
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let [minus_rate, root2, place, decay, beta1, share1, beta2, share2, eps] = scalars else { return (value.clone(), state.to_vec()) };
         let moments = |m: &Tensor, v: &Tensor, g: &Tensor| (m * beta1 + g * share1, v * beta2 + g * g * share2);
-        let (value, _) = decayed(value, gradient, decay, true);
         let dtype = value.dtype();
         match state {
             [m, v] => {
+                let (value, _) = decayed(value, gradient, decay, true);
                 let (m, v) = moments(m, v, gradient);
                 (value + &m / (v.sqrt() * root2 + eps) * minus_rate, vec![m, v])
             }
@@ -158,9 +172,11 @@ impl Rule for AdamW8bitRule {
                 let codes2 = (share2.sqrt().sqrt() * SECOND + up).floor().clamp(1.0, SECOND);
                 let codes2 = share2.gt(0.0).where_(codes2, 0.0);
                 let new_state = vec![codes1.cast(DType::I8), scales1, codes2.cast(DType::U8), scales2];
-                (&value + whole(&step, &value), new_state)
+                // In blocks too: so tensors of all shapes are rows of one length, and one launch.
+                let (decayed, _) = decayed(&blocks(value), gradient, decay, true);
+                (whole(&(decayed + step), value), new_state)
             }
-            _ => (value, state.to_vec()),
+            _ => (value.clone(), state.to_vec()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Merging: which clusters become one.
 //!
-//! In: clusters of one stored node each. Out: fewer, by the three rules of [`super`], greedily and in a fixed order.
+//! In: clusters of one stored node each. Out: fewer, by the four rules of [`super`], greedily and in a fixed order.
 //! Always: a merge keeps the domain's form, what a launch can pass, and an order in which clusters can run.
 
 use super::seen::Maker;
@@ -15,6 +15,9 @@ use unigrad_kernel::Level;
 const MAX_NODES: usize = 1024;
 /// Siblings that a cluster is tried with in vain before it is left alone: buffers that thousands read would be tried by all pairs of them.
 const SIBLINGS: usize = 64;
+/// Readers and nodes that may be looked at to join single values: so many for all graphs, and so many more for each cluster.
+const LOOKS: usize = 1 << 14;
+const LOOKS_EACH: usize = 2;
 
 /// How many numbers are in either of two ascending lists.
 fn n_united(a: &[Id], b: &[Id]) -> usize {
@@ -210,6 +213,47 @@ impl Fusion<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Single values that the same clusters read are made by one launch, whatever they are made from: what an optimizer counts, and the factor of its gradients.
+    /// Nobody waits for them longer than before, for who reads the one reads the other.
+    pub(super) fn merge_numbers(&mut self) -> Result<(), String> {
+        let is_one_row = |cluster: &Cluster| cluster.heavy.is_none() && cluster.groups.iter().all(|(_, reduce)| *reduce);
+        // In a graph of nothing but single values there are as many pairs as in any other of clusters.
+        let mut looks = LOOKS + LOOKS_EACH * self.clusters.len();
+        for index in 0..self.clusters.len() {
+            if !self.cluster(index).is_some_and(|cluster| is_one_row(cluster) && cluster.groups.is_empty()) {
+                continue;
+            }
+            let mut at = index;
+            let readers = self.readers_of(at)?;
+            let Some(first) = readers.first() else { continue };
+            for other in self.producers(*first)? {
+                if other == at || !self.cluster(other).is_some_and(is_one_row) {
+                    continue;
+                }
+                let sizes = self.alive(at)?.n_nodes + self.alive(other)?.n_nodes;
+                let Some(left) = looks.checked_sub(2 * readers.len() + sizes) else { return Ok(()) };
+                looks = left;
+                if self.readers_of(other)? == readers && self.try_merge_numbers(other, at)? {
+                    at = other;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn try_merge_numbers(&mut self, first: usize, second: usize) -> Result<bool, String> {
+        let (a, b) = (self.alive(first)?, self.alive(second)?);
+        if self.writes_parts(a) || self.writes_parts(b) {
+            return Ok(false);
+        }
+        let Some(merged) = self.merged(a, b) else { return Ok(false) };
+        if !self.ranks.join(first, second, true) {
+            return Ok(false);
+        }
+        self.replace(first, second, merged);
+        Ok(true)
     }
 
     fn try_merge_siblings(&mut self, first: usize, second: usize) -> Result<bool, String> {

@@ -9,7 +9,8 @@
 //!
 //! 1. a map that reads a contraction's result in step becomes its epilogue;
 //! 2. a reader joins its producer: maps, reductions over the same axes, maps of row values;
-//! 3. siblings that read the same large buffer join.
+//! 3. siblings that read the same large buffer join;
+//! 4. so do single values that the same clusters read.
 //!
 //! No region grows beyond a number of nodes, nor beyond the buffers and run-time scalars that the device's launches can pass.
 //! What no other cluster reads is then not stored after all: it stays on chip.
@@ -147,6 +148,7 @@ pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, options: Options) -> Result
         fusion.attach_epilogues()?;
         fusion.merge_readers()?;
         fusion.merge_siblings()?;
+        fusion.merge_numbers()?;
     }
     fusion.finish()
 }
