@@ -9,7 +9,12 @@ use crate::{
     module::{self, Module},
     optim::{Optimizer, Rule},
 };
-use unigrad_tensor::{Device, Tensor, eval, grad_allow_unused};
+use unigrad_device::MemoryStats;
+use unigrad_tensor::{
+    Device, Tensor,
+    eval::{self, Demand},
+    grad_allow_unused,
+};
 
 /// Bytes of a training step's parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,10 +103,7 @@ impl Estimate {
 
     /// The part of the device's memory that will be in use in a step, by this process; `None` where the device does not tell.
     pub fn share(&self, device: &Device) -> Option<f64> {
-        let stats = device.memory_stats();
-        // What waits for reuse is there for the step.
-        let there = stats.free.checked_add(stats.reserved).filter(|there| stats.free > 0 && *there > 0)?;
-        Some(stats.allocated.saturating_add(self.step()) as f64 / there as f64)
+        share(self.step(), device)
     }
 
     /// Whether a step fits into the device's memory, beside what is in use there. A device that does not tell takes everything.
@@ -110,26 +112,62 @@ impl Estimate {
     /// # Errors
     /// It does not fit.
     pub fn check(&self, device: &Device) -> Result<()> {
-        let Some(share) = self.share(device) else { return Ok(()) };
-        let stats = device.memory_stats();
-        let used = stats.allocated;
-        let there = stats.free.saturating_add(stats.reserved);
         let Estimate { gradients, activations, .. } = self;
-        if share > 1.0 {
-            let cause = format!(
-                "a step needs {gradients} bytes of gradients and {activations} of activations beside {used} in use, and {} has {there}",
-                device.name()
-            );
-            return Err(Error::argument(cause, "use smaller batches, gradient checkpointing, a half type, or a device with more memory"));
-        }
-        if share > NEARLY_ALL {
-            let percent = 100.0 * share;
-            unigrad_device::tell(format_args!(
-                "unigrad: a step will use {percent:.0} % of the memory of {}: {} of {there} bytes",
-                device.name(),
-                used + self.step()
-            ));
-        }
-        Ok(())
+        fits(device, self.step(), || format!("a step needs {gradients} bytes of gradients and {activations} of activations"))
     }
+}
+
+/// Whether what one evaluation of a step takes fits into its device's memory: the check of [`Estimate::check`], for steps that cannot be recorded as a
+/// whole before they run.
+///
+/// # Errors
+/// It does not fit.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::memory;
+/// use unigrad_tensor::{DType, Device, Tensor, eval};
+///
+/// let row = Tensor::ones([1, 1 << 20], DType::F32, &Device::open("cpu")?);
+/// let sum = eval::with_demands_checked(memory::check_demand, || (&row + 1.0).sum(()).to_f64())?;
+/// assert_eq!(sum, 2.0 * (1 << 20) as f64);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
+pub fn check_demand(demand: &Demand) -> Result<()> {
+    let Demand { device, results, intermediates } = demand;
+    let what = || format!("an evaluation of the step needs {results} bytes of results and {intermediates} of what is in between");
+    fits(device, results.saturating_add(*intermediates), what)
+}
+
+/// What the device has, of which some is in use: what waits for reuse is there too. `None` where it does not tell.
+fn there(stats: &MemoryStats) -> Option<u64> {
+    stats.free.checked_add(stats.reserved).filter(|there| stats.free > 0 && *there > 0)
+}
+
+/// The part of a device's memory that is in use with so many bytes more.
+fn share(more: u64, device: &Device) -> Option<f64> {
+    let stats = device.memory_stats();
+    there(&stats).map(|there| stats.allocated.saturating_add(more) as f64 / there as f64)
+}
+
+/// An error if so many bytes more are not there, and a line if then nearly nothing is left.
+fn fits(device: &Device, more: u64, what: impl FnOnce() -> String) -> Result<()> {
+    let stats = device.memory_stats();
+    let Some(there) = there(&stats) else { return Ok(()) };
+    let used = stats.allocated;
+    let share = used.saturating_add(more) as f64 / there as f64;
+    if share > 1.0 {
+        let cause = format!("{} beside {used} in use, and {} has {there}", what(), device.name());
+        return Err(Error::argument(cause, "use smaller batches, gradient checkpointing, a half type, or a device with more memory"));
+    }
+    if share > NEARLY_ALL {
+        let percent = 100.0 * share;
+        let sum = used.saturating_add(more);
+        unigrad_device::tell(format_args!(
+            "unigrad: a step will use {percent:.0} % of the memory of {}: {sum} of {there} bytes",
+            device.name()
+        ));
+    }
+    Ok(())
 }

@@ -32,7 +32,8 @@ pub trait Learner {
     /// A batch in use: no gradients are recorded, and layers behave as in use.
     fn evaluate(&mut self, batch: &Self::Batch) -> Result<Outcome>;
 
-    /// What a step of this batch needs of the device's memory; `None` if that is not known. Records the step, and computes nothing.
+    /// What a step of this batch needs of the device's memory; `None` if that is not known: then each evaluation of the first step is looked at before it is
+    /// launched. Records the step, and computes nothing.
     fn estimate(&mut self, _batch: &Self::Batch) -> Result<Option<Estimate>> {
         Ok(None)
     }

@@ -21,7 +21,7 @@ use crate::{
 use saving::{checkpoint, lock};
 use std::{cell::RefCell, path::PathBuf, rc::Rc, time::Instant};
 use unigrad_data::Source;
-use unigrad_nn::{Error, GradScaler, Plateau, Result, ScalerOptions, metrics::Metric};
+use unigrad_nn::{Error, GradScaler, Plateau, Result, ScalerOptions, memory, metrics::Metric};
 use unigrad_tensor::{DType, ErrorKind, Generator, Tensor, eval, manual_seed, no_grad};
 use validation::{count, values_in_use};
 
@@ -215,7 +215,7 @@ impl<'a, L: Learner> Running<'a, L> {
                 let cause = format!("the source announced {} batches and gave {given}", self.frame.n_batches);
                 return Err(Error::argument(cause, "make `n_batches` tell what `batches` gives"));
             }
-            match self.check_memory(&group).and_then(|()| self.step(&group)) {
+            match self.step_that_fits(&group) {
                 Err(error) if self.was_interrupted(&error) => {
                     self.save()?;
                     return Ok(Some(Ended::Interrupted));
@@ -254,20 +254,22 @@ impl<'a, L: Learner> Running<'a, L> {
         error.kind() == ErrorKind::Compile && self.trainer.is_asked_to_stop()
     }
 
-    /// Before the first step of this process: whether it fits into the device's memory.
-    fn check_memory(&mut self, group: &[L::Batch]) -> Result<()> {
+    /// A step; before the first one of this process is taken: whether it fits into the device's memory. Where a learner says what a step needs, before
+    /// anything runs; of any other, before each of the step's evaluations.
+    fn step_that_fits(&mut self, group: &[L::Batch]) -> Result<()> {
         let device = self.trainer.device;
-        let (true, Some(batch)) = (std::mem::take(&mut self.trainer.check_memory), group.first()) else { return Ok(()) };
+        let (true, Some(batch)) = (std::mem::take(&mut self.trainer.check_memory), group.first()) else { return self.step(group) };
         if device.memory_stats().free == 0 {
-            return Ok(());
+            return self.step(group);
         }
         let settings = self.trainer.step.clone();
         let random = Generator::global().state();
         // A step that cannot be recorded, or estimated, tells why itself.
-        match self.again(random, |learner| settings.forward(|| learner.estimate(batch)))? {
-            Ok(Some(estimate)) => estimate.check(&device),
-            Ok(None) | Err(_) => Ok(()),
+        if let Ok(Some(estimate)) = self.again(random, |learner| settings.forward(|| learner.estimate(batch)))? {
+            estimate.check(&device)?;
+            return self.step(group);
         }
+        eval::with_demands_checked(memory::check_demand, || self.step(group))
     }
 
     fn step(&mut self, group: &[L::Batch]) -> Result<()> {

@@ -183,8 +183,9 @@ impl Trainer {
     }
 
     /// Whether the first step's need of memory is estimated before it is taken, so that one that does not fit ends the run with the estimate, what is there
-    /// and the remedy; it is, unless this says otherwise. Of devices that tell what they have, and learners that can be estimated
-    /// ([`Learner::estimate`]; [`Supervised`](crate::Supervised) can).
+    /// and the remedy; it is, unless this says otherwise, on devices that tell what they have. A learner that says what its steps need
+    /// ([`Learner::estimate`]; [`Supervised`](crate::Supervised) does) is asked before anything of the step is computed; of any other, each evaluation of
+    /// the first step is looked at before it is launched.
     pub fn check_memory(mut self, checked: bool) -> Self {
         self.check_memory = checked;
         self

@@ -13,7 +13,7 @@ use unigrad_nn::{
 };
 use unigrad_tensor::{DType, Device, Tensor, eval, manual_seed};
 use unigrad_train::{
-    Callback, Clip, Context, EarlyStopping, Ema, KeepBest, Learner, Outcome, Precision, StepSettings, Supervised, Swa, Trainer,
+    Callback, Clip, Context, EarlyStopping, Ema, KeepBest, Learner, Outcome, Precision, StepSettings, Supervised, Swa, Trainer, descend,
     network::{LayerKind, Network, TrainingConfig, TransformerSettings},
 };
 
@@ -272,6 +272,81 @@ fn a_step_that_does_not_fit_is_refused_before_it_is_taken() -> Result<()> {
     });
     let error = Trainer::new(&device).quiet().fit(&mut large, &loader(2, 2), None).unwrap_err().to_string();
     assert!(error.contains("of activations beside") && error.contains("help: "), "{error}");
+    Ok(())
+}
+
+/// One that says nothing of what its steps need: two models, each with an optimizer, and as many rows as it is told.
+struct Untold {
+    first: Sequential,
+    second: Sequential,
+    of_first: Sgd,
+    of_second: Sgd,
+    rows: usize,
+}
+
+impl Untold {
+    fn new(rows: usize, device: &Device) -> Result<Untold> {
+        let model = || Sequential::new().add(Linear::new(3, 1 << 12, device)).add(Relu).add(Linear::new(1 << 12, 1, device));
+        let (first, second) = (model(), model());
+        let (of_first, of_second) = (Sgd::new(first.parameters(), 0.1)?, Sgd::new(second.parameters(), 0.1)?);
+        Ok(Untold { first, second, of_first, of_second, rows })
+    }
+}
+
+impl Learner for Untold {
+    type Batch = Batch;
+
+    fn modules(&self) -> Vec<(&str, &dyn Module)> {
+        vec![("first", &self.first), ("second", &self.second)]
+    }
+
+    fn set_training(&mut self, _: bool) {}
+
+    fn optimizers(&self) -> Vec<(&str, &dyn Optimize)> {
+        vec![("first", &self.of_first), ("second", &self.of_second)]
+    }
+
+    fn optimizers_mut(&mut self) -> Vec<(&str, &mut dyn Optimize)> {
+        vec![("first", &mut self.of_first), ("second", &mut self.of_second)]
+    }
+
+    fn train_step(&mut self, batches: &[Batch], settings: &StepSettings) -> Result<Outcome> {
+        let Untold { first, second, of_first, of_second, rows } = self;
+        let x = |batch: &Batch| batch.input.narrow(0, 0, 1).expand([*rows, 3]);
+        descend(of_first, &[], batches, settings, |batch| Ok(Outcome::new(first.forward(&x(batch)).square().mean(()), *rows)))?;
+        descend(of_second, &[], batches, settings, |batch| Ok(Outcome::new(second.forward(&x(batch)).square().mean(()), *rows)))
+    }
+
+    fn evaluate(&mut self, batch: &Batch) -> Result<Outcome> {
+        Ok(Outcome::new(self.first.forward(&batch.input).square().mean(()), 1))
+    }
+}
+
+#[test]
+fn steps_that_tell_nothing_are_looked_at_before_they_are_launched() -> Result<()> {
+    let (device, _alone) = cpu();
+    if device.memory_stats().free == 0 {
+        println!("skipped: this system does not tell how much memory is free");
+        return Ok(());
+    }
+    let state = |untold: &Untold| (bits(&untold.first), bits(&untold.second));
+    // 2^28 rows of 2^12 features: no machine has that; nothing has asked for it.
+    let mut large = Untold::new(1 << 28, &device)?;
+    let before = (state(&large), device.memory_stats().peak);
+    let error = Trainer::new(&device).seed(1).quiet().fit(&mut large, &loader(16, 4), None).unwrap_err().to_string();
+    for part in ["an evaluation of the step needs", "in between beside", "cpu:0 has", "gradient checkpointing"] {
+        assert!(error.contains(part), "{part:?} in {error}");
+    }
+    assert!(state(&large) == before.0, "nothing was changed");
+    assert!(device.memory_stats().peak < before.1 + (1 << 30), "memory was asked for");
+    // What fits is as if nobody had looked.
+    let run = |checked: bool| -> Result<_> {
+        manual_seed(3);
+        let mut small = Untold::new(8, &device)?;
+        Trainer::new(&device).epochs(1).seed(1).check_memory(checked).quiet().fit(&mut small, &loader(16, 4), None)?;
+        Ok(state(&small))
+    };
+    assert!(run(true)? == run(false)?);
     Ok(())
 }
 

@@ -153,6 +153,11 @@ impl Lane {
         if device.completes_at_once() { None } else { Some(self.submission.take()) }
     }
 
+    /// Bytes that wait for the next evaluation's intermediates.
+    pub(super) fn idle_bytes(&self) -> usize {
+        lock(&self.arenas).idle.iter().map(Buffer::len).sum()
+    }
+
     /// Memory for the intermediates of one evaluation.
     pub(super) fn arena(&self, device: Device, bytes: usize) -> Result<Arena<'_>, unigrad_device::Error> {
         let found = {

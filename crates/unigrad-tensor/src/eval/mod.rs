@@ -9,6 +9,7 @@
 
 mod again;
 mod claims;
+mod demand;
 mod lanes;
 mod layout;
 mod prepare;
@@ -19,6 +20,7 @@ mod tape;
 mod torn;
 
 pub(crate) use again::Pending;
+pub use demand::{Demand, with_demands_checked};
 pub use layout::{set_padding, with_dim};
 pub use stats::{Stats, stats};
 pub use tape::depends_on;
@@ -267,7 +269,9 @@ fn evaluate(targets: &[Expr], device: u32) -> Result<Vec<Expr>, Error> {
         }
         stats::NODES.fetch_add(claimed.capture.len() as u64, Ordering::Relaxed);
         claimed.planned();
-        let result = run::run(&claimed.capture, &ready, device, &site.lane(device.current_stream()));
+        let lane = site.lane(device.current_stream());
+        demand::check(&claimed.capture, &ready, device, &lane)?;
+        let result = run::run(&claimed.capture, &ready, device, &lane);
         if device.is_lost() {
             site.clear();
         }
