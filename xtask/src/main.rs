@@ -8,6 +8,7 @@ mod array_api;
 mod declared;
 mod docs;
 mod environment;
+mod exchange;
 mod fuzz;
 mod kernels;
 mod nvrtc;
@@ -45,11 +46,15 @@ cargo xtask generate
 
 cargo xtask wheel
     Builds the Python package for others to install, a wheel (for manylinux 2.28 on Linux) and a source distribution, in target/wheels; audits the
-    wheel, installs it where nothing else is, and checks its size, its devices, its command and the time of its import. Minutes: a release build.
+    wheel, installs each of them where nothing else is, and checks its size, its devices, its command and the time of its import. Two release builds.
 
 cargo xtask array-api [--suite FOLDER]
     Runs the public suite of the Python array API standard on the wheel in target/wheels, on the CPU and on OpenCL: how many tests were collected, skipped, run
     and passed, and which failed. The suite is cloned, or copied from FOLDER. Minutes.
+
+cargo xtask exchange [--python PROGRAM]
+    Exchanges memory between the Python package and NumPy (and PyTorch, where PROGRAM is a Python that has it) in every way: 100,000 times with bounded memory,
+    and under valgrind's memcheck, whose errors with this package on their stack are failures. Minutes, after a release build.
 
 cargo xtask check-platforms
     Type-checks the drivers of other systems (Metal, HIP) for these, where a toolchain for them is here.
@@ -73,6 +78,7 @@ fn main() -> ExitCode {
         Some("compile-kernels") => kernels::run(&arguments[1..]),
         Some("check-platforms") if arguments.len() == 1 => platforms::run(),
         Some("array-api") => array_api::run(&arguments[1..]),
+        Some("exchange") => exchange::run(&arguments[1..]),
         Some("wheel") if arguments.len() == 1 => wheel::run(),
         Some("generate") if arguments.len() == 1 => docs::generate(),
         Some("tidy") if arguments.len() == 1 => tidy::run(),

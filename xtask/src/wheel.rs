@@ -2,7 +2,8 @@
 //!
 //! In: the workspace, a Python 3.11 or newer, and from PyPI maturin, Zig's linker and auditwheel, in an environment of the task's own. Out: the files
 //! in `target/wheels`, and a line for each check.
-//! Always: the wheel is for manylinux 2.28 on Linux; it is tried in a fresh environment that has nothing but pip: without NumPy.
+//! Always: the wheel is for manylinux 2.28 on Linux; it is tried in a fresh environment that has nothing but pip: without NumPy. So is the source
+//! distribution, which pip builds there as it does for a user, with maturin from PyPI.
 //! Never: fails because Python or a package cannot be had: it says `SKIPPED` and why.
 
 use crate::{
@@ -49,7 +50,8 @@ fn all() -> Result<bool, End> {
     sdist.current_dir(&package).args(["sdist", "--out"]).arg(&folder);
     done(with_tools(&mut sdist, &bin), "maturin sdist")?;
     let wheel = files(&folder, ".whl").pop().ok_or_else(|| End::Failed("maturin made no wheel".to_owned()))?;
-    let mut is_well = check("a source distribution", !files(&folder, ".tar.gz").is_empty(), "");
+    let sdist = files(&folder, ".tar.gz").pop().ok_or_else(|| End::Failed("maturin made no source distribution".to_owned()))?;
+    let mut is_well = true;
     let bytes = fs::metadata(&wheel).map_err(|error| End::Failed(error.to_string()))?.len();
     is_well &= check("the wheel's size", bytes <= MOST_BYTES, &format!("{:.1} MB, at most {} MB", bytes as f64 / 1e6, MOST_BYTES >> 20));
     if cfg!(target_os = "linux") {
@@ -57,27 +59,31 @@ fn all() -> Result<bool, End> {
         let verdict = audit.split_whitespace().collect::<Vec<_>>().join(" ");
         is_well &= check("auditwheel", verdict.contains(&format!("following platform tag: \"{POLICY}")), &verdict);
     }
-    Ok(is_well & trial(&folder.join("trial"), &python, &wheel)?)
+    println!("the wheel:");
+    is_well &= trial(&folder.join("trial"), &python, |pip| pip.arg("--no-index").arg(&wheel))?;
+    println!("the source distribution:");
+    // Crates of others are built once for all tasks; those of the distribution have another path, and are built.
+    let target = source::root().join("target");
+    is_well &= trial(&folder.join("trial-sdist"), &python, |pip| pip.env("CARGO_TARGET_DIR", &target).arg(&sdist))?;
+    Ok(is_well)
 }
 
-/// Installs the wheel where nothing else is, and uses it.
-fn trial(folder: &Path, python: &Path, wheel: &Path) -> Result<bool, End> {
+/// Installs the package where nothing else is, and uses it.
+fn trial(folder: &Path, python: &Path, what: impl FnOnce(&mut Command) -> &mut Command) -> Result<bool, End> {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(|error| End::Failed(format!("{}: {error}", folder.display())))?;
     }
     done(Command::new(python).args(["-m", "venv"]).arg(folder), "python -m venv")?;
     let python = folder.join("bin/python");
-    done(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-index"]).arg(wheel), "pip install")?;
+    done(what(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])), "pip install")?;
     let of = |program: &str| said(Command::new(&python).args(["-c", program]).current_dir(folder));
     let sum = of("import sys, unigrad as u; print(u.tensor([1., 2.]).sum().item(), 'numpy' in sys.modules)");
     let mut is_well = check("a tensor without NumPy", sum.as_deref() == Some("3.0 False"), sum.as_deref().unwrap_or("no answer"));
     let named = of("import unigrad; print(*sorted(unigrad.devices()))").unwrap_or_default();
-    let listed = said(Command::new(folder.join("bin/unigrad")).args(["devices", "--json"])).unwrap_or_default();
-    let mut devices: Vec<&str> = listed.split("\"device\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    devices.sort_unstable();
-    // What each is good for names them again.
-    devices.dedup();
-    is_well &= check("the devices of the command", !named.is_empty() && devices.join(" ") == named, &named);
+    let command = said(Command::new(folder.join("bin/unigrad")).args(["devices", "--json"])).unwrap_or_default();
+    let module = said(Command::new(&python).args(["-m", "unigrad", "devices", "--json"]).current_dir(folder)).unwrap_or_default();
+    is_well &= check("the devices of the command", !named.is_empty() && devices(&command) == named, &named);
+    is_well &= check("the same by python -m unigrad", !named.is_empty() && devices(&module) == named, "");
     // The first import compiles the Python files.
     let time = |program: &str| -> f64 {
         let once = || {
@@ -89,6 +95,15 @@ fn trial(folder: &Path, python: &Path, wheel: &Path) -> Result<bool, End> {
     };
     let ms = time("import unigrad") - time("pass");
     Ok(is_well & check("import unigrad", ms <= MOST_MS, &format!("{ms:.1} ms, at most {MOST_MS} ms")))
+}
+
+/// The devices that the command has listed, each once.
+fn devices(listed: &str) -> String {
+    let mut devices: Vec<&str> = listed.split("\"device\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    devices.sort_unstable();
+    // What each is good for names them again.
+    devices.dedup();
+    devices.join(" ")
 }
 
 fn check(what: &str, is_well: bool, how: &str) -> bool {

@@ -1,10 +1,10 @@
 """How long steps of the three programs take, beside PyTorch's and the Rust programs'.
 
-    python examples/measure.py [--threads 2] [--device cpu] [--large] [--rust PROGRAM]
+    python examples/measure.py [--threads 2] [--device cpu] [--large] [--small] [--only NAME] [--steps 20] [--rounds 5] [--rust PROGRAM]
 
 The same code runs with either library, in rounds that alternate; a round begins after steps that are not counted. PROGRAM is the Rust example `steps`
 (`cargo build --release --example steps`), which runs in each round as well. What is printed are medians over rounds of the time of a step, with the loss
-read after each.
+read after each. `--small` makes batches and widths so small that a step is the host's work alone: what Python adds to Rust's is seen on the CPU as well.
 """
 
 import argparse
@@ -19,6 +19,10 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--threads", type=int, default=2, help="threads of the CPU (2)")
 parser.add_argument("--device", default="cpu", help="unigrad's and PyTorch's device (cpu)")
 parser.add_argument("--large", action="store_true", help="a character GPT of 10 million weights too")
+parser.add_argument("--small", action="store_true", help="sizes so small that a step is the host's work alone")
+parser.add_argument("--only", metavar="NAME", help="one program alone: gpt, digits_cnn, vae or gpt_large")
+parser.add_argument("--steps", type=int, default=20, help="steps in a round (20)")
+parser.add_argument("--rounds", type=int, default=5, help="rounds of each library (5)")
 parser.add_argument("--rust", metavar="PROGRAM", help="the Rust example `steps`, built in release")
 args = parser.parse_args()
 os.environ.setdefault("UNIGRAD_THREADS", str(args.threads))
@@ -34,11 +38,14 @@ try:
 except ImportError:
     torch = None
 
-ROUNDS, STEPS, WARM = 5, 20, 5
+WARM = 5
 SIZES = {
     "gpt": {"CONTEXT": 64, "SIZE": 64, "HEADS": 4, "LAYERS": 2, "BATCH": 16},
     "gpt_large": {"CONTEXT": 256, "SIZE": 384, "HEADS": 6, "LAYERS": 6, "BATCH": 8},
 }
+if args.small:
+    SIZES["gpt"] = {"CONTEXT": 8, "SIZE": 16, "HEADS": 4, "LAYERS": 2, "BATCH": 1}
+IMAGES = 1 if args.small else 64
 
 
 def text(lib: Any, batch: int, context: int, n_tokens: int) -> tuple[Any, ...]:
@@ -50,8 +57,8 @@ def text(lib: Any, batch: int, context: int, n_tokens: int) -> tuple[Any, ...]:
 def programs(lib: Any) -> Iterator[tuple[str, Callable[[int], float]]]:
     """Each program by its name, as a function that runs steps and says what one took."""
     (x, y), _ = [part.tensors for part in unigrad.data.digits()]
-    given = tuple(lib.tensor(part[:64].tolist(), device=args.device) for part in (x, y))
-    for name in ["gpt", "digits_cnn", "vae"] + ["gpt_large"] * args.large:
+    given = tuple(lib.tensor(part[:IMAGES].tolist(), device=args.device) for part in (x, y))
+    for name in [args.only] if args.only else ["gpt", "digits_cnn", "vae"] + ["gpt_large"] * args.large:
         module: Any = {"digits_cnn": digits_cnn, "vae": vae}.get(name, gpt)
         if module is gpt:
             vars(gpt).update(SIZES[name])
@@ -81,13 +88,15 @@ def main() -> None:
         print("PyTorch is not installed: unigrad alone")
     all_programs = {library: dict(programs(lib)) for library, lib in libraries.items()}
     times: dict[str, dict[str, list[float]]] = {name: {} for name in all_programs["unigrad"]}
-    for _ in range(ROUNDS):
+    for _ in range(args.rounds):
         for library in libraries:
             for name, run in all_programs[library].items():
                 run(WARM)
-                times[name].setdefault(library, []).append(run(STEPS))
+                times[name].setdefault(library, []).append(run(args.steps))
         if args.rust:
-            said = subprocess.run([args.rust, args.device] + ["--large"] * args.large, stdout=subprocess.PIPE, text=True, check=True)
+            command = [args.rust, args.device, "--steps", str(args.steps)] + ["--large"] * args.large + ["--small"] * args.small
+            command += [args.only] * bool(args.only)
+            said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             for name, ms, _ in map(str.split, said.stdout.splitlines()):
                 times[name].setdefault("rust", []).append(float(ms))
     for name, found in times.items():

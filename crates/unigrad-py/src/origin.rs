@@ -1,15 +1,13 @@
 //! Which line of Python asked: the origin of the nodes that a call makes.
 //!
 //! In: the interpreter's frame. Out: a guard, while which nodes have that line as their origin.
-//! Always: the line is the innermost one that is not of the package itself. A line that was seen before is looked up by its code object,
-//! which is held, so that no other one takes its address.
+//! Always: the line is the innermost one that is not of the package itself. What was seen before is looked up by its code object, which is held, so that
+//! no other one takes its address, and by the instruction in it: to find an instruction's line Python reads a function's table from its beginning.
 //! Never: fails: without a frame the origin is the line of Rust.
 
-use pyo3::{ffi, prelude::*};
-use std::{
-    cell::{Cell, RefCell},
-    collections::HashMap,
-};
+use pyo3::{ffi, intern, prelude::*};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use unigrad::tensor::{Origin, OriginGuard};
 
 /// What is known of a code object.
@@ -20,14 +18,12 @@ struct Code {
     function: String,
     /// Whether it is a line of this package.
     is_own: bool,
-    /// By line.
-    origins: HashMap<u32, Origin>,
+    /// By instruction.
+    origins: FxHashMap<i32, Origin>,
 }
 
 thread_local! {
-    static CODES: RefCell<HashMap<usize, Code>> = RefCell::new(HashMap::new());
-    /// The code object, which `CODES` holds, and the line that were asked for last: a line has several ops.
-    static LAST: Cell<Option<(usize, u32, Origin)>> = const { Cell::new(None) };
+    static CODES: RefCell<FxHashMap<usize, Code>> = RefCell::new(FxHashMap::default());
 }
 
 /// Code objects that a thread remembers at most: what is made at run time, cell by cell, would otherwise never go.
@@ -48,7 +44,7 @@ fn find(py: Python<'_>) -> Option<Origin> {
     loop {
         match look(py, &frame) {
             Look::At(origin) => return Some(origin),
-            Look::Own => frame = frame.getattr("f_back").ok().filter(|back| !back.is_none())?,
+            Look::Own => frame = frame.getattr(intern!(py, "f_back")).ok().filter(|back| !back.is_none())?,
         }
     }
 }
@@ -61,25 +57,43 @@ enum Look {
 fn look(py: Python<'_>, frame: &Bound<'_, PyAny>) -> Look {
     let raw: *mut ffi::PyFrameObject = frame.as_ptr().cast();
     // SAFETY: `frame` is a frame, as `PyEval_GetFrame` and `f_back` give them; the code object comes as a reference of our own.
-    let (code, line) = unsafe { (Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(raw).cast()), ffi::PyFrame_GetLineNumber(raw)) };
-    let line = u32::try_from(line).unwrap_or(0); // DEFAULT: 0 stands for a line that is not known
+    let code = unsafe { Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(raw).cast()) };
     let address = code.as_ptr() as usize;
-    if let Some((.., origin)) = LAST.get().filter(|last| (last.0, last.1) == (address, line)) {
-        return Look::At(origin);
+    // What asks Python may run code of its own, which may record: nothing is borrowed then.
+    let is_own = CODES.with_borrow(|codes| codes.get(&address).map(|known| known.is_own)).unwrap_or_else(|| learn(&code));
+    if is_own {
+        return Look::Own;
     }
-    CODES.with_borrow_mut(|codes| {
-        if codes.len() >= MOST {
-            codes.clear();
-        }
-        let known = codes.entry(address).or_insert_with(|| Code::of(&code));
-        if known.is_own {
-            return Look::Own;
-        }
-        let make = || Origin::new(&known.file, line, 0, Some(&known.function));
-        let origin = *known.origins.entry(line).or_insert_with(make);
-        LAST.set(Some((address, line, origin)));
-        Look::At(origin)
-    })
+    let instruction = frame.getattr(intern!(py, "f_lasti")).and_then(|at| at.extract::<i32>()).unwrap_or(-1); // DEFAULT: as of a frame that has not begun
+    let seen = CODES.with_borrow(|codes| codes.get(&address).and_then(|known| known.origins.get(&instruction).copied()));
+    Look::At(seen.unwrap_or_else(|| {
+        // SAFETY: as above.
+        let line = unsafe { ffi::PyFrame_GetLineNumber(raw) };
+        let line = u32::try_from(line).unwrap_or(0); // DEFAULT: 0 stands for a line that is not known
+        CODES.with_borrow_mut(|codes| match codes.get_mut(&address) {
+            Some(known) => {
+                let origin = Origin::new(&known.file, line, 0, Some(&known.function));
+                known.origins.insert(instruction, origin);
+                origin
+            }
+            None => Origin::new("?", line, 0, None),
+        })
+    }))
+}
+
+/// Remembers a code object; whether it is of this package.
+#[cold]
+fn learn(code: &Bound<'_, PyAny>) -> bool {
+    let made = Code::of(code);
+    let is_own = made.is_own;
+    let forgotten = CODES.with_borrow_mut(|codes| {
+        let forgotten = if codes.len() >= MOST { std::mem::take(codes) } else { FxHashMap::default() };
+        codes.insert(code.as_ptr() as usize, made);
+        forgotten
+    });
+    // Outside of the borrow, as it gives objects of Python back.
+    drop(forgotten);
+    is_own
 }
 
 impl Code {
@@ -87,7 +101,7 @@ impl Code {
         let text = |name: &str| code.getattr(name).and_then(|value| value.extract::<String>()).unwrap_or_else(|_| "?".to_owned());
         let (file, function) = (text("co_filename"), text("co_qualname"));
         let is_own = file.contains("/unigrad/") && is_of_package(code.py(), &file);
-        Code { _held: code.clone().unbind(), file, function, is_own, origins: HashMap::new() }
+        Code { _held: code.clone().unbind(), file, function, is_own, origins: FxHashMap::default() }
     }
 }
 

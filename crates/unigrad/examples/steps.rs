@@ -1,6 +1,8 @@
 //! The programs of `crates/unigrad-py/examples` in Rust, and what a training step of each takes: what Python adds is the difference.
 //!
-//! `cargo run --release --example steps [DEVICE]` prints medians; `crates/unigrad-py/examples/measure.py --rust PROGRAM` runs it beside Python's and PyTorch's.
+//! `cargo run --release --example steps [DEVICE] [--large] [--small] [--steps N] [NAME]` prints medians; `crates/unigrad-py/examples/measure.py --rust PROGRAM`
+//! runs it beside Python's and PyTorch's. `--large` adds a GPT of 10 million weights; `--small` makes batches and widths so small that a step is the host's
+//! work alone; NAME runs one program, and `--steps N` so many steps in a block: what a profiler needs.
 
 use std::time::Instant;
 use unigrad::{
@@ -10,10 +12,44 @@ use unigrad::{
     tensor::{AttentionOptions, ConvOptions, PoolOptions},
 };
 
-/// Blocks of steps, steps in a block, and steps before a block that are not counted.
+/// Blocks of steps, and steps before a block that are not counted.
 const BLOCKS: usize = 5;
-const STEPS: usize = 20;
 const WARM: usize = 5;
+
+/// What the command line asks for.
+struct Asked {
+    device: Device,
+    /// Steps in a block.
+    steps: usize,
+    is_small: bool,
+    is_large: bool,
+    /// The only program.
+    only: Option<String>,
+}
+
+impl Asked {
+    fn of(arguments: impl Iterator<Item = String>) -> Result<Asked> {
+        let (mut device, mut steps, mut is_small, mut is_large, mut only) = (None, 20, false, false, None);
+        let mut arguments = arguments.peekable();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--small" => is_small = true,
+                "--large" => is_large = true,
+                "--steps" => steps = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(steps), // DEFAULT: what is no number changes nothing
+                "gpt" | "digits_cnn" | "vae" | "gpt_large" => only = Some(argument),
+                // Run as a test it has arguments of the test's.
+                name if !name.starts_with('-') => device = Some(Device::open(name)?),
+                _ => {}
+            }
+        }
+        let device = device.map_or_else(Device::best, Ok)?;
+        Ok(Asked { device, steps, is_small, is_large, only })
+    }
+
+    fn runs(&self, name: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only == name)
+    }
+}
 
 /// Sizes of a character GPT.
 #[derive(Clone, Copy)]
@@ -127,7 +163,7 @@ impl Vae {
 }
 
 /// Prints the median over blocks of a step's time, the loss read after each step.
-fn measure(name: &str, parameters: Vec<Tensor>, loss: impl Fn() -> Tensor) -> Result<()> {
+fn measure(name: &str, asked: &Asked, parameters: Vec<Tensor>, loss: impl Fn() -> Tensor) -> Result<()> {
     let mut optimizer = AdamW::new(parameters, 1e-3)?.weight_decay(0.01);
     let mut steps = |count: usize| -> Result<f64> {
         let begun = Instant::now();
@@ -145,14 +181,18 @@ fn measure(name: &str, parameters: Vec<Tensor>, loss: impl Fn() -> Tensor) -> Re
     let mut times = Vec::new();
     for _ in 0..BLOCKS {
         steps(WARM)?;
-        times.push(steps(STEPS)?);
+        times.push(steps(asked.steps)?);
     }
     times.sort_by(f64::total_cmp);
     println!("{name} {:.3} ms", times[BLOCKS / 2]);
     Ok(())
 }
 
-fn gpt(name: &str, of: Sizes, device: &Device) -> Result<()> {
+fn gpt(name: &str, asked: &Asked, of: Sizes) -> Result<()> {
+    if !asked.runs(name) {
+        return Ok(());
+    }
+    let device = &asked.device;
     let model = Gpt::new(of, device);
     let tokens = |from: i64| {
         let (rows, columns) = (of.batch as i64, of.context as i64);
@@ -160,30 +200,39 @@ fn gpt(name: &str, of: Sizes, device: &Device) -> Result<()> {
         Tensor::from_slice(&text, [of.batch, of.context], device).realize()
     };
     let (x, y) = (tokens(0)?, tokens(1)?);
-    measure(name, model.parameters(), || model.forward(&x).flatten(0, 1).cross_entropy(&y.flatten(0, 1)))
+    measure(name, asked, model.parameters(), || model.forward(&x).flatten(0, 1).cross_entropy(&y.flatten(0, 1)))
+}
+
+/// Images and their labels.
+fn batch(of: usize, device: &Device) -> Result<(Tensor, Tensor)> {
+    let images = digits()?.train;
+    let pixels: Vec<f32> = images.pixels[..of * 64].iter().map(|&pixel| f32::from(pixel) / f32::from(images.white)).collect();
+    let labels: Vec<i64> = images.labels[..of].iter().map(|&label| i64::from(label)).collect();
+    Ok((Tensor::from_slice(&pixels, [of, 1, 8, 8], device).realize()?, Tensor::from_slice(&labels, [of], device).realize()?))
 }
 
 fn main() -> Result<()> {
-    // Run as a test it has no argument.
-    let device = std::env::args().nth(1).filter(|name| !name.starts_with('-')).map_or_else(Device::best, |name| Device::open(&name))?;
+    let asked = Asked::of(std::env::args().skip(1))?;
+    let device = &asked.device;
     manual_seed(1);
-    gpt("gpt", Sizes { tokens: 61, context: 64, width: 64, heads: 4, layers: 2, batch: 16 }, &device)?;
-    let images = digits()?.train;
-    let pixels: Vec<f32> = images.pixels[..64 * 64].iter().map(|&pixel| f32::from(pixel) / f32::from(images.white)).collect();
-    let labels: Vec<i64> = images.labels[..64].iter().map(|&label| i64::from(label)).collect();
-    let x = Tensor::from_slice(&pixels, [64, 1, 8, 8], &device).realize()?;
-    let y = Tensor::from_slice(&labels, [64], &device).realize()?;
-    let conv = |inputs, outputs| Conv2d::new(inputs, outputs, 3, ConvOptions::new(1, 1), &device);
-    let cnn =
-        Cnn { conv1: conv(1, 16), norm: BatchNorm::new(16, &device), conv2: conv(16, 32), head: Linear::new(32 * 4 * 4, 10, &device) };
-    measure("digits_cnn", cnn.parameters(), || cnn.forward(&x).cross_entropy(&y))?;
-    let linear = |inputs, outputs| Linear::new(inputs, outputs, &device);
-    let vae =
-        Vae { encoder: linear(64, 96), mean: linear(96, 8), log_variance: linear(96, 8), hidden: linear(8, 96), decoder: linear(96, 64) };
-    let flat = x.flatten(1, -1).realize()?;
-    measure("vae", vae.parameters(), || vae.loss(&flat))?;
-    if std::env::args().any(|argument| argument == "--large") {
-        gpt("gpt_large", Sizes { tokens: 61, context: 256, width: 384, heads: 6, layers: 6, batch: 8 }, &device)?;
+    let small = Sizes { tokens: 61, context: 8, width: 16, heads: 4, layers: 2, batch: 1 };
+    let usual = Sizes { tokens: 61, context: 64, width: 64, heads: 4, layers: 2, batch: 16 };
+    gpt("gpt", &asked, if asked.is_small { small } else { usual })?;
+    let (x, y) = batch(if asked.is_small { 1 } else { 64 }, device)?;
+    if asked.runs("digits_cnn") {
+        let conv = |inputs, outputs| Conv2d::new(inputs, outputs, 3, ConvOptions::new(1, 1), device);
+        let cnn =
+            Cnn { conv1: conv(1, 16), norm: BatchNorm::new(16, device), conv2: conv(16, 32), head: Linear::new(32 * 4 * 4, 10, device) };
+        measure("digits_cnn", &asked, cnn.parameters(), || cnn.forward(&x).cross_entropy(&y))?;
+    }
+    if asked.runs("vae") {
+        let linear = |inputs, outputs| Linear::new(inputs, outputs, device);
+        let vae =
+            Vae { encoder: linear(64, 96), mean: linear(96, 8), log_variance: linear(96, 8), hidden: linear(8, 96), decoder: linear(96, 64) };
+        measure("vae", &asked, vae.parameters(), || vae.loss(&x.flatten(1, -1)))?;
+    }
+    if asked.is_large || asked.only.as_deref() == Some("gpt_large") {
+        gpt("gpt_large", &asked, Sizes { tokens: 61, context: 256, width: 384, heads: 6, layers: 6, batch: 8 })?;
     }
     Ok(())
 }
