@@ -110,7 +110,6 @@ RESULTS = {
     "Module.state_dict": "builtins.dict[builtins.str, Any]",
     **{f"Module.{name}": "Self" for name in "train eval to cpu cuda float double half bfloat16 requires_grad_ apply realize".split()},
     **{f"Module.{name}": "None" for name in "zero_grad register_parameter register_buffer register_module add_module".split()},
-    "Module.__getattr__": "Any",
     "Optimizer.step": "Tensor | None",
     "Optimizer.state_dict": "builtins.dict[builtins.str, Any]",
     **{f"Optimizer.{name}": "None" for name in "zero_grad minimize add_param_group load_state_dict".split()},
@@ -318,6 +317,9 @@ def _class(module, cls, imports):
                 body.append(f"@{name}.setter\ndef {name}(self, value: Any) -> None: ...")
         elif inspect.isfunction(value) or isinstance(value, (staticmethod, classmethod)):
             body.append(_function(module, owners, name, value, cls.__name__))
+            if name == "__init__" and cls.__name__ == "Module":
+                # What a module's own class says of its attributes nobody knows: their names are in the dict of each module.
+                body.append("def __getattr__(self, name: builtins.str) -> Any: ...")
             if name == "forward" and cls.__name__ != "Module" and "__call__" not in own and "Module" in owners:
                 body.append(f"def __call__{_head(module, owners, name, value, cls.__name__, True)} ...")
         elif name == "__hash__" or name in inherited:

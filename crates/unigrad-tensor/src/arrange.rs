@@ -238,7 +238,8 @@ impl Tensor {
         grids
     }
 
-    /// As [`Tensor::pad_with`]; a negative number cuts as many elements.
+    /// As [`Tensor::pad_with`]; a negative number cuts as many elements. `Reflect` and `Replicate` look at the tensor before it is cut, so that what is cut on
+    /// one side may be seen on the other; `Circular` goes round what is left.
     #[track_caller]
     pub fn pad_or_cut(&self, pads: &[(i64, i64)], mode: PadMode) -> Tensor {
         let e = self.expr();
@@ -246,21 +247,34 @@ impl Tensor {
             let none = vec![(0, 0); pads.len()];
             return self.pad_with(&none, mode);
         }
-        let first = e.rank() - pads.len();
+        let grown: Vec<(usize, usize)> = pads.iter().map(|(before, after)| (*before.max(&0) as usize, *after.max(&0) as usize)).collect();
+        match mode {
+            PadMode::Reflect | PadMode::Replicate => self.pad_with(&grown, mode).cut(pads),
+            PadMode::Constant(_) | PadMode::Circular => self.cut(pads).pad_with(&grown, mode),
+        }
+    }
+
+    /// Without as many elements at the ends of the last axes as negative numbers say.
+    #[track_caller]
+    fn cut(&self, pads: &[(i64, i64)]) -> Tensor {
         let mut x = self.clone();
         for (i, (before, after)) in pads.iter().enumerate() {
-            let cut = |pad: &i64| pad.min(&0).unsigned_abs() as usize;
-            let (size, before, after) = (e.shape()[first + i], cut(before), cut(after));
+            let e = x.expr();
+            if e.error().is_some() {
+                return x;
+            }
+            let axis = e.rank() - pads.len() + i;
+            let count = |pad: &i64| pad.min(&0).unsigned_abs() as usize;
+            let (size, before, after) = (e.shape()[axis], count(before), count(after));
             let Some(rest) = before.checked_add(after).and_then(|both| size.checked_sub(both)) else {
-                let message = format!("{before} and {after} elements cut from axis {} of {:?}", first + i, e.shape());
+                let message = format!("{before} and {after} elements cut from axis {axis} of {:?}", e.shape());
                 return Tensor::fail(ErrorKind::Argument, "pad", message, "cut no more than there is", &[self]);
             };
             if before + after > 0 {
-                x = x.narrow((first + i) as isize, before, rest);
+                x = x.narrow(axis as isize, before, rest);
             }
         }
-        let grown: Vec<(usize, usize)> = pads.iter().map(|(before, after)| (*before.max(&0) as usize, *after.max(&0) as usize)).collect();
-        x.pad_with(&grown, mode)
+        x
     }
 
     /// As [`Tensor::expand`], where -1 keeps the size of an axis that is there.

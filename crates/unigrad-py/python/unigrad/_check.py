@@ -42,7 +42,7 @@ def positive(name, value):
 
 def number(name, value, least=None, most=None, above=None):
     """A number within limits."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if type(value) is not float and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
         raise TypeError(f"argument '{name}': a number is wanted, not {_kind(value)}")
     value = float(value)
     limits = (

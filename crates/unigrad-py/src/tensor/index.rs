@@ -12,6 +12,7 @@ use crate::{
 };
 use pyo3::{
     exceptions::PyTypeError,
+    intern,
     prelude::*,
     types::{PyBool, PyEllipsis, PyInt, PyIterator, PyList, PySlice, PyString, PyTuple},
 };
@@ -62,11 +63,12 @@ fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<IndexItem> {
         return Ok(IndexItem::At(entry.extract()?));
     }
     if let Ok(slice) = entry.cast::<PySlice>() {
-        let bound = |name: &str| -> PyResult<Option<i64>> {
+        let bound = |name: &Bound<'_, PyString>| -> PyResult<Option<i64>> {
             let value = slice.getattr(name)?;
             if value.is_none() { Ok(None) } else { clamped(&value).map(Some) }
         };
-        return Ok(IndexItem::Range { start: bound("start")?, end: bound("stop")?, step: bound("step")?.unwrap_or(1) });
+        let (start, end) = (bound(intern!(py, "start"))?, bound(intern!(py, "stop"))?);
+        return Ok(IndexItem::Range { start, end, step: bound(intern!(py, "step"))?.unwrap_or(1) });
     }
     if entry.is_instance_of::<PyEllipsis>() {
         return Ok(IndexItem::Ellipsis);

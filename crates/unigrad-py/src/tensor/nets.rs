@@ -10,7 +10,7 @@ use crate::{
     dtype::PyDType,
     error::argument,
 };
-use pyo3::{IntoPyObjectExt, prelude::*};
+use pyo3::{IntoPyObjectExt, prelude::*, types::PyString};
 use unigrad::tensor::{ConvOptions, CrossEntropyOptions, InterpolateMode, InterpolateOptions, PadMode, PoolOptions, WindowOptions};
 
 /// Zeros around: sizes, or `"same"` or `"valid"`.
@@ -22,10 +22,10 @@ fn padding_of(
     dilation: &[usize],
 ) -> PyResult<Vec<(usize, usize)>> {
     let Some(given) = given else { return Ok(Vec::new()) };
-    let Ok(name) = given.extract::<String>() else {
+    let Ok(name) = given.cast::<PyString>() else {
         return Ok(given.extract::<Sizes>()?.0.into_iter().map(|size| (size, size)).collect());
     };
-    match name.as_str() {
+    match name.to_str()? {
         "valid" => Ok(Vec::new()),
         "same" if stride.iter().any(|step| *step != 1) => {
             Err(argument(py, "`padding` is \"same\" with a stride", "give sizes: \"same\" is for strides of 1"))

@@ -189,7 +189,8 @@ pub(super) fn log1p<const FMA: bool>(x: f32) -> f32 {
 pub(super) fn tanh<const FMA: bool>(x: f32) -> f32 {
     let z = x * x;
     let p = poly::<FMA, 5>(z, [-5.704_988_7e-3, 2.063_908_9e-2, -5.373_971_6e-2, 1.333_144_2e-1, -3.333_328_2e-1]);
-    let small = fma::<FMA>(p * z, x, x);
+    // The sign for -0, where the sum is of zeros of both signs.
+    let small = fma::<FMA>(p * z, x, x).copysign(x);
     let large = 1.0 - 2.0 / (exp::<FMA>(2.0 * x.abs()) + 1.0);
     let result = if x.abs() < 0.625 { small } else { large.copysign(x) };
     if x.is_nan() { x } else { result }
@@ -335,7 +336,8 @@ fn sin_cos<const FMA: bool>(x: f32) -> (f32, f32, u32) {
     let n = shifted - ROUND;
     let r = fma64::<FMA>(n, -LOW, fma64::<FMA>(n, -HIGH, wide)) as f32;
     let z = r * r;
-    let sin = fma::<FMA>(poly::<FMA, 3>(z, [-1.951_529_6e-4, 8.332_161e-3, -1.666_665_5e-1]) * z, r, r);
+    // The sign for -0, where the sum is of zeros of both signs.
+    let sin = fma::<FMA>(poly::<FMA, 3>(z, [-1.951_529_6e-4, 8.332_161e-3, -1.666_665_5e-1]) * z, r, r).copysign(r);
     let cos = poly::<FMA, 3>(z, [2.443_315_7e-5, -1.388_731_6e-3, 4.166_664_6e-2]);
     let cos = fma::<FMA>(cos * z, z, fma::<FMA>(-0.5, z, 1.0));
     (sin, cos, shifted.to_bits() as u32)
@@ -482,6 +484,14 @@ mod tests {
             }
         }
         assert!(failures.is_empty(), "{failures:#?}");
+    }
+
+    #[test]
+    fn odd_functions_keep_the_sign_of_zero() {
+        let odd = [tanh::<true>, tanh::<false>, sin::<true>, sin::<false>, tan::<true>, tan::<false>, erf::<true>, erf::<false>];
+        for (i, function) in odd.into_iter().enumerate() {
+            assert_eq!((function(-0.0).to_bits(), function(0.0).to_bits()), ((-0.0_f32).to_bits(), 0), "function {i}");
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ def _layer(name, function, settings):
 
         def forward(self, input):
             own = self.__dict__
-            return op(input, *[own[key] for key in given])
+            return op(input, *map(own.__getitem__, given))
 
     forward.__doc__ = "Of any shape."
 

@@ -55,10 +55,9 @@ class Linear(Module):
 
     def forward(self, input):
         """``[.., in_features]`` to ``[.., out_features]``."""
-        own = self.__dict__["_parameters"]
         if not isinstance(input, Tensor):
             _check.tensor("input", input)
-        return input.linear(own["weight"], own["bias"])
+        return input.linear(self.weight, self.bias)
 
     def extra_repr(self):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
@@ -153,6 +152,8 @@ class Embedding(_Rows):
 
     def forward(self, input):
         """``[..]`` of integers to ``[.., embedding_dim]``."""
+        if self.max_norm is None and self.padding_idx is None and not self.scale_grad_by_freq:
+            return self.weight.embedding(_check.tensor("input", input))
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
 
     def extra_repr(self):

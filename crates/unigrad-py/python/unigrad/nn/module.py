@@ -4,11 +4,13 @@ Always: parameters, buffers and modules that are set as attributes have paths, a
 its dtype changes it in place, so that optimizers and other modules that hold it have the changed one.
 """
 
+import weakref
 from collections import OrderedDict, namedtuple
 
 from .. import _check
 from .._errors import ArgumentError, StateDictError
 from .._unigrad import Device, DType, Tensor, _nn
+from ._named import KINDS, Named
 from .parameter import Buffer, Parameter, set_value
 
 __all__ = ["Module"]
@@ -67,23 +69,23 @@ class Module:
     def __init__(self):
         state = self.__dict__
         state["training"] = True
-        state["_parameters"], state["_buffers"], state["_modules"] = {}, {}, {}
+        own = weakref.ref(self)
+        for kind in KINDS:
+            state[kind] = Named(own)
         state["_non_persistent"] = set()
         state["_forward_hooks"], state["_forward_pre_hooks"] = OrderedDict(), OrderedDict()
 
-    # Attributes.
-
-    def __getattr__(self, name):
-        state = self.__dict__
-        for kind in ("_parameters", "_modules", "_buffers"):
-            own = state.get(kind)
-            if own is not None and name in own:
-                return own[name]
-        raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+    # Attributes: parameters, buffers and modules stand in the module's own dict as well (`Named`). There is no `__getattr__`, which would take from Python
+    # its short ways to all attributes and methods.
 
     def _own(self):
         try:
-            return self.__dict__["_parameters"], self.__dict__["_buffers"], self.__dict__["_modules"]
+            own = self.__dict__["_parameters"], self.__dict__["_buffers"], self.__dict__["_modules"]
+            if type(own[0]) is not Named or own[0].module() is not self:
+                # A state that was taken over as it is.
+                Module.__setstate__(self, dict(self.__dict__))
+                return self._own()
+            return own
         except KeyError:
             message = f"a {type(self).__name__} that is not initialized\n help: call `super().__init__()` before attributes are set"
             raise AttributeError(message) from None
@@ -102,25 +104,25 @@ class Module:
             self._forget(name)
             self.register_buffer(name, value, persistent=value.persistent)
         else:
-            parameters = self.__dict__.get("_parameters")
-            if parameters is not None:
+            if "_parameters" in self.__dict__:
+                parameters, buffers, modules = self._own()
                 if name in parameters:
                     if value is not None:
                         wanted = "a parameter, or None"
                         raise TypeError(f"argument '{name}': {wanted} is wanted for a parameter of a module, not {_check._kind(value)}")
                     parameters[name] = None
                     return
-                if name in self.__dict__["_modules"]:
+                if name in modules:
                     if value is not None:
                         raise TypeError(
                             f"argument '{name}': a module, or None, is wanted for a part of a module, not {_check._kind(value)}"
                         )
-                    self.__dict__["_modules"][name] = None
+                    modules[name] = None
                     return
-                if name in self.__dict__["_buffers"]:
+                if name in buffers:
                     if value is not None and not isinstance(value, Tensor):
                         raise TypeError(f"argument '{name}': a tensor, or None, is wanted for a buffer, not {_check._kind(value)}")
-                    self.__dict__["_buffers"][name] = value
+                    buffers[name] = value
                     return
             object.__setattr__(self, name, value)
 
@@ -485,10 +487,15 @@ class Module:
         return f"{self._get_name()}(\n  " + "\n  ".join(inside) + "\n)"
 
     def __getstate__(self):
-        return dict(self.__dict__)
+        return {name: dict(value) if name in KINDS else value for name, value in self.__dict__.items()}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
+        own = weakref.ref(self)
+        for kind in KINDS:
+            if kind in state:
+                self.__dict__[kind] = Named(own)
+                self.__dict__[kind].update(state[kind])
 
 
 def _tensor_of(value):

@@ -158,7 +158,7 @@ class LayerNorm(Module):
 
     def forward(self, input):
         """Keeps the shape."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        return _check.tensor("input", input).layer_norm_over(self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

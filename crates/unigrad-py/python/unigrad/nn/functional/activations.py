@@ -39,9 +39,11 @@ logsigmoid = _activation("logsigmoid", "log_sigmoid")
 
 def gelu(input, approximate="none"):
     """``x`` times the normal distribution's cumulative function; with ``approximate="tanh"`` by that formula."""
-    _check.one_of("approximate", approximate, ("none", "tanh"))
     input = _tensor("input", input)
-    return input.gelu_tanh() if approximate == "tanh" else input.gelu()
+    if approximate == "none":
+        return input.gelu()
+    _check.one_of("approximate", approximate, ("none", "tanh"))
+    return input.gelu_tanh()
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):

@@ -9,6 +9,8 @@ __all__ = ["scaled_dot_product_attention"]
 
 def _of_one_batch(query, key, value):
     """The three with axes in front of heads that are the same; those that broadcast are expanded. Heads may be shared, and stay."""
+    if query.ndim == key.ndim == value.ndim == 4 and query.shape[0] == key.shape[0] == value.shape[0]:
+        return query, key, value
     rank = max(query.ndim, key.ndim, value.ndim)
     if rank <= 3 or (query.ndim == key.ndim == value.ndim and query.shape[:-3] == key.shape[:-3] == value.shape[:-3]):
         return query, key, value
@@ -28,11 +30,11 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
             mask = attn_mask
         else:
             bias = attn_mask
-    dropout_p = _check.probability("dropout_p", dropout_p)
+    if type(dropout_p) is not float or dropout_p:
+        dropout_p = _check.probability("dropout_p", dropout_p)
     key, value = _tensor("key", key), _tensor("value", value)
     if query.ndim >= 2 and min(key.ndim, value.ndim) >= 2:
         query, key, value = _of_one_batch(query, key, value)
-    lead = query.shape[:-3]
     if query.ndim == 4:
         return query.attention(key, value, causal=is_causal, mask=mask, bias=bias, scale=scale, dropout=dropout_p)
     if query.ndim < 2:
@@ -54,4 +56,4 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     out = wide(query).attention(
         wide(key), wide(value), causal=is_causal, mask=of_mask(mask), bias=of_mask(bias), scale=scale, dropout=dropout_p
     )
-    return out.reshape([*(lead if query.ndim > 3 else query.shape[:-3]), *query.shape[-3:-1], value.shape[-1]])
+    return out.reshape([*query.shape[:-3], *query.shape[-3:-1], value.shape[-1]])

@@ -36,6 +36,8 @@ def pdist(input, p=2.0):
 
 
 def _reduction(reduction, size_average=None, reduce=None):
+    if size_average is None and reduce is None and reduction == "mean":
+        return "mean"
     # PyTorch's old keywords.
     if reduce is False:
         return "none"
@@ -54,7 +56,8 @@ def _weighted(loss, weight, reduction):
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
     """Cross-entropy of logits ``[n, classes, ..]``: the target is the index of a class ``[n, ..]``, or a distribution ``[n, classes, ..]``."""
     reduction = _reduction(reduction, size_average, reduce)
-    label_smoothing = _check.probability("label_smoothing", label_smoothing)
+    if type(label_smoothing) is not float or label_smoothing:
+        label_smoothing = _check.probability("label_smoothing", label_smoothing)
     return _tensor("input", input).cross_entropy(
         target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
     )

@@ -112,15 +112,15 @@ def _compute_weights(module):
             parts = self.__dict__.get("_modules", {}).get("parametrizations")
             if parts is not None and name in parts._modules and name not in self._parameters:
                 return parts._modules[name].values()
-            return base.__getattr__(self, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
         def __reduce_ex__(self, protocol):
-            return _rebuild, (base, dict(self.__dict__))
+            return _rebuild, (base, self.__getstate__())
 
         def __deepcopy__(self, memo):
             import copy
 
-            made = _rebuild(base, copy.deepcopy(dict(self.__dict__), memo))
+            made = _rebuild(base, copy.deepcopy(self.__getstate__(), memo))
             memo[id(self)] = made
             return made
 
@@ -131,7 +131,7 @@ def _compute_weights(module):
 
 def _rebuild(base, state):
     module = base.__new__(base)
-    module.__dict__.update(state)
+    module.__setstate__(state)
     _compute_weights(module)
     return module
 
