@@ -81,7 +81,11 @@ fn all(given: Option<&Path>) -> Result<bool, End> {
         println!("{stack}");
     }
     let verdict = if found.own.is_empty() { "ok  " } else { "FAIL" };
-    println!("{verdict} memcheck: {} errors with this library on the stack, {} without, in Python and others", found.own.len(), found.others);
+    println!(
+        "{verdict} memcheck: {} errors with this library on the stack, {} without, in Python and others",
+        found.own.len(),
+        found.others
+    );
     Ok(finds && found.own.is_empty())
 }
 
@@ -137,7 +141,8 @@ mod tests {
     #[test]
     fn errors_are_told_apart_by_their_stacks() {
         let frame = |name: &str, object: &str| format!("<frame><fn>{name}</fn><obj>/x/{object}</obj></frame>");
-        let error = |frames: &str| format!("<error><kind>InvalidRead</kind><what>Invalid read of size 4</what><stack>{frames}</stack></error>");
+        let error =
+            |frames: &str| format!("<error><kind>InvalidRead</kind><what>Invalid read of size 4</what><stack>{frames}</stack></error>");
         let ours = error(&(frame("a&lt;T&gt;", "_unigrad.abi3.so") + &frame("b", "libpython3.11.so")));
         let made_once = error(&frame("pyo3::create_type_object::inner", "_unigrad.abi3.so"));
         let theirs = error(&frame("c", "libpython3.11.so"));

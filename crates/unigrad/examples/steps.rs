@@ -227,8 +227,13 @@ fn main() -> Result<()> {
     }
     if asked.runs("vae") {
         let linear = |inputs, outputs| Linear::new(inputs, outputs, device);
-        let vae =
-            Vae { encoder: linear(64, 96), mean: linear(96, 8), log_variance: linear(96, 8), hidden: linear(8, 96), decoder: linear(96, 64) };
+        let vae = Vae {
+            encoder: linear(64, 96),
+            mean: linear(96, 8),
+            log_variance: linear(96, 8),
+            hidden: linear(8, 96),
+            decoder: linear(96, 64),
+        };
         measure("vae", &asked, vae.parameters(), || vae.loss(&x.flatten(1, -1)))?;
     }
     if asked.is_large || asked.only.as_deref() == Some("gpt_large") {

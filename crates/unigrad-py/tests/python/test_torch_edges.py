@@ -353,3 +353,38 @@ def test_gradients_of_compositions():
     same(ug.grad((ug.select_scatter(w, src, 1, 2) * 3).sum(), [src])[0], [3.0, 3.0])
     same(ug.grad(ug.angle(w - 2.0).sum(), [w])[0], [[0.0] * 3] * 2)
     same(ug.grad(w.sum_to_size(1, 3).sum(), [w])[0], [[1.0] * 3] * 2)
+
+
+def test_pads_that_cut():
+    """What is mirrored or repeated is looked up before anything is cut; `circular` goes round what is left. PyTorch's values."""
+    rows = [
+        ("replicate", [-4, 1], [4.0], [0.0, 0.0, 0.0, 1.0]),
+        ("replicate", [-5, 2], [4.0], [0.0, 0.0, 0.0, 1.0]),
+        ("replicate", [1, -4], [1.0], [1.0, 0.0, 0.0, 0.0]),
+        ("replicate", [-1, 2], [2.0, 3.0, 4.0, 4.0, 4.0], [0.0, 1.0, 1.0, 3.0]),
+        ("reflect", [-3, 1], [4.0, 3.0], [0.0, 0.0, 1.0, 1.0]),
+        ("reflect", [-4, 1], [3.0], [0.0, 0.0, 1.0, 0.0]),
+        ("reflect", [-5, 2], [2.0], [0.0, 1.0, 0.0, 0.0]),
+        ("reflect", [1, -4], [2.0], [0.0, 1.0, 0.0, 0.0]),
+        ("reflect", [-1, 2], [2.0, 3.0, 4.0, 3.0, 2.0], [0.0, 2.0, 2.0, 1.0]),
+        ("circular", [-1, 2], [2.0, 3.0, 4.0, 2.0, 3.0], [0.0, 2.0, 2.0, 1.0]),
+        ("constant", [-4, 1], [0.0], [0.0, 0.0, 0.0, 0.0]),
+    ]
+    for mode, pad, values, gradient in rows:
+        x = ug.tensor([[[1.0, 2.0, 3.0, 4.0]]], requires_grad=True)
+        y = ug.nn.functional.pad(x, pad, mode=mode)
+        y.sum().backward()
+        assert (y.tolist(), x.grad.tolist()) == ([[values]], [[gradient]]), (mode, pad)
+    image = ug.arange(12.0).reshape(1, 1, 3, 4)
+    assert ug.nn.functional.pad(image, [-2, 1, 1, -2], mode="reflect").tolist() == [[[[6.0, 7.0, 6.0], [2.0, 3.0, 2.0]]]]
+    for mode, pad in (("replicate", [-4, -1]), ("constant", [-5, 2]), ("circular", [-4, 1]), ("reflect", [4, -1])):
+        with pytest.raises(ValueError, match="pad"):
+            ug.nn.functional.pad(ug.ones(1, 1, 4), pad, mode=mode)
+
+
+def test_odd_functions_keep_the_sign_of_zero():
+    for dtype in ("float32", "float64", "float16"):
+        x = ug.tensor([-0.0, 1.0, -0.0, 0.0] * 9, dtype=dtype)
+        for name in ("sin", "tan", "tanh", "asin", "atan", "sinh", "asinh", "atanh", "expm1", "log1p", "erf", "sqrt", "trunc"):
+            signs = getattr(x, name)().signbit().tolist()
+            assert signs == [True, False, True, False] * 9, (name, dtype)
