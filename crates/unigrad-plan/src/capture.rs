@@ -347,9 +347,9 @@ impl Walk {
                 let number = expr.node_type().number();
                 self.add(expr, role, number, 0);
             }
+            _ if is_claimed => self.capture.busy = Some(expr),
             // What stands for an argument of a function that is recorded or mapped has no value.
             Op::Buffer => return Err(stand_in(&expr)),
-            _ if is_claimed => self.capture.busy = Some(expr),
             Op::Copy => {
                 self.position.insert(expr.id(), 0);
                 self.capture.copies.push(expr);
@@ -468,6 +468,12 @@ impl Capture {
                 _ => None,
             };
         self.nodes.iter().enumerate().filter_map(of)
+    }
+
+    /// Nodes without data that somebody outside of the graph holds, if they are older than `first`.
+    pub fn held_before(&self, first: NodeId) -> impl Iterator<Item = &Expr> {
+        let is_held = move |(node, held): &(&Captured, &bool)| **held && node.expr.id() < first && !matches!(node.role, Role::External(_));
+        self.nodes.iter().zip(&self.held).filter(is_held).map(|(node, _)| &node.expr)
     }
 
     /// Positions, among [`Capture::outputs`], of what is assigned.

@@ -9,7 +9,7 @@ mod program;
 
 use crate::{Error, Result, Tensor, eval, random};
 use program::{Digest, Program};
-use unigrad_graph::{Expr, Op, Origin, next_id};
+use unigrad_graph::{Expr, Op, Origin};
 use unigrad_plan::resolved;
 
 /// Calls of the function after which two in a row are alike, or it is refused: the first one may make what later ones find.
@@ -98,6 +98,8 @@ impl<F: FnMut(&[Tensor]) -> Result<Vec<Tensor>>> Replay<F> {
         };
         let state = &mut self.known[at].state;
         if let State::Ready(program) = state {
+            // What this thread has assigned: its old values are seen to be gone then.
+            eval::realize(&[])?;
             if program.is_current() {
                 let results = program.run(&inputs)?;
                 self.n_replayed += 1;
@@ -180,7 +182,6 @@ fn leaf(input: &Tensor) -> Result<Expr> {
 
 /// Calls the function, and notes what it does.
 fn record(function: &mut impl FnMut(&[Tensor]) -> Result<Vec<Tensor>>, inputs: &[Expr]) -> Result<(Vec<Tensor>, Result<Digest>)> {
-    let first = next_id();
     let arguments: Vec<Tensor> = inputs.iter().map(|input| Tensor::from_expr(input.clone())).collect();
     let ((results, ranges), tape) = eval::record(|| {
         let (results, ranges) = random::record(|| function(&arguments));
@@ -189,7 +190,7 @@ fn record(function: &mut impl FnMut(&[Tensor]) -> Result<Vec<Tensor>>, inputs: &
         Ok((results, ranges))
     })?;
     let results: Vec<Expr> = results.iter().map(|result| resolved(result.expr())).collect();
-    let digest = Digest::new(inputs, &results, ranges, tape, first);
+    let digest = Digest::new(inputs, &results, ranges, tape);
     let values = results.iter().map(|node| match node.data() {
         Some(data) => Ok(Tensor::from_expr(Expr::buffer_like(node, data.clone()))),
         None => Err(Error::Internal("evaluation gave no data".into())),

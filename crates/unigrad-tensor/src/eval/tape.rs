@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 use unigrad_device::Device;
-use unigrad_graph::{DType, Expr, NodeId, Origin, VariableId, WeakExpr};
+use unigrad_graph::{DType, Expr, NodeId, Origin, VariableId, WeakExpr, next_id};
 use unigrad_plan::{Capture, resolved};
 
 /// All evaluations of a recorded call.
@@ -19,6 +19,10 @@ use unigrad_plan::{Capture, resolved};
 pub(crate) struct Tape {
     pub(crate) evaluations: Vec<Evaluated>,
     pub(crate) assigned: Vec<Assigned>,
+    /// Nodes without data that were there before.
+    pub(crate) read: Vec<WeakExpr>,
+    /// The first node of the call.
+    pub(crate) first: NodeId,
     /// Settings that went into the graph as numbers: how often each had been changed.
     pub(crate) settings: Vec<(Arc<AtomicU64>, u64)>,
     /// Why it cannot be run again.
@@ -103,6 +107,7 @@ pub(crate) fn record<T>(f: impl FnOnce() -> Result<T, Error>) -> Result<(T, Tape
         return Err(Error::argument("a function that is replayed calls another one that is", help));
     }
     let recording = Recording;
+    TAPE.with_borrow_mut(|tape| tape.first = next_id());
     let result = f()?;
     let tape = TAPE.take();
     drop(recording);
@@ -183,5 +188,10 @@ pub(super) fn note(capture: &Capture, ready: &Arc<Ready>, device: Device, site: 
         assigned: capture.assigned().collect(),
         scalars: capture.scalar_nodes().zip(&capture.scalars).map(word).collect(),
     };
-    TAPE.with_borrow_mut(|tape| tape.evaluations.push(evaluated));
+    TAPE.with_borrow_mut(|tape| {
+        let followed: Vec<NodeId> = capture.variables().map(|(_, at)| capture.externals[at].id()).collect();
+        let is_followed = |node: &Expr| node.input(0).is_some_and(|input| followed.contains(&input.id()));
+        tape.read.extend(capture.held_before(tape.first).filter(|node| !is_followed(node)).map(Expr::downgrade));
+        tape.evaluations.push(evaluated);
+    });
 }

@@ -15,7 +15,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 use unigrad_device::Device;
-use unigrad_graph::{DType, Expr, NodeId, Origin, Storage, VariableId};
+use unigrad_graph::{DType, Expr, NodeId, Op, Origin, Storage, VariableId, WeakExpr};
 use unigrad_plan::resolved;
 
 /// Where data comes from.
@@ -67,10 +67,14 @@ fn refused(cause: impl Into<String>, help: &str) -> Error {
     Error::argument(format!("a function that is replayed {}", cause.into()), help)
 }
 
+fn leaves_gradients() -> Error {
+    refused("leaves gradients in parameters", "take them (`minimize`, `take_gradients`), or clear them (`zero_grad`) inside")
+}
+
 impl Digest {
-    /// Of a call whose nodes are `first` and later.
-    pub(super) fn new(inputs: &[Expr], results: &[Expr], ranges: Vec<random::Range>, tape: Tape, first: NodeId) -> Result<Digest> {
-        let Tape { evaluations, assigned, settings, refused: obstacle } = tape;
+    /// Of a call.
+    pub(super) fn new(inputs: &[Expr], results: &[Expr], ranges: Vec<random::Range>, tape: Tape) -> Result<Digest> {
+        let Tape { evaluations, assigned, read, first, settings, refused: obstacle } = tape;
         if let Some(error) = obstacle {
             return Err(error);
         }
@@ -89,10 +93,7 @@ impl Digest {
                 return Err(refused("assigns a tensor that it then gives another value", "assign each tensor once"));
             };
             if assigned.handle.has_grad() {
-                return Err(refused(
-                    "leaves gradients in parameters",
-                    "take them (`minimize`, `take_gradients`) or clear them (`zero_grad`) inside",
-                ));
+                return Err(leaves_gradients());
             }
             before.push(assigned.before);
             states.push(State { handle: assigned.handle, made });
@@ -118,7 +119,7 @@ impl Digest {
                     Source::State(state)
                 } else if let Some(variable) = external.variable {
                     if Tensor::from_variable(variable).is_some_and(|variable| variable.grad().is_some()) {
-                        return Err(refused("leaves gradients in parameters", "take them as results, or clear them (`zero_grad`) inside"));
+                        return Err(leaves_gradients());
                     }
                     Source::Variable(variable)
                 } else if external.id >= first {
@@ -139,6 +140,15 @@ impl Digest {
             input.or_else(|| made(node.id()).map(|(e, o)| Source::Made(e, o))).unwrap_or_else(|| keep(node.clone()))
         };
         let results = results.iter().map(of_result).collect();
+        // What has no data is part of what is computed; a handle that is given another value lets it go.
+        for node in read.iter().filter_map(WeakExpr::upgrade).filter(|node| node.data().is_none() && !input_ids.contains(&node.id())) {
+            if let Op::Variable(variable) = node.op()
+                && Tensor::from_variable(*variable).is_some_and(|variable| variable.grad().is_some())
+            {
+                return Err(leaves_gradients());
+            }
+            keep(node);
+        }
         let words = evaluations.into_iter().map(|step| step.scalars).collect();
         Ok(Digest { steps, words, states, results, fixed, inputs: input_ids, ranges, settings })
     }
@@ -224,8 +234,6 @@ impl Program {
 
     /// Runs it.
     pub(super) fn run(&self, inputs: &[Expr]) -> Result<Vec<Tensor>> {
-        // What was assigned before on this thread.
-        eval::realize(&[])?;
         let mut variables: Vec<(VariableId, Expr)> = Vec::new();
         let read = self.steps.iter().flat_map(|step| &step.externals).filter_map(|source| match source {
             Source::Variable(id) => Some(*id),
