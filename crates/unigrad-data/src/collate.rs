@@ -46,7 +46,16 @@ pub trait Collate<I>: Send + Sync {
 
     /// Makes it of the items `indices`. What is random takes its numbers from `rng`, which depends on seed, epoch and position alone.
     fn collate(&self, items: Vec<I>, indices: &[usize], rng: &mut Rng) -> Result<Self::Host>;
+
+    /// How the batch is made of its items where a data set gives them as one ([`Dataset::stacked`](crate::Dataset::stacked)); `None`, as here, where each item is
+    /// wanted.
+    fn of_stacked(&self) -> Option<OfStacked<I, Self::Host>> {
+        None
+    }
 }
+
+/// The batch of items that are one already, and their indices.
+pub type OfStacked<I, H> = fn(I, &[usize]) -> Result<H>;
 
 impl<I, H, F> Collate<I> for F
 where
@@ -189,6 +198,10 @@ impl Collate<Sample> for Stack {
         let (inputs, targets): (Vec<_>, Vec<_>) = items.into_iter().map(|sample| (sample.input, sample.target)).unzip();
         let named = |stacked: Result<HostTensor>, what| stacked.map_err(|error| of_indices(error, what, indices));
         Ok(HostBatch { input: named(stack(&inputs), "inputs")?, target: named(stack(&targets), "targets")?, indices: indices.to_vec() })
+    }
+
+    fn of_stacked(&self) -> Option<OfStacked<Sample, HostBatch>> {
+        Some(|Sample { input, target }, indices| Ok(HostBatch { input, target, indices: indices.to_vec() }))
     }
 }
 

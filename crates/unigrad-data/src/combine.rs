@@ -17,6 +17,10 @@ impl<D: Dataset + ?Sized> Dataset for Arc<D> {
     fn get(&self, index: usize, rng: &mut Rng) -> Result<D::Item> {
         (**self).get(index, rng)
     }
+
+    fn stacked(&self, indices: &[usize]) -> Option<Result<D::Item>> {
+        (**self).stacked(indices)
+    }
 }
 
 impl<D: Dataset + ?Sized> Dataset for Box<D> {
@@ -28,6 +32,10 @@ impl<D: Dataset + ?Sized> Dataset for Box<D> {
 
     fn get(&self, index: usize, rng: &mut Rng) -> Result<D::Item> {
         (**self).get(index, rng)
+    }
+
+    fn stacked(&self, indices: &[usize]) -> Option<Result<D::Item>> {
+        (**self).stacked(indices)
     }
 }
 
@@ -103,6 +111,14 @@ impl<D: Dataset> Dataset for Subset<D> {
     fn get(&self, index: usize, rng: &mut Rng) -> Result<D::Item> {
         let inner = self.indices.get(index).ok_or_else(|| beyond(index, self.indices.len()))?;
         self.dataset.get(*inner, rng)
+    }
+
+    fn stacked(&self, indices: &[usize]) -> Option<Result<D::Item>> {
+        let inner = |index: &usize| self.indices.get(*index).copied().ok_or_else(|| beyond(*index, self.indices.len()));
+        match indices.iter().map(inner).collect::<Result<Vec<usize>>>() {
+            Ok(inner) => self.dataset.stacked(&inner),
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 

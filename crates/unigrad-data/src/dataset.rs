@@ -41,6 +41,13 @@ pub trait Dataset: Send + Sync {
     /// Item `index`, which is below [`Dataset::len`]. What is random takes its numbers from `rng`, which depends on seed, epoch and index alone.
     fn get(&self, index: usize, rng: &mut Rng) -> Result<Self::Item>;
 
+    /// Items `indices` as one that has them along an axis more in front, where that takes less than an item each: they lie side by side in memory, say.
+    /// What [`Stack`](crate::Stack) would make of the items one by one. `None`, as here, of a data set whose items are asked for one by one; a loader finds out
+    /// which it is by asking for no items.
+    fn stacked(&self, _indices: &[usize]) -> Option<Result<Self::Item>> {
+        None
+    }
+
     /// Items that `map` makes of these, anew each time: where transforms go. Its random numbers are the item's.
     ///
     /// ```

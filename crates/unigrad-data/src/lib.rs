@@ -26,7 +26,7 @@ pub mod transform;
 
 pub use arrays::Arrays;
 pub use batches::{Batches, Prepared};
-pub use collate::{Collate, HostBatch, PadSequences, PaddedBatch, Stack, Stackable, Upload, pad_sequences};
+pub use collate::{Collate, HostBatch, OfStacked, PadSequences, PaddedBatch, Stack, Stackable, Upload, pad_sequences};
 pub use combine::{Cached, Concat, InMemory, Map, Subset};
 pub use dataset::{Dataset, Sample};
 pub use host::{HostNumber, array};

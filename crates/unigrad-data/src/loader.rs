@@ -174,7 +174,14 @@ fn work(batches: Vec<Vec<usize>>, n_items: usize) -> Result<Vec<Work>> {
     batches.into_iter().map(|items| items.into_iter().map(&mut counted).collect()).collect()
 }
 
-/// Batches of an epoch: a part of each by every thread, and then collated.
+/// A part of a batch.
+enum Part<I> {
+    Items(Vec<I>),
+    /// All items of the batch as one.
+    Stacked(I),
+}
+
+/// Batches of an epoch: a part of each by every thread, and then collated; or each as a whole, where its items lie side by side.
 struct Making<D, C> {
     dataset: Arc<D>,
     collate: Arc<C>,
@@ -182,18 +189,27 @@ struct Making<D, C> {
     epoch: u64,
     work: Vec<Work>,
     n_parts: usize,
+    is_stacked: bool,
 }
 
 impl<D: Dataset + 'static, C: Collate<D::Item> + 'static> Recipe for Making<D, C> {
-    type Part = Vec<D::Item>;
+    type Part = Part<D::Item>;
     type Whole = C::Host;
 
     fn n_parts(&self, position: usize) -> usize {
         self.n_parts.min(self.work.get(position).map_or(0, Vec::len)).max(1)
     }
 
-    fn part(&self, position: usize, part: usize) -> Result<Vec<D::Item>> {
+    fn part(&self, position: usize, part: usize) -> Result<Part<D::Item>> {
         let items = self.work.get(position).map(Vec::as_slice).unwrap_or_default();
+        if self.is_stacked {
+            let indices: Vec<usize> = items.iter().map(|(index, _)| *index).collect();
+            let stacked = caught(|| format!("batch {position}"), || self.dataset.stacked(&indices).transpose())?;
+            return stacked.map(Part::Stacked).ok_or_else(|| {
+                let cause = format!("a data set gave no items and not the items of batch {position} as one");
+                Error::argument(cause, "let `Dataset::stacked` give any items as one, or none")
+            });
+        }
         let size = items.len().div_ceil(self.n_parts(position)).max(1);
         let items = items.chunks(size).nth(part).unwrap_or_default();
         let mut made = Vec::with_capacity(items.len());
@@ -202,12 +218,20 @@ impl<D: Dataset + 'static, C: Collate<D::Item> + 'static> Recipe for Making<D, C
             let item = caught(place, || self.dataset.get(index, &mut item_rng(self.seed, self.epoch, index, occurrence)));
             made.push(item.map_err(|error| placed(error, &place()))?);
         }
-        Ok(made)
+        Ok(Part::Items(made))
     }
 
-    fn join(&self, position: usize, mut parts: Vec<Vec<D::Item>>) -> Result<C::Host> {
-        let items = if parts.len() == 1 { parts.swap_remove(0) } else { parts.into_iter().flatten().collect() };
+    fn join(&self, position: usize, parts: Vec<Part<D::Item>>) -> Result<C::Host> {
         let indices: Vec<usize> = self.work.get(position).into_iter().flatten().map(|(index, _)| *index).collect();
+        let mut items = Vec::new();
+        for part in parts {
+            match (part, self.collate.of_stacked()) {
+                (Part::Stacked(stacked), Some(of_stacked)) => return of_stacked(stacked, &indices),
+                (Part::Stacked(_), None) => return Err(Error::Internal("a batch as one for who wants its items".into())),
+                (Part::Items(more), _) if items.is_empty() => items = more,
+                (Part::Items(more), _) => items.extend(more),
+            }
+        }
         self.collate.collate(items, &indices, &mut batch_rng(self.seed, self.epoch, position))
     }
 }
@@ -235,7 +259,9 @@ where
             return Err(Error::argument(cause, "continue with the data set, batch size and sampler that the position was saved with"));
         }
         let n = work.len();
-        let recipe = Making { dataset, collate, seed, epoch, work, n_parts: self.workers.max(1) };
+        let is_stacked = collate.of_stacked().is_some() && dataset.stacked(&[]).is_some();
+        let n_parts = if is_stacked { 1 } else { self.workers.max(1) };
+        let recipe = Making { dataset, collate, seed, epoch, work, n_parts, is_stacked };
         let batches = ordered(first..n, self.workers, self.prefetch.unwrap_or(2 * self.workers), recipe);
         let device = *device;
         let upload_ahead = if self.workers == 0 { 0 } else { self.upload_ahead };
