@@ -238,8 +238,7 @@ impl Tensor {
         grids
     }
 
-    /// As [`Tensor::pad_with`]; a negative number cuts as many elements. `Reflect` and `Replicate` look at the tensor before it is cut, so that what is cut on
-    /// one side may be seen on the other; `Circular` goes round what is left.
+    /// As [`Tensor::pad_with`]; a negative number cuts as many elements.
     #[track_caller]
     pub fn pad_or_cut(&self, pads: &[(i64, i64)], mode: PadMode) -> Tensor {
         let e = self.expr();
@@ -249,7 +248,9 @@ impl Tensor {
         }
         let grown: Vec<(usize, usize)> = pads.iter().map(|(before, after)| (*before.max(&0) as usize, *after.max(&0) as usize)).collect();
         match mode {
+            // What is cut on one side may be seen on the other.
             PadMode::Reflect | PadMode::Replicate => self.pad_with(&grown, mode).cut(pads),
+            // What goes round is what is left.
             PadMode::Constant(_) | PadMode::Circular => self.cut(pads).pad_with(&grown, mode),
         }
     }
