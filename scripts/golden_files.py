@@ -250,7 +250,7 @@ def pretrained():
         def forward(self, x):
             return self.classifier(self.features(x))
 
-    assets = FOLDER.parent.parent / "assets"
+    assets = FOLDER.parent.parent / "crates/unigrad-data/assets"
     read = lambda name, skip: np.frombuffer(gzip.decompress((assets / name).read_bytes())[skip:], np.uint8)
     images, labels = read("digits-images-idx3-ubyte.gz", 16).reshape(-1, 64)[:1437], read("digits-labels-idx1-ubyte.gz", 8)[:1437]
     x, y = torch.tensor(images[labels < 5] / 16.0, dtype=torch.float32), torch.tensor(labels[labels < 5], dtype=torch.int64)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Rebuilds assets/digits-{images-idx3,labels-idx1}-ubyte.gz from scikit-learn's copy of the UCI optical digits.
+"""Rebuilds crates/unigrad-data/assets/digits-{images-idx3,labels-idx1}-ubyte.gz from scikit-learn's copy of the UCI optical digits.
 
-    pip install scikit-learn && python scripts/make_digits.py            # writes assets/
+    pip install scikit-learn && python scripts/make_digits.py            # writes crates/unigrad-data/assets/
     python scripts/make_digits.py --check                                # compares instead, exit status 1 on a difference
 
 Out: two gzip files in MNIST's own IDX format (big-endian magic and sizes, then bytes): 1797 images of 8x8 pixels with
 values 0 to 16, and 1797 labels. The split is the order: the first 1437 are for training, the last 360 for test. See
-assets/DIGITS.md for where the digits come from and how the order is made.
+crates/unigrad-data/assets/DIGITS.md for where the digits come from and how the order is made.
 """
 import argparse
 import gzip
@@ -18,7 +18,7 @@ import sys
 import numpy as np
 from sklearn.datasets import load_digits
 
-ASSETS = pathlib.Path(__file__).resolve().parent.parent / "assets"
+ASSETS = pathlib.Path(__file__).resolve().parent.parent / "crates/unigrad-data/assets"
 TEST = 360
 SEED = 1  # of the order, not of any training
 
@@ -67,7 +67,7 @@ def packed(data):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare with the files in assets/, write nothing")
+    parser.add_argument("--check", action="store_true", help="compare with the files in crates/unigrad-data/assets/, write nothing")
     check = parser.parse_args().check
     digits = load_digits()
     at = order(digits.target)

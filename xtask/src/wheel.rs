@@ -38,7 +38,8 @@ fn all() -> Result<bool, End> {
     for old in files(&folder, "") {
         fs::remove_file(&old).map_err(|error| End::Failed(format!("{}: {error}", old.display())))?;
     }
-    let package = source::root().join("crates/unigrad-py");
+    // The root's settings name the licences; those of `crates/unigrad-py` are for `pip install` there.
+    let package = source::root();
     let mut build = Command::new(bin.join("maturin"));
     build.current_dir(&package).args(["build", "--release", "--strip", "--out"]).arg(&folder).arg("--interpreter").arg(&python);
     if cfg!(target_os = "linux") {

@@ -166,9 +166,9 @@ pub fn digits() -> Result<ImageSplit> {
     const N_TRAIN: usize = 1437;
     let (images, labels) = ("digits-images-idx3-ubyte.gz", "digits-labels-idx1-ubyte.gz");
     let mut train = Images::from_parts(
-        Idx::from_bytes(include_bytes!("../../../assets/digits-images-idx3-ubyte.gz"), images)?,
+        Idx::from_bytes(include_bytes!("../assets/digits-images-idx3-ubyte.gz"), images)?,
         Path::new(images),
-        Idx::from_bytes(include_bytes!("../../../assets/digits-labels-idx1-ubyte.gz"), labels)?,
+        Idx::from_bytes(include_bytes!("../assets/digits-labels-idx1-ubyte.gz"), labels)?,
         Path::new(labels),
         16,
     )?;

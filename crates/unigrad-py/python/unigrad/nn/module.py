@@ -186,8 +186,7 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no `forward`\n help: write the method, or call its parts")
 
     def __call__(self, *args, **kwargs):
-        state = self.__dict__
-        if not state["_forward_hooks"] and not state["_forward_pre_hooks"]:
+        if not self._forward_hooks and not self._forward_pre_hooks:
             return self.forward(*args, **kwargs)
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
             given = hook(self, args, kwargs) if with_kwargs else hook(self, args)
