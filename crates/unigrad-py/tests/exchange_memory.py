@@ -83,7 +83,7 @@ def tensors_out() -> int:
 
 def buffers() -> int:
     """Whatever has a buffer; and buffers that are held, cut and let go in any order."""
-    owners = [array.array(letter, [1, 2, 3]) for letter in "bBhHiIlLqQfd"] + [b"abc", bytearray(b"abc"), memoryview(b"abcdef")[::2]]
+    owners = [array.array(letter, [1, 2, 3]) for letter in "bBhHiIlLqQfd"] + [b"abc", bytearray(b"abc"), memoryview(b"abcdef")[::2], (ctypes.c_int * 3)(1, 2, 3)]
     for owner in owners:
         check(ug.from_numpy(owner).shape == (3,), "a buffer comes in")
     x = ug.arange(24.0).reshape(4, 6)
@@ -186,7 +186,7 @@ def refused() -> int:
     calls += [
         lambda: ug.from_dlpack(taken),
         lambda: ug.from_dlpack(np.zeros(2, np.complex64)),
-        lambda: ug.from_dlpack(np.zeros(2), device="nowhere"),
+        lambda: ug.from_dlpack(np.zeros(2), copy=3),
         lambda: ug.from_numpy(np.zeros(2, ">f4")),
         lambda: ug.from_numpy(np.zeros(2, "U3")),
         lambda: ug.asarray(odd, copy=False),
@@ -259,7 +259,7 @@ def read_what_is_gone() -> None:
     libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
     memory = libc.malloc(4096)
     ctypes.memset(memory, 0, 4096)
-    x = ug.from_numpy((ctypes.c_float * 1024).from_address(memory)) + 1
+    x = ug.from_numpy(np.frombuffer((ctypes.c_float * 1024).from_address(memory), np.float32)) + 1
     libc.free(memory)
     x.realize()
 

@@ -7,9 +7,12 @@ use super::import::Foreign;
 use crate::{
     error::{OrRaise, argument},
     exit::Release,
-    tensor::{PyTensor, data::dtype_of},
+    tensor::{
+        PyTensor,
+        data::{buffer_of, dtype_of},
+    },
 };
-use pyo3::{buffer::PyUntypedBuffer, exceptions::PyBufferError, ffi, prelude::*, types::PyDict};
+use pyo3::{exceptions::PyBufferError, ffi, prelude::*, types::PyDict};
 use std::{
     ffi::{CStr, c_int, c_void},
     ptr,
@@ -35,7 +38,7 @@ pub(super) fn shared(given: &Bound<'_, PyAny>, cpu: Device, copy: Option<bool>) 
     {
         return Ok(shared(&one, cpu, copy)?.reshape(Vec::<i64>::new()));
     }
-    let buffer = PyUntypedBuffer::get(given)?;
+    let buffer = buffer_of(given)?;
     let dtype = dtype_of(py, &buffer)?;
     let size = dtype.size() as isize;
     // One without axes has neither sizes nor strides.

@@ -195,7 +195,7 @@ fn of_array(given: &Bound<'_, PyAny>, device: Device) -> PyResult<Tensor> {
     }
     // SAFETY: an attached interpreter, and a live object. CuPy's arrays have a buffer in name only.
     if unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1 && !crate::exchange::is_on_cuda(given) {
-        return of_buffer(&PyUntypedBuffer::get(given)?, py, device);
+        return of_buffer(&buffer_of(given)?, py, device);
     }
     if let Some(tensor) = crate::exchange::read(given, device)? {
         return Ok(tensor);
@@ -207,7 +207,12 @@ fn of_array(given: &Bound<'_, PyAny>, device: Device) -> PyResult<Tensor> {
     if unsafe { ffi::PyObject_CheckBuffer(array.as_ptr()) } != 1 {
         return Err(argument(py, format!("{} gives no array that can be read", given.get_type()), help));
     }
-    of_buffer(&PyUntypedBuffer::get(&array)?, py, device)
+    of_buffer(&buffer_of(&array)?, py, device)
+}
+
+/// An object's buffer. Arrays of `ctypes` leave strides out, which a view of them has.
+pub(crate) fn buffer_of(given: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
+    PyUntypedBuffer::get(given).or_else(|_| PyUntypedBuffer::get(&given.py().import("builtins")?.call_method1("memoryview", (given,))?))
 }
 
 /// The dtype of a buffer's elements, by the letters of Python's `struct`.

@@ -124,6 +124,18 @@ def test_what_goes_out_is_the_tensors_memory(shape, dtype):
         assert own.flags.writeable and (not a.size or own.__array_interface__["data"][0] != address(x))
 
 
+def test_arrays_of_ctypes_come_in():
+    for kind, dtype in [(ctypes.c_float, ug.float32), (ctypes.c_int64, ug.int64), (ctypes.c_uint8, ug.uint8), (ctypes.c_double, ug.float64)]:
+        a = (kind * 3)(1, 2, 3)
+        for take in [ug.from_numpy, ug.asarray, ug.tensor]:
+            x = take(a)
+            assert x.tolist() == [1, 2, 3] and x.dtype == dtype, (kind, take)
+        x = ug.from_numpy(a)
+        a[0] = 7
+        assert x.tolist() == [7, 2, 3]
+    assert ug.from_numpy(((ctypes.c_float * 2) * 3)()).shape == (3, 2)
+
+
 def test_what_was_given_out_does_not_change():
     x = ug.tensor([1.0, 2.0, 3.0])
     out = [np.asarray(x), np.from_dlpack(x), memoryview(x)]
