@@ -83,6 +83,8 @@ pub(crate) struct Assigned {
     pub(crate) handle: Handle,
     /// The node of its value before, if that had data.
     pub(crate) before: Option<NodeId>,
+    /// How many evaluations there were before.
+    pub(crate) at: usize,
 }
 
 thread_local! {
@@ -158,9 +160,12 @@ pub(super) fn note_assigned(handles: &[Handle]) {
             node = resolved(node.input(1)?);
         }
         let before = node.data().is_some().then(|| node.id());
-        Some(Assigned { handle: handle.clone(), before })
+        Some((handle.clone(), before))
     });
-    TAPE.with_borrow_mut(|tape| tape.assigned.extend(assigned));
+    TAPE.with_borrow_mut(|tape| {
+        let at = tape.evaluations.len();
+        tape.assigned.extend(assigned.map(|(handle, before)| Assigned { handle, before, at }));
+    });
 }
 
 /// An evaluation that was made.

@@ -83,10 +83,13 @@ impl Digest {
             evaluations.iter().enumerate().find_map(in_step)
         };
         let mut states: Vec<State> = Vec::new();
-        let mut before: Vec<Option<NodeId>> = Vec::new();
+        let (mut before, mut at): (Vec<Option<NodeId>>, Vec<usize>) = (Vec::new(), Vec::new());
         for assigned in assigned {
             let Some(node) = assigned.handle.expr().map(resolved) else { continue };
-            if states.iter().any(|state| state.handle.same(&assigned.handle)) {
+            if let Some(known) = states.iter().position(|state| state.handle.same(&assigned.handle)) {
+                if at[known] != assigned.at {
+                    return Err(refused("assigns a tensor in two evaluations", "assign each tensor once, or read nothing in between"));
+                }
                 continue;
             }
             let Some(made) = made(node.id()) else {
@@ -96,6 +99,7 @@ impl Digest {
                 return Err(leaves_gradients());
             }
             before.push(assigned.before);
+            at.push(assigned.at);
             states.push(State { handle: assigned.handle, made });
         }
         let input_ids: Vec<NodeId> = inputs.iter().map(Expr::id).collect();
