@@ -15,6 +15,8 @@ use unigrad_graph::Op;
 /// Longest chain that is computed in one go, and most nodes.
 const MAX_DEPTH: usize = 96;
 const MAX_SIZE: usize = 256;
+/// Elements below which a value costs next to nothing to store, and launches that read the same memory are rather one.
+const FEW: usize = 1 << 16;
 /// A concatenation of more parts is written part by part.
 const MAX_SELECTED_PARTS: usize = 4;
 
@@ -142,7 +144,12 @@ impl Fusion<'_> {
         }
         loop {
             let cost = map_cost(&node.op);
-            let maps = if self.ir.kind(id) == Kind::Map { cost } else { 0 };
+            let maps = match (self.ir.kind(id), &node.op) {
+                // It reads an index, and then wherever that is.
+                (_, IrOp::Op(Op::Gather { .. })) => usize::MAX,
+                (Kind::Map, _) => cost,
+                _ => 0,
+            };
             let mut tree = Tree { cost, maps, depth: 1, size: 1, ..Tree::default() };
             if let IrOp::Scalar(slot) = node.op {
                 tree.scalars.push(slot);
@@ -188,7 +195,8 @@ impl Fusion<'_> {
     fn is_recomputed(&self, id: Id, tree: &Tree) -> bool {
         let n = self.ir.numel(id);
         let is_large = |buffer: &&u32| self.ir.numel(**buffer) > n / 2;
-        tree.cost <= 3 && tree.loads <= 1 || tree.maps <= self.recompute && tree.buffers.iter().filter(is_large).count() <= 1
+        let is_cheaper = || tree.maps <= self.recompute && tree.buffers.iter().filter(is_large).count() <= 1;
+        tree.cost <= 3 && tree.loads <= 1 || n >= FEW && is_cheaper()
     }
 
     /// Whether a node that is computed from this tree is worth a place in memory.

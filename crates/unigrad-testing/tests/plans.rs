@@ -242,3 +242,21 @@ fn adamw_over_all_parameters_is_two_launches() {
     let got = launches(&parameters);
     assert!(got <= 2, "{got} launches for AdamW over {} parameters", parameters.len());
 }
+
+#[test]
+fn what_is_cheap_and_large_is_computed_again() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = device();
+    for (side, is_stored) in [(16, true), (300, false)] {
+        let x = leaf(&[side, side], &device);
+        // Read by rows and by columns, so by two kernels.
+        let h = &x * &x + 1.0;
+        let (rows, columns) = (h.softmax(1), h.softmax(0));
+        drop(h);
+        let plan = eval::plan_of(&[rows.expr(), columns.expr()]).unwrap();
+        let written: f64 = plan.launches.iter().map(|launch| launch.traffic().1).sum();
+        let results = (2 * side * side * 4) as f64;
+        let more = (side * side * 4) as f64;
+        assert_eq!(written, if is_stored { results + more } else { results }, "{side}: {plan}");
+    }
+}
