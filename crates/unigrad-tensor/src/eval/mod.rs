@@ -24,7 +24,7 @@ pub use demand::{Demand, with_demands_checked};
 pub use layout::{set_padding, with_dim};
 pub use stats::{Stats, stats};
 pub use tape::depends_on;
-pub(crate) use tape::{Again, Evaluated, Tape, Word, record};
+pub(crate) use tape::{Again, Evaluated, Setting, Tape, Word, record};
 pub(crate) use torn::spoiled;
 
 use crate::{Error, random, tensor::Handle};

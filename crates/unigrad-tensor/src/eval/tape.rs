@@ -24,10 +24,13 @@ pub(crate) struct Tape {
     /// The first node of the call.
     pub(crate) first: NodeId,
     /// Settings that went into the graph as numbers: how often each had been changed.
-    pub(crate) settings: Vec<(Arc<AtomicU64>, u64)>,
+    pub(crate) settings: Vec<Setting>,
     /// Why it cannot be run again.
     pub(crate) refused: Option<Error>,
 }
+
+/// A setting's count of changes, and what it was.
+pub(crate) type Setting = (Arc<AtomicU64>, u64);
 
 /// One evaluation.
 pub(crate) struct Evaluated {

@@ -6,14 +6,11 @@
 
 use crate::{
     Error, Result, Tensor,
-    eval::{self, Again, Pending, Tape, Word},
+    eval::{self, Again, Pending, Setting, Tape, Word},
     random::{self, Generator},
     tensor::Handle,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 use unigrad_device::Device;
 use unigrad_graph::{DType, Expr, NodeId, Op, Origin, Storage, VariableId, WeakExpr};
 use unigrad_plan::resolved;
@@ -60,7 +57,7 @@ pub(super) struct Digest {
     inputs: Vec<NodeId>,
     /// Seed, first counter and count of what it drew.
     ranges: Vec<random::Range>,
-    settings: Vec<(Arc<AtomicU64>, u64)>,
+    settings: Vec<Setting>,
 }
 
 fn refused(cause: impl Into<String>, help: &str) -> Error {
@@ -181,7 +178,7 @@ impl Digest {
         if self.results != other.results {
             return Some("which of the tensors it gives");
         }
-        let is_same = |((a, was), (b, is)): (&(Arc<AtomicU64>, u64), &(Arc<AtomicU64>, u64))| Arc::ptr_eq(a, b) && was == is;
+        let is_same = |(a, b): (&Setting, &Setting)| Arc::ptr_eq(&a.0, &b.0) && a.1 == b.1;
         if self.settings.len() != other.settings.len() || !self.settings.iter().zip(&other.settings).all(is_same) {
             return Some("a setting, such as a learning rate");
         }
@@ -214,7 +211,7 @@ pub(super) struct Program {
     results: Vec<Source>,
     fixed: Vec<Expr>,
     ranges: Vec<u64>,
-    settings: Vec<(Arc<AtomicU64>, u64)>,
+    settings: Vec<Setting>,
 }
 
 impl Program {
