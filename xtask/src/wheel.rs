@@ -76,7 +76,10 @@ fn trial(folder: &Path, python: &Path, what: impl FnOnce(&mut Command) -> &mut C
     }
     done(Command::new(python).args(["-m", "venv"]).arg(folder), "python -m venv")?;
     let python = folder.join("bin/python");
-    done(what(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"])), "pip install")?;
+    done(
+        what(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"])),
+        "pip install",
+    )?;
     let of = |program: &str| said(Command::new(&python).args(["-c", program]).current_dir(folder));
     let sum = of("import sys, unigrad as u; print(u.tensor([1., 2.]).sum().item(), 'numpy' in sys.modules)");
     let mut is_well = check("a tensor without NumPy", sum.as_deref() == Some("3.0 False"), sum.as_deref().unwrap_or("no answer"));
