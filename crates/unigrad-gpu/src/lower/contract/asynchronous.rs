@@ -32,9 +32,11 @@ const MOST_PARTS: u64 = 32;
 mod times {
     /// A stage of a tile of so many columns, with so many operands that run along `k`, whose copies need more addresses.
     pub(super) fn stage(bn: u32, k_major: u32) -> f64 {
-        match bn {
-            256 => 0.7 + 0.13 * f64::from(k_major),
-            128 => 0.42,
+        match (bn, k_major) {
+            (256, 0) => 0.7,
+            (256, 1) => 0.8,
+            (256, _) => 0.95,
+            (128, _) => 0.42,
             _ => 0.38,
         }
     }
