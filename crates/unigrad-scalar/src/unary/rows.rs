@@ -228,13 +228,13 @@ macro_rules! each_unary {
                     0.5 * x * (1.0 + (special::SQRT_2_OVER_PI * (x + special::GELU_CUBE * x * x * x)).tanh())
                 },
                 slope: |x, _, dy| {
-                    // Of x sigmoid(2 u): one exponential, where a tangent takes a branch. Beyond 20 the sigmoid is 1 or 0 in every dtype; beyond 256
-                    // the square would be infinite in f16.
+                    // From 20 on the tangent is 1 in every dtype; beyond 256 the square would be infinite in f16.
                     let bounded = x.max(-20.0).min(20.0);
                     let square = bounded * bounded;
-                    let s = (x * (square * special::GELU_CUBE + 1.0) * (2.0 * special::SQRT_2_OVER_PI)).sigmoid();
-                    let slope = (square * (3.0 * special::GELU_CUBE) + 1.0) * (2.0 * special::SQRT_2_OVER_PI);
-                    dy * (s + s * (1.0 - s) * slope * x)
+                    let t = (x * (square * special::GELU_CUBE + 1.0) * special::SQRT_2_OVER_PI).tanh();
+                    let slope = (square * (3.0 * special::GELU_CUBE) + 1.0) * special::SQRT_2_OVER_PI;
+                    let inner = (1.0 - t * t) * slope * x;
+                    dy * ((t + 1.0 + inner) * 0.5)
                 },
                 c: "$fn $T $N($T x) {
     const $T c = x > 30 ? ($T)30 : (x < -30 ? ($T)-30 : x);
