@@ -146,9 +146,12 @@ fn a_move_keeps_values_and_trains_on() {
     assert!(stale.step().unwrap_err().to_string().contains("another device"));
     let mut optimizer = AdamW::new(net.parameters(), 1e-2).unwrap();
     optimizer.load_state_dict(&saved, n_steps).unwrap();
-    let loss = net.loss();
-    optimizer.minimize(&loss, &[]).unwrap();
-    assert!(net.loss().item::<f32>().unwrap() < loss.item::<f32>().unwrap());
+    let loss = net.loss().item::<f32>().unwrap();
+    // The weights are what the process's generator gives beside other tests: one step may overshoot.
+    for _ in 0..10 {
+        optimizer.minimize(&net.loss(), &[]).unwrap();
+    }
+    assert!(net.loss().item::<f32>().unwrap() < loss);
 }
 
 #[test]
