@@ -12,12 +12,12 @@ use crate::{
 };
 use unigrad_device::Device;
 use unigrad_nn::{self as nn, Layer, Module};
-use unigrad_tensor::{ConvOptions, DType, Error, PoolOptions, Result, Tensor};
+use unigrad_tensor::{ConvOptions, DType, Error, PoolOptions, Result, Tensor, replay};
 
 /// Reports that are no workloads: single kernels, the host's part, planning.
 pub const SPECIAL: [&str; 3] = ["host", "kernels", "plan"];
 
-/// All workloads: W1 to W8 first, then scalar operations, a small network, and large ones.
+/// All workloads: W1 to W8 first, then steps that are replayed, scalar operations, a small network, and large ones.
 pub fn all() -> Vec<Workload> {
     let mut all = Vec::new();
     for (group, name, dtype) in [("W1", "W1_matmul", DType::F32), ("W1b", "W1b_matmul_bf16", DType::BF16)] {
@@ -31,6 +31,9 @@ pub fn all() -> Vec<Workload> {
     all.push(Workload::new("W6", "W6_gpt_char_b8", gpt));
     all.push(Workload::new("W7", "W7_lstm", lstm));
     all.extend([1, 50].map(|count| Workload::new("W8", &format!("W8_adamw_{count}x"), move |device| adamw(device, count))));
+    all.extend(
+        [64, 512, 8192].map(|batch| Workload::new("replay", &format!("replay_mlp_b{batch}"), move |device| replayed_mlp(device, batch))),
+    );
     all.extend(small::all());
     all.extend(large::all());
     all
@@ -130,16 +133,46 @@ pub(crate) fn train<R: nn::Rule + 'static>(
     Ok(case.noted(move || Ok(format!("loss {first:.4}->{:.4}", last().item::<f32>()?))))
 }
 
-fn mlp(device: &Device, batch: usize) -> Result<Case> {
-    let parts = [nn::Linear::new(784, 512, device), nn::Linear::new(512, 256, device), nn::Linear::new(256, 10, device)];
+/// 784-512-256-10: its layers, a batch, its labels.
+fn perceptron(device: &Device, batch: usize) -> Result<([nn::Linear; 3], Tensor, Tensor)> {
+    let layers = [nn::Linear::new(784, 512, device), nn::Linear::new(512, 256, device), nn::Linear::new(256, 10, device)];
     let x = Tensor::rand([batch, 784], DType::F32, device).realize()?;
     let y = Tensor::randint(0, 10, [batch], DType::I64, device).realize()?;
-    let optimizer = nn::Adam::new(parts.iter().flat_map(Module::parameters).collect(), 1e-3)?;
-    train(Work::Items(batch as f64, "samples"), optimizer, move || {
-        let h = parts[0].forward(&x).relu();
-        let h = parts[1].forward(&h).relu();
-        parts[2].forward(&h).cross_entropy(&y)
-    })
+    Ok((layers, x, y))
+}
+
+fn perceptron_loss(layers: &[nn::Linear; 3], x: &Tensor, y: &Tensor) -> Tensor {
+    let h = layers[0].forward(x).relu();
+    let h = layers[1].forward(&h).relu();
+    layers[2].forward(&h).cross_entropy(y)
+}
+
+fn mlp(device: &Device, batch: usize) -> Result<Case> {
+    let (layers, x, y) = perceptron(device, batch)?;
+    let optimizer = nn::Adam::new(layers.iter().flat_map(Module::parameters).collect(), 1e-3)?;
+    train(Work::Items(batch as f64, "samples"), optimizer, move || perceptron_loss(&layers, &x, &y))
+}
+
+/// The step of [`mlp`] by [`replay`]: without recording it again.
+fn replayed_mlp(device: &Device, batch: usize) -> Result<Case> {
+    let (layers, x, y) = perceptron(device, batch)?;
+    let mut optimizer = nn::Adam::new(layers.iter().flat_map(Module::parameters).collect(), 1e-3)?;
+    let first = perceptron_loss(&layers, &x, &y).item::<f32>()?;
+    let mut step = replay(move |inputs| {
+        let loss = perceptron_loss(&layers, &inputs[0], &inputs[1]);
+        optimizer.minimize(&loss, &[])?;
+        Ok(vec![loss])
+    });
+    let last = std::rc::Rc::new(std::cell::RefCell::new(None::<Tensor>));
+    let kept = std::rc::Rc::clone(&last);
+    let case = Case::new(Work::Items(batch as f64, "samples"), move || {
+        *kept.borrow_mut() = step.call(&[&x, &y])?.pop();
+        Ok(())
+    });
+    Ok(case.noted(move || match last.borrow().as_ref() {
+        Some(loss) => Ok(format!("loss {first:.4}->{:.4}", loss.item::<f32>()?)),
+        None => Ok(format!("loss {first:.4}")),
+    }))
 }
 
 fn cnn(device: &Device) -> Result<Case> {

@@ -391,7 +391,7 @@ fn seconds(text: &str) -> Result<f64, String> {
   unigrad bench --against ./unigrad-before W4
   unigrad bench scalars small --device cpu --beside gpu")]
 pub(crate) struct Bench {
-    /// Which: W1 (matmul), W1b (bf16), W2 (GELU chain), W3 (softmax, layer norm), W4 (MLP), W5 (CNN), W6 (GPT), W7 (LSTM), W8 (AdamW), scalars (single
+    /// Which: W1 (matmul), W1b (bf16), W2 (GELU chain), W3 (softmax, layer norm), W4 (MLP), W5 (CNN), W6 (GPT), W7 (LSTM), W8 (AdamW), replay (W4 by `replay`), scalars (single
     /// operations), small (a network of 661 numbers), or one workload's own name; host (what the host adds to small steps), kernels (single kernels against the
     /// device's ceilings), plan [default: W1 to W8; with --compare, what the file has].
     pub(crate) workloads: Vec<String>,

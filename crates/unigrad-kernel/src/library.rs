@@ -31,6 +31,8 @@ pub struct Rates {
     pub library: u32,
     /// Multiplications from which on it is asked.
     pub least: u64,
+    /// Femtoseconds more that the driver's own kernel takes for each result: to store it, and where something is done with it before.
+    pub around: [u32; 2],
 }
 
 /// How fast something is, by the kind of elements.
@@ -61,12 +63,15 @@ impl ByDtype {
 
 impl Rates {
     /// Asked wherever it can be.
-    const ALWAYS: Rates = Rates { own: 1, library: u32::MAX, least: 0 };
+    const ALWAYS: Rates = Rates { own: 1, library: u32::MAX, least: 0, around: [0, 0] };
 
-    /// Nanoseconds by which the library is faster at so many multiplications; 0 where it is not asked.
-    fn gain(self, work: f64) -> f64 {
+    /// Nanoseconds by which the library is faster at a product of these sizes; 0 where it is not asked.
+    fn gain(self, [items, m, n, k]: [usize; 4], is_plain: bool) -> f64 {
+        let results = items as f64 * m as f64 * n as f64;
+        let work = results * k as f64;
+        let around = results * f64::from(self.around[usize::from(!is_plain)]) / 1e6;
         let asked = self.own > 0 && self.library > self.own && work >= self.least as f64;
-        if asked { work / f64::from(self.own) - work / f64::from(self.library) } else { 0.0 }
+        if asked { work / f64::from(self.own) + around - work / f64::from(self.library) } else { 0.0 }
     }
 }
 
@@ -91,6 +96,8 @@ pub struct Library {
     pub copied: u32,
     /// Nanoseconds that one launch more takes.
     pub launch: u32,
+    /// Bytes that stay in the device's cache from one launch to the next.
+    pub near: usize,
 }
 
 impl Library {
@@ -99,21 +106,31 @@ impl Library {
         let rates = Rates::ALWAYS;
         let all = ByDtype { half: rates, single: rates, tf32: rates, double: rates };
         let convolution = self.convolution.map(|_| all);
-        Library { half: rates, single: rates, tf32: rates, double: rates, convolution, shortest: 0, copied: u32::MAX, launch: 0, ..self }
+        Library {
+            half: rates,
+            single: rates,
+            tf32: rates,
+            double: rates,
+            convolution,
+            shortest: 0,
+            copied: u32::MAX,
+            launch: 0,
+            near: 0,
+            ..self
+        }
     }
 
-    /// Nanoseconds by which the library is faster at products of `[items, rows, columns, length of sums]`; 0 where it is not asked.
-    pub fn gain(&self, dtype: DType, tf32: bool, sizes: [usize; 4]) -> f64 {
+    /// Nanoseconds by which the library is faster at products of `[items, rows, columns, length of sums]`; 0 where it is not asked. It `is_plain` where
+    /// the driver's own kernel would do nothing with the sums before it stores them.
+    pub fn gain(&self, dtype: DType, tf32: bool, sizes: [usize; 4], is_plain: bool) -> f64 {
         let rates = ByDtype { half: self.half, single: self.single, tf32: self.tf32, double: self.double }.of(dtype, tf32);
-        let work: f64 = sizes.iter().map(|size| *size as f64).product();
         let long = sizes[1..].iter().all(|size| *size >= self.shortest as usize);
-        if long { rates.gain(work) } else { 0.0 }
+        if long { rates.gain(sizes, is_plain) } else { 0.0 }
     }
 
     /// The same of a convolution that is a product of these sizes.
-    pub fn convolution_gain(&self, dtype: DType, tf32: bool, sizes: [usize; 4]) -> f64 {
-        let work: f64 = sizes.iter().map(|size| *size as f64).product();
-        self.convolution.map_or(0.0, |rates| rates.of(dtype, tf32).gain(work))
+    pub fn convolution_gain(&self, dtype: DType, tf32: bool, sizes: [usize; 4], is_plain: bool) -> f64 {
+        self.convolution.map_or(0.0, |rates| rates.of(dtype, tf32).gain(sizes, is_plain))
     }
 
     /// Nanoseconds of a launch that reads and writes so many bytes.
@@ -129,7 +146,7 @@ mod tests {
     #[test]
     fn a_library_gains_where_it_is_asked() {
         let none = Rates::default();
-        let half = Rates { own: 300_000, library: 400_000, least: 1 << 29 };
+        let half = Rates { own: 300_000, library: 400_000, least: 1 << 29, around: [0, 0] };
         let library = Library {
             words: Words::default(),
             half,
@@ -140,16 +157,21 @@ mod tests {
             shortest: 64,
             copied: 4000,
             launch: 2000,
+            near: 0,
         };
-        assert_eq!(library.convolution_gain(DType::BF16, false, [1, 3000, 4000, 1000]), 0.0);
+        assert_eq!(library.convolution_gain(DType::BF16, false, [1, 3000, 4000, 1000], true), 0.0);
         let convolves = Library { convolution: Some(ByDtype { half, ..ByDtype::default() }), ..library };
-        assert_eq!(convolves.convolution_gain(DType::BF16, false, [2, 3000, 4000, 1000]), 20_000.0);
-        assert_eq!(convolves.convolution_gain(DType::BF16, false, [1, 4, 3000 * 1000, 1000]), 10_000.0);
-        assert_eq!(convolves.convolution_gain(DType::F32, false, [2, 3000, 4000, 1000]), 0.0);
-        assert!(convolves.always().convolution_gain(DType::F64, false, [1; 4]) > 0.0 && library.always().convolution.is_none());
-        let gain = |dtype, sizes| library.gain(dtype, false, sizes);
+        assert_eq!(convolves.convolution_gain(DType::BF16, false, [2, 3000, 4000, 1000], true), 20_000.0);
+        assert_eq!(convolves.convolution_gain(DType::BF16, false, [1, 4, 3000 * 1000, 1000], true), 10_000.0);
+        assert_eq!(convolves.convolution_gain(DType::F32, false, [2, 3000, 4000, 1000], true), 0.0);
+        assert!(convolves.always().convolution_gain(DType::F64, false, [1; 4], true) > 0.0 && library.always().convolution.is_none());
+        let gain = |dtype, sizes| library.gain(dtype, false, sizes, true);
         assert_eq!(gain(DType::BF16, [1, 3000, 4000, 1000]), 10_000.0);
         assert_eq!(gain(DType::BF16, [2, 3000, 4000, 1000]), 20_000.0);
+        // What the own kernel takes to store results, and to do something with them: 12 million of them, 2 and 5 picoseconds each.
+        let busy = Library { half: Rates { around: [2000, 5000], ..half }, ..library };
+        assert_eq!(busy.gain(DType::BF16, false, [1, 3000, 4000, 1000], true), 34_000.0);
+        assert_eq!(busy.gain(DType::BF16, false, [1, 3000, 4000, 1000], false), 70_000.0);
         for (dtype, sizes) in [
             (DType::F32, [1, 3000, 4000, 1000]),
             (DType::BF16, [1, 63, 40_000, 4000]),
@@ -159,6 +181,6 @@ mod tests {
             assert_eq!(gain(dtype, sizes), 0.0, "{dtype} {sizes:?}");
         }
         assert_eq!(library.pass(8_000_000), 4000.0);
-        assert!(library.always().gain(DType::F32, false, [1, 1, 1, 1]) > library.always().pass(0));
+        assert!(library.always().gain(DType::F32, false, [1, 1, 1, 1], true) > library.always().pass(0));
     }
 }

@@ -3,11 +3,11 @@
 use crate::capture::{Capture, Role};
 use crate::commit::{self, Assignment, ScalarCheck};
 use crate::ir::{Id, Ir, IrNode, IrOp};
-use crate::{conv, float8};
+use crate::plan::Options;
+use crate::{conv, float8, pool_grad};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unigrad_graph::{Composite, Expr, NodeId, Op};
-use unigrad_kernel::Limits;
 
 pub(crate) struct Builder {
     pub(crate) ir: Ir,
@@ -17,7 +17,7 @@ pub(crate) struct Builder {
     /// By what a loop gave as a sequence, its elements.
     pub(crate) elements: FxHashMap<Id, Vec<Id>>,
     barriers: u32,
-    limits: Limits,
+    options: Options,
     /// The node of the capture that is being taken apart.
     pub(crate) recorded: NodeId,
 }
@@ -37,9 +37,9 @@ pub(crate) struct Built {
 type Outputs = (Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>);
 
 /// The compiler's graph and its outputs.
-pub(crate) fn build(capture: &Capture, limits: Limits) -> Result<Built, String> {
+pub(crate) fn build(capture: &Capture, options: Options) -> Result<Built, String> {
     let _guard = unigrad_graph::keep_scalars_guard();
-    let mut builder = Builder::new(limits);
+    let mut builder = Builder::new(options);
     for (i, node) in capture.nodes.iter().enumerate() {
         let expr = &node.expr;
         builder.recorded = expr.id();
@@ -65,9 +65,9 @@ pub(crate) fn build(capture: &Capture, limits: Limits) -> Result<Built, String> 
 }
 
 impl Builder {
-    pub(crate) fn new(limits: Limits) -> Builder {
+    pub(crate) fn new(options: Options) -> Builder {
         let (id_of, results, elements) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-        Builder { ir: Ir::default(), id_of, results, elements, barriers: 0, limits, recorded: 0 }
+        Builder { ir: Ir::default(), id_of, results, elements, barriers: 0, options, recorded: 0 }
     }
 
     fn leaf(&mut self, expr: &Expr, op: IrOp) -> Id {
@@ -201,13 +201,23 @@ impl Builder {
                 Ok(self.same(expr, inputs))
             }
             Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => Ok(self.same(expr, inputs)),
-            Op::Scan { .. } | Op::Scatter { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) | Op::Part(_) => {
+            Op::Scatter { .. } => match self.pool_gradient(expr, inputs[0]) {
+                Some(parts) => self.expand(&parts),
+                None => Ok(self.same(expr, inputs)),
+            },
+            Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul | Op::Kernel(_) | Op::Part(_) => {
                 Ok(self.same(expr, inputs))
             }
             Op::Buffer | Op::Scalar | Op::Copy | Op::Invalid(_) => {
                 Err(format!("{} from {} is nothing to compute", expr.op().name(), expr.origin()))
             }
         }
+    }
+
+    /// A scatter onto `base` as a gather, where it is the gradient of a max pool whose taps cost less than what a scatter stores.
+    fn pool_gradient(&self, scatter: &Expr, base: Id) -> Option<Expr> {
+        let is_zero = self.ir.constant_of(base).is_some_and(|base| base.as_f64() == 0.0);
+        if is_zero && self.options.fusion { pool_grad::gathered(scatter, self.options.recompute) } else { None }
     }
 
     /// Adds the ops of a composite in the order in which they were recorded.
@@ -225,7 +235,7 @@ impl Builder {
     fn has_kernel(&self, op: &Op, inputs: &[Id]) -> bool {
         let (Op::Attention(spec) | Op::AttentionGrad(spec)) = op else { return false };
         // The gradient's longest passes read the inputs and three more, and write one.
-        if matches!(op, Op::AttentionGrad(_)) && spec.n_tensors() + 4 > self.limits.buffers {
+        if matches!(op, Op::AttentionGrad(_)) && spec.n_tensors() + 4 > self.options.limits.buffers {
             return false;
         }
         inputs[spec.numbers()].iter().all(|id| matches!(self.ir.node(*id).op, IrOp::Scalar(_)))

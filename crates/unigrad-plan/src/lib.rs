@@ -30,6 +30,7 @@ mod materialize;
 mod memory;
 mod physical;
 mod plan;
+mod pool_grad;
 mod prologue;
 mod simplify;
 mod step_sums;

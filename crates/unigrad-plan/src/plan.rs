@@ -101,7 +101,7 @@ pub(crate) struct Unplaced {
 }
 
 pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, String> {
-    let Built { ir, mut outputs, replaced, checks } = build::build(capture, options.limits)?;
+    let Built { ir, mut outputs, replaced, checks } = build::build(capture, options)?;
     let mut ir = prune(ir, &mut outputs);
     if options.fusion {
         ir = step_sums::rewrite(ir, &mut outputs);

@@ -5,8 +5,9 @@
 //!
 //! A product's epilogue takes in whatever reads it in step, which costs nothing in the driver's own kernel. A library knows only some of it, so it
 //! loses the product, or leaves the sums, as wide as they are, to a program after it. The rule: from a product on, results are followed as long as a
-//! library has words for what is done with them. Where something comes after the last one, that one is stored, if that takes less than either: halves
-//! mostly, which are half as wide as their sums, and what is stored for its own sake. Where there are no words at all, everything stays inside.
+//! library has words for what is done with them. Where something comes after the last one, be it the product itself, that one is stored, if that takes
+//! less than either: halves mostly, which are half as wide as their sums, and what is stored for its own sake. A bias that is computed, as a cast of
+//! one, is stored too: a library reads it from memory.
 //! Always: by stated costs alone. Never: changes what is computed; a product that the library does not take on after all is the driver's own.
 
 use crate::fuse::Fusion;
@@ -25,6 +26,26 @@ struct Sentence {
     is_new: bool,
     /// Whether only a store may come.
     is_over: bool,
+    /// The biases that are not in memory yet.
+    rows: SmallVec<[Id; 1]>,
+}
+
+/// What is added to sums.
+enum Added {
+    /// A number for each column, or channel: this node, whether it is in memory or to be stored.
+    Row(Id),
+    /// As many numbers as there are sums, in memory.
+    Matrix,
+}
+
+/// What a library says of a product.
+struct Spoken {
+    /// The last result that there are words for.
+    last: Id,
+    /// The argument of its activation, if that is stored too.
+    before: Option<Id>,
+    /// See [`Sentence::rows`].
+    rows: SmallVec<[Id; 1]>,
 }
 
 impl Fusion<'_> {
@@ -37,24 +58,44 @@ impl Fusion<'_> {
             let items = self.ir.numel(product) / (m * n).max(1);
             let sizes = [items, *m, *n, *k];
             let is_convolution = node.inputs.iter().any(|operand| self.is_windowed(*operand));
-            let gain =
-                if is_convolution { library.convolution_gain(node.dtype, tf32, sizes) } else { library.gain(node.dtype, tf32, sizes) };
+            let is_plain = !self.is_read_in_step(product);
+            let gain = match is_convolution {
+                true => library.convolution_gain(node.dtype, tf32, sizes, is_plain),
+                false => library.gain(node.dtype, tf32, sizes, is_plain),
+            };
             if gain <= 0.0 {
                 continue;
             }
             if is_convolution {
                 self.convolved.insert(product);
             }
-            let (last, before) = self.spoken_from(product, library.words);
-            if last == product || !self.is_read_in_step(last) {
+            if is_plain {
                 continue;
             }
-            // Written for its own sake, it is read once more; else it is written as well.
-            let passes = if self.outputs.contains(&last) { 1 } else { 2 };
-            let width = node.dtype.compute().size();
-            let sums = self.ir.numel(product).saturating_mul(2 * width);
-            let bytes = self.ir.numel(last).saturating_mul(self.ir.node(last).dtype.size()).saturating_mul(passes);
-            if library.pass(bytes) < gain.min(library.pass(sums)) {
+            let Spoken { last, before, rows } = self.spoken_from(product, library.words);
+            let mut cost: f64 = rows.iter().map(|row| library.pass(self.bytes_of(*row))).sum();
+            let follows = self.is_read_in_step(last);
+            let sums = self.ir.numel(product).saturating_mul(node.dtype.compute().size());
+            // Without a word, sums that stay near cost next to nothing on their way to the program after them.
+            if last == product && sums <= library.near {
+                continue;
+            }
+            if follows {
+                // Written for its own sake, it is read once more; else it is written as well.
+                let passes = if self.outputs.contains(&last) { 1 } else { 2 };
+                let pass = library.pass(self.bytes_of(last).saturating_mul(passes));
+                if pass >= library.pass(sums.saturating_mul(2)) {
+                    continue;
+                }
+                cost += pass;
+            }
+            if cost >= gain {
+                continue;
+            }
+            rows.iter().for_each(|id| {
+                self.marked.insert(*id);
+            });
+            if follows {
                 let stored: SmallVec<[Id; 2]> = before.into_iter().chain([last]).filter(|id| *id != product).collect();
                 stored.iter().for_each(|id| {
                     self.marked.insert(*id);
@@ -62,6 +103,10 @@ impl Fusion<'_> {
                 self.spoken.insert(product, stored);
             }
         }
+    }
+
+    fn bytes_of(&self, id: Id) -> usize {
+        self.ir.numel(id).saturating_mul(self.ir.node(id).dtype.size())
     }
 
     /// Whether an operand is read through windows.
@@ -83,10 +128,12 @@ impl Fusion<'_> {
         self.spoken.get(&product).is_none_or(|stored| roots.all(|root| stored.contains(&root)))
     }
 
-    /// The last result from a product on that there are words for, and the argument of its activation if that is stored too.
-    fn spoken_from(&self, product: Id, words: Words) -> (Id, Option<Id>) {
-        let mut sentence = Sentence { words, is_new: true, is_over: false };
-        let (mut at, mut before) = (product, None);
+    /// What there are words for, from a product on. To compute with halves and with what they are when they are wider is the same; what is stored is
+    /// of the product's dtype.
+    fn spoken_from(&self, product: Id, words: Words) -> Spoken {
+        let mut sentence = Sentence { words, is_new: true, is_over: false, rows: SmallVec::new() };
+        let (mut at, mut spoken) = (product, Spoken { last: product, before: None, rows: SmallVec::new() });
+        let mut before = None;
         for _ in 0..MOST {
             let users = &self.users[at as usize];
             let is_gelu = |id: &&Id| self.ir.node(**id).op == IrOp::Op(Op::Unary(UnaryOp::GeluTanh));
@@ -101,15 +148,18 @@ impl Fusion<'_> {
                 break;
             }
             if kept.is_some() {
-                before = Some(at);
+                before = Some(spoken.last);
             }
             at = next;
+            if self.ir.node(at).dtype == self.ir.node(product).dtype {
+                spoken = Spoken { last: at, before, rows: sentence.rows.clone() };
+            }
         }
         // A view is nothing to store.
-        while self.ir.kind(at) == Kind::View {
-            at = self.ir.node(at).inputs[0];
+        while self.ir.kind(spoken.last) == Kind::View {
+            spoken.last = self.ir.node(spoken.last).inputs[0];
         }
-        (at, before)
+        spoken
     }
 
     /// Whether there is a word for what `next` does with `at`.
@@ -117,7 +167,9 @@ impl Fusion<'_> {
     fn says(&self, sentence: &mut Sentence, at: Id, next: Id, product: Id) -> bool {
         let node = self.ir.node(next);
         let IrOp::Op(op) = &node.op else { return false };
-        if matches!(op, Op::Reshape) {
+        let of_product = self.ir.node(product).dtype;
+        let is_same = node.dtype == of_product || node.dtype == of_product.compute();
+        if matches!(op, Op::Reshape) || matches!(op, Op::Cast) && is_same {
             return true;
         }
         if sentence.is_over || node.dtype != self.ir.node(at).dtype {
@@ -127,10 +179,15 @@ impl Fusion<'_> {
         let was_new = std::mem::replace(&mut sentence.is_new, false);
         let other = || node.inputs.iter().copied().find(|input| *input != at);
         let said = match op {
-            Op::Binary(BinaryOp::Add) => match other().map(|other| self.is_row(other, at, product)) {
-                Some(Some(true)) => std::mem::take(&mut words.bias),
-                Some(Some(false)) => std::mem::take(&mut words.residual),
-                Some(None) | None => false,
+            Op::Binary(BinaryOp::Add) => match other().and_then(|other| self.added(other, at, product)) {
+                Some(Added::Row(row)) => {
+                    if !self.is_in_memory(row) {
+                        sentence.rows.push(row);
+                    }
+                    std::mem::take(&mut words.bias)
+                }
+                Some(Added::Matrix) => std::mem::take(&mut words.residual),
+                None => false,
             },
             Op::Binary(BinaryOp::Mul) => was_new && words.scale && other().is_some_and(|other| self.is_number(other)),
             Op::Unary(UnaryOp::Relu) => words.relu,
@@ -141,9 +198,8 @@ impl Fusion<'_> {
         said
     }
 
-    /// `Some(true)` for a number for each column, of a convolution for each channel, `Some(false)` for a tensor that lies in memory, `None` for what is
-    /// computed. It is added to `at`.
-    fn is_row(&self, other: Id, at: Id, product: Id) -> Option<bool> {
+    /// What of a library's words `other` is, which is added to `at`; `None` for what would have to be computed element by element.
+    fn added(&self, other: Id, at: Id, product: Id) -> Option<Added> {
         let is_convolution = self.convolved.contains(&product);
         let columns = if is_convolution { *self.ir.node(at).shape.get(1)? } else { *self.ir.node(product).shape.last()? };
         let (mut base, mut row) = (other, None);
@@ -158,15 +214,18 @@ impl Fusion<'_> {
                 row = Some(self.ir.numel(base) == columns && along == Some(&columns));
             }
         }
-        let in_memory = self.marked.contains(&base) || self.outputs.contains(&base);
-        if !(in_memory || matches!(self.ir.kind(base), Kind::External | Kind::Heavy | Kind::Reduce)) {
-            return None;
-        }
+        // A row that is computed of something can be stored: it is short.
+        let is_computed = self.ir.kind(base) == Kind::Map && !self.ir.node(base).inputs.is_empty();
         match row {
-            Some(true) => Some(true),
-            Some(false) => None,
-            None => Some(false),
+            Some(true) if self.is_in_memory(base) || is_computed => Some(Added::Row(base)),
+            None if self.is_in_memory(base) => Some(Added::Matrix),
+            Some(_) | None => None,
         }
+    }
+
+    fn is_in_memory(&self, id: Id) -> bool {
+        let is_kept = self.marked.contains(&id) || self.outputs.contains(&id);
+        is_kept || matches!(self.ir.kind(id), Kind::External | Kind::Heavy | Kind::Reduce)
     }
 
     /// Whether it is the same number everywhere, and no buffer.

@@ -23,6 +23,7 @@ mod micrograd;
 mod nn;
 mod optim;
 mod origin;
+mod replay;
 mod tensor;
 mod train;
 
@@ -59,6 +60,8 @@ mod _unigrad {
     use nn::_nn;
     #[pymodule_export]
     use optim::_optim;
+    #[pymodule_export]
+    use replay::Replayed;
     #[pymodule_export]
     use train::_train;
 

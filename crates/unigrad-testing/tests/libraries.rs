@@ -311,7 +311,7 @@ fn a_library_multiplies_8_bit_floats() {
 /// takes in `F32` and in `BF16` when a library does products. The driver's own kernel does all in one.
 type Epilogue = (&'static str, fn(&Tensor, &Tensor, &Tensor) -> Vec<Tensor>, [usize; 2]);
 
-const EPILOGUES: [Epilogue; 14] = [
+const EPILOGUES: [Epilogue; 16] = [
     ("bias and relu", |y, bias, _| vec![y.add(bias).relu()], [1, 1]),
     ("a factor, a bias, a residual, GELU", |y, bias, residual| vec![(y * 0.5).add(bias).add(residual).gelu_tanh()], [1, 1]),
     ("a residual first", |y, bias, residual| vec![residual.add(y).add(bias)], [1, 1]),
@@ -323,12 +323,22 @@ const EPILOGUES: [Epilogue; 14] = [
         },
         [1, 1],
     ),
+    // A policy of precisions asks for it in `f32`, and for a half of it.
+    (
+        "GELU of a wider number, narrowed, and its argument",
+        |y, bias, _| {
+            let before = y.add(bias);
+            vec![before.cast(DType::F32).gelu_tanh().cast(before.dtype()), before]
+        },
+        [1, 1],
+    ),
     ("a view between", |y, bias, _| vec![y.reshape([1, 16, 24]).add(bias).relu()], [1, 1]),
-    // Without any word the sums go to a program after the product.
-    ("an absolute value", |y, _, _| vec![y.abs()], [1, 1]),
-    ("a number for each row", |y, bias, _| vec![y.add(bias.narrow(0, 0, 16).reshape([16, 1])).relu()], [1, 1]),
-    ("a computed residual", |y, _, residual| vec![y.add(residual.sin())], [1, 1]),
-    // Halves take less room than their sums.
+    // Without any word the sums go to a program after the product; halves take less room than their sums.
+    ("an absolute value", |y, _, _| vec![y.abs()], [1, 2]),
+    ("a number for each row", |y, bias, _| vec![y.add(bias.narrow(0, 0, 16).reshape([16, 1])).relu()], [1, 2]),
+    ("a computed residual", |y, _, residual| vec![y.add(residual.sin())], [1, 2]),
+    // A bias that is computed is in memory when the library reads it.
+    ("a computed bias", |y, bias, _| vec![y.add(&(bias * 0.5)).relu()], [2, 2]),
     ("a bias, then an absolute value", |y, bias, _| vec![y.add(bias).abs()], [1, 2]),
     ("GELU by erf", |y, bias, _| vec![y.add(bias).gelu()], [1, 2]),
     ("something after relu", |y, bias, _| vec![y.relu().add(bias)], [1, 2]),
@@ -387,7 +397,7 @@ fn a_pass_over_the_result_is_weighed() {
     let device = Device::open("cpu").unwrap();
     let none = Rates::default();
     // 4 nanoseconds are gained in 8192 multiplications.
-    let rates = Rates { own: 1024, library: 2048, least: 8192 };
+    let rates = Rates { own: 1024, library: 2048, least: 8192, around: [0, 0] };
     let words = Words { bias: true, ..Words::default() };
     let of = |copied, launch| Library {
         words,
@@ -399,6 +409,7 @@ fn a_pass_over_the_result_is_weighed() {
         shortest: 8,
         copied,
         launch,
+        near: 0,
     };
     let made = |rows: usize, dtype: DType, both: bool| {
         let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, &device).cast(dtype));
@@ -413,7 +424,13 @@ fn a_pass_over_the_result_is_weighed() {
     assert_eq!(halves(15, of(u32::MAX, 0)), 1, "too little work");
     assert_eq!(halves(16, Library { shortest: 17, ..of(u32::MAX, 0) }), 1, "too short");
     assert_eq!(halves(16, Library { half: none, ..of(u32::MAX, 0) }), 1, "no library");
-    assert_eq!(halves(16, Library { words: Words::default(), ..of(u32::MAX, 0) }), 1, "no words");
+    assert_eq!(halves(16, Library { words: Words::default(), ..of(u32::MAX, 0) }), 2, "no words: the product is stored");
+    assert_eq!(halves(16, Library { words: Words::default(), ..of(256, 0) }), 1, "no words, and 4 lost");
+    let near = |near| Library { words: Words::default(), near, ..of(u32::MAX, 0) };
+    assert_eq!((halves(16, near(1023)), halves(16, near(1024))), (2, 1), "no words, and 1024 bytes of sums that stay near or do not");
+    // What the own kernel takes for 256 results: to store them does not count where something is done with them.
+    let busy = |around| Library { half: Rates { around, ..rates }, ..of(256, 0) };
+    assert_eq!((halves(16, busy([1_000_000, 0])), halves(16, busy([0, 1_000_000]))), (1, 2), "what is around the sums is weighed");
     // As wide as its sums, it is no cheaper than they are; if it is wanted itself it is.
     assert_eq!(watch::n_launches(&made(16, DType::F32, false), Some(of(1024, 0))), 1);
     assert_eq!(watch::n_launches(&made(16, DType::F32, true), Some(of(1024, 0))), 2);

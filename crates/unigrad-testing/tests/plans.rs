@@ -1,6 +1,7 @@
 //! What fusion promises, counted: launches of named blocks, and a second step that plans, compiles and allocates nothing.
 
-use unigrad_tensor::{AttentionOptions, CrossEntropyOptions, DType, Device, Reduction, Tensor, eval, grad};
+use unigrad_kernel::Kernel;
+use unigrad_tensor::{AttentionOptions, CrossEntropyOptions, DType, Device, PoolOptions, Reduction, Tensor, eval, grad};
 
 fn device() -> Device {
     unigrad_testing::devices()[0]
@@ -258,5 +259,75 @@ fn what_is_cheap_and_large_is_computed_again() {
         let results = (2 * side * side * 4) as f64;
         let more = (side * side * 4) as f64;
         assert_eq!(written, if is_stored { results + more } else { results }, "{side}: {plan}");
+    }
+}
+
+/// What each element gets of `dy` by the windows whose first maximum it is, of planes `[height, width]`.
+fn pool_gradient(x: &[f32], dy: &[f32], [height, width]: [usize; 2], options: &PoolOptions, output: [usize; 2]) -> Vec<f32> {
+    let mut dx = vec![0.0f32; x.len()];
+    let plane = height * width;
+    for (window, dy) in dy.iter().enumerate() {
+        let (p, row, column) = (window / (output[0] * output[1]), window / output[1] % output[0], window % output[1]);
+        let mut best: Option<usize> = None;
+        for tap in 0..options.kernel[0] * options.kernel[1] {
+            let along =
+                |d: usize, at: usize, tap: usize| (at * options.stride[d] + tap * options.dilation[d]).checked_sub(options.padding[d]);
+            let (h, w) = (along(0, row, tap / options.kernel[1]), along(1, column, tap % options.kernel[1]));
+            let (Some(h), Some(w)) = (h.filter(|h| *h < height), w.filter(|w| *w < width)) else { continue };
+            let at = p * plane + h * width + w;
+            if best.is_none_or(|best| x[at] > x[best]) {
+                best = Some(at);
+            }
+        }
+        dx[best.unwrap()] += dy;
+    }
+    dx
+}
+
+/// As a gather where a device would rather compute than store, else as a scatter: the same either way.
+#[test]
+fn gradients_of_max_pools() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut devices = unigrad_testing::fast_devices();
+    devices.extend(unigrad_testing::devices().into_iter().find(|device| device.recompute() > 3));
+    for device in devices {
+        let most = device.recompute();
+        let mut scatters = Vec::new();
+        // Overlapping and not, with gaps between windows and between taps, with padding, taller than a device gathers.
+        let settings = [
+            ([3, 3], [2, 2], [1, 1], [1, 1]),
+            ([2, 2], [2, 2], [0, 0], [1, 1]),
+            ([3, 2], [1, 1], [1, 0], [1, 1]),
+            ([2, 3], [4, 5], [1, 1], [1, 1]),
+            ([3, 2], [2, 3], [1, 1], [2, 2]),
+            ([1, 2], [1, 1], [0, 1], [1, 1]),
+            ([most + 1, 1], [1, 2], [most / 2, 0], [1, 1]),
+        ];
+        for (kernel, stride, padding, dilation) in settings {
+            for [height, width] in [[kernel[0] * dilation[0] + 4, 9], [kernel[0] * dilation[0], 5]] {
+                let options = PoolOptions {
+                    kernel: kernel.into(),
+                    stride: stride.into(),
+                    padding: padding.into(),
+                    dilation: dilation.into(),
+                    ..PoolOptions::new(1)
+                };
+                // Ties too.
+                let values: Vec<f32> = (0..2 * 3 * height * width).map(|i| ((i * 37 + 11) % 23) as f32 - 9.0).collect();
+                let x = Tensor::from_slice(&values, &[2, 3, height, width][..], &device).requires_grad();
+                let y = x.max_pool2d(&options);
+                let shape = y.shape();
+                let dy: Vec<f32> = (0..shape.iter().product()).map(|i| ((i * 29 + 5) % 17) as f32 - 8.0).collect();
+                let given = Tensor::from_slice(&dy, &shape[..], &device);
+                let dx = unigrad_tensor::grad_with(&y, &given, &[&x]).unwrap().remove(0);
+                let plan = eval::plan_of(&[dx.expr()]).unwrap();
+                scatters.push((kernel, plan.launches.iter().any(|launch| matches!(launch.kernel, Kernel::Scatter(_)))));
+                let want = pool_gradient(&values, &dy, [height, width], &options, [shape[2], shape[3]]);
+                assert_eq!(dx.to_vec::<f32>().unwrap(), want, "{device} {kernel:?} {stride:?} {padding:?} {dilation:?} {height}x{width}");
+            }
+        }
+        for (kernel, scatters) in scatters {
+            assert_eq!(scatters, kernel[0] * kernel[1] > most, "{device} {kernel:?}");
+        }
     }
 }

@@ -7,6 +7,9 @@ use crate::ir::{Id, IrOp};
 use rustc_hash::FxHashSet;
 use unigrad_graph::NodeId;
 
+/// When something was recorded: the graph's node, and the compiler's.
+type Rank = (NodeId, Id);
+
 impl Fusion<'_> {
     /// Launch order, and what is stored in the end.
     pub(super) fn finish(mut self) -> Result<Fused, String> {
@@ -20,43 +23,67 @@ impl Fusion<'_> {
             }
         }
         stored.extend(self.outputs.iter().copied());
-        // Order: a cluster comes when all it reads is there; among those, the one whose last node was recorded first. So the gradients of a layer are
-        // done, and what they read is free, before those of the layer below.
-        let alive: Vec<usize> = (0..self.clusters.len()).filter(|i| self.clusters[*i].is_some()).collect();
-        let mut waits = vec![0; self.clusters.len()];
-        let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.clusters.len()];
-        let mut ready = std::collections::BinaryHeap::new();
-        // A kernel of its own keeps its rank, whatever its epilogue computes.
-        let rank = |fusion: &Self, index: usize| -> Result<(NodeId, Id), String> {
-            let cluster = fusion.alive(index)?;
-            let at = |id: Id| (fusion.ir.node(id).recorded, id);
-            let last = || cluster.roots.iter().map(|(root, _)| at(*root)).max();
-            cluster.heavy.map(at).or_else(last).ok_or_else(|| fusion.of_cluster(cluster, "it has no last node"))
-        };
-        for index in &alive {
-            for producer in self.producers(*index)?.into_iter().filter(|producer| producer != index) {
-                waits[*index] += 1;
-                readers[producer].push(*index);
-            }
-            if waits[*index] == 0 {
-                ready.push(std::cmp::Reverse((rank(&self, *index)?, *index)));
-            }
-        }
-        let mut order = Vec::with_capacity(alive.len());
-        while let Some(std::cmp::Reverse((_, index))) = ready.pop() {
-            order.push(index);
-            for reader in std::mem::take(&mut readers[index]) {
-                waits[reader] -= 1;
-                if waits[reader] == 0 {
-                    ready.push(std::cmp::Reverse((rank(&self, reader)?, reader)));
-                }
-            }
-        }
-        if order.len() < alive.len() {
-            return Err("there is no order in which every kernel finds what it reads".into());
-        }
+        let order = self.in_order()?;
         let taken = order.into_iter().map(|index| self.clusters[index].take().ok_or_else(|| format!("cluster {index} is ready twice")));
         let clusters = taken.collect::<Result<_, String>>()?;
         Ok(Fused { clusters, stored, prologues: std::mem::take(&mut self.prologues) })
+    }
+
+    /// The clusters, as they run. A cluster comes when all it reads is there; among those, the one whose last node was recorded first. So the gradients
+    /// of a layer are done, and what they read is free, before those of the layer below. What makes single numbers comes as early as who needs it: an
+    /// optimizer's step asks last whether its indices are right, and no weight's update, nor what that reads in memory, waits for the answer.
+    fn in_order(&self) -> Result<Vec<usize>, String> {
+        let alive: Vec<usize> = (0..self.clusters.len()).filter(|i| self.clusters[*i].is_some()).collect();
+        let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.clusters.len()];
+        let mut producers: Vec<Vec<usize>> = vec![Vec::new(); self.clusters.len()];
+        let mut ranks: Vec<Rank> = vec![Rank::default(); self.clusters.len()];
+        for index in &alive {
+            ranks[*index] = self.rank(*index)?;
+            producers[*index] = self.producers(*index)?.into_iter().filter(|producer| producer != index).collect();
+            producers[*index].iter().for_each(|producer| readers[*producer].push(*index));
+        }
+        let makes_numbers = |index: usize| {
+            let cluster = self.cluster(index)?;
+            Some(cluster.heavy.is_none() && cluster.roots.iter().all(|(root, _)| self.ir.numel(*root) <= 1))
+        };
+        // From what nobody reads downwards.
+        let mut waits: Vec<usize> = readers.iter().map(Vec::len).collect();
+        let mut free: Vec<usize> = alive.iter().copied().filter(|index| waits[*index] == 0).collect();
+        while let Some(index) = free.pop() {
+            for producer in &producers[index] {
+                if makes_numbers(*producer) == Some(true) {
+                    ranks[*producer] = ranks[*producer].min(ranks[index]);
+                }
+                waits[*producer] -= 1;
+                if waits[*producer] == 0 {
+                    free.push(*producer);
+                }
+            }
+        }
+        let mut waits: Vec<usize> = producers.iter().map(Vec::len).collect();
+        let at = |index: usize| std::cmp::Reverse((ranks[index], index));
+        let mut ready: std::collections::BinaryHeap<_> = alive.iter().copied().filter(|index| waits[*index] == 0).map(at).collect();
+        let mut order = Vec::with_capacity(alive.len());
+        while let Some(std::cmp::Reverse((_, index))) = ready.pop() {
+            order.push(index);
+            for reader in &readers[index] {
+                waits[*reader] -= 1;
+                if waits[*reader] == 0 {
+                    ready.push(at(*reader));
+                }
+            }
+        }
+        match order.len() == alive.len() {
+            true => Ok(order),
+            false => Err("there is no order in which every kernel finds what it reads".into()),
+        }
+    }
+
+    /// When a cluster's last node was recorded. A kernel of its own keeps its rank, whatever its epilogue computes.
+    fn rank(&self, index: usize) -> Result<Rank, String> {
+        let cluster = self.alive(index)?;
+        let at = |id: Id| (self.ir.node(id).recorded, id);
+        let last = || cluster.roots.iter().map(|(root, _)| at(*root)).max();
+        cluster.heavy.map(at).or_else(last).ok_or_else(|| self.of_cluster(cluster, "it has no last node"))
     }
 }

@@ -308,6 +308,7 @@ def value_and_grad(function: Callable[..., Tensor], argnums: int | Sequence[int]
 from . import autograd, func  # noqa: E402
 from .autograd import checkpoint, custom_function  # noqa: E402
 from .func import vmap  # noqa: E402
+from ._replay import replay  # noqa: E402
 
 
 def is_tensor(value: object) -> bool:
