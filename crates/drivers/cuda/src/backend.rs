@@ -358,7 +358,10 @@ impl CudaBackend {
         let (answer, kernel) = match work {
             Work::Product(product, at) => (self.blas().map(|blas| blas.multiply(taken.id, product, at, workspace, stream)), "contract"),
             Work::Convolution(c, at) => (self.dnn().map(|dnn| dnn.convolve(taken.id, c, at, workspace, stream)), "convolution"),
-            Work::Norm(..) | Work::Kernel(..) => (None, "kernel"),
+            Work::Kernel(of, args, numbers) => {
+                (self.dnn().map(|dnn| dnn.attend(taken.id, of, (args, numbers), workspace, stream)), of.kind())
+            }
+            Work::Norm(..) => (None, "norm"),
         };
         match answer {
             Some(Answer::Queued) => Ok(true),
@@ -392,6 +395,18 @@ impl CudaBackend {
             let nanoseconds = dnn::convolution::nanoseconds(c, self.target.compute_units);
             Some(Taken { what: As::Convolution(at), workspace, nanoseconds, id })
         })
+    }
+
+    /// Attention or its gradients, if cuDNN takes them on.
+    fn take_attention(&self, offer: &Offer<'_>) -> Option<Taken> {
+        let (a, is_grad) = dnn::attention_of(offer.kernel)?;
+        if !dnn::attention::can(a) || !(offer.always || dnn::attention::wins(a)) {
+            return None;
+        }
+        self.enter().ok()?;
+        let (id, workspace) = self.dnn()?.prepare_kernel(offer.kernel)?;
+        let nanoseconds = dnn::attention::nanoseconds(a, is_grad, self.target.compute_units);
+        Some(Taken { what: As::Kernel, workspace, nanoseconds, id })
     }
 
     /// Gives a kernel and its parameters as a graph's node has them.
@@ -733,7 +748,7 @@ impl Backend for CudaBackend {
     }
 
     fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
-        self.take_product(offer).or_else(|| self.take_convolution(offer))
+        self.take_product(offer).or_else(|| self.take_convolution(offer)).or_else(|| self.take_attention(offer))
     }
 
     fn perform(&self, taken: &Taken, work: &Work<'_>, workspace: Range) -> Result<bool, Error> {

@@ -18,6 +18,7 @@ pub(crate) type Pointer = *mut c_void;
 
 functions! {
     pub(super) struct;
+    cudnnGetVersion: fn() -> usize;
     cudnnGetCudartVersion: fn() -> usize;
     cudnnGetErrorString: fn(i32) -> *const c_char;
     cudnnCreate: fn(*mut Pointer) -> i32;
@@ -45,6 +46,11 @@ pub(super) mod kind {
     pub(crate) const GRAPH: i32 = 15;
     pub(crate) const VARIANT_PACK: i32 = 16;
     pub(crate) const TENSOR: i32 = 17;
+    pub(crate) const MATMUL: i32 = 18;
+    pub(crate) const MATMUL_OPERATION: i32 = 19;
+    pub(crate) const REDUCTION: i32 = 21;
+    pub(crate) const REDUCTION_OPERATION: i32 = 22;
+    pub(crate) const RESHAPE: i32 = 31;
 }
 
 /// Names of attributes (`cudnnBackendAttributeName_t`).
@@ -52,6 +58,7 @@ pub(super) mod attribute {
     pub(crate) const POINTWISE_MODE: i32 = 0;
     pub(crate) const POINTWISE_COMPUTE: i32 = 1;
     pub(crate) const POINTWISE_NAN: i32 = 2;
+    pub(crate) const POINTWISE_AXIS: i32 = 9;
     pub(crate) const CONVOLUTION_COMPUTE: i32 = 100;
     pub(crate) const CONVOLUTION_MODE: i32 = 101;
     pub(crate) const CONVOLUTION_DILATIONS: i32 = 102;
@@ -80,6 +87,8 @@ pub(super) mod attribute {
     pub(crate) const POINTWISE_X: i32 = 751;
     pub(crate) const POINTWISE_B: i32 = 752;
     pub(crate) const POINTWISE_Y: i32 = 753;
+    /// What chooses between the two operands.
+    pub(crate) const POINTWISE_T: i32 = 758;
     pub(crate) const GRAPH_HANDLE: i32 = 800;
     pub(crate) const GRAPH_OPERATIONS: i32 = 801;
     pub(crate) const TENSOR_ALIGNMENT: i32 = 900;
@@ -93,6 +102,18 @@ pub(super) mod attribute {
     pub(crate) const PACK_POINTERS: i32 = 1001;
     pub(crate) const PACK_WORKSPACE: i32 = 1003;
     pub(crate) const ENGINE_NOTES: i32 = 1303;
+    pub(crate) const MATMUL_COMPUTE: i32 = 1500;
+    pub(crate) const MATMUL_A: i32 = 1520;
+    pub(crate) const MATMUL_B: i32 = 1521;
+    pub(crate) const MATMUL_C: i32 = 1522;
+    pub(crate) const MATMUL_SETTINGS: i32 = 1523;
+    pub(crate) const REDUCTION_MODE: i32 = 1600;
+    pub(crate) const REDUCTION_COMPUTE: i32 = 1601;
+    pub(crate) const REDUCTION_X: i32 = 1610;
+    pub(crate) const REDUCTION_Y: i32 = 1611;
+    pub(crate) const REDUCTION_SETTINGS: i32 = 1612;
+    pub(crate) const RESHAPE_X: i32 = 2200;
+    pub(crate) const RESHAPE_Y: i32 = 2201;
 }
 
 /// A value of an enumeration, with the number of its type (`cudnnBackendAttributeType_t`).
@@ -104,7 +125,9 @@ pub(super) struct Choice<const TYPE: i32>(pub(super) i32);
 pub(super) type DataType = Choice<1>;
 pub(super) const FLOAT: DataType = Choice(0);
 pub(super) const HALF: DataType = Choice(2);
+pub(super) const INT32: DataType = Choice(4);
 pub(super) const BFLOAT16: DataType = Choice(9);
+pub(super) const BOOLEAN: DataType = Choice(11);
 
 /// `cudnnConvolutionMode_t`: taps are not reversed.
 pub(super) const CROSS_CORRELATION: Choice<7> = Choice(1);
@@ -131,9 +154,23 @@ pub(super) const MOST_NOTES: usize = 32;
 pub(super) type Pointwise = Choice<14>;
 pub(super) const ADD: Pointwise = Choice(0);
 pub(super) const MUL: Pointwise = Choice(1);
+pub(super) const DIV: Pointwise = Choice(6);
+pub(super) const SUB: Pointwise = Choice(9);
+pub(super) const EXP: Pointwise = Choice(13);
+pub(super) const LOG: Pointwise = Choice(15);
 pub(super) const IDENTITY: Pointwise = Choice(21);
 pub(super) const RELU: Pointwise = Choice(100);
 pub(super) const GELU_TANH: Pointwise = Choice(107);
+pub(super) const AT_LEAST: Pointwise = Choice(305);
+/// The index along an axis.
+pub(super) const INDEX: Pointwise = Choice(501);
+/// The first operand where a third one is true, else the second.
+pub(super) const SELECT: Pointwise = Choice(601);
+
+/// `cudnnReduceTensorOp_t`.
+pub(super) type Reduction = Choice<18>;
+pub(super) const SUM: Reduction = Choice(0);
+pub(super) const MAX: Reduction = Choice(3);
 
 /// The type of an attribute's elements. A descriptor is none: it is set by [`Descriptor::point`].
 ///

@@ -4,15 +4,13 @@
 //! Always: what is done with the sums is done in f32, in the order factor, residual, bias, activation; sums that are wanted in f32 of halves are such a
 //! graph too. Refused are the activation's argument as a second result, a residual that is the result, f64, and what [`super::shape`] refuses.
 
-use super::api::{
-    ADD, BFLOAT16, CROSS_CORRELATION, DataType, Descriptor, FLOAT, GELU_TANH, HALF, IDENTITY, MUL, PROPAGATE_NAN, Pointer, Pointwise, RELU,
-    Status, attribute, kind,
-};
+use super::api::{ADD, CROSS_CORRELATION, Descriptor, FLOAT, GELU_TANH, IDENTITY, MUL, Pointer, Pointwise, RELU, Status, attribute, kind};
+use super::graph::{Each, Graph, Numbers, Shape, alignment, kind_of};
 use super::plan::{Context, Plan};
-use super::shape::{Role, Shape, axes, is_channels_last, shape};
+use super::shape::{Role, axes, is_channels_last, shape};
 use crate::loaded::Answer;
 use smallvec::SmallVec;
-use unigrad_gpu::{Activation, ByDtype, Convolution, ConvolutionOperands, Grid, Pass, Range, Rates};
+use unigrad_gpu::{Activation, ByDtype, Convolution, ConvolutionOperands, Grid, Pass, Range, Rates, SpatialAxis};
 use unigrad_scalar::DType;
 
 // Numbers by which the library is told of tensors.
@@ -22,11 +20,6 @@ const Y: i64 = 3;
 const SCALE: i64 = 4;
 const RESIDUAL: i64 = 5;
 const BIAS: i64 = 6;
-/// From here on: what is between operations.
-const BETWEEN: i64 = 7;
-
-/// What every range begins at a multiple of ([`Range::offset`]), as far as an engine may use it.
-const ALIGNMENT: u64 = 16;
 
 /// A convolution with all that is decided about it.
 pub(crate) struct Call {
@@ -86,85 +79,31 @@ pub(crate) fn nanoseconds(c: &Convolution, units: u32) -> f64 {
     3000.0 + (c.work() / (f64::from(rates_of(c).library) * units)).max(bytes as f64 / COPIED) + c.made as f64 / COPIED
 }
 
-/// A graph while it is written down.
-struct Writer<'a> {
-    context: &'a Context,
-    operations: Vec<Descriptor>,
-    /// What comes between, of the result's sizes.
-    shape: Shape,
-    n_between: i64,
+fn stored(graph: &Graph<'_>, id: i64, shape: &Shape, grid: &Grid) -> Result<Descriptor, Status> {
+    graph.stored(id, shape, kind_of(grid.dtype)?, alignment(grid.offset, grid.dtype))
 }
 
-/// What a tensor is to the library.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Is {
-    /// In memory.
-    Stored,
-    /// Between operations.
-    Virtual,
-    /// A number on the host.
-    Number,
-}
-
-impl Writer<'_> {
-    fn tensor(&self, id: i64, shape: &Shape, dtype: DataType, alignment: u64, is: Is) -> Result<Descriptor, Status> {
-        let tensor = self.context.descriptor(kind::TENSOR)?.with(attribute::TENSOR_DTYPE, &[dtype])?;
-        let tensor = tensor.with(attribute::TENSOR_SIZES, &shape.sizes)?.with(attribute::TENSOR_STRIDES, &shape.strides)?;
-        let tensor = tensor.with(attribute::TENSOR_ID, &[id])?.with(attribute::TENSOR_ALIGNMENT, &[alignment as i64])?;
-        let tensor = tensor.with(attribute::TENSOR_VIRTUAL, &[is == Is::Virtual])?;
-        tensor.with(attribute::TENSOR_BY_VALUE, &[is == Is::Number])?.finish()
-    }
-
-    fn stored(&self, id: i64, shape: &Shape, grid: &Grid) -> Result<Descriptor, Status> {
-        self.tensor(id, shape, kind_of(grid.dtype).ok_or(Status::UNEXPECTED)?, alignment(grid.offset, grid.dtype), Is::Stored)
-    }
-
-    fn between(&mut self) -> Result<Descriptor, Status> {
-        self.n_between += 1;
-        self.tensor(BETWEEN + self.n_between - 1, &self.shape, FLOAT, ALIGNMENT, Is::Virtual)
-    }
-
-    /// Adds an operation on each element.
-    fn pointwise(&mut self, mode: Pointwise, x: &Descriptor, b: Option<&Descriptor>, y: &Descriptor) -> Result<(), Status> {
-        let settings = self.context.descriptor(kind::POINTWISE)?.with(attribute::POINTWISE_MODE, &[mode])?;
-        let mut settings = settings.with(attribute::POINTWISE_COMPUTE, &[FLOAT])?;
-        if mode == RELU {
-            settings = settings.with(attribute::POINTWISE_NAN, &[PROPAGATE_NAN])?;
-        }
-        let settings = settings.finish()?;
-        let operation = self.context.descriptor(kind::POINTWISE_OPERATION)?.point(attribute::POINTWISE_SETTINGS, &[&settings])?;
-        let mut operation = operation.point(attribute::POINTWISE_X, &[x])?.point(attribute::POINTWISE_Y, &[y])?;
-        if let Some(b) = b {
-            operation = operation.point(attribute::POINTWISE_B, &[b])?;
-        }
-        self.operations.push(operation.finish()?);
-        Ok(())
-    }
-
-    /// Adds the convolution itself.
-    fn convolve(&mut self, c: &Convolution, [x, w, y]: [&Descriptor; 3]) -> Result<(), Status> {
-        let axes = axes(c);
-        let numbers = |number: fn(&unigrad_gpu::SpatialAxis) -> u32| -> SmallVec<[i64; 3]> {
-            axes.iter().map(|axis| i64::from(number(axis))).collect()
-        };
-        let settings = self.context.descriptor(kind::CONVOLUTION)?.with(attribute::CONVOLUTION_COMPUTE, &[FLOAT])?;
-        let settings = settings.with(attribute::CONVOLUTION_MODE, &[CROSS_CORRELATION])?;
-        let settings = settings.with(attribute::CONVOLUTION_AXES, &[axes.len() as i64])?;
-        let settings = settings.with(attribute::CONVOLUTION_DILATIONS, &numbers(|axis| axis.dilation))?;
-        let settings = settings.with(attribute::CONVOLUTION_STRIDES, &numbers(|axis| axis.stride))?;
-        let settings = settings.with(attribute::CONVOLUTION_PADDING_BEFORE, &numbers(|axis| axis.padding[0]))?;
-        let settings = settings.with(attribute::CONVOLUTION_PADDING_AFTER, &numbers(|axis| axis.padding[1]))?.finish()?;
-        let (of, first) = match c.pass {
-            Pass::Forward => (kind::CONVOLUTION_FORWARD, attribute::FORWARD),
-            Pass::Input => (kind::CONVOLUTION_INPUT, attribute::INPUT),
-            Pass::Weight => (kind::CONVOLUTION_WEIGHT, attribute::WEIGHT),
-        };
-        let operation = self.context.descriptor(of)?.with(first + attribute::ALPHA, &[1f32])?.with(first + attribute::BETA, &[0f32])?;
-        let operation = operation.point(first + attribute::SETTINGS, &[&settings])?;
-        let operation = operation.point(first + attribute::X, &[x])?.point(first + attribute::W, &[w])?;
-        self.operations.push(operation.point(first + attribute::Y, &[y])?.finish()?);
-        Ok(())
-    }
+/// Adds the convolution itself.
+fn convolve(graph: &mut Graph<'_>, c: &Convolution, [x, w, y]: [&Descriptor; 3]) -> Result<(), Status> {
+    let axes = axes(c);
+    let numbers = |number: fn(&SpatialAxis) -> u32| -> SmallVec<[i64; 3]> { axes.iter().map(|axis| i64::from(number(axis))).collect() };
+    let settings = graph.context.descriptor(kind::CONVOLUTION)?.with(attribute::CONVOLUTION_COMPUTE, &[FLOAT])?;
+    let settings = settings.with(attribute::CONVOLUTION_MODE, &[CROSS_CORRELATION])?;
+    let settings = settings.with(attribute::CONVOLUTION_AXES, &[axes.len() as i64])?;
+    let settings = settings.with(attribute::CONVOLUTION_DILATIONS, &numbers(|axis| axis.dilation))?;
+    let settings = settings.with(attribute::CONVOLUTION_STRIDES, &numbers(|axis| axis.stride))?;
+    let settings = settings.with(attribute::CONVOLUTION_PADDING_BEFORE, &numbers(|axis| axis.padding[0]))?;
+    let settings = settings.with(attribute::CONVOLUTION_PADDING_AFTER, &numbers(|axis| axis.padding[1]))?.finish()?;
+    let (of, first) = match c.pass {
+        Pass::Forward => (kind::CONVOLUTION_FORWARD, attribute::FORWARD),
+        Pass::Input => (kind::CONVOLUTION_INPUT, attribute::INPUT),
+        Pass::Weight => (kind::CONVOLUTION_WEIGHT, attribute::WEIGHT),
+    };
+    let operation = graph.context.descriptor(of)?.with(first + attribute::ALPHA, &[1f32])?.with(first + attribute::BETA, &[0f32])?;
+    let operation = operation.point(first + attribute::SETTINGS, &[&settings])?;
+    let operation = operation.point(first + attribute::X, &[x])?.point(first + attribute::W, &[w])?;
+    graph.operations.push(operation.point(first + attribute::Y, &[y])?.finish()?);
+    Ok(())
 }
 
 /// What is done with the sums, one after the other, with the tensor that takes part.
@@ -220,48 +159,40 @@ impl Call {
         (result, id): (Shape, i64),
         residual: Option<(Shape, Grid)>,
     ) -> Result<Plan, Status> {
-        let mut writer = Writer { context, operations: Vec::new(), shape: result, n_between: 0 };
-        let stored = [writer.stored(X, &x, &c.x)?, writer.stored(W, &w, &c.w)?, writer.stored(Y, &y, &c.y)?];
-        let words = words(c);
-        let rank = writer.shape.sizes.len();
-        let ones: SmallVec<[i64; 5]> = std::iter::repeat_n(1, rank).collect();
-        let mut sum = if words.is_empty() { None } else { Some(writer.between()?) };
+        let mut graph = Graph::new(context);
+        let stored_at = [stored(&graph, X, &x, &c.x)?, stored(&graph, W, &w, &c.w)?, stored(&graph, Y, &y, &c.y)?];
+        let (words, dtype) = (words(c), kind_of(c.result().dtype)?);
+        let mut sum = if words.is_empty() { None } else { Some(graph.between(&result, FLOAT)?) };
         let of = |at: i64| (at - X) as usize;
         let at = |which: i64| match &sum {
             Some(sum) if which == id => sum,
-            _ => &stored[of(which)],
+            _ => &stored_at[of(which)],
         };
-        writer.convolve(c, [at(X), at(W), at(Y)])?;
+        convolve(&mut graph, c, [at(X), at(W), at(Y)])?;
         for (n, (mode, beside)) in words.iter().enumerate() {
             let Some(from) = sum.take() else { return Err(Status::UNEXPECTED) };
-            let dtype = kind_of(c.result().dtype).ok_or(Status::UNEXPECTED)?;
-            let beside = match (beside, &residual) {
-                (Some(SCALE), _) => {
-                    let one = Shape { sizes: ones.clone(), strides: ones.clone() };
-                    Some(writer.tensor(SCALE, &one, FLOAT, ALIGNMENT, Is::Number)?)
-                }
-                (Some(RESIDUAL), Some((shape, grid))) => Some(writer.stored(RESIDUAL, shape, grid)?),
+            let beside = match (*beside, &residual) {
+                (Some(SCALE), _) => Some(graph.number(SCALE, result.sizes.len(), FLOAT)?),
+                (Some(RESIDUAL), Some((shape, grid))) => Some(stored(&graph, RESIDUAL, shape, grid)?),
                 (Some(BIAS), _) => {
                     let channels = i64::try_from(c.channels()).map_err(|_| Status::UNEXPECTED)?;
-                    let (mut sizes, mut strides) = (ones.clone(), ones.clone());
-                    sizes[1] = channels;
-                    strides.iter_mut().for_each(|stride| *stride = channels);
-                    strides[1] = 1;
+                    let mut sizes = Numbers::from_elem(1, result.sizes.len());
+                    let mut strides = Numbers::from_elem(channels, result.sizes.len());
+                    (sizes[1], strides[1]) = (channels, 1);
                     let aligned = alignment(c.inside.bias.unwrap_or(1), c.result().dtype);
-                    Some(writer.tensor(BIAS, &Shape { sizes, strides }, dtype, aligned, Is::Stored)?)
+                    Some(graph.stored(BIAS, &Shape { sizes, strides }, dtype, aligned)?)
                 }
                 (Some(_), _) => return Err(Status::UNEXPECTED),
                 (None, _) => None,
             };
+            let each = Each { b: beside.as_ref(), ..Each::of(*mode, &from) };
             if n + 1 == words.len() {
-                writer.pointwise(*mode, &from, beside.as_ref(), &stored[of(id)])?;
+                graph.each(each, &stored_at[of(id)])?;
             } else {
-                let to = writer.between()?;
-                writer.pointwise(*mode, &from, beside.as_ref(), &to)?;
-                sum = Some(to);
+                sum = Some(graph.then(each, &result, FLOAT)?);
             }
         }
-        context.plan(&writer.operations, operands(c).size() < 4 || c.tf32)
+        context.plan(&graph.operations, operands(c).size() < 4 || c.tf32)
     }
 
     /// Bytes.
@@ -308,26 +239,10 @@ fn address(range: Range, elements: u64, dtype: DType) -> Pointer {
         .wrapping_byte_add(elements as usize * dtype.size())
 }
 
-/// What the address of an element is a multiple of, at most [`ALIGNMENT`].
-fn alignment(offset: u64, dtype: DType) -> u64 {
-    let bytes = offset.wrapping_mul(dtype.size() as u64) | ALIGNMENT;
-    1 << bytes.trailing_zeros()
-}
-
-/// The library's name of a dtype.
-fn kind_of(dtype: DType) -> Option<DataType> {
-    match dtype {
-        DType::F32 => Some(FLOAT),
-        DType::F16 => Some(HALF),
-        DType::BF16 => Some(BFLOAT16),
-        _ => None, // DEFAULT: convolutions are asked for of no other dtype
-    }
-}
-
 #[cfg(test)]
 pub(super) mod testing {
     use super::*;
-    use unigrad_gpu::{Beside, MOST_AXES, SpatialAxis};
+    use unigrad_gpu::{Beside, MOST_AXES};
 
     /// Two items of four channels to six, three taps along each axis, with a zero on either side; where its tensors lie is not said yet.
     pub(crate) fn plain(rank: usize, dtype: DType) -> Convolution {
@@ -434,15 +349,6 @@ mod tests {
                 Pass::Weight => wide.w.dtype = DType::F32,
             }
             assert_eq!((words(&wide)[..].to_vec(), operands(&wide)), (vec![(IDENTITY, None)], DType::BF16), "{pass:?}");
-        }
-    }
-
-    #[test]
-    fn addresses_are_as_aligned_as_their_offsets() {
-        for (offset, dtype, wanted) in
-            [(0, DType::F32, 16), (1, DType::F32, 4), (4, DType::F32, 16), (8, DType::BF16, 16), (3, DType::F16, 2)]
-        {
-            assert_eq!(alignment(offset, dtype), wanted, "{offset} {dtype}");
         }
     }
 

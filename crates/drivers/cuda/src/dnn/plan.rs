@@ -20,6 +20,8 @@ const MOST_TRIED: usize = 24;
 /// The library in one context.
 pub(super) struct Context {
     pub(super) functions: &'static Functions,
+    /// 91900 is 9.19.
+    pub(super) version: usize,
     /// It lives as long as the process, as the context does. A handle has one stream, so one call after the other sets its stream and queues.
     handle: Mutex<Handle>,
 }
@@ -36,7 +38,9 @@ impl Context {
         let mut handle = std::ptr::null_mut();
         // SAFETY: pointer to a local.
         let made = unsafe { (functions.cudnnCreate)(&mut handle) } == 0 && !handle.is_null();
-        made.then(|| Context { functions, handle: Mutex::new(Handle(handle)) })
+        // SAFETY: takes nothing, gives a number.
+        let version = unsafe { (functions.cudnnGetVersion)() };
+        made.then(|| Context { functions, version, handle: Mutex::new(Handle(handle)) })
     }
 
     fn handle(&self) -> std::sync::MutexGuard<'_, Handle> {

@@ -5,15 +5,9 @@
 //! by strides. One spatial axis is two, the first of one element.
 
 use super::convolution::operands;
+use super::graph::{Numbers, Shape};
 use smallvec::SmallVec;
 use unigrad_gpu::{Convolution, Grid, MOST_AXES, SpatialAxis};
-
-/// Sizes and strides, outermost first as the library names axes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Shape {
-    pub(super) sizes: SmallVec<[i64; MOST_AXES + 2]>,
-    pub(super) strides: SmallVec<[i64; MOST_AXES + 2]>,
-}
 
 /// Which of the tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +36,7 @@ pub(super) fn is_channels_last(c: &Convolution) -> bool {
 }
 
 /// Sizes, and strides as they are given: 0 where an axis has one element.
-type Given = (SmallVec<[i64; MOST_AXES + 2]>, SmallVec<[i64; MOST_AXES + 2]>);
+type Given = (Numbers, Numbers);
 
 fn given(c: &Convolution, role: Role, grid: &Grid) -> Option<Given> {
     let stride = |stride: u64| i64::try_from(stride).ok();
@@ -93,17 +87,8 @@ pub(super) fn shape(c: &Convolution, role: Role, grid: &Grid, last: bool) -> Opt
         }
         dense = dense.max(sizes[at].checked_mul(strides[at])?);
     }
-    let mut moving: SmallVec<[(i64, i64); MOST_AXES + 2]> =
-        strides.iter().copied().zip(sizes.iter().copied()).filter(|(_, size)| *size > 1).collect();
-    moving.sort_unstable();
-    let mut end = 1i64;
-    for (stride, size) in moving {
-        if stride < end {
-            return None;
-        }
-        end = (size - 1).checked_mul(stride)?.checked_add(end)?;
-    }
-    Some(Shape { sizes, strides })
+    let shape = Shape { sizes, strides };
+    shape.is_apart().then_some(shape)
 }
 
 #[cfg(test)]
