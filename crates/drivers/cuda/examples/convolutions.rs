@@ -1,13 +1,14 @@
-//! Convolutions of ResNet-50 by cuDNN as the driver's backend takes them on, timed without a graph around them: channels first and last.
+//! Convolutions of ResNet-50, and attention of GPT-2, by cuDNN as the driver's backend takes them on, timed without a graph around them.
 //!
 //! `cargo run --release -p unigrad-cuda --example convolutions -- [BATCH]`. A line has the microseconds of a convolution and of its two gradients, and
-//! TFLOP/s, for halves and TF32. What it tells is what `dnn/convolution.rs` states as rates.
+//! TFLOP/s, for halves and TF32, with channels first and last; the last ones have those of causal attention and of its gradients. What it tells is what
+//! `dnn/convolution.rs` and `dnn/attention.rs` state.
 
 use unigrad_cuda::CudaBackend;
 use unigrad_device::{Error, Timeline};
 use unigrad_gpu::{Backend, Beside, Convolution, ConvolutionOperands, Grid, MOST_AXES, Offer, Pass, Range, SpatialAxis, Work};
-use unigrad_kernel::{Kernel, testing::regions};
-use unigrad_scalar::DType;
+use unigrad_kernel::{Attention, AttentionGrad, Kernel, Layout4, testing::regions};
+use unigrad_scalar::{AttentionSpec, DType};
 
 /// Channels in and out, positions along an axis, taps, stride.
 const LAYERS: [[u32; 5]; 14] = [
@@ -44,19 +45,16 @@ fn layer([inputs, outputs, size, taps, stride]: [u32; 5], batch: u32, pass: Pass
 }
 
 /// Nanoseconds of a call; `None` if cuDNN does not take it on.
-fn time(backend: &CudaBackend, c: &Convolution, [x, w, y]: [Range; 3]) -> Result<Option<f64>, Error> {
-    let kernel = Kernel::Region(regions::region(0).0);
-    let offer = Offer { kernel: &kernel, products: &[], convolutions: std::slice::from_ref(c), norm: None, always: true };
-    let Some(taken) = backend.take(&offer) else { return Ok(None) };
+fn time(backend: &CudaBackend, offer: &Offer<'_>, work: &Work<'_>) -> Result<Option<f64>, Error> {
+    let Some(taken) = backend.take(offer) else { return Ok(None) };
     let handle = backend.allocate(taken.workspace.max(1))?;
     let workspace = Range { handle, offset: 0, len: taken.workspace };
-    let at = ConvolutionOperands { x, w, y, residual: None, bias: None, before: None, scale: 1.0 };
     let mut best = f64::INFINITY;
     let mut done = true;
     for _ in 0..4 {
         let begin = backend.mark()?;
         for _ in 0..CALLS {
-            done &= backend.perform(&taken, &Work::Convolution(c, &at), workspace)?;
+            done &= backend.perform(&taken, work, workspace)?;
         }
         let end = backend.mark()?;
         backend.synchronize()?;
@@ -66,6 +64,46 @@ fn time(backend: &CudaBackend, c: &Convolution, [x, w, y]: [Range; 3]) -> Result
     }
     backend.free(handle);
     Ok(done.then_some(best))
+}
+
+fn range(backend: &CudaBackend, len: usize) -> Result<Range, Error> {
+    let range = Range { handle: backend.allocate(len)?, offset: 0, len };
+    backend.upload(&vec![0x3c; len], range)?;
+    Ok(range)
+}
+
+fn shown(ns: Option<f64>, work: f64) -> String {
+    ns.map_or(" (not taken)".to_owned(), |ns| format!(" {:7.1} us {:4.0}", ns / 1e3, 2.0 * work / ns / 1e3))
+}
+
+/// Causal attention of so many items, 12 heads, positions and features.
+fn attention([batch, len, features]: [usize; 3]) -> AttentionGrad {
+    let (heads, n) = (12, batch * 12 * len * features);
+    let strides = [heads * len * features, len * features, features, 1].map(|stride| stride as i64);
+    let at = Layout4 { offset: 0, strides };
+    let spec = AttentionSpec { scale_bits: 0.125f64.to_bits(), causal: true, ..AttentionSpec::default() };
+    let forward = Attention {
+        dtype: DType::BF16,
+        batch,
+        heads,
+        kv_heads: heads,
+        q_len: len,
+        k_len: len,
+        qk_dim: features,
+        v_dim: features,
+        spec,
+        pages: None,
+        q: at,
+        k: at,
+        v: at,
+        out: at,
+        bias: None,
+        q_buffer: n,
+        k_buffer: n,
+        v_buffer: n,
+        out_buffer: n,
+    };
+    AttentionGrad { forward, dout: at, dout_buffer: n, dq: at, dk: at, dv: at, grad_buffers: [n; 3] }
 }
 
 fn main() -> Result<(), Error> {
@@ -80,20 +118,35 @@ fn main() -> Result<(), Error> {
                 for pass in [Pass::Forward, Pass::Input, Pass::Weight] {
                     let c = layer(of, batch, pass, dtype, last);
                     let lens = [c.x_bytes(&c.x), c.w_bytes(&c.w), c.y_bytes(&c.y)].map(|bytes| bytes as usize);
-                    let mut ranges = [Range { handle: 0, offset: 0, len: 0 }; 3];
-                    for (range, len) in ranges.iter_mut().zip(lens) {
-                        *range = Range { handle: backend.allocate(len)?, offset: 0, len };
-                        backend.upload(&vec![0x3c; len], *range)?;
-                    }
-                    line += &match time(&backend, &c, ranges)? {
-                        Some(ns) => format!(" {:7.1} us {:4.0}", ns / 1e3, 2.0 * c.work() / ns / 1e3),
-                        None => " (not taken)".to_owned(),
-                    };
+                    let ranges = [range(&backend, lens[0])?, range(&backend, lens[1])?, range(&backend, lens[2])?];
+                    let [x, w, y] = ranges;
+                    let at = ConvolutionOperands { x, w, y, residual: None, bias: None, before: None, scale: 1.0 };
+                    let kernel = Kernel::Region(regions::region(0).0);
+                    let offer = Offer { kernel: &kernel, products: &[], convolutions: std::slice::from_ref(&c), norm: None, always: true };
+                    line += &shown(time(&backend, &offer, &Work::Convolution(&c, &at))?, c.work());
                     ranges.iter().for_each(|range| backend.free(range.handle));
                 }
             }
             println!("{line}");
         }
+    }
+    for sizes in [[8, 1024, 64], [32, 1024, 64], [4, 2048, 128]] {
+        let grad = attention(sizes);
+        let a = &grad.forward;
+        let half = range(&backend, a.q_buffer * 2)?;
+        let logs = range(&backend, a.batch * a.heads * a.q_len * 4)?;
+        let work = (a.batch * a.heads * a.q_len * a.k_len / 2 * (a.qk_dim + a.v_dim)) as f64;
+        let mut line = format!("attention {sizes:?}");
+        let [o, dq, dk, dv] =
+            [range(&backend, half.len)?, range(&backend, half.len)?, range(&backend, half.len)?, range(&backend, half.len)?];
+        let (forward, backward) = (Kernel::Attention(a.clone()), Kernel::AttentionGrad(grad.clone()));
+        for (kernel, args, work) in
+            [(&forward, vec![half, half, half, o, logs], work), (&backward, vec![half, half, half, o, logs, half, dq, dk, dv], 2.5 * work)]
+        {
+            let offer = Offer { kernel, products: &[], convolutions: &[], norm: None, always: true };
+            line += &shown(time(&backend, &offer, &Work::Kernel(kernel, &args, &[a.k_len as u64, 0]))?, work);
+        }
+        println!("{line}");
     }
     Ok(())
 }

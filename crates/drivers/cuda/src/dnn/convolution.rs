@@ -34,30 +34,30 @@ pub(super) fn operands(c: &Convolution) -> DType {
     }
 }
 
-/// Whether cuDNN has words for it.
+/// Whether cuDNN has words for it. Of `f32` only as TF32: an engine of version 9.19 for gradients of weights, which says nothing of tensor cores, gave
+/// other numbers than additions in `f32` do, by 2^-12 where these are exact.
 pub(crate) fn can(c: &Convolution) -> bool {
-    let known = matches!(operands(c), DType::F32 | DType::F16 | DType::BF16) && c.compute == DType::F32;
-    known && c.inside.before.is_none()
+    let known = match operands(c) {
+        DType::F16 | DType::BF16 => true,
+        DType::F32 => c.tf32,
+        _ => false, // DEFAULT: it is asked for no other dtype
+    };
+    known && c.compute == DType::F32 && c.inside.before.is_none()
 }
 
-/// Multiplications in a nanosecond on 132 compute units, by the driver's own kernel and by cuDNN: of halves, of `f32`, of `f32` as TF32.
+/// Multiplications in a nanosecond on 132 compute units, by the driver's own kernel and by cuDNN: of halves, of `f32` as TF32.
 const HALF_RATES: Rates = Rates { own: 50_000, library: 200_000, least: 1 << 26 };
-const SINGLE_RATES: Rates = Rates { own: 18_000, library: 20_000, least: 1 << 29 };
 const TF32_RATES: Rates = Rates { own: 25_000, library: 100_000, least: 1 << 26 };
 
 /// What the planner should know: the rates of [`wins`].
 pub(super) fn rates(units: u32) -> ByDtype {
     let scaled = |rate: u32| (f64::from(rate) * f64::from(units.max(1)) / 132.0) as u32;
     let rates = |of: Rates| Rates { own: scaled(of.own), library: scaled(of.library), least: of.least };
-    ByDtype { half: rates(HALF_RATES), single: rates(SINGLE_RATES), tf32: rates(TF32_RATES), double: Rates::default() }
+    ByDtype { half: rates(HALF_RATES), single: Rates::default(), tf32: rates(TF32_RATES), double: Rates::default() }
 }
 
 fn rates_of(c: &Convolution) -> Rates {
-    match (operands(c).size(), c.tf32) {
-        (2, _) => HALF_RATES,
-        (4, true) => TF32_RATES,
-        _ => SINGLE_RATES,
-    }
+    if operands(c).size() == 2 { HALF_RATES } else { TF32_RATES }
 }
 
 /// Whether cuDNN is expected to be faster than the driver's own kernel.
@@ -66,8 +66,13 @@ pub(crate) fn wins(c: &Convolution) -> bool {
     let gain = c.work() / f64::from(own) - c.work() / f64::from(library);
     // What the driver's own kernel does on the way: sums are written and read once more, as wide as they are.
     let sums = if c.after { 2.0 * c.result_bytes(c.result()) as f64 / COPIED } else { 0.0 };
-    c.work() >= least as f64 && sums + c.made as f64 / COPIED < gain
+    // What has more taps is another product that can be read as a convolution.
+    let few = c.axes.iter().all(|axis| axis.w <= MOST_TAPS);
+    few && c.work() >= least as f64 && sums + c.made as f64 / COPIED < gain
 }
+
+/// Most taps along an axis of what is a convolution to people too.
+const MOST_TAPS: u32 = 16;
 
 /// Bytes that a kernel reads and writes in a nanosecond, as measured on an H200.
 const COPIED: f64 = 4000.0;
@@ -328,7 +333,8 @@ mod tests {
     #[test]
     fn what_there_are_no_words_for_is_refused() {
         let c = dense(plain(2, DType::BF16), false);
-        assert!(can(&c) && can(&Convolution { tf32: true, ..dense(plain(1, DType::F32), true) }));
+        let single = dense(plain(1, DType::F32), true);
+        assert!(can(&c) && can(&Convolution { tf32: true, ..single }) && !can(&single));
         assert!(!can(&Convolution { compute: DType::F64, ..dense(plain(2, DType::F64), false) }));
         assert!(!can(&Convolution { inside: Beside { before: Some(c.y), ..Beside::default() }, ..c }));
     }
@@ -355,7 +361,7 @@ mod tests {
     #[test]
     fn the_planner_is_told_the_rates_of_the_rule() {
         let all = rates(132);
-        assert_eq!((all.half, all.single, all.tf32), (HALF_RATES, SINGLE_RATES, TF32_RATES));
+        assert_eq!((all.half, all.single, all.tf32), (HALF_RATES, Rates::default(), TF32_RATES));
         assert_eq!(rates(66).half.library, HALF_RATES.library / 2);
         assert_eq!(all.double, Rates::default());
     }
