@@ -492,3 +492,61 @@ fn a_library_attends() {
         assert!(attentions().1 > refused_before, "nothing was refused");
     }
 }
+
+/// Attention of halves and its gradients by a vendor's library, with grouped queries, odd lengths and any layout; the same bits again.
+#[test]
+fn a_vendors_library_attends() {
+    let _alone = alone();
+    let cpu = Device::open("cpu").unwrap();
+    let devices: Vec<Device> = with_library().into_iter().filter(|device| device.backend() == "cuda").collect();
+    if devices.is_empty() {
+        println!("SKIPPED: no device here has a vendor's library of attention");
+    }
+    let mut right = true;
+    let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
+    let cases = [
+        ("plain", AttentionOptions::default()),
+        ("causal", causal.clone()),
+        ("causal, moved", AttentionOptions { q_offset: Some(3.into()), ..causal }),
+        ("a scale", AttentionOptions { scale: Some(0.25), ..AttentionOptions::default() }),
+        ("valid keys", AttentionOptions { kv_len: Some(50.into()), ..AttentionOptions::default() }),
+    ];
+    // Query heads, key heads, queries, keys, features.
+    for sizes in [[4, 4, 64, 64, 64], [4, 2, 77, 133, 64], [2, 2, 128, 128, 128], [2, 1, 130, 130, 40]] {
+        for (dtype, is_turned) in [(DType::F16, false), (DType::BF16, true)] {
+            for (what, options) in &cases {
+                let [heads, kv_heads, q_len, k_len, features] = sizes;
+                let made = |on: &Device| {
+                    let draw = |heads: usize, len: usize, seed| {
+                        let shape = if is_turned { [2, len, heads, features] } else { [2, heads, len, features] };
+                        let x = stored(Tensor::from_vec(numbers(&shape, seed), shape, on).cast(dtype)).requires_grad();
+                        let view = if is_turned { x.transpose(1, 2) } else { x.clone() };
+                        (x, view)
+                    };
+                    let (q, k, v) = (draw(heads, q_len, 1), draw(kv_heads, k_len, 2), draw(kv_heads, k_len, 3));
+                    let y = q.1.attention(&k.1, &v.1, options);
+                    let dy = stored(Tensor::from_vec(numbers(&y.shape(), 4), y.shape(), on).cast(dtype));
+                    let mut all = grad(&(&y * dy).sum(()), &[&q.0, &k.0, &v.0]).unwrap();
+                    all.push(y);
+                    Tensor::realize_all(&all.iter().collect::<Vec<_>>()).unwrap();
+                    all.iter().map(|x| Values::from_f64(dtype, &x.shape(), &x.to_f64_vec().unwrap())).collect::<Vec<_>>()
+                };
+                let want = made(&cpu);
+                for device in &devices {
+                    let (got, again) = (made(device), made(device));
+                    for (which, (got, want)) in ["dq", "dk", "dv", "value"].iter().zip(got.iter().zip(&want)) {
+                        if let Err(off) = close(got, want, Tolerance::new(dtype, 8 * features)) {
+                            println!("FAIL {} {sizes:?} {dtype} {what}, {which}: {off:?}", device.name());
+                            right = false;
+                        }
+                    }
+                    if got != again {
+                        println!("FAIL {} {sizes:?} {dtype} {what}: other bits the second time", device.name());
+                        right = false;
+                    }
+                }
+            }
+        }
+    }
+    assert!(right, "see the FAIL lines above");
+}

@@ -5,8 +5,10 @@
 
 use crate::{
     BACKEND, api,
-    blas::{self, Answer, CublasLt},
+    blas::{self, CublasLt},
     compile,
+    dnn::{self, Cudnn},
+    loaded::Answer,
     staging::Staging,
 };
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
@@ -198,6 +200,8 @@ pub struct CudaBackend {
     staging: Mutex<Option<Staging>>,
     /// Of the context; `None` where the library is not to be had. One for all queues of the device.
     blas: Arc<OnceLock<Option<CublasLt>>>,
+    /// Likewise.
+    dnn: Arc<OnceLock<Option<Cudnn>>>,
     /// One for all queues of the device.
     lost: Arc<AtomicBool>,
     /// Ordinals of devices whose memory this one was allowed to reach, as far as it can.
@@ -325,8 +329,8 @@ impl CudaBackend {
         let target = target(device).map_err(failed)?;
         let architecture = compile::architecture(capability(device).map_err(failed)?);
         let pooled = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED).is_ok_and(|yes| yes != 0);
-        let (staging, blas, lost, peers) = (Mutex::default(), Arc::default(), Arc::default(), Mutex::default());
-        Ok(CudaBackend { ordinal, name, context, stream, target, architecture, pooled, staging, blas, lost, peers })
+        let (staging, blas, dnn, lost, peers) = (Mutex::default(), Arc::default(), Arc::default(), Arc::default(), Mutex::default());
+        Ok(CudaBackend { ordinal, name, context, stream, target, architecture, pooled, staging, blas, dnn, lost, peers })
     }
 
     /// cuBLASLt; the context is current.
@@ -343,14 +347,66 @@ impl CudaBackend {
         self.context
     }
 
-    /// Has cuBLASLt queue its part on a stream; false if it refuses.
+    /// cuDNN; the context is current.
+    fn dnn(&self) -> Option<&Cudnn> {
+        self.dnn.get_or_init(Cudnn::new).as_ref()
+    }
+
+    /// Has a library queue its part on a stream; false if it refuses.
     pub(crate) fn perform_on(&self, taken: &Taken, work: &Work<'_>, workspace: Range, stream: sys::CUstream) -> Result<bool, Error> {
-        let (Some(library), Work::Product(product, operands)) = (self.blas(), work) else { return Ok(false) };
-        match library.multiply(taken.id, product, operands, workspace, stream.cast()) {
-            Answer::Queued => Ok(true),
-            Answer::Refused => Ok(false),
-            Answer::Failed(cause) => Err(Error::Launch { device: self.name.clone(), kernel: "contract".to_owned(), cause }),
+        let stream = stream.cast();
+        let (answer, kernel) = match work {
+            Work::Product(product, at) => (self.blas().map(|blas| blas.multiply(taken.id, product, at, workspace, stream)), "contract"),
+            Work::Convolution(c, at) => (self.dnn().map(|dnn| dnn.convolve(taken.id, c, at, workspace, stream)), "convolution"),
+            Work::Kernel(of, args, numbers) => {
+                (self.dnn().map(|dnn| dnn.attend(taken.id, of, (args, numbers), workspace, stream)), of.kind())
+            }
+            Work::Norm(..) => (None, "norm"),
+        };
+        match answer {
+            Some(Answer::Queued) => Ok(true),
+            Some(Answer::Refused) | None => Ok(false),
+            Some(Answer::Failed(cause)) => Err(Error::Launch { device: self.name.clone(), kernel: kernel.to_owned(), cause }),
         }
+    }
+
+    /// Which of the products that are on offer cuBLASLt takes on.
+    fn take_product(&self, offer: &Offer<'_>) -> Option<Taken> {
+        let wanted = |product: &&(usize, _)| blas::can(product.1, &self.target.arch) && (offer.always || blas::wins(product.1));
+        let mut wanted = offer.products.iter().enumerate().filter(|product| wanted(&product)).peekable();
+        wanted.peek()?;
+        self.enter().ok()?;
+        let library = self.blas()?;
+        wanted.find_map(|(at, product)| {
+            let (id, workspace) = library.prepare(product)?;
+            Some(Taken { what: As::Product(at), workspace, nanoseconds: blas::nanoseconds(product, self.target.compute_units), id })
+        })
+    }
+
+    /// Which of the convolutions that are on offer cuDNN takes on.
+    fn take_convolution(&self, offer: &Offer<'_>) -> Option<Taken> {
+        let wanted = |c: &&(usize, _)| dnn::convolution::can(c.1) && (offer.always || dnn::convolution::wins(c.1));
+        let mut wanted = offer.convolutions.iter().enumerate().filter(|c| wanted(&c)).peekable();
+        wanted.peek()?;
+        self.enter().ok()?;
+        let library = self.dnn()?;
+        wanted.find_map(|(at, c)| {
+            let (id, workspace) = library.prepare(c)?;
+            let nanoseconds = dnn::convolution::nanoseconds(c, self.target.compute_units);
+            Some(Taken { what: As::Convolution(at), workspace, nanoseconds, id })
+        })
+    }
+
+    /// Attention or its gradients, if cuDNN takes them on.
+    fn take_attention(&self, offer: &Offer<'_>) -> Option<Taken> {
+        let (a, is_grad) = dnn::attention_of(offer.kernel)?;
+        if !dnn::attention::can(a) || !(offer.always || dnn::attention::wins(a)) {
+            return None;
+        }
+        self.enter().ok()?;
+        let (id, workspace) = self.dnn()?.prepare_kernel(offer.kernel)?;
+        let nanoseconds = dnn::attention::nanoseconds(a, is_grad, self.target.compute_units);
+        Some(Taken { what: As::Kernel, workspace, nanoseconds, id })
     }
 
     /// Gives a kernel and its parameters as a graph's node has them.
@@ -687,19 +743,12 @@ impl Backend for CudaBackend {
     }
 
     fn library(&self) -> Option<Library> {
-        blas::library(self.target.compute_units)
+        let units = self.target.compute_units;
+        Some(Library { convolution: dnn::convolutions(units), ..blas::library(units)? })
     }
 
     fn take(&self, offer: &Offer<'_>) -> Option<Taken> {
-        let wanted = |product: &&(usize, _)| blas::can(product.1, &self.target.arch) && (offer.always || blas::wins(product.1));
-        let mut wanted = offer.products.iter().enumerate().filter(|product| wanted(&product)).peekable();
-        wanted.peek()?;
-        self.enter().ok()?;
-        let library = self.blas()?;
-        wanted.find_map(|(at, product)| {
-            let (id, workspace) = library.prepare(product)?;
-            Some(Taken { what: As::Product(at), workspace, nanoseconds: blas::nanoseconds(product, self.target.compute_units), id })
-        })
+        self.take_product(offer).or_else(|| self.take_convolution(offer)).or_else(|| self.take_attention(offer))
     }
 
     fn perform(&self, taken: &Taken, work: &Work<'_>, workspace: Range) -> Result<bool, Error> {
@@ -733,6 +782,7 @@ impl Backend for CudaBackend {
             pooled: self.pooled,
             staging: Mutex::default(),
             blas: Arc::clone(&self.blas),
+            dnn: Arc::clone(&self.dnn),
             lost: Arc::clone(&self.lost),
             peers: Mutex::default(),
         }))

@@ -5,6 +5,7 @@
 //! algorithm is chosen once, by the library's heuristic, for the alignment that the product's memory is sure to have.
 //! Never: TF32 without leave; a product that [`wins`] turns down, unless `UNIGRAD_PRODUCTS=library` says so; a panic because of a library.
 
+use crate::loaded::{Answer, functions};
 use std::{
     ffi::{OsStr, c_void},
     sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
@@ -65,44 +66,23 @@ struct Found {
     reserved: [i32; 4],
 }
 
-macro_rules! functions {
-    ($($name:ident: fn($($argument:ty),*);)*) => {
-        /// The library's functions.
-        #[allow(non_snake_case)]
-        struct Functions {
-            $($name: unsafe extern "C" fn($($argument),*) -> i32,)*
-            _library: libloading::Library,
-        }
-
-        impl Functions {
-            #[allow(non_snake_case)]
-            fn of(library: libloading::Library) -> Option<Functions> {
-                $(
-                    // SAFETY: the declaration is that of the header.
-                    let $name = unsafe { *library.get::<unsafe extern "C" fn($($argument),*) -> i32>(stringify!($name)).ok()? };
-                )*
-                Some(Functions { $($name,)* _library: library })
-            }
-        }
-    };
-}
-
 functions! {
-    cublasLtCreate: fn(*mut Handle);
-    cublasLtMatmulDescCreate: fn(*mut Handle, i32, i32);
-    cublasLtMatmulDescSetAttribute: fn(Handle, i32, *const c_void, usize);
-    cublasLtMatmulDescDestroy: fn(Handle);
-    cublasLtMatrixLayoutCreate: fn(*mut Handle, i32, u64, u64, i64);
-    cublasLtMatrixLayoutSetAttribute: fn(Handle, i32, *const c_void, usize);
-    cublasLtMatrixLayoutDestroy: fn(Handle);
-    cublasLtMatmulPreferenceCreate: fn(*mut Handle);
-    cublasLtMatmulPreferenceSetAttribute: fn(Handle, i32, *const c_void, usize);
-    cublasLtMatmulPreferenceDestroy: fn(Handle);
-    cublasLtMatmulAlgoGetHeuristic: fn(Handle, Handle, Handle, Handle, Handle, Handle, Handle, i32, *mut Found, *mut i32);
+    struct;
+    cublasLtCreate: fn(*mut Handle) -> i32;
+    cublasLtMatmulDescCreate: fn(*mut Handle, i32, i32) -> i32;
+    cublasLtMatmulDescSetAttribute: fn(Handle, i32, *const c_void, usize) -> i32;
+    cublasLtMatmulDescDestroy: fn(Handle) -> i32;
+    cublasLtMatrixLayoutCreate: fn(*mut Handle, i32, u64, u64, i64) -> i32;
+    cublasLtMatrixLayoutSetAttribute: fn(Handle, i32, *const c_void, usize) -> i32;
+    cublasLtMatrixLayoutDestroy: fn(Handle) -> i32;
+    cublasLtMatmulPreferenceCreate: fn(*mut Handle) -> i32;
+    cublasLtMatmulPreferenceSetAttribute: fn(Handle, i32, *const c_void, usize) -> i32;
+    cublasLtMatmulPreferenceDestroy: fn(Handle) -> i32;
+    cublasLtMatmulAlgoGetHeuristic: fn(Handle, Handle, Handle, Handle, Handle, Handle, Handle, i32, *mut Found, *mut i32) -> i32;
     cublasLtMatmul: fn(
         Handle, Handle, *const c_void, *const c_void, Handle, *const c_void, Handle, *const c_void, *const c_void, Handle, *mut c_void, Handle,
         *const Algorithm, *mut c_void, usize, Handle
-    );
+    ) -> i32;
 }
 
 fn functions() -> Option<&'static Functions> {
@@ -154,14 +134,6 @@ struct Call {
 
 // SAFETY: descriptions are plain memory of the library; a call is behind a lock, as its pointers are set anew for each launch.
 unsafe impl Send for Call {}
-
-/// What became of a product.
-pub(crate) enum Answer {
-    Queued,
-    /// Nothing is queued: the library has no kernel for it, or no memory.
-    Refused,
-    Failed(String),
-}
 
 /// cuBLASLt in one context.
 pub(crate) struct CublasLt {

@@ -4,14 +4,16 @@
 //! Always: works with drivers for CUDA 12 and newer, compute capability 5.0 and newer; only functions that those drivers export are called.
 //! Never: links a CUDA library, includes a header, or panics because a library, a symbol or a device is missing.
 //!
-//! Matrix products are the driver's own kernels, or cuBLASLt's where it is there and wins (`UNIGRAD_PRODUCTS`).
+//! Matrix products are the driver's own kernels, or cuBLASLt's where it is there and wins (`UNIGRAD_PRODUCTS`); convolutions likewise, or cuDNN's.
 
 mod api;
 mod backend;
 mod blas;
 mod compile;
+mod dnn;
 mod exchange;
 mod graph;
+mod loaded;
 mod mapped;
 mod staging;
 

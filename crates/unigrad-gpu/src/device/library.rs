@@ -6,6 +6,7 @@
 use super::{GpuDevice, GpuExecutable};
 use crate::{
     As, Backend, Convolution, ConvolutionOperands, Norm, NormOperands, Offer, Operands, Product, Range, StepArg, Taken, Work,
+    deep_stack::with_room,
     lower::{self, ConvolutionPlaces, Factor, NormPlaces, Places},
 };
 use smallvec::SmallVec;
@@ -61,7 +62,8 @@ impl<B: Backend> GpuDevice<B> {
             norm: norm.as_ref().map(|way| &way.norm),
             always: asked == Products::Library,
         };
-        let Some(taken) = self.backend.take(&offer) else {
+        // A library may compile for it.
+        let Some(taken) = with_room(|| self.backend.take(&offer)) else {
             return Ok(None);
         };
         let (said, mut lowered, before) = match (taken.what, norm) {

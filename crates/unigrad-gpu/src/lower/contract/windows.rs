@@ -116,8 +116,11 @@ pub(super) fn windowed(contract: &Contract, side: usize, zeros: Option<&Zeros>) 
         return None;
     }
     let room = MOST_AXES - padded.len();
-    let forward = Pairing::best(&lists.free, &lists.summed, false, room);
-    let weight = if image.is_none() { Pairing::best(&lists.summed, &lists.free, true, room) } else { None };
+    // Items of the batch may be rows like all others: then they are farthest apart.
+    let farthest = lists.free.iter().chain(&lists.summed).map(|dim| dim.x).max();
+    let is_item = |dim: &Dim| image.is_none() && Some(dim.x) == farthest;
+    let forward = Pairing::of(&lists.free, &lists.summed, &is_item, room);
+    let weight = if image.is_none() { Pairing::of(&lists.summed, &lists.free, &|_| true, room) } else { None };
     let points = |dims: &Dims| dims.iter().map(|dim| dim.size).product::<i64>();
     let spatial = |pairs: &Pairing, weight: bool| {
         let padded = padded.iter().map(|found| if weight { (found.tap, found.position) } else { (found.position, found.tap) });
@@ -130,13 +133,15 @@ pub(super) fn windowed(contract: &Contract, side: usize, zeros: Option<&Zeros>) 
     };
     let (pairing, is_weight) = match (forward, weight) {
         (Some(forward), Some(weight)) => {
-            let better = weight.cost < forward.cost || weight.cost == forward.cost && !spatial(&forward, false) && spatial(&weight, true);
+            let (of_weight, of_forward) = ((weight.cost, weight.spread), (forward.cost, forward.spread));
+            let better = of_weight < of_forward || of_weight == of_forward && !spatial(&forward, false) && spatial(&weight, true);
             if better { (weight, true) } else { (forward, false) }
         }
         (Some(forward), None) => (forward, false),
         (None, Some(weight)) => (weight, true),
         (None, None) => return None,
     };
+    let image = if is_weight { image } else { image.or(pairing.position) };
     let mut all: SmallVec<[Found; 4]> = padded;
     if is_weight {
         for found in &mut all {
@@ -349,6 +354,8 @@ impl Lists {
 #[derive(Clone, Debug)]
 struct Pairing {
     cost: u32,
+    /// Steps from window to window and from tap to tap: of equal costs the least.
+    spread: i64,
     axes: SmallVec<[Found; 4]>,
     /// The dimension of positions and the one of taps that are not spatial.
     position: Option<Dim>,
@@ -359,8 +366,18 @@ struct Pairing {
 const MOST: usize = 5;
 
 impl Pairing {
-    /// The best one of at most `room` axes; a dimension of the positions may be none if `batched`. Pairs keep the order of both lists.
-    fn best(positions: &Dims, taps: &Dims, batched: bool, room: usize) -> Option<Pairing> {
+    /// The best one, with taps and channels in one dimension or in two.
+    fn of(positions: &Dims, taps: &Dims, may_be_item: &dyn Fn(&Dim) -> bool, room: usize) -> Option<Pairing> {
+        let whole = Pairing::best(positions, taps, may_be_item, room);
+        let parted = parted(positions, taps).and_then(|taps| Pairing::best(positions, &taps, may_be_item, room));
+        match (whole, parted) {
+            (Some(whole), Some(parted)) if (whole.cost, whole.spread) < (parted.cost, parted.spread) => Some(whole),
+            (whole, parted) => parted.or(whole),
+        }
+    }
+
+    /// The best one of at most `room` axes; of the positions one that `may_be_item` may be none. Pairs keep the order of both lists.
+    fn best(positions: &Dims, taps: &Dims, may_be_item: &dyn Fn(&Dim) -> bool, room: usize) -> Option<Pairing> {
         if positions.len() > MOST || taps.len() > MOST {
             return None;
         }
@@ -368,10 +385,11 @@ impl Pairing {
         let without = |dims: &Dims, at: Option<usize>| -> Dims {
             dims.iter().enumerate().filter(|(i, _)| Some(*i) != at).map(|(_, dim)| *dim).collect()
         };
-        let some = |dims: &Dims| (0..dims.len()).map(Some).collect::<SmallVec<[Option<usize>; 8]>>();
-        let choices = |dims: &Dims, may: bool| std::iter::once(None).chain(if may { some(dims) } else { SmallVec::new() });
-        for position in choices(positions, batched) {
-            for tap in choices(taps, true) {
+        let choices = |dims: &Dims, may: &dyn Fn(&Dim) -> bool| -> SmallVec<[Option<usize>; 8]> {
+            std::iter::once(None).chain((0..dims.len()).filter(|at| may(&dims[*at])).map(Some)).collect()
+        };
+        for position in choices(positions, may_be_item) {
+            for tap in choices(taps, &|_| true) {
                 let (p, t) = (without(positions, position), without(taps, tap));
                 // Nothing spatial stands still or runs backwards.
                 if p.iter().chain(&t).any(|dim| dim.x <= 0) {
@@ -385,15 +403,42 @@ impl Pairing {
                     }
                     let axes = paired(&p, &t, of_p, of_t);
                     let cost = cost(&axes);
-                    if best.as_ref().is_none_or(|best| cost < best.cost) {
+                    let spread = axes.iter().flat_map(|found| found.steps).fold(0, i64::saturating_add);
+                    if best.as_ref().is_none_or(|best| (cost, spread) < (best.cost, best.spread)) {
                         let of = |dims: &Dims, at: Option<usize>| at.and_then(|at| dims.get(at).copied());
-                        best = Some(Pairing { cost, axes, position: of(positions, position), tap: of(taps, tap) });
+                        best = Some(Pairing { cost, spread, axes, position: of(positions, position), tap: of(taps, tap) });
                     }
                 }
             }
         }
         best
     }
+}
+
+/// The taps with the innermost dimension as two, where it runs through taps and channels as one: with channels last one tap's follow the other's. What
+/// a window moves by is a multiple of the channels.
+fn parted(positions: &Dims, taps: &Dims) -> Option<Dims> {
+    let at = (0..taps.len()).filter(|at| taps[*at].x > 0).min_by_key(|at| taps[*at].x)?;
+    let tap = taps[at];
+    let step = positions.iter().map(|dim| dim.x).filter(|x| *x > tap.x).min()?;
+    if step % tap.x != 0 {
+        return None;
+    }
+    let inner = common(step / tap.x, tap.size);
+    if inner < 2 || inner == tap.size {
+        return None;
+    }
+    let outer = Dim {
+        size: tap.size / inner,
+        x: tap.x.checked_mul(inner)?,
+        other: tap.other.checked_mul(inner)?,
+        times: tap.times.checked_mul(inner)?,
+        ..tap
+    };
+    let mut parted: Dims = taps.clone();
+    parted[at] = outer;
+    parted.insert(at + 1, Dim { size: inner, ..tap });
+    Some(parted)
 }
 
 /// The axes where the chosen positions and taps are paired in order.

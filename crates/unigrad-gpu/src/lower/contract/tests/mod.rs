@@ -3,6 +3,7 @@
 
 mod codes;
 mod library;
+mod windows;
 
 use super::super::{Lowered, Part, Step, StepArg};
 use super::lower;
