@@ -10,6 +10,7 @@ mod body;
 mod divide;
 mod grouped;
 mod grouped_rows;
+mod kept;
 mod lanes;
 mod map;
 mod ops;

@@ -107,11 +107,11 @@ impl Passes {
         needed
     }
 
-    /// By walk: the values that it makes and a later one takes from registers.
-    pub(super) fn kept(&self, body: &Body<'_>) -> Vec<Vec<usize>> {
+    /// By walk: the values that it makes and a later one takes from where they were kept, among those that are worth it.
+    pub(super) fn kept(&self, body: &Body<'_>, worth: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
         let region = body.region;
         let n = region.insts.len();
-        let worth: Vec<bool> = (0..n).map(|at| is_dear(body, at)).collect();
+        let worth: Vec<bool> = (0..n).map(|at| is_dear(body, at) && worth(at)).collect();
         // By value: the first walk that makes it.
         let mut made: Vec<Option<usize>> = vec![None; n];
         let mut kept: Vec<Vec<usize>> = vec![Vec::new(); self.len()];
