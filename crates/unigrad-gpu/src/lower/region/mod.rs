@@ -15,6 +15,7 @@ mod lanes;
 mod map;
 mod ops;
 mod passes;
+mod picks;
 mod quotient;
 mod range;
 mod row;

@@ -6,6 +6,7 @@
 use super::{
     body::Body,
     ops::{Carried, Fold},
+    picks::Pick,
     row::Job,
 };
 use crate::lower::Signature;
@@ -18,6 +19,8 @@ use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 pub(super) struct Passes {
     /// Reductions below each instruction: the walks that must be complete before it.
     pub(super) depth: Vec<usize>,
+    /// By instruction: the sums that are no reductions of a walk, since one point makes them.
+    pub(super) picks: Vec<Option<Pick>>,
     /// By walk: its reductions.
     pub(super) reductions: Vec<Vec<usize>>,
     /// Whether something is stored at every point.
@@ -48,9 +51,11 @@ pub(super) fn fold_of(op: &InstOp) -> Option<(Fold, usize)> {
 }
 
 impl Passes {
-    pub(super) fn new(body: &Body<'_>) -> Passes {
+    /// With the sums that pick a point, by instruction.
+    pub(super) fn new(body: &Body<'_>, picks: Vec<Option<Pick>>) -> Passes {
         let region = body.region;
         let n = region.insts.len();
+        let is_fold = |at: usize| fold_of(&region.insts[at].op).is_some() && picks[at].is_none();
         let mut depth = vec![0; n];
         let (mut last, mut n_reduce) = (None, 0);
         let (mut full_stores, mut row_stores) = (false, false);
@@ -59,7 +64,7 @@ impl Passes {
             if !body.live[at] {
                 continue;
             }
-            if fold_of(&inst.op).is_some() {
+            if is_fold(at) {
                 depth[at] += 1;
                 n_reduce = n_reduce.max(depth[at]);
             }
@@ -74,12 +79,10 @@ impl Passes {
         }
         let n_passes = n_reduce.max(last.map_or(0, |last| last + 1));
         let mut reductions = vec![Vec::new(); n_passes];
-        for (at, inst) in region.insts.iter().enumerate().filter(|(at, _)| body.live[*at]) {
-            if fold_of(&inst.op).is_some() {
-                reductions[depth[at] - 1].push(at);
-            }
+        for at in (0..n).filter(|at| body.live[*at] && is_fold(*at)) {
+            reductions[depth[at] - 1].push(at);
         }
-        Passes { depth, reductions, full_stores, row_stores }
+        Passes { depth, picks, reductions, full_stores, row_stores }
     }
 
     /// How many walks there are.
@@ -90,6 +93,11 @@ impl Passes {
     /// Whether this walk stores.
     pub(super) fn stores(&self, pass: usize) -> bool {
         self.full_stores && pass + 1 == self.len()
+    }
+
+    /// Whether this walk overwrites what picks are made from.
+    pub(super) fn overwrites_picks(&self, pass: usize) -> bool {
+        self.stores(pass) && self.picks.iter().flatten().any(|pick| pick.is_overwritten)
     }
 
     /// The instructions a walk evaluates at every point, its reductions aside. Values that `have` names are there already.
@@ -142,7 +150,7 @@ impl Passes {
                 Some(pass) => self.reductions[pass].contains(&at) || store && self.stores(pass) && body.levels[at] == Level::Full,
                 None => store && body.levels[at] != Level::Full,
             };
-            let through = goal || needed[at] && fold_of(&region.insts[at].op).is_none();
+            let through = goal || needed[at] && (fold_of(&region.insts[at].op).is_none() || self.picks[at].is_some());
             if through {
                 region.insts[at].op.visit_values(|value| needed[value.index()] = true);
             }

@@ -13,6 +13,7 @@ use super::{
     map::{counter, for_blocks, unravel},
     ops::Carried,
     passes::Passes,
+    picks,
     schedule::{Kept, RowSchedule},
     threads::{Threads, tree},
 };
@@ -38,12 +39,19 @@ pub(super) enum Job {
 /// The launches of a simplified region with reduce axes and at least one row.
 pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     let facts = Body::new(region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
-    let passes = Passes::new(&facts);
-    let choices = Choices::new(&facts, &passes, target);
-    // Parts of rows take launches that pass what the others left.
-    let parts = passes.scratch_parts(&facts);
-    let may_split = region.args.len() + parts.len() < target.max_buffers as usize;
-    let schedule = RowSchedule::new(region, target, passes.len(), choices.keepable, may_split);
+    let scheduled = |passes: Passes| {
+        let choices = Choices::new(&facts, &passes, target);
+        // Parts of rows take launches that pass what the others left.
+        let parts = passes.scratch_parts(&facts);
+        let may_split = region.args.len() + parts.len() < target.max_buffers as usize;
+        let schedule = RowSchedule::new(region, target, passes.len(), choices.keepable, may_split);
+        (passes, choices, parts, schedule)
+    };
+    let (mut passes, mut choices, mut parts, mut schedule) = scheduled(picks::settled(&facts));
+    if schedule.splits > 1 {
+        // Other workgroups may have overwritten what is picked; and long rows are few.
+        (passes, choices, parts, schedule) = scheduled(Passes::new(&facts, vec![None; region.insts.len()]));
+    }
     let mut lowered = Lowered::default();
     let long = schedule.steps() > LONG;
     let kept = if schedule.kept == Kept::InShared { &choices.loads } else { &choices.values };
@@ -214,6 +222,10 @@ impl Rows<'_> {
         };
         for pass in 0..end {
             self.row_values(b, pass, needed);
+            if job == Job::All && passes.overwrites_picks(pass) {
+                // All threads on the row have read what is picked.
+                b.barrier();
+            }
             match job {
                 Job::All => {
                     let results = self.walk(b, pass);
@@ -241,8 +253,22 @@ impl Rows<'_> {
     /// Evaluates row values that need no more than `depth` passes.
     fn row_values(&mut self, b: &mut Builder, depth: usize, needed: &[bool]) {
         let passes = self.kernel.passes;
+        for at in (0..needed.len()).filter(|at| needed[*at] && passes.depth[*at] <= depth) {
+            let Some(pick) = passes.picks[at].as_ref().filter(|_| self.memo.get(at).is_none()) else { continue };
+            self.row_values_below(b, depth, needed, at);
+            if let Some(value) = pick.value(b, self.body, &self.point, &self.memo) {
+                self.memo.put(at, value);
+            }
+        }
+        self.row_values_below(b, depth, needed, needed.len());
+    }
+
+    /// Those before an instruction.
+    fn row_values_below(&mut self, b: &mut Builder, depth: usize, needed: &[bool], end: usize) {
+        let passes = self.kernel.passes;
         self.body.evaluate(b, &self.point, &mut self.memo, |body, at| {
             needed[at]
+                && at < end
                 && body.levels[at] != Level::Full
                 && passes.depth[at] <= depth
                 && !matches!(body.region.insts[at].op, InstOp::Store { .. })

@@ -250,14 +250,16 @@ impl RowSchedule {
         let (rows, row_len) = (region.rows(), region.row_len());
         let (row_runs, runs) = if columns { (rows / width, row_len) } else { (rows, row_len / width) };
         let limit = power_of_two(target.max_threads);
+        // Rows that nothing walks over take a thread each.
+        let walked = if n_passes == 0 { 1 } else { runs };
         let arrangement = if columns {
             let threads = THREADS.min(limit);
             let across = row_runs.next_power_of_two().min(COLUMNS) as u32;
-            let per_row = (threads / across.min(threads)).min(runs.max(1).next_power_of_two().min(1 << 20) as u32);
+            let per_row = (threads / across.min(threads)).min(walked.max(1).next_power_of_two().min(1 << 20) as u32);
             let across = (threads / per_row).min(row_runs.next_power_of_two().min(1 << 20) as u32);
             Arrangement { threads: per_row * across, per_row, columns }
         } else {
-            let wanted = |each: usize| runs.div_ceil(each).max(1).next_power_of_two().min(1 << 20) as u32;
+            let wanted = |each: usize| walked.div_ceil(each).max(1).next_power_of_two().min(1 << 20) as u32;
             let per_row = wanted(RUNS).min(THREADS).max(wanted(2 * RUNS)).min(ROW_THREADS).min(limit);
             let across = (THREADS / 2 / per_row).clamp(1, limit / per_row).min(rows.next_power_of_two().min(1 << 20) as u32);
             Arrangement { threads: per_row * across, per_row, columns }
@@ -274,7 +276,7 @@ impl RowSchedule {
         }
         let mut schedule = RowSchedule { arrangement, width, groups, kept: Kept::Nothing, splits: 1, split_len: runs };
         let busy = 4 * target.compute_units as usize;
-        if may_split && blocks * 2 <= busy && rows.saturating_mul(row_len) >= SPLIT_POINTS {
+        if may_split && n_passes > 0 && blocks * 2 <= busy && rows.saturating_mul(row_len) >= SPLIT_POINTS {
             let step = schedule.arrangement.per_row as usize * schedule.groups;
             let parts = (busy / blocks).min(runs / (4 * step)).clamp(1, MOST_PARTS);
             schedule.split_len = runs.div_ceil(parts).next_multiple_of(step);
