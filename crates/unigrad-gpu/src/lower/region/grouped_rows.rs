@@ -32,7 +32,7 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     let region = for_all(grouped);
     check(&region, target)?;
     let facts = Body::new(&region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
-    let passes = Passes::new(&facts, vec![None; region.insts.len()]);
+    let passes = Passes::new(&facts, vec![None; region.insts.len()], false);
     let is_one_row = region.n_parallel == 0;
     let (kept, schedule, scratch) = if is_one_row {
         (vec![Vec::new(); passes.len()], RowSchedule::grouped(&region, target), passes.scratch_parts(&facts))

@@ -16,6 +16,7 @@ mod map;
 mod ops;
 mod passes;
 mod picks;
+mod plan;
 mod quotient;
 mod range;
 mod row;

@@ -103,10 +103,10 @@ impl Pick {
 }
 
 /// The picks that a region's walks can go with: those that are read before the last walk overwrites what they are made from.
-pub(super) fn settled(body: &Body<'_>) -> Passes {
+pub(super) fn settled(body: &Body<'_>, online: bool) -> Passes {
     let mut picks = find(body);
     loop {
-        let passes = Passes::new(body, picks);
+        let passes = Passes::new(body, picks, online);
         let is_late = |at: &usize| {
             let late = passes.full_stores && passes.depth[*at] >= passes.len();
             late && passes.picks[*at].as_ref().is_some_and(|pick| pick.is_overwritten)

@@ -8,12 +8,12 @@
 
 use super::{
     body::{Body, Memo, Point},
-    kept::{self, Choices},
+    kept,
     lanes::{Lanes, Shape},
     map::{counter, for_blocks, unravel},
-    ops::Carried,
+    ops::{Carried, Fold},
     passes::Passes,
-    picks,
+    plan::Plan,
     schedule::{Kept, RowSchedule},
     threads::{Threads, tree},
 };
@@ -39,23 +39,10 @@ pub(super) enum Job {
 /// The launches of a simplified region with reduce axes and at least one row.
 pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     let facts = Body::new(region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
-    let scheduled = |passes: Passes| {
-        let choices = Choices::new(&facts, &passes, target);
-        // Parts of rows take launches that pass what the others left.
-        let parts = passes.scratch_parts(&facts);
-        let may_split = region.args.len() + parts.len() < target.max_buffers as usize;
-        let schedule = RowSchedule::new(region, target, passes.len(), choices.keepable, may_split);
-        (passes, choices, parts, schedule)
-    };
-    let (mut passes, mut choices, mut parts, mut schedule) = scheduled(picks::settled(&facts));
-    if schedule.splits > 1 {
-        // Other workgroups may have overwritten what is picked; and long rows are few.
-        (passes, choices, parts, schedule) = scheduled(Passes::new(&facts, vec![None; region.insts.len()]));
-    }
+    let plan = Plan::new(&facts, target);
+    let Plan { passes, schedule, kept, parts } = &plan;
     let mut lowered = Lowered::default();
-    let long = schedule.steps() > LONG;
-    let kept = if schedule.kept == Kept::InShared { &choices.loads } else { &choices.values };
-    let kernel = RowKernel { region, target, passes: &passes, schedule, kept, long };
+    let kernel = RowKernel { region, target, passes, schedule: *schedule, kept, long: plan.is_long() };
     if schedule.splits == 1 {
         kernel.step(&mut lowered, Job::All)?;
         return Ok(lowered);
@@ -360,7 +347,10 @@ impl Rows<'_> {
                 return;
             }
             // Whole strides of all threads, several runs at a time; then what is left.
-            let groups = schedule.groups_of(needed.iter().filter(|needed| **needed).count());
+            // What is kept is near: loads under way are for memory.
+            let is_near = schedule.kept == Kept::InShared && (0..needed.len()).any(|at| needed[at] && have(at));
+            let insts = needed.iter().filter(|needed| **needed).count();
+            let groups = if is_near { schedule.groups_near() } else { schedule.groups_of(insts) };
             let stride = per_row * groups as i64;
             let len = b.sub(end, begin);
             let whole = b.div_const(len, stride);
@@ -468,7 +458,7 @@ impl Rows<'_> {
             };
             let parts = |b: &mut Builder, g: usize, l: usize| {
                 let mut parts = vec![b.cast(value.at(g, l), carried.value)];
-                if carried.parts().len() > 1 {
+                if let Fold::Arg(_) = carried.fold {
                     parts.push(index(b, g, l));
                 }
                 parts
@@ -479,6 +469,12 @@ impl Rows<'_> {
                     for l in if columns { lane..lane + 1 } else { 0..width } {
                         all.push(parts(b, g, l));
                     }
+                }
+                if carried.fold == Fold::Exponentials {
+                    let old: Vec<Value> = running.iter().map(|running| running.sum(b)).collect();
+                    let new = carried.exponentials(b, &old, all.into_iter().flatten().collect());
+                    running.iter().zip(new).for_each(|(running, new)| running.set(b, new, new));
+                    continue;
                 }
                 let new = tree(b, carried, all);
                 let old: Vec<Value> = running.iter().map(|running| running.sum(b)).collect();

@@ -175,6 +175,10 @@ const ROW_THREADS: u32 = 1024;
 const RUNS: usize = 4;
 /// 32-bit registers of a thread for what is kept between walks.
 const KEPT_WORDS: usize = 64;
+/// Points that a thread takes at a time from shared memory.
+const MOST_NEAR: usize = 8;
+/// Instructions of a walk's loop up to which it loads several runs at a time.
+const MOST_LOADED: usize = 128;
 /// Runs that a thread loads at a time, at most.
 const MOST_GROUPS: usize = 4;
 /// Neighbouring runs of columns that a workgroup does.
@@ -300,10 +304,19 @@ impl RowSchedule {
         schedule
     }
 
-    /// Runs that a thread loads at a time in a walk that evaluates so many instructions at each point.
+    /// Runs that a thread takes at a time from shared memory: loads are short, and long loops do not stay in the cache of instructions. On an H100,
+    /// cross-entropy of 50,304 logits and its gradient took a seventh longer with four runs of eight at a time, a twentieth with two.
+    pub(super) fn groups_near(self) -> usize {
+        (MOST_NEAR / self.width).clamp(1, self.groups)
+    }
+
+    /// Runs that a thread loads at a time in a walk that evaluates so many instructions at each point: more where these are few, so that more loads
+    /// are under way.
     pub(super) fn groups_of(self, insts: usize) -> usize {
         let mut groups = MOST_GROUPS;
-        while groups > self.groups && (groups * self.width * insts > MOST_INSTS / 2 || self.split_len < 2 * groups * self.arrangement.per_row as usize) {
+        while groups > self.groups
+            && (groups * self.width * insts > MOST_LOADED || self.split_len < 2 * groups * self.arrangement.per_row as usize)
+        {
             groups /= 2;
         }
         groups.max(self.groups)
