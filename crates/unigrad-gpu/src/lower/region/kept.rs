@@ -7,7 +7,7 @@
 
 use super::{body::Body, lanes::Lanes, lanes::Shape, passes::Passes, schedule::Keepable};
 use smallvec::SmallVec;
-use unigrad_ir::{Builder, Place, Target, Value};
+use unigrad_ir::{Builder, Op, Place, Target, Value};
 use unigrad_kernel::InstOp;
 use unigrad_scalar::DType;
 
@@ -84,11 +84,29 @@ pub(super) fn store(b: &mut Builder, target: &Target, place: Place, dtype: DType
     for (g, run) in runs.iter().enumerate() {
         for l in (0..width).step_by(piece) {
             let at = element(b, *run, width, l);
-            let lanes: SmallVec<[Value; 8]> = (l..l + piece).map(|l| b.cast(value.at(g, l), dtype)).collect();
-            let vector = b.compose(&lanes);
+            let lanes: SmallVec<[Value; 8]> = (l..l + piece).map(|l| as_stored(b, value.at(g, l), dtype)).collect();
+            let vector = whole(b, &lanes).unwrap_or_else(|| b.compose(&lanes));
             b.store(place, at, vector);
         }
     }
+}
+
+/// A held value as it was stored: what was widened to it, if that is there.
+fn as_stored(b: &mut Builder, value: Value, dtype: DType) -> Value {
+    if let Op::Cast(from) = b.program().insts[value.index()].op
+        && b.dtype(from) == dtype
+    {
+        return from;
+    }
+    b.cast(value, dtype)
+}
+
+/// The vector that these are all lanes of, in order.
+fn whole(b: &Builder, lanes: &[Value]) -> Option<Value> {
+    let part = |value: Value| if let Op::Extract(vector, lane) = b.program().insts[value.index()].op { Some((vector, lane)) } else { None };
+    let (vector, _) = part(*lanes.first()?)?;
+    let are_parts = lanes.iter().enumerate().all(|(lane, value)| part(*value) == Some((vector, lane as u8)));
+    (are_parts && b.ty(vector).lanes() == lanes.len()).then_some(vector)
 }
 
 fn element(b: &mut Builder, run: Value, width: usize, lane: usize) -> Value {
