@@ -3,6 +3,7 @@
 //! Never: is asked of a device here; drivers fill it in.
 
 use crate::FragmentShape;
+use unigrad_scalar::DType;
 
 /// A language that kernels are rendered in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -101,6 +102,11 @@ impl Target {
     /// every access chooses.
     pub fn branches_on_tables(&self) -> bool {
         self.dialect == Dialect::Wgsl
+    }
+
+    /// Bytes that an element of a shared array takes: WGSL has arrays of words.
+    pub fn shared_element_bytes(&self, dtype: DType) -> usize {
+        if self.dialect == Dialect::Wgsl { dtype.size().max(4) } else { dtype.size() }
     }
 
     /// Whether a barrier has to stand between two loops with barriers. PoCL 3.1 loses what is written to private memory there where nothing else is

@@ -8,7 +8,7 @@ use super::{
     lanes::{Lanes, Shape},
     map::{dense, unravel},
     ops, quotient,
-    range::{Range, fits, held, ranges},
+    range::{Range, fits, held, ranges, within},
 };
 use crate::lower::{IndexError, Signature, Unsupported, philox::philox};
 use smallvec::SmallVec;
@@ -289,7 +289,7 @@ impl<'a> Body<'a> {
 
     /// Whether the launch may write what is loaded: an argument that it writes, or one whose memory an output of another dtype takes over, which
     /// is stored at the index that is loaded.
-    fn is_written(&self, arg: u32, index: &Index) -> bool {
+    pub(super) fn is_written(&self, arg: u32, index: &Index) -> bool {
         let args = &self.region.args;
         let read = &args[arg as usize];
         let takes_over = |inst: &Inst| match &inst.op {
@@ -338,6 +338,11 @@ impl<'a> Body<'a> {
     /// The dtype in which a value is held.
     pub(super) fn held(&self, at: usize) -> DType {
         held(self.region.insts[at].dtype, self.ranges[at])
+    }
+
+    /// Whether a value is known to be an integer within a range.
+    pub(super) fn is_within(&self, at: usize, range: Range) -> bool {
+        self.ranges[at].is_some_and(|inner| within(inner, range))
     }
 
     /// Evaluates the chosen instructions, in order, as far as they are not in `memo`.

@@ -16,7 +16,7 @@ use super::{
     map::{counter, for_blocks},
     passes::Passes,
     row::{Job, Partials, RowKernel, Rows},
-    schedule::RowSchedule,
+    schedule::{Keepable, RowSchedule},
     threads::Threads,
 };
 use crate::lower::{Lowered, Signature, Step, Unsupported, running::LONG as LONG_SUM};
@@ -32,14 +32,14 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
     let region = for_all(grouped);
     check(&region, target)?;
     let facts = Body::new(&region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
-    let passes = Passes::new(&facts);
+    let passes = Passes::new(&facts, vec![None; region.insts.len()], false);
     let is_one_row = region.n_parallel == 0;
     let (kept, schedule, scratch) = if is_one_row {
         (vec![Vec::new(); passes.len()], RowSchedule::grouped(&region, target), passes.scratch_parts(&facts))
     } else {
-        let kept = passes.kept(&facts);
-        let kept_words = kept.iter().flatten().map(|at| facts.held(*at).size().div_ceil(4)).sum();
-        let schedule = RowSchedule::new(&region, target, passes.len(), kept_words, false);
+        let kept = passes.kept(&facts, |_| true);
+        let words = kept.iter().flatten().map(|at| facts.held(*at).size().div_ceil(4)).sum();
+        let schedule = RowSchedule::new(&region, target, passes.len(), Keepable { words, ..Keepable::default() }, false);
         (kept, schedule, Vec::new())
     };
     let long = is_one_row || schedule.steps() > LONG_SUM;
@@ -111,7 +111,7 @@ impl Group<'_> {
 
     /// Whether an instance has whole runs of rows, and enough of them for the device: few and long ones are split where they are alone.
     fn has_rows(&self, one: &Region) -> bool {
-        let alone = RowSchedule::new(one, self.rows.target, self.rows.passes.len(), 0, true);
+        let alone = RowSchedule::new(one, self.rows.target, self.rows.passes.len(), Keepable::default(), true);
         one.rows().is_multiple_of(self.row_width()) && alone.splits == 1
     }
 

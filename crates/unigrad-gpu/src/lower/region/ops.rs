@@ -150,11 +150,33 @@ pub(super) fn stored(b: &mut Builder, a: Value, from: DType, to: DType) -> Value
     b.cast(value, to)
 }
 
+/// What exponentials are shifted by: the greatest element; any number where all are negative infinity, which has no distance from itself.
+fn shift(b: &mut Builder, max: Value) -> Value {
+    let (least, zero) = (b.constant(Literal::min_value(b.dtype(max))), b.constant(Literal::zero(b.dtype(max))));
+    let none = b.binary(BinaryOp::Eq, max, least);
+    b.select(none, zero, max)
+}
+
+fn shifted(b: &mut Builder, x: Value, by: Value) -> Value {
+    let distance = b.sub(x, by);
+    b.unary(UnaryOp::Exp, distance)
+}
+
+/// Neighbours combined pairwise until one is left.
+fn in_pairs(mut values: Vec<Value>, mut combine: impl FnMut(Value, Value) -> Value) -> Option<Value> {
+    while values.len() > 1 {
+        values = values.chunks(2).map(|pair| if let [x, y] = pair { combine(*x, *y) } else { pair[0] }).collect();
+    }
+    values.first().copied()
+}
+
 /// A reduction, as threads do it: on one value, or on a value and where it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fold {
     Reduce(ReduceOp),
     Arg(ArgReduceOp),
+    /// The sum of `exp(x - max(x))` along with the greatest `x` so far, by which the sum so far is shifted.
+    Exponentials,
 }
 
 /// A reduction of a region and the dtypes of what a thread carries along.
@@ -163,7 +185,7 @@ pub(super) struct Carried {
     pub(super) fold: Fold,
     /// Of the value.
     pub(super) value: DType,
-    /// Of the index, with [`Fold::Arg`].
+    /// Of the index, with [`Fold::Arg`]; of the sum, with [`Fold::Exponentials`].
     pub(super) index: DType,
 }
 
@@ -189,6 +211,7 @@ impl Carried {
         match self.fold {
             Fold::Reduce(_) => vec![self.value],
             Fold::Arg(_) => vec![self.value, self.index],
+            Fold::Exponentials => vec![self.value, self.value],
         }
     }
 
@@ -208,19 +231,23 @@ impl Carried {
         let value = match self.fold {
             Fold::Reduce(ReduceOp::Sum) => Literal::zero(self.value),
             Fold::Reduce(ReduceOp::Prod) => Literal::one(self.value),
-            Fold::Reduce(ReduceOp::Max) | Fold::Arg(ArgReduceOp::ArgMax) => bound(true),
+            Fold::Reduce(ReduceOp::Max) | Fold::Arg(ArgReduceOp::ArgMax) | Fold::Exponentials => bound(true),
             Fold::Reduce(ReduceOp::Min) | Fold::Arg(ArgReduceOp::ArgMin) => bound(false),
         };
         let value = b.constant(value);
         match self.fold {
             Fold::Reduce(_) => vec![value],
             Fold::Arg(_) => vec![value, b.constant(Literal::max_value(self.index))],
+            Fold::Exponentials => vec![value, b.constant(Literal::zero(self.value))],
         }
     }
 
     /// Two partial results in any order.
     pub(super) fn combine(&self, b: &mut Builder, x: &[Value], y: &[Value]) -> Vec<Value> {
-        let Fold::Arg(_) = self.fold else { return self.combine_in_order(b, x, y) };
+        match self.fold {
+            Fold::Reduce(_) | Fold::Exponentials => return self.combine_in_order(b, x, y),
+            Fold::Arg(_) => {}
+        }
         let better = self.beats(b, x[0], y[0]);
         let mut tie = b.binary(BinaryOp::Eq, y[0], x[0]);
         if self.value.is_float() {
@@ -237,11 +264,33 @@ impl Carried {
     /// Two partial results, the first of elements that come before the second's. An extreme element that equals what a search began with
     /// is not noticed; but then all are equal, and the first one is what the end result says.
     pub(super) fn combine_in_order(&self, b: &mut Builder, x: &[Value], y: &[Value]) -> Vec<Value> {
-        if let Fold::Reduce(op) = self.fold {
-            return vec![b.combine(op, x[0], y[0])];
+        match self.fold {
+            Fold::Reduce(op) => return vec![b.combine(op, x[0], y[0])],
+            Fold::Exponentials => {
+                let max = b.combine(ReduceOp::Max, x[0], y[0]);
+                let by = shift(b, max);
+                let parts = [x, y].map(|part| {
+                    let factor = shifted(b, part[0], by);
+                    b.mul(part[1], factor)
+                });
+                return vec![max, b.add(parts[0], parts[1])];
+            }
+            Fold::Arg(_) => {}
         }
         let take = self.beats(b, x[0], y[0]);
         vec![b.select(take, y[0], x[0]), b.select(take, y[1], x[1])]
+    }
+
+    /// [`Fold::Exponentials`] so far and more elements: they are shifted by the greatest of all, so that the sum so far is shifted once.
+    pub(super) fn exponentials(&self, b: &mut Builder, so_far: &[Value], elements: Vec<Value>) -> Vec<Value> {
+        let greatest = in_pairs(elements.clone(), |x, y| b.combine(ReduceOp::Max, x, y));
+        let max = greatest.map_or(so_far[0], |greatest| b.combine(ReduceOp::Max, so_far[0], greatest));
+        let by = shift(b, max);
+        let factor = shifted(b, so_far[0], by);
+        let sum = b.mul(so_far[1], factor);
+        let exponentials: Vec<Value> = elements.into_iter().map(|x| shifted(b, x, by)).collect();
+        let more = in_pairs(exponentials, |x, y| b.add(x, y));
+        vec![max, more.map_or(sum, |more| b.add(sum, more))]
     }
 
     /// Whether `y` is more extreme than `x`, which a NaN is unless `x` is one too.
@@ -268,6 +317,12 @@ impl Carried {
                 let zero = b.int(self.index, 0);
                 let index = b.select(is_none, zero, parts[1]);
                 b.cast(index, to)
+            }
+            Fold::Exponentials => {
+                // NaN where the greatest is NaN or infinite, which has no distance from itself.
+                let none = b.sub(parts[0], parts[0]);
+                let sum = b.add(parts[1], none);
+                b.cast(sum, to)
             }
         }
     }

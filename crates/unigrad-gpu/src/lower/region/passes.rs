@@ -6,18 +6,23 @@
 use super::{
     body::Body,
     ops::{Carried, Fold},
+    picks::Pick,
     row::Job,
 };
 use crate::lower::Signature;
 use unigrad_ir::Place;
-use unigrad_kernel::{InstOp, Level, Region};
-use unigrad_scalar::{BinaryOp, DType, UnaryOp};
+use unigrad_kernel::{InstOp, Level, Region, Value};
+use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
 
 /// See the module's text.
 #[derive(Debug)]
 pub(super) struct Passes {
     /// Reductions below each instruction: the walks that must be complete before it.
     pub(super) depth: Vec<usize>,
+    /// By instruction: the sums that are no reductions of a walk, since one point makes them.
+    pub(super) picks: Vec<Option<Pick>>,
+    /// By instruction: of sums of `exp(x - max(x))` that are made in one walk with the greatest element ([`Fold::Exponentials`]), `x`.
+    exponentials: Vec<Option<usize>>,
     /// By walk: its reductions.
     pub(super) reductions: Vec<Vec<usize>>,
     /// Whether something is stored at every point.
@@ -47,19 +52,37 @@ pub(super) fn fold_of(op: &InstOp) -> Option<(Fold, usize)> {
     }
 }
 
+/// `x`, if an instruction is the sum of `exp(x - max(x))` over rows that have points.
+fn exponentials_of(region: &Region, at: usize) -> Option<usize> {
+    let op = |value: &Value| &region.insts[value.index()].op;
+    let InstOp::Reduce(ReduceOp::Sum, term) = &region.insts[at].op else { return None };
+    let InstOp::Unary(UnaryOp::Exp, distance) = op(term) else { return None };
+    let InstOp::Binary(BinaryOp::Sub, x, max) = op(distance) else { return None };
+    let is_greatest = matches!(op(max), InstOp::Reduce(ReduceOp::Max, of) if of == x);
+    let is_float = [term, distance, x].iter().all(|value| region.insts[value.index()].dtype.is_float());
+    (is_greatest && is_float && region.row_len() > 0).then_some(x.index())
+}
+
 impl Passes {
-    pub(super) fn new(body: &Body<'_>) -> Passes {
+    /// With the sums that pick a point, by instruction. With `online`, a sum of exponentials shares the walk that finds the greatest element.
+    pub(super) fn new(body: &Body<'_>, picks: Vec<Option<Pick>>, online: bool) -> Passes {
         let region = body.region;
+        let exponentials: Vec<Option<usize>> =
+            (0..region.insts.len()).map(|at| if online { exponentials_of(region, at) } else { None }).collect();
         let n = region.insts.len();
+        let is_fold = |at: usize| fold_of(&region.insts[at].op).is_some() && picks[at].is_none();
         let mut depth = vec![0; n];
         let (mut last, mut n_reduce) = (None, 0);
         let (mut full_stores, mut row_stores) = (false, false);
         for (at, inst) in region.insts.iter().enumerate() {
-            inst.op.visit_values(|value| depth[at] = depth[at].max(depth[value.index()]));
+            match exponentials[at] {
+                Some(x) => depth[at] = depth[x],
+                None => inst.op.visit_values(|value| depth[at] = depth[at].max(depth[value.index()])),
+            }
             if !body.live[at] {
                 continue;
             }
-            if fold_of(&inst.op).is_some() {
+            if is_fold(at) {
                 depth[at] += 1;
                 n_reduce = n_reduce.max(depth[at]);
             }
@@ -74,12 +97,10 @@ impl Passes {
         }
         let n_passes = n_reduce.max(last.map_or(0, |last| last + 1));
         let mut reductions = vec![Vec::new(); n_passes];
-        for (at, inst) in region.insts.iter().enumerate().filter(|(at, _)| body.live[*at]) {
-            if fold_of(&inst.op).is_some() {
-                reductions[depth[at] - 1].push(at);
-            }
+        for at in (0..n).filter(|at| body.live[*at] && is_fold(*at)) {
+            reductions[depth[at] - 1].push(at);
         }
-        Passes { depth, reductions, full_stores, row_stores }
+        Passes { depth, picks, exponentials, reductions, full_stores, row_stores }
     }
 
     /// How many walks there are.
@@ -92,6 +113,11 @@ impl Passes {
         self.full_stores && pass + 1 == self.len()
     }
 
+    /// Whether this walk overwrites what picks are made from.
+    pub(super) fn overwrites_picks(&self, pass: usize) -> bool {
+        self.stores(pass) && self.picks.iter().flatten().any(|pick| pick.is_overwritten)
+    }
+
     /// The instructions a walk evaluates at every point, its reductions aside. Values that `have` names are there already.
     pub(super) fn needed(&self, body: &Body<'_>, pass: usize, have: impl Fn(usize) -> bool) -> Vec<bool> {
         let region = body.region;
@@ -101,17 +127,17 @@ impl Passes {
             let store = self.stores(pass) && body.levels[at] == Level::Full && matches!(region.insts[at].op, InstOp::Store { .. });
             needed[at] |= store;
             if goal || needed[at] && !have(at) {
-                region.insts[at].op.visit_values(|value| needed[value.index()] |= body.levels[value.index()] == Level::Full);
+                self.visit_values(region, at, |value| needed[value] |= body.levels[value] == Level::Full);
             }
         }
         needed
     }
 
-    /// By walk: the values that it makes and a later one takes from registers.
-    pub(super) fn kept(&self, body: &Body<'_>) -> Vec<Vec<usize>> {
+    /// By walk: the values that it makes and a later one takes from where they were kept, among those that are worth it.
+    pub(super) fn kept(&self, body: &Body<'_>, worth: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
         let region = body.region;
         let n = region.insts.len();
-        let worth: Vec<bool> = (0..n).map(|at| is_dear(body, at)).collect();
+        let worth: Vec<bool> = (0..n).map(|at| is_dear(body, at) && worth(at)).collect();
         // By value: the first walk that makes it.
         let mut made: Vec<Option<usize>> = vec![None; n];
         let mut kept: Vec<Vec<usize>> = vec![Vec::new(); self.len()];
@@ -132,6 +158,14 @@ impl Passes {
         kept
     }
 
+    /// Calls `f` with what an instruction is made from.
+    fn visit_values(&self, region: &Region, at: usize, mut f: impl FnMut(usize)) {
+        match self.exponentials[at] {
+            Some(x) => f(x),
+            None => region.insts[at].op.visit_values(|value| f(value.index())),
+        }
+    }
+
     /// The reductions whose results a walk, or what is stored per row (`None`), depends on; and all row values it needs.
     pub(super) fn needs_of(&self, body: &Body<'_>, pass: Option<usize>) -> Vec<bool> {
         let region = body.region;
@@ -142,9 +176,9 @@ impl Passes {
                 Some(pass) => self.reductions[pass].contains(&at) || store && self.stores(pass) && body.levels[at] == Level::Full,
                 None => store && body.levels[at] != Level::Full,
             };
-            let through = goal || needed[at] && fold_of(&region.insts[at].op).is_none();
+            let through = goal || needed[at] && (fold_of(&region.insts[at].op).is_none() || self.picks[at].is_some());
             if through {
-                region.insts[at].op.visit_values(|value| needed[value.index()] = true);
+                self.visit_values(region, at, |value| needed[value] = true);
             }
         }
         needed
@@ -178,7 +212,10 @@ impl Passes {
 
     /// What threads carry of a reduction.
     pub(super) fn carried(&self, body: &Body<'_>, at: usize) -> Option<(Carried, usize)> {
-        let (fold, argument) = fold_of(&body.region.insts[at].op)?;
+        let (fold, argument) = match self.exponentials[at] {
+            Some(x) => (Fold::Exponentials, x),
+            None => fold_of(&body.region.insts[at].op)?,
+        };
         let index = if body.region.row_len() < u32::MAX as usize { DType::U32 } else { DType::U64 };
         Some((Carried::new(&body.region.insts[at], fold, body.held(argument), body.held(at), index), argument))
     }

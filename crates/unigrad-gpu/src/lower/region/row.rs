@@ -1,6 +1,6 @@
 //! Regions with reductions: softmax, norms, sums over rows or columns, large sums.
 //!
-//! A thread walks over its part of a row once per pass, keeping what later passes need in registers where a row is short enough; after
+//! A thread walks over its part of a row once per pass, keeping what later passes need where a row is short enough for that (see `kept`); after
 //! each pass the threads of the row bring their parts together. Rows too few and too long for the device are split: then every pass is a
 //! launch of its own, whose workgroups leave their parts in scratch memory and begin by combining those of the passes before.
 //!
@@ -8,11 +8,13 @@
 
 use super::{
     body::{Body, Memo, Point},
+    kept,
     lanes::{Lanes, Shape},
     map::{counter, for_blocks, unravel},
-    ops::Carried,
+    ops::{Carried, Fold},
     passes::Passes,
-    schedule::RowSchedule,
+    plan::Plan,
+    schedule::{Kept, RowSchedule},
     threads::{Threads, tree},
 };
 use crate::lower::{
@@ -37,17 +39,10 @@ pub(super) enum Job {
 /// The launches of a simplified region with reduce axes and at least one row.
 pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     let facts = Body::new(region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
-    let passes = Passes::new(&facts);
-    let kept = passes.kept(&facts);
-    let words = |at: &usize| facts.held(*at).size().div_ceil(4);
-    let kept_words = kept.iter().flatten().map(words).sum();
-    // Parts of rows take launches that pass what the others left.
-    let parts = passes.scratch_parts(&facts);
-    let may_split = region.args.len() + parts.len() < target.max_buffers as usize;
-    let schedule = RowSchedule::new(region, target, passes.len(), kept_words, may_split);
+    let plan = Plan::new(&facts, target);
+    let Plan { passes, schedule, kept, parts } = &plan;
     let mut lowered = Lowered::default();
-    let long = schedule.steps() > LONG;
-    let kernel = RowKernel { region, target, passes: &passes, schedule, kept: &kept, long };
+    let kernel = RowKernel { region, target, passes, schedule: *schedule, kept, long: plan.is_long() };
     if schedule.splits == 1 {
         kernel.step(&mut lowered, Job::All)?;
         return Ok(lowered);
@@ -67,7 +62,7 @@ pub(super) struct RowKernel<'a> {
     pub(super) target: &'a Target,
     pub(super) passes: &'a Passes,
     pub(super) schedule: RowSchedule,
-    /// By pass: what it keeps in registers for later ones.
+    /// By pass: what it keeps for later ones.
     pub(super) kept: &'a [Vec<usize>],
     /// Whether a thread adds so often to a sum that it keeps what it loses.
     pub(super) long: bool,
@@ -89,7 +84,7 @@ pub(super) struct Rows<'a> {
     pub(super) end: Value,
     /// Where that part ends, in points, if it may end within a run.
     pub(super) end_point: Option<Value>,
-    /// Kept values by instruction.
+    /// Where values are kept, by instruction.
     pub(super) registers: Vec<Option<Place>>,
     pub(super) partials: Partials,
 }
@@ -178,11 +173,18 @@ impl RowKernel<'_> {
     /// Arrays for what is kept between passes.
     pub(super) fn registers(&self, b: &mut Builder, body: &Body<'_>, job: Job) -> Vec<Option<Place>> {
         let mut registers = vec![None; self.region.insts.len()];
-        if let (Job::All, Some(runs)) = (job, self.schedule.kept) {
-            for at in self.kept.iter().flatten() {
-                let len = (runs * self.schedule.width) as u32;
-                registers[*at] = Some(b.local(&format!("kept{at}"), Type::Scalar(body.held(*at)), len));
-            }
+        if job != Job::All {
+            return registers;
+        }
+        for at in self.kept.iter().flatten() {
+            registers[*at] = match self.schedule.kept {
+                Kept::Nothing => None,
+                Kept::InRegisters(runs) => {
+                    let len = (runs * self.schedule.width) as u32;
+                    Some(b.local(&format!("kept{at}"), Type::Scalar(body.held(*at)), len))
+                }
+                Kept::InShared => Some(kept::declare(b, body, *at)),
+            };
         }
         registers
     }
@@ -207,6 +209,10 @@ impl Rows<'_> {
         };
         for pass in 0..end {
             self.row_values(b, pass, needed);
+            if job == Job::All && passes.overwrites_picks(pass) {
+                // All threads on the row have read what is picked.
+                b.barrier();
+            }
             match job {
                 Job::All => {
                     let results = self.walk(b, pass);
@@ -234,8 +240,22 @@ impl Rows<'_> {
     /// Evaluates row values that need no more than `depth` passes.
     fn row_values(&mut self, b: &mut Builder, depth: usize, needed: &[bool]) {
         let passes = self.kernel.passes;
+        for at in (0..needed.len()).filter(|at| needed[*at] && passes.depth[*at] <= depth) {
+            let Some(pick) = passes.picks[at].as_ref().filter(|_| self.memo.get(at).is_none()) else { continue };
+            self.row_values_below(b, depth, needed, at);
+            if let Some(value) = pick.value(b, self.body, &self.point, &self.memo) {
+                self.memo.put(at, value);
+            }
+        }
+        self.row_values_below(b, depth, needed, needed.len());
+    }
+
+    /// Those before an instruction.
+    fn row_values_below(&mut self, b: &mut Builder, depth: usize, needed: &[bool], end: usize) {
+        let passes = self.kernel.passes;
         self.body.evaluate(b, &self.point, &mut self.memo, |body, at| {
             needed[at]
+                && at < end
                 && body.levels[at] != Level::Full
                 && passes.depth[at] <= depth
                 && !matches!(body.region.insts[at].op, InstOp::Store { .. })
@@ -309,7 +329,7 @@ impl Rows<'_> {
         let per_row = i64::from(schedule.arrangement.per_row);
         let (begin, end) = (self.begin, self.end);
         let walk = |b: &mut Builder| {
-            if let Some(each) = schedule.kept {
+            if let Kept::InRegisters(each) = schedule.kept {
                 let first = place;
                 b.unrolled(each as u32, |b, slot| {
                     let at = b.cast(slot, b.dtype(first));
@@ -327,7 +347,10 @@ impl Rows<'_> {
                 return;
             }
             // Whole strides of all threads, several runs at a time; then what is left.
-            let groups = schedule.groups;
+            // What is kept is near: loads under way are for memory.
+            let is_near = schedule.kept == Kept::InShared && (0..needed.len()).any(|at| needed[at] && have(at));
+            let insts = needed.iter().filter(|needed| **needed).count();
+            let groups = if is_near { schedule.groups_near() } else { schedule.groups_of(insts) };
             let stride = per_row * groups as i64;
             let len = b.sub(end, begin);
             let whole = b.div_const(len, stride);
@@ -401,28 +424,26 @@ impl Rows<'_> {
             b.add_const(first, lane as i64)
         };
         // What earlier passes kept.
-        if let Some(slot) = slot {
-            for at in (0..region.insts.len()).filter(|at| needed[*at] && !kernel.kept[pass].contains(at)) {
-                if let Some(array) = self.registers[at] {
-                    let values: Vec<Value> = (0..width)
-                        .map(|lane| {
-                            let index = at_slot(b, slot, lane);
-                            b.load(array, index)
-                        })
-                        .collect();
-                    memo.put(at, Lanes::run(values));
-                }
-            }
+        for at in (0..region.insts.len()).filter(|at| needed[*at] && !kernel.kept[pass].contains(at)) {
+            let Some(place) = self.registers[at] else { continue };
+            let values = match slot {
+                Some(slot) => Lanes::run((0..width).map(|lane| {
+                    let index = at_slot(b, slot, lane);
+                    b.load(place, index)
+                })),
+                None => kept::load(b, kernel.target, place, region.insts[at].dtype, body.held(at), runs, width),
+            };
+            memo.put(at, values);
         }
         body.evaluate(b, &point, &mut memo, |_, at| needed[at]);
-        if let Some(slot) = slot {
-            for at in &kernel.kept[pass] {
-                if let (Some(array), Some(value)) = (self.registers[*at], memo.get(*at).cloned()) {
-                    for lane in 0..width {
-                        let index = at_slot(b, slot, lane);
-                        b.store(array, index, value.at(0, lane));
-                    }
-                }
+        for at in &kernel.kept[pass] {
+            let (Some(place), Some(value)) = (self.registers[*at], memo.get(*at).cloned()) else { continue };
+            match slot {
+                Some(slot) => (0..width).for_each(|lane| {
+                    let index = at_slot(b, slot, lane);
+                    b.store(place, index, value.at(0, lane));
+                }),
+                None => kept::store(b, kernel.target, place, region.insts[*at].dtype, &value, runs, width),
             }
         }
         for Sums { carried, argument, lanes, .. } in sums {
@@ -437,7 +458,7 @@ impl Rows<'_> {
             };
             let parts = |b: &mut Builder, g: usize, l: usize| {
                 let mut parts = vec![b.cast(value.at(g, l), carried.value)];
-                if carried.parts().len() > 1 {
+                if let Fold::Arg(_) = carried.fold {
                     parts.push(index(b, g, l));
                 }
                 parts
@@ -448,6 +469,12 @@ impl Rows<'_> {
                     for l in if columns { lane..lane + 1 } else { 0..width } {
                         all.push(parts(b, g, l));
                     }
+                }
+                if carried.fold == Fold::Exponentials {
+                    let old: Vec<Value> = running.iter().map(|running| running.sum(b)).collect();
+                    let new = carried.exponentials(b, &old, all.into_iter().flatten().collect());
+                    running.iter().zip(new).for_each(|(running, new)| running.set(b, new, new));
+                    continue;
                 }
                 let new = tree(b, carried, all);
                 let old: Vec<Value> = running.iter().map(|running| running.sum(b)).collect();

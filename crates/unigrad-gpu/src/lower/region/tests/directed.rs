@@ -16,7 +16,7 @@ impl Make {
         Make(Region { name: "test".into(), axes, n_parallel, args: vec![], scalars: vec![], insts: vec![] })
     }
 
-    fn push(&mut self, op: InstOp, dtype: DType) -> Value {
+    pub(super) fn push(&mut self, op: InstOp, dtype: DType) -> Value {
         self.0.insts.push(Inst { op, dtype });
         Value(self.0.insts.len() as u32 - 1)
     }
@@ -27,7 +27,7 @@ impl Make {
         self.0.args.len() as u32 - 1
     }
 
-    fn index(strides: &[i64]) -> Index {
+    pub(super) fn index(strides: &[i64]) -> Index {
         Index { offset: 0, strides: SmallVec::from_slice(strides), dynamic: smallvec![] }
     }
 
@@ -47,11 +47,11 @@ impl Make {
         self.store_as(value, dtype, strides);
     }
 
-    fn number(&mut self, dtype: DType, x: f64) -> Value {
+    pub(super) fn number(&mut self, dtype: DType, x: f64) -> Value {
         self.push(InstOp::Const(Literal::float(dtype, x)), dtype)
     }
 
-    fn unary(&mut self, op: UnaryOp, a: Value) -> Value {
+    pub(super) fn unary(&mut self, op: UnaryOp, a: Value) -> Value {
         let dtype = if op.gives_bool() { DType::Bool } else { self.0.insts[a.index()].dtype };
         self.push(InstOp::Unary(op, a), dtype)
     }
@@ -67,7 +67,7 @@ impl Make {
     }
 
     /// Buffers filled by a function of argument and element.
-    fn memory(&self, f: impl Fn(usize, usize) -> f64) -> Memory {
+    pub(super) fn memory(&self, f: impl Fn(usize, usize) -> f64) -> Memory {
         let bufs = self.0.args.iter().enumerate().map(|(a, arg)| {
             let raw = (0..arg.len).map(|i| Literal::float(arg.dtype, f(a, i)).to_raw()).collect();
             Buffer { dtype: arg.dtype, raw }
@@ -76,12 +76,12 @@ impl Make {
     }
 }
 
-fn whole(i: usize) -> f64 {
+pub(super) fn whole(i: usize) -> f64 {
     ((i.wrapping_mul(2_654_435_761) >> 7) % 9) as f64 - 4.0
 }
 
 /// Mean, centred sum of squares, extreme and its place: several passes, over whole tensors and columns.
-fn statistics(dtype: DType, axes: &[usize], n_parallel: usize, strides: &[i64]) -> Make {
+pub(super) fn statistics(dtype: DType, axes: &[usize], n_parallel: usize, strides: &[i64]) -> Make {
     let mut m = Make::new(axes, n_parallel);
     let x = m.load(dtype, strides);
     let max = m.reduce(ReduceOp::Max, x);

@@ -1,6 +1,7 @@
 //! Lowered regions on the interpreter, against a plain evaluator of what regions mean.
 
 mod directed;
+mod long_rows;
 mod schedules;
 
 use crate::lower::{Lowered, Part, StepArg, lower};

@@ -2,7 +2,7 @@
 
 use super::directed::Make;
 use crate::lower::lower;
-use crate::lower::region::schedule::{GroupedSchedule, MapSchedule, RowSchedule, Tiling};
+use crate::lower::region::schedule::{GroupedSchedule, Keepable, Kept, MapSchedule, RowSchedule, Tiling};
 use crate::lower::region::simplify::simplify;
 use unigrad_ir::{Dialect, Target};
 use unigrad_kernel::{Grouped, Kernel, Region};
@@ -54,15 +54,16 @@ fn transposed_copies_go_by_squares_and_others_do_not() {
 
 #[test]
 fn rows_stay_in_registers_and_long_ones_are_split() {
-    let schedule = |region: &Region| RowSchedule::new(region, &target(), 2, 1, true);
+    let keepable = Keepable { words: 1, ..Keepable::default() };
+    let schedule = |region: &Region| RowSchedule::new(region, &target(), 2, keepable, true);
     let s = schedule(&rows(DType::F32, [65_536, 4096], &[4096, 1]));
-    assert_eq!((s.arrangement.threads, s.arrangement.per_row, s.width, s.kept, s.splits), (256, 256, 4, Some(4), 1));
+    assert_eq!((s.arrangement.threads, s.arrangement.per_row, s.width, s.kept, s.splits), (256, 256, 4, Kept::InRegisters(4), 1));
     let s = schedule(&rows(DType::BF16, [65_536, 4096], &[4096, 1]));
-    assert_eq!((s.arrangement.threads, s.width, s.kept, s.splits), (128, 8, Some(4), 1));
+    assert_eq!((s.arrangement.threads, s.width, s.kept, s.splits), (128, 8, Kept::InRegisters(4), 1));
     let s = schedule(&rows(DType::F32, [65_536, 64], &[64, 1]));
-    assert_eq!((s.arrangement.per_row, s.arrangement.rows(), s.kept), (4, 32, Some(4)));
+    assert_eq!((s.arrangement.per_row, s.arrangement.rows(), s.kept), (4, 32, Kept::InRegisters(4)));
     let s = schedule(&rows(DType::F32, [4, 1 << 22], &[1 << 22, 1]));
-    assert!(s.splits > 16 && s.kept.is_none() && s.splits * s.split_len >= (1 << 22) / s.width);
+    assert!(s.splits > 16 && s.kept == Kept::Nothing && s.splits * s.split_len >= (1 << 22) / s.width);
     let s = schedule(&rows(DType::F32, [4096, 65_536], &[1, 4096]));
     assert!(s.arrangement.columns && s.width == 4 && s.splits > 4);
 }
