@@ -362,6 +362,10 @@ fn speed() {
     cases.push(("64x288x36864 ta".into(), matmul(64, 288, 36864, true, false, f)));
     cases.push(("gpt 2048x384x1536 tb".into(), matmul(2048, 1536, 384, false, true, f)));
     cases.push(("gpt dw 384x1536x2048 ta".into(), matmul(384, 1536, 2048, true, false, f)));
+    cases.push(("lstm dw 1024x256x2048 ta".into(), matmul(1024, 256, 2048, true, false, f)));
+    cases.push(("lstm dw 1024x256x2048 ta tb".into(), matmul(1024, 256, 2048, true, true, f)));
+    cases.push(("lstm dw 1024x64x2048 ta".into(), matmul(1024, 64, 2048, true, false, f)));
+    cases.push(("lstm in 2048x1024x64 tb".into(), matmul(2048, 1024, 64, false, true, f)));
     // A GPT of 64 wide: forward, gradients of inputs and of weights.
     for (m, n, k, ta, tb) in [
         (1024, 64, 64, false, true),

@@ -99,7 +99,7 @@ unsafe fn tile_of_pairs(t: &TileArgs<f32>) {
 unsafe fn pack(p: &PackArgs<'_, f32>) {
     let src = p.src.cast::<u16>();
     let is_row = p.lanes.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    let is_run = p.runs.len() == 2;
+    let is_run = p.runs.len() == 2 && !p.steps.is_empty();
     let mut first = 0;
     while first < p.width {
         let n_dst = (p.width - first).min(Pairs::LANES);
