@@ -3,6 +3,7 @@
 //! In: a [`Problem`] and its [`Blocking`]. Out: every block of sums finished once. Always: a sum is cut only where the plan says, by
 //! sizes alone, so threads and block shapes do not change a bit. Never: waits inside a task; phases are whole fork-joins.
 
+use super::axis::Axis;
 use super::kernel::{Compute, DotArgs, Kernels, TileArgs};
 use super::output::{Store, StoreAs};
 use super::pack::{PackArgs, find_runs, panel_of_any};
@@ -16,6 +17,7 @@ use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
+use unigrad_scalar::DType;
 
 /// Steps of `k` between touches of a tile of `c`: a panel of `b` (`KC x nr`) fits the first-level cache.
 const KC: usize = 320;
@@ -54,7 +56,11 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub(crate) struct Blocking {
     mode: Mode,
-    /// Steps of `k` per pass over a tile.
+    /// Steps of `k` that panels hold in one element: two where pairs are multiplied, else one. All other lengths along `k` count such elements.
+    unit: usize,
+    /// Elements of `k`.
+    k: usize,
+    /// Of these, per pass over a tile.
     kc: usize,
     /// Parts that `k` is split into, computed independently and added in order.
     splits: usize,
@@ -65,7 +71,8 @@ pub(crate) struct Blocking {
 }
 
 impl Blocking {
-    pub(crate) fn new<T: Compute>(p: &Problem, tier: Tier) -> Blocking {
+    /// `pairs`: whether the processor multiplies pairs of `bf16`.
+    pub(crate) fn new<T: Compute>(p: &Problem, tier: Tier, pairs: bool) -> Blocking {
         let kernels = T::kernels(tier);
         // What lies in no memory is packed.
         let unit_k = p.k > 1 && p.b.k.uniform() == Some(1) && !p.b.is_made;
@@ -83,7 +90,15 @@ impl Blocking {
             Mode::InPlace { .. } if p.m <= STREAM_ROWS => STREAM_KC,
             _ => KC,
         };
-        let passes = p.k.div_ceil(most).max(1);
+        // Pairs are packed fast along either direction; from other places elements are better widened.
+        let is_paired = |operand: &Operand| {
+            let along = |axis: &Axis| axis.uniform() == Some(1);
+            operand.dtype == DType::BF16 && (operand.is_made || along(&operand.lanes) || along(&operand.k))
+        };
+        let pairs = pairs && T::pairs().is_some() && mode == Mode::Panels && is_paired(&p.a) && is_paired(&p.b);
+        let unit = if pairs { 2 } else { 1 };
+        let k = p.k.div_ceil(unit);
+        let passes = k.div_ceil(most).max(1);
         // Few outputs and long sums: only `k` is left to spread over threads.
         let outputs = p.batch * p.m * p.n;
         let splits = if outputs <= 1 << 16 && p.k >= 4096 { (p.k / 2048).min(16).next_power_of_two() } else { 1 };
@@ -96,7 +111,7 @@ impl Blocking {
             _ => None,
         };
         let small = p.m <= 256 && p.n <= 1024 && p.m * p.k <= 1 << 18 && p.n * p.k <= 1 << 19 || mode != Mode::Panels;
-        Blocking { mode, kc: p.k.div_ceil(passes).max(1), splits, direct, small }
+        Blocking { mode, unit, k, kc: k.div_ceil(passes).max(1), splits, direct, small }
     }
 }
 
@@ -164,7 +179,7 @@ fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
 
 impl<'a, T: StoreAs> Run<'a, T> {
     pub(crate) fn new(p: &'a Problem, plan: &'a Blocking, tier: Tier, args: &'a [Buf], scalars: &'a [u64], maps: Maps<'a>) -> Self {
-        let kernels = T::kernels(tier);
+        let kernels = T::pairs().filter(|_| plan.unit > 1).unwrap_or_else(|| T::kernels(tier));
         // Equal tiles instead of full ones and a thin last one.
         let mr = p.m.div_ceil(p.m.div_ceil(kernels.mr).max(1)).max(1);
         Run { p, plan, kernels, args, scalars, maps, mr, fault: Mutex::new(None) }
@@ -203,17 +218,17 @@ impl<'a, T: StoreAs> Run<'a, T> {
         with_scratch(|scratch| {
             let mut side_a = Side::Own;
             let mut side_b = Side::Own;
-            if p.batch > 1 && p.k > 0 {
+            if p.batch > 1 && self.plan.k > 0 {
                 // SAFETY: the buffers hold the panels; the operands are readable.
                 unsafe {
                     if p.a.batch.is_zero() && self.plan.mode == Mode::Panels {
-                        let to: *mut T = scratch.get(Purpose::SharedA, self.a_len(p.m, p.k));
-                        self.pack_all(threads, 0, 0..p.k, Some((to, 0..p.m)), None);
+                        let to: *mut T = scratch.get(Purpose::SharedA, self.a_len(p.m, self.plan.k));
+                        self.pack_all(threads, 0, 0..self.plan.k, Some((to, 0..p.m)), None);
                         side_a = Side::Packed { panels: to, first: 0 };
                     }
                     if p.b.batch.is_zero() && self.plan.mode == Mode::Panels {
-                        let to: *mut T = scratch.get(Purpose::SharedB, self.b_len(p.n, p.k));
-                        self.pack_all(threads, 0, 0..p.k, None, Some((to, 0..p.n)));
+                        let to: *mut T = scratch.get(Purpose::SharedB, self.b_len(p.n, self.plan.k));
+                        self.pack_all(threads, 0, 0..self.plan.k, None, Some((to, 0..p.n)));
                         side_b = Side::Packed { panels: to, first: 0 };
                     }
                 }
@@ -228,7 +243,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                     let (item, i, j) = (i / (gm * gn), i % (gm * gn) / gn, i % gn);
                     let rows = part(p.m, self.mr, gm, i);
                     let cols = part(p.n, self.kernels.nr, gn, j);
-                    let block = Block { item, rows, cols, k: 0..p.k, accumulate: false };
+                    let block = Block { item, rows, cols, k: 0..self.plan.k, accumulate: false };
                     // SAFETY: blocks are disjoint.
                     with_scratch(|scratch| unsafe { self.block(&block, side_a, side_b, Sums::Output, scratch) });
                 }
@@ -246,7 +261,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
             let units = p.batch * splits;
             parallel(threads.min(units), &|task| {
                 for unit in part(units, 1, threads.min(units), task) {
-                    let k = part(p.k, 16, splits, unit % splits);
+                    let k = part(self.plan.k, 16, splits, unit % splits);
                     let block = Block { item: unit / splits, rows: 0..p.m, cols: 0..p.n, k, accumulate: false };
                     // SAFETY: each unit has its own part of the partial sums.
                     with_scratch(|scratch| unsafe {
@@ -283,16 +298,17 @@ impl<'a, T: StoreAs> Run<'a, T> {
     /// Large items, one after the other: all tasks pack shared panels, then all multiply.
     unsafe fn by_phases(&self, threads: usize) {
         let p = self.p;
-        let kx = p.k.div_ceil(p.k.div_ceil(SHARED_K).max(1)).next_multiple_of(self.plan.kc).max(1);
+        let len_k = self.plan.k;
+        let kx = len_k.div_ceil(len_k.div_ceil(SHARED_K).max(1)).next_multiple_of(self.plan.kc).max(1);
         let side = |len: usize, unit: usize| {
             let most = (SHARED_LEN / kx / unit).max(8) * unit;
             len.div_ceil(len.div_ceil(most)).next_multiple_of(unit)
         };
         let (ms, ns) = (side(p.m, self.mr), side(p.n, self.kernels.nr));
-        let pieces = p.k.div_ceil(kx).max(1);
+        let pieces = len_k.div_ceil(kx).max(1);
         with_scratch(|scratch| {
-            let a: *mut T = scratch.get(Purpose::SharedA, self.a_len(ms, kx.min(p.k)));
-            let b: *mut T = scratch.get(Purpose::SharedB, self.b_len(ns, kx.min(p.k)));
+            let a: *mut T = scratch.get(Purpose::SharedA, self.a_len(ms, kx.min(len_k)));
+            let b: *mut T = scratch.get(Purpose::SharedB, self.b_len(ns, kx.min(len_k)));
             // A sum in several passes needs a place of its own unless `c` can hold it.
             let through = pieces > 1 && self.plan.direct.is_none();
             let partials: *mut T = if through { scratch.get(Purpose::Partials, ms * ns) } else { std::ptr::null_mut() };
@@ -304,7 +320,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                     for is in (0..p.m).step_by(ms) {
                         let rows = is..(is + ms).min(p.m);
                         for piece in 0..pieces {
-                            let k = piece * kx..((piece + 1) * kx).min(p.k);
+                            let k = piece * kx..((piece + 1) * kx).min(len_k);
                             let item_of = |operand: &Operand| if operand.batch.is_zero() { 0 } else { item };
                             let (key_a, key_b) = ((item_of(&p.a), is, piece), (item_of(&p.b), js, piece));
                             let to_a = (packed_a != Some(key_a)).then(|| (a, rows.clone()));
@@ -432,10 +448,17 @@ impl<'a, T: StoreAs> Run<'a, T> {
         k_at: usize,
         scratch: &mut PackBuffers,
     ) {
-        operand.k.fill(ks.start, ks.len(), &mut scratch.steps);
-        find_runs(&scratch.steps, &mut scratch.runs);
+        self.fill_steps(operand, &ks, scratch);
         // SAFETY: the caller's.
         unsafe { self.pack_steps(operand, arg, item, lanes, to, width, k_len, k_at, scratch) }
+    }
+
+    /// Where the steps of these elements of `k` lie, and their runs.
+    fn fill_steps(&self, operand: &Operand, ks: &Range<usize>, scratch: &mut PackBuffers) {
+        let unit = self.plan.unit;
+        let (start, end) = (ks.start * unit, (ks.end * unit).min(self.p.k));
+        operand.k.fill(start, end - start, &mut scratch.steps);
+        find_runs(&scratch.steps, &mut scratch.runs);
     }
 
     /// As `pack`, for the steps and runs that `scratch` holds.
@@ -507,7 +530,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                 Err(fault) => {
                     self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
                     // The launch fails; what is multiplied until then is any number.
-                    std::ptr::write_bytes(dst, 0, steps.len() * width);
+                    std::ptr::write_bytes(dst, 0, steps.len().div_ceil(self.plan.unit) * width);
                 }
             }
         }
@@ -610,8 +633,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                         }
                         (Side::Own, _) => {
                             let to: *mut T = scratch.get(Purpose::LocalB, self.b_len(nr, ks.len()));
-                            p.b.k.fill(ks.start, ks.len(), &mut scratch.steps);
-                            find_runs(&scratch.steps, &mut scratch.runs);
+                            self.fill_steps(&p.b, &ks, scratch);
                             own_panel = Some(to);
                             (to.cast_const(), 0, nr)
                         }

@@ -88,6 +88,8 @@ const fn widest(rows: usize, mr: usize) -> usize {
 pub(crate) trait Compute: super::pack::FromAny + Copy + Default + PartialEq + Send + Sync + std::fmt::Debug + 'static {
     const DTYPE: DType;
     fn kernels(tier: Tier) -> &'static Kernels<Self>;
+    /// The loops that multiply pairs of `bf16`, for a processor that has [`crate::simd::multiplies_bf16_pairs`].
+    fn pairs() -> Option<&'static Kernels<Self>>;
     fn plus(self, other: Self) -> Self;
 }
 
@@ -429,6 +431,10 @@ tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f
     long: Lanes<i64, 8>, [1 2 3 4 5 6 7 8], [I64: i64], [I64: i64];
 );
 
+// Behind the macros that it uses.
+#[cfg(target_arch = "x86_64")]
+mod pairs;
+
 macro_rules! table {
     ($t:ty, $tier:ident::$name:ident, $which:ident) => {{
         const LANES: usize = <$tier::$name::V as Vector>::LANES;
@@ -448,7 +454,7 @@ macro_rules! table {
 }
 
 macro_rules! compute {
-    ($($t:ident, $name:ident: $dtype:ident, $plus:expr;)*) => { $(
+    ($($t:ident, $name:ident: $dtype:ident, $pairs:expr, $plus:expr;)*) => { $(
         impl Compute for $t {
             const DTYPE: DType = DType::$dtype;
             fn kernels(tier: Tier) -> &'static Kernels<$t> {
@@ -460,6 +466,9 @@ macro_rules! compute {
                     _ => table!($t, baseline::$name, Baseline),
                 }
             }
+            fn pairs() -> Option<&'static Kernels<$t>> {
+                $pairs
+            }
             #[inline(always)]
             fn plus(self, other: $t) -> $t {
                 $plus(self, other)
@@ -467,9 +476,13 @@ macro_rules! compute {
         }
     )* };
 }
+#[cfg(target_arch = "x86_64")]
+const PAIRS: Option<&Kernels<f32>> = Some(&pairs::TABLE);
+#[cfg(not(target_arch = "x86_64"))]
+const PAIRS: Option<&Kernels<f32>> = None;
 compute!(
-    f32, single: F32, |x: f32, y: f32| x + y;
-    f64, double: F64, |x: f64, y: f64| x + y;
-    i32, word: I32, i32::wrapping_add;
-    i64, long: I64, i64::wrapping_add;
+    f32, single: F32, PAIRS, |x: f32, y: f32| x + y;
+    f64, double: F64, None, |x: f64, y: f64| x + y;
+    i32, word: I32, None, i32::wrapping_add;
+    i64, long: I64, None, i64::wrapping_add;
 );

@@ -23,7 +23,7 @@ pub(crate) mod vector;
 
 use crate::memory::{Buf, Fault};
 use crate::region::CompiledRegion;
-use crate::simd::{Tier, tier};
+use crate::simd::{Tier, multiplies_bf16_pairs, tier};
 use crate::threads::threads;
 use engine::{Blocking, Maps, Run};
 use problem::Problem;
@@ -45,18 +45,19 @@ pub(crate) struct CompiledContract {
 impl CompiledContract {
     /// Prepares it: orientation, blocking, offset tables, the epilogue's program.
     pub(crate) fn new(contract: &Contract) -> Result<CompiledContract, String> {
-        CompiledContract::for_tier(contract, tier())
+        CompiledContract::for_tier(contract, tier(), multiplies_bf16_pairs())
     }
 
-    fn for_tier(contract: &Contract, tier: Tier) -> Result<CompiledContract, String> {
+    /// `pairs`: whether products of `bf16` are made of pairs, which the processor then has instructions for.
+    fn for_tier(contract: &Contract, tier: Tier, pairs: bool) -> Result<CompiledContract, String> {
         let epilogue = contract.epilogue.as_ref().map(|region| CompiledRegion::on(region, tier)).transpose()?;
         let prologues = [Prologue::new(contract, 0, tier)?, Prologue::new(contract, 1, tier)?];
         let problem = Problem::new(contract);
         let plan = match problem.compute {
-            DType::F32 => Blocking::new::<f32>(&problem, tier),
-            DType::F64 => Blocking::new::<f64>(&problem, tier),
-            DType::I32 => Blocking::new::<i32>(&problem, tier),
-            DType::I64 => Blocking::new::<i64>(&problem, tier),
+            DType::F32 => Blocking::new::<f32>(&problem, tier, pairs),
+            DType::F64 => Blocking::new::<f64>(&problem, tier, pairs),
+            DType::I32 => Blocking::new::<i32>(&problem, tier, pairs),
+            DType::I64 => Blocking::new::<i64>(&problem, tier, pairs),
             other => return Err(format!("sums of {other}")),
         };
         Ok(CompiledContract { problem, plan, epilogue, prologues, tier })

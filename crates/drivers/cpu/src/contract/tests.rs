@@ -5,7 +5,10 @@ mod exhaustive;
 
 use super::CompiledContract;
 use crate::memory::{Buf, Fault};
-use crate::simd::{Tier, tests::tiers};
+use crate::simd::{
+    Tier,
+    tests::{tiers, ways},
+};
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::testing::{
     Memory, Rng,
@@ -32,8 +35,8 @@ fn check(case: Case, what: &str) {
 
 /// As [`check`], for results that are known.
 fn check_for(mut case: Case, want: &[(usize, Literal)], what: &str) {
-    for tier in tiers() {
-        let compiled = CompiledContract::for_tier(&case.contract, tier).unwrap();
+    for (tier, pairs) in ways() {
+        let compiled = CompiledContract::for_tier(&case.contract, tier, pairs).unwrap();
         for threads in [1, 2, 3] {
             let c = &mut case.args[2];
             let one = Literal::int(c.dtype, 1);
@@ -43,7 +46,7 @@ fn check_for(mut case: Case, want: &[(usize, Literal)], what: &str) {
             let done: Result<(), Fault> = unsafe { compiled.run_on(threads, &bufs, &[]) };
             assert_eq!(done, Ok(()));
             if let Some(difference) = first_difference(&case.args[2], want, one) {
-                panic!("{what} {tier:?} {threads} threads: {difference}\n{:?}", case.contract);
+                panic!("{what} {tier:?} pairs {pairs} {threads} threads: {difference}\n{:?}", case.contract);
             }
         }
     }
@@ -153,8 +156,8 @@ fn epilogues_see_every_sum_once() {
         for i in 0..n_len {
             bias.set(i, Literal::int(acc, rng.below(9) as i64));
         }
-        for tier in tiers() {
-            let compiled = CompiledContract::for_tier(&case.contract, tier).unwrap();
+        for (tier, pairs) in ways() {
+            let compiled = CompiledContract::for_tier(&case.contract, tier, pairs).unwrap();
             for threads in [1, 2, 3] {
                 let mut out = Memory::new(acc, n_points.max(1));
                 let bufs = [case.args[0].buf(), case.args[1].buf(), bias.buf(), out.buf()];
@@ -220,9 +223,9 @@ fn filled(contract: &Contract) -> [Memory; 3] {
     args
 }
 
-fn run(contract: &Contract, tier: Tier, threads: usize, args: &mut [Memory; 3]) -> Vec<u8> {
+fn run(contract: &Contract, (tier, pairs): (Tier, bool), threads: usize, args: &mut [Memory; 3]) -> Vec<u8> {
     let bufs: Vec<Buf> = args.iter_mut().map(Memory::buf).collect();
-    let compiled = CompiledContract::for_tier(contract, tier).unwrap();
+    let compiled = CompiledContract::for_tier(contract, tier, pairs).unwrap();
     // SAFETY: the buffers match the contraction.
     unsafe { compiled.run_on(threads, &bufs, &[]) }.unwrap();
     args[2].bytes().to_vec()
@@ -254,8 +257,8 @@ fn larger_products_and_thread_counts() {
                 let contract = matmul(m, n, k, ta, tb, dtype);
                 let mut args = filled(&contract);
                 let mut rng = Rng(5);
-                for tier in tiers() {
-                    if m * n * k > 100_000_000 && tier != *tiers().last().unwrap() {
+                for tier in ways() {
+                    if m * n * k > 100_000_000 && tier.0 != *tiers().last().unwrap() {
                         continue;
                     }
                     let one = run(&contract, tier, 1, &mut args);
@@ -359,6 +362,10 @@ fn speed() {
     cases.push(("64x288x36864 ta".into(), matmul(64, 288, 36864, true, false, f)));
     cases.push(("gpt 2048x384x1536 tb".into(), matmul(2048, 1536, 384, false, true, f)));
     cases.push(("gpt dw 384x1536x2048 ta".into(), matmul(384, 1536, 2048, true, false, f)));
+    cases.push(("lstm dw 1024x256x2048 ta".into(), matmul(1024, 256, 2048, true, false, f)));
+    cases.push(("lstm dw 1024x256x2048 ta tb".into(), matmul(1024, 256, 2048, true, true, f)));
+    cases.push(("lstm dw 1024x64x2048 ta".into(), matmul(1024, 64, 2048, true, false, f)));
+    cases.push(("lstm in 2048x1024x64 tb".into(), matmul(2048, 1024, 64, false, true, f)));
     // A GPT of 64 wide: forward, gradients of inputs and of weights.
     for (m, n, k, ta, tb) in [
         (1024, 64, 64, false, true),

@@ -170,6 +170,27 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
+    /// Moves `n` points at once, more than a block has, if each step finds them in one run. Whether it did.
+    ///
+    /// # Safety
+    /// As for `rows`.
+    pub(super) unsafe fn copy(&mut self, row: usize, n: usize) -> Result<bool, Fault> {
+        let program = self.program;
+        let block = Block::rows(row, 0, n);
+        let is_run = |at: &Access| !self.is_shared(at.arg) && self.contiguous(at, block, None).is_some();
+        let moves = |step: &MicroOp| match step {
+            MicroOp::Load(load) => self.args[load.at.arg as usize].len > 0 && is_run(&load.at),
+            MicroOp::Store(store) => is_run(&store.at),
+            _ => false,
+        };
+        if !program.copies || block.padded() != n || !program.row[0].iter().all(moves) {
+            return Ok(false);
+        }
+        // SAFETY: passed on; no step needs room, for each load is used where it lies.
+        unsafe { self.segment(&program.row[0], block, None)? };
+        Ok(true)
+    }
+
     /// Brings a share of what the first pass over a row loads near, while the passes over the row before it compute. Processors
     /// look ahead by themselves only within a page, which often is a row.
     fn prefetch(&self, row: usize, pass: usize) {

@@ -44,7 +44,7 @@ use crate::threads::{parallel, threads};
 use block::Block;
 use exec::{AccTile, Frame, TilePart};
 use lanes::Lanes;
-use program::{BLOCK, BlockProgram, PAD};
+use program::{BLOCK, BlockProgram, LONG_COPY, PAD};
 use std::sync::Mutex;
 use unigrad_kernel::Region;
 
@@ -148,7 +148,13 @@ impl CompiledRegion {
             let mut frame = Frame::new(program, args, scalars, self.stream);
             frame.uniform()?;
             let step = program.rows_at_once;
-            (start..end).step_by(step).try_for_each(|row| frame.rows(row, step.min(end - row)))?;
+            let long = if program.copies { LONG_COPY } else { end - start };
+            for first in (start..end).step_by(long.max(1)) {
+                let last = end.min(first + long);
+                if !program.copies || !frame.copy(first, last - first)? {
+                    (first..last).step_by(step).try_for_each(|row| frame.rows(row, step.min(last - row)))?;
+                }
+            }
         }
         if self.stream {
             stream::fence();

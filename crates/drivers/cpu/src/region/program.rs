@@ -37,6 +37,9 @@ pub(super) const BLOCK: usize = 512;
 const LONG_BLOCK: usize = 2048;
 pub(super) const LONG_MAP: usize = 1024;
 
+/// Lanes of a block that only moves them, which then needs no room: pages are read and written from end to end.
+pub(super) const LONG_COPY: usize = 16 << 10;
+
 /// Lanes of a block of a product's tile: its sums are in near memory, and what is the same in every row is there already.
 pub(super) const LONG_TILE: usize = 2048;
 
@@ -301,6 +304,8 @@ pub(super) struct BlockProgram {
     pub(super) scratch: usize,
     /// Rough cost of a point, in simple operations.
     pub(super) weight: usize,
+    /// Whether points are only moved: from where they lie to where they go.
+    pub(super) copies: bool,
 }
 
 pub(super) struct Compiler<'a> {
@@ -411,6 +416,7 @@ impl<'a> Compiler<'a> {
             acc_size: 0,
             scratch: 0,
             weight: region.insts.iter().map(|inst| weight(&inst.op)).sum::<usize>().max(1),
+            copies: false,
         };
         let mut last_use = vec![0; n];
         for at in (0..n).rev() {
@@ -583,6 +589,7 @@ impl<'a> Compiler<'a> {
             self.fuse();
         }
         (self.out.rows_at_once, self.out.block) = self.block();
+        self.out.copies = self.copies();
         self.allocate();
         Ok(self.out)
     }
@@ -590,6 +597,16 @@ impl<'a> Compiler<'a> {
     /// Whether a value is evaluated in the passes that need it.
     pub(super) fn is_per_pass(&self, value: Value) -> bool {
         self.levels[value.index()] == Level::Full && !self.columns[value.index()]
+    }
+
+    /// Whether each step loads what may be used where it lies, or stores that.
+    fn copies(&self) -> bool {
+        let is_move = |step: &MicroOp| match step {
+            MicroOp::Load(load) => load.in_place && load.mask.is_none() && load.at.dynamic.is_empty(),
+            MicroOp::Store(store) => store.same_bytes && store.at.dynamic.is_empty(),
+            _ => false,
+        };
+        self.lanes == Lanes::Rows && self.out.passes.is_empty() && self.out.row.iter().all(|steps| steps.iter().all(is_move))
     }
 
     /// Rows that run at once, and lanes of a block. Long blocks cost less per lane, as long as the caches hold what is between the steps.

@@ -14,7 +14,7 @@ pub(crate) enum Tier {
     Avx512,
 }
 
-/// The tier in use: the machine's best, or a lower one that `UNIGRAD_CPU_TIER` names (`baseline`, `avx2`, `avx512`).
+/// The tier in use: the machine's best, or a lower one that `UNIGRAD_CPU_TIER` names (`baseline`, `avx2`, `avx512`: without what came after it).
 pub(crate) fn tier() -> Tier {
     static TIER: OnceLock<Tier> = OnceLock::new();
     *TIER.get_or_init(|| {
@@ -25,6 +25,20 @@ pub(crate) fn tier() -> Tier {
             _ => best,
         }
     })
+}
+
+/// Whether products of `bf16` are made of pairs: where the processor has AVX-512 BF16 and `UNIGRAD_CPU_TIER` names no tier.
+pub(crate) fn multiplies_bf16_pairs() -> bool {
+    static PAIRS: OnceLock<bool> = OnceLock::new();
+    *PAIRS.get_or_init(|| has_bf16_pairs() && tier() == Tier::Avx512 && std::env::var("UNIGRAD_CPU_TIER").as_deref() != Ok("avx512"))
+}
+
+/// Whether the processor can.
+pub(crate) fn has_bf16_pairs() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return detect() == Tier::Avx512 && is_x86_feature_detected!("avx512bf16");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -48,7 +62,7 @@ fn detect() -> Tier {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Tier, detect, tier};
+    use super::{Tier, detect, has_bf16_pairs, multiplies_bf16_pairs, tier};
     use std::sync::Once;
 
     /// The tiers that tests run on: all of the machine, or those up to the one that `UNIGRAD_CPU_TIER` names. Says which, and which not.
@@ -65,5 +79,17 @@ pub(crate) mod tests {
             }
         });
         all.into_iter().map(|(each, _)| each).filter(|each| *each <= tier()).collect()
+    }
+
+    /// How tests multiply: on each tier, and on the highest by pairs of `bf16` too, where the processor can and `UNIGRAD_CPU_TIER` allows it.
+    pub(crate) fn ways() -> Vec<(Tier, bool)> {
+        static SAID: Once = Once::new();
+        let pairs = multiplies_bf16_pairs();
+        SAID.call_once(|| match (pairs, has_bf16_pairs()) {
+            (true, _) => println!("RAN: the CPU's products of bf16 by pairs"),
+            (false, true) => println!("NOT RUN: the CPU's products of bf16 by pairs: UNIGRAD_CPU_TIER forbids it"),
+            (false, false) => println!("NOT RUN: the CPU's products of bf16 by pairs: the processor has no such instructions"),
+        });
+        tiers().into_iter().map(|tier| (tier, false)).chain(pairs.then_some((Tier::Avx512, true))).collect()
     }
 }

@@ -174,7 +174,8 @@ fn epilogues_of_layers_at_every_edge() {
                 }
                 let [mut a, mut b, mut sums] = memory;
                 // SAFETY: the buffers match the contraction.
-                unsafe { CompiledContract::for_tier(&plain, tier).unwrap().run_on(1, &[a.buf(), b.buf(), sums.buf()], &[]) }.unwrap();
+                unsafe { CompiledContract::for_tier(&plain, tier, false).unwrap().run_on(1, &[a.buf(), b.buf(), sums.buf()], &[]) }
+                    .unwrap();
                 for (name, epilogue) in of_layers(m, n) {
                     let Some(epilogue) = epilogue else { continue };
                     let mut others: Vec<Memory> = epilogue.args.iter().map(|arg| Memory::new(arg.dtype, arg.len)).collect();
@@ -191,7 +192,7 @@ fn epilogues_of_layers_at_every_edge() {
                     // SAFETY: the buffers match the map.
                     unsafe { CompiledRegion::on(&of_stored, tier).unwrap().run(&bufs, &[]) }.unwrap();
                     let contract = Contract { epilogue: Some(Box::new(epilogue)), ..plain.clone() };
-                    let compiled = CompiledContract::for_tier(&contract, tier).unwrap();
+                    let compiled = CompiledContract::for_tier(&contract, tier, false).unwrap();
                     for threads in [1, 2, 3] {
                         let mut got = others.clone();
                         let mut bufs = vec![a.buf(), b.buf()];

@@ -9,7 +9,7 @@ use crate::contract::kernel::{Compute, DotArgs, TileArgs};
 use crate::contract::output::{Store, StoreAs};
 use crate::contract::pack::{PackArgs, find_runs};
 use crate::memory::Buf;
-use crate::simd::tests::tiers;
+use crate::simd::tests::{tiers, ways};
 use smallvec::smallvec;
 use unigrad_kernel::testing::{Memory, Rng};
 use unigrad_kernel::{Arg, Contract, KDim, MDim, NDim};
@@ -307,8 +307,8 @@ fn operands(rng: &mut Rng, dtype: DType, rows: usize, cols: usize) -> Operands {
 /// Products of a dtype through the whole engine: in place, by dot products and from panels, with rows and columns in either role.
 fn products_of<T: Compute>(dtype: DType) {
     let mut rng = Rng(5);
-    for tier in tiers() {
-        let kernels = T::kernels(tier);
+    for (tier, pairs) in ways() {
+        let kernels = T::pairs().filter(|_| pairs).unwrap_or_else(|| T::kernels(tier));
         let mut o = operands(&mut rng, dtype, 2 * kernels.mr, 2 * kernels.wide(1));
         let size = dtype.size();
         let before = Literal::int(dtype, 1);
@@ -322,7 +322,7 @@ fn products_of<T: Compute>(dtype: DType) {
                     let tile = m.div_ceil(m.div_ceil(kernels.mr).max(1));
                     for n in 0..=2 * kernels.wide(tile) {
                         let contract = corner(&o, dtype, [m, n, k], [ta == 1, tb == 1]);
-                        let compiled = CompiledContract::for_tier(&contract, tier).unwrap();
+                        let compiled = CompiledContract::for_tier(&contract, tier, pairs).unwrap();
                         let bufs: [Buf; 3] = [o.a[ta].buf(), o.b[tb].buf(), c.buf()];
                         // SAFETY: the buffers match the contraction.
                         unsafe { compiled.run_on(1, &bufs, &[]) }.unwrap();
@@ -331,7 +331,10 @@ fn products_of<T: Compute>(dtype: DType) {
                         for (row, (c, want)) in rows.enumerate() {
                             let cols = if row < m { n * size } else { 0 };
                             let good = c[..cols] == want[..cols] && c[cols..] == untouched[cols..];
-                            assert!(good, "{tier:?} {dtype} {m} x {n}, {k} steps, transposed {ta} {tb}: row {row} is wrong\n{compiled:?}");
+                            assert!(
+                                good,
+                                "{tier:?} pairs {pairs} {dtype} {m} x {n}, {k} steps, transposed {ta} {tb}: row {row} is wrong\n{compiled:?}"
+                            );
                             c[..cols].copy_from_slice(&untouched[..cols]);
                         }
                     }

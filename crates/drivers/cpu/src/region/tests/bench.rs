@@ -18,7 +18,9 @@ impl Memory {
         let ptr = crate::memory::allocate(bytes).unwrap();
         // SAFETY: the block is ours.
         unsafe { std::slice::from_raw_parts_mut(ptr.as_ptr().cast::<std::mem::MaybeUninit<f32>>(), bytes / 4) }
-            .fill(std::mem::MaybeUninit::new(0.25));
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, x)| *x = std::mem::MaybeUninit::new(((i * 7919) % 1009 + 1) as f32 / 2018.0));
         Memory { ptr, bytes }
     }
 }
@@ -187,6 +189,55 @@ fn adamw(n: usize) -> Region {
     m.0
 }
 
+/// The same in the order in which the planner writes it: each state is loaded and stored before the next one.
+fn adamw_by_state(n: usize) -> Region {
+    let mut m = Make::new(&[n], 1);
+    let c: Vec<Value> = [0.9, 0.1, 0.999, 0.001, -1e-3, 1e-8, 0.9999, 1.1].into_iter().map(|x| m.number(x)).collect();
+    let store = |m: &mut Make, arg: u32, value: Value| {
+        m.0.args[arg as usize].write = true;
+        m.push(InstOp::Store { arg, index: Make::index(&[1]), value }, DType::F32);
+    };
+    let old = m.load(DType::F32, &[1]);
+    let a = m.binary(BinaryOp::Mul, old, c[0]);
+    let g = m.load(DType::F32, &[1]);
+    let b = m.binary(BinaryOp::Mul, g, c[1]);
+    let mom = m.binary(BinaryOp::Add, a, b);
+    store(&mut m, 0, mom);
+    let old = m.load(DType::F32, &[1]);
+    let a = m.binary(BinaryOp::Mul, old, c[2]);
+    let square = m.binary(BinaryOp::Mul, g, g);
+    let b = m.binary(BinaryOp::Mul, square, c[3]);
+    let var = m.binary(BinaryOp::Add, a, b);
+    store(&mut m, 2, var);
+    let p = m.load(DType::F32, &[1]);
+    let p = m.binary(BinaryOp::Mul, p, c[6]);
+    let root = m.unary(UnaryOp::Sqrt, var);
+    let root = m.binary(BinaryOp::Mul, root, c[7]);
+    let root = m.binary(BinaryOp::Add, root, c[5]);
+    let step = m.binary(BinaryOp::Div, mom, root);
+    let step = m.binary(BinaryOp::Mul, step, c[4]);
+    let p = m.binary(BinaryOp::Add, p, step);
+    store(&mut m, 3, p);
+    m.0
+}
+
+/// Parts that follow each other in one result.
+fn concat(parts: usize, len: usize) -> Region {
+    let mut m = Make::new(&[len], 1);
+    let mut to = None;
+    for part in 0..parts {
+        let x = m.load(DType::F32, &[1]);
+        let arg = *to.get_or_insert_with(|| {
+            m.0.args.push(unigrad_kernel::Arg { dtype: DType::F32, len: parts * len, write: true });
+            m.0.args.len() as u32 - 1
+        });
+        let mut index = Make::index(&[1]);
+        index.offset = (part * len) as i64;
+        m.push(InstOp::Store { arg, index, value: x }, DType::F32);
+    }
+    m.0
+}
+
 fn column_sum(rows: usize, cols: usize) -> Region {
     let mut m = Make::new(&[cols, rows], 1);
     let x = m.load(DType::F32, &[1, cols as i64]);
@@ -231,6 +282,10 @@ fn bench() {
     time_region("column sum [2048, 384]", &column_sum(2048, 384));
     time_region("column sum [8192, 10]", &column_sum(8192, 10));
     time_region("AdamW 50M", &adamw(50_000_000));
+    time_region("AdamW by state, 8K", &adamw_by_state(8192));
+    time_region("AdamW by state, 50M", &adamw_by_state(50_000_000));
+    time_region("concat 16 x 8192", &concat(16, 8192));
+    time_region("concat 16 x 32768", &concat(16, 32768));
     for op in [UnaryOp::Exp, UnaryOp::Log, UnaryOp::Tanh, UnaryOp::Gelu, UnaryOp::Sin, UnaryOp::Erf, UnaryOp::Silu, UnaryOp::Log1p] {
         let mut m = Make::new(&[8192], 1);
         let x = m.load(DType::F32, &[1]);
