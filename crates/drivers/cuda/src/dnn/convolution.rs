@@ -46,13 +46,13 @@ pub(crate) fn can(c: &Convolution) -> bool {
 }
 
 /// Multiplications in a nanosecond on 132 compute units, by the driver's own kernel and by cuDNN: of halves, of `f32` as TF32.
-const HALF_RATES: Rates = Rates { own: 50_000, library: 200_000, least: 1 << 26 };
-const TF32_RATES: Rates = Rates { own: 25_000, library: 100_000, least: 1 << 26 };
+const HALF_RATES: Rates = Rates { own: 50_000, library: 200_000, least: 1 << 26, around: [0, 0] };
+const TF32_RATES: Rates = Rates { own: 25_000, library: 100_000, least: 1 << 26, around: [0, 0] };
 
 /// What the planner should know: the rates of [`wins`].
 pub(super) fn rates(units: u32) -> ByDtype {
     let scaled = |rate: u32| (f64::from(rate) * f64::from(units.max(1)) / 132.0) as u32;
-    let rates = |of: Rates| Rates { own: scaled(of.own), library: scaled(of.library), least: of.least };
+    let rates = |of: Rates| Rates { own: scaled(of.own), library: scaled(of.library), ..of };
     ByDtype { half: rates(HALF_RATES), single: Rates::default(), tf32: rates(TF32_RATES), double: Rates::default() }
 }
 
@@ -62,7 +62,7 @@ fn rates_of(c: &Convolution) -> Rates {
 
 /// Whether cuDNN is expected to be faster than the driver's own kernel.
 pub(crate) fn wins(c: &Convolution) -> bool {
-    let Rates { own, library, least } = rates_of(c);
+    let Rates { own, library, least, .. } = rates_of(c);
     let gain = c.work() / f64::from(own) - c.work() / f64::from(library);
     // What the driver's own kernel does on the way: sums are written and read once more, as wide as they are.
     let sums = if c.after { 2.0 * c.result_bytes(c.result()) as f64 / COPIED } else { 0.0 };
