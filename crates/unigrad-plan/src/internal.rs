@@ -15,6 +15,7 @@ impl IrOp {
             IrOp::Scalar(_) => "scalar",
             IrOp::Op(op) => op.name(),
             IrOp::Barrier(_) => "barrier",
+            IrOp::Dense => "dense",
         }
     }
 }
@@ -48,7 +49,7 @@ mod tests {
     fn what_a_pass_forgets_is_an_error_that_names_op_and_line() {
         let x = Expr::buffer([8].into_iter().collect(), DType::F32, 0, Arc::new(()));
         let capture = Capture::new(&[x.unary(UnaryOp::Exp)]).unwrap();
-        let built = build::build(&capture, Options::default().limits).unwrap();
+        let built = build::build(&capture, Options::default()).unwrap();
         let outputs: FxHashSet<u32> = built.outputs.iter().copied().collect();
         let options = Options::default();
         let fuse = || fuse::fuse(&built.ir, &outputs, options).unwrap();

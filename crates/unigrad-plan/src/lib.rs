@@ -12,6 +12,7 @@ mod ancestors;
 mod arena;
 mod build;
 mod cache;
+mod channels_last;
 // What is no case of its own there is computed like any other op, and worth storing.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod capture;
@@ -32,6 +33,7 @@ mod physical;
 mod plan;
 mod prologue;
 mod simplify;
+mod sink;
 mod step_sums;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -72,7 +72,7 @@ fn name_of(ir: &Ir, nodes: impl Iterator<Item = Id>) -> String {
         let told = if ir.kind(made) == Kind::Map { made } else { id };
         let name = match &ir.node(told).op {
             IrOp::Op(op) => op.name(),
-            IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) => "copy",
+            IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) | IrOp::Dense => "copy",
         };
         if !names.contains(&name) {
             names.push(name);
@@ -357,7 +357,7 @@ impl Lowering<'_> {
     fn slot(&self, id: Id) -> Result<u32, String> {
         match &self.ir.node(id).op {
             IrOp::Scalar(slot) => Ok(*slot),
-            IrOp::External(_) | IrOp::Op(_) | IrOp::Barrier(_) => {
+            IrOp::External(_) | IrOp::Op(_) | IrOp::Barrier(_) | IrOp::Dense => {
                 Err(self.ir.impossible(id, "lengths, seeds and a kernel's numbers are run-time scalars"))
             }
         }
