@@ -14,7 +14,7 @@ use unigrad_graph::{ConvSpec, Expr, Literal, Op, PadAxis, SliceAxis};
 use unigrad_kernel::Channels;
 
 /// Elements of a half type that are copied at once: 16 bytes.
-const RUN: usize = 8;
+pub(crate) const RUN: usize = 8;
 
 /// Whether a capture's convolutions have their channels last.
 pub(crate) fn are_last<'a>(convolutions: impl Iterator<Item = &'a Expr>, channels: Channels) -> bool {
@@ -26,11 +26,13 @@ pub(crate) fn are_last<'a>(convolutions: impl Iterator<Item = &'a Expr>, channel
     for expr in convolutions.filter(|expr| channels.are_last(expr.dtype())) {
         let (Op::Conv(spec) | Op::ConvDataGrad(spec) | Op::ConvWeightGrad(spec)) = expr.op() else { continue };
         let shape = |i: usize| expr.input(i).map(|input| input.shape().clone());
-        let (outputs, weight) = match expr.op() {
-            Op::ConvDataGrad(_) => (shape(0), shape(1)),
-            Op::ConvWeightGrad(_) => (shape(1), Some(expr.shape().clone())),
-            _ => (Some(expr.shape().clone()), shape(1)),
-        };
+        let mut sides = [Some(expr.shape().clone()), shape(1)];
+        if matches!(expr.op(), Op::ConvDataGrad(_)) {
+            sides[0] = shape(0);
+        } else if matches!(expr.op(), Op::ConvWeightGrad(_)) {
+            sides.swap(0, 1);
+        }
+        let [outputs, weight] = sides;
         if channels == Channels::Last {
             return true;
         }

@@ -6,7 +6,8 @@ use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
-use crate::{build, fuse, group, in_place, lower, memory, physical, sink, step_sums, transpose};
+use crate::sink::{self, Sunk};
+use crate::{build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -112,7 +113,11 @@ pub(crate) struct Unplaced {
 
 pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, String> {
     let Built { ir, mut outputs, replaced, checks, turns } = build::build(capture, options)?;
-    let ir = sink::rewrite(ir, &mut outputs, &turns);
+    let Sunk { ir, results, turned_back } = sink::rewrite(ir, &mut outputs, &turns);
+    // Unless it is asked for whatever it costs.
+    if turned_back > results / 2 && options.channels != Channels::Last {
+        return unplaced(capture, Options { channels: Channels::First, ..options });
+    }
     let mut ir = prune(ir, &mut outputs);
     if options.fusion {
         ir = step_sums::rewrite(ir, &mut outputs);
@@ -122,7 +127,7 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
     }
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
     let fused = fuse::fuse(&ir, &wanted, options)?;
-    let mut launches = lower::lower(&ir, &fused, options.limits)?;
+    let mut launches = lower::lower(&ir, &fused, options)?;
     for launch in &mut launches {
         if let Kernel::Contract(contract) = &mut launch.kernel {
             contract.tf32 =

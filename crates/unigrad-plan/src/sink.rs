@@ -12,6 +12,9 @@
 //!   axes that are neighbours in either order;
 //! - all else reads the value as it was, as a permute, and so do outputs.
 //!
+//! Where more than half of what convolutions make would be turned back for want of a rule, as by group norms, which join channels and places, all of it
+//! stays channels first (`crate::plan`).
+//!
 //! Always: linear in nodes; one order of work. Never: computes a value twice, or in another order of additions than a reduction's own.
 
 use crate::ir::{Id, Ir, IrNode, IrOp};
@@ -36,23 +39,40 @@ struct Standing {
     is_spread: bool,
 }
 
-/// Rewrites the graph; `starts` are the permutes that end convolutions, and `outputs` follow.
-pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id], starts: &FxHashSet<Id>) -> Ir {
-    if starts.is_empty() {
-        return ir;
+/// The graph with permutes moved.
+pub(crate) struct Sunk {
+    pub(crate) ir: Ir,
+    /// Elements of convolutions' results.
+    pub(crate) results: usize,
+    /// Elements of turned values that who has no rule for them reads as they were.
+    pub(crate) turned_back: usize,
+}
+
+/// Rewrites the graph; `turns` are the permutes that end convolutions, and `outputs` follow.
+pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id], turns: &FxHashSet<Id>) -> Sunk {
+    if turns.is_empty() {
+        return Sunk { ir, results: 0, turned_back: 0 };
     }
-    let mut sink = Sink { out: Ir::default(), standing: Vec::with_capacity(ir.nodes.len()) };
-    for (id, node) in ir.nodes.iter().enumerate() {
-        let standing = sink.node(node, starts.contains(&(id as Id)));
+    let elements = turns.iter().fold(0, |sum: usize, turn| sum.saturating_add(ir.numel(*turn)));
+    // By what they permute: a user's permute of a result is one with the convolution's.
+    let results: FxHashSet<Id> = turns.iter().filter_map(|turn| ir.node(*turn).inputs.first().copied()).collect();
+    let is_start =
+        |node: &IrNode| matches!(node.op, IrOp::Op(Op::Permute(_))) && node.inputs.first().is_some_and(|input| results.contains(input));
+    let mut sink = Sink { out: Ir::default(), standing: Vec::with_capacity(ir.nodes.len()), turned_back: FxHashSet::default() };
+    for node in &ir.nodes {
+        let standing = sink.node(node, is_start(node));
         sink.standing.push(standing);
     }
+    let turned_back = sink.turned_back.iter().fold(0, |sum: usize, id| sum.saturating_add(ir.numel(*id)));
     outputs.iter_mut().for_each(|id| *id = sink.plain(*id));
-    sink.out
+    Sunk { ir: sink.out, results: elements, turned_back }
 }
 
 struct Sink {
     out: Ir,
     standing: Vec<Standing>,
+    /// Nodes of the old graph that are read as they were.
+    turned_back: FxHashSet<Id>,
 }
 
 impl Sink {
@@ -67,16 +87,19 @@ impl Sink {
                 if keeps_order(&self.out.node(id).shape, &order) { (self.view(id, &order), None) } else { (id, Some(order)) }
             }
             None => {
+                // Products read any order in place.
+                if !matches!(node.op, IrOp::Op(Op::MatMul)) {
+                    let turned = node.inputs.iter().filter(|input| self.standing[**input as usize].order.is_some());
+                    self.turned_back.extend(turned);
+                }
                 let inputs = node.inputs.iter().map(|input| self.plain(*input)).collect();
                 (self.out.add(IrNode { inputs, ..node.clone() }), None)
             }
         };
         let any = |is: fn(&Standing) -> bool| node.inputs.iter().any(|input| is(self.of(*input)));
         let is_map = is_map(&node.op) || matches!(node.op, IrOp::Op(Op::Const(_)) | IrOp::Scalar(_));
-        let is_spread = match node.op {
-            IrOp::Op(Op::Expand) => true,
-            _ => is_map && node.inputs.iter().all(|input| self.of(*input).is_spread),
-        };
+        let is_expanded = matches!(node.op, IrOp::Op(Op::Expand));
+        let is_spread = is_expanded || is_map && node.inputs.iter().all(|input| self.of(*input).is_spread);
         Standing {
             id,
             order,
@@ -340,7 +363,7 @@ mod tests {
         let built = build::build(&capture, Options { channels: Channels::Last, ..Options::default() }).unwrap();
         let mut outputs = built.outputs.clone();
         let before: Vec<Shape> = outputs.iter().map(|id| built.ir.node(*id).shape.clone()).collect();
-        let ir = rewrite(built.ir, &mut outputs, &built.turns);
+        let ir = rewrite(built.ir, &mut outputs, &built.turns).ir;
         assert_eq!(before, outputs.iter().map(|id| ir.node(*id).shape.clone()).collect::<Vec<_>>(), "an output has another shape");
         let found = ir.nodes.iter().filter(|node| matches!(&node.op, IrOp::Op(op) if is(op)));
         found.map(|node| node.shape.to_vec()).collect()
@@ -425,6 +448,22 @@ mod tests {
         assert_eq!(last(&y.reshape(&[2, 280])), [[2, 280]]);
         // The batch and channels are no neighbours.
         assert_eq!(last(&y.reshape(&[16, 5, 7])), [[16, 5, 7]]);
+    }
+
+    /// Where most of what convolutions make would be turned back, the planner does not begin.
+    #[test]
+    fn what_is_turned_back_is_counted_once() {
+        let count = |y: &[Expr]| {
+            let built = build::build(&Capture::new(y).unwrap(), Options { channels: Channels::Last, ..Options::default() }).unwrap();
+            let sunk = rewrite(built.ir, &mut built.outputs.clone(), &built.turns);
+            (sunk.results, sunk.turned_back)
+        };
+        let n: usize = FIRST.iter().product();
+        let y = convolution(&buffer(&FIRST));
+        let scan = |axis| y.scan(unigrad_graph::ScanOp::Sum, axis, false);
+        assert_eq!(count(&[y.unary(UnaryOp::Exp)]), (n, 0));
+        assert_eq!(count(&[scan(2), scan(3)]), (n, n));
+        assert_eq!(count(&[convolution(&scan(2))]), (2 * n, n));
     }
 
     #[test]

@@ -144,7 +144,9 @@ impl Fusion<'_> {
     /// `Some(true)` for a number for each column, of a convolution for each channel, `Some(false)` for a tensor that lies in memory, `None` for what is
     /// computed. It is added to `at`.
     fn is_row(&self, other: Id, at: Id, product: Id) -> Option<bool> {
-        let is_convolution = self.convolved.contains(&product);
+        // With channels last a convolution's windows are rows, and its channels columns like any product's.
+        let windows_are_columns = |operands: &[Id]| operands.get(1).is_some_and(|operand| self.is_windowed(*operand));
+        let is_convolution = self.convolved.contains(&product) && windows_are_columns(&self.ir.node(product).inputs);
         let columns = if is_convolution { *self.ir.node(at).shape.get(1)? } else { *self.ir.node(product).shape.last()? };
         let (mut base, mut row) = (other, None);
         while self.ir.kind(base) == Kind::View {
