@@ -14,6 +14,7 @@
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32` may round their operands to TF32 (10 bits of mantissa instead of 23) where a library is faster with it; `off`, the default: never |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
 //! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call |
+//! | `UNIGRAD_CHANNELS` | [`Config::channels`] | `first`, `last`: where convolutions and what follows them have their channels in memory, whatever the dtype; by default last for `f16` and `bf16` on devices whose kernels want that (NVIDIA from `sm_80` on). Shapes and results stay as they are |
 //! | `UNIGRAD_WGPU_MATRICES` | – | `on`, or `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
 //! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
@@ -29,6 +30,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
+use unigrad_kernel::Channels;
 
 /// What is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +147,8 @@ pub struct Config {
     pub scalars: Scalars,
     /// Whether launches are kept and replayed. Counts for evaluations from then on.
     pub replay: Replay,
+    /// Where convolutions have their channels in memory; `None`: as suits the device.
+    pub channels: Option<Channels>,
     /// Whether matrix products of `f32` may round their operands to TF32: 10 bits of mantissa, a relative error of 2⁻¹¹ an operand, sums in `f32`.
     /// Counts for evaluations from then on; see [`Config::set_allow_tf32`].
     pub allow_tf32: bool,
@@ -257,6 +261,14 @@ impl Config {
                 _ => return Err(refuse("UNIGRAD_REPLAY", &text, "write `on` or `off`")),
             };
         }
+        if let Some(text) = get("UNIGRAD_CHANNELS") {
+            config.channels = match text.to_ascii_lowercase().as_str() {
+                "auto" => None,
+                "first" => Some(Channels::First),
+                "last" => Some(Channels::Last),
+                _ => return Err(refuse("UNIGRAD_CHANNELS", &text, "write `auto`, `first` or `last`")),
+            };
+        }
         // Drivers read these two where they need them; what is no value is told here all the same.
         for (name, values) in [("UNIGRAD_WGPU_MATRICES", &["on", "off"][..]), ("UNIGRAD_CPU_TIER", &["baseline", "avx2", "avx512"])] {
             if let Some(text) = get(name).filter(|text| !values.contains(&text.as_str())) {
@@ -305,7 +317,7 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 15] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_FALLBACK",
     "UNIGRAD_POWER",
@@ -318,6 +330,7 @@ const SETTINGS: [&str; 14] = [
     "UNIGRAD_SCALARS",
     "UNIGRAD_ALLOW_TF32",
     "UNIGRAD_REPLAY",
+    "UNIGRAD_CHANNELS",
     "UNIGRAD_WGPU_MATRICES",
     "UNIGRAD_CPU_TIER",
 ];
@@ -403,6 +416,7 @@ mod tests {
             ("UNIGRAD_ALLOW_TF32", "on"),
             ("UNIGRAD_SCALARS", "block"),
             ("UNIGRAD_REPLAY", "off"),
+            ("UNIGRAD_CHANNELS", "last"),
         ];
         let wanted = Config {
             device: Some("cpu:0".to_owned()),
@@ -416,6 +430,7 @@ mod tests {
             products: Products::Own,
             scalars: Scalars::Block,
             replay: Replay::Off,
+            channels: Some(Channels::Last),
             allow_tf32: true,
         };
         assert_eq!(read(&all).unwrap(), wanted);
@@ -439,6 +454,7 @@ mod tests {
             ("UNIGRAD_ALLOW_TF32", "some"),
             ("UNIGRAD_SCALARS", "few"),
             ("UNIGRAD_REPLAY", "twice"),
+            ("UNIGRAD_CHANNELS", "middle"),
         ] {
             let error = read(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(&format!("{name}={value}")) && error.contains("help: write"), "{error}");

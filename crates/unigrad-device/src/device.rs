@@ -315,6 +315,11 @@ impl Device {
         self.0.open.recompute()
     }
 
+    /// Where convolutions have their channels in memory: as the setting says, or as suits the device ([`OpenDevice::channels`]).
+    pub fn channels(self) -> unigrad_kernel::Channels {
+        crate::Config::current_or_default().channels.unwrap_or_else(|| self.0.open.channels())
+    }
+
     /// A vendor's library of products; see [`OpenDevice::library`].
     pub fn library(self) -> Option<unigrad_kernel::Library> {
         self.0.open.library()

@@ -6,7 +6,7 @@
 
 use crate::{Abilities, Error, Health, Launch, Mark, Pending, Prepared, Ran, Run, Stopped};
 use std::{any::Any, fmt, sync::Arc};
-use unigrad_kernel::{Kernel, Library, Limits};
+use unigrad_kernel::{Channels, Kernel, Library, Limits};
 use unigrad_scalar::Origin;
 
 /// What a device is.
@@ -210,6 +210,10 @@ pub trait OpenDevice: Abilities + Send + Sync {
     /// stored: what a store and a load take.
     fn recompute(&self) -> usize {
         3
+    }
+    /// Where convolutions have their channels in memory.
+    fn channels(&self) -> Channels {
+        Channels::First
     }
     /// What the compiler of graphs should know of a vendor's library of products: it keeps inside of a product what the library does inside, where
     /// that is worth it.

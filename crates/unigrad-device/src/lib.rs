@@ -46,5 +46,5 @@ pub use sequence::{At, Launch, Prepared, Ran, Run, Sequence, Stopped};
 pub use stream::Stream;
 pub use summary::{BackendSummary, Purpose, Recommendation, Summary};
 pub use timestamp::Timestamp;
-pub use unigrad_kernel::{Kernel, Limits};
+pub use unigrad_kernel::{Channels, Kernel, Limits};
 pub use unigrad_scalar::{Origin, OriginGuard};

@@ -19,7 +19,7 @@ use std::{
     },
     task::{Context, Poll, Wake, Waker},
 };
-use unigrad_kernel::{Kernel, Library, Limits};
+use unigrad_kernel::{Channels, Kernel, Library, Limits};
 
 /// Called with every kernel that a device is about to compile.
 static OBSERVER: OnceLock<fn(&Kernel)> = OnceLock::new();
@@ -398,6 +398,10 @@ impl OpenDevice for FaultyDevice {
 
     fn recompute(&self) -> usize {
         self.inner.recompute()
+    }
+
+    fn channels(&self) -> Channels {
+        self.inner.channels()
     }
 
     fn library(&self) -> Option<Library> {

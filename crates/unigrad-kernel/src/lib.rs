@@ -10,6 +10,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod attention;
+mod channels;
 mod contract;
 mod custom;
 mod flow;
@@ -23,6 +24,7 @@ pub mod testing;
 mod text;
 
 pub use attention::{Attention, AttentionGrad, Layout4, Pages};
+pub use channels::Channels;
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
 pub use custom::Custom;
 pub use flow::{Flow, check_bit};

@@ -19,7 +19,7 @@ pub(crate) fn affine(ir: &Ir, view: Id, stops: &dyn Fn(Id) -> bool, coords: Coor
         if stops(id) {
             return Ok(Some((id, flatten(&coords, &node.shape))));
         }
-        if matches!(node.op, IrOp::Barrier(_)) {
+        if matches!(node.op, IrOp::Barrier(_) | IrOp::Dense) {
             id = node.inputs[0];
             continue;
         }

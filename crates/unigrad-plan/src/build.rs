@@ -4,8 +4,8 @@ use crate::capture::{Capture, Role};
 use crate::commit::{self, Assignment, ScalarCheck};
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::plan::Options;
-use crate::{conv, float8, pool_grad};
-use rustc_hash::FxHashMap;
+use crate::{channels_last, conv, float8, pool_grad};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unigrad_graph::{Composite, Expr, NodeId, Op};
 
@@ -18,6 +18,11 @@ pub(crate) struct Builder {
     pub(crate) elements: FxHashMap<Id, Vec<Id>>,
     barriers: u32,
     options: Options,
+    /// Whether the convolutions of this capture have their channels last, and whether one is being taken apart.
+    channels_last: bool,
+    in_convolution: bool,
+    /// See [`Built::turns`].
+    turns: FxHashSet<Id>,
     /// The node of the capture that is being taken apart.
     pub(crate) recorded: NodeId,
 }
@@ -31,6 +36,8 @@ pub(crate) struct Built {
     pub(crate) replaced: Vec<Option<u32>>,
     /// What has to hold for the plan to run.
     pub(crate) checks: Vec<ScalarCheck>,
+    /// The permutes that end convolutions with their channels last, for [`crate::sink`].
+    pub(crate) turns: FxHashSet<Id>,
 }
 
 /// [`Built`] without the graph.
@@ -39,7 +46,8 @@ type Outputs = (Vec<Id>, Vec<Option<u32>>, Vec<ScalarCheck>);
 /// The compiler's graph and its outputs.
 pub(crate) fn build(capture: &Capture, options: Options) -> Result<Built, String> {
     let _guard = unigrad_graph::keep_scalars_guard();
-    let mut builder = Builder::new(options);
+    let convolutions = capture.nodes.iter().filter(|node| matches!(node.role, Role::Compute)).map(|node| &node.expr);
+    let mut builder = Builder::new(options, options.fusion && channels_last::are_last(convolutions, options.channels));
     for (i, node) in capture.nodes.iter().enumerate() {
         let expr = &node.expr;
         builder.recorded = expr.id();
@@ -61,13 +69,14 @@ pub(crate) fn build(capture: &Capture, options: Options) -> Result<Built, String
     let (outputs, replaced, checks) = builder.outputs(capture)?;
     // An output that is itself data or a scalar gets memory of its own.
     let outputs = outputs.into_iter().map(|id| builder.owned(id)).collect();
-    Ok(Built { ir: builder.ir, outputs, replaced, checks })
+    Ok(Built { ir: builder.ir, outputs, replaced, checks, turns: builder.turns })
 }
 
 impl Builder {
-    pub(crate) fn new(options: Options) -> Builder {
+    fn new(options: Options, channels_last: bool) -> Builder {
         let (id_of, results, elements) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-        Builder { ir: Ir::default(), id_of, results, elements, barriers: 0, options, recorded: 0 }
+        let (ir, turns) = (Ir::default(), FxHashSet::default());
+        Builder { ir, id_of, results, elements, barriers: 0, options, channels_last, in_convolution: false, turns, recorded: 0 }
     }
 
     fn leaf(&mut self, expr: &Expr, op: IrOp) -> Id {
@@ -155,14 +164,13 @@ impl Builder {
         match expr.op() {
             Op::Commit => Ok(commit::seen(&mut self.ir, inputs[0], inputs[1], inputs.get(2).copied())),
             Op::Variable(_) | Op::Custom(_) => Ok(inputs[0]),
+            Op::Barrier if self.in_convolution => Ok(self.add(expr, IrOp::Dense, SmallVec::from_slice(&inputs[..1]))),
             Op::Barrier => Ok(self.barrier(expr, inputs[0])),
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => {
                 let Some(parts) = unigrad_graph::decompose(expr) else { return Err(format!("{} has no decomposition", expr.op().name())) };
                 self.expand(&parts)
             }
-            Op::Conv(spec) => self.expand(&conv::forward(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
-            Op::ConvDataGrad(spec) => self.expand(&conv::data_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
-            Op::ConvWeightGrad(spec) => self.expand(&conv::weight_grad(&operand(expr, 0)?, &operand(expr, 1)?, spec, expr.shape())),
+            Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => self.convolution(expr),
             // The kernel takes its lengths as run-time scalars. Lengths that a device computed are for the decomposition.
             Op::Attention(_) | Op::AttentionGrad(_) if !self.has_kernel(expr.op(), &inputs) => Ok(inputs[0]),
             Op::Composite(composite) => self.composite(expr, composite),
@@ -218,6 +226,30 @@ impl Builder {
     fn pool_gradient(&self, scatter: &Expr, base: Id) -> Option<Expr> {
         let is_zero = self.ir.constant_of(base).is_some_and(|base| base.as_f64() == 0.0);
         if is_zero && self.options.fusion { pool_grad::gathered(scatter, self.options.recompute) } else { None }
+    }
+
+    /// Adds a convolution, or a gradient of one, as views and a product.
+    fn convolution(&mut self, expr: &Expr) -> Result<Id, String> {
+        let (a, b, shape) = (operand(expr, 0)?, operand(expr, 1)?, expr.shape());
+        let channels_last = self.channels_last && self.options.channels.are_last(expr.dtype());
+        let parts = match (expr.op(), channels_last) {
+            (Op::Conv(spec), false) => conv::forward(&a, &b, spec, shape),
+            (Op::ConvDataGrad(spec), false) => conv::data_grad(&a, &b, spec, shape),
+            (Op::ConvWeightGrad(spec), false) => conv::weight_grad(&a, &b, spec, shape),
+            (Op::Conv(spec), true) => channels_last::forward(&a, &b, spec, shape),
+            (Op::ConvDataGrad(spec), true) => channels_last::data_grad(&a, &b, spec, shape),
+            (Op::ConvWeightGrad(spec), true) => channels_last::weight_grad(&a, &b, spec, shape),
+            (op, _) => return Err(format!("{} is no convolution", op.name())),
+        };
+        self.in_convolution = true;
+        let id = self.expand(&parts);
+        self.in_convolution = false;
+        let id = id?;
+        let is_gradient_of_weight = matches!(expr.op(), Op::ConvWeightGrad(_));
+        if channels_last && !is_gradient_of_weight && matches!(self.ir.node(id).op, IrOp::Op(Op::Permute(_))) {
+            self.turns.insert(id);
+        }
+        Ok(id)
     }
 
     /// Adds the ops of a composite in the order in which they were recorded.

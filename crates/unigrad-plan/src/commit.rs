@@ -184,7 +184,7 @@ fn check_of(ir: &Ir, node: &IrNode) -> Option<Check> {
 fn values_of(ir: &Ir, mut id: Id) -> Id {
     loop {
         let node = ir.node(id);
-        let same = matches!(node.op, IrOp::Op(Op::Reshape | Op::Permute(_)) | IrOp::Barrier(_))
+        let same = matches!(node.op, IrOp::Op(Op::Reshape | Op::Permute(_)) | IrOp::Barrier(_) | IrOp::Dense)
             || (node.op == IrOp::Op(Op::Expand) && ir.numel(id) > 0);
         if !same {
             return id;

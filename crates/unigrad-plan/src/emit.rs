@@ -367,7 +367,7 @@ impl<'a> Emitter<'a> {
         let op = match &n.op {
             IrOp::External(_) => return Err(Stop::Bug(ir.impossible(node, "an input that is not in memory")).into()),
             IrOp::Scalar(slot) => return Ok(self.scalar(*slot, n.dtype)),
-            IrOp::Barrier(_) => return self.pull(input(0), coords, mask),
+            IrOp::Barrier(_) | IrOp::Dense => return self.pull(input(0), coords, mask),
             IrOp::Op(op) => op,
         };
         Ok(match op {
@@ -620,7 +620,7 @@ impl<'a> Emitter<'a> {
 /// A rough price of an op per element, in additions; of what is no map, 1.
 pub(crate) fn map_cost(op: &IrOp) -> usize {
     let op = match op {
-        IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) => return 0,
+        IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) | IrOp::Dense => return 0,
         IrOp::Op(op) => op,
     };
     match op {

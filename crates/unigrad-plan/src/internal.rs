@@ -15,6 +15,7 @@ impl IrOp {
             IrOp::Scalar(_) => "scalar",
             IrOp::Op(op) => op.name(),
             IrOp::Barrier(_) => "barrier",
+            IrOp::Dense => "dense",
         }
     }
 }
@@ -52,16 +53,16 @@ mod tests {
         let outputs: FxHashSet<u32> = built.outputs.iter().copied().collect();
         let options = Options::default();
         let fuse = || fuse::fuse(&built.ir, &outputs, options).unwrap();
-        assert_eq!(lower::lower(&built.ir, &fuse(), unigrad_kernel::Limits::NONE).unwrap().len(), 1);
+        assert_eq!(lower::lower(&built.ir, &fuse(), options).unwrap().len(), 1);
         // An input that is not in memory.
         let mut fused = fuse();
         fused.stored.retain(|id| outputs.contains(id));
-        let error = lower::lower(&built.ir, &fused, unigrad_kernel::Limits::NONE).unwrap_err();
+        let error = lower::lower(&built.ir, &fused, options).unwrap_err();
         assert!(error.contains("input [8] f32 from ") && error.contains("internal.rs:") && error.contains("not in memory"), "{error}");
         // A launch that is gone: its result has no place.
         let layout = memory::assign(&built.ir, &[], &built.outputs, &[false], &[None], false).unwrap();
         assert!(!layout.place.contains_key(&built.outputs[0]));
-        let launches = lower::lower(&built.ir, &fuse(), unigrad_kernel::Limits::NONE).unwrap();
+        let launches = lower::lower(&built.ir, &fuse(), options).unwrap();
         let error = crate::plan::place(&built.ir, &launches, &memory::Layout { needless: vec![false], ..layout }).unwrap_err();
         assert!(error.contains("exp [8] f32 from ") && error.contains("no place"), "{error}");
     }

@@ -22,6 +22,8 @@ pub(crate) enum IrOp {
     Op(Op),
     /// The same value, not shared with anything: an id makes it unique.
     Barrier(u32),
+    /// The same value in the order of its axes, where its input is in another: a copy for who reads it through views, made by who computes with it.
+    Dense,
 }
 
 #[derive(Clone, Debug)]
@@ -109,6 +111,9 @@ impl Ir {
     /// Rewrites that never change a value, not even that of a NaN or a signed zero.
     #[expect(clippy::wildcard_enum_match_arm, reason = "what has no rewrite here stays as it is")]
     fn simplify(&mut self, node: &IrNode) -> Option<Id> {
+        if node.op == IrOp::Dense && !self.is_turned(node.inputs[0]) {
+            return Some(node.inputs[0]);
+        }
         let IrOp::Op(op) = &node.op else { return None };
         // What has no elements needs nothing of its inputs, which may be large: a sum over no rows of many columns, say.
         let parts = matches!(op, Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_));
@@ -154,6 +159,17 @@ impl Ir {
         }
     }
 
+    /// Whether it is what is in memory, or computed, in another order of axes.
+    fn is_turned(&self, mut id: Id) -> bool {
+        loop {
+            match &self.node(id).op {
+                IrOp::Op(Op::Permute(_)) => return true,
+                IrOp::Op(Op::Reshape) => id = self.node(id).inputs[0],
+                IrOp::External(_) | IrOp::Scalar(_) | IrOp::Op(_) | IrOp::Barrier(_) | IrOp::Dense => return false,
+            }
+        }
+    }
+
     /// A view of what is the same everywhere is that in another shape.
     fn spread(&mut self, node: &IrNode) -> Option<Id> {
         let op = self.node(node.inputs[0]).op.clone();
@@ -181,7 +197,7 @@ impl Ir {
         let op = match &self.node(id).op {
             IrOp::External(_) => return Kind::External,
             IrOp::Scalar(_) => return Kind::Map,
-            IrOp::Barrier(_) => return Kind::View,
+            IrOp::Barrier(_) | IrOp::Dense => return Kind::View,
             IrOp::Op(op) => op,
         };
         match op {

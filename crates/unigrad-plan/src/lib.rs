@@ -12,6 +12,7 @@ mod ancestors;
 mod arena;
 mod build;
 mod cache;
+mod channels_last;
 // What is no case of its own there is computed like any other op, and worth storing.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod capture;
@@ -33,6 +34,7 @@ mod plan;
 mod pool_grad;
 mod prologue;
 mod simplify;
+mod sink;
 mod step_sums;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -5,16 +5,18 @@
 //! Never: assigns memory.
 
 use crate::affine::affine;
+use crate::channels_last::RUN;
 use crate::emit::{Axis, Emitted, Part, Stop, Store, Task, emit, split_axis};
 use crate::fuse::{Cluster, Fused, OWN_BYTES, home};
 use crate::index::{Coords, Idx};
 use crate::ir::{Id, Ir, IrOp, Kind};
+use crate::plan::Options;
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 use unigrad_graph::{AttentionSpec, DType, Literal, Op, Origin, PadAxis, PoolSpec, Positions, ScatterMode, Shape, numel};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level, Limits, MDim,
-    MaxPool, NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Channels, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, Layout4, Level,
+    Limits, MDim, MaxPool, NDim, Pages, Region, Scan, Scatter, ScatterBase, TopK, Value,
 };
 
 /// A kernel with what it is called on.
@@ -30,10 +32,11 @@ pub(crate) struct Launch {
 }
 
 /// Lowers every cluster, in order.
-pub(crate) fn lower(ir: &Ir, fused: &Fused, limits: Limits) -> Result<Vec<Launch>, String> {
+pub(crate) fn lower(ir: &Ir, fused: &Fused, options: Options) -> Result<Vec<Launch>, String> {
+    let Options { limits, channels, .. } = options;
     let mut launches = Vec::with_capacity(fused.clusters.len());
     for cluster in &fused.clusters {
-        let lowering = Lowering { ir, stored: &fused.stored, prologues: &fused.prologues, limits };
+        let lowering = Lowering { ir, stored: &fused.stored, prologues: &fused.prologues, limits, channels };
         match cluster.heavy {
             Some(heavy) => {
                 launches.extend(lowering.scatter_base(heavy));
@@ -62,6 +65,7 @@ pub(crate) struct Lowering<'a> {
     /// Bases of operands that products may make themselves.
     pub(crate) prologues: &'a FxHashSet<Id>,
     pub(crate) limits: Limits,
+    pub(crate) channels: Channels,
 }
 
 /// The most telling ops of a kernel, for plans and messages. A shape that a result is given at last tells nothing, and would keep equal kernels apart.
@@ -72,7 +76,7 @@ fn name_of(ir: &Ir, nodes: impl Iterator<Item = Id>) -> String {
         let told = if ir.kind(made) == Kind::Map { made } else { id };
         let name = match &ir.node(told).op {
             IrOp::Op(op) => op.name(),
-            IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) => "copy",
+            IrOp::External(_) | IrOp::Scalar(_) | IrOp::Barrier(_) | IrOp::Dense => "copy",
         };
         if !names.contains(&name) {
             names.push(name);
@@ -102,8 +106,10 @@ impl Lowering<'_> {
                 return self.update(*root, *axis, launches);
             }
             if let IrOp::Op(Op::Pad(axes, fill)) = &node.op {
-                // Spread elements and tiny pads are computed point by point.
-                if axes.iter().all(|axis| axis.interior == 0) && self.ir.numel(*root) >= MIN_FILLED {
+                // Spread elements and tiny pads are computed point by point, and so are pads around runs, with a condition a run.
+                let runs = axes.last() == Some(&PadAxis::default()) && node.shape.last().is_some_and(|size| size.is_multiple_of(RUN));
+                let by_point = runs && self.channels != Channels::First;
+                if !by_point && axes.iter().all(|axis| axis.interior == 0) && self.ir.numel(*root) >= MIN_FILLED {
                     return self.fill_and_copy(*root, axes, *fill, launches);
                 }
             }
@@ -357,7 +363,7 @@ impl Lowering<'_> {
     fn slot(&self, id: Id) -> Result<u32, String> {
         match &self.ir.node(id).op {
             IrOp::Scalar(slot) => Ok(*slot),
-            IrOp::External(_) | IrOp::Op(_) | IrOp::Barrier(_) => {
+            IrOp::External(_) | IrOp::Op(_) | IrOp::Barrier(_) | IrOp::Dense => {
                 Err(self.ir.impossible(id, "lengths, seeds and a kernel's numbers are run-time scalars"))
             }
         }

@@ -6,12 +6,13 @@ use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
+use crate::sink::{self, Sunk};
 use crate::{build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
 use unigrad_graph::{Op, Origin};
-use unigrad_kernel::{Kernel, Library, Limits, Region};
+use unigrad_kernel::{Channels, Kernel, Library, Limits, Region};
 use unigrad_scalar::DType;
 
 /// What changes how a graph is compiled. Part of a plan's key.
@@ -29,11 +30,21 @@ pub struct Options {
     pub tf32: bool,
     /// The device's library of products, if it has one.
     pub library: Option<Library>,
+    /// Where convolutions have their channels in memory.
+    pub channels: Channels,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fusion: true, limits: Limits::NONE, recompute: 3, errors_at_once: false, tf32: false, library: None }
+        Options {
+            fusion: true,
+            limits: Limits::NONE,
+            recompute: 3,
+            errors_at_once: false,
+            tf32: false,
+            library: None,
+            channels: Channels::First,
+        }
     }
 }
 
@@ -101,7 +112,12 @@ pub(crate) struct Unplaced {
 }
 
 pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, String> {
-    let Built { ir, mut outputs, replaced, checks } = build::build(capture, options)?;
+    let Built { ir, mut outputs, replaced, checks, turns } = build::build(capture, options)?;
+    let Sunk { ir, results, turned_back } = sink::rewrite(ir, &mut outputs, &turns);
+    // Unless it is asked for whatever it costs.
+    if turned_back > results / 2 && options.channels != Channels::Last {
+        return unplaced(capture, Options { channels: Channels::First, ..options });
+    }
     let mut ir = prune(ir, &mut outputs);
     if options.fusion {
         ir = step_sums::rewrite(ir, &mut outputs);
@@ -111,7 +127,7 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
     }
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
     let fused = fuse::fuse(&ir, &wanted, options)?;
-    let mut launches = lower::lower(&ir, &fused, options.limits)?;
+    let mut launches = lower::lower(&ir, &fused, options)?;
     for launch in &mut launches {
         if let Kernel::Contract(contract) = &mut launch.kernel {
             contract.tf32 =

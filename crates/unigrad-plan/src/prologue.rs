@@ -96,7 +96,7 @@ impl Fusion<'_> {
                     n_inputs += 1;
                     continue;
                 }
-                IrOp::Scalar(_) | IrOp::Barrier(_) => return false,
+                IrOp::Scalar(_) | IrOp::Barrier(_) | IrOp::Dense => return false,
                 IrOp::Op(op) => op,
             };
             if !decodes(op) || self.marked.contains(&id) {

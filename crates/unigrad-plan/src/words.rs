@@ -200,7 +200,9 @@ impl Fusion<'_> {
 
     /// What of a library's words `other` is, which is added to `at`; `None` for what would have to be computed element by element.
     fn added(&self, other: Id, at: Id, product: Id) -> Option<Added> {
-        let is_convolution = self.convolved.contains(&product);
+        // With channels last a convolution's windows are rows, and its channels columns like any product's.
+        let windows_are_columns = |operands: &[Id]| operands.get(1).is_some_and(|operand| self.is_windowed(*operand));
+        let is_convolution = self.convolved.contains(&product) && windows_are_columns(&self.ir.node(product).inputs);
         let columns = if is_convolution { *self.ir.node(at).shape.get(1)? } else { *self.ir.node(product).shape.last()? };
         let (mut base, mut row) = (other, None);
         while self.ir.kind(base) == Kind::View {

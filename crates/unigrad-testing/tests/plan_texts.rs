@@ -9,7 +9,7 @@ use unigrad::nn::{self, Layer, Module, models};
 use unigrad::prelude::*;
 use unigrad_gpu::lower;
 use unigrad_ir::{Target, offline_targets};
-use unigrad_kernel::Kernel;
+use unigrad_kernel::{Channels, Kernel};
 use unigrad_plan::{
     Options, Plan,
     testing::{end_on_plan, on_plan, plan_as_asked},
@@ -39,12 +39,17 @@ fn leaf(shape: &[usize], device: &Device) -> Tensor {
 
 /// What is planned while something runs, for a device without limits.
 fn plans_of(work: impl FnOnce()) -> Vec<Plan> {
+    plans_with(Options::default(), work)
+}
+
+/// The same, planned with these options.
+fn plans_with(options: Options, work: impl FnOnce()) -> Vec<Plan> {
     let plans: Rc<RefCell<Vec<Plan>>> = Rc::default();
     let seen = plans.clone();
     eval::clear_plans();
-    on_plan(move |capture, options| {
-        watch::check(capture, options).unwrap_or_else(|error| panic!("the plan is wrong: {error}"));
-        seen.borrow_mut().push(plan_as_asked(capture, Options::default()).unwrap_or_else(|error| panic!("{error}")));
+    on_plan(move |capture, own| {
+        watch::check(capture, own).unwrap_or_else(|error| panic!("the plan is wrong: {error}"));
+        seen.borrow_mut().push(plan_as_asked(capture, options).unwrap_or_else(|error| panic!("{error}")));
     });
     work();
     end_on_plan();
@@ -160,6 +165,55 @@ fn a_cnn_training_step() {
         assert!(loss.item::<f32>().unwrap().is_finite());
     });
     compare("plans/cnn_step", &text_of("a step of a CNN with SGD and momentum", &plans));
+}
+
+/// A block with a way past it, as a GPU that wants channels last plans it: between the stem's pool and the loss nothing is copied into another order, and
+/// every product runs in loops that copy their operands in runs.
+#[test]
+fn a_residual_training_step_with_channels_last() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = cpu();
+    let (narrow, wide) = (64, 128);
+    let convolution = |sizes: [usize; 3], stride: usize| {
+        let options = ConvOptions::new(stride, sizes[2] / 2);
+        (nn::Conv2d::new(sizes[0], sizes[1], sizes[2], options, &device).no_bias(), nn::BatchNorm::new(sizes[1], &device))
+    };
+    let layers = [
+        convolution([3, narrow, 7], 2),
+        convolution([narrow, wide, 1], 1),
+        convolution([wide, wide, 3], 2),
+        convolution([narrow, wide, 1], 2),
+    ];
+    let head = nn::Linear::new(wide, 10, &device);
+    let parameters: Vec<Tensor> = layers.iter().flat_map(|(conv, norm)| [conv.parameters(), norm.parameters()].concat()).collect();
+    let mut optimizer = nn::Sgd::new([parameters, head.parameters()].concat(), 1e-2).unwrap().momentum(0.9).unwrap();
+    realize(&head);
+    let forward = |layer: usize, x: &Tensor| layers[layer].1.forward(&layers[layer].0.forward(x));
+    let targets = Tensor::from_slice(&[3i64, 1, 4, 1], [4], &device);
+    let x = leaf(&[4, 3, 64, 64], &device);
+    // GPUs compute again what costs less than to read it.
+    let options = Options { channels: Channels::LastOfHalves, recompute: 32, ..Options::default() };
+    let plans = plans_with(options, || {
+        let loss = unigrad_tensor::autocast(DType::BF16, || {
+            let h = forward(0, &x).relu().max_pool2d(&PoolOptions::new(3).stride(2).padding(1));
+            let h = (forward(2, &forward(1, &h).relu()) + forward(3, &h)).relu();
+            head.forward(&h.mean([2, 3])).cross_entropy(&targets)
+        });
+        optimizer.minimize(&loss, &[]).unwrap();
+        assert!(loss.item::<f32>().unwrap().is_finite());
+    });
+    let mut text = text_of("a step of a residual block with channels last, with SGD and momentum", &plans);
+    for kernel in plans.iter().flat_map(|plan| &plan.launches).map(|launch| &launch.kernel) {
+        let Kernel::Contract(contract) = kernel else { continue };
+        let lowered = lower(kernel, &target()).unwrap();
+        let names: Vec<&str> = lowered.steps.iter().map(|step| step.program.name.as_str()).collect();
+        let length = |sizes: &[usize]| sizes.iter().product::<usize>();
+        let sizes = [contract.m_len(), contract.n_len(), contract.k_len()];
+        writeln!(text, "{sizes:?}: {}", names.join(", ")).unwrap();
+        let is_large = length(&sizes) >= 1 << 20;
+        assert!(!is_large || names.contains(&"contract_mma"), "{sizes:?} runs as {names:?}");
+    }
+    compare("plans/residual_step_channels_last", &text);
 }
 
 /// A product whose operand is stored in another format is one kernel, which makes the elements itself: nothing is stored in between.

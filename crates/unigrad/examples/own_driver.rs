@@ -10,7 +10,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
-use unigrad::device::{self, Abilities, Discovery, Driver, Executable, Info, Kernel, Limits, OpenDevice, RawBuffer, Slice};
+use unigrad::device::{self, Abilities, Channels, Discovery, Driver, Executable, Info, Kernel, Limits, OpenDevice, RawBuffer, Slice};
 use unigrad::prelude::*;
 
 const BACKEND: &str = "counting";
@@ -113,6 +113,10 @@ impl OpenDevice for CountingDevice {
 
     fn recompute(&self) -> usize {
         self.inner.recompute()
+    }
+
+    fn channels(&self) -> Channels {
+        self.inner.channels()
     }
 }
 

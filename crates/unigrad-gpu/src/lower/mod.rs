@@ -25,7 +25,7 @@ pub(crate) use norms::{NormPlaces, norm};
 pub(crate) use signature::{IndexError, ScalarTable, Signature};
 
 use unigrad_ir::{Program, Target};
-use unigrad_kernel::Kernel;
+use unigrad_kernel::{Channels, Kernel};
 
 /// Half of a 64-bit word, or all of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -170,4 +170,9 @@ pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
             help: "give it a text in the device's language".to_owned(),
         }),
     }
+}
+
+/// Where convolutions have their channels in memory: last, for halves, where loops copy their operands in runs of 16 bytes.
+pub(crate) fn channels(target: &Target) -> Channels {
+    if native::mma_sync::available(target) { Channels::LastOfHalves } else { Channels::First }
 }

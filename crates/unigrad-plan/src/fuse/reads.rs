@@ -88,7 +88,7 @@ impl Fusion<'_> {
         let node = self.ir.node(id);
         let op = match &node.op {
             IrOp::External(_) | IrOp::Scalar(_) => return Some(()),
-            IrOp::Barrier(_) => {
+            IrOp::Barrier(_) | IrOp::Dense => {
                 stack.push((node.inputs[0], step));
                 return Some(());
             }

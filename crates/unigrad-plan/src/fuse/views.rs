@@ -42,7 +42,7 @@ pub(crate) fn view_base(ir: &Ir, view: Id, may_split: bool) -> Result<Id, String
             return Ok(base);
         }
         below = node.inputs[0];
-        if matches!(ir.kind(below), Kind::View) && !matches!(ir.node(below).op, IrOp::Op(Op::Pad(..) | Op::Concat { .. })) {
+        if matches!(ir.kind(below), Kind::View) && !matches!(ir.node(below).op, IrOp::Op(Op::Pad(..) | Op::Concat { .. }) | IrOp::Dense) {
             // Only the bottom of the chain is worth trying.
             continue;
         }

@@ -11,6 +11,9 @@ use crate::capture::Capture;
 use crate::plan::{Options, Plan, attempt};
 use std::cell::RefCell;
 
+/// Elements of a run of channels: sizes around its multiples are where convolutions with channels last differ.
+pub const RUN: usize = crate::channels_last::RUN;
+
 type Observer = Box<dyn FnMut(&Capture, Options)>;
 
 thread_local! {

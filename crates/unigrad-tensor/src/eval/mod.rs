@@ -65,6 +65,7 @@ fn options(device: Device) -> Options {
         errors_at_once: device.completes_at_once(),
         tf32: Config::current_or_default().allow_tf32,
         library: device.library(),
+        channels: device.channels(),
     }
 }
 
