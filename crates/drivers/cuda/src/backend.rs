@@ -349,7 +349,7 @@ impl CudaBackend {
 
     /// cuDNN; the context is current.
     fn dnn(&self) -> Option<&Cudnn> {
-        self.dnn.get_or_init(Cudnn::new).as_ref()
+        self.dnn.get_or_init(|| Cudnn::new(self.memory().1)).as_ref()
     }
 
     /// Has a library queue its part on a stream; false if it refuses.

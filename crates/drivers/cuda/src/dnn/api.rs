@@ -161,7 +161,7 @@ pub(super) const LOG: Pointwise = Choice(15);
 pub(super) const IDENTITY: Pointwise = Choice(21);
 pub(super) const RELU: Pointwise = Choice(100);
 pub(super) const GELU_TANH: Pointwise = Choice(107);
-pub(super) const AT_LEAST: Pointwise = Choice(305);
+pub(super) const AT_LEAST: Pointwise = Choice(303);
 /// The index along an axis.
 pub(super) const INDEX: Pointwise = Choice(501);
 /// The first operand where a third one is true, else the second.

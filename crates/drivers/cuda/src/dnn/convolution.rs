@@ -45,9 +45,21 @@ pub(crate) fn can(c: &Convolution) -> bool {
     known && c.compute == DType::F32 && c.inside.before.is_none()
 }
 
-/// Multiplications in a nanosecond on 132 compute units, by the driver's own kernel and by cuDNN: of halves, of `f32` as TF32.
-const HALF_RATES: Rates = Rates { own: 50_000, library: 200_000, least: 1 << 26, around: [0, 0] };
-const TF32_RATES: Rates = Rates { own: 25_000, library: 100_000, least: 1 << 26, around: [0, 0] };
+/// Multiplications in a nanosecond on 132 compute units, by the driver's own kernel and by cuDNN, of halves and of `f32` as TF32: what the planner is
+/// told, which does not know how tensors will lie. The own kernel did 28 to 115 TFLOP/s of halves with channels first on an H100 (layers of 3 by 3 taps,
+/// `examples/convolutions.rs` of `unigrad-testing`), cuDNN 127 to 296; TF32 is an estimate.
+const HALF_RATES: Rates = Rates { own: 40_000, library: 100_000, least: 1 << 26, around: [0, 0] };
+const TF32_RATES: Rates = Rates { own: 25_000, library: 60_000, least: 1 << 26, around: [0, 0] };
+/// The same of cuDNN with channels last, as measured on an H100 (`examples/library.rs`, cuDNN 9.19, ResNet-50's layers of 3 by 3 taps at 64 items):
+/// halves 330 to 540 TFLOP/s, TF32 93 to 320.
+const LAST_HALF: f64 = 200_000.0;
+const LAST_TF32: f64 = 100_000.0;
+/// Bytes in a nanosecond, read or written, of what cuDNN turns channels last and back: it explains what channels first took longer there, 145 to 310
+/// TFLOP/s in all.
+const TURNED: f64 = 1700.0;
+/// Channels below which engines for halves leave most of their units idle. Of three, ResNet-50's first layer, cuDNN did 23 TFLOP/s forward, 14 and 31
+/// backward, and the own kernel 56, 1 and 15.
+const FEWEST_CHANNELS: u32 = 16;
 
 /// What the planner should know: the rates of [`wins`].
 pub(super) fn rates(units: u32) -> ByDtype {
@@ -60,15 +72,27 @@ fn rates_of(c: &Convolution) -> Rates {
     if operands(c).size() == 2 { HALF_RATES } else { TF32_RATES }
 }
 
+/// What cuDNN takes on 132 compute units, in nanoseconds, without a launch.
+fn cost(c: &Convolution) -> f64 {
+    let rate = if operands(c).size() == 2 { LAST_HALF } else { LAST_TF32 };
+    let images = (c.x_bytes(&c.x) as f64 + c.y_bytes(&c.y) as f64) * 2.0;
+    let turned = if is_channels_last(c) { 0.0 } else { images / TURNED };
+    (c.work() / rate).max(images / 2.0 / COPIED) + turned
+}
+
 /// Whether cuDNN is expected to be faster than the driver's own kernel.
 pub(crate) fn wins(c: &Convolution) -> bool {
-    let Rates { own, library, least, .. } = rates_of(c);
-    let gain = c.work() / f64::from(own) - c.work() / f64::from(library);
+    let Rates { own, least, .. } = rates_of(c);
     // What the driver's own kernel does on the way: sums are written and read once more, as wide as they are.
     let sums = if c.after { 2.0 * c.result_bytes(c.result()) as f64 / COPIED } else { 0.0 };
     // What has more taps is another product that can be read as a convolution.
-    let few = c.axes.iter().all(|axis| axis.w <= MOST_TAPS);
-    few && c.work() >= least as f64 && sums + c.made as f64 / COPIED < gain
+    if c.work() < least as f64 || c.axes.iter().any(|axis| axis.w > MOST_TAPS) {
+        return false;
+    }
+    if c.inputs.min(c.outputs) < FEWEST_CHANNELS {
+        return c.groups == 1 && c.pass != Pass::Forward && !c.after && c.made == 0;
+    }
+    cost(c) + sums + c.made as f64 / COPIED < c.work() / f64::from(own)
 }
 
 /// Most taps along an axis of what is a convolution to people too.
@@ -79,9 +103,7 @@ const COPIED: f64 = 4000.0;
 
 /// What a convolution is expected to cost on so many compute units, in nanoseconds, with the steps before it.
 pub(crate) fn nanoseconds(c: &Convolution, units: u32) -> f64 {
-    let units = f64::from(units.max(1)) / 132.0;
-    let bytes = [c.x_bytes(&c.x), c.w_bytes(&c.w), c.y_bytes(&c.y)].into_iter().fold(0, u64::saturating_add);
-    3000.0 + (c.work() / (f64::from(rates_of(c).library) * units)).max(bytes as f64 / COPIED) + c.made as f64 / COPIED
+    3000.0 + cost(c) * 132.0 / f64::from(units.max(1)) + c.made as f64 / COPIED
 }
 
 fn stored(graph: &Graph<'_>, id: i64, shape: &Shape, grid: &Grid) -> Result<Descriptor, Status> {
@@ -322,9 +344,21 @@ mod tests {
             let enough = least.div_ceil(each);
             assert!(wins(&with(enough)) && !wins(&with(enough - 1)), "{dtype}");
         }
+        // Channels first are turned, which large images with few channels do not win back; nor do few channels.
+        let first = |channels: u32, size: u32| dense(layer(DType::BF16, channels, size), false);
+        assert!(wins(&first(256, 14)) && !wins(&first(16, 112)) && wins(&layer(DType::BF16, FEWEST_CHANNELS, 112)));
+        let few = layer(DType::BF16, FEWEST_CHANNELS - 1, 112);
+        for (pass, wanted) in [(Pass::Forward, false), (Pass::Input, true), (Pass::Weight, true)] {
+            assert_eq!(wins(&Convolution { pass, ..few }), wanted, "{pass:?}");
+            assert!(!wins(&Convolution { pass, groups: 2, ..few }), "{pass:?}");
+        }
+        // Another product that can be read as a convolution.
+        let mut wide = layer(DType::BF16, 64, 56);
+        wide.axes[0].w = MOST_TAPS + 1;
+        assert!(!wins(&wide));
         // What is made before and read after has to be won back.
         let c = layer(DType::BF16, 64, 56);
-        let gain = c.work() / f64::from(HALF_RATES.own) - c.work() / f64::from(HALF_RATES.library);
+        let gain = c.work() / f64::from(HALF_RATES.own) - cost(&c);
         let made = (gain * COPIED) as u64;
         assert!(wins(&Convolution { made: made * 9 / 10, ..c }) && !wins(&Convolution { made: made * 11 / 10, ..c }));
         assert!(nanoseconds(&Convolution { made, ..c }, 132) > nanoseconds(&c, 132) && nanoseconds(&c, 66) > nanoseconds(&c, 132));

@@ -69,9 +69,9 @@ pub(crate) fn attention_of(kernel: &Kernel) -> Option<(&Attention, bool)> {
 }
 
 impl Cudnn {
-    /// In the context that is current; `None` if the library is not there or cannot work.
-    pub(crate) fn new() -> Option<Cudnn> {
-        Some(Cudnn { context: Context::new()?, convolutions: Calls::default(), attentions: Calls::default() })
+    /// In the context that is current, of a device with so many bytes of memory; `None` if the library is not there or cannot work.
+    pub(crate) fn new(memory: u64) -> Option<Cudnn> {
+        Some(Cudnn { context: Context::new(memory)?, convolutions: Calls::default(), attentions: Calls::default() })
     }
 
     /// Decides how a convolution is done: its number, and the bytes of workspace. `None` if the library cannot.

@@ -2,7 +2,7 @@
 //!
 //! In: finished operations, what an engine may not do. Out: a [`Plan`]; later calls of it, with the memory of its tensors.
 //! Always: the first engine of the library's heuristics that gives the same bits each time, adds in f32, multiplies as it is written down (no transforms
-//! of Winograd's or Fourier's) and needs no more workspace than [`MOST_WORKSPACE`].
+//! of Winograd's or Fourier's) and needs no more workspace than [`Context::most`].
 //! Never: measures.
 
 use super::api::{
@@ -12,14 +12,19 @@ use super::api::{
 use crate::loaded::Answer;
 use std::sync::{Mutex, PoisonError};
 
-/// Memory that an engine may ask for: two images that it turns channels last, of a large first layer.
-pub(super) const MOST_WORKSPACE: u64 = 256 << 20;
+/// Memory that an engine may ask for: two images that it turns channels last, of a large first layer; on large devices [`PART`] of their memory, which
+/// is what the gradients of attention need for the changes of scores.
+const MOST_WORKSPACE: u64 = 256 << 20;
+/// See [`MOST_WORKSPACE`].
+const PART: u64 = 64;
 /// How many of the heuristics' answers are tried.
 const MOST_TRIED: usize = 24;
 
 /// The library in one context.
 pub(super) struct Context {
     pub(super) functions: &'static Functions,
+    /// Bytes of workspace that an engine may ask for.
+    pub(super) most: u64,
     /// 91900 is 9.19.
     pub(super) version: usize,
     /// It lives as long as the process, as the context does. A handle has one stream, so one call after the other sets its stream and queues.
@@ -32,15 +37,15 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Context {
-    /// In the context that is current; `None` if the library is not there or cannot work.
-    pub(super) fn new() -> Option<Context> {
+    /// In the context that is current, of a device with so many bytes of memory; `None` if the library is not there or cannot work.
+    pub(super) fn new(memory: u64) -> Option<Context> {
         let functions = functions()?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: pointer to a local.
         let made = unsafe { (functions.cudnnCreate)(&mut handle) } == 0 && !handle.is_null();
         // SAFETY: takes nothing, gives a number.
         let version = unsafe { (functions.cudnnGetVersion)() };
-        made.then(|| Context { functions, version, handle: Mutex::new(Handle(handle)) })
+        made.then(|| Context { functions, most: MOST_WORKSPACE.max(memory / PART), version, handle: Mutex::new(Handle(handle)) })
     }
 
     fn handle(&self) -> std::sync::MutexGuard<'_, Handle> {
@@ -79,7 +84,7 @@ impl Context {
         let allowed = |config: &Descriptor| self.notes(config).is_ok_and(|notes| allows(&notes, tensor_cores));
         for config in configs.iter().filter(|config| allowed(config)).take(MOST_TRIED) {
             match self.finish(config, handle) {
-                Ok(plan) if plan.workspace as u64 <= MOST_WORKSPACE => return Ok(plan),
+                Ok(plan) if plan.workspace as u64 <= self.most => return Ok(plan),
                 Ok(_) => {}
                 Err(other) => status = other,
             }

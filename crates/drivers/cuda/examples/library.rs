@@ -1,6 +1,6 @@
 //! Convolutions of ResNet-50, and attention of GPT-2, by cuDNN as the driver's backend takes them on, timed without a graph around them.
 //!
-//! `cargo run --release -p unigrad-cuda --example convolutions -- [BATCH]`. A line has the microseconds of a convolution and of its two gradients, and
+//! `cargo run --release -p unigrad-cuda --example library -- [BATCH]`. A line has the microseconds of a convolution and of its two gradients, and
 //! TFLOP/s, for halves and TF32, with channels first and last; the last ones have those of causal attention and of its gradients. What it tells is what
 //! `dnn/convolution.rs` and `dnn/attention.rs` state.
 
