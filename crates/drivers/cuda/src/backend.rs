@@ -397,10 +397,10 @@ impl CudaBackend {
         })
     }
 
-    /// Attention or its gradients, if cuDNN takes them on.
+    /// Attention or its gradients, if cuDNN takes them on. Only where a library is wanted: it was checked for few lengths.
     fn take_attention(&self, offer: &Offer<'_>) -> Option<Taken> {
         let (a, is_grad) = dnn::attention_of(offer.kernel)?;
-        if !dnn::attention::can(a) || !(offer.always || dnn::attention::wins(a)) {
+        if !offer.always || !dnn::attention::can(a) {
             return None;
         }
         self.enter().ok()?;
