@@ -38,6 +38,8 @@ const DOT_ROWS: usize = 24;
 /// Steps of `k` that a cooperative pass packs at once, and elements of one shared side.
 const SHARED_K: usize = 8192;
 const SHARED_LEN: usize = 8 << 20;
+/// What it costs to fetch an element of a shared panel, in multiply-adds.
+const FETCH: usize = 4;
 /// Multiply-adds below which starting other threads costs more than it gains.
 const SERIAL_WORK: usize = 64 * 64 * 64;
 
@@ -356,7 +358,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
 
     /// All tasks multiply parts of a block from shared panels.
     unsafe fn multiply_all(&self, threads: usize, whole: &Block, a: *mut T, b: *mut T, sums: Sums<T>) {
-        let (gm, gn) = self.grid_of(threads, whole.rows.len(), whole.cols.len(), 0, 0);
+        let (gm, gn) = self.grid_of(threads, whole.rows.len(), whole.cols.len(), FETCH, FETCH);
         let (a, b) = (TaskPtr::new(a), TaskPtr::new(b));
         let sums = match sums {
             Sums::Output => None,
@@ -414,11 +416,14 @@ impl<'a, T: StoreAs> Run<'a, T> {
                     [(&a, &self.p.a, self.p.a_arg, self.mr, n_a), (&b, &self.p.b, 1 - self.p.a_arg, self.kernels.nr, n_b)]
                 {
                     let Some((to, range)) = side else { continue };
-                    let mine = part(n * pieces, 1, tasks, task);
-                    let mut i = mine.start;
-                    while i < mine.end {
-                        let piece = i / n;
-                        let (first, last) = (i % n, (n).min(i % n + mine.end - i));
+                    // Panels, so that a task finds near what it will multiply; parts of them where few panels would not spread evenly.
+                    let by_panels = n >= 4 * tasks;
+                    let mine = if by_panels { part(n, 1, tasks, task) } else { part(n * pieces, 1, tasks, task) };
+                    let mut i = if by_panels { 0 } else { mine.start };
+                    let end = if by_panels { pieces * mine.len() } else { mine.end };
+                    while i < end {
+                        let (piece, first, last) =
+                            if by_panels { (i / mine.len(), mine.start, mine.end) } else { (i / n, i % n, n.min(i % n + mine.end - i)) };
                         let ks = k.start + piece * self.plan.kc..(k.start + (piece + 1) * self.plan.kc).min(k.end);
                         let lanes = range.start + first * width..(range.start + last * width).min(range.end);
                         // SAFETY: each task writes its own panels, or its own steps of them.
@@ -782,7 +787,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
         self.grid_of(parts, self.p.m, self.p.n, a, b)
     }
 
-    /// Cuts `m x n` into `parts` so that the largest part, with its packing, is least.
+    /// Cuts `m x n` into `parts` so that the largest part, with what it costs to pack or to fetch its sides, is least.
     fn grid_of(&self, parts: usize, m: usize, n: usize, pack_a: usize, pack_b: usize) -> (usize, usize) {
         let largest = |len: usize, unit: usize, parts: usize| len.div_ceil(unit).div_ceil(parts) * unit;
         (1..=parts)

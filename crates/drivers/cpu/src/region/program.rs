@@ -599,14 +599,16 @@ impl<'a> Compiler<'a> {
         self.levels[value.index()] == Level::Full && !self.columns[value.index()]
     }
 
-    /// Whether each step loads what may be used where it lies, or stores that.
+    /// Whether each step loads what may be used where it lies, or stores that and nothing else: other slots have a block's lanes only.
     fn copies(&self) -> bool {
-        let is_move = |step: &MicroOp| match step {
+        let loads = |steps: &[MicroOp], slot: Slot| steps.iter().any(|step| matches!(step, MicroOp::Load(load) if load.d == slot));
+        let is_move = |steps: &[MicroOp], step: &MicroOp| match step {
             MicroOp::Load(load) => load.in_place && load.mask.is_none() && load.at.dynamic.is_empty(),
-            MicroOp::Store(store) => store.same_bytes && store.at.dynamic.is_empty(),
+            MicroOp::Store(store) => store.same_bytes && store.at.dynamic.is_empty() && loads(steps, store.s),
             _ => false,
         };
-        self.lanes == Lanes::Rows && self.out.passes.is_empty() && self.out.row.iter().all(|steps| steps.iter().all(is_move))
+        let is_map = self.lanes == Lanes::Rows && self.out.passes.is_empty();
+        is_map && self.out.row.iter().all(|steps| steps.iter().all(|step| is_move(steps, step)))
     }
 
     /// Rows that run at once, and lanes of a block. Long blocks cost less per lane, as long as the caches hold what is between the steps.

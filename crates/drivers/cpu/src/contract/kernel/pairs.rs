@@ -19,30 +19,35 @@ impl Vector for Pairs {
     type Elem = f32;
     const LANES: usize = <__m512 as Vector>::LANES;
 
-    // SAFETY, of all of them: the caller's code is compiled for AVX-512 BF16; memory as for the vector inside.
     #[inline(always)]
     unsafe fn splat(x: f32) -> Self {
+        // SAFETY: the caller's.
         unsafe { Pairs(__m512::splat(x)) }
     }
     #[inline(always)]
     unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: the caller's.
         unsafe { Pairs(__m512::load(p)) }
     }
     #[inline(always)]
     unsafe fn load_span(p: *const f32, lo: usize, hi: usize) -> Self {
+        // SAFETY: the caller's.
         unsafe { Pairs(__m512::load_span(p, lo, hi)) }
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut f32) {
+        // SAFETY: the caller's.
         unsafe { self.0.store(p) }
     }
     #[inline(always)]
     unsafe fn store_first(self, p: *mut f32, n: usize) {
+        // SAFETY: the caller's.
         unsafe { self.0.store_first(p, n) }
     }
     /// Both products of each pair are added.
     #[inline(always)]
     unsafe fn fma(self, a: Self, b: Self) -> Self {
+        // SAFETY: the caller's.
         unsafe {
             let pairs = |x: Self| std::mem::transmute::<__m512, __m512bh>(x.0);
             Pairs(_mm512_dpbf16_ps(self.0, pairs(a), pairs(b)))
@@ -50,19 +55,22 @@ impl Vector for Pairs {
     }
     #[inline(always)]
     unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: the caller's.
         unsafe { Pairs(self.0.add(other.0)) }
     }
     #[inline(always)]
     unsafe fn merge(self, other: Self) -> Self {
+        // SAFETY: the caller's.
         unsafe { Pairs(self.0.merge(other.0)) }
     }
     #[inline(always)]
     unsafe fn sum(self) -> f32 {
+        // SAFETY: the caller's.
         unsafe { self.0.sum() }
     }
     #[inline(always)]
     unsafe fn transpose(rows: *mut Self) {
-        // `Pairs` is its one field.
+        // SAFETY: the caller's; `Pairs` is its one field.
         unsafe { __m512::transpose(rows.cast()) }
     }
 }

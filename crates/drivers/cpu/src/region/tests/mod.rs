@@ -2,6 +2,7 @@
 
 mod bench;
 mod chains;
+mod copies;
 mod directed;
 mod exhaustive;
 mod fused;
