@@ -32,7 +32,7 @@ use unigrad_device::{
     Origin, Peers, Pending, Prepared, Products, Ran, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
-use unigrad_kernel::{Custom, Flow, Kernel, Library, Limits};
+use unigrad_kernel::{Channels, Custom, Flow, Kernel, Library, Limits};
 use unigrad_scalar::DType;
 
 #[cfg(test)]
@@ -587,6 +587,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             Products::Auto => self.backend.library(),
             Products::Library => self.backend.library().map(Library::always),
         }
+    }
+
+    fn channels(&self) -> Channels {
+        lower::channels(&self.target)
     }
 
     fn recompute(&self) -> usize {
