@@ -151,7 +151,7 @@ const BETWEEN: &[(&str, Between)] = &[
     ("channels parted and shuffled", |h, _| h.reshape([2, 2, RUN / 2, 6, 6]).transpose(1, 2).reshape([2, RUN, 6, 6])),
     ("a flip and a padding", |h, _| h.flip(2).narrow(3, 1, 4).pad(&[(0, 0), (0, 0), (0, 0), (1, 1)])),
     ("a cast", |h, _| h.cast(DType::F64).sin().cast(DType::F32)),
-    ("a condition", |h, x| Tensor::where_(&h.gt(0.0), h, &x.mean(1).unsqueeze(1).expand([2, RUN, 6, 6]))),
+    ("a condition", |h, x| Tensor::where_(&h.gt(0.0), h, x.mean(1).unsqueeze(1).expand([2, RUN, 6, 6]))),
     ("a mean over all places", |h, _| h * h.mean([2, 3]).reshape([2, RUN, 1, 1]).sigmoid()),
 ];
 
