@@ -10,7 +10,6 @@
 //!   turned: what is assigned over a parameter lies as the parameter does;
 //! - reductions, slices, pads, windows, expansions and concatenations have their axes renamed, and so have reshapes that join or part only
 //!   axes that are neighbours in either order;
-//! - a max pool of channels last is one over another axis of windows of one element, the channels; where its maxima are is counted without them;
 //! - all else reads the value as it was, as a permute, and so do outputs.
 //!
 //! Where more than half of what convolutions make would be turned back for want of a rule, as by group norms, which join channels and places, all of it
@@ -21,7 +20,7 @@
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use unigrad_graph::{BinaryOp, Literal, Op, PadAxis, PoolSpec, Shape, SliceAxis};
+use unigrad_graph::{Op, PadAxis, Shape, SliceAxis};
 
 /// Axis `i` of a value is axis `order[i]` of the node that stands for it.
 type Order = SmallVec<[u8; 8]>;
@@ -82,9 +81,7 @@ impl Sink {
     }
 
     fn node(&mut self, node: &IrNode, is_start: bool) -> Standing {
-        let (id, order) = match self.pooled(node).or_else(|| self.turned(node, is_start)) {
-            // What has several results is no value: its order is that of its parts.
-            Some((id, order)) if matches!(node.op, IrOp::Op(Op::MaxPool(_))) => (id, Some(order)),
+        let (id, order) = match self.turned(node, is_start) {
             Some((id, order)) => {
                 // Of axes of one element the order is any.
                 if keeps_order(&self.out.node(id).shape, &order) { (self.view(id, &order), None) } else { (id, Some(order)) }
@@ -182,53 +179,6 @@ impl Sink {
             Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => return None,
         };
         Some((self.add(node, op.into(), &[id], &order), order))
-    }
-
-    /// A max pool of what lies channels last, or a part of one.
-    fn pooled(&mut self, node: &IrNode) -> Option<(Id, Order)> {
-        match &node.op {
-            IrOp::Op(Op::MaxPool(spec)) => {
-                let (id, order) = self.turned_input(node)?;
-                let n = spec.kernel.len();
-                let channels = |order: &Order| order.first() == Some(&0) && order.get(1) == Some(&(n as u8 + 1));
-                let is_last = channels(&order) && order.iter().skip(2).enumerate().all(|(d, axis)| usize::from(*axis) == d + 1);
-                let shape = self.out.node(id).shape.clone();
-                if !is_last || n > 2 || shape.contains(&0) || node.shape.contains(&0) {
-                    return None;
-                }
-                let with_one = |shape: &[usize]| -> Shape { [&shape[..1], &[1], &shape[1..]].concat().into_iter().collect() };
-                let mut wide = PoolSpec::clone(spec);
-                [(&mut wide.kernel, 1), (&mut wide.stride, 1), (&mut wide.pad, 0), (&mut wide.dilation, 1)]
-                    .into_iter()
-                    .for_each(|(of, one)| of.push(one));
-                let given = self.out.node(id).clone();
-                let inputs = SmallVec::from_slice(&[id]);
-                let plane = self.out.add(IrNode { op: Op::Reshape.into(), inputs, shape: with_one(&shape), ..given });
-                let mut output = node.shape.clone();
-                order.iter().zip(&node.shape).for_each(|(axis, size)| output[usize::from(*axis)] = *size);
-                let inputs = SmallVec::from_slice(&[plane]);
-                let op = Op::MaxPool(wide.into()).into();
-                Some((self.out.add(IrNode { op, inputs, shape: with_one(&output), ..node.clone() }), order))
-            }
-            IrOp::Op(Op::Part(which)) => {
-                let (pool, order) = self.turned_input(node)?;
-                let whole = self.out.node(pool).shape.clone();
-                let inputs = SmallVec::from_slice(&[pool]);
-                let mut part = self.out.add(IrNode { inputs, shape: whole.clone(), ..node.clone() });
-                if *which == 1 {
-                    // Places are counted with the channels, which come last.
-                    let channels = Literal::int(node.dtype, *whole.last()? as i64);
-                    let op = Op::Const(channels).into();
-                    let channels = self.out.add(IrNode { op, inputs: SmallVec::new(), shape: whole.clone(), ..node.clone() });
-                    let (op, inputs) = (Op::Binary(BinaryOp::IDiv).into(), SmallVec::from_slice(&[part, channels]));
-                    part = self.out.add(IrNode { op, inputs, shape: whole.clone(), ..node.clone() });
-                }
-                let shape = whole.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, size)| *size).collect();
-                let inputs = SmallVec::from_slice(&[part]);
-                Some((self.out.add(IrNode { op: Op::Reshape.into(), inputs, shape, ..node.clone() }), order))
-            }
-            IrOp::External(_) | IrOp::Scalar(_) | IrOp::Op(_) | IrOp::Barrier(_) | IrOp::Dense => None,
-        }
     }
 
     /// What stands for the only input of a node, if that is turned.

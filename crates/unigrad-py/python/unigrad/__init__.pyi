@@ -44,6 +44,7 @@ from ._unigrad import NoGrad as NoGrad
 from ._errors import NotAvailableError as NotAvailableError
 from ._errors import NotFiniteError as NotFiniteError
 from ._errors import OutOfMemoryError as OutOfMemoryError
+from ._unigrad import Replayed as Replayed
 from ._errors import ShapeError as ShapeError
 from ._errors import StateDictError as StateDictError
 from ._unigrad import Tensor as Tensor
@@ -104,6 +105,7 @@ from ._unigrad import randint as randint
 from ._torch_names.creation import randint_like as randint_like
 from ._unigrad import randn as randn
 from ._unigrad import randperm as randperm
+from ._replay import replay as replay
 from ._torch_names.creation import scalar_tensor as scalar_tensor
 from ._unigrad import set_default_device as set_default_device
 from ._unigrad import short as short

@@ -1,6 +1,6 @@
 """Functions that are recorded once and then run again without being called."""
 
-from . import _tree
+from . import _noted, _tree
 from ._unigrad import Replayed
 
 __all__ = ["Replay", "replay"]
@@ -30,33 +30,38 @@ class Replay:
         known = self._known.get(kind)
         if known is None:
             known = self._record(kind, build)
-        native, results = known
+        native, results, optimizers = known
+        for optimizer in optimizers:
+            optimizer._update_settings()
         flat = native.call(leaves)
         return results[0](flat)
 
     def _record(self, kind, build):
-        results = []
+        results, optimizers = [], []
 
         def function(*tensors):
             args, kwargs = build(tensors)
-            flat, rebuild = _tree.only_tensors(self._function(*args, **kwargs), "the result of a replayed function")
+            with _noted.listening() as noted:
+                given = self._function(*args, **kwargs)
+            optimizers[:] = noted
+            flat, rebuild = _tree.only_tensors(given, "the result of a replayed function")
             results[:] = [rebuild]
             return flat
 
         if len(self._known) == _REMEMBERED:
-            native, _ = self._known.pop(next(iter(self._known)))
+            native, _, _ = self._known.pop(next(iter(self._known)))
             self._n_forgotten += native.n_replayed
-        self._known[kind] = (Replayed(function), results)
+        self._known[kind] = (Replayed(function), results, optimizers)
         return self._known[kind]
 
     @property
     def n_replayed(self):
         """Calls that ran without calling the function."""
-        return self._n_forgotten + sum(native.n_replayed for native, _ in self._known.values())
+        return self._n_forgotten + sum(native.n_replayed for native, _, _ in self._known.values())
 
     def record_again(self):
         """Forgets what was recorded: the function is called again. For a function that reads what has changed outside of it."""
-        for native, _ in self._known.values():
+        for native, _, _ in self._known.values():
             native.record_again()
 
 

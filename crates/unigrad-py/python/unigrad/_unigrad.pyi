@@ -298,6 +298,30 @@ class NoGrad:
     def __new__(cls, /) -> NoGrad:
         ...
 
+class Replayed:
+    """
+    A function and what was recorded of it.
+    """
+
+    def __new__(cls, /, function: Any) -> Replayed:
+        ...
+
+    def call(self, /, inputs: Sequence[Tensor]) -> builtins.list[Tensor]:
+        """
+        What the function gives for these tensors.
+        """
+
+    @property
+    def n_replayed(self, /) -> builtins.int:
+        """
+        Calls that ran without the function.
+        """
+
+    def record_again(self, /) -> None:
+        """
+        Forgets what was recorded.
+        """
+
 class Tensor:
     """
     An n-dimensional array on a device.

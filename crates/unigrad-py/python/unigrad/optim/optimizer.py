@@ -7,7 +7,7 @@ import json
 import math
 from collections import OrderedDict
 
-from .. import _check
+from .. import _check, _noted
 from .._errors import ArgumentError, StateDictError
 from .._unigrad import Tensor, _nn, _optim, tensor
 from ..nn.module import RemovableHandle
@@ -129,6 +129,7 @@ class Optimizer:
         return params
 
     def _update_settings(self):
+        _noted.note(self)
         now = self._key()
         if now != self._seen:
             for at, (new, old) in enumerate(zip(now, self._seen)):
