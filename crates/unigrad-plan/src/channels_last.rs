@@ -9,6 +9,7 @@
 //! channel a group on both sides there is no product, but a sum of a few terms for each element.
 //! Always: no element is read that is not there, and no buffer of windows exists. Never: moves a permute.
 
+use crate::conv;
 use smallvec::SmallVec;
 use unigrad_graph::{ConvSpec, Expr, Literal, Op, PadAxis, SliceAxis};
 use unigrad_kernel::Channels;
@@ -264,14 +265,9 @@ fn padded(x: &Expr, more: usize, axis: impl Fn(usize) -> PadAxis) -> Expr {
     x.pad(&axes, Literal::zero(x.dtype()))
 }
 
-/// `[b, spatial.., c]` to `[b, windows.., c, taps..]` with `(size, step, dilation)` per dimension, the first `counts` windows of each.
+/// `[b, spatial.., c]` to `[b, windows.., c, taps..]`; see [`conv::windows`].
 fn windows(x: &Expr, window: impl Fn(usize) -> (usize, usize, usize), counts: &[usize]) -> Expr {
-    let mut view = x.clone();
-    for (d, count) in counts.iter().enumerate() {
-        let (size, step, dilation) = window(d);
-        view = view.window(d + 1, size, step, dilation).narrow(d + 1, 0, *count);
-    }
-    view
+    conv::windows(x, 1, window, counts)
 }
 
 /// `[b, c, spatial..]` as `[b, spatial.., c]`.

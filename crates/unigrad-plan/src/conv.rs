@@ -9,7 +9,7 @@ use unigrad_graph::{ConvSpec, Expr, Literal, PadAxis, SliceAxis};
 pub(crate) fn forward(x: &Expr, w: &Expr, spec: &ConvSpec, shape: &[usize]) -> Expr {
     let (batch, groups, outputs) = (shape[0], spec.groups, shape[1] / spec.groups);
     let padded = pad_spatial(x, |d| PadAxis { lo: spec.padding[d].0, hi: spec.padding[d].1, interior: 0 });
-    let windows = windows(&padded, |d| (w.shape()[d + 2], spec.stride[d], spec.dilation[d]), &shape[2..]);
+    let windows = windows(&padded, 2, |d| (w.shape()[d + 2], spec.stride[d], spec.dilation[d]), &shape[2..]);
     product(&windows, w, batch, groups, outputs, shape)
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn data_grad(dy: &Expr, w: &Expr, spec: &ConvSpec, shape: &[usize]) -
     let mut joined = vec![groups * in_per_group, out_per_group];
     joined.extend_from_slice(kernel);
     let transposed = flipped.reshape(&split).permute(&perm).reshape(&joined);
-    let windows = windows(&spread, |d| (kernel[d], 1, spec.dilation[d]), &shape[2..]);
+    let windows = windows(&spread, 2, |d| (kernel[d], 1, spec.dilation[d]), &shape[2..]);
     product(&windows, &transposed, shape[0], groups, in_per_group, shape)
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn weight_grad(x: &Expr, dy: &Expr, spec: &ConvSpec, shape: &[usize])
     let positions = &dy.shape()[2..];
     let padded = pad_spatial(x, |d| PadAxis { lo: spec.padding[d].0, hi: spec.padding[d].1, interior: 0 });
     // [b, g * i, taps.., positions..]
-    let windows = windows(&padded, |d| (positions[d], spec.dilation[d], spec.stride[d]), &shape[2..]);
+    let windows = windows(&padded, 2, |d| (positions[d], spec.dilation[d], spec.stride[d]), &shape[2..]);
     let (n_taps, n_positions) = (shape[2..].iter().product::<usize>(), positions.iter().product::<usize>());
     let mut split = vec![batch, groups, inputs];
     split.extend_from_slice(&shape[2..]);
@@ -102,12 +102,13 @@ fn pad_spatial(x: &Expr, axis: impl Fn(usize) -> PadAxis) -> Expr {
     x.pad(&axes, Literal::zero(x.dtype()))
 }
 
-/// `[b, c, spatial..]` to `[b, c, windows.., kernel..]` with `(size, step, dilation)` per dimension, the first `counts` windows of each.
-fn windows(x: &Expr, window: impl Fn(usize) -> (usize, usize, usize), counts: &[usize]) -> Expr {
+/// `[.., spatial.., rest]` to `[.., windows.., rest, kernel..]` with `(size, step, dilation)` per spatial axis, the first of which is `first`, and of each
+/// the first `counts` windows.
+pub(crate) fn windows(x: &Expr, first: usize, window: impl Fn(usize) -> (usize, usize, usize), counts: &[usize]) -> Expr {
     let mut view = x.clone();
     for (d, count) in counts.iter().enumerate() {
         let (size, step, dilation) = window(d);
-        view = view.window(d + 2, size, step, dilation).narrow(d + 2, 0, *count);
+        view = view.window(d + first, size, step, dilation).narrow(d + first, 0, *count);
     }
     view
 }

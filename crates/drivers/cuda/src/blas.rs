@@ -226,7 +226,7 @@ pub(crate) fn library(units: u32) -> Option<Library> {
     // 32768 x 3072 of 768 terms each took 295 microseconds, with bias and GELU 510; 32768 x 768 of 3,072 terms 250, with a residual 331.
     let half = Rates { around: [slower(460), slower(2700)], ..rates(310_000, 380_000, 1 << 29) };
     Some(Library {
-        // GELU whose argument is kept took longer so, 510 microseconds for 32768 x 3072 of 768 terms, than by a launch of its own, 427.
+        // With GELU inside and its argument kept 32768 x 3072 of 768 terms took 510 microseconds, whoever did them; with a launch for GELU 427.
         words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: false },
         half,
         single: rates(20_500, 25_000, 1 << 29),
