@@ -4,7 +4,7 @@ use crate::capture::{Capture, Role};
 use crate::commit::{self, Assignment, ScalarCheck};
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::plan::Options;
-use crate::{channels_last, conv, float8, pool_grad};
+use crate::{channels_last, conv, float8, max_pool};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unigrad_graph::{Composite, Expr, NodeId, Op};
@@ -14,6 +14,8 @@ pub(crate) struct Builder {
     pub(crate) id_of: FxHashMap<NodeId, Id>,
     /// The results of composites and loops.
     results: FxHashMap<NodeId, Vec<Id>>,
+    /// Max pools that are maps.
+    pools: FxHashMap<NodeId, max_pool::Pooled>,
     /// By what a loop gave as a sequence, its elements.
     pub(crate) elements: FxHashMap<Id, Vec<Id>>,
     barriers: u32,
@@ -74,9 +76,9 @@ pub(crate) fn build(capture: &Capture, options: Options) -> Result<Built, String
 
 impl Builder {
     fn new(options: Options, channels_last: bool) -> Builder {
-        let (id_of, results, elements) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        let (id_of, results, elements, pools) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
         let (ir, turns) = (Ir::default(), FxHashSet::default());
-        Builder { ir, id_of, results, elements, barriers: 0, options, channels_last, in_convolution: false, turns, recorded: 0 }
+        Builder { ir, id_of, results, pools, elements, barriers: 0, options, channels_last, in_convolution: false, turns, recorded: 0 }
     }
 
     fn leaf(&mut self, expr: &Expr, op: IrOp) -> Id {
@@ -188,6 +190,11 @@ impl Builder {
                 let Some(parts) = unigrad_graph::decompose(expr) else { return Err("attention has no decomposition".into()) };
                 self.expand(&parts)
             }
+            Op::MaxPool(_) if self.pool(expr) => Ok(inputs[0]),
+            Op::Part(i) if self.pools.contains_key(&operand(expr, 0)?.id()) => {
+                let pooled = self.pools.get(&operand(expr, 0)?.id()).map(|pooled| if *i == 0 { pooled.maximum.clone() } else { pooled.place.clone() });
+                self.expand(&pooled.ok_or("a pool is missing")?)
+            }
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) => {
                 let whole = self.add(expr, IrOp::Op(expr.op().clone()), inputs);
                 // The kernel writes every part, asked for or not.
@@ -222,10 +229,20 @@ impl Builder {
         }
     }
 
-    /// A scatter onto `base` as a gather, where it is the gradient of a max pool whose taps cost less than what a scatter stores.
+    /// Whether a max pool is maps from here on: where a device would rather compute its taps twice than store what its kernel stores.
+    fn pool(&mut self, pool: &Expr) -> bool {
+        let pooled = if self.options.fusion { max_pool::taps(pool, self.options.recompute / 2) } else { None };
+        pooled.is_some_and(|pooled| {
+            self.pools.insert(pool.id(), pooled);
+            true
+        })
+    }
+
+    /// A scatter onto `base` as a gather, where it is the gradient of a max pool whose windows cost less than what a scatter stores.
     fn pool_gradient(&self, scatter: &Expr, base: Id) -> Option<Expr> {
         let is_zero = self.ir.constant_of(base).is_some_and(|base| base.as_f64() == 0.0);
-        if is_zero && self.options.fusion { pool_grad::gathered(scatter, self.options.recompute) } else { None }
+        let pooled = |pool: &Expr| self.pools.get(&pool.id()).cloned();
+        if is_zero && self.options.fusion { max_pool::gathered(scatter, self.options.recompute, pooled) } else { None }
     }
 
     /// Adds a convolution, or a gradient of one, as views and a product.

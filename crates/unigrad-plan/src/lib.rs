@@ -31,7 +31,7 @@ mod materialize;
 mod memory;
 mod physical;
 mod plan;
-mod pool_grad;
+mod max_pool;
 mod prologue;
 mod simplify;
 mod sink;

@@ -194,7 +194,7 @@ impl Tensor {
     }
 
     /// `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
-    /// statistics in whatever dtype they have.
+    /// statistics in whatever dtype they have; with weights of `f32` they stay halves, as in PyTorch.
     #[track_caller]
     pub fn batch_norm(&self, mean: &Tensor, var: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor {
         let _within = crate::autocast::within();
@@ -212,7 +212,7 @@ impl Tensor {
     ///
     /// Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
     /// (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not. Of a batch without
-    /// elements they are NaN, and nothing should be updated with them.
+    /// elements they are NaN, and nothing should be updated with them. Halves with weights of `f32`, as under [`crate::autocast()`], stay halves.
     #[track_caller]
     pub fn batch_norm_train(&self, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> (Tensor, Tensor, Tensor) {
         let _within = crate::autocast::within();
@@ -315,11 +315,12 @@ fn per_channel(y: Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Ten
     affine(y, weight.as_ref(), bias.as_ref())
 }
 
-/// As [`per_channel`], of a result that is still wider than the `dtype` it is for: it is rounded once, at the end.
+/// As [`per_channel`], of a result that is still wider than the `dtype` it is for: it is rounded once, at the end. Weights of the dtype that halves
+/// are computed in leave halves what they are.
 #[track_caller]
 fn per_channel_of(y: &Tensor, dtype: DType, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Tensor {
-    let given = [weight, bias].into_iter().flatten();
-    let dtype = given.fold(dtype, |dtype, tensor| dtype.promote(tensor.dtype()));
+    let given = [weight, bias].into_iter().flatten().map(Tensor::dtype).filter(|given| *given != dtype.compute());
+    let dtype = given.fold(dtype, DType::promote);
     per_channel(y.clone(), weight, bias).cast(dtype)
 }
 

@@ -505,8 +505,18 @@ fn a_vendors_library_attends() {
         ("valid keys", AttentionOptions { kv_len: Some(50.into()), ..AttentionOptions::default() }),
     ];
     // Query heads, key heads, queries, keys, features.
-    for sizes in [[4, 4, 64, 64, 64], [4, 2, 77, 133, 64], [2, 2, 128, 128, 128], [2, 1, 130, 130, 40]] {
-        for (dtype, is_turned) in [(DType::F16, false), (DType::BF16, true)] {
+    // Taken are those of whole blocks of 64 positions, few and many, odd and even numbers of them.
+    let all = [
+        [4, 4, 64, 64, 64],
+        [4, 2, 77, 133, 64],
+        [2, 2, 128, 128, 128],
+        [2, 1, 130, 130, 40],
+        [1, 1, 192, 192, 64],
+        [3, 3, 320, 320, 128],
+        [2, 2, 1024, 1024, 64],
+    ];
+    for sizes in all {
+        for (dtype, is_turned) in [(DType::F16, false), (DType::BF16, true), (DType::F16, true), (DType::BF16, false)] {
             for (what, options) in &cases {
                 let [heads, kv_heads, q_len, k_len, features] = sizes;
                 let made = |on: &Device| {

@@ -300,7 +300,9 @@ fn a_vendors_library_convolves_wide_layers() {
                     let case = Case { after, lies, dtype, ..wide };
                     let (got, again, want) = (case.run(device), case.run(device), case.run(&cpu));
                     for (which, (got, want)) in ["value", "gradient of x", "gradient of w"].iter().zip(got.iter().zip(&want)) {
-                        if let Err(difference) = close(got, want, Tolerance::new(dtype, 3 * 14 * 15 * kernel * kernel)) {
+                        // GELU's argument is stored as a half between the two, which moves the gradient that all sums are of.
+                        let rounded = if after == After::Words && dtype.size() == 2 { 4.0 } else { 1.0 };
+                        if let Err(difference) = close(got, want, Tolerance::new(dtype, 3 * 14 * 15 * kernel * kernel).times(rounded)) {
                             println!("FAIL {} {case:?}, {which}: {difference:?}", device.name());
                             right = false;
                         }

@@ -397,10 +397,10 @@ impl CudaBackend {
         })
     }
 
-    /// Attention or its gradients, if cuDNN takes them on. Only where a library is wanted: it was checked for few lengths.
+    /// Attention or its gradients, if cuDNN takes them on.
     fn take_attention(&self, offer: &Offer<'_>) -> Option<Taken> {
         let (a, is_grad) = dnn::attention_of(offer.kernel)?;
-        if !offer.always || !dnn::attention::can(a) {
+        if !dnn::attention::can(a) || !(offer.always || dnn::attention::wins(a, is_grad)) {
             return None;
         }
         self.enter().ok()?;

@@ -1,8 +1,8 @@
 //! Convolutions, attention and their gradients by cuDNN 9, found at run time.
 //!
 //! In: [`Convolution`]s and kernels of attention on offer, later their memory. Out: calls of the library's execution plans on the device's stream.
-//! Always: sums in f32, the same bits each time, by a plan that is made once. Never: TF32 without leave; a convolution that
-//! [`convolution::wins`] turns down, nor attention, unless `UNIGRAD_PRODUCTS=library` says so; a panic because of a library.
+//! Always: sums in f32, the same bits each time, by a plan that is made once. Never: TF32 without leave; a convolution or
+//! attention that [`convolution::wins`] or [`attention::wins`] turns down, unless `UNIGRAD_PRODUCTS=library` says so; a panic because of a library.
 //!
 //! `api` has the library's functions and numbers, `graph` writes operations down, `plan` decides how they are done, `shape` says how the tensors of
 //! convolutions lie in the library's words.
