@@ -48,6 +48,8 @@ pub enum Activation {
     Relu,
     /// GELU by its formula with `tanh` (Hendrycks and Gimpel, arXiv:1606.08415).
     GeluTanh,
+    /// The slope of that GELU at [`Inside::before`], by which it is multiplied.
+    GeluTanhSlope,
 }
 
 /// What a library does with the sums: its words for epilogues. Whoever takes a product on does all of it.
@@ -63,7 +65,7 @@ pub struct Inside {
     pub bias: Option<u64>,
     /// What comes last.
     pub activation: Activation,
-    /// Where the activation's argument is stored too.
+    /// Where the activation's argument is stored too; with [`Activation::GeluTanhSlope`] it is there, and read.
     pub before: Option<Matrix>,
 }
 

@@ -20,6 +20,8 @@ pub struct Words {
     pub gelu_tanh: bool,
     /// Stores the argument of GELU as well.
     pub before: bool,
+    /// Multiplies them by the slope of that GELU at a matrix, as its gradient does.
+    pub gelu_tanh_slope: bool,
 }
 
 /// How fast products of one kind of elements are.

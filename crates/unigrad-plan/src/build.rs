@@ -192,7 +192,10 @@ impl Builder {
             }
             Op::MaxPool(_) if self.pool(expr) => Ok(inputs[0]),
             Op::Part(i) if self.pools.contains_key(&operand(expr, 0)?.id()) => {
-                let pooled = self.pools.get(&operand(expr, 0)?.id()).map(|pooled| if *i == 0 { pooled.maximum.clone() } else { pooled.place.clone() });
+                let pooled = self
+                    .pools
+                    .get(&operand(expr, 0)?.id())
+                    .map(|pooled| if *i == 0 { pooled.maximum.clone() } else { pooled.place.clone() });
                 self.expand(&pooled.ok_or("a pool is missing")?)
             }
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) => {

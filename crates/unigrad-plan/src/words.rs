@@ -15,6 +15,7 @@ use crate::ir::{Id, IrOp, Kind};
 use smallvec::SmallVec;
 use unigrad_graph::{BinaryOp, Op, UnaryOp};
 use unigrad_kernel::{Library, Words};
+use unigrad_scalar::Step;
 
 /// Nodes that are looked at from a product on.
 const MOST: usize = 16;
@@ -189,6 +190,10 @@ impl Fusion<'_> {
                 Some(Added::Matrix) => std::mem::take(&mut words.residual),
                 None => false,
             },
+            Op::Binary(BinaryOp::Mul) if words.gelu_tanh_slope && self.is_sloped(next, at) => {
+                sentence.is_over = true;
+                return true;
+            }
             Op::Binary(BinaryOp::Mul) => was_new && words.scale && other().is_some_and(|other| self.is_number(other)),
             Op::Unary(UnaryOp::Relu) => words.relu,
             Op::Unary(UnaryOp::GeluTanh) => words.gelu_tanh,
@@ -223,6 +228,25 @@ impl Fusion<'_> {
             None if self.is_in_memory(base) => Some(Added::Matrix),
             Some(_) | None => None,
         }
+    }
+
+    /// Whether a product of `at` is that with the slope of GELU at what is in memory, as large as `at`.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is no step of a formula is none")]
+    fn is_sloped(&self, next: Id, at: Id) -> bool {
+        let step = |id: Id| match &self.ir.node(id).op {
+            _ if id == at => Step::Other,
+            _ if let Some(number) = self.ir.constant_of(id) => Step::Constant(number),
+            IrOp::Op(Op::Unary(op)) => Step::Unary(*op, self.ir.node(id).inputs[0]),
+            IrOp::Op(Op::Binary(op)) => Step::Binary(*op, self.ir.node(id).inputs[0], self.ir.node(id).inputs[1]),
+            _ => Step::Other,
+        };
+        let Some(arguments) = UnaryOp::GeluTanh.slope(false).and_then(|slope| slope.arguments(next, step)) else { return false };
+        let [Some(mut x), _, Some(sum)] = arguments[..] else { return false };
+        let (wanted, dtype) = (self.ir.numel(at), self.ir.node(at).dtype);
+        while matches!(self.ir.node(x).op, IrOp::Op(Op::Reshape)) {
+            x = self.ir.node(x).inputs[0];
+        }
+        sum == at && self.is_in_memory(x) && self.ir.numel(x) == wanted && self.ir.node(x).dtype == dtype
     }
 
     fn is_in_memory(&self, id: Id) -> bool {

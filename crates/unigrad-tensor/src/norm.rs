@@ -221,12 +221,9 @@ impl Tensor {
         }
         let x = self.float();
         let wide = x.cast(x.dtype().compute());
-        let axes: Vec<usize> = (0..x.rank()).filter(|axis| *axis != 1).collect();
-        let mean = wide.mean_keepdim(&axes);
-        let centered = &wide - &mean;
-        let var = centered.square().mean_keepdim(&axes);
-        let y = per_channel_of(&(centered * (&var + K(eps)).rsqrt()), x.dtype(), weight, bias);
-        (y, mean.detach().flatten_all(), var.detach().flatten_all())
+        let axes = (0..x.rank()).filter(|axis| *axis != 1).fold(0, |mask, axis| mask | 1 << axis);
+        let [y, mean, var] = wide.expr().standardize(axes, eps).map(Tensor::from_expr);
+        (per_channel_of(&y, x.dtype(), weight, bias), mean.detach().flatten_all(), var.detach().flatten_all())
     }
 
     /// Divided by the `p`-norm along an axis, which counts as at least `eps`.

@@ -311,7 +311,13 @@ fn a_library_multiplies_8_bit_floats() {
 /// takes in `F32` and in `BF16` when a library does products. The driver's own kernel does all in one.
 type Epilogue = (&'static str, fn(&Tensor, &Tensor, &Tensor) -> Vec<Tensor>, [usize; 2]);
 
-const EPILOGUES: [Epilogue; 16] = [
+/// `y` times the slope of GELU at `x`, as a gradient has it.
+fn gelu_gradient(y: &Tensor, x: &Tensor) -> Tensor {
+    let x = x.detach().requires_grad();
+    unigrad_tensor::grad_with(&x.gelu_tanh(), y, &[&x]).unwrap().remove(0)
+}
+
+const EPILOGUES: [Epilogue; 20] = [
     ("bias and relu", |y, bias, _| vec![y.add(bias).relu()], [1, 1]),
     ("a factor, a bias, a residual, GELU", |y, bias, residual| vec![(y * 0.5).add(bias).add(residual).gelu_tanh()], [1, 1]),
     ("a residual first", |y, bias, residual| vec![residual.add(y).add(bias)], [1, 1]),
@@ -323,6 +329,11 @@ const EPILOGUES: [Epilogue; 16] = [
         },
         [1, 1],
     ),
+    ("the gradient of GELU", |y, _, residual| vec![gelu_gradient(y, residual)], [1, 1]),
+    ("a factor, a residual, the gradient of GELU", |y, _, residual| vec![gelu_gradient(&(y * 0.5).add(residual), residual)], [1, 1]),
+    // Neither at what is computed, nor of something else, nor with something after it.
+    ("the gradient of GELU at what is computed", |y, _, residual| vec![gelu_gradient(y, &residual.sin())], [1, 2]),
+    ("the gradient of GELU, and something after it", |y, _, residual| vec![gelu_gradient(y, residual).abs()], [1, 2]),
     // A policy of precisions asks for it in `f32`, and for a half of it.
     ("GELU of a wider number, narrowed", |y, bias, _| vec![y.add(bias).cast(DType::F32).gelu_tanh().cast(y.dtype())], [1, 1]),
     ("a view between", |y, bias, _| vec![y.reshape([1, 16, 24]).add(bias).relu()], [1, 1]),

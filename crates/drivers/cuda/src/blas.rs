@@ -50,6 +50,7 @@ const EPILOGUE_RELU: u32 = 2;
 const EPILOGUE_BIAS: u32 = 4;
 const EPILOGUE_GELU: u32 = 32;
 const EPILOGUE_AUX: u32 = 128;
+const EPILOGUE_DGELU: u32 = 64 | EPILOGUE_AUX;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -226,8 +227,7 @@ pub(crate) fn library(units: u32) -> Option<Library> {
     // 32768 x 3072 of 768 terms each took 295 microseconds, with bias and GELU 510; 32768 x 768 of 3,072 terms 250, with a residual 331.
     let half = Rates { around: [slower(460), slower(2700)], ..rates(310_000, 380_000, 1 << 29) };
     Some(Library {
-        // With GELU inside and its argument kept 32768 x 3072 of 768 terms took 510 microseconds, whoever did them; with a launch for GELU 427.
-        words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: false },
+        words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: true, gelu_tanh_slope: true },
         half,
         single: rates(20_500, 25_000, 1 << 29),
         tf32: rates(30_000, 190_000, 1 << 24),
@@ -302,6 +302,9 @@ impl CublasLt {
             Activation::None => EPILOGUE_NONE,
             Activation::Relu => EPILOGUE_RELU,
             Activation::GeluTanh => EPILOGUE_GELU,
+            // Its own argument is the one that is read; it has no word for a bias beside it.
+            Activation::GeluTanhSlope if bias.is_none() && before.is_some() => EPILOGUE_DGELU,
+            Activation::GeluTanhSlope => return None,
         };
         if let Some(before) = before {
             epilogue |= EPILOGUE_AUX;

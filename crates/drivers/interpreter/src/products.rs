@@ -8,14 +8,14 @@ use crate::attention;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use unigrad_gpu::{Activation, As, ByDtype, Library, Matrix, Offer, Operands, Product, Range, Rates, Taken, Words};
 use unigrad_kernel::Kernel;
-use unigrad_scalar::{DType, Literal};
+use unigrad_scalar::{DType, Literal, UnaryOp};
 
 /// The length of sums that are refused when they are launched.
 pub const REFUSED: u32 = 13;
 
 /// It has a word for everything, and wins nothing: only who asks for it gets it.
 pub(crate) const LIBRARY: Library = Library {
-    words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: true },
+    words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: true, gelu_tanh_slope: true },
     half: NEVER,
     single: NEVER,
     tf32: NEVER,
@@ -77,6 +77,12 @@ pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, work
         (Some(range), Some(offset)) => Some((read(memory, range, p.c.dtype)?, offset as usize)),
         _ => None,
     };
+    let argument = match (p.inside.activation, at.before, p.inside.before) {
+        (Activation::GeluTanhSlope, Some(range), Some(matrix)) => Some((read(memory, range, matrix.dtype)?, matrix)),
+        (Activation::GeluTanhSlope, ..) => return None,
+        (Activation::None | Activation::Relu | Activation::GeluTanh, ..) => None,
+    };
+    let slope = UnaryOp::GeluTanh.slope(true)?;
     let mut scale = at.scale;
     for (range, element) in at.scales.into_iter().zip(p.inside.scales) {
         if let (Some(range), Some(element)) = (range, element) {
@@ -97,10 +103,15 @@ pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, work
                 if let Some((values, offset)) = &bias {
                     sum += values.get(offset + col as usize)?;
                 }
-                if let (Some(range), Some(matrix)) = (at.before, p.inside.before) {
-                    write(memory, range, matrix.dtype, place(&matrix, item, row, col), sum)?;
-                }
-                write(memory, at.c, p.c.dtype, place(&p.c, item, row, col), apply(p.inside.activation, sum))?;
+                let value = match (&argument, at.before, p.inside.before) {
+                    (Some((values, matrix)), ..) => slope.eval(&[*values.get(place(matrix, item, row, col))?, f64::NAN, sum]),
+                    (None, Some(range), Some(matrix)) => {
+                        write(memory, range, matrix.dtype, place(&matrix, item, row, col), sum)?;
+                        apply(p.inside.activation, sum)
+                    }
+                    (None, ..) => apply(p.inside.activation, sum),
+                };
+                write(memory, at.c, p.c.dtype, place(&p.c, item, row, col), value)?;
             }
         }
     }
@@ -114,6 +125,8 @@ pub(crate) fn apply(activation: Activation, x: f64) -> f64 {
         Activation::None => x,
         Activation::Relu if x.is_nan() => x,
         Activation::Relu => x.max(0.0),
+        // Of nothing: who knows the argument multiplies.
+        Activation::GeluTanhSlope => f64::NAN,
         Activation::GeluTanh => 0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x)).tanh()),
     }
 }

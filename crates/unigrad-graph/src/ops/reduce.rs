@@ -1,9 +1,10 @@
 //! Reductions, scans, and the composites made of them: softmax and the normalizations.
 
 use super::map::applied;
-use crate::{CustomGradient, Error, Expr, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, no_grad_guard};
+use crate::{CustomGradient, Error, Expr, Op, Origin, PadAxis, Shape, SliceAxis, autograd::Vjp, no_grad_guard};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Formula, Literal, ReduceOp, ScanGradient, ScanOp, ScatterMode};
 
 impl Expr {
@@ -125,6 +126,26 @@ impl Expr {
             return Expr::shape_error(name, format!("{axes} trailing axes of {:?}", self.shape()), &[self]);
         }
         self.row_composite(name, Op::Normalize { axes, center, eps_bits: eps.to_bits() }, self.rank().saturating_sub(1))
+    }
+
+    /// Floats with mean 0 and variance 1 over some axes, with the mean and the variance that they had (biased, before `eps`; these send no gradient).
+    /// Half types are to be cast before.
+    #[track_caller]
+    pub fn standardize(&self, mask: u32, eps: f64) -> [Expr; 3] {
+        if self.error().is_some() {
+            return [self.clone(), self.clone(), self.clone()];
+        }
+        let _origin = Origin::enter_caller();
+        let (value, mean, var) = {
+            let _guard = no_grad_guard();
+            let (centered, scale) = normalize_parts(self, mask, true, eps);
+            let var = mean_of(&centered.mul(&centered), self, mask);
+            (centered.mul(&scale.expand_like(&centered)), mean_of(self, self, mask), var)
+        };
+        if value.error().is_some() {
+            return [value.clone(), value.clone(), value];
+        }
+        [Expr::custom(Standardized::shared(mask, eps), &value, std::slice::from_ref(self)), mean, var]
     }
 
     #[track_caller]
@@ -345,8 +366,7 @@ fn mean_of(e: &Expr, x: &Expr, mask: u32) -> Expr {
 }
 
 /// What is normalized (centered or not), and the reciprocal of its length.
-fn normalize_parts(x: &Expr, axes: usize, center: bool, eps: f64) -> (Expr, Expr) {
-    let mask = trailing(x, axes);
+fn normalize_parts(x: &Expr, mask: u32, center: bool, eps: f64) -> (Expr, Expr) {
     let centered = if center { x.sub(&mean_of(x, x, mask).expand_like(x)) } else { x.clone() };
     let scale = mean_of(&centered.mul(&centered), x, mask).binary_const(BinaryOp::Add, eps).rsqrt();
     (centered, scale)
@@ -354,23 +374,53 @@ fn normalize_parts(x: &Expr, axes: usize, center: bool, eps: f64) -> (Expr, Expr
 
 pub(super) fn normalize_primitives(x: &Expr, axes: usize, center: bool, eps: f64) -> Expr {
     let dtype = x.dtype();
-    let (centered, scale) = normalize_parts(&x.cast(dtype.compute()), axes, center, eps);
+    let (centered, scale) = normalize_parts(&x.cast(dtype.compute()), trailing(x, axes), center, eps);
     centered.mul(&scale.expand_like(&centered)).cast(dtype)
 }
 
 pub(super) fn normalize_vjp(v: &mut Vjp<'_>, axes: usize, center: bool, eps: f64) {
     v.send(0, |v| {
-        // From x, not from the result: so the result need not be kept.
         let x = v.x(0);
-        let wide = x.dtype().compute();
-        let dy = v.dy.cast(wide);
-        let (centered, scale) = normalize_parts(&x.cast(wide), axes, center, eps);
-        let mask = trailing(&x, axes);
-        let mean = |e: &Expr| mean_of(e, &x, mask).expand_like(&x);
-        let scale = scale.expand_like(&x);
-        let y = centered.mul(&scale);
-        let inner = dy.sub(&y.mul(&mean(&dy.mul(&y))));
-        let inner = if center { inner.sub(&mean(&dy)) } else { inner };
-        inner.mul(&scale).cast(x.dtype())
+        normalize_gradient(&x, v.dy, trailing(&x, axes), center, eps)
     });
+}
+
+/// The gradient of what is normalized over axes, of `dy`: with both means of one walk over the rows. From `x`, not from the result: so the result need
+/// not be kept.
+fn normalize_gradient(x: &Expr, dy: &Expr, mask: u32, center: bool, eps: f64) -> Expr {
+    let wide = x.dtype().compute();
+    let dy = dy.cast(wide);
+    let (centered, scale) = normalize_parts(&x.cast(wide), mask, center, eps);
+    let mean = |e: &Expr| mean_of(e, x, mask).expand_like(x);
+    let scale = scale.expand_like(x);
+    let y = centered.mul(&scale);
+    let inner = dy.sub(&y.mul(&mean(&dy.mul(&y))));
+    let inner = if center { inner.sub(&mean(&dy)) } else { inner };
+    inner.mul(&scale).cast(x.dtype())
+}
+
+/// The gradient of [`Expr::standardize`]. One for all nodes that are alike, so that their types are one.
+#[derive(Debug)]
+struct Standardized {
+    mask: u32,
+    eps: f64,
+}
+
+impl Standardized {
+    fn shared(mask: u32, eps: f64) -> Arc<dyn CustomGradient> {
+        type All = Mutex<FxHashMap<(u32, u64), Arc<dyn CustomGradient>>>;
+        static ALL: OnceLock<All> = OnceLock::new();
+        let mut all = ALL.get_or_init(All::default).lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry((mask, eps.to_bits())).or_insert_with(|| Arc::new(Standardized { mask, eps })).clone()
+    }
+}
+
+impl CustomGradient for Standardized {
+    fn name(&self) -> &str {
+        "standardize"
+    }
+
+    fn backward(&self, inputs: &[Expr], _output: &Expr, dy: &Expr) -> Result<Vec<Option<Expr>>, Error> {
+        Ok(inputs.iter().map(|x| Some(normalize_gradient(x, dy, self.mask, true, self.eps))).collect())
+    }
 }

@@ -6,7 +6,7 @@
 //! Never: loops or depends on values; a choice is a [`Term::Select`] of two terms that are both computed.
 
 use super::UnaryOp;
-use crate::BinaryOp;
+use crate::{BinaryOp, Literal};
 use std::{
     cell::RefCell,
     ops::{Add, Div, Mul, Neg, Sub},
@@ -47,6 +47,70 @@ impl Term {
             Term::Binary(op, a, b) => Term::Binary(op, to(a), to(b)),
             Term::Select(a, b, c) => Term::Select(to(a), to(b), to(c)),
         }
+    }
+}
+
+/// What a value of another graph is made from; see [`Formula::arguments`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step<V> {
+    /// A number.
+    Constant(Literal),
+    /// A function of one value.
+    Unary(UnaryOp, V),
+    /// A function of two values.
+    Binary(BinaryOp, V, V),
+    /// The second value where the first one is true, else the third.
+    Select(V, V, V),
+    /// The same value, held in another way.
+    Same(V),
+    /// Anything else.
+    Other,
+}
+
+/// Values that terms have been found to be.
+struct Found<'f, V, F> {
+    formula: &'f Formula,
+    of: &'f F,
+    places: Vec<Option<V>>,
+}
+
+impl<V: Copy + PartialEq, F: Fn(V) -> Step<V>> Found<'_, V, F> {
+    /// Whether a term is this value. As deep as the formula.
+    fn is(&mut self, term: usize, value: V) -> bool {
+        if let Some(found) = self.places[term] {
+            return found == value || self.below(found) == self.below(value);
+        }
+        let before = self.places.clone();
+        let at = self.below(value);
+        let is = match (self.formula.terms[term], (self.of)(at)) {
+            (Term::Input(_), _) => true,
+            (Term::Constant(wanted), Step::Constant(number)) => number == Literal::float(number.dtype(), wanted),
+            (Term::Unary(wanted, a), Step::Unary(op, x)) => wanted == op && self.is(a, x),
+            (Term::Binary(wanted, a, b), Step::Binary(op, x, y)) if wanted == op => {
+                if self.is(a, x) && self.is(b, y) {
+                    true
+                } else {
+                    self.places.clone_from(&before);
+                    op.is_commutative() && self.is(a, y) && self.is(b, x)
+                }
+            }
+            (Term::Select(a, b, c), Step::Select(x, y, z)) => self.is(a, x) && self.is(b, y) && self.is(c, z),
+            (Term::Constant(_) | Term::Unary(..) | Term::Binary(..) | Term::Select(..), _) => false,
+        };
+        self.places = if is { std::mem::take(&mut self.places) } else { before };
+        if is {
+            self.places[term] = Some(value);
+        }
+        is
+    }
+
+    /// Below what holds it in another way.
+    fn below(&self, value: V) -> V {
+        let mut at = value;
+        while let Step::Same(below) = (self.of)(at) {
+            at = below;
+        }
+        at
     }
 }
 
@@ -117,6 +181,14 @@ impl Formula {
             Term::Select(_, yes, _) => self.is_truth(yes),
             Term::Input(_) | Term::Constant(_) => false,
         }
+    }
+
+    /// The arguments, of those that the formula uses, with which a value of some other graph is this formula: by what `of` says of a value, step by step.
+    /// `None` if it is none, or if an argument would have to be two values. Operands of what commutes may be exchanged; numbers are compared in the dtype that they have there.
+    pub fn arguments<V: Copy + PartialEq>(&self, value: V, of: impl Fn(V) -> Step<V>) -> Option<Vec<Option<V>>> {
+        let mut found = Found { formula: self, of: &of, places: vec![None; self.terms.len()] };
+        let last = self.terms.len().checked_sub(1)?;
+        found.is(last, value).then(|| found.places[..self.n_inputs].to_vec())
     }
 
     /// Its value in `f64`. Arguments that are missing are NaN.
@@ -273,6 +345,37 @@ mod tests {
         use Term::*;
         assert_eq!(f.terms(), [Input(0), Input(1), Binary(BinaryOp::Add, 0, 1), Binary(BinaryOp::Mul, 2, 2)]);
         assert_eq!(f.eval(&[1.0, 2.0]), 9.0);
+    }
+
+    /// A formula as another graph: each value is a term, and every second one is held in another way first.
+    #[test]
+    fn arguments_are_found_in_other_graphs() {
+        let slope = UnaryOp::GeluTanh.slope(false).unwrap();
+        let n = slope.terms().len();
+        let step = |term: usize, swapped: bool, changed: Option<usize>| match slope.terms()[term] {
+            _ if changed == Some(term) => Step::Other,
+            Term::Input(_) => Step::Other,
+            Term::Constant(number) => Step::Constant(Literal::float(crate::DType::BF16, number)),
+            Term::Unary(op, a) => Step::Unary(op, a + n),
+            Term::Binary(op, a, b) if swapped && op.is_commutative() => Step::Binary(op, b + n, a),
+            Term::Binary(op, a, b) => Step::Binary(op, a, b + n),
+            Term::Select(a, b, c) => Step::Select(a, b, c),
+        };
+        for swapped in [false, true] {
+            let of = |changed| move |value: usize| if value >= n { Step::Same(value - n) } else { step(value, swapped, changed) };
+            let below = |value: Option<usize>| value.map(|value| value % n);
+            let found = slope.arguments(2 * n - 1, of(None)).unwrap();
+            assert_eq!(found.into_iter().map(below).collect::<Vec<_>>(), [Some(0), None, Some(2)], "{swapped}");
+            // One step that is something else, and it is no such formula.
+            let inputs = slope.n_inputs();
+            for changed in inputs..n {
+                assert_eq!(slope.arguments(n - 1, of(Some(changed))), None, "{swapped} {changed}");
+            }
+        }
+        // An argument is one value wherever it is used.
+        let square = Formula::of(|[x], _| x * x, false);
+        let of = |value: usize| if value == 2 { Step::Binary(BinaryOp::Mul, 0, 1) } else { Step::Other };
+        assert_eq!((square.arguments(2, of), square.arguments(0, |_: usize| Step::Other)), (None, None));
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub(crate) fn can(c: &Convolution) -> bool {
         DType::F32 => c.tf32,
         _ => false, // DEFAULT: it is asked for no other dtype
     };
-    known && c.compute == DType::F32 && c.inside.before.is_none()
+    let is_known = c.inside.activation != Activation::GeluTanhSlope;
+    known && is_known && c.compute == DType::F32 && c.inside.before.is_none()
 }
 
 /// Multiplications in a nanosecond on 132 compute units, by the driver's own kernel and by cuDNN, of halves and of `f32` as TF32: what the planner is
@@ -148,7 +149,8 @@ fn words(c: &Convolution) -> SmallVec<[(Pointwise, Option<i64>); 4]> {
     match c.inside.activation {
         Activation::None => {}
         Activation::Relu => words.push((RELU, None)),
-        Activation::GeluTanh => words.push((GELU_TANH, None)),
+        // [`can`] has turned the slope down.
+        Activation::GeluTanh | Activation::GeluTanhSlope => words.push((GELU_TANH, None)),
     }
     // A convolution itself only gives what its operands are of.
     if words.is_empty() && c.result().dtype != operands(c) {

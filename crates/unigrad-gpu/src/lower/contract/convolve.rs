@@ -137,6 +137,9 @@ impl Found<'_> {
     fn spoken(&self) -> Option<Convolved> {
         let region = self.contract.epilogue.as_deref()?;
         let (before, (sum, arg, index)) = stored(region, self.p.compute)?;
+        if sum.slope_at.is_some() {
+            return None;
+        }
         let dtype = region.args[arg as usize].dtype;
         let whole = |(arg, index): Added<'_>| {
             let is_alike = region.args[arg as usize].dtype == dtype && index.dynamic.is_empty();
@@ -163,7 +166,7 @@ impl Found<'_> {
         if let Some((arg, index)) = before {
             (inside.before, at.before) = (Some(whole((arg, index))?), Some(place(arg)));
         }
-        if !at.are_apart() {
+        if !at.are_apart(false) {
             return None;
         }
         let (convolution, places) = self.with_result(result, at.c)?;

@@ -1,4 +1,4 @@
-//! An epilogue in a library's words: what of the form `activation(scale * sum + residual + bias)` it is.
+//! An epilogue in a library's words: what of the form `activation(scale * sum + residual + bias)` it is, or times the slope of GELU somewhere else.
 //!
 //! In: a contraction with an epilogue, its roles. Out: the words, and which of the kernel's arguments they are about.
 //! Always: what the epilogue rounds, the library rounds: a value is narrowed when it is stored, and nowhere before.
@@ -9,7 +9,7 @@ use super::library::matrix;
 use super::problem::{Dims, Problem};
 use crate::{Activation, Inside, Matrix};
 use unigrad_kernel::{Contract, Index, InstOp, Region, Value};
-use unigrad_scalar::{BinaryOp, DType, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, Step, UnaryOp};
 
 /// A factor of the product.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,6 +45,8 @@ pub(super) struct Sum<'a> {
     /// What is added to it, in order.
     pub(super) added: [Option<Added<'a>>; 2],
     pub(super) activation: Activation,
+    /// Where [`Activation::GeluTanhSlope`] has its argument.
+    pub(super) slope_at: Option<Added<'a>>,
     /// The dtype that an instruction has rounded it to.
     rounded: Option<DType>,
 }
@@ -60,6 +62,8 @@ enum Form<'a> {
     Sum(Sum<'a>),
     Loaded(u32, &'a Index),
     Factor(Factor),
+    /// What is made of loads and numbers alone.
+    Made,
 }
 
 /// How one index runs over a matrix.
@@ -112,18 +116,19 @@ pub(super) fn words(contract: &Contract, p: &Problem, [batch, m, n]: [u32; 3]) -
         inside.bias = Some(offset);
         places.bias = Some(place(arg));
     }
-    if let Some((arg, index)) = before {
+    if let Some((arg, index)) = before.or(sum.slope_at) {
         inside.before = Some(whole(arg, index)?);
         places.before = Some(place(arg));
     }
-    places.are_apart().then_some(Words { inside, c, scale: sum.scale, places })
+    places.are_apart(sum.slope_at.is_some()).then_some(Words { inside, c, scale: sum.scale, places })
 }
 
 impl Places {
-    /// Whether what is written is nothing else that is read or written.
-    pub(super) fn are_apart(&self) -> bool {
-        let written = [Some(&self.c), self.before.as_ref()];
-        let read = [self.bias.as_ref(), if self.residual.as_ref() == Some(&self.c) { None } else { self.residual.as_ref() }];
+    /// Whether what is written is nothing else that is read or written; of an activation's argument, `is_read` says which it is.
+    pub(super) fn are_apart(&self, is_read: bool) -> bool {
+        let written = [Some(&self.c), self.before.as_ref().filter(|_| !is_read)];
+        let residual = self.residual.as_ref().filter(|residual| *residual != &self.c);
+        let read = [self.bias.as_ref(), residual, self.before.as_ref().filter(|_| is_read)];
         written[0] != written[1] && read.iter().flatten().all(|read| !written.contains(&Some(*read)))
     }
 }
@@ -155,11 +160,15 @@ fn stores<'a>(region: &'a Region, compute: DType) -> Option<Vec<Stored<'a>>> {
         // Half types are computed in `F32`; 64-bit floats only among themselves.
         let computes = inst.dtype.is_float() && inst.dtype.compute() == compute;
         let form = match &inst.op {
-            InstOp::Acc => Form::Sum(Sum { scale: Factor::One, added: [None; 2], activation: Activation::None, rounded: None }),
+            InstOp::Acc => {
+                Form::Sum(Sum { scale: Factor::One, added: [None; 2], activation: Activation::None, slope_at: None, rounded: None })
+            }
             InstOp::Const(literal) if computes => Form::Factor(Factor::Number(literal.as_f64())),
             InstOp::Scalar(slot) if computes => Form::Factor(Factor::Scalar(*slot as usize, region.scalars[*slot as usize])),
             InstOp::Load { arg, index, mask: None } if computes && index.dynamic.is_empty() => Form::Loaded(*arg, index),
             InstOp::Cast(from) if computes => cast(forms[from.index()]?, inst.dtype, compute)?,
+            InstOp::Unary(_, from) if computes && is_made(&forms, &[*from]) => Form::Made,
+            InstOp::Binary(op, a, b) if computes && !op.is_comparison() && is_made(&forms, &[*a, *b]) => Form::Made,
             InstOp::Unary(op, from) if computes => {
                 let sum = sum_of(&forms, *from).filter(|sum| sum.activation == Activation::None && sum.rounded.is_none())?;
                 let activation = match op {
@@ -168,6 +177,11 @@ fn stores<'a>(region: &'a Region, compute: DType) -> Option<Vec<Stored<'a>>> {
                     _ => return None,
                 };
                 Form::Sum(Sum { activation, ..sum })
+            }
+            InstOp::Binary(BinaryOp::Mul, a, b)
+                if computes && [a, b].iter().any(|value| matches!(forms[value.index()], Some(Form::Made))) =>
+            {
+                Form::Sum(sloped(region, &forms, Value(forms.len() as u32))?)
             }
             InstOp::Binary(op, a, b) if computes => binary(*op, forms[a.index()]?, forms[b.index()]?)?,
             InstOp::Store { arg, index, value } => {
@@ -191,13 +205,41 @@ fn stores<'a>(region: &'a Region, compute: DType) -> Option<Vec<Stored<'a>>> {
     Some(stores)
 }
 
+/// Whether values are made of loads and numbers.
+fn is_made(forms: &[Option<Form<'_>>], values: &[Value]) -> bool {
+    values.iter().all(|value| matches!(forms[value.index()], Some(Form::Loaded(..) | Form::Factor(Factor::Number(_)) | Form::Made)))
+}
+
+/// The sum that a product with a value that was made is, if that is the slope of GELU at something loaded.
+#[allow(clippy::wildcard_enum_match_arm, reason = "what is no step of a formula is none")]
+fn sloped<'a>(region: &'a Region, forms: &[Option<Form<'a>>], product: Value) -> Option<Sum<'a>> {
+    let step = |value: Value| match (&region.insts[value.index()].op, forms.get(value.index())) {
+        (_, Some(Some(Form::Sum(_)))) => Step::Other,
+        (InstOp::Const(literal), _) => Step::Constant(*literal),
+        (InstOp::Unary(op, a), _) => Step::Unary(*op, *a),
+        (InstOp::Binary(op, a, b), _) => Step::Binary(*op, *a, *b),
+        // To what it is computed in: no rounding.
+        (InstOp::Cast(a), Some(Some(Form::Loaded(..)))) => Step::Same(*a),
+        _ => Step::Other,
+    };
+    let [argument, _, sum] = UnaryOp::GeluTanh.slope(false)?.arguments(product, step)?[..] else { return None };
+    let form = |value: Option<Value>| forms.get(value?.index()).copied().flatten();
+    match (form(argument), form(sum)) {
+        (Some(Form::Loaded(arg, index)), Some(Form::Sum(sum))) if sum.activation == Activation::None && sum.rounded.is_none() => {
+            Some(Sum { activation: Activation::GeluTanhSlope, slope_at: Some((arg, index)), ..sum })
+        }
+        _ => None,
+    }
+}
+
 /// A conversion: to the type it is computed in none at all; to a narrower one a rounding, after which only a store may come.
 fn cast<'a>(from: Form<'a>, to: DType, compute: DType) -> Option<Form<'a>> {
     match from {
         Form::Sum(sum) if to == compute => Some(Form::Sum(sum)).filter(|_| sum.rounded.is_none()),
         Form::Sum(sum) => Some(Form::Sum(Sum { rounded: Some(to), ..sum })).filter(|_| sum.rounded.is_none()),
         Form::Loaded(arg, index) if to == compute => Some(Form::Loaded(arg, index)),
-        Form::Loaded(..) | Form::Factor(_) => None,
+        Form::Made if to == compute => Some(Form::Made),
+        Form::Loaded(..) | Form::Factor(_) | Form::Made => None,
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::inside::Factor;
 use super::super::library::{Library, library};
 use super::*;
 use crate::{Activation, Matrix, Product};
-use unigrad_scalar::UnaryOp;
+use unigrad_scalar::{Term, UnaryOp};
 
 /// The memory of a product, in the order of [`crate::Operands`]; what shares an argument is the same.
 struct Parts {
@@ -39,12 +39,19 @@ fn multiply(p: &Product, scale: f64, parts: &mut Parts) {
                 if let (Some(offset), Some(memory)) = (p.inside.bias, &parts.bias) {
                     sum += memory.get(offset as usize + col as usize).as_f64();
                 }
-                if let (Some(matrix), Some(memory)) = (&p.inside.before, &mut parts.before) {
+                let argument = match (&p.inside.before, &parts.before) {
+                    (Some(matrix), Some(memory)) => memory.get(at(matrix, item, row, col)).as_f64(),
+                    _ => f64::NAN,
+                };
+                if let (Some(matrix), Some(memory), true) =
+                    (&p.inside.before, &mut parts.before, p.inside.activation != Activation::GeluTanhSlope)
+                {
                     memory.set(at(matrix, item, row, col), Literal::float(matrix.dtype, sum));
                 }
                 let value = match p.inside.activation {
                     Activation::None => sum,
                     Activation::Relu => sum.max(0.0),
+                    Activation::GeluTanhSlope => UnaryOp::GeluTanh.slope(false).unwrap().eval(&[argument, f64::NAN, sum]),
                     Activation::GeluTanh => {
                         0.5 * sum * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (sum + 0.044715 * sum.powi(3))).tanh())
                     }
@@ -278,6 +285,26 @@ fn epilogue(rng: &mut Rng, axes: [usize; 3], dtype: DType, acc: DType, turned: b
         Activation::None => {}
         Activation::Relu => value = then(&mut insts, InstOp::Unary(UnaryOp::Relu, value), acc),
         Activation::GeluTanh => value = then(&mut insts, InstOp::Unary(UnaryOp::GeluTanh, value), acc),
+        Activation::GeluTanhSlope => {
+            args.push(arg(points, false));
+            memory.push(filled(points));
+            let load = InstOp::Load { arg: args.len() as u32 - 1, index: index(0, &strides), mask: None };
+            let argument = then(&mut insts, load, dtype);
+            let mut values = Vec::new();
+            for term in UnaryOp::GeluTanh.slope(false).unwrap().terms() {
+                values.push(match *term {
+                    Term::Input(0) => argument,
+                    Term::Input(_) => value,
+                    Term::Constant(number) => then(&mut insts, InstOp::Const(Literal::float(dtype, number)), dtype),
+                    Term::Unary(op, a) => then(&mut insts, InstOp::Unary(op, values[a]), dtype),
+                    // Operands the other way round, as a user may write them.
+                    Term::Binary(op, a, b) if op.is_commutative() => then(&mut insts, InstOp::Binary(op, values[b], values[a]), dtype),
+                    Term::Binary(op, a, b) => then(&mut insts, InstOp::Binary(op, values[a], values[b]), dtype),
+                    Term::Select(a, b, c) => then(&mut insts, InstOp::Where(values[a], values[b], values[c]), dtype),
+                });
+            }
+            value = values[values.len() - 1];
+        }
     }
     let out = out.unwrap_or_else(|| {
         args.push(arg(points, true));
@@ -296,7 +323,7 @@ fn what_is_said_of_an_epilogue_is_what_it_does() {
     let target = &targets()[0].1;
     let flags = [false, true];
     let mut said = 0;
-    for activation in [Activation::None, Activation::Relu, Activation::GeluTanh] {
+    for activation in [Activation::None, Activation::Relu, Activation::GeluTanh, Activation::GeluTanhSlope] {
         for (scale, bias, residual) in
             [None, Some(0.5)].into_iter().flat_map(|scale| flags.map(|bias| flags.map(|residual| (scale, bias, residual)))).flatten()
         {
@@ -326,7 +353,8 @@ fn what_is_said_of_an_epilogue_is_what_it_does() {
                     for (at, (want, got)) in want.iter().zip(&got).enumerate() {
                         for i in 0..want.len() {
                             let (want, got) = (want.get(i).as_f64(), got.get(i).as_f64());
-                            let bound = if activation == Activation::GeluTanh { 0.01 * want.abs().max(0.01) } else { 0.0 };
+                            let is_gelu = matches!(activation, Activation::GeluTanh | Activation::GeluTanhSlope);
+                            let bound = if is_gelu { 0.01 * want.abs().max(0.01) } else { 0.0 };
                             assert!((want - got).abs() <= bound, "{what:?} {input} {turned}, argument {at}, {i}: {got} not {want}");
                         }
                     }
