@@ -5,7 +5,7 @@
 //! Always: one instruction per value and place (shared parts are computed once); indices are in bounds where their mask holds.
 //! Never: decides what is fused ([`crate::fuse`] has), or recurses: what a value waits for is computed first, from a stack of its own.
 
-use crate::index::{Coords, Idx, Unflatten, flatten, unflatten};
+use crate::index::{Coords, Idx, Unflatten, flatten, only_one, part_and_place, unflatten};
 use crate::ir::{Id, Ir, IrOp};
 use crate::simplify::{collapse, number_checks, prune};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -437,14 +437,25 @@ impl<'a> Emitter<'a> {
             }
             Op::Pad(axes, fill) => self.pad(input(0), axes, *fill, coords, mask)?,
             Op::Concat { axis } => {
+                let apart = part_and_place(&coords[*axis], n.inputs.iter().map(|part| ir.node(*part).shape[*axis]), &self.sizes);
                 let mut start = 0;
                 let mut result: Option<Value> = None;
-                for part in &n.inputs {
+                for (i, part) in n.inputs.iter().enumerate() {
                     let size = ir.node(*part).shape[*axis];
                     let mut from = coords.clone();
-                    from[*axis] = from[*axis].clone().plus_const(-start);
+                    let here = match &apart {
+                        Some((which, inside)) => {
+                            from[*axis] = inside.clone();
+                            self.within(&which.clone().plus_const(-(i as i64)), 1)
+                        }
+                        None => {
+                            from[*axis] = from[*axis].clone().plus_const(-start);
+                            let here = self.within(&from[*axis].clone(), size);
+                            only_one(&mut from[*axis], size);
+                            here
+                        }
+                    };
                     start += size as i64;
-                    let here = self.within(&from[*axis].clone(), size);
                     let all = self.and(mask, here);
                     if size == 0 {
                         continue;
@@ -481,6 +492,7 @@ impl<'a> Emitter<'a> {
                 let mut from = coords.clone();
                 from[*axis] = from[*axis].clone().plus(&Idx::value(start).times(-1));
                 let here = self.within(&from[*axis].clone(), size);
+                only_one(&mut from[*axis], size);
                 let all = self.and(mask, here);
                 let base = self.pull(input(0), coords, mask)?;
                 if size == 0 {
@@ -573,6 +585,7 @@ impl<'a> Emitter<'a> {
             }
             let inside = self.within(&at, *size);
             here = self.and(here, inside);
+            only_one(&mut at, *size);
             from.push(at);
         }
         let all = self.and(mask, here);
