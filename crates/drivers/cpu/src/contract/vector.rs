@@ -345,7 +345,8 @@ pub(crate) mod x86 {
                 let x = _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(low, high), _mm512_shuffle_f32x4::<0xdd>(low, high));
                 let x = _mm512_add_ps(x, _mm512_permute_ps::<0x4e>(x));
                 let x = _mm512_add_ps(x, _mm512_permute_ps::<0xb1>(x));
-                _mm512_mask_compressstoreu_ps(sums.as_mut_ptr(), 0x1111, x);
+                // Into a register first: straight to memory it is microcode on some processors.
+                _mm_storeu_ps(sums.as_mut_ptr(), _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, x)));
             }
             sums
         }
@@ -472,7 +473,7 @@ pub(crate) mod x86 {
                 let (low, high) = (halves(all[0], all[1]), halves(all[2], all[3]));
                 let x = _mm512_add_pd(_mm512_shuffle_f64x2::<0x88>(low, high), _mm512_shuffle_f64x2::<0xdd>(low, high));
                 let x = _mm512_add_pd(x, _mm512_permute_pd::<0x55>(x));
-                _mm512_mask_compressstoreu_pd(sums.as_mut_ptr(), 0x55, x);
+                _mm256_storeu_pd(sums.as_mut_ptr(), _mm512_castpd512_pd256(_mm512_maskz_compress_pd(0x55, x)));
             }
             sums
         }
