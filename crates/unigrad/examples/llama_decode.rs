@@ -91,7 +91,11 @@ impl Weights {
         let [width, hidden, layers, heads, groups, words, context] = header.map(|number| number.unsigned_abs() as usize);
         let sizes = Sizes { width, hidden, layers, heads, groups, words, context };
         let is_whole = |a: usize, b: usize| b > 0 && a >= b && a.is_multiple_of(b);
-        if !is_whole(width, heads) || !is_whole(heads, groups) || !is_whole(sizes.features(), 2) || words <= BEGIN || header.iter().any(|n| n.unsigned_abs() > 1 << 20)
+        if !is_whole(width, heads)
+            || !is_whole(heads, groups)
+            || !is_whole(sizes.features(), 2)
+            || words <= BEGIN
+            || header.iter().any(|n| n.unsigned_abs() > 1 << 20)
         {
             return Err(format!("{path} is no model: {sizes:?}").into());
         }
@@ -370,7 +374,7 @@ fn pieces(path: &str) -> Run<Vec<String>> {
     Ok(pieces)
 }
 
-pub fn main() -> Run<()> {
+fn main() -> Run<()> {
     let (mut files, mut n, mut only) = (Vec::new(), TOKENS, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -440,7 +444,8 @@ pub fn main() -> Run<()> {
     }
     if runs("prefill") {
         let length = PREFILL.min(n);
-        let given: Vec<i64> = std::iter::once(BEGIN).chain(by_loops.tokens.iter().copied()).take(length).map(|token| token as i64).collect();
+        let given: Vec<i64> =
+            std::iter::once(BEGIN).chain(by_loops.tokens.iter().copied()).take(length).map(|token| token as i64).collect();
         let model = Llama::new(&weights, 1, &device)?;
         let (tokens, position) = (Tensor::from_slice(&given, [1, length], &device).realize()?, Tensor::scalar(0.0, DType::I64, &device));
         let mut step = replay(|inputs: &[Tensor]| model.step(&inputs[0], &inputs[1]));

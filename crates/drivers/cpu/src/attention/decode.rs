@@ -8,7 +8,7 @@ use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
 
 /// Keys that a task takes at a time. Each chunk has its own softmax; they are joined in order.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 /// Keys whose values are converted at a time.
 const VALUE_KEYS: usize = 64;
 

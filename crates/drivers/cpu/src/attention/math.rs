@@ -454,7 +454,7 @@ pub(super) struct RowSoftmax<T> {
 }
 
 /// Registers of exponentials that are added up before they go to a sum in `f64`.
-const ADDED: usize = 16;
+pub(super) const ADDED: usize = 16;
 
 /// The greatest scaled score, or the least number there is, and the sum of exponentials of differences from it.
 #[inline(always)]

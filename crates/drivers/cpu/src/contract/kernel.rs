@@ -186,8 +186,14 @@ unsafe fn dot<V: Vector + LoadFrom<S>, S, const R: usize, const C: usize>(d: &Do
                     sums[c] = acc[r][c].sum();
                 }
             }
+            let at = d.c.add((row + r) * d.c_row + col * d.c_col);
+            if d.c_col == 1 && !d.accumulate {
+                // One store.
+                std::ptr::copy_nonoverlapping(sums.as_ptr(), at, C);
+                continue;
+            }
             for c in 0..C {
-                let p = d.c.add((row + r) * d.c_row + (col + c) * d.c_col);
+                let p = at.add(c * d.c_col);
                 let mut out = [sums[c]; 1];
                 if d.accumulate {
                     // One-lane vector addition keeps this generic over the element type.
