@@ -90,13 +90,10 @@ impl Weights {
         // A classifier of its own is told by a negative number of words.
         let [width, hidden, layers, heads, groups, words, context] = header.map(|number| number.unsigned_abs() as usize);
         let sizes = Sizes { width, hidden, layers, heads, groups, words, context };
-        let is_whole = |a: usize, b: usize| b > 0 && a >= b && a.is_multiple_of(b);
-        if !is_whole(width, heads)
-            || !is_whole(heads, groups)
-            || !is_whole(sizes.features(), 2)
-            || words <= BEGIN
-            || header.iter().any(|n| n.unsigned_abs() > 1 << 20)
-        {
+        let is_whole = |a: usize, b: usize| b > 0 && a.is_multiple_of(b);
+        let fits = is_whole(width, heads) && is_whole(heads, groups) && sizes.features() > 0 && is_whole(sizes.features(), 2);
+        let are_sizes = header.iter().enumerate().all(|(at, number)| (*number > 0 || at == 5) && number.unsigned_abs() <= 1 << 20);
+        if !fits || !are_sizes || words <= BEGIN {
             return Err(format!("{path} is no model: {sizes:?}").into());
         }
         Weights::of(sizes, header[5] > 0, |n| {
