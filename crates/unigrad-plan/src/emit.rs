@@ -128,11 +128,10 @@ pub(crate) fn emit(task: &Task<'_>, name: String, mut axes: Vec<Axis>) -> Result
 /// a store of its own, of which no condition is left. Only for kernels that store at every point.
 pub(crate) fn emit_written_out(task: &Task<'_>, name: String, axes: Vec<Axis>) -> Result<Emitted, String> {
     let whole = emit(task, name.clone(), axes)?;
-    let last = whole.axes.len() - 1;
-    let Axis { size, reduce } = whole.axes[last];
-    let axis = whole.region.axes.len().wrapping_sub(1) as u32;
-    let decides = whole.region.axes.last() == Some(&size) && whole.region.insts.iter().any(|inst| inst.op == InstOp::AxisIndex(axis));
-    if last == 0 || reduce || !(2..=MOST_WRITTEN_OUT).contains(&size) || !decides {
+    let ([outer @ .., Axis { size, reduce: false }], [.., innermost]) = (&whole.axes[..], &whole.region.axes[..]) else { return Ok(whole) };
+    let (last, size, axis) = (outer.len(), *size, whole.region.axes.len() as u32 - 1);
+    let decides = *innermost == size && whole.region.insts.iter().any(|inst| inst.op == InstOp::AxisIndex(axis));
+    if last == 0 || !(2..=MOST_WRITTEN_OUT).contains(&size) || !decides {
         return Ok(whole);
     }
     let mut axes = whole.axes.clone();
