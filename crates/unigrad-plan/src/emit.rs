@@ -5,7 +5,7 @@
 //! Always: one instruction per value and place (shared parts are computed once); indices are in bounds where their mask holds.
 //! Never: decides what is fused ([`crate::fuse`] has), or recurses: what a value waits for is computed first, from a stack of its own.
 
-use crate::index::{Coords, Idx, Unflatten, flatten, unflatten};
+use crate::index::{Coords, Idx, Unflatten, flatten, only_one, part_and_place, unflatten};
 use crate::ir::{Id, Ir, IrOp};
 use crate::simplify::{collapse, number_checks, prune};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -60,6 +60,9 @@ pub(crate) struct Task<'a> {
     pub(crate) may_split: bool,
 }
 
+/// Most points of an axis that is written out.
+const MOST_WRITTEN_OUT: usize = 4;
+
 /// One thing a kernel writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
@@ -94,6 +97,10 @@ pub(crate) struct Emitted {
 struct Emitter<'a> {
     task: &'a Task<'a>,
     axes: Vec<Axis>,
+    /// An axis that each point of the domain runs through: how many points it has, and at which one the emitter is.
+    written_out: Option<(usize, usize, usize)>,
+    /// What it stores: after all that is loaded, since a result may take over the memory of what is read.
+    stores: Vec<Inst>,
     sizes: Vec<usize>,
     insts: Vec<Inst>,
     known: FxHashMap<Inst, Value>,
@@ -117,6 +124,28 @@ pub(crate) fn emit(task: &Task<'_>, name: String, mut axes: Vec<Axis>) -> Result
     }
 }
 
+/// As [`emit`]; where the innermost axis has few points and decides what is computed, as where tensors are stacked along it, they are written out: each is
+/// a store of its own, of which no condition is left. Only for kernels that store at every point.
+pub(crate) fn emit_written_out(task: &Task<'_>, name: String, axes: Vec<Axis>) -> Result<Emitted, String> {
+    let whole = emit(task, name.clone(), axes)?;
+    let ([outer @ .., Axis { size, reduce: false }], [.., innermost]) = (&whole.axes[..], &whole.region.axes[..]) else { return Ok(whole) };
+    let (last, size, axis) = (outer.len(), *size, whole.region.axes.len() as u32 - 1);
+    let decides = *innermost == size && whole.region.insts.iter().any(|inst| inst.op == InstOp::AxisIndex(axis));
+    if last == 0 || !(2..=MOST_WRITTEN_OUT).contains(&size) || !decides {
+        return Ok(whole);
+    }
+    let mut axes = whole.axes.clone();
+    axes[last].size = 1;
+    let mut emitter = Emitter::new(task, axes);
+    emitter.written_out = Some((last, size, 0));
+    match emitter.run() {
+        Ok(()) => Ok(emitter.finish(name)),
+        // It would take other axes.
+        Err(Stop::Split { .. }) => Ok(whole),
+        Err(Stop::Bug(bug)) => Err(format!("{name}: {bug}")),
+    }
+}
+
 /// Makes two axes of one.
 pub(crate) fn split_axis(axes: &mut Vec<Axis>, axis: usize, inner: usize) {
     let Axis { size, reduce } = axes[axis];
@@ -130,6 +159,8 @@ impl<'a> Emitter<'a> {
         Emitter {
             task,
             axes,
+            written_out: None,
+            stores: Vec::new(),
             sizes,
             insts: Vec::new(),
             known: FxHashMap::default(),
@@ -142,6 +173,17 @@ impl<'a> Emitter<'a> {
     }
 
     fn run(&mut self) -> Result<(), Stop> {
+        for point in 0..self.written_out.map_or(1, |(_, size, _)| size) {
+            if let Some((_, _, at)) = &mut self.written_out {
+                *at = point;
+            }
+            self.stores()?;
+        }
+        self.insts.append(&mut self.stores);
+        Ok(())
+    }
+
+    fn stores(&mut self) -> Result<(), Stop> {
         for Store { node, level, into } in self.task.stores {
             // Whatever shape a tensor is given at last, its elements come in the same order: no axis is split for it.
             let mut made = *node;
@@ -164,7 +206,9 @@ impl<'a> Emitter<'a> {
             let arg = self.arg(target);
             self.written.insert(target);
             let dtype = self.task.ir.node(*node).dtype;
-            self.insts.push(Inst { op: InstOp::Store { arg, index, value }, dtype });
+            let store = Inst { op: InstOp::Store { arg, index, value }, dtype };
+            let after = if self.written_out.is_some() { &mut self.stores } else { &mut self.insts };
+            after.push(store);
         }
         Ok(())
     }
@@ -174,7 +218,10 @@ impl<'a> Emitter<'a> {
         let mut linear = Idx::default();
         let mut stride = 1;
         for (axis, Axis { size, reduce }) in self.axes.iter().enumerate().rev() {
-            if level == Level::Full || !reduce {
+            if let Some((_, n, at)) = self.written_out.filter(|(of, ..)| *of == axis) {
+                linear = linear.plus_const(at as i64 * stride);
+                stride *= n as i64;
+            } else if level == Level::Full || !reduce {
                 linear = linear.plus(&Idx::axis(axis).times(stride));
                 stride *= *size as i64;
             }
@@ -437,18 +484,24 @@ impl<'a> Emitter<'a> {
             }
             Op::Pad(axes, fill) => self.pad(input(0), axes, *fill, coords, mask)?,
             Op::Concat { axis } => {
+                let apart = part_and_place(&coords[*axis], n.inputs.iter().map(|part| ir.node(*part).shape[*axis]), &self.sizes);
                 let mut start = 0;
                 let mut result: Option<Value> = None;
-                for part in &n.inputs {
+                for (i, part) in n.inputs.iter().enumerate() {
                     let size = ir.node(*part).shape[*axis];
                     let mut from = coords.clone();
-                    from[*axis] = from[*axis].clone().plus_const(-start);
+                    let (test, room) = match &apart {
+                        Some((which, _)) => (which.clone().plus_const(-(i as i64)), 1),
+                        None => (from[*axis].clone().plus_const(-start), size),
+                    };
+                    from[*axis] = apart.as_ref().map_or_else(|| test.clone(), |(_, inside)| inside.clone());
                     start += size as i64;
-                    let here = self.within(&from[*axis].clone(), size);
-                    let all = self.and(mask, here);
-                    if size == 0 {
+                    if size == 0 || test.range(&self.sizes).is_some_and(|(min, max)| max < 0 || min >= room as i64) {
                         continue;
                     }
+                    let here = self.within(&test, room);
+                    only_one(&mut from[*axis], size);
+                    let all = self.and(mask, here);
                     let value = self.pull(*part, &from, all)?;
                     result = Some(match (result, here) {
                         (Some(result), Some(here)) => self.inst(InstOp::Where(here, value, result), n.dtype),
@@ -481,6 +534,7 @@ impl<'a> Emitter<'a> {
                 let mut from = coords.clone();
                 from[*axis] = from[*axis].clone().plus(&Idx::value(start).times(-1));
                 let here = self.within(&from[*axis].clone(), size);
+                only_one(&mut from[*axis], size);
                 let all = self.and(mask, here);
                 let base = self.pull(input(0), coords, mask)?;
                 if size == 0 {
@@ -573,6 +627,7 @@ impl<'a> Emitter<'a> {
             }
             let inside = self.within(&at, *size);
             here = self.and(here, inside);
+            only_one(&mut at, *size);
             from.push(at);
         }
         let all = self.and(mask, here);

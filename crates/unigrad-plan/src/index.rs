@@ -161,6 +161,26 @@ pub(crate) fn unflatten(linear: &Idx, shape: &[usize], sizes: &[usize]) -> Unfla
     Unflatten::Coords(coords)
 }
 
+/// A coordinate among parts of these sizes, one after the other, as two: which part, and where in it. Only where parts are of one size and that is
+/// affine: what is below them is affine then too, where a coordinate that is in range for one part alone is divided again at each view.
+pub(crate) fn part_and_place(coord: &Idx, mut parts: impl ExactSizeIterator<Item = usize>, sizes: &[usize]) -> Option<(Idx, Idx)> {
+    let (n, size) = (parts.len(), parts.next()?);
+    if size == 0 || parts.any(|other| other != size) {
+        return None;
+    }
+    match unflatten(coord, &[n, size], sizes) {
+        Unflatten::Coords(mut pair) => Some((std::mem::take(&mut pair[0]), std::mem::take(&mut pair[1]))),
+        Unflatten::Split { .. } | Unflatten::Divide => None,
+    }
+}
+
+/// A coordinate of an axis of one element, which is read only where the coordinate is in range, needs no value.
+pub(crate) fn only_one(coord: &mut Idx, size: usize) {
+    if size == 1 {
+        *coord = Idx::default();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,5 +210,19 @@ mod tests {
     fn one_axis_asks_to_be_split() {
         assert!(matches!(unflatten(&Idx::axis(0), &[4, 6], &[24]), Unflatten::Split { axis: 0, inner: 6 }));
         assert!(matches!(unflatten(&Idx::axis(0).plus_const(1), &[4, 6], &[20]), Unflatten::Divide));
+    }
+
+    #[test]
+    fn parts_of_one_size_are_told_apart() {
+        let sizes = [2, 4, 3];
+        let pair = Idx::axis(0).times(4).plus(&Idx::axis(1));
+        assert_eq!(part_and_place(&pair, [4, 4].into_iter(), &sizes), Some((Idx::axis(0), Idx::axis(1))));
+        // A stack: the coordinate is the part.
+        assert_eq!(part_and_place(&Idx::axis(2), [1, 1, 1].into_iter(), &sizes), Some((Idx::axis(2), Idx::default())));
+        // One part of all.
+        assert_eq!(part_and_place(&Idx::axis(1), [4].into_iter(), &sizes), Some((Idx::default(), Idx::axis(1))));
+        for parts in [&[4, 3][..], &[0, 0], &[3, 3], &[]] {
+            assert_eq!(part_and_place(&pair, parts.iter().copied(), &sizes), None, "{parts:?}");
+        }
     }
 }

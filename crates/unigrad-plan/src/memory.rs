@@ -13,7 +13,7 @@ use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unigrad_graph::DType;
-use unigrad_kernel::{InstOp, Kernel, Region};
+use unigrad_kernel::{Index, Inst, InstOp, Kernel, Region};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -113,9 +113,25 @@ fn ends_with(launches: &[Launch], at: usize, last_use: &FxHashMap<Id, usize>) ->
     };
     let position = |id: Id| args.iter().position(|arg| *arg == id).map(|arg| arg as u32);
     let (Some(read), Some(write)) = (position(from), position(to)) else { return false };
-    let accesses = || region.insts.iter().filter_map(|inst| inst.op.access());
-    let written = accesses().find(|(arg, _)| *arg == write).map(|(_, index)| index);
-    accesses().all(|(arg, index)| arg != read || Some(index) == written)
+    let stores: Vec<(usize, usize, &Index)> = region.insts.iter().enumerate().filter_map(|(at, inst)| stored(at, inst, write)).collect();
+    // Each element that is read is one that the same point writes, and is not used any more once what is written there is computed.
+    region.insts.iter().enumerate().all(|(load, inst)| {
+        let Some((_, index)) = inst.op.access().filter(|(arg, _)| *arg == read) else { return true };
+        let Some((store, value, _)) = stores.iter().find(|(_, _, written)| *written == index) else { return false };
+        let uses = |inst: &Inst| {
+            let mut uses = false;
+            inst.op.visit_values(|value| uses |= value.index() == load);
+            uses
+        };
+        let last = region.insts.iter().rposition(uses);
+        last.is_none_or(|last| last <= *value || last == *store)
+    })
+}
+
+/// Where a store to an argument is, the value that it stores, and at which index.
+fn stored(at: usize, inst: &Inst, write: u32) -> Option<(usize, usize, &Index)> {
+    let InstOp::Store { arg, index, value } = &inst.op else { return None };
+    (*arg == write).then_some((at, value.index(), index))
 }
 
 /// The first launch after all that can find an index out of range, as far as an earlier one has not looked at the same indices.

@@ -5,7 +5,7 @@
 //! memory over. The update is computed once per element. Where the position is out of range, no element changes.
 //! Never: decides whose memory may be overwritten.
 
-use crate::emit::{Axis, Part, Store, Task, emit};
+use crate::emit::{Axis, Part, Store, Task, emit_written_out};
 use crate::ir::Id;
 use crate::lower::{Launch, Lowering};
 use rustc_hash::FxHashSet;
@@ -43,7 +43,7 @@ impl Lowering<'_> {
         let inside = FxHashSet::default();
         let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: &store, may_split: true };
         let axes = vec![Axis { size: self.ir.numel(node), reduce: false }];
-        Ok(self.launch_of(emit(&task, name.into(), axes)?, whole))
+        Ok(self.launch_of(emit_written_out(&task, name.into(), axes)?, whole))
     }
 
     /// The same elements in the same order.

@@ -155,6 +155,44 @@ fn image_loading() {
     assert!(!none.status.success() && String::from_utf8_lossy(&none.stderr).contains("image_loading FOLDER"));
 }
 
+/// Its figures are times. What it computes it compares with loops by itself, on each device; a file that is not there is said, and replaced.
+#[test]
+fn llama_decode() {
+    let program = program("llama_decode");
+    if !program.exists() {
+        println!("SKIPPED: llama_decode is not built: `cargo test` without `--test` builds examples");
+        return;
+    }
+    let here = devices().into_iter().map(|device| device.name().to_owned()).filter(|name| !name.starts_with("interpreter"));
+    for device in here {
+        let run = |arguments: &[&str]| {
+            let output = Command::new(&program).args(arguments).env("UNIGRAD_DEVICE", &device).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{device}: {text}{}", String::from_utf8_lossy(&output.stderr));
+            text
+        };
+        let text = run(&["--tokens", "72"]);
+        let parts =
+            ["SKIPPED", "loops: ", "replayed: ", "recorded for each token: ", "the same 72 tokens", "4 sequences: ", "64 tokens at once: "];
+        for part in parts {
+            assert!(text.contains(part), "{device}: no {part:?} in {text}");
+        }
+        assert!(run(&["no/such.bin", "--tokens", "3"]).contains("SKIPPED: no/such.bin"), "{device}");
+    }
+    // What is no model is an error, not a panic: an empty file, sizes that do not divide, weights that end early.
+    let path = std::env::temp_dir().join(format!("llama_decode_{}.bin", std::process::id()));
+    let header = |numbers: [i32; 7]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    for bytes in
+        [Vec::new(), header([8, 8, 1, 3, 1, 9, 9]), header([8, 8, 1, 0, 0, 9, 9]), header([8, 8, 1, 2, 1, 9, 9]), header([1 << 20; 7])]
+    {
+        std::fs::write(&path, &bytes).unwrap();
+        let output = Command::new(&program).arg(&path).env("UNIGRAD_DEVICE", "cpu").output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && !error.contains("panicked"), "{} bytes: {error}", bytes.len());
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
 #[test]
 fn array_optimizer() {
     check("array_optimizer");

@@ -111,6 +111,72 @@ fn an_update_made_from_elsewhere_in_what_it_updates() {
     }
 }
 
+/// An update whose parts are stacked or joined along the innermost axis: few are written out, a store for each, and more are chosen from. Its parts read
+/// what is updated: each element beside the other one that it is written over.
+#[test]
+fn updates_made_of_parts() {
+    for device in unigrad_testing::devices() {
+        for (n_parts, width) in [(2, 1), (3, 1), (4, 1), (5, 1), (2, 3), (2, 8), (4, 2)] {
+            let size = n_parts * width;
+            let shape = [2, 3, size];
+            for from_itself in [false, true] {
+                let x = numbers(&shape, DType::F32, 3, &device);
+                let before = x.to_f64_vec().unwrap();
+                let other = numbers(&[2, 2, size], DType::F32, 40, &device);
+                let source = if from_itself { x.dyn_slice(1, &at(1, &device), 2) } else { other };
+                let values = source.to_f64_vec().unwrap();
+                // In another order, and changed by which part it is.
+                let part = |i: usize| source.narrow(2, (n_parts - 1 - i) * width, width) * (i as f64 + 1.0);
+                let parts: Vec<Tensor> = (0..n_parts).map(part).collect();
+                let joined = Tensor::concat(&parts.iter().collect::<Vec<_>>(), 2);
+                let stacked = (width == 1).then(|| {
+                    let parts: Vec<Tensor> = parts.iter().map(|part| part.squeeze(2)).collect();
+                    Tensor::stack(&parts.iter().collect::<Vec<_>>(), -1)
+                });
+                let update: Vec<f64> = (0..2 * 2 * size)
+                    .map(|i| {
+                        let (row, column) = (i / size, i % size);
+                        let part = column / width;
+                        values[row * size + (n_parts - 1 - part) * width + column % width] * (part as f64 + 1.0)
+                    })
+                    .collect();
+                let want = updated(&before, &update, shape, 2, 1);
+                for (how, made) in
+                    [("joined", Some(&joined)), ("stacked", stacked.as_ref())].into_iter().filter_map(|(how, made)| Some((how, made?)))
+                {
+                    let y = x.dyn_update(1, made, &at(1, &device));
+                    assert_eq!(y.to_f64_vec().unwrap(), want, "{n_parts} of {width} {how}, from itself {from_itself}, on {device}");
+                }
+                // As an assignment, which takes the memory over where nothing but the elements that are written is read.
+                drop(source);
+                x.assign(&x.dyn_update(1, stacked.as_ref().unwrap_or(&joined), &at(1, &device))).unwrap();
+                drop((parts, joined, stacked));
+                assert_eq!(x.to_f64_vec().unwrap(), want, "{n_parts} of {width} assigned, from itself {from_itself}, on {device}");
+            }
+        }
+    }
+}
+
+/// Rotated keys, `[batch, heads, 1, features]`: no condition is left of their pairs, and the rest of the cache stays.
+#[test]
+fn pairs_are_written_out() {
+    unigrad_testing::devices();
+    let device = Device::open("cpu").unwrap();
+    let cache = numbers(&[1, 4, 64, 8], DType::F32, 3, &device);
+    let x = numbers(&[1, 1, 32], DType::F32, 9, &device);
+    let (cos, sin) = Tensor::rope_tables(&Tensor::arange(0.0, 64.0, 1.0, DType::I64, &device), 8, 100.0);
+    let [cos, sin] = [cos, sin].map(|table| table.realize().unwrap());
+    let position = at(7, &device);
+    let [c, s] = [&cos, &sin].map(|table| table.dyn_slice(0, &position, 1));
+    let keys = x.unflatten(2, [4, 8]).transpose(1, 2).rope(&c, &s, unigrad_tensor::RopeLayout::Interleaved);
+    cache.assign(&cache.dyn_update(2, &keys, &position)).unwrap();
+    let text = eval::plan_text(&[cache.expr()]).unwrap();
+    assert!(!text.contains("copy") && !text.contains("rem i64") && !text.contains("select"), "{text}");
+    let got = cache.narrow(2, 7, 1).to_f64_vec().unwrap();
+    let want = keys.to_f64_vec().unwrap();
+    assert!(got.iter().zip(&want).all(|(a, b)| (a - b).abs() < 1e-5), "{got:?} {want:?}");
+}
+
 #[test]
 fn what_others_read_stays() {
     for device in unigrad_testing::devices() {

@@ -305,3 +305,67 @@ fn other_threads_wait_for_the_new_values() {
         assert_eq!(total.to_vec::<f32>().unwrap(), [CALLS as f32; 64], "{device}");
     }
 }
+
+/// One step of a decode loop: a rotated key and a value go to a position that is an argument, and a query attends to what is there.
+#[test]
+fn a_cache_is_written_where_it_is() {
+    const MOST: usize = 2048;
+    const BYTES: u64 = (2 * MOST * 8 * 4) as u64;
+    let _alone = alone();
+    for device in unigrad_testing::devices() {
+        let run = |is_replayed: bool| {
+            manual_seed(3);
+            let cache = [(); 2].map(|()| Tensor::zeros([1, 2, MOST, 8], DType::F32, &device).realize().unwrap());
+            let all = Tensor::arange(0.0, MOST as f64, 1.0, DType::I64, &device);
+            let (cos, sin) = Tensor::rope_tables(&all, 8, 100.0);
+            let [cos, sin] = [cos, sin].map(|table| table.realize().unwrap());
+            let [keys, values] = cache.clone();
+            let mut step = replay(move |inputs| {
+                let (x, at) = (&inputs[0], &inputs[1]);
+                let [cos, sin] = [&cos, &sin].map(|table| table.dyn_slice(0, at, 1));
+                let rotated = |x: Tensor| x.rope(&cos, &sin, unigrad::tensor::RopeLayout::Interleaved);
+                keys.assign(&keys.dyn_update(2, &rotated(x.narrow(1, 4, 2)), at))?;
+                values.assign(&values.dyn_update(2, &x.narrow(1, 6, 2), at))?;
+                let options = AttentionOptions { causal: true, q_offset: Some(at.into()), ..AttentionOptions::default() };
+                Ok(vec![rotated(x.narrow(1, 0, 4)).attention(&keys, &values, &options)])
+            });
+            let mut results: Vec<Vec<u32>> = Vec::new();
+            for i in 0..9 {
+                if !is_replayed {
+                    step.record_again();
+                }
+                // The first and the last position, and one from behind.
+                let position = [0, 1, 2, MOST as i64 - 1, 3, -1, 5, 6, 7][i];
+                let x = Tensor::randn([1, 8, 1, 8], DType::F32, &device).realize().unwrap();
+                device.synchronize().unwrap();
+                device.reset_peak();
+                let before = device.memory_stats().allocated;
+                let y = step.call(&[&x, &Tensor::scalar(position as f64, DType::I64, &device)]).unwrap().remove(0);
+                let more = device.memory_stats().peak - before;
+                assert!(i < 4 || more < BYTES, "{device}: call {i} takes {more} more bytes, where a cache has {BYTES}");
+                results.push(y.to_vec::<f32>().unwrap().iter().map(|x| x.to_bits()).collect());
+            }
+            let held = || cache.iter().map(|x| x.to_vec::<f32>().unwrap().iter().map(|x| x.to_bits()).collect()).collect::<Vec<Vec<u32>>>();
+            // A position that is none leaves both as they are.
+            let before = held();
+            let x = Tensor::randn([1, 8, 1, 8], DType::F32, &device).realize().unwrap();
+            let said = step
+                .call(&[&x, &Tensor::scalar(MOST as f64, DType::I64, &device)])
+                .and_then(|y| y[0].to_vec::<f32>())
+                .expect_err("a position beyond the cache")
+                .to_string();
+            assert!(said.contains("out of range"), "{device}: {said}");
+            assert_eq!(held(), before, "{device}: after a position that is none");
+            let _ = device.synchronize();
+            results.extend(before);
+            (results, step.n_replayed())
+        };
+        let (want, got) = (run(false), run(true));
+        assert!(want.0 == got.0, "{device}: a replayed call gives something else");
+        assert!(want.1 == 0 && got.1 >= 4, "{device}: {} calls were replayed", got.1);
+        // Of both caches only what was written is not zero.
+        let written = |bits: &Vec<u32>| bits.iter().filter(|bits| f32::from_bits(**bits) != 0.0).count();
+        let of_cache: Vec<usize> = got.0[9..].iter().map(written).collect();
+        assert_eq!(of_cache, [8 * 16; 2], "{device}: positions 0 to 3, 5 to 7 and the last");
+    }
+}

@@ -1,5 +1,6 @@
 //! Few queries against many keys: generation. Keys and values are read once, where they lie.
 
+use super::math::RowSoftmax;
 use super::{Along, Carve, Context, Offsets, Real, Tensor};
 use crate::contract::kernel::{DotArgs, TileArgs};
 use crate::contract::scratch::{Purpose, with_scratch};
@@ -7,7 +8,7 @@ use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
 
 /// Keys that a task takes at a time. Each chunk has its own softmax; they are joined in order.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 /// Keys whose values are converted at a time.
 const VALUE_KEYS: usize = 64;
 
@@ -77,6 +78,19 @@ pub(super) unsafe fn run<T: Real>(c: &Context<'_, T>, threads: usize) {
     });
 }
 
+/// Queries of heads from `head` on as rows, where they lie so: where they begin, and how far they are apart.
+fn queries_in_place<T: Real>(c: &Context<'_, T>, (batch, head): (usize, usize), heads: usize) -> Option<(*const T, usize)> {
+    let [_, by_head, by_position, by_feature] = c.q.layout.strides;
+    let between = match (heads, c.kernel.q_len) {
+        (_, 1) => by_head,
+        (1, _) => by_position,
+        _ => return None,
+    };
+    let lies = c.q.dtype == T::DTYPE && (by_feature == 1 || c.kernel.qk_dim == 1);
+    let between = usize::try_from(between).ok().filter(|_| lies)?;
+    Some((c.q.at(batch, head, 0).cast::<T>().cast_const(), between))
+}
+
 /// One chunk of keys of one key head, for all rows (head of the group, query).
 unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: usize, record: *mut T) {
     let kernel = c.kernel;
@@ -99,10 +113,17 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
             std::ptr::write_bytes(sums, 0, rows * dv);
             let n = end.saturating_sub(start);
             if n > 0 {
-                for row in 0..rows {
-                    let src = c.q.at(batch, kv_head * heads + row / kernel.q_len, row % kernel.q_len);
-                    c.pack(src, c.q.dtype, (d, c.q.feature_stride()), (1, 0), queries.add(row * d), d.max(1), false, &mut offsets);
-                }
+                let (a, lda) = match queries_in_place(c, (batch, kv_head * heads), heads) {
+                    Some(found) => found,
+                    None => {
+                        for row in 0..rows {
+                            let src = c.q.at(batch, kv_head * heads + row / kernel.q_len, row % kernel.q_len);
+                            let (from, to) = ((d, c.q.feature_stride()), queries.add(row * d));
+                            c.pack(src, c.q.dtype, from, (1, 0), to, d.max(1), false, &mut offsets);
+                        }
+                        (queries.cast_const(), d)
+                    }
+                };
                 let in_place = c.k.feature_stride() == 1 && c.kernels.dot_loads.contains(&c.k.dtype);
                 // Scores `[key][row]`: a panel of the second product as they are, once masked. In pages, page by page.
                 let mut key = start;
@@ -122,8 +143,8 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
                     };
                     (c.kernels.dot)(&DotArgs {
                         k: d,
-                        a: queries,
-                        lda: d,
+                        a,
+                        lda,
                         b,
                         b_dtype,
                         ldb,
@@ -139,22 +160,10 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
             }
             for row in 0..rows {
                 let mine = visible.keys(row % kernel.q_len, 1);
-                let of_row = scores.add(row * CHUNK);
-                let mut greatest = f64::NEG_INFINITY;
-                for j in 0..n {
-                    let x = (*of_row.add(j)).to_f64() * c.scale.to_f64();
-                    let x = if mine.contains(&(start + j)) { x } else { f64::NEG_INFINITY };
-                    *of_row.add(j) = T::from_f64(x);
-                    // A NaN must reach the sum: it does through its own exponential.
-                    greatest = greatest.max((*of_row.add(j)).to_f64());
-                }
-                let shift = if greatest == f64::NEG_INFINITY { 0.0 } else { greatest };
-                (c.math.exp_shifted)(of_row, n, T::from_f64(shift));
-                let mut sum = 0.0;
-                for j in 0..n {
-                    sum += (*of_row.add(j)).to_f64();
-                }
-                *record.add(row) = T::from_f64(greatest);
+                let within = |key: usize| key.clamp(start, start + n) - start;
+                let seen = (within(mine.start), within(mine.end));
+                let (greatest, sum) = (c.math.softmax_row)(&RowSoftmax { scores: scores.add(row * CHUNK), n, scale: c.scale, seen });
+                *record.add(row) = greatest;
                 *record.add(rows + row) = T::from_f64(sum);
             }
             let wide = c.kernels.nr;
@@ -167,10 +176,15 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
                 }
                 for first in (0..rows).step_by(c.kernels.mr) {
                     let n_rows = c.kernels.mr.min(rows - first);
-                    for j in 0..n_keys {
+                    let mut panel = scores.add(first * CHUNK + key);
+                    if n_rows > 1 {
                         for i in 0..n_rows {
-                            *weights.add(j * n_rows + i) = *scores.add((first + i) * CHUNK + key + j);
+                            let row = scores.add((first + i) * CHUNK + key);
+                            for j in 0..n_keys {
+                                *weights.add(j * n_rows + i) = *row.add(j);
+                            }
                         }
+                        panel = weights;
                     }
                     for feature in (0..dv).step_by(wide) {
                         let (b, b_step) = if in_place {
@@ -180,7 +194,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
                         };
                         (c.kernels.tile)(&TileArgs {
                             kc: n_keys,
-                            a: weights,
+                            a: panel,
                             a_step: n_rows,
                             b: b.wrapping_add(feature),
                             b_step,

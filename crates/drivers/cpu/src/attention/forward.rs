@@ -43,7 +43,8 @@ unsafe fn group<T: Real>(c: &Context<'_, T>, group: usize, part: usize, parts: u
     let heads = kernel.heads / kernel.kv_heads;
     let (d, dv, width) = (kernel.qk_dim, kernel.v_dim, c.width());
     let visible = c.visible(batch);
-    let n_keys = visible.n_keys;
+    // What no query sees is not laid out either.
+    let n_keys = visible.keys(0, kernel.q_len).end;
     let key_panel = c.kernels.mr;
     let block_keys = KEY_TILES * key_panel;
     let (out, lse) = (Tensor::new(&c.rest[0], kernel.out), c.rest[1].ptr.cast::<T>());

@@ -1,7 +1,7 @@
 //! The elementwise half of attention: masks, softmax and its gradient over blocks of transposed scores, vectorised over queries.
 //!
 //! In: blocks `[key][query]` of [`Block::width`] columns. Out: probabilities and gradients of scores in their place.
-//! Always: one definition for every instruction set, chosen by [`math`]. Never: reduces across lanes.
+//! Always: one definition for every instruction set, chosen by [`math`]. Never: reduces across lanes, but of a single query's row.
 
 use crate::contract::vector::{Lanes, Vector};
 use crate::simd::Tier;
@@ -333,8 +333,8 @@ pub(super) struct Math<T> {
     pub(super) scale_rows: unsafe fn(*mut T, usize, *const T),
     /// `out[i] = Σ_row x[row][i] * y[row][i]`.
     pub(super) column_dots: unsafe fn(*const T, *const T, usize, *mut T),
-    /// Exponentials of `x[i] - shift`, in place.
-    pub(super) exp_shifted: unsafe fn(*mut T, usize, T),
+    /// Softmax of a row without its division; see [`RowSoftmax`].
+    pub(super) softmax_row: unsafe fn(&RowSoftmax<T>) -> (T, f64),
 }
 
 /// Scaled, biased and masked scores of register `v` of a row.
@@ -442,20 +442,76 @@ unsafe fn column_dots<V: Float>(x: *const V::Elem, y: *const V::Elem, rows: usiz
     }
 }
 
+/// Scores of one query.
+#[derive(Clone, Copy)]
+pub(super) struct RowSoftmax<T> {
+    /// Products on entry; exponentials on return.
+    pub(super) scores: *mut T,
+    pub(super) n: usize,
+    pub(super) scale: T,
+    /// Keys that are seen; the others get 0.
+    pub(super) seen: (usize, usize),
+}
+
+/// Registers of exponentials that are added up before they go to a sum in `f64`.
+pub(super) const ADDED: usize = 16;
+
+/// The greatest scaled score, or the least number there is, and the sum of exponentials of differences from it.
 #[inline(always)]
-unsafe fn exp_shifted<V: Float>(x: *mut V::Elem, n: usize, shift: V::Elem) {
-    let mut i = 0;
-    while i < n {
-        // SAFETY: `x` holds `n` elements.
-        unsafe {
-            let (p, left) = (x.add(i), n - i);
-            if left >= V::LANES {
-                V::load(p).sub(V::splat(shift)).exp().store(p);
+unsafe fn softmax_row<V: Float>(r: &RowSoftmax<V::Elem>, least: V::Elem, lowest: V::Elem, wide: impl Fn(V::Elem) -> f64) -> (V::Elem, f64) {
+    let RowSoftmax { scores, n, scale, seen: (start, end) } = *r;
+    // SAFETY: `scores` holds `n` elements, of which `start..end` are some.
+    unsafe {
+        let zero = V::load_span(scores, 0, 0);
+        let mut greatest = V::splat(least);
+        let mut i = start;
+        while i < end {
+            let (p, left) = (scores.add(i), (end - i).min(V::LANES));
+            // Of two operands with a NaN the second is taken: a NaN reaches the sum by its own exponential.
+            if left == V::LANES {
+                let x = V::load(p).mul(V::splat(scale));
+                x.store(p);
+                greatest = x.max(greatest);
             } else {
-                V::load_span(p, 0, left).sub(V::splat(shift)).exp().store_first(p, left);
+                let x = V::load_span(p, 0, left).mul(V::splat(scale));
+                x.store_first(p, left);
+                greatest = x.keep(0, left, V::splat(least)).max(greatest);
+            }
+            i += V::LANES;
+        }
+        // No register has more than 16 lanes.
+        let mut lanes = [least; 16];
+        greatest.store(lanes.as_mut_ptr());
+        let mut greatest = least;
+        for lane in &lanes[..V::LANES] {
+            greatest = if wide(*lane) > wide(greatest) { *lane } else { greatest };
+        }
+        // Where nothing is seen, -inf - -inf would be NaN.
+        let shift = V::splat(if wide(greatest) == f64::NEG_INFINITY { lowest } else { greatest });
+        let (mut total, mut sum, mut added) = (0.0, zero, 0);
+        let mut i = start;
+        while i < end {
+            let (p, left) = (scores.add(i), (end - i).min(V::LANES));
+            if left == V::LANES {
+                let x = V::load(p).sub(shift).exp();
+                x.store(p);
+                sum = sum.add(x);
+            } else {
+                let x = V::load_span(p, 0, left).sub(shift).exp();
+                x.store_first(p, left);
+                sum = sum.add(x.keep(0, left, zero));
+            }
+            i += V::LANES;
+            added += 1;
+            if added == ADDED {
+                total += wide(sum.sum());
+                (sum, added) = (zero, 0);
             }
         }
-        i += V::LANES;
+        for i in (0..start).chain(end..n) {
+            zero.store_first(scores.add(i), 1);
+        }
+        (greatest, total + wide(sum.sum()))
     }
 }
 
@@ -485,11 +541,11 @@ macro_rules! tier {
                 unsafe { super::column_dots::<$v>(x, y, rows, out) }
             }
             #[$attr]
-            unsafe fn exp_shifted(x: *mut $t, n: usize, shift: $t) {
+            unsafe fn softmax_row(r: &RowSoftmax<$t>) -> ($t, f64) {
                 // SAFETY: the caller's.
-                unsafe { super::exp_shifted::<$v>(x, n, shift) }
+                unsafe { super::softmax_row::<$v>(r, $t::NEG_INFINITY, $t::MIN, f64::from) }
             }
-            pub(super) static MATH: Math<$t> = Math { softmax, gradient, scale_rows, column_dots, exp_shifted };
+            pub(super) static MATH: Math<$t> = Math { softmax, gradient, scale_rows, column_dots, softmax_row };
         }
     };
 }

@@ -205,11 +205,12 @@ impl<'a, T: Real> Context<'a, T> {
         Visible { causal: kernel.spec.causal, window: kernel.spec.window, q_offset, n_keys }
     }
 
-    /// Keys of the longest sequence.
+    /// Of all sequences, the end of the keys that some query sees: of a cache, those that have been written so far.
     fn most_keys(&self) -> usize {
+        let end = |batch: usize| self.visible(batch).keys(0, self.kernel.q_len).end;
         match self.positions {
-            Positions::Same { .. } => self.visible(0).n_keys,
-            Positions::Each(_) => (0..self.kernel.batch).map(|batch| self.visible(batch).n_keys).max().unwrap_or(0),
+            Positions::Same { .. } => end(0),
+            Positions::Each(_) => (0..self.kernel.batch).map(end).max().unwrap_or(0),
         }
     }
 

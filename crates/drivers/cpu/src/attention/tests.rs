@@ -138,7 +138,9 @@ impl Setup {
                     let got = self.get(5, [b, h, i, 0]);
                     assert!(got == lse || (got - lse).abs() <= allowed, "{what}: lse[{b},{h},{i}] {got} not {lse}");
                     for f in 0..a.v_dim {
-                        let want: f64 = (0..a.k_len).map(|j| p[j] * self.kept([b, h, i, j]) * self.key(2, [b, kv, j, f])).sum();
+                        // What is not seen has no part, whatever its value is.
+                        let term = |j: usize| p[j] * self.kept([b, h, i, j]) * self.key(2, [b, kv, j, f]);
+                        let want: f64 = (0..a.k_len).map(|j| if p[j] == 0.0 { 0.0 } else { term(j) }).sum();
                         let got = self.get(4, [b, h, i, f]);
                         assert!((got - want).abs() <= allowed, "{what}: out[{b},{h},{i},{f}] {got} not {want}");
                     }

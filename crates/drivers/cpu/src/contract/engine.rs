@@ -688,20 +688,27 @@ impl<'a, T: StoreAs> Run<'a, T> {
         scratch: &mut PackBuffers,
     ) {
         let p = self.p;
-        let to: *mut T = scratch.get(Purpose::LocalA, is.len() * ks.len());
-        let mut rows = std::mem::take(&mut scratch.lanes);
-        // A panel whose lanes are `k` and whose steps are the rows is `a` made contiguous.
-        p.a.k.fill(ks.start, ks.len(), &mut rows);
-        p.a.lanes.fill(is.start, is.len(), &mut scratch.steps);
-        find_runs(&scratch.steps, &mut scratch.runs);
         let at = (js.start as i64 * stride + ks.start as i64) as isize * p.b.dtype.size() as isize;
-        // SAFETY: the panel has the block's rows and steps; `b` is read inside its bounds.
+        // SAFETY: rows of `a` have the block's steps, a panel has its rows and steps; `b` is read inside its bounds.
         unsafe {
-            self.panel(&p.a, p.a_arg, item, &rows, to, ks.len(), scratch);
+            let (a, lda) = match self.rows_in_place(item, is.clone(), ks.start) {
+                Some(found) => found,
+                None => {
+                    let to: *mut T = scratch.get(Purpose::LocalA, is.len() * ks.len());
+                    let mut rows = std::mem::take(&mut scratch.lanes);
+                    // A panel whose lanes are `k` and whose steps are the rows is `a` made contiguous.
+                    p.a.k.fill(ks.start, ks.len(), &mut rows);
+                    p.a.lanes.fill(is.start, is.len(), &mut scratch.steps);
+                    find_runs(&scratch.steps, &mut scratch.runs);
+                    self.panel(&p.a, p.a_arg, item, &rows, to, ks.len(), scratch);
+                    scratch.lanes = rows;
+                    (to.cast_const(), ks.len())
+                }
+            };
             (self.kernels.dot)(&DotArgs {
                 k: ks.len(),
-                a: to,
-                lda: ks.len(),
+                a,
+                lda,
                 b: self.source(&p.b, 1 - p.a_arg, item).wrapping_offset(at),
                 b_dtype: p.b.dtype,
                 ldb: stride,
@@ -713,7 +720,17 @@ impl<'a, T: StoreAs> Run<'a, T> {
                 accumulate,
             });
         }
-        scratch.lanes = rows;
+    }
+
+    /// Rows of `a` from step `k` on, where they are contiguous as they lie, and how far they are apart.
+    fn rows_in_place(&self, item: usize, is: Range<usize>, k: usize) -> Option<(*const T, usize)> {
+        let a = &self.p.a;
+        if a.is_made || a.dtype != T::DTYPE || a.k.uniform() != Some(1) && self.p.k > 1 {
+            return None;
+        }
+        let between = if is.len() == 1 { 0 } else { usize::try_from(a.lanes.uniform()?).ok()? };
+        let at = a.lanes.offset(is.start) + a.k.offset(k);
+        Some((self.source(a, self.p.a_arg, item).cast::<T>().wrapping_offset(at as isize), between))
     }
 
     /// Takes a block of finished sums to where they belong.

@@ -177,9 +177,24 @@ unsafe fn dot<V: Vector + LoadFrom<S>, S, const R: usize, const C: usize>(d: &Do
             k += V::LANES;
         }
         for r in 0..R {
+            let mut sums = [*d.a; C];
+            if C == 4 {
+                let four = V::sums([acc[r][0], acc[r][1 % C], acc[r][2 % C], acc[r][3 % C]]);
+                sums.copy_from_slice(&four[..C]);
+            } else {
+                for c in 0..C {
+                    sums[c] = acc[r][c].sum();
+                }
+            }
+            let at = d.c.add((row + r) * d.c_row + col * d.c_col);
+            if d.c_col == 1 && !d.accumulate {
+                // One store.
+                std::ptr::copy_nonoverlapping(sums.as_ptr(), at, C);
+                continue;
+            }
             for c in 0..C {
-                let p = d.c.add((row + r) * d.c_row + (col + c) * d.c_col);
-                let mut out = [acc[r][c].sum(); 1];
+                let p = at.add(c * d.c_col);
+                let mut out = [sums[c]; 1];
                 if d.accumulate {
                     // One-lane vector addition keeps this generic over the element type.
                     V::splat(*p).add(V::splat(out[0])).store_first(out.as_mut_ptr(), 1);

@@ -32,6 +32,12 @@ pub(crate) trait Vector: Copy {
     unsafe fn merge(self, other: Self) -> Self;
     /// The sum of all lanes, in a fixed order.
     unsafe fn sum(self) -> Self::Elem;
+    /// As [`Vector::sum`] of each, to the bit: in registers they share most of the steps.
+    #[inline(always)]
+    unsafe fn sums(all: [Self; 4]) -> [Self::Elem; 4] {
+        // SAFETY: the caller's.
+        unsafe { [all[0].sum(), all[1].sum(), all[2].sum(), all[3].sum()] }
+    }
     /// Transposes `LANES` registers in place.
     unsafe fn transpose(rows: *mut Self);
 }
@@ -329,6 +335,22 @@ pub(crate) mod x86 {
             unsafe { _mm512_reduce_add_ps(self) }
         }
         #[inline(always)]
+        unsafe fn sums(all: [Self; 4]) -> [f32; 4] {
+            let mut sums = [0.0; 4];
+            // SAFETY: register arithmetic; four lanes are written.
+            unsafe {
+                // The halves of two at a time, then the quarters of four: a 128-bit part for each.
+                let halves = |x, y| _mm512_add_ps(_mm512_shuffle_f32x4::<0x44>(x, y), _mm512_shuffle_f32x4::<0xee>(x, y));
+                let (low, high) = (halves(all[0], all[1]), halves(all[2], all[3]));
+                let x = _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(low, high), _mm512_shuffle_f32x4::<0xdd>(low, high));
+                let x = _mm512_add_ps(x, _mm512_permute_ps::<0x4e>(x));
+                let x = _mm512_add_ps(x, _mm512_permute_ps::<0xb1>(x));
+                // Into a register first: straight to memory it is microcode on some processors.
+                _mm_storeu_ps(sums.as_mut_ptr(), _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, x)));
+            }
+            sums
+        }
+        #[inline(always)]
         unsafe fn transpose(rows: *mut Self) {
             // SAFETY: the caller passes 16 registers.
             unsafe {
@@ -443,6 +465,19 @@ pub(crate) mod x86 {
             unsafe { _mm512_reduce_add_pd(self) }
         }
         #[inline(always)]
+        unsafe fn sums(all: [Self; 4]) -> [f64; 4] {
+            let mut sums = [0.0; 4];
+            // SAFETY: register arithmetic; four lanes are written.
+            unsafe {
+                let halves = |x, y| _mm512_add_pd(_mm512_shuffle_f64x2::<0x44>(x, y), _mm512_shuffle_f64x2::<0xee>(x, y));
+                let (low, high) = (halves(all[0], all[1]), halves(all[2], all[3]));
+                let x = _mm512_add_pd(_mm512_shuffle_f64x2::<0x88>(low, high), _mm512_shuffle_f64x2::<0xdd>(low, high));
+                let x = _mm512_add_pd(x, _mm512_permute_pd::<0x55>(x));
+                _mm256_storeu_pd(sums.as_mut_ptr(), _mm512_castpd512_pd256(_mm512_maskz_compress_pd(0x55, x)));
+            }
+            sums
+        }
+        #[inline(always)]
         unsafe fn transpose(rows: *mut Self) {
             // SAFETY: the caller passes 8 registers.
             unsafe {
@@ -535,6 +570,19 @@ pub(crate) mod x86 {
                 let x = _mm_add_ps(x, _mm_movehl_ps(x, x));
                 _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps::<1>(x, x)))
             }
+        }
+        #[inline(always)]
+        unsafe fn sums(all: [Self; 4]) -> [f32; 4] {
+            let mut lanes = [0.0; 8];
+            // SAFETY: register arithmetic; eight lanes are written.
+            unsafe {
+                let halves = |x, y| _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(x, y), _mm256_permute2f128_ps::<0x31>(x, y));
+                let (low, high) = (halves(all[0], all[1]), halves(all[2], all[3]));
+                let x = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(low, high), _mm256_shuffle_ps::<0xee>(low, high));
+                let x = _mm256_add_ps(x, _mm256_permute_ps::<0xb1>(x));
+                x.store(lanes.as_mut_ptr());
+            }
+            [lanes[0], lanes[4], lanes[2], lanes[6]]
         }
         #[inline(always)]
         unsafe fn transpose(rows: *mut Self) {
@@ -648,6 +696,17 @@ pub(crate) mod x86 {
                 let x = _mm_add_pd(_mm256_castpd256_pd128(self), _mm256_extractf128_pd::<1>(self));
                 _mm_cvtsd_f64(_mm_add_sd(x, _mm_unpackhi_pd(x, x)))
             }
+        }
+        #[inline(always)]
+        unsafe fn sums(all: [Self; 4]) -> [f64; 4] {
+            let mut lanes = [0.0; 4];
+            // SAFETY: register arithmetic; four lanes are written.
+            unsafe {
+                let halves = |x, y| _mm256_add_pd(_mm256_permute2f128_pd::<0x20>(x, y), _mm256_permute2f128_pd::<0x31>(x, y));
+                let (low, high) = (halves(all[0], all[1]), halves(all[2], all[3]));
+                _mm256_add_pd(_mm256_unpacklo_pd(low, high), _mm256_unpackhi_pd(low, high)).store(lanes.as_mut_ptr());
+            }
+            [lanes[0], lanes[2], lanes[1], lanes[3]]
         }
         #[inline(always)]
         unsafe fn transpose(rows: *mut Self) {

@@ -133,15 +133,20 @@ impl Compiler<'_> {
     fn access(&mut self, arg: u32, index: &Index, level: Level) -> Result<Access, String> {
         let (par, red) = self.region.axes.split_at(self.region.n_parallel);
         let (p, r) = index.strides.split_at(par.len().min(index.strides.len()));
-        let mut dynamic = smallvec::SmallVec::new();
+        let (mut shift, mut dynamic) = (smallvec::SmallVec::new(), smallvec::SmallVec::new());
         for (value, stride) in &index.dynamic {
-            dynamic.push((self.operand(*value, level)?, *stride));
+            if self.levels[value.index()] == Level::Uniform {
+                shift.push((self.raw_slot(*value, level)?, *stride));
+            } else {
+                dynamic.push((self.operand(*value, level)?, *stride));
+            }
         }
         Ok(Access {
             arg,
             offset: index.offset,
             par: View::new(par, p),
             red: View::new(red, r),
+            shift,
             dynamic,
             size: self.region.args[arg as usize].dtype.size(),
         })
@@ -190,7 +195,7 @@ impl Compiler<'_> {
                 let first_store = region.insts.iter().position(|i| matches!(&i.op, InstOp::Store { arg: a, .. } if a == arg));
                 let in_place = lanes && convert::same_bytes(dtype) && first_store.is_none_or(|store| self.last_use[at] <= store);
                 // Nothing that is written meanwhile, or that depends on a lane.
-                let fixed = mask.is_none() && access.dynamic.is_empty() && first_store.is_none();
+                let fixed = mask.is_none() && access.dynamic.is_empty() && access.shift.is_empty() && first_store.is_none();
                 let load = Load {
                     d,
                     stays: fixed && self.may_stay(segment, &access.par),
@@ -552,13 +557,13 @@ pub(super) fn visit_slots(step: &MicroOp, mut f: impl FnMut(Slot)) {
         MicroOp::Const { d, .. } | MicroOp::Scalar { d, .. } | MicroOp::Index { d, .. } | MicroOp::Acc { d, .. } => f(*d),
         MicroOp::Load(load) => {
             f(load.d);
-            load.at.dynamic.iter().for_each(|(slot, _)| f(*slot));
+            load.at.shift.iter().chain(&load.at.dynamic).for_each(|(slot, _)| f(*slot));
             load.mask.iter().for_each(|slot| f(*slot));
         }
         MicroOp::Direct(_) => {}
         MicroOp::Store(store) => {
             f(store.s);
-            store.at.dynamic.iter().for_each(|(slot, _)| f(*slot));
+            store.at.shift.iter().chain(&store.at.dynamic).for_each(|(slot, _)| f(*slot));
         }
         MicroOp::Bounded { d, index, .. } => [*d, *index].into_iter().for_each(f),
         MicroOp::Philox { d, seed, offset, index, .. } => [*d, *seed, *offset, *index].into_iter().for_each(f),

@@ -11,7 +11,7 @@ use super::encode::lane_bits;
 use super::kernels::{self, Ty};
 use super::lanes::Lanes;
 use super::philox;
-use super::program::{Access, Accumulator, BlockProgram, Home, Load, MicroOp, Outer, PAD, Reduction, Store, Summand};
+use super::program::{Access, Accumulator, BlockProgram, Home, Load, MicroOp, Outer, PAD, Reduction, Slot, Store, Summand};
 use super::walk::{self, Walk};
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
@@ -204,7 +204,7 @@ impl<'a> Frame<'a> {
             let at = &load.at;
             let bytes = program.row_len * at.size;
             let Some((offset, 1)) = at.red.one_run(0, program.row_len) else { continue };
-            if !at.dynamic.is_empty() || bytes > PREFETCH_BYTES || at.par.inner_stride() == 0 {
+            if !at.shift.is_empty() || !at.dynamic.is_empty() || bytes > PREFETCH_BYTES || at.par.inner_stride() == 0 {
                 continue;
             }
             let start = (at.offset + at.par.at(row) + offset) as isize * at.size as isize;
@@ -576,7 +576,15 @@ impl<'a> Frame<'a> {
         }
         let (offset, stride) = walk::one_run(walk, block, &at.par, &at.red)?;
         let ptr = self.args[at.arg as usize].ptr;
-        (stride == 1).then(|| ptr.wrapping_offset((at.offset + offset) as isize * at.size as isize))
+        (stride == 1).then(|| ptr.wrapping_offset((self.origin(at) + offset) as isize * at.size as isize))
+    }
+
+    /// The element that the points' offsets count from. What is the same at every point has been evaluated.
+    fn origin(&self, at: &Access) -> i64 {
+        // SAFETY: a slot without lanes has 16 bytes.
+        let value = |slot: Slot| unsafe { self.ptr(slot).cast::<i64>().read_unaligned() };
+        // Wrapping: where a mask is false a value may be anything.
+        at.shift.iter().fold(at.offset, |origin, (slot, stride)| origin.wrapping_add(value(*slot).wrapping_mul(*stride)))
     }
 
     /// The offsets of the block's elements, lane by lane.
@@ -584,10 +592,11 @@ impl<'a> Frame<'a> {
     /// # Safety
     /// The dynamic parts are evaluated.
     unsafe fn offsets(&mut self, at: &Access, block: Block, walk: Option<Walk>) -> *mut i64 {
+        let origin = self.origin(at);
         let offsets = self.scratch.offsets.as_mut_slice();
         walk::runs(walk, block, &at.par, &at.red, |lane, len, offset, stride| {
             let run = &mut offsets[lane..lane + len];
-            run.iter_mut().enumerate().for_each(|(i, at_lane)| *at_lane = at.offset + offset + i as i64 * stride);
+            run.iter_mut().enumerate().for_each(|(i, at_lane)| *at_lane = origin.wrapping_add(offset + i as i64 * stride));
         });
         for (slot, stride) in &at.dynamic {
             let ptr = self.scratch.ptrs[*slot as usize].cast::<i64>();
@@ -633,8 +642,9 @@ impl<'a> Frame<'a> {
         // SAFETY: every element of an unmasked lane is in bounds; slots have room for the block.
         unsafe {
             if load.at.dynamic.is_empty() && mask.is_null() {
+                let origin = self.origin(&load.at);
                 walk::runs(walk, block, &load.at.par, &load.at.red, |lane, len, offset, stride| {
-                    let from = base.offset((load.at.offset + offset) as isize * load.at.size as isize);
+                    let from = base.offset((origin + offset) as isize * load.at.size as isize);
                     (load.load)(home.add(lane * load.lane), from, stride as isize, len);
                 });
             } else {
@@ -682,8 +692,9 @@ impl<'a> Frame<'a> {
         unsafe {
             if store.at.dynamic.is_empty() {
                 let stream = self.stream && store.fresh && store.same_bytes && store.lane >= 4;
+                let origin = self.origin(&store.at);
                 walk::runs(walk, block, &store.at.par, &store.at.red, |lane, len, offset, stride| {
-                    let to = base.offset((store.at.offset + offset) as isize * store.at.size as isize);
+                    let to = base.offset((origin + offset) as isize * store.at.size as isize);
                     let from = from.add(lane * store.lane);
                     if stream && stride == 1 {
                         super::stream::copy(to, from, len * store.lane);

@@ -70,6 +70,9 @@ pub(super) struct Access {
     pub(super) par: View,
     /// Over the reduce axes.
     pub(super) red: View,
+    /// Values that are the same at every point, times how far each goes.
+    pub(super) shift: SmallVec<[(Slot, i64); 1]>,
+    /// The same of values with lanes.
     pub(super) dynamic: SmallVec<[(Slot, i64); 1]>,
     /// Bytes of a stored element.
     pub(super) size: usize,
@@ -110,7 +113,7 @@ pub(super) struct Store {
 impl Access {
     /// Whether both name the same element at every point.
     pub(super) fn same_place(&self, other: &Access) -> bool {
-        let fixed = self.dynamic.is_empty() && other.dynamic.is_empty();
+        let fixed = [self, other].iter().all(|access| access.dynamic.is_empty() && access.shift.is_empty());
         fixed && (self.arg, self.offset, &self.par, &self.red) == (other.arg, other.offset, &other.par, &other.red)
     }
 }

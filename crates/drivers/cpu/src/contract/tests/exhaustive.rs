@@ -157,6 +157,48 @@ fn dot_products() {
     dots_of::<i64>();
 }
 
+/// Columns that are computed four at a time have the bits of each alone, wherever they go.
+fn columns_of<T: Compute>(fraction: fn(i64) -> T) {
+    const MOST: usize = 9;
+    const ROWS: usize = 5;
+    let mut rng = Rng(3);
+    for tier in tiers() {
+        let kernels = T::kernels(tier);
+        let most_k = 3 * kernels.lanes + 1;
+        let mut random = |n: usize| -> Vec<T> { (0..n).map(|_| fraction(rng.below(2_000_003) as i64 - 1_000_001)).collect() };
+        let (a, b) = (random(ROWS * most_k), random(MOST * most_k));
+        for k in 1..=most_k {
+            for (c_row, c_col, accumulate) in [(MOST, 1, false), (MOST, 1, true), (1, ROWS, false), (1, ROWS, true)] {
+                let run = |rows: usize, cols: usize| {
+                    let mut c = vec![fraction(7); ROWS * MOST];
+                    let at = |row: usize, col: usize| (a[row * most_k..].as_ptr(), b[col * most_k..].as_ptr(), row * c_row + col * c_col);
+                    for (row, col) in (0..ROWS).step_by(rows).flat_map(|row| (0..MOST).step_by(cols).map(move |col| (row, col))) {
+                        let (a, b, c_at) = at(row, col);
+                        let (rows, cols) = (rows.min(ROWS - row), cols.min(MOST - col));
+                        let (lda, ldb, b_dtype) = (most_k, most_k as i64, T::DTYPE);
+                        let c = c[c_at..].as_mut_ptr();
+                        // SAFETY: rows, columns and the block are inside what was made for them.
+                        unsafe { (kernels.dot)(&DotArgs { k, a, lda, b: b.cast(), b_dtype, ldb, c, c_row, c_col, rows, cols, accumulate }) }
+                    }
+                    c
+                };
+                let alone = run(1, 1);
+                for (rows, cols) in [(1, MOST), (2, 4), (3, 6), (4, 5), (ROWS, MOST)] {
+                    assert!(run(rows, cols) == alone, "{tier:?} {} {rows} x {cols}, {k} steps, {accumulate} {c_col}", T::DTYPE);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_together_are_columns_alone() {
+    columns_of::<f32>(|x| x as f32 / 1_000_001.0);
+    columns_of::<f64>(|x| x as f64 / 1_000_001.0);
+    columns_of::<i32>(|x| x as i32);
+    columns_of::<i64>(|x| x);
+}
+
 /// Panels of every dtype, from lanes and steps that are contiguous, in runs, or apart.
 fn panels_of<T: Compute>() {
     let mut rng = Rng(3);
