@@ -64,8 +64,9 @@ pub(super) fn is_roomless(program: &BlockProgram) -> bool {
         MicroOp::Direct(_) => true,
         MicroOp::Op { .. } | MicroOp::Fused(_) | MicroOp::Chain(_) => {
             computes += 1;
+            let is_own = |slot: Slot| matches!(step, MicroOp::Chain(chain) if chain.owns(slot));
             let mut placed = true;
-            visit_slots(step, |slot| placed &= has_place(slot));
+            visit_slots(step, |slot| placed &= has_place(slot) || is_own(slot));
             placed
         }
         MicroOp::Splat { .. }

@@ -519,7 +519,7 @@ impl<'a> Frame<'a> {
                         self.scratch.ptrs[out.slot as usize] = if there { self.ptr(over) } else { self.home(out.slot) };
                     }
                     // SAFETY: slots have room for the padded block, and only results that may are on operands.
-                    unsafe { chain.run(padded, |slot| self.ptr(slot)) };
+                    unsafe { chain.run(padded, self.program.block, |slot| self.ptr(slot)) };
                 }
                 // SAFETY: slots with lanes have room for a block.
                 MicroOp::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), self.program.block) },
