@@ -166,7 +166,7 @@ impl<'a> Frame<'a> {
                     self.prefetch(row, pass);
                 }
                 if !steps.is_empty() {
-                    self.segment(steps, self.row_block(row, n), None)?;
+                    self.light(steps, self.row_block(row, n))?;
                 }
                 if let Some(p) = program.passes.get(pass) {
                     self.begin(&p.reductions, n);
@@ -299,7 +299,7 @@ impl<'a> Frame<'a> {
                         match bound {
                             Some(bound) => {
                                 self.place(bound, row, k);
-                                bound.rest.iter().try_for_each(|rest| self.segment(&pass.steps[rest.clone()], block, None))?;
+                                bound.rest.iter().try_for_each(|rest| self.light(&pass.steps[rest.clone()], block))?;
                             }
                             None => self.segment(&pass.steps, block, None)?,
                         }
@@ -489,6 +489,26 @@ impl<'a> Frame<'a> {
         for m in &bound.moving {
             self.scratch.ptrs[m.slot as usize] = m.at(self.args[m.arg as usize].ptr, row, k);
         }
+    }
+
+    /// As `segment`, with less around the steps that only compute, which a row often has alone.
+    ///
+    /// # Safety
+    /// As for `segment`.
+    #[inline]
+    unsafe fn light(&mut self, steps: &[MicroOp], block: Block) -> Result<(), Fault> {
+        let (padded, of_operation) = (block.padded(), block.of_operation());
+        for (at, step) in steps.iter().enumerate() {
+            // SAFETY: as in `segment`.
+            unsafe {
+                match step {
+                    MicroOp::Op { f, d, a, b, c } => f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), of_operation),
+                    MicroOp::Fused(fused) => fused.run(padded, |slot| self.ptr(slot)),
+                    _ => return self.segment(&steps[at..], block, None),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Runs steps on a block.

@@ -145,6 +145,17 @@ fn maps_are_the_same_at_every_length() {
             let (x, y) = (m.load(DType::F32, &[1]), m.load(DType::F32, &[1]));
             let sum = m.binary(BinaryOp::Add, x, y);
             let plain = stored(m, sum);
+            // What two operations need, and nobody else: the chain sets it aside.
+            let mut m = Make::new(&[n], 1);
+            let (x, y) = (m.load(DType::F32, &[1]), m.load(DType::F32, &[1]));
+            let both_need = m.binary(BinaryOp::Mul, x, y);
+            let root = m.unary(UnaryOp::Sqrt, both_need);
+            let sum = m.binary(BinaryOp::Sub, both_need, root);
+            let aside = stored(m, sum);
+            let program = BlockProgram::new(&aside, tier, true).unwrap();
+            let owns =
+                |step: &MicroOp| matches!(step, MicroOp::Chain(chain) if (0..program.slots.len() as u32).any(|slot| chain.owns(slot)));
+            assert!(n == 1 || program.roomless && program.row[0].iter().any(owns), "{tier:?} {n}");
             // Every other element of a longer argument, backwards, and the same one for all.
             let strided = [2, -1, 0].map(|stride: i64| {
                 let mut region = plain.clone();
@@ -153,12 +164,13 @@ fn maps_are_the_same_at_every_length() {
                 *index = Index { offset: if stride < 0 { n as i64 - 1 } else { 0 }, ..Make::index(&[stride]) };
                 region
             });
-            for region in [&in_place, &both, &plain].into_iter().chain(&strided) {
+            for region in [&in_place, &both, &plain, &aside].into_iter().chain(&strided) {
                 for stream in [false, true] {
                     compare(region, tier, stream, None, "map");
                 }
             }
             compare(&plain, tier, false, Some((0, 2)), "map in place");
+            compare(&aside, tier, false, Some((0, 2)), "map in place");
             compare(&plain, tier, false, Some((0, 1)), "map of the same twice");
         }
     }
