@@ -538,7 +538,8 @@ impl<'a> Frame<'a> {
                         let there = self.ptr(over) != self.home(over);
                         self.scratch.ptrs[out.slot as usize] = if there { self.ptr(over) } else { self.home(out.slot) };
                     }
-                    // SAFETY: slots have room for the padded block, and only results that may are on operands.
+                    // SAFETY: slots have room for the padded block, or lie in the launch's memory, but for those of the chain's own, which have
+                    // room for a block; and only results that may are on operands.
                     unsafe { chain.run(padded, self.program.block, |slot| self.ptr(slot)) };
                 }
                 // SAFETY: slots with lanes have room for a block.
