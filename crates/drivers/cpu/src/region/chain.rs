@@ -43,6 +43,8 @@ pub(super) struct Chain {
     pub(super) words: Vec<Word>,
     pub(super) places: SmallVec<[Place; MAX_PLACES]>,
     pub(super) outs: SmallVec<[Out; 4]>,
+    /// Of places, those of the chain's own: what a tile has there, no other one reads.
+    own: SmallVec<[u8; 4]>,
     calls: Vec<OpFn>,
     steps: Steps,
     /// For 64 lanes, where a tile of `steps` is longer.
@@ -69,12 +71,13 @@ impl Chain {
         words: Vec<Word>,
         places: SmallVec<[Place; MAX_PLACES]>,
         outs: SmallVec<[Out; 4]>,
+        own: SmallVec<[u8; 4]>,
         calls: Vec<OpFn>,
         tier: Tier,
     ) -> Chain {
         let steps = Steps::new(&words, tier);
         let short = (steps.tile > PAD).then(|| Steps::new(&words, Tier::Avx2));
-        Chain { words, places, outs, calls, steps, short }
+        Chain { words, places, outs, own, calls, steps, short }
     }
 
     /// The slots it reads or writes.
@@ -82,6 +85,11 @@ impl Chain {
         self.places.iter().map(|place| match place {
             Place::Lanes(slot, _) | Place::Number(slot) => *slot,
         })
+    }
+
+    /// Whether the slot is of the chain's own.
+    pub(super) fn owns(&self, slot: Slot) -> bool {
+        self.own.iter().any(|place| matches!(self.places[usize::from(*place)], Place::Lanes(s, _) if s == slot))
     }
 
     /// Whether it reads or writes lanes of the slot.
@@ -107,6 +115,8 @@ impl Chain {
                 Place::Number(slot) => (ptr(*slot), 0),
             };
         }
+        // They stay where they are when other places go on.
+        self.own.iter().for_each(|place| to.strides[usize::from(*place)] = 0);
         to
     }
 
@@ -128,17 +138,18 @@ impl Chain {
         }
     }
 
-    /// Runs on `n` lanes, at most 8 or a multiple of 64.
+    /// Runs on `n` lanes, at most 8 or a multiple of 64. Slots of its own have room for `room` lanes, a multiple of 64.
     ///
     /// # Safety
-    /// `ptr` gives `n` lanes, or one number, for every slot. Results overlap neither each other nor operands, but for one that lies exactly
-    /// over the operand that it may.
-    pub(super) unsafe fn run(&self, n: usize, ptr: impl Fn(Slot) -> *mut u8) {
+    /// `ptr` gives `n` lanes, or one number, for every slot that is not its own. Results overlap neither each other nor operands, but for one
+    /// that lies exactly over the operand that it may.
+    pub(super) unsafe fn run(&self, n: usize, room: usize, ptr: impl Fn(Slot) -> *mut u8) {
         let mut to = self.addresses(ptr);
+        let room = if self.own.is_empty() { n } else { room };
         // SAFETY: as promised.
         unsafe {
             if n > FEW {
-                return self.lanes(&mut to, n, PAD);
+                return (0..n).step_by(room.max(PAD)).for_each(|at| self.lanes(&mut to, room.max(PAD).min(n - at), PAD));
             }
             self.few(n, &to, |to| self.lanes(to, PAD, PAD));
         }

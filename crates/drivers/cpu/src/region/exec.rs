@@ -7,11 +7,12 @@
 
 use super::Tile;
 use super::block::Block;
+use super::bound::{self, BoundPass};
 use super::encode::lane_bits;
 use super::kernels::{self, Ty};
 use super::lanes::Lanes;
 use super::philox;
-use super::program::{Access, Accumulator, BlockProgram, Home, Load, MicroOp, Outer, PAD, Reduction, Slot, Store, Summand};
+use super::program::{Access, Accumulator, BlockProgram, Home, LONG_RUN, Load, MicroOp, Outer, PAD, Reduction, Slot, Store, Summand};
 use super::walk::{self, Walk};
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
@@ -62,6 +63,8 @@ pub(super) struct Frame<'a> {
     stream: bool,
     /// Arguments (by bit) that share memory with another one: what is computed there early would be read in its stead.
     shared: u64,
+    /// Where the passes over a row find the launch's memory, if that may be used where it lies.
+    bound: &'a [BoundPass],
 }
 
 impl Drop for Frame<'_> {
@@ -93,7 +96,12 @@ impl<'a> Frame<'a> {
                 shared |= 1 << i;
             }
         }
-        Frame { program, args, scalars, scratch, stream, shared }
+        let mut frame = Frame { program, args, scalars, scratch, stream, shared, bound: &[] };
+        let there = |m: &bound::Moving| !frame.is_shared(m.arg) && args[m.arg as usize].len > 0 && !(m.write && stream);
+        if program.bound.iter().flat_map(|pass| &pass.moving).all(there) {
+            frame.bound = &program.bound;
+        }
+        frame
     }
 
     fn is_shared(&self, arg: u32) -> bool {
@@ -155,10 +163,10 @@ impl<'a> Frame<'a> {
         unsafe {
             for (pass, steps) in program.row.iter().enumerate() {
                 if (1..program.passes.len()).contains(&pass) {
-                    self.prefetch(row + 1, pass);
+                    self.prefetch(row, pass);
                 }
                 if !steps.is_empty() {
-                    self.segment(steps, self.row_block(row, n), None)?;
+                    self.light(steps, self.row_block(row, n))?;
                 }
                 if let Some(p) = program.passes.get(pass) {
                     self.begin(&p.reductions, n);
@@ -170,47 +178,60 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
-    /// Moves `n` points at once, more than a block has, if each step finds them in one run. Whether it did.
+    /// Runs rows `start..end`.
     ///
     /// # Safety
     /// As for `rows`.
-    pub(super) unsafe fn copy(&mut self, row: usize, n: usize) -> Result<bool, Fault> {
+    pub(super) unsafe fn all_rows(&mut self, start: usize, end: usize) -> Result<(), Fault> {
+        let program = self.program;
+        let step = program.rows_at_once;
+        let long = if program.roomless { LONG_RUN } else { end - start };
+        for first in (start..end).step_by(long.max(1)) {
+            let last = end.min(first + long);
+            // SAFETY: passed on.
+            unsafe {
+                if !program.roomless || !self.long_run(first, last - first)? {
+                    (first..last).step_by(step).try_for_each(|row| self.rows(row, step.min(last - row)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs `n` points at once, more than a block has, if each step finds them in one run. Whether it did.
+    ///
+    /// # Safety
+    /// As for `rows`.
+    unsafe fn long_run(&mut self, row: usize, n: usize) -> Result<bool, Fault> {
         let program = self.program;
         let block = Block::rows(row, 0, n);
-        let is_run = |at: &Access| !self.is_shared(at.arg) && self.contiguous(at, block, None).is_some();
-        let moves = |step: &MicroOp| match step {
-            MicroOp::Load(load) => self.args[load.at.arg as usize].len > 0 && is_run(&load.at),
+        let is_run =
+            |at: &Access| self.args[at.arg as usize].len > 0 && !self.is_shared(at.arg) && self.contiguous(at, block, None).is_some();
+        let there = |step: &MicroOp| match step {
+            MicroOp::Load(load) => is_run(&load.at),
             MicroOp::Store(store) => is_run(&store.at),
-            _ => false,
+            MicroOp::Direct(store) => !self.stream && is_run(&store.at),
+            // Nothing else is in such a program but what computes in that memory.
+            _ => true,
         };
-        if !program.copies || block.padded() != n || !program.row[0].iter().all(moves) {
+        if block.padded() != n || !program.row[0].iter().all(there) {
             return Ok(false);
         }
-        // SAFETY: passed on; no step needs room, for each load is used where it lies.
+        // SAFETY: passed on; no step needs room, for each load is used where it lies and each result made where it goes.
         unsafe { self.segment(&program.row[0], block, None)? };
         Ok(true)
     }
 
-    /// Brings a share of what the first pass over a row loads near, while the passes over the row before it compute. Processors
-    /// look ahead by themselves only within a page, which often is a row.
+    /// Brings a share of what the first pass over a later row loads near, while the passes over this row compute. Processors look ahead by
+    /// themselves only within a page, which often is a row.
     fn prefetch(&self, row: usize, pass: usize) {
-        let program = self.program;
-        if program.lanes != Lanes::Elements {
-            return;
-        }
-        let shares = program.passes.len() - 1;
-        for step in &program.passes[0].steps {
-            let MicroOp::Load(load) = step else { continue };
-            let at = &load.at;
-            let bytes = program.row_len * at.size;
-            let Some((offset, 1)) = at.red.one_run(0, program.row_len) else { continue };
-            if !at.shift.is_empty() || !at.dynamic.is_empty() || bytes > PREFETCH_BYTES || at.par.inner_stride() == 0 {
-                continue;
-            }
-            let start = (at.offset + at.par.at(row) + offset) as isize * at.size as isize;
+        let shares = self.program.passes.len() - 1;
+        for m in &self.program.ahead {
+            let bytes = self.program.row_len * m.size;
             let (from, to) = (bytes * (pass - 1) / shares, bytes * pass / shares);
-            let arg = &self.args[at.arg as usize];
-            super::stream::prefetch(arg.ptr.wrapping_offset(start).wrapping_add(from), to - from);
+            let ahead = (AHEAD_BYTES / bytes.max(1)).clamp(1, MAX_AHEAD);
+            let at = m.at(self.args[m.arg as usize].ptr, row + ahead, 0).wrapping_add(from);
+            super::stream::prefetch(at, to - from, bytes <= AHEAD_BYTES);
         }
     }
 
@@ -266,6 +287,7 @@ impl<'a> Frame<'a> {
     /// As for `rows`.
     pub(super) unsafe fn pass(&mut self, pass: usize, row: usize, n: usize, range: std::ops::Range<usize>) -> Result<(), Fault> {
         let program = self.program;
+        let bound = self.bound.get(pass);
         let pass = &program.passes[pass];
         // SAFETY: passed on.
         unsafe {
@@ -274,7 +296,13 @@ impl<'a> Frame<'a> {
                     let mut k = range.start;
                     while k < range.end {
                         let block = Block::elements(row, k, program.block.min(range.end - k));
-                        self.segment(&pass.steps, block, None)?;
+                        match bound {
+                            Some(bound) => {
+                                self.place(bound, row, k);
+                                bound.rest.iter().try_for_each(|rest| self.light(&pass.steps[rest.clone()], block))?;
+                            }
+                            None => self.segment(&pass.steps, block, None)?,
+                        }
                         for reduction in &pass.reductions {
                             self.accumulate(reduction, block.cols, k);
                         }
@@ -445,6 +473,44 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Points kept values at what is theirs from element `k` of a row on.
+    #[inline]
+    fn keep(&mut self, k: usize) {
+        for &(slot, offset, size) in &self.program.kept {
+            let base = self.scratch.lines.as_mut_ptr().cast::<u8>();
+            self.scratch.ptrs[slot as usize] = base.wrapping_add(offset + k * size);
+        }
+    }
+
+    /// Points slots at the launch's memory, from element `k` of a row on.
+    #[inline]
+    fn place(&mut self, bound: &BoundPass, row: usize, k: usize) {
+        self.keep(k);
+        for m in &bound.moving {
+            self.scratch.ptrs[m.slot as usize] = m.at(self.args[m.arg as usize].ptr, row, k);
+        }
+    }
+
+    /// As `segment`, with less around the steps that only compute, which a row often has alone.
+    ///
+    /// # Safety
+    /// As for `segment`.
+    #[inline]
+    unsafe fn light(&mut self, steps: &[MicroOp], block: Block) -> Result<(), Fault> {
+        let (padded, of_operation) = (block.padded(), block.of_operation());
+        for (at, step) in steps.iter().enumerate() {
+            // SAFETY: as in `segment`.
+            unsafe {
+                match step {
+                    MicroOp::Op { f, d, a, b, c } => f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), of_operation),
+                    MicroOp::Fused(fused) => fused.run(padded, |slot| self.ptr(slot)),
+                    _ => return self.segment(&steps[at..], block, None),
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Runs steps on a block.
     ///
     /// # Safety
@@ -455,10 +521,7 @@ impl<'a> Frame<'a> {
         // Memory of the launch may be read and written directly only if no padding lane reaches beyond it.
         let exact = n == padded && (part.is_some() || block.is_in_order());
         if block.is_of_one_row() {
-            for &(slot, offset, size) in &self.program.kept {
-                let base = self.scratch.lines.as_mut_ptr().cast::<u8>();
-                self.scratch.ptrs[slot as usize] = base.wrapping_add(offset + block.k * size);
-            }
+            self.keep(block.k);
         }
         for (at, step) in steps.iter().enumerate() {
             let walk = part.and_then(|part| Some(self.scratch.walks[at]?.from(part.row)));
@@ -475,8 +538,9 @@ impl<'a> Frame<'a> {
                         let there = self.ptr(over) != self.home(over);
                         self.scratch.ptrs[out.slot as usize] = if there { self.ptr(over) } else { self.home(out.slot) };
                     }
-                    // SAFETY: slots have room for the padded block, and only results that may are on operands.
-                    unsafe { chain.run(padded, |slot| self.ptr(slot)) };
+                    // SAFETY: slots have room for the padded block, or lie in the launch's memory, but for those of the chain's own, which have
+                    // room for a block; and only results that may are on operands.
+                    unsafe { chain.run(padded, self.program.block, |slot| self.ptr(slot)) };
                 }
                 // SAFETY: slots with lanes have room for a block.
                 MicroOp::Splat { f, d, a } => unsafe { f(self.ptr(*d), self.ptr(*a), self.ptr(*a), self.ptr(*a), self.program.block) },
@@ -710,8 +774,11 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The longest row that is brought near before it is needed.
-const PREFETCH_BYTES: usize = 64 << 10;
+/// Rows are brought near so many bytes before they are needed, where they are that short: into the nearest cache then.
+const AHEAD_BYTES: usize = 8 << 10;
+
+/// And so many rows at most.
+const MAX_AHEAD: usize = 4;
 
 /// Sums over rows move outward after this many elements: the error of a sum is that of so many additions.
 const FLUSH: usize = 64;

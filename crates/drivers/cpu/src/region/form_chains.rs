@@ -89,7 +89,7 @@ struct Writer<'a, 'f> {
     stored: Vec<(Slot, u8)>,
     /// Where masks are, of truth values from inside or outside.
     masks: Vec<(Slot, u8)>,
-    own: Vec<u8>,
+    own: SmallVec<[u8; 4]>,
     free: Vec<u8>,
     /// Whose value the accumulator is.
     holds: Option<Slot>,
@@ -369,7 +369,7 @@ impl Compiler<'_> {
             outs: SmallVec::new(),
             stored: Vec::new(),
             masks: Vec::new(),
-            own: Vec::new(),
+            own: SmallVec::new(),
             free: Vec::new(),
             holds: None,
             new_slot: &mut new_slot,
@@ -381,8 +381,8 @@ impl Compiler<'_> {
             writer.get(sum)?;
             writer.word(Code::Sum, 0, 0);
         }
-        let Writer { words, places, calls, outs, .. } = writer;
-        Some(Chain::new(words, places, outs, calls, tier))
+        let Writer { words, places, calls, outs, own, .. } = writer;
+        Some(Chain::new(words, places, outs, own, calls, tier))
     }
 
     /// Puts chains in place of steps, as long as they can be.

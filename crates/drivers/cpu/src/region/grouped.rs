@@ -196,8 +196,7 @@ impl Maps {
             unsafe {
                 let mut frame = Frame::new(&self.program, args, scalars, self.stream);
                 frame.uniform()?;
-                let block = self.program.block;
-                (from..to).step_by(block).try_for_each(|row| frame.rows(row, block.min(to - row)))?;
+                frame.all_rows(from, to)?;
             }
         }
         if self.stream {

@@ -8,6 +8,7 @@
 //! (several operations at once, as the region spells them; `fused` has the few short patterns with loops of their own).
 
 mod block;
+mod bound;
 mod chain;
 mod convert;
 mod definition;
@@ -44,7 +45,7 @@ use crate::threads::{parallel, threads};
 use block::Block;
 use exec::{AccTile, Frame, TilePart};
 use lanes::Lanes;
-use program::{BLOCK, BlockProgram, LONG_COPY, PAD};
+use program::{BLOCK, BlockProgram, PAD};
 use std::sync::Mutex;
 use unigrad_kernel::Region;
 
@@ -147,14 +148,7 @@ impl CompiledRegion {
         unsafe {
             let mut frame = Frame::new(program, args, scalars, self.stream);
             frame.uniform()?;
-            let step = program.rows_at_once;
-            let long = if program.copies { LONG_COPY } else { end - start };
-            for first in (start..end).step_by(long.max(1)) {
-                let last = end.min(first + long);
-                if !program.copies || !frame.copy(first, last - first)? {
-                    (first..last).step_by(step).try_for_each(|row| frame.rows(row, step.min(last - row)))?;
-                }
-            }
+            frame.all_rows(start, end)?;
         }
         if self.stream {
             stream::fence();

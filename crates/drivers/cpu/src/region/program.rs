@@ -16,6 +16,7 @@
 //! Always: stores of rows come last, stores of elements in the last pass, so that in-place updates see the old values.
 //! Never: looks at pointers, thread counts or contents.
 
+use super::bound::{self, BoundPass, Moving};
 use super::chain::Chain;
 use super::convert::{GatherFn, LoadFn, ScatterFn, StoreFn};
 use super::fused::{Fused, FusedSum};
@@ -34,11 +35,11 @@ use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 pub(super) const BLOCK: usize = 512;
 
 /// Lanes of a block that few slots share: of elements, and of a map's points.
-const LONG_BLOCK: usize = 2048;
+pub(super) const LONG_BLOCK: usize = 2048;
 pub(super) const LONG_MAP: usize = 1024;
 
-/// Lanes of a block that only moves them, which then needs no room: pages are read and written from end to end.
-pub(super) const LONG_COPY: usize = 16 << 10;
+/// Lanes of a block that needs no room (see [`bound`]): memory is read and written from end to end of so many, without a pause between blocks.
+pub(super) const LONG_RUN: usize = 16 << 10;
 
 /// Lanes of a block of a product's tile: its sums are in near memory, and what is the same in every row is there already.
 pub(super) const LONG_TILE: usize = 2048;
@@ -307,8 +308,12 @@ pub(super) struct BlockProgram {
     pub(super) scratch: usize,
     /// Rough cost of a point, in simple operations.
     pub(super) weight: usize,
-    /// Whether points are only moved: from where they lie to where they go.
-    pub(super) copies: bool,
+    /// Whether a block needs no room of its own: points are moved, or computed at once, from where they lie to where they go.
+    pub(super) roomless: bool,
+    /// By pass, of lanes that are elements: what lies in the launch's memory, where that is known but for the row.
+    pub(super) bound: Vec<BoundPass>,
+    /// What is brought near while the rows before it are computed.
+    pub(super) ahead: Vec<Moving>,
 }
 
 pub(super) struct Compiler<'a> {
@@ -419,7 +424,9 @@ impl<'a> Compiler<'a> {
             acc_size: 0,
             scratch: 0,
             weight: region.insts.iter().map(|inst| weight(&inst.op)).sum::<usize>().max(1),
-            copies: false,
+            roomless: false,
+            bound: Vec::new(),
+            ahead: Vec::new(),
         };
         let mut last_use = vec![0; n];
         for at in (0..n).rev() {
@@ -592,26 +599,16 @@ impl<'a> Compiler<'a> {
             self.fuse();
         }
         (self.out.rows_at_once, self.out.block) = self.block();
-        self.out.copies = self.copies();
         self.allocate();
+        self.out.roomless = bound::is_roomless(&self.out);
+        self.out.bound = bound::bind(&self.out);
+        self.out.ahead = bound::ahead(&self.out);
         Ok(self.out)
     }
 
     /// Whether a value is evaluated in the passes that need it.
     pub(super) fn is_per_pass(&self, value: Value) -> bool {
         self.levels[value.index()] == Level::Full && !self.columns[value.index()]
-    }
-
-    /// Whether each step loads what may be used where it lies, or stores that and nothing else: other slots have a block's lanes only.
-    fn copies(&self) -> bool {
-        let loads = |steps: &[MicroOp], slot: Slot| steps.iter().any(|step| matches!(step, MicroOp::Load(load) if load.d == slot));
-        let is_move = |steps: &[MicroOp], step: &MicroOp| match step {
-            MicroOp::Load(load) => load.in_place && load.mask.is_none() && load.at.dynamic.is_empty(),
-            MicroOp::Store(store) => store.same_bytes && store.at.dynamic.is_empty() && loads(steps, store.s),
-            _ => false,
-        };
-        let is_map = self.lanes == Lanes::Rows && self.out.passes.is_empty();
-        is_map && self.out.row.iter().all(|steps| steps.iter().all(|step| is_move(steps, step)))
     }
 
     /// Rows that run at once, and lanes of a block. Long blocks cost less per lane, as long as the caches hold what is between the steps.

@@ -43,13 +43,15 @@ pub(super) fn fence() {
     };
 }
 
-/// Asks for the bytes from `at` on to be brought near. Any address may be named: nothing is read.
-pub(super) fn prefetch(at: *const u8, bytes: usize) {
+/// Asks for the bytes from `at` on to be brought near, or into the nearest cache. Any address may be named: nothing is read.
+pub(super) fn prefetch(at: *const u8, bytes: usize, nearest: bool) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..bytes).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let line = at.wrapping_add(line).cast();
         // SAFETY: a hint, which never faults.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(at.wrapping_add(line).cast()) };
+        unsafe { if nearest { _mm_prefetch::<{ _MM_HINT_T0 }>(line) } else { _mm_prefetch::<{ _MM_HINT_T1 }>(line) } };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (at, bytes);
+    let _ = (at, bytes, nearest);
 }

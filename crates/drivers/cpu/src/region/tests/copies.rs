@@ -4,7 +4,7 @@
 
 use super::directed::Make;
 use super::*;
-use crate::region::program::{LONG_COPY, PAD};
+use crate::region::program::{LONG_RUN, PAD};
 use unigrad_kernel::{Arg, InstOp};
 
 /// Parts of one result that follow each other, each read with a stride of its own, on one axis or two.
@@ -24,7 +24,7 @@ fn parts(axes: &[usize], strides: &[&[i64]], dtype: DType) -> Make {
 
 #[test]
 fn copies_of_every_length_around_a_run() {
-    for len in [1, PAD - 1, PAD, LONG_COPY - 1, LONG_COPY, LONG_COPY + PAD, 2 * LONG_COPY + PAD + 1] {
+    for len in [1, PAD - 1, PAD, LONG_RUN - 1, LONG_RUN, LONG_RUN + PAD, 2 * LONG_RUN + PAD + 1] {
         for dtype in [DType::F32, DType::I64, DType::BF16, DType::Bool] {
             for strides in [&[&[1][..], &[1]][..], &[&[1], &[2]], &[&[0], &[1]]] {
                 let m = parts(&[len], strides, dtype);
@@ -38,7 +38,7 @@ fn copies_of_every_length_around_a_run() {
 /// Two axes that are one run in one part, and rows apart or transposed in another.
 #[test]
 fn copies_over_two_axes() {
-    let rows = LONG_COPY / PAD + 3;
+    let rows = LONG_RUN / PAD + 3;
     let (near, apart, turned) = ([PAD as i64, 1], [PAD as i64 + 1, 1], [1, rows as i64]);
     for strides in [[&near[..], &near], [&near, &apart], [&turned, &near]] {
         let m = parts(&[rows, PAD], &strides, DType::F32);

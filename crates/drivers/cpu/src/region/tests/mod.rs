@@ -1,6 +1,7 @@
 //! Regions against a plain evaluator, on every tier the machine has.
 
 mod bench;
+mod bound;
 mod chains;
 mod copies;
 mod directed;
