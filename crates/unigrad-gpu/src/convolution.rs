@@ -89,7 +89,7 @@ pub struct Beside {
     /// A number for each channel of the result that is added, group by group: offset in elements; dtype of the result; one after the other. Not of
     /// [`Pass::Weight`].
     pub bias: Option<u64>,
-    /// What comes last.
+    /// What comes last; never [`Activation::GeluTanhSlope`], for which there is no word here.
     pub activation: Activation,
     /// Where the activation's argument is stored too.
     pub before: Option<Grid>,

@@ -2,7 +2,7 @@
 //!
 //! In: a contraction that is a strided, batched product. Out: [`Product`]s, of which [`crate::Backend::take`] takes one on or none, and
 //! [`crate::Backend::perform`] queues it.
-//! Always: `c[i] = activation(scale * scales * a[i] b[i] + residual[i] + bias)` for every item `i` of the batch, every size 1 or more; what `c` held does
+//! Always: `c[i] = activation(scale * scales * a[i] b[i] + residual[i] + bias)`, or that sum times a slope ([`Activation::GeluTanhSlope`]), for every item `i` of the batch, every size 1 or more; what `c` held does
 //! not count. Sums and what is done with them are in [`Product::compute`], rounded once, to the dtype of `c`. The same product gives the same bits
 //! each time: a library's modes that add in no fixed order (atomics) or in fewer bits (f16 sums) are off; [`Product::tf32`] allows TF32.
 //! Never: an epilogue that [`Inside`] has no words for. Where there is one, `c` is scratch memory in the compute dtype, and a kernel finishes it.

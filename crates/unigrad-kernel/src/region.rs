@@ -16,7 +16,7 @@
 //! Reductions have a fixed order for a given region, so reruns are bit-equal.
 
 use smallvec::SmallVec;
-use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
+use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, Step, UnaryOp};
 
 /// An SSA value: the instruction that makes it, by position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -160,6 +160,20 @@ pub struct Region {
 }
 
 impl Region {
+    /// What a value is made from, for [`unigrad_scalar::Formula::arguments`]: a half made wider is the same value.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "what is no step of a formula is none")]
+    pub fn step(&self, value: Value) -> Step<Value> {
+        let Some(inst) = self.insts.get(value.index()) else { return Step::Other };
+        match &inst.op {
+            InstOp::Const(literal) => Step::Constant(*literal),
+            InstOp::Unary(op, a) => Step::Unary(*op, *a),
+            InstOp::Binary(op, a, b) => Step::Binary(*op, *a, *b),
+            InstOp::Where(a, b, c) => Step::Select(*a, *b, *c),
+            InstOp::Cast(a) if self.insts[a.index()].dtype.compute() == inst.dtype => Step::Same(*a),
+            _ => Step::Other,
+        }
+    }
+
     /// Points of the parallel axes.
     pub fn rows(&self) -> usize {
         self.axes[..self.n_parallel].iter().product()

@@ -60,7 +60,7 @@ mod tests {
         let error = lower::lower(&built.ir, &fused, options).unwrap_err();
         assert!(error.contains("input [8] f32 from ") && error.contains("internal.rs:") && error.contains("not in memory"), "{error}");
         // A launch that is gone: its result has no place.
-        let layout = memory::assign(&built.ir, &[], &built.outputs, &[false], &[None], false).unwrap();
+        let layout = memory::assign(&built.ir, &[], &built.outputs, &[false], &[None], (false, false)).unwrap();
         assert!(!layout.place.contains_key(&built.outputs[0]));
         let launches = lower::lower(&built.ir, &fuse(), options).unwrap();
         let error = crate::plan::place(&built.ir, &launches, &memory::Layout { needless: vec![false], ..layout }).unwrap_err();

@@ -48,8 +48,8 @@ pub(crate) fn taps(pool: &Expr, most_taps: usize) -> Option<Pooled> {
     let padded = x.pad(&pads, Literal::min_value(x.dtype()));
     let values: Vec<Expr> = (0..taps).map(|tap| at_tap(&padded, tap)).collect();
     let (first, others) = values.split_first()?;
-    let maximum = others.iter().fold(first.clone(), |most, value| most.binary(BinaryOp::Max, value));
-    // The first tap that has the maximum, or is NaN if that is; from the last to the first. Padding is no element, though it may equal the least one.
+    let maximum = others.iter().fold(first.clone(), |most, value| value.binary(BinaryOp::Max, &most));
+    // Of equal ones `max` gives the second, here the one before. The first tap that has the maximum, or is NaN if that is; from the last to the first. Padding is no element, though it may equal the least one.
     let is_padded = along.iter().any(|along| along.pad > 0 || along.after > 0);
     let elements = x.literal_like(Literal::one(DType::Bool)).pad(&pads, Literal::zero(DType::Bool));
     let number = |tap: usize| maximum.literal_like(Literal::int(DType::U8, tap as i64));
@@ -83,6 +83,7 @@ pub(crate) fn taps(pool: &Expr, most_taps: usize) -> Option<Pooled> {
 pub(crate) fn gathered(scatter: &Expr, most_windows: usize, pooled: impl Fn(&Expr) -> Option<Pooled>) -> Option<Expr> {
     let Op::Scatter { axis: 2, mode: ScatterMode::Add } = scatter.op() else { return None };
     let (index, dy) = (scatter.input(1)?, scatter.input(2)?);
+    let index_shape = index.shape().clone();
     // As `max_pool_vjp` makes them: planes as one axis.
     let place = if matches!(index.op(), Op::Reshape) { index.input(0)? } else { index };
     let Op::Part(1) = place.op() else { return None };
@@ -91,7 +92,10 @@ pub(crate) fn gathered(scatter: &Expr, most_windows: usize, pooled: impl Fn(&Exp
     let x = pool.input(0)?;
     let windows: Vec<Vec<i64>> = (0..spec.kernel.len()).map(|d| around(spec, d)).collect();
     if windows.iter().map(Vec::len).fold(1, usize::saturating_mul) > most_windows
+        // Planes as they are, all of them: a user's scatter may be by a part of the places.
+        || scatter.rank() != 3
         || scatter.shape()[..2] != x.shape()[..2]
+        || index_shape[..] != [x.shape()[0], x.shape()[1], place.shape()[2..].iter().product()]
         || scatter.numel() != x.numel()
         || dy.numel() != place.numel()
         || dy.numel() == 0

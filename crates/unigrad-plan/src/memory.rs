@@ -12,8 +12,9 @@ use crate::group::writes;
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
-use unigrad_graph::DType;
-use unigrad_kernel::{Index, Inst, InstOp, Kernel, Region};
+use unigrad_graph::{DType, UnaryOp};
+use unigrad_kernel::{Index, Inst, InstOp, Kernel, Region, Value};
+use unigrad_scalar::Step;
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -57,6 +58,21 @@ fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
     // A contraction's operands are read all over.
     let (Some(read), Some(write)) = (read.checked_sub(shift), write.checked_sub(shift)) else { return false };
     region_in_step(region, read as u32, write as u32)
+}
+
+/// Whether a product's epilogue takes the slope of GELU at this argument: a library that has a word for that reads the argument, and writes elsewhere.
+fn is_slope_at(kernel: &Kernel, read: usize) -> bool {
+    let Kernel::Contract(contract) = kernel else { return false };
+    let (Some(region), Some(read), Some(slope)) = (&contract.epilogue, read.checked_sub(2), UnaryOp::GeluTanh.slope(false)) else {
+        return false;
+    };
+    (0..region.insts.len() as u32).map(Value).any(|product| {
+        let Some(&[Some(mut x), _, Some(_)]) = slope.arguments(product, |value| region.step(value)).as_deref() else { return false };
+        while let Step::Same(below) = region.step(x) {
+            x = below;
+        }
+        matches!(&region.insts[x.index()].op, InstOp::Load { arg, .. } if *arg as usize == read)
+    })
 }
 
 /// As `in_step`, for a region: one write of the output, at the index of every read of the input, and what was read is not used after
@@ -170,14 +186,14 @@ fn checks_data(kernel: &Kernel) -> bool {
 }
 
 /// `replaced`: for every output, the input that it is assigned over, if it is an assignment. That input's memory is lent to this output alone: if
-/// the evaluation fails, the old value is still there.
+/// the evaluation fails, the old value is still there. `errors_at_once`: see [`crate::Options`]; `apart`: products leave the argument of a slope as it is.
 pub(crate) fn assign(
     ir: &Ir,
     launches: &[Launch],
     outputs: &[Id],
     donatable: &[bool],
     replaced: &[Option<u32>],
-    errors_at_once: bool,
+    (errors_at_once, apart): (bool, bool),
 ) -> Result<Layout, String> {
     let certain = if errors_at_once { first_certain(launches) } else { 0 };
     let is_replaced: FxHashSet<u32> = replaced.iter().flatten().copied().collect();
@@ -243,6 +259,7 @@ pub(crate) fn assign(
                     && (last_use.get(other) == Some(&at) || ends_with(launches, at, &last_use))
                     && times.get(other) == Some(&1)
                     && in_step(&launch.kernel, *read, write)
+                    && !(apart && is_slope_at(&launch.kernel, *read))
             });
             let heirs: Vec<Id> = heirs.map(|(_, other)| *other).collect();
             if let Some(output) = output {

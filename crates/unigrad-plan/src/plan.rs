@@ -140,7 +140,8 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
 
 pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
     let Unplaced { ir, outputs, replaced, checks, launches } = unplaced(capture, options)?;
-    let layout = memory::assign(&ir, &launches, &outputs, &capture.donatable, &replaced, options.errors_at_once)?;
+    let apart = options.library.is_some_and(|library| library.words.gelu_tanh_slope);
+    let layout = memory::assign(&ir, &launches, &outputs, &capture.donatable, &replaced, (options.errors_at_once, apart))?;
     let planned = place(&ir, &launches, &layout)?;
     let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
     let outputs = outputs.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();

@@ -27,6 +27,8 @@ struct Sentence {
     is_new: bool,
     /// Whether only a store may come.
     is_over: bool,
+    /// Whether a bias was added, after which no library has a word for a slope.
+    has_bias: bool,
     /// The biases that are not in memory yet.
     rows: SmallVec<[Id; 1]>,
 }
@@ -132,7 +134,7 @@ impl Fusion<'_> {
     /// What there are words for, from a product on. To compute with halves and with what they are when they are wider is the same; what is stored is
     /// of the product's dtype.
     fn spoken_from(&self, product: Id, words: Words) -> Spoken {
-        let mut sentence = Sentence { words, is_new: true, is_over: false, rows: SmallVec::new() };
+        let mut sentence = Sentence { words, is_new: true, is_over: false, has_bias: false, rows: SmallVec::new() };
         let (mut at, mut spoken) = (product, Spoken { last: product, before: None, rows: SmallVec::new() });
         let mut before = None;
         for _ in 0..MOST {
@@ -176,7 +178,6 @@ impl Fusion<'_> {
         if sentence.is_over || node.dtype != self.ir.node(at).dtype {
             return false;
         }
-        let words = &mut sentence.words;
         let was_new = std::mem::replace(&mut sentence.is_new, false);
         let other = || node.inputs.iter().copied().find(|input| *input != at);
         let said = match op {
@@ -185,18 +186,19 @@ impl Fusion<'_> {
                     if !self.is_in_memory(row) {
                         sentence.rows.push(row);
                     }
-                    std::mem::take(&mut words.bias)
+                    sentence.has_bias = true;
+                    std::mem::take(&mut sentence.words.bias)
                 }
-                Some(Added::Matrix) => std::mem::take(&mut words.residual),
+                Some(Added::Matrix) => std::mem::take(&mut sentence.words.residual),
                 None => false,
             },
-            Op::Binary(BinaryOp::Mul) if words.gelu_tanh_slope && self.is_sloped(next, at) => {
+            Op::Binary(BinaryOp::Mul) if sentence.words.gelu_tanh_slope && !sentence.has_bias && self.is_sloped(next, at, product) => {
                 sentence.is_over = true;
                 return true;
             }
-            Op::Binary(BinaryOp::Mul) => was_new && words.scale && other().is_some_and(|other| self.is_number(other)),
-            Op::Unary(UnaryOp::Relu) => words.relu,
-            Op::Unary(UnaryOp::GeluTanh) => words.gelu_tanh,
+            Op::Binary(BinaryOp::Mul) => was_new && sentence.words.scale && other().is_some_and(|other| self.is_number(other)),
+            Op::Unary(UnaryOp::Relu) => sentence.words.relu,
+            Op::Unary(UnaryOp::GeluTanh) => sentence.words.gelu_tanh,
             _ => false,
         };
         sentence.is_over = matches!(op, Op::Unary(_));
@@ -230,9 +232,9 @@ impl Fusion<'_> {
         }
     }
 
-    /// Whether a product of `at` is that with the slope of GELU at what is in memory, as large as `at`.
+    /// Whether a product of `at` is that with the slope of GELU at what is in memory, as large as `at`, in the dtype of the matrix product.
     #[expect(clippy::wildcard_enum_match_arm, reason = "what is no step of a formula is none")]
-    fn is_sloped(&self, next: Id, at: Id) -> bool {
+    fn is_sloped(&self, next: Id, at: Id, product: Id) -> bool {
         let step = |id: Id| match &self.ir.node(id).op {
             _ if id == at => Step::Other,
             _ if let Some(number) = self.ir.constant_of(id) => Step::Constant(number),
@@ -242,11 +244,12 @@ impl Fusion<'_> {
         };
         let Some(arguments) = UnaryOp::GeluTanh.slope(false).and_then(|slope| slope.arguments(next, step)) else { return false };
         let [Some(mut x), _, Some(sum)] = arguments[..] else { return false };
-        let (wanted, dtype) = (self.ir.numel(at), self.ir.node(at).dtype);
-        while matches!(self.ir.node(x).op, IrOp::Op(Op::Reshape)) {
+        // As it is in memory: a half that is made wider.
+        let dtype = self.ir.node(product).dtype;
+        while !self.is_in_memory(x) && matches!(self.ir.node(x).op, IrOp::Op(Op::Reshape | Op::Cast)) {
             x = self.ir.node(x).inputs[0];
         }
-        sum == at && self.is_in_memory(x) && self.ir.numel(x) == wanted && self.ir.node(x).dtype == dtype
+        sum == at && self.is_in_memory(x) && self.ir.numel(x) == self.ir.numel(at) && self.ir.node(x).dtype == dtype
     }
 
     fn is_in_memory(&self, id: Id) -> bool {

@@ -189,8 +189,9 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Shape, op, message, "the number of channels is a multiple of the groups", &[self]);
         }
         let inner: usize = x.shape()[1..].iter().product::<usize>() / groups;
-        let y = x.reshape(&[x.shape()[0], groups, inner]).normalize(1, true, eps).reshape_like(&x);
-        per_channel(Tensor::from_expr(y), weight, bias)
+        let wide = x.cast(x.dtype().compute());
+        let y = wide.reshape(&[x.shape()[0], groups, inner]).normalize(1, true, eps).reshape_like(&wide);
+        per_channel_of(&Tensor::from_expr(y), x.dtype(), weight, bias)
     }
 
     /// `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with

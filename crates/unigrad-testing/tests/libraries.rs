@@ -4,7 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::{prelude::*, tensor::Format};
 use unigrad_device::{Config, Products};
-use unigrad_interpreter::{REFUSED, attentions, products, products_of_codes};
+use unigrad_interpreter::{REFUSED, attentions, products, products_of_codes, products_with_arguments};
 use unigrad_kernel::{Library, Rates, Words};
 use unigrad_testing::{Values, cases, compare::Tolerance, compare::close, run, watch};
 
@@ -410,11 +410,13 @@ fn the_slope_of_gelu_is_a_word() {
                     let y = draw(&[256, 8], 1).matmul(&draw(&[8, 256], 2));
                     value(&y, &draw(&[256, 256], 3), &draw(&[256, 256], 4))
                 };
-                let before = products();
+                let before = (products().0, products_with_arguments().1);
                 let got = made(&device);
                 let n_launches = watch::n_launches(std::slice::from_ref(&got), None);
                 if device.backend() == "interpreter" {
-                    assert_eq!((n_launches, products().0 - before.0), (wanted[which], 1), "{what}, {dtype}");
+                    let done = (products().0 - before.0, products_with_arguments().1 - before.1);
+                    let is_said = usize::from(!what.contains("something after it"));
+                    assert_eq!((n_launches, done), (wanted[which], (1, is_said)), "{what}, {dtype}");
                 }
                 let values = |x: &Tensor| Values::from_f64(x.dtype(), &x.shape(), &x.to_f64_vec().unwrap());
                 // The slope is a formula of a half, which is rounded at other places.
@@ -422,6 +424,27 @@ fn the_slope_of_gelu_is_a_word() {
                 assert!(off.is_ok(), "{what}, {dtype}: {off:?}");
             }
         }
+    }
+}
+
+/// Two layers with GELU between, under a policy of precisions, and their gradients: GELU's argument is kept by the product before it, and read by the one that
+/// sends the gradient back.
+#[test]
+fn gelu_of_a_training_step_is_in_words() {
+    let _alone = alone();
+    for device in with_library().into_iter().filter(|device| device.backend() == "interpreter") {
+        let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, &device));
+        let x = draw(&[256, 8], 1);
+        let weights = [draw(&[8, 256], 2), draw(&[256], 3), draw(&[256, 8], 4)].map(|w| w.requires_grad());
+        let before = products_with_arguments();
+        let loss = unigrad_tensor::autocast(DType::BF16, || {
+            let [first, bias, second] = &weights;
+            x.matmul(first).add(bias).gelu_tanh().matmul(second).square().mean(())
+        });
+        let gradients = grad(&loss, &weights.iter().collect::<Vec<_>>()).unwrap();
+        Tensor::realize_all(&gradients.iter().chain([&loss]).collect::<Vec<_>>()).unwrap();
+        let (kept, sloped) = products_with_arguments();
+        assert_eq!((kept - before.0, sloped - before.1), (1, 1));
     }
 }
 

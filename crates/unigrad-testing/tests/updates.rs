@@ -283,3 +283,38 @@ fn elements_of_any_type_are_read_back() {
     check::<f64>(&device);
     check::<bool>(&device);
 }
+
+/// What is read at a run-time position is as well in rows whose memory is found before they run: lengths around those that are (multiples of 64).
+#[test]
+fn rows_at_a_position() {
+    for device in unigrad_testing::fast_devices() {
+        for columns in [63, 64, 65, 128, 256, 320, 512, 1024] {
+            let table = numbers(&[9, columns], DType::F32, 3, &device);
+            let wide = numbers(&[4, columns + 9], DType::F32, 5, &device);
+            let token = Tensor::from_slice(&[7i64], [1], &device);
+            for position in [0, 5] {
+                let (rows, from) = (table.narrow(0, position, 2), wide.narrow(1, position, columns));
+                let at = at(position as i64, &device);
+                let (moved, along) = (table.dyn_slice(0, &at, 2), wide.dyn_slice(1, &at, columns));
+                let pairs = [
+                    (moved.softmax(1), rows.softmax(1)),
+                    (moved.sum(1), rows.sum(1)),
+                    (table.dyn_slice(0, &at, 1).sum(1), rows.narrow(0, 0, 1).sum(1)),
+                    (along.rms_norm(None, 1e-5), from.rms_norm(None, 1e-5)),
+                    (along.layer_norm(None, None, 1e-5), from.layer_norm(None, None, 1e-5)),
+                    (table.embedding(&token).sum(-1), table.narrow(0, 7, 1).sum(-1)),
+                    // Written at a position as well.
+                    (
+                        table.dyn_update(0, &moved.softmax(1), &at),
+                        Tensor::concat(&[&table.narrow(0, 0, position), &rows.softmax(1), &table.narrow(0, position + 2, 7 - position)], 0),
+                    ),
+                ];
+                for (which, (got, want)) in pairs.into_iter().enumerate() {
+                    let (got, want) = (got.to_f64_vec().unwrap(), want.to_f64_vec().unwrap());
+                    let off = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    assert!(off <= 1e-5 && got.len() == want.len(), "{device} {which}, {columns} columns from {position}: {off}");
+                }
+            }
+        }
+    }
+}

@@ -152,6 +152,10 @@ unsafe impl Sync for CublasLt {}
 /// Whether cuBLASLt can do it on an architecture, as far as its documentation says. Of 8-bit floats (from `sm_89` on): rows of both operands run along
 /// `k`, all sizes and places are multiples of 16, one of the two is `e4m3`, sums need not have all bits of `f32`, and a bias is a half.
 pub(crate) fn can(p: &Product, arch: &str) -> bool {
+    // It reads and writes the argument of an activation by lines of 16 bytes, whatever the rest is.
+    if !p.inside.before.is_none_or(|before| aligned(&before)) {
+        return false;
+    }
     if p.a.dtype.size() > 1 {
         return true;
     }

@@ -138,7 +138,7 @@ pub(crate) fn convolve(memory: &mut impl Bytes, c: &Convolution, to: &Convolutio
             if let (Some(range), Some(grid)) = (to.before, c.inside.before) {
                 write(memory, range, grid.dtype, at(&grid, index), sum)?;
             }
-            write(memory, place, result.dtype, at(&result, index), apply(c.inside.activation, sum))?;
+            write(memory, place, result.dtype, at(&result, index), apply(c.inside.activation, sum)?)?;
         }
     }
     DONE.fetch_add(1, Relaxed);

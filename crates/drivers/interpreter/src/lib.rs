@@ -20,7 +20,7 @@ pub use attention_grad::attention_grads;
 pub use backend::InterpreterBackend;
 pub use convolutions::{convolutions, convolutions_done, padded_convolutions};
 pub use norms::norms;
-pub use products::{REFUSED, products, products_of_codes};
+pub use products::{REFUSED, products, products_of_codes, products_with_arguments};
 
 use std::sync::Arc;
 use unigrad_device::{Discovery, Driver, Error, Info, OpenDevice};

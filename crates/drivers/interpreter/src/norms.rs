@@ -76,7 +76,7 @@ pub(crate) fn normalize(memory: &mut impl Bytes, n: &Norm, to: &NormOperands, wo
             if let Some((values, lies)) = &bias {
                 y += values.get(at(lies, row, column))?;
             }
-            for (lies, range, value) in [(n.normed, to.normed, normed), (n.y, to.y, apply(n.activation, y))] {
+            for (lies, range, value) in [(n.normed, to.normed, normed), (n.y, to.y, apply(n.activation, y)?)] {
                 if let (Some(lies), Some(range)) = (lies, range) {
                     write(memory, range, lies.dtype, at(&lies, row, column), value)?;
                 }

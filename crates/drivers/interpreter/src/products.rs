@@ -31,6 +31,8 @@ const NEVER: Rates = Rates { own: 0, library: 0, least: 0, around: [0, 0] };
 static DONE: AtomicUsize = AtomicUsize::new(0);
 static REFUSALS: AtomicUsize = AtomicUsize::new(0);
 static CODED: AtomicUsize = AtomicUsize::new(0);
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+static SLOPED: AtomicUsize = AtomicUsize::new(0);
 
 /// How many products the library has done, and how many it has refused, in this process.
 pub fn products() -> (usize, usize) {
@@ -40,6 +42,11 @@ pub fn products() -> (usize, usize) {
 /// How many of the products that the library has done were of 8-bit floats.
 pub fn products_of_codes() -> usize {
     CODED.load(Relaxed)
+}
+
+/// How many of the products that the library has done kept the argument of an activation, and how many were multiplied by a slope at one.
+pub fn products_with_arguments() -> (usize, usize) {
+    (KEPT.load(Relaxed), SLOPED.load(Relaxed))
 }
 
 pub(crate) fn take(offer: &Offer<'_>) -> Option<Taken> {
@@ -107,9 +114,9 @@ pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, work
                     (Some((values, matrix)), ..) => slope.eval(&[*values.get(place(matrix, item, row, col))?, f64::NAN, sum]),
                     (None, Some(range), Some(matrix)) => {
                         write(memory, range, matrix.dtype, place(&matrix, item, row, col), sum)?;
-                        apply(p.inside.activation, sum)
+                        apply(p.inside.activation, sum)?
                     }
-                    (None, ..) => apply(p.inside.activation, sum),
+                    (None, ..) => apply(p.inside.activation, sum)?,
                 };
                 write(memory, at.c, p.c.dtype, place(&p.c, item, row, col), value)?;
             }
@@ -117,18 +124,20 @@ pub(crate) fn multiply(memory: &mut impl Bytes, p: &Product, at: &Operands, work
     }
     DONE.fetch_add(1, Relaxed);
     CODED.fetch_add(usize::from(p.a.dtype.only_stores()), Relaxed);
+    SLOPED.fetch_add(usize::from(argument.is_some()), Relaxed);
+    KEPT.fetch_add(usize::from(argument.is_none() && p.inside.before.is_some()), Relaxed);
     Some(true)
 }
 
-pub(crate) fn apply(activation: Activation, x: f64) -> f64 {
-    match activation {
+/// An activation of one number; `None` of one that has another argument.
+pub(crate) fn apply(activation: Activation, x: f64) -> Option<f64> {
+    Some(match activation {
         Activation::None => x,
         Activation::Relu if x.is_nan() => x,
         Activation::Relu => x.max(0.0),
-        // Of nothing: who knows the argument multiplies.
-        Activation::GeluTanhSlope => f64::NAN,
+        Activation::GeluTanhSlope => return None,
         Activation::GeluTanh => 0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x)).tanh()),
-    }
+    })
 }
 
 fn place(matrix: &Matrix, item: u32, row: u32, col: u32) -> usize {

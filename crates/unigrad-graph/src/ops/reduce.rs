@@ -2,9 +2,8 @@
 
 use super::map::applied;
 use crate::{CustomGradient, Error, Expr, Op, Origin, PadAxis, Shape, SliceAxis, autograd::Vjp, no_grad_guard};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Formula, Literal, ReduceOp, ScanGradient, ScanOp, ScatterMode};
 
 impl Expr {
@@ -145,7 +144,7 @@ impl Expr {
         if value.error().is_some() {
             return [value.clone(), value.clone(), value];
         }
-        [Expr::custom(Standardized::shared(mask, eps), &value, std::slice::from_ref(self)), mean, var]
+        [Expr::custom(Arc::new(Standardized { mask, eps }), &value, std::slice::from_ref(self)), mean, var]
     }
 
     #[track_caller]
@@ -399,20 +398,11 @@ fn normalize_gradient(x: &Expr, dy: &Expr, mask: u32, center: bool, eps: f64) ->
     inner.mul(&scale).cast(x.dtype())
 }
 
-/// The gradient of [`Expr::standardize`]. One for all nodes that are alike, so that their types are one.
+/// The gradient of [`Expr::standardize`].
 #[derive(Debug)]
 struct Standardized {
     mask: u32,
     eps: f64,
-}
-
-impl Standardized {
-    fn shared(mask: u32, eps: f64) -> Arc<dyn CustomGradient> {
-        type All = Mutex<FxHashMap<(u32, u64), Arc<dyn CustomGradient>>>;
-        static ALL: OnceLock<All> = OnceLock::new();
-        let mut all = ALL.get_or_init(All::default).lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry((mask, eps.to_bits())).or_insert_with(|| Arc::new(Standardized { mask, eps })).clone()
-    }
 }
 
 impl CustomGradient for Standardized {

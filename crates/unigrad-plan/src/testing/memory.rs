@@ -39,7 +39,7 @@ pub fn check_memory(capture: &Capture, options: Options) -> Result<Checked, Stri
     let unplaced = unplaced(capture, options)?;
     let Unplaced { ir, outputs, replaced, launches, .. } = &unplaced;
     let with = |donatable: &[bool], errors_at_once: bool| {
-        let layout = memory::assign(ir, launches, outputs, donatable, replaced, errors_at_once)?;
+        let layout = memory::assign(ir, launches, outputs, donatable, replaced, (errors_at_once, false))?;
         check(&unplaced, &layout, donatable)
             .map_err(|error| format!("{error}; may overwrite {donatable:?}, stops at errors: {errors_at_once}"))
     };

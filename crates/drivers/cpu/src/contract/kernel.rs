@@ -177,7 +177,7 @@ unsafe fn dot<V: Vector + LoadFrom<S>, S, const R: usize, const C: usize>(d: &Do
             k += V::LANES;
         }
         for r in 0..R {
-            let mut sums = [*d.a; C];
+            let mut sums = [acc[r][0].sum(); C];
             if C == 4 {
                 let four = V::sums([acc[r][0], acc[r][1 % C], acc[r][2 % C], acc[r][3 % C]]);
                 sums.copy_from_slice(&four[..C]);

@@ -102,7 +102,7 @@ pub(super) fn ahead(program: &BlockProgram) -> Vec<Moving> {
 
 fn moving(slot: Slot, at: &Access, write: bool, row_len: usize) -> Option<Moving> {
     let (start, stride) = at.red.one_run(0, row_len)?;
-    let fixed = at.dynamic.is_empty() && stride == 1;
+    let fixed = at.dynamic.is_empty() && at.shift.is_empty() && stride == 1;
     fixed.then(|| Moving { slot, arg: at.arg, offset: at.offset + start, par: at.par.clone(), size: at.size, write })
 }
 

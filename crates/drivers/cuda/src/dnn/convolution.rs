@@ -134,8 +134,11 @@ fn convolve(graph: &mut Graph<'_>, c: &Convolution, [x, w, y]: [&Descriptor; 3])
     Ok(())
 }
 
-/// What is done with the sums, one after the other, with the tensor that takes part.
-fn words(c: &Convolution) -> SmallVec<[(Pointwise, Option<i64>); 4]> {
+/// Words, each with the tensor that takes part.
+type Said = SmallVec<[(Pointwise, Option<i64>); 4]>;
+
+/// What is done with the sums, one after the other; `None` if there is no word for it.
+fn words(c: &Convolution) -> Option<Said> {
     let mut words = SmallVec::new();
     if c.inside.scaled {
         words.push((MUL, Some(SCALE)));
@@ -149,14 +152,14 @@ fn words(c: &Convolution) -> SmallVec<[(Pointwise, Option<i64>); 4]> {
     match c.inside.activation {
         Activation::None => {}
         Activation::Relu => words.push((RELU, None)),
-        // [`can`] has turned the slope down.
-        Activation::GeluTanh | Activation::GeluTanhSlope => words.push((GELU_TANH, None)),
+        Activation::GeluTanh => words.push((GELU_TANH, None)),
+        Activation::GeluTanhSlope => return None,
     }
     // A convolution itself only gives what its operands are of.
     if words.is_empty() && c.result().dtype != operands(c) {
         words.push((IDENTITY, None));
     }
-    words
+    Some(words)
 }
 
 impl Call {
@@ -190,7 +193,7 @@ impl Call {
     ) -> Result<Plan, Status> {
         let mut graph = Graph::new(context);
         let stored_at = [stored(&graph, X, &x, &c.x)?, stored(&graph, W, &w, &c.w)?, stored(&graph, Y, &y, &c.y)?];
-        let (words, dtype) = (words(c), kind_of(c.result().dtype)?);
+        let (words, dtype) = (words(c).ok_or(Status::UNEXPECTED)?, kind_of(c.result().dtype)?);
         let mut sum = if words.is_empty() { None } else { Some(graph.between(&result, FLOAT)?) };
         let of = |at: i64| (at - X) as usize;
         let at = |which: i64| match &sum {
@@ -379,9 +382,9 @@ mod tests {
     fn words_come_in_the_order_of_the_description() {
         let c = dense(plain(2, DType::BF16), false);
         let inside = Beside { scaled: true, residual: Some(c.y), bias: Some(0), activation: Activation::GeluTanh, before: None };
-        let said = words(&Convolution { inside, ..c });
+        let said = words(&Convolution { inside, ..c }).unwrap();
         assert_eq!(said[..], [(MUL, Some(SCALE)), (ADD, Some(RESIDUAL)), (ADD, Some(BIAS)), (GELU_TANH, None)]);
-        assert!(words(&c).is_empty());
+        assert!(words(&c).unwrap().is_empty());
         // Sums of halves in f32, whichever the result is.
         for pass in [Pass::Forward, Pass::Input, Pass::Weight] {
             let mut wide = Convolution { pass, ..c };
@@ -390,7 +393,7 @@ mod tests {
                 Pass::Input => wide.x.dtype = DType::F32,
                 Pass::Weight => wide.w.dtype = DType::F32,
             }
-            assert_eq!((words(&wide)[..].to_vec(), operands(&wide)), (vec![(IDENTITY, None)], DType::BF16), "{pass:?}");
+            assert_eq!((words(&wide).unwrap()[..].to_vec(), operands(&wide)), (vec![(IDENTITY, None)], DType::BF16), "{pass:?}");
         }
     }
 

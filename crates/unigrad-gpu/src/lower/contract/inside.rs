@@ -9,7 +9,7 @@ use super::library::matrix;
 use super::problem::{Dims, Problem};
 use crate::{Activation, Inside, Matrix};
 use unigrad_kernel::{Contract, Index, InstOp, Region, Value};
-use unigrad_scalar::{BinaryOp, DType, Step, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
 /// A factor of the product.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -211,18 +211,8 @@ fn is_made(forms: &[Option<Form<'_>>], values: &[Value]) -> bool {
 }
 
 /// The sum that a product with a value that was made is, if that is the slope of GELU at something loaded.
-#[allow(clippy::wildcard_enum_match_arm, reason = "what is no step of a formula is none")]
 fn sloped<'a>(region: &'a Region, forms: &[Option<Form<'a>>], product: Value) -> Option<Sum<'a>> {
-    let step = |value: Value| match (&region.insts[value.index()].op, forms.get(value.index())) {
-        (_, Some(Some(Form::Sum(_)))) => Step::Other,
-        (InstOp::Const(literal), _) => Step::Constant(*literal),
-        (InstOp::Unary(op, a), _) => Step::Unary(*op, *a),
-        (InstOp::Binary(op, a, b), _) => Step::Binary(*op, *a, *b),
-        // To what it is computed in: no rounding.
-        (InstOp::Cast(a), Some(Some(Form::Loaded(..)))) => Step::Same(*a),
-        _ => Step::Other,
-    };
-    let [argument, _, sum] = UnaryOp::GeluTanh.slope(false)?.arguments(product, step)?[..] else { return None };
+    let [argument, _, sum] = UnaryOp::GeluTanh.slope(false)?.arguments(product, |value| region.step(value))?[..] else { return None };
     let form = |value: Option<Value>| forms.get(value?.index()).copied().flatten();
     match (form(argument), form(sum)) {
         (Some(Form::Loaded(arg, index)), Some(Form::Sum(sum))) if sum.activation == Activation::None && sum.rounded.is_none() => {
