@@ -415,7 +415,12 @@ fn the_slope_of_gelu_is_a_word() {
                 let n_launches = watch::n_launches(std::slice::from_ref(&got), None);
                 if device.backend() == "interpreter" {
                     let done = (products().0 - before.0, products_with_arguments().1 - before.1);
-                    let is_said = usize::from(!what.contains("something after it"));
+                    // What comes after a half is another launch, so that the word is said before it; of `F32` sums it is in the driver's own epilogue.
+                    let is_said = usize::from(match what {
+                        "at what is computed" => false,
+                        "with something after it" => dtype == DType::BF16,
+                        _ => true,
+                    });
                     assert_eq!((n_launches, done), (wanted[which], (1, is_said)), "{what}, {dtype}");
                 }
                 let values = |x: &Tensor| Values::from_f64(x.dtype(), &x.shape(), &x.to_f64_vec().unwrap());
@@ -435,11 +440,11 @@ fn gelu_of_a_training_step_is_in_words() {
     for device in with_library().into_iter().filter(|device| device.backend() == "interpreter") {
         let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, &device));
         let x = draw(&[256, 8], 1);
-        let weights = [draw(&[8, 256], 2), draw(&[256], 3), draw(&[256, 8], 4)].map(|w| w.requires_grad());
+        let weights = [draw(&[256, 8], 2), draw(&[8, 256], 4)].map(|w| w.requires_grad());
         let before = products_with_arguments();
         let loss = unigrad_tensor::autocast(DType::BF16, || {
-            let [first, bias, second] = &weights;
-            x.matmul(first).add(bias).gelu_tanh().matmul(second).square().mean(())
+            let [first, second] = &weights;
+            x.linear(first, None).gelu_tanh().linear(second, None).square().mean(())
         });
         let gradients = grad(&loss, &weights.iter().collect::<Vec<_>>()).unwrap();
         Tensor::realize_all(&gradients.iter().chain([&loss]).collect::<Vec<_>>()).unwrap();
