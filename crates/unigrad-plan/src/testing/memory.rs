@@ -367,7 +367,7 @@ mod tests {
     }
 
     fn layout_of(unplaced: &Unplaced, donatable: &[bool]) -> Layout {
-        memory::assign(&unplaced.ir, &unplaced.launches, &unplaced.outputs, donatable, &unplaced.replaced, false).unwrap()
+        memory::assign(&unplaced.ir, &unplaced.launches, &unplaced.outputs, donatable, &unplaced.replaced, (false, false)).unwrap()
     }
 
     #[test]
