@@ -93,7 +93,9 @@ impl Weights {
         let is_whole = |a: usize, b: usize| b > 0 && a.is_multiple_of(b);
         let fits = is_whole(width, heads) && is_whole(heads, groups) && sizes.features() > 0 && is_whole(sizes.features(), 2);
         let are_sizes = header.iter().enumerate().all(|(at, number)| (*number > 0 || at == 5) && number.unsigned_abs() <= 1 << 20);
-        if !fits || !are_sizes || words <= BEGIN {
+        // Keys and values of all positions, in floats: what is larger is no model for this program.
+        let cache = [layers, context, width].iter().try_fold(2usize, |all, n| all.checked_mul(*n)).filter(|floats| *floats <= 1 << 30);
+        if !fits || !are_sizes || words <= BEGIN || cache.is_none() {
             return Err(format!("{path} is no model: {sizes:?}").into());
         }
         Weights::of(sizes, header[5] > 0, |n| {
