@@ -729,7 +729,7 @@ class Tensor:
     def batch_norm(self, /, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
         """
         `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
-        statistics in whatever dtype they have.
+        statistics in whatever dtype they have; with weights of `f32` they stay halves, as in PyTorch.
         """
 
     def batch_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
@@ -738,7 +738,7 @@ class Tensor:
 
         Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
         (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not. Of a batch without
-        elements they are NaN, and nothing should be updated with them.
+        elements they are NaN, and nothing should be updated with them. Halves with weights of `f32`, as under `crate::autocast()`, stay halves.
         """
 
     def bce_loss(self, /, target: Tensor, weight: Tensor | None=None, *, reduction: builtins.str='mean') -> Tensor:

@@ -169,7 +169,7 @@ impl PyTensor {
     }
 
     /// `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
-    /// statistics in whatever dtype they have.
+    /// statistics in whatever dtype they have; with weights of `f32` they stay halves, as in PyTorch.
     #[pyo3(signature = (mean, var, weight, bias, eps))]
     fn batch_norm(
         &self,
@@ -187,7 +187,7 @@ impl PyTensor {
     ///
     /// Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
     /// (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not. Of a batch without
-    /// elements they are NaN, and nothing should be updated with them.
+    /// elements they are NaN, and nothing should be updated with them. Halves with weights of `f32`, as under `crate::autocast()`, stay halves.
     #[pyo3(signature = (weight, bias, eps))]
     fn batch_norm_train<'py>(
         &self,
