@@ -191,12 +191,9 @@ impl Builder {
                 self.expand(&parts)
             }
             Op::MaxPool(_) if self.pool(expr) => Ok(inputs[0]),
-            Op::Part(i) if self.pools.contains_key(&operand(expr, 0)?.id()) => {
-                let pooled = self
-                    .pools
-                    .get(&operand(expr, 0)?.id())
-                    .map(|pooled| if *i == 0 { pooled.maximum.clone() } else { pooled.place.clone() });
-                self.expand(&pooled.ok_or("a pool is missing")?)
+            Op::Part(i) if let Some(pooled) = self.pools.get(&operand(expr, 0)?.id()) => {
+                let part = if *i == 0 { pooled.maximum.clone() } else { pooled.place.clone() };
+                self.expand(&part)
             }
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) => {
                 let whole = self.add(expr, IrOp::Op(expr.op().clone()), inputs);

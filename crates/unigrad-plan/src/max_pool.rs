@@ -48,8 +48,9 @@ pub(crate) fn taps(pool: &Expr, most_taps: usize) -> Option<Pooled> {
     let padded = x.pad(&pads, Literal::min_value(x.dtype()));
     let values: Vec<Expr> = (0..taps).map(|tap| at_tap(&padded, tap)).collect();
     let (first, others) = values.split_first()?;
+    // Of equal ones `max` gives its second operand: here the one before.
     let maximum = others.iter().fold(first.clone(), |most, value| value.binary(BinaryOp::Max, &most));
-    // Of equal ones `max` gives the second, here the one before. The first tap that has the maximum, or is NaN if that is; from the last to the first. Padding is no element, though it may equal the least one.
+    // The first tap that has the maximum, or is NaN if that is; from the last to the first. Padding is no element, though it may equal the least one.
     let is_padded = along.iter().any(|along| along.pad > 0 || along.after > 0);
     let elements = x.literal_like(Literal::one(DType::Bool)).pad(&pads, Literal::zero(DType::Bool));
     let number = |tap: usize| maximum.literal_like(Literal::int(DType::U8, tap as i64));
@@ -106,18 +107,19 @@ pub(crate) fn gathered(scatter: &Expr, most_windows: usize, pooled: impl Fn(&Exp
     let dy = dy.reshape(place.shape()).cast(wide);
     let by_step = BySteps::new(spec, x.shape());
     let pooled = pooled(&pool);
-    // For all elements, by steps and places within, where each of them is; or, of pools as maps, only how far into its step.
-    let own = by_step.places(scatter.device());
+    // Each element knows where it is in its plane; or, of pools as maps, only how far into its step.
+    let own = if pooled.is_none() { Some(by_step.places(scatter.device())) } else { None };
     let mut sum: Option<Expr> = None;
     let mut chosen = vec![0; windows.len()];
     'windows: loop {
         let from: Vec<i64> = windows.iter().zip(&chosen).map(|(windows, at)| windows[*at]).collect();
-        let is_own = match &pooled {
-            Some(pooled) => {
+        let is_own = match (&pooled, &own) {
+            (Some(pooled), _) => {
                 let there = by_step.at_windows(&pooled.tap, &from, Literal::int(DType::U8, NO_TAP)).cast(DType::I32);
                 there.binary(BinaryOp::Eq, &by_step.taps(&from, &there))
             }
-            None => by_step.at_windows(&place, &from, Literal::int(DType::I64, -1)).binary(BinaryOp::Eq, &own),
+            (None, Some(own)) => by_step.at_windows(&place, &from, Literal::int(DType::I64, -1)).binary(BinaryOp::Eq, own),
+            (None, None) => return None,
         };
         let given = by_step.at_windows(&dy, &from, Literal::zero(wide));
         let share = is_own.select(&given, &given.zeros_like());
