@@ -13,7 +13,7 @@
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32` may round their operands to TF32 (10 bits of mantissa instead of 23) where a library is faster with it; `off`, the default: never |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
-//! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call |
+//! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call, in which a launch is made ready while the one before it ends; `serial`: kept, but each is launched after the end of the one before |
 //! | `UNIGRAD_CHANNELS` | [`Config::channels`] | `first`, `last`: where convolutions and what follows them have their channels in memory, whatever the dtype; by default last for `f16` and `bf16` on devices whose kernels want that (NVIDIA from `sm_80` on). Shapes and results stay as they are |
 //! | `UNIGRAD_WGPU_MATRICES` | – | `on`, or `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
@@ -111,6 +111,8 @@ pub enum Replay {
     /// Where they can.
     #[default]
     On,
+    /// Where they can, and each launch begins after the end of the one before it: without programmatic dependent launch.
+    Serial,
     /// Never.
     Off,
 }
@@ -257,8 +259,9 @@ impl Config {
         if let Some(text) = get("UNIGRAD_REPLAY") {
             config.replay = match text.to_ascii_lowercase().as_str() {
                 "on" | "1" | "true" => Replay::On,
+                "serial" => Replay::Serial,
                 "off" | "0" | "false" => Replay::Off,
-                _ => return Err(refuse("UNIGRAD_REPLAY", &text, "write `on` or `off`")),
+                _ => return Err(refuse("UNIGRAD_REPLAY", &text, "write `on`, `serial` or `off`")),
             };
         }
         if let Some(text) = get("UNIGRAD_CHANNELS") {

@@ -204,7 +204,7 @@ impl<B: Backend> GpuDevice<B> {
                 // Nothing is compiled there: the text of what runs.
                 None if self.backend.target().dialect == Dialect::Ir => {
                     let (text, entry) = (step.program.to_string(), step.program.name.clone());
-                    Source { text, entry, options: Vec::new(), dynamic_shared: 0 }
+                    Source { text, entry, options: Vec::new(), dynamic_shared: 0, waits: false }
                 }
                 None => unigrad_ir::render(&step.program, self.backend.target()).map_err(|error| Error::Compile {
                     device: self.name.clone(),
@@ -350,7 +350,13 @@ impl<B: Backend> GpuDevice<B> {
         let mut source = None;
         let module = match (custom.program.text(language), custom.program.text(Dialect::Ir.name())) {
             (Some(text), _) if target.dialect != Dialect::Ir => {
-                let own = Source { text: text.to_owned(), entry: custom.program.entry.clone(), options: Vec::new(), dynamic_shared: 0 };
+                let own = Source {
+                    text: text.to_owned(),
+                    entry: custom.program.entry.clone(),
+                    options: Vec::new(),
+                    dynamic_shared: 0,
+                    waits: false,
+                };
                 self.source_module(source.insert(own), &program)?
             }
             (_, Some(text)) => {

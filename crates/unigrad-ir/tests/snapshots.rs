@@ -85,3 +85,22 @@ fn texts_are_as_they_were() {
     }
     assert!(changed.is_empty(), "{changed}help: read the change, then UPDATE_SNAPSHOTS=1 cargo test -p unigrad-ir --test snapshots");
 }
+
+/// A program that may be launched before the one ahead of it has ended waits for that before it does anything, and says so.
+#[test]
+fn programs_of_hopper_wait_first() {
+    let mut waiting = 0;
+    for target in offline_targets() {
+        for program in kept(&target) {
+            let Ok(source) = render(&program, &target) else { continue };
+            let capability = target.arch.strip_prefix("sm_").map_or(0, |digits| digits.trim_end_matches('a').parse::<u32>().unwrap_or(0));
+            let wanted = target.dialect == Dialect::Cuda && capability >= 90;
+            assert_eq!(source.waits, wanted, "{} {}", target.arch, program.name);
+            let body = source.text.split_once(&format!("{}(", source.entry)).and_then(|(_, rest)| rest.split_once("{\n"));
+            let first = body.map_or("", |(_, body)| body.lines().next().unwrap_or_default());
+            assert_eq!(first.contains("griddepcontrol.wait"), wanted, "{} {}: {first}", target.arch, program.name);
+            waiting += usize::from(wanted);
+        }
+    }
+    assert!(waiting > 0);
+}

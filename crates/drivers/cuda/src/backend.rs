@@ -219,6 +219,8 @@ pub struct CudaModule {
     function: sys::CUfunction,
     block: [u32; 3],
     dynamic_shared: u32,
+    /// Whether it may be launched before the launch ahead of it has ended.
+    pub(crate) waits: bool,
 }
 
 // SAFETY: a function handle may be used by any thread.
@@ -670,7 +672,7 @@ impl Backend for CudaBackend {
                 load_image(image, &source.entry, dynamic_shared).map_err(|cause| self.compile_error(program, cause))?
             }
         };
-        Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared })
+        Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared, waits: source.waits })
     }
 
     fn occupancy(&self, module: &CudaModule) -> Option<f64> {

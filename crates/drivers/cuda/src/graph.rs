@@ -2,7 +2,8 @@
 //!
 //! In: kernels with their parameters, and work of cuBLASLt, which is captured. Out: a graph whose nodes follow each other, and which is made ready at
 //! its first replay.
-//! Always: a parameter that changes goes to the graph that is ready, and counts from the next replay on; CUDA copies parameters, keeps replays of
+//! Always: a launch comes after the one before it. A program that waits by itself is launched by programmatic dependent launch, when all groups of
+//! the program before it have ended, but maybe before what they wrote is there for others: that is what it waits for. A parameter that changes goes to the graph that is ready, and counts from the next replay on; CUDA copies parameters, keeps replays of
 //! a graph from overlapping, and lets one that is under way end when its graph is dropped.
 //! Never: a branch: independent launches wait for each other, as they do in a stream.
 
@@ -12,7 +13,7 @@ use crate::{
 };
 use cudarc::driver::sys::{self, CUresult};
 use std::{any::Any, ptr::null_mut};
-use unigrad_device::Error;
+use unigrad_device::{Config, Error, Replay};
 use unigrad_gpu::{Kept, Range, Recording, Replays, Taken, Work};
 
 /// Launches as a graph.
@@ -22,6 +23,8 @@ struct Graph {
     /// Once it is ready.
     exec: Option<sys::CUgraphExec>,
     nodes: Vec<sys::CUgraphNode>,
+    /// Whether the last node is a program, which has a port for what is launched early.
+    ends_in_program: bool,
     /// What a library's work is captured on, if there is some.
     capture: Option<sys::CUstream>,
 }
@@ -55,6 +58,23 @@ impl Drop for Captured {
         // SAFETY: a graph of this value alone, released once.
         unsafe { sys::cuGraphDestroy(self.0) };
     }
+}
+
+/// Whether the driver knows programmatic edges, and the process wants them.
+fn launches_early() -> bool {
+    api::version() >= 12_030 && Config::current_or_default().replay != Replay::Serial
+}
+
+/// Has a program follow another one as soon as all groups of that one have ended, or have let it.
+fn add_early(graph: sys::CUgraph, from: sys::CUgraphNode, to: sys::CUgraphNode) -> CUresult {
+    let edge = sys::CUgraphEdgeData {
+        from_port: sys::CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC as u8,
+        to_port: 0,
+        type_: sys::CUgraphDependencyType::CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC as u8,
+        reserved: [0; 5],
+    };
+    // SAFETY: two nodes of the graph; pointers to locals, one element each.
+    unsafe { sys::cuGraphAddDependencies_v2(graph, &from, &to, &edge, 1) }
 }
 
 impl CudaBackend {
@@ -101,19 +121,29 @@ impl Replays<CudaModule> for CudaBackend {
         let mut graph = null_mut();
         // SAFETY: pointer to a local.
         self.check("graph", unsafe { sys::cuGraphCreate(&mut graph, 0) })?;
-        Ok(Box::new(Graph { context: self.context(), graph, exec: None, nodes: Vec::new(), capture: None }))
+        Ok(Box::new(Graph { context: self.context(), graph, exec: None, nodes: Vec::new(), ends_in_program: false, capture: None }))
     }
 
     fn keep(&self, recording: &mut Recording, launch: Kept<'_, CudaModule>) -> Result<bool, Error> {
         self.enter()?;
         let graph = self.graph(&mut **recording)?;
         let mut node = null_mut();
-        let before = graph.nodes.last().copied();
-        let (before, n) = (before.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), graph.nodes.len().min(1));
+        let last = graph.nodes.last().copied();
+        let (before, n) = (last.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), graph.nodes.len().min(1));
+        let is_program = matches!(launch, Kept::Program(..));
         let added = match launch {
-            // SAFETY: nodes of this graph; one pointer per parameter of the function, to a value of its size, which the driver copies.
-            Kept::Program(module, grid, args) => self
-                .with_node(module, grid, args, |params| unsafe { sys::cuGraphAddKernelNode_v2(&mut node, graph.graph, before, n, params) }),
+            Kept::Program(module, grid, args) => {
+                let early = last.filter(|_| module.waits && graph.ends_in_program && launches_early());
+                let n = if early.is_some() { 0 } else { n };
+                let added = self.with_node(module, grid, args, |params| {
+                    // SAFETY: nodes of this graph; one pointer per parameter of the function, to a value of its size, which the driver copies.
+                    unsafe { sys::cuGraphAddKernelNode_v2(&mut node, graph.graph, before, n, params) }
+                });
+                match early {
+                    Some(last) if added == CUresult::CUDA_SUCCESS => add_early(graph.graph, last, node),
+                    _ => added,
+                }
+            }
             Kept::Library(taken, work, workspace) => {
                 let Some(child) = self.capture(graph, taken, work, workspace)? else { return Ok(false) };
                 // SAFETY: nodes of this graph; the child is copied.
@@ -122,6 +152,7 @@ impl Replays<CudaModule> for CudaBackend {
         };
         self.check("graph node", added)?;
         graph.nodes.push(node);
+        graph.ends_in_program = is_program;
         Ok(true)
     }
 

@@ -218,6 +218,7 @@ fn errors_of_compiling_loading_and_launching() {
         entry: "g".to_owned(),
         options: Vec::new(),
         dynamic_shared: 0,
+        waits: false,
     };
     let refused = device.load_source(&missing, &raw("f", ""));
     assert!(matches!(&refused, Err(Error::Compile { cause, .. }) if cause.contains("hipErrorNotFound (500)")), "{refused:?}");
@@ -239,7 +240,7 @@ fn a_users_source_runs() {
         __syncthreads();
         y[i] = factor * tile[3 - threadIdx.x];
     }";
-    let source = Source { text: text.to_owned(), entry: "reverse".to_owned(), options: Vec::new(), dynamic_shared: 0 };
+    let source = Source { text: text.to_owned(), entry: "reverse".to_owned(), options: Vec::new(), dynamic_shared: 0, waits: false };
     let module = device.load_source(&source, &b.finish()).unwrap();
     let handle = device.allocate(256).unwrap();
     let bytes = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();

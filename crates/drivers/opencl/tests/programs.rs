@@ -146,7 +146,8 @@ fn a_users_program_takes_parts_of_buffers_as_plain_pointers() {
         barrier(CLK_LOCAL_MEM_FENCE);
         y[get_global_id(0)] += factor * tile[3 - get_local_id(0)];
     }";
-    let source = |text: &str| Source { text: text.to_owned(), entry: "scale".to_owned(), options: Vec::new(), dynamic_shared: 0 };
+    let source =
+        |text: &str| Source { text: text.to_owned(), entry: "scale".to_owned(), options: Vec::new(), dynamic_shared: 0, waits: false };
     let module = device.load_source(&source(text), &signature).unwrap();
     let handle = device.allocate(2048).unwrap();
     let bytes = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();

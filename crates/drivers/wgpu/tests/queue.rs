@@ -260,7 +260,8 @@ fn scale_it(@builtin(global_invocation_id) id: vec3<u32>) {
     b.buffer_mut("y", DType::F32);
     b.scalar("n", DType::U32);
     b.scalar("factor", DType::F32);
-    let source = unigrad_ir::Source { text: text.to_owned(), entry: "scale_it".to_owned(), options: Vec::new(), dynamic_shared: 0 };
+    let source =
+        unigrad_ir::Source { text: text.to_owned(), entry: "scale_it".to_owned(), options: Vec::new(), dynamic_shared: 0, waits: false };
     let module = backend.load_source(&source, &b.finish()).unwrap();
     let memory = backend.allocate(1024).unwrap();
     let (x, y) = (Range { handle: memory, offset: 0, len: 40 }, Range { handle: memory, offset: 256, len: 40 });

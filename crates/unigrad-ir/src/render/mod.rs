@@ -29,6 +29,8 @@ pub struct Source {
     pub options: Vec<String>,
     /// Bytes of shared memory that the launch must ask for, where the text does not declare them itself.
     pub dynamic_shared: usize,
+    /// Whether the program waits for what was launched before it, ahead of its first access to memory, so that it may be launched early.
+    pub waits: bool,
 }
 
 /// Why a program has no text in a dialect.

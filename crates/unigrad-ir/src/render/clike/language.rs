@@ -97,6 +97,8 @@ pub(in crate::render) struct Language {
     pub(in crate::render) entry: &'static str,
     pub(in crate::render) params: Params,
     pub(in crate::render) spaces: Spaces,
+    /// What a program begins with on a device that launches it before the program ahead of it has ended: it waits for that. Else empty.
+    pub(in crate::render) wait: fn(&Target) -> &'static [&'static str],
     /// A shared array: `{t}`, `{n}`, `{i}` elements.
     pub(in crate::render) shared: &'static str,
     /// Bytes of shared memory that may be declared so, and the declaration of all of it at once, for more.
@@ -186,6 +188,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
     lacks: &[],
     helpers: &[],
     helpers_for: |_| &[],
+    wait: |_| &[],
     atomics: &[],
     compare_exchange: ["", ""],
     atomic_add_f32: "",

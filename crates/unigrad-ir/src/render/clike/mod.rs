@@ -62,6 +62,8 @@ pub(super) fn render(program: &Program, target: &Target, language: &'static Lang
         }
     }
     let params = writer.params();
+    let wait = (language.wait)(target);
+    wait.iter().for_each(|line| writer.line(line));
     writer.begin();
     let dynamic_shared = writer.shared();
     writer.locals();
@@ -91,7 +93,7 @@ pub(super) fn render(program: &Program, target: &Target, language: &'static Lang
     writer.preludes.iter().for_each(|(_, prelude)| text.push_str(prelude));
     let _ = write!(text, "{head}({params}) {{\n{}}}\n", writer.body);
     let options = language.options.iter().map(|&o| o.to_owned()).collect();
-    Ok(Source { text, entry, options, dynamic_shared })
+    Ok(Source { text, entry, options, dynamic_shared, waits: !wait.is_empty() })
 }
 
 /// A name as an identifier of C: what is not a letter or digit becomes an underscore.

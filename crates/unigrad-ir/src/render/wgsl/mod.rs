@@ -84,7 +84,7 @@ pub fn render(program: &Program, target: &Target, options: Options) -> Result<Sh
 /// The text alone, for naga on a device whose buffers are bound where they begin.
 pub(super) fn source(program: &Program, target: &Target) -> Result<Source, RenderError> {
     let shader = render(program, target, Options::default())?;
-    Ok(Source { text: shader.text, entry: shader.entry.to_owned(), options: Vec::new(), dynamic_shared: 0 })
+    Ok(Source { text: shader.text, entry: shader.entry.to_owned(), options: Vec::new(), dynamic_shared: 0, waits: false })
 }
 
 /// What a value is in the text.
