@@ -12,6 +12,7 @@
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32` may round their operands to TF32 (10 bits of mantissa instead of 23) where a library is faster with it; `off`, the default: never |
+//! | `UNIGRAD_REPRODUCIBLE` | [`Config::reproducible`] | `on`: how a vendor's library does a product follows from its shape alone; `off`, the default: of the algorithms that the library puts first the fastest is taken, by time, once for a shape and kind of device, and kept on disk and in checkpoints; another one may add in another order, so that processes may differ in the last bits |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
 //! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call, in which a launch is made ready while the one before it ends; `serial`: kept, but each is launched after the end of the one before |
 //! | `UNIGRAD_CHANNELS` | [`Config::channels`] | `first`, `last`: where convolutions and what follows them have their channels in memory, whatever the dtype; by default last for `f16` and `bf16` on devices whose kernels want that (NVIDIA from `sm_80` on). Shapes and results stay as they are |
@@ -154,6 +155,9 @@ pub struct Config {
     /// Whether matrix products of `f32` may round their operands to TF32: 10 bits of mantissa, a relative error of 2⁻¹¹ an operand, sums in `f32`.
     /// Counts for evaluations from then on; see [`Config::set_allow_tf32`].
     pub allow_tf32: bool,
+    /// Whether a library's way of doing a product is chosen by its shape alone, and never by time, so that processes have the same bits. Counts for
+    /// products that are compiled from then on.
+    pub reproducible: bool,
 }
 
 /// More threads than any processor has; a process cannot start many more.
@@ -256,6 +260,13 @@ impl Config {
                 _ => return Err(refuse("UNIGRAD_ALLOW_TF32", &text, "write `on` or `off`")),
             };
         }
+        if let Some(text) = get("UNIGRAD_REPRODUCIBLE") {
+            config.reproducible = match text.to_ascii_lowercase().as_str() {
+                "on" | "1" | "true" => true,
+                "off" | "0" | "false" => false,
+                _ => return Err(refuse("UNIGRAD_REPRODUCIBLE", &text, "write `on` or `off`")),
+            };
+        }
         if let Some(text) = get("UNIGRAD_REPLAY") {
             config.replay = match text.to_ascii_lowercase().as_str() {
                 "on" | "1" | "true" => Replay::On,
@@ -320,7 +331,7 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 15] = [
+const SETTINGS: [&str; 16] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_FALLBACK",
     "UNIGRAD_POWER",
@@ -332,6 +343,7 @@ const SETTINGS: [&str; 15] = [
     "UNIGRAD_PRODUCTS",
     "UNIGRAD_SCALARS",
     "UNIGRAD_ALLOW_TF32",
+    "UNIGRAD_REPRODUCIBLE",
     "UNIGRAD_REPLAY",
     "UNIGRAD_CHANNELS",
     "UNIGRAD_WGPU_MATRICES",
@@ -417,6 +429,7 @@ mod tests {
             ("UNIGRAD_THREADS", "3"),
             ("UNIGRAD_PRODUCTS", "own"),
             ("UNIGRAD_ALLOW_TF32", "on"),
+            ("UNIGRAD_REPRODUCIBLE", "on"),
             ("UNIGRAD_SCALARS", "block"),
             ("UNIGRAD_REPLAY", "off"),
             ("UNIGRAD_CHANNELS", "last"),
@@ -435,6 +448,7 @@ mod tests {
             replay: Replay::Off,
             channels: Some(Channels::Last),
             allow_tf32: true,
+            reproducible: true,
         };
         assert_eq!(read(&all).unwrap(), wanted);
         let idle = |text| read(&[("UNIGRAD_MEMORY_POOL", text)]).map(|config| config.memory_pool);
@@ -455,6 +469,7 @@ mod tests {
             ("UNIGRAD_CPU_TIER", "AVX2"),
             ("UNIGRAD_PRODUCTS", "mine"),
             ("UNIGRAD_ALLOW_TF32", "some"),
+            ("UNIGRAD_REPRODUCIBLE", "mostly"),
             ("UNIGRAD_SCALARS", "few"),
             ("UNIGRAD_REPLAY", "twice"),
             ("UNIGRAD_CHANNELS", "middle"),

@@ -447,6 +447,19 @@ impl Device {
         self.note(self.0.open.health())
     }
 
+    /// What was chosen by time on this device, in this process or in those that it read (`UNIGRAD_REPRODUCIBLE`, [`crate::Config::reproducible`]): what
+    /// for, and what. A run that keeps them in its checkpoint goes on with the same bits. Empty where nothing was.
+    pub fn choices(self) -> Vec<(String, String)> {
+        self.driver().choices().map_or(Vec::new(), |choices| choices.choices())
+    }
+
+    /// Chooses as before for what is compiled from now on. What does not fit this device or its libraries is left out.
+    pub fn choose(self, choices: &[(String, String)]) {
+        if let Some(known) = self.driver().choices() {
+            known.choose(choices);
+        }
+    }
+
     /// Hands queued work to the hardware now.
     pub fn flush(self) -> Result<(), Error> {
         self.here()?;

@@ -27,8 +27,8 @@ pub mod testing;
 mod timestamp;
 
 pub use ability::{
-    Abilities, Exchange, Flush, Health, HostMemory, MappedMemory, MappedWords, Mark, Marks, Monitor, Peers, ReadAsync, Sequences, Threads,
-    Timeline,
+    Abilities, Choices, Exchange, Flush, Health, HostMemory, MappedMemory, MappedWords, Mark, Marks, Monitor, Peers, ReadAsync, Sequences,
+    Threads, Timeline,
 };
 pub use background::{Background, Pending, in_background};
 pub use buffer::Buffer;

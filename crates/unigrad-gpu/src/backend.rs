@@ -85,6 +85,8 @@ pub trait Backend: Abilities + Send + Sync + 'static {
     fn take(&self, _offer: &Offer<'_>) -> Option<Taken> {
         None
     }
+    /// Is told what the library took on of one plan, each as often as it is launched, before the plan runs: what may be tried out while it runs.
+    fn plan(&self, _parts: &[Taken]) {}
     /// Queues what [`Backend::take`] took on, here or on another queue of the device, in order with all other work. `Ok(false)`: the library refuses it
     /// after all and has queued nothing; the driver's own programs do it, now and from now on. `workspace` has the bytes asked for; undefined contents.
     fn perform(&self, _taken: &Taken, _work: &Work<'_>, _workspace: Range) -> Result<bool, Error> {

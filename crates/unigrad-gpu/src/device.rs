@@ -28,8 +28,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor, OpenDevice,
-    Origin, Peers, Pending, Prepared, Products, Ran, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
+    Abilities, Choices, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor,
+    OpenDevice, Origin, Peers, Pending, Prepared, Products, Ran, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Channels, Custom, Flow, Kernel, Library, Limits};
@@ -654,6 +654,10 @@ impl<B: Backend> Abilities for GpuDevice<B> {
 
     fn host_memory(&self) -> Option<&dyn HostMemory> {
         self.backend.host_memory()
+    }
+
+    fn choices(&self) -> Option<&dyn Choices> {
+        self.backend.choices()
     }
 
     fn exchange(&self) -> Option<&dyn Exchange> {

@@ -27,6 +27,8 @@ struct Sentence {
     is_new: bool,
     /// Whether only a store may come.
     is_over: bool,
+    /// Whether the slope of an activation came last.
+    is_sloped: bool,
     /// Whether a bias was added, after which no library has a word for a slope.
     has_bias: bool,
     /// The biases that are not in memory yet.
@@ -49,6 +51,8 @@ struct Spoken {
     before: Option<Id>,
     /// See [`Sentence::rows`].
     rows: SmallVec<[Id; 1]>,
+    /// Whether it ends in the slope of an activation.
+    is_sloped: bool,
 }
 
 impl Fusion<'_> {
@@ -75,9 +79,11 @@ impl Fusion<'_> {
             if is_plain {
                 continue;
             }
-            let Spoken { last, before, rows } = self.spoken_from(product, library.words);
+            let Spoken { last, before, rows, is_sloped } = self.spoken_from(product, library.words);
             let mut cost: f64 = rows.iter().map(|row| library.pass(self.bytes_of(*row))).sum();
-            let follows = self.is_read_in_step(last);
+            // The sum of a gradient, for a bias, would make it on its way, from what it would have to read instead.
+            let is_summed = || self.users[last as usize].iter().any(|user| self.ir.kind(*user) == Kind::Reduce);
+            let follows = self.is_read_in_step(last) || is_sloped && is_summed();
             let sums = self.ir.numel(product).saturating_mul(node.dtype.compute().size());
             // Without a word, sums that stay near cost next to nothing on their way to the program after them.
             if last == product && sums <= library.near {
@@ -95,14 +101,12 @@ impl Fusion<'_> {
             if cost >= gain {
                 continue;
             }
-            rows.iter().for_each(|id| {
-                self.marked.insert(*id);
-            });
+            // What a gradient reads of an activation is its argument, with all that was added to the sum, and not the sum.
+            let before = before.filter(|id| *id != product);
+            rows.iter().copied().chain(before).for_each(|id| self.marked.insert(id));
             if follows {
                 let stored: SmallVec<[Id; 2]> = before.into_iter().chain([last]).filter(|id| *id != product).collect();
-                stored.iter().for_each(|id| {
-                    self.marked.insert(*id);
-                });
+                stored.iter().for_each(|id| self.marked.insert(*id));
                 self.spoken.insert(product, stored);
             }
         }
@@ -134,8 +138,8 @@ impl Fusion<'_> {
     /// What there are words for, from a product on. To compute with halves and with what they are when they are wider is the same; what is stored is
     /// of the product's dtype.
     fn spoken_from(&self, product: Id, words: Words) -> Spoken {
-        let mut sentence = Sentence { words, is_new: true, is_over: false, has_bias: false, rows: SmallVec::new() };
-        let (mut at, mut spoken) = (product, Spoken { last: product, before: None, rows: SmallVec::new() });
+        let mut sentence = Sentence { words, is_new: true, is_over: false, is_sloped: false, has_bias: false, rows: SmallVec::new() };
+        let (mut at, mut spoken) = (product, Spoken { last: product, before: None, rows: SmallVec::new(), is_sloped: false });
         let mut before = None;
         for _ in 0..MOST {
             let users = &self.users[at as usize];
@@ -155,7 +159,7 @@ impl Fusion<'_> {
             }
             at = next;
             if self.ir.node(at).dtype == self.ir.node(product).dtype {
-                spoken = Spoken { last: at, before, rows: sentence.rows.clone() };
+                spoken = Spoken { last: at, before, rows: sentence.rows.clone(), is_sloped: sentence.is_sloped };
             }
         }
         // A view is nothing to store.
@@ -193,7 +197,7 @@ impl Fusion<'_> {
                 None => false,
             },
             Op::Binary(BinaryOp::Mul) if sentence.words.gelu_tanh_slope && !sentence.has_bias && self.is_sloped(next, at, product) => {
-                sentence.is_over = true;
+                (sentence.is_over, sentence.is_sloped) = (true, true);
                 return true;
             }
             Op::Binary(BinaryOp::Mul) => was_new && sentence.words.scale && other().is_some_and(|other| self.is_number(other)),

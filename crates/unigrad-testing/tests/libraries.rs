@@ -402,7 +402,8 @@ fn the_slope_of_gelu_is_a_word() {
         ("at what is computed", |y, x, _| gelu_gradient(y, &x.sin()), [2, 2]),
         ("with something after it", |y, x, _| gelu_gradient(y, x).abs(), [1, 2]),
     ];
-    for device in with_library().into_iter().filter(|device| device.backend() == "interpreter") {
+    for device in with_library() {
+        let is_counted = device.backend() == "interpreter";
         for (which, dtype) in [DType::F32, DType::BF16].into_iter().enumerate() {
             for (what, value, wanted) in cases {
                 let made = |device: &Device| {
@@ -420,7 +421,10 @@ fn the_slope_of_gelu_is_a_word() {
                     "with something after it" => dtype == DType::BF16,
                     _ => true,
                 });
-                assert_eq!((n_launches, done), (wanted[which], (1, is_said)), "{what}, {dtype}");
+                assert!(
+                    !is_counted || (n_launches, done) == (wanted[which], (1, is_said)),
+                    "{what}, {dtype}: {n_launches} launches, {done:?}"
+                );
                 let values = |x: &Tensor| Values::from_f64(x.dtype(), &x.shape(), &x.to_f64_vec().unwrap());
                 // The slope is a formula of a half, which is rounded at other places.
                 let off = close(&values(&got), &values(&made(&cpu)), Tolerance::new(dtype, 8).times(4.0));
@@ -431,24 +435,78 @@ fn the_slope_of_gelu_is_a_word() {
 }
 
 /// Two layers with GELU between, under a policy of precisions, and their gradients: GELU's argument is kept by the product before it, and read by the one that
-/// sends the gradient back.
+/// sends the gradient back. With biases and items as in a transformer too, where the gradient of the first bias is the sum of what that product gives.
 #[test]
 fn gelu_of_a_training_step_is_in_words() {
     let _alone = alone();
-    for device in with_library().into_iter().filter(|device| device.backend() == "interpreter") {
-        let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, &device));
-        let x = draw(&[256, 8], 1);
-        let weights = [draw(&[256, 8], 2), draw(&[8, 256], 4)].map(|w| w.requires_grad());
-        let before = products_with_arguments();
-        let loss = unigrad_tensor::autocast(DType::BF16, || {
-            let [first, second] = &weights;
-            x.linear(first, None).gelu_tanh().linear(second, None).square().mean(())
-        });
-        let gradients = grad(&loss, &weights.iter().collect::<Vec<_>>()).unwrap();
-        Tensor::realize_all(&gradients.iter().chain([&loss]).collect::<Vec<_>>()).unwrap();
-        let (kept, sloped) = products_with_arguments();
-        assert_eq!((kept - before.0, sloped - before.1), (1, 1));
+    let cpu = Device::open("cpu").unwrap();
+    for device in with_library() {
+        let forms = [(&[256usize][..], false), (&[256], true), (&[4, 64], false), (&[4, 64], true)];
+        for (dtype, (lead, biased)) in [DType::BF16, DType::F16].into_iter().flat_map(|dtype| forms.map(|form| (dtype, form))) {
+            let step = |device: &Device| {
+                let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, device)).requires_grad();
+                let x = draw(&[lead, &[8]].concat(), 1);
+                let [first, second, up, down] = [draw(&[256, 8], 2), draw(&[8, 256], 4), draw(&[256], 5), draw(&[8], 6)];
+                let loss = unigrad_tensor::autocast(dtype, || {
+                    let hidden = x.linear(&first, biased.then_some(&up)).gelu_tanh();
+                    hidden.linear(&second, biased.then_some(&down)).square().mean(())
+                });
+                let mut of = vec![&x, &first, &second];
+                of.extend(if biased { vec![&up, &down] } else { vec![] });
+                let gradients = grad(&loss, &of).unwrap();
+                Tensor::realize_all(&gradients.iter().chain([&loss]).collect::<Vec<_>>()).unwrap();
+                gradients
+            };
+            let before = products_with_arguments();
+            let got = step(&device);
+            let (kept, sloped) = products_with_arguments();
+            if device.backend() == "interpreter" {
+                assert_eq!((kept - before.0, sloped - before.1), (1, 1), "{dtype}, {lead:?}, biases: {biased}");
+            }
+            let values = |x: &Tensor| Values::from_f64(x.dtype(), &x.shape(), &x.to_f64_vec().unwrap());
+            for (at, (got, wanted)) in got.iter().zip(step(&cpu)).enumerate() {
+                let off = close(&values(got), &values(&wanted), Tolerance::new(dtype, 256).times(4.0));
+                assert!(off.is_ok(), "{}, {dtype}, {lead:?}, biases: {biased}, gradient {at}: {off:?}", device.name());
+            }
+        }
     }
+}
+
+/// A library's algorithms that are chosen by time give the same product, the same bits each time, and what was chosen is told.
+#[test]
+fn what_is_chosen_by_time_is_the_same_product() {
+    let _alone = alone();
+    let devices: Vec<Device> = with_library().into_iter().filter(|device| device.backend() == "cuda").collect();
+    if devices.is_empty() {
+        println!("SKIPPED: no device here chooses by time");
+    }
+    let set = |reproducible| Config { reproducible, ..Config::clone(&Config::current().unwrap()) }.apply();
+    for device in devices {
+        // Sizes of no other test, so that nothing is compiled for them.
+        for (dtype, [m, n, k]) in [(DType::BF16, [1048, 776, 520]), (DType::F16, [776, 1048, 264]), (DType::F32, [264, 520, 1032])] {
+            let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, &device).cast(dtype));
+            let (x, w, bias) = (draw(&[m, k], 1), draw(&[n, k], 2), draw(&[n], 3));
+            let product = |x: &Tensor| {
+                let y = x.linear(&w, Some(&bias)).gelu_tanh();
+                y.to_f64_vec().unwrap()
+            };
+            set(false);
+            let first = product(&x);
+            assert_eq!(product(&x), first, "{dtype}");
+            let choices = device.choices();
+            assert!(choices.iter().any(|(what, _)| what.contains(&format!("m: {m}, n: {n}, k: {k}"))), "{dtype}: {choices:?}");
+            device.choose(&[("what is not known".to_owned(), "00".to_owned())]);
+            device.choose(&choices);
+            assert_eq!(device.choices(), choices);
+            set(true);
+            device.clear_programs();
+            let wanted = product(&x);
+            let values = |values: &[f64]| Values::from_f64(dtype, &[m, n], values);
+            let off = close(&values(&first), &values(&wanted), Tolerance::new(dtype, k));
+            assert!(off.is_ok(), "{dtype}: {off:?}");
+        }
+    }
+    set(std::env::var_os("UNIGRAD_REPRODUCIBLE").is_some());
 }
 
 /// Costs decide: a library that gains less than a pass over the result takes leaves the epilogue inside.

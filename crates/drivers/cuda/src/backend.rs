@@ -22,7 +22,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{Abilities, Error, Exchange, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
+use unigrad_device::{Abilities, Choices, Error, Exchange, Health, Info, Link, MappedMemory, Marks, Monitor, Peers, Timeline};
 use unigrad_gpu::{As, Backend, Bound, KernelCache, Key, Library, Offer, Range, Replays, Resources, Taken, Work};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_scalar::DType;
@@ -337,7 +337,8 @@ impl CudaBackend {
 
     /// cuBLASLt; the context is current.
     fn blas(&self) -> Option<&CublasLt> {
-        self.blas.get_or_init(CublasLt::new).as_ref()
+        let name = || describe(self.ordinal).map_or_else(|_| self.target.arch.clone(), |info| info.name);
+        self.blas.get_or_init(|| CublasLt::new(name())).as_ref()
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -356,9 +357,13 @@ impl CudaBackend {
 
     /// Has a library queue its part on a stream; false if it refuses.
     pub(crate) fn perform_on(&self, taken: &Taken, work: &Work<'_>, workspace: Range, stream: sys::CUstream) -> Result<bool, Error> {
+        let is_captured = stream != self.stream;
         let stream = stream.cast();
         let (answer, kernel) = match work {
-            Work::Product(product, at) => (self.blas().map(|blas| blas.multiply(taken.id, product, at, workspace, stream)), "contract"),
+            Work::Product(product, at) => {
+                let multiplied = self.blas().map(|blas| blas.multiply(taken.id, (product, at), workspace, (stream, is_captured)));
+                (multiplied.transpose().map_err(|failure| self.error(failure))?, "contract")
+            }
             Work::Convolution(c, at) => (self.dnn().map(|dnn| dnn.convolve(taken.id, c, at, workspace, stream)), "convolution"),
             Work::Kernel(of, args, numbers) => {
                 (self.dnn().map(|dnn| dnn.attend(taken.id, of, (args, numbers), workspace, stream)), of.kind())
@@ -753,6 +758,14 @@ impl Backend for CudaBackend {
         self.take_product(offer).or_else(|| self.take_convolution(offer)).or_else(|| self.take_attention(offer))
     }
 
+    fn plan(&self, parts: &[Taken]) {
+        let products = parts.iter().filter(|part| matches!(part.what, As::Product(_))).map(|part| (part.id, part.nanoseconds));
+        // Opened already, where it has taken something on.
+        if let Some(Some(blas)) = self.blas.get() {
+            blas.may_time(products);
+        }
+    }
+
     fn perform(&self, taken: &Taken, work: &Work<'_>, workspace: Range) -> Result<bool, Error> {
         self.enter()?;
         self.perform_on(taken, work, workspace, self.stream)
@@ -805,6 +818,10 @@ impl Abilities for CudaBackend {
     }
 
     fn mapped_memory(&self) -> Option<&dyn MappedMemory> {
+        Some(self)
+    }
+
+    fn choices(&self) -> Option<&dyn Choices> {
         Some(self)
     }
 
@@ -873,5 +890,19 @@ impl Peers for CudaBackend {
         // SAFETY: ranges within allocations of the two contexts, checked by the caller.
         let copied = unsafe { sys::cuMemcpyPeerAsync(target, self.context, from, source.context, to.len, self.stream) };
         self.check("copy between devices", copied).map(|()| true)
+    }
+}
+
+impl Choices for CudaBackend {
+    fn choices(&self) -> Vec<(String, String)> {
+        self.blas.get().and_then(Option::as_ref).map_or(Vec::new(), |blas| blas.choices().export())
+    }
+
+    fn choose(&self, choices: &[(String, String)]) {
+        if self.enter().is_ok()
+            && let Some(blas) = self.blas()
+        {
+            blas.choices().import(choices);
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Drivers say with [`Abilities`] which they have; devices and the backends of GPUs alike, so that what a backend can, its device passes on.
 //! Always: an ability that is missing changes no result: callers have another way, or tell the user what is not to be had.
 
+mod choices;
 mod exchange;
 mod flush;
 mod host;
@@ -14,6 +15,7 @@ mod read_async;
 mod sequences;
 mod threads;
 
+pub use choices::Choices;
 pub use exchange::Exchange;
 pub use flush::Flush;
 pub use host::HostMemory;
@@ -53,6 +55,10 @@ pub trait Abilities {
     }
     /// Its programs reach memory of the host.
     fn mapped_memory(&self) -> Option<&dyn MappedMemory> {
+        None
+    }
+    /// Some of its work is done in a way that was chosen by time.
+    fn choices(&self) -> Option<&dyn Choices> {
         None
     }
     /// It reads without waiting.

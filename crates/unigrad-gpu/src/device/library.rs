@@ -17,7 +17,7 @@ use unigrad_scalar::{DType, Literal};
 
 /// A kernel that the library does.
 pub(super) struct ByLibrary<B: Backend> {
-    taken: Taken,
+    pub(super) taken: Taken,
     said: Said,
     /// How many of the program's steps come before the library's part. They write scratch memory only.
     pub(super) before: usize,

@@ -260,6 +260,7 @@ impl<B: Backend> GpuDevice<B> {
         };
         let mut state = State::default();
         let mut traced = Vec::with_capacity(launches.len());
+        let mut taken = Vec::new();
         for launch in launches {
             let Some(program) = launch.program.as_any().downcast_ref::<GpuExecutable<B>>() else { return Ok(Box::new(())) };
             let first = prepared.modules.len();
@@ -279,6 +280,7 @@ impl<B: Backend> GpuDevice<B> {
             }
             let mut library = None;
             if let Some(by) = &program.library {
+                taken.push(by.taken);
                 let before = program.lowered.steps.iter().take(by.before).filter(|step| !step.grid.contains(&0)).count();
                 library = Some(LibraryPart { args: launch.args.clone(), scalars: launch.scalars.clone(), next: first + before });
             }
@@ -318,6 +320,9 @@ impl<B: Backend> GpuDevice<B> {
             if let Node::Step(step) = node {
                 state.node_of[*step] = at;
             }
+        }
+        if !taken.is_empty() {
+            self.backend.plan(&taken);
         }
         state.replaying = Replaying::of(prepared.nodes.len());
         state.entries = vec![None; prepared.n_entries];

@@ -15,6 +15,9 @@ use std::path::Path;
 use unigrad_nn::{Checkpoint, Error, Result, files::lock_folder};
 use unigrad_tensor::Tensor;
 
+/// What the device chose by time, so that a run goes on with the same bits.
+const CHOICE: &str = "choice.";
+
 impl<L: Learner> Running<'_, L> {
     /// Everything that the run needs to go on.
     pub(super) fn checkpoint(&self) -> Result<Checkpoint> {
@@ -27,6 +30,7 @@ impl<L: Learner> Running<'_, L> {
         checkpoint.set("position.steps_before", self.steps_before);
         checkpoint.set("position.lr", self.lr);
         self.meter.save(&mut checkpoint);
+        self.trainer.device.choices().iter().for_each(|(what, choice)| checkpoint.set(&format!("{CHOICE}{what}"), choice));
         self.history.save(&mut checkpoint);
         if let Some(scaler) = &self.trainer.step.scaler {
             checkpoint.add_scaler(&scaler.borrow())?;
@@ -65,6 +69,8 @@ impl<L: Learner> Running<'_, L> {
         if position.batch == 0 && meter != Meter::default() {
             return Err(wrong("has sums over an epoch that has not begun".to_owned()));
         }
+        let choices: Vec<(String, String)> = checkpoint.texts_below(CHOICE).into_iter().collect();
+        self.trainer.device.choose(&choices);
         let (steps_before, lr): (u64, f64) = (checkpoint.get("position.steps_before")?, checkpoint.get("position.lr")?);
         if !(lr >= 0.0 && lr.is_finite()) {
             return Err(wrong(format!("has position.lr {lr}")));
