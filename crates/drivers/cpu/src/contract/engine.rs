@@ -149,11 +149,55 @@ enum Sums<T> {
     },
 }
 
+/// What is kept of `b` between the launches of a sequence: all of its panels, as [`Run::keep`] packs them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Panels {
+    /// The kernel's argument.
+    pub(crate) arg: usize,
+    pub(crate) bytes: usize,
+    compute: DType,
+    dtype: DType,
+    unit: usize,
+    n: usize,
+    k: usize,
+    offset: i64,
+    lanes: Axis,
+    steps: Axis,
+}
+
+impl Blocking {
+    /// The panels of `b`, where a product whose `b` is packed already would read them: it reads all of `b` otherwise, and packs it or jumps about in it.
+    pub(crate) fn panels<T: Compute>(&self, p: &Problem, tier: Tier) -> Option<Panels> {
+        let kernels = T::pairs().filter(|_| self.unit > 1).unwrap_or_else(|| T::kernels(tier));
+        let fits = match self.mode {
+            Mode::Panels => true,
+            // Few rows take more columns at once than a panel has.
+            Mode::InPlace { .. } => kernels.wide(equal_rows(p.m, kernels.mr).min(p.m)) == kernels.nr,
+            Mode::Dot { .. } => false,
+        };
+        if !fits || !self.small || self.splits > 1 || p.batch != 1 || p.b.is_made || p.m == 0 || p.n == 0 || self.k == 0 {
+            return None;
+        }
+        let bytes = p.n.next_multiple_of(kernels.nr).checked_mul(self.k)?.checked_mul(size_of::<T>())?;
+        let b = &p.b;
+        let (lanes, steps) = (b.lanes.clone(), b.k.clone());
+        let (compute, dtype, unit, n, k, offset) = (T::DTYPE, b.dtype, self.unit, p.n, p.k, b.offset);
+        Some(Panels { arg: 1 - p.a_arg, bytes, compute, dtype, unit, n, k, offset, lanes, steps })
+    }
+}
+
+/// Rows of a tile, where `m` are cut into equal tiles of at most `most`, rather than full ones and a thin last one.
+fn equal_rows(m: usize, most: usize) -> usize {
+    m.div_ceil(m.div_ceil(most).max(1)).max(1)
+}
+
 /// What operands are made by, and what takes sums on.
 #[derive(Clone, Copy)]
 pub(crate) struct Maps<'a> {
     pub(crate) prologues: &'a [Option<Prologue>; 2],
     pub(crate) epilogue: Option<&'a CompiledRegion>,
+    /// Panels of all of `b`, packed before.
+    pub(crate) kept: Option<*const u8>,
 }
 
 /// One execution.
@@ -182,8 +226,7 @@ fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
 impl<'a, T: StoreAs> Run<'a, T> {
     pub(crate) fn new(p: &'a Problem, plan: &'a Blocking, tier: Tier, args: &'a [Buf], scalars: &'a [u64], maps: Maps<'a>) -> Self {
         let kernels = T::pairs().filter(|_| plan.unit > 1).unwrap_or_else(|| T::kernels(tier));
-        // Equal tiles instead of full ones and a thin last one.
-        let mr = p.m.div_ceil(p.m.div_ceil(kernels.mr).max(1)).max(1);
+        let mr = equal_rows(p.m, kernels.mr);
         Run { p, plan, kernels, args, scalars, maps, mr, fault: Mutex::new(None) }
     }
 
@@ -212,6 +255,17 @@ impl<'a, T: StoreAs> Run<'a, T> {
         }
     }
 
+    /// Packs all of `b`, for runs of [`Maps::kept`].
+    ///
+    /// # Safety
+    /// As for `run`; `to` has the bytes of [`Blocking::panels`], and is aligned to 64 bytes.
+    pub(crate) unsafe fn keep(self, threads: usize, to: *mut T) {
+        let work = self.p.n * self.p.k;
+        let threads = if work <= SERIAL_WORK / 8 { 1 } else { threads.max(1) };
+        // SAFETY: the caller's.
+        unsafe { self.pack_all(threads, 0, 0..self.plan.k, None, Some((to, 0..self.p.n))) }
+    }
+
     /// Small items, or many: tasks take blocks and pack what they need; what all items share is packed once.
     unsafe fn by_blocks(&self, threads: usize) {
         let p = self.p;
@@ -219,7 +273,10 @@ impl<'a, T: StoreAs> Run<'a, T> {
         let blocks = p.batch * gm * gn;
         with_scratch(|scratch| {
             let mut side_a = Side::Own;
-            let mut side_b = Side::Own;
+            let mut side_b = match self.maps.kept {
+                Some(panels) => Side::Packed { panels: panels.cast(), first: 0 },
+                None => Side::Own,
+            };
             if p.batch > 1 && self.plan.k > 0 {
                 // SAFETY: the buffers hold the panels; the operands are readable.
                 unsafe {
@@ -624,11 +681,12 @@ impl<'a, T: StoreAs> Run<'a, T> {
                             (to.cast_const(), mr * ks.len(), 0)
                         }
                     };
-                    let wide = if matches!(self.plan.mode, Mode::InPlace { .. }) { self.kernels.wide(mr.min(is.len())) } else { nr };
+                    let in_place = matches!((b, self.plan.mode), (Side::Own, Mode::InPlace { .. }));
+                    let wide = if in_place { self.kernels.wide(mr.min(is.len())) } else { nr };
                     // A panel that is packed just before all rows use it stays in the first-level cache.
                     let mut own_panel = None;
                     let (b_base, b_panel, b_step) = match (b, self.plan.mode) {
-                        (_, Mode::InPlace { step }) => {
+                        (Side::Own, Mode::InPlace { step }) => {
                             let at = js.start as i64 + pc as i64 * step;
                             let base = self.source(&p.b, 1 - p.a_arg, block.item).cast::<T>().wrapping_offset(at as isize);
                             (base, wide, step as isize as usize)
