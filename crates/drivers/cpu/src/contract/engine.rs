@@ -6,7 +6,7 @@
 use super::axis::Axis;
 use super::kernel::{Compute, DotArgs, Kernels, TileArgs};
 use super::output::{Store, StoreAs};
-use super::pack::{PackArgs, find_runs, panel_of_any};
+use super::pack::{PackArgs, RowsArgs, find_runs, panel_of_any};
 use super::problem::{Operand, Output, Problem};
 use super::prologue::Prologue;
 use super::scratch::{PackBuffers, Purpose, with_scratch};
@@ -537,6 +537,14 @@ impl<'a, T: StoreAs> Run<'a, T> {
         k_at: usize,
         scratch: &mut PackBuffers,
     ) {
+        let made = self.maps.prologues[arg].is_some();
+        if !made && lanes.len() > 1 && operand.lanes.uniform() == Some(1) && self.kernels.row_loads.contains(&operand.dtype) {
+            let src = self.source(operand, arg, item).wrapping_add(lanes.start * operand.dtype.size());
+            let (steps, whole) = (&scratch.steps, !operand_is_rows(self, arg));
+            let (dtype, lanes, panel) = (operand.dtype, lanes.len(), width * k_len);
+            // SAFETY: the caller's buffer holds the panels; the contraction's indices are in bounds.
+            return unsafe { (self.kernels.pack_rows)(&RowsArgs { src, dtype, lanes, steps, dst: to, at: k_at, width, panel, whole }) };
+        }
         let mut lane_offsets = std::mem::take(&mut scratch.lanes);
         let mut to = to;
         let mut lane = lanes.start;
