@@ -38,8 +38,16 @@ const DOT_ROWS: usize = 24;
 /// Steps of `k` that a cooperative pass packs at once, and elements of one shared side.
 const SHARED_K: usize = 8192;
 const SHARED_LEN: usize = 8 << 20;
+/// The same for sums of at most so many bytes: they stay in the second-level caches, and with shorter panels so does what was packed.
+pub(super) const SHARED_K_OF_SMALL_SUMS: usize = 1024;
+pub(super) const SMALL_SUMS: usize = 2 << 20;
 /// What it costs to fetch an element of a shared panel, in multiply-adds.
 const FETCH: usize = 4;
+/// Rows of a task that reads all of a kept `b`: with so many it waits for its multiply-adds, not for `b`. What it reads of `a` and writes are then whole rows, which
+/// the maps before and after it cut between the same threads, so that they do not pass from core to core.
+pub(super) const ROW_TASK: usize = 16;
+/// Most bytes of such a `b`: what a second-level cache holds.
+pub(super) const ROW_TASK_BYTES: usize = 1 << 20;
 /// Multiply-adds below which starting other threads costs more than it gains.
 const SERIAL_WORK: usize = 64 * 64 * 64;
 
@@ -210,6 +218,8 @@ pub(crate) struct Run<'a, T: 'static> {
     maps: Maps<'a>,
     /// Width of a panel of `a`.
     mr: usize,
+    /// Whether tasks take whole rows.
+    by_rows: bool,
     fault: Mutex<Option<Fault>>,
 }
 
@@ -227,18 +237,23 @@ impl<'a, T: StoreAs> Run<'a, T> {
     pub(crate) fn new(p: &'a Problem, plan: &'a Blocking, tier: Tier, args: &'a [Buf], scalars: &'a [u64], maps: Maps<'a>) -> Self {
         let kernels = T::pairs().filter(|_| plan.unit > 1).unwrap_or_else(|| T::kernels(tier));
         let mr = equal_rows(p.m, kernels.mr);
-        Run { p, plan, kernels, args, scalars, maps, mr, fault: Mutex::new(None) }
+        Run { p, plan, kernels, args, scalars, maps, mr, by_rows: false, fault: Mutex::new(None) }
     }
 
     /// # Safety
     /// As for `CompiledContract::run`.
-    pub(crate) unsafe fn run(self, threads: usize) -> Result<(), Fault> {
+    pub(crate) unsafe fn run(mut self, threads: usize) -> Result<(), Fault> {
         let p = self.p;
         if p.batch == 0 || p.m == 0 || p.n == 0 {
             return Ok(());
         }
         let work = p.batch * p.m * p.n * p.k.max(1);
         let threads = if work <= SERIAL_WORK { 1 } else { threads.max(1) };
+        let b_bytes = self.b_len(p.n, self.plan.k) * size_of::<T>();
+        if self.maps.kept.is_some() && threads > 1 && p.m >= threads * ROW_TASK && b_bytes <= ROW_TASK_BYTES {
+            self.by_rows = true;
+            self.mr = equal_rows(p.m.div_ceil(threads), self.kernels.mr);
+        }
         // SAFETY: the caller's.
         unsafe {
             if self.plan.splits > 1 {
@@ -269,7 +284,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
     /// Small items, or many: tasks take blocks and pack what they need; what all items share is packed once.
     unsafe fn by_blocks(&self, threads: usize) {
         let p = self.p;
-        let (gm, gn) = self.grid(threads / gcd(p.batch, threads));
+        let (gm, gn) = if self.by_rows { (threads, 1) } else { self.grid(threads / gcd(p.batch, threads)) };
         let blocks = p.batch * gm * gn;
         with_scratch(|scratch| {
             let mut side_a = Side::Own;
@@ -358,7 +373,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
     unsafe fn by_phases(&self, threads: usize) {
         let p = self.p;
         let len_k = self.plan.k;
-        let kx = len_k.div_ceil(len_k.div_ceil(SHARED_K).max(1)).next_multiple_of(self.plan.kc).max(1);
+        let shared_k = if p.m * p.n * size_of::<T>() <= SMALL_SUMS { SHARED_K_OF_SMALL_SUMS } else { SHARED_K };
+        let kx = len_k.div_ceil(len_k.div_ceil(shared_k).max(1)).next_multiple_of(self.plan.kc).max(1);
         let side = |len: usize, unit: usize| {
             let most = (SHARED_LEN / kx / unit).max(8) * unit;
             len.div_ceil(len.div_ceil(most)).next_multiple_of(unit)

@@ -6,6 +6,7 @@
 
 use super::{Argument, PreparedLaunch, own};
 use crate::contract::{Panels, scratch::Block};
+use smallvec::SmallVec;
 use std::{cell::RefCell, collections::HashMap, ops::Range};
 
 /// Fewer uses do not pay for packing: it takes about as long as one of the products that it speeds up.
@@ -68,8 +69,7 @@ impl Kept {
         for (at, (step, operand)) in steps.iter().zip(&operands).enumerate() {
             if let Some((key, arg)) = operand {
                 let group = *open.entry(key).or_insert_with(|| {
-                    let shared =
-                        Shared { entry: arg.entry, bytes: arg.bytes(), launches: at..at, uses: 0, written: Vec::new(), at: 0..0 };
+                    let shared = Shared { entry: arg.entry, bytes: arg.bytes(), launches: at..at, uses: 0, written: Vec::new(), at: 0..0 };
                     found.push((shared, key.2.bytes, Vec::new()));
                     found.len() - 1
                 });
@@ -129,7 +129,7 @@ impl Kept {
             !shared.written.iter().any(|(entry, bytes)| meet(&addresses(*entry, bytes), &own))
         };
         if self.shared.is_empty() {
-            return Keeping { kept: self, block: Block::empty(), states: Vec::new() };
+            return Keeping { kept: self, block: Block::empty(), states: SmallVec::new() };
         }
         let states = self.shared.iter().map(|shared| if is_safe(shared) { State::Empty } else { State::Unsafe }).collect();
         Keeping { kept: self, block: BLOCK.with_borrow_mut(|block| std::mem::replace(block, Block::empty())), states }
@@ -153,7 +153,7 @@ enum State {
 pub(super) struct Keeping<'a> {
     kept: &'a Kept,
     block: Block,
-    states: Vec<State>,
+    states: SmallVec<[State; 16]>,
 }
 
 impl Keeping<'_> {
@@ -180,3 +180,6 @@ impl Drop for Keeping<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
