@@ -40,12 +40,15 @@ pub(super) struct Kept {
     bytes: usize,
 }
 
+/// What launches share: entry and offset of their operand, and how its panels are made.
+type Key = (usize, usize, Panels);
+
 fn meet<T: Ord>(a: &Range<T>, b: &Range<T>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// The operand of each launch that may be kept: its key is where it is and how its panels are made.
-fn operands(steps: &[PreparedLaunch]) -> Vec<Option<((usize, usize, Panels), &Argument)>> {
+/// The operand of each launch, where it may be kept.
+fn operands(steps: &[PreparedLaunch]) -> Vec<Option<(Key, &Argument)>> {
     let operand = |step: &PreparedLaunch| {
         let panels = own(&*step.program).ok()?.panels().filter(|panels| (MIN_BYTES..=MOST_BYTES).contains(&panels.bytes))?;
         Some(((step.args[panels.arg].entry, step.args[panels.arg].offset, panels.clone()), panels.arg))
@@ -56,7 +59,7 @@ fn operands(steps: &[PreparedLaunch]) -> Vec<Option<((usize, usize, Panels), &Ar
 impl Kept {
     pub(super) fn find(steps: &[PreparedLaunch]) -> Kept {
         let mut operands = operands(steps);
-        let mut uses: HashMap<&(usize, usize, Panels), usize> = HashMap::new();
+        let mut uses: HashMap<&Key, usize> = HashMap::new();
         operands.iter().flatten().for_each(|(key, _)| *uses.entry(key).or_default() += 1);
         let often: Vec<bool> = operands.iter().map(|operand| operand.as_ref().is_some_and(|(key, _)| uses[key] >= MIN_USES)).collect();
         drop(uses);
@@ -65,7 +68,7 @@ impl Kept {
         }
         let mut found: Vec<(Shared, usize, Vec<usize>)> = Vec::new();
         // Groups that go on, by what they share.
-        let mut open: HashMap<&(usize, usize, Panels), usize> = HashMap::new();
+        let mut open: HashMap<&Key, usize> = HashMap::new();
         for (at, (step, operand)) in steps.iter().zip(&operands).enumerate() {
             if let Some((key, arg)) = operand {
                 let group = *open.entry(key).or_insert_with(|| {
@@ -83,7 +86,7 @@ impl Kept {
                 !writes().any(|arg| arg.entry == shared.entry && meet(&arg.bytes(), &shared.bytes))
             });
         }
-        found.retain(|(shared, _, users)| users.len() >= MIN_USES && shared.bytes.len() > 0);
+        found.retain(|(shared, _, users)| users.len() >= MIN_USES && !shared.bytes.is_empty());
         let mut kept = Kept::default();
         for (mut shared, bytes, users) in found {
             let Some(at) = kept.place(&shared.launches, bytes) else { continue };
