@@ -7,7 +7,7 @@
 
 use crate::{
     attention,
-    contract::CompiledContract,
+    contract::{CompiledContract, Panels},
     custom::CompiledCustom,
     indexed,
     memory::{self, Buf, Fault, NOWHERE},
@@ -149,15 +149,44 @@ impl CpuProgram {
         Ok(())
     }
 
+    /// What of an operand may be kept for further launches that have the same.
+    pub(crate) fn panels(&self) -> Option<Panels> {
+        match &self.body {
+            Body::Contract(contract) => contract.panels(),
+            _ => None,
+        }
+    }
+
     /// Runs it; a panic becomes an error.
     ///
     /// # Safety
     /// As for `run`.
     pub(crate) unsafe fn launch(&self, bufs: &[Buf], scalars: &[u64]) -> Result<(), Error> {
-        let failed = |cause: String| Error::Launch { device: NAME.to_owned(), kernel: self.name.clone(), cause };
         // SAFETY: passed on.
-        let run = AssertUnwindSafe(|| unsafe { self.run(bufs, scalars) });
-        match catch_unwind(run) {
+        self.caught(|| unsafe { self.run(bufs, scalars) })
+    }
+
+    /// As `launch`, with the panels at `at`, which it packs first where `packs` says so.
+    ///
+    /// # Safety
+    /// As for `launch`. `at` has the bytes of [`CpuProgram::panels`], aligned to 64, and panels where `packs` does not say so: as a program with equal panels
+    /// packed them from what the operand holds now.
+    pub(crate) unsafe fn launch_with(&self, bufs: &[Buf], scalars: &[u64], at: *mut u8, packs: bool) -> Result<(), Error> {
+        self.caught(|| {
+            let Body::Contract(contract) = &self.body else { return Err(Fault::Internal("panels of what is no product")) };
+            // SAFETY: the caller's.
+            unsafe {
+                if packs {
+                    contract.keep(bufs, at);
+                }
+                contract.run_with(bufs, scalars, at)
+            }
+        })
+    }
+
+    fn caught(&self, run: impl FnOnce() -> Result<(), Fault>) -> Result<(), Error> {
+        let failed = |cause: String| Error::Launch { device: NAME.to_owned(), kernel: self.name.clone(), cause };
+        match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(Fault::Index { index, size })) => Err(Error::IndexOutOfRange { index, size, kernel: self.name.clone() }),
             Ok(Err(Fault::Program(cause))) => Err(failed(cause)),

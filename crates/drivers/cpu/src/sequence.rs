@@ -4,10 +4,13 @@
 //! Always: what a kernel needs of each entry of the table is checked once per run, before the first launch; a launch then only adds offsets.
 //! Never: allocates per launch, or holds a lock.
 
+mod kept;
+
 use crate::{
     driver::{CpuProgram, NAME, bytes_of},
     memory::{Buf, NOWHERE},
 };
+use kept::Kept;
 use std::{any::Any, sync::Arc};
 use unigrad_device::{Error, Launch, Prepared, Ran, Run, Slice, Stopped};
 use unigrad_scalar::DType;
@@ -19,6 +22,14 @@ struct Argument {
     /// Elements.
     len: usize,
     dtype: DType,
+    write: bool,
+}
+
+impl Argument {
+    /// Its bytes in the entry.
+    fn bytes(&self) -> std::ops::Range<usize> {
+        self.offset..self.offset + self.len * self.dtype.size()
+    }
 }
 
 struct PreparedLaunch {
@@ -36,6 +47,8 @@ struct Steps {
     /// The most arguments and scalars that one launch has.
     most_args: usize,
     most_words: usize,
+    /// Operands that many launches have, and that none of them changes.
+    kept: Kept,
 }
 
 fn misfit(kernel: &str, cause: String) -> Error {
@@ -71,14 +84,15 @@ pub(crate) fn prepare(launches: &[Launch]) -> Result<Prepared, Error> {
             }
             let (bytes, align) = needs[at.entry];
             needs[at.entry] = (bytes.max(end), align.max(arg.dtype.size()));
-            args.push(Argument { entry: at.entry, offset: at.offset, len: arg.len, dtype: arg.dtype });
+            args.push(Argument { entry: at.entry, offset: at.offset, len: arg.len, dtype: arg.dtype, write: arg.write });
         }
         steps.push(PreparedLaunch { program: Arc::clone(&launch.program), args, scalars: launch.scalars.clone() });
     }
     let n_words = steps.iter().flat_map(|step| &step.scalars).fold(0, |most, word| most.max(word + 1));
     let most_args = steps.iter().map(|step| step.args.len()).max().unwrap_or(0);
     let most_words = steps.iter().map(|step| step.scalars.len()).max().unwrap_or(0);
-    Ok(Box::new(Steps { steps, needs, n_words, most_args, most_words }))
+    let kept = Kept::find(&steps);
+    Ok(Box::new(Steps { steps, needs, n_words, most_args, most_words, kept }))
 }
 
 /// Where an entry of a table begins, if it has so many bytes and lies as its elements ask for.
@@ -104,6 +118,7 @@ pub(crate) fn run(run: &Run<'_>) -> Result<Ran, Stopped> {
     }
     let mut bufs: Vec<Buf> = Vec::with_capacity(steps.most_args);
     let mut words: Vec<u64> = Vec::with_capacity(steps.most_words);
+    let mut kept = steps.kept.begin(&bases);
     for at in run.which.clone() {
         let step = &steps.steps[at];
         bufs.clear();
@@ -114,8 +129,15 @@ pub(crate) fn run(run: &Run<'_>) -> Result<Ran, Stopped> {
         }
         words.clear();
         words.extend(step.scalars.iter().map(|word| run.scalars[*word]));
-        // SAFETY: order, number, length and dtype are the program's own (`prepare`), and the caller gives each launch its outputs alone.
-        own(&*step.program).and_then(|program| unsafe { program.launch(&bufs, &words) }).map_err(stopped(at))?;
+        // SAFETY: order, number, length and dtype are the program's own (`prepare`), and the caller gives each launch its outputs alone. What is kept
+        // was packed in this run, and no launch since has written to what it was packed from (`kept`).
+        let launched = own(&*step.program).and_then(|program| unsafe {
+            match kept.of(at) {
+                Some((panels, packs)) => program.launch_with(&bufs, &words, panels, packs),
+                None => program.launch(&bufs, &words),
+            }
+        });
+        launched.map_err(stopped(at))?;
     }
     Ok(Ran::default())
 }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use unigrad_kernel::merge_dims;
 
 /// A row-major list of dimensions with one stride each, size-1 dimensions dropped and contiguous neighbours merged.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Axis {
     /// Outermost first.
     dims: SmallVec<[(usize, i64); 4]>,

@@ -3,10 +3,14 @@
 //! In: a [`Problem`] and its [`Blocking`]. Out: every block of sums finished once. Always: a sum is cut only where the plan says, by
 //! sizes alone, so threads and block shapes do not change a bit. Never: waits inside a task; phases are whole fork-joins.
 
+mod panels;
+
+pub(crate) use panels::Panels;
+
 use super::axis::Axis;
 use super::kernel::{Compute, DotArgs, Kernels, TileArgs};
 use super::output::{Store, StoreAs};
-use super::pack::{PackArgs, find_runs, panel_of_any};
+use super::pack::{PackArgs, RowsArgs, find_runs, panel_of_any};
 use super::problem::{Operand, Output, Problem};
 use super::prologue::Prologue;
 use super::scratch::{PackBuffers, Purpose, with_scratch};
@@ -38,8 +42,16 @@ const DOT_ROWS: usize = 24;
 /// Steps of `k` that a cooperative pass packs at once, and elements of one shared side.
 const SHARED_K: usize = 8192;
 const SHARED_LEN: usize = 8 << 20;
+/// The same for sums of at most so many bytes: they stay in the second-level caches, and with shorter panels so does what was packed.
+pub(super) const SHARED_K_OF_SMALL_SUMS: usize = 1024;
+pub(super) const SMALL_SUMS: usize = 2 << 20;
 /// What it costs to fetch an element of a shared panel, in multiply-adds.
 const FETCH: usize = 4;
+/// Rows of a task that reads all of a kept `b`: with so many it waits for its multiply-adds, not for `b`. What it reads of `a` and writes are then whole rows, which
+/// the maps before and after it cut between the same threads, so that they do not pass from core to core.
+pub(super) const ROW_TASK: usize = 16;
+/// Most bytes of such a `b`: what a second-level cache holds.
+pub(super) const ROW_TASK_BYTES: usize = 1 << 20;
 /// Multiply-adds below which starting other threads costs more than it gains.
 const SERIAL_WORK: usize = 64 * 64 * 64;
 
@@ -149,11 +161,18 @@ enum Sums<T> {
     },
 }
 
+/// Rows of a tile, where `m` are cut into equal tiles of at most `most`, rather than full ones and a thin last one.
+fn equal_rows(m: usize, most: usize) -> usize {
+    m.div_ceil(m.div_ceil(most).max(1)).max(1)
+}
+
 /// What operands are made by, and what takes sums on.
 #[derive(Clone, Copy)]
 pub(crate) struct Maps<'a> {
     pub(crate) prologues: &'a [Option<Prologue>; 2],
     pub(crate) epilogue: Option<&'a CompiledRegion>,
+    /// Panels of all of `b`, packed before.
+    pub(crate) kept: Option<*const u8>,
 }
 
 /// One execution.
@@ -166,6 +185,8 @@ pub(crate) struct Run<'a, T: 'static> {
     maps: Maps<'a>,
     /// Width of a panel of `a`.
     mr: usize,
+    /// Whether tasks take whole rows.
+    by_rows: bool,
     fault: Mutex<Option<Fault>>,
 }
 
@@ -182,20 +203,24 @@ fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
 impl<'a, T: StoreAs> Run<'a, T> {
     pub(crate) fn new(p: &'a Problem, plan: &'a Blocking, tier: Tier, args: &'a [Buf], scalars: &'a [u64], maps: Maps<'a>) -> Self {
         let kernels = T::pairs().filter(|_| plan.unit > 1).unwrap_or_else(|| T::kernels(tier));
-        // Equal tiles instead of full ones and a thin last one.
-        let mr = p.m.div_ceil(p.m.div_ceil(kernels.mr).max(1)).max(1);
-        Run { p, plan, kernels, args, scalars, maps, mr, fault: Mutex::new(None) }
+        let mr = equal_rows(p.m, kernels.mr);
+        Run { p, plan, kernels, args, scalars, maps, mr, by_rows: false, fault: Mutex::new(None) }
     }
 
     /// # Safety
     /// As for `CompiledContract::run`.
-    pub(crate) unsafe fn run(self, threads: usize) -> Result<(), Fault> {
+    pub(crate) unsafe fn run(mut self, threads: usize) -> Result<(), Fault> {
         let p = self.p;
         if p.batch == 0 || p.m == 0 || p.n == 0 {
             return Ok(());
         }
         let work = p.batch * p.m * p.n * p.k.max(1);
         let threads = if work <= SERIAL_WORK { 1 } else { threads.max(1) };
+        let b_bytes = self.b_len(p.n, self.plan.k) * size_of::<T>();
+        if self.maps.kept.is_some() && threads > 1 && p.m >= threads * ROW_TASK && b_bytes <= ROW_TASK_BYTES {
+            self.by_rows = true;
+            self.mr = equal_rows(p.m.div_ceil(threads), self.kernels.mr);
+        }
         // SAFETY: the caller's.
         unsafe {
             if self.plan.splits > 1 {
@@ -212,14 +237,28 @@ impl<'a, T: StoreAs> Run<'a, T> {
         }
     }
 
+    /// Packs all of `b`, for runs of [`Maps::kept`].
+    ///
+    /// # Safety
+    /// As for `run`; `to` has the bytes of [`Blocking::panels`], and is aligned to 64 bytes.
+    pub(crate) unsafe fn keep(self, threads: usize, to: *mut T) {
+        let work = self.p.n * self.p.k;
+        let threads = if work <= SERIAL_WORK / 8 { 1 } else { threads.max(1) };
+        // SAFETY: the caller's.
+        unsafe { self.pack_all(threads, 0, 0..self.plan.k, None, Some((to, 0..self.p.n))) }
+    }
+
     /// Small items, or many: tasks take blocks and pack what they need; what all items share is packed once.
     unsafe fn by_blocks(&self, threads: usize) {
         let p = self.p;
-        let (gm, gn) = self.grid(threads / gcd(p.batch, threads));
+        let (gm, gn) = if self.by_rows { (threads, 1) } else { self.grid(threads / gcd(p.batch, threads)) };
         let blocks = p.batch * gm * gn;
         with_scratch(|scratch| {
             let mut side_a = Side::Own;
-            let mut side_b = Side::Own;
+            let mut side_b = match self.maps.kept {
+                Some(panels) => Side::Packed { panels: panels.cast(), first: 0 },
+                None => Side::Own,
+            };
             if p.batch > 1 && self.plan.k > 0 {
                 // SAFETY: the buffers hold the panels; the operands are readable.
                 unsafe {
@@ -301,7 +340,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
     unsafe fn by_phases(&self, threads: usize) {
         let p = self.p;
         let len_k = self.plan.k;
-        let kx = len_k.div_ceil(len_k.div_ceil(SHARED_K).max(1)).next_multiple_of(self.plan.kc).max(1);
+        let shared_k = if p.m * p.n * size_of::<T>() <= SMALL_SUMS { SHARED_K_OF_SMALL_SUMS } else { SHARED_K };
+        let kx = len_k.div_ceil(len_k.div_ceil(shared_k).max(1)).next_multiple_of(self.plan.kc).max(1);
         let side = |len: usize, unit: usize| {
             let most = (SHARED_LEN / kx / unit).max(8) * unit;
             len.div_ceil(len.div_ceil(most)).next_multiple_of(unit)
@@ -480,6 +520,14 @@ impl<'a, T: StoreAs> Run<'a, T> {
         k_at: usize,
         scratch: &mut PackBuffers,
     ) {
+        let made = self.maps.prologues[arg].is_some();
+        if !made && lanes.len() > 1 && operand.lanes.uniform() == Some(1) && self.kernels.row_loads.contains(&operand.dtype) {
+            let src = self.source(operand, arg, item).wrapping_add(lanes.start * operand.dtype.size());
+            let (steps, whole) = (&scratch.steps, !operand_is_rows(self, arg));
+            let (dtype, lanes, panel) = (operand.dtype, lanes.len(), width * k_len);
+            // SAFETY: the caller's buffer holds the panels; the contraction's indices are in bounds.
+            return unsafe { (self.kernels.pack_rows)(&RowsArgs { src, dtype, lanes, steps, dst: to, at: k_at, width, panel, whole }) };
+        }
         let mut lane_offsets = std::mem::take(&mut scratch.lanes);
         let mut to = to;
         let mut lane = lanes.start;
@@ -624,11 +672,12 @@ impl<'a, T: StoreAs> Run<'a, T> {
                             (to.cast_const(), mr * ks.len(), 0)
                         }
                     };
-                    let wide = if matches!(self.plan.mode, Mode::InPlace { .. }) { self.kernels.wide(mr.min(is.len())) } else { nr };
+                    let in_place = matches!((b, self.plan.mode), (Side::Own, Mode::InPlace { .. }));
+                    let wide = if in_place { self.kernels.wide(mr.min(is.len())) } else { nr };
                     // A panel that is packed just before all rows use it stays in the first-level cache.
                     let mut own_panel = None;
                     let (b_base, b_panel, b_step) = match (b, self.plan.mode) {
-                        (_, Mode::InPlace { step }) => {
+                        (Side::Own, Mode::InPlace { step }) => {
                             let at = js.start as i64 + pc as i64 * step;
                             let base = self.source(&p.b, 1 - p.a_arg, block.item).cast::<T>().wrapping_offset(at as isize);
                             (base, wide, step as isize as usize)

@@ -5,7 +5,7 @@
 //! partitioned never shows in the result; any number of rows and columns is computed, in as many tiles as it takes.
 //! Never: reads beyond the rows and columns it is told of.
 
-use super::pack::{self, PackArgs};
+use super::pack::{self, PackArgs, RowsArgs};
 use super::vector::{Lanes, LoadFrom, Vector};
 use crate::simd::Tier;
 use half::{bf16, f16};
@@ -57,6 +57,9 @@ pub(crate) struct Kernels<T> {
     /// As `tile`, with `a` row-major: `nr` elements from row to row, 1 from step to step.
     pub(crate) tile_by_rows: unsafe fn(&TileArgs<T>),
     pub(crate) pack: unsafe fn(&PackArgs<'_, T>),
+    /// Packs stored types that `row_loads` lists.
+    pub(crate) pack_rows: unsafe fn(&RowsArgs<'_, T>),
+    pub(crate) row_loads: &'static [DType],
     /// Dot products, for stored types that `dot_loads` lists.
     pub(crate) dot: unsafe fn(&DotArgs<T>),
     pub(crate) dot_loads: &'static [DType],
@@ -391,6 +394,14 @@ macro_rules! tier {
                     unsafe { tier!(@pack p, $packs) }
                 }
 
+                pub(crate) const ROW_LOADS: &[DType] = tier!(@loads $packs);
+
+                #[$attr]
+                pub(crate) unsafe fn pack_rows(p: &RowsArgs<'_, <V as Vector>::Elem>) {
+                    // SAFETY: the caller's.
+                    unsafe { tier!(@rows p, $packs) }
+                }
+
                 #[$attr]
                 pub(crate) unsafe fn dot(d: &DotArgs<<V as Vector>::Elem>) {
                     // SAFETY: the caller's.
@@ -406,6 +417,13 @@ macro_rules! tier {
         }
     };
     (@loads [$($dtype:ident: $s:ty),*]) => { &[$(DType::$dtype),*] };
+    (@rows $p:ident, [$($dtype:ident: $s:ty),*]) => {
+        match $p.dtype {
+            $(DType::$dtype => pack::rows::<V, $s>($p),)*
+            // `row_loads` does not list it.
+            _ => {}
+        }
+    };
     (@pack $p:ident, [$($dtype:ident: $s:ty),*]) => {
         match $p.dtype {
             $(DType::$dtype => pack::panel::<V, $s>($p),)*
@@ -461,6 +479,8 @@ macro_rules! table {
             tile: $tier::$name::tile,
             tile_by_rows: $tier::$name::tile_by_rows,
             pack: $tier::$name::pack,
+            pack_rows: $tier::$name::pack_rows,
+            row_loads: $tier::$name::ROW_LOADS,
             dot: $tier::$name::dot,
             dot_loads: $tier::$name::DOT_LOADS,
         };

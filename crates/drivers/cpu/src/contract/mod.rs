@@ -25,6 +25,7 @@ use crate::memory::{Buf, Fault};
 use crate::region::CompiledRegion;
 use crate::simd::{Tier, multiplies_bf16_pairs, tier};
 use crate::threads::threads;
+pub(crate) use engine::Panels;
 use engine::{Blocking, Maps, Run};
 use problem::Problem;
 use prologue::Prologue;
@@ -72,8 +73,61 @@ impl CompiledContract {
         unsafe { self.run_on(threads(), args, scalars) }
     }
 
+    /// What of an operand may be kept for further launches that have the same.
+    pub(crate) fn panels(&self) -> Option<Panels> {
+        match self.problem.compute {
+            DType::F32 => self.plan.panels::<f32>(&self.problem, self.tier),
+            DType::F64 => self.plan.panels::<f64>(&self.problem, self.tier),
+            DType::I32 => self.plan.panels::<i32>(&self.problem, self.tier),
+            DType::I64 => self.plan.panels::<i64>(&self.problem, self.tier),
+            _ => None,
+        }
+    }
+
+    /// Packs the operand of [`CompiledContract::panels`].
+    ///
+    /// # Safety
+    /// As for `run`; `to` has as many bytes as the panels, and is aligned to 64.
+    pub(crate) unsafe fn keep(&self, args: &[Buf], to: *mut u8) {
+        // SAFETY: the caller's.
+        unsafe { self.keep_on(threads(), args, to) }
+    }
+
+    unsafe fn keep_on(&self, threads: usize, args: &[Buf], to: *mut u8) {
+        let maps = self.maps(None);
+        // SAFETY: as in `run_with_on`.
+        unsafe {
+            match self.problem.compute {
+                DType::F32 => Run::<f32>::new(&self.problem, &self.plan, self.tier, args, &[], maps).keep(threads, to.cast()),
+                DType::F64 => Run::<f64>::new(&self.problem, &self.plan, self.tier, args, &[], maps).keep(threads, to.cast()),
+                DType::I32 => Run::<i32>::new(&self.problem, &self.plan, self.tier, args, &[], maps).keep(threads, to.cast()),
+                DType::I64 => Run::<i64>::new(&self.problem, &self.plan, self.tier, args, &[], maps).keep(threads, to.cast()),
+                // `panels` has told that there are none.
+                _ => {}
+            }
+        }
+    }
+
+    /// As `run`, with the panels that `keep` has packed.
+    ///
+    /// # Safety
+    /// As for `run`; the operand has the bytes that it had when it was packed, by a product with equal panels.
+    pub(crate) unsafe fn run_with(&self, args: &[Buf], scalars: &[u64], kept: *const u8) -> Result<(), Fault> {
+        // SAFETY: the caller's.
+        unsafe { self.run_with_on(threads(), args, scalars, Some(kept)) }
+    }
+
+    fn maps(&self, kept: Option<*const u8>) -> Maps<'_> {
+        Maps { prologues: &self.prologues, epilogue: self.epilogue.as_ref(), kept }
+    }
+
     unsafe fn run_on(&self, threads: usize, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
-        let maps = Maps { prologues: &self.prologues, epilogue: self.epilogue.as_ref() };
+        // SAFETY: the caller's.
+        unsafe { self.run_with_on(threads, args, scalars, None) }
+    }
+
+    unsafe fn run_with_on(&self, threads: usize, args: &[Buf], scalars: &[u64], kept: Option<*const u8>) -> Result<(), Fault> {
+        let maps = self.maps(kept);
         // SAFETY: the caller's; `compute` names the type that the plan was made for.
         unsafe {
             match self.problem.compute {

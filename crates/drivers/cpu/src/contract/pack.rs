@@ -68,6 +68,63 @@ where
     }
 }
 
+/// Panels side by side to pack, of lanes that follow each other in memory.
+pub(crate) struct RowsArgs<'a, T> {
+    /// The element that `steps` count from: the first lane's.
+    pub(crate) src: *const u8,
+    pub(crate) dtype: DType,
+    pub(crate) lanes: usize,
+    pub(crate) steps: &'a [i64],
+    /// The first panel's first step, of which `at` are there already: of each panel they are skipped.
+    pub(crate) dst: *mut T,
+    pub(crate) at: usize,
+    pub(crate) width: usize,
+    /// Elements from a panel to the next.
+    pub(crate) panel: usize,
+    /// Whether the last panel is as wide as the others, with zeros beyond the last lane, and not just as wide as its lanes.
+    pub(crate) whole: bool,
+}
+
+impl<T> RowsArgs<'_, T> {
+    /// Calls with each panel: its first lane, how many it has, its width and where its first new step goes, `done` steps after `at`.
+    #[inline(always)]
+    pub(crate) fn each_panel(&self, done: usize, mut f: impl FnMut(usize, usize, usize, *mut T)) {
+        let mut to = self.dst;
+        for lane in (0..self.lanes).step_by(self.width) {
+            let n = self.width.min(self.lanes - lane);
+            let width = if self.whole { self.width } else { n };
+            f(lane, n, width, to.wrapping_add((self.at + done) * width));
+            to = to.wrapping_add(self.panel);
+        }
+    }
+}
+
+/// Steps of rows that are read side by side: rows that are a power of two apart share few places of the nearest cache.
+pub(crate) const ROWS: usize = 8;
+
+/// Packs panel after panel of a few rows, so that what is left of a line, and of a page, is near when the next panel reads it.
+///
+/// # Safety
+/// All elements `steps[k] + lane` of `src` are readable, and `dst` holds the panels.
+#[inline(always)]
+pub(crate) unsafe fn rows<V: Vector + LoadFrom<S>, S: Copy>(p: &RowsArgs<'_, V::Elem>) {
+    let src = p.src.cast::<S>();
+    for (i, steps) in p.steps.chunks(ROWS).enumerate() {
+        p.each_panel(i * ROWS, |lane, n, width, to| {
+            for first in (0..width).step_by(V::LANES) {
+                let (n, n_dst) = (n.saturating_sub(first).min(V::LANES), (width - first).min(V::LANES));
+                let (src, mut to) = (src.wrapping_add(lane + first), to.wrapping_add(first));
+                for step in steps {
+                    let from = src.wrapping_offset(*step as isize);
+                    // SAFETY: the lanes are the caller's, and so is the panel's step.
+                    unsafe { put(if n == V::LANES { V::widen(from) } else { V::widen_span(from, 0, n) }, to, n_dst) };
+                    to = to.wrapping_add(width);
+                }
+            }
+        });
+    }
+}
+
 #[inline(always)]
 unsafe fn put<V: Vector>(x: V, to: *mut V::Elem, n: usize) {
     // SAFETY: the caller lets `n` elements be written.

@@ -16,12 +16,12 @@ pub(crate) struct Block {
 unsafe impl Send for Block {}
 
 impl Block {
-    const fn empty() -> Block {
+    pub(crate) const fn empty() -> Block {
         Block { ptr: std::ptr::null_mut(), len: 0 }
     }
 
     /// At least `len` elements of `T`, with any contents.
-    fn reserve<T>(&mut self, len: usize) -> *mut T {
+    pub(crate) fn reserve<T>(&mut self, len: usize) -> *mut T {
         let bytes = (len * size_of::<T>()).next_multiple_of(ALIGN).max(ALIGN);
         if bytes > self.len {
             // Larger steps than asked for, so that slowly growing requests do not allocate each time.

@@ -2,6 +2,7 @@
 
 mod epilogue;
 mod exhaustive;
+mod kept;
 
 use super::CompiledContract;
 use crate::memory::{Buf, Fault};

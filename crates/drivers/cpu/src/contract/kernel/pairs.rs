@@ -5,11 +5,12 @@
 //! Always: products are exact, each addition rounds to `f32`, of a pair in the processor's order. Never: takes another stored type.
 //! Subnormal `bf16` count as zero, and subnormal sums become zero: the instruction has no other mode.
 
-use super::super::pack::PackArgs;
+use super::super::pack::{PackArgs, ROWS, RowsArgs};
 use super::super::vector::Vector;
 use super::{FULL, Kernels, TileArgs, at_most, avx512, strips, tile, widest};
 use crate::simd::Tier;
 use std::arch::x86_64::*;
+use unigrad_scalar::DType;
 
 /// Sixteen sums, or sixteen pairs.
 #[derive(Clone, Copy)]
@@ -150,6 +151,57 @@ unsafe fn by_rows(src: *const u16, n: usize, steps: &[i64], dst: *mut u32, ld: u
     }
 }
 
+/// As `pack::rows`, two rows at a time: `at` and `panel` count pairs.
+///
+/// # Safety
+/// As for `pack::rows`, with `dst` for half as many steps, rounded up.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c")]
+unsafe fn pack_rows(p: &RowsArgs<'_, f32>) {
+    let src = p.src.cast::<u16>();
+    for (i, steps) in p.steps.chunks(2 * ROWS).enumerate() {
+        p.each_panel(i * ROWS, |lane, n, width, to| {
+            let (src, to) = (src.wrapping_add(lane), to.cast::<u32>());
+            // SAFETY: the lanes are the caller's, and so are the panel's pairs.
+            unsafe {
+                if n == 2 * Pairs::LANES && width == n {
+                    return two_registers(src, steps, to);
+                }
+                for first in (0..width).step_by(Pairs::LANES) {
+                    let (n, n_dst) = (n.saturating_sub(first).min(Pairs::LANES), (width - first).min(Pairs::LANES));
+                    by_rows(src.wrapping_add(first), n, steps, to.wrapping_add(first), width, n_dst);
+                }
+            }
+        });
+    }
+}
+
+/// A panel of two registers: two rows fill two registers with pairs.
+#[inline(always)]
+unsafe fn two_registers(src: *const u16, steps: &[i64], dst: *mut u32) {
+    const HALVES: [[u16; 32]; 2] = {
+        let mut halves = [[0; 32]; 2];
+        let mut i = 0;
+        while i < 64 {
+            // The low half of a pair is of the first row, the high half of the second, whose elements count from 32.
+            halves[i / 32][i % 32] = (i / 2 + i % 2 * 32) as u16;
+            i += 1;
+        }
+        halves
+    };
+    // SAFETY: whole registers of the caller's rows and panel.
+    unsafe {
+        let [low, high] = HALVES.map(|half| _mm512_loadu_epi16(half.as_ptr().cast()));
+        let row = |step: i64| _mm512_loadu_epi16(src.wrapping_offset(step as isize).cast());
+        for (i, pair) in steps.chunks(2).enumerate() {
+            let first = row(pair[0]);
+            let second = pair.get(1).map_or(_mm512_setzero_si512(), |step| row(*step));
+            let to = dst.add(i * 2 * Pairs::LANES);
+            _mm512_storeu_epi32(to.cast(), _mm512_permutex2var_epi16(first, low, second));
+            _mm512_storeu_epi32(to.add(Pairs::LANES).cast(), _mm512_permutex2var_epi16(first, high, second));
+        }
+    }
+}
+
 /// Steps that follow each other: two of them are a pair already, and squares of pairs are transposed.
 #[inline(always)]
 unsafe fn by_columns(src: *const u16, lanes: &[i64], n_steps: usize, dst: *mut u32, ld: usize, n_dst: usize) {
@@ -205,6 +257,8 @@ pub(super) static TABLE: Kernels<f32> = Kernels {
     tile: tile_of_pairs,
     tile_by_rows: avx512::single::tile_by_rows,
     pack,
+    pack_rows,
+    row_loads: &[DType::BF16],
     dot: avx512::single::dot,
     dot_loads: avx512::single::DOT_LOADS,
 };
