@@ -55,7 +55,10 @@ impl Fusion<'_> {
         let IrOp::Op(Op::Pad(_, fill)) = &node.op else { return false };
         let is_zero = fill.dtype().is_float() && *fill == Literal::zero(fill.dtype());
         let is_filled = node.inputs.first().is_some_and(|input| self.ir.numel(*input) > 0 && self.ir.constant_of(*input).is_none());
-        is_zero && is_filled && !self.outputs.contains(&base) && self.readers_are(base, MAX_READERS, |product| self.convolved.contains(&product))
+        is_zero
+            && is_filled
+            && !self.outputs.contains(&base)
+            && self.readers_are(base, MAX_READERS, |product| self.convolved.contains(&product))
     }
 
     /// Whether it is one number that a kernel computes.

@@ -7,12 +7,12 @@
 //! gradients; `f64` stays as it is, as in PyTorch. Within an op, and in backward passes, there is no scope: an op's class decides for all that it does.
 //! Never: changes a tensor. A parameter in `f32` is cast where it is read.
 
+use crate::float8::{Fp8Recipe, Fp8Scope};
 use crate::{
     Tensor,
     arithmetic::Operand,
     registry::{self, Precision},
 };
-use crate::float8::{Fp8Recipe, Fp8Scope};
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,

@@ -30,7 +30,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use unigrad_graph::{BinaryOp, CustomGradient, DType, Error, ErrorKind, Expr, Float8, Literal, ReduceOp, UnaryOp, no_grad_guard};
+use unigrad_graph::{BinaryOp, CustomGradient, DType, Error, Expr, Float8, Literal, ReduceOp, UnaryOp, no_grad_guard};
 
 /// Where the scales of [`Fp8Recipe`] come from.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +64,18 @@ impl Default for Fp8Recipe {
 impl Fp8Recipe {
     /// With it the scale of the greatest `f32` is still a normal number.
     pub const MAX_MARGIN: u32 = 6;
+
+    /// An error if the half type is none, or the margin is too great.
+    pub fn check(&self) -> crate::Result<()> {
+        if !matches!(self.half, DType::BF16 | DType::F16) {
+            return Err(crate::Error::argument(format!("the half type of 8-bit floats is {}", self.half), "give BF16 or F16"));
+        }
+        if self.margin > Fp8Recipe::MAX_MARGIN {
+            let help = format!("give at most {}: each halves scales once more", Fp8Recipe::MAX_MARGIN);
+            return Err(crate::Error::argument(format!("a margin of {}", self.margin), help));
+        }
+        Ok(())
+    }
 
     /// With scales of steps before.
     pub fn delayed(scaling: &DelayedScaling) -> Fp8Recipe {
@@ -115,25 +127,24 @@ impl Role {
     }
 }
 
-/// `a @ b` in the scope of a recipe; as it is, where it is not of floats of at most 32 bits.
+/// `a @ turned(b)` in the scope of a recipe; as it is, where it is not of floats of at most 32 bits. What is turned is rounded before, so that its gradient
+/// ends as the product does.
 #[track_caller]
-pub(crate) fn matmul(scope: &Fp8Scope, a: &Expr, b: &Expr) -> Result<Expr, Expr> {
+pub(crate) fn matmul(scope: &Fp8Scope, a: &Expr, b: &Expr, turned: impl Fn(&Expr) -> Expr) -> Result<Expr, Expr> {
     let of_scope = |dtype: DType| matches!(dtype, DType::F32 | DType::F16 | DType::BF16);
     let is_plain = [a, b].iter().any(|x| x.error().is_some() || x.rank() == 0 || x.dtype().only_stores());
     if is_plain || !of_scope(promote(a, b)) {
-        return try_matmul(a, b);
+        return try_matmul(a, &turned(b));
     }
     let recipe = &scope.pass.recipe;
-    if recipe.margin > Fp8Recipe::MAX_MARGIN {
-        let message = format!("a margin of {}", recipe.margin);
-        let help = format!("give at most {}: each halves the scale once more", Fp8Recipe::MAX_MARGIN);
-        return Err(Expr::fail(ErrorKind::Argument, "autocast_fp8", message, &help, &[a, b]));
+    if let Err(error) = recipe.check() {
+        return Err(Tensor::from_error(&error).into_expr());
     }
     let number = scope.next.fetch_add(1, Ordering::Relaxed);
     // What is decoded is a bf16, but beyond the range of f16.
     let wide = if recipe.half == DType::BF16 { DType::BF16 } else { DType::F32 };
     let [a, b] = [(a, Role::First), (b, Role::Second)].map(|(x, role)| scope.pass.rounded(x, number, role, wide));
-    let y = try_matmul(&a, &b)?;
+    let y = try_matmul(&a, &turned(&b))?;
     if !y.needs_grad() {
         return Ok(y.cast(recipe.half));
     }

@@ -75,7 +75,7 @@ impl Tensor {
         }
         let (a, b) = (self.expr(), other.expr());
         Tensor::from_result(match crate::autocast::fp8() {
-            Some(scope) => crate::float8::matmul(&scope, &a, &b),
+            Some(scope) => crate::float8::matmul(&scope, &a, &b, Expr::clone),
             None => try_matmul(&a, &b),
         })
     }
@@ -115,7 +115,13 @@ impl Tensor {
         if let Some(cast) = crate::autocast::product("linear") {
             return cast.factor(self).linear(&cast.factor(weight), cast.maybe(bias).as_ref());
         }
-        let y = self.matmul(&weight.t());
+        let y = match crate::autocast::fp8() {
+            Some(scope) => {
+                let turned = |weight: &Expr| Tensor::from_expr(weight.clone()).t().into_expr();
+                Tensor::from_result(crate::float8::matmul(&scope, &self.expr(), &weight.expr(), turned))
+            }
+            None => self.matmul(&weight.t()),
+        };
         let Some(bias) = bias.filter(|_| !y.is_invalid()) else { return y };
         let out = weight.size(-2);
         if !bias.is_invalid() && bias.shape() != [out] {

@@ -13,7 +13,7 @@ use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use unigrad_graph::{BinaryOp, DType, Expr, Literal, ReduceOp, SliceAxis, grad_enabled, no_grad_guard};
+use unigrad_graph::{BinaryOp, DType, Expr, Literal, Op, PadAxis, ReduceOp, SliceAxis, grad_enabled, no_grad_guard};
 
 /// What is rounded: the number of the product in its scope, and which of its tensors it is.
 type Place = (usize, Role);
@@ -22,7 +22,7 @@ type Place = (usize, Role);
 ///
 /// There is a history for each factor of each product and for its gradient, in the order in which the products of a scope are recorded: a scope is to
 /// hold a whole forward pass, with the same products each time. Save what [`DelayedScaling::state`] gives with a checkpoint, or the first steps after it
-/// take their scales from themselves.
+/// take their scales from themselves. In use ([`no_grad`]) it is read and not changed.
 #[derive(Clone)]
 pub struct DelayedScaling(Arc<Shared>);
 
@@ -92,21 +92,29 @@ impl DelayedScaling {
 
     /// The history of a place, if it has one on the device.
     fn history(&self, place: Place, device: u32) -> Option<Tensor> {
-        self.histories().get(&place).filter(|history| history.device_id() == device).cloned()
+        let histories = self.histories();
+        // What is still the zeros that it began with has been assigned by steps that were undone.
+        let is_begun = |history: &&Tensor| !matches!(unigrad_plan::resolved(history.expr()).op(), Op::Const(_));
+        histories.get(&place).filter(|history| history.device_id() == device).filter(is_begun).cloned()
     }
 
     /// Puts an amax (rank 0) in front of a place's history.
     fn record(&self, place: Place, amax: &Expr) -> Result<()> {
         let length = self.0.amax_history_len;
         let is_number = amax.binary_const(BinaryOp::Lt, f64::INFINITY);
-        let newest = is_number.select(amax, &amax.constant_like(0.0)).reshape(&[1]);
+        let newest = is_number.select(amax, &amax.constant_like(0.0)).reshape(&[1]).expand(&[length]);
         let known = self.history(place, amax.device());
         let history = match known {
             Some(history) => history,
             None => Tensor::from_expr(Expr::constant(Literal::zero(DType::F32), &[length], amax.device())),
         };
-        let kept = history.expr().slice(&[SliceAxis { start: 0, step: 1, len: length - 1 }]);
-        history.assign(&Tensor::from_expr(Expr::concat(&[newest, kept], 0)))?;
+        let zero = Literal::zero(DType::F32);
+        let kept = history
+            .expr()
+            .slice(&[SliceAxis { start: 0, step: 1, len: length - 1 }])
+            .pad(&[PadAxis { lo: 1, hi: 0, ..PadAxis::default() }], zero);
+        let first = Expr::iota(&[length], 0, DType::I64, amax.device()).binary_const(BinaryOp::Eq, 0.0);
+        history.assign(&Tensor::from_expr(first.select(&newest, &kept)))?;
         self.histories().insert(place, history);
         Ok(())
     }
