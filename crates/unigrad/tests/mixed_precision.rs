@@ -1,5 +1,6 @@
 //! Mixed precision: loss curves in half types beside those in `f32`, and the loss scale.
 
+use std::sync::{Mutex, PoisonError};
 use unigrad::{
     nn::{
         AdamW, Checkpoint, DelayedScaling, Fp8Recipe, GradScaler, Linear, Module, ScalerOptions, Sgd, autocast, autocast_fp8,
@@ -11,6 +12,9 @@ use unigrad::{
 fn device() -> Device {
     Device::open("cpu").unwrap()
 }
+
+/// Who counts the waits of a device is alone with it.
+static COUNTED: Mutex<()> = Mutex::new(());
 
 const STEPS: usize = 30;
 const FP8_STEPS: usize = 50;
@@ -88,6 +92,7 @@ fn the_curve_in_8_bit_floats_is_that_of_bf16() {
 /// Amax, scales and histories stay on the device.
 #[test]
 fn a_step_in_8_bit_floats_waits_for_nothing() {
+    let _counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
     unigrad_testing::register();
     let d = Device::open("interpreter:0").unwrap();
     let net = Linear::new(3, 2, &d);
@@ -124,6 +129,7 @@ fn the_curve_is_that_of_f32_on_opencl() {
 /// The scale and the count of steps stay on the device: the host learns of a skipped step when it reads something.
 #[test]
 fn a_scaled_step_waits_for_nothing() {
+    let _counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
     unigrad_testing::register();
     let d = Device::open("interpreter:0").unwrap();
     let net = Linear::new(3, 2, &d);
