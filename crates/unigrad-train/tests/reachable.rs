@@ -154,7 +154,8 @@ fn products_in_8_bit_floats_are_reached() {
     let _alone = alone();
     let half = run("bf16", &file("[train]\nprecision = \"bf16\"\n"));
     let mut all = vec![half];
-    for settings in ["", "amax_history_len = 2\n", "margin = 6\n", "stochastic_rounding = true\n"] {
+    // A margin changes only what is rounded to subnormal numbers, of which there are none here: that it arrives shows where it is refused.
+    for settings in ["", "amax_history_len = 2\n", "stochastic_rounding = true\n"] {
         let losses = run("fp8", &file(&format!("[train]\nprecision = \"fp8\"\n[train.fp8]\n{settings}")));
         assert!(!all.contains(&losses), "{settings}");
         all.push(losses);
