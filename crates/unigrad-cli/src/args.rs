@@ -196,7 +196,7 @@ Example: unigrad train config iris.toml, with this in iris.toml:
   max_epochs = 50
   batch_size = 32
   validation_split = 0.2
-  precision = \"bf16\"            # or f32, f16
+  precision = \"bf16\"            # or f32, f16, fp8
   clip_norm = 1.0
   ema = 0.999
   metrics = [\"accuracy\", { top_k = { k = 3 } }]

@@ -49,7 +49,7 @@ pub use optim::{GradScaler, ScalerOptions};
 pub use schedule::{Anneal, Better, Peaks, Plateau, Schedule};
 pub use trace::{first_not_finite, name_layer, observe};
 pub use unigrad_derive::Module;
-pub use unigrad_tensor::{autocast, autocast_guard};
+pub use unigrad_tensor::{DelayedScaling, Fp8Recipe, Fp8Scaling, autocast, autocast_fp8, autocast_fp8_guard, autocast_guard};
 
 /// This crate under the name that derived code uses, here as in the facade.
 #[doc(hidden)]

@@ -115,8 +115,12 @@ impl Fusion<'_> {
                 if through && !self.is_worth_a_copy(id, i) {
                     let may_split = matches!(op, Op::MatMul);
                     base = view_base(self.ir, *input, may_split)?;
-                    if may_split && self.is_prologue(*input, base) {
+                    if may_split && let Some(made) = self.is_prologue(*input, base) {
                         self.prologues.insert(base);
+                        for id in made {
+                            self.marked.insert(id);
+                            self.decoded.insert(base);
+                        }
                         continue;
                     }
                     if may_split && self.is_padding(base) {
@@ -215,7 +219,7 @@ impl Fusion<'_> {
             || tree.depth > MAX_DEPTH
             || tree.size > MAX_SIZE
             || self.writes_inputs_apart(id)
-            || (is_value && readers[id as usize] >= 2 && !self.is_recomputed(id, tree))
+            || (is_value && readers[id as usize] >= 2 && !self.is_recomputed(id, tree) && !self.decoded.contains(&id))
             || (is_value && tree.cost >= 12 && spread())
             || (!enabled && (kind == Kind::Map || !matches!(node.op, IrOp::Op(Op::Const(_)))) && !matches!(node.op, IrOp::Scalar(_)))
             || self.is_update_in_memory(id, trees)

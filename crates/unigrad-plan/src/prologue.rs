@@ -6,6 +6,9 @@
 //! format, a cast, a scale for each row, column or block), of at most [`MAX_NODES`] nodes and [`MAX_COST`] additions, and reads at least one
 //! buffer; if nothing else needs it in memory; if its readers are at most [`MAX_READERS`] products; and if no product reads an element at several
 //! places of a window. What another kernel of the plan computes is no input: there the chain is the end of that kernel, for nothing.
+//! But a number a byte wide that is computed in the plan, as the code of an 8-bit float, is stored as such, and what decodes it is a prologue: it takes
+//! less memory than the operand, and a library may read it as it lies. Single numbers that such a chain reads (scales) are stored as well, and any number
+//! of products may read it.
 //! Zeros around what is in memory, or between its elements, are a prologue of convolutions that a library is asked for: it has a word for them.
 //! Always: the product is the same, bit for bit, as with the operand in memory. Never: takes run-time scalars, or what can fail.
 
@@ -15,7 +18,7 @@ use crate::ir::{Id, IrOp, Kind};
 use crate::lower::Lowering;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use unigrad_graph::{Literal, Op};
+use unigrad_graph::{DType, Literal, Op};
 use unigrad_kernel::{InstOp, Level};
 
 /// Most nodes of a prologue.
@@ -26,10 +29,24 @@ const MAX_COST: usize = 32;
 const MAX_READERS: usize = 2;
 
 impl Fusion<'_> {
-    /// Whether the base of a product's operand is a prologue; `view` is the operand.
-    pub(crate) fn is_prologue(&self, view: Id, base: Id) -> bool {
+    /// Whether the base of a product's operand is a prologue, and then which nodes are stored for it; `view` is the operand.
+    pub(crate) fn is_prologue(&self, view: Id, base: Id) -> Option<SmallVec<[Id; 2]>> {
         let is_map = self.ir.kind(base) == Kind::Map;
-        is_map && !self.outputs.contains(&base) && !self.passes_window(view, base) && self.readers_are_products(base) && self.is_cheap(base)
+        if !is_map || self.outputs.contains(&base) || self.passes_window(view, base) {
+            return None;
+        }
+        if self.readers_are(base, MAX_READERS, |_| true) && self.is_cheap(base, &mut None) {
+            return Some(SmallVec::new());
+        }
+        let mut made = Some(SmallVec::new());
+        let is_cheap = self.ir.numel(base) > 1 && self.readers_are(base, usize::MAX, |_| true) && self.is_cheap(base, &mut made);
+        made.filter(|made| is_cheap && made.iter().any(|id| self.is_code(*id)))
+    }
+
+    /// Whether it is computed, a byte wide and made of something wider.
+    fn is_code(&self, id: Id) -> bool {
+        let node = self.ir.node(id);
+        node.op == IrOp::Op(Op::Cast) && node.dtype == DType::U8 && self.ir.node(node.inputs[0]).dtype.size() > 1
     }
 
     /// Whether the base of a product's operand is zeros around something, for which all its readers have a word.
@@ -38,7 +55,16 @@ impl Fusion<'_> {
         let IrOp::Op(Op::Pad(_, fill)) = &node.op else { return false };
         let is_zero = fill.dtype().is_float() && *fill == Literal::zero(fill.dtype());
         let is_filled = node.inputs.first().is_some_and(|input| self.ir.numel(*input) > 0 && self.ir.constant_of(*input).is_none());
-        is_zero && is_filled && !self.outputs.contains(&base) && self.readers_are(base, |product| self.convolved.contains(&product))
+        is_zero
+            && is_filled
+            && !self.outputs.contains(&base)
+            && self.readers_are(base, MAX_READERS, |product| self.convolved.contains(&product))
+    }
+
+    /// Whether it is one number that a kernel computes.
+    fn is_computed_number(&self, id: Id) -> bool {
+        let is_computed = matches!(self.ir.kind(id), Kind::Map | Kind::Reduce) && !self.ir.node(id).inputs.is_empty();
+        is_computed && self.ir.numel(id) == 1
     }
 
     fn passes_window(&self, view: Id, base: Id) -> bool {
@@ -57,12 +83,8 @@ impl Fusion<'_> {
         false
     }
 
-    fn readers_are_products(&self, base: Id) -> bool {
-        self.readers_are(base, |_| true)
-    }
-
     /// Whether only a few products read it, through views, and all of this kind.
-    fn readers_are(&self, base: Id, is_wanted: impl Fn(Id) -> bool) -> bool {
+    fn readers_are(&self, base: Id, most: usize, is_wanted: impl Fn(Id) -> bool) -> bool {
         let mut stack: SmallVec<[Id; 8]> = SmallVec::from_slice(&[base]);
         let mut n_products = 0;
         while let Some(id) = stack.pop() {
@@ -74,15 +96,15 @@ impl Fusion<'_> {
                     (_, Kind::External | Kind::Map | Kind::View | Kind::Reduce | Kind::Heavy) => return false,
                 }
             }
-            if n_products > MAX_READERS || stack.len() > MAX_NODES {
+            if n_products > most || stack.len() > MAX_NODES {
                 return false;
             }
         }
         n_products > 0
     }
 
-    /// Whether each element takes little, of inputs of the plan alone.
-    fn is_cheap(&self, base: Id) -> bool {
+    /// Whether each element takes little, of inputs of the plan alone; or also of codes and single numbers that the plan makes, if these are asked for.
+    fn is_cheap(&self, base: Id, made: &mut Option<SmallVec<[Id; 2]>>) -> bool {
         let mut seen: FxHashSet<Id> = FxHashSet::default();
         let mut stack = vec![base];
         let (mut cost, mut n_inputs) = (0, 0);
@@ -91,6 +113,13 @@ impl Fusion<'_> {
                 continue;
             }
             let node = self.ir.node(id);
+            if let Some(made) = made
+                && (self.is_code(id) || self.is_computed_number(id))
+            {
+                made.push(id);
+                n_inputs += 1;
+                continue;
+            }
             let op = match &node.op {
                 IrOp::External(_) => {
                     n_inputs += 1;

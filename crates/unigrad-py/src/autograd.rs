@@ -104,23 +104,37 @@ thread_local! {
     static CAST: RefCell<Vec<unigrad::tensor::AutocastGuard>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What the thread computes inside of `with` is in a half type, where that suits it; `unigrad.autocast` makes a decorator of it.
+/// What the thread computes inside of `with` is in a half type, where that suits it, and with a recipe in 8-bit floats; `unigrad.autocast` makes a decorator of it.
 #[pyclass(module = "unigrad", frozen)]
-pub(crate) struct Autocast(crate::dtype::PyDType);
+pub(crate) struct Autocast(Scope);
+
+/// What a scope computes in.
+enum Scope {
+    Half(unigrad::tensor::DType),
+    Fp8(unigrad::tensor::Fp8Recipe),
+}
 
 #[pymethods]
 impl Autocast {
     #[new]
-    fn new(py: Python<'_>, dtype: crate::dtype::PyDType) -> PyResult<Autocast> {
+    #[pyo3(signature = (dtype, fp8=None))]
+    fn new(py: Python<'_>, dtype: crate::dtype::PyDType, fp8: Option<PyRef<'_, crate::fp8::PyFp8Recipe>>) -> PyResult<Autocast> {
         use unigrad::tensor::DType;
+        if let Some(recipe) = fp8 {
+            return Ok(Autocast(Scope::Fp8(recipe.0.clone())));
+        }
         match dtype.0 {
-            DType::BF16 | DType::F16 | DType::F32 => Ok(Autocast(dtype)),
+            DType::BF16 | DType::F16 | DType::F32 => Ok(Autocast(Scope::Half(dtype.0))),
             other => Err(crate::error::argument(py, format!("`dtype` is {other}"), "use bfloat16, float16 or float32")),
         }
     }
 
     fn __enter__(&self) {
-        CAST.with_borrow_mut(|inside| inside.push(unigrad::tensor::autocast_guard(self.0.0)));
+        let guard = match &self.0 {
+            Scope::Half(dtype) => unigrad::tensor::autocast_guard(*dtype),
+            Scope::Fp8(recipe) => unigrad::tensor::autocast_fp8_guard(recipe),
+        };
+        CAST.with_borrow_mut(|inside| inside.push(guard));
     }
 
     #[pyo3(signature = (*_raised))]

@@ -15,6 +15,7 @@ mod dtype;
 mod error;
 mod exchange;
 mod exit;
+mod fp8;
 mod functions;
 #[cfg(feature = "stubs")]
 mod hints;
@@ -52,6 +53,8 @@ mod _unigrad {
     use dtype::PyDType;
     #[pymodule_export]
     use exchange::{Held, asarray, from_dlpack, from_numpy};
+    #[pymodule_export]
+    use fp8::PyFp8Recipe;
     #[pymodule_export]
     use functions::{_checkpoint, _custom, _jacobian, _jvp, _vmap};
     #[pymodule_export]

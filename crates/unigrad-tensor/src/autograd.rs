@@ -294,7 +294,7 @@ struct Checkpoint {
     /// What it drew from the process's generator.
     random: Vec<random::Range>,
     /// The scope of mixed precision that it ran in.
-    autocast: Option<unigrad_graph::DType>,
+    autocast: autocast::Scope,
 }
 
 impl fmt::Debug for Checkpoint {
@@ -317,7 +317,7 @@ impl CustomGradient for Checkpoint {
         };
         let value = {
             let _guard = enable_grad_guard();
-            let _scope = autocast::enter(self.autocast);
+            let _scope = autocast::enter(self.autocast.again());
             random::replay(&self.random, || (self.block)(&tensors(&again))).map(|value| value.expr())
         };
         let Some(value) = value else {
@@ -360,6 +360,7 @@ impl CustomGradient for Checkpoint {
 pub fn checkpoint(block: impl Fn(&[Tensor]) -> Tensor + Send + Sync + 'static, inputs: &[&Tensor]) -> Tensor {
     let exprs: Vec<Expr> = inputs.iter().map(|tensor| tensor.expr()).collect();
     let since = next_id();
+    let scope = autocast::Scope::now();
     let (value, random) = random::record(|| no_grad(|| block(&tensors(&exprs))).expr());
     if value.error().is_some() {
         return Tensor::from_expr(value);
@@ -369,7 +370,7 @@ pub fn checkpoint(block: impl Fn(&[Tensor]) -> Tensor + Send + Sync + 'static, i
     let all: Vec<Expr> = exprs.iter().cloned().chain(captured).collect();
     let value = if value.needs_grad() { value.detach() } else { value };
     Tensor::from_expr(Expr::custom(
-        Arc::new(Checkpoint { block: Box::new(block), n_inputs: exprs.len(), random, autocast: autocast::autocast_dtype() }),
+        Arc::new(Checkpoint { block: Box::new(block), n_inputs: exprs.len(), random, autocast: scope }),
         &value,
         &all,
     ))

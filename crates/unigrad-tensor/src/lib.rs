@@ -40,6 +40,7 @@ mod embedding;
 mod error;
 pub mod eval;
 mod exchange;
+mod float8;
 mod index;
 mod interpolate;
 mod kernel;
@@ -75,7 +76,7 @@ mod windows;
 
 pub use arithmetic::{Operand, Value};
 pub use attention::{AttentionOptions, RopeLayout};
-pub use autocast::{AutocastGuard, autocast, autocast_dtype, autocast_guard};
+pub use autocast::{AutocastGuard, autocast, autocast_dtype, autocast_fp8, autocast_fp8_guard, autocast_guard};
 pub use autograd::{
     checkpoint, custom, enable_grad, enable_grad_guard, grad, grad_allow_unused, grad_with, no_grad, no_grad_guard, take_gradients,
 };
@@ -85,6 +86,7 @@ pub use conv::ConvOptions;
 pub use creation::NestedValues;
 pub use embedding::{BagMode, EmbeddingBagOptions, EmbeddingOptions};
 pub use error::{Error, ErrorKind, NotFinite, StateDictMismatch};
+pub use float8::{DelayedScaling, Fp8Recipe, Fp8Scaling};
 pub use index::{Ellipsis, Index, IndexItem, NewAxis, step};
 pub use interpolate::{InterpolateMode, InterpolateOptions};
 pub use kernel::{CompiledKernel, CustomKernel};

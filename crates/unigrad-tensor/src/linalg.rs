@@ -4,7 +4,7 @@ use crate::{Tensor, promotion::promote};
 use unigrad_graph::{DType, ErrorKind, Expr, Shape, broadcast_shapes};
 
 #[track_caller]
-fn try_matmul(a: &Expr, b: &Expr) -> Result<Expr, Expr> {
+pub(crate) fn try_matmul(a: &Expr, b: &Expr) -> Result<Expr, Expr> {
     for x in [a, b] {
         if x.error().is_some() {
             return Err(x.clone());
@@ -70,17 +70,21 @@ impl Tensor {
     /// Matrix product `[.., m, k] @ [.., k, n]`; batch axes broadcast, a vector is a row on the left and a column on the right.
     #[track_caller]
     pub fn matmul(&self, other: &Tensor) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("matmul") {
-            return cast.of(self).matmul(&cast.of(other));
+        if let Some(cast) = crate::autocast::product("matmul") {
+            return cast.factor(self).matmul(&cast.factor(other));
         }
-        Tensor::from_result(try_matmul(&self.expr(), &other.expr()))
+        let (a, b) = (self.expr(), other.expr());
+        Tensor::from_result(match crate::autocast::fp8() {
+            Some(scope) => crate::float8::matmul(&scope, &a, &b, Expr::clone),
+            None => try_matmul(&a, &b),
+        })
     }
 
     /// Inner product of two vectors.
     #[track_caller]
     pub fn dot(&self, other: &Tensor) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("dot") {
-            return cast.of(self).dot(&cast.of(other));
+        if let Some(cast) = crate::autocast::product("dot") {
+            return cast.factor(self).dot(&cast.factor(other));
         }
         let (a, b) = (self.expr(), other.expr());
         if a.error().is_none() && b.error().is_none() && (a.rank() != 1 || a.shape() != b.shape()) {
@@ -99,8 +103,8 @@ impl Tensor {
     /// `self + a @ b`.
     #[track_caller]
     pub fn addmm(&self, a: &Tensor, b: &Tensor) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("addmm") {
-            return cast.of(self).addmm(&cast.of(a), &cast.of(b));
+        if let Some(cast) = crate::autocast::product("addmm") {
+            return cast.of(self).addmm(&cast.factor(a), &cast.factor(b));
         }
         a.matmul(b) + self
     }
@@ -108,10 +112,16 @@ impl Tensor {
     /// `x @ wᵀ + bias` with w `[out, in]` and bias `[out]`, as PyTorch's `linear`.
     #[track_caller]
     pub fn linear(&self, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("linear") {
-            return cast.of(self).linear(&cast.of(weight), cast.maybe(bias).as_ref());
+        if let Some(cast) = crate::autocast::product("linear") {
+            return cast.factor(self).linear(&cast.factor(weight), cast.maybe(bias).as_ref());
         }
-        let y = self.matmul(&weight.t());
+        let y = match crate::autocast::fp8() {
+            Some(scope) => {
+                let turned = |weight: &Expr| Tensor::from_expr(weight.clone()).t().into_expr();
+                Tensor::from_result(crate::float8::matmul(&scope, &self.expr(), &weight.expr(), turned))
+            }
+            None => self.matmul(&weight.t()),
+        };
         let Some(bias) = bias.filter(|_| !y.is_invalid()) else { return y };
         let out = weight.size(-2);
         if !bias.is_invalid() && bias.shape() != [out] {
@@ -135,7 +145,7 @@ impl Tensor {
     /// in alphabetical order. Several operands are contracted from left to right.
     #[track_caller]
     pub fn einsum(spec: &str, operands: &[&Tensor]) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("einsum") {
+        if let Some(cast) = crate::autocast::product("einsum") {
             return Tensor::einsum(spec, &cast.all(operands).iter().collect::<Vec<_>>());
         }
         for operand in operands {

@@ -7,8 +7,8 @@ impl Tensor {
     /// `alpha * a @ b + beta * self`.
     #[track_caller]
     pub fn addmm_with(&self, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("addmm_with") {
-            return cast.of(self).addmm_with(&cast.of(a), &cast.of(b), beta, alpha);
+        if let Some(cast) = crate::autocast::product("addmm_with") {
+            return cast.of(self).addmm_with(&cast.factor(a), &cast.factor(b), beta, alpha);
         }
         scaled_sum(&a.matmul(b), alpha, self, beta)
     }
@@ -16,8 +16,8 @@ impl Tensor {
     /// `alpha * a @ b + beta * self`, of batches of matrices.
     #[track_caller]
     pub fn baddbmm(&self, a: &Tensor, b: &Tensor, beta: f64, alpha: f64) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("baddbmm") {
-            return cast.of(self).baddbmm(&cast.of(a), &cast.of(b), beta, alpha);
+        if let Some(cast) = crate::autocast::product("baddbmm") {
+            return cast.of(self).baddbmm(&cast.factor(a), &cast.factor(b), beta, alpha);
         }
         scaled_sum(&a.matmul(b), alpha, self, beta)
     }
@@ -25,8 +25,8 @@ impl Tensor {
     /// `alpha * matrix @ vector + beta * self`.
     #[track_caller]
     pub fn addmv(&self, matrix: &Tensor, vector: &Tensor, beta: f64, alpha: f64) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("addmv") {
-            return cast.of(self).addmv(&cast.of(matrix), &cast.of(vector), beta, alpha);
+        if let Some(cast) = crate::autocast::product("addmv") {
+            return cast.of(self).addmv(&cast.factor(matrix), &cast.factor(vector), beta, alpha);
         }
         scaled_sum(&matrix.matmul(vector), alpha, self, beta)
     }
@@ -43,8 +43,8 @@ impl Tensor {
     /// The sum of products over axes of both, in the order they are named: `[rest of self.., rest of other..]`.
     #[track_caller]
     pub fn tensordot(&self, other: &Tensor, axes: impl Ints, other_axes: impl Ints) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("tensordot") {
-            return cast.of(self).tensordot(&cast.of(other), axes, other_axes);
+        if let Some(cast) = crate::autocast::product("tensordot") {
+            return cast.factor(self).tensordot(&cast.factor(other), axes, other_axes);
         }
         let (a, b) = (self.expr(), other.expr());
         let listed = |e: &Expr, axes: Vec<i64>| {
@@ -78,7 +78,7 @@ impl Tensor {
     /// The sum of products over both last axes; with a number, the product with it.
     #[track_caller]
     pub fn inner(&self, other: &Tensor) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("inner") {
+        if let Some(cast) = crate::autocast::product("inner") {
             return cast.of(self).inner(&cast.of(other));
         }
         if self.rank() == 0 || other.rank() == 0 {
@@ -110,7 +110,7 @@ impl Tensor {
     /// `y[.., o] = self[.., i] weight[o, i, j] other[.., j] + bias[o]`.
     #[track_caller]
     pub fn bilinear(&self, other: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("bilinear") {
+        if let Some(cast) = crate::autocast::product("bilinear") {
             return cast.of(self).bilinear(&cast.of(other), &cast.of(weight), cast.maybe(bias).as_ref());
         }
         if weight.is_invalid() || weight.rank() != 3 {
@@ -128,7 +128,7 @@ impl Tensor {
     /// The product of several matrices in the order of least work; the first and the last may be vectors.
     #[track_caller]
     pub fn multi_dot(matrices: &[&Tensor]) -> Tensor {
-        if let Some(cast) = crate::autocast::entered("multi_dot") {
+        if let Some(cast) = crate::autocast::product("multi_dot") {
             return Tensor::multi_dot(&cast.all(matrices).iter().collect::<Vec<_>>());
         }
         let sizes = match chain_sizes(matrices) {

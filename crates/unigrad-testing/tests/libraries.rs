@@ -2,7 +2,10 @@
 //! A program of its own, for who does products is a setting of the process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use unigrad::{prelude::*, tensor::Format};
+use unigrad::{
+    prelude::*,
+    tensor::{DelayedScaling, Format, Fp8Recipe, autocast_fp8, grad},
+};
 use unigrad_device::{Config, Products};
 use unigrad_interpreter::{REFUSED, attentions, products, products_of_codes, products_with_arguments};
 use unigrad_kernel::{Library, Rates, Words};
@@ -305,6 +308,42 @@ fn a_library_multiplies_8_bit_floats() {
     }
     let refuses = products().1 > refused_before || !devices_are_counted();
     assert!(right && refuses, "see the FAIL lines above");
+}
+
+/// A product in 8-bit floats and both of its gradients are asked for with codes that the plan itself has made.
+#[test]
+fn a_library_multiplies_what_a_recipe_rounds() {
+    let _alone = alone();
+    let cpu = Device::open("cpu").unwrap();
+    let [m, k, n] = [16, 48, 32];
+    for device in with_library() {
+        for recipe in [Fp8Recipe::default(), Fp8Recipe::delayed(&DelayedScaling::default())] {
+            for step in 0..2 {
+                let all = |device: &Device, recipe: &Fp8Recipe| -> Vec<Vec<f64>> {
+                    let x = stored(Tensor::from_vec(numbers(&[m, k], step), [m, k], device)).requires_grad();
+                    let w = stored(Tensor::from_vec(numbers(&[n, k], 2), [n, k], device)).requires_grad();
+                    let y = autocast_fp8(recipe, || x.linear(&w, None));
+                    let gradients = grad(&y.cast(DType::F32).square().sum(()), &[&x, &w]).unwrap();
+                    let all = [&y, &gradients[0], &gradients[1]];
+                    Tensor::realize_all(&all).unwrap();
+                    all.iter().map(|x| x.to_f64_vec().unwrap()).collect()
+                };
+                let before = (products(), products_of_codes());
+                let got = all(&device, &recipe);
+                let (done, coded) = (products().0 - before.0.0, products_of_codes() - before.1);
+                if device.backend() == "interpreter" {
+                    assert_eq!((done, coded), (3, 3), "{recipe:?}, step {step}");
+                }
+                // The first step takes its scales from itself either way.
+                if step == 0 {
+                    for (got, want) in got.iter().zip(all(&cpu, &Fp8Recipe::default())) {
+                        let most = want.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+                        assert!(got.iter().zip(&want).all(|(got, want)| (got - want).abs() <= most / 128.0), "{}", device.name());
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// What the planner leaves to a library's words: the values to compute, of a product of two matrices, a bias and a residual, and how many launches it

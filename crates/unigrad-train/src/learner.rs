@@ -4,7 +4,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 use unigrad_nn::{Error, GradScaler, Module, Optimize, Result, gradient_checkpointing, memory::Estimate};
-use unigrad_tensor::{DType, Device, Tensor, autocast};
+use unigrad_tensor::{DType, DelayedScaling, Device, Fp8Recipe, Fp8Scaling, Tensor, autocast, autocast_fp8};
 
 /// What a trainer trains: models, optimizers, and what one step does with them.
 ///
@@ -68,6 +68,8 @@ pub enum Precision {
     Bf16,
     /// Likewise in `F16`, with a loss scale that adapts ([`GradScaler`]). A step whose gradients overflow changes nothing but the scale.
     F16,
+    /// Matrix products in 8-bit floats, the rest as in [`StepSettings::fp8`]'s half type ([`autocast_fp8`]).
+    Fp8,
 }
 
 /// What the trainer asks of a step.
@@ -77,9 +79,11 @@ pub struct StepSettings {
     pub clip: Option<Clip>,
     /// What the forward pass computes in.
     pub precision: Precision,
+    /// How products are rounded in [`Precision::Fp8`].
+    pub fp8: Fp8Recipe,
     /// Whether blocks of layers are computed again in the backward pass, instead of being kept; see [`gradient_checkpointing`].
     pub gradient_checkpointing: bool,
-    /// The loss scale, in `F16`.
+    /// The loss scale, where the half type is `F16`.
     pub(crate) scaler: Option<Rc<RefCell<GradScaler>>>,
     /// Where this (a `Bool` of rank 0) is false, the step must change nothing: one before it has failed, and nobody has read that yet.
     pub(crate) condition: Option<Tensor>,
@@ -93,6 +97,24 @@ impl StepSettings {
             Precision::Full => forward(),
             Precision::Bf16 => autocast(DType::BF16, forward),
             Precision::F16 => autocast(DType::F16, forward),
+            Precision::Fp8 => autocast_fp8(&self.fp8, forward),
+        }
+    }
+
+    /// Whether gradients are of `F16`, so that the loss is scaled.
+    pub(crate) fn is_scaled(&self) -> bool {
+        match self.precision {
+            Precision::Full | Precision::Bf16 => false,
+            Precision::F16 => true,
+            Precision::Fp8 => self.fp8.half == DType::F16,
+        }
+    }
+
+    /// The state of scales from steps before.
+    pub(crate) fn delayed(&self) -> Option<&DelayedScaling> {
+        match &self.fp8.scaling {
+            Fp8Scaling::Delayed(scaling) if self.precision == Precision::Fp8 => Some(scaling),
+            Fp8Scaling::Current | Fp8Scaling::Delayed(_) => None,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{
     callback::{Callback, Context},
     console::Display,
     history::{EpochRow, History},
-    learner::{Learner, Outcome, Precision, StepSettings},
+    learner::{Learner, Outcome, StepSettings},
     meter::{Meter, Pending},
     profile::{Profiling, StepProfile},
     report::Report,
@@ -128,7 +128,7 @@ impl<'a, L: Learner> Running<'a, L> {
         let frame = Frame { n_batches, accumulate, epochs, steps };
         let checkpoint = checkpoint(&mut trainer)?;
         lock(&mut trainer)?;
-        let scaled = trainer.step.precision == Precision::F16;
+        let scaled = trainer.step.is_scaled();
         if scaled {
             let scaler = GradScaler::new(ScalerOptions::default(), &trainer.device)?;
             trainer.step.scaler = Some(Rc::new(RefCell::new(scaler)));

@@ -12,7 +12,7 @@ use std::{
 };
 use unigrad_data::Source;
 use unigrad_nn::{Checkpoint, Plateau, Result, Schedule, files::FolderLock, metrics::Metric};
-use unigrad_tensor::Device;
+use unigrad_tensor::{Device, Fp8Recipe};
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +172,13 @@ impl Trainer {
     /// batches changes nothing where one of them overflowed.
     pub fn precision(mut self, precision: Precision) -> Self {
         self.step.precision = precision;
+        self
+    }
+
+    /// Forward passes with matrix products in 8-bit floats ([`Precision::Fp8`]), rounded as the recipe says. Histories of delayed scaling are in checkpoints.
+    pub fn fp8(mut self, recipe: Fp8Recipe) -> Self {
+        self.step.precision = Precision::Fp8;
+        self.step.fp8 = recipe;
         self
     }
 

@@ -150,6 +150,31 @@ fn every_optimizer_is_reached() {
 }
 
 #[test]
+fn products_in_8_bit_floats_are_reached() {
+    let _alone = alone();
+    let half = run("bf16", &file("[train]\nprecision = \"bf16\"\n"));
+    let mut all = vec![half];
+    // A margin changes only what is rounded to subnormal numbers, of which there are none here: that it arrives shows where it is refused.
+    for settings in ["", "amax_history_len = 2\n", "stochastic_rounding = true\n"] {
+        let losses = run("fp8", &file(&format!("[train]\nprecision = \"fp8\"\n[train.fp8]\n{settings}")));
+        assert!(!all.contains(&losses), "{settings}");
+        all.push(losses);
+    }
+    for (settings, says) in [
+        ("precision = \"bf16\"\nfp8 = { margin = 1 }", "precision = \"fp8\""),
+        ("precision = \"fp8\"\nfp8 = { margin = 7 }", "margin"),
+        ("precision = \"fp8\"\nfp8 = { amax_history_len = 0 }", "at least 1"),
+    ] {
+        let config = RunConfig::parse(&file(&format!("[train]\n{settings}\n")), "fp8.toml").unwrap();
+        let data = digits(&config);
+        let error = config.build(&data, &device()).unwrap().train_prepared(&data, &config.train, |trainer| trainer).err();
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(says), "{settings}: {error}");
+    }
+    assert!(RunConfig::parse(&file("[train.fp8]\nscaling = 1\n"), "fp8.toml").is_err());
+}
+
+#[test]
 fn every_schedule_is_reached() {
     let _alone = alone();
     let text = include_str!("../../unigrad-nn/src/schedule/mod.rs");

@@ -9,7 +9,7 @@ use unigrad_nn::{
     AdamW, Better, CrossEntropyLoss, Module, Plateau, Schedule, Sequential, Sgd,
     metrics::{Accuracy, LogLoss, TopK},
 };
-use unigrad_tensor::{Device, Tensor};
+use unigrad_tensor::{DelayedScaling, Device, Fp8Recipe, Tensor};
 use unigrad_train::{
     Console, EarlyStopping, Ema, Ended, Error, KeepBest, Optimize, Precision, Result, Run, Supervised, TensorBoard, Trainer,
 };
@@ -19,8 +19,8 @@ type MakeOptimizer = fn(Vec<Tensor>) -> Result<Optimizer>;
 type Settings = fn(Trainer) -> Trainer;
 type MakeSource = fn() -> Loader<unigrad_data::Arrays>;
 
-/// What adds most to a history: a schedule, averages, a plateau, accumulated batches, a loss scale. All kinds are in the table of `kills`.
-const TABLE: [(&str, MakeOptimizer, Settings, MakeSource); 3] = [
+/// What adds most to a history: a schedule, averages, a plateau, accumulated batches, a loss scale, scales of 8-bit floats. All kinds are in the table of `kills`.
+const TABLE: [(&str, MakeOptimizer, Settings, MakeSource); 5] = [
     ("sgd", |p| Ok(Box::new(Sgd::new(p, 0.1)?.momentum(0.9)?)), |t| t.schedule(Schedule::cosine(12)), shuffled),
     ("adamw", |p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.plateau("val_loss", plateau()).callback(Ema::new(0.9)), whole_batches),
     (
@@ -29,7 +29,14 @@ const TABLE: [(&str, MakeOptimizer, Settings, MakeSource); 3] = [
         |t| t.precision(Precision::F16).accumulate(2).callback(stopping()),
         shuffled,
     ),
+    ("sgd, fp8", |p| Ok(Box::new(Sgd::new(p, 0.1)?.momentum(0.9)?)), |t| t.fp8(delayed()).gradient_checkpointing(true), shuffled),
+    ("adamw, fp8", |p| Ok(Box::new(AdamW::new(p, 0.01)?)), |t| t.fp8(delayed()).accumulate(2), shuffled),
 ];
+
+/// Histories that outlast a step, and draws in the backward pass.
+fn delayed() -> Fp8Recipe {
+    Fp8Recipe { stochastic_rounding: true, ..Fp8Recipe::delayed(&DelayedScaling::default()) }
+}
 
 fn shuffled() -> Loader<unigrad_data::Arrays> {
     loader(22, 4)

@@ -1,8 +1,9 @@
 //! Mixed precision: loss curves in half types beside those in `f32`, and the loss scale.
 
+use std::sync::{Mutex, PoisonError};
 use unigrad::{
     nn::{
-        AdamW, Checkpoint, GradScaler, Linear, Module, ScalerOptions, Sgd, autocast,
+        AdamW, Checkpoint, DelayedScaling, Fp8Recipe, GradScaler, Linear, Module, ScalerOptions, Sgd, autocast, autocast_fp8,
         models::{Gpt, GptConfig},
     },
     prelude::*,
@@ -12,17 +13,26 @@ fn device() -> Device {
     Device::open("cpu").unwrap()
 }
 
+/// Who counts the waits of a device is alone with it.
+static COUNTED: Mutex<()> = Mutex::new(());
+
 const STEPS: usize = 30;
+const FP8_STEPS: usize = 50;
 
 /// The losses of a character GPT.
 fn losses(precision: DType, steps: usize, device: &Device) -> Vec<f32> {
+    losses_in(precision, steps, device, &|forward| autocast(precision, forward))
+}
+
+/// Likewise in a scope of one's own.
+fn losses_in(precision: DType, steps: usize, device: &Device, scope: &dyn Fn(&dyn Fn() -> Tensor) -> Tensor) -> Vec<f32> {
     let config = GptConfig { vocab: 32, ctx: 16, layers: 2, heads: 2, dim: 32 };
     let model = Gpt::new(config, device).unwrap();
     model.golden_init(7).unwrap();
     let text: Vec<i64> = "the quick brown fox jumps over the lazy dog and runs into the deep dark wood "
         .bytes()
         .cycle()
-        .take(STEPS * 16 + 200)
+        .take(FP8_STEPS * 16 + 200)
         .map(|byte| i64::from(byte) % 32)
         .collect();
     let mut optimizer = AdamW::new(model.parameters(), 3e-3).unwrap();
@@ -31,7 +41,7 @@ fn losses(precision: DType, steps: usize, device: &Device) -> Vec<f32> {
     for step in 0..steps {
         let row = |shift: usize| -> Vec<i64> { (0..4).flat_map(|i| text[step * 5 + i * 11 + shift..][..16].to_vec()).collect() };
         let [inputs, targets] = [0, 1].map(|shift| Tensor::from_vec(row(shift), [4, 16], device));
-        let loss = autocast(precision, || model.loss(&inputs, &targets));
+        let loss = scope(&|| model.loss(&inputs, &targets));
         assert_eq!(loss.dtype(), DType::F32);
         match precision {
             DType::F16 => {
@@ -61,6 +71,43 @@ fn the_curve_of_a_gpt_is_that_of_f32() {
     }
 }
 
+#[test]
+fn the_curve_in_8_bit_floats_is_that_of_bf16() {
+    let half = losses(DType::BF16, FP8_STEPS, &device());
+    let delayed = || Fp8Recipe::delayed(&DelayedScaling::default());
+    for (what, recipe) in [
+        ("current scaling", Fp8Recipe::default()),
+        ("current scaling, stochastic rounding", Fp8Recipe { stochastic_rounding: true, ..Fp8Recipe::default() }),
+        ("delayed scaling", delayed()),
+        ("delayed scaling, a margin, stochastic rounding", Fp8Recipe { margin: 1, stochastic_rounding: true, ..delayed() }),
+    ] {
+        let fp8 = losses_in(DType::BF16, FP8_STEPS, &device(), &|forward| autocast_fp8(&recipe, forward));
+        assert_ne!(fp8, half);
+        let worst = half.iter().zip(&fp8).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        println!("{what}: at most {worst} from bf16's over {FP8_STEPS} steps");
+        assert!(worst < 5e-2, "{what}: {worst}\n{half:?}\n{fp8:?}");
+    }
+}
+
+/// Amax, scales and histories stay on the device.
+#[test]
+fn a_step_in_8_bit_floats_waits_for_nothing() {
+    let _counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
+    unigrad_testing::register();
+    let d = Device::open("interpreter:0").unwrap();
+    let net = Linear::new(3, 2, &d);
+    let x = Tensor::ones([4, 3], DType::F32, &d).realize().unwrap();
+    let mut optimizer = AdamW::new(net.parameters(), 1e-2).unwrap();
+    for recipe in [Fp8Recipe::default(), Fp8Recipe { stochastic_rounding: true, ..Fp8Recipe::delayed(&DelayedScaling::default()) }] {
+        let before = d.n_waits();
+        for _ in 0..5 {
+            let loss = autocast_fp8(&recipe, || net.forward(&x).square().mean(()));
+            optimizer.minimize(&loss, &[]).unwrap();
+        }
+        assert_eq!(d.n_waits(), before);
+    }
+}
+
 /// On a device whose kernels a compiler makes; where `UNIGRAD_TEST_FULL` asks for it.
 #[test]
 fn the_curve_is_that_of_f32_on_opencl() {
@@ -82,6 +129,7 @@ fn the_curve_is_that_of_f32_on_opencl() {
 /// The scale and the count of steps stay on the device: the host learns of a skipped step when it reads something.
 #[test]
 fn a_scaled_step_waits_for_nothing() {
+    let _counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
     unigrad_testing::register();
     let d = Device::open("interpreter:0").unwrap();
     let net = Linear::new(3, 2, &d);

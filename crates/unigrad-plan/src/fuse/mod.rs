@@ -98,6 +98,8 @@ pub(crate) struct Fusion<'a> {
     pub(crate) marked: Nodes,
     /// See [`Fused::prologues`].
     pub(crate) prologues: FxHashSet<Id>,
+    /// Those that decode what the plan stores for them: they are not stored for any number of readers.
+    pub(crate) decoded: FxHashSet<Id>,
     clusters: Vec<Option<Cluster>>,
     makers: Makers,
     /// In which order they can run; of all clusters, once there are all.
@@ -128,6 +130,7 @@ pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, options: Options) -> Result
         outputs,
         marked: Nodes::none(ir.nodes.len()),
         prologues: FxHashSet::default(),
+        decoded: FxHashSet::default(),
         clusters: Vec::new(),
         makers: Makers::new(ir.nodes.len(), |id| ir.kind(id) == Kind::External),
         ranks: Ranks::new(Vec::new()),

@@ -37,6 +37,7 @@ from ._unigrad import EnableGrad as EnableGrad
 from ._errors import Error as Error
 from ._errors import FileError as FileError
 from ._errors import FormatError as FormatError
+from ._unigrad import Fp8Recipe as Fp8Recipe
 from ._unigrad import Held as Held
 from ._errors import InternalError as InternalError
 from ._errors import LaunchError as LaunchError

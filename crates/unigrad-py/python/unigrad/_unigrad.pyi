@@ -38,7 +38,7 @@ __version__: builtins.str
 
 class Autocast:
     """
-    What the thread computes inside of `with` is in a half type, where that suits it; `unigrad.autocast` makes a decorator of it.
+    What the thread computes inside of `with` is in a half type, where that suits it, and with a recipe in 8-bit floats; `unigrad.autocast` makes a decorator of it.
     """
 
     def __enter__(self, /) -> None:
@@ -47,7 +47,7 @@ class Autocast:
     def __exit__(self, /, *_raised: Any) -> None:
         ...
 
-    def __new__(cls, /, dtype: DType | builtins.str | builtins.type) -> Autocast:
+    def __new__(cls, /, dtype: DType | builtins.str | builtins.type, fp8: Fp8Recipe | None=None) -> Autocast:
         ...
 
 class CompiledKernel:
@@ -272,6 +272,31 @@ class EnableGrad:
 
     def __new__(cls, /) -> EnableGrad:
         ...
+
+class Fp8Recipe:
+    """
+    How the matrix products of `autocast(fp8=..)` are computed in 8-bit floats: factors in e4m3, gradients in e5m2, sums in float32.
+
+    The scale of a tensor is a power of two: by its own greatest absolute value, or, with `amax_history_len`, by the greatest of so many steps before;
+    then a recipe has state, which `state_dict` gives and `load_state_dict` takes. `margin` makes scales smaller by so many powers of two.
+    `stochastic_rounding` rounds gradients up or down at random. `dtype` is the half type of results and of everything else.
+    """
+
+    def __new__(cls, /, *, amax_history_len: builtins.int | None=None, margin: builtins.int=0, stochastic_rounding: builtins.bool=False, dtype: DType | builtins.str | builtins.type | None=None) -> Fp8Recipe:
+        ...
+
+    def __repr__(self, /) -> builtins.str:
+        ...
+
+    def load_state_dict(self, /, state_dict: builtins.dict[builtins.str, Any]) -> None:
+        """
+        Goes on from a `state_dict`.
+        """
+
+    def state_dict(self, /) -> builtins.dict[builtins.str, Any]:
+        """
+        The histories of amax by name, the newest first; none without `amax_history_len`.
+        """
 
 class Held:
     """

@@ -1,4 +1,4 @@
-"""Mixed precision: products, convolutions and attention in a half type, and a loss scale.
+"""Mixed precision: products, convolutions and attention in a half type, matrix products in 8-bit floats, and a loss scale.
 
 >>> import unigrad as ug
 >>> with ug.amp.autocast(dtype=ug.bfloat16):
@@ -10,11 +10,11 @@ unigrad.bfloat16
 import functools
 
 from . import _check
-from ._unigrad import DType, _optim
 from ._unigrad import Autocast as _Autocast
+from ._unigrad import DType, Fp8Recipe, _optim
 from .optim.optimizer import Optimizer
 
-__all__ = ["GradScaler", "autocast"]
+__all__ = ["Fp8Recipe", "GradScaler", "autocast"]
 
 
 class autocast:  # noqa: N801
@@ -24,14 +24,24 @@ class autocast:  # noqa: N801
     >>> with ug.autocast():
     ...     print((ug.ones(1, 1) @ ug.ones(1, 1)).dtype)
     unigrad.bfloat16
+
+    With ``fp8``, a recipe or True for the default one, matrix products are computed in 8-bit floats, and the rest in the recipe's half type. Of a recipe with
+    histories a scope is to hold a whole forward pass.
+
+    >>> with ug.autocast(fp8=True):
+    ...     print((ug.tensor([[0.55]]) @ ug.ones(1, 1)).tolist())
+    [[0.5625]]
     """
 
-    def __init__(self, device_type=None, dtype=None, enabled=True, cache_enabled=None):
+    def __init__(self, device_type=None, dtype=None, enabled=True, cache_enabled=None, fp8=None):
         if isinstance(device_type, DType):
             device_type, dtype = None, device_type
+        if fp8 is not None and not isinstance(fp8, (bool, Fp8Recipe)):
+            raise TypeError(f"argument 'fp8': a recipe (`amp.Fp8Recipe`) or a bool is wanted, not {_check._kind(fp8)}")
+        self.fp8 = Fp8Recipe(dtype=dtype) if fp8 is True else fp8 or None
         self.dtype = DType("bfloat16" if dtype is None else dtype)
         self.enabled = _check.flag("enabled", enabled)
-        self._inside = _Autocast(self.dtype)
+        self._inside = _Autocast(self.dtype, self.fp8)
 
     def __enter__(self):
         if self.enabled:
@@ -45,7 +55,7 @@ class autocast:  # noqa: N801
     def __call__(self, function):
         @functools.wraps(function)
         def inside(*args, **kwargs):
-            with autocast(dtype=self.dtype, enabled=self.enabled):
+            with autocast(dtype=self.dtype, enabled=self.enabled, fp8=self.fp8):
                 return function(*args, **kwargs)
 
         return inside

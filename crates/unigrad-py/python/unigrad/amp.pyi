@@ -14,6 +14,7 @@ from unigrad._unigrad import Tensor as Tensor
 from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad import Fp8Recipe as Fp8Recipe
 
 class autocast:
     """Inside, ops that half types suit are computed in ``dtype``, the rest as it is: ``with autocast(): ..``, or a decorator.
@@ -21,10 +22,18 @@ class autocast:
     >>> import unigrad as ug
     >>> with ug.autocast():
     ...     print((ug.ones(1, 1) @ ug.ones(1, 1)).dtype)
-    unigrad.bfloat16"""
+    unigrad.bfloat16
+
+    With ``fp8``, a recipe or True for the default one, matrix products are computed in 8-bit floats, and the rest in the recipe's half type. Of a recipe with
+    histories a scope is to hold a whole forward pass.
+
+    >>> with ug.autocast(fp8=True):
+    ...     print((ug.tensor([[0.55]]) @ ug.ones(1, 1)).tolist())
+    [[0.5625]]"""
+    fp8: Any
     dtype: Any
     enabled: builtins.bool
-    def __init__(self, device_type: Any=None, dtype: DType | builtins.str | builtins.type | None=None, enabled: builtins.bool=True, cache_enabled: Any=None) -> None: ...
+    def __init__(self, device_type: Any=None, dtype: DType | builtins.str | builtins.type | None=None, enabled: builtins.bool=True, cache_enabled: Any=None, fp8: Any=None) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *raised: Any) -> None: ...
     def __call__(self, function: Callable[..., Any]) -> Any: ...

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from . import _check
 from ._errors import ArgumentError
-from ._unigrad import Tensor, _train, tensor
+from ._unigrad import Fp8Recipe, Tensor, _train, tensor
 from .metrics import Metric
 from .network import Network, _path
 from .nn.module import Module
@@ -164,7 +164,7 @@ class Trainer:
     """A loop that trains a model, and what belongs to a run: validation, metrics, callbacks, checkpoints and exact resume, a history, a report.
 
     ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
-    ``precision`` is "f32", "bf16" or "f16"; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
+    ``precision`` is "f32", "bf16", "f16", "fp8" or an ``amp.Fp8Recipe``; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
     epoch, or with ``scheduler_per_step`` after each step.
     """
 
@@ -213,7 +213,8 @@ class Trainer:
             "accumulate": count("accumulate", accumulate),
             "clip_norm": above("clip_norm", clip_norm),
             "clip_value": above("clip_value", clip_value),
-            "precision": _check.one_of("precision", precision, ("f32", "bf16", "f16")),
+            "precision": "fp8" if isinstance(precision, Fp8Recipe) else _check.one_of("precision", precision, ("f32", "bf16", "f16", "fp8")),
+            "fp8": precision if isinstance(precision, Fp8Recipe) else None,
             "time_limit": None if time_limit is None else _check.number("time_limit", time_limit, 0.0, 1e9),
             "read_every": count("read_every", read_every),
             "gradient_checkpointing": _check.flag("gradient_checkpointing", gradient_checkpointing),

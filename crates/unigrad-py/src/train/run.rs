@@ -59,8 +59,12 @@ fn trainer(py: Python<'_>, device: PyDevice, settings: &Bound<'_, PyDict>) -> Py
         None | Some("f32") => trainer,
         Some("bf16") => trainer.precision(Precision::Bf16),
         Some("f16") => trainer.precision(Precision::F16),
-        Some(other) => return Err(argument(py, format!("`precision` is {other:?}"), "choose \"f32\", \"bf16\" or \"f16\"")),
+        Some("fp8") => trainer.precision(Precision::Fp8),
+        Some(other) => return Err(argument(py, format!("`precision` is {other:?}"), "choose \"f32\", \"bf16\", \"f16\" or \"fp8\"")),
     };
+    if let Some(recipe) = settings.get_item("fp8")?.filter(|value| !value.is_none()) {
+        trainer = trainer.fp8(recipe.extract::<PyRef<'_, crate::fp8::PyFp8Recipe>>()?.0.clone());
+    }
     if let Some(steps) = get(settings, "read_every")? {
         trainer = trainer.read_every(steps);
     }

@@ -295,3 +295,45 @@ def test_mixed_precision():
     other.load_state_dict(scaler.state_dict())
     assert other.get_scale() == scaler.get_scale()
     assert model(x).dtype == ug.float32
+
+
+def test_8_bit_floats():
+    model, x = nn.Linear(4, 4), ug.randn(8, 4)
+    with ug.autocast(fp8=True):
+        y = model(x)
+        with ug.autocast(dtype="bfloat16"):
+            half = model(x)
+        with ug.autocast(enabled=False, fp8=True):
+            assert model(x).tolist() == y.tolist()
+    assert y.dtype == ug.bfloat16 and half.dtype == ug.bfloat16 and y.tolist() != half.tolist()
+    assert model(x).dtype == ug.float32
+    y.float().square().mean().backward()
+    assert model.weight.grad.dtype == ug.float32
+    recipe = ug.amp.Fp8Recipe(amax_history_len=2, margin=1, stochastic_rounding=True, dtype="float16")
+    assert repr(recipe) == "Fp8Recipe(amax_history_len=2, margin=1, stochastic_rounding=True, dtype=float16)"
+
+    @ug.autocast(fp8=recipe)
+    def step():
+        return model(x)
+
+    y = step()
+    assert y.dtype == ug.float16
+    y.float().square().mean().backward()
+    state = recipe.state_dict()
+    assert sorted(state) == ["0.first", "0.gradient", "0.second"]
+    np.testing.assert_allclose(np.asarray(state["0.first"])[0], np.abs(np.asarray(x)).max())
+    other = ug.amp.Fp8Recipe(amax_history_len=2)
+    other.load_state_dict(state)
+    assert other.state_dict()["0.second"].tolist() == state["0.second"].tolist()
+    for wrong in (
+        lambda: ug.amp.Fp8Recipe(margin=7),
+        lambda: ug.amp.Fp8Recipe(amax_history_len=0),
+        lambda: ug.amp.Fp8Recipe(dtype="float32"),
+        lambda: ug.amp.Fp8Recipe(amax_history_len=3).load_state_dict(state),
+        lambda: ug.amp.Fp8Recipe().load_state_dict(state),
+        lambda: other.load_state_dict({"first": state["0.first"]}),
+    ):
+        with pytest.raises(ug.ArgumentError):
+            wrong()
+    with pytest.raises(TypeError, match="recipe"):
+        ug.autocast(fp8="yes")

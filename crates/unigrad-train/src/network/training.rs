@@ -17,6 +17,7 @@ use serde::Deserialize;
 use std::{path::PathBuf, time::Duration};
 use unigrad_data::{Dataset, Loader};
 use unigrad_nn::{Error, Result};
+use unigrad_tensor::{DelayedScaling, Fp8Recipe, Fp8Scaling};
 
 /// What forward passes compute in; see [`Precision`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -29,6 +30,32 @@ pub enum PrecisionSpec {
     Bf16,
     /// Likewise in `F16`, with a loss scale that adapts.
     F16,
+    /// Matrix products in 8-bit floats, the rest as in `BF16`.
+    Fp8,
+}
+
+/// How products are rounded with `precision = "fp8"`; see [`Fp8Recipe`]. In files it is the section `[train.fp8]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fp8Settings {
+    /// Scales are from the greatest absolute values of so many steps before; otherwise from each tensor itself.
+    pub amax_history_len: Option<usize>,
+    /// Scales are smaller by so many powers of two.
+    pub margin: u32,
+    /// Gradients are rounded up or down at random.
+    pub stochastic_rounding: bool,
+}
+
+impl Fp8Settings {
+    fn recipe(&self) -> Result<Fp8Recipe> {
+        let scaling = match self.amax_history_len {
+            Some(length) => Fp8Scaling::Delayed(DelayedScaling::new(length)?),
+            None => Fp8Scaling::Current,
+        };
+        let recipe = Fp8Recipe { scaling, margin: self.margin, stochastic_rounding: self.stochastic_rounding, ..Fp8Recipe::default() };
+        recipe.check()?;
+        Ok(recipe)
+    }
 }
 
 /// How a network is trained. In files it is the section `[train]`; optimizer and schedule are sections of their own.
@@ -86,6 +113,8 @@ pub struct TrainingConfig {
     pub sam: Option<SamSettings>,
     /// What forward passes compute in.
     pub precision: PrecisionSpec,
+    /// How products are rounded in 8-bit floats.
+    pub fp8: Fp8Settings,
     /// The decay of exponential averages of the weights, which validation and the result use.
     pub ema: Option<f64>,
     /// The epoch from which equal averages of the weights are taken (SWA), which validation and the result use.
@@ -148,6 +177,7 @@ impl Default for TrainingConfig {
             lookahead: None,
             sam: None,
             precision: PrecisionSpec::F32,
+            fp8: Fp8Settings::default(),
             ema: None,
             swa_start: None,
             metrics: None,
@@ -233,6 +263,7 @@ impl TrainingConfig {
                 PrecisionSpec::F32 => Precision::Full,
                 PrecisionSpec::Bf16 => Precision::Bf16,
                 PrecisionSpec::F16 => Precision::F16,
+                PrecisionSpec::Fp8 => Precision::Fp8,
             })
             .train_metrics(self.train_metrics)
             .validate_every(self.validate_every)
@@ -243,6 +274,12 @@ impl TrainingConfig {
             .console(if self.verbose { Console::Auto } else { Console::Silent })
             // The network's own file has its architecture, too.
             .save_model(false);
+        if self.precision == PrecisionSpec::Fp8 {
+            trainer = trainer.fp8(self.fp8.recipe()?);
+        } else if self.fp8 != Fp8Settings::default() {
+            let cause = format!("`fp8` is given, and `precision` is {:?}", self.precision).to_lowercase();
+            return Err(Error::argument(cause, "set `precision = \"fp8\"`, or leave `fp8` out"));
+        }
         let (loss, output) = (&network.architecture.loss, &network.output);
         trainer.metrics = match &self.metrics {
             None => metrics::usual(&network.architecture, output),

@@ -45,7 +45,9 @@ impl<L: Learner> Running<'_, L> {
     /// Looks at a step again, which changes nothing: layers have statistics, and draw random numbers.
     pub(super) fn again<T>(&mut self, random: (u64, u64), look: impl FnOnce(&mut L) -> T) -> Result<T> {
         let statistics = self.state.iter().filter(|(_, tensor)| !tensor.is_variable());
-        let before: Vec<(Tensor, Tensor)> = statistics.map(|(_, tensor)| (tensor.clone(), tensor.detach())).collect();
+        let histories = self.trainer.step.delayed().map(|scaling| scaling.state()).unwrap_or_default();
+        let all = statistics.map(|(_, tensor)| tensor.clone()).chain(histories.into_iter().map(|(_, history)| history));
+        let before: Vec<(Tensor, Tensor)> = all.map(|tensor| (tensor.detach(), tensor)).map(|(old, tensor)| (tensor, old)).collect();
         let rewind = || Generator::global().set(random.0, random.1);
         rewind();
         let attempt = eval::Attempt::begin();

@@ -17,6 +17,8 @@ use unigrad_tensor::Tensor;
 
 /// What the device chose by time, so that a run goes on with the same bits.
 const CHOICE: &str = "choice.";
+/// Histories of amax in a checkpoint.
+const FP8: &str = "fp8.";
 
 impl<L: Learner> Running<'_, L> {
     /// Everything that the run needs to go on.
@@ -34,6 +36,9 @@ impl<L: Learner> Running<'_, L> {
         self.history.save(&mut checkpoint);
         if let Some(scaler) = &self.trainer.step.scaler {
             checkpoint.add_scaler(&scaler.borrow())?;
+        }
+        for (name, history) in self.trainer.step.delayed().map(|scaling| scaling.state()).unwrap_or_default() {
+            checkpoint.set_tensor(&format!("{FP8}{name}"), to_host(&history)?);
         }
         if let Some((_, plateau)) = &self.plateau {
             checkpoint.set("plateau", plateau.to_json());
@@ -83,6 +88,13 @@ impl<L: Learner> Running<'_, L> {
             if steps_before.checked_add(position.step) != Some(steps) {
                 return Err(wrong(format!("has {key} {steps} and position.step {}: they contradict each other", position.step)));
             }
+        }
+        if let Some(scaling) = self.trainer.step.delayed() {
+            let saved = checkpoint.tensors_below(FP8);
+            let state = saved.iter().map(|(name, host)| Ok((name.clone(), from_host(host, &self.trainer.device)?)));
+            scaling
+                .load_state(&state.collect::<Result<Vec<_>>>()?)
+                .map_err(|error| wrong(format!("has other histories of amax: {error}")))?;
         }
         let mut plateau = self.plateau.clone();
         if let Some((_, plateau)) = &mut plateau {
