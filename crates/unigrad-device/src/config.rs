@@ -173,11 +173,6 @@ impl Config {
     }
 
     fn read(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Config, Error> {
-        let refuse = |name: &str, text: &str, help: &str| Error::NotAvailable {
-            asked: format!("{name}={text}"),
-            cause: "not a value of this setting".to_owned(),
-            help: help.to_owned(),
-        };
         let mut settings: Vec<(String, String)> = Vec::new();
         let mut config = Config::default();
         for (name, value) in variables {
@@ -254,18 +249,10 @@ impl Config {
             };
         }
         if let Some(text) = get("UNIGRAD_ALLOW_TF32") {
-            config.allow_tf32 = match text.to_ascii_lowercase().as_str() {
-                "on" | "1" | "true" => true,
-                "off" | "0" | "false" => false,
-                _ => return Err(refuse("UNIGRAD_ALLOW_TF32", &text, "write `on` or `off`")),
-            };
+            config.allow_tf32 = is_on("UNIGRAD_ALLOW_TF32", &text)?;
         }
         if let Some(text) = get("UNIGRAD_REPRODUCIBLE") {
-            config.reproducible = match text.to_ascii_lowercase().as_str() {
-                "on" | "1" | "true" => true,
-                "off" | "0" | "false" => false,
-                _ => return Err(refuse("UNIGRAD_REPRODUCIBLE", &text, "write `on` or `off`")),
-            };
+            config.reproducible = is_on("UNIGRAD_REPRODUCIBLE", &text)?;
         }
         if let Some(text) = get("UNIGRAD_REPLAY") {
             config.replay = match text.to_ascii_lowercase().as_str() {
@@ -349,6 +336,20 @@ const SETTINGS: [&str; 16] = [
     "UNIGRAD_WGPU_MATRICES",
     "UNIGRAD_CPU_TIER",
 ];
+
+/// What is no value of a setting.
+fn refuse(name: &str, text: &str, help: &str) -> Error {
+    Error::NotAvailable { asked: format!("{name}={text}"), cause: "not a value of this setting".to_owned(), help: help.to_owned() }
+}
+
+/// What a switch says.
+fn is_on(name: &str, text: &str) -> Result<bool, Error> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "1" | "true" => Ok(true),
+        "off" | "0" | "false" => Ok(false),
+        _ => Err(refuse(name, text, "write `on` or `off`")),
+    }
+}
 
 /// A path, `off`, or nothing.
 fn cache_dir(value: &OsStr) -> CacheDir {

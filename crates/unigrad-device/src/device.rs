@@ -455,7 +455,10 @@ impl Device {
 
     /// Chooses as before for what is compiled from now on. What does not fit this device or its libraries is left out.
     pub fn choose(self, choices: &[(String, String)]) {
-        if let Some(known) = self.driver().choices() {
+        // Without any, a library is not opened for them.
+        if !choices.is_empty()
+            && let Some(known) = self.driver().choices()
+        {
             known.choose(choices);
         }
     }

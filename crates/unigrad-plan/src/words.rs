@@ -105,9 +105,9 @@ impl Fusion<'_> {
             let before = before.filter(|id| *id != product);
             rows.iter().copied().chain(before).for_each(|id| self.marked.insert(id));
             if follows {
-                let stored: SmallVec<[Id; 2]> = before.into_iter().chain([last]).filter(|id| *id != product).collect();
-                stored.iter().for_each(|id| self.marked.insert(*id));
-                self.spoken.insert(product, stored);
+                let last = Some(last).filter(|id| *id != product);
+                last.into_iter().for_each(|id| self.marked.insert(id));
+                self.spoken.insert(product, before.into_iter().chain(last).collect());
             }
         }
     }

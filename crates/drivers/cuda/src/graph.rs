@@ -23,6 +23,8 @@ struct Graph {
     /// Once it is ready.
     exec: Option<sys::CUgraphExec>,
     nodes: Vec<sys::CUgraphNode>,
+    /// Whether programs may be launched early: as the driver and the process have it when the recording begins.
+    launches_early: bool,
     /// Whether the last node is a program, which has a port for what is launched early.
     ends_in_program: bool,
     /// What a library's work is captured on, if there is some.
@@ -121,7 +123,9 @@ impl Replays<CudaModule> for CudaBackend {
         let mut graph = null_mut();
         // SAFETY: pointer to a local.
         self.check("graph", unsafe { sys::cuGraphCreate(&mut graph, 0) })?;
-        Ok(Box::new(Graph { context: self.context(), graph, exec: None, nodes: Vec::new(), ends_in_program: false, capture: None }))
+        let launches_early = launches_early();
+        let (context, nodes) = (self.context(), Vec::new());
+        Ok(Box::new(Graph { context, graph, exec: None, nodes, launches_early, ends_in_program: false, capture: None }))
     }
 
     fn keep(&self, recording: &mut Recording, launch: Kept<'_, CudaModule>) -> Result<bool, Error> {
@@ -133,7 +137,7 @@ impl Replays<CudaModule> for CudaBackend {
         let is_program = matches!(launch, Kept::Program(..));
         let added = match launch {
             Kept::Program(module, grid, args) => {
-                let early = last.filter(|_| module.waits && graph.ends_in_program && launches_early());
+                let early = last.filter(|_| module.waits && graph.ends_in_program && graph.launches_early);
                 let n = if early.is_some() { 0 } else { n };
                 let added = self.with_node(module, grid, args, |params| {
                     // SAFETY: nodes of this graph; one pointer per parameter of the function, to a value of its size, which the driver copies.

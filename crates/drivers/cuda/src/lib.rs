@@ -10,6 +10,7 @@ mod api;
 mod backend;
 mod blas;
 mod compile;
+mod describe;
 mod dnn;
 mod exchange;
 mod graph;
@@ -42,7 +43,7 @@ impl Driver for CudaDriver {
     fn discover(&self) -> Discovery {
         match api::devices() {
             Ok(count) => {
-                let (devices, problems): (Vec<_>, Vec<_>) = (0..count).map(backend::describe).partition(Result::is_ok);
+                let (devices, problems): (Vec<_>, Vec<_>) = (0..count).map(describe::describe).partition(Result::is_ok);
                 let devices = devices.into_iter().flatten().collect();
                 let problem = problems.into_iter().find_map(Result::err).map(|cause| (cause, "update the NVIDIA driver".to_owned()));
                 Discovery { devices, problem: problem.or_else(|| compile::problem().filter(|_| count > 0)) }
@@ -52,7 +53,7 @@ impl Driver for CudaDriver {
     }
 
     fn topology(&self) -> Vec<Link> {
-        backend::links()
+        describe::links()
     }
 
     fn open(&self, ordinal: usize) -> Result<Arc<dyn OpenDevice>, Error> {

@@ -429,7 +429,7 @@ impl CublasLt {
             }
         }
         let mut status = run(&call, call.chosen.unwrap_or(0));
-        if status != 0 && is_refusal(status) && call.chosen.is_some_and(|chosen| chosen != 0) {
+        if is_refusal(status) && call.chosen.is_some_and(|chosen| chosen != 0) {
             self.choices.forget(&call.name);
             call.chosen = Some(0);
             status = run(&call, 0);

@@ -94,7 +94,9 @@ pub(crate) fn nanoseconds(p: &Product, units: u32) -> f64 {
 
 /// What the planner should know of the library on so many compute units, if it is there: the rates of [`wins`]. To look opens it, and makes nothing.
 pub(crate) fn library(units: u32) -> Option<Library> {
-    call::is_there().then_some(())?;
+    if !call::is_there() {
+        return None;
+    }
     let scaled = |rate: u32| (f64::from(rate) * f64::from(units.max(1)) / 132.0) as u32;
     let slower = |time: u32| (f64::from(time) * 132.0 / f64::from(units.max(1))) as u32;
     let rates = |own, library, least| Rates { own: scaled(own), library: scaled(library), least, around: [0, 0] };
