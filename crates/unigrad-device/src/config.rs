@@ -12,13 +12,13 @@
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32` may round their operands to TF32 (10 bits of mantissa instead of 23) where a library is faster with it; `off`, the default: never |
-//! | `UNIGRAD_REPRODUCIBLE` | [`Config::reproducible`] | `on`: how a vendor's library does a product follows from its shape alone; `off`, the default: of the algorithms that the library puts first the fastest is taken, by time, once for a shape and kind of device, and kept on disk and in checkpoints; another one may add in another order, so that processes may differ in the last bits |
+//! | `UNIGRAD_REPRODUCIBLE` | [`Config::reproducible`] | `on`: how a vendor's library does a product follows from its shape alone; `off`, the default: of the algorithms that the library puts first the fastest is taken, by time, once for a shape and kind of device, and kept on disk and in checkpoints; another one may add in another order, so that processes may differ in the last bits. On a CPU without AMX, `off` measures whether pairs of `bf16` are faster than `f32` |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
 //! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call, in which a launch is made ready while the one before it ends; `serial`: kept, but each is launched after the end of the one before |
 //! | `UNIGRAD_CHANNELS` | [`Config::channels`] | `first`, `last`: where convolutions and what follows them have their channels in memory, whatever the dtype; by default last for `f16` and `bf16` on devices whose kernels want that (NVIDIA from `sm_80` on). Shapes and results stay as they are |
 //! | `UNIGRAD_WGPU_MATRICES` | – | `on`, or `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
-//! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`: the most that the CPU device uses; for tests |
+//! | `UNIGRAD_CPU_TIER` | – | `baseline`, `avx2`, `avx512`, `avx512bf16` (products of `bf16` by pairs), `amx` (by tiles): the most that the CPU device uses; by default all that the processor has, and of the last three what multiplies `bf16` fastest |
 //!
 //! Always: what the program sets with [`Config::apply`] counts, then the environment, then the default.
 //! Never: is read again after its first use; an ill-formed value, one that is not UTF-8 among them, is an error when the first device is opened,
@@ -271,7 +271,7 @@ impl Config {
             };
         }
         // Drivers read these two where they need them; what is no value is told here all the same.
-        for (name, values) in [("UNIGRAD_WGPU_MATRICES", &["on", "off"][..]), ("UNIGRAD_CPU_TIER", &["baseline", "avx2", "avx512"])] {
+        for (name, values) in [("UNIGRAD_WGPU_MATRICES", &["on", "off"][..]), ("UNIGRAD_CPU_TIER", &["baseline", "avx2", "avx512", "avx512bf16", "amx"])] {
             if let Some(text) = get(name).filter(|text| !values.contains(&text.as_str())) {
                 return Err(refuse(name, &text, &format!("write `{}`", values.join("` or `"))));
             }

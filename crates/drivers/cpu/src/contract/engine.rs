@@ -8,7 +8,7 @@ mod panels;
 pub(crate) use panels::Panels;
 
 use super::axis::Axis;
-use super::kernel::{Compute, DotArgs, Kernels, TileArgs};
+use super::kernel::{Compute, DotArgs, Kernels, PackA, TileArgs};
 use super::output::{Store, StoreAs};
 use super::pack::{PackArgs, RowsArgs, find_runs, panel_of_any};
 use super::problem::{Operand, Output, Problem};
@@ -16,16 +16,14 @@ use super::prologue::Prologue;
 use super::scratch::{PackBuffers, Purpose, with_scratch};
 use crate::memory::{Buf, Fault};
 use crate::region::{CompiledRegion, Tile};
-use crate::simd::Tier;
+use crate::simd::{Bf16, Tier};
 use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use unigrad_scalar::DType;
 
-/// Steps of `k` between touches of a tile of `c`: a panel of `b` (`KC x nr`) fits the first-level cache.
-const KC: usize = 320;
-/// Rows of a block: `MC x KC` of `a` stays in the second-level cache while panels of `b` pass.
+/// Rows of a block of `a`, which stays in the second-level cache while panels of `b` pass.
 const MC: usize = 168;
 /// Columns of a block whose sums go through scratch, or whose panels a task packs for itself.
 const NC: usize = 512;
@@ -39,6 +37,8 @@ const STREAM_ROWS: usize = 6;
 const STREAM_KC: usize = 32;
 /// Most rows for which a `b` that is contiguous along `k` is used in place, by dot products.
 const DOT_ROWS: usize = 24;
+/// Parts of a split `k` begin at multiples of this.
+const SPLIT_UNIT: usize = 16;
 /// Steps of `k` that a cooperative pass packs at once, and elements of one shared side.
 const SHARED_K: usize = 8192;
 const SHARED_LEN: usize = 8 << 20;
@@ -70,9 +70,11 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub(crate) struct Blocking {
     mode: Mode,
-    /// Steps of `k` that panels hold in one element: two where pairs are multiplied, else one. All other lengths along `k` count such elements.
+    /// How operands are multiplied if they are `bf16`; `Widened` for all others.
+    bf16: Bf16,
+    /// Steps of `k` that panels hold in one element: two where they hold pairs, else one. All other lengths along `k` count such elements.
     unit: usize,
-    /// Elements of `k`.
+    /// Elements of `k`, those that panels are filled up with included.
     k: usize,
     /// Of these, per pass over a tile.
     kc: usize,
@@ -85,8 +87,8 @@ pub(crate) struct Blocking {
 }
 
 impl Blocking {
-    /// `pairs`: whether the processor multiplies pairs of `bf16`.
-    pub(crate) fn new<T: Compute>(p: &Problem, tier: Tier, pairs: bool) -> Blocking {
+    /// `bf16`: how the processor multiplies `bf16`.
+    pub(crate) fn new<T: Compute>(p: &Problem, tier: Tier, bf16: Bf16) -> Blocking {
         let kernels = T::kernels(tier);
         // What lies in no memory is packed.
         let unit_k = p.k > 1 && p.b.k.uniform() == Some(1) && !p.b.is_made;
@@ -99,19 +101,21 @@ impl Blocking {
             (None, Some(step)) => Mode::InPlace { step },
             (None, None) => Mode::Panels,
         };
-        let most = match mode {
-            Mode::Dot { .. } => SHARED_K,
-            Mode::InPlace { .. } if p.m <= STREAM_ROWS => STREAM_KC,
-            _ => KC,
-        };
         // Pairs are packed fast along either direction; from other places elements are better widened.
         let is_paired = |operand: &Operand| {
             let along = |axis: &Axis| axis.uniform() == Some(1);
             operand.dtype == DType::BF16 && (operand.is_made || along(&operand.lanes) || along(&operand.k))
         };
-        let pairs = pairs && T::pairs().is_some() && mode == Mode::Panels && is_paired(&p.a) && is_paired(&p.b);
-        let unit = if pairs { 2 } else { 1 };
-        let k = p.k.div_ceil(unit);
+        let of_halves = T::bf16(bf16).filter(|_| mode == Mode::Panels && is_paired(&p.a) && is_paired(&p.b));
+        let most = match mode {
+            Mode::Dot { .. } => SHARED_K,
+            Mode::InPlace { .. } if p.m <= STREAM_ROWS => STREAM_KC,
+            _ => of_halves.unwrap_or(kernels).kc,
+        };
+        let bf16 = if of_halves.is_some() { bf16 } else { Bf16::Widened };
+        let unit = if of_halves.is_some() { 2 } else { 1 };
+        let multiple = of_halves.unwrap_or(kernels).k_multiple;
+        let k = p.k.div_ceil(unit).next_multiple_of(multiple);
         let passes = k.div_ceil(most).max(1);
         // Few outputs and long sums: only `k` is left to spread over threads.
         let outputs = p.batch * p.m * p.n;
@@ -125,7 +129,13 @@ impl Blocking {
             _ => None,
         };
         let small = p.m <= 256 && p.n <= 1024 && p.m * p.k <= 1 << 18 && p.n * p.k <= 1 << 19 || mode != Mode::Panels;
-        Blocking { mode, unit, k, kc: k.div_ceil(passes).max(1), splits, direct, small }
+        let kc = k.div_ceil(passes).max(1).next_multiple_of(multiple);
+        Blocking { mode, bf16, unit, k, kc, splits, direct, small }
+    }
+
+    /// The loops that it is for.
+    fn kernels<T: Compute>(&self, tier: Tier) -> &'static Kernels<T> {
+        T::bf16(self.bf16).unwrap_or_else(|| T::kernels(tier))
     }
 }
 
@@ -159,11 +169,6 @@ enum Sums<T> {
         ld: usize,
         first: (usize, usize),
     },
-}
-
-/// Rows of a tile, where `m` are cut into equal tiles of at most `most`, rather than full ones and a thin last one.
-fn equal_rows(m: usize, most: usize) -> usize {
-    m.div_ceil(m.div_ceil(most).max(1)).max(1)
 }
 
 /// What operands are made by, and what takes sums on.
@@ -202,8 +207,8 @@ fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
 
 impl<'a, T: StoreAs> Run<'a, T> {
     pub(crate) fn new(p: &'a Problem, plan: &'a Blocking, tier: Tier, args: &'a [Buf], scalars: &'a [u64], maps: Maps<'a>) -> Self {
-        let kernels = T::pairs().filter(|_| plan.unit > 1).unwrap_or_else(|| T::kernels(tier));
-        let mr = equal_rows(p.m, kernels.mr);
+        let kernels = plan.kernels(tier);
+        let mr = kernels.panel_rows(p.m);
         Run { p, plan, kernels, args, scalars, maps, mr, by_rows: false, fault: Mutex::new(None) }
     }
 
@@ -219,7 +224,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
         let b_bytes = self.b_len(p.n, self.plan.k) * size_of::<T>();
         if self.maps.kept.is_some() && threads > 1 && p.m >= threads * ROW_TASK && b_bytes <= ROW_TASK_BYTES {
             self.by_rows = true;
-            self.mr = equal_rows(p.m.div_ceil(threads), self.kernels.mr);
+            self.mr = self.kernels.panel_rows(p.m.div_ceil(threads));
         }
         // SAFETY: the caller's.
         unsafe {
@@ -302,7 +307,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
             let units = p.batch * splits;
             parallel(threads.min(units), &|task| {
                 for unit in part(units, 1, threads.min(units), task) {
-                    let k = part(self.plan.k, 16, splits, unit % splits);
+                    let k = part(self.plan.k, SPLIT_UNIT.max(self.kernels.k_multiple), splits, unit % splits);
                     let block = Block { item: unit / splits, rows: 0..p.m, cols: 0..p.n, k, accumulate: false };
                     // SAFETY: each unit has its own part of the partial sums.
                     with_scratch(|scratch| unsafe {
@@ -521,7 +526,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
         scratch: &mut PackBuffers,
     ) {
         let made = self.maps.prologues[arg].is_some();
-        if !made && lanes.len() > 1 && operand.lanes.uniform() == Some(1) && self.kernels.row_loads.contains(&operand.dtype) {
+        let own_order = operand_is_rows(self, arg) && matches!(self.kernels.pack_a, PackA::Own(_));
+        if !made && !own_order && lanes.len() > 1 && operand.lanes.uniform() == Some(1) && self.kernels.row_loads.contains(&operand.dtype) {
             let src = self.source(operand, arg, item).wrapping_add(lanes.start * operand.dtype.size());
             let (steps, whole) = (&scratch.steps, !operand_is_rows(self, arg));
             let (dtype, lanes, panel) = (operand.dtype, lanes.len(), width * k_len);
@@ -558,11 +564,15 @@ impl<'a, T: StoreAs> Run<'a, T> {
         width: usize,
         scratch: &mut PackBuffers,
     ) {
+        let pack = match self.kernels.pack_a {
+            PackA::Own(pack) if operand_is_rows(self, arg) => pack,
+            _ => self.kernels.pack,
+        };
         let Some(prologue) = &self.maps.prologues[arg] else {
             let src = self.source(operand, arg, item);
             let (steps, runs) = (&scratch.steps, &scratch.runs);
             // SAFETY: the caller's.
-            return unsafe { (self.kernels.pack)(&PackArgs { src, dtype: operand.dtype, lanes, steps, runs, dst, width, ld: width }) };
+            return unsafe { pack(&PackArgs { src, dtype: operand.dtype, lanes, steps, runs, dst, width, ld: width }) };
         };
         let (steps, runs) = (std::mem::take(&mut scratch.steps), std::mem::take(&mut scratch.runs));
         let mut made_runs = std::mem::take(&mut scratch.made_runs);
@@ -578,7 +588,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                     made_steps.extend((0..steps.len() as i64).map(|step| step * made.step));
                     find_runs(&made_steps, &mut made_runs[0]);
                     let (lanes, steps, runs) = (&made_lanes, &made_steps, &made_runs[0]);
-                    (self.kernels.pack)(&PackArgs { src: made.at, dtype: operand.dtype, lanes, steps, runs, dst, width, ld: width });
+                    pack(&PackArgs { src: made.at, dtype: operand.dtype, lanes, steps, runs, dst, width, ld: width });
                 }
                 Err(fault) => {
                     self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
@@ -653,6 +663,8 @@ impl<'a, T: StoreAs> Run<'a, T> {
     ) {
         let p = self.p;
         let (mr, nr) = (self.mr, self.kernels.nr);
+        // What the processor was told last.
+        let mut shape = None;
         let mut pc = block.k.start;
         loop {
             let ks = pc..(pc + self.plan.kc).min(block.k.end);
@@ -698,7 +710,11 @@ impl<'a, T: StoreAs> Run<'a, T> {
                             self.pack_steps(&p.b, 1 - p.a_arg, block.item, lanes, to, nr, ks.len(), 0, scratch);
                         }
                         for (i, row) in (0..is.len()).step_by(mr).enumerate() {
-                            let rows = mr.min(is.len() - row);
+                            let (rows, cols) = (mr.min(is.len() - row), wide.min(js.len() - col));
+                            if let Some(shapes) = self.kernels.shapes.as_ref().filter(|_| shape != Some((rows, cols))) {
+                                (shapes.set)(rows, cols);
+                                shape = Some((rows, cols));
+                            }
                             (self.kernels.tile)(&TileArgs {
                                 kc: ks.len(),
                                 a: a_base.add(i * a_panel + a_at * rows),
@@ -708,7 +724,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                                 c: c.wrapping_add(row * ldc + col),
                                 ldc,
                                 rows,
-                                cols: wide.min(js.len() - col),
+                                cols,
                                 accumulate,
                             });
                         }
@@ -719,6 +735,10 @@ impl<'a, T: StoreAs> Run<'a, T> {
             if pc >= block.k.end {
                 break;
             }
+        }
+        if let Some(shapes) = self.kernels.shapes.as_ref().filter(|_| shape.is_some()) {
+            // SAFETY: the processor has what it was told of.
+            unsafe { (shapes.clear)() };
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::pack::{self, PackArgs, RowsArgs};
 use super::vector::{Lanes, LoadFrom, Vector};
-use crate::simd::Tier;
+use crate::simd::{Bf16, Tier};
 use half::{bf16, f16};
 use unigrad_scalar::DType;
 
@@ -53,11 +53,18 @@ pub(crate) struct Kernels<T> {
     /// Columns of a full tile, and the width of a packed panel of `b`.
     pub(crate) nr: usize,
     pub(crate) lanes: usize,
+    /// Most steps of `k` between touches of a tile of `c`: a panel of `b` (`kc x nr`) fits the first-level cache.
+    pub(crate) kc: usize,
+    /// Panels have a multiple of so many steps: what is beyond the last is zero.
+    pub(crate) k_multiple: usize,
     pub(crate) tile: unsafe fn(&TileArgs<T>),
+    /// Where the processor is told a tile's rows and columns before it.
+    pub(crate) shapes: Option<Shapes>,
     /// As `tile`, with `a` row-major: `nr` elements from row to row, 1 from step to step.
     pub(crate) tile_by_rows: unsafe fn(&TileArgs<T>),
     pub(crate) pack: unsafe fn(&PackArgs<'_, T>),
-    /// Packs stored types that `row_loads` lists.
+    pub(crate) pack_a: PackA<T>,
+    /// Packs stored types that `row_loads` lists, of `a` only where its panels are like those of `b`.
     pub(crate) pack_rows: unsafe fn(&RowsArgs<'_, T>),
     pub(crate) row_loads: &'static [DType],
     /// Dot products, for stored types that `dot_loads` lists.
@@ -65,7 +72,44 @@ pub(crate) struct Kernels<T> {
     pub(crate) dot_loads: &'static [DType],
 }
 
+/// What a processor with tiles is told.
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    /// The rows and columns of the tiles that follow.
+    pub(crate) set: unsafe fn(usize, usize),
+    /// That none follow.
+    pub(crate) clear: unsafe fn(),
+}
+
+/// [`Kernels::kc`] where nothing else is said.
+const KC: usize = 320;
+
+/// How panels of `a` are packed.
+pub(crate) enum PackA<T> {
+    /// As those of `b`: steps one after the other.
+    Same,
+    /// In an order of their own.
+    Own(unsafe fn(&PackArgs<'_, T>)),
+}
+
+impl<T> std::fmt::Debug for PackA<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            PackA::Same => "Same",
+            PackA::Own(_) => "Own",
+        })
+    }
+}
+
 impl<T> Kernels<T> {
+    /// Rows of a panel of `a`, where there are `m`: equal panels rather than full ones and a thin last one, but where full ones cost what thin ones do.
+    pub(crate) fn panel_rows(&self, m: usize) -> usize {
+        match self.pack_a {
+            PackA::Same => m.div_ceil(m.div_ceil(self.mr).max(1)).max(1),
+            PackA::Own(_) => m.clamp(1, self.mr),
+        }
+    }
+
     /// The widest tile for `rows` rows where `b` is used in place: no more sums at once than a full tile has registers for.
     pub(crate) fn wide(&self, rows: usize) -> usize {
         widest(rows, self.mr) * self.lanes
@@ -75,12 +119,13 @@ impl<T> Kernels<T> {
 /// Registers of columns in a full tile.
 const FULL: usize = 2;
 
-/// Registers of columns in the widest tile of `rows` rows, where a full one has `mr`.
+/// Registers of columns in the widest tile of `rows` rows, where a full one has `mr`: no more sums than a full tile has, and beside them as many registers
+/// of `b` as there are columns, in place of the full tile's `FULL`, and one of `a`. A single row needs none for `b`.
 const fn widest(rows: usize, mr: usize) -> usize {
-    let most = mr * FULL;
-    if rows * 8 <= most {
+    let most = mr * FULL + FULL;
+    if rows == 1 && mr * FULL >= 8 || rows * 8 + 8 <= most {
         8
-    } else if rows * 4 <= most {
+    } else if rows * 4 + 4 <= most {
         4
     } else {
         FULL
@@ -91,8 +136,8 @@ const fn widest(rows: usize, mr: usize) -> usize {
 pub(crate) trait Compute: super::pack::FromAny + Copy + Default + PartialEq + Send + Sync + std::fmt::Debug + 'static {
     const DTYPE: DType;
     fn kernels(tier: Tier) -> &'static Kernels<Self>;
-    /// The loops that multiply pairs of `bf16`, for a processor that has [`crate::simd::multiplies_bf16_pairs`].
-    fn pairs() -> Option<&'static Kernels<Self>>;
+    /// The loops that multiply `bf16` by this way, where they are not those of [`Compute::kernels`].
+    fn bf16(way: Bf16) -> Option<&'static Kernels<Self>>;
     fn plus(self, other: Self) -> Self;
 }
 
@@ -467,6 +512,10 @@ tier!(avx512, target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f
 // Behind the macros that it uses.
 #[cfg(target_arch = "x86_64")]
 mod pairs;
+#[cfg(target_arch = "x86_64")]
+mod tiles;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use pairs::win as pairs_win;
 
 macro_rules! table {
     ($t:ty, $tier:ident::$name:ident, $which:ident) => {{
@@ -476,9 +525,13 @@ macro_rules! table {
             mr: $tier::$name::MR,
             nr: FULL * LANES,
             lanes: LANES,
+            kc: KC,
+            k_multiple: 1,
             tile: $tier::$name::tile,
+            shapes: None,
             tile_by_rows: $tier::$name::tile_by_rows,
             pack: $tier::$name::pack,
+            pack_a: PackA::Same,
             pack_rows: $tier::$name::pack_rows,
             row_loads: $tier::$name::ROW_LOADS,
             dot: $tier::$name::dot,
@@ -489,7 +542,7 @@ macro_rules! table {
 }
 
 macro_rules! compute {
-    ($($t:ident, $name:ident: $dtype:ident, $pairs:expr, $plus:expr;)*) => { $(
+    ($($t:ident, $name:ident: $dtype:ident, $bf16:expr, $plus:expr;)*) => { $(
         impl Compute for $t {
             const DTYPE: DType = DType::$dtype;
             fn kernels(tier: Tier) -> &'static Kernels<$t> {
@@ -501,8 +554,8 @@ macro_rules! compute {
                     _ => table!($t, baseline::$name, Baseline),
                 }
             }
-            fn pairs() -> Option<&'static Kernels<$t>> {
-                $pairs
+            fn bf16(way: Bf16) -> Option<&'static Kernels<$t>> {
+                $bf16(way)
             }
             #[inline(always)]
             fn plus(self, other: $t) -> $t {
@@ -512,12 +565,22 @@ macro_rules! compute {
     )* };
 }
 #[cfg(target_arch = "x86_64")]
-const PAIRS: Option<&Kernels<f32>> = Some(&pairs::TABLE);
+fn of_halves(way: Bf16) -> Option<&'static Kernels<f32>> {
+    match way {
+        Bf16::Widened => None,
+        Bf16::Pairs => Some(&pairs::TABLE),
+        Bf16::Tiles => Some(&tiles::TABLE),
+        #[cfg(test)]
+        Bf16::Model => Some(&tiles::MODEL),
+    }
+}
 #[cfg(not(target_arch = "x86_64"))]
-const PAIRS: Option<&Kernels<f32>> = None;
+fn of_halves(_: Bf16) -> Option<&'static Kernels<f32>> {
+    None
+}
 compute!(
-    f32, single: F32, PAIRS, |x: f32, y: f32| x + y;
-    f64, double: F64, None, |x: f64, y: f64| x + y;
-    i32, word: I32, None, i32::wrapping_add;
-    i64, long: I64, None, i64::wrapping_add;
+    f32, single: F32, of_halves, |x: f32, y: f32| x + y;
+    f64, double: F64, |_| None, |x: f64, y: f64| x + y;
+    i32, word: I32, |_| None, i32::wrapping_add;
+    i64, long: I64, |_| None, i64::wrapping_add;
 );

@@ -23,7 +23,7 @@ pub(crate) mod vector;
 
 use crate::memory::{Buf, Fault};
 use crate::region::CompiledRegion;
-use crate::simd::{Tier, multiplies_bf16_pairs, tier};
+use crate::simd::{Bf16, Tier, bf16, tier};
 use crate::threads::threads;
 pub(crate) use engine::Panels;
 use engine::{Blocking, Maps, Run};
@@ -46,19 +46,19 @@ pub(crate) struct CompiledContract {
 impl CompiledContract {
     /// Prepares it: orientation, blocking, offset tables, the epilogue's program.
     pub(crate) fn new(contract: &Contract) -> Result<CompiledContract, String> {
-        CompiledContract::for_tier(contract, tier(), multiplies_bf16_pairs())
+        CompiledContract::for_tier(contract, tier(), bf16())
     }
 
-    /// `pairs`: whether products of `bf16` are made of pairs, which the processor then has instructions for.
-    fn for_tier(contract: &Contract, tier: Tier, pairs: bool) -> Result<CompiledContract, String> {
+    /// `bf16`: how products of `bf16` are made, which the processor then has instructions for.
+    fn for_tier(contract: &Contract, tier: Tier, bf16: Bf16) -> Result<CompiledContract, String> {
         let epilogue = contract.epilogue.as_ref().map(|region| CompiledRegion::on(region, tier)).transpose()?;
         let prologues = [Prologue::new(contract, 0, tier)?, Prologue::new(contract, 1, tier)?];
         let problem = Problem::new(contract);
         let plan = match problem.compute {
-            DType::F32 => Blocking::new::<f32>(&problem, tier, pairs),
-            DType::F64 => Blocking::new::<f64>(&problem, tier, pairs),
-            DType::I32 => Blocking::new::<i32>(&problem, tier, pairs),
-            DType::I64 => Blocking::new::<i64>(&problem, tier, pairs),
+            DType::F32 => Blocking::new::<f32>(&problem, tier, bf16),
+            DType::F64 => Blocking::new::<f64>(&problem, tier, bf16),
+            DType::I32 => Blocking::new::<i32>(&problem, tier, bf16),
+            DType::I64 => Blocking::new::<i64>(&problem, tier, bf16),
             other => return Err(format!("sums of {other}")),
         };
         Ok(CompiledContract { problem, plan, epilogue, prologues, tier })

@@ -1,14 +1,16 @@
 //! Scratch memory of kernels: per thread, 64-byte aligned, grown and then kept, so that a repeated launch allocates nothing.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use crate::memory;
+use std::alloc::{Layout, handle_alloc_error};
 use std::cell::RefCell;
+use std::ptr::NonNull;
 
 const ALIGN: usize = 64;
 
 /// An aligned block of bytes.
 #[derive(Debug)]
 pub(crate) struct Block {
-    ptr: *mut u8,
+    ptr: Option<NonNull<u8>>,
     len: usize,
 }
 
@@ -17,7 +19,7 @@ unsafe impl Send for Block {}
 
 impl Block {
     pub(crate) const fn empty() -> Block {
-        Block { ptr: std::ptr::null_mut(), len: 0 }
+        Block { ptr: None, len: 0 }
     }
 
     /// At least `len` elements of `T`, with any contents.
@@ -27,24 +29,21 @@ impl Block {
             // Larger steps than asked for, so that slowly growing requests do not allocate each time.
             let grown = bytes.next_multiple_of(4096);
             self.release();
-            // SAFETY: the size is not zero and the alignment is a power of two.
-            unsafe {
-                let layout = Layout::from_size_align_unchecked(grown, ALIGN);
-                self.ptr = alloc(layout);
-                if self.ptr.is_null() {
-                    handle_alloc_error(layout);
-                }
+            // Large blocks in huge pages: panels are walked in many orders.
+            self.ptr = memory::allocate(grown);
+            if self.ptr.is_none() {
+                handle_alloc_error(Layout::array::<u8>(grown).unwrap_or(Layout::new::<u8>()));
             }
             self.len = grown;
         }
-        self.ptr.cast()
+        self.ptr.map_or(std::ptr::null_mut(), NonNull::as_ptr).cast()
     }
 
     fn release(&mut self) {
-        if !self.ptr.is_null() {
-            // SAFETY: allocated with this layout.
-            unsafe { dealloc(self.ptr, Layout::from_size_align_unchecked(self.len, ALIGN)) }
-            (self.ptr, self.len) = (std::ptr::null_mut(), 0);
+        if let Some(ptr) = self.ptr.take() {
+            // SAFETY: allocated with this length, and used by nobody now.
+            unsafe { memory::free(ptr, self.len) }
+            self.len = 0;
         }
     }
 }

@@ -3,11 +3,12 @@
 mod epilogue;
 mod exhaustive;
 mod kept;
+mod parts;
 
 use super::CompiledContract;
 use crate::memory::{Buf, Fault};
 use crate::simd::{
-    Tier,
+    Bf16, Tier,
     tests::{tiers, ways},
 };
 use smallvec::{SmallVec, smallvec};
@@ -36,8 +37,8 @@ fn check(case: Case, what: &str) {
 
 /// As [`check`], for results that are known.
 fn check_for(mut case: Case, want: &[(usize, Literal)], what: &str) {
-    for (tier, pairs) in ways() {
-        let compiled = CompiledContract::for_tier(&case.contract, tier, pairs).unwrap();
+    for (tier, bf16) in ways() {
+        let compiled = CompiledContract::for_tier(&case.contract, tier, bf16).unwrap();
         for threads in [1, 2, 3] {
             let c = &mut case.args[2];
             let one = Literal::int(c.dtype, 1);
@@ -47,7 +48,7 @@ fn check_for(mut case: Case, want: &[(usize, Literal)], what: &str) {
             let done: Result<(), Fault> = unsafe { compiled.run_on(threads, &bufs, &[]) };
             assert_eq!(done, Ok(()));
             if let Some(difference) = first_difference(&case.args[2], want, one) {
-                panic!("{what} {tier:?} pairs {pairs} {threads} threads: {difference}\n{:?}", case.contract);
+                panic!("{what} {tier:?} {bf16:?} {threads} threads: {difference}\n{:?}", case.contract);
             }
         }
     }
@@ -157,8 +158,8 @@ fn epilogues_see_every_sum_once() {
         for i in 0..n_len {
             bias.set(i, Literal::int(acc, rng.below(9) as i64));
         }
-        for (tier, pairs) in ways() {
-            let compiled = CompiledContract::for_tier(&case.contract, tier, pairs).unwrap();
+        for (tier, bf16) in ways() {
+            let compiled = CompiledContract::for_tier(&case.contract, tier, bf16).unwrap();
             for threads in [1, 2, 3] {
                 let mut out = Memory::new(acc, n_points.max(1));
                 let bufs = [case.args[0].buf(), case.args[1].buf(), bias.buf(), out.buf()];
@@ -224,9 +225,9 @@ fn filled(contract: &Contract) -> [Memory; 3] {
     args
 }
 
-fn run(contract: &Contract, (tier, pairs): (Tier, bool), threads: usize, args: &mut [Memory; 3]) -> Vec<u8> {
+fn run(contract: &Contract, (tier, bf16): (Tier, Bf16), threads: usize, args: &mut [Memory; 3]) -> Vec<u8> {
     let bufs: Vec<Buf> = args.iter_mut().map(Memory::buf).collect();
-    let compiled = CompiledContract::for_tier(contract, tier, pairs).unwrap();
+    let compiled = CompiledContract::for_tier(contract, tier, bf16).unwrap();
     // SAFETY: the buffers match the contraction.
     unsafe { compiled.run_on(threads, &bufs, &[]) }.unwrap();
     args[2].bytes().to_vec()
@@ -259,7 +260,7 @@ fn larger_products_and_thread_counts() {
                 let mut args = filled(&contract);
                 let mut rng = Rng(5);
                 for tier in ways() {
-                    if m * n * k > 100_000_000 && tier.0 != *tiers().last().unwrap() {
+                    if m * n * k > 100_000_000 && (tier.0 != *tiers().last().unwrap() || tier.1 == Bf16::Model) {
                         continue;
                     }
                     let one = run(&contract, tier, 1, &mut args);

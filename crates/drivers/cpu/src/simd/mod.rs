@@ -1,6 +1,10 @@
 //! Instruction-set tiers, chosen once at run time.
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod amx;
+
 use std::sync::OnceLock;
+use unigrad_device::Config;
 
 /// What the machine can do, from least to most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -14,7 +18,7 @@ pub(crate) enum Tier {
     Avx512,
 }
 
-/// The tier in use: the machine's best, or a lower one that `UNIGRAD_CPU_TIER` names (`baseline`, `avx2`, `avx512`: without what came after it).
+/// The tier in use: the machine's best, or a lower one that `UNIGRAD_CPU_TIER` names (`baseline`, `avx2`; higher ones are [`bf16`]'s matter).
 pub(crate) fn tier() -> Tier {
     static TIER: OnceLock<Tier> = OnceLock::new();
     *TIER.get_or_init(|| {
@@ -27,17 +31,65 @@ pub(crate) fn tier() -> Tier {
     })
 }
 
-/// Whether products of `bf16` are made of pairs: where the processor has AVX-512 BF16 and `UNIGRAD_CPU_TIER` names no tier.
-pub(crate) fn multiplies_bf16_pairs() -> bool {
-    static PAIRS: OnceLock<bool> = OnceLock::new();
-    *PAIRS.get_or_init(|| has_bf16_pairs() && tier() == Tier::Avx512 && std::env::var("UNIGRAD_CPU_TIER").as_deref() != Ok("avx512"))
+/// How products of `bf16` are made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub(crate) enum Bf16 {
+    /// Operands are widened to `f32` while they are packed.
+    Widened,
+    /// By AVX-512 BF16, two steps of `k` at a time.
+    Pairs,
+    /// By AMX, 16 rows of 32 steps at a time.
+    Tiles,
+    /// The panels of tiles, multiplied by plain loops.
+    #[cfg(test)]
+    Model,
 }
 
-/// Whether the processor can.
-pub(crate) fn has_bf16_pairs() -> bool {
+impl Bf16 {
+    /// What is set by `UNIGRAD_CPU_TIER` to have no more than this.
+    fn most() -> Bf16 {
+        match std::env::var("UNIGRAD_CPU_TIER").as_deref() {
+            Ok("baseline" | "avx2" | "avx512") => Bf16::Widened,
+            Ok("avx512bf16") => Bf16::Pairs,
+            _ => Bf16::Tiles,
+        }
+    }
+}
+
+/// The way in use: tiles where the processor has them. Elsewhere pairs, if they are faster than widened operands, as on some processors they are not: that is
+/// measured once, in some 0.2 ms, unless `UNIGRAD_REPRODUCIBLE` is on. `UNIGRAD_CPU_TIER` may forbid either.
+pub(crate) fn bf16() -> Bf16 {
+    static WAY: OnceLock<Bf16> = OnceLock::new();
+    *WAY.get_or_init(|| match Bf16::most() {
+        Bf16::Tiles if has_tiles() => Bf16::Tiles,
+        Bf16::Tiles | Bf16::Pairs if has_pairs() && (Config::current_or_default().reproducible || pairs_win()) => Bf16::Pairs,
+        _ => Bf16::Widened,
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn pairs_win() -> bool {
+    crate::contract::kernel::pairs_win()
+}
+#[cfg(not(target_arch = "x86_64"))]
+fn pairs_win() -> bool {
+    false
+}
+
+/// Whether the processor multiplies pairs of `bf16`.
+fn has_pairs() -> bool {
     #[cfg(target_arch = "x86_64")]
     return detect() == Tier::Avx512 && is_x86_feature_detected!("avx512bf16");
     #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
+/// Whether the processor multiplies tiles of `bf16`, and the system lets this process use them.
+fn has_tiles() -> bool {
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    return amx::is_usable() && detect() == Tier::Avx512;
+    #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
     return false;
 }
 
@@ -62,7 +114,7 @@ fn detect() -> Tier {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Tier, detect, has_bf16_pairs, multiplies_bf16_pairs, tier};
+    use super::{Bf16, Tier, detect, has_pairs, has_tiles, tier};
     use std::sync::Once;
 
     /// The tiers that tests run on: all of the machine, or those up to the one that `UNIGRAD_CPU_TIER` names. Says which, and which not.
@@ -81,15 +133,25 @@ pub(crate) mod tests {
         all.into_iter().map(|(each, _)| each).filter(|each| *each <= tier()).collect()
     }
 
-    /// How tests multiply: on each tier, and on the highest by pairs of `bf16` too, where the processor can and `UNIGRAD_CPU_TIER` allows it.
-    pub(crate) fn ways() -> Vec<(Tier, bool)> {
+    /// How tests multiply: on each tier, and on the highest by each way that the processor has and `UNIGRAD_CPU_TIER` allows, and by the model of tiles.
+    pub(crate) fn ways() -> Vec<(Tier, Bf16)> {
         static SAID: Once = Once::new();
-        let pairs = multiplies_bf16_pairs();
-        SAID.call_once(|| match (pairs, has_bf16_pairs()) {
-            (true, _) => println!("RAN: the CPU's products of bf16 by pairs"),
-            (false, true) => println!("NOT RUN: the CPU's products of bf16 by pairs: UNIGRAD_CPU_TIER forbids it"),
-            (false, false) => println!("NOT RUN: the CPU's products of bf16 by pairs: the processor has no such instructions"),
+        let most = Bf16::most();
+        let ways = [
+            (Bf16::Pairs, "by pairs", has_pairs(), most != Bf16::Widened),
+            (Bf16::Tiles, "by tiles", has_tiles(), most == Bf16::Tiles),
+            (Bf16::Model, "by plain loops over the panels of tiles", detect() == Tier::Avx512, most == Bf16::Tiles),
+        ];
+        SAID.call_once(|| {
+            for (_, name, has, allowed) in ways {
+                match (has, allowed) {
+                    (true, true) => println!("RAN: the CPU's products of bf16 {name}"),
+                    (true, false) => println!("NOT RUN: the CPU's products of bf16 {name}: UNIGRAD_CPU_TIER forbids it"),
+                    (false, _) => println!("NOT RUN: the CPU's products of bf16 {name}: the processor has no such instructions"),
+                }
+            }
         });
-        tiers().into_iter().map(|tier| (tier, false)).chain(pairs.then_some((Tier::Avx512, true))).collect()
+        let more = ways.into_iter().filter(|way| way.2 && way.3).map(|way| (Tier::Avx512, way.0));
+        tiers().into_iter().map(|tier| (tier, Bf16::Widened)).chain(more).collect()
     }
 }

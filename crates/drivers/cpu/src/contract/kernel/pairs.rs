@@ -7,9 +7,10 @@
 
 use super::super::pack::{PackArgs, ROWS, RowsArgs};
 use super::super::vector::Vector;
-use super::{FULL, Kernels, TileArgs, at_most, avx512, strips, tile, widest};
+use super::{FULL, KC, Kernels, PackA, TileArgs, at_most, avx512, strips, tile, widest};
 use crate::simd::Tier;
 use std::arch::x86_64::*;
+use std::time::{Duration, Instant};
 use unigrad_scalar::DType;
 
 /// Sixteen sums, or sixteen pairs.
@@ -104,8 +105,8 @@ unsafe fn tile_of_pairs(t: &TileArgs<f32>) {
 ///
 /// # Safety
 /// As for `pack::panel`, with `dst` for half as many steps, rounded up.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c")]
-unsafe fn pack(p: &PackArgs<'_, f32>) {
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) unsafe fn pack(p: &PackArgs<'_, f32>) {
     let src = p.src.cast::<u16>();
     let is_row = p.lanes.windows(2).all(|pair| pair[1] == pair[0] + 1);
     let is_run = p.runs.len() == 2 && !p.steps.is_empty();
@@ -136,7 +137,18 @@ fn first(n: usize) -> u32 {
 /// Lanes that follow each other: two steps are two rows, interleaved.
 #[inline(always)]
 unsafe fn by_rows(src: *const u16, n: usize, steps: &[i64], dst: *mut u32, ld: usize, n_dst: usize) {
-    let (lanes, written) = (first(n) as u16, first(n_dst) as u16);
+    let written = first(n_dst) as u16;
+    // SAFETY: masked-off lanes are not accessed; the others are the caller's.
+    unsafe { interleave(src, n, steps, |i, both| _mm512_mask_storeu_epi32(dst.add(i * ld).cast(), written, both)) }
+}
+
+/// Gives each pair of steps of `n` lanes that follow each other, at most a register of them, with its number.
+///
+/// # Safety
+/// As for `pack::panel`.
+#[inline(always)]
+pub(super) unsafe fn interleave(src: *const u16, n: usize, steps: &[i64], mut each: impl FnMut(usize, __m512i)) {
+    let lanes = first(n) as u16;
     // SAFETY: masked-off lanes are not accessed; the others are the caller's.
     unsafe {
         let row = |step: i64| _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, src.wrapping_offset(step as isize).cast()));
@@ -146,7 +158,7 @@ unsafe fn by_rows(src: *const u16, n: usize, steps: &[i64], dst: *mut u32, ld: u
                 Some(step) => _mm512_or_si512(low, _mm512_slli_epi32::<16>(row(*step))),
                 None => low,
             };
-            _mm512_mask_storeu_epi32(dst.add(i * ld).cast(), written, both);
+            each(i, both);
         }
     }
 }
@@ -155,8 +167,8 @@ unsafe fn by_rows(src: *const u16, n: usize, steps: &[i64], dst: *mut u32, ld: u
 ///
 /// # Safety
 /// As for `pack::rows`, with `dst` for half as many steps, rounded up.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma,f16c")]
-unsafe fn pack_rows(p: &RowsArgs<'_, f32>) {
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) unsafe fn pack_rows(p: &RowsArgs<'_, f32>) {
     let src = p.src.cast::<u16>();
     for (i, steps) in p.steps.chunks(2 * ROWS).enumerate() {
         p.each_panel(i * ROWS, |lane, n, width, to| {
@@ -254,11 +266,39 @@ pub(super) static TABLE: Kernels<f32> = Kernels {
     mr: MR,
     nr: FULL * Pairs::LANES,
     lanes: Pairs::LANES,
+    kc: KC,
+    k_multiple: 1,
     tile: tile_of_pairs,
+    shapes: None,
     tile_by_rows: avx512::single::tile_by_rows,
     pack,
+    pack_a: PackA::Same,
     pack_rows,
     row_loads: &[DType::BF16],
     dot: avx512::single::dot,
     dot_loads: avx512::single::DOT_LOADS,
 };
+
+/// Whether pairs are multiplied faster than as many steps in `f32`: panels in the nearest cache, the least of several times of each.
+pub(crate) fn win() -> bool {
+    const STEPS: usize = 256;
+    const CALLS: usize = 4;
+    const TRIES: usize = 12;
+    let (rows, cols) = (TABLE.mr, TABLE.nr);
+    let (a, b, mut c) = (vec![0.0f32; STEPS * rows], vec![0.0f32; STEPS * cols], vec![0.0f32; rows * cols]);
+    let mut least = [Duration::MAX; 2];
+    for _ in 0..TRIES {
+        for (i, least) in least.iter_mut().enumerate() {
+            let (tile, kc) = if i == 0 { (TABLE.tile, STEPS / 2) } else { (avx512::single::tile as unsafe fn(&TileArgs<f32>), STEPS) };
+            let start = Instant::now();
+            for _ in 0..CALLS {
+                let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+                // SAFETY: the panels and the tile have so many rows, columns and steps.
+                unsafe { tile(&TileArgs { kc, a, a_step: rows, b, b_step: cols, c, ldc: cols, rows, cols, accumulate: false }) };
+            }
+            *least = start.elapsed().min(*least);
+        }
+    }
+    std::hint::black_box(&c);
+    least[0] < least[1]
+}

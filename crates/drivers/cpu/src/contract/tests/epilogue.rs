@@ -7,7 +7,7 @@ use crate::contract::CompiledContract;
 use crate::contract::kernel::Compute;
 use crate::memory::Buf;
 use crate::region::CompiledRegion;
-use crate::simd::tests::tiers;
+use crate::simd::{Bf16, tests::tiers};
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::testing::{Memory, Rng};
 use unigrad_kernel::{Arg, Contract, Index, Inst, InstOp, Region, Value};
@@ -174,7 +174,7 @@ fn epilogues_of_layers_at_every_edge() {
                 }
                 let [mut a, mut b, mut sums] = memory;
                 // SAFETY: the buffers match the contraction.
-                unsafe { CompiledContract::for_tier(&plain, tier, false).unwrap().run_on(1, &[a.buf(), b.buf(), sums.buf()], &[]) }
+                unsafe { CompiledContract::for_tier(&plain, tier, Bf16::Widened).unwrap().run_on(1, &[a.buf(), b.buf(), sums.buf()], &[]) }
                     .unwrap();
                 for (name, epilogue) in of_layers(m, n) {
                     let Some(epilogue) = epilogue else { continue };
@@ -192,7 +192,7 @@ fn epilogues_of_layers_at_every_edge() {
                     // SAFETY: the buffers match the map.
                     unsafe { CompiledRegion::on(&of_stored, tier).unwrap().run(&bufs, &[]) }.unwrap();
                     let contract = Contract { epilogue: Some(Box::new(epilogue)), ..plain.clone() };
-                    let compiled = CompiledContract::for_tier(&contract, tier, false).unwrap();
+                    let compiled = CompiledContract::for_tier(&contract, tier, Bf16::Widened).unwrap();
                     for threads in [1, 2, 3] {
                         let mut got = others.clone();
                         let mut bufs = vec![a.buf(), b.buf()];

@@ -349,8 +349,8 @@ fn operands(rng: &mut Rng, dtype: DType, rows: usize, cols: usize) -> Operands {
 /// Products of a dtype through the whole engine: in place, by dot products and from panels, with rows and columns in either role.
 fn products_of<T: Compute>(dtype: DType) {
     let mut rng = Rng(5);
-    for (tier, pairs) in ways() {
-        let kernels = T::pairs().filter(|_| pairs).unwrap_or_else(|| T::kernels(tier));
+    for (tier, bf16) in ways() {
+        let kernels = T::bf16(bf16).unwrap_or_else(|| T::kernels(tier));
         let mut o = operands(&mut rng, dtype, 2 * kernels.mr, 2 * kernels.wide(1));
         let size = dtype.size();
         let before = Literal::int(dtype, 1);
@@ -361,10 +361,10 @@ fn products_of<T: Compute>(dtype: DType) {
             for (ta, tb) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                 for m in 0..=o.rows {
                     // Rows that are cut into equal tiles; the widest tile of so many.
-                    let tile = m.div_ceil(m.div_ceil(kernels.mr).max(1));
+                    let tile = kernels.panel_rows(m);
                     for n in 0..=2 * kernels.wide(tile) {
                         let contract = corner(&o, dtype, [m, n, k], [ta == 1, tb == 1]);
-                        let compiled = CompiledContract::for_tier(&contract, tier, pairs).unwrap();
+                        let compiled = CompiledContract::for_tier(&contract, tier, bf16).unwrap();
                         let bufs: [Buf; 3] = [o.a[ta].buf(), o.b[tb].buf(), c.buf()];
                         // SAFETY: the buffers match the contraction.
                         unsafe { compiled.run_on(1, &bufs, &[]) }.unwrap();
@@ -375,7 +375,7 @@ fn products_of<T: Compute>(dtype: DType) {
                             let good = c[..cols] == want[..cols] && c[cols..] == untouched[cols..];
                             assert!(
                                 good,
-                                "{tier:?} pairs {pairs} {dtype} {m} x {n}, {k} steps, transposed {ta} {tb}: row {row} is wrong\n{compiled:?}"
+                                "{tier:?} {bf16:?} {dtype} {m} x {n}, {k} steps, transposed {ta} {tb}: row {row} is wrong\n{compiled:?}"
                             );
                             c[..cols].copy_from_slice(&untouched[..cols]);
                         }

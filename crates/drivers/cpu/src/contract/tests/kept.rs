@@ -11,7 +11,7 @@ use unigrad_kernel::{Arg, Contract};
 use unigrad_scalar::DType;
 
 /// With panels where the product has some; how many bytes they were.
-fn run_kept(contract: &Contract, way: (crate::simd::Tier, bool), threads: usize, args: &mut [Memory; 3]) -> Option<Vec<u8>> {
+fn run_kept(contract: &Contract, way: (crate::simd::Tier, crate::simd::Bf16), threads: usize, args: &mut [Memory; 3]) -> Option<Vec<u8>> {
     let compiled = CompiledContract::for_tier(contract, way.0, way.1).unwrap();
     let panels = compiled.panels()?;
     let bufs: Vec<Buf> = args.iter_mut().map(Memory::buf).collect();
