@@ -271,7 +271,9 @@ impl Config {
             };
         }
         // Drivers read these two where they need them; what is no value is told here all the same.
-        for (name, values) in [("UNIGRAD_WGPU_MATRICES", &["on", "off"][..]), ("UNIGRAD_CPU_TIER", &["baseline", "avx2", "avx512", "avx512bf16", "amx"])] {
+        for (name, values) in
+            [("UNIGRAD_WGPU_MATRICES", &["on", "off"][..]), ("UNIGRAD_CPU_TIER", &["baseline", "avx2", "avx512", "avx512bf16", "amx"])]
+        {
             if let Some(text) = get(name).filter(|text| !values.contains(&text.as_str())) {
                 return Err(refuse(name, &text, &format!("write `{}`", values.join("` or `"))));
             }

@@ -3,7 +3,7 @@
 use super::math::{Block, Saved};
 use super::products::{FEW_BLOCKS, Rows};
 use super::{Carve, Context, Offsets, Real, Tensor};
-use crate::contract::kernel::TileArgs;
+use crate::contract::kernel::{Ahead, TileArgs};
 use crate::contract::scratch::{Purpose, with_scratch};
 use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
@@ -256,6 +256,7 @@ unsafe fn rows_product<T: Real>(
                     rows: panel.min(n_keys - key),
                     cols: width.min(features - feature),
                     accumulate: true,
+                    ahead: Ahead::none(x.at),
                 });
             }
         }

@@ -2,7 +2,7 @@
 
 use super::math::RowSoftmax;
 use super::{Along, Carve, Context, Offsets, Real, Tensor};
-use crate::contract::kernel::{DotArgs, TileArgs};
+use crate::contract::kernel::{Ahead, DotArgs, TileArgs};
 use crate::contract::scratch::{Purpose, with_scratch};
 use crate::task_ptr::TaskPtr;
 use crate::threads::parallel;
@@ -203,6 +203,7 @@ unsafe fn chunk<T: Real>(c: &Context<'_, T>, group: usize, chunk: usize, rows: u
                             rows: n_rows,
                             cols: wide.min(dv - feature),
                             accumulate: true,
+                            ahead: Ahead::none(panel),
                         });
                     }
                 }

@@ -5,7 +5,7 @@
 //! Never: reads beyond the rows and features it is told of.
 
 use super::{Context, Offsets, Real, Tensor};
-use crate::contract::kernel::TileArgs;
+use crate::contract::kernel::{Ahead, TileArgs};
 
 /// Blocks of queries that rows are read for where they lie, at most: for more, copies side by side are worth making, as rows far from each
 /// other crowd each other out of the nearest cache.
@@ -50,6 +50,7 @@ impl<T: Real> Context<'_, T> {
                         rows: panel.min(n_keys - key),
                         cols: width,
                         accumulate: feature > 0,
+                        ahead: Ahead::none(queries),
                     });
                 }
                 feature += width;
@@ -80,6 +81,7 @@ impl<T: Real> Context<'_, T> {
                         rows: panel.min(n - feature),
                         cols: width,
                         accumulate,
+                        ahead: Ahead::none(block),
                     });
                 }
             }

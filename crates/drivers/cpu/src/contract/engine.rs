@@ -8,7 +8,7 @@ mod panels;
 pub(crate) use panels::Panels;
 
 use super::axis::Axis;
-use super::kernel::{Compute, DotArgs, Kernels, PackA, TileArgs};
+use super::kernel::{Ahead, Compute, DotArgs, Kernels, PackA, TileArgs};
 use super::output::{Store, StoreAs};
 use super::pack::{PackArgs, RowsArgs, find_runs, panel_of_any};
 use super::problem::{Operand, Output, Problem};
@@ -704,6 +704,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
                             (to.cast_const(), 0, nr)
                         }
                     };
+                    let (n_rows, is_near) = (is.len().div_ceil(mr), in_place || own_panel.is_some());
                     for (j, col) in (0..js.len()).step_by(wide).enumerate() {
                         if let Some(to) = own_panel {
                             let lanes = js.start + col..(js.start + col + nr).min(js.end);
@@ -715,17 +716,24 @@ impl<'a, T: StoreAs> Run<'a, T> {
                                 (shapes.set)(rows, cols);
                                 shape = Some((rows, cols));
                             }
+                            let b = b_base.wrapping_add(j * b_panel);
+                            // Panels of `b` pass once for each block of rows, and come from afar: while one is used the next is asked for.
+                            let ahead = match is_near || col + wide >= js.len() {
+                                true => Ahead::none(b),
+                                false => Ahead::part(b.wrapping_add(b_panel), ks.len() * nr, i, n_rows, ks.len()),
+                            };
                             (self.kernels.tile)(&TileArgs {
                                 kc: ks.len(),
                                 a: a_base.add(i * a_panel + a_at * rows),
                                 a_step: rows,
-                                b: b_base.wrapping_add(j * b_panel),
+                                b,
                                 b_step,
                                 c: c.wrapping_add(row * ldc + col),
                                 ldc,
                                 rows,
                                 cols,
                                 accumulate,
+                                ahead,
                             });
                         }
                     }

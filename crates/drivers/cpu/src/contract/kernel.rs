@@ -7,7 +7,7 @@
 
 use super::pack::{self, PackArgs, RowsArgs};
 use super::vector::{Lanes, LoadFrom, Vector};
-use crate::simd::{Bf16, Tier};
+use crate::simd::{Bf16, Tier, ask_for};
 use half::{bf16, f16};
 use unigrad_scalar::DType;
 
@@ -25,6 +25,28 @@ pub(crate) struct TileArgs<T> {
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) accumulate: bool,
+    pub(crate) ahead: Ahead,
+}
+
+/// Memory to ask for while a tile is computed: a line at each step of `k`. What does not change a result.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead {
+    from: *const u8,
+    /// Bytes from a step to the next.
+    step: usize,
+}
+
+impl Ahead {
+    /// Nothing that is not there: what `near` points to.
+    pub(crate) fn none<T>(near: *const T) -> Ahead {
+        Ahead { from: near.cast(), step: 0 }
+    }
+
+    /// Part `i` of `parts` of `len` elements, within `steps` steps.
+    pub(crate) fn part<T>(from: *const T, len: usize, i: usize, parts: usize, steps: usize) -> Ahead {
+        let bytes = (len * size_of::<T>()).div_ceil(parts.max(1));
+        Ahead { from: from.cast::<u8>().wrapping_add(i * bytes), step: bytes.div_ceil(steps.max(1)) }
+    }
 }
 
 /// `c[row * c_row + col * c_col] (+)= Σ_k a[row * lda + k] * b[col * ldb + k]`, with `b` of another stored type perhaps.
@@ -148,9 +170,11 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t:
     // `NV` registers hold `cols` columns, of which `TAIL` says that the last is partial.
     unsafe {
         let last = t.cols - (NV - 1) * V::LANES;
-        let (mut a, mut b) = (t.a, t.b);
+        let (mut a, mut b, mut ahead) = (t.a, t.b, t.ahead.from);
         let mut acc = [[V::load_span(a, 0, 0); NV]; MR];
         for _ in 0..t.kc {
+            ask_for(ahead);
+            ahead = ahead.wrapping_add(t.ahead.step);
             let mut row = [acc[0][0]; NV];
             for (j, x) in row.iter_mut().enumerate() {
                 let p = b.add(j * V::LANES);

@@ -93,6 +93,24 @@ fn has_tiles() -> bool {
     return false;
 }
 
+/// Asks for the line of memory at `at`, which need not exist, into the second-level cache.
+#[inline(always)]
+pub(crate) fn ask_for(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: asking reads nothing, and an address that does not exist is ignored.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(at.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pldl2keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
+}
+
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Tier {
     let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");

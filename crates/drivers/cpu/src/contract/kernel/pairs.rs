@@ -7,7 +7,7 @@
 
 use super::super::pack::{PackArgs, ROWS, RowsArgs};
 use super::super::vector::Vector;
-use super::{FULL, KC, Kernels, PackA, TileArgs, at_most, avx512, strips, tile, widest};
+use super::{Ahead, FULL, KC, Kernels, PackA, TileArgs, at_most, avx512, strips, tile, widest};
 use crate::simd::Tier;
 use std::arch::x86_64::*;
 use std::time::{Duration, Instant};
@@ -294,7 +294,21 @@ pub(crate) fn win() -> bool {
             for _ in 0..CALLS {
                 let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
                 // SAFETY: the panels and the tile have so many rows, columns and steps.
-                unsafe { tile(&TileArgs { kc, a, a_step: rows, b, b_step: cols, c, ldc: cols, rows, cols, accumulate: false }) };
+                unsafe {
+                    tile(&TileArgs {
+                        kc,
+                        a,
+                        a_step: rows,
+                        b,
+                        b_step: cols,
+                        c,
+                        ldc: cols,
+                        rows,
+                        cols,
+                        accumulate: false,
+                        ahead: Ahead::none(b),
+                    })
+                };
             }
             *least = start.elapsed().min(*least);
         }

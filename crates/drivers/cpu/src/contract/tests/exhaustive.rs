@@ -5,7 +5,7 @@
 //! must stay as it was.
 
 use super::{AsBuf, CompiledContract};
-use crate::contract::kernel::{Compute, DotArgs, TileArgs};
+use crate::contract::kernel::{Ahead, Compute, DotArgs, TileArgs};
 use crate::contract::output::{Store, StoreAs};
 use crate::contract::pack::{PackArgs, find_runs};
 use crate::memory::Buf;
@@ -94,7 +94,19 @@ fn tiles_of<T: Compute>() {
                             let what = || format!("{tier:?} {} {rows} x {cols}, {k} steps, accumulate {accumulate}", T::DTYPE);
                             // SAFETY: the operands and the target hold what the sizes say; the machine has the tier.
                             target.check(rows, cols, want, &what, |c, ldc| unsafe {
-                                tile(&TileArgs { kc: k, a, a_step, b, b_step: most_cols, c, ldc, rows, cols, accumulate });
+                                tile(&TileArgs {
+                                    kc: k,
+                                    a,
+                                    a_step,
+                                    b,
+                                    b_step: most_cols,
+                                    c,
+                                    ldc,
+                                    rows,
+                                    cols,
+                                    accumulate,
+                                    ahead: Ahead::none(b),
+                                });
                             });
                         }
                     }

@@ -3,9 +3,11 @@
 //! `cargo test --release -p unigrad-cpu contract::tests::parts -- --ignored --nocapture`
 
 use super::{filled, matmul};
-use crate::contract::kernel::{Compute, TileArgs};
+use crate::contract::kernel::{Ahead, Compute, TileArgs};
 use crate::contract::pack::{PackArgs, RowsArgs, find_runs};
+use crate::contract::scratch::Block;
 use crate::simd::{Bf16, tests::ways};
+use std::collections::BTreeMap;
 use std::time::Instant;
 use unigrad_scalar::DType;
 
@@ -41,7 +43,19 @@ fn speed() {
                     for i in 0..panels {
                         let (a, c) = (a[i * mr * kc..].as_ptr(), c[i * mr * 512..].as_mut_ptr());
                         let b = b.as_ptr();
-                        let t = TileArgs { kc, a, a_step: mr, b, b_step: nr, c, ldc: 512, rows: mr, cols: nr, accumulate: true };
+                        let t = TileArgs {
+                            kc,
+                            a,
+                            a_step: mr,
+                            b,
+                            b_step: nr,
+                            c,
+                            ldc: 512,
+                            rows: mr,
+                            cols: nr,
+                            accumulate: true,
+                            ahead: Ahead::none(b),
+                        };
                         // SAFETY: the panels and the block are as long as the tiles.
                         unsafe { (kernels.tile)(&t) };
                     }
@@ -90,5 +104,46 @@ fn speed() {
             }
         });
         println!("pack by rows {:.1} GB/s read", src.len() as f64 / time / 1e9);
+    }
+}
+
+/// The loop around tiles, with panels of `b` from afar: what blocks of rows and long panels cost beside the tiles.
+#[test]
+#[ignore = "a measurement"]
+fn streams() {
+    const COLS: usize = 2048;
+    const PASSES: usize = 3;
+    const ROUNDS: usize = 12;
+    let kernels = f32::kernels(crate::simd::tier());
+    let (mr, nr) = (kernels.mr, kernels.nr);
+    let lens = [1 << 20, 8 << 20, 2 << 20];
+    let mut blocks = lens.map(|_| Block::empty());
+    let [a, b, c] = [0, 1, 2].map(|i| blocks[i].reserve::<f32>(lens[i]));
+    // SAFETY: the blocks are so long.
+    [a, b, c].iter().zip(lens).for_each(|(block, len)| unsafe { std::ptr::write_bytes(*block, 0, len) });
+    let mut rates = BTreeMap::<_, Vec<f64>>::new();
+    for _ in 0..ROUNDS {
+        for (kc, mc, asks) in
+            [192, 256, 320].into_iter().flat_map(|kc| [168, 336].map(|mc| [false, true].map(|asks| (kc, mc, asks)))).flatten()
+        {
+            let now = Instant::now();
+            // Each pass over `k` has its own panels of `b`.
+            for (pass, j) in (0..PASSES).flat_map(|pass| (0..COLS / nr).map(move |j| (pass, j))) {
+                let b = b.wrapping_add((pass * COLS + j * nr) * kc).cast_const();
+                for i in 0..mc / mr {
+                    let (a, c) = (a.wrapping_add(i * mr * kc), c.wrapping_add(i * mr * COLS + j * nr));
+                    let ahead = if asks { Ahead::part(b.wrapping_add(kc * nr), kc * nr, i, mc / mr, kc) } else { Ahead::none(b) };
+                    let t = TileArgs { kc, a, a_step: mr, b, b_step: nr, c, ldc: COLS, rows: mr, cols: nr, accumulate: true, ahead };
+                    // SAFETY: the blocks hold the panels and the sums.
+                    unsafe { (kernels.tile)(&t) };
+                }
+            }
+            let flops = 2.0 * (PASSES * (mc / mr * mr) * COLS * kc) as f64;
+            rates.entry((kc, mc, asks)).or_default().push(flops / now.elapsed().as_secs_f64() / 1e9);
+        }
+    }
+    for ((kc, mc, asks), mut rates) in rates {
+        rates.sort_by(f64::total_cmp);
+        println!("kc {kc} rows {mc} asks {asks}: {:.0} GFLOP/s, at best {:.0}", rates[ROUNDS / 2], rates[ROUNDS - 1]);
     }
 }
