@@ -6,6 +6,7 @@ use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
+use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
 use crate::{build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -74,6 +75,8 @@ pub struct Plan {
     pub launches: Vec<PlannedLaunch>,
     /// Bytes of the arena for intermediates.
     pub arena: usize,
+    /// Where most of the arena is in use, and by what.
+    pub peak: Peak,
     /// For every output of the capture: the output whose memory it is (its own position, unless two are one value).
     pub outputs: Vec<u32>,
     /// For every output: the input whose memory it takes over. Where that cannot be, the output's memory begins as a copy of the input.
@@ -143,9 +146,10 @@ pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, Strin
     let apart = options.library.is_some_and(|library| library.words.gelu_tanh_slope);
     let layout = memory::assign(&ir, &launches, &outputs, &capture.donatable, &replaced, (options.errors_at_once, apart))?;
     let planned = place(&ir, &launches, &layout)?;
+    let peak = peak::of(&ir, &launches, &outputs, &layout)?;
     let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
     let outputs = outputs.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();
-    Ok(Plan { launches: planned, arena: layout.arena, outputs, donated: layout.donated, checks, unfused_because: None })
+    Ok(Plan { launches: planned, arena: layout.arena, peak, outputs, donated: layout.donated, checks, unfused_because: None })
 }
 
 /// The launches with a place for every argument, without those that would only copy what lies where it is wanted.
@@ -227,7 +231,7 @@ fn prune(ir: Ir, outputs: &mut [u32]) -> Ir {
     kept
 }
 
-fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     match bytes {
         b if b >= 1e9 => format!("{:.2} GB", b / 1e9),
         b if b >= 1e6 => format!("{:.2} MB", b / 1e6),

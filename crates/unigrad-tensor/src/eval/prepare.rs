@@ -32,7 +32,7 @@ pub(super) fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error>
     let sequence = sequence(&plan, capture.externals.len(), compile_all(&plan, device)?, device)?;
     if debug().plan {
         let (nodes, compiled) = (capture.len(), begin.elapsed() - planned);
-        tell(format_args!("plan of {nodes} nodes in {planned:.1?}, compiled in {compiled:.1?}\n{plan}"));
+        tell(format_args!("plan of {nodes} nodes in {planned:.1?}, compiled in {compiled:.1?}\n{plan}\n      {}", plan.peak));
     }
     let cost = |launch: &PlannedLaunch| launch.kernel.flops() + launch.traffic().0 + launch.traffic().1;
     let is_long = plan.launches.iter().map(cost).sum::<f64>() > LONG || plan.launches.len() > 1000;
