@@ -8,6 +8,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod affine;
+mod again;
 mod ancestors;
 mod arena;
 mod build;
