@@ -14,6 +14,7 @@ fn out_of_memory(error: &unigrad::tensor::Error) -> bool {
 
 #[test]
 fn a_full_device_is_an_error_and_goes_on_when_memory_is_freed() -> Result<()> {
+    let _alone = alone();
     for device in unigrad_testing::devices().into_iter().filter(|device| !device.name().starts_with("null")) {
         unigrad::tensor::eval::clear_plans();
         device.clear_cache();
@@ -128,6 +129,9 @@ fn memory_of_the_drivers_own_counts_towards_the_cap() -> Result<()> {
         println!("{device}: {own} bytes of its own after a sort of {n}");
         counted += usize::from(own > 0);
     }
-    assert!(counted > 0 || unigrad_testing::fast_devices().iter().all(|device| device.backend() == "cpu"), "no device counts its own memory");
+    assert!(
+        counted > 0 || unigrad_testing::fast_devices().iter().all(|device| device.backend() == "cpu"),
+        "no device counts its own memory"
+    );
     Ok(())
 }

@@ -65,10 +65,15 @@ pub(crate) fn within(
 ) -> Result<Option<Spared>, String> {
     let recipes = Recipes::of(ir, launches, wanted)?;
     let n_nodes = ir.nodes.len();
-    let mut budget = wanted.limit;
+    // Too little to walk within, and the next to try.
+    let (mut least, mut budget) = (0, wanted.limit);
     let mut best: Option<(Spared, Vec<Id>)> = None;
     for _ in 0..TRIES {
-        let Some(walked) = walk::walk(&recipes, launches, n_nodes, budget) else { break };
+        let Some(walked) = walk::walk(&recipes, launches, n_nodes, budget) else {
+            least = budget;
+            budget = budget + (best.as_ref().map_or(before, |(best, _)| best.layout.arena).saturating_sub(budget)) / 2;
+            continue;
+        };
         add(ir, &walked.clones);
         let layout = assign(ir, &walked.launches);
         ir.nodes.truncate(n_nodes);
@@ -81,7 +86,8 @@ pub(crate) fn within(
         if arena <= wanted.limit {
             break;
         }
-        budget = (budget as f64 * (wanted.limit as f64 / arena as f64).clamp(0.8, 0.98)) as usize;
+        let smaller = (budget as f64 * (wanted.limit as f64 / arena as f64).clamp(0.8, 0.98)) as usize;
+        budget = smaller.max(least + (budget - least) / 2);
     }
     Ok(best.map(|(spared, clones)| {
         add(ir, &clones);

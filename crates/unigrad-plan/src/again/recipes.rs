@@ -12,9 +12,8 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use unigrad_kernel::Kernel;
 
-/// Values smaller than this part of a limit, and than so many bytes, are kept.
+/// Values smaller than this part of a limit are kept.
 const SMALL_PART: usize = 4096;
-const SMALL: usize = 512;
 /// Floating-point operations of a product that take as long as to move a byte; processors and GPUs have between some and hundreds.
 const OPERATIONS_A_BYTE: f64 = 16.0;
 
@@ -59,7 +58,7 @@ pub(super) struct Recipes {
 impl Recipes {
     pub(super) fn of(ir: &Ir, launches: &[Launch], wanted: &Wanted<'_>) -> Result<Recipes, String> {
         let mut known: Vec<Known> = vec![Known::default(); ir.nodes.len()];
-        let least = (wanted.limit / SMALL_PART).max(SMALL);
+        let least = (wanted.limit / SMALL_PART).max(ALIGN);
         let outputs: FxHashSet<Id> = wanted.outputs.iter().copied().collect();
         let lent: FxHashSet<u32> = wanted.donated.iter().flatten().copied().collect();
         let mut writers = vec![0u32; ir.nodes.len()];
@@ -83,8 +82,11 @@ impl Recipes {
         let mut recipes = Recipes { all: Vec::new(), known, inherited: Vec::with_capacity(launches.len()) };
         for (at, launch) in launches.iter().enumerate() {
             recipes.inherited.push(recipes.inherited_at(launch, at));
-            let is_own = writes(launch).all(|id| writers[id as usize] == 1) && !reads(launch).any(|id| writes(launch).any(|own| own == id));
-            if is_own && may_repeat(launch) {
+            if !may_repeat(launch) {
+                continue;
+            }
+            let made: FxHashSet<Id> = writes(launch).collect();
+            if made.iter().all(|id| writers[*id as usize] == 1) && !reads(launch).any(|id| made.contains(&id)) {
                 recipes.add(ir, launch, wanted, &lent);
             }
         }
