@@ -16,7 +16,7 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
 }
 
 fn cpu() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    unigrad_device::register(unigrad_cpu::CpuDriver);
     Device::open("cpu").unwrap()
 }
 
