@@ -8,6 +8,7 @@
 //! | `UNIGRAD_POWER` | [`Config::power`] | `performance`: [`crate::Device::best`] takes the fastest device; `efficiency`: an integrated or low-power GPU before others |
 //! | `UNIGRAD_MEMORY_POOL` | [`Config::memory_pool`] | `on`: freed memory waits for reuse; `off`: it goes back to the driver at once; a size such as `2G`: at most so much waits; a time such as `30s`: it waits until the device's memory has not been asked for or freed for so long |
 //! | `UNIGRAD_MEMORY_CAP` | [`Config::memory_cap`] | the most that the process takes of each device: bytes, or `512M`, `2G` |
+//! | `UNIGRAD_ACTIVATION_LIMIT` | [`Config::activation_limit`] | the most that an evaluation keeps between its launches, activations among it: bytes, or `512M`, `2G`; beyond it the planner drops values and makes them again, the cheapest first, with the same results bit for bit. Where that is not enough, a line on standard error says so. By default there is no limit |
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
@@ -140,6 +141,8 @@ pub struct Config {
     pub memory_pool: MemoryPool,
     /// Bytes that the process takes of each device at most.
     pub memory_cap: Option<u64>,
+    /// Bytes that an evaluation keeps between its launches at most, as far as values can be made again instead. Counts for evaluations from then on.
+    pub activation_limit: Option<u64>,
     /// Where compiled kernels are kept.
     pub cache_dir: CacheDir,
     /// Threads of the CPU device.
@@ -226,6 +229,10 @@ impl Config {
             let bytes =
                 parse_bytes(&text).ok_or_else(|| refuse("UNIGRAD_MEMORY_CAP", &text, "write a number of bytes, or `512M`, `2G`"))?;
             config.memory_cap = Some(bytes);
+        }
+        if let Some(text) = get("UNIGRAD_ACTIVATION_LIMIT") {
+            let help = "write a number of bytes, or `512M`, `2G`";
+            config.activation_limit = Some(parse_bytes(&text).ok_or_else(|| refuse("UNIGRAD_ACTIVATION_LIMIT", &text, help))?);
         }
         if let Some(text) = get("UNIGRAD_THREADS") {
             let threads = text.parse().ok().filter(|n: &usize| (1..=MAX_THREADS).contains(n));
@@ -320,13 +327,14 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_FALLBACK",
     "UNIGRAD_POWER",
     "UNIGRAD_DEBUG",
     "UNIGRAD_MEMORY_POOL",
     "UNIGRAD_MEMORY_CAP",
+    "UNIGRAD_ACTIVATION_LIMIT",
     CACHE_DIR,
     "UNIGRAD_THREADS",
     "UNIGRAD_PRODUCTS",
@@ -428,6 +436,7 @@ mod tests {
             ("UNIGRAD_DEBUG", "plan, kernels,leaks"),
             ("UNIGRAD_MEMORY_POOL", "2G"),
             ("UNIGRAD_MEMORY_CAP", "1M"),
+            ("UNIGRAD_ACTIVATION_LIMIT", "2M"),
             ("UNIGRAD_CACHE_DIR", "off"),
             ("UNIGRAD_THREADS", "3"),
             ("UNIGRAD_PRODUCTS", "own"),
@@ -444,6 +453,7 @@ mod tests {
             debug: Debug { plan: true, steps: true, kernels: true, leaks: true },
             memory_pool: MemoryPool::Limit(2 << 30),
             memory_cap: Some(1 << 20),
+            activation_limit: Some(2 << 20),
             cache_dir: CacheDir::Off,
             threads: Some(3),
             products: Products::Own,
@@ -466,6 +476,7 @@ mod tests {
             ("UNIGRAD_DEBUG", "loud"),
             ("UNIGRAD_MEMORY_POOL", "much"),
             ("UNIGRAD_MEMORY_CAP", "x"),
+            ("UNIGRAD_ACTIVATION_LIMIT", "half"),
             ("UNIGRAD_THREADS", "0"),
             ("UNIGRAD_THREADS", "100000"),
             ("UNIGRAD_WGPU_MATRICES", "maybe"),

@@ -84,13 +84,15 @@ impl Inner {
 impl Device {
     /// Lives as long as the process; the registry makes one per open device.
     pub(crate) fn leak(id: u32, name: String, open: Arc<dyn OpenDevice>) -> Device {
+        let pool = Pool::default();
+        open.count_own(pool.budget());
         Device(Box::leak(Box::new(Inner {
             id,
             name,
             process: process(),
             open,
             queues: Queues::default(),
-            pool: Pool::default(),
+            pool,
             programs: Mutex::default(),
             lost: AtomicBool::new(false),
             n_compiles: AtomicU64::new(0),

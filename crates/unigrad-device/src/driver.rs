@@ -4,7 +4,7 @@
 //! never panic, and may be called from any thread. Work is stream-ordered: a device with one queue runs launches and copies in the
 //! order they were given; `download` and `synchronize` wait. What only some devices can is in [`crate::Abilities`].
 
-use crate::{Abilities, Error, Health, Launch, Mark, Pending, Prepared, Ran, Run, Stopped};
+use crate::{Abilities, Budget, Error, Health, Launch, Mark, Pending, Prepared, Ran, Run, Stopped};
 use std::{any::Any, fmt, sync::Arc};
 use unigrad_kernel::{Channels, Kernel, Library, Limits};
 use unigrad_scalar::Origin;
@@ -174,6 +174,8 @@ pub trait OpenDevice: Abilities + Send + Sync {
     fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error>;
     /// Gives memory back once the work that uses it is done.
     fn free(&self, buffer: RawBuffer);
+    /// From now on, memory that the driver gets for itself is counted here, on all queues of the device; what the count refuses is [`Error::OutOfMemory`].
+    fn count_own(&self, _budget: &Arc<Budget>) {}
     /// Nobody will ask for the contents of this memory any more; it may be reused without being freed.
     fn forget(&self, _buffer: &RawBuffer) {}
     /// Host to device.

@@ -6,6 +6,7 @@
 
 mod ability;
 mod background;
+mod budget;
 mod buffer;
 mod cancel;
 mod config;
@@ -31,6 +32,7 @@ pub use ability::{
     Threads, Timeline,
 };
 pub use background::{Background, Pending, in_background};
+pub use budget::Budget;
 pub use buffer::Buffer;
 pub use cancel::{Cancelled, Patience, cancel_by};
 pub use config::{CacheDir, Config, Debug, MAX_THREADS, MemoryPool, Power, Products, Replay, Scalars};

@@ -6,12 +6,12 @@
 //! driver and the request is tried once more, at its exact size.
 //! Never: calls the driver while the bookkeeping is locked, moves a block, or reads its contents.
 
-use crate::{Error, MemoryPool, RawBuffer, device::Inner, tell};
+use crate::{Budget, Error, MemoryPool, RawBuffer, device::Inner, tell};
 use std::{
     cell::Cell,
     collections::BTreeMap,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -112,6 +112,9 @@ pub struct MemoryStats {
     pub reserved: u64,
     /// The most that `allocated` has been (since [`crate::Device::reset_peak`]).
     pub peak: u64,
+    /// What the driver has got for itself beside `reserved`: scratch between the steps of a kernel, words that programs report by, numbers that launches
+    /// bring. It counts towards the cap.
+    pub own: u64,
     /// Memory the device has, or the cap if one is set.
     pub total: u64,
     /// Memory that could still be got, without what waits for reuse; 0 when unknown.
@@ -162,6 +165,7 @@ struct State {
 pub(crate) struct Pool {
     state: Mutex<State>,
     n_allocations: AtomicU64,
+    budget: Arc<Budget>,
 }
 
 impl State {
@@ -201,10 +205,6 @@ impl State {
             self.touched = Some(Instant::now());
         }
     }
-
-    fn within_cap(&self, size: usize) -> bool {
-        self.cap.is_none_or(|cap| self.reserved.saturating_add(size as u64) <= cap)
-    }
 }
 
 impl Pool {
@@ -240,20 +240,18 @@ impl Pool {
 
     /// A new block; `None` if the cap forbids it.
     fn grow(&self, device: &Inner, size: usize, tag: &'static str) -> Result<Option<RawBuffer>, Error> {
-        {
-            let mut state = self.lock();
-            if !state.within_cap(size) {
-                return Ok(None);
-            }
-            // Reserved before it is there, so that two threads cannot pass the cap together.
-            state.reserved += size as u64;
+        // Counted before it is there, so that two threads cannot pass the cap together.
+        if !self.budget.take(size as u64) {
+            return Ok(None);
         }
+        self.lock().reserved += size as u64;
         let result = device.take(size);
         let mut state = self.lock();
         match result {
             Ok(block) => {
                 self.n_allocations.fetch_add(1, Ordering::Relaxed);
                 state.reserved = state.reserved - size as u64 + block.bytes as u64;
+                self.budget.correct(size as u64, block.bytes as u64);
                 state.acquire(block.bytes, tag);
                 let look = !state.warned && state.reserved >= state.look_at;
                 drop(state);
@@ -264,6 +262,7 @@ impl Pool {
             }
             Err(error) => {
                 state.reserved -= size as u64;
+                self.budget.give(size as u64);
                 Err(error)
             }
         }
@@ -314,6 +313,7 @@ impl Pool {
             state.reserved -= bytes;
             drop(state);
             device.give(block);
+            self.budget.give(bytes);
         }
     }
 
@@ -330,6 +330,7 @@ impl Pool {
             device.give(block);
         }
         self.lock().reserved -= bytes;
+        self.budget.give(bytes);
         bytes
     }
 
@@ -364,12 +365,18 @@ impl Pool {
     pub(crate) fn set_cap(&self, cap: Option<u64>) {
         let mut state = self.lock();
         (state.cap, state.look_at) = (cap, 0);
+        self.budget.set_cap(cap);
     }
 
     pub(crate) fn reset_peak(&self) {
         let mut state = self.lock();
         state.peak = state.allocated;
         state.tags.iter_mut().for_each(|t| t.peak = t.allocated);
+    }
+
+    /// The count that the driver shares.
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     pub(crate) fn allocated(&self) -> u64 {
@@ -387,6 +394,7 @@ impl Pool {
             allocated: state.allocated,
             reserved: state.reserved,
             peak: state.peak,
+            own: self.budget.own(),
             total: info.memory_total,
             free: info.memory_free,
             n_buffers: state.n_buffers,
@@ -394,7 +402,7 @@ impl Pool {
             tags: state.tags.clone(),
         };
         if let Some(cap) = state.cap {
-            let left = cap.saturating_sub(state.reserved);
+            let left = self.budget.left();
             stats.free = if info.memory_total == 0 { left } else { stats.free.min(left) };
             stats.total = if info.memory_total == 0 { cap } else { stats.total.min(cap) };
         }
@@ -411,6 +419,8 @@ impl Pool {
             .take(4)
             .map(|t| format!("{} {} in {}", t.tag, t.allocated, t.n_buffers))
             .collect();
+        let own = (stats.own > 0).then(|| format!("the driver's own {}", stats.own));
+        let users: Vec<String> = users.into_iter().chain(own).collect();
         let mut largest = if users.is_empty() { String::new() } else { format!(" (largest: {})", users.join(", ")) };
         if let Some(cap) = self.lock().cap.filter(|cap| *cap <= stats.total) {
             largest += &format!("; this process may take {cap} bytes (UNIGRAD_MEMORY_CAP, `set_memory_cap`)");

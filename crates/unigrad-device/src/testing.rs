@@ -369,6 +369,10 @@ impl OpenDevice for FaultyDevice {
         self.inner.completes_at_once()
     }
 
+    fn count_own(&self, budget: &Arc<crate::Budget>) {
+        self.inner.count_own(budget);
+    }
+
     fn reserve(&self, program: &dyn Executable) -> Result<(), Error> {
         self.inner.reserve(program)
     }

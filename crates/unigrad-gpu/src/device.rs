@@ -25,11 +25,12 @@ use std::{
     any::Any,
     cmp::Ordering::Equal,
     fmt, ops,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Choices, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks, Monitor,
-    OpenDevice, Origin, Peers, Pending, Prepared, Products, Ran, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped, tell,
+    Abilities, Budget, Choices, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks,
+    Monitor, OpenDevice, Origin, Peers, Pending, Prepared, Products, Ran, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped,
+    tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Channels, Custom, Flow, Kernel, Library, Limits};
@@ -72,6 +73,8 @@ pub(crate) struct DeviceState<B: Backend> {
     pub(crate) faults: Mutex<Faults>,
     /// Per queue, the memory of its status words once it has some.
     pub(crate) statuses: Mutex<Vec<Option<Status>>>,
+    /// What counts memory that is not from the pool.
+    budget: OnceLock<Arc<Budget>>,
 }
 
 impl<B: Backend> DeviceState<B> {
@@ -153,6 +156,7 @@ impl<B: Backend> GpuDevice<B> {
             sources: Mutex::default(),
             faults: Mutex::default(),
             statuses: Mutex::default(),
+            budget: OnceLock::new(),
         });
         let mut target = backend.target().clone();
         match Config::current_or_default().scalars {
@@ -233,12 +237,38 @@ impl<B: Backend> GpuDevice<B> {
             return Ok(handle);
         }
         if let Some(old) = scratch.handle.take() {
-            scratch.bytes = 0;
-            self.backend.free(old);
+            self.free_own(old, std::mem::take(&mut scratch.bytes));
         }
-        let handle = self.backend.allocate(bytes)?;
+        let handle = self.allocate_own(bytes)?;
         scratch.bytes = bytes;
         Ok(*scratch.handle.insert(handle))
+    }
+
+    /// Memory that the device's pool does not know of, within what the process may take.
+    fn allocate_own(&self, bytes: usize) -> Result<u64, Error> {
+        let Some(budget) = self.shared.budget.get() else { return self.backend.allocate(bytes) };
+        if !budget.take_own(bytes) {
+            let info = self.backend.info();
+            let cap = budget.cap().unwrap_or(info.memory_total);
+            return Err(Error::OutOfMemory {
+                device: self.name.clone(),
+                asked: bytes as u64,
+                free: budget.left(),
+                total: cap,
+                in_use: cap.saturating_sub(budget.left()),
+                largest: format!(
+                    "; this process may take {cap} bytes (UNIGRAD_MEMORY_CAP, `set_memory_cap`), and this is for the driver's own work"
+                ),
+            });
+        }
+        self.backend.allocate(bytes).inspect_err(|_| budget.give_own(bytes))
+    }
+
+    fn free_own(&self, handle: u64, bytes: usize) {
+        self.backend.free(handle);
+        if let Some(budget) = self.shared.budget.get() {
+            budget.give_own(bytes);
+        }
     }
 
     /// What a launch of the kernel needs to know.
@@ -451,12 +481,12 @@ struct Brought<'a> {
 
 impl<B: Backend> Drop for GpuDevice<B> {
     fn drop(&mut self) {
-        let scratch = self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(handle) = scratch.handle.take() {
-            self.backend.free(handle);
+        let scratch = std::mem::take(self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if let Some(handle) = scratch.handle {
+            self.free_own(handle, scratch.bytes);
         }
-        if let Some(handle) = self.block.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            self.backend.free(handle);
+        if let Some((handle, bytes)) = self.block.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            self.free_own(handle, bytes);
         }
         self.drop_status();
     }
@@ -469,6 +499,11 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
 
     fn allocate(&self, bytes: usize) -> Result<RawBuffer, Error> {
         Ok(RawBuffer { handle: self.backend.allocate(bytes)?, bytes })
+    }
+
+    fn count_own(&self, budget: &Arc<Budget>) {
+        // A device is opened once.
+        let _ = self.shared.budget.set(Arc::clone(budget));
     }
 
     fn free(&self, buffer: RawBuffer) {

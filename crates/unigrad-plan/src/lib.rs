@@ -2,12 +2,13 @@
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
 //! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `unroll`, duplicates gone; `commit`: assignments guarded) → `step_sums`, `transpose` (cheaper forms) → `fuse`
-//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `memory` (offsets).
+//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `again` (less memory under a limit) → `memory` (offsets) → `peak`.
 //! Always: the same graph gives the same plan; what cannot happen is an error (`internal`), never a default. Never: runs anything, or knows what device the plan is for.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod affine;
+mod again;
 mod ancestors;
 mod arena;
 mod build;
@@ -30,6 +31,7 @@ mod lower;
 mod materialize;
 mod max_pool;
 mod memory;
+mod peak;
 mod physical;
 mod plan;
 mod prologue;
@@ -47,4 +49,5 @@ pub use cache::PlanCache;
 pub use capture::{Capture, resolve, resolved};
 pub use commit::ScalarCheck;
 pub use memory::BufferPlace;
+pub use peak::{Alive, Peak};
 pub use plan::{Options, Plan, PlannedLaunch, plan};

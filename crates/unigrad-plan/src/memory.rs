@@ -28,7 +28,7 @@ pub enum BufferPlace {
 }
 
 /// Alignment of arena offsets, in bytes.
-const ALIGN: usize = 256;
+pub(crate) const ALIGN: usize = 256;
 
 pub(crate) struct Layout {
     pub(crate) place: FxHashMap<Id, BufferPlace>,
@@ -40,7 +40,7 @@ pub(crate) struct Layout {
 }
 
 /// Whether an output of the launch can take the memory of one of its inputs: every read of the input is at the index of the write.
-fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
+pub(crate) fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
     let (region, shift) = match kernel {
         Kernel::Region(region) => (region, 0),
         Kernel::Grouped(grouped) => {

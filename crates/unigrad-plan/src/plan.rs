@@ -6,8 +6,9 @@ use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
+use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
-use crate::{build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
+use crate::{again, build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -32,6 +33,8 @@ pub struct Options {
     pub library: Option<Library>,
     /// Where convolutions have their channels in memory.
     pub channels: Channels,
+    /// Most bytes of the arena, if it can be: what is kept for later launches is made again instead.
+    pub arena: Option<usize>,
 }
 
 impl Default for Options {
@@ -44,6 +47,7 @@ impl Default for Options {
             tf32: false,
             library: None,
             channels: Channels::First,
+            arena: None,
         }
     }
 }
@@ -74,6 +78,10 @@ pub struct Plan {
     pub launches: Vec<PlannedLaunch>,
     /// Bytes of the arena for intermediates.
     pub arena: usize,
+    /// Where most of the arena is in use, and by what.
+    pub peak: Peak,
+    /// Launches that run again, so that the arena stays within a limit.
+    pub again: usize,
     /// For every output of the capture: the output whose memory it is (its own position, unless two are one value).
     pub outputs: Vec<u32>,
     /// For every output: the input whose memory it takes over. Where that cannot be, the output's memory begins as a copy of the input.
@@ -138,14 +146,31 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
     Ok(Unplaced { ir, outputs, replaced, checks, launches })
 }
 
-pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
-    let Unplaced { ir, outputs, replaced, checks, launches } = unplaced(capture, options)?;
+/// Gives everything a place in memory. Where that takes more than there may be, some launches run again; how many that are.
+pub(crate) fn laid_out(unplaced: Unplaced, donatable: &[bool], options: Options) -> Result<(Unplaced, Layout, usize), String> {
+    let Unplaced { mut ir, outputs, replaced, checks, mut launches } = unplaced;
     let apart = options.library.is_some_and(|library| library.words.gelu_tanh_slope);
-    let layout = memory::assign(&ir, &launches, &outputs, &capture.donatable, &replaced, (options.errors_at_once, apart))?;
+    let assign =
+        |ir: &Ir, launches: &[Launch]| memory::assign(ir, launches, &outputs, donatable, &replaced, (options.errors_at_once, apart));
+    let mut layout = assign(&ir, &launches)?;
+    let mut n_again = 0;
+    if let Some(limit) = options.arena.filter(|limit| layout.arena > *limit) {
+        let wanted = again::Wanted { outputs: &outputs, donated: &layout.donated, limit, library: options.library.is_some() };
+        if let Some(spared) = again::within(&mut ir, &launches, &wanted, layout.arena, assign)? {
+            (launches, layout, n_again) = (spared.launches, spared.layout, spared.again);
+        }
+    }
+    Ok((Unplaced { ir, outputs, replaced, checks, launches }, layout, n_again))
+}
+
+pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
+    let (unplaced, layout, again) = laid_out(unplaced(capture, options)?, &capture.donatable, options)?;
+    let Unplaced { ir, outputs, checks, launches, .. } = unplaced;
     let planned = place(&ir, &launches, &layout)?;
+    let peak = peak::of(&ir, &launches, &outputs, &layout)?;
     let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
     let outputs = outputs.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();
-    Ok(Plan { launches: planned, arena: layout.arena, outputs, donated: layout.donated, checks, unfused_because: None })
+    Ok(Plan { launches: planned, arena: layout.arena, peak, again, outputs, donated: layout.donated, checks, unfused_because: None })
 }
 
 /// The launches with a place for every argument, without those that would only copy what lies where it is wanted.
@@ -227,7 +252,7 @@ fn prune(ir: Ir, outputs: &mut [u32]) -> Ir {
     kept
 }
 
-fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     match bytes {
         b if b >= 1e9 => format!("{:.2} GB", b / 1e9),
         b if b >= 1e6 => format!("{:.2} MB", b / 1e6),
@@ -302,6 +327,9 @@ impl fmt::Display for Plan {
         }
         if let Some(reason) = &self.unfused_because {
             writeln!(f, "      not fused: {reason}")?;
+        }
+        if self.again > 0 {
+            writeln!(f, "      {} launches run again to save memory", self.again)?;
         }
         let in_place = self.donated.iter().flatten().count();
         let arena = bytes(self.arena as f64);

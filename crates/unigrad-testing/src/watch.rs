@@ -1,7 +1,7 @@
 //! Every plan that a thread makes, looked at while other tests run: no two live buffers overlap, and what fusion makes reads back from its text.
 //!
 //! In: captures, before they are evaluated. Out: a panic, which the test at hand reports as its own failure.
-//! Always: looks at the plan that the evaluation gets, and at the same one with other inputs to overwrite.
+//! Always: looks at the plan that the evaluation gets, at the same one with other inputs to overwrite, and within half the memory.
 
 use std::{cell::RefCell, rc::Rc};
 use unigrad_kernel::{Kernel, Library, Region};
@@ -11,6 +11,9 @@ use unigrad_plan::{
 };
 use unigrad_tensor::{Tensor, eval};
 
+/// Bytes of the smallest thing in an arena.
+const BLOCK: usize = 256;
+
 /// From now on all plans of this thread.
 pub fn plans() {
     on_plan(|capture, options| check(capture, options).unwrap_or_else(|error| panic!("the plan is wrong: {error}")));
@@ -18,8 +21,15 @@ pub fn plans() {
 
 /// What is wrong with the plan of a capture, if something is.
 pub fn check(capture: &Capture, options: Options) -> Result<(), String> {
-    check_memory(capture, options)?;
-    plan_as_asked(capture, options)?.launches.iter().try_for_each(|launch| reads_back(&launch.kernel))
+    let arena = check_memory(capture, options)?.arena;
+    let reads_back = |options| plan_as_asked(capture, options)?.launches.iter().try_for_each(|launch| reads_back(&launch.kernel));
+    reads_back(options)?;
+    // Where that is more than one block, also with launches that run again for half of it.
+    let within = Options { arena: Some(arena / 2), ..options };
+    if arena <= BLOCK || options.arena.is_some() {
+        return Ok(());
+    }
+    check_memory(capture, within).and_then(|_| reads_back(within)).map_err(|error| format!("within {} bytes: {error}", arena / 2))
 }
 
 /// How many launches there are in the plan of some values on a device, with what the planner is to know of a library.

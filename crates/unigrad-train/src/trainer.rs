@@ -12,7 +12,7 @@ use std::{
 };
 use unigrad_data::Source;
 use unigrad_nn::{Checkpoint, Plateau, Result, Schedule, files::FolderLock, metrics::Metric};
-use unigrad_tensor::{Device, Fp8Recipe};
+use unigrad_tensor::{Device, Fp8Recipe, eval};
 
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,7 @@ pub struct Trainer {
     pub(crate) lock: Option<FolderLock>,
     pub(crate) resume: Resume,
     pub(crate) checkpoint_every: Option<u64>,
+    activation_limit: Option<u64>,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) kept: Vec<(String, String)>,
     pub(crate) callbacks: Vec<Box<dyn Callback>>,
@@ -93,6 +94,7 @@ impl Trainer {
             lock: None,
             resume: Resume::No,
             checkpoint_every: None,
+            activation_limit: None,
             settings: Vec::new(),
             kept: Vec::new(),
             callbacks: Vec::new(),
@@ -186,6 +188,14 @@ impl Trainer {
     /// made of stacks of layers, and of those that call [`checkpointed`](unigrad_nn::checkpointed); see [`gradient_checkpointing`](unigrad_nn::gradient_checkpointing).
     pub fn gradient_checkpointing(mut self, recomputed: bool) -> Self {
         self.step.gradient_checkpointing = recomputed;
+        self
+    }
+
+    /// Most bytes that an evaluation keeps between its launches, activations among it, in place of
+    /// [`Config::activation_limit`](unigrad_device::Config::activation_limit): beyond it the planner drops values and makes them again, the cheapest first. The
+    /// same gradients bit for bit, of any model, and no more work than the limit asks for; see [`with_activation_limit`](eval::with_activation_limit).
+    pub fn activation_limit(mut self, bytes: u64) -> Self {
+        self.activation_limit = Some(bytes);
         self
     }
 
@@ -333,7 +343,7 @@ impl Trainer {
         train: &'a dyn Source<Batch = L::Batch>,
         validation: Option<&'a dyn Source<Batch = L::Batch>>,
     ) -> Result<Run> {
-        run::run(self, learner, train, validation.map_or(Validation::None, Validation::Source))
+        self.run(learner, train, validation.map_or(Validation::None, Validation::Source))
     }
 
     /// As [`Trainer::fit`], with a validation of the program's own: figures by name (`loss` among them), or `None` if it was interrupted, after which the run ends
@@ -344,6 +354,18 @@ impl Trainer {
         train: &'a dyn Source<Batch = L::Batch>,
         judge: run::Judge<'a, L>,
     ) -> Result<Run> {
-        run::run(self, learner, train, Validation::Judge(judge))
+        self.run(learner, train, Validation::Judge(judge))
+    }
+
+    fn run<'a, L: Learner>(
+        self,
+        learner: &'a mut L,
+        train: &'a dyn Source<Batch = L::Batch>,
+        validation: Validation<'a, L>,
+    ) -> Result<Run> {
+        match self.activation_limit {
+            Some(bytes) => eval::with_activation_limit(Some(bytes), || run::run(self, learner, train, validation)),
+            None => run::run(self, learner, train, validation),
+        }
     }
 }

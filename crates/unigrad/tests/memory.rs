@@ -14,6 +14,7 @@ fn out_of_memory(error: &unigrad::tensor::Error) -> bool {
 
 #[test]
 fn a_full_device_is_an_error_and_goes_on_when_memory_is_freed() -> Result<()> {
+    let _alone = alone();
     for device in unigrad_testing::devices().into_iter().filter(|device| !device.name().starts_with("null")) {
         unigrad::tensor::eval::clear_plans();
         device.clear_cache();
@@ -89,5 +90,48 @@ fn tensors_are_accounted_to_the_tag_that_is_chosen() -> Result<()> {
     let kept = Tensor::new([1.0f32; 1024], &device).realize()?;
     assert!(used("tensor") >= tensors + 4096, "{:?}", device.memory_stats());
     drop(kept);
+    Ok(())
+}
+
+/// What a driver gets for itself, as memory between the steps of a sort, is counted, and stays within the cap together with all else.
+#[test]
+fn memory_of_the_drivers_own_counts_towards_the_cap() -> Result<()> {
+    let _alone = alone();
+    let mut counted = 0;
+    for device in unigrad_testing::fast_devices().into_iter().filter(|device| !device.name().starts_with("null")) {
+        let sorted = |n: usize| -> Result<f32> {
+            let x = Tensor::arange(0.0, n as f64, 1.0, DType::F32, &device).realize()?;
+            x.sort(0, true).0.narrow(0, 0, 1).item::<f32>()
+        };
+        let sizes = || (10..22).map(|bits| 1usize << bits);
+        assert_eq!(sorted(1 << 10)?, 1023.0, "{device}");
+        let before = device.memory_stats();
+        let cap = before.reserved + before.own + (3 << 20);
+        device.set_memory_cap(Some(cap));
+        let mut refused = None;
+        for n in sizes() {
+            let result = sorted(n);
+            let stats = device.memory_stats();
+            assert!(stats.reserved + stats.own <= cap, "{device}: {stats:?}, and a cap of {cap}");
+            match result {
+                Ok(first) => assert_eq!(first, (n - 1) as f32, "{device}"),
+                Err(error) => {
+                    assert!(out_of_memory(&error), "{device}: {error}");
+                    refused = Some(n);
+                    break;
+                }
+            }
+        }
+        device.set_memory_cap(None);
+        let Some(n) = refused else { panic!("{device}: the cap of {cap} bytes does not hold") };
+        assert_eq!(sorted(n)?, (n - 1) as f32, "{device}");
+        let own = device.memory_stats().own;
+        println!("{device}: {own} bytes of its own after a sort of {n}");
+        counted += usize::from(own > 0);
+    }
+    assert!(
+        counted > 0 || unigrad_testing::fast_devices().iter().all(|device| device.backend() == "cpu"),
+        "no device counts its own memory"
+    );
     Ok(())
 }

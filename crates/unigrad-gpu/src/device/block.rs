@@ -24,6 +24,8 @@ pub(super) type Filling<'a, B> = MutexGuard<'a, Block<B>>;
 
 /// Words that a launch of a filling program writes: the smallest that is enough is taken.
 const SIZES: [usize; 3] = [16, 128, 896];
+/// Bytes behind a block: a filling program writes its whole size, wherever it begins.
+const BEYOND: usize = 4 * SIZES[SIZES.len() - 1];
 /// What programs' parts begin at multiples of, in words: where every backend can begin.
 const ALIGNMENT: usize = 16;
 
@@ -55,10 +57,10 @@ impl<B: Backend> Block<B> {
     }
 
     /// Its memory, which it has no more.
-    pub(super) fn take(&mut self) -> Option<u64> {
+    pub(super) fn take(&mut self) -> Option<(u64, usize)> {
         self.filled.clear();
-        self.bytes = 0;
-        self.handle.take()
+        let bytes = std::mem::take(&mut self.bytes) + BEYOND;
+        Some((self.handle.take()?, bytes))
     }
 }
 
@@ -101,12 +103,11 @@ impl<B: Backend> GpuDevice<B> {
     pub(super) fn block(&self, bytes: usize) -> Result<Filling<'_, B>, Error> {
         let mut block = lock(&self.block);
         if block.bytes < bytes {
-            if let Some(old) = block.take() {
-                self.backend.free(old);
+            if let Some((old, bytes)) = block.take() {
+                self.free_own(old, bytes);
             }
-            // A filling program writes its whole size, wherever it begins.
             let most = bytes.next_power_of_two();
-            block.handle = Some(self.backend.allocate(most + 4 * SIZES[SIZES.len() - 1])?);
+            block.handle = Some(self.allocate_own(most + BEYOND)?);
             block.bytes = most;
         }
         Ok(block)

@@ -51,9 +51,9 @@ impl<B: Backend> GpuDevice<B> {
         let status = match mapped {
             Some(words) => Status::Mapped(words),
             None => {
-                let handle = self.backend.allocate(STATUS_BYTES)?;
+                let handle = self.allocate_own(STATUS_BYTES)?;
                 if let Err(error) = self.backend.upload(&[0; STATUS_BYTES], Range { handle, offset: 0, len: STATUS_BYTES }) {
-                    self.backend.free(handle);
+                    self.free_own(handle, STATUS_BYTES);
                     return Err(error);
                 }
                 Status::Buffer(handle)
@@ -65,7 +65,7 @@ impl<B: Backend> GpuDevice<B> {
     /// Gives the memory of this queue's status words back.
     pub(super) fn drop_status(&self) {
         match lock(&self.shared.statuses)[self.queue].take() {
-            Some(Status::Buffer(handle)) => self.backend.free(handle),
+            Some(Status::Buffer(handle)) => self.free_own(handle, STATUS_BYTES),
             Some(Status::Mapped(words)) => {
                 // An error has nobody to go to; a device that is lost writes nothing any more.
                 let _ = self.backend.synchronize();

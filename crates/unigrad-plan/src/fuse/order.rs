@@ -3,12 +3,13 @@
 //! In: the merged clusters. Out: [`Fused`].
 
 use super::{Fused, Fusion};
-use crate::ir::{Id, IrOp};
-use rustc_hash::FxHashSet;
+use crate::ir::{Id, IrOp, Kind};
+use rustc_hash::{FxHashMap, FxHashSet};
 use unigrad_graph::NodeId;
+use unigrad_kernel::Level;
 
-/// When something was recorded: the graph's node, and the compiler's.
-type Rank = (NodeId, Id);
+/// When something was recorded: the graph's node, and the compiler's; and whether it comes after others that were recorded then.
+type Rank = (NodeId, Id, bool);
 
 impl Fusion<'_> {
     /// Launch order, and what is stored in the end.
@@ -42,6 +43,7 @@ impl Fusion<'_> {
             producers[*index] = self.producers(*index)?.into_iter().filter(|producer| producer != index).collect();
             producers[*index].iter().for_each(|producer| readers[*producer].push(*index));
         }
+        self.sum_early(&alive, &mut ranks)?;
         let makes_numbers = |index: usize| {
             let cluster = self.cluster(index)?;
             Some(cluster.heavy.is_none() && cluster.roots.iter().all(|(root, _)| self.ir.numel(*root) <= 1))
@@ -79,10 +81,47 @@ impl Fusion<'_> {
         }
     }
 
+    /// What sums rows and then computes with the sums alone, as the gradient of a bias and its update by an optimizer, comes when the sums can be made:
+    /// they keep alive what they sum. It comes after all that reads the inputs that it may overwrite.
+    fn sum_early(&self, alive: &[usize], ranks: &mut [Rank]) -> Result<(), String> {
+        let is_sum = |id: &Id| self.ir.kind(*id) == Kind::Reduce && self.ir.numel(*id) > 1;
+        let sums = |index: usize| -> Result<Option<Id>, String> {
+            let cluster = self.alive(index)?;
+            let only_rows = cluster.heavy.is_none() && cluster.roots.iter().all(|(_, level)| *level == Level::Row);
+            let last = cluster.roots.iter().map(|(root, _)| *root).filter(is_sum).max_by_key(|root| (self.ir.node(*root).recorded, *root));
+            Ok(last.filter(|_| only_rows))
+        };
+        let mut early: Vec<(usize, Id)> = Vec::new();
+        // By input of several elements: when the last of the others reads it.
+        let mut read_by: FxHashMap<Id, Rank> = FxHashMap::default();
+        let is_input = |id: &Id| self.ir.kind(*id) == Kind::External && self.ir.numel(*id) > 1;
+        for index in alive {
+            if let Some(sum) = sums(*index)? {
+                early.push((*index, sum));
+                continue;
+            }
+            for id in self.alive(*index)?.reads.iter().filter(|id| is_input(id)) {
+                let last = read_by.entry(*id).or_default();
+                *last = ranks[*index].max(*last);
+            }
+        }
+        for (index, sum) in early {
+            let (recorded, id, _) = self
+                .alive(index)?
+                .reads
+                .iter()
+                .filter_map(|id| read_by.get(id))
+                .copied()
+                .fold((self.ir.node(sum).recorded, sum, true), Rank::max);
+            ranks[index] = (recorded, id, true).min(ranks[index]);
+        }
+        Ok(())
+    }
+
     /// When a cluster's last node was recorded. A kernel of its own keeps its rank, whatever its epilogue computes.
     fn rank(&self, index: usize) -> Result<Rank, String> {
         let cluster = self.alive(index)?;
-        let at = |id: Id| (self.ir.node(id).recorded, id);
+        let at = |id: Id| (self.ir.node(id).recorded, id, false);
         let last = || cluster.roots.iter().map(|(root, _)| at(*root)).max();
         cluster.heavy.map(at).or_else(last).ok_or_else(|| self.of_cluster(cluster, "it has no last node"))
     }

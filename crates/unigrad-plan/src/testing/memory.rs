@@ -9,11 +9,11 @@
 use crate::capture::Capture;
 use crate::ir::{Id, IrOp};
 use crate::lower::Launch;
-use crate::memory::{self, BufferPlace, Layout};
-use crate::plan::{Options, Unplaced, unplaced};
+use crate::memory::{BufferPlace, Layout};
+use crate::plan::{Options, Unplaced, laid_out, unplaced};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use unigrad_kernel::{InstOp, Kernel, Level, Region};
+use unigrad_kernel::{InstOp, Kernel, Level, Library, Region, Words};
 
 /// Most points of a kernel whose result shares memory with an operand.
 const MAX_POINTS: usize = 1 << 24;
@@ -31,16 +31,19 @@ pub struct Checked {
     pub in_step: usize,
     /// Outputs that take an input's memory.
     pub donated: usize,
+    /// Launches that run again.
+    pub again: usize,
 }
 
 /// Checks the memory of the plan that a capture gets: with the inputs that may be overwritten as they are, with all of them and with none, on
 /// devices that stop at an error and on others. Says what the plan as asked for is like.
 pub fn check_memory(capture: &Capture, options: Options) -> Result<Checked, String> {
-    let unplaced = unplaced(capture, options)?;
-    let Unplaced { ir, outputs, replaced, launches, .. } = &unplaced;
     let with = |donatable: &[bool], errors_at_once: bool| {
-        let layout = memory::assign(ir, launches, outputs, donatable, replaced, (errors_at_once, false))?;
+        // What may be overwritten decides what can be made again.
+        let library = options.library.map(|library| Library { words: Words { gelu_tanh_slope: false, ..library.words }, ..library });
+        let (unplaced, layout, again) = laid_out(unplaced(capture, options)?, donatable, Options { errors_at_once, library, ..options })?;
         check(&unplaced, &layout, donatable)
+            .map(|checked| Checked { again, ..checked })
             .map_err(|error| format!("{error}; may overwrite {donatable:?}, stops at errors: {errors_at_once}"))
     };
     let n = capture.donatable.len();
@@ -348,6 +351,7 @@ fn elements(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory;
     use std::sync::Arc;
     use unigrad_graph::{BinaryOp, DType, Expr, ReduceOp, UnaryOp};
 

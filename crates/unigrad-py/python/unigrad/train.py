@@ -165,7 +165,8 @@ class Trainer:
 
     ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
     ``precision`` is "f32", "bf16", "f16", "fp8" or an ``amp.Fp8Recipe``; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
-    epoch, or with ``scheduler_per_step`` after each step.
+    epoch, or with ``scheduler_per_step`` after each step. Beyond ``activation_limit`` bytes of what a step keeps between its launches, values are dropped and
+    made again: the same gradients in less memory.
     """
 
     def __init__(
@@ -190,6 +191,7 @@ class Trainer:
         time_limit=None,
         read_every=None,
         gradient_checkpointing=False,
+        activation_limit=None,
         train_metrics=True,
         profile=None,
         report=True,
@@ -218,6 +220,7 @@ class Trainer:
             "time_limit": None if time_limit is None else _check.number("time_limit", time_limit, 0.0, 1e9),
             "read_every": count("read_every", read_every),
             "gradient_checkpointing": _check.flag("gradient_checkpointing", gradient_checkpointing),
+            "activation_limit": count("activation_limit", activation_limit),
             "train_metrics": _check.flag("train_metrics", train_metrics),
             "profile": count("profile", profile),
             "report": _check.flag("report", report),

@@ -91,6 +91,9 @@ fn trainer(py: Python<'_>, device: PyDevice, settings: &Bound<'_, PyDict>) -> Py
     trainer = trainer.report(get::<bool>(settings, "report")?.unwrap_or(true));
     trainer = trainer.train_metrics(get::<bool>(settings, "train_metrics")?.unwrap_or(true));
     trainer = trainer.gradient_checkpointing(get::<bool>(settings, "gradient_checkpointing")?.unwrap_or(false));
+    if let Some(bytes) = get(settings, "activation_limit")? {
+        trainer = trainer.activation_limit(bytes);
+    }
     if let Some(steps) = get(settings, "profile")? {
         trainer = trainer.profile(steps);
     }

@@ -41,6 +41,7 @@ use unigrad_plan::{Options, Plan, plan, resolve, resolved};
 
 thread_local! {
     static FUSION: Cell<bool> = const { Cell::new(true) };
+    static ACTIVATION_LIMIT: Cell<Option<Option<u64>>> = const { Cell::new(None) };
     static DEFERRED: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -52,20 +53,51 @@ pub fn set_fusion(enabled: bool) -> bool {
     FUSION.with(|fusion| fusion.replace(enabled))
 }
 
+/// Runs `work` with a limit for what evaluations on this thread keep between their launches, in place of [`Config::activation_limit`]: where a plan needs
+/// more, values are dropped and made again, the cheapest first. Results are the same, bit for bit. `None`: without a limit.
+///
+/// ```
+/// # extern crate unigrad_tensor as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::{DType, Device, Tensor, eval, grad};
+///
+/// let w = Tensor::rand([64, 64], DType::F32, &Device::open("cpu")?).requires_grad();
+/// let gradient = || -> unigrad::Result<Vec<f32>> {
+///     let y = (0..8).fold(w.clone(), |y, _| y.matmul(&w).tanh());
+///     grad(&y.sum(()), &[&w])?[0].to_vec()
+/// };
+/// assert_eq!(eval::with_activation_limit(Some(1 << 16), gradient)?, gradient()?);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
+pub fn with_activation_limit<T>(bytes: Option<u64>, work: impl FnOnce() -> T) -> T {
+    struct Restore(Option<Option<u64>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ACTIVATION_LIMIT.set(self.0);
+        }
+    }
+    let _restore = Restore(ACTIVATION_LIMIT.replace(Some(bytes)));
+    work()
+}
+
 /// Forgets every plan. The next evaluation of each graph plans again.
 pub fn clear_plans() {
     lanes::clear_plans();
 }
 
 fn options(device: Device) -> Options {
+    let config = Config::current_or_default();
+    // DEFAULT: a limit beyond the address space is none.
+    let limit = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     Options {
         fusion: FUSION.with(Cell::get),
         limits: device.limits(),
         recompute: device.recompute(),
         errors_at_once: device.completes_at_once(),
-        tf32: Config::current_or_default().allow_tf32,
+        tf32: config.allow_tf32,
         library: device.library(),
         channels: device.channels(),
+        arena: ACTIVATION_LIMIT.get().unwrap_or(config.activation_limit).map(limit),
     }
 }
 

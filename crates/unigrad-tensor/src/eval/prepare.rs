@@ -27,12 +27,18 @@ pub(super) fn prepare(capture: &Capture, device: Device) -> Result<Ready, Error>
     let plan = plan(capture, options(device)).map_err(Error::Internal)?;
     stats::PLANS_BUILT.fetch_add(1, Ordering::Relaxed);
     stats::UNFUSED.fetch_add(u64::from(plan.unfused_because.is_some()), Ordering::Relaxed);
+    if let Some(limit) = options(device).arena.filter(|limit| plan.arena > *limit) {
+        tell(format_args!(
+            "unigrad: {device}: an evaluation keeps {} bytes between its launches, more than the limit of {limit}: no more of it can be made again\n{}",
+            plan.arena, plan.peak
+        ));
+    }
     let planned = begin.elapsed();
     stats::PLAN_NANOS.fetch_add(planned.as_nanos() as u64, Ordering::Relaxed);
     let sequence = sequence(&plan, capture.externals.len(), compile_all(&plan, device)?, device)?;
     if debug().plan {
         let (nodes, compiled) = (capture.len(), begin.elapsed() - planned);
-        tell(format_args!("plan of {nodes} nodes in {planned:.1?}, compiled in {compiled:.1?}\n{plan}"));
+        tell(format_args!("plan of {nodes} nodes in {planned:.1?}, compiled in {compiled:.1?}\n{plan}\n      {}", plan.peak));
     }
     let cost = |launch: &PlannedLaunch| launch.kernel.flops() + launch.traffic().0 + launch.traffic().1;
     let is_long = plan.launches.iter().map(cost).sum::<f64>() > LONG || plan.launches.len() > 1000;

@@ -140,6 +140,8 @@ pub struct TrainingConfig {
     pub profile: u64,
     /// Whether blocks of layers are computed again in the backward pass; see [`Trainer::gradient_checkpointing`].
     pub gradient_checkpointing: bool,
+    /// Most bytes that an evaluation keeps between its launches; see [`Trainer::activation_limit`].
+    pub activation_limit: Option<u64>,
     /// Whether the first step's need of memory is estimated first; see [`Trainer::check_memory`].
     pub check_memory: bool,
     /// Batches whose gradients count together in one step.
@@ -190,6 +192,7 @@ impl Default for TrainingConfig {
             report: true,
             profile: 0,
             gradient_checkpointing: false,
+            activation_limit: None,
             check_memory: true,
             accumulate: 1,
             folder: None,
@@ -249,6 +252,7 @@ impl TrainingConfig {
             ("max_steps", self.max_steps),
             ("read_every", self.read_every.map(|steps| steps as u64)),
             ("checkpoint_every", self.checkpoint_every),
+            ("activation_limit", self.activation_limit),
             ("swa_start", self.swa_start.map(|epoch| epoch as u64)),
         ];
         if let Some((name, _)) = counts.iter().find(|(_, count)| *count == Some(0)) {
@@ -322,6 +326,9 @@ impl TrainingConfig {
         if let Some(folder) = &self.folder {
             trainer = trainer.folder(folder);
             trainer = if self.resume { trainer.resume_if_there() } else { trainer };
+        }
+        if let Some(bytes) = self.activation_limit {
+            trainer = trainer.activation_limit(bytes);
         }
         if let Some(steps) = self.checkpoint_every {
             trainer = trainer.checkpoint_every(steps);

@@ -257,15 +257,17 @@ impl Report {
 const LOSS: &str = "loss";
 const ACCURACY: &str = "accuracy";
 
-/// What a run runs on, for its report.
+/// What a run runs on, for its report, and how much of the device's memory this process has used at once so far.
 pub fn machine(device: &Device) -> Vec<(String, String)> {
     let info = device.info();
     let row = |name: &str, value: String| (name.to_owned(), value);
+    let memory = device.memory_stats();
     vec![
         row("device", format!("{} ({})", device.name(), info.name)),
         row("units", info.compute_units.to_string()),
         row("driver", info.version),
         row("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
+        row("memory, most in use", format!("{:.1} MB", (memory.peak + memory.own) as f64 / 1e6)),
         row("unigrad", env!("CARGO_PKG_VERSION").to_owned()),
     ]
 }
