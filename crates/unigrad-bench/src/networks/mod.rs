@@ -7,6 +7,8 @@ pub(crate) mod decoder;
 pub(crate) mod gpt2;
 pub(crate) mod resnet;
 pub(crate) mod small;
+#[cfg(test)]
+mod tests;
 
 use crate::{case::Case, record::Work};
 use std::{cell::RefCell, rc::Rc};

@@ -5,10 +5,10 @@
 use std::time::Instant;
 
 /// Rounds of a try, each of [`CHAINS`] vectors.
-const ROUNDS: usize = 1 << 21;
+const ROUNDS: usize = 1 << 20;
 /// Sums that are under way together.
 const CHAINS: usize = 12;
-const TRIES: usize = 3;
+const TRIES: usize = 20;
 
 /// GFLOP/s; `None` where this processor's vectors are not known here.
 pub(super) fn gflop_per_s(threads: Option<usize>) -> Option<f64> {

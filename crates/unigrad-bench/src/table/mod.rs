@@ -15,6 +15,8 @@ mod kernels;
 mod row;
 mod rows;
 mod step;
+#[cfg(test)]
+mod tests;
 mod training;
 
 pub use ceilings::Ceilings;
