@@ -191,7 +191,9 @@ class Llama(nn.Module):
         self.layers = nn.ModuleList(Layer(batch, context, width, heads, groups, hidden) for _ in range(layers))
         self.norm, self.head = nn.RMSNorm(width, eps=1e-5), nn.Linear(width, vocabulary, bias=False)
         features = width // heads
-        angles = torch.outer(torch.arange(context).float(), 1e6 ** (-torch.arange(0, features, 2) / features))
+        # In f32 whatever the default is: a bf16 has no positions above 256.
+        exponents = -torch.arange(0, features, 2, dtype=torch.float32) / features
+        angles = torch.outer(torch.arange(context, dtype=torch.float32), 1e6**exponents)
         angles = torch.cat((angles, angles), -1)
         self.register_buffer("cos", angles.cos())
         self.register_buffer("sin", angles.sin())

@@ -102,9 +102,9 @@ pub struct RowAsked {
     pub first_only: bool,
 }
 
-/// The least divisor with which a row fits, or what it lacks.
-fn fitted(row: &Row, free: f64, config: &TableConfig, ceilings: &Ceilings) -> (usize, Plan, Option<String>) {
-    let mut divisor = 1;
+/// The least divisor from one on with which a row fits, or what it lacks.
+fn fitted(row: &Row, from: usize, free: f64, config: &TableConfig, ceilings: &Ceilings) -> (usize, Plan, Option<String>) {
+    let mut divisor = from;
     loop {
         let plan = (row.plan)(divisor);
         let needs_memory = free > 0.0 && plan.memory > ROOM * free;
@@ -126,10 +126,17 @@ fn fitted(row: &Row, free: f64, config: &TableConfig, ceilings: &Ceilings) -> (u
 }
 
 fn one(row: &Row, free: f64, config: &TableConfig, ceilings: &Ceilings, start: &dyn Fn(&RowAsked) -> Command) -> RowResult {
-    let (divisor, plan, lacks) = fitted(row, free, config, ceilings);
-    let outcome = match lacks {
-        Some(lacks) => Outcome::Skipped(lacks),
-        None => processes(row, divisor, config, start).unwrap_or_else(Outcome::Failed),
+    let (mut divisor, mut plan, mut lacks) = fitted(row, 1, free, config, ceilings);
+    let outcome = loop {
+        if let Some(lacks) = lacks {
+            break Outcome::Skipped(lacks);
+        }
+        let outcome = processes(row, divisor, config, start).unwrap_or_else(Outcome::Failed);
+        // Memory was estimated too low: a smaller one may fit.
+        if !matches!(outcome, Outcome::Skipped(_)) || divisor * 2 > row.most {
+            break outcome;
+        }
+        (divisor, plan, lacks) = fitted(row, divisor * 2, free, config, ceilings);
     };
     RowResult {
         name: row.name.clone(),
@@ -254,10 +261,15 @@ pub fn serve_row(device: Device, asked: &RowAsked, mut output: impl Write) -> Re
     let result = measured(device, asked, &mut output);
     let said = match &result {
         Ok(measured) => json!({ "measured": measured_to_json(measured) }),
-        Err(error) if error.is_out_of_memory() => json!({ "lacks": error.to_string() }),
-        Err(error) => json!({ "error": error.to_string() }),
+        Err(error) if error.is_out_of_memory() => json!({ "lacks": in_a_line(error) }),
+        Err(error) => json!({ "error": in_a_line(error) }),
     };
     say(&mut output, &said)
+}
+
+/// An error with its remedy, in one line.
+fn in_a_line(error: &Error) -> String {
+    error.to_string().split('\n').map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
 fn say(output: &mut impl Write, said: &Value) -> Result<(), Error> {
@@ -319,18 +331,19 @@ mod tests {
             let config = TableConfig::default();
             let whole = (row.plan)(1);
             // All the memory and time that it wants: as it is.
-            let (divisor, _, lacks) = fitted(&row, whole.memory * 2.0, &TableConfig { longest_step: 1e9, ..config.clone() }, &ceilings);
+            let (divisor, _, lacks) = fitted(&row, 1, whole.memory * 2.0, &TableConfig { longest_step: 1e9, ..config.clone() }, &ceilings);
             assert!((divisor, lacks.clone()) == (1, None), "{}: {divisor} {lacks:?}", row.name);
             // Half of it: smaller, or it says what is missing.
-            let (divisor, plan, lacks) = fitted(&row, whole.memory / 2.0, &TableConfig { longest_step: 1e9, ..config.clone() }, &ceilings);
+            let (divisor, plan, lacks) =
+                fitted(&row, 1, whole.memory / 2.0, &TableConfig { longest_step: 1e9, ..config.clone() }, &ceilings);
             match lacks {
                 Some(lacks) => assert!(lacks.contains("GiB of memory") && divisor * 2 > row.most, "{}: {lacks}", row.name),
                 None => assert!(divisor > 1 && plan.memory < whole.memory / 2.0, "{}: {divisor}", row.name),
             }
             // Next to nothing: it says so.
-            let (_, _, lacks) = fitted(&row, 1.0, &config, &ceilings);
+            let (_, _, lacks) = fitted(&row, 1, 1.0, &config, &ceilings);
             assert!(lacks.is_some_and(|lacks| lacks.contains("GiB of memory")), "{}", row.name);
-            let (divisor, plan, lacks) = fitted(&row, 0.0, &config, &ceilings);
+            let (divisor, plan, lacks) = fitted(&row, 1, 0.0, &config, &ceilings);
             let least = plan.least_ms(&ceilings).unwrap().0 * 1e-3;
             assert_eq!(lacks.is_none(), least <= config.longest_step, "{} {divisor}", row.name);
             assert!(plan.memory > 0.0 && plan.items.0 > 0.0 && (plan.flops > 0.0 || plan.bytes > 0.0), "{}", row.name);

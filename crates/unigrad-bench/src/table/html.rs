@@ -190,6 +190,9 @@ fn place(table: &Table) -> Vec<(String, String)> {
         ("version".to_owned(), place.version.clone()),
         ("date".to_owned(), table.date.clone()),
     ];
-    all.extend(place.settings.iter().map(|(name, value)| (format!("setting {name}"), value.clone())));
+    // By name, as a file has them.
+    let mut settings = place.settings.clone();
+    settings.sort();
+    all.extend(settings.into_iter().map(|(name, value)| (format!("setting {name}"), value)));
     all
 }

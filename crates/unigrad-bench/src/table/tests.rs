@@ -170,7 +170,7 @@ fn a_row_that_fails_is_told_and_the_next_one_is_measured() {
         let says = match names.iter().position(|name| *name == asked.name).unwrap() {
             0 => "exit 3".to_owned(),
             1 => "echo nonsense; echo '{\"error\":\"it broke\"}'".to_owned(),
-            2 => "echo '{\"lacks\":\"memory\"}'".to_owned(),
+            2 => format!("echo '{{\"lacks\":\"memory, {} times smaller\"}}'", asked.divisor),
             3 => format!("echo '{measured}'"),
             _ => format!("echo '{{\"first_step\":true}}'; sleep 0.05; echo '{measured}'"),
         };
@@ -187,7 +187,8 @@ fn a_row_that_fails_is_told_and_the_next_one_is_measured() {
         other => panic!("{at}: {other:?}"),
     };
     assert!(failure(0).contains("exit status: 3") && failure(1) == "it broke" && failure(3).contains("first step"), "{table:?}");
-    assert_eq!(table.rows[2].outcome, Outcome::Skipped("memory".to_owned()));
+    // Out of memory: smaller ones were tried, to the last.
+    assert_eq!(table.rows[2].outcome, Outcome::Skipped("memory, 32 times smaller".to_owned()));
     let last = table.rows[4].measured().unwrap();
     assert!(last.ms == 2.0 && last.first_s > 0.0 && last.cold_s.is_none(), "{last:?}");
     assert!(table.rows[4].fraction(&table.ceilings).is_some() && table.ceilings.gb_per_s() > 0.0, "{:?}", table.ceilings);
